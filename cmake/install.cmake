@@ -1,0 +1,17 @@
+# What `cmake --install` puts where: libraries, headers, pkg-config, find_package, completion.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS abut_shared abut_static EXPORT abut
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/abut DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT abut NAMESPACE abut:: FILE abut-targets.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/abut)
+configure_file(cmake/abut.pc.in abut.pc @ONLY)
+configure_file(cmake/abut-config.cmake.in abut-config.cmake @ONLY)
+write_basic_package_version_file(abut-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/abut.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/abut-config.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/abut-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/abut)
+install(FILES tools/completion.bash RENAME abut
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

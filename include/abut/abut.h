@@ -1,0 +1,12 @@
+/* abut: whether triangle meshes touch, where, how deep, how far apart, and when.
+ * This header includes every public header; each of them also stands alone. */
+#ifndef ABUT_ABUT_H
+#define ABUT_ABUT_H
+
+#include <abut/base.h>
+#include <abut/geom.h>
+#include <abut/mesh.h>
+#include <abut/picture.h>
+#include <abut/shape.h>
+
+#endif

@@ -1,0 +1,137 @@
+/* Ground floor of the API: status codes, error sentences, the context, and the small value types.
+ *
+ * Rules that hold for every function of the library:
+ *  - What can fail returns abut_status; results come through the last arguments, which stay
+ *    untouched on failure. abut_last_error() then holds a sentence for people.
+ *  - Option structures start with their own size, have an inline default function, and mean
+ *    "our choice" wherever a field is zero. A null pointer to options means all defaults.
+ *  - A null context means the built-in one: malloc, OpenMP with all cores, silent.
+ *  - Objects keep the context they were made with alive, so destroy in any order.
+ */
+#ifndef ABUT_BASE_H
+#define ABUT_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(ABUT_STATIC)
+#define ABUT_API
+#elif defined(__GNUC__)
+#define ABUT_API __attribute__((visibility("default")))
+#else
+#define ABUT_API
+#endif
+
+#define ABUT_VERSION_MAJOR 0
+#define ABUT_VERSION_MINOR 1
+#define ABUT_VERSION_PATCH 0
+
+/* Returns the version of the library that is running, as "major.minor.patch". Thread-safe. */
+ABUT_API const char *abut_version(void);
+
+/* Returns the optional parts that this build has, as words separated by spaces: "openmp", "png",
+ * "assimp". An empty string means none of them. Thread-safe. */
+ABUT_API const char *abut_features(void);
+
+/* ---- status ---- */
+
+typedef enum abut_status {
+    ABUT_OK = 0,
+    ABUT_ERROR_ARGUMENT,    /* the caller passed something that the contract forbids */
+    ABUT_ERROR_MEMORY,      /* the allocator said no */
+    ABUT_ERROR_FILE,        /* a file could not be opened, read, written or replaced */
+    ABUT_ERROR_FORMAT,      /* a file or buffer does not hold what its format demands */
+    ABUT_ERROR_UNSUPPORTED, /* this build lacks the part that could do it; see abut_features() */
+    ABUT_ERROR_LIMIT,       /* more elements than 32-bit indices or size_t can count */
+    ABUT_ERROR_BUFFER,      /* the caller's buffer is too small; the needed count was stored */
+    ABUT_ERROR_CANCELLED    /* the progress callback asked to stop */
+} abut_status;
+
+/* Returns the name of a status, such as "file error"; "unknown status" for any other value.
+ * Thread-safe. */
+ABUT_API const char *abut_status_name(abut_status status);
+
+/* Returns the sentence that belongs to the last failure on this thread: which file and line, which
+ * argument, and what to do. Never null; valid until the next failing call on this thread. Bytes
+ * that are not printable UTF-8 (odd file names) appear as \xNN. Thread-safe. */
+ABUT_API const char *abut_last_error(void);
+
+/* ---- context ---- */
+
+typedef struct abut_context abut_context;
+
+typedef enum abut_log_level { ABUT_LOG_INFO = 0, ABUT_LOG_WARNING } abut_log_level;
+
+typedef struct abut_context_options {
+    size_t size; /* sizeof(abut_context_options), set by the default function */
+
+    /* Memory. Both or neither. `allocate` returns memory aligned to `alignment` (a power of two,
+     * at most 64) or null; `release` is never called with null. May be called from workers. */
+    void *memory_user;
+    void *(*allocate)(void *user, size_t bytes, size_t alignment);
+    void (*release)(void *user, void *memory);
+
+    /* Tasks: run task(data, i) for every i below count, in any order, on any threads, and return
+     * when all are done. Null: OpenMP where built in, else one after the other. */
+    void *task_user;
+    void (*run_tasks)(void *user, uint32_t count, void (*task)(void *data, uint32_t index),
+                      void *data);
+    uint32_t thread_count; /* for OpenMP; 0 = as many as the machine offers, 1 = serial */
+
+    /* Messages that are neither result nor error. Null: dropped. */
+    void *log_user;
+    void (*log)(void *user, abut_log_level level, const char *message);
+
+    /* Long work calls this now and then with a fraction from 0 to 1, always on the thread that
+     * entered the library. Returning false cancels: the call fails with ABUT_ERROR_CANCELLED and
+     * leaves nothing behind. */
+    void *progress_user;
+    bool (*progress)(void *user, const char *stage, double fraction);
+} abut_context_options;
+
+static inline abut_context_options abut_context_options_default(void) {
+    abut_context_options options = {0};
+    options.size = sizeof options;
+    return options;
+}
+
+/* Creates a context. `options` may be null. One context may serve several threads at once if its
+ * callbacks can. Thread-safe. */
+ABUT_API abut_status abut_context_create(const abut_context_options *options,
+                                         abut_context **context);
+
+/* Gives up the caller's hold on a context; objects made with it keep it alive until they go.
+ * Null is allowed. Thread-safe. */
+ABUT_API void abut_context_destroy(abut_context *context);
+
+/* ---- value types ---- */
+
+typedef struct abut_vec3 {
+    double x, y, z;
+} abut_vec3;
+
+typedef struct abut_quat {
+    double x, y, z, w;
+} abut_quat;
+
+/* Rotation first, then translation. A rotation of all zeros counts as no rotation, so that a
+ * zeroed pose is the identity; any other is normalised where it is used. */
+typedef struct abut_pose {
+    abut_quat rotation;
+    abut_vec3 translation;
+} abut_pose;
+
+typedef struct abut_box {
+    abut_vec3 lo, hi;
+} abut_box;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

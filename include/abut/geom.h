@@ -1,0 +1,148 @@
+/* Geometric primitives: closest points, intersections, solid angles.
+ *
+ * A triangle is the point set spanned by its three corners, in any shape: needles, slivers, and
+ * triangles that are only a segment or a point are legal everywhere and answer for the set that
+ * they are.
+ *
+ * Yes/no answers are exact for coordinates that are floats, and for doubles as long as products of
+ * four coordinate differences neither overflow nor underflow: floating-point filters first, exact
+ * expansions (Shewchuk 1997) when the filter cannot tell. Sets are closed: touching counts.
+ * Distances and points are accurate to 4 units in the last place of the largest coordinate
+ * difference of the input.
+ *
+ * Every function refuses non-finite coordinates with ABUT_ERROR_ARGUMENT and is thread-safe.
+ */
+#ifndef ABUT_GEOM_H
+#define ABUT_GEOM_H
+
+#include <abut/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct abut_triangle {
+    abut_vec3 corner[3];
+} abut_triangle;
+
+typedef struct abut_segment {
+    abut_vec3 end[2];
+} abut_segment;
+
+/* The part of a triangle that a point lies on. Edge k joins corners k and k+1 mod 3. */
+typedef enum abut_feature {
+    ABUT_FEATURE_FACE = 0,
+    ABUT_FEATURE_EDGE_0,
+    ABUT_FEATURE_EDGE_1,
+    ABUT_FEATURE_EDGE_2,
+    ABUT_FEATURE_VERTEX_0,
+    ABUT_FEATURE_VERTEX_1,
+    ABUT_FEATURE_VERTEX_2
+} abut_feature;
+
+typedef struct abut_closest_on_segment {
+    double distance;
+    abut_vec3 point;
+    double parameter; /* point = end[0] + parameter (end[1] - end[0]), from 0 to 1 */
+} abut_closest_on_segment;
+
+/* Finds the point of a segment closest to `point`. */
+ABUT_API abut_status abut_segment_closest_point(const abut_segment *segment, abut_vec3 point,
+                                                abut_closest_on_segment *closest);
+
+typedef struct abut_closest_on_triangle {
+    double distance;
+    abut_vec3 point;
+    double barycentric[3]; /* weights of the corners, none negative, sum 1 */
+    abut_feature feature;  /* the lowest-dimensional part that holds the point */
+} abut_closest_on_triangle;
+
+/* Finds the point of a triangle closest to `point`, with its region (7 of them). */
+ABUT_API abut_status abut_triangle_closest_point(const abut_triangle *triangle, abut_vec3 point,
+                                                 abut_closest_on_triangle *closest);
+
+typedef struct abut_closest_pair {
+    double distance; /* 0 where the sets meet, and then both points are one common point */
+    abut_vec3 point_a, point_b;
+} abut_closest_pair;
+
+/* Finds closest points of two segments; one pair of them where there are many. */
+ABUT_API abut_status abut_segment_segment_closest(const abut_segment *a, const abut_segment *b,
+                                                  abut_closest_pair *closest);
+
+/* Finds closest points of two triangles; distance 0 exactly when they intersect. */
+ABUT_API abut_status abut_triangle_triangle_closest(const abut_triangle *a, const abut_triangle *b,
+                                                    abut_closest_pair *closest);
+
+typedef enum abut_meeting {
+    ABUT_MEETING_NONE = 0,
+    ABUT_MEETING_POINT,   /* one point; both ends of the segment are it */
+    ABUT_MEETING_SEGMENT, /* a segment of positive length */
+    ABUT_MEETING_COPLANAR /* an area; the segment is the longest extent found in it */
+} abut_meeting;
+
+/* Tells whether two triangles intersect, and along which segment. `segment` may be null. The
+ * answer is exact, the segment rounded. */
+ABUT_API abut_status abut_triangle_triangle_meet(const abut_triangle *a, const abut_triangle *b,
+                                                 abut_meeting *meeting, abut_segment *segment);
+
+/* Tells whether a segment and a triangle intersect (exact), and a common point: the one nearest to
+ * end[0]. `point` may be null. */
+ABUT_API abut_status abut_segment_triangle_meet(const abut_segment *segment,
+                                                const abut_triangle *triangle, bool *meet,
+                                                abut_vec3 *point);
+
+typedef struct abut_ray {
+    abut_vec3 origin, direction; /* direction of any length but 0 */
+} abut_ray;
+
+typedef struct abut_ray_hit {
+    double parameter; /* hit = origin + parameter direction, from 0 on */
+    double barycentric[3];
+} abut_ray_hit;
+
+/* Tells whether a ray hits a triangle (exact, hence watertight: a ray through a shared edge or
+ * vertex hits at least one of the triangles around it) and where first. A ray inside the
+ * triangle's plane hits where it enters. `hit` may be null. */
+ABUT_API abut_status abut_ray_triangle_meet(const abut_ray *ray, const abut_triangle *triangle,
+                                            bool *meet, abut_ray_hit *hit);
+
+/* Tells whether a box (lo <= hi on every axis) and a triangle intersect; exact. */
+ABUT_API abut_status abut_box_triangle_meet(const abut_box *box, const abut_triangle *triangle,
+                                            bool *meet);
+
+/* Signed distances from a point; negative inside, with the closest surface point. */
+typedef struct abut_signed_closest {
+    double distance;
+    abut_vec3 point;
+} abut_signed_closest;
+
+/* Half-space below the plane normal . x = offset; the normal need not be of unit length, but not
+ * zero. */
+ABUT_API abut_status abut_plane_closest_point(abut_vec3 normal, double offset, abut_vec3 point,
+                                              abut_signed_closest *closest);
+/* radius >= 0. At the centre the surface point is the one in +x. */
+ABUT_API abut_status abut_sphere_closest_point(abut_vec3 centre, double radius, abut_vec3 point,
+                                               abut_signed_closest *closest);
+/* radius >= 0; the axis may be a point. */
+ABUT_API abut_status abut_capsule_closest_point(const abut_segment *axis, double radius,
+                                                abut_vec3 point, abut_signed_closest *closest);
+/* lo <= hi on every axis. */
+ABUT_API abut_status abut_box_closest_point(const abut_box *box, abut_vec3 point,
+                                            abut_signed_closest *closest);
+
+/* Gives the signed solid angle of a triangle seen from `point`, from -2 pi to 2 pi, positive where
+ * the point lies behind the face (inside, for outward triangles: the angles of a closed mesh sum
+ * to 4 pi inside and 0 outside). On the triangle itself, and for degenerate ones, 0 (Van Oosterom
+ * & Strackee 1983). */
+ABUT_API abut_status abut_triangle_solid_angle(const abut_triangle *triangle, abut_vec3 point,
+                                               double *angle);
+
+/* Exact sign of the volume spanned by b-a, c-a, d-a: +1, 0 or -1. */
+ABUT_API abut_status abut_orient3d(abut_vec3 a, abut_vec3 b, abut_vec3 c, abut_vec3 d, int *sign);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,277 @@
+/* Triangle meshes: creation, files, topology, health, normals, and repairs.
+ *
+ * A mesh is immutable once created and shared by reference count, so any number of threads may
+ * read it. Positions are doubles relative to the mesh's own origin. The origin is chosen so that
+ * the subtraction is exact (see docs/mesh.md): origin + position equals what came in.
+ */
+#ifndef ABUT_MESH_H
+#define ABUT_MESH_H
+
+#include <abut/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct abut_mesh abut_mesh;
+
+/* No coordinate may be larger than this in magnitude: products of three still fit a double. */
+#define ABUT_COORDINATE_MAX 1e90
+
+/* ---- from arrays ---- */
+
+typedef enum abut_scalar_type { ABUT_SCALAR_FLOAT64 = 0, ABUT_SCALAR_FLOAT32 } abut_scalar_type;
+
+typedef enum abut_index_type { ABUT_INDEX_UINT32 = 0, ABUT_INDEX_UINT16 } abut_index_type;
+
+typedef struct abut_mesh_input {
+    size_t size;
+    const void *positions; /* three scalars a vertex; any alignment */
+    abut_scalar_type position_type;
+    size_t position_stride; /* bytes from vertex to vertex; 0 = packed */
+    uint32_t vertex_count;
+    const void *indices; /* three indices a triangle; null = vertices 3i, 3i+1, 3i+2 */
+    abut_index_type index_type;
+    size_t index_stride;     /* bytes from triangle to triangle; 0 = packed */
+    uint32_t triangle_count; /* at least 1; with null indices 0 = vertex_count / 3 */
+} abut_mesh_input;
+
+static inline abut_mesh_input abut_mesh_input_default(void) {
+    abut_mesh_input input = {0};
+    input.size = sizeof input;
+    return input;
+}
+
+/* Creates a mesh from the caller's arrays, which are copied and never read past their last
+ * element. Refused: no triangles, an index out of range, a coordinate that is not finite or beyond
+ * ABUT_COORDINATE_MAX. Degenerate and duplicate triangles and unused vertices are legal.
+ * Thread-safe. */
+ABUT_API abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input,
+                                      abut_mesh **mesh);
+
+/* Adds a hold on a mesh and returns it. Thread-safe. */
+ABUT_API abut_mesh *abut_mesh_retain(abut_mesh *mesh);
+
+/* Gives up a hold; the last one frees the mesh. Null is allowed. Thread-safe. */
+ABUT_API void abut_mesh_destroy(abut_mesh *mesh);
+
+/* Accessors. Null gives zero, or null. Pointers live as long as the mesh. Thread-safe. */
+ABUT_API uint32_t abut_mesh_vertex_count(const abut_mesh *mesh);
+ABUT_API uint32_t abut_mesh_triangle_count(const abut_mesh *mesh);
+/* Where the positions are relative to. */
+ABUT_API abut_vec3 abut_mesh_origin(const abut_mesh *mesh);
+/* vertex_count positions relative to the origin. */
+ABUT_API const abut_vec3 *abut_mesh_positions(const abut_mesh *mesh);
+/* 3 x triangle_count vertex indices. */
+ABUT_API const uint32_t *abut_mesh_indices(const abut_mesh *mesh);
+/* The box of all vertices that some triangle uses, in absolute coordinates. */
+ABUT_API abut_box abut_mesh_bounds(const abut_mesh *mesh);
+
+/* ---- files ---- */
+
+typedef enum abut_mesh_format {
+    ABUT_MESH_FORMAT_AUTO = 0, /* by the file's ending, else by its first bytes */
+    ABUT_MESH_FORMAT_OBJ,
+    ABUT_MESH_FORMAT_PLY,
+    ABUT_MESH_FORMAT_STL,
+    ABUT_MESH_FORMAT_OTHER /* through Assimp (glTF, FBX, Collada, ...), reading only */
+} abut_mesh_format;
+
+typedef enum abut_triangulation {
+    ABUT_TRIANGULATION_AUTO = 0, /* convex polygons as a fan, others by ear clipping */
+    ABUT_TRIANGULATION_FAN       /* always a fan from the first corner */
+} abut_triangulation;
+
+typedef struct abut_mesh_read_options {
+    size_t size;
+    abut_mesh_format format;
+    abut_triangulation triangulation;
+} abut_mesh_read_options;
+
+static inline abut_mesh_read_options abut_mesh_read_options_default(void) {
+    abut_mesh_read_options options = {0};
+    options.size = sizeof options;
+    return options;
+}
+
+/* Reads a mesh. STL has no shared vertices, so there corners with equal coordinates become one
+ * vertex. The error sentence names the file and the line, element or byte. Thread-safe. */
+ABUT_API abut_status abut_mesh_read(abut_context *context, const char *path,
+                                    const abut_mesh_read_options *options, abut_mesh **mesh);
+
+/* The same from memory. `name` stands in for the path in messages and for its ending; it may be
+ * null. Thread-safe. */
+ABUT_API abut_status abut_mesh_read_memory(abut_context *context, const void *data, size_t bytes,
+                                           const char *name, const abut_mesh_read_options *options,
+                                           abut_mesh **mesh);
+
+typedef struct abut_mesh_write_options {
+    size_t size;
+    abut_mesh_format format; /* OBJ, PLY or STL */
+    bool ascii;              /* PLY and STL: text instead of little-endian binary */
+} abut_mesh_write_options;
+
+static inline abut_mesh_write_options abut_mesh_write_options_default(void) {
+    abut_mesh_write_options options = {0};
+    options.size = sizeof options;
+    return options;
+}
+
+/* Writes a mesh, all or nothing: an old file of that name stays until the new one is complete on
+ * disk. OBJ and PLY keep every bit of the positions; STL holds floats. Thread-safe. */
+ABUT_API abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
+                                     const abut_mesh_write_options *options);
+
+/* ---- topology ---- */
+
+typedef struct abut_topology abut_topology;
+
+#define ABUT_NONE UINT32_MAX
+
+/* What an abut_topology holds. "Begin" arrays have one entry more than elements: the members of
+ * element i are [begin[i], begin[i+1]). Pointers live as long as the topology. */
+typedef struct abut_topology_view {
+    uint32_t vertex_count, triangle_count, edge_count;
+    const uint32_t *edges;           /* 2 an edge: lower, higher vertex; sorted by higher, then
+                                      * lower. A triangle that names a vertex twice makes an edge
+                                      * (v, w) only where v and w differ */
+    const uint32_t *triangle_edges;  /* 3 a triangle: edge between corners k and k+1 mod 3;
+                                      * ABUT_NONE where the corners are the same vertex */
+    const uint32_t *edge_face_begin; /* faces of an edge, in ascending order */
+    const uint32_t *edge_faces;
+    const uint32_t *vertex_face_begin; /* faces of a vertex, ascending, each once */
+    const uint32_t *vertex_faces;
+    const uint32_t *neighbours;         /* 3 a triangle: the one other face across edge k, or
+                                         * ABUT_NONE at a boundary or a non-manifold edge */
+    uint32_t component_count;           /* connected through shared edges */
+    const uint32_t *triangle_component; /* numbered by their lowest triangle */
+    uint32_t loop_count;                /* boundary loops */
+    const uint32_t *loop_begin;
+    const uint32_t *loop_vertices; /* in order along the boundary */
+} abut_topology_view;
+
+/* Finds edges, neighbours, components and boundary loops in O(n log n). The topology keeps its
+ * mesh. Thread-safe. */
+ABUT_API abut_status abut_topology_create(abut_mesh *mesh, abut_topology **topology);
+/* Null is allowed. Thread-safe when no one else uses the topology. */
+ABUT_API void abut_topology_destroy(abut_topology *topology);
+/* Null gives an empty view. Thread-safe. */
+ABUT_API abut_topology_view abut_topology_get(const abut_topology *topology);
+
+/* ---- normals ---- */
+
+typedef struct abut_normals abut_normals;
+
+/* Unit face normals and angle-weighted pseudo-normals of edges and vertices (Baerentzen & Aanaes
+ * 2005): on a closed, consistently oriented manifold the sign of (point - closest) . normal of the
+ * closest feature tells inside from outside. Degenerate faces have a zero normal and add nothing;
+ * sums that cancel are zero. */
+typedef struct abut_normals_view {
+    const abut_vec3 *faces;    /* triangle_count */
+    const abut_vec3 *edges;    /* edge_count, numbered as in the topology */
+    const abut_vec3 *vertices; /* vertex_count */
+} abut_normals_view;
+
+/* Computes all normals. Thread-safe. */
+ABUT_API abut_status abut_normals_create(const abut_topology *topology, abut_normals **normals);
+/* Null is allowed. Thread-safe when no one else uses the normals. */
+ABUT_API void abut_normals_destroy(abut_normals *normals);
+/* Null gives an empty view. Thread-safe. */
+ABUT_API abut_normals_view abut_normals_get(const abut_normals *normals);
+
+/* ---- health ---- */
+
+typedef enum abut_problem_kind {
+    ABUT_PROBLEM_DEGENERATE_TRIANGLE = 0, /* exactly zero area; elements are triangles */
+    ABUT_PROBLEM_DUPLICATE_TRIANGLE,      /* same three vertices as an earlier one; triangles */
+    ABUT_PROBLEM_BOUNDARY_EDGE,           /* one face; edges */
+    ABUT_PROBLEM_NONMANIFOLD_EDGE,        /* three faces or more; edges */
+    ABUT_PROBLEM_NONMANIFOLD_VERTEX,      /* its faces form more than one fan; vertices */
+    ABUT_PROBLEM_FLIPPED_EDGE,            /* two faces that run along it the same way; edges */
+    ABUT_PROBLEM_INWARD_COMPONENT,        /* closed and wound inwards; its lowest triangle */
+    ABUT_PROBLEM_COINCIDENT_VERTEX,       /* same position as an earlier vertex; vertices */
+    ABUT_PROBLEM_UNUSED_VERTEX,           /* in no triangle; vertices */
+    ABUT_PROBLEM_COUNT
+} abut_problem_kind;
+
+#define ABUT_PROBLEM_FIRST_COUNT 8
+
+typedef struct abut_problem {
+    uint32_t count;
+    uint32_t first[ABUT_PROBLEM_FIRST_COUNT]; /* the lowest offenders, ascending */
+} abut_problem;
+
+/* The methods of the library, as far as they ask something of a mesh. */
+typedef enum abut_method {
+    ABUT_METHOD_NEAREST = 0,   /* unsigned distance, rays, triangle pairs */
+    ABUT_METHOD_PSEUDO_NORMAL, /* sign by the normal of the closest feature */
+    ABUT_METHOD_WINDING,       /* sign by winding number */
+    ABUT_METHOD_CONTAINMENT,   /* overlap that counts a body inside another; volume, inertia */
+    ABUT_METHOD_SELF_VIEW,     /* view-based self-collision */
+    ABUT_METHOD_COUNT
+} abut_method;
+
+typedef enum abut_verdict {
+    ABUT_VERDICT_GUARANTEED = 0, /* the method keeps its promise on this mesh */
+    ABUT_VERDICT_LIMITED,        /* it answers; the reason says what the answer then means */
+    ABUT_VERDICT_UNFIT           /* it would answer wrongly without a sign of it */
+} abut_verdict;
+
+typedef struct abut_advice {
+    abut_verdict verdict;
+    const char *reason; /* one static sentence */
+} abut_advice;
+
+typedef struct abut_mesh_report {
+    uint32_t vertex_count, triangle_count, edge_count;
+    uint32_t component_count, loop_count;
+    int64_t euler_number; /* used vertices - edges + triangles */
+    bool closed;          /* every edge has exactly two faces */
+    bool manifold;        /* no non-manifold edge or vertex */
+    bool oriented;        /* no flipped edge */
+    abut_box bounds;
+    double area;
+    double volume;      /* signed, by the divergence theorem; meaningful when closed and oriented */
+    abut_vec3 centroid; /* of the solid when closed, oriented and of volume, else of the surface */
+    double inertia[6];  /* xx yy zz xy yz zx about the centroid, density 1: of the solid or of the
+                         * surface, as the centroid. Off-diagonals are the tensor's entries, so
+                         * with their minus sign */
+    bool solid;         /* whether centroid and inertia are those of the solid */
+    abut_problem problems[ABUT_PROBLEM_COUNT];
+    abut_advice advice[ABUT_METHOD_COUNT];
+} abut_mesh_report;
+
+/* Examines a mesh. Thread-safe. */
+ABUT_API abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report);
+
+/* Names for people and programs, such as "boundary-edge"; null beyond the last. Thread-safe. */
+ABUT_API const char *abut_problem_name(abut_problem_kind kind);
+ABUT_API const char *abut_method_name(abut_method method);
+ABUT_API const char *abut_verdict_name(abut_verdict verdict);
+
+/* ---- repairs: each gives a new mesh ---- */
+
+/* Merges vertices closer than `tolerance` (0 = equal coordinates only) into the one of lowest
+ * index, drops triangles that lose a corner by it and vertices that are then unused. Clusters are
+ * transitive. Fails with ABUT_ERROR_ARGUMENT if no triangle would be left. Thread-safe. */
+ABUT_API abut_status abut_mesh_weld(const abut_mesh *mesh, double tolerance, abut_mesh **welded);
+
+/* Turns triangles so that neighbours across manifold edges agree, and closed components outwards
+ * (positive volume). Open components follow the majority of their area. A Moebius strip keeps its
+ * seam; `flipped_count` (may be null) tells how many triangles turned. Thread-safe. */
+ABUT_API abut_status abut_mesh_orient(const abut_topology *topology, abut_mesh **oriented,
+                                      uint32_t *flipped_count);
+
+/* Scales about the absolute origin by `scale` (finite, not 0; negative mirrors and turns the
+ * triangles), then applies the pose. Thread-safe. */
+ABUT_API abut_status abut_mesh_transform(const abut_mesh *mesh, double scale, abut_pose pose,
+                                         abut_mesh **moved);
+
+/* Joins several meshes into one, in order; vertices are not merged. Thread-safe. */
+ABUT_API abut_status abut_mesh_join(abut_mesh *const *meshes, uint32_t count, abut_mesh **joined);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,79 @@
+/* Pictures of meshes without a display: a small software renderer, made to show what the library
+ * computed. Add things, then render into pixels or write a file. */
+#ifndef ABUT_PICTURE_H
+#define ABUT_PICTURE_H
+
+#include <abut/base.h>
+#include <abut/mesh.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct abut_picture abut_picture;
+
+/* Components from 0 to 1, sRGB as one would write them in a web page. */
+typedef struct abut_colour {
+    float r, g, b, a;
+} abut_colour;
+
+typedef struct abut_picture_options {
+    size_t size;
+    uint32_t width, height;  /* 0 = 960 x 720; at most 16384 each */
+    abut_vec3 eye_direction; /* from the scene towards the camera; all zero = (0.6, -1, 0.55) */
+    abut_vec3 up;            /* all zero = +z */
+    double field_of_view;    /* vertical, degrees, below 170; 0 = 30; negative = parallel */
+    abut_colour background;  /* a = 0: a light gradient */
+    bool ground;             /* a floor under the scene that takes a soft shadow */
+} abut_picture_options;
+
+static inline abut_picture_options abut_picture_options_default(void) {
+    abut_picture_options options = {0};
+    options.size = sizeof options;
+    return options;
+}
+
+typedef struct abut_mesh_style {
+    size_t size;
+    abut_colour colour;                 /* a = 0: the next of a palette that is easy to tell apart,
+                                         * also with colour-blind eyes; below 1: see-through */
+    const abut_colour *triangle_colour; /* one a triangle, or null; copied */
+    bool edges;                         /* draw triangle edges */
+    bool smooth;                        /* shade by vertex normals, except across creases */
+} abut_mesh_style;
+
+static inline abut_mesh_style abut_mesh_style_default(void) {
+    abut_mesh_style style = {0};
+    style.size = sizeof style;
+    return style;
+}
+
+/* Creates an empty picture. Thread-safe. */
+ABUT_API abut_status abut_picture_create(abut_context *context, const abut_picture_options *options,
+                                         abut_picture **picture);
+/* Null is allowed. Not thread-safe: one thread a picture, as for all functions below. */
+ABUT_API void abut_picture_destroy(abut_picture *picture);
+
+/* Adds a mesh at a pose; the picture keeps it. Back sides are drawn in a second hue, so that
+ * flipped and open parts are seen. `style` may be null. */
+ABUT_API abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_pose pose,
+                                           const abut_mesh_style *style);
+/* Adds a line or a dot; `width` in pixels. Lines behind a surface show through faintly. */
+ABUT_API abut_status abut_picture_add_line(abut_picture *picture, abut_vec3 from, abut_vec3 to,
+                                           double width, abut_colour colour);
+ABUT_API abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 point, double width,
+                                            abut_colour colour);
+
+/* Renders into width x height x 4 bytes (RGBA, rows from the top). The camera frames everything
+ * that was added. The same picture gives the same bytes on any thread count. `bytes` is the size
+ * of `pixels`; too small gives ABUT_ERROR_BUFFER. */
+ABUT_API abut_status abut_picture_render(abut_picture *picture, uint8_t *pixels, size_t bytes);
+
+/* Renders and writes a .png (needs the "png" feature) or .ppm file, all or nothing. */
+ABUT_API abut_status abut_picture_write(abut_picture *picture, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

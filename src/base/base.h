@@ -1,0 +1,110 @@
+/* What every floor above uses: errors, memory, tasks, progress, checked sizes, files. */
+#ifndef ABUTI_BASE_H
+#define ABUTI_BASE_H
+
+#include <abut/base.h>
+
+#include <stdio.h>
+
+#if defined(__GNUC__)
+#define ABUTI_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#else
+#define ABUTI_PRINTF(format_index, first)
+#endif
+
+/* Stores the sentence for abut_last_error() and returns `status`, so that failing is one line:
+ *     return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_x_y: radius is %g; it must be positive", r);
+ */
+abut_status abuti_fail(abut_status status, const char *format, ...) ABUTI_PRINTF(2, 3);
+
+/* Copies text with everything that is not printable UTF-8 as \xNN; always ends it. */
+void abuti_escape(const char *text, char *out, size_t out_bytes);
+
+/* Reads an options structure of a caller who may have been compiled against an older, shorter one:
+ * copies what is there over the defaults. Fails on a size of 0 or beyond ours. Null options are
+ * allowed and change nothing. */
+abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs, const char *what);
+
+/* ---- context ---- */
+
+/* Never null afterwards: the built-in context stands in for null. */
+abut_context *abuti_context_of(abut_context *context);
+abut_context *abuti_context_retain(abut_context *context);
+uint32_t abuti_context_threads(const abut_context *context);
+void abuti_log(abut_context *context, abut_log_level level, const char *format, ...)
+    ABUTI_PRINTF(3, 4);
+/* ABUT_OK, or ABUT_ERROR_CANCELLED with the error set. Call from the entering thread only. */
+abut_status abuti_progress(abut_context *context, const char *stage, double fraction);
+
+/* ---- memory ---- */
+
+/* count x element_bytes of uninitialised memory, aligned to 64. Null with the error set where there
+ * is none or the product overflows; the caller returns ABUT_ERROR_MEMORY. A count of 0 gives a
+ * valid pointer. */
+void *abuti_allocate(abut_context *context, size_t count, size_t element_bytes);
+/* The same, zeroed. */
+void *abuti_allocate_zeroed(abut_context *context, size_t count, size_t element_bytes);
+/* Null is allowed. */
+void abuti_release(abut_context *context, void *memory);
+
+bool abuti_multiply_overflows(size_t a, size_t b, size_t *product);
+bool abuti_add_overflows(size_t a, size_t b, size_t *sum);
+
+/* ---- tasks ---- */
+
+/* Calls body(data, chunk, begin, end) for consecutive ranges of at most `grain` items that cover
+ * [0, count). How items fall into chunks depends on count and grain alone, so that sums kept by
+ * chunk and added in order do not depend on the number of threads. */
+void abuti_parallel_for(abut_context *context, size_t count, size_t grain,
+                        void (*body)(void *data, size_t chunk, size_t begin, size_t end),
+                        void *data);
+static inline size_t abuti_chunk_count(size_t count, size_t grain) {
+    return count / grain + (count % grain != 0);
+}
+
+/* ---- files ---- */
+
+/* A stream of bytes from a file or from memory, read forwards once through a window. */
+typedef struct abuti_source {
+    abut_context *context;
+    const char *name;           /* for messages */
+    int descriptor;             /* of the file; -1 when reading memory */
+    unsigned char *buffer;      /* owned window of a file */
+    const unsigned char *start; /* first byte of the window */
+    const unsigned char *at;    /* next byte */
+    const unsigned char *end;   /* one past the last byte in the window */
+    uint64_t consumed;          /* bytes that left earlier windows */
+    uint64_t total;             /* size of the whole, or 0 where unknown (a pipe) */
+    bool failed;                /* the operating system reported a read error */
+} abuti_source;
+
+abut_status abuti_source_open(abuti_source *source, abut_context *context, const char *path);
+void abuti_source_memory(abuti_source *source, abut_context *context, const void *data,
+                         size_t bytes, const char *name);
+void abuti_source_close(abuti_source *source);
+/* Makes at least `wanted` bytes (at most ABUTI_SOURCE_LOOKAHEAD) visible at `at` if the stream has
+ * them; returns how many are visible. */
+size_t abuti_source_fill(abuti_source *source, size_t wanted);
+#define ABUTI_SOURCE_LOOKAHEAD 4096
+static inline uint64_t abuti_source_offset(const abuti_source *source) {
+    return source->consumed + (uint64_t)(source->at - source->start);
+}
+
+/* A file that appears under its name only when complete: written beside it, synced, renamed. What
+ * is not a regular file (a pipe, /dev/stdout) is written directly. Errors are kept and reported by
+ * the commit, so that writers need not check every call. */
+typedef struct abuti_sink {
+    abut_context *context;
+    char *path, *temporary; /* temporary is null when written directly */
+    FILE *file;
+    int error; /* first errno */
+} abuti_sink;
+
+abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char *path);
+void abuti_sink_write(abuti_sink *sink, const void *data, size_t bytes);
+void abuti_sink_print(abuti_sink *sink, const char *format, ...) ABUTI_PRINTF(2, 3);
+/* Either of these ends the sink. */
+abut_status abuti_sink_commit(abuti_sink *sink);
+void abuti_sink_discard(abuti_sink *sink);
+
+#endif

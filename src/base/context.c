@@ -1,0 +1,219 @@
+/* The context: who gives memory, who runs tasks, who hears of progress. */
+#include "base/base.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#define ALIGNMENT 64 /* a cache line, and the widest SIMD register */
+
+struct abut_context {
+    abut_context_options options;
+    atomic_uint holds; /* not counted for the built-in context */
+};
+
+static void *allocate_from_libc(void *user, size_t bytes, size_t alignment) {
+    (void)user;
+    return aligned_alloc(alignment, bytes); /* bytes is a multiple of the alignment */
+}
+
+static void release_to_libc(void *user, void *memory) {
+    (void)user;
+    free(memory);
+}
+
+static abut_context built_in = {
+    .options = {.size = sizeof(abut_context_options),
+                .allocate = allocate_from_libc,
+                .release = release_to_libc},
+};
+
+const char *abut_version(void) {
+#define TEXT(x) #x
+#define DOTTED(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
+    return DOTTED(ABUT_VERSION_MAJOR, ABUT_VERSION_MINOR, ABUT_VERSION_PATCH);
+}
+
+const char *abut_features(void) {
+    static const char features[] = ""
+#ifdef _OPENMP
+                                   " openmp"
+#endif
+#ifdef ABUT_HAS_PNG
+                                   " png"
+#endif
+#ifdef ABUT_HAS_ASSIMP
+                                   " assimp"
+#endif
+        ;
+    return features[0] ? features + 1 : features;
+}
+
+abut_status abut_context_create(const abut_context_options *options, abut_context **context) {
+    if (!context)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_context_create: context is null");
+    abut_context_options ours = abut_context_options_default();
+    abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_context_create");
+    if (status)
+        return status;
+    if (!ours.allocate != !ours.release)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_context_create: give both allocate and release, or neither");
+    if (!ours.allocate) {
+        ours.allocate = allocate_from_libc;
+        ours.release = release_to_libc;
+    }
+    abut_context maker = {.options = ours};
+    abut_context *made = abuti_allocate(&maker, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->options = ours;
+    atomic_init(&made->holds, 1);
+    *context = made;
+    return ABUT_OK;
+}
+
+abut_context *abuti_context_of(abut_context *context) {
+    return context ? context : &built_in;
+}
+
+abut_context *abuti_context_retain(abut_context *context) {
+    context = abuti_context_of(context);
+    if (context != &built_in)
+        atomic_fetch_add_explicit(&context->holds, 1, memory_order_relaxed);
+    return context;
+}
+
+void abut_context_destroy(abut_context *context) {
+    if (!context || context == &built_in)
+        return;
+    if (atomic_fetch_sub_explicit(&context->holds, 1, memory_order_acq_rel) == 1) {
+        abut_context last = {.options = context->options};
+        abuti_release(&last, context);
+    }
+}
+
+uint32_t abuti_context_threads(const abut_context *context) {
+#ifdef _OPENMP
+    if (context->options.thread_count)
+        return context->options.thread_count;
+    int most = omp_get_max_threads();
+    return most > 0 ? (uint32_t)most : 1;
+#else
+    (void)context;
+    return 1;
+#endif
+}
+
+void abuti_log(abut_context *context, abut_log_level level, const char *format, ...) {
+    if (!context->options.log)
+        return;
+    char raw[1024], message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(raw, sizeof raw, format, arguments);
+    va_end(arguments);
+    abuti_escape(raw, message, sizeof message);
+    context->options.log(context->options.log_user, level, message);
+}
+
+abut_status abuti_progress(abut_context *context, const char *stage, double fraction) {
+    if (!context->options.progress ||
+        context->options.progress(context->options.progress_user, stage, fraction))
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_CANCELLED, "%s: cancelled by the progress callback", stage);
+}
+
+/* ---- memory ---- */
+
+bool abuti_multiply_overflows(size_t a, size_t b, size_t *product) {
+    *product = a * b;
+    return a && *product / a != b;
+}
+
+bool abuti_add_overflows(size_t a, size_t b, size_t *sum) {
+    *sum = a + b;
+    return *sum < a;
+}
+
+void *abuti_allocate(abut_context *context, size_t count, size_t element_bytes) {
+    size_t bytes, padded;
+    if (abuti_multiply_overflows(count, element_bytes, &bytes) ||
+        abuti_add_overflows(bytes, ALIGNMENT - 1, &padded)) {
+        abuti_fail(ABUT_ERROR_MEMORY, "out of memory: %zu elements of %zu bytes", count,
+                   element_bytes);
+        return NULL;
+    }
+    padded &= ~(size_t)(ALIGNMENT - 1);
+    if (!padded)
+        padded = ALIGNMENT;
+    void *memory = context->options.allocate(context->options.memory_user, padded, ALIGNMENT);
+    if (!memory)
+        abuti_fail(ABUT_ERROR_MEMORY, "out of memory: %zu bytes were refused", padded);
+    return memory;
+}
+
+void *abuti_allocate_zeroed(abut_context *context, size_t count, size_t element_bytes) {
+    void *memory = abuti_allocate(context, count, element_bytes);
+    if (memory)
+        memset(memory, 0, count * element_bytes);
+    return memory;
+}
+
+void abuti_release(abut_context *context, void *memory) {
+    if (memory)
+        context->options.release(context->options.memory_user, memory);
+}
+
+/* ---- tasks ---- */
+
+typedef struct range_job {
+    size_t count, grain;
+    void (*body)(void *data, size_t chunk, size_t begin, size_t end);
+    void *data;
+    size_t first_chunk;
+} range_job;
+
+static void run_chunk(void *data, uint32_t index) {
+    const range_job *job = data;
+    size_t chunk = job->first_chunk + index;
+    size_t begin = chunk * job->grain;
+    size_t left = job->count - begin;
+    job->body(job->data, chunk, begin, begin + (left < job->grain ? left : job->grain));
+}
+
+static void run_tasks(abut_context *context, uint32_t count, range_job *job) {
+    if (count > 1 && context->options.run_tasks) {
+        context->options.run_tasks(context->options.task_user, count, run_chunk, job);
+        return;
+    }
+#ifdef _OPENMP
+    uint32_t threads = abuti_context_threads(context);
+    if (count > 1 && threads > 1) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)(threads < count ? threads : count))
+        for (uint32_t i = 0; i < count; i++)
+            run_chunk(job, i);
+        return;
+    }
+#endif
+    for (uint32_t i = 0; i < count; i++)
+        run_chunk(job, i);
+}
+
+void abuti_parallel_for(abut_context *context, size_t count, size_t grain,
+                        void (*body)(void *data, size_t chunk, size_t begin, size_t end),
+                        void *data) {
+    range_job job = {.count = count, .grain = grain, .body = body, .data = data};
+    size_t chunks = abuti_chunk_count(count, grain);
+    while (job.first_chunk < chunks) { /* more than one round only beyond 2^31 chunks */
+        size_t left = chunks - job.first_chunk;
+        uint32_t now = left < INT32_MAX ? (uint32_t)left : INT32_MAX;
+        run_tasks(context, now, &job);
+        job.first_chunk += now;
+    }
+}

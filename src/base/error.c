@@ -1,0 +1,104 @@
+/* Status names, the thread-local error sentence, and option structures of other versions. */
+#include "base/base.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static _Thread_local char last_error[1024] = "no error";
+
+const char *abut_last_error(void) {
+    return last_error;
+}
+
+const char *abut_status_name(abut_status status) {
+    switch (status) {
+    case ABUT_OK:
+        return "ok";
+    case ABUT_ERROR_ARGUMENT:
+        return "argument error";
+    case ABUT_ERROR_MEMORY:
+        return "out of memory";
+    case ABUT_ERROR_FILE:
+        return "file error";
+    case ABUT_ERROR_FORMAT:
+        return "format error";
+    case ABUT_ERROR_UNSUPPORTED:
+        return "unsupported";
+    case ABUT_ERROR_LIMIT:
+        return "limit exceeded";
+    case ABUT_ERROR_BUFFER:
+        return "buffer too small";
+    case ABUT_ERROR_CANCELLED:
+        return "cancelled";
+    }
+    return "unknown status";
+}
+
+/* Length of the valid UTF-8 sequence of a printable character at s, or 0 (RFC 3629, table 3-7 of
+ * the Unicode standard: no overlong forms, no surrogates). */
+static size_t utf8_length(const unsigned char *s) {
+    if (s[0] < 0x80)
+        return s[0] >= 0x20 && s[0] != 0x7f;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
+        return 0;
+    size_t length = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    unsigned char lowest = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned char highest = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
+    if (s[1] < lowest || s[1] > highest)
+        return 0;
+    if (s[0] == 0xc2 && s[1] < 0xa0) /* C1 controls */
+        return 0;
+    for (size_t i = 2; i < length; i++)
+        if (s[i] < 0x80 || s[i] > 0xbf)
+            return 0;
+    return length;
+}
+
+void abuti_escape(const char *text, char *out, size_t out_bytes) {
+    const unsigned char *s = (const unsigned char *)text;
+    size_t used = 0;
+    while (*s) {
+        size_t length = utf8_length(s);
+        size_t needed = length ? length : 4;
+        if (used + needed + 1 > out_bytes)
+            break;
+        if (length) {
+            memcpy(out + used, s, length);
+            s += length;
+        } else {
+            static const char digits[] = "0123456789abcdef";
+            out[used] = '\\';
+            out[used + 1] = 'x';
+            out[used + 2] = digits[*s >> 4];
+            out[used + 3] = digits[*s & 15];
+            s++;
+        }
+        used += needed;
+    }
+    out[used] = 0;
+}
+
+abut_status abuti_fail(abut_status status, const char *format, ...) {
+    char raw[sizeof last_error];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(raw, sizeof raw, format, arguments);
+    va_end(arguments);
+    abuti_escape(raw, last_error, sizeof last_error);
+    return status;
+}
+
+abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs,
+                               const char *what) {
+    if (!theirs)
+        return ABUT_OK;
+    size_t size;
+    memcpy(&size, theirs, sizeof size);
+    if (size < sizeof size || size > ours_bytes)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: its size field is %zu, this library knows up to %zu bytes; start "
+                          "from the default function",
+                          what, size, ours_bytes);
+    memcpy(ours, theirs, size);
+    return ABUT_OK;
+}

@@ -1,0 +1,218 @@
+/* Streams in, and files out that are either complete or not there. */
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WINDOW (256u * 1024u) /* 64 KiB to 1 MiB measure alike; this stays in the second cache */
+
+/* ---- in ---- */
+
+abut_status abuti_source_open(abuti_source *source, abut_context *context, const char *path) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
+    struct stat about;
+    if (fstat(descriptor, &about) != 0 || S_ISDIR(about.st_mode)) {
+        close(descriptor);
+        return abuti_fail(ABUT_ERROR_FILE, "%s: is a directory, not a file", path);
+    }
+    unsigned char *buffer = abuti_allocate(context, WINDOW, 1);
+    if (!buffer) {
+        close(descriptor);
+        return ABUT_ERROR_MEMORY;
+    }
+    *source = (abuti_source){.context = context,
+                             .name = path,
+                             .descriptor = descriptor,
+                             .buffer = buffer,
+                             .start = buffer,
+                             .at = buffer,
+                             .end = buffer};
+    if (S_ISREG(about.st_mode) && about.st_size > 0)
+        source->total = (uint64_t)about.st_size;
+    return ABUT_OK;
+}
+
+void abuti_source_memory(abuti_source *source, abut_context *context, const void *data,
+                         size_t bytes, const char *name) {
+    *source = (abuti_source){.context = context,
+                             .name = name,
+                             .descriptor = -1,
+                             .start = data,
+                             .at = data,
+                             .end = bytes ? (const unsigned char *)data + bytes : data,
+                             .total = bytes};
+}
+
+void abuti_source_close(abuti_source *source) {
+    if (source->descriptor >= 0)
+        close(source->descriptor);
+    abuti_release(source->context, source->buffer);
+    *source = (abuti_source){.descriptor = -1};
+}
+
+size_t abuti_source_fill(abuti_source *source, size_t wanted) {
+    size_t visible = (size_t)(source->end - source->at);
+    if (visible >= wanted || source->descriptor < 0)
+        return visible;
+    source->consumed += (uint64_t)(source->at - source->start);
+    memmove(source->buffer, source->at, visible);
+    while (visible < wanted) {
+        ssize_t got = read(source->descriptor, source->buffer + visible, WINDOW - visible);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            source->failed = source->failed || got < 0;
+            break;
+        }
+        visible += (size_t)got;
+    }
+    source->at = source->buffer;
+    source->end = source->buffer + visible;
+    return visible;
+}
+
+/* ---- out ---- */
+
+/* Where a symbolic link leads to, so that the link stays and its target is replaced. */
+static char *resolve(abut_context *context, const char *path) {
+    char *real = realpath(path, NULL);
+    const char *text = real ? real : path;
+    char *copy = abuti_allocate(context, strlen(text) + 1, 1);
+    if (copy)
+        strcpy(copy, text);
+    free(real);
+    return copy;
+}
+
+static void forget(abuti_sink *sink) {
+    abuti_release(sink->context, sink->path);
+    abuti_release(sink->context, sink->temporary);
+    *sink = (abuti_sink){0};
+}
+
+/* A new file in the target's folder, with the target's permissions or those of any new file. Its
+ * name is short, so that any name the file system takes can be written. */
+static FILE *open_temporary(abuti_sink *sink, const struct stat *old) {
+    static atomic_uint serial;
+    const char *slash = strrchr(sink->path, '/');
+    size_t folder = slash ? (size_t)(slash - sink->path) + 1 : 0;
+    size_t bytes = folder + 64;
+    sink->temporary = abuti_allocate(sink->context, bytes, 1);
+    if (!sink->temporary) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    int descriptor;
+    do {
+        memcpy(sink->temporary, sink->path, folder);
+        snprintf(sink->temporary + folder, bytes - folder, ".abut-%ld-%u", (long)getpid(),
+                 atomic_fetch_add(&serial, 1));
+        descriptor = open(sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (descriptor < 0 && errno == EEXIST);
+    if (descriptor < 0)
+        return NULL;
+    FILE *file = NULL;
+    if (!old || fchmod(descriptor, old->st_mode & 0777) == 0)
+        file = fdopen(descriptor, "wb");
+    if (!file) {
+        int error = errno;
+        close(descriptor);
+        unlink(sink->temporary);
+        errno = error;
+    }
+    return file;
+}
+
+abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char *path) {
+    *sink = (abuti_sink){.context = context};
+    sink->path = resolve(context, path);
+    if (!sink->path)
+        return ABUT_ERROR_MEMORY;
+    struct stat old;
+    bool exists = stat(sink->path, &old) == 0;
+    errno = 0;
+    if (exists && S_ISDIR(old.st_mode))
+        errno = EISDIR;
+    else if (exists && !S_ISREG(old.st_mode))
+        sink->file = fopen(sink->path, "wb");
+    else if (exists && access(sink->path, W_OK) != 0)
+        ; /* a read-only file is not replaced, even where its folder would allow it */
+    else
+        sink->file = open_temporary(sink, exists ? &old : NULL);
+    if (sink->file)
+        return ABUT_OK;
+    int error = errno;
+    forget(sink);
+    return abuti_fail(error == ENOMEM ? ABUT_ERROR_MEMORY : ABUT_ERROR_FILE,
+                      "%s: cannot be written: %s", path, strerror(error));
+}
+
+void abuti_sink_write(abuti_sink *sink, const void *data, size_t bytes) {
+    if (!sink->error && bytes && fwrite(data, 1, bytes, sink->file) != bytes)
+        sink->error = errno ? errno : EIO;
+}
+
+void abuti_sink_print(abuti_sink *sink, const char *format, ...) {
+    if (sink->error)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vfprintf(sink->file, format, arguments) < 0)
+        sink->error = errno ? errno : EIO;
+    va_end(arguments);
+}
+
+/* The rename itself lasts only once the folder is on disk too. Not every file system can sync a
+ * folder, so failure here is no failure of the write. */
+static void sync_folder(char *path) {
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = 0;
+    int folder = open(!slash ? "." : slash == path ? "/" : path, O_RDONLY);
+    if (slash)
+        *slash = '/';
+    if (folder < 0)
+        return;
+    fsync(folder);
+    close(folder);
+}
+
+abut_status abuti_sink_commit(abuti_sink *sink) {
+    if (!sink->error && fflush(sink->file) != 0)
+        sink->error = errno;
+    if (!sink->error && sink->temporary && fsync(fileno(sink->file)) != 0)
+        sink->error = errno;
+    if (fclose(sink->file) != 0 && !sink->error)
+        sink->error = errno;
+    if (!sink->error && sink->temporary) {
+        if (rename(sink->temporary, sink->path) != 0)
+            sink->error = errno;
+        else
+            sync_folder(sink->path);
+    }
+    abut_status status = ABUT_OK;
+    if (sink->error) {
+        status = abuti_fail(ABUT_ERROR_FILE, "%s: could not be written: %s%s", sink->path,
+                            strerror(sink->error),
+                            sink->temporary ? "; what was there before is unchanged" : "");
+        if (sink->temporary)
+            unlink(sink->temporary);
+    }
+    forget(sink);
+    return status;
+}
+
+void abuti_sink_discard(abuti_sink *sink) {
+    fclose(sink->file);
+    if (sink->temporary)
+        unlink(sink->temporary);
+    forget(sink);
+}

@@ -1,0 +1,238 @@
+/* Creation and life of a mesh.
+ *
+ * The origin. Positions are kept relative to one origin, so that a mesh far from zero keeps float
+ * precision where floats are used. The subtraction must not round: on each axis the origin is 0
+ * unless all coordinates lie within a factor of two of each other, hi <= 2 lo or 2 hi <= lo; then
+ * it is a value from among them and x - origin is exact (Sterbenz 1974: x - y is exact for y/2 <= x
+ * <= 2y). If the origin is a float and the coordinates are floats, the differences are floats too,
+ * so a float copy for the device is also exact.
+ */
+#include "mesh/mesh.h"
+
+#include <string.h>
+
+/* The origin of an axis whose coordinates fill [lo, hi]. */
+static double choose_origin(double lo, double hi) {
+    bool near_zero = lo <= 0 && hi >= 0;
+    if (near_zero || (lo > 0 ? hi > 2 * lo : lo < 2 * hi))
+        return 0;
+    double centre = 0.5 * lo + 0.5 * hi;
+    if (fabs(centre) <= FLT_MAX) {
+        double rounded = (float)centre;
+        if (lo <= rounded && rounded <= hi)
+            return rounded;
+        return lo; /* narrower than a float can tell: lo is a float if the input was */
+    }
+    return centre;
+}
+
+static abut_status check_indices(const char *name, const uint32_t *indices, size_t triangle_count,
+                                 size_t vertex_count) {
+    for (size_t i = 0; i < 3 * triangle_count; i++)
+        if (indices[i] >= vertex_count)
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: triangle %zu names vertex %u, but there are only %zu", name,
+                              i / 3, indices[i], vertex_count);
+    return ABUT_OK;
+}
+
+static abut_status check_positions(const char *name, const vec3 *positions, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        vec3 p = positions[i];
+        if (!(fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
+              fabs(p.z) <= ABUT_COORDINATE_MAX))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: vertex %zu is (%g, %g, %g); coordinates must be finite and at "
+                              "most %g in magnitude",
+                              name, i, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
+    }
+    return ABUT_OK;
+}
+
+/* Bounds of used vertices, then the origin from the bounds of all vertices, then relative. */
+static void settle(abut_mesh *mesh) {
+    mesh->bounds = box_empty();
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
+        mesh->bounds = box_grow(mesh->bounds, mesh->positions[mesh->indices[i]]);
+    box3 all = box_empty();
+    for (size_t i = 0; i < mesh->vertex_count; i++)
+        all = box_grow(all, mesh->positions[i]);
+    mesh->origin = v3(choose_origin(all.lo.x, all.hi.x), choose_origin(all.lo.y, all.hi.y),
+                      choose_origin(all.lo.z, all.hi.z));
+    for (size_t i = 0; i < mesh->vertex_count; i++)
+        mesh->positions[i] = v3_sub(mesh->positions[i], mesh->origin);
+}
+
+abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *positions,
+                             size_t vertex_count, uint32_t *indices, size_t triangle_count,
+                             abut_mesh **mesh) {
+    abut_status status = ABUT_OK;
+    abut_mesh *made = NULL;
+    if (triangle_count == 0)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: has no triangles", name);
+    else if (vertex_count >= ABUT_NONE || triangle_count >= ABUT_NONE / 3)
+        /* 3 triangles' edges and corners must fit 32-bit numbers too */
+        status = abuti_fail(ABUT_ERROR_LIMIT,
+                            "%s: %zu vertices and %zu triangles; at most %u and %u are possible",
+                            name, vertex_count, triangle_count, ABUT_NONE - 1, ABUT_NONE / 3 - 1);
+    if (!status)
+        status = check_indices(name, indices, triangle_count, vertex_count);
+    if (!status)
+        status = check_positions(name, positions, vertex_count);
+    if (!status && !(made = abuti_allocate_zeroed(context, 1, sizeof *made)))
+        status = ABUT_ERROR_MEMORY;
+    if (status) {
+        abuti_release(context, positions);
+        abuti_release(context, indices);
+        return status;
+    }
+    made->context = abuti_context_retain(context);
+    atomic_init(&made->holds, 1);
+    made->vertex_count = (uint32_t)vertex_count;
+    made->triangle_count = (uint32_t)triangle_count;
+    made->positions = positions;
+    made->indices = indices;
+    settle(made);
+    *mesh = made;
+    return ABUT_OK;
+}
+
+/* ---- from the caller's arrays ---- */
+
+static void copy_positions(const abut_mesh_input *input, size_t stride, vec3 *positions) {
+    const unsigned char *at = input->positions;
+    for (size_t i = 0; i < input->vertex_count; i++) {
+        const unsigned char *source = at + i * stride;
+        if (input->position_type == ABUT_SCALAR_FLOAT32) {
+            float p[3];
+            memcpy(p, source, sizeof p);
+            positions[i] = v3(p[0], p[1], p[2]);
+        } else {
+            memcpy(&positions[i], source, sizeof positions[i]);
+        }
+    }
+}
+
+static void copy_indices(const abut_mesh_input *input, size_t stride, size_t triangle_count,
+                         uint32_t *indices) {
+    const unsigned char *at = input->indices;
+    for (size_t i = 0; i < triangle_count; i++) {
+        uint32_t *corner = indices + 3 * i;
+        if (!at) {
+            for (uint32_t k = 0; k < 3; k++)
+                corner[k] = (uint32_t)(3 * i) + k;
+        } else if (input->index_type == ABUT_INDEX_UINT16) {
+            uint16_t short_corner[3];
+            memcpy(short_corner, at + i * stride, sizeof short_corner);
+            for (int k = 0; k < 3; k++)
+                corner[k] = short_corner[k];
+        } else {
+            memcpy(corner, at + i * stride, 3 * sizeof *corner);
+        }
+    }
+}
+
+/* The stride to use, or 0 with the error set where the product of stride and count overflows. */
+static size_t settle_stride(size_t stride, size_t packed, size_t count, const char *what) {
+    size_t bytes;
+    if (!stride)
+        stride = packed;
+    if (stride < packed || abuti_multiply_overflows(stride, count, &bytes)) {
+        abuti_fail(ABUT_ERROR_ARGUMENT,
+                   "abut_mesh_create: %s_stride is %zu bytes for %zu elements; give 0 for packed "
+                   "data or at least %zu",
+                   what, stride, count, packed);
+        return 0;
+    }
+    return stride;
+}
+
+abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input,
+                             abut_mesh **mesh) {
+    abut_mesh_input in = abut_mesh_input_default();
+    if (!input || !mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_create: %s is null",
+                          input ? "mesh" : "input");
+    abut_status status = abuti_options_read(&in, sizeof in, input, "abut_mesh_create");
+    if (status)
+        return status;
+    if (!in.positions || !in.vertex_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_create: there are no positions");
+    if ((unsigned)in.position_type > ABUT_SCALAR_FLOAT32 ||
+        (unsigned)in.index_type > ABUT_INDEX_UINT16)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_mesh_create: unknown position_type %u or index_type %u",
+                          (unsigned)in.position_type, (unsigned)in.index_type);
+    size_t triangle_count = in.triangle_count;
+    if (!in.indices && !triangle_count) {
+        if (in.vertex_count % 3)
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_mesh_create: without indices, vertex_count must be a multiple "
+                              "of 3; it is %u",
+                              in.vertex_count);
+        triangle_count = in.vertex_count / 3;
+    }
+    size_t position_bytes = in.position_type == ABUT_SCALAR_FLOAT32 ? 12 : 24;
+    size_t index_bytes = in.index_type == ABUT_INDEX_UINT16 ? 6 : 12;
+    size_t position_stride =
+        settle_stride(in.position_stride, position_bytes, in.vertex_count, "position");
+    size_t index_stride = settle_stride(in.index_stride, index_bytes, triangle_count, "index");
+    if (!position_stride || !index_stride)
+        return ABUT_ERROR_ARGUMENT;
+
+    context = abuti_context_of(context);
+    vec3 *positions = abuti_allocate(context, in.vertex_count, sizeof *positions);
+    uint32_t *indices = abuti_allocate(context, triangle_count, 3 * sizeof *indices);
+    if (!positions || !indices) {
+        abuti_release(context, positions);
+        abuti_release(context, indices);
+        return ABUT_ERROR_MEMORY;
+    }
+    copy_positions(&in, position_stride, positions);
+    copy_indices(&in, index_stride, triangle_count, indices);
+    return abuti_mesh_adopt(context, "abut_mesh_create", positions, in.vertex_count, indices,
+                            triangle_count, mesh);
+}
+
+/* ---- life ---- */
+
+abut_mesh *abut_mesh_retain(abut_mesh *mesh) {
+    if (mesh)
+        atomic_fetch_add_explicit(&mesh->holds, 1, memory_order_relaxed);
+    return mesh;
+}
+
+void abut_mesh_destroy(abut_mesh *mesh) {
+    if (!mesh || atomic_fetch_sub_explicit(&mesh->holds, 1, memory_order_acq_rel) != 1)
+        return;
+    abut_context *context = mesh->context;
+    abuti_release(context, mesh->positions);
+    abuti_release(context, mesh->indices);
+    abuti_release(context, mesh);
+    abut_context_destroy(context);
+}
+
+uint32_t abut_mesh_vertex_count(const abut_mesh *mesh) {
+    return mesh ? mesh->vertex_count : 0;
+}
+
+uint32_t abut_mesh_triangle_count(const abut_mesh *mesh) {
+    return mesh ? mesh->triangle_count : 0;
+}
+
+abut_vec3 abut_mesh_origin(const abut_mesh *mesh) {
+    return mesh ? mesh->origin : v3(0, 0, 0);
+}
+
+const abut_vec3 *abut_mesh_positions(const abut_mesh *mesh) {
+    return mesh ? mesh->positions : NULL;
+}
+
+const uint32_t *abut_mesh_indices(const abut_mesh *mesh) {
+    return mesh ? mesh->indices : NULL;
+}
+
+abut_box abut_mesh_bounds(const abut_mesh *mesh) {
+    abut_box none = {{0, 0, 0}, {0, 0, 0}};
+    return mesh ? mesh->bounds : none;
+}

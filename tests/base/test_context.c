@@ -1,0 +1,122 @@
+#include "support/support.h"
+
+#include "base/base.h"
+
+static void status_names(void **state) {
+    (void)state;
+    for (int s = ABUT_OK; s <= ABUT_ERROR_CANCELLED; s++)
+        assert_string_not_equal("unknown status", abut_status_name((abut_status)s));
+    assert_string_equal("unknown status", abut_status_name((abut_status)99));
+}
+
+static void escapes_what_is_not_utf8(void **state) {
+    (void)state;
+    char out[32];
+    abuti_escape("a\xff\xc3\xa9\x01z", out, sizeof out);
+    assert_string_equal("a\\xff\xc3\xa9\\x01z", out);
+    abuti_escape("\xc3", out, sizeof out); /* cut off in the middle of a character */
+    assert_string_equal("\\xc3", out);
+    abuti_escape("\xed\xa0\x80", out, sizeof out); /* a surrogate */
+    assert_string_equal("\\xed\\xa0\\x80", out);
+    abuti_escape("abcdef", out, 4);
+    assert_string_equal("abc", out);
+}
+
+static void refuses_half_an_allocator(void **state) {
+    (void)state;
+    abut_context_options options = abut_context_options_default();
+    options.allocate = (void *(*)(void *, size_t, size_t))1;
+    abut_context *context = NULL;
+    assert_fails(ABUT_ERROR_ARGUMENT, "release", abut_context_create(&options, &context));
+    assert_null(context);
+    options = abut_context_options_default();
+    options.size = 0;
+    assert_fails(ABUT_ERROR_ARGUMENT, "size", abut_context_create(&options, &context));
+    options.size = sizeof options + 8;
+    assert_fails(ABUT_ERROR_ARGUMENT, "size", abut_context_create(&options, &context));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_context_create(NULL, NULL));
+    abut_context_destroy(NULL);
+}
+
+static void an_object_keeps_its_context(void **state) {
+    (void)state;
+    test_memory memory = {0};
+    abut_context *context = test_context(&memory, 1);
+    abuti_context_retain(context);
+    abut_context_destroy(context);
+    assert_int_equal(1, memory.live_count);
+    abut_context_destroy(context);
+    assert_int_equal(0, memory.live_count);
+}
+
+static void sizes_are_checked(void **state) {
+    (void)state;
+    size_t result;
+    assert_true(abuti_multiply_overflows(SIZE_MAX / 2, 3, &result));
+    assert_false(abuti_multiply_overflows(SIZE_MAX / 3, 3, &result));
+    assert_false(abuti_multiply_overflows(0, SIZE_MAX, &result));
+    assert_true(abuti_add_overflows(SIZE_MAX, 1, &result));
+    abut_context *context = abuti_context_of(NULL);
+    assert_null(abuti_allocate(context, SIZE_MAX / 8, 16));
+    assert_null(abuti_allocate(context, SIZE_MAX, 1));
+    assert_non_null(strstr(abut_last_error(), "out of memory"));
+    void *nothing = abuti_allocate(context, 0, 16);
+    assert_non_null(nothing);
+    abuti_release(context, nothing);
+}
+
+enum { COUNT = 100003 };
+
+static void mark(void *data, size_t chunk, size_t begin, size_t end) {
+    unsigned char *seen = data;
+    assert_int_equal(chunk * 1000, begin);
+    for (size_t i = begin; i < end; i++)
+        seen[i]++;
+}
+
+static void every_item_runs_once(void **state) {
+    (void)state;
+    static unsigned char seen[COUNT];
+    for (uint32_t threads = 0; threads <= 4; threads++) {
+        memset(seen, 0, sizeof seen);
+        abut_context *context = threads ? test_context(NULL, threads) : NULL;
+        abuti_parallel_for(abuti_context_of(context), COUNT, 1000, mark, seen);
+        for (size_t i = 0; i < COUNT; i++)
+            assert_int_equal(1, seen[i]);
+        abut_context_destroy(context);
+    }
+    abuti_parallel_for(abuti_context_of(NULL), 0, 10, mark, NULL);
+}
+
+static bool stop(void *user, const char *stage, double fraction) {
+    (void)stage;
+    *(double *)user = fraction;
+    return fraction < 0.5;
+}
+
+static void progress_can_cancel(void **state) {
+    (void)state;
+    double seen = 0;
+    abut_context_options options = abut_context_options_default();
+    options.progress = stop;
+    options.progress_user = &seen;
+    abut_context *context;
+    assert_ok(abut_context_create(&options, &context));
+    assert_ok(abuti_progress(context, "counting", 0.25));
+    assert_true(seen == 0.25);
+    assert_fails(ABUT_ERROR_CANCELLED, "counting", abuti_progress(context, "counting", 0.75));
+    abut_context_destroy(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(status_names),
+        cmocka_unit_test(escapes_what_is_not_utf8),
+        cmocka_unit_test(refuses_half_an_allocator),
+        cmocka_unit_test(an_object_keeps_its_context),
+        cmocka_unit_test(sizes_are_checked),
+        cmocka_unit_test(every_item_runs_once),
+        cmocka_unit_test(progress_can_cancel),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+#include "support/support.h"
+
+#include <ftw.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- memory ---- */
+
+static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
+
+typedef union block_head {
+    size_t bytes;
+    unsigned char padding[64]; /* keeps what follows aligned */
+} block_head;
+
+static void *counted_allocate(void *user, size_t bytes, size_t alignment) {
+    test_memory *memory = user;
+    assert_true(alignment <= 64);
+    pthread_mutex_lock(&memory_lock);
+    bool refused = ++memory->calls == memory->fail_at;
+    if (!refused) {
+        memory->live_count++;
+        memory->live_bytes += bytes;
+        if (memory->peak_bytes < memory->live_bytes)
+            memory->peak_bytes = memory->live_bytes;
+    }
+    pthread_mutex_unlock(&memory_lock);
+    if (refused)
+        return NULL;
+    block_head *head = aligned_alloc(64, sizeof *head + (bytes + 63) / 64 * 64);
+    assert_non_null(head);
+    head->bytes = bytes;
+    return head + 1;
+}
+
+static void counted_release(void *user, void *block) {
+    test_memory *memory = user;
+    block_head *head = (block_head *)block - 1;
+    pthread_mutex_lock(&memory_lock);
+    assert_true(memory->live_count > 0);
+    memory->live_count--;
+    memory->live_bytes -= head->bytes;
+    pthread_mutex_unlock(&memory_lock);
+    free(head);
+}
+
+/* ---- tasks on plain threads ---- */
+
+typedef struct job {
+    pthread_mutex_t lock;
+    uint32_t next, count;
+    void (*task)(void *data, uint32_t index);
+    void *data;
+} job;
+
+static void *work_off(void *user) {
+    job *work = user;
+    for (;;) {
+        pthread_mutex_lock(&work->lock);
+        uint32_t mine = work->next < work->count ? work->next++ : UINT32_MAX;
+        pthread_mutex_unlock(&work->lock);
+        if (mine == UINT32_MAX)
+            return NULL;
+        work->task(work->data, mine);
+    }
+}
+
+#define MOST_THREADS 16
+
+static void run_on_threads(void *user, uint32_t count, void (*task)(void *, uint32_t), void *data) {
+    uint32_t threads = (uint32_t)(uintptr_t)user;
+    job work = {.count = count, .task = task, .data = data};
+    pthread_t ids[MOST_THREADS];
+    pthread_mutex_init(&work.lock, NULL);
+    for (uint32_t i = 1; i < threads; i++)
+        assert_int_equal(0, pthread_create(&ids[i], NULL, work_off, &work));
+    work_off(&work);
+    for (uint32_t i = 1; i < threads; i++)
+        pthread_join(ids[i], NULL);
+    pthread_mutex_destroy(&work.lock);
+}
+
+abut_context *test_context(test_memory *memory, uint32_t threads) {
+    assert_true(threads <= MOST_THREADS);
+    abut_context_options options = abut_context_options_default();
+    options.thread_count = 1;
+    if (memory) {
+        options.memory_user = memory;
+        options.allocate = counted_allocate;
+        options.release = counted_release;
+    }
+    if (threads > 1) {
+        options.task_user = (void *)(uintptr_t)threads;
+        options.run_tasks = run_on_threads;
+    }
+    uint64_t fail_at = memory ? memory->fail_at : 0;
+    if (memory)
+        memory->fail_at = 0;
+    abut_context *context;
+    assert_int_equal(ABUT_OK, abut_context_create(&options, &context));
+    if (memory) {
+        memory->calls = 0;
+        memory->fail_at = fail_at;
+    }
+    return context;
+}
+
+uint64_t test_every_allocation(abut_status (*work)(abut_context *context, void *data), void *data) {
+    for (uint64_t n = 1;; n++) {
+        test_memory memory = {.fail_at = n};
+        abut_context *context = test_context(&memory, 1);
+        abut_status status = work(context, data);
+        bool done = memory.calls < n;
+        assert_int_equal(done ? ABUT_OK : ABUT_ERROR_MEMORY, status);
+        abut_context_destroy(context);
+        assert_int_equal(0, memory.live_count);
+        if (done)
+            return n - 1;
+    }
+}
+
+/* ---- random ---- */
+
+uint64_t test_random_bits(test_random *random) {
+    uint64_t z = random->state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+double test_random_real(test_random *random, double lo, double hi) {
+    return lo + (hi - lo) * ((double)(test_random_bits(random) >> 11) * 0x1p-53);
+}
+
+uint32_t test_random_below(test_random *random, uint32_t bound) {
+    return (uint32_t)(((test_random_bits(random) >> 32) * bound) >> 32);
+}
+
+/* ---- files ---- */
+
+static char folder[256];
+
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *where) {
+    (void)about;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static void remove_folder(void) {
+    nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *test_folder(void) {
+    if (!folder[0]) {
+        const char *base = getenv("TMPDIR");
+        snprintf(folder, sizeof folder, "%s/abut-test-XXXXXX", base && base[0] ? base : "/tmp");
+        assert_non_null(mkdtemp(folder));
+        atexit(remove_folder);
+    }
+    return folder;
+}
+
+const char *test_path(const char *name) {
+    static char paths[16][1024];
+    static unsigned turn;
+    char *path = paths[turn++ % 16];
+    snprintf(path, sizeof paths[0], "%s/%s", test_folder(), name);
+    return path;
+}
+
+const char *test_file(const char *name, const void *data, size_t bytes) {
+    const char *path = test_path(name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(bytes, fwrite(data, 1, bytes, file));
+    assert_int_equal(0, fclose(file));
+    return path;
+}

@@ -1,0 +1,63 @@
+/* What every test program uses. Includes cmocka in the order that it wants. */
+#ifndef ABUT_TEST_SUPPORT_H
+#define ABUT_TEST_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <abut/abut.h>
+
+/* A counting allocator that can be told to fail. Zero it, then test_context(). */
+typedef struct test_memory {
+    uint64_t calls;      /* allocations asked for so far */
+    uint64_t fail_at;    /* 1 = the first allocation fails, and so on; 0 = none */
+    uint64_t live_count; /* allocations not yet released */
+    uint64_t live_bytes, peak_bytes;
+} test_memory;
+
+/* A context on top of `memory` that runs tasks on `threads` threads of its own, visible to
+ * ThreadSanitizer (libgomp's are not); 1 = serial. Fails the test if it cannot be made. The context
+ * itself is one live allocation, but not one of `calls`. */
+abut_context *test_context(test_memory *memory, uint32_t threads);
+
+/* Runs `work` with the 1st, 2nd, ... allocation failing until it succeeds, and checks each time
+ * that it returns ABUT_ERROR_MEMORY and that nothing is left allocated. `work` must destroy what it
+ * made. Returns how many allocations a run takes. */
+uint64_t test_every_allocation(abut_status (*work)(abut_context *context, void *data), void *data);
+
+/* Uniform numbers, the same on every machine (splitmix64). */
+typedef struct test_random {
+    uint64_t state;
+} test_random;
+uint64_t test_random_bits(test_random *random);
+double test_random_real(test_random *random, double lo, double hi);
+uint32_t test_random_below(test_random *random, uint32_t bound);
+
+/* A fresh folder that exists until the program ends; every call gives the same one. */
+const char *test_folder(void);
+/* "<test_folder>/<name>" in one of 16 rotating buffers. */
+const char *test_path(const char *name);
+/* Writes bytes to test_path(name) and returns that path. */
+const char *test_file(const char *name, const void *data, size_t bytes);
+
+#define assert_ok(call)                                                                        \
+    do {                                                                                       \
+        abut_status assert_status = (call);                                                    \
+        if (assert_status)                                                                     \
+            fail_msg("%s: %s: %s", #call, abut_status_name(assert_status), abut_last_error()); \
+    } while (0)
+/* The call must fail with this status and a sentence that holds `part`. */
+#define assert_fails(status, part, call)                                                      \
+    do {                                                                                      \
+        assert_int_equal(status, call);                                                       \
+        if (!strstr(abut_last_error(), part))                                                 \
+            fail_msg("%s: the error says '%s' without '%s'", #call, abut_last_error(), part); \
+    } while (0)
+
+#include <string.h>
+
+#endif

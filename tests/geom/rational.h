@@ -1,6 +1,6 @@
 /* Exact vectors of rationals (GMP), and the plain textbook distances over them: the referee.
- * Temporaries live in a ring, so that formulas read as formulas; nothing is freed before exit, and a
- * value stays valid for RING_SIZE further operations. */
+ * Temporaries live in a ring, so that formulas read as formulas; nothing is freed before exit, and
+ * a value stays valid for RING_SIZE further operations. */
 #ifndef ABUT_TEST_RATIONAL_H
 #define ABUT_TEST_RATIONAL_H
 
@@ -67,8 +67,7 @@ static inline number dot(point a, point b) {
     return plus(plus(times(a.x, b.x), times(a.y, b.y)), times(a.z, b.z));
 }
 static inline point cross(point a, point b) {
-    return (point){minus(times(a.y, b.z), times(a.z, b.y)),
-                   minus(times(a.z, b.x), times(a.x, b.z)),
+    return (point){minus(times(a.y, b.z), times(a.z, b.y)), minus(times(a.z, b.x), times(a.x, b.z)),
                    minus(times(a.x, b.y), times(a.y, b.x))};
 }
 static inline number length_sq(point a) {

@@ -127,7 +127,7 @@ static double ulp_of(const vec3 *p, int count, int absolute) {
     return ldexp(1, exponent - MANTISSA);
 }
 
-static point exactly(vec3 p) {
+static rational3 exactly(vec3 p) {
     return point_of(p.x, p.y, p.z);
 }
 
@@ -176,7 +176,7 @@ static void point_to_triangle(void **state) {
         transform(&random, test_random_below(&random, TRANSFORM_COUNT), p, 4);
         triangle3 t = {{p[0], p[1], p[2]}};
         closest_on_triangle closest = triangle_closest_point(t, p[3]);
-        point exact[3] = {exactly(p[0]), exactly(p[1]), exactly(p[2])};
+        rational3 exact[3] = {exactly(p[0]), exactly(p[1]), exactly(p[2])};
         double ulp = ulp_of(p, 4, 0), coarse = ulp_of(p, 4, 1);
         number square = point_triangle_sq(exactly(p[3]), exact);
         keep_worst(&worst[shape], error_in_ulp(closest.distance, square, ulp));
@@ -184,7 +184,7 @@ static void point_to_triangle(void **state) {
         coarse = coarse > ulp ? coarse : ulp;
         keep_worst(&worst_point,
                    root_in_ulp(point_triangle_sq(exactly(closest.point), exact), coarse));
-        point gap = point_minus(exactly(closest.point), exactly(p[3]));
+        rational3 gap = point_minus(exactly(closest.point), exactly(p[3]));
         keep_worst(&worst_point, error_in_ulp(closest.distance, length_sq(gap), coarse));
         real sum = closest.barycentric[0] + closest.barycentric[1] + closest.barycentric[2];
         assert_true(fabs((double)sum - 1) <= 2 * (double)REAL_EPSILON);

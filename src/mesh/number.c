@@ -294,8 +294,8 @@ size_t abuti_number_write(char *out, double value, bool single, locale_t locale)
             length = write_digits(out + sign, value, digits, digits < 17);
     if (!length) {
         locale_t old = uselocale(locale);
-        length = (size_t)snprintf(out + sign, ABUTI_NUMBER_BYTES - sign, "%.*g", single ? 9 : 17,
-                                  value);
+        length =
+            (size_t)snprintf(out + sign, ABUTI_NUMBER_BYTES - sign, "%.*g", single ? 9 : 17, value);
         uselocale(old);
     }
     return sign + length;

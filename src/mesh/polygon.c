@@ -12,9 +12,8 @@
  * it without overlap. On others (crossing itself, all on one line) the answer is some set of
  * triangles: where no ear is left, first touching is forgiven, then the rest becomes a fan.
  */
+#include "geom/predicates_shared.h"
 #include "mesh/files.h"
-
-/* TURN */
 
 typedef struct point {
     double x, y;
@@ -23,7 +22,7 @@ typedef struct point {
 typedef struct ring {
     point at[ABUTI_POLYGON_MOST];
     uint16_t next[ABUTI_POLYGON_MOST], previous[ABUTI_POLYGON_MOST];
-    uint16_t reflex[ABUTI_POLYGON_MOST]; /* corners that did not turn left at the start */
+    uint16_t reflex[ABUTI_POLYGON_MOST]; /* corners that did not turn left when surveyed */
     uint32_t reflex_count;
     bool is_ear[ABUTI_POLYGON_MOST];
     bool touching; /* forgive corners on the border of an ear */
@@ -90,6 +89,12 @@ static bool fan_covers(const ring *r, uint32_t count) {
     return true;
 }
 
+static void forget_reflex(ring *r, uint32_t i) {
+    for (uint32_t k = 0; k < r->reflex_count; k++)
+        if (r->reflex[k] == i)
+            r->reflex[k] = r->reflex[--r->reflex_count];
+}
+
 static void emit(uint32_t **out, uint32_t a, uint32_t b, uint32_t c) {
     (*out)[0] = a;
     (*out)[1] = b;
@@ -111,6 +116,7 @@ static void clip(ring *r, const uint32_t *corners, uint32_t count, uint32_t *out
             emit(&out, corners[a], corners[i], corners[c]);
             r->next[a] = (uint16_t)c;
             r->previous[c] = (uint16_t)a;
+            forget_reflex(r, i);
             r->is_ear[a] = find_ear(r, a);
             r->is_ear[c] = find_ear(r, c);
             left--;

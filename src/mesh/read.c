@@ -32,8 +32,8 @@ abut_mesh_format abuti_mesh_format_of_name(const char *name) {
 
 /* Whether the first line that is neither empty nor a comment is a statement of OBJ. */
 static bool looks_like_obj(const unsigned char *p, const unsigned char *end) {
-    static const char *const words[] = {"v",      "vn",     "vt", "vp", "f", "o", "g", "s",
-                                        "mtllib", "usemtl", "l",  "p"};
+    static const char *const words[] = {"v", "vn", "vt",     "vp",     "f", "o",
+                                        "g", "s",  "mtllib", "usemtl", "l", "p"};
     if (end - p >= 5 && !memcmp(p, "#VRML", 5))
         return false;
     bool comment = false;
@@ -80,16 +80,13 @@ static abut_mesh_format choose_format(abuti_reader *reader, const char *name) {
 
 /* ---- reading ---- */
 
-/* A name as messages show it: printable, and cut at the front if it would fill the sentence. */
+/* A name as messages show it: printable, and of a very long one the end. */
 static void show_name(const char *name, char *shown, size_t bytes) {
-    const size_t most = 90; /* each byte may become four */
-    size_t length = strlen(name);
-    bool cut = length > most * 4 - 4;
-    char escaped[1024];
-    if (cut)
-        name += length - most;
-    abuti_escape(name, escaped, sizeof escaped);
-    snprintf(shown, bytes, "%s%s", cut ? "..." : "", escaped);
+    const size_t most = 300;
+    size_t length = strlen(name), skipped = length > most ? length - most : 0;
+    size_t dots = skipped ? 3 : 0;
+    memcpy(shown, "...", dots);
+    abuti_escape(name + skipped, shown + dots, bytes - dots);
 }
 
 /* Reads from the reader's source. `path` is null when that is memory, `name` has the ending. */
@@ -126,9 +123,8 @@ static abut_status check_options(const char *function, const abut_mesh_read_opti
     abut_status status = abuti_options_read(ours, sizeof *ours, options, function);
     if (!status && ((unsigned)ours->format > ABUT_MESH_FORMAT_OTHER ||
                     (unsigned)ours->triangulation > ABUT_TRIANGULATION_FAN))
-        status =
-            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: unknown format %u or triangulation %u", function,
-                       (unsigned)ours->format, (unsigned)ours->triangulation);
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: unknown format %u or triangulation %u",
+                            function, (unsigned)ours->format, (unsigned)ours->triangulation);
     return status;
 }
 

@@ -48,8 +48,8 @@ static abut_status add_face(abuti_reader *reader, const struct aiFace *face, uin
         unsigned vertex = face->mIndices[turned ? face->mNumIndices - 1 - i : i];
         if (vertex >= vertex_count)
             return abuti_fail(ABUT_ERROR_FORMAT,
-                              "%s: a face names vertex %u of a mesh that has only %u",
-                              reader->name, vertex, vertex_count);
+                              "%s: a face names vertex %u of a mesh that has only %u", reader->name,
+                              vertex, vertex_count);
         status = abuti_read_corner(reader, base + vertex);
     }
     return status ? status : abuti_read_face_end(reader);
@@ -100,7 +100,8 @@ static abut_status add_scene(abuti_reader *reader, const struct aiScene *scene) 
         if (top->child == top->node->mNumChildren)
             stack.count--;
         else
-            status = add_node(reader, scene, &stack, enter(top->node->mChildren[top->child++], top));
+            status =
+                add_node(reader, scene, &stack, enter(top->node->mChildren[top->child++], top));
     }
     abuti_list_release(reader->context, &stack);
     return status;
@@ -138,10 +139,11 @@ bool abuti_assimp_knows(const char *ending) {
 abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint) {
     (void)path;
     (void)hint;
-    return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                      "%s: is not OBJ, PLY or STL, and this build of abut lacks Assimp, which reads "
-                      "other formats",
-                      reader->name);
+    return abuti_fail(
+        ABUT_ERROR_UNSUPPORTED,
+        "%s: is not OBJ, PLY or STL, and this build of abut lacks Assimp, which reads "
+        "other formats",
+        reader->name);
 }
 
 bool abuti_assimp_knows(const char *ending) {

@@ -102,9 +102,9 @@ abut_status abuti_read_obj(abuti_reader *reader) {
     }
     if (!status && most.line && most.vertex >= reader->positions.count) {
         reader->line = most.line;
-        status = abuti_read_fail(reader,
-                                 "a face names vertex %" PRIu64 ", but the file has only %zu",
-                                 (uint64_t)most.vertex + 1, reader->positions.count);
+        status =
+            abuti_read_fail(reader, "a face names vertex %" PRIu64 ", but the file has only %zu",
+                            (uint64_t)most.vertex + 1, reader->positions.count);
     }
     return status;
 }

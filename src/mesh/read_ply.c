@@ -45,9 +45,10 @@ static const char *const kind_names[] = {"vertex", "face", "element"};
 /* ---- header ---- */
 
 static value_type find_type(const char *word, size_t length) {
-    static const char *const names[][2] = {
-        {"char", "int8"}, {"uchar", "uint8"}, {"short", "int16"},   {"ushort", "uint16"},
-        {"int", "int32"}, {"uint", "uint32"}, {"float", "float32"}, {"double", "float64"}};
+    static const char *const names[][2] = {{"char", "int8"},     {"uchar", "uint8"},
+                                           {"short", "int16"},   {"ushort", "uint16"},
+                                           {"int", "int32"},     {"uint", "uint32"},
+                                           {"float", "float32"}, {"double", "float64"}};
     for (int i = 0; i < NO_TYPE; i++)
         if (abuti_text_is(word, length, names[i][0]) || abuti_text_is(word, length, names[i][1]))
             return (value_type)i;
@@ -181,7 +182,8 @@ static abut_status check_counts(ply *file, uint64_t left) {
         uint64_t least = 0;
         for (size_t k = 0; k < e->property_count; k++) {
             const property *p = abuti_list_at(&file->properties, e->first + k);
-            least += file->text ? 2 : type_bytes[p->count_type == NO_TYPE ? p->type : p->count_type];
+            least +=
+                file->text ? 2 : type_bytes[p->count_type == NO_TYPE ? p->type : p->count_type];
         }
         /* the last word of a text needs no separator */
         if (least && e->count > (left + file->text) / least) {
@@ -239,7 +241,8 @@ static abut_status read_line(ply *file, bool *ended) {
     return abuti_text_fail_word(reader, "a word of a PLY header");
 }
 
-/* Ends the header's last line. Where lines end with a lone CR, an LF after it belongs to the data. */
+/* Ends the header's last line. Where lines end with a lone CR, an LF after it belongs to the data.
+ */
 static void end_header(ply *file, bool lone_cr) {
     abuti_source *source = &file->reader->source;
     if (lone_cr && abuti_text_peek(file->reader) == '\r') {
@@ -295,11 +298,11 @@ static double load(const unsigned char *at, value_type type, bool swap) {
             bytes[i] = at[count - 1 - i];
         at = bytes;
     }
-#define LOAD(c_type)                 \
-    {                                \
-        c_type value;                \
+#define LOAD(c_type)                      \
+    {                                     \
+        c_type value;                     \
         memcpy(&value, at, sizeof value); \
-        return value;                \
+        return value;                     \
     }
     switch (type) {
     case I8:

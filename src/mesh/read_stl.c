@@ -21,8 +21,8 @@ static uint32_t read_u32(const unsigned char *bytes) {
 
 /* ---- equal corners ---- */
 
-/* Open addressing with linear probing, at most two thirds full. An entry holds a vertex and part of its
- * hash, so that most comparisons need no look at the vertex. The seed keeps hostile files from
+/* Open addressing with linear probing, at most two thirds full. An entry holds a vertex and part of
+ * its hash, so that most comparisons need no look at the vertex. The seed keeps hostile files from
  * aiming at one slot; the result does not depend on it. */
 typedef struct entry {
     uint32_t vertex, tag;
@@ -140,8 +140,8 @@ static abut_status read_binary(abuti_reader *reader, corner_table *table) {
     if (left / TRIANGLE_BYTES < count)
         return abuti_read_fail(reader,
                                "a binary STL of %" PRIu32
-                               " triangles by this count, but only %" PRIu64
-                               " bytes (%" PRIu64 " triangles) follow",
+                               " triangles by this count, but only %" PRIu64 " bytes (%" PRIu64
+                               " triangles) follow",
                                count, left, left / TRIANGLE_BYTES);
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < count && !status; i++) {

@@ -123,8 +123,8 @@ abut_status abuti_text_number(abuti_reader *reader, const char *what, double *va
     abuti_source *source = &reader->source;
     const unsigned char *end = view_end(source);
     const unsigned char *after = abuti_number_read(source->at, end, reader->locale, value);
-    if (!after || (after < end ? !abuti_is_space(*after)
-                               : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))
+    if (!after ||
+        (after < end ? !abuti_is_space(*after) : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))
         return abuti_text_fail_word(reader, what);
     source->at = after;
     return ABUT_OK;
@@ -150,8 +150,8 @@ abut_status abuti_text_whole(abuti_reader *reader, const char *what, int64_t *va
     abuti_source *source = &reader->source;
     const unsigned char *end = view_end(source);
     const unsigned char *after = abuti_text_digits(source->at, end, value);
-    if (!after || (after < end ? !abuti_is_space(*after)
-                               : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))
+    if (!after ||
+        (after < end ? !abuti_is_space(*after) : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))
         return abuti_text_fail_word(reader, what);
     source->at = after;
     return ABUT_OK;

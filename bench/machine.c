@@ -5,10 +5,12 @@
 #include "bench_build.h" /* BENCH_COMMIT, BENCH_FLAGS; written at build time */
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Copies the value of the first line "key<separator>value" of a file; false if there is none. */
 static bool find_line(const char *path, const char *key, char separator, char *out,
@@ -115,6 +117,64 @@ static void copy_teardown(bench_state *state) {
     free(data);
 }
 
+/* ---- a file out of the page cache ---- */
+
+#define WINDOW (1u << 18)
+
+typedef struct scan_data {
+    char path[600];
+    int descriptor;
+    uint64_t sum;
+    unsigned char window[WINDOW];
+} scan_data;
+
+static abut_status scan_setup(bench_state *state) {
+    scan_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    data->descriptor = -1;
+    snprintf(data->path, sizeof data->path, "%s/scan", state->folder);
+    FILE *file = fopen(data->path, "wb");
+    size_t blocks = state->quick ? 4 : 256;
+    memset(data->window, 1, WINDOW);
+    bool fine = file != NULL;
+    for (size_t i = 0; fine && i < blocks; i++)
+        fine = fwrite(data->window, 1, WINDOW, file) == WINDOW;
+    if (file)
+        fine = !fclose(file) && fine;
+    if (fine)
+        data->descriptor = open(data->path, O_RDONLY);
+    state->elements = state->bytes = (double)(blocks * WINDOW);
+    return fine && data->descriptor >= 0
+               ? ABUT_OK
+               : bench_fail(ABUT_ERROR_FILE, "cannot write and read '%s'", data->path);
+}
+
+static abut_status scan_run(bench_state *state) {
+    scan_data *data = state->data;
+    ssize_t got = lseek(data->descriptor, 0, SEEK_SET);
+    data->sum = 0;
+    while (got >= 0 && (got = read(data->descriptor, data->window, WINDOW)) > 0)
+        data->sum += (uint64_t)got;
+    return got < 0 ? bench_fail(ABUT_ERROR_FILE, "cannot read '%s'", data->path) : ABUT_OK;
+}
+
+static abut_status scan_finish(bench_state *state) {
+    scan_data *data = state->data;
+    state->hash = bench_hash(data->sum, data->window, WINDOW);
+    return ABUT_OK;
+}
+
+static void scan_teardown(bench_state *state) {
+    scan_data *data = state->data;
+    if (data) {
+        if (data->descriptor >= 0)
+            close(data->descriptor);
+        remove(data->path);
+    }
+    free(data);
+}
+
 const bench_case bench_machine_cases[] = {
     {.name = "machine/copy",
      .unit = "byte",
@@ -122,5 +182,11 @@ const bench_case bench_machine_cases[] = {
      .run = copy_run,
      .finish = copy_finish,
      .teardown = copy_teardown},
+    {.name = "machine/read-file",
+     .unit = "byte",
+     .setup = scan_setup,
+     .run = scan_run,
+     .finish = scan_finish,
+     .teardown = scan_teardown},
     {.name = NULL},
 };

@@ -244,9 +244,24 @@ static bool read_object(reader *in, bool (*member)(reader *, const char *key, vo
     return take(in, '}');
 }
 
+/* The numbers of a case, and those of its members without which a comparison means nothing. */
+enum { THREADS, REPEATS, MEDIAN, MINIMUM, PEAK, RESULT, ELEMENTS, BYTES, NAME, HASH };
+#define NEEDED (1u << THREADS | 1u << MEDIAN | 1u << MINIMUM | 1u << NAME | 1u << HASH)
+
+static const struct {
+    const char *key;
+    double most;
+} numbers[] = {
+    [THREADS] = {"threads", 1e6},    [REPEATS] = {"repeats", 1e6},
+    [MEDIAN] = {"median_ms", 1e15},  [MINIMUM] = {"minimum_ms", 1e15},
+    [PEAK] = {"peak_bytes", 1e18},   [RESULT] = {"result_bytes", 1e18},
+    [ELEMENTS] = {"elements", 1e18}, [BYTES] = {"bytes", 1e18},
+};
+
 typedef struct case_reader {
-    bench_result result;
-    unsigned seen; /* one bit for each member that must be there */
+    bench_result *result;
+    double values[NAME];
+    unsigned seen; /* a bit for each of the above */
 } case_reader;
 
 static bool read_hash(reader *in, uint64_t *hash) {
@@ -261,44 +276,41 @@ static bool read_hash(reader *in, uint64_t *hash) {
 
 static bool read_case_member(reader *in, const char *key, void *data) {
     case_reader *to = data;
-    bench_result *result = &to->result;
-    double number = 0;
-    static const char *const numbers[] = {"threads",    "median_ms",    "minimum_ms", "repeats",
-                                          "peak_bytes", "result_bytes", "elements",   "bytes"};
     if (!strcmp(key, "case")) {
-        to->seen |= 1u << 8;
-        return read_text(in, result->name, sizeof result->name);
+        to->seen |= 1u << NAME;
+        return read_text(in, to->result->name, sizeof to->result->name);
     }
     if (!strcmp(key, "unit"))
-        return read_text(in, result->unit, sizeof result->unit);
+        return read_text(in, to->result->unit, sizeof to->result->unit);
     if (!strcmp(key, "hash")) {
-        to->seen |= 1u << 9;
-        return read_hash(in, &result->hash);
+        to->seen |= 1u << HASH;
+        return read_hash(in, &to->result->hash);
     }
-    for (unsigned i = 0; i < 8; i++) {
-        if (strcmp(key, numbers[i]) != 0)
-            continue;
-        bool counts = i == 0 || i == 3;
-        if (!read_number(in, 0, counts ? 1e6 : 1e15, &number))
-            return false;
-        to->seen |= 1u << i;
-        double *const reals[] = {NULL, &result->median_ms,    &result->minimum_ms, NULL,
-                                 NULL, &result->result_bytes, &result->elements,   &result->bytes};
-        if (i == 0)
-            result->threads = (uint32_t)number;
-        else if (i == 3)
-            result->repeats = (uint32_t)number;
-        else if (i == 4)
-            result->peak_bytes = (uint64_t)number;
-        else
-            *reals[i] = number;
-        return true;
-    }
+    for (unsigned i = 0; i < NAME; i++)
+        if (!strcmp(key, numbers[i].key)) {
+            to->seen |= 1u << i;
+            return read_number(in, 0, numbers[i].most, &to->values[i]);
+        }
     return skip_value(in);
 }
 
-/* Of the members, those without which a comparison means nothing. */
-#define NEEDED (1u << 0 | 1u << 1 | 1u << 2 | 1u << 8 | 1u << 9)
+static bool read_case(reader *in, bench_result *result) {
+    case_reader one = {.result = result};
+    memset(result, 0, sizeof *result);
+    if (!read_object(in, read_case_member, &one))
+        return false;
+    if ((one.seen & NEEDED) != NEEDED)
+        return complain(in, "a case lacks its name, threads, times or hash");
+    result->threads = (uint32_t)one.values[THREADS];
+    result->repeats = (uint32_t)one.values[REPEATS];
+    result->median_ms = one.values[MEDIAN];
+    result->minimum_ms = one.values[MINIMUM];
+    result->peak_bytes = (uint64_t)one.values[PEAK];
+    result->result_bytes = one.values[RESULT];
+    result->elements = one.values[ELEMENTS];
+    result->bytes = one.values[BYTES];
+    return true;
+}
 
 static bool read_cases(reader *in, bench_results *results) {
     if (!take(in, '['))
@@ -306,13 +318,10 @@ static bool read_cases(reader *in, bench_results *results) {
     if (peek(in) == ']')
         return take(in, ']');
     do {
-        case_reader one;
-        memset(&one, 0, sizeof one);
-        if (!read_object(in, read_case_member, &one))
+        bench_result result;
+        if (!read_case(in, &result))
             return false;
-        if ((one.seen & NEEDED) != NEEDED)
-            return complain(in, "a case lacks its name, threads, times or hash");
-        if (!bench_results_add(results, &one.result))
+        if (!bench_results_add(results, &result))
             return complain(in, "out of memory");
     } while (peek(in) == ',' && in->at++);
     return take(in, ']');

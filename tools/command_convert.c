@@ -83,10 +83,11 @@ static abut_status weld(tool_output *out, abut_mesh **mesh, double tolerance) {
     vertices -= abut_mesh_vertex_count(welded);
     triangles -= abut_mesh_triangle_count(welded);
     tool_text words = {0};
+    text_add(&words, "removed ");
     text_grouped(&words, vertices);
-    text_add(&words, vertices == 1 ? " vertex less, " : " vertices less, ");
+    text_add(&words, vertices == 1 ? " vertex and " : " vertices and ");
     text_grouped(&words, triangles);
-    text_add(&words, triangles == 1 ? " triangle less" : " triangles less");
+    text_add(&words, triangles == 1 ? " triangle" : " triangles");
     if (tolerance > 0)
         text_print(&words, " (tolerance %g)", tolerance);
     say_fact(out, "weld", "%s", words.data ? words.data : "");
@@ -112,7 +113,7 @@ static abut_status orient(tool_output *out, abut_mesh **mesh) {
     replace_mesh(mesh, oriented);
     tool_text words = {0};
     text_grouped(&words, flipped);
-    say_fact(out, "orient", "%s triangle%s turned", words.data ? words.data : "",
+    say_fact(out, "orient", "turned %s triangle%s", words.data ? words.data : "",
              flipped == 1 ? "" : "s");
     text_free(&words);
     json_count(out, "flipped", flipped);

@@ -98,8 +98,8 @@ static void say_surface(tool_output *out, const abut_mesh_report *report) {
 
 static void say_measures(tool_output *out, const abut_mesh_report *report, bool all) {
     const abut_box *box = &report->bounds;
-    say_fact(out, "lowest", "%.6g, %.6g, %.6g", box->lo.x, box->lo.y, box->lo.z);
-    say_fact(out, "highest", "%.6g, %.6g, %.6g", box->hi.x, box->hi.y, box->hi.z);
+    say_fact(out, "bounds", "%.6g, %.6g, %.6g to %.6g, %.6g, %.6g", box->lo.x, box->lo.y, box->lo.z,
+             box->hi.x, box->hi.y, box->hi.z);
     say_fact(out, "size", "%.6g x %.6g x %.6g", box->hi.x - box->lo.x, box->hi.y - box->lo.y,
              box->hi.z - box->lo.z);
     say_fact(out, "area", "%.6g", report->area);
@@ -134,8 +134,10 @@ static void write_facts(tool_output *out, const abut_mesh_report *report) {
     json_boolean(out, "manifold", report->manifold);
     json_boolean(out, "oriented", report->oriented);
     json_boolean(out, "solid", report->solid);
-    json_vector(out, "lowest", box->lo);
-    json_vector(out, "highest", box->hi);
+    out_object(out, "bounds");
+    json_vector(out, "lo", box->lo);
+    json_vector(out, "hi", box->hi);
+    out_end(out);
     json_vector(out, "size", size);
     json_number(out, "area", report->area);
     if (report->closed && report->oriented)
@@ -270,6 +272,8 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
         code = tool_complain(tool, status);
     } else {
         abut_topology_view view = abut_topology_get(topology);
+        if (out->begun && !tool->quiet)
+            say(out, "%s", "");
         say_headline(out, path, &report);
         if (out->json) {
             write_facts(out, &report);
@@ -295,8 +299,6 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     out_object(out, NULL);
     out_list(out, "files");
     for (size_t i = 0; i < arguments->operand_count; i++) {
-        if (i && !tool->quiet)
-            say(out, "%s", "");
         int code = tell_file(tool, arguments->operands[i], arguments);
         if (code == CODE_CANCELLED)
             return tool_fail(tool, ABUT_ERROR_CANCELLED);

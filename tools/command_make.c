@@ -115,6 +115,13 @@ static int list_shapes(tool_run *tool) {
 
 /* ---- the command ---- */
 
+/* What people may call a shape that has another name here. */
+static const struct {
+    const char *word, *name;
+} aliases[] = {{"sphere", "icosphere"}, {"ball", "icosphere"}, {"cube", "box"},
+               {"plane", "sheet"},      {"ring", "torus"},     {"donut", "torus"},
+               {"pipe", "tube"},        {"pill", "capsule"}};
+
 static int find_shape(tool_run *tool, const char *name, abut_shape *shape) {
     abut_shape_kind kind;
     if (abut_shape_find(name, &kind) == ABUT_OK) {
@@ -125,8 +132,15 @@ static int find_shape(tool_run *tool, const char *name, abut_shape *shape) {
     size_t distance = 0;
     for (int i = 0; i < ABUT_SHAPE_COUNT; i++)
         word_closer(name, abut_shape_name((abut_shape_kind)i), &best, &distance);
-    if (strcmp(name, "sphere") == 0)
-        best = "icosphere";
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        const char *alias = NULL;
+        size_t apart = 0;
+        word_closer(name, aliases[i].word, &alias, &apart);
+        if (alias && (!best || apart < distance)) {
+            best = aliases[i].name;
+            distance = apart;
+        }
+    }
     if (best)
         return tool_refuse(tool, "there is no shape '%s'; did you mean '%s'?", name, best);
     return tool_refuse(tool,

@@ -180,7 +180,7 @@ static void print_rows(tool_output *out) {
         widths[k] = columns > widths[k] ? columns : widths[k];
     }
     if (headed && out->row_count) {
-        text_add(&out->text, "\n");
+        text_add(&out->text, out->begun ? "\n" : "");
         print_heads(out, widths, numbers, most);
     }
     for (size_t i = 0; i < out->row_count; i++) {
@@ -191,6 +191,7 @@ static void print_rows(tool_output *out) {
             column = print_cell(out, &row->cells[k], column, widths[k], k + 1 == row->count);
         text_add(&out->text, "\n");
     }
+    out->begun = out->begun || out->row_count;
     forget_rows(out);
 }
 
@@ -381,6 +382,7 @@ void say(tool_output *out, const char *format, ...) {
     text_print_list(&out->text, format, list);
     va_end(list);
     text_add(&out->text, "\n");
+    out->begun = true;
 }
 
 void say_of(tool_output *out, const char *subject, const char *format, ...) {
@@ -395,6 +397,7 @@ void say_of(tool_output *out, const char *subject, const char *format, ...) {
     text_print_list(&out->text, format, list);
     va_end(list);
     text_add(&out->text, "\n");
+    out->begun = true;
 }
 
 void say_fact(tool_output *out, const char *key, const char *format, ...) {

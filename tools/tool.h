@@ -106,7 +106,8 @@ typedef struct tool_output {
     bool unicode; /* the terminal's character set */
     size_t width; /* of the terminal; 0 = never break lines */
     tool_text text;
-    int error; /* errno of the first write to standard output that failed */
+    bool begun; /* something was said to people already */
+    int error;  /* errno of the first write to standard output that failed */
     uint32_t depth;
     struct level {
         bool list, table, filled;

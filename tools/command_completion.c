@@ -54,67 +54,78 @@ static void add_words(tool_text *to) {
     text_add(to, "\" ;;\n    help:* | version:*) files= ;;\n");
 }
 
-static void write_script(tool_text *to) {
-    text_add(to,
-             "# bash completion for abut; made by 'abut completion', do not edit\n"
-             "_abut() {\n"
-             "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}\n"
-             "  local command= operand= options= values= words= files=yes value= i\n"
-             "  # bash splits --name=value into three words\n"
-             "  if [[ $current == = ]]; then\n"
-             "    current=\n"
-             "  elif [[ $previous == = ]]; then\n"
-             "    previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
-             "  fi\n"
-             "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-             "    case ${COMP_WORDS[i]} in\n"
-             "    --threads) ((i++)) ;;\n"
-             "    -*) ;;\n"
-             "    *) command=${COMP_WORDS[i]}\n"
-             "      break ;;\n"
-             "    esac\n"
-             "  done\n"
-             "  for ((i++; i < COMP_CWORD; i++)); do\n"
-             "    case ${COMP_WORDS[i]} in\n"
-             "    -* | =) ;;\n"
-             "    *) [[ ${COMP_WORDS[i - 1]} == -* || ${COMP_WORDS[i - 1]} == = ]] ||\n"
-             "      operand=${COMP_WORDS[i]} ;;\n"
-             "    esac\n"
-             "  done\n"
-             "  case $command in\n"
-             "  '') words=\"");
-    for (size_t i = 0; commands[i]; i++)
-        if (commands[i]->summary)
-            text_print(to, "%s%s", i ? " " : "", commands[i]->name);
-    text_add(to, "\"\n    options=\"");
-    tool_text global = {0};
-    add_options(&global, global_options);
-    text_add(to, global.data ? global.data + 1 : "");
-    text_free(&global);
-    text_add(to, " --version\"\n    files= ;;\n");
-    add_commands(to);
-    text_add(to, "  esac\n  case $command:$operand in\n");
-    add_words(to);
-    text_add(to, "  esac\n  value=yes\n  case $command:$previous in\n");
+/* _abut_values COMMAND OPTION: whether the option takes a value; its choices in `values`. */
+static void add_values_function(tool_text *to) {
+    text_add(to, "_abut_values() {\n"
+                 "  values=\n"
+                 "  case $1:$2 in\n");
     for (size_t i = 0; commands[i]; i++)
         if (commands[i]->summary)
             add_values(to, commands[i], commands[i]->options);
     add_values(to, NULL, global_options);
-    text_add(to, "  *) value= ;;\n"
+    text_add(to, "  *) return 1 ;;\n"
                  "  esac\n"
-                 "  if [[ $value ]]; then\n"
-                 "    COMPREPLY=($(compgen -W \"$values\" -- \"$current\"))\n"
-                 "  elif [[ $current == -* ]]; then\n"
-                 "    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
-                 "  elif [[ $words ]]; then\n"
-                 "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-                 "  elif [[ $files ]]; then\n"
-                 "    compopt -o filenames 2>/dev/null\n"
-                 "    local IFS=$'\\n'\n"
-                 "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
-                 "  fi\n"
-                 "}\n"
-                 "complete -F _abut abut\n");
+                 "}\n");
+}
+
+/* Finds the command and the first operand before the word that is being completed. */
+static const char find_words[] =
+    "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}\n"
+    "  local command= operand= options= values= words= files=yes i\n"
+    "  # bash splits --name=value into three words\n"
+    "  if [[ $current == = ]]; then\n"
+    "    current=\n"
+    "  elif [[ $previous == = ]]; then\n"
+    "    previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
+    "  fi\n"
+    "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+    "    case ${COMP_WORDS[i]} in\n"
+    "    =) ((i++)) ;;\n"
+    "    -*) [[ ${COMP_WORDS[i + 1]} != = ]] && _abut_values \"$command\" \"${COMP_WORDS[i]}\" &&\n"
+    "      ((i++)) ;;\n"
+    "    *) if [[ ! $command ]]; then\n"
+    "        command=${COMP_WORDS[i]}\n"
+    "      else\n"
+    "        operand=${COMP_WORDS[i]}\n"
+    "      fi ;;\n"
+    "    esac\n"
+    "  done\n";
+
+static const char reply[] =
+    "  if _abut_values \"$command\" \"$previous\"; then\n"
+    "    mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$current\")\n"
+    "  elif [[ $current == -* ]]; then\n"
+    "    mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")\n"
+    "  elif [[ $words ]]; then\n"
+    "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+    "  elif [[ $files ]]; then\n"
+    "    compopt -o filenames 2>/dev/null\n"
+    "    mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+    "  fi\n";
+
+static void write_script(tool_text *to) {
+    text_add(to, "# bash completion for abut; made by 'abut completion', do not edit\n");
+    add_values_function(to);
+    text_add(to, "\n_abut() {\n");
+    text_add(to, find_words);
+    text_add(to, "  case $command in\n"
+                 "    '') words=\"");
+    for (size_t i = 0; commands[i]; i++)
+        if (commands[i]->summary)
+            text_print(to, "%s%s", i ? " " : "", commands[i]->name);
+    text_add(to, "\" options=\"");
+    tool_text global = {0};
+    add_options(&global, global_options);
+    text_add(to, global.data ? global.data + 1 : "");
+    text_free(&global);
+    text_add(to, " --version\" files= ;;\n");
+    add_commands(to);
+    text_add(to, "  esac\n"
+                 "  case $command:$operand in\n");
+    add_words(to);
+    text_add(to, "  esac\n");
+    text_add(to, reply);
+    text_add(to, "}\ncomplete -F _abut abut\n");
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {

@@ -6,6 +6,9 @@ install(TARGETS abut_shared abut_static EXPORT abut
 install(DIRECTORY include/abut DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT abut NAMESPACE abut:: FILE abut-targets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/abut)
+# The prefix as seen from the .pc file, so that an installed tree can be moved.
+file(RELATIVE_PATH ABUT_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+list(JOIN ABUT_LINK_FLAGS " " ABUT_PC_PRIVATE)
 configure_file(cmake/abut.pc.in abut.pc @ONLY)
 configure_file(cmake/abut-config.cmake.in abut-config.cmake @ONLY)
 write_basic_package_version_file(abut-config-version.cmake COMPATIBILITY SameMinorVersion)

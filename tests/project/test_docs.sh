@@ -1,0 +1,44 @@
+#!/bin/sh
+# Every complete C program in README.md and docs/ compiles without a warning and runs; every
+# relative link leads somewhere; no page is left out of the index.
+# Arguments: abut command, source folder, build folder.
+set -eu
+source=$2 build=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cc=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+sanitize=$(sed -n 's/^ABUT_SANITIZE:STRING=//p' "$build/CMakeCache.txt")
+pages=$(cd "$source" && find README.md docs -name '*.md')
+
+programs=0
+for page in $pages; do
+    # Splits the ```c fences of a page into files; only those with a main are programs.
+    awk -v base="$work/$(echo "$page" | tr / _)" '
+        /^```c$/ { inside = 1; n++; next }
+        /^```/ { inside = 0 }
+        inside { print > (base "." n ".c") }' "$source/$page"
+done
+for program in "$work"/*.c "$source"/examples/*.c; do
+    grep -q 'int main' "$program" || continue
+    "$cc" -std=c11 -Wall -Wextra ${sanitize:+-fsanitize=$sanitize} -I"$source/include" "$program" \
+        -o "$work/program" -L"$build" -labut -Wl,-rpath,"$build" -lm || {
+        echo "$program does not compile"
+        exit 1
+    }
+    (cd "$work" && ./program >"$work/output") || { echo "$program failed"; exit 1; }
+    programs=$((programs + 1))
+done
+[ "$programs" -ge 3 ] || { echo "only $programs programs found"; exit 1; }
+
+for page in $pages; do
+    folder=$(dirname "$source/$page")
+    for link in $(grep -oE '\]\([^)#]+' "$source/$page" | sed 's/^](//' | grep -v '^https\?:'); do
+        [ -e "$folder/$link" ] || { echo "$page: the link to $link leads nowhere"; exit 1; }
+    done
+done
+for page in $(cd "$source/docs" && find . -name '*.md' ! -name README.md -path './*' | sed 's|^\./||'); do
+    case $page in commands/*) index=$source/docs/commands/README.md page=${page#commands/} ;;
+    *) index=$source/docs/README.md ;; esac
+    grep -q "($page)" "$index" || { echo "$index does not list $page"; exit 1; }
+done
+echo "$programs programs run"

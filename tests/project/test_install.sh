@@ -1,0 +1,43 @@
+#!/bin/sh
+# Installs into a temporary folder, then builds and runs programs from outside: one in C through
+# pkg-config (shared and static), one in C++ through CMake's find_package.
+# Arguments: abut command, source folder, build folder.
+set -eu
+source=$2 build=$3
+grep -q 'ABUT_SANITIZE:STRING=.' "$build/CMakeCache.txt" && exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+cmake --install "$build" --prefix "$prefix" >"$work/log"
+
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name abut.pc)")
+export PKG_CONFIG_PATH
+[ "$(pkg-config --variable=prefix abut | xargs readlink -f)" = "$(readlink -f "$prefix")" ]
+libraries=$(pkg-config --variable=libdir abut)
+cc=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+# shellcheck disable=SC2046 # flags are meant to be split
+"$cc" -std=c11 "$source/examples/hello.c" -o "$work/shared" $(pkg-config --cflags --libs abut)
+LD_LIBRARY_PATH=$libraries "$work/shared" | grep 'triangles'
+# shellcheck disable=SC2046
+"$cc" -std=c11 "$source/examples/hello.c" -o "$work/static" $(pkg-config --cflags abut) \
+    "$libraries/libabut.a" $(pkg-config --static --libs-only-l --libs-only-other abut | sed 's/-labut//')
+"$work/static" | grep 'triangles'
+
+mkdir "$work/outside"
+cat >"$work/outside/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.18)
+project(outside CXX)
+find_package(abut 0.1 REQUIRED)
+add_executable(outside main.cpp)
+target_link_libraries(outside abut::abut)
+add_executable(outside_static main.cpp)
+target_link_libraries(outside_static abut::static)
+CMAKE
+cp "$source/tests/project/outside.cpp" "$work/outside/main.cpp"
+cmake -S "$work/outside" -B "$work/outside/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log"
+cmake --build "$work/outside/build" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+"$work/outside/build/outside" | grep 'triangles'
+"$work/outside/build/outside_static" | grep 'triangles'
+
+"$prefix/bin/abut" version | grep '0\.1\.0'
+[ -s "$prefix/share/bash-completion/completions/abut" ]

@@ -15,9 +15,6 @@ extern "C" {
 
 typedef struct abut_mesh abut_mesh;
 
-/* No coordinate may be larger than this in magnitude: products of three still fit a double. */
-#define ABUT_COORDINATE_MAX 1e90
-
 /* ---- from arrays ---- */
 
 typedef enum abut_scalar_type { ABUT_SCALAR_FLOAT64 = 0, ABUT_SCALAR_FLOAT32 } abut_scalar_type;

@@ -71,15 +71,21 @@ static inline vec3 segment_point(segment3 s, real t) {
     return t <= REAL(0.5) ? v3_along(s.end[0], t, edge) : v3_along(s.end[1], t - REAL(1.0), edge);
 }
 
-static inline closest_on_segment segment_closest_point(segment3 s, vec3 point) {
+/* The vector from a point to the closest one of the segment, times `scale`. */
+static inline vec3 segment_offset(segment3 s, vec3 point, real *parameter, real *scale) {
     vec3 a = v3_sub(s.end[0], point), b = v3_sub(s.end[1], point);
     vec3 edge = v3_sub(s.end[1], s.end[0]);
-    real scale = safe_scale(real_max(v3_max_abs(a), v3_max_abs(b)));
-    a = v3_scale(a, scale);
-    b = v3_scale(b, scale);
+    *scale = safe_scale(real_max(v3_max_abs(a), v3_max_abs(b)));
+    a = v3_scale(a, *scale);
+    b = v3_scale(b, *scale);
+    *parameter = segment_foot(a, v3_scale(edge, *scale));
+    return v3_blend(REAL(1.0) - *parameter, a, *parameter, b);
+}
+
+static inline closest_on_segment segment_closest_point(segment3 s, vec3 point) {
     closest_on_segment closest;
-    closest.parameter = segment_foot(a, v3_scale(edge, scale));
-    vec3 offset = v3_blend(REAL(1.0) - closest.parameter, a, closest.parameter, b);
+    real scale;
+    vec3 offset = segment_offset(s, point, &closest.parameter, &scale);
     closest.distance = v3_length(offset) / scale;
     closest.point = segment_point(s, closest.parameter);
     return closest;
@@ -137,6 +143,12 @@ static inline void border_foot(const vec3 *corner, const vec3 *edge, triangle_fo
     }
 }
 
+/* The foot of the origin on the triangle: corners relative to it, edge k from corner k on. */
+static inline void triangle_foot_of(const vec3 *corner, const vec3 *edge, triangle_foot *foot) {
+    if (!face_foot(corner[0], corner[1], corner[2], edge[0], v3_scale(edge[2], REAL(-1.0)), foot))
+        border_foot(corner, edge, foot);
+}
+
 /* The part of the triangle where exactly these weights are positive. */
 static inline abut_feature weights_feature(const real *w) {
     if (w[2] == REAL(0.0))
@@ -172,9 +184,7 @@ static inline closest_on_triangle triangle_closest_point(triangle3 t, vec3 point
         edge[i] = v3_scale(edge[i], scale);
     }
     triangle_foot foot;
-    vec3 v = v3_scale(edge[2], REAL(-1.0));
-    if (!face_foot(corner[0], corner[1], corner[2], edge[0], v, &foot))
-        border_foot(corner, edge, &foot);
+    triangle_foot_of(corner, edge, &foot);
     closest_on_triangle closest;
     closest.distance = v3_length(foot.offset) / scale;
     for (int i = 0; i < 3; i++)

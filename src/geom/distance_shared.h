@@ -68,29 +68,48 @@ static inline void fill_table(triangle_table *table, triangle3 a, triangle3 b) {
     }
 }
 
-/* The best of the six corners against the other triangle; gives the squared scaled distance. */
-static inline real corners_closest(const triangle_table *table, triangle3 a, triangle3 b,
+/* The best of the six corners against the other triangle; gives the scaled vector between. */
+static inline vec3 corners_closest(const triangle_table *table, triangle3 a, triangle3 b,
                                    closest_pair *closest) {
     triangle_foot best, foot;
     real best_sq = REAL_MAX;
     int best_corner = 0;
+    best.offset = table->gap[0][0];
     for (int k = 0; k < 6; k++) {
         vec3 corner[3];
         for (int i = 0; i < 3; i++)
             corner[i] = k < 3 ? table->gap[k][i] : v3_scale(table->gap[i][k - 3], REAL(-1.0));
         triangle_foot_of(corner, k < 3 ? table->edge_b : table->edge_a, &foot);
         real distance_sq = v3_length_sq(foot.offset);
-        if (distance_sq < best_sq) {
+        if (is_shorter(foot.offset, distance_sq, best.offset, best_sq)) {
             best_sq = distance_sq;
             best_corner = k;
             best = foot;
         }
     }
-    closest->point_a =
-        best_corner < 3 ? a.corner[best_corner] : weights_point(a.corner, best.weight);
-    closest->point_b =
-        best_corner < 3 ? weights_point(b.corner, best.weight) : b.corner[best_corner - 3];
-    return best_sq;
+    closest->point_a = best_corner < 3 ? a.corner[best_corner] : weights_point(a, best.weight);
+    closest->point_b = best_corner < 3 ? weights_point(b, best.weight) : b.corner[best_corner - 3];
+    return best.offset;
+}
+
+/* Edge i of a and edge j of b. */
+static inline segment_pair table_edges(const triangle_table *table, int i, int j) {
+    segment_pair pair;
+    int next_i = i == 2 ? 0 : i + 1, next_j = j == 2 ? 0 : j + 1;
+    pair.edge_a = table->edge_a[i];
+    pair.edge_b = table->edge_b[j];
+    pair.gap[0][0] = table->gap[i][j];
+    pair.gap[0][1] = table->gap[i][next_j];
+    pair.gap[1][0] = table->gap[next_i][j];
+    pair.gap[1][1] = table->gap[next_i][next_j];
+    return pair;
+}
+
+static inline segment3 triangle_edge(triangle3 t, int i) {
+    segment3 edge;
+    edge.end[0] = t.corner[i];
+    edge.end[1] = t.corner[i == 2 ? 0 : i + 1];
+    return edge;
 }
 
 /* Closest points of two triangles that do not meet. */
@@ -98,17 +117,16 @@ static inline closest_pair triangle_triangle_apart(triangle3 a, triangle3 b) {
     triangle_table table;
     closest_pair closest;
     fill_table(&table, a, b);
-    real best_sq = corners_closest(&table, a, b, &closest), best_s = REAL(0.0), best_t = REAL(0.0);
+    vec3 best = corners_closest(&table, a, b, &closest), offset;
+    real best_sq = v3_length_sq(best), best_s = REAL(0.0), best_t = REAL(0.0), s, t;
     int best_edges = -1;
     for (int k = 0; k < 9; k++) {
-        int i = k / 3, j = k % 3;
-        real s, t;
-        vec3 offset;
-        if (!segments_perpendicular(table.edge_a[i], table.edge_b[j], table.gap[i][j], &s, &t,
-                                    &offset))
+        segment_pair pair = table_edges(&table, k / 3, k % 3);
+        if (!segments_perpendicular(&pair, &s, &t, &offset))
             continue;
         real distance_sq = v3_length_sq(offset);
-        if (distance_sq < best_sq) {
+        if (is_shorter(offset, distance_sq, best, best_sq)) {
+            best = offset;
             best_sq = distance_sq;
             best_edges = k;
             best_s = s;
@@ -116,16 +134,10 @@ static inline closest_pair triangle_triangle_apart(triangle3 a, triangle3 b) {
         }
     }
     if (best_edges >= 0) {
-        int i = best_edges / 3, j = best_edges % 3;
-        segment3 edge_a, edge_b;
-        edge_a.end[0] = a.corner[i];
-        edge_a.end[1] = a.corner[(i + 1) % 3];
-        edge_b.end[0] = b.corner[j];
-        edge_b.end[1] = b.corner[(j + 1) % 3];
-        closest.point_a = segment_point(edge_a, best_s);
-        closest.point_b = segment_point(edge_b, best_t);
+        closest.point_a = segment_point(triangle_edge(a, best_edges / 3), best_s);
+        closest.point_b = segment_point(triangle_edge(b, best_edges % 3), best_t);
     }
-    closest.distance = real_max(real_sqrt(best_sq) / table.scale, REAL_MIN);
+    closest.distance = real_max(length_precise(best) / table.scale, REAL_MIN);
     return closest;
 }
 

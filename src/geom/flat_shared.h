@@ -22,10 +22,6 @@ typedef struct hull3 {
     int count;
 } hull3;
 
-static inline int v3_equal(vec3 a, vec3 b) {
-    return a.x == b.x && a.y == b.y && a.z == b.z;
-}
-
 static inline int box_of_two_contains(vec3 a, vec3 b, vec3 p) {
     box3 bounds;
     bounds.lo = v3_min(a, b);

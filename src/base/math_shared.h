@@ -4,12 +4,13 @@
  * and float on a device unless ABUTI_REAL_BITS says otherwise before the first include. Packed
  * structures of three, since float3 has another layout; own names for scalar functions, since a
  * bare sqrt is double in C and float in OpenCL. Everything is built without contraction, so that
- * the same precision gives the same bits on both sides.
+ * the same precision gives the same bits on both sides. OpenCL C is told by __OPENCL_C_VERSION__,
+ * which every compiler sets; __OPENCL_VERSION__ comes from a driver and is missing in a lint.
  */
 #ifndef ABUTI_MATH_SHARED_H
 #define ABUTI_MATH_SHARED_H
 
-#ifdef __OPENCL_VERSION__
+#ifdef __OPENCL_C_VERSION__
 #pragma OPENCL FP_CONTRACT OFF
 #ifndef ABUTI_REAL_BITS
 #define ABUTI_REAL_BITS 32
@@ -46,7 +47,7 @@ typedef float real;
 #define REAL_EPSILON FLT_EPSILON
 #endif
 
-#if !defined(__OPENCL_VERSION__) && ABUTI_REAL_BITS == 32
+#if !defined(__OPENCL_C_VERSION__) && ABUTI_REAL_BITS == 32
 static inline real real_sqrt(real x) {
     return sqrtf(x);
 }
@@ -79,7 +80,7 @@ static inline real real_clamp(real x, real lo, real hi) {
 
 /* ---- vectors ---- */
 
-#if !defined(__OPENCL_VERSION__) && ABUTI_REAL_BITS == 64
+#if !defined(__OPENCL_C_VERSION__) && ABUTI_REAL_BITS == 64
 typedef abut_vec3 vec3;
 typedef abut_quat quat;
 typedef abut_pose pose;
@@ -276,7 +277,8 @@ static inline int box_contains(box3 b, vec3 p) {
     return b.lo.x <= p.x && p.x <= b.hi.x && b.lo.y <= p.y && p.y <= b.hi.y && b.lo.z <= p.z &&
            p.z <= b.hi.z;
 }
-/* Each half before the sum, which otherwise could overflow. */
+/* Each half before the sum, which otherwise could overflow. Inside the box but for coordinates
+ * below 2 REAL_MIN, whose halves round. */
 static inline vec3 box_centre(box3 b) {
     return v3_add(v3_scale(b.lo, REAL(0.5)), v3_scale(b.hi, REAL(0.5)));
 }

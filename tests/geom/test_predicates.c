@@ -1,0 +1,175 @@
+/* The predicates against exact rationals (GMP), on data made to fool floating point. */
+#include "support/support.h"
+
+#include "geom/predicates_shared.h"
+
+#include <gmp.h>
+
+enum { FAMILY_COUNT = 6 };
+
+/* Sign of a determinant of rationals by the rule of Sarrus. */
+static int referee_det3(mpq_t m[9]) {
+    static const int order[6][3] = {{0, 4, 8}, {1, 5, 6}, {2, 3, 7},
+                                    {2, 4, 6}, {1, 3, 8}, {0, 5, 7}};
+    mpq_t sum, product;
+    mpq_inits(sum, product, NULL);
+    for (int i = 0; i < 6; i++) {
+        mpq_mul(product, m[order[i][0]], m[order[i][1]]);
+        mpq_mul(product, product, m[order[i][2]]);
+        (i < 3 ? mpq_add : mpq_sub)(sum, sum, product);
+    }
+    int sign = mpq_sgn(sum);
+    mpq_clears(sum, product, NULL);
+    return sign;
+}
+
+static void set_row(mpq_t *row, vec3 a, vec3 b) {
+    mpq_t t;
+    mpq_init(t);
+    for (int k = 0; k < 3; k++) {
+        mpq_set_d(row[k], v3_get(a, k));
+        mpq_set_d(t, v3_get(b, k));
+        mpq_sub(row[k], row[k], t);
+    }
+    mpq_clear(t);
+}
+
+static int referee_rows(vec3 a1, vec3 a0, vec3 b1, vec3 b0, vec3 c1, vec3 c0) {
+    static mpq_t m[9];
+    static bool ready;
+    for (int i = 0; i < 9 && !ready; i++)
+        mpq_init(m[i]);
+    ready = true;
+    set_row(m, a1, a0);
+    set_row(m + 3, b1, b0);
+    set_row(m + 6, c1, c0);
+    return referee_det3(m);
+}
+
+/* A float with an exponent from lo to hi. */
+static double random_float(test_random *random, int lo, int hi) {
+    int exponent = lo + (int)test_random_below(random, (uint32_t)(hi - lo + 1));
+    return ldexpf((float)test_random_real(random, -1, 1), exponent);
+}
+
+/* One coordinate of family f. */
+static double random_coordinate(test_random *random, int family) {
+    switch (family) {
+    case 0: /* small grid: mostly degenerate */
+        return (double)test_random_below(random, 4);
+    case 1: /* floats of one size */
+        return random_float(random, 0, 0);
+    case 2: /* floats of any size, down to subnormals */
+        return random_float(random, -140, 127);
+    case 3: /* doubles of one size */
+        return test_random_real(random, -1, 1);
+    case 4: /* doubles of any legal size */
+        return ldexp(test_random_real(random, 0.5, 1) * (test_random_below(random, 2) ? 1.0 : -1.0),
+                     (int)test_random_below(random, 598) - 299);
+    default: /* far from the origin: differences round */
+        return 1e6 + ldexp((double)test_random_below(random, 64), -30);
+    }
+}
+
+static vec3 random_point(test_random *random, int family) {
+    vec3 p;
+    p.x = random_coordinate(random, family);
+    p.y = random_coordinate(random, family);
+    p.z = random_coordinate(random, family);
+    return p;
+}
+
+/* Often a point almost in the plane of a, b, c: a rounded combination, moved by an ulp or not. */
+static vec3 fourth_point(test_random *random, int family, vec3 a, vec3 b, vec3 c) {
+    if (test_random_below(random, 3) == 0)
+        return random_point(random, family);
+    double s = test_random_real(random, -1, 2), t = test_random_real(random, -1, 2);
+    vec3 d = v3_along(v3_along(a, s, v3_sub(b, a)), t, v3_sub(c, a));
+    if (family <= 2)
+        d = v3((float)d.x, (float)d.y, (float)d.z);
+    if (test_random_below(random, 2))
+        d.x = family <= 2 ? nextafterf((float)d.x, INFINITY) : nextafter(d.x, INFINITY);
+    return d;
+}
+
+static void signs_equal_the_referee(void **state) {
+    (void)state;
+    test_random random = {11};
+    int zeros = 0;
+    for (int i = 0; i < 120000; i++) {
+        int family = i % FAMILY_COUNT;
+        vec3 a = random_point(&random, family), b = random_point(&random, family);
+        vec3 c = random_point(&random, family), d = fourth_point(&random, family, a, b, c);
+        vec3 o = v3(0, 0, 0);
+        int sign = referee_rows(b, a, c, a, d, a);
+        zeros += sign == 0;
+        assert_int_equal(sign, orient3d(a, b, c, d));
+        assert_int_equal(-sign, orient3d(b, a, c, d));
+        assert_int_equal(-sign, orient3d(a, c, b, d));
+        assert_int_equal(-sign, orient3d(d, b, c, a));
+        assert_int_equal(referee_rows(a, o, b, o, c, o), det3_sign(a, b, c));
+        assert_int_equal(referee_rows(b, o, c, a, d, a), orient3d_along(a, b, c, d));
+        vec3 axis = v3(0, 0, 1);
+        a.z = b.z = c.z = 0;
+        sign = referee_rows(b, a, c, a, axis, o);
+        assert_int_equal(sign, orient2d(a.x, a.y, b.x, b.y, c.x, c.y));
+        assert_int_equal(sign, orient2d(b.x, b.y, c.x, c.y, a.x, a.y));
+        assert_int_equal(-sign, orient2d(b.x, b.y, a.x, a.y, c.x, c.y));
+        assert_int_equal(referee_rows(b, o, c, a, axis, o),
+                         orient2d_along(a.x, a.y, b.x, b.y, c.x, c.y));
+    }
+    assert_true(zeros > 1000); /* the data must hold hard cases */
+}
+
+/* Points on a line, exactly or by one ulp not. */
+static void collinear_triangles_are_degenerate(void **state) {
+    (void)state;
+    test_random random = {12};
+    int found = 0;
+    for (int i = 0; i < 100000; i++) {
+        int family = i % FAMILY_COUNT;
+        vec3 a = random_point(&random, family), b = random_point(&random, family), c;
+        switch (test_random_below(&random, 4)) {
+        case 0:
+            c = random_point(&random, family);
+            break;
+        case 1:
+            c = test_random_below(&random, 2) ? a : b;
+            break;
+        case 2:
+            c = v3_lerp(a, b, 0.5);
+            break;
+        default:
+            c = v3_lerp(a, b, 0.5);
+            c.y = c.y == 0 ? -0x1p-149 : nextafter(c.y, -INFINITY); /* within the legal range */
+        }
+        static const vec3 o = {0, 0, 0}, x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
+        bool expected = referee_rows(b, a, c, a, x, o) == 0 &&
+                        referee_rows(b, a, c, a, y, o) == 0 && referee_rows(b, a, c, a, z, o) == 0;
+        found += expected;
+        assert_int_equal(expected, triangle_is_degenerate(a, b, c));
+        assert_int_equal(expected, triangle_is_degenerate(c, a, b));
+        assert_int_equal(expected, triangle_is_degenerate(b, a, c));
+    }
+    assert_true(found > 10000 && found < 90000);
+}
+
+static void known_signs(void **state) {
+    (void)state;
+    vec3 o = v3(0, 0, 0), x = v3(1, 0, 0), y = v3(0, 1, 0), z = v3(0, 0, 1);
+    assert_int_equal(1, orient3d(o, x, y, z));
+    assert_int_equal(0, orient3d(x, y, z, v3(0.5, 0.25, 0.25)));
+    assert_int_equal(1, orient3d(x, y, z, v3(0.5, 0.25, 0.25 + 0x1p-54)));
+    assert_int_equal(-1, orient3d(x, y, z, v3(0.5, 0.25, 0.25 - 0x1p-54)));
+    assert_int_equal(1, orient3d(o, v3(FLT_MAX, 0, 0), v3(0, FLT_MAX, 0), v3(0, 0, 0x1p-149)));
+    assert_int_equal(0, orient3d(o, v3(1e90, -1e90, 1e90), v3(-1e90, 1e90, -1e90), z));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(signs_equal_the_referee),
+        cmocka_unit_test(collinear_triangles_are_degenerate),
+        cmocka_unit_test(known_signs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -76,7 +76,7 @@ static void the_back_has_another_hue(void **state) {
     /* flipped triangles of a single mesh, through colours a triangle */
     static const double p[] = {-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0};
     static const uint32_t t[] = {0, 1, 2, 0, 3, 2};
-    static const abut_colour colours[2] = {{0.2f, 0.4f, 0.8f, 1}, {0}};
+    static const abut_colour colours[2] = {{0.2f, 0.4f, 0.8f, 1}, {0, 0, 0, 0}};
     abut_mesh_style style = painted(0.2f, 0.4f, 0.8f, 1);
     style.triangle_colour = colours;
     abut_picture *picture = plan(64);
@@ -337,7 +337,7 @@ static void size_and_place_do_not_matter(void **state) {
 static void the_frame_is_tight(void **state) {
     (void)state;
     enum { W = 200, H = 150 };
-    static const double views[] = {-1, 0.001, 10, 30, 90, 169};
+    static const double views[] = {-1, 0.001, 10, 30, 60, 90};
     test_random random = {7};
     for (int i = 0; i < 60; i++) {
         abut_picture_options options = abut_picture_options_default();

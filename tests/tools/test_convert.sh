@@ -75,7 +75,7 @@ is "it['files'][0]['problem_total']" 0
 is "round(it['files'][0]['volume'], 12)" 0.166666666667
 
 # Moving: scale, then rotate in the order given, then translate.
-"$tool" make box box.obj --size 1,2,3 --quiet
+"$tool" make box box.obj --size 1,2,3 --segments 1 --quiet
 close() { # close KEY EXPECTED: every number within 1e-12
     is "max(abs(a - b) for a, b in zip(it['files'][0]$1, $2)) < 1e-12" True
 }

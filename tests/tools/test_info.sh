@@ -1,7 +1,7 @@
 # abut info: the facts of models that are known, and files that are not meshes.
 . "$(dirname "$0")/support.sh"
 
-"$tool" make box box.obj --size 1,2,3 --quiet || exit 1
+"$tool" make box box.obj --size 1,2,3 --segments 1 --quiet || exit 1
 "$tool" make sheet sheet.ply --quiet || exit 1
 
 # A healthy solid.

@@ -1,0 +1,178 @@
+/* What the readers and the writer of mesh files share.
+ *
+ * A reader streams: it sees the file through the window of an abuti_source, pushes what it finds
+ * into lists that grow by blocks as data really arrive (a header's count is never trusted with
+ * memory), and hands exact-size arrays over at the end. So memory stays below about twice the
+ * result, and a hostile file costs no more than its own size.
+ */
+#ifndef ABUTI_FILES_H
+#define ABUTI_FILES_H
+
+#include "mesh/mesh.h"
+
+#include <locale.h>
+
+/* ---- numbers as text (number.c) ---- */
+
+/* Reads a decimal number at `at`, also "nan" and "inf", correctly rounded to double in any locale.
+ * Returns the first byte after it, or null where none starts. `locale` is a "C" locale. */
+const unsigned char *abuti_number_read(const unsigned char *at, const unsigned char *end,
+                                       locale_t locale, double *value);
+
+#define ABUTI_NUMBER_BYTES 40
+/* Writes a finite number with as few digits as give it back: as a double, or, when `single` (the
+ * value is a float, and the reader will know), as a float. No terminating zero. Returns the
+ * length, below ABUTI_NUMBER_BYTES. */
+size_t abuti_number_write(char *out, double value, bool single, locale_t locale);
+/* The same for a whole number. */
+size_t abuti_number_write_whole(char *out, uint64_t value);
+
+/* ---- lists that grow by blocks (read_build.c) ---- */
+
+#define ABUTI_BLOCK 4096 /* elements a block */
+
+typedef struct abuti_list {
+    size_t element_bytes;
+    size_t count;
+    unsigned char **blocks;
+    size_t block_count, block_capacity;
+} abuti_list;
+
+static inline void *abuti_list_at(const abuti_list *list, size_t index) {
+    return list->blocks[index / ABUTI_BLOCK] + index % ABUTI_BLOCK * list->element_bytes;
+}
+/* Adds a block. */
+abut_status abuti_list_grow(abut_context *context, abuti_list *list);
+/* Adds an element and returns its room, or null with the error set. */
+static inline void *abuti_list_push(abut_context *context, abuti_list *list) {
+    if (list->count / ABUTI_BLOCK == list->block_count && abuti_list_grow(context, list))
+        return NULL;
+    return abuti_list_at(list, list->count++);
+}
+void abuti_list_release(abut_context *context, abuti_list *list);
+
+/* ---- a file being read ---- */
+
+/* A face of more than three corners: kept as a fan of corner_count - 2 triangles from `first` on,
+ * cut properly once all positions are known. */
+typedef struct abuti_polygon {
+    uint32_t first, corner_count;
+} abuti_polygon;
+
+/* What messages give as the place of an error. */
+typedef enum abuti_place { ABUTI_PLACE_LINE = 0, ABUTI_PLACE_BYTE, ABUTI_PLACE_NONE } abuti_place;
+
+typedef struct abuti_reader {
+    abut_context *context;
+    abuti_source source;
+    char name[400];  /* printable, for messages */
+    char stage[420]; /* "reading NAME" */
+    locale_t locale;
+    abut_triangulation triangulation;
+    abuti_place place;
+    uint64_t line;  /* 1 = first */
+    uint64_t byte;  /* where the element begins that is being read */
+    uint64_t ticks; /* elements so far, for progress */
+    abuti_list positions, triangles, polygons;
+    uint32_t first_corner, last_corner, corner_count; /* of the face being built */
+    uint32_t face_first;                              /* its first triangle */
+} abuti_reader;
+
+/* One for each format: fills the lists. */
+abut_status abuti_read_obj(abuti_reader *reader);
+abut_status abuti_read_ply(abuti_reader *reader);
+abut_status abuti_read_stl(abuti_reader *reader);
+/* Whether the binary layout of an STL explains the size of the file; needs a known size. */
+bool abuti_stl_size_fits(abuti_reader *reader);
+/* From the file `path`, or, where that is null, from memory with the ending `hint`. */
+abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint);
+/* The format by the ending of a name: OBJ, PLY, STL, or AUTO where it is none of these. */
+abut_mesh_format abuti_mesh_format_of_name(const char *name);
+/* Whether Assimp is built in and knows files with this ending (without the dot). */
+bool abuti_assimp_knows(const char *ending);
+
+/* Fails with "NAME: line 12: ..." or "NAME: byte 345: ...". */
+abut_status abuti_read_fail(abuti_reader *reader, const char *format, ...) ABUTI_PRINTF(2, 3);
+/* Fails because the file ends too early, `where` being "in a face" or the like. */
+abut_status abuti_read_fail_end(abuti_reader *reader, const char *where);
+/* Call once an element; reports progress now and then. */
+abut_status abuti_read_report(abuti_reader *reader);
+static inline abut_status abuti_read_tick(abuti_reader *reader) {
+    return ++reader->ticks % 65536 == 0 ? abuti_read_report(reader) : ABUT_OK;
+}
+
+/* Bytes left to read, or UINT64_MAX where the size of the source is unknown. */
+static inline uint64_t abuti_read_left(const abuti_reader *reader) {
+    const abuti_source *source = &reader->source;
+    if (!source->total && source->descriptor >= 0)
+        return UINT64_MAX;
+    uint64_t offset = abuti_source_offset(source);
+    return source->total > offset ? source->total - offset : 0;
+}
+
+/* Adds a vertex; refuses what is not finite or too large. */
+abut_status abuti_read_vertex(abuti_reader *reader, vec3 position);
+/* Adds the corners of a face one by one, between begin and end. */
+static inline void abuti_read_face_begin(abuti_reader *reader) {
+    reader->corner_count = 0;
+    reader->face_first = (uint32_t)reader->triangles.count;
+}
+abut_status abuti_read_corner(abuti_reader *reader, uint32_t vertex);
+abut_status abuti_read_face_end(abuti_reader *reader);
+/* Adds a triangle at once. */
+abut_status abuti_read_triangle(abuti_reader *reader, uint32_t a, uint32_t b, uint32_t c);
+
+/* Cuts polygons and makes the mesh. */
+abut_status abuti_read_finish(abuti_reader *reader, abut_mesh **mesh);
+
+/* ---- text (read_text.c) ---- */
+
+/* Blanks are spaces and tabs; a line ends with LF, CR LF or CR. */
+static inline bool abuti_is_space(int byte) {
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+static inline bool abuti_is_line_end(int byte) {
+    return byte == '\n' || byte == '\r';
+}
+/* The next byte, or -1 at the end. */
+static inline int abuti_text_peek(abuti_reader *reader) {
+    abuti_source *source = &reader->source;
+    if (source->at == source->end && !abuti_source_fill(source, 1))
+        return -1;
+    return *source->at;
+}
+/* Skips blanks; whether a word follows on this line. With `continued`, a backslash at the end of
+ * a line joins the next one to it. */
+bool abuti_text_blanks(abuti_reader *reader, bool continued);
+/* Skips blanks and line ends; false at the end of the file. */
+bool abuti_text_space(abuti_reader *reader);
+/* Skips the rest of this line and its end. */
+void abuti_text_skip_line(abuti_reader *reader);
+/* Skips the rest of this word. */
+void abuti_text_skip_word(abuti_reader *reader);
+/* Takes the word here: up to the next white space, at most ABUTI_SOURCE_LOOKAHEAD bytes. Valid
+ * until the next call. Empty only at white space or the end. */
+size_t abuti_text_word(abuti_reader *reader, const char **word);
+/* Whether a word is `text`, letter case apart (`text` is in lower case). */
+bool abuti_text_is(const char *word, size_t length, const char *text);
+/* Reads a number or a whole number here, which white space or the end must follow; `what` names
+ * it in the message. */
+abut_status abuti_text_number(abuti_reader *reader, const char *what, double *value);
+abut_status abuti_text_whole(abuti_reader *reader, const char *what, int64_t *value);
+/* Digits with an optional sign at `at`; null where there are none. Saturates. */
+const unsigned char *abuti_text_digits(const unsigned char *at, const unsigned char *end,
+                                       int64_t *value);
+/* Fails with "... is not WHAT", quoting the word here. */
+abut_status abuti_text_fail_word(abuti_reader *reader, const char *what);
+
+/* ---- polygons (polygon.c) ---- */
+
+/* More corners than this are cut as a fan, so that time stays linear in the size of a file. */
+#define ABUTI_POLYGON_MOST 1024
+
+/* Cuts a polygon into count - 2 triangles, which use its corners only, each in the polygon's own
+ * sense. `corners` names `count` (3 to ABUTI_POLYGON_MOST) of the positions. */
+void abuti_polygon_cut(const vec3 *positions, const uint32_t *corners, uint32_t count,
+                       uint32_t *triangles);
+
+#endif

@@ -1,0 +1,183 @@
+/* The doors of mesh files: which format, then its reader, then the mesh. */
+#include "mesh/files.h"
+
+#include <string.h>
+
+/* ---- which format ---- */
+
+/* The ending of a name without its dot, in lower case; empty where there is none. */
+static void ending_of(const char *name, char *ending, size_t bytes) {
+    const char *slash = name ? strrchr(name, '/') : NULL;
+    const char *base = slash ? slash + 1 : name;
+    const char *dot = base ? strrchr(base, '.') : NULL;
+    size_t length = 0;
+    for (dot = dot ? dot + 1 : ""; dot[length] && length + 1 < bytes; length++)
+        ending[length] =
+            (char)(dot[length] >= 'A' && dot[length] <= 'Z' ? dot[length] + 32 : dot[length]);
+    ending[dot[length] ? 0 : length] = 0; /* too long to be one of ours */
+}
+
+static abut_mesh_format format_of_ending(const char *ending) {
+    return !strcmp(ending, "obj")   ? ABUT_MESH_FORMAT_OBJ
+           : !strcmp(ending, "ply") ? ABUT_MESH_FORMAT_PLY
+           : !strcmp(ending, "stl") ? ABUT_MESH_FORMAT_STL
+                                    : ABUT_MESH_FORMAT_AUTO;
+}
+
+abut_mesh_format abuti_mesh_format_of_name(const char *name) {
+    char ending[16];
+    ending_of(name, ending, sizeof ending);
+    return format_of_ending(ending);
+}
+
+/* Whether the first line that is neither empty nor a comment is a statement of OBJ. */
+static bool looks_like_obj(const unsigned char *p, const unsigned char *end) {
+    static const char *const words[] = {"v", "vn", "vt",     "vp",     "f", "o",
+                                        "g", "s",  "mtllib", "usemtl", "l", "p"};
+    if (end - p >= 5 && !memcmp(p, "#VRML", 5))
+        return false;
+    bool comment = false;
+    while (p < end && (abuti_is_space(*p) || *p == '#')) {
+        comment = comment || *p == '#';
+        if (*p == '#')
+            while (p < end && !abuti_is_line_end(*p))
+                p++;
+        else
+            p++;
+    }
+    if (p == end)
+        return comment; /* comments as far as we see */
+    size_t length = 0;
+    while (p + length < end && !abuti_is_space(p[length]))
+        length++;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && !memcmp(p, words[i], length))
+            return true;
+    return false;
+}
+
+static abut_mesh_format format_of_bytes(abuti_reader *reader) {
+    abuti_source *source = &reader->source;
+    size_t visible = abuti_source_fill(source, ABUTI_SOURCE_LOOKAHEAD);
+    const unsigned char *p = source->at;
+    if (visible > ABUTI_SOURCE_LOOKAHEAD)
+        visible = ABUTI_SOURCE_LOOKAHEAD;
+    if (visible >= 4 && !memcmp(p, "ply", 3) && abuti_is_space(p[3]))
+        return ABUT_MESH_FORMAT_PLY;
+    if (abuti_stl_size_fits(reader) || (visible >= 5 && !memcmp(p, "solid", 5)))
+        return ABUT_MESH_FORMAT_STL;
+    return looks_like_obj(p, p + visible) ? ABUT_MESH_FORMAT_OBJ : ABUT_MESH_FORMAT_OTHER;
+}
+
+static abut_mesh_format choose_format(abuti_reader *reader, const char *name) {
+    char ending[16];
+    ending_of(name, ending, sizeof ending);
+    abut_mesh_format format = format_of_ending(ending);
+    if (format != ABUT_MESH_FORMAT_AUTO)
+        return format;
+    return abuti_assimp_knows(ending) ? ABUT_MESH_FORMAT_OTHER : format_of_bytes(reader);
+}
+
+/* ---- reading ---- */
+
+/* A name as messages show it: printable, and of a very long one the end. */
+static void show_name(const char *name, char *shown, size_t bytes) {
+    const size_t most = 300;
+    size_t length = strlen(name), skipped = length > most ? length - most : 0;
+    size_t dots = skipped ? 3 : 0;
+    memcpy(shown, "...", dots);
+    abuti_escape(name + skipped, shown + dots, bytes - dots);
+}
+
+/* Reads from the reader's source. `path` is null when that is memory, `name` has the ending. */
+static abut_status read_source(abuti_reader *reader, const char *path, const char *name,
+                               const abut_mesh_read_options *options, abut_mesh **mesh) {
+    abuti_source *source = &reader->source;
+    if (!abuti_source_fill(source, 1) && !source->failed)
+        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is empty", reader->name);
+    abut_mesh_format format = options->format;
+    if (format == ABUT_MESH_FORMAT_AUTO)
+        format = choose_format(reader, name);
+    bool text = format == ABUT_MESH_FORMAT_OBJ || format == ABUT_MESH_FORMAT_PLY;
+    if (text && abuti_source_fill(source, 3) >= 3 && !memcmp(source->at, "\xef\xbb\xbf", 3))
+        source->at += 3; /* a byte order mark of UTF-8 */
+    abut_status status = abuti_progress(reader->context, reader->stage, 0);
+    if (!status && format == ABUT_MESH_FORMAT_OTHER) {
+        char ending[16];
+        ending_of(name, ending, sizeof ending);
+        status = abuti_read_assimp(reader, path, ending);
+    } else if (!status) {
+        status = format == ABUT_MESH_FORMAT_OBJ   ? abuti_read_obj(reader)
+                 : format == ABUT_MESH_FORMAT_PLY ? abuti_read_ply(reader)
+                                                  : abuti_read_stl(reader);
+    }
+    if (source->failed)
+        return abuti_fail(ABUT_ERROR_FILE, "%s: byte %llu: cannot be read further", reader->name,
+                          (unsigned long long)abuti_source_offset(source));
+    return status ? status : abuti_read_finish(reader, mesh);
+}
+
+static abut_status check_options(const char *function, const abut_mesh_read_options *options,
+                                 abut_mesh_read_options *ours) {
+    *ours = abut_mesh_read_options_default();
+    abut_status status = abuti_options_read(ours, sizeof *ours, options, function);
+    if (!status && ((unsigned)ours->format > ABUT_MESH_FORMAT_OTHER ||
+                    (unsigned)ours->triangulation > ABUT_TRIANGULATION_FAN))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: unknown format %u or triangulation %u",
+                            function, (unsigned)ours->format, (unsigned)ours->triangulation);
+    return status;
+}
+
+/* Everything around read_source: opened with the source, closed here. */
+static abut_status read_and_close(abuti_reader *reader, const char *path, const char *name,
+                                  const abut_mesh_read_options *options, abut_mesh **mesh) {
+    reader->line = 1;
+    reader->triangulation = options->triangulation;
+    reader->positions.element_bytes = sizeof(vec3);
+    reader->triangles.element_bytes = 3 * sizeof(uint32_t);
+    reader->polygons.element_bytes = sizeof(abuti_polygon);
+    show_name(name ? name : "memory", reader->name, sizeof reader->name);
+    snprintf(reader->stage, sizeof reader->stage, "reading %s", reader->name);
+    reader->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    abut_status status;
+    if (reader->locale == (locale_t)0) {
+        status = abuti_fail(ABUT_ERROR_MEMORY, "%s: out of memory for a locale", reader->name);
+    } else {
+        status = read_source(reader, path, name, options, mesh);
+        freelocale(reader->locale);
+    }
+    abuti_list_release(reader->context, &reader->positions);
+    abuti_list_release(reader->context, &reader->triangles);
+    abuti_list_release(reader->context, &reader->polygons);
+    abuti_source_close(&reader->source);
+    return status;
+}
+
+abut_status abut_mesh_read(abut_context *context, const char *path,
+                           const abut_mesh_read_options *options, abut_mesh **mesh) {
+    if (!path || !mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_read: %s is null",
+                          path ? "mesh" : "path");
+    abut_mesh_read_options ours;
+    abut_status status = check_options("abut_mesh_read", options, &ours);
+    if (status)
+        return status;
+    abuti_reader reader = {.context = abuti_context_of(context)};
+    status = abuti_source_open(&reader.source, reader.context, path);
+    return status ? status : read_and_close(&reader, path, path, &ours, mesh);
+}
+
+abut_status abut_mesh_read_memory(abut_context *context, const void *data, size_t bytes,
+                                  const char *name, const abut_mesh_read_options *options,
+                                  abut_mesh **mesh) {
+    if ((!data && bytes) || !mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_read_memory: %s is null",
+                          mesh ? "data" : "mesh");
+    abut_mesh_read_options ours;
+    abut_status status = check_options("abut_mesh_read_memory", options, &ours);
+    if (status)
+        return status;
+    abuti_reader reader = {.context = abuti_context_of(context)};
+    abuti_source_memory(&reader.source, reader.context, data, bytes, name);
+    return read_and_close(&reader, NULL, name, &ours, mesh);
+}

@@ -1,0 +1,456 @@
+/* PLY (Turk 1994): text, little-endian or big-endian binary, any elements and properties in any
+ * order. Taken are x, y and z of "vertex" and the list "vertex_indices" or "vertex_index" of
+ * "face"; all else is stepped over.
+ *
+ * All values go through a double, which holds each of PLY's eight types exactly. Counts in the
+ * header are compared with the size of the file before anything is read.
+ */
+#include "mesh/files.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef enum value_type { I8, U8, I16, U16, I32, U32, F32, F64, NO_TYPE } value_type;
+
+static const unsigned char type_bytes[] = {1, 1, 2, 2, 4, 4, 4, 8};
+
+typedef enum role { ROLE_X, ROLE_Y, ROLE_Z, ROLE_CORNERS, ROLE_NONE } role;
+
+typedef struct property {
+    unsigned char type;
+    unsigned char count_type; /* of a list; else NO_TYPE */
+    unsigned char role;
+} property;
+
+typedef enum element_kind { VERTEX, FACE, OTHER } element_kind;
+
+typedef struct element {
+    element_kind kind;
+    uint64_t count;
+    size_t first, property_count;
+    uint64_t line; /* in the header */
+    unsigned roles;
+} element;
+
+typedef struct ply {
+    abuti_reader *reader;
+    bool has_format, text, swap;
+    abuti_list elements, properties;
+    uint64_t vertex_count; /* by the header */
+    bool has[2];           /* a vertex and a face element */
+} ply;
+
+static const char *const kind_names[] = {"vertex", "face", "element"};
+
+/* ---- header ---- */
+
+static value_type find_type(const char *word, size_t length) {
+    static const char *const names[][2] = {{"char", "int8"},     {"uchar", "uint8"},
+                                           {"short", "int16"},   {"ushort", "uint16"},
+                                           {"int", "int32"},     {"uint", "uint32"},
+                                           {"float", "float32"}, {"double", "float64"}};
+    for (int i = 0; i < NO_TYPE; i++)
+        if (abuti_text_is(word, length, names[i][0]) || abuti_text_is(word, length, names[i][1]))
+            return (value_type)i;
+    return NO_TYPE;
+}
+
+/* The next word of this line; empty where there is none. */
+static size_t next_word(abuti_reader *reader, const char **word) {
+    return abuti_text_blanks(reader, false) ? abuti_text_word(reader, word) : 0;
+}
+
+static abut_status read_type(abuti_reader *reader, value_type *type) {
+    const char *word;
+    size_t length = next_word(reader, &word);
+    *type = length ? find_type(word, length) : NO_TYPE;
+    if (*type != NO_TYPE)
+        return ABUT_OK;
+    if (length)
+        reader->source.at = (const unsigned char *)word;
+    return abuti_text_fail_word(reader, "a PLY type (char, uchar, short, ushort, int, uint, float, "
+                                        "double)");
+}
+
+static abut_status read_format(ply *file) {
+    abuti_reader *reader = file->reader;
+    const char *word;
+    size_t length = next_word(reader, &word);
+    const uint16_t one = 1;
+    bool little_machine = *(const unsigned char *)&one;
+    file->has_format = true;
+    if (length && abuti_text_is(word, length, "ascii"))
+        file->text = true;
+    else if (length && abuti_text_is(word, length, "binary_little_endian"))
+        file->swap = !little_machine;
+    else if (length && abuti_text_is(word, length, "binary_big_endian"))
+        file->swap = little_machine;
+    else {
+        if (length)
+            reader->source.at = (const unsigned char *)word;
+        return abuti_text_fail_word(
+            reader, "a PLY format (ascii, binary_little_endian or binary_big_endian)");
+    }
+    return ABUT_OK;
+}
+
+static abut_status read_element(ply *file) {
+    abuti_reader *reader = file->reader;
+    element made = {.kind = OTHER, .first = file->properties.count, .line = reader->line};
+    const char *word;
+    size_t length = next_word(reader, &word);
+    if (!length)
+        return abuti_read_fail(reader, "an element without a name");
+    if (abuti_text_is(word, length, "vertex"))
+        made.kind = VERTEX;
+    else if (abuti_text_is(word, length, "face"))
+        made.kind = FACE;
+    int64_t count;
+    abuti_text_blanks(reader, false);
+    abut_status status = abuti_text_whole(reader, "a count of elements", &count);
+    if (status)
+        return status;
+    if (count < 0)
+        return abuti_read_fail(reader, "a count of %" PRId64 " elements", count);
+    made.count = (uint64_t)count;
+    if (made.kind != OTHER && file->has[made.kind])
+        return abuti_read_fail(reader, "a second element '%s'", kind_names[made.kind]);
+    if (made.kind != OTHER)
+        file->has[made.kind] = true;
+    if (made.kind == VERTEX)
+        file->vertex_count = made.count;
+    void *slot = abuti_list_push(reader->context, &file->elements);
+    if (!slot)
+        return ABUT_ERROR_MEMORY;
+    memcpy(slot, &made, sizeof made);
+    return ABUT_OK;
+}
+
+static role find_role(const element *owner, const char *word, size_t length) {
+    if (owner->kind == VERTEX && length == 1 && *word >= 'x' && *word <= 'z')
+        return (role)(*word - 'x');
+    if (owner->kind == FACE && (abuti_text_is(word, length, "vertex_indices") ||
+                                abuti_text_is(word, length, "vertex_index")))
+        return ROLE_CORNERS;
+    return ROLE_NONE;
+}
+
+static abut_status read_property(ply *file) {
+    abuti_reader *reader = file->reader;
+    if (!file->elements.count)
+        return abuti_read_fail(reader, "a property before the first element");
+    element *owner = abuti_list_at(&file->elements, file->elements.count - 1);
+    value_type type, count_type = NO_TYPE;
+    const char *word;
+    size_t length = next_word(reader, &word);
+    abut_status status = ABUT_OK;
+    if (length && abuti_text_is(word, length, "list")) {
+        status = read_type(reader, &count_type);
+        if (!status && count_type >= F32)
+            return abuti_read_fail(reader, "a list cannot be counted in fractions");
+    } else if (length) {
+        reader->source.at = (const unsigned char *)word;
+    }
+    if (!status)
+        status = read_type(reader, &type);
+    if (status)
+        return status;
+    length = next_word(reader, &word);
+    if (!length)
+        return abuti_read_fail(reader, "a property without a name");
+    role found = find_role(owner, word, length);
+    if (found != ROLE_NONE && (owner->roles & 1u << found))
+        return abuti_read_fail(reader, "a second property '%.*s'", (int)length, word);
+    if (found == ROLE_CORNERS && (count_type == NO_TYPE || type >= F32))
+        return abuti_read_fail(reader, "'%.*s' must be a list of whole numbers", (int)length, word);
+    if (found < ROLE_CORNERS && count_type != NO_TYPE)
+        return abuti_read_fail(reader, "'%.*s' of a vertex must not be a list", (int)length, word);
+    owner->roles |= 1u << found;
+    owner->property_count++;
+    property *slot = abuti_list_push(reader->context, &file->properties);
+    if (!slot)
+        return ABUT_ERROR_MEMORY;
+    *slot = (property){(unsigned char)type, (unsigned char)count_type, (unsigned char)found};
+    return ABUT_OK;
+}
+
+/* Whether there are enough bytes for what the header promises. */
+static abut_status check_counts(ply *file, uint64_t left) {
+    abuti_reader *reader = file->reader;
+    for (size_t i = 0; i < file->elements.count && left != UINT64_MAX; i++) {
+        const element *e = abuti_list_at(&file->elements, i);
+        uint64_t least = 0;
+        for (size_t k = 0; k < e->property_count; k++) {
+            const property *p = abuti_list_at(&file->properties, e->first + k);
+            least +=
+                file->text ? 2 : type_bytes[p->count_type == NO_TYPE ? p->type : p->count_type];
+        }
+        /* the last word of a text needs no separator */
+        if (least && e->count > (left + file->text) / least) {
+            reader->line = e->line;
+            return abuti_read_fail(reader,
+                                   "the header promises %" PRIu64 " of this element, but only "
+                                   "%" PRIu64 " bytes are left for them; it may be cut off",
+                                   e->count, left);
+        }
+        uint64_t used = least * e->count;
+        left = left > used ? left - used : 0;
+    }
+    return ABUT_OK;
+}
+
+static abut_status check_header(ply *file) {
+    abuti_reader *reader = file->reader;
+    if (!file->has_format)
+        return abuti_read_fail(reader, "the header has no 'format'");
+    for (int kind = VERTEX; kind <= FACE; kind++)
+        if (!file->has[kind])
+            return abuti_read_fail(reader, "the header has no element '%s', so this is no mesh",
+                                   kind_names[kind]);
+    for (size_t i = 0; i < file->elements.count; i++) {
+        const element *e = abuti_list_at(&file->elements, i);
+        unsigned xyz = 1u << ROLE_X | 1u << ROLE_Y | 1u << ROLE_Z;
+        reader->line = e->line;
+        if (e->kind == VERTEX && (e->roles & xyz) != xyz)
+            return abuti_read_fail(reader, "element 'vertex' lacks one of the properties x, y, z");
+        if (e->kind == FACE && !(e->roles & 1u << ROLE_CORNERS))
+            return abuti_read_fail(reader, "element 'face' lacks the list 'vertex_indices'");
+        if (e->kind == VERTEX && e->count >= ABUT_NONE)
+            return abuti_read_fail(reader, "%" PRIu64 " vertices; at most %u are possible",
+                                   e->count, ABUT_NONE - 1);
+    }
+    return ABUT_OK;
+}
+
+static abut_status read_line(ply *file, bool *ended) {
+    abuti_reader *reader = file->reader;
+    const char *word;
+    size_t length = abuti_text_word(reader, &word);
+    if (abuti_text_is(word, length, "comment") || abuti_text_is(word, length, "obj_info"))
+        return ABUT_OK;
+    if (abuti_text_is(word, length, "format"))
+        return read_format(file);
+    if (abuti_text_is(word, length, "element"))
+        return read_element(file);
+    if (abuti_text_is(word, length, "property"))
+        return read_property(file);
+    *ended = abuti_text_is(word, length, "end_header");
+    if (*ended)
+        return ABUT_OK;
+    reader->source.at = (const unsigned char *)word;
+    return abuti_text_fail_word(reader, "a word of a PLY header");
+}
+
+/* Ends the header's last line. Where lines end with a lone CR, an LF after it belongs to the data.
+ */
+static void end_header(ply *file, bool lone_cr) {
+    abuti_source *source = &file->reader->source;
+    if (lone_cr && abuti_text_peek(file->reader) == '\r') {
+        source->at++;
+        file->reader->line++;
+    } else {
+        abuti_text_skip_line(file->reader);
+    }
+}
+
+static abut_status read_header(ply *file) {
+    abuti_reader *reader = file->reader;
+    abuti_source *source = &reader->source;
+    const char *word;
+    size_t length = abuti_text_word(reader, &word);
+    if (!abuti_text_is(word, length, "ply")) {
+        source->at = (const unsigned char *)word;
+        return abuti_text_fail_word(reader, "'ply', with which a PLY file starts");
+    }
+    size_t visible = abuti_source_fill(source, 2);
+    bool lone_cr = visible >= 2 && source->at[0] == '\r' && source->at[1] != '\n';
+    bool ended = false;
+    abut_status status = ABUT_OK;
+    while (!status && !ended) {
+        abuti_text_skip_line(reader);
+        if (!abuti_text_space(reader))
+            return abuti_read_fail_end(reader, "in the header");
+        status = read_line(file, &ended);
+    }
+    if (status)
+        return status;
+    if (!file->text && abuti_text_peek(reader) < 0)
+        return abuti_read_fail_end(reader, "in the header");
+    end_header(file, lone_cr);
+    uint64_t data_line = reader->line;
+    status = check_header(file);
+    if (!status)
+        status = check_counts(file, abuti_read_left(reader));
+    if (!status) {
+        reader->line = data_line;
+        reader->place = file->text ? ABUTI_PLACE_LINE : ABUTI_PLACE_BYTE;
+    }
+    return status;
+}
+
+/* ---- data ---- */
+
+static double load(const unsigned char *at, value_type type, bool swap) {
+    unsigned char bytes[8];
+    size_t count = type_bytes[type];
+    if (swap) {
+        for (size_t i = 0; i < count; i++)
+            bytes[i] = at[count - 1 - i];
+        at = bytes;
+    }
+#define LOAD(c_type)                      \
+    {                                     \
+        c_type value;                     \
+        memcpy(&value, at, sizeof value); \
+        return value;                     \
+    }
+    switch (type) {
+    case I8:
+        LOAD(int8_t)
+    case U8:
+        LOAD(uint8_t)
+    case I16:
+        LOAD(int16_t)
+    case U16:
+        LOAD(uint16_t)
+    case I32:
+        LOAD(int32_t)
+    case U32:
+        LOAD(uint32_t)
+    case F32:
+        LOAD(float)
+    case F64:
+        LOAD(double)
+    case NO_TYPE:
+        break;
+    }
+#undef LOAD
+    return 0;
+}
+
+static abut_status fail_data_end(ply *file, const element *e, uint64_t index) {
+    char where[80];
+    snprintf(where, sizeof where, "in %s %" PRIu64 " of %" PRIu64, kind_names[e->kind], index,
+             e->count);
+    return abuti_read_fail_end(file->reader, where);
+}
+
+/* One value of the element with that index. */
+static abut_status get(ply *file, const element *e, uint64_t index, value_type type,
+                       double *value) {
+    abuti_reader *reader = file->reader;
+    abuti_source *source = &reader->source;
+    if (!file->text) {
+        size_t bytes = type_bytes[type];
+        if (abuti_source_fill(source, bytes) < bytes)
+            return fail_data_end(file, e, index);
+        *value = load(source->at, type, file->swap);
+        source->at += bytes;
+        return ABUT_OK;
+    }
+    if (!abuti_text_space(reader))
+        return fail_data_end(file, e, index);
+    abut_status status = abuti_text_number(reader, "a number", value);
+    if (!status && type == F32 && fabs(*value) <= (double)FLT_MAX)
+        *value = (double)(float)*value;
+    return status;
+}
+
+/* Steps over `count` values. */
+static abut_status skip(ply *file, const element *e, uint64_t index, value_type type,
+                        uint64_t count) {
+    abuti_reader *reader = file->reader;
+    abuti_source *source = &reader->source;
+    uint64_t bytes = count * type_bytes[type]; /* both below 2^33 */
+    while (!file->text && bytes) {
+        size_t visible = abuti_source_fill(source, 1);
+        if (!visible)
+            return fail_data_end(file, e, index);
+        size_t step = visible < bytes ? visible : (size_t)bytes;
+        source->at += step;
+        bytes -= step;
+    }
+    for (uint64_t i = 0; file->text && i < count; i++) {
+        if (!abuti_text_space(reader))
+            return fail_data_end(file, e, index);
+        abuti_text_skip_word(reader);
+    }
+    return ABUT_OK;
+}
+
+static abut_status get_corners(ply *file, const element *e, uint64_t index, value_type type,
+                               uint64_t count) {
+    abuti_reader *reader = file->reader;
+    abut_status status = ABUT_OK;
+    abuti_read_face_begin(reader);
+    for (uint64_t i = 0; i < count && !status; i++) {
+        double vertex;
+        status = get(file, e, index, type, &vertex);
+        if (status)
+            break;
+        if (!(vertex >= 0 && vertex < (double)file->vertex_count && vertex == floor(vertex)))
+            return abuti_read_fail(reader,
+                                   "face %" PRIu64 " names vertex %.17g, but there are only "
+                                   "%" PRIu64,
+                                   index, vertex, file->vertex_count);
+        status = abuti_read_corner(reader, (uint32_t)vertex);
+    }
+    return status ? status : abuti_read_face_end(reader);
+}
+
+static abut_status read_list(ply *file, const element *e, uint64_t index, const property *p) {
+    abuti_reader *reader = file->reader;
+    double count;
+    abut_status status = get(file, e, index, (value_type)p->count_type, &count);
+    if (status)
+        return status;
+    if (!(count >= 0 && count <= UINT32_MAX && count == floor(count)))
+        return abuti_read_fail(reader, "%s %" PRIu64 " has a list of %.17g values",
+                               kind_names[e->kind], index, count);
+    uint64_t least = file->text ? 2 : type_bytes[p->type], left = abuti_read_left(reader);
+    if (left != UINT64_MAX && (uint64_t)count > (left + file->text) / least)
+        return abuti_read_fail(reader,
+                               "%s %" PRIu64 " has a list of %.17g values, but only %" PRIu64
+                               " bytes are left; the file may be cut off",
+                               kind_names[e->kind], index, count, left);
+    if (p->role == ROLE_CORNERS)
+        return get_corners(file, e, index, (value_type)p->type, (uint64_t)count);
+    return skip(file, e, index, (value_type)p->type, (uint64_t)count);
+}
+
+/* One element, property by property. */
+static abut_status read_one(ply *file, const element *e, uint64_t index) {
+    double position[3] = {0, 0, 0};
+    abut_status status = ABUT_OK;
+    for (size_t k = 0; k < e->property_count && !status; k++) {
+        const property *p = abuti_list_at(&file->properties, e->first + k);
+        if (p->count_type != NO_TYPE)
+            status = read_list(file, e, index, p);
+        else if (p->role <= ROLE_Z)
+            status = get(file, e, index, (value_type)p->type, &position[p->role]);
+        else
+            status = skip(file, e, index, (value_type)p->type, 1);
+    }
+    if (!status && e->kind == VERTEX)
+        status = abuti_read_vertex(file->reader, v3(position[0], position[1], position[2]));
+    return status;
+}
+
+abut_status abuti_read_ply(abuti_reader *reader) {
+    ply file = {.reader = reader,
+                .elements = {.element_bytes = sizeof(element)},
+                .properties = {.element_bytes = sizeof(property)}};
+    abut_status status = read_header(&file);
+    for (size_t i = 0; i < file.elements.count && !status; i++) {
+        const element *e = abuti_list_at(&file.elements, i);
+        for (uint64_t k = 0; e->property_count && k < e->count && !status; k++) {
+            reader->byte = abuti_source_offset(&reader->source);
+            status = read_one(&file, e, k);
+            if (!status)
+                status = abuti_read_tick(reader);
+        }
+    }
+    abuti_list_release(reader->context, &file.elements);
+    abuti_list_release(reader->context, &file.properties);
+    return status;
+}

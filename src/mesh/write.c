@@ -1,0 +1,314 @@
+/* Writes OBJ, PLY and STL.
+ *
+ * OBJ and PLY keep every bit: PLY declares its coordinates float where all are floats, else double;
+ * OBJ, which has no types and is read as double, gets as many digits as a double needs to come
+ * back. STL holds floats; its normals come from the geometry before rounding. Numbers are written
+ * by number.c, so that no locale puts a comma in.
+ */
+#include "mesh/files.h"
+
+#include <string.h>
+
+#define BUFFER_BYTES (64u * 1024u)
+#define LINE_BYTES 512u /* more than any one element takes */
+
+typedef struct writer {
+    const abut_mesh *mesh;
+    abuti_sink sink;
+    locale_t locale;
+    bool single; /* every coordinate is a float */
+    char stage[420];
+    size_t used;
+    char *buffer;
+} writer;
+
+/* ---- bytes ---- */
+
+static void flush(writer *out) {
+    abuti_sink_write(&out->sink, out->buffer, out->used);
+    out->used = 0;
+}
+
+static void put_bytes(writer *out, const void *bytes, size_t count) {
+    memcpy(out->buffer + out->used, bytes, count);
+    out->used += count;
+}
+
+static void put_text(writer *out, const char *text) {
+    put_bytes(out, text, strlen(text));
+}
+
+static void put_number(writer *out, double value, bool single) {
+    out->buffer[out->used++] = ' ';
+    out->used += abuti_number_write(out->buffer + out->used, value, single, out->locale);
+}
+
+static void put_whole(writer *out, uint64_t value) {
+    out->buffer[out->used++] = ' ';
+    out->used += abuti_number_write_whole(out->buffer + out->used, value);
+}
+
+/* Little-endian on every machine. */
+static void put_u32(writer *out, uint32_t value) {
+    unsigned char bytes[4] = {(unsigned char)value, (unsigned char)(value >> 8),
+                              (unsigned char)(value >> 16), (unsigned char)(value >> 24)};
+    put_bytes(out, bytes, 4);
+}
+
+static void put_float(writer *out, double value) {
+    float rounded = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &rounded, sizeof bits);
+    put_u32(out, bits);
+}
+
+static void put_double(writer *out, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put_u32(out, (uint32_t)bits);
+    put_u32(out, (uint32_t)(bits >> 32));
+}
+
+/* Before each element: makes room for it and reports progress now and then. `first` of `total` is
+ * how much of the file comes before the elements that `index` counts. */
+static abut_status make_room(writer *out, uint64_t index, uint64_t first, uint64_t total) {
+    if (out->used + LINE_BYTES > BUFFER_BYTES)
+        flush(out);
+    if (index % 65536)
+        return ABUT_OK;
+    return abuti_progress(out->mesh->context, out->stage, (double)(first + index) / (double)total);
+}
+
+/* ---- OBJ and PLY ---- */
+
+/* One line or record a vertex. */
+typedef void put_vertex(writer *out, vec3 p);
+typedef void put_face(writer *out, const uint32_t *corners);
+
+static abut_status put_all(writer *out, put_vertex *vertex, put_face *face) {
+    const abut_mesh *mesh = out->mesh;
+    uint64_t total = (uint64_t)mesh->vertex_count + mesh->triangle_count;
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < mesh->vertex_count && !status; i++) {
+        status = make_room(out, i, 0, total);
+        vertex(out, abuti_mesh_position(mesh, i));
+    }
+    for (uint32_t i = 0; i < mesh->triangle_count && !status; i++) {
+        status = make_room(out, i, mesh->vertex_count, total);
+        face(out, mesh->indices + 3 * (size_t)i);
+    }
+    return status;
+}
+
+static void put_coordinates(writer *out, vec3 p, bool single) {
+    put_number(out, p.x, single);
+    put_number(out, p.y, single);
+    put_number(out, p.z, single);
+    out->buffer[out->used++] = '\n';
+}
+
+static void put_obj_vertex(writer *out, vec3 p) {
+    out->buffer[out->used++] = 'v';
+    put_coordinates(out, p, false);
+}
+
+static void put_obj_face(writer *out, const uint32_t *corners) {
+    out->buffer[out->used++] = 'f';
+    for (int k = 0; k < 3; k++)
+        put_whole(out, (uint64_t)corners[k] + 1);
+    out->buffer[out->used++] = '\n';
+}
+
+static void put_ply_text_vertex(writer *out, vec3 p) {
+    size_t start = out->used;
+    put_coordinates(out, p, out->single);
+    memmove(out->buffer + start, out->buffer + start + 1, out->used - start - 1);
+    out->used--; /* no blank at the start of a line */
+}
+
+static void put_ply_text_face(writer *out, const uint32_t *corners) {
+    out->buffer[out->used++] = '3';
+    for (int k = 0; k < 3; k++)
+        put_whole(out, corners[k]);
+    out->buffer[out->used++] = '\n';
+}
+
+static void put_ply_vertex(writer *out, vec3 p) {
+    for (int axis = 0; axis < 3; axis++)
+        if (out->single)
+            put_float(out, v3_get(p, axis));
+        else
+            put_double(out, v3_get(p, axis));
+}
+
+static void put_ply_face(writer *out, const uint32_t *corners) {
+    out->buffer[out->used++] = 3;
+    for (int k = 0; k < 3; k++)
+        put_u32(out, corners[k]);
+}
+
+static abut_status write_obj(writer *out) {
+    return put_all(out, put_obj_vertex, put_obj_face);
+}
+
+static abut_status write_ply(writer *out, bool text) {
+    const abut_mesh *mesh = out->mesh;
+    put_text(out, "ply\nformat ");
+    put_text(out, text ? "ascii" : "binary_little_endian");
+    put_text(out, " 1.0\nelement vertex");
+    put_whole(out, mesh->vertex_count);
+    for (int axis = 0; axis < 3; axis++) {
+        put_text(out, out->single ? "\nproperty float " : "\nproperty double ");
+        out->buffer[out->used++] = (char)('x' + axis);
+    }
+    put_text(out, "\nelement face");
+    put_whole(out, mesh->triangle_count);
+    put_text(out, mesh->vertex_count <= INT32_MAX ? "\nproperty list uchar int vertex_indices"
+                                                  : "\nproperty list uchar uint vertex_indices");
+    put_text(out, "\nend_header\n");
+    return text ? put_all(out, put_ply_text_vertex, put_ply_text_face)
+                : put_all(out, put_ply_vertex, put_ply_face);
+}
+
+/* ---- STL ---- */
+
+static vec3 normal_of(const abut_mesh *mesh, const uint32_t *corners) {
+    vec3 a = mesh->positions[corners[0]];
+    return v3_normalise(
+        v3_cross(v3_sub(mesh->positions[corners[1]], a), v3_sub(mesh->positions[corners[2]], a)));
+}
+
+static void put_stl_triangle(writer *out, const uint32_t *corners) {
+    vec3 normal = normal_of(out->mesh, corners);
+    for (int k = -1; k < 3; k++) {
+        vec3 p = k < 0 ? normal : abuti_mesh_position(out->mesh, corners[k]);
+        put_float(out, p.x);
+        put_float(out, p.y);
+        put_float(out, p.z);
+    }
+    put_bytes(out, "\0\0", 2);
+}
+
+static vec3 to_floats(vec3 p) {
+    return v3((double)(float)p.x, (double)(float)p.y, (double)(float)p.z);
+}
+
+static void put_stl_facet(writer *out, const uint32_t *corners) {
+    put_text(out, "facet normal");
+    put_coordinates(out, to_floats(normal_of(out->mesh, corners)), true);
+    put_text(out, " outer loop\n");
+    for (int k = 0; k < 3; k++) {
+        put_text(out, "  vertex");
+        put_coordinates(out, to_floats(abuti_mesh_position(out->mesh, corners[k])), true);
+    }
+    put_text(out, " endloop\nendfacet\n");
+}
+
+static abut_status write_stl(writer *out, bool text) {
+    const abut_mesh *mesh = out->mesh;
+    if (text) {
+        put_text(out, "solid abut\n");
+    } else {
+        char head[80] = "binary STL, units unknown";
+        put_bytes(out, head, sizeof head);
+        put_u32(out, mesh->triangle_count);
+    }
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < mesh->triangle_count && !status; i++) {
+        status = make_room(out, i, 0, mesh->triangle_count);
+        (text ? put_stl_facet : put_stl_triangle)(out, mesh->indices + 3 * (size_t)i);
+    }
+    if (text)
+        put_text(out, "endsolid abut\n");
+    return status;
+}
+
+/* ---- the door ---- */
+
+static bool all_floats(const abut_mesh *mesh) {
+    for (uint32_t i = 0; i < mesh->vertex_count; i++) {
+        vec3 p = abuti_mesh_position(mesh, i);
+        if (v3_max_abs(p) > (double)FLT_MAX)
+            return false;
+        vec3 q = to_floats(p);
+        if (p.x != q.x || p.y != q.y || p.z != q.z)
+            return false;
+    }
+    return true;
+}
+
+static abut_status check_stl(const abut_mesh *mesh, const char *path) {
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
+        vec3 p = abuti_mesh_position(mesh, mesh->indices[i]);
+        if (v3_max_abs(p) > (double)FLT_MAX)
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: vertex %u is (%g, %g, %g), too large for the floats of STL; "
+                              "write OBJ or PLY",
+                              path, mesh->indices[i], p.x, p.y, p.z);
+    }
+    return ABUT_OK;
+}
+
+static abut_status choose(const char *path, abut_mesh_write_options *options) {
+    if ((unsigned)options->format > ABUT_MESH_FORMAT_OTHER)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_write: unknown format %u",
+                          (unsigned)options->format);
+    if (options->format == ABUT_MESH_FORMAT_AUTO)
+        options->format = abuti_mesh_format_of_name(path);
+    if (options->format == ABUT_MESH_FORMAT_AUTO || options->format == ABUT_MESH_FORMAT_OTHER)
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: its ending tells no format that abut writes; use .obj, .ply or .stl, "
+            "or give the format",
+            path);
+    return ABUT_OK;
+}
+
+static abut_status write_open(writer *out, const char *path,
+                              const abut_mesh_write_options *options) {
+    abut_status status = abuti_sink_open(&out->sink, out->mesh->context, path);
+    if (status)
+        return status;
+    switch (options->format) {
+    case ABUT_MESH_FORMAT_OBJ:
+        status = write_obj(out);
+        break;
+    case ABUT_MESH_FORMAT_PLY:
+        out->single = all_floats(out->mesh);
+        status = write_ply(out, options->ascii);
+        break;
+    default:
+        status = write_stl(out, options->ascii);
+        break;
+    }
+    if (status) {
+        abuti_sink_discard(&out->sink);
+        return status;
+    }
+    flush(out);
+    return abuti_sink_commit(&out->sink);
+}
+
+abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
+                            const abut_mesh_write_options *options) {
+    if (!mesh || !path)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_write: %s is null",
+                          mesh ? "path" : "mesh");
+    abut_mesh_write_options ours = abut_mesh_write_options_default();
+    abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_mesh_write");
+    if (!status)
+        status = choose(path, &ours);
+    if (!status && ours.format == ABUT_MESH_FORMAT_STL)
+        status = check_stl(mesh, path);
+    if (status)
+        return status;
+    writer out = {.mesh = mesh, .locale = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+    if (out.locale == (locale_t)0)
+        return abuti_fail(ABUT_ERROR_MEMORY, "%s: out of memory for a locale", path);
+    snprintf(out.stage, sizeof out.stage, "writing %s", path);
+    out.buffer = abuti_allocate(mesh->context, BUFFER_BYTES, 1);
+    status = out.buffer ? write_open(&out, path, &ours) : ABUT_ERROR_MEMORY;
+    abuti_release(mesh->context, out.buffer);
+    freelocale(out.locale);
+    return status;
+}

@@ -15,8 +15,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define INDENT 2 /* of tables, below their headline */
-#define GAP 3    /* between columns */
+#define INDENT 2   /* of tables, below their headline */
+#define GAP 3      /* between columns */
+#define WIDEST 110 /* lines longer than this are hard to read, however wide the terminal */
 
 /* ---- life ---- */
 
@@ -28,6 +29,7 @@ void output_start(tool_output *out, bool json) {
     out->unicode = strcasecmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (!terminal || !terminal_width(STDOUT_FILENO, &out->width))
         out->width = 0;
+    out->width = out->width > WIDEST ? WIDEST : out->width;
 }
 
 static void forget_rows(tool_output *out) {

@@ -48,7 +48,7 @@ try 0 "$tool" info cube.obj --json
 is "it['files'][0]['size']" "[2, 2, 2]"
 try 0 "$tool" make cylinder can.stl --radius 2 --height 5 --quiet
 try 0 "$tool" info can.stl --json
-is "[round(x, 1) for x in it['files'][0]['size']]" "[4.0, 4.0, 5.0]"
+is "[round(x) for x in it['files'][0]['size']]" "[4, 4, 5]"
 try 0 "$tool" make torus ring.obj --radius 3 --radius2 1 --segments 40 --rings 20 --quiet
 try 0 "$tool" info ring.obj --json
 is "(it['files'][0]['euler_number'], it['files'][0]['vertices'])" "(0, 800)"

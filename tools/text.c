@@ -205,6 +205,8 @@ void text_number(tool_text *to, double value) {
         text_add(to, "null");
         return;
     }
+    if (value == 0)
+        value = 0; /* a zero's sign helps no one */
     char digits[40];
     for (int precision = 15; precision <= 17; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);

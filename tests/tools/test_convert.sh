@@ -157,7 +157,7 @@ if command -v timeout >/dev/null && command -v mkfifo >/dev/null; then
         mkfifo pipe
         { head -c 300000 large.ply && sleep 3 && tail -c +300001 large.ply; } >pipe 2>/dev/null &
         feeder=$!
-        try "${signal#*:}" timeout --preserve-status -s "${signal%:*}" 1 \
+        try "${signal#*:}" timeout --foreground --preserve-status -s "${signal%:*}" 1 \
             "$tool" convert pipe target/old.obj --from ply
         complains "abut convert: cancelled"
         untouched "$signal"

@@ -268,8 +268,8 @@ ABUT_API abut_status abut_mesh_weld(const abut_mesh *mesh, double tolerance, abu
 /* Turns triangles so that neighbours across manifold edges agree, and closed components so that
  * they bound a solid: outwards (positive volume), or inwards where they lie inside an odd number of
  * other closed components, as the wall of a cavity does. Open components follow the majority of
- * their area. A Moebius strip keeps its seam; `flipped_count` (may be null) tells how many triangles
- * turned. Their order and first corners stay. Thread-safe. */
+ * their area. A Moebius strip keeps its seam; `flipped_count` (may be null) tells how many
+ * triangles turned. Their order and first corners stay. Thread-safe. */
 ABUT_API abut_status abut_mesh_orient(const abut_topology *topology, abut_mesh **oriented,
                                       uint32_t *flipped_count);
 

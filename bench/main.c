@@ -11,6 +11,8 @@
 static const bench_case *const tables[] = {
     bench_machine_cases,
     bench_create_cases,
+    bench_file_cases,
+    bench_shape_cases,
 };
 
 enum { TABLE_COUNT = sizeof tables / sizeof tables[0] };

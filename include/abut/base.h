@@ -111,6 +111,9 @@ ABUT_API void abut_context_destroy(abut_context *context);
 
 /* ---- value types ---- */
 
+/* No coordinate may be larger than this in magnitude: products of three still fit a double. */
+#define ABUT_COORDINATE_MAX 1e90
+
 typedef struct abut_vec3 {
     double x, y, z;
 } abut_vec3;

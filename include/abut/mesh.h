@@ -15,9 +15,6 @@ extern "C" {
 
 typedef struct abut_mesh abut_mesh;
 
-/* No coordinate may be larger than this in magnitude: products of three still fit a double. */
-#define ABUT_COORDINATE_MAX 1e90
-
 /* ---- from arrays ---- */
 
 typedef enum abut_scalar_type { ABUT_SCALAR_FLOAT64 = 0, ABUT_SCALAR_FLOAT32 } abut_scalar_type;
@@ -137,7 +134,9 @@ typedef struct abut_topology_view {
                                       * (v, w) only where v and w differ */
     const uint32_t *triangle_edges;  /* 3 a triangle: edge between corners k and k+1 mod 3;
                                       * ABUT_NONE where the corners are the same vertex */
-    const uint32_t *edge_face_begin; /* faces of an edge, in ascending order */
+    const uint32_t *edge_face_begin; /* faces of an edge, in ascending order. A triangle that names
+                                      * a vertex twice has no area and is no face of its edges, so
+                                      * an edge may have none */
     const uint32_t *edge_faces;
     const uint32_t *vertex_face_begin; /* faces of a vertex, ascending, each once */
     const uint32_t *vertex_faces;
@@ -145,9 +144,13 @@ typedef struct abut_topology_view {
                                          * ABUT_NONE at a boundary or a non-manifold edge */
     uint32_t component_count;           /* connected through shared edges */
     const uint32_t *triangle_component; /* numbered by their lowest triangle */
-    uint32_t loop_count;                /* boundary loops */
+    uint32_t loop_count;                /* boundary loops: closed, no vertex twice in one */
     const uint32_t *loop_begin;
-    const uint32_t *loop_vertices; /* in order along the boundary */
+    const uint32_t *loop_vertices; /* along the boundary, the way its faces run */
+    uint32_t chain_count;          /* boundary that ends at non-manifold edges instead of closing;
+                                    * a chain has one edge fewer than vertices */
+    const uint32_t *chain_begin;
+    const uint32_t *chain_vertices;
 } abut_topology_view;
 
 /* Finds edges, neighbours, components and boundary loops in O(n log n). The topology keeps its

@@ -29,11 +29,13 @@
 #define SCALE_MAX 0x1p100
 #define SCALE_UP 0x1p180
 #define SCALE_DOWN 0x1p-180
+#define SPLITTER 0x1.0000002p27 /* 2^27 + 1 */
 #else
 #define SCALE_MIN 0x1p-10f
 #define SCALE_MAX 0x1p20f
 #define SCALE_UP 0x1p30f
 #define SCALE_DOWN 0x1p-30f
+#define SPLITTER 4097.0f /* 2^12 + 1 */
 #endif
 
 /* A power of two that brings a length between the bounds, 1 for most. Five steps reach every
@@ -51,6 +53,37 @@ static inline real safe_scale(real length) {
     return scale;
 }
 
+/* a a = square + tail exactly: returns the tail (Dekker's split into half mantissas). */
+static inline real square_tail(real a, real square) {
+    real big = SPLITTER * a;
+    real hi = big - (big - a), lo = a - hi;
+    return ((hi * hi - square) + REAL(2.0) * hi * lo) + lo * lo;
+}
+
+/* The length within a rounding or so: the sum of squares is carried with its tails, and one step of
+ * Newton corrects the root. A plain root of rounded squares is off by 2.5 roundings, which alone
+ * would eat most of the error that we allow. */
+static inline real length_precise(vec3 v) {
+    real xx = v.x * v.x, yy = v.y * v.y, zz = v.z * v.z;
+    real xy = xx + yy, y_virtual = xy - xx;
+    real sum = xy + zz, z_virtual = sum - xy;
+    real tail = ((xx - (xy - y_virtual)) + (yy - y_virtual)) +
+                ((xy - (sum - z_virtual)) + (zz - z_virtual));
+    tail += square_tail(v.x, xx) + square_tail(v.y, yy) + square_tail(v.z, zz);
+    real root = real_sqrt(sum), square = root * root;
+    real rest = ((sum - square) - square_tail(root, square)) + tail;
+    return root > REAL(0.0) ? root + rest / (REAL(2.0) * root) : root;
+}
+
+/* Whether a vector is shorter than the best so far. Rounded squares decide unless they are so close
+ * that they might be wrong: without this the choice would cost as much as all other errors. */
+static inline int is_shorter(vec3 v, real square, vec3 best, real best_square) {
+    real doubt = REAL(8.0) * REAL_EPSILON * best_square;
+    if (real_abs(square - best_square) > doubt || v3_equal(v, best))
+        return square < best_square;
+    return length_precise(v) < length_precise(best);
+}
+
 /* s a + t b */
 static inline vec3 v3_blend(real s, vec3 a, real t, vec3 b) {
     return v3(s * a.x + t * b.x, s * a.y + t * b.y, s * a.z + t * b.z);
@@ -58,29 +91,44 @@ static inline vec3 v3_blend(real s, vec3 a, real t, vec3 b) {
 
 /* ---- point and segment ---- */
 
-/* The parameter of the foot of the origin on the segment from a to a + edge. */
-static inline real segment_foot(vec3 a, vec3 edge) {
+/* The point of a segment from a to b at a parameter, counted from the nearer end: both ends are met
+ * exactly, and rounding errors stay in proportion to the step. */
+static inline vec3 segment_at(vec3 a, vec3 b, vec3 edge, real t) {
+    return t <= REAL(0.5) ? v3_along(a, t, edge) : v3_along(b, t - REAL(1.0), edge);
+}
+
+/* The parameter of the foot of the origin on the segment from a to b. The second step takes out
+ * what the first one lost to rounding. */
+static inline real segment_foot(vec3 a, vec3 b, vec3 edge) {
     real length_sq = v3_length_sq(edge);
-    real t = length_sq > REAL(0.0) ? -v3_dot(a, edge) / length_sq : REAL(0.0);
+    if (!(length_sq > REAL(0.0)))
+        return REAL(0.0);
+    real t = real_clamp(-v3_dot(a, edge) / length_sq, REAL(0.0), REAL(1.0));
+    t -= v3_dot(segment_at(a, b, edge, t), edge) / length_sq;
     return real_clamp(t, REAL(0.0), REAL(1.0));
 }
 
-/* The point at a parameter, counted from the nearer end so that both ends are met exactly. */
 static inline vec3 segment_point(segment3 s, real t) {
+    return segment_at(s.end[0], s.end[1], v3_sub(s.end[1], s.end[0]), t);
+}
+
+/* The vector from a point to the closest one of the segment, times `scale`. */
+static inline vec3 segment_offset(segment3 s, vec3 point, real *parameter, real *scale) {
+    vec3 a = v3_sub(s.end[0], point), b = v3_sub(s.end[1], point);
     vec3 edge = v3_sub(s.end[1], s.end[0]);
-    return t <= REAL(0.5) ? v3_along(s.end[0], t, edge) : v3_along(s.end[1], t - REAL(1.0), edge);
+    *scale = safe_scale(real_max(v3_max_abs(a), v3_max_abs(b)));
+    a = v3_scale(a, *scale);
+    b = v3_scale(b, *scale);
+    edge = v3_scale(edge, *scale);
+    *parameter = segment_foot(a, b, edge);
+    return segment_at(a, b, edge, *parameter);
 }
 
 static inline closest_on_segment segment_closest_point(segment3 s, vec3 point) {
-    vec3 a = v3_sub(s.end[0], point), b = v3_sub(s.end[1], point);
-    vec3 edge = v3_sub(s.end[1], s.end[0]);
-    real scale = safe_scale(real_max(v3_max_abs(a), v3_max_abs(b)));
-    a = v3_scale(a, scale);
-    b = v3_scale(b, scale);
     closest_on_segment closest;
-    closest.parameter = segment_foot(a, v3_scale(edge, scale));
-    vec3 offset = v3_blend(REAL(1.0) - closest.parameter, a, closest.parameter, b);
-    closest.distance = v3_length(offset) / scale;
+    real scale;
+    vec3 offset = segment_offset(s, point, &closest.parameter, &scale);
+    closest.distance = length_precise(offset) / scale;
     closest.point = segment_point(s, closest.parameter);
     return closest;
 }
@@ -93,9 +141,18 @@ typedef struct triangle_foot {
     vec3 offset;
 } triangle_foot;
 
+/* The point with these weights, counted from the corner with the largest. */
+static inline vec3 weights_at(const vec3 *corner, const vec3 *edge, const real *w) {
+    int i = w[1] > w[0] ? 1 : 0;
+    i = w[2] > w[i] ? 2 : i;
+    int j = i == 2 ? 0 : i + 1, k = 3 - i - j;
+    return v3_add(corner[i], v3_blend(w[j], edge[i], -w[k], edge[k]));
+}
+
 /* The foot of the origin on the face. Gives 0 where it is not inside, or the triangle has no face
  * (height below an eighth of the rounding error; the edges then are near enough). */
-static inline int face_foot(vec3 a, vec3 b, vec3 c, vec3 u, vec3 v, triangle_foot *foot) {
+static inline int face_foot(const vec3 *corner, const vec3 *edge, triangle_foot *foot) {
+    vec3 a = corner[0], u = edge[0], v = v3_scale(edge[2], REAL(-1.0));
     real uu = v3_length_sq(u), vv = v3_length_sq(v);
     if (!(uu > REAL(0.0)))
         return 0;
@@ -107,27 +164,33 @@ static inline int face_foot(vec3 a, vec3 b, vec3 c, vec3 u, vec3 v, triangle_foo
     real ww = v3_length_sq(w);
     if (!(ww > vv * (REAL_EPSILON * REAL_EPSILON / REAL(256.0))))
         return 0;
-    real r = -v3_dot(a, w) / ww;
-    real s = -v3_dot(a, u) / uu - k * r;
-    real rest = REAL(1.0) - (s + r);
-    if (!(r > REAL(0.0) && s > REAL(0.0) && rest > REAL(0.0)))
-        return 0;
-    foot->weight[0] = rest;
-    foot->weight[1] = s;
-    foot->weight[2] = r;
-    foot->offset = v3_along(v3_blend(rest, a, s, b), r, c);
+    foot->offset = a;
+    foot->weight[0] = REAL(1.0);
+    foot->weight[1] = foot->weight[2] = REAL(0.0);
+    /* The second round takes out what the first one lost to rounding. */
+    for (int round = 0; round < 2; round++) {
+        real r = -v3_dot(foot->offset, w) / ww, s = -v3_dot(foot->offset, u) / uu - k * r;
+        foot->weight[1] += s;
+        foot->weight[2] += r;
+        foot->weight[0] = REAL(1.0) - (foot->weight[1] + foot->weight[2]);
+        if (!(foot->weight[0] > REAL(0.0) && foot->weight[1] > REAL(0.0) &&
+              foot->weight[2] > REAL(0.0)))
+            return 0;
+        foot->offset = weights_at(corner, edge, foot->weight);
+    }
     return 1;
 }
 
 /* The foot of the origin on the triangle's border. Earlier edges win ties. */
 static inline void border_foot(const vec3 *corner, const vec3 *edge, triangle_foot *foot) {
     real best_sq = REAL_MAX;
+    foot->offset = v3(REAL(0.0), REAL(0.0), REAL(0.0));
     for (int i = 0; i < 3; i++) {
         int j = i == 2 ? 0 : i + 1;
-        real t = segment_foot(corner[i], edge[i]);
-        vec3 offset = v3_blend(REAL(1.0) - t, corner[i], t, corner[j]);
+        real t = segment_foot(corner[i], corner[j], edge[i]);
+        vec3 offset = segment_at(corner[i], corner[j], edge[i], t);
         real distance_sq = v3_length_sq(offset);
-        if (distance_sq < best_sq) {
+        if (is_shorter(offset, distance_sq, foot->offset, best_sq)) {
             best_sq = distance_sq;
             foot->weight[3 - i - j] = REAL(0.0);
             foot->weight[i] = REAL(1.0) - t;
@@ -135,6 +198,12 @@ static inline void border_foot(const vec3 *corner, const vec3 *edge, triangle_fo
             foot->offset = offset;
         }
     }
+}
+
+/* The foot of the origin on the triangle: corners relative to it, edge k from corner k on. */
+static inline void triangle_foot_of(const vec3 *corner, const vec3 *edge, triangle_foot *foot) {
+    if (!face_foot(corner, edge, foot))
+        border_foot(corner, edge, foot);
 }
 
 /* The part of the triangle where exactly these weights are positive. */
@@ -148,14 +217,11 @@ static inline abut_feature weights_feature(const real *w) {
     return w[1] == REAL(0.0) ? ABUT_FEATURE_EDGE_2 : ABUT_FEATURE_FACE;
 }
 
-/* The point with these weights, counted from the corner with the largest so that corners are met
- * exactly. */
-static inline vec3 weights_point(const vec3 *corner, const real *w) {
-    int i = w[1] > w[0] ? 1 : 0;
-    i = w[2] > w[i] ? 2 : i;
-    int j = i == 2 ? 0 : i + 1, k = 3 - i - j;
-    vec3 point = v3_blend(w[j], v3_sub(corner[j], corner[i]), w[k], v3_sub(corner[k], corner[i]));
-    return v3_add(corner[i], point);
+static inline vec3 weights_point(triangle3 t, const real *w) {
+    vec3 edge[3];
+    for (int i = 0; i < 3; i++)
+        edge[i] = v3_sub(t.corner[i == 2 ? 0 : i + 1], t.corner[i]);
+    return weights_at(t.corner, edge, w);
 }
 
 static inline closest_on_triangle triangle_closest_point(triangle3 t, vec3 point) {
@@ -172,24 +238,35 @@ static inline closest_on_triangle triangle_closest_point(triangle3 t, vec3 point
         edge[i] = v3_scale(edge[i], scale);
     }
     triangle_foot foot;
-    vec3 v = v3_scale(edge[2], REAL(-1.0));
-    if (!face_foot(corner[0], corner[1], corner[2], edge[0], v, &foot))
-        border_foot(corner, edge, &foot);
+    triangle_foot_of(corner, edge, &foot);
     closest_on_triangle closest;
-    closest.distance = v3_length(foot.offset) / scale;
+    closest.distance = length_precise(foot.offset) / scale;
     for (int i = 0; i < 3; i++)
         closest.barycentric[i] = foot.weight[i];
     closest.feature = weights_feature(foot.weight);
-    closest.point = weights_point(t.corner, foot.weight);
+    closest.point = weights_point(t, foot.weight);
     return closest;
 }
 
 /* ---- two segments ---- */
 
-/* Where the common perpendicular of two lines has both feet inside the segments: gives 1 with their
- * parameters and the vector from the first foot to the second. All scaled; from_a = b0 - a0. */
-static inline int segments_perpendicular(vec3 edge_a, vec3 edge_b, vec3 from_a, real *s, real *t,
-                                         vec3 *offset) {
+/* Two segments, scaled. */
+typedef struct segment_pair {
+    vec3 edge_a, edge_b;
+    vec3 gap[2][2]; /* end j of b from end i of a */
+} segment_pair;
+
+/* The vector between points of both, counted from the nearer ends. */
+static inline vec3 pair_offset(const segment_pair *pair, real s, real t) {
+    int i = s > REAL(0.5), j = t > REAL(0.5);
+    return v3_add(pair->gap[i][j], v3_blend(i ? REAL(1.0) - s : -s, pair->edge_a,
+                                            j ? t - REAL(1.0) : t, pair->edge_b));
+}
+
+/* Where the common perpendicular of both lines has its feet inside both segments: gives 1 with
+ * their parameters and the vector from the first foot to the second. */
+static inline int segments_perpendicular(const segment_pair *pair, real *s, real *t, vec3 *offset) {
+    vec3 edge_a = pair->edge_a, edge_b = pair->edge_b;
     real aa = v3_length_sq(edge_a), bb = v3_length_sq(edge_b);
     if (!(aa > REAL(0.0)))
         return 0;
@@ -201,27 +278,37 @@ static inline int segments_perpendicular(vec3 edge_a, vec3 edge_b, vec3 from_a, 
     real ww = v3_length_sq(w);
     if (!(ww > bb * (REAL_EPSILON * REAL_EPSILON / REAL(256.0))))
         return 0;
-    *t = -v3_dot(from_a, w) / ww;
-    *s = v3_dot(from_a, edge_a) / aa + k * *t;
-    if (!(*t >= REAL(0.0) && *t <= REAL(1.0) && *s >= REAL(0.0) && *s <= REAL(1.0)))
-        return 0;
-    *offset = v3_along(v3_along(from_a, -*s, edge_a), *t, edge_b);
+    *offset = pair->gap[0][0];
+    *s = *t = REAL(0.0);
+    for (int round = 0; round < 2; round++) { /* the second takes out rounding, as for a face */
+        real more = -v3_dot(*offset, w) / ww;
+        *s += v3_dot(*offset, edge_a) / aa + k * more;
+        *t += more;
+        if (!(*t >= REAL(0.0) && *t <= REAL(1.0) && *s >= REAL(0.0) && *s <= REAL(1.0)))
+            return 0;
+        *offset = pair_offset(pair, *s, *t);
+    }
     return 1;
 }
 
 /* Closest points by rounded arithmetic alone: a distance of 0 is no proof that they meet (see
  * distance_shared.h). */
 static inline closest_pair segment_segment_near(segment3 a, segment3 b) {
-    vec3 edge_a = v3_sub(a.end[1], a.end[0]), edge_b = v3_sub(b.end[1], b.end[0]);
-    vec3 from_a = v3_sub(b.end[0], a.end[0]);
-    real scale =
-        safe_scale(real_max(v3_max_abs(edge_a), real_max(v3_max_abs(edge_b), v3_max_abs(from_a))));
-    real s = REAL(0.0), t = REAL(0.0);
+    segment_pair pair;
+    real largest = REAL(0.0), s, t;
+    for (int i = 0; i < 4; i++) {
+        pair.gap[i / 2][i % 2] = v3_sub(b.end[i % 2], a.end[i / 2]);
+        largest = real_max(largest, v3_max_abs(pair.gap[i / 2][i % 2]));
+    }
+    real scale = safe_scale(largest);
+    for (int i = 0; i < 4; i++)
+        pair.gap[i / 2][i % 2] = v3_scale(pair.gap[i / 2][i % 2], scale);
+    pair.edge_a = v3_scale(v3_sub(a.end[1], a.end[0]), scale);
+    pair.edge_b = v3_scale(v3_sub(b.end[1], b.end[0]), scale);
     vec3 offset;
     closest_pair closest;
-    if (segments_perpendicular(v3_scale(edge_a, scale), v3_scale(edge_b, scale),
-                               v3_scale(from_a, scale), &s, &t, &offset)) {
-        closest.distance = v3_length(offset) / scale;
+    if (segments_perpendicular(&pair, &s, &t, &offset)) {
+        closest.distance = length_precise(offset) / scale;
         closest.point_a = segment_point(a, s);
         closest.point_b = segment_point(b, t);
         return closest;

@@ -69,4 +69,8 @@ typedef struct signed_closest {
 } signed_closest;
 #endif
 
+static inline int v3_equal(vec3 a, vec3 b) {
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
 #endif

@@ -3,8 +3,8 @@
  * usual formulas. Prints the worst of each; fails above 4. */
 #include "support/support.h"
 
-#include "geom/closest_shared.h"
-#include "rational.h"
+#include "clip.h"
+#include "geom/distance_shared.h"
 
 #include <stdio.h>
 
@@ -127,7 +127,7 @@ static double ulp_of(const vec3 *p, int count, int absolute) {
     return ldexp(1, exponent - MANTISSA);
 }
 
-static point exactly(vec3 p) {
+static rational3 exactly(vec3 p) {
     return point_of(p.x, p.y, p.z);
 }
 
@@ -161,7 +161,7 @@ static void print_worst(const char *what, const double *worst) {
 }
 
 #ifndef CASE_COUNT
-#define CASE_COUNT 60000
+#define CASE_COUNT 40000
 #endif
 
 static void point_to_triangle(void **state) {
@@ -176,7 +176,7 @@ static void point_to_triangle(void **state) {
         transform(&random, test_random_below(&random, TRANSFORM_COUNT), p, 4);
         triangle3 t = {{p[0], p[1], p[2]}};
         closest_on_triangle closest = triangle_closest_point(t, p[3]);
-        point exact[3] = {exactly(p[0]), exactly(p[1]), exactly(p[2])};
+        rational3 exact[3] = {exactly(p[0]), exactly(p[1]), exactly(p[2])};
         double ulp = ulp_of(p, 4, 0), coarse = ulp_of(p, 4, 1);
         number square = point_triangle_sq(exactly(p[3]), exact);
         keep_worst(&worst[shape], error_in_ulp(closest.distance, square, ulp));
@@ -184,7 +184,7 @@ static void point_to_triangle(void **state) {
         coarse = coarse > ulp ? coarse : ulp;
         keep_worst(&worst_point,
                    root_in_ulp(point_triangle_sq(exactly(closest.point), exact), coarse));
-        point gap = point_minus(exactly(closest.point), exactly(p[3]));
+        rational3 gap = point_minus(exactly(closest.point), exactly(p[3]));
         keep_worst(&worst_point, error_in_ulp(closest.distance, length_sq(gap), coarse));
         real sum = closest.barycentric[0] + closest.barycentric[1] + closest.barycentric[2];
         assert_true(fabs((double)sum - 1) <= 2 * (double)REAL_EPSILON);
@@ -257,12 +257,78 @@ static void segment_to_segment(void **state) {
         make_second_segment(&random, p);
         transform(&random, test_random_below(&random, TRANSFORM_COUNT), p, 4);
         segment3 a = {{p[0], p[1]}}, b = {{p[2], p[3]}};
-        closest_pair closest = segment_segment_near(a, b);
+        closest_pair closest = segment_segment_closest(a, b);
         number square =
             segment_segment_sq(exactly(p[0]), exactly(p[1]), exactly(p[2]), exactly(p[3]));
+        assert_int_equal(mpq_sgn(square) == 0, closest.distance == 0);
+        if (closest.distance == 0)
+            assert_true(v3_equal(closest.point_a, closest.point_b));
         keep_worst(&worst[shape], error_in_ulp(closest.distance, square, ulp_of(p, 4, 0)));
     }
     print_worst("segment to segment", worst);
+    for (int shape = 0; shape < SHAPE_COUNT; shape++)
+        assert_true(worst[shape] <= 4);
+}
+
+/* The second triangle: any, almost parallel and near, or with a corner or an edge near the first.
+ */
+static void make_second_triangle(test_random *random, vec3 *p) {
+    make_shape(random, test_random_below(random, SHAPE_COUNT), p + 3);
+    double size = small_number(random);
+    uint32_t kind = test_random_below(random, 4);
+    vec3 shift = point_in_cube(random, 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        if (kind == 0)
+            p[3 + i] = moved(random, v3_along(p[i], (real)0.5, shift), size);
+        if (kind > 0 && i < kind - 1)
+            p[3 + i] = moved(random, combination(p, fabs(uniform(random)), uniform(random)), size);
+    }
+}
+
+static number triangles_sq(const rational3 *a, const rational3 *b) {
+    convex_set set = set_of_triangle(a);
+    polygon common = {.p = {b[0], b[1], b[2]}, .count = 3};
+    if (clip(common, &set).count > 0)
+        return number_of(0);
+    number best = point_triangle_sq(a[0], b);
+    for (int i = 0; i < 3; i++) {
+        best = least(best, least(point_triangle_sq(a[i], b), point_triangle_sq(b[i], a)));
+        for (int j = 0; j < 3; j++)
+            best = least(best, segment_segment_sq(a[i], a[(i + 1) % 3], b[j], b[(j + 1) % 3]));
+    }
+    return best;
+}
+
+static void triangle_to_triangle(void **state) {
+    (void)state;
+    test_random random = {24};
+    double worst[SHAPE_COUNT] = {0};
+    int meeting_count = 0;
+    for (uint32_t i = 0; i < CASE_COUNT / 4; i++) {
+        uint32_t shape = i % SHAPE_COUNT;
+        vec3 p[6];
+        rational3 exact[6];
+        make_shape(&random, shape, p);
+        make_second_triangle(&random, p);
+        transform(&random, test_random_below(&random, TRANSFORM_COUNT), p, 6);
+        for (int k = 0; k < 6; k++)
+            exact[k] = exactly(p[k]);
+        triangle3 a = {{p[0], p[1], p[2]}}, b = {{p[3], p[4], p[5]}};
+        closest_pair closest = triangle_triangle_closest(a, b);
+        number square = triangles_sq(exact, exact + 3);
+        double ulp = ulp_of(p, 6, 0), coarse = fmax(ulp, ulp_of(p, 6, 1));
+        assert_int_equal(mpq_sgn(square) == 0, closest.distance == 0);
+        meeting_count += closest.distance == 0;
+        keep_worst(&worst[shape], error_in_ulp(closest.distance, square, ulp));
+        /* the points are on their triangles and as far apart as the distance says */
+        rational3 at_a = exactly(closest.point_a), at_b = exactly(closest.point_b);
+        assert_true(root_in_ulp(point_triangle_sq(at_a, exact), coarse) <= 4);
+        assert_true(root_in_ulp(point_triangle_sq(at_b, exact + 3), coarse) <= 4);
+        number gap = length_sq(point_minus(at_a, at_b));
+        assert_true(fabs(error_in_ulp(closest.distance, gap, coarse)) <= 6);
+    }
+    print_worst("triangle to triangle", worst);
+    assert_true(meeting_count > 500);
     for (int shape = 0; shape < SHAPE_COUNT; shape++)
         assert_true(worst[shape] <= 4);
 }
@@ -272,6 +338,7 @@ int main(void) {
         cmocka_unit_test(point_to_segment),
         cmocka_unit_test(point_to_triangle),
         cmocka_unit_test(segment_to_segment),
+        cmocka_unit_test(triangle_to_triangle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

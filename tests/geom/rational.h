@@ -9,9 +9,9 @@
 enum { RING_SIZE = 16384 };
 
 typedef mpq_ptr number;
-typedef struct point {
+typedef struct rational3 {
     number x, y, z;
-} point;
+} rational3;
 
 static inline number number_new(void) {
     static mpq_t ring[RING_SIZE];
@@ -51,33 +51,34 @@ static inline number over(number a, number b) {
 static inline number least(number a, number b) {
     return mpq_cmp(a, b) <= 0 ? a : b;
 }
-static inline point point_of(double x, double y, double z) {
-    return (point){number_of(x), number_of(y), number_of(z)};
+static inline rational3 point_of(double x, double y, double z) {
+    return (rational3){number_of(x), number_of(y), number_of(z)};
 }
-static inline point point_plus(point a, point b) {
-    return (point){plus(a.x, b.x), plus(a.y, b.y), plus(a.z, b.z)};
+static inline rational3 point_plus(rational3 a, rational3 b) {
+    return (rational3){plus(a.x, b.x), plus(a.y, b.y), plus(a.z, b.z)};
 }
-static inline point point_minus(point a, point b) {
-    return (point){minus(a.x, b.x), minus(a.y, b.y), minus(a.z, b.z)};
+static inline rational3 point_minus(rational3 a, rational3 b) {
+    return (rational3){minus(a.x, b.x), minus(a.y, b.y), minus(a.z, b.z)};
 }
-static inline point point_times(point a, number s) {
-    return (point){times(a.x, s), times(a.y, s), times(a.z, s)};
+static inline rational3 point_times(rational3 a, number s) {
+    return (rational3){times(a.x, s), times(a.y, s), times(a.z, s)};
 }
-static inline number dot(point a, point b) {
+static inline number dot(rational3 a, rational3 b) {
     return plus(plus(times(a.x, b.x), times(a.y, b.y)), times(a.z, b.z));
 }
-static inline point cross(point a, point b) {
-    return (point){minus(times(a.y, b.z), times(a.z, b.y)), minus(times(a.z, b.x), times(a.x, b.z)),
-                   minus(times(a.x, b.y), times(a.y, b.x))};
+static inline rational3 cross(rational3 a, rational3 b) {
+    return (rational3){minus(times(a.y, b.z), times(a.z, b.y)),
+                       minus(times(a.z, b.x), times(a.x, b.z)),
+                       minus(times(a.x, b.y), times(a.y, b.x))};
 }
-static inline number length_sq(point a) {
+static inline number length_sq(rational3 a) {
     return dot(a, a);
 }
 
 /* ---- squared distances ---- */
 
-static inline number point_segment_sq(point p, point a, point b) {
-    point e = point_minus(b, a);
+static inline number point_segment_sq(rational3 p, rational3 a, rational3 b) {
+    rational3 e = point_minus(b, a);
     number ee = length_sq(e);
     if (mpq_sgn(ee) == 0)
         return length_sq(point_minus(p, a));
@@ -89,8 +90,8 @@ static inline number point_segment_sq(point p, point a, point b) {
     return length_sq(point_minus(p, point_plus(a, point_times(e, t))));
 }
 
-static inline number point_triangle_sq(point p, const point *t) {
-    point n = cross(point_minus(t[1], t[0]), point_minus(t[2], t[0]));
+static inline number point_triangle_sq(rational3 p, const rational3 *t) {
+    rational3 n = cross(point_minus(t[1], t[0]), point_minus(t[2], t[0]));
     int inside = mpq_sgn(length_sq(n)) != 0;
     for (int i = 0; i < 3; i++) /* the foot is inside where it is left of every edge */
         if (mpq_sgn(dot(n, cross(point_minus(t[(i + 1) % 3], t[i]), point_minus(p, t[i])))) < 0)
@@ -103,11 +104,11 @@ static inline number point_triangle_sq(point p, const point *t) {
                  least(point_segment_sq(p, t[1], t[2]), point_segment_sq(p, t[2], t[0])));
 }
 
-static inline number segment_segment_sq(point a, point b, point c, point d) {
+static inline number segment_segment_sq(rational3 a, rational3 b, rational3 c, rational3 d) {
     number best = least(least(point_segment_sq(a, c, d), point_segment_sq(b, c, d)),
                         least(point_segment_sq(c, a, b), point_segment_sq(d, a, b)));
-    point u = point_minus(b, a), v = point_minus(d, c), r = point_minus(c, a);
-    point n = cross(u, v);
+    rational3 u = point_minus(b, a), v = point_minus(d, c), r = point_minus(c, a);
+    rational3 n = cross(u, v);
     number nn = length_sq(n);
     if (mpq_sgn(nn) == 0)
         return best;

@@ -34,7 +34,8 @@ typedef struct abut_mesh_input {
 } abut_mesh_input;
 
 static inline abut_mesh_input abut_mesh_input_default(void) {
-    abut_mesh_input input = {0};
+    abut_mesh_input input;
+    memset(&input, 0, sizeof input);
     input.size = sizeof input;
     return input;
 }
@@ -86,7 +87,8 @@ typedef struct abut_mesh_read_options {
 } abut_mesh_read_options;
 
 static inline abut_mesh_read_options abut_mesh_read_options_default(void) {
-    abut_mesh_read_options options = {0};
+    abut_mesh_read_options options;
+    memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
 }
@@ -109,7 +111,8 @@ typedef struct abut_mesh_write_options {
 } abut_mesh_write_options;
 
 static inline abut_mesh_write_options abut_mesh_write_options_default(void) {
-    abut_mesh_write_options options = {0};
+    abut_mesh_write_options options;
+    memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
 }

@@ -183,8 +183,8 @@ static abut_status work(tool_run *tool, const tool_arguments *arguments, double 
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh_write_options writing = abut_mesh_write_options_default();
-    double scale;
-    abut_pose pose;
+    double scale = 1;
+    abut_pose pose = {0};
     int code = tool_output_format(tool, arguments->operands[1], option_given(arguments, "to"),
                                   &writing.format);
     if (!code)

@@ -43,10 +43,12 @@ static void add_verdict(tool_text *to, const abut_mesh_report *report) {
         ABUT_PROBLEM_DUPLICATE_TRIANGLE, ABUT_PROBLEM_DEGENERATE_TRIANGLE,
         ABUT_PROBLEM_COINCIDENT_VERTEX,  ABUT_PROBLEM_UNUSED_VERTEX};
     int told = 0, left = 0;
-    if (report->loop_count) {
+    uint32_t open_edges = report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count;
+    if (report->loop_count)
         add_counted(to, report->loop_count, "boundary loop", "boundary loops");
-        told++;
-    }
+    else if (open_edges) /* it may end at non-manifold edges instead of closing */
+        add_counted(to, open_edges, "boundary edge", "boundary edges");
+    told += report->loop_count || open_edges;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         uint32_t count = report->problems[order[i]].count;
         if (!count)
@@ -61,7 +63,7 @@ static void add_verdict(tool_text *to, const abut_mesh_report *report) {
     if (left)
         text_print(to, " and %d more kind%s of problem", left, left == 1 ? "" : "s");
     if (!told)
-        text_add(to, problem_total(report) ? "see below" : "no problems");
+        text_add(to, "no problems");
 }
 
 static void say_headline(tool_output *out, const char *path, const abut_mesh_report *report) {

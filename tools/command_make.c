@@ -41,10 +41,23 @@ static void add_parameters(tool_text *to, const abut_shape *shape) {
     }
 }
 
+/* Sides that a shape does not have are 0 in its default and stay so. */
+static int set_size(tool_run *tool, const double *numbers, abut_shape *shape) {
+    double *sides[3] = {&shape->extent.x, &shape->extent.y, &shape->extent.z};
+    for (int k = 0; k < 3; k++) {
+        if (*sides[k] > 0 && !(numbers[k] > 0))
+            return tool_refuse(tool, "--size of a %s needs a length above 0 along %c",
+                               abut_shape_name(shape->kind), 'x' + k);
+        if (*sides[k] > 0)
+            *sides[k] = numbers[k];
+    }
+    return 0;
+}
+
 static int set_parameter(tool_run *tool, const tool_given *given, abut_shape *shape) {
     const char *name = given->option->name;
-    tool_text words = {0};
     if (!takes(shape, name)) {
+        tool_text words = {0};
         abut_shape standard = abut_shape_default(shape->kind);
         add_parameters(&words, &standard);
         int code = tool_refuse(tool, "a %s has no --%s; it takes %s", abut_shape_name(shape->kind),
@@ -52,24 +65,18 @@ static int set_parameter(tool_run *tool, const tool_given *given, abut_shape *sh
         text_free(&words);
         return code;
     }
-    double number = given->numbers[0];
-    if (strcmp(name, "size") == 0) {
-        abut_vec3 *extent = &shape->extent;
-        double *sides[3] = {&extent->x, &extent->y, &extent->z};
-        for (int k = 0; k < 3; k++)
-            if (given->numbers[k] > 0 && *sides[k] > 0)
-                *sides[k] = given->numbers[k];
-    } else if (strcmp(name, "radius") == 0) {
-        shape->radius = number;
-    } else if (strcmp(name, "radius2") == 0) {
-        shape->radius2 = number;
-    } else if (strcmp(name, "height") == 0) {
-        shape->height = number;
-    } else if (strcmp(name, "segments") == 0) {
+    if (strcmp(name, "size") == 0)
+        return set_size(tool, given->numbers, shape);
+    if (strcmp(name, "radius") == 0)
+        shape->radius = given->numbers[0];
+    else if (strcmp(name, "radius2") == 0)
+        shape->radius2 = given->numbers[0];
+    else if (strcmp(name, "height") == 0)
+        shape->height = given->numbers[0];
+    else if (strcmp(name, "segments") == 0)
         shape->segments = given->counts[0];
-    } else {
+    else
         shape->rings = given->counts[0];
-    }
     return 0;
 }
 
@@ -205,7 +212,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"list", NULL, OPTION_FLAG, "list the shapes with their options and defaults", NULL, false},
-    {"size", "X,Y,Z", OPTION_SIZE, "lengths along the axes; one number means all three", NULL,
+    {"size", "X,Y,Z", OPTION_SIZE,
+     "lengths along the axes; one number means all three, 0 one that the shape does not have", NULL,
      false},
     {"radius", "R", OPTION_POSITIVE, "radius; of a torus that of its circle", NULL, false},
     {"radius2", "R", OPTION_POSITIVE, "inner radius of a tube; thickness radius of a torus", NULL,

@@ -48,7 +48,7 @@ static abut_problem_kind judge_edge(const abut_mesh *mesh, const abut_topology_v
         return ABUT_PROBLEM_BOUNDARY_EDGE;
     if (count > 2)
         return ABUT_PROBLEM_NONMANIFOLD_EDGE;
-    if (runs_upwards(mesh, faces[0], ends) == runs_upwards(mesh, faces[1], ends))
+    if (count == 2 && runs_upwards(mesh, faces[0], ends) == runs_upwards(mesh, faces[1], ends))
         return ABUT_PROBLEM_FLIPPED_EDGE;
     return ABUT_PROBLEM_COUNT;
 }

@@ -6,31 +6,48 @@
 #include <locale.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- signals ---- */
 
+#define PATIENCE 0.5 /* seconds */
+
 static volatile sig_atomic_t caught;
 
+/* The first signal asks the work to stop and clean up. One that comes at least PATIENCE later ends
+ * the process at once; not sooner, since one Ctrl-C may reach us twice (from the terminal and from
+ * a parent that passes it on). All our signals are blocked in here. */
 static void catch_signal(int number) {
-    caught = number;
+    static struct timespec first;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!caught) {
+        caught = number;
+        first = now;
+    } else if ((double)(now.tv_sec - first.tv_sec) + 1e-9 * (double)(now.tv_nsec - first.tv_nsec) >
+               PATIENCE) {
+        signal(number, SIG_DFL);
+        raise(number); /* takes effect when this handler returns */
+    }
 }
 
 bool tool_cancelled(void) {
     return caught != 0;
 }
 
-/* The first signal asks the work to stop and clean up; a second one of its kind ends the process
- * at once. Signals that the parent chose to ignore (nohup) stay ignored. A reader that went away
- * is noticed when writing fails. */
+/* Signals that the parent chose to ignore (nohup) stay ignored. A reader that went away is noticed
+ * when writing fails. */
 static void watch_signals(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction old, action = {.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND};
-        sigemptyset(&action.sa_mask);
+    enum { COUNT = sizeof numbers / sizeof *numbers };
+    struct sigaction old, action = {.sa_handler = catch_signal};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < COUNT; i++)
+        sigaddset(&action.sa_mask, numbers[i]);
+    for (size_t i = 0; i < COUNT; i++)
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
-    }
     signal(SIGPIPE, SIG_IGN);
 }
 

@@ -59,7 +59,7 @@ static const char *demand(option_kind kind) {
     case OPTION_VECTOR:
         return "three numbers, such as 0,0.5,1";
     case OPTION_SIZE:
-        return "three numbers above 0, such as 1,2,0.5, or one for all";
+        return "lengths of at least 0, such as 1,2,0.5, or one for all";
     case OPTION_PIXELS:
         return "width and height in pixels, such as 960x720";
     case OPTION_COLOUR:
@@ -85,14 +85,11 @@ static bool read_pixels(const char *words, uint32_t *counts) {
 /* One number stands for all three, two for x and y. */
 static bool read_size(const char *words, double *numbers) {
     size_t count = read_numbers(words, numbers, 3);
-    for (size_t i = 0; i < count; i++)
-        if (!(numbers[i] > 0))
-            return false;
     if (count == 1)
         numbers[1] = numbers[2] = numbers[0];
     if (count == 2)
         numbers[2] = 0;
-    return count > 0;
+    return count > 0 && numbers[0] >= 0 && numbers[1] >= 0 && numbers[2] >= 0;
 }
 
 static bool read_value(tool_given *given) {

@@ -15,8 +15,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define INDENT 2 /* of tables, below their headline */
-#define GAP 3    /* between columns */
+#define INDENT 2   /* of tables, below their headline */
+#define GAP 3      /* between columns */
+#define WIDEST 110 /* lines longer than this are hard to read, however wide the terminal */
 
 /* ---- life ---- */
 
@@ -28,6 +29,7 @@ void output_start(tool_output *out, bool json) {
     out->unicode = strcasecmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (!terminal || !terminal_width(STDOUT_FILENO, &out->width))
         out->width = 0;
+    out->width = out->width > WIDEST ? WIDEST : out->width;
 }
 
 static void forget_rows(tool_output *out) {
@@ -389,15 +391,20 @@ void say_of(tool_output *out, const char *subject, const char *format, ...) {
     if (out->json)
         return;
     print_rows(out);
-    text_add(&out->text, shade_on(out, SHADE_BOLD));
-    text_safe(&out->text, subject);
-    text_print(&out->text, "%s: ", shade_off(out));
+    tool_text words = {0}, name = {0};
     va_list list;
     va_start(list, format);
-    text_print_list(&out->text, format, list);
+    text_print_list(&words, format, list);
     va_end(list);
+    text_safe(&name, subject);
+    text_print(&out->text, "%s%s%s: ", shade_on(out, SHADE_BOLD), name.data ? name.data : "",
+               shade_off(out));
+    text_wrapped(&out->text, words.data ? words.data : "",
+                 name.data ? text_columns(name.data) + 2 : 2, 2 * INDENT, out->width);
     text_add(&out->text, "\n");
     out->begun = true;
+    text_free(&words);
+    text_free(&name);
 }
 
 void say_fact(tool_output *out, const char *key, const char *format, ...) {

@@ -69,11 +69,23 @@ void progress_start(struct progress *progress, const char *subject) {
     text_safe(&progress->subject, slash && slash[1] ? slash + 1 : subject);
 }
 
+/* "SUBJECT: stage". A stage may name the file itself ("reading /models/bunny.obj"); its first word
+ * is enough then. */
+static void add_label(tool_text *to, const struct progress *progress, const char *stage) {
+    const char *subject = progress->subject.data ? progress->subject.data : "";
+    tool_text safe = {0};
+    text_safe(&safe, stage);
+    const char *words = safe.data ? safe.data : "";
+    size_t length = *subject && strstr(words, subject) ? strcspn(words, " ") : strlen(words);
+    text_print(to, "%s%s%.*s", subject, *subject ? ": " : "", (int)length, words);
+    text_free(&safe);
+}
+
 static void draw(struct progress *progress, const char *stage, double fraction) {
     size_t width = 80;
     terminal_width(STDERR_FILENO, &width);
     tool_text line = {0};
-    text_print(&line, "%s: %s", progress->subject.data ? progress->subject.data : "", stage);
+    add_label(&line, progress, stage);
     size_t columns = line.data ? text_columns(line.data) : 0;
     bool fits = columns + BAR + 8 < width;
     if (fits) {

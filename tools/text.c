@@ -205,6 +205,8 @@ void text_number(tool_text *to, double value) {
         text_add(to, "null");
         return;
     }
+    if (value == 0)
+        value = 0; /* a zero's sign helps no one */
     char digits[40];
     for (int precision = 15; precision <= 17; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
@@ -329,7 +331,7 @@ void word_closer(const char *wrong, const char *offered, const char **best, size
     size_t apart = word_distance(wrong, offered);
     size_t length = strlen(wrong);
     /* a beginning of the word is no typing error, but certainly meant */
-    if (length >= 2 && strncmp(wrong, offered, length) == 0)
+    if (length >= 2 && apart && strncmp(wrong, offered, length) == 0)
         apart = 1;
     if (apart <= 1 + length / 4 && apart < length && (!*best || apart < *distance)) {
         *best = offered;

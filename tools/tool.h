@@ -173,7 +173,7 @@ typedef enum option_kind {
     OPTION_TOLERANCE, /* finite and at least 0; may be left out: --name or --name=T */
     OPTION_COUNT,     /* whole, at least 1 */
     OPTION_VECTOR,    /* X,Y,Z */
-    OPTION_SIZE,      /* X,Y,Z or X,Y or one for all, each above 0 */
+    OPTION_SIZE,      /* X,Y,Z or X,Y or one for all, none below 0 */
     OPTION_PIXELS,    /* WxH */
     OPTION_COLOUR
 } option_kind;

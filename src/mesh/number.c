@@ -276,6 +276,16 @@ static size_t write_digits(char *out, double x, int D, bool exact) {
     return 0;
 }
 
+static size_t write_slowly(char *out, double value, bool single, locale_t locale) {
+    locale_t old = uselocale(locale);
+    int digits = single ? 9 : 15, length;
+    do
+        length = snprintf(out, ABUTI_NUMBER_BYTES - 1, "%.*g", digits, value);
+    while (!single && digits++ < 17 && strtod(out, NULL) != value);
+    uselocale(old);
+    return (size_t)length;
+}
+
 size_t abuti_number_write(char *out, double value, bool single, locale_t locale) {
     size_t sign = 0;
     if (signbit(value)) {
@@ -292,11 +302,5 @@ size_t abuti_number_write(char *out, double value, bool single, locale_t locale)
     else
         for (int digits = 15; digits <= 17 && !length; digits++)
             length = write_digits(out + sign, value, digits, digits < 17);
-    if (!length) {
-        locale_t old = uselocale(locale);
-        length =
-            (size_t)snprintf(out + sign, ABUTI_NUMBER_BYTES - sign, "%.*g", single ? 9 : 17, value);
-        uselocale(old);
-    }
-    return sign + length;
+    return sign + (length ? length : write_slowly(out + sign, value, single, locale));
 }

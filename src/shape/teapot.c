@@ -74,16 +74,14 @@ vec3 abuti_teapot_point(abuti_profile row, uint32_t column, uint32_t n) {
     return v3(p.x, p.y, row.z);
 }
 
-void abuti_add_turned_quad(abuti_builder *builder, abuti_ring upper, abuti_ring lower,
-                           uint32_t column, uint32_t n) {
-    uint32_t next = column + 1 < 4 * n ? column + 1 : 0;
-    if (upper.pole)
-        abuti_add_triangle(builder, lower.first + column, lower.first + next, upper.first);
-    else if (lower.pole)
-        abuti_add_triangle(builder, lower.first, upper.first + next, upper.first + column);
+void abuti_add_turned_cell(abuti_builder *builder, uint32_t upper, uint32_t upper_next,
+                           uint32_t lower, uint32_t lower_next) {
+    if (upper == upper_next)
+        abuti_add_triangle(builder, lower, lower_next, upper);
+    else if (lower == lower_next)
+        abuti_add_triangle(builder, lower, upper_next, upper);
     else
-        abuti_add_quad(builder, lower.first + column, lower.first + next, upper.first + next,
-                       upper.first + column);
+        abuti_add_quad(builder, lower, lower_next, upper_next, upper);
 }
 
 /* ---- the tubes ---- */
@@ -118,15 +116,26 @@ void abuti_add_tube_quads(abuti_builder *builder, uint32_t first, uint32_t n) {
 
 /* ---- as published ---- */
 
-static abuti_ring add_turned_row(abuti_builder *builder, uint32_t row, uint32_t n) {
-    abuti_ring ring = {(uint32_t)builder->vertex_count, row == 0 || row == 6 * n + 1};
-    abuti_profile profile = abuti_teapot_row(row, n);
-    if (ring.pole)
-        abuti_add_vertex(builder, v3(0, 0, profile.z));
-    else
-        for (uint32_t column = 0; column < 4 * n; column++)
+/* The vertex of a row and column; poles have one vertex for all columns. */
+static uint32_t turned_vertex(uint32_t row, uint32_t column, uint32_t n) {
+    bool pole = row == 0 || row == 6 * n + 1;
+    return row == 0 ? 0 : 1 + (row - 1) * 4 * n + (pole ? 0 : column % (4 * n));
+}
+
+static void add_turned_part(abuti_builder *builder, uint32_t n) {
+    for (uint32_t row = 0; row <= 6 * n + 1; row++) {
+        abuti_profile profile = abuti_teapot_row(row, n);
+        uint32_t columns = row == 0 || row == 6 * n + 1 ? 1 : 4 * n;
+        for (uint32_t column = 0; column < columns; column++)
             abuti_add_vertex(builder, abuti_teapot_point(profile, column, n));
-    return ring;
+    }
+    for (uint32_t row = 0; row <= 6 * n; row++)
+        for (uint32_t column = 0; column < 4 * n; column++)
+            if (row != 2 * n) /* the gap between lid and rim */
+                abuti_add_turned_cell(builder, turned_vertex(row, column, n),
+                                      turned_vertex(row, column + 1, n),
+                                      turned_vertex(row + 1, column, n),
+                                      turned_vertex(row + 1, column + 1, n));
 }
 
 abut_status abuti_build_teapot(abut_context *context, const abut_shape *shape, abut_mesh **mesh) {
@@ -141,14 +150,7 @@ abut_status abuti_build_teapot(abut_context *context, const abut_shape *shape, a
                            abuti_times(64, squared) - 8 * (uint64_t)n);
     if (status)
         return status;
-    abuti_ring upper = add_turned_row(&builder, 0, n);
-    for (uint32_t row = 1; row <= 6 * n + 1; row++) {
-        abuti_ring lower = add_turned_row(&builder, row, n);
-        bool gap = row == 2 * n + 1;
-        for (uint32_t column = 0; column < 4 * n && !gap; column++)
-            abuti_add_turned_quad(&builder, upper, lower, column, n);
-        upper = lower;
-    }
+    add_turned_part(&builder, n);
     for (int tube = ABUTI_HANDLE; tube <= ABUTI_SPOUT; tube++) {
         uint32_t first = (uint32_t)builder.vertex_count;
         for (uint32_t row = 0; row <= 2 * n; row++)

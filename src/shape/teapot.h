@@ -28,14 +28,10 @@ abuti_vec2 abuti_teapot_quarter(abuti_profile row, double u);
 /* A point of a tube at a column; v along it, from 0 to 2. */
 vec3 abuti_tube_point(abuti_tube_kind tube, double v, uint32_t column, uint32_t n);
 
-/* Adds the quads between two rows of the turned part, the upper one first, for columns
- * [begin, end); a pole is a row of one vertex. */
-typedef struct abuti_ring {
-    uint32_t first; /* vertex of column 0 */
-    bool pole;
-} abuti_ring;
-void abuti_add_turned_quad(abuti_builder *builder, abuti_ring upper, abuti_ring lower,
-                           uint32_t column, uint32_t n);
+/* Adds the cell between two rows of the turned part, from one column to the next; where a row is a
+ * pole, both of its vertices are the same and the cell is a triangle. */
+void abuti_add_turned_cell(abuti_builder *builder, uint32_t upper, uint32_t upper_next,
+                           uint32_t lower, uint32_t lower_next);
 /* Adds the quads of a tube whose vertices begin at `first`. */
 void abuti_add_tube_quads(abuti_builder *builder, uint32_t first, uint32_t n);
 

@@ -75,7 +75,7 @@ is "it['files'][0]['problem_total']" 0
 is "round(it['files'][0]['volume'], 12)" 0.166666666667
 
 # Moving: scale, then rotate in the order given, then translate.
-"$tool" make box box.obj --size 1,2,3 --quiet
+"$tool" make box box.obj --size 1,2,3 --segments 1 --quiet
 close() { # close KEY EXPECTED: every number within 1e-12
     is "max(abs(a - b) for a, b in zip(it['files'][0]$1, $2)) < 1e-12" True
 }
@@ -157,7 +157,7 @@ if command -v timeout >/dev/null && command -v mkfifo >/dev/null; then
         mkfifo pipe
         { head -c 300000 large.ply && sleep 3 && tail -c +300001 large.ply; } >pipe 2>/dev/null &
         feeder=$!
-        try "${signal#*:}" timeout --preserve-status -s "${signal%:*}" 1 \
+        try "${signal#*:}" timeout --foreground --preserve-status -s "${signal%:*}" 1 \
             "$tool" convert pipe target/old.obj --from ply
         complains "abut convert: cancelled"
         untouched "$signal"

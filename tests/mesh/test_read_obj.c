@@ -1,0 +1,206 @@
+#include "mesh/check.h"
+
+static void refused(const char *text, const char *part) {
+    check_refused(text, strlen(text), "bad.obj", part);
+}
+
+static abut_mesh *read(const char *text) {
+    abut_mesh *mesh = NULL;
+    assert_ok(check_read(text, strlen(text), "good.obj", &mesh));
+    return mesh;
+}
+
+static const double corner_positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+static const uint32_t two_triangles[] = {0, 1, 2, 0, 2, 3};
+
+#define CORNERS "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
+
+static void reads_every_face_form(void **state) {
+    (void)state;
+    static const char *const faces[] = {
+        "f 1 2 3\nf 1 3 4\n",          "f 1/1 2/2 3/3\nf 1/7 3/8 4/9\n",
+        "f 1//1 2//2 3//3\nf 1//1 3//1 4//1\n", "f 1/1/1 2/2/2 3/3/3\nf 1/1/1 3/1/1 4/1/1\n",
+        "f -4 -3 -2\nf -4 -2 -1\n",    "f -4/-1/-1 -3//-1 -2/-1\nf 1 -2 4/\n",
+        "f 1 2 3 \t\r\nf 1 3 4",       "f\t1\t2\t3\n  f 1 3 4   \n\n\n",
+        "f 1 2 \\\n3\nf \\\r\n 1 \\\n 3 \\\n4\n", "f 1 2 3\\\n\nf 1 3 4\\\n"};
+    for (size_t i = 0; i < sizeof faces / sizeof *faces; i++) {
+        char text[200];
+        snprintf(text, sizeof text, CORNERS "%s", faces[i]);
+        abut_mesh *mesh = read(text);
+        check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+        abut_mesh_destroy(mesh);
+    }
+}
+
+static void ignores_what_is_no_geometry(void **state) {
+    (void)state;
+    abut_mesh *mesh = read("# comment \\\nmtllib C:\\models\\\nv 0 0 0 1.0\no thing\nvn 0 0 1\n"
+                           "v 1 0 0 0.5 0.5 0.5\ng a b\ns off\nvt 0 0\nvp 1 2\nusemtl x\\\nv 0 1 0\n"
+                           "unknown statement of 1/0 \x01\xff\nl 1 2\np 1\nv +0 -0.0 1e0\n"
+                           "vvv 9 9 9\nfoo 1 2 3\nf 1 2 3\n#f 9 9 9\nf 1 3 4\n");
+    check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+    abut_mesh_destroy(mesh);
+}
+
+static void reads_any_line_end(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "v 0 0 0\r\nv 1 0 0\r\nv 0 1 0\r\nv 0 0 1\r\nf 1 2 3\r\nf 1 3 4\r\n",
+        "v 0 0 0\rv 1 0 0\rv 0 1 0\rv 0 0 1\rf 1 2 3\rf 1 3 4",
+        "v 0 0 0\nv 1 0 0\r\nv 0 1 0\rv 0 0 1\n\r\n\rf 1 2 3\n\nf 1 3 4\r",
+        "\xef\xbb\xbfv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 3 4\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        abut_mesh *mesh = read(texts[i]);
+        check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+        abut_mesh_destroy(mesh);
+    }
+    /* all kinds count as one line each */
+    refused("v 0 0 0\rv 1 0 0\r\nv 0 1 0\nv 0 0 1\n\r\nf 1 2 0\n", "line 6:");
+}
+
+static void faces_may_come_first(void **state) {
+    (void)state;
+    abut_mesh *mesh = read("f 1 2 3\nv 0 0 0\nf 1 3 4\nv 1 0 0\nv 0 1 0\nv 0 0 1\n");
+    check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+    abut_mesh_destroy(mesh);
+}
+
+static void cuts_polygons(void **state) {
+    (void)state;
+    /* a dart, concave at its last corner but one: the fan from corner 0 would leave it */
+    static const char dart[] = "v 0 0 0\nv 4 2 0\nv 0 4 0\nv 1 2 0\nf 1 2 3 4\nf 2 3 4 1\n";
+    abut_mesh *mesh = read(dart);
+    assert_int_equal(4, abut_mesh_triangle_count(mesh));
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t *c = abut_mesh_indices(mesh) + 3 * i;
+        abut_vec3 p = check_position(mesh, c[0]), q = check_position(mesh, c[1]),
+                  r = check_position(mesh, c[2]);
+        assert_true((q.x - p.x) * (r.y - p.y) - (q.y - p.y) * (r.x - p.x) > 0);
+    }
+    abut_mesh_destroy(mesh);
+    abut_mesh_read_options options = abut_mesh_read_options_default();
+    options.triangulation = ABUT_TRIANGULATION_FAN;
+    assert_ok(abut_mesh_read_memory(NULL, dart, sizeof dart - 1, "d.obj", &options, &mesh));
+    static const uint32_t fans[] = {0, 1, 2, 0, 2, 3, 1, 2, 3, 1, 3, 0};
+    check_mesh(mesh, 4, NULL, 4, fans);
+    abut_mesh_destroy(mesh);
+}
+
+static void refuses_bad_vertices(void **state) {
+    (void)state;
+    refused("v 0 0 0\nv 1 0\nf 1 1 1\n", "line 2: a vertex needs 3 coordinates; it has 2");
+    refused("v\n", "line 1:");
+    refused("v 1 2 x\n", "line 1: 'x' is not a number for z");
+    refused("v 1 2 3x\n", "'3x'");
+    refused("v 1 2,5 3\n", "'2,5'");
+    refused("v 1 0x10 3\n", "'0x10'");
+    refused("\n\nv nan 0 0\n", "line 3: vertex 0 is (nan, 0, 0)");
+    refused("v 0 -inf 0\n", "line 1: vertex 0");
+    refused("v 0 0 infinity\n", "line 1: vertex 0");
+    refused("v 0 0 1e91\n", "line 1: vertex 0 is (0, 0, 1e+91)");
+    refused("v 0 0 1e999\n", "line 1: vertex 0");
+    check_refused("v 0 0 \0" "0\n", 9, "bad.obj", "line 1: '\\x010' is not");
+}
+
+static void refuses_bad_faces(void **state) {
+    (void)state;
+    refused(CORNERS "f 1 2 5\n", "line 5: a face names vertex 5, but the file has only 4");
+    refused(CORNERS "f 1 2 9\nf 1 2 3\nf 1 2 8\n", "line 5:");
+    refused(CORNERS "f 1 2 -5\n", "line 5: a face names vertex -5, but only 4");
+    refused(CORNERS "f 0 1 2\n", "line 5: a face names vertex 0");
+    refused(CORNERS "f 1 2 4294967295\n", "line 5: a face names vertex 4294967295");
+    refused(CORNERS "f 1 2 4294967297\n", "line 5:");
+    refused(CORNERS "f 1 2 99999999999999999999999\n", "line 5:");
+    refused(CORNERS "f 1 2 -99999999999999999999999\n", "line 5:");
+    refused(CORNERS "f 1 2\n", "line 5: a face has 2 corners");
+    refused(CORNERS "f 1\n", "line 5: a face has 1 corner;");
+    refused(CORNERS "f\n", "line 5: a face has 0 corners");
+    refused(CORNERS "f 1 2 x\n", "line 5: 'x' is not a corner");
+    refused(CORNERS "f 1 2 3.5\n", "line 5: '3.5'");
+    refused(CORNERS "f 1 2 3/1/1/1\n", "line 5: '3/1/1/1'");
+    refused(CORNERS "f 1 2 /3\n", "line 5: '/3'");
+    refused(CORNERS "f 1 2 3/x\n", "line 5: '3/x'");
+    refused(CORNERS "f 1 2 -\n", "line 5: '-'");
+    refused(CORNERS, "has no faces");
+    refused("# nothing\n", "has no faces");
+    refused("\n", "has no faces");
+    refused("f 1 1 1\n", "line 1: a face names vertex 1, but the file has only 0");
+}
+
+static void survives_truncation(void **state) {
+    (void)state;
+    /* single digits, so that what is left of a cut number is the number or nothing */
+    static const char text[] = CORNERS "f 1/1 2//2 3/3/3\r\nf -4 -2 -1\nf 2 3 4\n";
+    static const uint32_t all[] = {0, 1, 2, 0, 2, 3, 1, 2, 3};
+    uint32_t good = 0;
+    for (size_t bytes = 0; bytes < sizeof text; bytes++) {
+        char *copy = malloc(bytes + 1); /* exactly as long, so that ASan sees a step too far */
+        memcpy(copy, text, bytes);
+        abut_mesh *mesh = NULL;
+        abut_status status = check_read(copy, bytes, "cut.obj", &mesh);
+        if (status) {
+            assert_int_equal(ABUT_ERROR_FORMAT, status);
+            assert_non_null(strstr(abut_last_error(), "cut.obj: "));
+            assert_null(mesh);
+        } else {
+            check_mesh(mesh, 4, corner_positions, abut_mesh_triangle_count(mesh), all);
+            abut_mesh_destroy(mesh);
+            good++;
+        }
+        free(copy);
+    }
+    assert_true(good > 10);
+}
+
+static void reads_very_long_lines(void **state) {
+    (void)state;
+    enum { LONG = 10000000 };
+    char *text = malloc(LONG + 1000);
+    static const char *const starts[] = {CORNERS "f 1 2 3 ", CORNERS "f 1 2 3\n# ",
+                                         CORNERS "f 1 2 3\n", "v 0 0 0 "};
+    static const char *const ends[] = {"\nf 1 3 4\n", "\nf 1 3 4\n", "\nf 1 3 4\n",
+                                       "\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 3 4\n"};
+    static const char fill[] = {' ', 'x', 'u', '7'};
+    for (int i = 0; i < 4; i++) {
+        size_t start = strlen(starts[i]);
+        memcpy(text, starts[i], start);
+        memset(text + start, fill[i], LONG);
+        strcpy(text + start + LONG, ends[i]);
+        abut_mesh *mesh = NULL;
+        assert_ok(abut_mesh_read(NULL, test_file("long.obj", text, strlen(text)), NULL, &mesh));
+        check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+        abut_mesh_destroy(mesh);
+    }
+    /* numbers and words that long are refused */
+    strcpy(text, "v 1 2 ");
+    memset(text + 6, '3', LONG);
+    text[6 + LONG] = 0;
+    refused(text, "line 1: '33333333");
+    strcpy(text, CORNERS "f 1 2 ");
+    size_t start = strlen(text);
+    memset(text + start, '3', LONG);
+    text[start + LONG] = 0;
+    refused(text, "line 5: '33333333");
+    /* a face of very many corners is a fan, with a warning */
+    strcpy(text, CORNERS "f 1 2 3");
+    start = strlen(text);
+    for (size_t i = 0; i < 300000; i++)
+        memcpy(text + start + 2 * i, i % 2 ? " 2" : " 4", 2);
+    text[start + 600000] = 0;
+    abut_mesh *mesh = read(text);
+    assert_int_equal(300001, abut_mesh_triangle_count(mesh));
+    assert_int_equal(0, abut_mesh_indices(mesh)[3 * 300000]);
+    abut_mesh_destroy(mesh);
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_every_face_form), cmocka_unit_test(ignores_what_is_no_geometry),
+        cmocka_unit_test(reads_any_line_end),    cmocka_unit_test(faces_may_come_first),
+        cmocka_unit_test(cuts_polygons),         cmocka_unit_test(refuses_bad_vertices),
+        cmocka_unit_test(refuses_bad_faces),     cmocka_unit_test(survives_truncation),
+        cmocka_unit_test(reads_very_long_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,326 @@
+#include "mesh/check.h"
+
+static const double corner_positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+static const uint32_t two_triangles[] = {0, 1, 2, 0, 2, 3};
+
+static void refused(const char *text, const char *part) {
+    check_refused(text, strlen(text), "bad.ply", part);
+}
+
+static abut_mesh *read(const char *text) {
+    abut_mesh *mesh = NULL;
+    assert_ok(check_read(text, strlen(text), "good.ply", &mesh));
+    return mesh;
+}
+
+#define HEAD(vertices, faces)                                                               \
+    "ply\nformat ascii 1.0\nelement vertex " vertices "\nproperty float x\nproperty float " \
+    "y\nproperty float z\nelement face " faces                                              \
+    "\nproperty list uchar int vertex_indices\nend_header\n"
+#define CORNERS "0 0 0\n1 0 0\n0 1 0\n0 0 1\n"
+
+static void reads_text(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3\n",
+        HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3", /* no last line end */
+        HEAD("4", "2") "0 0 0 1 0 0\n0 1\n0\n\n0 0 1 3 0 1 2\r3\t0\v2 3\nleft over",
+        "ply\r\nformat ascii 1.0\r\ncomment \xff odd\r\nobj_info x\r\nelement vertex 4\r\n"
+        "property float z\r\nproperty uchar red\r\nproperty double y\r\nproperty int x\r\n"
+        "element face 2\r\nproperty list uint8 uint32 vertex_index\r\nend_header\r\n"
+        "0 9 0 0\r\n0 9 0 1\r\n0 9 1 0\r\n1 9 0 0\r\n3 0 1 2\r\n3 0 2 3\r\n",
+        /* faces first, lists everywhere, other elements around, a property of no interest nan */
+        "ply\nformat ascii 1.0\nelement first 2\nproperty list uchar float a\nproperty int b\n"
+        "element face 2\nproperty list int float uv\nproperty list ushort short vertex_indices\n"
+        "property char c\nelement empty 1000000000\nelement vertex 4\nproperty float32 x\n"
+        "property list int8 int8 l\nproperty float64 y\nproperty float nx\nproperty int16 z\n"
+        "element last 1\nproperty uint q\nend_header\n"
+        "3 1 2 3 4\n0 4\n2 0.5 0.5 3 0 1 2 7\n0 3 0 2 3 7\n"
+        "0 0 0 nan 0\n1 1 9 0 x 0\n0 0 1 1 0\n0 2 9 9 0 1 1\n77\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        abut_mesh *mesh = read(texts[i]);
+        check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+        abut_mesh_destroy(mesh);
+    }
+}
+
+static void a_float_is_a_float(void **state) {
+    (void)state;
+    abut_mesh *mesh = read(HEAD("3", "1") "0.1 0 0\n0 0.1 0\n0 0 16777217\n3 0 1 2\n");
+    volatile float tenth = 0.1f;
+    static double expected[9];
+    expected[0] = expected[4] = (double)tenth;
+    expected[8] = 16777216;
+    static const uint32_t one[] = {0, 1, 2};
+    check_mesh(mesh, 3, expected, 1, one);
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- binary ---- */
+
+typedef struct bytes {
+    unsigned char at[4096];
+    size_t count;
+} bytes;
+
+static void put(bytes *out, const char *text) {
+    memcpy(out->at + out->count, text, strlen(text));
+    out->count += strlen(text);
+}
+
+/* Types in PLY's order: char uchar short ushort int uint float double. */
+static const int sizes[] = {1, 1, 2, 2, 4, 4, 4, 8};
+static const char *const old_names[] = {"char", "uchar", "short", "ushort",
+                                        "int",  "uint",  "float", "double"};
+static const char *const new_names[] = {"int8",  "uint8",  "int16",   "uint16",
+                                        "int32", "uint32", "float32", "float64"};
+
+static void put_value(bytes *out, int type, double value, bool big) {
+    unsigned char raw[8];
+    float single = (float)value;
+    int64_t whole = (int64_t)value;
+    uint64_t bits = (uint64_t)whole;
+    if (type == 6) {
+        uint32_t low;
+        memcpy(&low, &single, 4);
+        bits = low;
+    } else if (type == 7) {
+        memcpy(&bits, &value, 8);
+    }
+    for (int i = 0; i < sizes[type]; i++)
+        raw[i] = (unsigned char)(bits >> 8 * i);
+    for (int i = 0; i < sizes[type]; i++)
+        out->at[out->count++] = raw[big ? sizes[type] - 1 - i : i];
+}
+
+/* A tetrahedron's two faces with coordinates of one type, counts of another, indices of a third,
+ * and things of no interest between them. */
+static void make_binary(bytes *out, int type, int count_type, int index_type, bool big,
+                        const char *line_end) {
+    const char *const *names = type % 2 ? new_names : old_names;
+    char head[700];
+    out->count = 0;
+    snprintf(head, sizeof head,
+             "ply\nformat binary_%s_endian 1.0\nelement pre 2\nproperty short a\nproperty list "
+             "%s double b\nelement vertex 4\nproperty %s y\nproperty double no\nproperty %s x\n"
+             "property %s z\nelement face 2\nproperty list %s %s vertex_indices\nproperty uchar "
+             "c\nelement post 1\nproperty int p\nend_header\n",
+             big ? "big" : "little", names[count_type], names[type], names[type], names[type],
+             names[count_type], names[index_type]);
+    for (const char *p = head; *p; p++)
+        if (*p == '\n')
+            put(out, line_end);
+        else
+            out->at[out->count++] = (unsigned char)*p;
+    for (int i = 0; i < 2; i++) {
+        put_value(out, 2, -5, big);
+        put_value(out, count_type, i, big);
+        for (int k = 0; k < i; k++)
+            put_value(out, 7, 3.5, big);
+    }
+    for (int i = 0; i < 4; i++) {
+        put_value(out, type, corner_positions[3 * i + 1], big);
+        put_value(out, 7, (double)NAN, big);
+        put_value(out, type, corner_positions[3 * i], big);
+        put_value(out, type, corner_positions[3 * i + 2], big);
+    }
+    for (int i = 0; i < 2; i++) {
+        put_value(out, count_type, 3, big);
+        for (int k = 0; k < 3; k++)
+            put_value(out, index_type, two_triangles[3 * i + k], big);
+        put_value(out, 1, 200, big);
+    }
+    put_value(out, 4, 1, big);
+}
+
+static void reads_every_type(void **state) {
+    (void)state;
+    bytes file;
+    for (int big = 0; big < 2; big++)
+        for (int type = 0; type < 8; type++)
+            for (int count_type = 0; count_type < 6; count_type++)
+                for (int index_type = 0; index_type < 6; index_type++) {
+                    static const char *const ends[] = {"\n", "\r\n", "\r"};
+                    make_binary(&file, type, count_type, index_type, big,
+                                ends[(type + count_type + index_type) % 3]);
+                    abut_mesh *mesh = NULL;
+                    assert_ok(check_read(file.at, file.count, "b.ply", &mesh));
+                    check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+                    abut_mesh_destroy(mesh);
+                }
+}
+
+static void lone_cr_before_a_line_feed_byte(void **state) {
+    (void)state;
+    /* the first byte of the data is 10; after a lone CR it is data, not a line end */
+    bytes file = {.count = 0};
+    put(&file, "ply\rformat binary_little_endian 1.0\relement vertex 3\rproperty char x\rproperty "
+               "char y\rproperty char z\relement face 1\rproperty list uchar uchar vertex_index\r"
+               "end_header\r\n");
+    static const unsigned char data[] = {0, 0, 1, 0, 0, 0, 1, 0, 3, 0, 1, 2};
+    memcpy(file.at + file.count, data, sizeof data);
+    file.count += sizeof data;
+    abut_mesh *mesh = NULL;
+    assert_ok(check_read(file.at, file.count, "b.ply", &mesh));
+    assert_true(check_position(mesh, 0).x == 10);
+    abut_mesh_destroy(mesh);
+}
+
+static void survives_truncation(void **state) {
+    (void)state;
+    bytes file;
+    for (int kind = 0; kind < 3; kind++) {
+        file.count = 0;
+        if (kind < 2)
+            make_binary(&file, 6, 1, 4, kind == 1, "\n");
+        else
+            put(&file, HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3");
+        for (size_t length = 0; length < file.count; length++) {
+            unsigned char *copy = malloc(length + 1);
+            memcpy(copy, file.at, length);
+            abut_mesh *mesh = NULL;
+            assert_int_equal(ABUT_ERROR_FORMAT, check_read(copy, length, "cut.ply", &mesh));
+            assert_non_null(strstr(abut_last_error(), "cut.ply: "));
+            assert_null(mesh);
+            free(copy);
+        }
+        abut_mesh *mesh = NULL;
+        assert_ok(check_read(file.at, file.count, "whole.ply", &mesh));
+        abut_mesh_destroy(mesh);
+    }
+}
+
+/* ---- bad ---- */
+
+static void refuses_bad_headers(void **state) {
+    (void)state;
+    refused("plx\n", "line 1: 'plx' is not 'ply'");
+    refused("ply", "ends in the header");
+    refused("ply\nformat ascii 1.0\n", "line 3: the file ends in the header");
+    refused("ply\nformat binary 1.0\n", "line 2: 'binary' is not a PLY format");
+    refused("ply\nformat\nelement", "line 2: a PLY format (ascii, binary_little_endian or "
+                                    "binary_big_endian) is missing");
+    refused("ply\nend_header\n", "has no 'format'");
+    refused("ply\nformat ascii 1.0\nend_header\n", "no element 'vertex'");
+    refused("ply\nformat ascii 1.0\nproperty int x\n", "line 3: a property before");
+    refused("ply\nformat ascii 1.0\nelement\n", "line 3: an element without a name");
+    refused("ply\nformat ascii 1.0\nelement vertex\n", "line 3: a count of elements is missing");
+    refused("ply\nformat ascii 1.0\nelement vertex many\n", "line 3: 'many' is not a count");
+    refused("ply\nformat ascii 1.0\nelement vertex 3.5\n", "line 3: '3.5' is not a count");
+    refused("ply\nformat ascii 1.0\nelement vertex -1\n", "line 3: a count of -1");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nelement vertex 1\n", "line 4: a second");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float x\n",
+            "line 5: a second property 'x'");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty int64 x\n",
+            "line 4: 'int64' is not a PLY type");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty\n", "line 4: a PLY type");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty float\n", "line 4: a property with");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list float int a\n", "fractions");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list int\n", "line 4: a PLY type");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list int int x\n",
+            "line 4: 'x' of a vertex must not be a list");
+    refused("ply\nformat ascii 1.0\nelement face 1\nproperty int vertex_index\n",
+            "line 4: 'vertex_index' must be a list");
+    refused("ply\nformat ascii 1.0\nelement face 1\nproperty list int float vertex_index\n",
+            "line 4: 'vertex_index' must be a list of whole");
+    refused("ply\nformat ascii 1.0\nnonsense\n", "line 3: 'nonsense' is not a word of a PLY");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nelement "
+            "face 1\nproperty list uchar int vertex_indices\nend_header\n",
+            "line 3: element 'vertex' lacks");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\n"
+            "property float z\nelement face 1\nproperty list uchar int corners\nend_header\n",
+            "line 7: element 'face' lacks");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\n"
+            "property float z\nend_header\n0 0 0\n",
+            "no element 'face'");
+    check_refused("ply\nformat ascii 1.0\nelement \0 5\n", 29, "bad.ply", "line ");
+}
+
+static void refuses_bad_counts(void **state) {
+    (void)state;
+    refused(HEAD("4294967295", "2") CORNERS "3 0 1 2\n", "line 3:");
+    refused(HEAD("4294967294", "2") CORNERS "3 0 1 2\n", "line 3: the header promises 4294967294");
+    refused(HEAD("4", "4294967295") CORNERS "3 0 1 2\n", "line 7: the header promises 4294967295");
+    refused(HEAD("18446744073709551615", "2") CORNERS "3 0 1 2\n", "line 3:");
+    refused(HEAD("99999999999999999999999999", "2") CORNERS, "line 3:");
+    refused(HEAD("4", "99999999999999999999999999") CORNERS, "line 7:");
+    refused(HEAD("4", "-2") CORNERS, "line 7: a count of -2");
+    refused(HEAD("5", "2") CORNERS "3 0 1 2\n3 0 2 3\n", "line 15: a face has 2 corners");
+    refused(HEAD("3", "2") CORNERS "3 0 1 2\n3 0 2 3\n", "line 13: a face has 0 corners");
+    refused(HEAD("4", "3") CORNERS "3 0 1 2\n3 0 2 3\n", "line 7: the header promises 3");
+    refused(HEAD("4", "0") CORNERS, "has no faces");
+    refused(HEAD("0", "1") "3 0 0 0\n", "line 10: face 0 names vertex 0, but there are only 0");
+}
+
+static void refuses_bad_data(void **state) {
+    (void)state;
+    refused(HEAD("4", "2") CORNERS "3 0 1 4\n3 0 2 3\n", "line 14: face 0 names vertex 4");
+    refused(HEAD("4", "2") CORNERS "3 0 1 2\n3 0 -1 3\n", "line 15: face 1 names vertex -1");
+    refused(HEAD("4", "2") CORNERS "3 0 1 0.5\n3 0 1 3\n", "line 14: face 0 names vertex 0.5");
+    refused(HEAD("4", "2") CORNERS "3 0 1 nan\n3 0 1 3\n", "line 14: face 0 names vertex nan");
+    refused(HEAD("4", "2") CORNERS "2 0 1\n3 0 1 3\n", "line 14: a face has 2 corners");
+    refused(HEAD("4", "2") CORNERS "1 0\n3 0 1 3\n", "line 14: a face has 1 corner;");
+    refused(HEAD("4", "2") CORNERS "-3 0 1 2\n3 0 1 3\n", "line 14: face 0 has a list of -3");
+    refused(HEAD("4", "2") CORNERS "3 0 1 2\n1.5 1 3\n", "line 15: face 1 has a list of 1.5");
+    refused(HEAD("4", "2") CORNERS "4294967295 0 1 2\n3 0 1 3\n", "line 14: face 0 has a list of "
+                                                                 "4294967295 values, but only");
+    refused(HEAD("4", "2") "0 0 0\n1 nan 0\n0 1 0\n0 0 1\n3 0 1 2\n3 0 1 2\n",
+            "line 11: vertex 1 is (1, nan, 0)");
+    refused(HEAD("4", "2") "0 0 0\n1 0 1e39\n0 1 0\n0 0 1e95\n3 0 1 2\n3 0 1 2\n",
+            "line 13: vertex 3");
+    refused(HEAD("4", "2") "0 0 0\n1 0 x\n0 1 0\n0 0 1\n3 0 1 2\n3 0 1 2\n",
+            "line 11: 'x' is not a number");
+    bytes file;
+    make_binary(&file, 6, 5, 5, false, "\n"); /* uint counts and indices */
+    unsigned char *face = file.at + file.count - 4 - 2 * 17;
+    char place[64];
+    snprintf(place, sizeof place, "byte %zu: face 0", (size_t)(face - file.at));
+    memset(face + 4, 0xff, 4);
+    check_refused((char *)file.at, file.count, "bad.ply", place);
+    check_refused((char *)file.at, file.count, "bad.ply", "names vertex 4294967295");
+    memset(face, 0xff, 4);
+    check_refused((char *)file.at, file.count, "bad.ply", "a list of 4294967295 values, but only");
+    make_binary(&file, 6, 4, 4, true, "\n"); /* int */
+    face = file.at + file.count - 4 - 2 * 17;
+    memset(face, 0xff, 4);
+    check_refused((char *)file.at, file.count, "bad.ply", "a list of -1 values");
+    make_binary(&file, 6, 1, 4, false, "\n");
+    unsigned char *vertex = file.at + file.count - 4 - 2 * 14 - 4 * 20;
+    memset(vertex, 0xff, 4); /* a NaN */
+    snprintf(place, sizeof place, "byte %zu: vertex 0 is (0, ", (size_t)(vertex - file.at));
+    check_refused((char *)file.at, file.count, "bad.ply", place);
+}
+
+static void reads_very_long_lines(void **state) {
+    (void)state;
+    enum { LONG = 10000000 };
+    char *text = malloc(LONG + 2000);
+    strcpy(text, "ply\nformat ascii 1.0\ncomment ");
+    size_t start = strlen(text);
+    memset(text + start, 'c', LONG);
+    strcpy(text + start + LONG, strchr(HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3\n", 'e') - 1);
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_mesh_read(NULL, test_file("long.ply", text, strlen(text)), NULL, &mesh));
+    check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+    abut_mesh_destroy(mesh);
+    strcpy(text, "ply\nformat ascii 1.0\nelement ");
+    memset(text + start, 'c', LONG);
+    text[start + LONG] = 0;
+    refused(text, "line 3:");
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_text),
+        cmocka_unit_test(a_float_is_a_float),
+        cmocka_unit_test(reads_every_type),
+        cmocka_unit_test(lone_cr_before_a_line_feed_byte),
+        cmocka_unit_test(survives_truncation),
+        cmocka_unit_test(refuses_bad_headers),
+        cmocka_unit_test(refuses_bad_counts),
+        cmocka_unit_test(refuses_bad_data),
+        cmocka_unit_test(reads_very_long_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,205 @@
+#include "mesh/check.h"
+
+static const double corner_positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+static const uint32_t two_triangles[] = {0, 1, 2, 0, 2, 3};
+
+static void refused(const char *text, const char *part) {
+    check_refused(text, strlen(text), "bad.stl", part);
+}
+
+#define FACET(a, b, c)                                                                     \
+    "facet normal 0 0 1\nouter loop\nvertex " a "\nvertex " b "\nvertex " c "\nendloop\n" \
+    "endfacet\n"
+#define FIRST FACET("0 0 0", "1 0 0", "0 1 0")
+#define SECOND FACET("-0 0 -0.0", "0 1 0", "0 0 1")
+
+static void reads_text(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "solid\n" FIRST SECOND "endsolid\n",
+        "solid a b c\n" FIRST SECOND "endsolid a b c",
+        "solid one\n" FIRST "endsolid one\nsolid two\n" SECOND "endsolid two\n",
+        "  \nSOLID x\r\nFacet Normal nan nan nan\r\nOuter Loop\r\nVertex 0 0 0 vertex 1 0 0\r\n"
+        "VERTEX 0 1e0 0\r\nendLoop endFacet\r" SECOND "EndSolid\r\n",
+        "solid name with \xff\x01 odd bytes facet\n" FIRST SECOND "endsolid\n",
+        "solid quad\nfacet normal 0 0 0 outer loop vertex 0 0 0 vertex 1 0 0 vertex 0 1 0\n"
+        "vertex 0 0 1 endloop endfacet endsolid\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        abut_mesh *mesh = NULL;
+        abut_mesh_read_options options = abut_mesh_read_options_default();
+        options.triangulation = ABUT_TRIANGULATION_FAN;
+        assert_ok(abut_mesh_read_memory(NULL, texts[i], strlen(texts[i]), "a.stl", &options, &mesh));
+        check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+        abut_mesh_destroy(mesh);
+    }
+}
+
+static void refuses_bad_text(void **state) {
+    (void)state;
+    refused("solid a\n" FIRST, "line 9: the file ends without 'endsolid'");
+    refused("solid a\nfacet\n", "line 3: the file ends in a facet");
+    refused("solid a\nfacet normal 0 0 1\ninner loop\n", "line 3: 'inner' is not the word 'outer'");
+    refused("solid a\nfacets normal 0 0 1\n", "line 2: 'facets' is not the word 'facet'");
+    refused("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0\nvertex 1 0 0\n",
+            "line 5: 'vertex' is not a number for z");
+    refused("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nendloop\n",
+            "line 6: a face has 2 corners");
+    refused("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nendloop\n",
+            "line 5: a face has 1 corner;");
+    refused("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 nan 0\n", "line 4: vertex 0 is");
+    refused("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 -inf\n", "line 4: vertex 0 is");
+    refused("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 1e91\n", "line 4: vertex 0 is");
+    refused("solid a\nendsolid\n", "has no faces");
+    refused("solid a\nendsolid\n" FIRST, "line 3: 'facet' is not the word 'solid'");
+    check_refused("solid a\nfacet normal 0 0 \0 outer loop vertex 0 0 \0", 49, "bad.stl", "line 2");
+}
+
+/* ---- binary ---- */
+
+typedef struct bytes {
+    unsigned char at[1000];
+    size_t count;
+} bytes;
+
+static void make_binary(bytes *file, const char *head) {
+    memset(file, 0, sizeof *file);
+    memcpy(file->at, head, strlen(head));
+    file->at[80] = 2;
+    file->count = 84 + 100;
+    for (int i = 0; i < 6; i++)
+        for (int axis = 0; axis < 3; axis++) {
+            float value = (float)corner_positions[3 * two_triangles[i] + (uint32_t)axis];
+            if (i == 3)
+                value = -value; /* -0 */
+            uint32_t bits;
+            memcpy(&bits, &value, 4);
+            for (int k = 0; k < 4; k++)
+                file->at[84 + 50 * (i / 3) + 12 + 12 * (i % 3) + 4 * axis + k] =
+                    (unsigned char)(bits >> 8 * k);
+        }
+}
+
+static void reads_binary(void **state) {
+    (void)state;
+    static const char *const heads[] = {"", "binary", "solid that is not text",
+                                        "solid x\nfacet normal 0 0 1\n"};
+    for (size_t i = 0; i < 4; i++) {
+        bytes file;
+        make_binary(&file, heads[i]);
+        abut_mesh *mesh = NULL;
+        assert_ok(check_read(file.at, file.count, "b.stl", &mesh));
+        check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+        abut_mesh_destroy(mesh);
+        /* a few bytes more are forgiven, as long as it cannot be text */
+        assert_ok(check_read(file.at, file.count + 5, "b.stl", &mesh));
+        check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+        abut_mesh_destroy(mesh);
+    }
+}
+
+static void refuses_bad_binary(void **state) {
+    (void)state;
+    bytes file;
+    make_binary(&file, "binary");
+    file.at[80] = 3;
+    check_refused((char *)file.at, file.count, "bad.stl",
+                  "byte 80: a binary STL of 3 triangles by this count, but only 100 bytes (2 tri");
+    memset(file.at + 80, 0xff, 4);
+    check_refused((char *)file.at, file.count, "bad.stl", "4294967295 triangles");
+    memset(file.at + 80, 0, 4);
+    check_refused((char *)file.at, file.count, "bad.stl", "has no faces");
+    make_binary(&file, "binary");
+    memset(file.at + 84 + 50 + 12 + 12, 0xff, 4);
+    check_refused((char *)file.at, file.count, "bad.stl", "byte 134: vertex 3 is (");
+    make_binary(&file, "binary");
+    static const unsigned char infinity[] = {0, 0, 0x80, 0x7f};
+    memcpy(file.at + 84 + 12, infinity, 4);
+    check_refused((char *)file.at, file.count, "bad.stl", "byte 84: vertex 0 is (inf, 0, 0)");
+}
+
+static void survives_truncation(void **state) {
+    (void)state;
+    bytes file;
+    static const char *const heads[] = {"binary", "solid", "text"};
+    for (int kind = 0; kind < 3; kind++) {
+        make_binary(&file, heads[kind]);
+        if (kind == 2) {
+            strcpy((char *)file.at, "solid a\n" FIRST SECOND "endsolid");
+            file.count = strlen((char *)file.at);
+        }
+        for (size_t length = 0; length < file.count; length++) {
+            unsigned char *copy = malloc(length + 1);
+            memcpy(copy, file.at, length);
+            abut_mesh *mesh = NULL;
+            assert_int_equal(ABUT_ERROR_FORMAT, check_read(copy, length, "cut.stl", &mesh));
+            assert_non_null(strstr(abut_last_error(), "cut.stl: "));
+            assert_null(mesh);
+            free(copy);
+        }
+    }
+}
+
+static int compare_positions(const void *a, const void *b) {
+    return memcmp(a, b, sizeof(abut_vec3));
+}
+
+/* Many triangles: the table must grow and still find every equal corner. The referee sorts. */
+static void merges_equal_corners_only(void **state) {
+    (void)state;
+    enum { COUNT = 20000 };
+    static unsigned char file[84 + 50 * COUNT];
+    abut_vec3 *soup = malloc(3 * COUNT * sizeof *soup);
+    test_random random = {5};
+    memset(file, 0, sizeof file);
+    file[80] = COUNT & 255;
+    file[81] = COUNT >> 8;
+    for (uint32_t i = 0; i < 3 * COUNT; i++) {
+        float p[3];
+        for (int axis = 0; axis < 3; axis++)
+            p[axis] = 1 + (float)test_random_below(&random, 27) * 0x1p-23f;
+        memcpy(file + 84 + 50 * (i / 3) + 12 + 12 * (i % 3), p, 12); /* little-endian machines */
+        soup[i] = (abut_vec3){(double)p[0], (double)p[1], (double)p[2]};
+    }
+    abut_mesh *mesh = NULL;
+    assert_ok(check_read(file, sizeof file, "many.stl", &mesh));
+    for (uint32_t i = 0; i < 3 * COUNT; i++) {
+        abut_vec3 p = check_position(mesh, abut_mesh_indices(mesh)[i]);
+        assert_true(p.x == soup[i].x && p.y == soup[i].y && p.z == soup[i].z);
+    }
+    qsort(soup, 3 * COUNT, sizeof *soup, compare_positions);
+    uint32_t different = 1;
+    for (uint32_t i = 1; i < 3 * COUNT; i++)
+        different += memcmp(&soup[i - 1], &soup[i], sizeof *soup) != 0;
+    assert_int_equal(different, abut_mesh_vertex_count(mesh));
+    abut_mesh_destroy(mesh);
+    free(soup);
+}
+
+static void reads_a_very_long_name(void **state) {
+    (void)state;
+    enum { LONG = 10000000 };
+    char *text = malloc(LONG + 1000);
+    strcpy(text, "solid ");
+    memset(text + 6, 'n', LONG);
+    strcpy(text + 6 + LONG, "\n" FIRST SECOND "endsolid\n");
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_mesh_read(NULL, test_file("long.stl", text, strlen(text)), NULL, &mesh));
+    check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+    abut_mesh_destroy(mesh);
+    text[6 + LONG] = 0;
+    refused(text, "line 1: the file ends without");
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_text),
+        cmocka_unit_test(refuses_bad_text),
+        cmocka_unit_test(reads_binary),
+        cmocka_unit_test(refuses_bad_binary),
+        cmocka_unit_test(survives_truncation),
+        cmocka_unit_test(merges_equal_corners_only),
+        cmocka_unit_test(reads_a_very_long_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

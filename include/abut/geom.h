@@ -2,15 +2,17 @@
  *
  * A triangle is the point set spanned by its three corners, in any shape: needles, slivers, and
  * triangles that are only a segment or a point are legal everywhere and answer for the set that
- * they are.
+ * they are. Sets are closed: touching counts.
  *
- * Yes/no answers are exact for coordinates that are floats, and for doubles as long as products of
- * four coordinate differences neither overflow nor underflow: floating-point filters first, exact
- * expansions (Shewchuk 1997) when the filter cannot tell. Sets are closed: touching counts.
- * Distances and points are accurate to 4 units in the last place of the largest coordinate
- * difference of the input.
+ * Yes/no answers are exact for coordinates that are floats, and for doubles that are 0 or between
+ * 1e-91 and 1e90 in magnitude: floating-point filters first, exact expansions (Shewchuk 1997) when
+ * a filter cannot tell.
+ * Distances are accurate to 4 units in the last place of the largest coordinate difference of the
+ * input, for every shape of triangle. Points are as accurate, but no more than their own
+ * coordinates can express: far from the origin those are coarser than the differences.
  *
- * Every function refuses non-finite coordinates with ABUT_ERROR_ARGUMENT and is thread-safe.
+ * Every function refuses coordinates that are not finite or beyond ABUT_COORDINATE_MAX with
+ * ABUT_ERROR_ARGUMENT, takes no memory, and is thread-safe.
  */
 #ifndef ABUT_GEOM_H
 #define ABUT_GEOM_H
@@ -66,7 +68,8 @@ typedef struct abut_closest_pair {
     abut_vec3 point_a, point_b;
 } abut_closest_pair;
 
-/* Finds closest points of two segments; one pair of them where there are many. */
+/* Finds closest points of two segments; one pair of them where there are many. Distance 0 exactly
+ * when they intersect. */
 ABUT_API abut_status abut_segment_segment_closest(const abut_segment *a, const abut_segment *b,
                                                   abut_closest_pair *closest);
 
@@ -81,13 +84,13 @@ typedef enum abut_meeting {
     ABUT_MEETING_COPLANAR /* an area; the segment is the longest extent found in it */
 } abut_meeting;
 
-/* Tells whether two triangles intersect, and along which segment. `segment` may be null. The
- * answer is exact, the segment rounded. */
+/* Tells whether two triangles intersect, and along which segment. `segment` may be null, and is
+ * left alone where they do not meet. The answer is exact, the segment rounded. */
 ABUT_API abut_status abut_triangle_triangle_meet(const abut_triangle *a, const abut_triangle *b,
                                                  abut_meeting *meeting, abut_segment *segment);
 
 /* Tells whether a segment and a triangle intersect (exact), and a common point: the one nearest to
- * end[0]. `point` may be null. */
+ * end[0]. `point` may be null, and is left alone where they do not meet. */
 ABUT_API abut_status abut_segment_triangle_meet(const abut_segment *segment,
                                                 const abut_triangle *triangle, bool *meet,
                                                 abut_vec3 *point);
@@ -103,7 +106,7 @@ typedef struct abut_ray_hit {
 
 /* Tells whether a ray hits a triangle (exact, hence watertight: a ray through a shared edge or
  * vertex hits at least one of the triangles around it) and where first. A ray inside the
- * triangle's plane hits where it enters. `hit` may be null. */
+ * triangle's plane hits where it enters. `hit` may be null, and is left alone on a miss. */
 ABUT_API abut_status abut_ray_triangle_meet(const abut_ray *ray, const abut_triangle *triangle,
                                             bool *meet, abut_ray_hit *hit);
 
@@ -117,24 +120,24 @@ typedef struct abut_signed_closest {
     abut_vec3 point;
 } abut_signed_closest;
 
-/* Half-space below the plane normal . x = offset; the normal need not be of unit length, but not
- * zero. */
+/* Half-space below the plane normal . x = offset; the normal may have any length but zero, and the
+ * plane must pass the origin within ABUT_COORDINATE_MAX. */
 ABUT_API abut_status abut_plane_closest_point(abut_vec3 normal, double offset, abut_vec3 point,
                                               abut_signed_closest *closest);
 /* radius >= 0. At the centre the surface point is the one in +x. */
 ABUT_API abut_status abut_sphere_closest_point(abut_vec3 centre, double radius, abut_vec3 point,
                                                abut_signed_closest *closest);
-/* radius >= 0; the axis may be a point. */
+/* radius >= 0; the axis may be a point. On the axis the surface point is one beside it. */
 ABUT_API abut_status abut_capsule_closest_point(const abut_segment *axis, double radius,
                                                 abut_vec3 point, abut_signed_closest *closest);
-/* lo <= hi on every axis. */
+/* lo <= hi on every axis. Inside, the surface point is on the nearest face. */
 ABUT_API abut_status abut_box_closest_point(const abut_box *box, abut_vec3 point,
                                             abut_signed_closest *closest);
 
 /* Gives the signed solid angle of a triangle seen from `point`, from -2 pi to 2 pi, positive where
  * the point lies behind the face (inside, for outward triangles: the angles of a closed mesh sum
- * to 4 pi inside and 0 outside). On the triangle itself, and for degenerate ones, 0 (Van Oosterom
- * & Strackee 1983). */
+ * to 4 pi inside and 0 outside). In the triangle's own plane, so on the triangle too, and for
+ * degenerate ones, 0; the sign is exact (Van Oosterom & Strackee 1983). */
 ABUT_API abut_status abut_triangle_solid_angle(const abut_triangle *triangle, abut_vec3 point,
                                                double *angle);
 

@@ -9,9 +9,10 @@
  *
  * Box and triangle (after Akenine-Moeller 2001, "Fast 3D triangle-box overlap testing"): separating
  * axes, but asked as orientations of box corners, with no centre or half size to round. The 13 axes
- * are complete when the Minkowski sum of both sets has a volume, or when the box has an area: then
- * the remaining normals are the box's own axes, or products of them with edges. A box without
- * extent on two axes is a segment, and handled as one.
+ * are those of the facets of the Minkowski sum where that has a volume. They are also enough where
+ * it is flat, that is for coplanar sets and for boxes or triangles that are only a segment or a
+ * point: in the shadow along a coordinate axis that is not parallel to the plane, the normals of
+ * the triangle's edges are among the 9 products, and those of the box's edges are coordinate axes.
  */
 #ifndef ABUTI_MEET_SHARED_H
 #define ABUTI_MEET_SHARED_H
@@ -191,13 +192,6 @@ static inline int box_triangle_meet(box3 box, triangle3 t) {
         return 0;
     if (box_contains(box, a) || box_contains(box, b) || box_contains(box, c))
         return 1;
-    if ((box.lo.x == box.hi.x) + (box.lo.y == box.hi.y) + (box.lo.z == box.hi.z) >= 2) {
-        segment3 s;
-        s.end[0] = box.lo;
-        s.end[1] = box.hi;
-        path3 path = segment_path(s);
-        return path_triangle_meet(&path, t, 0);
-    }
     if (plane_separates_box(box, a, b, c))
         return 0;
     for (int axis = 0; axis < 3; axis++)

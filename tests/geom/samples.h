@@ -26,7 +26,8 @@ static inline float sample_coordinate(test_random *random, uint32_t family) {
                    ? 0.0f
                    : ldexpf(x, (int)test_random_below(random, 240) - 120);
     case 3: /* few bits, exponents near by: many ties */
-        return ldexpf((float)test_random_below(random, 4), (int)test_random_below(random, 4));
+        x = (float)test_random_below(random, 4);
+        return ldexpf(x, (int)test_random_below(random, 4));
     case 4: /* far from the origin */
         return 1000.0f + ldexpf((float)test_random_below(random, 16), -12);
     default:

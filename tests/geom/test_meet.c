@@ -174,9 +174,10 @@ static void rays(void **state) {
         sample_ends(&random, family, t, ends);
         vec3 d = v3_sub(ends[1], ends[0]);
         ray3 ray = {ends[0], to_float(d.x, d.y, d.z)};
-        if (v3_equal(ray.direction, v3(0, 0, 0)) || family == 0)
-            ray.direction =
-                v3(sample_coordinate(&random, 0) - 1, sample_coordinate(&random, 0) - 1, 1);
+        if (v3_equal(ray.direction, v3(0, 0, 0)) || family == 0) {
+            ray.direction = sample_point(&random, 0);
+            ray.direction = v3(ray.direction.x - 1, ray.direction.y - 1, 1);
+        }
         rational3 p[3], o = exactly(ray.origin), direction = exactly(ray.direction);
         exact_corners(t, p);
         convex_set set = set_of_triangle(p);

@@ -171,16 +171,19 @@ static inline int face_foot(const vec3 *corner, const vec3 *edge, triangle_foot 
     s -= k * r;
     if (!(r > REAL(0.0) && s > REAL(0.0) && r + s < REAL(1.0)))
         return 0;
-    /* The second round takes out what the first one lost to rounding. */
-    vec3 near = v3_add(a, v3_blend(s, u, r, v));
+    /* The second round takes out what the first one lost to rounding. It starts where it will end,
+     * so that the rounding of the differences there is taken out as well. */
+    real *weight = foot->weight;
+    weight[0] = REAL(1.0) - (s + r);
+    weight[1] = s;
+    weight[2] = r;
+    vec3 near = weights_at(corner, edge, weight);
     real more = v3_dot(near, w) * per_ww;
-    r -= more;
-    s -= v3_dot(near, u) * per_uu - k * more;
-    foot->weight[0] = REAL(1.0) - (s + r);
-    foot->weight[1] = s;
-    foot->weight[2] = r;
-    foot->offset = weights_at(corner, edge, foot->weight);
-    return r > REAL(0.0) && s > REAL(0.0) && foot->weight[0] > REAL(0.0);
+    weight[1] -= v3_dot(near, u) * per_uu - k * more;
+    weight[2] -= more;
+    weight[0] = REAL(1.0) - (weight[1] + weight[2]);
+    foot->offset = weights_at(corner, edge, weight);
+    return weight[0] > REAL(0.0) && weight[1] > REAL(0.0) && weight[2] > REAL(0.0);
 }
 
 /* The foot of the origin on the triangle's border. Earlier edges win ties. */

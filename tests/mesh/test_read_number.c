@@ -88,7 +88,7 @@ static void reads_what_people_write(void **state) {
 static void reads_random_digits(void **state) {
     (void)state;
     test_random random = {1};
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < 100000; i++) {
         char text[96];
         uint32_t length = 1 + test_random_below(&random, i % 4 ? 20 : 40), used = 0;
         uint32_t point = test_random_below(&random, length + 1);
@@ -133,7 +133,7 @@ static void reads_halfway_cases(void **state) {
 static void reads_random_doubles(void **state) {
     (void)state;
     test_random random = {3};
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < 100000; i++) {
         double value = i % 2 ? test_random_real(&random, -1000, 1000)
                              : bits_to_double(test_random_bits(&random));
         if (!(fabs(value) < HUGE_VAL))
@@ -190,7 +190,7 @@ static int digits_of(const char *text) {
 static void writes_what_comes_back(void **state) {
     (void)state;
     test_random random = {4};
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < 100000; i++) {
         double value = bits_to_double(test_random_bits(&random));
         if (i % 3 == 1)
             value = test_random_real(&random, -1, 1) *

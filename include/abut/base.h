@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,7 +96,8 @@ typedef struct abut_context_options {
 } abut_context_options;
 
 static inline abut_context_options abut_context_options_default(void) {
-    abut_context_options options = {0};
+    abut_context_options options;
+    memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
 }

@@ -34,7 +34,8 @@ typedef struct abut_mesh_input {
 } abut_mesh_input;
 
 static inline abut_mesh_input abut_mesh_input_default(void) {
-    abut_mesh_input input = {0};
+    abut_mesh_input input;
+    memset(&input, 0, sizeof input);
     input.size = sizeof input;
     return input;
 }
@@ -86,7 +87,8 @@ typedef struct abut_mesh_read_options {
 } abut_mesh_read_options;
 
 static inline abut_mesh_read_options abut_mesh_read_options_default(void) {
-    abut_mesh_read_options options = {0};
+    abut_mesh_read_options options;
+    memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
 }
@@ -109,7 +111,8 @@ typedef struct abut_mesh_write_options {
 } abut_mesh_write_options;
 
 static inline abut_mesh_write_options abut_mesh_write_options_default(void) {
-    abut_mesh_write_options options = {0};
+    abut_mesh_write_options options;
+    memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
 }
@@ -191,7 +194,9 @@ typedef enum abut_problem_kind {
     ABUT_PROBLEM_NONMANIFOLD_EDGE,        /* three faces or more; edges */
     ABUT_PROBLEM_NONMANIFOLD_VERTEX,      /* its faces form more than one fan; vertices */
     ABUT_PROBLEM_FLIPPED_EDGE,            /* two faces that run along it the same way; edges */
-    ABUT_PROBLEM_INWARD_COMPONENT,        /* closed and wound inwards; its lowest triangle */
+    ABUT_PROBLEM_INWARD_COMPONENT,        /* closed and wound inwards without being the wall of a
+                                           * cavity, that is, inside an odd number of other closed
+                                           * components; its lowest triangle */
     ABUT_PROBLEM_COINCIDENT_VERTEX,       /* same position as an earlier vertex; vertices */
     ABUT_PROBLEM_UNUSED_VERTEX,           /* in no triangle; vertices */
     ABUT_PROBLEM_COUNT
@@ -235,7 +240,8 @@ typedef struct abut_mesh_report {
     abut_box bounds;
     double area;
     double volume;      /* signed, by the divergence theorem; meaningful when closed and oriented */
-    abut_vec3 centroid; /* of the solid when closed, oriented and of volume, else of the surface */
+    abut_vec3 centroid; /* of the solid when closed, oriented and of volume, else of the surface;
+                         * the middle of the box where there is no area either */
     double inertia[6];  /* xx yy zz xy yz zx about the centroid, density 1: of the solid or of the
                          * surface, as the centroid. Off-diagonals are the tensor's entries, so
                          * with their minus sign */
@@ -255,13 +261,15 @@ ABUT_API const char *abut_verdict_name(abut_verdict verdict);
 /* ---- repairs: each gives a new mesh ---- */
 
 /* Merges vertices closer than `tolerance` (0 = equal coordinates only) into the one of lowest
- * index, drops triangles that lose a corner by it and vertices that are then unused. Clusters are
- * transitive. Fails with ABUT_ERROR_ARGUMENT if no triangle would be left. Thread-safe. */
+ * index, then drops triangles that name a vertex twice and vertices that no triangle uses. Clusters
+ * are transitive. Fails with ABUT_ERROR_ARGUMENT if no triangle would be left. Thread-safe. */
 ABUT_API abut_status abut_mesh_weld(const abut_mesh *mesh, double tolerance, abut_mesh **welded);
 
-/* Turns triangles so that neighbours across manifold edges agree, and closed components outwards
- * (positive volume). Open components follow the majority of their area. A Moebius strip keeps its
- * seam; `flipped_count` (may be null) tells how many triangles turned. Thread-safe. */
+/* Turns triangles so that neighbours across manifold edges agree, and closed components so that
+ * they bound a solid: outwards (positive volume), or inwards where they lie inside an odd number of
+ * other closed components, as the wall of a cavity does. Open components follow the majority of
+ * their area. A Moebius strip keeps its seam; `flipped_count` (may be null) tells how many
+ * triangles turned. Their order and first corners stay. Thread-safe. */
 ABUT_API abut_status abut_mesh_orient(const abut_topology *topology, abut_mesh **oriented,
                                       uint32_t *flipped_count);
 

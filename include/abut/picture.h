@@ -30,7 +30,8 @@ typedef struct abut_picture_options {
 } abut_picture_options;
 
 static inline abut_picture_options abut_picture_options_default(void) {
-    abut_picture_options options = {0};
+    abut_picture_options options;
+    memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
 }
@@ -47,7 +48,8 @@ typedef struct abut_mesh_style {
 } abut_mesh_style;
 
 static inline abut_mesh_style abut_mesh_style_default(void) {
-    abut_mesh_style style = {0};
+    abut_mesh_style style;
+    memset(&style, 0, sizeof style);
     style.size = sizeof style;
     return style;
 }

@@ -6,10 +6,11 @@
  *
  * Each component gets a line along x through the middle of its triangle that is largest as seen
  * along x. The first two crossings of the line with the component itself bracket a piece of its
- * inside; the ray starts in the middle of that piece, so components that touch, even along whole
- * faces, do not confuse it. Crossings are decided side by side: whether the line passes below a
- * side is one exact predicate that both triangles of the side share, so no crossing is lost or
- * counted twice where the line meets an edge or a vertex.
+ * inside; the ray starts in that piece, close behind the first crossing: so neither a neighbour
+ * that touches the component from outside, even along a whole face, nor one inside it confuses the
+ * count. Crossings are decided side by side: whether the line passes below a side is one exact
+ * predicate that both triangles of the side share, so no crossing is lost or counted twice where
+ * the line meets an edge or a vertex.
  *
  * The starting points are sorted into a grid over the y-z plane and every triangle looks at the
  * points under its box. The work is known beforehand from a summed table; a mesh of ten thousands
@@ -22,6 +23,8 @@
 #define GRAIN 4096
 #define MOST_TESTS ((uint64_t)1 << 28) /* about 1 s */
 #define MOST_CELLS_A_SIDE 2048
+#define CLOSE_BEHIND 1e-10 /* of the mesh's size: beyond rounding of a crossing, within any wall \
+                            */
 
 typedef struct line {
     double y, z;
@@ -120,7 +123,8 @@ static void choose_starts(nesting *n) {
     for (size_t c = 0; c < n->view->component_count; c++) {
         line *mine = &n->lines[c];
         if (mine->crossing[1] < REAL_MAX)
-            mine->x = 0.5 * mine->crossing[0] + 0.5 * mine->crossing[1];
+            mine->x = mine->crossing[0] +
+                      real_min(CLOSE_BEHIND, 0.5 * (mine->crossing[1] - mine->crossing[0]));
         else
             mine->shadow = 0;
     }

@@ -108,7 +108,7 @@ static void colour_group(const picture_scene *s, uint32_t triangle, unsigned mas
         if (!(mask >> i & 1))
             continue;
         colours[i] = colour;
-        if (setup.edges)
+        if (setup.lined)
             colours[i] = f3_mix(colour, abuti_ink,
                                 abuti_shade_edges(&setup, x + SAMPLE_X(i), y + SAMPLE_Y(i)));
     }
@@ -170,7 +170,7 @@ static void draw_over(const render *r, size_t tile, tile_room *room) {
         for (int i = 0; has_marks && i < TILE_PIXELS; i++)
             for (int k = 0; k < SAMPLES; k++)
                 room->surfaces.depth[i][k] =
-                    fmaxf(room->surfaces.depth[i][k], room->marks.depth[i][k]);
+                    float_max(room->surfaces.depth[i][k], room->marks.depth[i][k]);
         abuti_glass_draw(s, &r->glass, tile, left, top, room->surfaces.depth, &room->glass,
                          room->colours);
     }

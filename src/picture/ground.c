@@ -36,7 +36,7 @@ float abuti_floor_depth(const picture_scene *s, float x, float y) {
     vec3 eye = v3(c->eye_x, c->eye_y, c->distance), ray = v3_sub(p, eye);
     double t = (c->floor - v3_dot(n, eye)) / v3_dot(n, ray);
     double z = c->distance - t * c->distance;
-    if (!(t > 0 && z > -FARTHEST))
+    if (!(t > 0.01 && z > -FARTHEST)) /* not right before the eye either, where q grows large */
         return EMPTY_DEPTH;
     return (float)(c->distance * z / (c->distance - z));
 }

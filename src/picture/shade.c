@@ -137,7 +137,7 @@ static f3 light(const picture_scene *scene, f3 colour, f3 n, f3 v, float enclosu
     float from_key = float_clamp((f3_dot(n, key) + WRAP) / (1 + WRAP), 0, 1);
     from_key *= 0.4f + 0.6f * from_key; /* starts gently: the eye sees a kink as a line */
     float from_fill = float_max(f3_dot(n, fill), 0);
-    float sky = 0.55f + 0.45f * f3_dot(n, up);
+    float sky = 0.61f + 0.39f * f3_dot(n, up);
     float open = 1 - enclosure;
     float direct = KEY * from_key * (0.4f + 0.6f * open) + FILL * from_fill * open;
     float ambient = AMBIENT * sky * open;

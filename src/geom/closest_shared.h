@@ -4,17 +4,19 @@
  * which loses all digits on needles: the error grows with (length / height)^2.
  * Method: everything is taken relative to the query point and scaled by a power of two, so that
  * squares neither overflow nor underflow. A segment's parameter is dot / length^2, clamped: well
- * conditioned as it is. For the face of a triangle a, b, c the weights come from an orthogonal
- * frame: u = b - a, and w = (c - a) less its part along u, orthogonalised twice. Where the foot of
- * the point is outside the face, the best of the three edges is taken.
+ * conditioned as it is. For the face of a triangle a, b, c the weights come from a frame that is
+ * orthogonal but for rounding: u = b - a, and w = (c - a) less its part along u. The point is first
+ * brought beside a along u, and only then measured along w, so that what w still has of u meets
+ * nothing of it. Where the foot of the point is outside the face, the best of the three edges is
+ * taken. A second round from there takes out rounding.
  * Guarantee: let e be the unit roundoff, L the largest coordinate difference, h the extent along w
- * and d the distance. u is good to e relative, w is off by eL in direction eL/h. A foot inside the
+ * and d the distance. u is good to e relative, w is off by eL/h in direction. A foot inside the
  * face therefore moves by m = (d + h) eL/h at most, and never further than h since weights are
- * clamped. Where d <= h that is 2eL. Where d > h the distance changes only by m^2 / 2d, and
- * m^2 <= h (2d eL/h), so by eL. A foot that lands on the wrong side of an edge does so by no more
- * than m. Hence the error is a small multiple of eL for every shape of triangle, and measured below
- * 4 ulp of L (docs/geom.md). Two segments are alike, with w the part of one direction that is
- * orthogonal to the other.
+ * clamped. Where d <= h that is 2eL. Where d > h the distance changes only by m^2 / 2d, and m^2 <=
+ * h (2d eL/h), so by eL. A foot that lands on the wrong side of an edge does so by no more than m.
+ * Hence the error is a small multiple of eL for every shape of triangle, and measured below 4 ulp
+ * of L (docs/geom.md). Two segments are alike, with w the part of one direction that is orthogonal
+ * to the other.
  *
  * Coordinates: any finite double up to 1e90, any float up to a quarter of FLT_MAX.
  */

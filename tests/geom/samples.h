@@ -93,8 +93,9 @@ static inline triangle3 sample_partner(test_random *random, uint32_t family, tri
     for (uint32_t i = 0; i < 3; i++)
         if (kind >= 3 && i < kind - 2)
             t.corner[i] = sample_near(random, other.corner);
+    uint32_t mine = test_random_below(random, 3), theirs = test_random_below(random, 3);
     if (kind == 2)
-        t.corner[test_random_below(random, 3)] = other.corner[test_random_below(random, 3)];
+        t.corner[mine] = other.corner[theirs];
     uint32_t turn = test_random_below(random, 3);
     triangle3 turned;
     for (uint32_t i = 0; i < 3; i++)

@@ -1,0 +1,75 @@
+# bash completion for abut; made by 'abut completion', do not edit
+_abut_values() {
+  values=
+  case $1:$2 in
+    info:--from) values="obj ply stl other" ;;
+    convert:--scale) values="" ;;
+    convert:--rotate) values="" ;;
+    convert:--translate) values="" ;;
+    convert:--from) values="obj ply stl other" ;;
+    convert:--to) values="obj ply stl" ;;
+    make:--size) values="" ;;
+    make:--radius) values="" ;;
+    make:--radius2) values="" ;;
+    make:--height) values="" ;;
+    make:--segments) values="" ;;
+    make:--rings) values="" ;;
+    make:--to) values="obj ply stl" ;;
+    picture:--size) values="" ;;
+    picture:--view) values="front back left right top bottom iso" ;;
+    picture:--up) values="x y z -x -y -z" ;;
+    picture:--fov) values="" ;;
+    picture:--colour) values="" ;;
+    picture:--background) values="" ;;
+    *:--threads) values="" ;;
+  *) return 1 ;;
+  esac
+}
+
+_abut() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  local command= operand= options= values= words= files=yes i
+  # bash splits --name=value into three words
+  if [[ $current == = ]]; then
+    current=
+  elif [[ $previous == = ]]; then
+    previous=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case ${COMP_WORDS[i]} in
+    =) ((i++)) ;;
+    -*) [[ ${COMP_WORDS[i + 1]} != = ]] && _abut_values "$command" "${COMP_WORDS[i]}" &&
+      ((i++)) ;;
+    *) if [[ ! $command ]]; then
+        command=${COMP_WORDS[i]}
+      else
+        operand=${COMP_WORDS[i]}
+      fi ;;
+    esac
+  done
+  case $command in
+    '') words="info convert make picture version help" options="--json --quiet --threads --help --version" files= ;;
+    info) options="--all --strict --from --json --quiet --threads --help" ;;
+    convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
+    make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
+    picture) options="--size --view --up --fov --edges --flat --colour --ground --background --defects --json --quiet --threads --help" ;;
+    version) options="--json --quiet --threads --help" ;;
+    help) options="--json --quiet --threads --help" ;;
+  esac
+  case $command:$operand in
+    make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
+    help:) words="info convert make picture version help exit-codes formats" ;;
+    help:* | version:*) files= ;;
+  esac
+  if _abut_values "$command" "$previous"; then
+    mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
+  elif [[ $current == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
+  elif [[ $words ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  elif [[ $files ]]; then
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  fi
+}
+complete -F _abut abut

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,7 +96,8 @@ typedef struct abut_context_options {
 } abut_context_options;
 
 static inline abut_context_options abut_context_options_default(void) {
-    abut_context_options options = {0};
+    abut_context_options options;
+    memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
 }
@@ -110,6 +112,9 @@ ABUT_API abut_status abut_context_create(const abut_context_options *options,
 ABUT_API void abut_context_destroy(abut_context *context);
 
 /* ---- value types ---- */
+
+/* No coordinate may be larger than this in magnitude: products of three still fit a double. */
+#define ABUT_COORDINATE_MAX 1e90
 
 typedef struct abut_vec3 {
     double x, y, z;

@@ -15,9 +15,6 @@ extern "C" {
 
 typedef struct abut_mesh abut_mesh;
 
-/* No coordinate may be larger than this in magnitude: products of three still fit a double. */
-#define ABUT_COORDINATE_MAX 1e90
-
 /* ---- from arrays ---- */
 
 typedef enum abut_scalar_type { ABUT_SCALAR_FLOAT64 = 0, ABUT_SCALAR_FLOAT32 } abut_scalar_type;
@@ -37,7 +34,8 @@ typedef struct abut_mesh_input {
 } abut_mesh_input;
 
 static inline abut_mesh_input abut_mesh_input_default(void) {
-    abut_mesh_input input = {0};
+    abut_mesh_input input;
+    memset(&input, 0, sizeof input);
     input.size = sizeof input;
     return input;
 }
@@ -89,7 +87,8 @@ typedef struct abut_mesh_read_options {
 } abut_mesh_read_options;
 
 static inline abut_mesh_read_options abut_mesh_read_options_default(void) {
-    abut_mesh_read_options options = {0};
+    abut_mesh_read_options options;
+    memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
 }
@@ -112,7 +111,8 @@ typedef struct abut_mesh_write_options {
 } abut_mesh_write_options;
 
 static inline abut_mesh_write_options abut_mesh_write_options_default(void) {
-    abut_mesh_write_options options = {0};
+    abut_mesh_write_options options;
+    memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
 }
@@ -137,7 +137,9 @@ typedef struct abut_topology_view {
                                       * (v, w) only where v and w differ */
     const uint32_t *triangle_edges;  /* 3 a triangle: edge between corners k and k+1 mod 3;
                                       * ABUT_NONE where the corners are the same vertex */
-    const uint32_t *edge_face_begin; /* faces of an edge, in ascending order */
+    const uint32_t *edge_face_begin; /* faces of an edge, in ascending order. A triangle that names
+                                      * a vertex twice has no area and is no face of its edges, so
+                                      * an edge may have none */
     const uint32_t *edge_faces;
     const uint32_t *vertex_face_begin; /* faces of a vertex, ascending, each once */
     const uint32_t *vertex_faces;
@@ -145,9 +147,13 @@ typedef struct abut_topology_view {
                                          * ABUT_NONE at a boundary or a non-manifold edge */
     uint32_t component_count;           /* connected through shared edges */
     const uint32_t *triangle_component; /* numbered by their lowest triangle */
-    uint32_t loop_count;                /* boundary loops */
+    uint32_t loop_count;                /* boundary loops: closed, no vertex twice in one */
     const uint32_t *loop_begin;
-    const uint32_t *loop_vertices; /* in order along the boundary */
+    const uint32_t *loop_vertices; /* along the boundary, the way its faces run */
+    uint32_t chain_count;          /* boundary that ends at non-manifold edges instead of closing;
+                                    * a chain has one edge fewer than vertices */
+    const uint32_t *chain_begin;
+    const uint32_t *chain_vertices;
 } abut_topology_view;
 
 /* Finds edges, neighbours, components and boundary loops in O(n log n). The topology keeps its
@@ -188,7 +194,9 @@ typedef enum abut_problem_kind {
     ABUT_PROBLEM_NONMANIFOLD_EDGE,        /* three faces or more; edges */
     ABUT_PROBLEM_NONMANIFOLD_VERTEX,      /* its faces form more than one fan; vertices */
     ABUT_PROBLEM_FLIPPED_EDGE,            /* two faces that run along it the same way; edges */
-    ABUT_PROBLEM_INWARD_COMPONENT,        /* closed and wound inwards; its lowest triangle */
+    ABUT_PROBLEM_INWARD_COMPONENT,        /* closed and wound inwards without being the wall of a
+                                           * cavity, that is, inside an odd number of other closed
+                                           * components; its lowest triangle */
     ABUT_PROBLEM_COINCIDENT_VERTEX,       /* same position as an earlier vertex; vertices */
     ABUT_PROBLEM_UNUSED_VERTEX,           /* in no triangle; vertices */
     ABUT_PROBLEM_COUNT
@@ -232,7 +240,8 @@ typedef struct abut_mesh_report {
     abut_box bounds;
     double area;
     double volume;      /* signed, by the divergence theorem; meaningful when closed and oriented */
-    abut_vec3 centroid; /* of the solid when closed, oriented and of volume, else of the surface */
+    abut_vec3 centroid; /* of the solid when closed, oriented and of volume, else of the surface;
+                         * the middle of the box where there is no area either */
     double inertia[6];  /* xx yy zz xy yz zx about the centroid, density 1: of the solid or of the
                          * surface, as the centroid. Off-diagonals are the tensor's entries, so
                          * with their minus sign */
@@ -252,13 +261,15 @@ ABUT_API const char *abut_verdict_name(abut_verdict verdict);
 /* ---- repairs: each gives a new mesh ---- */
 
 /* Merges vertices closer than `tolerance` (0 = equal coordinates only) into the one of lowest
- * index, drops triangles that lose a corner by it and vertices that are then unused. Clusters are
- * transitive. Fails with ABUT_ERROR_ARGUMENT if no triangle would be left. Thread-safe. */
+ * index, then drops triangles that name a vertex twice and vertices that no triangle uses. Clusters
+ * are transitive. Fails with ABUT_ERROR_ARGUMENT if no triangle would be left. Thread-safe. */
 ABUT_API abut_status abut_mesh_weld(const abut_mesh *mesh, double tolerance, abut_mesh **welded);
 
-/* Turns triangles so that neighbours across manifold edges agree, and closed components outwards
- * (positive volume). Open components follow the majority of their area. A Moebius strip keeps its
- * seam; `flipped_count` (may be null) tells how many triangles turned. Thread-safe. */
+/* Turns triangles so that neighbours across manifold edges agree, and closed components so that
+ * they bound a solid: outwards (positive volume), or inwards where they lie inside an odd number of
+ * other closed components, as the wall of a cavity does. Open components follow the majority of
+ * their area. A Moebius strip keeps its seam; `flipped_count` (may be null) tells how many
+ * triangles turned. Their order and first corners stay. Thread-safe. */
 ABUT_API abut_status abut_mesh_orient(const abut_topology *topology, abut_mesh **oriented,
                                       uint32_t *flipped_count);
 

@@ -1,5 +1,6 @@
 /* Pictures of meshes without a display: a small software renderer, made to show what the library
- * computed. Add things, then render into pixels or write a file. */
+ * computed. Add things, then render into pixels or write a file. Things may be of any size and
+ * anywhere: 1e-30 looks like 1e30. */
 #ifndef ABUT_PICTURE_H
 #define ABUT_PICTURE_H
 
@@ -23,12 +24,14 @@ typedef struct abut_picture_options {
     abut_vec3 eye_direction; /* from the scene towards the camera; all zero = (0.6, -1, 0.55) */
     abut_vec3 up;            /* all zero = +z */
     double field_of_view;    /* vertical, degrees, below 170; 0 = 30; negative = parallel */
-    abut_colour background;  /* a = 0: a light gradient */
-    bool ground;             /* a floor under the scene that takes a soft shadow */
+    abut_colour background;  /* a = 0: a light gradient; else drawn as if a were 1 */
+    bool ground;             /* a floor under the scene that takes a soft shadow; shown where the
+                              * camera looks at it from above */
 } abut_picture_options;
 
 static inline abut_picture_options abut_picture_options_default(void) {
-    abut_picture_options options = {0};
+    abut_picture_options options;
+    memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
 }
@@ -37,13 +40,16 @@ typedef struct abut_mesh_style {
     size_t size;
     abut_colour colour;                 /* a = 0: the next of a palette that is easy to tell apart,
                                          * also with colour-blind eyes; below 1: see-through */
-    const abut_colour *triangle_colour; /* one a triangle, or null; copied */
-    bool edges;                         /* draw triangle edges */
+    const abut_colour *triangle_colour; /* one a triangle, or null; copied; where a = 0 the
+                                         * triangle has the colour of the mesh */
+    bool edges;                         /* draw triangle edges; they fade out where triangles get
+                                         * smaller than some pixels */
     bool smooth;                        /* shade by vertex normals, except across creases */
 } abut_mesh_style;
 
 static inline abut_mesh_style abut_mesh_style_default(void) {
-    abut_mesh_style style = {0};
+    abut_mesh_style style;
+    memset(&style, 0, sizeof style);
     style.size = sizeof style;
     return style;
 }
@@ -55,21 +61,25 @@ ABUT_API abut_status abut_picture_create(abut_context *context, const abut_pictu
 ABUT_API void abut_picture_destroy(abut_picture *picture);
 
 /* Adds a mesh at a pose; the picture keeps it. Back sides are drawn in a second hue, so that
- * flipped and open parts are seen. `style` may be null. */
+ * flipped and open parts are seen; only see-through triangles keep theirs. `style` may be null.
+ * Refused: a null mesh, a pose or colour that is not finite or out of range. */
 ABUT_API abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_pose pose,
                                            const abut_mesh_style *style);
-/* Adds a line or a dot; `width` in pixels. Lines behind a surface show through faintly. */
+/* Adds a line or a dot; `width` in pixels, 0 = 2 for lines and 8 for dots. A colour with a = 0
+ * means dark ink. What is behind a surface shows through faintly. */
 ABUT_API abut_status abut_picture_add_line(abut_picture *picture, abut_vec3 from, abut_vec3 to,
                                            double width, abut_colour colour);
 ABUT_API abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 point, double width,
                                             abut_colour colour);
 
-/* Renders into width x height x 4 bytes (RGBA, rows from the top). The camera frames everything
- * that was added. The same picture gives the same bytes on any thread count. `bytes` is the size
- * of `pixels`; too small gives ABUT_ERROR_BUFFER. */
+/* Renders into width x height x 4 bytes (RGBA with A = 255, rows from the top). The camera frames
+ * everything that was added; nothing added gives the background. The same picture gives the same
+ * bytes on any thread count. `bytes` is the size of `pixels`; too small gives ABUT_ERROR_BUFFER.
+ * Reports progress as stage "picture". */
 ABUT_API abut_status abut_picture_render(abut_picture *picture, uint8_t *pixels, size_t bytes);
 
-/* Renders and writes a .png (needs the "png" feature) or .ppm file, all or nothing. */
+/* Renders and writes a file, all or nothing: .png (needs the "png" feature, else
+ * ABUT_ERROR_UNSUPPORTED) or .ppm, by the ending of the name in small or capital letters. */
 ABUT_API abut_status abut_picture_write(abut_picture *picture, const char *path);
 
 #ifdef __cplusplus

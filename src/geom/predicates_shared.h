@@ -64,13 +64,12 @@ static inline int expansion_add(double *e, int n, double b) {
         double sum = b + e[i];
         double e_virtual = sum - b;
         double tail = (b - (sum - e_virtual)) + (e[i] - e_virtual);
-        if (tail != 0.0)
-            e[kept++] = tail;
+        e[kept] = tail;
+        kept += tail != 0.0;
         b = sum;
     }
-    if (b != 0.0)
-        e[kept++] = b;
-    return kept;
+    e[kept] = b;
+    return kept + (b != 0.0);
 }
 
 /* Adds a b: two components. */
@@ -89,8 +88,14 @@ static inline int expansion_add_product3(double *e, int n, double a, double b, d
     return expansion_add_product2(e, n, ab, c);
 }
 
-static inline int expansion_sign(const double *e, int n) {
-    return n == 0 ? 0 : e[n - 1] > 0.0 ? 1 : -1;
+/* The sum, rounded: within an ulp and of the right sign, since what stands before the last
+ * component adds up to less than two thirds of it (components are nonadjacent; Shewchuk, theorem
+ * 10). */
+static inline double expansion_value(const double *e, int n) {
+    double sum = 0.0;
+    for (int i = 0; i < n; i++)
+        sum += e[i];
+    return sum;
 }
 
 /* ---- determinants ---- */
@@ -109,7 +114,7 @@ static inline exact_entry exact_difference(double a, double b) {
 
 /* | a b |
  * | c d |, in at most 2 x 4 products of two components. */
-ABUTI_COLD int det2_sign_exact(exact_entry a, exact_entry b, exact_entry c, exact_entry d) {
+ABUTI_COLD double det2_value(exact_entry a, exact_entry b, exact_entry c, exact_entry d) {
     double e[16];
     int n = 0;
     n = expansion_add_product2(e, n, a.lo, d.lo);
@@ -120,12 +125,12 @@ ABUTI_COLD int det2_sign_exact(exact_entry a, exact_entry b, exact_entry c, exac
     n = expansion_add_product2(e, n, -b.hi, c.lo);
     n = expansion_add_product2(e, n, a.hi, d.hi);
     n = expansion_add_product2(e, n, -b.hi, c.hi);
-    return expansion_sign(e, n);
+    return expansion_value(e, n);
 }
 
 /* Rows of three. Six products of three entries of two parts make at most 48 products of four
  * components. Tails are zero for most real input, so that few of them are left. */
-ABUTI_COLD int det3_sign_exact(const exact_entry *m) {
+ABUTI_COLD double det3_expansion(const exact_entry *m) {
     double e[192];
     int n = 0;
     for (int column = 0; column < 3; column++)
@@ -141,7 +146,42 @@ ABUTI_COLD int det3_sign_exact(const exact_entry *m) {
                     n = expansion_add_product3(e, n, sense ? -x : x, y, z);
             }
         }
-    return expansion_sign(e, n);
+    return expansion_value(e, n);
+}
+
+/* Sums and products of pairs hi + lo, rounded to pairs (Dekker 1971): each is off by less than
+ * 2^-100 of the absolute values that go in. */
+static inline exact_entry pair_difference(exact_entry a, exact_entry b) {
+    exact_entry d = exact_difference(a.hi, b.hi), r;
+    d.lo += a.lo - b.lo;
+    r.hi = d.hi + d.lo;
+    r.lo = d.lo - (r.hi - d.hi);
+    return r;
+}
+static inline exact_entry pair_product(exact_entry a, exact_entry b) {
+    double p = a.hi * b.hi, tail = product_tail(a.hi, b.hi, p) + (a.hi * b.lo + a.lo * b.hi);
+    exact_entry r;
+    r.hi = p + tail;
+    r.lo = tail - (r.hi - p);
+    return r;
+}
+
+/* The determinant to the last place or so, and of the right sign: by pairs, unless it is so small
+ * against its terms that their error of 2^-97 (three products, each after a difference of two)
+ * would show. */
+ABUTI_COLD double det3_value(const exact_entry *m) {
+    exact_entry value;
+    double permanent = 0.0;
+    value.hi = value.lo = 0.0;
+    for (int i = 0; i < 3; i++) {
+        int j = i == 2 ? 0 : i + 1, k = 3 - i - j;
+        exact_entry left = pair_product(m[3 + j], m[6 + k]);
+        exact_entry right = pair_product(m[3 + k], m[6 + j]);
+        exact_entry minus_term = pair_product(m[i], pair_difference(right, left));
+        value = pair_difference(value, minus_term);
+        permanent += fabs(m[i].hi) * (fabs(left.hi) + fabs(right.hi));
+    }
+    return fabs(value.hi) > 0x1p-40 * permanent ? value.hi : det3_expansion(m);
 }
 
 /* The filters. Let u = 2^-53 be the rounding unit; entries are differences with a relative error of
@@ -171,21 +211,36 @@ static inline int det3_sign_fast(double ax, double ay, double az, double bx, dou
 
 /* ---- predicates ---- */
 
-ABUTI_COLD int orient2d_exact(double ax, double ay, double bx, double by, double cx, double cy) {
-    return det2_sign_exact(exact_difference(bx, ax), exact_difference(by, ay),
-                           exact_difference(cx, ax), exact_difference(cy, ay));
+/* Each comes as a sign and as a value: the determinant to the last place or so, always by
+ * expansions, for those who divide by it. */
+
+static inline int sign_of(double x) {
+    return x > 0.0 ? 1 : x < 0.0 ? -1 : 0;
+}
+
+ABUTI_COLD double orient2d_value(double ax, double ay, double bx, double by, double cx, double cy) {
+    return det2_value(exact_difference(bx, ax), exact_difference(by, ay), exact_difference(cx, ax),
+                      exact_difference(cy, ay));
 }
 
 /* Sign of | b-a, c-a |: +1 where a, b, c turn left, 0 where they are on one line. */
 static inline int orient2d(double ax, double ay, double bx, double by, double cx, double cy) {
     double left = (bx - ax) * (cy - ay), right = (by - ay) * (cx - ax);
     int sign = filter_sign(left - right, DET2_FILTER * (fabs(left) + fabs(right)));
-    return sign != 2 ? sign : orient2d_exact(ax, ay, bx, by, cx, cy);
+    return sign != 2 ? sign : sign_of(orient2d_value(ax, ay, bx, by, cx, cy));
 }
 
-/* Sign of | ax by - ay bx | of two vectors that are given, not differences. */
-static inline int det2_sign(double ax, double ay, double bx, double by) {
-    return orient2d(0.0, 0.0, ax, ay, bx, by);
+/* | direction, b-a |: orient2d with a + direction in the place of b, unrounded. */
+ABUTI_COLD double orient2d_along_value(double ax, double ay, double dx, double dy, double bx,
+                                       double by) {
+    return det2_value(exact_difference(dx, 0.0), exact_difference(dy, 0.0),
+                      exact_difference(bx, ax), exact_difference(by, ay));
+}
+
+static inline int orient2d_along(double ax, double ay, double dx, double dy, double bx, double by) {
+    double left = dx * (by - ay), right = dy * (bx - ax);
+    int sign = filter_sign(left - right, DET2_FILTER * (fabs(left) + fabs(right)));
+    return sign != 2 ? sign : sign_of(orient2d_along_value(ax, ay, dx, dy, bx, by));
 }
 
 static inline void exact_row(exact_entry *row, vec3 a, vec3 b) {
@@ -194,12 +249,12 @@ static inline void exact_row(exact_entry *row, vec3 a, vec3 b) {
     row[2] = exact_difference(a.z, b.z);
 }
 
-ABUTI_COLD int orient3d_exact(vec3 a, vec3 b, vec3 c, vec3 d) {
+ABUTI_COLD double orient3d_value(vec3 a, vec3 b, vec3 c, vec3 d) {
     exact_entry m[9];
     exact_row(m, b, a);
     exact_row(m + 3, c, a);
     exact_row(m + 6, d, a);
-    return det3_sign_exact(m);
+    return det3_value(m);
 }
 
 /* Sign of the volume | b-a, c-a, d-a |: +1 where d is on the side of the triangle a, b, c that its
@@ -208,15 +263,15 @@ static inline int orient3d(vec3 a, vec3 b, vec3 c, vec3 d) {
     double x = a.x, y = a.y, z = a.z;
     int sign = det3_sign_fast(b.x - x, b.y - y, b.z - z, c.x - x, c.y - y, c.z - z, d.x - x,
                               d.y - y, d.z - z);
-    return sign != 2 ? sign : orient3d_exact(a, b, c, d);
+    return sign != 2 ? sign : sign_of(orient3d_value(a, b, c, d));
 }
 
-ABUTI_COLD int orient3d_along_exact(vec3 a, vec3 direction, vec3 b, vec3 c) {
+ABUTI_COLD double orient3d_along_value(vec3 a, vec3 direction, vec3 b, vec3 c) {
     exact_entry m[9];
     exact_row(m, direction, v3(REAL(0.0), REAL(0.0), REAL(0.0)));
     exact_row(m + 3, b, a);
     exact_row(m + 6, c, a);
-    return det3_sign_exact(m);
+    return det3_value(m);
 }
 
 /* Sign of | direction, b-a, c-a |: orient3d with a + direction in the place of b, unrounded. */
@@ -224,7 +279,7 @@ static inline int orient3d_along(vec3 a, vec3 direction, vec3 b, vec3 c) {
     double x = a.x, y = a.y, z = a.z;
     int sign = det3_sign_fast(direction.x, direction.y, direction.z, b.x - x, b.y - y, b.z - z,
                               c.x - x, c.y - y, c.z - z);
-    return sign != 2 ? sign : orient3d_along_exact(a, direction, b, c);
+    return sign != 2 ? sign : sign_of(orient3d_along_value(a, direction, b, c));
 }
 
 /* Sign of the determinant of three vectors. */
@@ -232,12 +287,18 @@ static inline int det3_sign(vec3 a, vec3 b, vec3 c) {
     return orient3d(v3(REAL(0.0), REAL(0.0), REAL(0.0)), a, b, c);
 }
 
-/* Whether the corners lie on one line (or in one point): exactly when their shadows in all three
- * coordinate planes do. */
+/* orient2d of the shadows along a coordinate axis: 0 looks down x, 1 down y, 2 down z. */
+static inline int orient2d_axis(int axis, vec3 a, vec3 b, vec3 c) {
+    return axis == 0   ? orient2d(a.y, a.z, b.y, b.z, c.y, c.z)
+           : axis == 1 ? orient2d(a.z, a.x, b.z, b.x, c.z, c.x)
+                       : orient2d(a.x, a.y, b.x, b.y, c.x, c.y);
+}
+
+/* Whether the corners lie on one line (or in one point): exactly when their shadows along all three
+ * axes do. */
 static inline int triangle_is_degenerate(vec3 a, vec3 b, vec3 c) {
-    return orient2d(a.x, a.y, b.x, b.y, c.x, c.y) == 0 &&
-           orient2d(a.y, a.z, b.y, b.z, c.y, c.z) == 0 &&
-           orient2d(a.z, a.x, b.z, b.x, c.z, c.x) == 0;
+    return orient2d_axis(2, a, b, c) == 0 && orient2d_axis(0, a, b, c) == 0 &&
+           orient2d_axis(1, a, b, c) == 0;
 }
 
 #endif

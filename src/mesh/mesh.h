@@ -36,4 +36,103 @@ static inline vec3 abuti_mesh_position(const abut_mesh *mesh, uint32_t vertex) {
     return v3_add(mesh->origin, mesh->positions[vertex]);
 }
 
+/* ---- topology ---- */
+
+/* A triangle that names a vertex twice is only a segment or a point: no face of any edge. */
+static inline bool abuti_is_collapsed(const uint32_t *corner) {
+    return corner[0] == corner[1] || corner[1] == corner[2] || corner[2] == corner[0];
+}
+
+/* The faces of an edge, and how many. */
+static inline uint32_t abuti_edge_faces(const abut_topology_view *view, uint32_t edge,
+                                        const uint32_t **faces) {
+    *faces = view->edge_faces + view->edge_face_begin[edge];
+    return view->edge_face_begin[edge + 1] - view->edge_face_begin[edge];
+}
+
+/* Which side of `face` is `edge`: 0, 1 or 2. The face must have it. */
+static inline uint32_t abuti_side_of(const abut_topology_view *view, uint32_t face, uint32_t edge) {
+    const uint32_t *side = view->triangle_edges + 3 * (size_t)face;
+    return side[0] == edge ? 0 : side[1] == edge ? 1 : 2;
+}
+
+/* Whether `face` runs along `edge` from its lower to its higher vertex. */
+static inline bool abuti_runs_up(const abut_topology_view *view, const uint32_t *indices,
+                                 uint32_t face, uint32_t edge) {
+    uint32_t side = abuti_side_of(view, face, edge);
+    return indices[3 * (size_t)face + side] == view->edges[2 * (size_t)edge];
+}
+
+/* Finds the boundary loops and chains of a topology whose edges stand; fills the loop and chain
+ * fields of its view and arrays[8] to arrays[11]. */
+abut_status abuti_topology_loops(abut_topology *topology);
+
+/* Sorts in O(n log n) whatever the input; `buffer` of the same length may be null up to
+ * ABUTI_SORT_SMALL keys. */
+#define ABUTI_SORT_SMALL 48
+void abuti_sort_keys(uint64_t *keys, uint64_t *buffer, size_t count);
+
+/* Sets of numbers joined by abuti_join; start with parent[i] = i. Any number of threads may join at
+ * once; the outcome does not depend on their order, since the lowest member is always the root. */
+uint32_t abuti_root(uint32_t *parent, uint32_t member);
+void abuti_join(uint32_t *parent, uint32_t a, uint32_t b);
+
+/* ---- health ---- */
+
+/* The unit normal of a triangle; zero exactly where it is degenerate. */
+vec3 abuti_unit_normal(vec3 a, vec3 b, vec3 c);
+/* Whether the corners lie on one line; exact. */
+bool abuti_is_degenerate(vec3 a, vec3 b, vec3 c);
+
+/* Moves a mesh to unit size about zero: (position - centre) x factor, factor a power of two, so
+ * that sums of products neither overflow nor underflow. */
+typedef struct abuti_unit_frame {
+    vec3 centre; /* relative to the mesh's origin */
+    double factor;
+    int exponent; /* of 1 / factor */
+} abuti_unit_frame;
+abuti_unit_frame abuti_unit_frame_of(const abut_mesh *mesh);
+static inline vec3 abuti_unit_position(const abuti_unit_frame *frame, vec3 position) {
+    return v3_scale(v3_sub(position, frame->centre), frame->factor);
+}
+
+/* What a surface and the solid inside it weigh. */
+typedef struct abuti_mass {
+    double area, volume; /* absolute scale */
+    bool has_volume;     /* more than rounding */
+    bool solid;          /* whether the rest is of the solid */
+    vec3 centroid;
+    double inertia[6];
+} abuti_mass;
+/* `want_solid`: give the solid's centroid and inertia if there is volume. */
+abut_status abuti_mesh_mass(const abut_mesh *mesh, bool want_solid, abuti_mass *mass);
+
+/* Tells for every component whether it lies inside an odd number of others. Only those with
+ * `watertight` set (every edge has an even number of faces) take part; the rest get false. */
+abut_status abuti_component_nesting(const abut_topology *topology, const unsigned char *watertight,
+                                    unsigned char *inside);
+
+/* Marks every triangle that has the same three vertices as an earlier one; `duplicate` zeroed. */
+abut_status abuti_mark_duplicates(const abut_topology *topology, bool has_collapsed,
+                                  unsigned char *duplicate);
+
+/* Sets watertight for every component whose edges all have an even number of faces, and balanced
+ * (may be null) where these run both ways in equal numbers. */
+void abuti_component_seams(const abut_topology *topology, unsigned char *watertight,
+                           unsigned char *balanced);
+
+/* What the advice rests on beyond the report itself. */
+typedef struct abuti_findings {
+    bool has_lone_edges;  /* of collapsed triangles only */
+    bool is_unbalanced;   /* a non-manifold edge with more faces one way than the other */
+    bool has_volume;      /* some closed part encloses a volume */
+    bool has_flat_part;   /* some closed part encloses none */
+    bool has_nested_part; /* a part inside another, both wound outwards */
+} abuti_findings;
+void abuti_advise(abut_mesh_report *report, const abuti_findings *findings);
+
+/* For every vertex the lowest one with an equal position (0 and -0 are equal). */
+abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positions, uint32_t count,
+                                      uint32_t *lowest);
+
 #endif

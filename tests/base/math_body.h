@@ -81,6 +81,29 @@ static void spread(vec3 v, wide out[3]) {
 
 /* ---- scalars and vectors ---- */
 
+__attribute__((noinline)) static abut_vec3 through_floats(abut_vec3 p) {
+    abut_vec3 rounded = {(double)(float)p.x, (double)(float)p.y, (double)(float)p.z};
+    return rounded;
+}
+
+/* gcc 12 leaves the rounding out when it turns such neighbours into one vector operation, so the
+ * build must tell it not to. */
+static void conversion_to_float_rounds(void **state) {
+    (void)state;
+    test_random random = {10};
+    for (int i = 0; i < TRIES; i++) {
+        double p[3];
+        volatile float rounded[3];
+        for (int k = 0; k < 3; k++) {
+            p[k] = test_random_real(&random, -2, 2);
+            rounded[k] = (float)p[k];
+        }
+        abut_vec3 got = through_floats((abut_vec3){p[0], p[1], p[2]});
+        assert_true(got.x == (double)rounded[0] && got.y == (double)rounded[1] &&
+                    got.z == (double)rounded[2]);
+    }
+}
+
 static void structures_are_packed(void **state) {
     (void)state;
     assert_int_equal(ABUTI_REAL_BITS / 8, sizeof(real));
@@ -454,6 +477,7 @@ static void box_tests_follow_intervals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(structures_are_packed),
+        cmocka_unit_test(conversion_to_float_rounds),
         cmocka_unit_test(scalar_functions),
         cmocka_unit_test(vector_arithmetic),
         cmocka_unit_test(vector_extremes),

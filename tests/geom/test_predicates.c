@@ -115,6 +115,8 @@ static void signs_equal_the_referee(void **state) {
         assert_int_equal(sign, orient2d(a.x, a.y, b.x, b.y, c.x, c.y));
         assert_int_equal(sign, orient2d(b.x, b.y, c.x, c.y, a.x, a.y));
         assert_int_equal(-sign, orient2d(b.x, b.y, a.x, a.y, c.x, c.y));
+        assert_int_equal(referee_rows(b, o, c, a, axis, o),
+                         orient2d_along(a.x, a.y, b.x, b.y, c.x, c.y));
     }
     assert_true(zeros > 1000); /* the data must hold hard cases */
 }

@@ -7,7 +7,7 @@ grep -q 'ABUT_SANITIZE:STRING=.' "$build/CMakeCache.txt" && exit 77 # they expor
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 nm -D --defined-only "$build/libabut.so" | awk '{print $3}' | sort >"$work/exported"
-cat "$source"/include/abut/*.h | tr '\n' ' ' |
+grep -hv '^#' "$source"/include/abut/*.h | tr '\n' ' ' |
     grep -oE 'ABUT_API [^;(]*\(' | sed -E 's/.*[ *](abut_[a-z0-9_]+)\($/\1/' | sort >"$work/declared"
 [ "$(wc -l <"$work/declared")" -ge 40 ] || { echo "the headers were not understood"; exit 1; }
 diff "$work/declared" "$work/exported" || {

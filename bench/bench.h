@@ -1,0 +1,128 @@
+/* The benchmark program: a table of cases, a harness that runs them, and results to keep and
+ * compare. Every case gives a hash of what it computed, so that a benchmark is also a test of
+ * determinism: repeats, thread counts, compilers and processors must agree on it. */
+#ifndef ABUT_BENCH_H
+#define ABUT_BENCH_H
+
+#include <abut/abut.h>
+
+#include <stdio.h>
+
+/* ---- cases ---- */
+
+typedef struct bench_case bench_case;
+
+/* What a case works with. The first part is given, the second is filled by the case. */
+typedef struct bench_state {
+    const bench_case *which;
+    abut_context *context; /* counts memory; has the thread count of this run */
+    const char *folder;    /* for temporary files; the same for all cases */
+    bool quick;            /* small inputs: only hashes matter */
+
+    void *data;          /* made by setup, released by teardown */
+    uint64_t hash;       /* of the result; from finish */
+    double elements;     /* processed by one run, counted in `which->unit`; from setup */
+    double bytes;        /* read or written by one run, as a floor for its time; from setup */
+    double result_bytes; /* size of the result in memory, or 0; from finish */
+} bench_state;
+
+/* A status other than ABUT_OK stops the case; abut_last_error() or bench_error() says why. */
+struct bench_case {
+    const char *name;
+    const char *unit;                     /* what an element is: "triangle", "call" */
+    abut_status (*setup)(bench_state *);  /* once */
+    abut_status (*run)(bench_state *);    /* timed, repeated */
+    abut_status (*finish)(bench_state *); /* after each run: hash and release the result */
+    void (*teardown)(bench_state *);      /* once, also after a failed setup */
+    int variant;                          /* for cases that share functions */
+    bool threaded;                        /* worth a run with two threads */
+    double goal_ms;                       /* 0 = none; for two threads where threaded */
+    double goal_memory;                   /* peak memory over result_bytes; 0 = none */
+};
+
+/* Ends with a case without a name. */
+extern const bench_case bench_create_cases[], bench_file_cases[], bench_topology_cases[],
+    bench_repair_cases[], bench_geom_cases[], bench_shape_cases[], bench_picture_cases[],
+    bench_machine_cases[];
+
+/* Fails with a sentence of the benchmark's own. */
+abut_status bench_fail(abut_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The sentence for a failed case: the benchmark's own if there is one, else the library's. */
+const char *bench_error(void);
+
+/* ---- inputs and hashes ---- */
+
+/* Uniform bits, the same on every machine (splitmix64). */
+uint64_t bench_random(uint64_t *state);
+/* A float from lo to hi, as a double. */
+double bench_random_real(uint64_t *state, double lo, double hi);
+
+/* A torus with bumps of segments x rings quads, each cut into two triangles: closed, oriented, and
+ * regular as scans and generated meshes are. Made by +, -, x and / alone and rounded to float, so
+ * that it is the same everywhere. */
+typedef struct bench_grid {
+    uint32_t segments, rings, vertex_count, triangle_count;
+    float *positions;
+    uint32_t *indices;
+} bench_grid;
+
+abut_status bench_grid_create(uint32_t segments, uint32_t rings, bench_grid *grid);
+/* A million triangles, or twenty thousand when quick. */
+abut_status bench_grid_million(const bench_state *state, bench_grid *grid);
+/* Renumbers vertices and triangles at random: the worst case for caches. */
+abut_status bench_grid_shuffle(bench_grid *grid);
+void bench_grid_destroy(bench_grid *grid);
+abut_status bench_grid_mesh(const bench_state *state, const bench_grid *grid, abut_mesh **mesh);
+
+uint64_t bench_hash(uint64_t hash, const void *data, size_t bytes);
+uint64_t bench_hash_mesh(uint64_t hash, const abut_mesh *mesh);
+/* Bytes of positions and indices. */
+double bench_mesh_bytes(const abut_mesh *mesh);
+
+/* ---- results ---- */
+
+typedef struct bench_result {
+    char name[64], unit[16];
+    uint32_t threads, repeats;
+    double median_ms, minimum_ms;
+    double elements, bytes; /* of one run */
+    uint64_t peak_bytes;    /* through the allocator hook, above what was live before the run */
+    double result_bytes;
+    uint64_t hash;
+} bench_result;
+
+typedef struct bench_results {
+    char commit[128], compiler[128], flags[512], cpu[128], system[128], date[32];
+    bool quick;
+    size_t count, room;
+    bench_result *list;
+} bench_results;
+
+/* Fills the head: commit, compiler, processor, system, date. */
+void bench_results_begin(bench_results *results);
+bool bench_results_add(bench_results *results, const bench_result *result);
+void bench_results_clear(bench_results *results);
+/* False after a message on standard error. */
+bool bench_results_write(const bench_results *results, const char *path);
+bool bench_results_read(bench_results *results, const char *path);
+/* The exit code of --compare. */
+int bench_compare(const char *old_path, const char *new_path, bool allow_hash);
+
+/* ---- harness ---- */
+
+typedef struct bench_settings {
+    const char *filter; /* part of a name, or null */
+    const char *folder;
+    uint32_t repeats; /* 0 = about a second of them, at least 5 */
+    uint32_t threads; /* 0 = what each case asks for */
+    bool quick;
+} bench_settings;
+
+typedef enum bench_outcome { BENCH_FINE = 0, BENCH_DIFFERS, BENCH_BROKEN } bench_outcome;
+
+/* Runs one case with one thread count. */
+bench_outcome bench_run(const bench_case *which, uint32_t threads, const bench_settings *settings,
+                        bench_result *result);
+
+#endif

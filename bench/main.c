@@ -1,0 +1,238 @@
+/* abut-bench: times what the library does, on inputs that are the same everywhere. See
+ * docs/benchmarks.md. Exit codes: 0 fine, 1 answers differ, 2 wrong usage or something failed. */
+#include "bench.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const bench_case *const tables[] = {
+    bench_machine_cases, bench_create_cases, bench_file_cases,  bench_topology_cases,
+    bench_repair_cases,  bench_geom_cases,   bench_shape_cases, bench_picture_cases,
+};
+
+enum { TABLE_COUNT = sizeof tables / sizeof tables[0] };
+
+static const char usage[] =
+    "usage: abut-bench [OPTION...]\n"
+    "       abut-bench --compare OLD.json NEW.json [--allow-hash]\n"
+    "  --list          names of the cases\n"
+    "  --filter TEXT   only cases with TEXT in their name\n"
+    "  --repeat N      timed runs of each (default: about a second of them, at least 5)\n"
+    "  --threads N     with N threads only (default: 1, and 2 where it matters)\n"
+    "  --out FILE      write the results as JSON\n"
+    "  --quick         small inputs, one run: for tests of the answers\n"
+    "  --compare       print both files' medians and whether the answers are the same\n"
+    "  --allow-hash    compare: other answers are no failure\n";
+
+typedef struct command_line {
+    bench_settings settings;
+    const char *out, *compare[2];
+    bool list, help, allow_hash;
+} command_line;
+
+/* ---- arguments ---- */
+
+static bool parse_count(const char *option, const char *text, uint32_t most, uint32_t *count) {
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    if (errno || end == text || *end || strchr(text, '-') || value < 1 || value > most) {
+        fprintf(stderr, "abut-bench: %s takes a number from 1 to %u, not '%s'\n", option, most,
+                text);
+        return false;
+    }
+    *count = (uint32_t)value;
+    return true;
+}
+
+static bool parse(int count, char **words, command_line *line) {
+    for (int i = 1; i < count; i++) {
+        const char *word = words[i];
+        int left = count - 1 - i;
+        bool takes_one = !strcmp(word, "--filter") || !strcmp(word, "--repeat") ||
+                         !strcmp(word, "--threads") || !strcmp(word, "--out");
+        bool compares = !strcmp(word, "--compare");
+        if ((takes_one && left < 1) || (compares && left < 2)) {
+            fprintf(stderr, "abut-bench: %s needs %s\n", word, compares ? "two files" : "a value");
+            return false;
+        }
+        if (!strcmp(word, "--filter")) {
+            line->settings.filter = words[++i];
+        } else if (!strcmp(word, "--out")) {
+            line->out = words[++i];
+        } else if (!strcmp(word, "--repeat")) {
+            if (!parse_count(word, words[++i], 1000, &line->settings.repeats))
+                return false;
+        } else if (!strcmp(word, "--threads")) {
+            if (!parse_count(word, words[++i], 1024, &line->settings.threads))
+                return false;
+        } else if (compares) {
+            line->compare[0] = words[++i];
+            line->compare[1] = words[++i];
+        } else if (!strcmp(word, "--list")) {
+            line->list = true;
+        } else if (!strcmp(word, "--quick")) {
+            line->settings.quick = true;
+        } else if (!strcmp(word, "--allow-hash")) {
+            line->allow_hash = true;
+        } else if (!strcmp(word, "--help")) {
+            line->help = true;
+        } else {
+            fprintf(stderr, "abut-bench: unknown option '%s'\n%s", word, usage);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- temporary folder ---- */
+
+static char folder[512];
+
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *where) {
+    (void)about;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static bool make_folder(void) {
+    const char *base = getenv("TMPDIR");
+    int length =
+        snprintf(folder, sizeof folder, "%s/abut-bench-XXXXXX", base && base[0] ? base : "/tmp");
+    if (length > 0 && (size_t)length < sizeof folder && mkdtemp(folder))
+        return true;
+    fprintf(stderr, "abut-bench: cannot make a folder '%s': %s\n", folder, strerror(errno));
+    return false;
+}
+
+/* ---- the table that people read ---- */
+
+static void print_goal(const bench_case *which, const bench_result *result, unsigned goals[2]) {
+    if (which->goal_ms > 0 && (result->threads > 1 || !which->threaded)) {
+        bool met = result->median_ms <= which->goal_ms;
+        printf("  goal %g ms: %s", which->goal_ms, met ? "ok" : "missed");
+        goals[met]++;
+    }
+    if (which->goal_memory > 0 && result->result_bytes > 0) {
+        double ratio = (double)result->peak_bytes / result->result_bytes;
+        bool met = ratio <= which->goal_memory;
+        printf("  memory %.2fx, goal %gx: %s", ratio, which->goal_memory, met ? "ok" : "missed");
+        goals[met]++;
+    }
+}
+
+static void print_head(const bench_results *results) {
+    printf("commit %s, %s, %s\n%s, %s\n\n", results->commit, results->compiler, results->flags,
+           results->cpu, results->system);
+    printf("%-32s %7s %11s %11s %7s %15s %9s  %s\n", "case", "threads", "median ms", "minimum ms",
+           "repeats", "ns a unit", "peak MiB", "hash");
+}
+
+static void print_result(const bench_case *which, const bench_result *result, bool quick,
+                         unsigned goals[2]) {
+    char rate[32] = "";
+    if (result->elements > 0)
+        snprintf(rate, sizeof rate, "%.4g/%s", result->median_ms * 1e6 / result->elements,
+                 result->unit);
+    printf("%-32s %7u %11.4g %11.4g %7u %15s %9.1f  %016llx", result->name, result->threads,
+           result->median_ms, result->minimum_ms, result->repeats, rate,
+           (double)result->peak_bytes / 1048576, (unsigned long long)result->hash);
+    if (!quick)
+        print_goal(which, result, goals);
+    printf("\n");
+    fflush(stdout);
+}
+
+/* ---- all cases ---- */
+
+/* Runs a case with each of its thread counts; they must agree. */
+static bench_outcome run_case(const bench_case *which, const bench_settings *settings,
+                              bench_results *results, unsigned goals[2]) {
+    uint32_t counts[2] = {1, 2};
+    int last = which->threaded ? 1 : 0;
+    if (settings->threads) {
+        counts[0] = settings->threads;
+        last = 0;
+    }
+    uint64_t hash = 0;
+    for (int i = 0; i <= last; i++) {
+        bench_result result;
+        bench_outcome outcome = bench_run(which, counts[i], settings, &result);
+        if (outcome == BENCH_BROKEN) {
+            fprintf(stderr, "abut-bench: %s failed: %s\n", which->name, bench_error());
+            return outcome;
+        }
+        if (outcome == BENCH_DIFFERS || (i > 0 && result.hash != hash)) {
+            fprintf(stderr, "abut-bench: %s gives another answer with %s\n", which->name,
+                    outcome == BENCH_DIFFERS ? "every run" : "two threads");
+            return BENCH_DIFFERS;
+        }
+        hash = result.hash;
+        print_result(which, &result, settings->quick, goals);
+        if (!bench_results_add(results, &result))
+            return BENCH_BROKEN;
+    }
+    return BENCH_FINE;
+}
+
+static bool chosen(const bench_case *which, const char *filter) {
+    return !filter || strstr(which->name, filter);
+}
+
+static int run_all(const command_line *line) {
+    bench_results results;
+    unsigned goals[2] = {0, 0};
+    bench_outcome worst = BENCH_FINE;
+    bench_results_begin(&results);
+    results.quick = line->settings.quick;
+    print_head(&results);
+    for (size_t t = 0; t < TABLE_COUNT; t++)
+        for (const bench_case *which = tables[t]; which->name; which++) {
+            if (!chosen(which, line->settings.filter))
+                continue;
+            bench_outcome outcome = run_case(which, &line->settings, &results, goals);
+            worst = outcome > worst ? outcome : worst;
+        }
+    if (!results.count && worst == BENCH_FINE) {
+        fprintf(stderr, "abut-bench: no case has '%s' in its name; see --list\n",
+                line->settings.filter);
+        worst = BENCH_BROKEN;
+    }
+    if (goals[0] + goals[1])
+        printf("\ngoals: %u met, %u missed\n", goals[1], goals[0]);
+    if (line->out && worst == BENCH_FINE && !bench_results_write(&results, line->out))
+        worst = BENCH_BROKEN;
+    bench_results_clear(&results);
+    return (int)worst;
+}
+
+static int list_all(const char *filter) {
+    for (size_t t = 0; t < TABLE_COUNT; t++)
+        for (const bench_case *which = tables[t]; which->name; which++)
+            if (chosen(which, filter))
+                puts(which->name);
+    return 0;
+}
+
+int main(int count, char **words) {
+    command_line line;
+    memset(&line, 0, sizeof line);
+    if (!parse(count, words, &line))
+        return 2;
+    if (line.help)
+        return fputs(usage, stdout) < 0 ? 2 : 0;
+    if (line.compare[0])
+        return bench_compare(line.compare[0], line.compare[1], line.allow_hash);
+    if (line.list)
+        return list_all(line.settings.filter);
+    if (!make_folder())
+        return 2;
+    line.settings.folder = folder;
+    int code = run_all(&line);
+    nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    return code;
+}

@@ -1,0 +1,161 @@
+/* Runs one case: setup, a warm-up that fills caches, then repeats until there is enough to take a
+ * median of. Only `run` is timed; hashing and releasing the result is not. */
+#include "bench.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ENOUGH_MS 1000.0
+#define LEAST_REPEATS 5
+#define MOST_REPEATS 1000
+
+/* ---- counted memory ---- */
+
+typedef struct memory_count {
+    atomic_uint_least64_t live, peak;
+} memory_count;
+
+typedef union block_head {
+    size_t bytes;
+    unsigned char padding[64]; /* keeps what follows aligned */
+} block_head;
+
+static void *counted_allocate(void *user, size_t bytes, size_t alignment) {
+    memory_count *count = user;
+    (void)alignment; /* at most 64, which is the size of the head */
+    size_t padded = (bytes + 2 * sizeof(block_head) - 1) / 64 * 64;
+    block_head *head = padded < bytes ? NULL : aligned_alloc(64, padded);
+    if (!head)
+        return NULL;
+    head->bytes = bytes;
+    uint64_t now = atomic_fetch_add(&count->live, bytes) + bytes;
+    uint64_t peak = atomic_load(&count->peak);
+    while (peak < now && !atomic_compare_exchange_weak(&count->peak, &peak, now))
+        continue;
+    return head + 1;
+}
+
+static void counted_release(void *user, void *memory) {
+    memory_count *count = user;
+    block_head *head = (block_head *)memory - 1;
+    atomic_fetch_sub(&count->live, head->bytes);
+    free(head);
+}
+
+static abut_status make_context(memory_count *count, uint32_t threads, abut_context **context) {
+    abut_context_options options = abut_context_options_default();
+    options.memory_user = count;
+    options.allocate = counted_allocate;
+    options.release = counted_release;
+    options.thread_count = threads;
+    return abut_context_create(&options, context);
+}
+
+/* ---- errors ---- */
+
+static char own_error[512];
+
+abut_status bench_fail(abut_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(own_error, sizeof own_error, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+const char *bench_error(void) {
+    return own_error[0] ? own_error : abut_last_error();
+}
+
+/* ---- one case ---- */
+
+static double now_ms(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_of(double *times, uint32_t count) {
+    qsort(times, count, sizeof *times, by_size);
+    return count % 2 ? times[count / 2] : 0.5 * (times[count / 2 - 1] + times[count / 2]);
+}
+
+static bool wants_more(const bench_settings *settings, uint32_t done, double total_ms) {
+    if (settings->repeats)
+        return done < settings->repeats;
+    if (settings->quick)
+        return done < 1;
+    return done < LEAST_REPEATS || (total_ms < ENOUGH_MS && done < MOST_REPEATS);
+}
+
+/* Runs and finishes once; the time of the run alone goes to *ms. */
+static abut_status run_once(bench_state *state, memory_count *count, bench_result *result,
+                            double *ms) {
+    uint64_t before = atomic_load(&count->live);
+    atomic_store(&count->peak, before);
+    state->hash = 0;
+    double start = now_ms();
+    abut_status status = state->which->run(state);
+    *ms = now_ms() - start;
+    uint64_t used = atomic_load(&count->peak) - before;
+    if (result->peak_bytes < used)
+        result->peak_bytes = used;
+    return status ? status : state->which->finish(state);
+}
+
+static bench_outcome run_repeats(bench_state *state, memory_count *count,
+                                 const bench_settings *settings, bench_result *result) {
+    double times[MOST_REPEATS], ms, total = 0;
+    if (run_once(state, count, result, &ms))
+        return BENCH_BROKEN;
+    result->hash = state->hash;
+    while (wants_more(settings, result->repeats, total)) {
+        if (run_once(state, count, result, &ms))
+            return BENCH_BROKEN;
+        if (state->hash != result->hash)
+            return BENCH_DIFFERS;
+        times[result->repeats++] = ms;
+        total += ms;
+    }
+    result->median_ms = median_of(times, result->repeats);
+    result->minimum_ms = times[0];
+    return BENCH_FINE;
+}
+
+bench_outcome bench_run(const bench_case *which, uint32_t threads, const bench_settings *settings,
+                        bench_result *result) {
+    memory_count count;
+    atomic_init(&count.live, 0);
+    atomic_init(&count.peak, 0);
+    memset(result, 0, sizeof *result);
+    snprintf(result->name, sizeof result->name, "%s", which->name);
+    snprintf(result->unit, sizeof result->unit, "%s", which->unit);
+    result->threads = threads;
+    own_error[0] = 0;
+    bench_state state = {.which = which, .folder = settings->folder, .quick = settings->quick};
+    if (make_context(&count, threads, &state.context))
+        return BENCH_BROKEN;
+    bench_outcome outcome = BENCH_BROKEN;
+    if (!which->setup || !which->setup(&state))
+        outcome = run_repeats(&state, &count, settings, result);
+    if (which->teardown)
+        which->teardown(&state);
+    abut_context_destroy(state.context);
+    result->elements = state.elements;
+    result->bytes = state.bytes;
+    result->result_bytes = state.result_bytes;
+    if (atomic_load(&count.live) && outcome == BENCH_FINE) {
+        bench_fail(ABUT_ERROR_MEMORY, "%llu bytes were not released",
+                   (unsigned long long)atomic_load(&count.live));
+        outcome = BENCH_BROKEN;
+    }
+    return outcome;
+}

@@ -1,0 +1,371 @@
+/* The health report: what is wrong with a mesh, and where.
+ *
+ * Every kind of problem is a yes/no question about an element (triangle, edge, vertex, component);
+ * questions are asked in parallel, and the count and the lowest offenders are collected in order.
+ * What needs more than a look at one element is prepared first: marks for duplicates, fans around
+ * vertices, equal positions, and the volume and nesting of components.
+ *
+ * All of it is O(n log n) for any mesh and gives the same answer on any number of threads.
+ */
+#include "mesh/mesh.h"
+
+#include <string.h>
+
+#define GRAIN 8192
+
+typedef struct exam {
+    abut_context *context;
+    const abut_topology *topology;
+    const abut_topology_view *view;
+    const abut_mesh *mesh;
+    bool has_collapsed;
+    unsigned char *duplicate;                    /* a triangle */
+    unsigned char *fans;                         /* a vertex: 0, 1 or 2 = more */
+    uint32_t *lowest;                            /* a vertex: first of equal position */
+    unsigned char *watertight, *balanced;        /* a component */
+    unsigned char *inside, *inward;              /* a component */
+    double *volume, *magnitude, *component_area; /* a component */
+    uint32_t *first_triangle;                    /* a component */
+} exam;
+
+/* ---- collecting ---- */
+
+typedef bool (*question)(const exam *x, uint32_t element);
+
+typedef struct collection {
+    const exam *x;
+    question is_bad;
+    abut_problem *chunks;
+} collection;
+
+static void note(abut_problem *problem, uint32_t element) {
+    if (problem->count < ABUT_PROBLEM_FIRST_COUNT)
+        problem->first[problem->count] = element;
+    problem->count++;
+}
+
+static void ask(void *data, size_t chunk, size_t begin, size_t end) {
+    collection *c = data;
+    for (size_t i = begin; i < end; i++)
+        if (c->is_bad(c->x, (uint32_t)i))
+            note(&c->chunks[chunk], (uint32_t)i);
+}
+
+static abut_status collect(const exam *x, size_t count, question is_bad, abut_problem *problem) {
+    size_t chunk_count = abuti_chunk_count(count, GRAIN);
+    collection c = {.x = x, .is_bad = is_bad};
+    c.chunks = abuti_allocate_zeroed(x->context, chunk_count, sizeof *c.chunks);
+    if (!c.chunks)
+        return ABUT_ERROR_MEMORY;
+    abuti_parallel_for(x->context, count, GRAIN, ask, &c);
+    for (size_t k = 0; k < chunk_count; k++) {
+        const abut_problem *part = &c.chunks[k];
+        for (uint32_t i = 0; i < part->count && i < ABUT_PROBLEM_FIRST_COUNT &&
+                             problem->count + i < ABUT_PROBLEM_FIRST_COUNT;
+             i++)
+            problem->first[problem->count + i] = part->first[i];
+        problem->count += part->count;
+    }
+    abuti_release(x->context, c.chunks);
+    return ABUT_OK;
+}
+
+/* ---- questions ---- */
+
+static uint32_t face_count_of(const exam *x, uint32_t edge) {
+    return x->view->edge_face_begin[edge + 1] - x->view->edge_face_begin[edge];
+}
+
+static bool is_degenerate(const exam *x, uint32_t t) {
+    const uint32_t *corner = x->mesh->indices + 3 * (size_t)t;
+    const vec3 *p = x->mesh->positions;
+    return abuti_is_collapsed(corner) ||
+           abuti_is_degenerate(p[corner[0]], p[corner[1]], p[corner[2]]);
+}
+static bool is_duplicate(const exam *x, uint32_t t) {
+    return x->duplicate[t];
+}
+static bool is_boundary(const exam *x, uint32_t edge) {
+    return face_count_of(x, edge) == 1;
+}
+static bool is_nonmanifold_edge(const exam *x, uint32_t edge) {
+    return face_count_of(x, edge) > 2;
+}
+static bool is_nonmanifold_vertex(const exam *x, uint32_t vertex) {
+    return x->fans[vertex] > 1;
+}
+static bool is_flipped(const exam *x, uint32_t edge) {
+    const uint32_t *faces;
+    return abuti_edge_faces(x->view, edge, &faces) == 2 &&
+           abuti_runs_up(x->view, x->mesh->indices, faces[0], edge) ==
+               abuti_runs_up(x->view, x->mesh->indices, faces[1], edge);
+}
+static bool is_inward(const exam *x, uint32_t component) {
+    return x->inward[component];
+}
+static bool is_coincident(const exam *x, uint32_t vertex) {
+    return x->lowest[vertex] != vertex;
+}
+static bool is_unused(const exam *x, uint32_t vertex) {
+    return x->view->vertex_face_begin[vertex] == x->view->vertex_face_begin[vertex + 1];
+}
+static bool is_lone(const exam *x, uint32_t edge) {
+    return face_count_of(x, edge) == 0;
+}
+static bool is_unbalanced(const exam *x, uint32_t edge) {
+    const uint32_t *faces;
+    uint32_t count = abuti_edge_faces(x->view, edge, &faces), up = 0;
+    for (uint32_t i = 0; count > 2 && i < count; i++)
+        up += abuti_runs_up(x->view, x->mesh->indices, faces[i], edge);
+    return count > 2 && 2 * up != count;
+}
+
+/* ---- fans around vertices ---- */
+
+typedef struct fan_work {
+    const exam *x;
+    uint32_t *parent; /* of corner 3 t + k */
+} fan_work;
+
+static uint32_t corner_at(const exam *x, uint32_t face, uint32_t vertex) {
+    const uint32_t *corner = x->mesh->indices + 3 * (size_t)face;
+    return 3 * face + (corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2);
+}
+
+static void start_corners(void *data, size_t chunk, size_t begin, size_t end) {
+    fan_work *w = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        w->parent[i] = (uint32_t)i;
+}
+
+/* Faces that share an edge belong to the same fan at both of its ends, also where the edge has more
+ * than two: a non-manifold edge is reported as such and does not condemn its vertices as well. */
+static void join_corners(void *data, size_t chunk, size_t begin, size_t end) {
+    fan_work *w = data;
+    const exam *x = w->x;
+    (void)chunk;
+    for (size_t e = begin; e < end; e++) {
+        const uint32_t *faces;
+        uint32_t count = abuti_edge_faces(x->view, (uint32_t)e, &faces);
+        for (uint32_t i = 1; i < count; i++)
+            for (int k = 0; k < 2; k++) {
+                uint32_t vertex = x->view->edges[2 * e + (size_t)k];
+                abuti_join(w->parent, corner_at(x, faces[i - 1], vertex),
+                           corner_at(x, faces[i], vertex));
+            }
+    }
+}
+
+static abut_status find_fans(exam *x) {
+    size_t corner_count = 3 * (size_t)x->view->triangle_count;
+    fan_work w = {.x = x};
+    w.parent = abuti_allocate(x->context, corner_count, sizeof *w.parent);
+    x->fans = abuti_allocate_zeroed(x->context, x->view->vertex_count, 1);
+    if (w.parent && x->fans) {
+        abuti_parallel_for(x->context, corner_count, 4 * GRAIN, start_corners, &w);
+        abuti_parallel_for(x->context, x->view->edge_count, GRAIN, join_corners, &w);
+        for (size_t i = 0; i < corner_count; i++) {
+            unsigned char *fans = &x->fans[x->mesh->indices[i]];
+            if (w.parent[i] == i && *fans < 2 &&
+                !(x->has_collapsed && abuti_is_collapsed(x->mesh->indices + i / 3 * 3)))
+                ++*fans;
+        }
+    }
+    abut_status status = w.parent && x->fans ? ABUT_OK : ABUT_ERROR_MEMORY;
+    abuti_release(x->context, w.parent);
+    return status;
+}
+
+/* ---- components ---- */
+
+/* Volume by component, each from a point of its own, so that small parts far from the rest do not
+ * drown in rounding. */
+static void weigh_components(exam *x) {
+    abuti_unit_frame frame = abuti_unit_frame_of(x->mesh);
+    for (uint32_t t = x->view->triangle_count; t-- > 0;)
+        x->first_triangle[x->view->triangle_component[t]] = t;
+    for (size_t t = 0; t < x->view->triangle_count; t++) {
+        uint32_t component = x->view->triangle_component[t];
+        if (!x->balanced[component])
+            continue;
+        const vec3 *positions = x->mesh->positions;
+        const uint32_t *corner = x->mesh->indices + 3 * t;
+        vec3 from = positions[x->mesh->indices[3 * (size_t)x->first_triangle[component]]];
+        vec3 a = v3_scale(v3_sub(positions[corner[0]], from), frame.factor);
+        vec3 b = v3_scale(v3_sub(positions[corner[1]], from), frame.factor);
+        vec3 c = v3_scale(v3_sub(positions[corner[2]], from), frame.factor);
+        vec3 normal = v3_cross(v3_sub(b, a), v3_sub(c, a));
+        double volume = v3_dot(a, normal);
+        x->volume[component] += volume;
+        x->magnitude[component] += fabs(volume);
+        x->component_area[component] += v3_length(normal);
+    }
+}
+
+static abut_status judge_components(exam *x, abuti_findings *findings) {
+    size_t count = x->view->component_count;
+    x->watertight = abuti_allocate(x->context, count, 1);
+    x->balanced = abuti_allocate(x->context, count, 1);
+    x->inside = abuti_allocate(x->context, count, 1);
+    x->inward = abuti_allocate_zeroed(x->context, count, 1);
+    x->volume = abuti_allocate_zeroed(x->context, count, sizeof *x->volume);
+    x->magnitude = abuti_allocate_zeroed(x->context, count, sizeof *x->magnitude);
+    x->component_area = abuti_allocate_zeroed(x->context, count, sizeof *x->component_area);
+    x->first_triangle = abuti_allocate(x->context, count, sizeof *x->first_triangle);
+    if (!x->watertight || !x->balanced || !x->inside || !x->inward || !x->volume || !x->magnitude ||
+        !x->component_area || !x->first_triangle)
+        return ABUT_ERROR_MEMORY;
+    abuti_component_seams(x->topology, x->watertight, x->balanced);
+    abut_status status = abuti_component_nesting(x->topology, x->watertight, x->inside);
+    if (status)
+        return status;
+    weigh_components(x);
+    for (size_t c = 0; c < count; c++) {
+        if (!x->balanced[c] || !(x->component_area[c] > 0))
+            continue;
+        bool has_volume = fabs(x->volume[c]) > 1e-12 * x->magnitude[c] &&
+                          fabs(x->volume[c]) > 1e-14 * x->component_area[c];
+        bool negative = x->volume[c] < 0;
+        x->inward[c] = has_volume && negative && !x->inside[c];
+        findings->has_volume |= has_volume;
+        findings->has_flat_part |= !has_volume;
+        findings->has_nested_part |= has_volume && !negative && x->inside[c];
+    }
+    return ABUT_OK;
+}
+
+/* ---- the report ---- */
+
+static abut_status find_problems(exam *x, abut_mesh_report *report) {
+    static const struct {
+        abut_problem_kind kind;
+        question is_bad;
+        enum { TRIANGLE, EDGE, VERTEX, COMPONENT } of;
+    } questions[] = {
+        {ABUT_PROBLEM_DEGENERATE_TRIANGLE, is_degenerate, TRIANGLE},
+        {ABUT_PROBLEM_DUPLICATE_TRIANGLE, is_duplicate, TRIANGLE},
+        {ABUT_PROBLEM_BOUNDARY_EDGE, is_boundary, EDGE},
+        {ABUT_PROBLEM_NONMANIFOLD_EDGE, is_nonmanifold_edge, EDGE},
+        {ABUT_PROBLEM_NONMANIFOLD_VERTEX, is_nonmanifold_vertex, VERTEX},
+        {ABUT_PROBLEM_FLIPPED_EDGE, is_flipped, EDGE},
+        {ABUT_PROBLEM_INWARD_COMPONENT, is_inward, COMPONENT},
+        {ABUT_PROBLEM_COINCIDENT_VERTEX, is_coincident, VERTEX},
+        {ABUT_PROBLEM_UNUSED_VERTEX, is_unused, VERTEX},
+    };
+    const size_t counts[] = {x->view->triangle_count, x->view->edge_count, x->view->vertex_count,
+                             x->view->component_count};
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; !status && i < sizeof questions / sizeof questions[0]; i++)
+        status = collect(x, counts[questions[i].of], questions[i].is_bad,
+                         &report->problems[questions[i].kind]);
+    abut_problem *inward = &report->problems[ABUT_PROBLEM_INWARD_COMPONENT];
+    for (uint32_t i = 0; i < inward->count && i < ABUT_PROBLEM_FIRST_COUNT; i++)
+        inward->first[i] = x->first_triangle[inward->first[i]];
+    return status;
+}
+
+static abut_status prepare(exam *x, abuti_findings *findings) {
+    for (size_t t = 0; t < x->view->triangle_count && !x->has_collapsed; t++)
+        x->has_collapsed = abuti_is_collapsed(x->mesh->indices + 3 * t);
+    x->duplicate = abuti_allocate_zeroed(x->context, x->view->triangle_count, 1);
+    x->lowest = abuti_allocate(x->context, x->view->vertex_count, sizeof *x->lowest);
+    if (!x->duplicate || !x->lowest)
+        return ABUT_ERROR_MEMORY;
+    abut_status status = abuti_mark_duplicates(x->topology, x->has_collapsed, x->duplicate);
+    if (!status)
+        status = abuti_progress(x->context, "health", 0.1);
+    if (!status)
+        status = find_fans(x);
+    if (!status)
+        status = abuti_progress(x->context, "health", 0.4);
+    if (!status)
+        status = abuti_coincident_vertices(x->context, x->mesh->positions, x->mesh->vertex_count,
+                                           x->lowest);
+    if (!status)
+        status = abuti_progress(x->context, "health", 0.6);
+    if (!status)
+        status = judge_components(x, findings);
+    return status;
+}
+
+static abut_status settle(const exam *x, abut_mesh_report *report, abuti_findings *findings) {
+    const abut_problem *problems = report->problems;
+    abut_problem lone = {0}, unbalanced = {0};
+    abut_status status = ABUT_OK;
+    if (x->has_collapsed)
+        status = collect(x, x->view->edge_count, is_lone, &lone);
+    if (!status && problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count)
+        status = collect(x, x->view->edge_count, is_unbalanced, &unbalanced);
+    if (status)
+        return status;
+    findings->has_lone_edges = lone.count > 0;
+    findings->is_unbalanced = unbalanced.count > 0;
+    report->vertex_count = x->view->vertex_count;
+    report->triangle_count = x->view->triangle_count;
+    report->edge_count = x->view->edge_count;
+    report->component_count = x->view->component_count;
+    report->loop_count = x->view->loop_count;
+    report->euler_number = (int64_t)x->view->vertex_count -
+                           problems[ABUT_PROBLEM_UNUSED_VERTEX].count -
+                           (int64_t)x->view->edge_count + (int64_t)x->view->triangle_count;
+    report->closed = !problems[ABUT_PROBLEM_BOUNDARY_EDGE].count &&
+                     !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count && !lone.count;
+    report->manifold = !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count &&
+                       !problems[ABUT_PROBLEM_NONMANIFOLD_VERTEX].count;
+    report->oriented = !problems[ABUT_PROBLEM_FLIPPED_EDGE].count;
+    report->bounds = x->mesh->bounds;
+    abuti_mass mass;
+    status = abuti_mesh_mass(x->mesh, report->closed && report->oriented, &mass);
+    if (status)
+        return status;
+    report->area = mass.area;
+    report->volume = mass.volume;
+    report->centroid = mass.centroid;
+    memcpy(report->inertia, mass.inertia, sizeof report->inertia);
+    report->solid = mass.solid;
+    abuti_advise(report, findings);
+    return ABUT_OK;
+}
+
+static void release(exam *x) {
+    abuti_release(x->context, x->duplicate);
+    abuti_release(x->context, x->fans);
+    abuti_release(x->context, x->lowest);
+    abuti_release(x->context, x->watertight);
+    abuti_release(x->context, x->balanced);
+    abuti_release(x->context, x->inside);
+    abuti_release(x->context, x->inward);
+    abuti_release(x->context, x->volume);
+    abuti_release(x->context, x->magnitude);
+    abuti_release(x->context, x->component_area);
+    abuti_release(x->context, x->first_triangle);
+}
+
+abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report) {
+    if (!topology || !report)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_examine: %s is null",
+                          topology ? "report" : "topology");
+    exam x = {.context = topology->mesh->context,
+              .topology = topology,
+              .view = &topology->view,
+              .mesh = topology->mesh};
+    abut_mesh_report made;
+    abuti_findings findings = {0};
+    memset(&made, 0, sizeof made); /* also between the members, so that reports can be compared */
+    abut_status status = abuti_progress(x.context, "health", 0);
+    if (!status)
+        status = prepare(&x, &findings);
+    if (!status)
+        status = abuti_progress(x.context, "health", 0.8);
+    if (!status)
+        status = find_problems(&x, &made);
+    if (!status)
+        status = settle(&x, &made, &findings);
+    release(&x);
+    if (!status)
+        status = abuti_progress(x.context, "health", 1);
+    if (!status)
+        *report = made;
+    return status;
+}

@@ -1,0 +1,211 @@
+/* Face normals and angle-weighted pseudo-normals.
+ *
+ * Baerentzen & Aanaes, "Signed distance computation using the angle weighted pseudonormal", IEEE
+ * TVCG 11(3), 2005: with the normal of a vertex the sum of its face normals weighted by the angle
+ * of the face there, and that of an edge the sum of its faces' normals, the sign of
+ * (point - closest) . normal is right for every closest feature of a closed oriented surface. Their
+ * argument looks only at the solid near the feature, so it also holds where several fans meet in
+ * one vertex.
+ *
+ * A face normal is the cross product of two sides. Where the triangle is so thin that rounding
+ * could show in it, its components are computed as exact expansions and rounded once, so that the
+ * normal is zero exactly when the triangle is degenerate and right to 1e-11 otherwise. Tiny
+ * triangles are scaled by a power of two first. Angles by atan2 of cross and dot product, right for
+ * obtuse corners and for slivers. Vertices and edges gather from their faces in ascending order:
+ * same bits on any thread count.
+ */
+#include "geom/predicates_shared.h"
+#include "mesh/mesh.h"
+
+#define GRAIN 8192
+
+struct abut_normals {
+    abut_mesh *mesh; /* held, for its context */
+    vec3 *faces, *edges, *vertices;
+};
+
+typedef struct work {
+    const abut_topology_view *view;
+    const uint32_t *indices;
+    const vec3 *positions;
+    vec3 *faces, *edges, *vertices;
+} work;
+
+/* A sum of weighted unit vectors as a unit vector; zero where it cancels, that is, where nothing
+ * but rounding of its terms is left. */
+static vec3 unit_sum(vec3 sum, real weight) {
+    return v3_max_abs(sum) <= 8 * REAL_EPSILON * weight ? v3(0, 0, 0) : v3_normalise(sum);
+}
+
+/* ---- faces ---- */
+
+#define THIN 1e-4           /* sine below which rounding of the cross product is not neglected */
+#define TINY 1e-100         /* size below which products of tails would underflow */
+#define TINY_SCALE 0x1p+500 /* brings 1e-308 to 1e-157 and leaves 1e-84 below 1e67 */
+
+/* | b-a, c-a | in two dimensions, rounded once. */
+static double area_exact(double ax, double ay, double bx, double by, double cx, double cy) {
+    exact_entry p = exact_difference(bx, ax), q = exact_difference(by, ay);
+    exact_entry r = exact_difference(cx, ax), s = exact_difference(cy, ay);
+    double e[16], sum = 0;
+    int n = expansion_add_product2(e, 0, p.lo, s.lo);
+    n = expansion_add_product2(e, n, -q.lo, r.lo);
+    n = expansion_add_product2(e, n, p.lo, s.hi);
+    n = expansion_add_product2(e, n, p.hi, s.lo);
+    n = expansion_add_product2(e, n, -q.lo, r.hi);
+    n = expansion_add_product2(e, n, -q.hi, r.lo);
+    n = expansion_add_product2(e, n, p.hi, s.hi);
+    n = expansion_add_product2(e, n, -q.hi, r.hi);
+    for (int i = 0; i < n; i++)
+        sum += e[i];
+    return sum;
+}
+
+vec3 abuti_unit_normal(vec3 a, vec3 b, vec3 c) {
+    vec3 u = v3_sub(b, a), v = v3_sub(c, a);
+    real size_u = v3_max_abs(u), size_v = v3_max_abs(v);
+    if (real_max(size_u, size_v) < TINY) {
+        a = v3_scale(a, TINY_SCALE);
+        b = v3_scale(b, TINY_SCALE);
+        c = v3_scale(c, TINY_SCALE);
+        u = v3_sub(b, a);
+        v = v3_sub(c, a);
+        size_u = v3_max_abs(u);
+        size_v = v3_max_abs(v);
+    }
+    vec3 normal = v3_cross(u, v);
+    if (v3_max_abs(normal) <= THIN * size_u * size_v)
+        normal =
+            v3(area_exact(a.y, a.z, b.y, b.z, c.y, c.z), area_exact(a.z, a.x, b.z, b.x, c.z, c.x),
+               area_exact(a.x, a.y, b.x, b.y, c.x, c.y));
+    return v3_normalise(normal);
+}
+
+bool abuti_is_degenerate(vec3 a, vec3 b, vec3 c) {
+    real size = real_max(v3_max_abs(v3_sub(b, a)), v3_max_abs(v3_sub(c, a)));
+    if (size < TINY)
+        return triangle_is_degenerate(v3_scale(a, TINY_SCALE), v3_scale(b, TINY_SCALE),
+                                      v3_scale(c, TINY_SCALE));
+    return triangle_is_degenerate(a, b, c);
+}
+
+static void face_normals(void *data, size_t chunk, size_t begin, size_t end) {
+    work *w = data;
+    (void)chunk;
+    for (size_t f = begin; f < end; f++) {
+        const uint32_t *corner = w->indices + 3 * f;
+        w->faces[f] = abuti_unit_normal(w->positions[corner[0]], w->positions[corner[1]],
+                                        w->positions[corner[2]]);
+    }
+}
+
+/* ---- edges and vertices ---- */
+
+static void edge_normals(void *data, size_t chunk, size_t begin, size_t end) {
+    work *w = data;
+    (void)chunk;
+    for (size_t e = begin; e < end; e++) {
+        vec3 sum = v3(0, 0, 0);
+        uint32_t first = w->view->edge_face_begin[e], last = w->view->edge_face_begin[e + 1];
+        for (uint32_t i = first; i < last; i++)
+            sum = v3_add(sum, w->faces[w->view->edge_faces[i]]);
+        w->edges[e] = unit_sum(sum, last - first);
+    }
+}
+
+/* The angle at `at` between the directions to `p` and `q`, from 0 to pi. */
+static real corner_angle(vec3 at, vec3 p, vec3 q) {
+    vec3 u = v3_sub(p, at), v = v3_sub(q, at);
+    real size_u = v3_max_abs(u), size_v = v3_max_abs(v);
+    if (!(size_u > 0 && size_v > 0))
+        return 0;
+    u = v3(u.x / size_u, u.y / size_u, u.z / size_u);
+    v = v3(v.x / size_v, v.y / size_v, v.z / size_v);
+    return real_atan2(v3_length(v3_cross(u, v)), v3_dot(u, v));
+}
+
+static void vertex_normals(void *data, size_t chunk, size_t begin, size_t end) {
+    work *w = data;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++) {
+        vec3 sum = v3(0, 0, 0);
+        real weight = 0;
+        uint32_t first = w->view->vertex_face_begin[v], last = w->view->vertex_face_begin[v + 1];
+        for (uint32_t i = first; i < last; i++) {
+            uint32_t face = w->view->vertex_faces[i];
+            const uint32_t *corner = w->indices + 3 * (size_t)face;
+            uint32_t k = corner[0] == v ? 0 : corner[1] == v ? 1 : 2;
+            real angle = corner_angle(w->positions[v], w->positions[corner[(k + 1) % 3]],
+                                      w->positions[corner[(k + 2) % 3]]);
+            sum = v3_along(sum, angle, w->faces[face]);
+            weight += angle;
+        }
+        w->vertices[v] = unit_sum(sum, weight);
+    }
+}
+
+abut_status abut_normals_create(const abut_topology *topology, abut_normals **normals) {
+    if (!topology || !normals)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_normals_create: %s is null",
+                          topology ? "normals" : "topology");
+    const abut_topology_view *view = &topology->view;
+    abut_mesh *mesh = topology->mesh;
+    abut_context *context = mesh->context;
+    abut_normals *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->mesh = abut_mesh_retain(mesh);
+    made->faces = abuti_allocate(context, view->triangle_count, sizeof(vec3));
+    made->edges = abuti_allocate(context, view->edge_count, sizeof(vec3));
+    made->vertices = abuti_allocate(context, view->vertex_count, sizeof(vec3));
+    if (!made->faces || !made->edges || !made->vertices) {
+        abut_normals_destroy(made);
+        return ABUT_ERROR_MEMORY;
+    }
+    work w = {.view = view,
+              .indices = mesh->indices,
+              .positions = mesh->positions,
+              .faces = made->faces,
+              .edges = made->edges,
+              .vertices = made->vertices};
+    abut_status status = abuti_progress(context, "normals", 0);
+    if (!status) {
+        abuti_parallel_for(context, view->triangle_count, GRAIN, face_normals, &w);
+        status = abuti_progress(context, "normals", 0.3);
+    }
+    if (!status) {
+        abuti_parallel_for(context, view->edge_count, GRAIN, edge_normals, &w);
+        status = abuti_progress(context, "normals", 0.5);
+    }
+    if (!status) {
+        abuti_parallel_for(context, view->vertex_count, GRAIN, vertex_normals, &w);
+        status = abuti_progress(context, "normals", 1);
+    }
+    if (status) {
+        abut_normals_destroy(made);
+        return status;
+    }
+    *normals = made;
+    return ABUT_OK;
+}
+
+void abut_normals_destroy(abut_normals *normals) {
+    if (!normals)
+        return;
+    abut_mesh *mesh = normals->mesh;
+    abuti_release(mesh->context, normals->faces);
+    abuti_release(mesh->context, normals->edges);
+    abuti_release(mesh->context, normals->vertices);
+    abuti_release(mesh->context, normals);
+    abut_mesh_destroy(mesh);
+}
+
+abut_normals_view abut_normals_get(const abut_normals *normals) {
+    abut_normals_view view = {0};
+    if (normals) {
+        view.faces = normals->faces;
+        view.edges = normals->edges;
+        view.vertices = normals->vertices;
+    }
+    return view;
+}

@@ -1,0 +1,289 @@
+/* Boundary loops.
+ *
+ * Every boundary edge has two ends. An end continues in a mate: the boundary edge at the other side
+ * of the fan of faces around their common vertex. So at a vertex where two fans touch, each fan
+ * keeps to itself. Where the fan runs into a non-manifold edge instead there is no such mate; these
+ * ends are then mated with each other vertex by vertex, arriving edges with leaving ones first, and
+ * at most one a vertex stays alone. Following mates visits every boundary edge exactly once, in
+ * closed trails, and in open ones between two lonely ends. A trail that comes back to a vertex has
+ * a loop cut off there, so that no loop holds a vertex twice.
+ *
+ * Linear in the faces around boundary vertices, but for one sort of the ends without a fan mate.
+ */
+#include "mesh/mesh.h"
+
+typedef struct walk {
+    abut_context *context;
+    const abut_topology_view *view;
+    const uint32_t *indices;
+    uint32_t count;   /* boundary edges */
+    uint32_t *edge;   /* of each of them */
+    uint32_t *vertex; /* 2 each: end 2i is where edge i leaves, 2i + 1 where it arrives, in the
+                       * direction of its face */
+    uint32_t *slot;   /* of every edge of the mesh: its number among boundary edges */
+    uint32_t *mate;   /* of every end: another end, or ABUT_NONE */
+    uint32_t *place;  /* of every vertex: where on the path, or ABUT_NONE */
+    uint32_t *path;   /* vertices of the trail so far */
+    uint32_t *loop_length, *loop_vertices;
+    uint32_t *chain_length, *chain_vertices;
+    uint32_t loop_count, chain_count;
+    size_t loop_total, chain_total;
+} walk;
+
+static bool is_boundary(const abut_topology_view *view, size_t edge) {
+    return view->edge_face_begin[edge + 1] - view->edge_face_begin[edge] == 1;
+}
+
+/* ---- mates ---- */
+
+static void list_edges(walk *w) {
+    const abut_topology_view *view = w->view;
+    uint32_t i = 0;
+    for (uint32_t e = 0; e < view->edge_count; e++) {
+        if (!is_boundary(view, e))
+            continue;
+        uint32_t face = view->edge_faces[view->edge_face_begin[e]];
+        uint32_t low = view->edges[2 * (size_t)e], high = view->edges[2 * (size_t)e + 1];
+        bool up = abuti_runs_up(view, w->indices, face, e);
+        w->edge[i] = e;
+        w->slot[e] = i;
+        w->vertex[2 * (size_t)i] = up ? low : high;
+        w->vertex[2 * (size_t)i + 1] = up ? high : low;
+        i++;
+    }
+}
+
+/* From boundary edge `edge` around `vertex` to the boundary edge at the other side of the fan, or
+ * ABUT_NONE where a non-manifold edge comes first. A path cannot run in circles: it starts at an
+ * end, and every edge on it has at most two faces. */
+static uint32_t fan_end(const walk *w, uint32_t edge, uint32_t vertex) {
+    const abut_topology_view *view = w->view;
+    uint32_t face = view->edge_faces[view->edge_face_begin[edge]];
+    for (;;) {
+        const uint32_t *corner = w->indices + 3 * (size_t)face;
+        const uint32_t *side = view->triangle_edges + 3 * (size_t)face;
+        uint32_t k = corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2;
+        if (side[k] == edge)
+            k = (k + 2) % 3;
+        edge = side[k];
+        if (is_boundary(view, edge))
+            return edge;
+        face = view->neighbours[3 * (size_t)face + k];
+        if (face == ABUT_NONE)
+            return ABUT_NONE;
+    }
+}
+
+static void mate_two(walk *w, uint32_t a, uint32_t b) {
+    w->mate[a] = b;
+    w->mate[b] = a;
+}
+
+/* Mates across fans; returns how many ends stay without. */
+static size_t mate_fans(walk *w) {
+    size_t alone = 0;
+    for (size_t end = 0; end < 2 * (size_t)w->count; end++)
+        w->mate[end] = ABUT_NONE;
+    for (uint32_t end = 0; end < 2 * w->count; end++) {
+        if (w->mate[end] != ABUT_NONE)
+            continue;
+        uint32_t other = fan_end(w, w->edge[end / 2], w->vertex[end]);
+        if (other == ABUT_NONE) {
+            alone++;
+            continue;
+        }
+        uint32_t slot = w->slot[other];
+        uint32_t mate = 2 * slot + (w->vertex[2 * (size_t)slot + 1] == w->vertex[end]);
+        mate_two(w, end, mate);
+    }
+    return alone;
+}
+
+/* Mates the ends of one vertex: each leaving one with an arriving one, then what is left. */
+static void mate_group(walk *w, const uint64_t *keys, size_t count) {
+    for (size_t leaving = 0, arriving = 0;; leaving++, arriving++) {
+        while (leaving < count && keys[leaving] % 2)
+            leaving++;
+        while (arriving < count && keys[arriving] % 2 == 0)
+            arriving++;
+        if (leaving == count || arriving == count)
+            break;
+        mate_two(w, (uint32_t)keys[leaving], (uint32_t)keys[arriving]);
+    }
+    uint32_t waiting = ABUT_NONE;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t end = (uint32_t)keys[i];
+        if (w->mate[end] != ABUT_NONE)
+            continue;
+        if (waiting != ABUT_NONE)
+            mate_two(w, waiting, end);
+        waiting = waiting == ABUT_NONE ? end : ABUT_NONE;
+    }
+}
+
+static abut_status mate_rest(walk *w, size_t alone) {
+    uint64_t *keys = abuti_allocate(w->context, alone, sizeof *keys);
+    uint64_t *buffer = abuti_allocate(w->context, alone, sizeof *buffer);
+    if (keys && buffer) {
+        size_t count = 0;
+        for (uint32_t end = 0; end < 2 * w->count; end++)
+            if (w->mate[end] == ABUT_NONE)
+                keys[count++] = (uint64_t)w->vertex[end] << 32 | end;
+        abuti_sort_keys(keys, buffer, count);
+        for (size_t i = 0, next; i < count; i = next) {
+            for (next = i + 1; next < count && keys[next] >> 32 == keys[i] >> 32;)
+                next++;
+            mate_group(w, keys + i, next - i);
+        }
+    }
+    abut_status status = keys && buffer ? ABUT_OK : ABUT_ERROR_MEMORY;
+    abuti_release(w->context, keys);
+    abuti_release(w->context, buffer);
+    return status;
+}
+
+/* ---- trails ---- */
+
+/* Moves path[from, length) to the loops, or to the chains. */
+static void cut(walk *w, size_t from, size_t length, bool is_loop) {
+    uint32_t *to = is_loop ? w->loop_vertices + w->loop_total : w->chain_vertices + w->chain_total;
+    for (size_t i = from; i < length; i++) {
+        to[i - from] = w->path[i];
+        w->place[w->path[i]] = ABUT_NONE;
+    }
+    if (is_loop) {
+        w->loop_length[w->loop_count++] = (uint32_t)(length - from);
+        w->loop_total += length - from;
+    } else {
+        w->chain_length[w->chain_count++] = (uint32_t)(length - from);
+        w->chain_total += length - from;
+    }
+}
+
+/* Follows the trail that starts with the edge of `end`, away from its vertex. An edge is marked as
+ * done by clearing its number. */
+static void follow(walk *w, uint32_t end) {
+    size_t length = 1;
+    w->path[0] = w->vertex[end];
+    w->place[w->path[0]] = 0;
+    for (uint32_t at = end; at != ABUT_NONE && w->edge[at / 2] != ABUT_NONE; at = w->mate[at ^ 1]) {
+        uint32_t vertex = w->vertex[at ^ 1];
+        w->edge[at / 2] = ABUT_NONE;
+        if (w->place[vertex] == ABUT_NONE) {
+            w->place[vertex] = (uint32_t)length;
+            w->path[length++] = vertex;
+            continue;
+        }
+        size_t from = w->place[vertex];
+        cut(w, from, length, true);
+        w->place[vertex] = (uint32_t)from; /* the path goes on from here */
+        length = from + 1;
+    }
+    if (length > 1)
+        cut(w, 0, length, false);
+    w->place[w->path[0]] = ABUT_NONE;
+}
+
+static void follow_all(walk *w) {
+    /* Open trails first: those that leave along their face, then those that no one left. */
+    for (uint32_t arriving = 0; arriving < 2; arriving++)
+        for (uint32_t end = arriving; end < 2 * w->count; end += 2)
+            if (w->mate[end] == ABUT_NONE && w->edge[end / 2] != ABUT_NONE)
+                follow(w, end);
+    for (uint32_t i = 0; i < w->count; i++)
+        if (w->edge[i] != ABUT_NONE)
+            follow(w, 2 * i);
+}
+
+/* ---- results ---- */
+
+static uint32_t *lengths_to_begins(abut_context *context, const uint32_t *length, size_t count) {
+    uint32_t *begin = abuti_allocate(context, count + 1, sizeof *begin);
+    if (!begin)
+        return NULL;
+    begin[0] = 0;
+    for (size_t i = 0; i < count; i++)
+        begin[i + 1] = begin[i] + length[i];
+    return begin;
+}
+
+static uint32_t *copy(abut_context *context, const uint32_t *from, size_t count) {
+    uint32_t *to = abuti_allocate(context, count, sizeof *to);
+    for (size_t i = 0; to && i < count; i++)
+        to[i] = from[i];
+    return to;
+}
+
+static abut_status run(walk *w, abut_topology *topology) {
+    size_t count = w->count, lonely = 0;
+    w->edge = abuti_allocate(w->context, count, sizeof(uint32_t));
+    w->vertex = abuti_allocate(w->context, count, 2 * sizeof(uint32_t));
+    w->mate = abuti_allocate(w->context, count, 2 * sizeof(uint32_t));
+    w->slot = abuti_allocate(w->context, count ? w->view->edge_count : 0, sizeof(uint32_t));
+    if (!w->edge || !w->vertex || !w->mate || !w->slot)
+        return ABUT_ERROR_MEMORY;
+    list_edges(w);
+    size_t alone = mate_fans(w);
+    if (alone && mate_rest(w, alone))
+        return ABUT_ERROR_MEMORY;
+    for (size_t end = 0; end < 2 * count; end++)
+        lonely += w->mate[end] == ABUT_NONE;
+    abuti_release(w->context, w->slot);
+    w->slot = NULL;
+
+    size_t vertex_count = count ? w->view->vertex_count : 0;
+    w->place = abuti_allocate(w->context, vertex_count, sizeof(uint32_t));
+    w->path = abuti_allocate(w->context, count + 1, sizeof(uint32_t));
+    w->loop_length = abuti_allocate(w->context, count / 3, sizeof(uint32_t));
+    w->loop_vertices = abuti_allocate(w->context, count, sizeof(uint32_t));
+    w->chain_length = abuti_allocate(w->context, lonely / 2, sizeof(uint32_t));
+    w->chain_vertices =
+        abuti_allocate(w->context, lonely ? count + lonely / 2 : 0, sizeof(uint32_t));
+    if (!w->place || !w->path || !w->loop_length || !w->loop_vertices || !w->chain_length ||
+        !w->chain_vertices)
+        return ABUT_ERROR_MEMORY;
+    for (size_t v = 0; v < vertex_count; v++)
+        w->place[v] = ABUT_NONE;
+    follow_all(w);
+
+    topology->arrays[8] = lengths_to_begins(w->context, w->loop_length, w->loop_count);
+    topology->arrays[9] = copy(w->context, w->loop_vertices, w->loop_total);
+    topology->arrays[10] = lengths_to_begins(w->context, w->chain_length, w->chain_count);
+    topology->arrays[11] = copy(w->context, w->chain_vertices, w->chain_total);
+    for (int i = 8; i < 12; i++)
+        if (!topology->arrays[i])
+            return ABUT_ERROR_MEMORY;
+    return ABUT_OK;
+}
+
+abut_status abuti_topology_loops(abut_topology *topology) {
+    abut_topology_view *view = &topology->view;
+    walk w = {.context = topology->mesh->context, .view = view, .indices = topology->mesh->indices};
+    for (size_t e = 0; e < view->edge_count; e++)
+        w.count += is_boundary(view, e);
+    if (w.count > INT32_MAX)
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_topology_create: %u boundary edges; at most %d are possible. Weld "
+                          "the mesh first",
+                          w.count, INT32_MAX);
+    abut_status status = run(&w, topology);
+    abuti_release(w.context, w.edge);
+    abuti_release(w.context, w.vertex);
+    abuti_release(w.context, w.mate);
+    abuti_release(w.context, w.slot);
+    abuti_release(w.context, w.place);
+    abuti_release(w.context, w.path);
+    abuti_release(w.context, w.loop_length);
+    abuti_release(w.context, w.loop_vertices);
+    abuti_release(w.context, w.chain_length);
+    abuti_release(w.context, w.chain_vertices);
+    if (status)
+        return status;
+    view->loop_count = w.loop_count;
+    view->loop_begin = topology->arrays[8];
+    view->loop_vertices = topology->arrays[9];
+    view->chain_count = w.chain_count;
+    view->chain_begin = topology->arrays[10];
+    view->chain_vertices = topology->arrays[11];
+    return ABUT_OK;
+}

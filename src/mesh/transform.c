@@ -1,0 +1,122 @@
+/* Moving, scaling and joining meshes. Each vertex is computed from its absolute position in the
+ * order scale, rotate, translate; the new mesh then finds its own origin. */
+#include "mesh/mesh.h"
+
+#include <string.h>
+
+#define GRAIN 16384
+
+static bool pose_is_finite(const abut_pose *p) {
+    const double all[7] = {p->rotation.x,    p->rotation.y,    p->rotation.z,   p->rotation.w,
+                           p->translation.x, p->translation.y, p->translation.z};
+    for (int i = 0; i < 7; i++)
+        if (!(fabs(all[i]) <= DBL_MAX))
+            return false;
+    return true;
+}
+
+typedef struct move {
+    const abut_mesh *mesh;
+    bool rotates; /* without, positions are scaled and shifted only, with fewer roundings */
+    mat3 rotation;
+    vec3 translation;
+    double scale;
+    vec3 *positions;
+} move;
+
+static void move_positions(void *data, size_t chunk, size_t begin, size_t end) {
+    move *m = data;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++) {
+        vec3 p = v3_scale(abuti_mesh_position(m->mesh, (uint32_t)v), m->scale);
+        m->positions[v] = v3_add(m->rotates ? m3_apply(&m->rotation, p) : p, m->translation);
+    }
+}
+
+/* Swaps two corners, so that the triangle faces the other way and keeps its first corner. */
+static void turn(uint32_t *corner) {
+    uint32_t swap = corner[1];
+    corner[1] = corner[2];
+    corner[2] = swap;
+}
+
+abut_status abut_mesh_transform(const abut_mesh *mesh, double scale, abut_pose motion,
+                                abut_mesh **moved) {
+    if (!mesh || !moved)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_transform: %s is null",
+                          mesh ? "moved" : "mesh");
+    if (!(fabs(scale) > 0 && fabs(scale) <= DBL_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_mesh_transform: scale is %g; it must be finite and not 0", scale);
+    if (!pose_is_finite(&motion))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_transform: the pose is not finite");
+    abut_context *context = mesh->context;
+    quat q = motion.rotation;
+    move m = {.mesh = mesh,
+              .rotates = q.x != 0 || q.y != 0 || q.z != 0,
+              .rotation = quat_matrix(q),
+              .translation = motion.translation,
+              .scale = scale};
+    m.positions = abuti_allocate(context, mesh->vertex_count, sizeof *m.positions);
+    uint32_t *indices = abuti_allocate(context, mesh->triangle_count, 3 * sizeof *indices);
+    if (!m.positions || !indices) {
+        abuti_release(context, m.positions);
+        abuti_release(context, indices);
+        return ABUT_ERROR_MEMORY;
+    }
+    abuti_parallel_for(context, mesh->vertex_count, GRAIN, move_positions, &m);
+    memcpy(indices, mesh->indices, 3 * (size_t)mesh->triangle_count * sizeof *indices);
+    for (size_t t = 0; scale < 0 && t < mesh->triangle_count; t++)
+        turn(indices + 3 * t);
+    return abuti_mesh_adopt(context, "abut_mesh_transform", m.positions, mesh->vertex_count,
+                            indices, mesh->triangle_count, moved);
+}
+
+static abut_status count_all(abut_mesh *const *meshes, uint32_t count, size_t *vertex_count,
+                             size_t *triangle_count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (!meshes[i])
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_join: mesh %u is null", i);
+        if (abuti_add_overflows(*vertex_count, meshes[i]->vertex_count, vertex_count) ||
+            abuti_add_overflows(*triangle_count, meshes[i]->triangle_count, triangle_count))
+            *vertex_count = SIZE_MAX; /* only where size_t has 32 bits */
+        if (*vertex_count >= ABUT_NONE || *triangle_count >= ABUT_NONE / 3)
+            return abuti_fail(ABUT_ERROR_LIMIT,
+                              "abut_mesh_join: the meshes up to number %u have more than %u "
+                              "vertices or %u triangles together",
+                              i, ABUT_NONE - 1, ABUT_NONE / 3 - 1);
+    }
+    return ABUT_OK;
+}
+
+abut_status abut_mesh_join(abut_mesh *const *meshes, uint32_t count, abut_mesh **joined) {
+    size_t vertex_count = 0, triangle_count = 0;
+    if (!meshes || !joined || !count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_join: %s",
+                          !meshes   ? "meshes is null"
+                          : !joined ? "joined is null"
+                                    : "there are no meshes");
+    abut_status status = count_all(meshes, count, &vertex_count, &triangle_count);
+    if (status)
+        return status;
+    abut_context *context = meshes[0]->context;
+    vec3 *positions = abuti_allocate(context, vertex_count, sizeof *positions);
+    uint32_t *indices = abuti_allocate(context, triangle_count, 3 * sizeof *indices);
+    if (!positions || !indices) {
+        abuti_release(context, positions);
+        abuti_release(context, indices);
+        return ABUT_ERROR_MEMORY;
+    }
+    uint32_t base = 0;
+    size_t corner = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const abut_mesh *mesh = meshes[i];
+        for (uint32_t v = 0; v < mesh->vertex_count; v++)
+            positions[base + v] = abuti_mesh_position(mesh, v);
+        for (size_t k = 0; k < 3 * (size_t)mesh->triangle_count; k++)
+            indices[corner++] = base + mesh->indices[k];
+        base += mesh->vertex_count;
+    }
+    return abuti_mesh_adopt(context, "abut_mesh_join", positions, vertex_count, indices,
+                            triangle_count, joined);
+}

@@ -1,0 +1,444 @@
+/* Merging of vertices.
+ *
+ * Equal positions are found by hashing into buckets. A bucket with many different positions (an
+ * adversary can make one) is sorted instead, so that the worst case is O(n log n).
+ *
+ * With a tolerance, the different positions that are left go into a k-d tree, and the tree is
+ * joined with itself: a node smaller than the tolerance is one cluster at once; two nodes farther
+ * apart than the tolerance are left alone; two nodes whose points are already one cluster need no
+ * look; all else is split. So neither a million points within the tolerance nor a tolerance that is
+ * tiny against the coordinates needs special care: there are no cells and no cell numbers.
+ * Clusters are those of "closer than tolerance" made transitive, whatever the order of joining.
+ */
+#include "mesh/mesh.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- equal positions ---- */
+
+static uint64_t mix(uint64_t h) { /* the finaliser of splitmix64 (Steele, Lea & Flood 2014) */
+    h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
+    h = (h ^ h >> 27) * 0x94d049bb133111ebu;
+    return h ^ h >> 31;
+}
+
+static uint64_t hash_position(vec3 p) {
+    double plain[3] = {p.x + 0.0, p.y + 0.0, p.z + 0.0}; /* -0 becomes 0 */
+    uint64_t bits[3];
+    memcpy(bits, plain, sizeof bits);
+    return mix(bits[0] + mix(bits[1] + mix(bits[2] + 0x9e3779b97f4a7c15u)));
+}
+
+/* By one axis first, then by the next two. */
+static int compare_positions(vec3 a, vec3 b, int axis) {
+    for (int i = 0; i < 3; i++, axis = axis == 2 ? 0 : axis + 1) {
+        double p = v3_get(a, axis), q = v3_get(b, axis);
+        if (p != q)
+            return p < q ? -1 : 1;
+    }
+    return 0;
+}
+
+static bool same_position(vec3 a, vec3 b) {
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
+/* Stable merge sort of vertices by position. */
+static void sort_by_position(const vec3 *positions, int axis, uint32_t *order, uint32_t *buffer,
+                             size_t count) {
+    uint32_t *from = order, *to = buffer;
+    for (size_t width = 1; width < count; width *= 2) {
+        for (size_t begin = 0; begin < count; begin += 2 * width) {
+            size_t middle = begin + width < count ? begin + width : count;
+            size_t end = begin + 2 * width < count ? begin + 2 * width : count;
+            for (size_t i = begin, j = middle, k = begin; k < end; k++) {
+                bool left = j == end ||
+                            (i < middle &&
+                             compare_positions(positions[from[i]], positions[from[j]], axis) <= 0);
+                to[k] = left ? from[i++] : from[j++];
+            }
+        }
+        uint32_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != order)
+        memcpy(order, from, count * sizeof *order);
+}
+
+#define FEW 16
+
+/* The members of a bucket ascend. False where it holds more than FEW positions. */
+static bool match_few(const vec3 *positions, const uint32_t *members, size_t count,
+                      uint32_t *lowest) {
+    uint32_t known[FEW];
+    size_t known_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t vertex = members[i];
+        size_t k = 0;
+        while (k < known_count && !same_position(positions[known[k]], positions[vertex]))
+            k++;
+        if (k == known_count) {
+            if (known_count == FEW)
+                return false;
+            known[known_count++] = vertex;
+        }
+        lowest[vertex] = known[k];
+    }
+    return true;
+}
+
+static abut_status match_many(abut_context *context, const vec3 *positions, uint32_t *members,
+                              size_t count, uint32_t *lowest) {
+    uint32_t *buffer = abuti_allocate(context, count, sizeof *buffer);
+    if (!buffer)
+        return ABUT_ERROR_MEMORY;
+    sort_by_position(positions, 0, members, buffer, count);
+    for (size_t i = 0; i < count; i++) {
+        bool same = i && same_position(positions[members[i - 1]], positions[members[i]]);
+        lowest[members[i]] = same ? lowest[members[i - 1]] : members[i];
+    }
+    abuti_release(context, buffer);
+    return ABUT_OK;
+}
+
+typedef struct hash_work {
+    const vec3 *positions;
+    uint32_t *hashes;
+    unsigned shift;
+} hash_work;
+
+static void hash_chunk(void *data, size_t chunk, size_t begin, size_t end) {
+    hash_work *w = data;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++)
+        w->hashes[v] = (uint32_t)(hash_position(w->positions[v]) >> w->shift);
+}
+
+/* `hashes` holds bucket numbers and `begin` zeros on entry. */
+static abut_status match_buckets(abut_context *context, const vec3 *positions, uint32_t count,
+                                 const uint32_t *hashes, size_t bucket_count, uint32_t *begin,
+                                 uint32_t *members, uint32_t *lowest) {
+    for (size_t v = 0; v < count; v++)
+        begin[hashes[v]]++;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < bucket_count; i++)
+        begin[i] = sum += begin[i];
+    begin[bucket_count] = sum;
+    for (uint32_t v = count; v-- > 0;)
+        members[--begin[hashes[v]]] = v;
+    for (size_t i = 0; i < bucket_count; i++) {
+        size_t size = begin[i + 1] - begin[i];
+        if (!match_few(positions, members + begin[i], size, lowest) &&
+            match_many(context, positions, members + begin[i], size, lowest))
+            return ABUT_ERROR_MEMORY;
+    }
+    return ABUT_OK;
+}
+
+abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positions, uint32_t count,
+                                      uint32_t *lowest) {
+    unsigned bits = 1;
+    while (bits < 31 && (uint32_t)1 << bits < count)
+        bits++;
+    size_t bucket_count = (size_t)1 << bits;
+    hash_work w = {.positions = positions, .shift = 64 - bits};
+    w.hashes = abuti_allocate(context, count, sizeof *w.hashes);
+    uint32_t *begin = abuti_allocate_zeroed(context, bucket_count + 1, sizeof *begin);
+    uint32_t *members = abuti_allocate(context, count, sizeof *members);
+    abut_status status = w.hashes && begin && members ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) {
+        abuti_parallel_for(context, count, 16384, hash_chunk, &w);
+        status = match_buckets(context, positions, count, w.hashes, bucket_count, begin, members,
+                               lowest);
+    }
+    abuti_release(context, w.hashes);
+    abuti_release(context, begin);
+    abuti_release(context, members);
+    return status;
+}
+
+/* ---- positions within a tolerance ---- */
+
+#define LEAF 8
+
+typedef struct tree {
+    const vec3 *positions;
+    double tolerance;
+    uint32_t *order;  /* vertices; a node is a range of them */
+    uint32_t *buffer; /* for sorting */
+    uint32_t *parent; /* of the sets of vertices */
+    box3 *boxes;      /* by heap number: root 1, children 2i and 2i + 1 */
+    bool *whole;      /* whether all points of the node are known to be one set */
+} tree;
+
+typedef struct node {
+    size_t number;
+    size_t begin, end;
+} node;
+
+static bool is_leaf(node n) {
+    return n.end - n.begin <= LEAF;
+}
+static node left_of(node n) {
+    node child = {2 * n.number, n.begin, n.begin + (n.end - n.begin) / 2};
+    return child;
+}
+static node right_of(node n) {
+    node child = {2 * n.number + 1, n.begin + (n.end - n.begin) / 2, n.end};
+    return child;
+}
+
+/* Length of a vector in units of the tolerance, squared; dividing first keeps 1e-200 from
+ * vanishing, and what overflows is far anyway. */
+static double measure_sq(const tree *t, vec3 d) {
+    double x = d.x / t->tolerance, y = d.y / t->tolerance, z = d.z / t->tolerance;
+    return x * x + y * y + z * z;
+}
+
+static bool are_close(const tree *t, uint32_t a, uint32_t b) {
+    return measure_sq(t, v3_sub(t->positions[a], t->positions[b])) < 1;
+}
+
+/* Least and greatest distance that points of two boxes can have, as measure_sq. Rounded
+ * differences are monotonic, so no pair of points measures outside them. */
+static double least_sq(const tree *t, const box3 *a, const box3 *b) {
+    vec3 gap = v3_max(v3_sub(a->lo, b->hi), v3_sub(b->lo, a->hi));
+    return measure_sq(t, v3_max(gap, v3(0, 0, 0)));
+}
+static double greatest_sq(const tree *t, const box3 *a, const box3 *b) {
+    return measure_sq(t, v3_max(v3_sub(a->hi, b->lo), v3_sub(b->hi, a->lo)));
+}
+
+/* Moves the lower half of the node's points along the axis before the upper half, by quickselect.
+ * If the pivots turn out badly it sorts, so that no input is quadratic. */
+static void split(tree *t, node n, int axis) {
+    ptrdiff_t middle = (ptrdiff_t)left_of(n).end, lo = (ptrdiff_t)n.begin, hi = (ptrdiff_t)n.end;
+    for (int round = 0; hi - lo > 1; round++) {
+        if (round == 100) {
+            sort_by_position(t->positions, axis, t->order + lo, t->buffer, (size_t)(hi - lo));
+            return;
+        }
+        double pivot = v3_get(t->positions[t->order[lo + (hi - lo) / 2]], axis);
+        ptrdiff_t i = lo, j = hi - 1;
+        while (i <= j) {
+            while (v3_get(t->positions[t->order[i]], axis) < pivot)
+                i++;
+            while (v3_get(t->positions[t->order[j]], axis) > pivot)
+                j--;
+            if (i <= j) {
+                uint32_t swap = t->order[i];
+                t->order[i++] = t->order[j];
+                t->order[j--] = swap;
+            }
+        }
+        if (middle <= j)
+            hi = j + 1;
+        else if (middle >= i)
+            lo = i;
+        else
+            return;
+    }
+}
+
+/* Joins all points of a node. */
+static void unite(tree *t, node n) {
+    for (size_t i = n.begin + 1; i < n.end && !t->whole[n.number]; i++)
+        abuti_join(t->parent, t->order[n.begin], t->order[i]);
+    t->whole[n.number] = true;
+}
+
+/* Builds the tree below a node; recursion as deep as the tree, at most 30. */
+static void grow(tree *t, node n) {
+    box3 box = box_empty();
+    for (size_t i = n.begin; i < n.end; i++)
+        box = box_grow(box, t->positions[t->order[i]]);
+    t->boxes[n.number] = box;
+    t->whole[n.number] = n.end - n.begin == 1;
+    if (greatest_sq(t, &box, &box) < 1)
+        unite(t, n);
+    if (is_leaf(n))
+        return;
+    vec3 size = v3_sub(box.hi, box.lo);
+    split(t, n, size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2);
+    grow(t, left_of(n));
+    grow(t, right_of(n));
+}
+
+static void link_leaves(tree *t, node a, node b) {
+    for (size_t i = a.begin; i < a.end; i++)
+        for (size_t j = a.number == b.number ? i + 1 : b.begin; j < b.end; j++)
+            if (are_close(t, t->order[i], t->order[j])) {
+                abuti_join(t->parent, t->order[i], t->order[j]);
+                if (t->whole[a.number] && t->whole[b.number])
+                    return;
+            }
+}
+
+/* Joins what is close between two nodes (not one above the other). */
+static void link_nodes(tree *t, node a, node b) {
+    const box3 *p = &t->boxes[a.number], *q = &t->boxes[b.number];
+    if (least_sq(t, p, q) >= 1)
+        return;
+    bool both_whole = t->whole[a.number] && t->whole[b.number];
+    if (both_whole &&
+        abuti_root(t->parent, t->order[a.begin]) == abuti_root(t->parent, t->order[b.begin]))
+        return;
+    if (greatest_sq(t, p, q) < 1) {
+        unite(t, a);
+        unite(t, b);
+        abuti_join(t->parent, t->order[a.begin], t->order[b.begin]);
+        return;
+    }
+    if (is_leaf(a) && is_leaf(b)) {
+        link_leaves(t, a, b);
+    } else if (is_leaf(b) || (!is_leaf(a) && a.end - a.begin >= b.end - b.begin)) {
+        link_nodes(t, left_of(a), b);
+        link_nodes(t, right_of(a), b);
+    } else {
+        link_nodes(t, a, left_of(b));
+        link_nodes(t, a, right_of(b));
+    }
+}
+
+/* Joins what is close within a node. */
+static void link_node(tree *t, node n) {
+    if (t->whole[n.number])
+        return;
+    if (is_leaf(n)) {
+        link_leaves(t, n, n);
+        return;
+    }
+    link_node(t, left_of(n));
+    link_node(t, right_of(n));
+    link_nodes(t, left_of(n), right_of(n));
+}
+
+/* Joins the sets in `parent`, whose roots are different positions, where closer than tolerance. */
+static abut_status join_close(abut_context *context, const vec3 *positions, uint32_t count,
+                              double tolerance, uint32_t *parent) {
+    size_t root_count = 0, node_count = 2;
+    for (uint32_t v = 0; v < count; v++)
+        root_count += parent[v] == v;
+    while (4 * node_count < root_count) /* a tree of depth d has LEAF 2^d points or fewer */
+        node_count *= 2;
+    tree t = {.positions = positions, .tolerance = tolerance, .parent = parent};
+    t.order = abuti_allocate(context, root_count, sizeof *t.order);
+    t.buffer = abuti_allocate(context, root_count, sizeof *t.buffer);
+    t.boxes = abuti_allocate(context, node_count, sizeof *t.boxes);
+    t.whole = abuti_allocate(context, node_count, sizeof *t.whole);
+    abut_status status = t.order && t.buffer && t.boxes && t.whole ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) {
+        node root = {1, 0, root_count};
+        root_count = 0;
+        for (uint32_t v = 0; v < count; v++)
+            if (parent[v] == v)
+                t.order[root_count++] = v;
+        grow(&t, root);
+        link_node(&t, root);
+    }
+    abuti_release(context, t.order);
+    abuti_release(context, t.buffer);
+    abuti_release(context, t.boxes);
+    abuti_release(context, t.whole);
+    return status;
+}
+
+/* ---- the new mesh ---- */
+
+/* Writes the triangles that keep three corners and numbers the vertices they use. `number` gets the
+ * new number of every kept vertex. */
+static void rebuild(const abut_mesh *mesh, uint32_t *parent, uint32_t *number, uint32_t *indices,
+                    size_t *triangle_count, size_t *vertex_count) {
+    size_t kept = 0, used = 0;
+    for (size_t v = 0; v < mesh->vertex_count; v++)
+        number[v] = ABUT_NONE;
+    for (size_t t = 0; t < mesh->triangle_count; t++) {
+        uint32_t *corner = indices + 3 * kept;
+        for (int k = 0; k < 3; k++)
+            corner[k] = abuti_root(parent, mesh->indices[3 * t + (size_t)k]);
+        if (abuti_is_collapsed(corner))
+            continue;
+        kept++;
+        for (int k = 0; k < 3; k++)
+            number[corner[k]] = 0; /* used */
+    }
+    for (size_t v = 0; v < mesh->vertex_count; v++)
+        if (number[v] != ABUT_NONE)
+            number[v] = (uint32_t)used++;
+    for (size_t i = 0; i < 3 * kept; i++)
+        indices[i] = number[indices[i]];
+    *triangle_count = kept;
+    *vertex_count = used;
+}
+
+/* Copies the start of an array into one of the right size, which replaces it. */
+static void *shrink(abut_context *context, void *memory, size_t count, size_t element_bytes) {
+    void *smaller = abuti_allocate(context, count, element_bytes);
+    if (smaller)
+        memcpy(smaller, memory, count * element_bytes);
+    abuti_release(context, memory);
+    return smaller;
+}
+
+static abut_status make_welded(const abut_mesh *mesh, double tolerance, uint32_t *parent,
+                               uint32_t *number, abut_mesh **welded) {
+    abut_context *context = mesh->context;
+    uint32_t *indices = abuti_allocate(context, mesh->triangle_count, 3 * sizeof *indices);
+    if (!indices)
+        return ABUT_ERROR_MEMORY;
+    size_t triangle_count, vertex_count;
+    rebuild(mesh, parent, number, indices, &triangle_count, &vertex_count);
+    if (!triangle_count) {
+        abuti_release(context, indices);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_mesh_weld: tolerance %g leaves no triangle with three corners; "
+                          "give a smaller one",
+                          tolerance);
+    }
+    vec3 *positions = abuti_allocate(context, vertex_count, sizeof *positions);
+    if (triangle_count < mesh->triangle_count)
+        indices = shrink(context, indices, triangle_count, 3 * sizeof *indices);
+    if (!positions || !indices) {
+        abuti_release(context, positions);
+        abuti_release(context, indices);
+        return ABUT_ERROR_MEMORY;
+    }
+    for (uint32_t v = 0; v < mesh->vertex_count; v++)
+        if (number[v] != ABUT_NONE)
+            positions[number[v]] = abuti_mesh_position(mesh, v);
+    return abuti_mesh_adopt(context, "abut_mesh_weld", positions, vertex_count, indices,
+                            triangle_count, welded);
+}
+
+abut_status abut_mesh_weld(const abut_mesh *mesh, double tolerance, abut_mesh **welded) {
+    if (!mesh || !welded)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_weld: %s is null",
+                          mesh ? "welded" : "mesh");
+    if (!(tolerance >= 0 && tolerance <= DBL_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_mesh_weld: tolerance is %g; it must be finite and not negative",
+                          tolerance);
+    abut_context *context = mesh->context;
+    abut_status status = abuti_progress(context, "weld", 0);
+    if (status)
+        return status;
+    uint32_t *parent = abuti_allocate(context, mesh->vertex_count, sizeof *parent);
+    uint32_t *number = abuti_allocate(context, mesh->vertex_count, sizeof *number);
+    if (!parent || !number)
+        status = ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, parent);
+    if (!status)
+        status = abuti_progress(context, "weld", 0.3);
+    if (!status && tolerance > 0)
+        status = join_close(context, mesh->positions, mesh->vertex_count, tolerance, parent);
+    if (!status)
+        status = abuti_progress(context, "weld", 0.8);
+    if (!status)
+        status = make_welded(mesh, tolerance, parent, number, welded);
+    abuti_release(context, parent);
+    abuti_release(context, number);
+    return status;
+}

@@ -1,0 +1,217 @@
+/* The floor under the scene and the shadow on it.
+ *
+ * The floor itself is only seen by its shadow: everything is projected along the key light onto a
+ * square map of the floor, as coverage and as height of what throws the shadow. Blurred copies of
+ * the coverage stand for shadows of things at some heights; at each place the mean height around
+ * picks between them, so that a shadow is crisp at the contact and soft away from it.
+ */
+#include "picture/picture.h"
+
+#include <string.h>
+
+enum { SIDE = 512, LEVELS = 4, BAND = 32 };
+
+/* Blur of each level in cells: three box blurs of radius r have a standard deviation of
+ * sqrt(r (r + 1)), near a Gaussian. */
+static const int level_radius[LEVELS] = {1, 5, 14, 32};
+#define PENUMBRA 0.22f /* blur for each unit of height: the key light is a large lamp */
+#define FARTHEST 40.0  /* beyond this the floor is taken as empty */
+
+struct shadow {
+    f3 along[2]; /* axes of the map, camera coordinates */
+    float corner[2], cell;
+    float height[SIDE * SIDE];
+    float level[LEVELS][SIDE * SIDE];
+};
+
+float abuti_floor_depth(const picture_scene *s, float x, float y) {
+    const picture_camera *c = &s->camera;
+    vec3 n = m3_apply(&c->axes, c->world_up);
+    f3 at = unproject(&s->back, x, y, 0);
+    vec3 p = v3(at.x, at.y, 0);
+    if (!(c->distance > 0)) {
+        double z = n.z != 0 ? (c->floor - v3_dot(n, p)) / n.z : -DBL_MAX;
+        return fabs(z) < FARTHEST ? (float)z : EMPTY_DEPTH;
+    }
+    vec3 eye = v3(c->eye_x, c->eye_y, c->distance), ray = v3_sub(p, eye);
+    double t = (c->floor - v3_dot(n, eye)) / v3_dot(n, ray);
+    double z = c->distance - t * c->distance;
+    if (!(t > 0.01 && z > -FARTHEST)) /* not right before the eye either, where q grows large */
+        return EMPTY_DEPTH;
+    return (float)(c->distance * z / (c->distance - z));
+}
+
+/* ---- drawing the map ---- */
+
+typedef struct map_job {
+    const picture_scene *scene;
+    struct shadow *shadow;
+    f3 *places; /* of vertices: two map coordinates and the height above the floor */
+} map_job;
+
+static void map_vertices(void *data, size_t chunk, size_t begin, size_t end) {
+    const map_job *j = data;
+    const picture_scene *s = j->scene;
+    f3 n = f3_of(m3_apply(&s->camera.axes, s->camera.world_up)), l = abuti_key_light();
+    float floor = (float)s->camera.floor;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        f3 p = unproject(&s->back, s->screen[i].x, s->screen[i].y, s->screen[i].z);
+        float height = f3_dot(n, p) - floor;
+        p = f3_sub(p, f3_scale(l, height / f3_dot(n, l)));
+        j->places[i] = f3_make(f3_dot(p, j->shadow->along[0]), f3_dot(p, j->shadow->along[1]),
+                               float_max(height, 0));
+    }
+}
+
+/* Fits the map to the places of all corners, with room for the blur. */
+static void fit_map(const map_job *j) {
+    struct shadow *shadow = j->shadow;
+    float lo[2] = {FLT_MAX, FLT_MAX}, hi[2] = {-FLT_MAX, -FLT_MAX};
+    for (size_t i = 0; i < 3 * j->scene->triangle_count; i++) {
+        f3 p = j->places[j->scene->corners[i]];
+        lo[0] = float_min(lo[0], p.x);
+        hi[0] = float_max(hi[0], p.x);
+        lo[1] = float_min(lo[1], p.y);
+        hi[1] = float_max(hi[1], p.y);
+    }
+    float extent = float_max(float_max(hi[0] - lo[0], hi[1] - lo[1]), 1e-3f);
+    shadow->cell = extent / (float)(SIDE - 2 * 3 * level_radius[LEVELS - 1] - 2);
+    for (int k = 0; k < 2; k++)
+        shadow->corner[k] = 0.5f * (lo[k] + hi[k]) - 0.5f * SIDE * shadow->cell;
+}
+
+/* A triangle in rows [begin, end): cells whose middle it covers. See-through ones throw less. */
+static void map_triangle(const map_job *j, f3 a, f3 b, f3 c, float alpha, int begin, int end) {
+    struct shadow *shadow = j->shadow;
+    float inverse = 1 / shadow->cell;
+    f3 corner[3] = {a, b, c};
+    for (int k = 0; k < 3; k++) {
+        corner[k].x = (corner[k].x - shadow->corner[0]) * inverse;
+        corner[k].y = (corner[k].y - shadow->corner[1]) * inverse;
+    }
+    a = corner[0];
+    b = corner[1];
+    c = corner[2];
+    float y_lo = float_min(a.y, float_min(b.y, c.y)), y_hi = float_max(a.y, float_max(b.y, c.y));
+    if (y_hi < (float)begin || y_lo > (float)end)
+        return;
+    float area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+    if (!(fabsf(area) > 1e-12f))
+        return;
+    float height = (a.z + b.z + c.z) / 3;
+    int x0 = (int)float_min(a.x, float_min(b.x, c.x)),
+        x1 = (int)float_max(a.x, float_max(b.x, c.x));
+    int y0 = (int)y_lo > begin ? (int)y_lo : begin, y1 = (int)y_hi < end ? (int)y_hi : end - 1;
+    for (int y = y0; y <= y1; y++)
+        for (int x = x0; x <= x1; x++) {
+            float px = (float)x + 0.5f, py = (float)y + 0.5f;
+            float e0 = ((b.x - a.x) * (py - a.y) - (b.y - a.y) * (px - a.x)) * area;
+            float e1 = ((c.x - b.x) * (py - b.y) - (c.y - b.y) * (px - b.x)) * area;
+            float e2 = ((a.x - c.x) * (py - c.y) - (a.y - c.y) * (px - c.x)) * area;
+            if (e0 < 0 || e1 < 0 || e2 < 0)
+                continue;
+            size_t at = (size_t)y * SIDE + (size_t)x;
+            float weighted = alpha * height; /* as the blur will weigh it */
+            if (shadow->level[0][at] == 0 || weighted < shadow->height[at])
+                shadow->height[at] = weighted;
+            shadow->level[0][at] = float_max(shadow->level[0][at], alpha);
+        }
+}
+
+static void map_rows(void *data, size_t chunk, size_t begin, size_t end) {
+    const map_job *j = data;
+    const uint32_t *corners = j->scene->corners;
+    (void)chunk;
+    for (size_t t = 0; t < j->scene->triangle_count; t++)
+        map_triangle(j, j->places[corners[3 * t]], j->places[corners[3 * t + 1]],
+                     j->places[corners[3 * t + 2]], triangle_paint_of(j->scene, (uint32_t)t).alpha,
+                     (int)begin, (int)end);
+}
+
+/* ---- blurring it ---- */
+
+static void blur_line(float *line, size_t stride, int radius) {
+    float copy[SIDE + 2 * 32] = {0}, sum = 0; /* zeros around */
+    float share = 1 / (float)(2 * radius + 1);
+    for (int i = 0; i < SIDE; i++)
+        copy[i + radius] = line[(size_t)i * stride];
+    for (int i = 0; i < 2 * radius; i++)
+        sum += copy[i];
+    for (int i = 0; i < SIDE; i++) {
+        sum += copy[i + 2 * radius];
+        line[(size_t)i * stride] = sum * share;
+        sum -= copy[i];
+    }
+}
+
+static void blur(float *map, int radius) {
+    for (int pass = 0; pass < 3; pass++) {
+        for (int i = 0; i < SIDE; i++)
+            blur_line(map + i * SIDE, 1, radius);
+        for (int i = 0; i < SIDE; i++)
+            blur_line(map + i, SIDE, radius);
+    }
+}
+
+/* The height map becomes the mean height of what throws a shadow on or near the cell. */
+static void blur_levels(struct shadow *shadow) {
+    for (int k = LEVELS - 1; k >= 0; k--) {
+        if (k)
+            memcpy(shadow->level[k], shadow->level[0], sizeof shadow->level[0]);
+        blur(shadow->level[k], level_radius[k]);
+    }
+    blur(shadow->height, level_radius[LEVELS - 1]);
+    for (size_t i = 0; i < SIDE * SIDE; i++)
+        shadow->height[i] /= float_max(shadow->level[LEVELS - 1][i], 1e-6f);
+}
+
+abut_status abuti_shadow_create(picture_scene *s) {
+    map_job j = {.scene = s};
+    j.shadow = abuti_allocate_zeroed(s->context, 1, sizeof *j.shadow);
+    j.places = abuti_allocate(s->context, s->vertex_count, sizeof *j.places);
+    s->shadow = j.shadow; /* the scene releases it, whatever happens */
+    if (!j.shadow || !j.places) {
+        abuti_release(s->context, j.places);
+        return ABUT_ERROR_MEMORY;
+    }
+    vec3 n = m3_apply(&s->camera.axes, s->camera.world_up);
+    vec3 side = fabs(n.x) < 0.9 ? v3(1, 0, 0) : v3(0, 1, 0);
+    vec3 first = v3_normalise(v3_cross(n, side));
+    j.shadow->along[0] = f3_of(first);
+    j.shadow->along[1] = f3_of(v3_cross(n, first));
+    abuti_parallel_for(s->context, s->vertex_count, 16384, map_vertices, &j);
+    fit_map(&j);
+    abuti_parallel_for(s->context, SIDE, BAND, map_rows, &j);
+    abuti_release(s->context, j.places);
+    blur_levels(j.shadow);
+    return ABUT_OK;
+}
+
+void abuti_shadow_destroy(abut_context *context, struct shadow *shadow) {
+    abuti_release(context, shadow);
+}
+
+/* ---- reading it ---- */
+
+static float read_map(const float *map, float x, float y) {
+    int ix = (int)x, iy = (int)y;
+    float fx = x - (float)ix, fy = y - (float)iy;
+    const float *at = map + iy * SIDE + ix;
+    float upper = at[0] + fx * (at[1] - at[0]), lower = at[SIDE] + fx * (at[SIDE + 1] - at[SIDE]);
+    return upper + fy * (lower - upper);
+}
+
+float abuti_shadow_at(const struct shadow *shadow, f3 place) {
+    float x = (f3_dot(place, shadow->along[0]) - shadow->corner[0]) / shadow->cell - 0.5f;
+    float y = (f3_dot(place, shadow->along[1]) - shadow->corner[1]) / shadow->cell - 0.5f;
+    if (!(x > 0 && y > 0 && x < SIDE - 2 && y < SIDE - 2))
+        return 0;
+    float wanted = PENUMBRA * read_map(shadow->height, x, y) / shadow->cell;
+    int k = 0;
+    while (k < LEVELS - 2 && wanted > (float)level_radius[k + 1])
+        k++;
+    float t = (wanted - (float)level_radius[k]) / (float)(level_radius[k + 1] - level_radius[k]);
+    float finer = read_map(shadow->level[k], x, y), softer = read_map(shadow->level[k + 1], x, y);
+    return finer + float_clamp(t, 0, 1) * (softer - finer);
+}

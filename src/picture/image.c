@@ -1,0 +1,176 @@
+/* Picture files: PNG through libpng, PPM by hand. */
+#include "picture/picture.h"
+
+#include <string.h>
+#include <strings.h>
+
+#ifdef ABUT_HAS_PNG
+#include <png.h>
+#include <setjmp.h>
+#endif
+
+static bool ends_with(const char *path, const char *ending) {
+    size_t length = strlen(path), tail = strlen(ending);
+    return length > tail && strcasecmp(path + length - tail, ending) == 0;
+}
+
+/* One row without the fourth byte, which is always 255. */
+static void pack_row(const uint8_t *rgba, size_t width, uint8_t *rgb) {
+    for (size_t x = 0; x < width; x++)
+        memcpy(rgb + 3 * x, rgba + 4 * x, 3);
+}
+
+/* ---- PPM ---- */
+
+static abut_status write_ppm(abuti_sink *sink, const abut_picture *picture, const uint8_t *pixels,
+                             uint8_t *row) {
+    size_t width = picture->options.width;
+    abuti_sink_print(sink, "P6\n%u %u\n255\n", picture->options.width, picture->options.height);
+    for (size_t y = 0; y < picture->options.height; y++) {
+        pack_row(pixels + 4 * y * width, width, row);
+        abuti_sink_write(sink, row, 3 * width);
+    }
+    return ABUT_OK;
+}
+
+/* ---- PNG ---- */
+
+#ifdef ABUT_HAS_PNG
+
+/* libpng leaves by longjmp. What must survive that is in here, not in locals. */
+typedef struct png_job {
+    abuti_sink *sink;
+    const abut_picture *picture;
+    const uint8_t *pixels;
+    uint8_t *row;
+    png_structp png;
+    png_infop info;
+    bool out_of_memory;
+    char message[128];
+    jmp_buf escape;
+} png_job;
+
+static void on_error(png_structp png, png_const_charp message) {
+    png_job *job = png_get_error_ptr(png);
+    snprintf(job->message, sizeof job->message, "%s", message);
+    longjmp(job->escape, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp message) {
+    (void)png;
+    (void)message;
+}
+
+static void on_write(png_structp png, png_bytep data, png_size_t bytes) {
+    png_job *job = png_get_io_ptr(png);
+    abuti_sink_write(job->sink, data, bytes);
+}
+
+static void on_flush(png_structp png) {
+    (void)png;
+}
+
+static png_voidp on_allocate(png_structp png, png_alloc_size_t bytes) {
+    png_job *job = png_get_mem_ptr(png);
+    void *memory = abuti_allocate(job->picture->context, bytes, 1);
+    if (!memory)
+        job->out_of_memory = true;
+    return memory;
+}
+
+static void on_release(png_structp png, png_voidp memory) {
+    png_job *job = png_get_mem_ptr(png);
+    abuti_release(job->picture->context, memory);
+}
+
+static void write_rows(png_job *job) {
+    size_t width = job->picture->options.width, height = job->picture->options.height;
+    png_set_write_fn(job->png, job, on_write, on_flush);
+    png_set_compression_level(job->png, 5);
+    png_set_IHDR(job->png, job->info, (png_uint_32)width, (png_uint_32)height, 8,
+                 PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
+    png_set_sRGB(job->png, job->info, PNG_sRGB_INTENT_PERCEPTUAL);
+    png_write_info(job->png, job->info);
+    for (size_t y = 0; y < height; y++) {
+        pack_row(job->pixels + 4 * y * width, width, job->row);
+        png_write_row(job->png, job->row);
+    }
+    png_write_end(job->png, NULL);
+}
+
+static abut_status write_png(abuti_sink *sink, const abut_picture *picture, const uint8_t *pixels,
+                             uint8_t *row) {
+    png_job job = {.sink = sink, .picture = picture, .pixels = pixels, .row = row};
+    png_job *volatile keep = &job;
+    int failed = setjmp(job.escape);
+    if (!failed) {
+        job.png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning, &job,
+                                            on_allocate, on_release);
+        if (job.png && (job.info = png_create_info_struct(job.png)))
+            write_rows(&job);
+        else
+            failed = 1;
+    }
+    png_destroy_write_struct(&keep->png, &keep->info);
+    if (!failed)
+        return ABUT_OK;
+    if (keep->out_of_memory)
+        return abuti_fail(ABUT_ERROR_MEMORY, "out of memory while a PNG file was written");
+    return abuti_fail(ABUT_ERROR_FILE, "%s: libpng says: %s", sink->path, keep->message);
+}
+
+#else
+
+static abut_status write_png(abuti_sink *sink, const abut_picture *picture, const uint8_t *pixels,
+                             uint8_t *row) {
+    (void)picture;
+    (void)pixels;
+    (void)row;
+    return abuti_fail(ABUT_ERROR_UNSUPPORTED, "%s: this build cannot write PNG", sink->path);
+}
+
+#endif
+
+/* ---- both ---- */
+
+static bool has_png(void) {
+#ifdef ABUT_HAS_PNG
+    return true;
+#else
+    return false;
+#endif
+}
+
+abut_status abut_picture_write(abut_picture *picture, const char *path) {
+    if (!picture || !path)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_picture_write: %s is null",
+                          picture ? "path" : "picture");
+    bool png = ends_with(path, ".png");
+    if (!png && !ends_with(path, ".ppm"))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a picture's name must end in .png or .ppm",
+                          path);
+    if (png && !has_png())
+        return abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                          "%s: this build cannot write PNG; choose a name that ends in .ppm, or "
+                          "build with libpng",
+                          path);
+    abut_context *context = picture->context;
+    uint8_t *pixels = NULL;
+    uint8_t *row = abuti_allocate(context, picture->options.width, 3);
+    abuti_sink sink;
+    /* first the file: who may not write need not wait for the drawing */
+    abut_status status = row ? abuti_sink_open(&sink, context, path) : ABUT_ERROR_MEMORY;
+    if (!status) {
+        status = abuti_picture_draw(picture, &pixels);
+        if (!status)
+            status = (png ? write_png : write_ppm)(&sink, picture, pixels, row);
+        if (status)
+            abuti_sink_discard(&sink);
+        else
+            status = abuti_sink_commit(&sink);
+    }
+    abuti_release(context, pixels);
+    abuti_release(context, row);
+    return status;
+}

@@ -1,0 +1,114 @@
+/* Lines and dots within a tile: of each sample the nearest mark before the surfaces, and the
+ * nearest one behind them, which is drawn faintly. Both are picked before anything is drawn, so
+ * that overlapping ends of lines do not darken. */
+#include "picture/picture.h"
+
+#include <string.h>
+
+#define FAINT 0.28f /* opacity of what is behind a surface */
+#define LIFT 0.004f /* a mark on a surface counts as before it: of the scene's size */
+#define RIM 0.16f   /* share of a dot's radius that is rim */
+
+void abuti_marks_box(const picture_scene *scene, uint32_t mark, float box[4]) {
+    const scene_mark *m = &scene->marks[mark];
+    box[0] = float_min(m->from.x, m->to.x) - m->radius;
+    box[1] = float_min(m->from.y, m->to.y) - m->radius;
+    box[2] = float_max(m->from.x, m->to.x) + m->radius;
+    box[3] = float_max(m->from.y, m->to.y) + m->radius;
+}
+
+/* Squared distance from the mark's axis on the screen, and the nearness there. */
+static float distance_sq(const scene_mark *m, float x, float y, float *q) {
+    float dx = m->to.x - m->from.x, dy = m->to.y - m->from.y;
+    float px = x - m->from.x, py = y - m->from.y;
+    float length_sq = dx * dx + dy * dy;
+    float t = length_sq > 0 ? float_clamp((px * dx + py * dy) / length_sq, 0, 1)
+                            : (float)(m->to.z > m->from.z); /* seen along: its nearer end */
+    px -= t * dx;
+    py -= t * dy;
+    *q = m->from.z + t * (m->to.z - m->from.z);
+    return px * px + py * py;
+}
+
+/* How far behind a surface a mark may lie and still count as on it: a little, and as much as the
+ * surface rises under half the width of the mark. */
+static float tolerance(const picture_scene *scene, uint32_t triangle, const scene_mark *m,
+                       float q) {
+    float near = scene->back.distance > 0 ? 1 + q / scene->back.distance : 1;
+    float lift = LIFT * near * near; /* dq / dz */
+    float slope = abuti_raster_slope(scene, triangle);
+    return lift + float_min(slope * (m->radius + 1), 12 * lift);
+}
+
+static void find_in_pixel(const picture_scene *scene, uint32_t mark, size_t pixel, float x, float y,
+                          const visibility *surfaces, mark_layer *layer) {
+    const scene_mark *m = &scene->marks[mark];
+    float radius_sq = m->radius * m->radius;
+    uint32_t last = NO_TRIANGLE;
+    float allowed = 0;
+    for (int i = 0; i < SAMPLES; i++) {
+        float q;
+        if (distance_sq(m, x + SAMPLE_X(i), y + SAMPLE_Y(i), &q) > radius_sq)
+            continue;
+        uint32_t triangle = surfaces->triangle[pixel][i];
+        if (triangle != NO_TRIANGLE && triangle != last) {
+            last = triangle;
+            allowed = tolerance(scene, triangle, m, q);
+        }
+        bool hidden = triangle != NO_TRIANGLE && q + allowed < surfaces->depth[pixel][i];
+        float *depth = hidden ? &layer->hidden_depth[pixel][i] : &layer->depth[pixel][i];
+        if (q > *depth) {
+            *depth = q;
+            (hidden ? layer->hidden : layer->mark)[pixel][i] = mark;
+        }
+    }
+}
+
+void abuti_marks_find(const picture_scene *scene, const bins *marks, size_t tile, int tile_x,
+                      int tile_y, const visibility *surfaces, mark_layer *layer) {
+    for (size_t i = 0; i < TILE_PIXELS; i++)
+        for (size_t k = 0; k < SAMPLES; k++)
+            layer->depth[i][k] = layer->hidden_depth[i][k] = EMPTY_DEPTH;
+    memset(layer->mark, 0xff, sizeof layer->mark); /* NO_TRIANGLE */
+    memset(layer->hidden, 0xff, sizeof layer->hidden);
+    for (bin_walk walk = abuti_bins_walk(marks, tile); bin_more(&walk);) {
+        uint32_t mark = bin_next(&walk);
+        const scene_mark *m = &scene->marks[mark];
+        float box[4], q, far = m->radius + 1;
+        abuti_marks_box(scene, mark, box);
+        for (int i = 0; i < 4; i++)
+            box[i] = float_clamp(box[i] - (float)(i & 1 ? tile_y : tile_x), 0, TILE - 1);
+        for (int y = (int)box[1]; y <= (int)box[3]; y++)
+            for (int x = (int)box[0]; x <= (int)box[2]; x++) {
+                float px = (float)(tile_x + x), py = (float)(tile_y + y);
+                if (distance_sq(m, px + 0.5f, py + 0.5f, &q) < far * far)
+                    find_in_pixel(scene, mark, (size_t)(y * TILE + x), px, py, surfaces, layer);
+            }
+    }
+}
+
+/* Dots have a darker rim, so that they stand out from a surface of their own colour. */
+static f3 mark_colour(const scene_mark *m, float x, float y) {
+    if (!m->is_point)
+        return m->paint.colour;
+    float q, rim = float_max(m->radius * (1 - RIM), m->radius - 2);
+    bool outer = distance_sq(m, x, y, &q) > rim * rim && m->radius > 1.5f;
+    return outer ? f3_scale(m->paint.colour, 0.35f) : m->paint.colour;
+}
+
+void abuti_marks_draw(const picture_scene *scene, const mark_layer *layer, int tile_x, int tile_y,
+                      bool hidden, sample_colours colours) {
+    for (int pixel = 0; pixel < TILE_PIXELS; pixel++)
+        for (int i = 0; i < SAMPLES; i++) {
+            uint32_t mark = (hidden ? layer->hidden : layer->mark)[pixel][i];
+            if (mark == NO_TRIANGLE)
+                continue;
+            if (hidden && layer->mark[pixel][i] != NO_TRIANGLE)
+                continue; /* a nearer mark is in the way */
+            const scene_mark *m = &scene->marks[mark];
+            f3 colour = mark_colour(m, (float)(tile_x + pixel % TILE) + SAMPLE_X(i),
+                                    (float)(tile_y + pixel / TILE) + SAMPLE_Y(i));
+            float alpha = m->paint.alpha * (hidden ? FAINT : 1);
+            colours[pixel][i] = f3_mix(colours[pixel][i], colour, alpha);
+        }
+}

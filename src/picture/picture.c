@@ -1,0 +1,251 @@
+/* The picture as an object: what is in it, and the checks at the door. */
+#include "picture/picture.h"
+
+#include <string.h>
+
+#define SIZE_MOST 16384
+#define WIDTH_MOST 16384.0 /* of lines and dots; wider than the widest picture means nothing */
+
+/* Paul Tol's "light" scheme (Colour schemes, SRON/EPS/TN/09-002, 2021), which he designed to be
+ * told apart with every kind of colour vision, in our order. */
+static const float palette[8][3] = {
+    {0x77 / 255.0f, 0xaa / 255.0f, 0xdd / 255.0f}, /* light blue */
+    {0xee / 255.0f, 0xdd / 255.0f, 0x88 / 255.0f}, /* light yellow */
+    {0xee / 255.0f, 0x88 / 255.0f, 0x66 / 255.0f}, /* orange */
+    {0x44 / 255.0f, 0xbb / 255.0f, 0x99 / 255.0f}, /* mint */
+    {0xff / 255.0f, 0xaa / 255.0f, 0xbb / 255.0f}, /* pink */
+    {0x99 / 255.0f, 0xdd / 255.0f, 0xff / 255.0f}, /* light cyan */
+    {0xbb / 255.0f, 0xcc / 255.0f, 0x33 / 255.0f}, /* pear */
+    {0xaa / 255.0f, 0xaa / 255.0f, 0x88 / 255.0f}, /* stone */
+};
+
+/* ---- colours ---- */
+
+/* IEC 61966-2-1. */
+static float linear_of(float srgb) {
+    return srgb <= 0.04045f ? srgb / 12.92f : powf((srgb + 0.055f) / 1.055f, 2.4f);
+}
+
+paint abuti_paint_of(abut_colour colour) {
+    return (paint){{linear_of(colour.r), linear_of(colour.g), linear_of(colour.b)}, colour.a};
+}
+
+f3 abuti_back_colour(f3 front) {
+    static const abut_colour warm = {0.87f, 0.45f, 0.25f, 1}, cool = {0.36f, 0.40f, 0.74f, 1};
+    return abuti_paint_of(front.z >= front.x ? warm : cool).colour;
+}
+
+static bool is_unit(float x) {
+    return x >= 0 && x <= 1;
+}
+
+static abut_status check_colour(const char *function, const char *what, abut_colour colour) {
+    if (is_unit(colour.r) && is_unit(colour.g) && is_unit(colour.b) && is_unit(colour.a))
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: %s is (%g, %g, %g, %g); components must be from 0 to 1", function, what,
+                      (double)colour.r, (double)colour.g, (double)colour.b, (double)colour.a);
+}
+
+static bool is_place(abut_vec3 p) {
+    return v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z;
+}
+
+/* ---- life ---- */
+
+abut_status abut_picture_create(abut_context *context, const abut_picture_options *options,
+                                abut_picture **picture) {
+    if (!picture)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_picture_create: picture is null");
+    abut_picture_options ours = abut_picture_options_default();
+    abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_picture_create");
+    if (status)
+        return status;
+    if (ours.width > SIZE_MOST || ours.height > SIZE_MOST)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_picture_create: %u x %u pixels; at most %d each are possible",
+                          ours.width, ours.height, SIZE_MOST);
+    status = check_colour("abut_picture_create", "background", ours.background);
+    if (!status)
+        status = abuti_camera_check(&ours);
+    if (status)
+        return status;
+    if (!ours.width)
+        ours.width = 960;
+    if (!ours.height)
+        ours.height = 720;
+    context = abuti_context_of(context);
+    abut_picture *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(context);
+    made->options = ours;
+    *picture = made;
+    return ABUT_OK;
+}
+
+void abut_picture_destroy(abut_picture *picture) {
+    if (!picture)
+        return;
+    abut_context *context = picture->context;
+    for (size_t i = 0; i < picture->item_count; i++) {
+        abut_mesh_destroy(picture->items[i].mesh);
+        abuti_release(context, picture->items[i].triangle_paint);
+    }
+    abuti_release(context, picture->items);
+    abuti_release(context, picture->marks);
+    abuti_release(context, picture);
+    abut_context_destroy(context);
+}
+
+/* ---- adding ---- */
+
+/* Room for one more element in a growing array. */
+static abut_status make_room(abut_context *context, void **elements, size_t element_bytes,
+                             size_t count, size_t *room) {
+    if (count < *room)
+        return ABUT_OK;
+    size_t larger = *room < 8 ? 8 : *room + *room / 2;
+    void *grown = abuti_allocate(context, larger, element_bytes);
+    if (!grown)
+        return ABUT_ERROR_MEMORY;
+    if (count)
+        memcpy(grown, *elements, count * element_bytes);
+    abuti_release(context, *elements);
+    *elements = grown;
+    *room = larger;
+    return ABUT_OK;
+}
+
+static abut_status check_mesh(const abut_picture *picture, const abut_mesh *mesh, abut_pose place,
+                              const abut_mesh_style *style) {
+    if (!picture || !mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_picture_add_mesh: %s is null",
+                          picture ? "mesh" : "picture");
+    abut_quat r = place.rotation;
+    if (!is_place(place.translation) || !isfinite(r.x) || !isfinite(r.y) || !isfinite(r.z) ||
+        !isfinite(r.w))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_picture_add_mesh: the pose moves by (%g, %g, %g); it must be "
+                          "finite, and the translation at most %g in magnitude",
+                          place.translation.x, place.translation.y, place.translation.z,
+                          ABUT_COORDINATE_MAX);
+    abut_status status = check_colour("abut_picture_add_mesh", "colour", style->colour);
+    char name[48];
+    for (size_t i = 0; style->triangle_colour && !status && i < mesh->triangle_count; i++) {
+        abut_colour c = style->triangle_colour[i];
+        if (is_unit(c.r) && is_unit(c.g) && is_unit(c.b) && is_unit(c.a))
+            continue;
+        snprintf(name, sizeof name, "triangle_colour[%zu]", i);
+        status = check_colour("abut_picture_add_mesh", name, c);
+    }
+    if (!status && (picture->triangle_count + mesh->triangle_count >= NO_TRIANGLE / 3 ||
+                    picture->vertex_count + mesh->vertex_count >= NO_TRIANGLE))
+        status = abuti_fail(ABUT_ERROR_LIMIT,
+                            "abut_picture_add_mesh: with this mesh the picture would have more "
+                            "than %u triangles or %u vertices",
+                            NO_TRIANGLE / 3 - 1, NO_TRIANGLE - 1);
+    return status;
+}
+
+abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_pose place,
+                                  const abut_mesh_style *style) {
+    abut_mesh_style look = abut_mesh_style_default();
+    abut_status status = abuti_options_read(&look, sizeof look, style, "abut_picture_add_mesh");
+    if (!status)
+        status = check_mesh(picture, mesh, place, &look);
+    if (!status)
+        status = make_room(picture->context, (void **)&picture->items, sizeof *picture->items,
+                           picture->item_count, &picture->item_room);
+    if (status)
+        return status;
+    paint *paints = NULL;
+    if (look.triangle_colour) {
+        paints = abuti_allocate(picture->context, mesh->triangle_count, sizeof *paints);
+        if (!paints)
+            return ABUT_ERROR_MEMORY;
+    }
+    if (look.colour.a == 0) {
+        const float *next = palette[picture->palette_next++ % 8];
+        look.colour = (abut_colour){next[0], next[1], next[2], 1};
+    }
+    picture_item *item = &picture->items[picture->item_count++];
+    *item = (picture_item){.mesh = abut_mesh_retain(mesh),
+                           .rotation = quat_matrix(place.rotation),
+                           .translation = place.translation,
+                           .paint = abuti_paint_of(look.colour),
+                           .triangle_paint = paints,
+                           .edges = look.edges,
+                           .smooth = look.smooth};
+    for (size_t i = 0; paints && i < mesh->triangle_count; i++)
+        paints[i] =
+            look.triangle_colour[i].a == 0 ? item->paint : abuti_paint_of(look.triangle_colour[i]);
+    picture->triangle_count += mesh->triangle_count;
+    picture->vertex_count += mesh->vertex_count;
+    return ABUT_OK;
+}
+
+static abut_status add_mark(abut_picture *picture, const char *function, const picture_mark *mark,
+                            double width, double usual_width, abut_colour colour) {
+    if (!picture)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: picture is null", function);
+    if (!is_place(mark->from) || !is_place(mark->to)) {
+        vec3 bad = is_place(mark->from) ? mark->to : mark->from;
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: (%g, %g, %g) is no place; coordinates must be finite and at most %g "
+                          "in magnitude",
+                          function, bad.x, bad.y, bad.z, ABUT_COORDINATE_MAX);
+    }
+    if (!(width >= 0 && width <= WIDTH_MOST))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: width is %g; it must be from 0 to %g pixels",
+                          function, width, WIDTH_MOST);
+    abut_status status = check_colour(function, "colour", colour);
+    if (!status)
+        status = make_room(picture->context, (void **)&picture->marks, sizeof *picture->marks,
+                           picture->mark_count, &picture->mark_room);
+    if (!status && picture->mark_count >= NO_TRIANGLE)
+        status = abuti_fail(ABUT_ERROR_LIMIT, "%s: the picture has %zu lines and points already",
+                            function, picture->mark_count);
+    if (status)
+        return status;
+    picture_mark *made = &picture->marks[picture->mark_count++];
+    *made = *mark;
+    made->width = (float)(width > 0 ? width : usual_width);
+    made->paint = abuti_paint_of(colour);
+    if (colour.a == 0)
+        made->paint = (paint){abuti_ink, 1};
+    return ABUT_OK;
+}
+
+abut_status abut_picture_add_line(abut_picture *picture, abut_vec3 from, abut_vec3 to, double width,
+                                  abut_colour colour) {
+    picture_mark mark = {.from = from, .to = to};
+    return add_mark(picture, "abut_picture_add_line", &mark, width, 2, colour);
+}
+
+abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 point, double width,
+                                   abut_colour colour) {
+    picture_mark mark = {.from = point, .to = point, .is_point = true};
+    return add_mark(picture, "abut_picture_add_point", &mark, width, 8, colour);
+}
+
+/* ---- rendering ---- */
+
+abut_status abut_picture_render(abut_picture *picture, uint8_t *pixels, size_t bytes) {
+    if (!picture || !pixels)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_picture_render: %s is null",
+                          picture ? "pixels" : "picture");
+    /* at most 2^30, so that this cannot overflow 32 bits either */
+    size_t needed = (size_t)picture->options.width * picture->options.height * 4;
+    if (bytes < needed)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "abut_picture_render: %u x %u pixels need %zu bytes; there are %zu",
+                          picture->options.width, picture->options.height, needed, bytes);
+    uint8_t *drawn;
+    abut_status status = abuti_picture_draw(picture, &drawn);
+    if (status)
+        return status;
+    memcpy(pixels, drawn, needed);
+    abuti_release(picture->context, drawn);
+    return ABUT_OK;
+}

@@ -1,0 +1,381 @@
+/* What the picture module's files share.
+ *
+ * One render goes like this: gather everything into one scene in camera space (scene.c, camera.c,
+ * normals.c), sort it into square tiles (bins.c), find the depth in the middle of each pixel
+ * (raster.c) and from it how enclosed that place is (occlusion.c), the shadow on the floor
+ * (ground.c), then draw tile by tile with 16 samples a pixel (tile.c, with raster.c, marks.c,
+ * glass.c, shade.c). Tiles do not depend on each other, so any thread count gives the same bytes.
+ */
+#ifndef ABUTI_PICTURE_H
+#define ABUTI_PICTURE_H
+
+#include "base/base.h"
+#include "base/math_shared.h"
+#include "mesh/mesh.h"
+
+#include <abut/picture.h>
+
+#include <stdatomic.h>
+
+/* ---- float vectors, for everything behind the camera transform ---- */
+
+typedef struct f3 {
+    float x, y, z;
+} f3;
+
+static inline f3 f3_make(float x, float y, float z) {
+    return (f3){x, y, z};
+}
+static inline f3 f3_of(vec3 v) {
+    return (f3){(float)v.x, (float)v.y, (float)v.z};
+}
+static inline f3 f3_add(f3 a, f3 b) {
+    return (f3){a.x + b.x, a.y + b.y, a.z + b.z};
+}
+static inline f3 f3_sub(f3 a, f3 b) {
+    return (f3){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+static inline f3 f3_scale(f3 a, float s) {
+    return (f3){a.x * s, a.y * s, a.z * s};
+}
+static inline f3 f3_mix(f3 a, f3 b, float t) {
+    return (f3){a.x + t * (b.x - a.x), a.y + t * (b.y - a.y), a.z + t * (b.z - a.z)};
+}
+static inline float f3_dot(f3 a, f3 b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+static inline f3 f3_cross(f3 a, f3 b) {
+    return (f3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+/* Zero for zero. Only for vectors of ordinary size. */
+static inline f3 f3_normalise(f3 a) {
+    float length = sqrtf(f3_dot(a, a));
+    return length > 0 ? f3_scale(a, 1 / length) : a;
+}
+/* fminf and fmaxf are calls into libm, since they must care for NaN. */
+static inline float float_min(float a, float b) {
+    return b < a ? b : a;
+}
+static inline float float_max(float a, float b) {
+    return a < b ? b : a;
+}
+static inline float float_clamp(float x, float lo, float hi) {
+    return x < lo ? lo : hi < x ? hi : x;
+}
+static inline float smooth_step(float lo, float hi, float x) {
+    float t = float_clamp((x - lo) / (hi - lo), 0, 1);
+    return t * t * (3 - 2 * t);
+}
+
+/* ---- the object ---- */
+
+/* A colour in linear light, with its opacity. */
+typedef struct paint {
+    f3 colour;
+    float alpha;
+} paint;
+
+typedef struct picture_item {
+    abut_mesh *mesh; /* held */
+    mat3 rotation;
+    vec3 translation;
+    paint paint;
+    paint *triangle_paint; /* one a triangle, or null */
+    bool edges, smooth;
+} picture_item;
+
+/* A line, or a dot where both ends are the same. */
+typedef struct picture_mark {
+    vec3 from, to;
+    float width;
+    bool is_point;
+    paint paint;
+} picture_mark;
+
+struct abut_picture {
+    abut_context *context; /* held */
+    abut_picture_options options;
+    picture_item *items;
+    picture_mark *marks;
+    size_t item_count, item_room, mark_count, mark_room;
+    size_t palette_next;
+    uint64_t triangle_count, vertex_count; /* of all items */
+};
+
+paint abuti_paint_of(abut_colour colour);
+/* The hue of the other side of a surface: warm for cool colours and the reverse, since blue against
+ * orange is the pair that all kinds of colour vision tell apart. */
+f3 abuti_back_colour(f3 front);
+
+/* Draws into fresh memory, width x height x 4 bytes. */
+abut_status abuti_picture_draw(abut_picture *picture, uint8_t **pixels);
+
+/* ---- camera ---- */
+
+/* Scene coordinates: absolute coordinates minus `centre`, times `scale`, so that everything lies
+ * within a ball of about radius 1. Camera coordinates: scene coordinates along `axes` (right, up,
+ * towards the camera). Screen: x right and y down in pixels, and the nearness
+ *     q = d z / (d - z)   with d the distance of the eye from the centre,
+ * which is affine in 1 / (d - z), so that it is linear over the screen like it, but tends to z for
+ * a distant eye, so that floats do. The parallel camera has d = infinity and q = z. */
+typedef struct picture_camera {
+    vec3 centre;
+    double scale;
+    mat3 axes;
+    double eye_x, eye_y, distance;  /* distance is 0 for parallel */
+    double focal;                   /* pixels a unit, at unit distance if not parallel */
+    double half_width, half_height; /* where the eye looks at, pixels */
+    vec3 world_up;                  /* of the options, unit */
+    double floor;                   /* lowest scene coordinate along world_up */
+    bool ground;                    /* wanted, and seen from above */
+} picture_camera;
+
+abut_status abuti_camera_check(const abut_picture_options *options);
+/* Frames everything. */
+abut_status abuti_camera_frame(const abut_picture *picture, picture_camera *out);
+/* The scene coordinates of vertices of an item: rotation and offset to apply to mesh positions. */
+void abuti_camera_item(const picture_camera *camera, const picture_item *item, mat3 *to_camera,
+                       vec3 *offset);
+vec3 abuti_camera_point(const picture_camera *camera, vec3 absolute);
+
+static inline f3 camera_project(const picture_camera *camera, vec3 p) {
+    double x = p.x - camera->eye_x, y = p.y - camera->eye_y, q = p.z;
+    if (camera->distance > 0) {
+        double w = camera->distance - p.z;
+        x /= w;
+        y /= w;
+        q = camera->distance * p.z / w;
+    }
+    return f3_make((float)(camera->half_width + camera->focal * x),
+                   (float)(camera->half_height - camera->focal * y), (float)q);
+}
+/* Back from the screen to camera coordinates. */
+typedef struct unprojection {
+    float half_width, half_height, eye_x, eye_y;
+    float distance; /* 0 = parallel */
+    float pixel;    /* size of a pixel at the centre of the scene */
+} unprojection;
+unprojection abuti_camera_back(const picture_camera *camera);
+static inline f3 unproject(const unprojection *u, float x, float y, float q) {
+    float shrink = u->distance > 0 ? u->distance / (q + u->distance) : 1; /* w / distance */
+    return f3_make(u->eye_x + (x - u->half_width) * u->pixel * shrink,
+                   u->eye_y - (y - u->half_height) * u->pixel * shrink, q * shrink);
+}
+/* Unit vector from a point (camera coordinates) to the eye. */
+static inline f3 view_vector(const unprojection *u, f3 p) {
+    if (!(u->distance > 0))
+        return f3_make(0, 0, 1);
+    return f3_normalise(f3_make(u->eye_x - p.x, u->eye_y - p.y, u->distance - p.z));
+}
+
+/* ---- the scene of one render ---- */
+
+#define NO_TRIANGLE UINT32_MAX
+#define EMPTY_DEPTH (-FLT_MAX)
+
+typedef struct scene_item {
+    paint paint;
+    f3 back; /* hue of the other side */
+    const paint *triangle_paint;
+    uint32_t first_triangle;
+    const f3 *corner_normals; /* 3 a triangle, camera coordinates; null = flat */
+    bool edges;
+} scene_item;
+
+typedef struct scene_mark {
+    f3 from, to; /* screen */
+    float radius;
+    bool is_point;
+    paint paint;
+} scene_mark;
+
+typedef struct picture_scene {
+    abut_context *context;
+    const abut_picture_options *options;
+    uint32_t width, height;
+    picture_camera camera;
+    unprojection back;
+    scene_item *items;
+    size_t item_count;
+    f3 *screen;        /* one a vertex */
+    uint32_t *corners; /* 3 a triangle, into screen */
+    uint32_t *triangle_item;
+    f3 *face_normals; /* camera coordinates, zero where degenerate */
+    f3 *corner_normals;
+    uint8_t *creases; /* 3 a triangle: of the edge opposite to a corner */
+    size_t vertex_count, triangle_count;
+    uint32_t *opaque, *glass; /* triangle numbers; glass from far to near */
+    size_t opaque_count, glass_count;
+    scene_mark *marks;
+    size_t mark_count;
+    float *depth;          /* nearness in the middle of each pixel */
+    uint8_t *enclosure;    /* in the middle of each pixel; 0 = open sky, 255 = dark corner */
+    struct shadow *shadow; /* null without floor */
+} picture_scene;
+
+abut_status abuti_scene_create(const abut_picture *picture, picture_scene *out);
+void abuti_scene_destroy(picture_scene *scene);
+
+static inline paint triangle_paint_of(const picture_scene *scene, uint32_t triangle) {
+    const scene_item *item = &scene->items[scene->triangle_item[triangle]];
+    if (item->triangle_paint)
+        return item->triangle_paint[triangle - item->first_triangle];
+    return item->paint;
+}
+
+/* Finds creases and borders, 3 flags a triangle, each for the edge opposite to a corner; and where
+ * `corners` is not null the normals of corners, angle-weighted over the faces that hang together
+ * around the vertex without a crease. Vertices at the same place count as one. `faces` are unit
+ * normals, or zero. */
+abut_status abuti_corner_normals(abut_context *context, const abut_mesh *mesh, const f3 *faces,
+                                 uint8_t *creases, f3 *corners);
+
+/* Sorts `values` by ascending `keys`, stable, in linear time; `keys` are sorted along. The second
+ * halves of both arrays (2 x count) are scratch. */
+void abuti_sort(uint64_t *keys, uint32_t *values, size_t count);
+
+/* ---- bins ---- */
+
+#define TILE 32 /* pixels; the samples of a tile stay in the second cache */
+#define TILE_PIXELS (TILE * TILE)
+
+/* Which things touch which tile, in ascending order. Things that touch more than WIDE_TILES tiles
+ * are listed once for all tiles instead, so that memory stays linear. */
+#define WIDE_TILES 16
+typedef struct bins {
+    size_t columns, rows;
+    size_t *begin; /* members of tile i: [begin[i], begin[i + 1]) */
+    uint32_t *members, *wide;
+    size_t wide_count;
+} bins;
+/* Screen box of a thing in pixels: x0, y0, x1, y1. */
+typedef void (*bins_box)(const picture_scene *scene, uint32_t thing, float box[4]);
+/* Thing i is things[i], or i itself where `things` is null; members are the numbers i. */
+abut_status abuti_bins_create(const picture_scene *scene, size_t count, const uint32_t *things,
+                              bins_box box_of, bins *out);
+void abuti_bins_destroy(abut_context *context, bins *bins);
+
+/* Walks the things of a tile in ascending order, a merge of members and wide ones:
+ *     for (bin_walk walk = abuti_bins_walk(bins, tile); bin_more(&walk);) ... bin_next(&walk) */
+typedef struct bin_walk {
+    const uint32_t *member, *member_end, *wide, *wide_end;
+} bin_walk;
+bin_walk abuti_bins_walk(const bins *bins, size_t tile);
+static inline bool bin_more(const bin_walk *walk) {
+    return walk->member < walk->member_end || walk->wide < walk->wide_end;
+}
+static inline uint32_t bin_next(bin_walk *walk) {
+    if (walk->wide < walk->wide_end &&
+        (walk->member == walk->member_end || *walk->wide < *walk->member))
+        return *walk->wide++;
+    return *walk->member++;
+}
+
+/* ---- raster ---- */
+
+#define SAMPLES 16
+
+/* Where the samples are in their pixel: the Hammersley points, one in each row, each column and
+ * each square of a 4 x 4 grid. */
+#define SAMPLE_X(i) (((float)(i) + 0.5f) / SAMPLES)
+#define SAMPLE_Y(i) \
+    (((float)(((i)&1) << 3 | ((i)&2) << 1 | ((i)&4) >> 1 | ((i)&8) >> 3) + 0.5f) / SAMPLES)
+
+/* A triangle made ready to be drawn in one tile, in pixels of that tile. */
+typedef struct raster_setup {
+    float a[3], b[3], c[3]; /* inside of edge k: a x + b y + c >= threshold */
+    float threshold[3];
+    float q, qx, qy, q_lo, q_hi; /* nearness q + qx x + qy y, kept within the corners' */
+    int x0, y0, x1, y1;          /* pixels of its box, inclusive */
+} raster_setup;
+
+void abuti_triangle_box(const picture_scene *scene, uint32_t triangle, float box[4]);
+/* False where nothing can be seen of it in the tile that starts at this pixel. */
+bool abuti_raster_setup(const picture_scene *scene, uint32_t triangle, int tile_x, int tile_y,
+                        raster_setup *setup);
+
+/* The nearest triangle of every sample of a tile. */
+typedef struct visibility {
+    float depth[TILE_PIXELS][SAMPLES];
+    uint32_t triangle[TILE_PIXELS][SAMPLES];
+} visibility;
+void abuti_raster_visible(const raster_setup *setup, uint32_t triangle, visibility *out);
+/* One sample a pixel, in its middle. */
+void abuti_raster_middle(const raster_setup *setup, float depth[TILE_PIXELS]);
+/* The samples of pixel (x, y) inside the triangle and before `depth`, as bits. */
+unsigned abuti_raster_mask(const raster_setup *setup, int x, int y, const float depth[SAMPLES]);
+static inline float raster_depth(const raster_setup *setup, float x, float y) {
+    return float_clamp(setup->q + setup->qx * x + setup->qy * y, setup->q_lo, setup->q_hi);
+}
+/* How fast nearness changes over the surface, a pixel: for lines that lie on it. */
+float abuti_raster_slope(const picture_scene *scene, uint32_t triangle);
+
+/* ---- light ---- */
+
+extern const f3 abuti_ink; /* of edges, and of lines without a colour */
+
+/* What is needed to colour places of one triangle. */
+typedef struct shade_setup {
+    const picture_scene *scene;
+    f3 origin;          /* first corner on the screen */
+    float bx[2], by[2]; /* barycentric coordinates of corners 1 and 2 over the screen */
+    float q[3], perspective[3];
+    f3 normal[3];
+    f3 colour;
+    float alpha;
+    bool flat, back;
+    bool lined;                       /* any of its edges is drawn */
+    float height[3], ink[3], half[3]; /* of the edge opposite to corner k: pixels to the corner,
+                                       * strength, half its width */
+} shade_setup;
+void abuti_shade_setup(const picture_scene *scene, uint32_t triangle, shade_setup *setup);
+/* The colour of the surface at a screen place, without edges. */
+f3 abuti_shade(const shade_setup *setup, float x, float y);
+/* How much of the ink of its edges covers a place, 0 to 1. */
+float abuti_shade_edges(const shade_setup *setup, float x, float y);
+/* What is behind everything, the shadow on the floor included. */
+f3 abuti_background(const picture_scene *scene, float x, float y);
+/* Unit vector towards the key light, camera coordinates. */
+f3 abuti_key_light(void);
+
+/* ---- occlusion and shadow ---- */
+
+/* Fills scene->enclosure from scene->depth. */
+abut_status abuti_occlusion(picture_scene *scene);
+/* Fills scene->shadow. */
+abut_status abuti_shadow_create(picture_scene *scene);
+void abuti_shadow_destroy(abut_context *context, struct shadow *shadow);
+/* 0 = lit, 1 = dark, at a place of the floor in camera coordinates. */
+float abuti_shadow_at(const struct shadow *shadow, f3 place);
+/* Nearness of the floor at a place of the screen; EMPTY_DEPTH where there is none. */
+float abuti_floor_depth(const picture_scene *scene, float x, float y);
+
+/* ---- one tile ---- */
+
+typedef f3 sample_colours[TILE_PIXELS][SAMPLES];
+
+/* The nearest mark of each sample before the surfaces, and the nearest one behind them. */
+typedef struct mark_layer {
+    float depth[TILE_PIXELS][SAMPLES], hidden_depth[TILE_PIXELS][SAMPLES];
+    uint32_t mark[TILE_PIXELS][SAMPLES], hidden[TILE_PIXELS][SAMPLES]; /* or NO_TRIANGLE */
+} mark_layer;
+void abuti_marks_box(const picture_scene *scene, uint32_t mark, float box[4]);
+void abuti_marks_find(const picture_scene *scene, const bins *marks, size_t tile, int tile_x,
+                      int tile_y, const visibility *surfaces, mark_layer *layer);
+/* Draws those before the surfaces, or the faint ones behind. */
+void abuti_marks_draw(const picture_scene *scene, const mark_layer *layer, int tile_x, int tile_y,
+                      bool hidden, sample_colours colours);
+
+/* See-through triangles over what is there already. `room` is scratch of GLASS_BYTES. */
+#define GLASS_FRAGMENTS 65536
+typedef struct glass_room {
+    uint64_t keys[2 * GLASS_FRAGMENTS];
+    uint32_t numbers[2 * GLASS_FRAGMENTS];
+    uint32_t triangles[GLASS_FRAGMENTS];
+    uint16_t masks[GLASS_FRAGMENTS];
+} glass_room;
+void abuti_glass_draw(const picture_scene *scene, const bins *glass, size_t tile, int tile_x,
+                      int tile_y, const float depth[TILE_PIXELS][SAMPLES], glass_room *room,
+                      sample_colours colours);
+
+#endif

@@ -1,0 +1,291 @@
+/* One render, from the scene to bytes. */
+#include "picture/picture.h"
+
+#include <string.h>
+
+/* What all tiles share. */
+typedef struct render {
+    picture_scene scene;
+    bins opaque, glass, marks;
+    float byte_limit[256]; /* linear light from which on byte i is used */
+    uint8_t *pixels;
+    size_t first_tile;
+    atomic_bool out_of_memory;
+} render;
+
+/* What one tile needs while it is drawn; the large end only where something is see-through. */
+typedef struct tile_room {
+    visibility surfaces;
+    sample_colours colours;
+    mark_layer marks;
+    glass_room glass;
+} tile_room;
+
+static size_t room_bytes(const render *r) {
+    return r->scene.glass_count ? sizeof(tile_room) : offsetof(tile_room, glass);
+}
+
+static int tile_left(const render *r, size_t tile) {
+    return (int)(tile % r->opaque.columns) * TILE;
+}
+
+static int tile_top(const render *r, size_t tile) {
+    return (int)(tile / r->opaque.columns) * TILE;
+}
+
+static bool bin_is_empty(const bins *b, size_t tile) {
+    bin_walk walk = abuti_bins_walk(b, tile);
+    return !bin_more(&walk);
+}
+
+/* ---- bytes ---- */
+
+/* Byte i stands for all values nearer to it than to its neighbours, as sRGB. */
+static void find_byte_limits(float limit[256]) {
+    limit[0] = -FLT_MAX;
+    for (int i = 1; i < 256; i++) {
+        float srgb = ((float)i - 0.5f) / 255;
+        limit[i] = abuti_paint_of((abut_colour){srgb, srgb, srgb, 1}).colour.x;
+    }
+}
+
+static uint8_t byte_of(const float limit[256], float linear) {
+    int byte = 0;
+    for (int step = 128; step; step /= 2)
+        if (linear >= limit[byte + step])
+            byte += step;
+    return (uint8_t)byte;
+}
+
+static void put_pixel(const render *r, int x, int y, f3 colour) {
+    uint8_t *to = r->pixels + 4 * ((size_t)y * r->scene.width + (size_t)x);
+    to[0] = byte_of(r->byte_limit, colour.x);
+    to[1] = byte_of(r->byte_limit, colour.y);
+    to[2] = byte_of(r->byte_limit, colour.z);
+    to[3] = 255;
+}
+
+/* ---- depth in the middle of each pixel ---- */
+
+static void middle_tile(const render *r, size_t tile) {
+    const picture_scene *s = &r->scene;
+    int left = tile_left(r, tile), top = tile_top(r, tile);
+    float depth[TILE_PIXELS];
+    for (int i = 0; i < TILE_PIXELS; i++)
+        depth[i] = EMPTY_DEPTH;
+    for (bin_walk walk = abuti_bins_walk(&r->opaque, tile); bin_more(&walk);) {
+        raster_setup setup;
+        if (abuti_raster_setup(s, s->opaque[bin_next(&walk)], left, top, &setup))
+            abuti_raster_middle(&setup, depth);
+    }
+    for (int y = 0; y < TILE && top + y < (int)s->height; y++)
+        for (int x = 0; x < TILE && left + x < (int)s->width; x++) {
+            float q = depth[y * TILE + x];
+            if (q == EMPTY_DEPTH && s->camera.ground)
+                q = abuti_floor_depth(s, (float)(left + x) + 0.5f, (float)(top + y) + 0.5f);
+            s->depth[(size_t)(top + y) * s->width + (size_t)(left + x)] = q;
+        }
+}
+
+static void middle_tiles(void *data, size_t chunk, size_t begin, size_t end) {
+    (void)chunk;
+    for (size_t tile = begin; tile < end; tile++)
+        middle_tile(data, tile);
+}
+
+/* ---- colours of samples ---- */
+
+/* The samples of a pixel that see the same triangle share one colour, taken in their middle. */
+static void colour_group(const picture_scene *s, uint32_t triangle, unsigned mask, float x, float y,
+                         f3 colours[SAMPLES]) {
+    shade_setup setup;
+    float mean_x = 0, mean_y = 0, count = 0;
+    for (int i = 0; i < SAMPLES; i++)
+        if (mask >> i & 1) {
+            mean_x += SAMPLE_X(i);
+            mean_y += SAMPLE_Y(i);
+            count++;
+        }
+    abuti_shade_setup(s, triangle, &setup);
+    f3 colour = abuti_shade(&setup, x + mean_x / count, y + mean_y / count);
+    for (int i = 0; i < SAMPLES; i++) {
+        if (!(mask >> i & 1))
+            continue;
+        colours[i] = colour;
+        if (setup.lined)
+            colours[i] = f3_mix(colour, abuti_ink,
+                                abuti_shade_edges(&setup, x + SAMPLE_X(i), y + SAMPLE_Y(i)));
+    }
+}
+
+static void colour_pixel(const picture_scene *s, const uint32_t triangles[SAMPLES], float x,
+                         float y, f3 colours[SAMPLES]) {
+    unsigned left = (1u << SAMPLES) - 1;
+    for (int i = 0; i < SAMPLES; i++) {
+        if (!(left >> i & 1))
+            continue;
+        unsigned mask = 0;
+        for (int k = i; k < SAMPLES; k++)
+            mask |= (unsigned)(triangles[k] == triangles[i]) << k;
+        left &= ~mask;
+        if (triangles[i] != NO_TRIANGLE) {
+            colour_group(s, triangles[i], mask, x, y, colours);
+            continue;
+        }
+        f3 behind = abuti_background(s, x + 0.5f, y + 0.5f);
+        for (int k = i; k < SAMPLES; k++)
+            if (mask >> k & 1)
+                colours[k] = behind;
+    }
+}
+
+/* ---- tiles ---- */
+
+static void draw_surfaces(const render *r, size_t tile, tile_room *room) {
+    const picture_scene *s = &r->scene;
+    int left = tile_left(r, tile), top = tile_top(r, tile);
+    for (int i = 0; i < TILE_PIXELS; i++)
+        for (int k = 0; k < SAMPLES; k++) {
+            room->surfaces.depth[i][k] = EMPTY_DEPTH;
+            room->surfaces.triangle[i][k] = NO_TRIANGLE;
+        }
+    for (bin_walk walk = abuti_bins_walk(&r->opaque, tile); bin_more(&walk);) {
+        raster_setup setup;
+        uint32_t triangle = s->opaque[bin_next(&walk)];
+        if (abuti_raster_setup(s, triangle, left, top, &setup))
+            abuti_raster_visible(&setup, triangle, &room->surfaces);
+    }
+    for (int y = 0; y < TILE && top + y < (int)s->height; y++)
+        for (int x = 0; x < TILE && left + x < (int)s->width; x++)
+            colour_pixel(s, room->surfaces.triangle[y * TILE + x], (float)(left + x),
+                         (float)(top + y), room->colours[y * TILE + x]);
+}
+
+/* Marks before surfaces go under glass that is nearer still; hidden ones over everything. */
+static void draw_over(const render *r, size_t tile, tile_room *room) {
+    const picture_scene *s = &r->scene;
+    int left = tile_left(r, tile), top = tile_top(r, tile);
+    bool has_marks = !bin_is_empty(&r->marks, tile), has_glass = !bin_is_empty(&r->glass, tile);
+    if (has_marks) {
+        abuti_marks_find(s, &r->marks, tile, left, top, &room->surfaces, &room->marks);
+        abuti_marks_draw(s, &room->marks, left, top, false, room->colours);
+    }
+    if (has_glass) {
+        for (int i = 0; has_marks && i < TILE_PIXELS; i++)
+            for (int k = 0; k < SAMPLES; k++)
+                room->surfaces.depth[i][k] =
+                    float_max(room->surfaces.depth[i][k], room->marks.depth[i][k]);
+        abuti_glass_draw(s, &r->glass, tile, left, top, room->surfaces.depth, &room->glass,
+                         room->colours);
+    }
+    if (has_marks)
+        abuti_marks_draw(s, &room->marks, left, top, true, room->colours);
+}
+
+static void put_tile(const render *r, size_t tile, const tile_room *room) {
+    const picture_scene *s = &r->scene;
+    int left = tile_left(r, tile), top = tile_top(r, tile);
+    for (int y = 0; y < TILE && top + y < (int)s->height; y++)
+        for (int x = 0; x < TILE && left + x < (int)s->width; x++) {
+            f3 sum = {0, 0, 0};
+            for (int i = 0; i < SAMPLES; i++)
+                sum = f3_add(sum, room->colours[y * TILE + x][i]);
+            put_pixel(r, left + x, top + y, f3_scale(sum, 1.0f / SAMPLES));
+        }
+}
+
+static void put_background(const render *r, size_t tile) {
+    int left = tile_left(r, tile), top = tile_top(r, tile);
+    for (int y = top; y < top + TILE && y < (int)r->scene.height; y++)
+        for (int x = left; x < left + TILE && x < (int)r->scene.width; x++)
+            put_pixel(r, x, y, abuti_background(&r->scene, (float)x + 0.5f, (float)y + 0.5f));
+}
+
+static void draw_tiles(void *data, size_t chunk, size_t begin, size_t end) {
+    render *r = data;
+    (void)chunk;
+    tile_room *room = abuti_allocate(r->scene.context, 1, room_bytes(r));
+    if (!room)
+        atomic_store(&r->out_of_memory, true);
+    for (size_t i = begin; room && i < end; i++) {
+        size_t tile = r->first_tile + i;
+        if (bin_is_empty(&r->opaque, tile) && bin_is_empty(&r->glass, tile) &&
+            bin_is_empty(&r->marks, tile)) {
+            put_background(r, tile);
+            continue;
+        }
+        draw_surfaces(r, tile, room);
+        draw_over(r, tile, room);
+        put_tile(r, tile, room);
+    }
+    abuti_release(r->scene.context, room);
+}
+
+/* ---- all ---- */
+
+static abut_status prepare(abut_picture *picture, render *r) {
+    abut_context *context = picture->context;
+    picture_scene *s = &r->scene;
+    abut_status status = abuti_progress(context, "picture", 0);
+    if (!status)
+        status = abuti_scene_create(picture, s);
+    if (!status)
+        status = abuti_progress(context, "picture", 0.2);
+    if (!status)
+        status = abuti_bins_create(s, s->opaque_count, s->opaque, abuti_triangle_box, &r->opaque);
+    if (!status)
+        status = abuti_bins_create(s, s->glass_count, s->glass, abuti_triangle_box, &r->glass);
+    if (!status)
+        status = abuti_bins_create(s, s->mark_count, NULL, abuti_marks_box, &r->marks);
+    size_t pixels = (size_t)s->width * s->height;
+    if (!status && (!(s->depth = abuti_allocate(context, pixels, sizeof *s->depth)) ||
+                    !(r->pixels = abuti_allocate(context, pixels, 4))))
+        status = ABUT_ERROR_MEMORY;
+    if (!status)
+        abuti_parallel_for(context, r->opaque.columns * r->opaque.rows, 4, middle_tiles, r);
+    if (!status)
+        status = abuti_progress(context, "picture", 0.3);
+    if (!status)
+        status = abuti_occlusion(s);
+    if (!status && s->camera.ground)
+        status = abuti_shadow_create(s);
+    find_byte_limits(r->byte_limit);
+    return status;
+}
+
+/* Progress may only be told from the thread that came in, so tiles go in ten parts. */
+static abut_status draw_parts(render *r) {
+    abut_context *context = r->scene.context;
+    size_t tiles = r->opaque.columns * r->opaque.rows;
+    for (size_t part = 0; part < 10; part++) {
+        abut_status status = abuti_progress(context, "picture", 0.4 + 0.06 * (double)part);
+        if (status)
+            return status;
+        r->first_tile = tiles * part / 10;
+        abuti_parallel_for(context, tiles * (part + 1) / 10 - r->first_tile, 4, draw_tiles, r);
+        if (atomic_load(&r->out_of_memory)) /* the sentence is on the worker's thread */
+            return abuti_fail(ABUT_ERROR_MEMORY,
+                              "out of memory: %zu bytes for a part of a picture were refused",
+                              room_bytes(r));
+    }
+    return abuti_progress(context, "picture", 1);
+}
+
+abut_status abuti_picture_draw(abut_picture *picture, uint8_t **pixels) {
+    render r;
+    memset(&r, 0, sizeof r);
+    r.scene.context = picture->context;
+    atomic_init(&r.out_of_memory, false);
+    abut_status status = prepare(picture, &r);
+    if (!status)
+        status = draw_parts(&r);
+    abuti_bins_destroy(picture->context, &r.opaque);
+    abuti_bins_destroy(picture->context, &r.glass);
+    abuti_bins_destroy(picture->context, &r.marks);
+    abuti_scene_destroy(&r.scene);
+    if (status)
+        abuti_release(picture->context, r.pixels);
+    else
+        *pixels = r.pixels;
+    return status;
+}

@@ -1,0 +1,146 @@
+/* Exact signed distances to the ideal shapes.
+ *
+ * Exact means: in exact arithmetic the formula is the distance to the nearest surface point, inside
+ * and out; in doubles the error is a few units in the last place of the largest number involved.
+ * hypot() keeps squares from overflowing. Whatever has an axis is measured in the half-plane
+ * (rho, z), extruded shapes in their plane and along the thickness. */
+#include "shape/shape.h"
+
+static double length3(double x, double y, double z) {
+    return hypot(hypot(x, y), z);
+}
+
+/* The distance to a product of two (or more) sets, from the signed distances to each: both
+ * positive: the corner; else the larger one is the distance to the nearer face. */
+static double combine(double a, double b) {
+    if (a > 0 && b > 0)
+        return hypot(a, b);
+    return a > b ? a : b;
+}
+
+static double segment_distance(abuti_vec2 p, abuti_vec2 a, abuti_vec2 b) {
+    double length = hypot(b.x - a.x, b.y - a.y);
+    double ux = (b.x - a.x) / length, uy = (b.y - a.y) / length;
+    double along = (p.x - a.x) * ux + (p.y - a.y) * uy;
+    if (along <= 0)
+        return hypot(p.x - a.x, p.y - a.y);
+    if (along >= length)
+        return hypot(p.x - b.x, p.y - b.y);
+    return fabs((p.x - a.x) * uy - (p.y - a.y) * ux);
+}
+
+/* The triangle (0,-h/2) (r,-h/2) (0,h/2) turned about the axis, which is not part of its surface.
+ */
+static double cone_distance(const abut_shape *shape, double rho, double z) {
+    double r = shape->radius, half = 0.5 * shape->height;
+    abuti_vec2 p = {rho, z}, rim = {r, -half}, centre = {0, -half}, apex = {0, half};
+    double base = segment_distance(p, centre, rim), slant = segment_distance(p, rim, apex);
+    double nearest = base < slant ? base : slant;
+    bool inside = z > -half && (z - half) * r + rho * shape->height < 0;
+    return inside ? -nearest : nearest;
+}
+
+/* ---- polygons ---- */
+
+/* Signed distance to a simple polygon: nearest side, and the parity of crossings to the right. */
+static double polygon_distance(const abuti_vec2 *corners, uint32_t count, abuti_vec2 p) {
+    double nearest = HUGE_VAL;
+    bool inside = false;
+    for (uint32_t i = 0; i < count; i++) {
+        abuti_vec2 a = corners[i], b = corners[i + 1 < count ? i + 1 : 0];
+        double d = segment_distance(p, a, b);
+        nearest = d < nearest ? d : nearest;
+        /* all sides run along an axis, so a crossing is at x = a.x */
+        if ((a.y > p.y) != (b.y > p.y) && p.x < a.x)
+            inside = !inside;
+    }
+    return inside ? -nearest : nearest;
+}
+
+static double letter_distance(const abut_shape *shape, vec3 point) {
+    abuti_vec2 outline[ABUTI_OUTLINE_MAX], p = {point.x, point.y};
+    uint32_t count = abuti_letter_outline(shape->kind, shape->height, outline);
+    return combine(polygon_distance(outline, count, p), fabs(point.z) - 0.5 * shape->extent.z);
+}
+
+/* ---- stairs ---- */
+
+static uint64_t clamp_step(double step, uint64_t steps) {
+    return !(step > 0) ? 0 : step < (double)steps ? (uint64_t)step : steps - 1;
+}
+
+static double lower_of(double a, double b) {
+    return a < b ? a : b;
+}
+
+/* Distance in the (x, z) plane, in constant time for any number of steps. Apart from the floor and
+ * the back wall, the nearest point is inside a tread (then that tread is straight above or below),
+ * inside a riser (then straight ahead or behind), or a corner. Outer corners lie evenly on a line,
+ * and so do inner ones, hence the nearest is found by projection; one step more on each side takes
+ * care of rounding. All that is compared lies on the surface, so the least is the distance. */
+static double stairs_distance(const abut_shape *shape, double x, double z) {
+    uint64_t n = shape->segments;
+    double run = shape->extent.x / (double)n, rise = shape->extent.z / (double)n;
+    double from_x = x + 0.5 * shape->extent.x, from_z = z + 0.5 * shape->extent.z;
+    double slope_length = hypot(run, rise), ux = run / slope_length, uz = rise / slope_length;
+    /* outer corner j is (j run, (j+1) rise) and inner corner j is (j run, j rise) */
+    double inner = (from_x * ux + from_z * uz) / slope_length;
+    double outer = inner - uz * (rise / slope_length);
+    uint64_t guesses[4] = {clamp_step(from_x / run, n), clamp_step(from_z / rise, n),
+                           clamp_step(inner + 0.5, n), clamp_step(outer + 0.5, n)};
+    double half_x = 0.5 * shape->extent.x, half_z = 0.5 * shape->extent.z;
+    abuti_vec2 p = {x, z}, front = {-half_x, -half_z}, back = {half_x, -half_z};
+    abuti_vec2 top = {half_x, half_z};
+    double nearest = lower_of(segment_distance(p, front, back), segment_distance(p, back, top));
+    for (int i = 0; i < 4; i++)
+        for (uint64_t j = guesses[i] ? guesses[i] - 1 : 0; j < n && j <= guesses[i] + 1; j++) {
+            abuti_vec2 foot = {abuti_lattice(shape->extent.x, j, n),
+                               abuti_lattice(shape->extent.z, j, n)};
+            abuti_vec2 nose = {foot.x, abuti_lattice(shape->extent.z, j + 1, n)};
+            abuti_vec2 end = {abuti_lattice(shape->extent.x, j + 1, n), nose.y};
+            nearest = lower_of(nearest, segment_distance(p, foot, nose));
+            nearest = lower_of(nearest, segment_distance(p, nose, end));
+        }
+    uint64_t step = guesses[0]; /* rounding may have put x on the wrong side of a riser */
+    if (x < abuti_lattice(shape->extent.x, step, n) && step > 0)
+        step--;
+    else if (x > abuti_lattice(shape->extent.x, step + 1, n) && step + 1 < n)
+        step++;
+    bool inside =
+        fabs(x) < half_x && z > -half_z && z < abuti_lattice(shape->extent.z, step + 1, n);
+    return inside ? -nearest : nearest;
+}
+
+/* ---- dispatch ---- */
+
+double abuti_measure(const abut_shape *shape, vec3 point) {
+    double x = fabs(point.x), y = fabs(point.y), z = fabs(point.z);
+    double rho = hypot(x, y), half = 0.5 * shape->height;
+    vec3 extent = v3_scale(shape->extent, 0.5);
+    switch (shape->kind) {
+    case ABUT_SHAPE_BOX:
+        return combine(combine(x - extent.x, y - extent.y), z - extent.z);
+    case ABUT_SHAPE_UVSPHERE:
+    case ABUT_SHAPE_ICOSPHERE:
+        return hypot(rho, z) - shape->radius;
+    case ABUT_SHAPE_TORUS:
+        return hypot(rho - shape->radius, z) - shape->radius2;
+    case ABUT_SHAPE_CONE:
+        return cone_distance(shape, rho, point.z);
+    case ABUT_SHAPE_CYLINDER:
+        return combine(rho - shape->radius, z - half);
+    case ABUT_SHAPE_CAPSULE:
+        return hypot(rho, z > half ? z - half : 0) - shape->radius;
+    case ABUT_SHAPE_TUBE:
+        rho =
+            rho - shape->radius > shape->radius2 - rho ? rho - shape->radius : shape->radius2 - rho;
+        return combine(rho, z - half);
+    case ABUT_SHAPE_SHEET:
+        return length3(x > extent.x ? x - extent.x : 0, y > extent.y ? y - extent.y : 0, z);
+    case ABUT_SHAPE_STAIRS:
+        return combine(stairs_distance(shape, point.x, point.z), y - extent.y);
+    default:
+        assert(shape->kind == ABUT_SHAPE_LETTER_E || shape->kind == ABUT_SHAPE_LETTER_G);
+        return letter_distance(shape, point);
+    }
+}

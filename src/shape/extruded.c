@@ -1,0 +1,287 @@
+/* Stairs and block letters: cells of a rectangular grid, extruded.
+ *
+ * All of them are unions of rectangles, so one method serves: a grid with a mask of filled cells.
+ * Each filled cell gives a quad to both caps, each side between filled and empty a strip of wall.
+ * Since the grid lines run through, there are no T-junctions, and all triangles are right-angled.
+ * The plane of the grid is (u, v); layers lie along w, with u x v = w. */
+#include "shape/shape.h"
+
+/* ---- the letters ---- */
+
+/* Grid lines in twentieths of the height, and a row of bits for each row of cells, the lowest row
+ * first, bit k for column k. */
+typedef struct letter {
+    uint8_t u_count, v_count; /* grid lines */
+    uint8_t u[6], v[6];
+    uint8_t filled[5];
+    uint8_t outline_count;
+    uint8_t outline[ABUTI_OUTLINE_MAX][2]; /* the same, counter-clockwise */
+} letter;
+
+static const letter letter_e = {4,
+                                6,
+                                {0, 4, 10, 12},
+                                {0, 4, 8, 12, 16, 20},
+                                {0x7, 0x1, 0x3, 0x1, 0x7},
+                                12,
+                                {{0, 0},
+                                 {12, 0},
+                                 {12, 4},
+                                 {4, 4},
+                                 {4, 8},
+                                 {10, 8},
+                                 {10, 12},
+                                 {4, 12},
+                                 {4, 16},
+                                 {12, 16},
+                                 {12, 20},
+                                 {0, 20}}};
+
+static const letter letter_g = {5,
+                                6,
+                                {0, 4, 7, 10, 14},
+                                {0, 4, 8, 11, 16, 20},
+                                {0xf, 0x9, 0xd, 0x1, 0xf},
+                                12,
+                                {{0, 0},
+                                 {14, 0},
+                                 {14, 11},
+                                 {7, 11},
+                                 {7, 8},
+                                 {10, 8},
+                                 {10, 4},
+                                 {4, 4},
+                                 {4, 16},
+                                 {14, 16},
+                                 {14, 20},
+                                 {0, 20}}};
+
+static const letter *letter_of(abut_shape_kind kind) {
+    return kind == ABUT_SHAPE_LETTER_E ? &letter_e : &letter_g;
+}
+
+/* A grid line that is `units` from the lower end of `total`, both in twentieths of the height. */
+static double letter_line(double height, uint32_t units, uint32_t total) {
+    return height * ((2.0 * units - total) / 40.0);
+}
+
+uint32_t abuti_letter_outline(abut_shape_kind kind, double height,
+                              abuti_vec2 outline[ABUTI_OUTLINE_MAX]) {
+    const letter *form = letter_of(kind);
+    uint32_t width = form->u[form->u_count - 1], tall = form->v[form->v_count - 1];
+    for (uint32_t i = 0; i < form->outline_count; i++) {
+        outline[i].x = letter_line(height, form->outline[i][0], width);
+        outline[i].y = letter_line(height, form->outline[i][1], tall);
+    }
+    return form->outline_count;
+}
+
+/* ---- the common method ---- */
+
+typedef struct block {
+    const abut_shape *shape;
+    uint64_t columns, rows, layers; /* cells along u, v and w */
+    double *u, *v;                  /* grid lines: columns + 1, rows + 1 */
+    uint32_t *u_part, *v_part;      /* of a letter: its coarse column or row for each cell */
+    uint32_t *first;                /* vertex number of each grid point in layer 0 */
+    uint64_t vertex_count, triangle_count;
+} block;
+
+static bool is_filled(const block *b, uint64_t column, uint64_t row) {
+    if (column >= b->columns || row >= b->rows) /* also one below zero, which wraps */
+        return false;
+    if (b->shape->kind == ABUT_SHAPE_STAIRS)
+        return row <= column;
+    return letter_of(b->shape->kind)->filled[b->v_part[row]] >> b->u_part[column] & 1;
+}
+
+/* How many of the four cells around a grid point are filled. */
+static int filled_around(const block *b, uint64_t column, uint64_t row) {
+    return is_filled(b, column, row) + is_filled(b, column - 1, row) +
+           is_filled(b, column, row - 1) + is_filled(b, column - 1, row - 1);
+}
+
+/* Points inside the outline have two vertices, one a cap; points on it a vertex for each layer. */
+static void count_elements(block *b) {
+    uint64_t wall_sides = 0, cells = 0;
+    for (uint64_t row = 0; row <= b->rows; row++)
+        for (uint64_t column = 0; column <= b->columns; column++) {
+            int around = filled_around(b, column, row);
+            b->vertex_count += around == 0 ? 0 : around == 4 ? 2 : b->layers + 1;
+            bool here = is_filled(b, column, row);
+            cells += here;
+            wall_sides += here != is_filled(b, column - 1, row);
+            wall_sides += here != is_filled(b, column, row - 1);
+        }
+    b->triangle_count =
+        abuti_plus(abuti_times(4, cells), abuti_times(2, abuti_times(wall_sides, b->layers)));
+}
+
+/* (u, v, w) to the axes of the shape: letters stand in the xy plane, stairs in the zx plane. */
+static vec3 place(const block *b, double u, double v, uint64_t layer) {
+    if (b->shape->kind == ABUT_SHAPE_STAIRS) /* x, z, -y is a right-handed frame */
+        return v3(u, 0.0 - abuti_lattice(b->shape->extent.y, layer, b->layers), v);
+    return v3(u, v, abuti_lattice(b->shape->extent.z, layer, b->layers));
+}
+
+static void add_points(abuti_builder *builder, const block *b) {
+    for (uint64_t row = 0; row <= b->rows; row++)
+        for (uint64_t column = 0; column <= b->columns; column++) {
+            int around = filled_around(b, column, row);
+            if (around == 0)
+                continue;
+            b->first[row * (b->columns + 1) + column] = (uint32_t)builder->vertex_count;
+            for (uint64_t layer = 0; layer <= b->layers; layer += around == 4 ? b->layers : 1)
+                abuti_add_vertex(builder, place(b, b->u[column], b->v[row], layer));
+        }
+}
+
+/* The vertices of a grid point lie one after the other, from layer 0 up. */
+static uint32_t point(const block *b, uint64_t column, uint64_t row, bool upper_cap) {
+    uint32_t first = b->first[row * (b->columns + 1) + column];
+    if (!upper_cap)
+        return first;
+    return first + (filled_around(b, column, row) == 4 ? 1 : (uint32_t)b->layers);
+}
+
+static void add_caps(abuti_builder *builder, const block *b) {
+    for (uint64_t row = 0; row < b->rows; row++)
+        for (uint64_t column = 0; column < b->columns; column++) {
+            if (!is_filled(b, column, row))
+                continue;
+            for (int upper = 0; upper < 2; upper++) {
+                uint32_t p = point(b, column, row, upper), q = point(b, column + 1, row, upper);
+                uint32_t r = point(b, column + 1, row + 1, upper);
+                uint32_t s = point(b, column, row + 1, upper);
+                abuti_add_quad(builder, p, upper ? q : s, r, upper ? s : q);
+            }
+        }
+}
+
+/* A wall above the side from one grid point to the next, the solid on its left. */
+static void add_wall(abuti_builder *builder, const block *b, uint32_t from, uint32_t to) {
+    for (uint32_t layer = 0; layer < b->layers; layer++)
+        abuti_add_quad(builder, from + layer, to + layer, to + layer + 1, from + layer + 1);
+}
+
+static void add_walls(abuti_builder *builder, const block *b) {
+    for (uint64_t row = 0; row <= b->rows; row++)
+        for (uint64_t column = 0; column <= b->columns; column++) {
+            bool here = is_filled(b, column, row);
+            if (here != is_filled(b, column - 1, row)) {
+                uint32_t low = point(b, column, row, false);
+                uint32_t high = point(b, column, row + 1, false);
+                add_wall(builder, b, here ? high : low, here ? low : high);
+            }
+            if (here != is_filled(b, column, row - 1)) {
+                uint32_t left = point(b, column, row, false);
+                uint32_t right = point(b, column + 1, row, false);
+                add_wall(builder, b, here ? left : right, here ? right : left);
+            }
+        }
+}
+
+static abut_status block_build(abut_context *context, block *b, abut_mesh **mesh) {
+    abuti_builder builder;
+    count_elements(b);
+    abut_status status = abuti_builder_open(&builder, context, b->vertex_count, b->triangle_count);
+    if (status)
+        return status;
+    b->first =
+        abuti_allocate(context, (size_t)((b->columns + 1) * (b->rows + 1)), sizeof *b->first);
+    if (!b->first) {
+        abuti_builder_close(&builder);
+        return ABUT_ERROR_MEMORY;
+    }
+    add_points(&builder, b);
+    add_caps(&builder, b);
+    add_walls(&builder, b);
+    return abuti_builder_finish(&builder, mesh);
+}
+
+/* Allocates the grid lines. First refuses grids that must give too many triangles, before anyone
+ * walks over them: at least half of the cells are filled in all our shapes, and the outline is at
+ * least as long as that of the whole grid. */
+static abut_status block_open(abut_context *context, block *b) {
+    uint64_t cells = abuti_times(b->columns, b->rows);
+    uint64_t sides = abuti_times(b->layers, abuti_plus(b->columns, b->rows));
+    abut_status status =
+        abuti_check_counts(0, abuti_plus(abuti_times(2, cells), abuti_times(4, sides)));
+    if (status)
+        return status;
+    b->u = abuti_allocate(context, (size_t)b->columns + 1, sizeof *b->u);
+    b->v = abuti_allocate(context, (size_t)b->rows + 1, sizeof *b->v);
+    b->u_part = abuti_allocate(context, (size_t)b->columns, sizeof *b->u_part);
+    b->v_part = abuti_allocate(context, (size_t)b->rows, sizeof *b->v_part);
+    return b->u && b->v && b->u_part && b->v_part ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+static void block_close(abut_context *context, block *b) {
+    abuti_release(context, b->u);
+    abuti_release(context, b->v);
+    abuti_release(context, b->u_part);
+    abuti_release(context, b->v_part);
+    abuti_release(context, b->first);
+}
+
+abut_status abuti_build_stairs(abut_context *context, const abut_shape *shape, abut_mesh **mesh) {
+    uint64_t steps = shape->segments;
+    block b = {.shape = shape, .columns = steps, .rows = steps, .layers = shape->rings};
+    abut_status status = block_open(context, &b);
+    if (!status) {
+        for (uint64_t i = 0; i <= steps; i++) {
+            b.u[i] = abuti_lattice(shape->extent.x, i, steps);
+            b.v[i] = abuti_lattice(shape->extent.z, i, steps);
+        }
+        status = block_build(context, &b, mesh);
+    }
+    block_close(context, &b);
+    return status;
+}
+
+/* ---- letters: the coarse grid cut into cells whose diagonal is at most height / segments ---- */
+
+/* Into how many cells a length is cut, given as a multiple of the height. */
+static uint64_t pieces(double length, uint32_t segments) {
+    double count = ceil(length * segments * 1.41421356237309504880);
+    return count < 1 ? 1 : count < 1e10 ? (uint64_t)count : (uint64_t)1e10;
+}
+
+static uint64_t count_cells(const uint8_t *lines, uint32_t line_count, uint32_t segments) {
+    uint64_t cells = 0;
+    for (uint32_t i = 0; i + 1 < line_count; i++)
+        cells += pieces((lines[i + 1] - lines[i]) / 20.0, segments);
+    return cells;
+}
+
+static void cut_lines(const uint8_t *lines, uint32_t line_count, const abut_shape *shape,
+                      double *fine, uint32_t *part) {
+    uint64_t next = 0;
+    uint32_t total = lines[line_count - 1];
+    for (uint32_t i = 0; i + 1 < line_count; i++) {
+        uint64_t count = pieces((lines[i + 1] - lines[i]) / 20.0, shape->segments);
+        double from = letter_line(shape->height, lines[i], total);
+        double to = letter_line(shape->height, lines[i + 1], total);
+        for (uint64_t k = 0; k < count; k++) {
+            part[next] = i;
+            fine[next++] = from + (to - from) * ((double)k / (double)count);
+        }
+    }
+    fine[next] = letter_line(shape->height, total, total);
+}
+
+abut_status abuti_build_letter(abut_context *context, const abut_shape *shape, abut_mesh **mesh) {
+    const letter *form = letter_of(shape->kind);
+    block b = {.shape = shape,
+               .columns = count_cells(form->u, form->u_count, shape->segments),
+               .rows = count_cells(form->v, form->v_count, shape->segments),
+               .layers = pieces(shape->extent.z / shape->height, shape->segments)};
+    abut_status status = block_open(context, &b);
+    if (!status) {
+        cut_lines(form->u, form->u_count, shape, b.u, b.u_part);
+        cut_lines(form->v, form->v_count, shape, b.v, b.v_part);
+        status = block_build(context, &b, mesh);
+    }
+    block_close(context, &b);
+    return status;
+}

@@ -1,0 +1,156 @@
+#!/bin/sh
+# The benchmark program: every case runs on its small inputs with the same answer on one and two
+# threads, and a known one; results can be kept and compared; broken files and wrong usage are refused.
+# Arguments: abut command, source folder, build folder.
+set -u
+LC_ALL=C
+export LC_ALL
+bench=$3/abut-bench golden=$2/tests/bench/golden.txt
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+mkdir temporary
+TMPDIR=$work/temporary
+export TMPDIR
+failures=0
+
+complain() {
+    echo "FAILED: $1"
+    failures=$((failures + 1))
+}
+
+# expect CODE PART COMMAND...: the exit code, and a part of what is said on either stream.
+expect() {
+    code=$1 part=$2
+    shift 2
+    "$@" >said 2>&1
+    got=$?
+    [ "$got" -eq "$code" ] || {
+        complain "'$*' returned $got instead of $code"
+        cat said
+    }
+    grep -q -e "$part" said || {
+        complain "'$*' did not say '$part' but:"
+        cat said
+    }
+}
+
+# ---- runs ----
+expect 0 'usage' "$bench" --help
+expect 0 'mesh/create-floats' "$bench" --list
+cases=$(wc -l <said)
+[ "$cases" -ge 40 ] || complain "only $cases cases"
+[ "$(sort said | uniq -d | wc -l)" -eq 0 ] || complain "two cases of one name"
+expect 0 'mesh/create-doubles' "$bench" --quick --out all.json
+[ "$(grep -c '^{"case"' all.json)" -ge "$cases" ] || complain "cases are missing in the results"
+[ -z "$(ls temporary)" ] || complain "temporary files were left: $(ls temporary)"
+[ ! -e all.json.part ] || complain "a part file was left"
+for key in format commit compiler flags cpu system date quick; do
+    grep -q "^\"$key\": " all.json || complain "the results lack \"$key\""
+done
+if command -v python3 >/dev/null; then
+    python3 - all.json <<'PYTHON' || complain "the results are not what JSON readers expect"
+import json, sys
+run = json.load(open(sys.argv[1]))
+for case in run["cases"]:
+    assert case["median_ms"] >= case["minimum_ms"] >= 0, case
+    assert case["repeats"] == 1 and case["threads"] in (1, 2), case
+    assert case["elements"] > 0 and case["elements_per_s"] > 0, case
+    assert int(case["hash"], 16) != 0, case
+PYTHON
+fi
+
+# Known answers of all cases that need nothing from libm but square roots: the same for every
+# compiler, set of flags and processor.
+sed -n 's/^{"case": "\([^"]*\)".*"hash": "\([^"]*\)".*/\1 \2/p' all.json |
+    grep -v -e '^machine/' -e '^mesh/normals' -e '^geom/triangle-solid-angle' -e '^picture/' |
+    sort -u >answers
+if ! diff "$golden" answers; then
+    complain "answers (>) are not those of tests/bench/golden.txt (<)"
+    echo "If the new ones are right, say why in the commit that takes them over there."
+fi
+
+expect 0 'mesh/create-floats' "$bench" --quick --filter create-f --repeat 3 --threads 2 --out few.json
+[ "$(grep -c '"repeats": 3' few.json)" -eq 1 ] || complain "--repeat or --filter did not work"
+[ "$(grep -c '"threads": 2' few.json)" -eq 1 ] || complain "--threads did not work"
+
+# ---- comparison ----
+expect 0 ' 0 with a different hash' "$bench" --compare all.json all.json
+expect 0 'only in the old' "$bench" --compare all.json few.json
+sed 's/"hash": "....\(.*\)"}$/"hash": "0123\1"}/' few.json >other.json
+expect 1 'different' "$bench" --compare few.json other.json
+expect 0 'different' "$bench" --compare few.json other.json --allow-hash
+sed 's/"median_ms": [^,]*/"median_ms": 2.5/' few.json >half.json
+sed 's/"median_ms": [^,]*/"median_ms": 5/' few.json >whole.json
+expect 0 ' 0\.500 *same' "$bench" --compare whole.json half.json
+expect 0 ' 2\.000 *same' "$bench" --compare half.json whole.json
+sed 's/"quick": true/"quick": false/' few.json >full.json
+expect 2 'quick' "$bench" --compare few.json full.json
+tr -d '\n' <few.json >one-line.json
+expect 0 'same' "$bench" --compare few.json one-line.json
+sed 's/"quick"/"later": [{"a": [1, -2.5e3, null, true]}, "\\u00e9\\""], "quick"/' few.json >later.json
+expect 0 'same' "$bench" --compare few.json later.json
+
+# ---- broken files: always code 2 and a sentence with the file's name, never a crash ----
+broken() {
+    expect 2 "$1" "$bench" --compare "$1" few.json
+    expect 2 "$1" "$bench" --compare few.json "$1"
+}
+broken missing.json
+: >empty.json
+broken empty.json
+mkdir folder.json
+broken folder.json
+echo '[]' >list.json
+broken list.json
+echo '{}' >nothing.json
+broken nothing.json
+echo '{"format": "abut-bench 2", "cases": []}' >newer.json
+broken newer.json
+echo '{"format": "abut-bench 1"}' >no-cases.json
+broken no-cases.json
+head -c 3000 /dev/urandom >noise.json
+broken noise.json
+head -c 100000 /dev/zero | tr '\0' '[' >deep.json
+broken deep.json
+{ printf '{"x": ' && cat deep.json; } >deeper.json
+broken deeper.json
+change() { # a command for sed
+    sed "$1" few.json >changed.json
+    cmp -s few.json changed.json && complain "nothing changed by $1"
+    broken changed.json
+}
+change 's/"threads": 2/"threads": -2/'
+change 's/"threads": 2/"threads": "2"/'
+change 's/"threads": 2, //'
+change 's/"median_ms": [^,]*/"median_ms": nan/'
+change 's/"median_ms": [^,]*/"median_ms": 1e999/'
+change 's/"hash": "../"hash": "/'
+change 's/"hash": "../"hash": "xy/'
+change 's/"hash": "[^"]*"/"hash": 1/'
+change 's/"quick": true/"quick": 1/'
+change 's/^"commit": "/"commit": "\\q/'
+change 's/^]$/]]/'
+change 's/^}$/} {/'
+size=$(($(wc -c <few.json)))
+at=0
+while [ "$at" -lt $((size - 2)) ]; do
+    head -c "$at" few.json >cut.json
+    "$bench" --compare few.json cut.json >said 2>&1
+    [ $? -eq 2 ] || complain "cut at byte $at it was not refused"
+    at=$((at + 13))
+done
+
+# ---- wrong usage ----
+expect 2 'unknown option' "$bench" --fast
+expect 2 'needs a value' "$bench" --filter
+expect 2 'needs two files' "$bench" --compare one
+expect 2 'from 1 to' "$bench" --repeat 0
+expect 2 'from 1 to' "$bench" --repeat ten
+expect 2 'from 1 to' "$bench" --threads -1
+expect 2 'no case' "$bench" --quick --filter no-such-case
+expect 2 'missing/out.json' "$bench" --quick --filter create-f --out missing/out.json
+TMPDIR=$work/nowhere expect 2 'nowhere' "$bench" --quick --filter create-f
+
+[ "$failures" -eq 0 ] && echo "$cases cases, all checks passed"
+[ "$failures" -eq 0 ]

@@ -1,0 +1,2 @@
+#define ABUTI_REAL_BITS 64
+#include "accuracy.h"

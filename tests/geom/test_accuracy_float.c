@@ -1,0 +1,2 @@
+#define ABUTI_REAL_BITS 32
+#include "accuracy.h"

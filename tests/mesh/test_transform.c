@@ -1,0 +1,160 @@
+/* Moving and joining meshes. */
+#include "mesh/shapes.h"
+
+#include "mesh/mesh.h"
+
+static soup shape;
+
+static soup *fresh(void) {
+    shape.vertex_count = shape.triangle_count = 0;
+    return &shape;
+}
+
+static double volume_of(abut_mesh *mesh) {
+    abut_topology *topology;
+    abut_mesh_report report;
+    assert_ok(abut_topology_create(mesh, &topology));
+    assert_ok(abut_mesh_examine(topology, &report));
+    assert_true(report.closed && report.oriented);
+    abut_topology_destroy(topology);
+    return report.volume;
+}
+
+static abut_pose pose_of(double x, double y, double z, double w, double tx, double ty, double tz) {
+    abut_pose p = {{x, y, z, w}, {tx, ty, tz}};
+    return p;
+}
+
+static void moves_turns_and_mirrors(void **state) {
+    (void)state;
+    soup *s = fresh();
+    soup_box(s, 1, 2);
+    abut_mesh *mesh = soup_mesh(NULL, s), *moved;
+    abut_pose still = {0};
+    assert_ok(abut_mesh_transform(mesh, 1, still, &moved)); /* the identity changes no bit */
+    for (uint32_t v = 0; v < 8; v++) {
+        vec3 p = abuti_mesh_position(mesh, v), q = abuti_mesh_position(moved, v);
+        assert_memory_equal(&p, &q, sizeof p);
+    }
+    assert_memory_equal(mesh->indices, moved->indices, 36 * sizeof(uint32_t));
+    abut_mesh_destroy(moved);
+
+    /* scale first, about the absolute origin, then a quarter turn about z (of any length: this
+     * quaternion has length 5 sqrt 2), then the shift */
+    assert_ok(abut_mesh_transform(mesh, 3, pose_of(0, 0, 5, 5, 100, 0, 0), &moved));
+    for (uint32_t v = 0; v < 8; v++) {
+        vec3 p = abuti_mesh_position(mesh, v), q = abuti_mesh_position(moved, v);
+        vec3 expected = v3(100 - 3 * p.y, 3 * p.x, 3 * p.z);
+        assert_true(v3_max_abs(v3_sub(expected, q)) < 1e-13);
+    }
+    assert_true(fabs(volume_of(moved) - 27) < 1e-11);
+    abut_mesh_destroy(moved);
+
+    assert_ok(abut_mesh_transform(mesh, -2, pose_of(1, 2, 3, 4, -5, 6, 7), &moved));
+    assert_true(fabs(volume_of(moved) - 8) < 1e-12); /* still outwards */
+    for (uint32_t t = 0; t < 12; t++)
+        assert_int_equal(mesh->indices[3 * t], moved->indices[3 * t]);
+    abut_mesh_destroy(moved);
+
+    /* tiny and huge quaternions */
+    abut_mesh *other;
+    assert_ok(abut_mesh_transform(mesh, 1, pose_of(1e-200, 0, 0, 2e-200, 0, 0, 0), &moved));
+    assert_ok(abut_mesh_transform(mesh, 1, pose_of(1e200, 0, 0, 2e200, 0, 0, 0), &other));
+    for (uint32_t v = 0; v < 8; v++)
+        assert_true(v3_max_abs(v3_sub(abuti_mesh_position(moved, v),
+                                      abuti_mesh_position(other, v))) < 1e-15);
+    abut_mesh_destroy(moved);
+    abut_mesh_destroy(other);
+    abut_mesh_destroy(mesh);
+}
+
+static void joins_in_order(void **state) {
+    (void)state;
+    soup *s = fresh();
+    soup_box(s, 1, 2);
+    abut_mesh *box = soup_mesh(NULL, s), *far, *joined;
+    assert_ok(abut_mesh_transform(box, 1, pose_of(0, 0, 0, 0, 1000, 0, 0), &far));
+    abut_mesh *list[3] = {box, far, box};
+    assert_ok(abut_mesh_join(list, 3, &joined));
+    assert_int_equal(24, joined->vertex_count);
+    assert_int_equal(36, joined->triangle_count);
+    for (uint32_t i = 0; i < 3; i++) {
+        for (uint32_t v = 0; v < 8; v++) {
+            vec3 p = abuti_mesh_position(list[i], v), q = abuti_mesh_position(joined, 8 * i + v);
+            assert_memory_equal(&p, &q, sizeof p);
+        }
+        for (uint32_t k = 0; k < 36; k++)
+            assert_int_equal(8 * i + box->indices[k], joined->indices[36 * i + k]);
+    }
+    abut_mesh_destroy(joined);
+    list[1] = NULL;
+    joined = NULL;
+    assert_fails(ABUT_ERROR_ARGUMENT, "mesh 1 is null", abut_mesh_join(list, 3, &joined));
+    assert_fails(ABUT_ERROR_ARGUMENT, "no meshes", abut_mesh_join(list, 0, &joined));
+    assert_fails(ABUT_ERROR_ARGUMENT, "meshes is null", abut_mesh_join(NULL, 1, &joined));
+    assert_fails(ABUT_ERROR_ARGUMENT, "joined is null", abut_mesh_join(list, 1, NULL));
+    assert_null(joined);
+    abut_mesh_destroy(far);
+    abut_mesh_destroy(box);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    soup *s = fresh();
+    soup_box(s, 1, 2);
+    abut_mesh *mesh = soup_mesh(NULL, s), *moved = NULL;
+    abut_pose still = {0};
+    assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_mesh_transform(NULL, 1, still, &moved));
+    assert_fails(ABUT_ERROR_ARGUMENT, "moved is null", abut_mesh_transform(mesh, 1, still, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "scale is 0", abut_mesh_transform(mesh, 0, still, &moved));
+    assert_fails(ABUT_ERROR_ARGUMENT, "nan", abut_mesh_transform(mesh, NAN, still, &moved));
+    assert_fails(ABUT_ERROR_ARGUMENT, "inf", abut_mesh_transform(mesh, -INFINITY, still, &moved));
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 2; j++) {
+            double all[7] = {0, 0, 0, 1, 0, 0, 0};
+            all[i] = j ? NAN : INFINITY;
+            abut_pose p = pose_of(all[0], all[1], all[2], all[3], all[4], all[5], all[6]);
+            assert_fails(ABUT_ERROR_ARGUMENT, "pose", abut_mesh_transform(mesh, 1, p, &moved));
+        }
+    assert_fails(ABUT_ERROR_ARGUMENT, "vertex 0", abut_mesh_transform(mesh, 1e91, still, &moved));
+    assert_fails(ABUT_ERROR_ARGUMENT, "vertex 0", abut_mesh_transform(mesh, 1e308, still, &moved));
+    assert_null(moved);
+    abut_mesh_destroy(mesh);
+}
+
+static abut_status move_and_join(abut_context *context, void *data) {
+    const soup *s = data;
+    abut_mesh_input input = abut_mesh_input_default();
+    abut_mesh *mesh = NULL, *moved = NULL, *joined = NULL;
+    input.positions = s->positions;
+    input.vertex_count = s->vertex_count;
+    input.indices = s->indices;
+    input.triangle_count = s->triangle_count;
+    abut_pose still = {0};
+    abut_status status = abut_mesh_create(context, &input, &mesh);
+    if (!status)
+        status = abut_mesh_transform(mesh, -1, still, &moved);
+    if (!status)
+        status = abut_mesh_join((abut_mesh *[2]){mesh, moved}, 2, &joined);
+    abut_mesh_destroy(mesh);
+    abut_mesh_destroy(moved);
+    abut_mesh_destroy(joined);
+    return status;
+}
+
+static void out_of_memory(void **state) {
+    (void)state;
+    soup *s = fresh();
+    soup_box(s, 1, 2);
+    test_every_allocation(move_and_join, s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(moves_turns_and_mirrors),
+        cmocka_unit_test(joins_in_order),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

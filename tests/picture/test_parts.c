@@ -1,0 +1,323 @@
+/* The parts behind the picture, each against the obvious slow way. */
+#include "support/support.h"
+
+#include "picture/picture.h"
+
+#include <stdlib.h>
+
+/* ---- sort ---- */
+
+static void sorting_is_stable(void **state) {
+    (void)state;
+    enum { COUNT = 5000 };
+    static uint64_t keys[2 * COUNT];
+    static uint32_t values[2 * COUNT];
+    test_random random = {1};
+    for (int bits = 0; bits <= 64; bits += 8)
+        for (size_t count = 0; count <= COUNT; count = 3 * count + 1) {
+            uint64_t sum = 0, sorted_sum = 0;
+            for (uint32_t i = 0; i < count; i++) {
+                uint64_t any = test_random_bits(&random);
+                keys[i] = bits == 64 ? any : any & ((UINT64_C(1) << bits) - 1);
+                values[i] = i;
+                sum += keys[i] * (i + 1);
+            }
+            abuti_sort(keys, values, count);
+            for (uint32_t i = 0; i < count; i++) {
+                sorted_sum += keys[i] * (values[i] + 1); /* each key kept its value */
+                if (i)
+                    assert_true(keys[i - 1] < keys[i] ||
+                                (keys[i - 1] == keys[i] && values[i - 1] < values[i]));
+            }
+            assert_true(sum == sorted_sum);
+        }
+}
+
+/* ---- a scene of random triangles straight on the screen ---- */
+
+enum { TRIANGLES = 400, WIDTH = 150, HEIGHT = 110 };
+static f3 screen[3 * TRIANGLES];
+static uint32_t corners[3 * TRIANGLES], everything[TRIANGLES];
+
+static picture_scene random_scene(uint64_t seed, bool small) {
+    test_random random = {seed};
+    for (uint32_t i = 0; i < TRIANGLES; i++) {
+        double x = test_random_real(&random, -20, WIDTH + 20);
+        double y = test_random_real(&random, -20, HEIGHT + 20);
+        double size = small ? 6 : test_random_real(&random, 1, 150);
+        everything[i] = i;
+        for (uint32_t k = 0; k < 3; k++) {
+            corners[3 * i + k] = 3 * i + k;
+            screen[3 * i + k] = f3_make((float)(x + test_random_real(&random, -size, size)),
+                                        (float)(y + test_random_real(&random, -size, size)),
+                                        (float)test_random_real(&random, -1, 1));
+        }
+    }
+    return (picture_scene){.context = abuti_context_of(NULL),
+                           .width = WIDTH,
+                           .height = HEIGHT,
+                           .screen = screen,
+                           .corners = corners,
+                           .vertex_count = 3 * TRIANGLES,
+                           .triangle_count = TRIANGLES};
+}
+
+static void bins_hold_what_touches_them(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        picture_scene scene = random_scene(seed, seed % 2);
+        bins b;
+        assert_ok(abuti_bins_create(&scene, TRIANGLES, everything, abuti_triangle_box, &b));
+        assert_true(b.columns == 5 && b.rows == 4);
+        for (size_t tile = 0; tile < b.columns * b.rows; tile++) {
+            static bool found[TRIANGLES];
+            memset(found, 0, sizeof found);
+            uint32_t last = 0;
+            bool first = true;
+            for (bin_walk walk = abuti_bins_walk(&b, tile); bin_more(&walk);) {
+                uint32_t i = bin_next(&walk);
+                assert_true(first || i > last);
+                first = false;
+                last = i;
+                found[i] = true;
+            }
+            float left = (float)(tile % b.columns * TILE), top = (float)(tile / b.columns * TILE);
+            for (uint32_t i = 0; i < TRIANGLES; i++) {
+                float box[4];
+                abuti_triangle_box(&scene, i, box);
+                if (box[0] < left + TILE && box[2] > left && box[1] < top + TILE && box[3] > top &&
+                    box[0] < WIDTH && box[1] < HEIGHT)
+                    assert_true(found[i]);
+            }
+        }
+        abuti_bins_destroy(scene.context, &b);
+    }
+}
+
+/* The slow way: every sample against every triangle, in doubles. Returns the nearest triangle at
+ * (x, y); *doubtful where an edge or a second depth is too close to call. */
+static uint32_t nearest_at(double x, double y, bool *doubtful) {
+    uint32_t best = NO_TRIANGLE;
+    double best_q = -1e300, second_q = -1e300;
+    for (uint32_t i = 0; i < TRIANGLES; i++) {
+        const f3 *v = screen + 3 * i;
+        double e[3], area = 0;
+        for (int k = 0; k < 3; k++) {
+            f3 p = v[(k + 1) % 3], q = v[(k + 2) % 3];
+            double dx = (double)q.x - (double)p.x, dy = (double)q.y - (double)p.y;
+            e[k] = dx * (y - (double)p.y) - dy * (x - (double)p.x);
+            area += e[k];
+            if (fabs(e[k]) < 1e-3 * hypot(dx, dy))
+                *doubtful = true;
+        }
+        if ((e[0] > 0) != (area > 0) || (e[1] > 0) != (area > 0) || (e[2] > 0) != (area > 0))
+            continue;
+        double q = (e[0] * (double)v[0].z + e[1] * (double)v[1].z + e[2] * (double)v[2].z) / area;
+        if (fabs(area) < 1)
+            *doubtful = true;
+        if (q > best_q) {
+            second_q = best_q;
+            best_q = q;
+            best = i;
+        } else if (q > second_q) {
+            second_q = q;
+        }
+    }
+    if (best != NO_TRIANGLE && best_q - second_q < 1e-3)
+        *doubtful = true;
+    return best;
+}
+
+static void rasters_agree_with_the_slow_way(void **state) {
+    (void)state;
+    static visibility seen;
+    size_t compared = 0, covered = 0;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        picture_scene scene = random_scene(seed, seed % 2);
+        int left = 32 * (int)(seed % 3), top = 32 * (int)(seed % 2);
+        float middle[TILE_PIXELS];
+        for (int i = 0; i < TILE_PIXELS; i++) {
+            middle[i] = EMPTY_DEPTH;
+            for (int k = 0; k < SAMPLES; k++) {
+                seen.depth[i][k] = EMPTY_DEPTH;
+                seen.triangle[i][k] = NO_TRIANGLE;
+            }
+        }
+        static raster_setup setups[TRIANGLES];
+        static bool visible[TRIANGLES];
+        for (uint32_t i = 0; i < TRIANGLES; i++) {
+            visible[i] = abuti_raster_setup(&scene, i, left, top, &setups[i]);
+            if (visible[i]) {
+                abuti_raster_visible(&setups[i], i, &seen);
+                abuti_raster_middle(&setups[i], middle);
+            }
+        }
+        for (int i = 0; i < TILE_PIXELS; i += 3) {
+            int x = i % TILE, y = i / TILE;
+            bool doubtful = false;
+            uint32_t best = nearest_at(left + x + 0.5, top + y + 0.5, &doubtful);
+            assert_true(doubtful || (best == NO_TRIANGLE) == (middle[i] == EMPTY_DEPTH));
+            for (int k = 0; k < SAMPLES; k++) {
+                doubtful = false;
+                best = nearest_at(left + x + (double)SAMPLE_X(k), top + y + (double)SAMPLE_Y(k),
+                                  &doubtful);
+                if (doubtful)
+                    continue;
+                assert_int_equal(best, seen.triangle[i][k]);
+                compared++;
+                covered += best != NO_TRIANGLE;
+                if (best != NO_TRIANGLE) { /* the mask says the same, one triangle at a time */
+                    float behind[SAMPLES];
+                    for (int j = 0; j < SAMPLES; j++)
+                        behind[j] = EMPTY_DEPTH;
+                    assert_true(visible[best]);
+                    assert_true(abuti_raster_mask(&setups[best], x, y, behind) >> k & 1);
+                }
+            }
+        }
+    }
+    assert_true(compared > 15000 && covered > 4000 && covered < compared);
+}
+
+/* A jittered grid as a soup that shares no vertices: every sample inside belongs to exactly one. */
+static void neighbours_leave_no_holes(void **state) {
+    (void)state;
+    enum { N = 14 };
+    static f3 grid[N + 1][N + 1];
+    static unsigned hits[TILE_PIXELS][SAMPLES];
+    test_random random = {3};
+    for (int round = 0; round < 20; round++) {
+        memset(hits, 0, sizeof hits);
+        for (int y = 0; y <= N; y++)
+            for (int x = 0; x <= N; x++)
+                grid[y][x] =
+                    f3_make((float)(3.0 * x - 4 + test_random_real(&random, -0.9, 0.9)),
+                            (float)(3.0 * y - 4 + test_random_real(&random, -0.9, 0.9)), 0);
+        if (round % 2) /* vertices and edges exactly on samples */
+            for (int y = 0; y <= N; y++)
+                for (int x = 0; x <= N; x++)
+                    grid[y][x] = f3_make((float)(3 * x - 4) + SAMPLE_X(round % 16),
+                                         (float)(3 * y - 4) + SAMPLE_Y(round % 16), 0);
+        picture_scene scene = {.screen = screen, .corners = corners};
+        for (uint32_t i = 0; i < 3; i++)
+            corners[i] = i;
+        for (int y = 0; y < N; y++)
+            for (int x = 0; x < N; x++)
+                for (int half = 0; half < 2; half++) {
+                    screen[0] = grid[y][x];
+                    screen[1] = half ? grid[y + 1][x + 1] : grid[y][x + 1];
+                    screen[2] = half ? grid[y + 1][x] : grid[y + 1][x + 1];
+                    raster_setup setup;
+                    if (!abuti_raster_setup(&scene, 0, 0, 0, &setup))
+                        continue;
+                    float behind[SAMPLES];
+                    for (int k = 0; k < SAMPLES; k++)
+                        behind[k] = EMPTY_DEPTH;
+                    for (int j = setup.y0; j <= setup.y1; j++)
+                        for (int i = setup.x0; i <= setup.x1; i++) {
+                            unsigned mask = abuti_raster_mask(&setup, i, j, behind);
+                            for (int k = 0; k < SAMPLES; k++)
+                                hits[j * TILE + i][k] += mask >> k & 1;
+                        }
+                }
+        for (int i = 0; i < TILE_PIXELS; i++)
+            for (int k = 0; k < SAMPLES; k++)
+                assert_int_equal(1, hits[i][k]);
+    }
+}
+
+/* ---- normals ---- */
+
+/* A cone of many faces around one place: one smooth group, whatever the number of corners. */
+static void crowded_places_are_smooth_too(void **state) {
+    (void)state;
+    for (uint32_t n = 20; n <= 2000; n *= 10) {
+        abut_mesh_input input = abut_mesh_input_default();
+        double *p = malloc((n + 1) * 3 * sizeof *p);
+        uint32_t *t = malloc(n * 3 * sizeof *t);
+        f3 *faces = malloc(n * sizeof *faces), *normals = malloc(3 * n * sizeof *normals);
+        uint8_t *creases = malloc(3 * n);
+        assert_true(p && t && faces && normals && creases);
+        p[0] = p[1] = 0;
+        p[2] = 0.5;
+        for (uint32_t i = 0; i < n; i++) {
+            double a = 6.283185307179586 * i / n;
+            p[3 * i + 3] = cos(a);
+            p[3 * i + 4] = sin(a);
+            p[3 * i + 5] = 0;
+            t[3 * i] = 0;
+            t[3 * i + 1] = 1 + i;
+            t[3 * i + 2] = 1 + (i + 1) % n;
+            double middle = a + 3.141592653589793 / n;
+            faces[i] =
+                f3_normalise(f3_make((float)(0.5 * cos(middle)), (float)(0.5 * sin(middle)), 1));
+        }
+        input.positions = p;
+        input.vertex_count = n + 1;
+        input.indices = t;
+        input.triangle_count = n;
+        abut_mesh *mesh;
+        assert_ok(abut_mesh_create(NULL, &input, &mesh));
+        assert_ok(abuti_corner_normals(abuti_context_of(NULL), mesh, faces, creases, normals));
+        for (uint32_t i = 0; i < n; i++) {
+            assert_true(normals[3 * i].z > 0.9999f); /* the tip */
+            assert_true(creases[3 * i] && !creases[3 * i + 1] && !creases[3 * i + 2]);
+            assert_true(f3_dot(normals[3 * i + 1], faces[i]) > 0.97f);
+            assert_memory_equal(&normals[3 * i + 2], &normals[3 * ((i + 1) % n) + 1], sizeof(f3));
+        }
+        abut_mesh_destroy(mesh);
+        free(p);
+        free(t);
+        free(faces);
+        free(normals);
+        free(creases);
+    }
+}
+
+/* ---- camera ---- */
+
+static void places_come_back_from_the_screen(void **state) {
+    (void)state;
+    static const double fields[] = {-1, 0.001, 30, 120};
+    test_random random = {5};
+    for (int i = 0; i < 40; i++) {
+        abut_picture_options options = abut_picture_options_default();
+        options.field_of_view = fields[i % 4];
+        for (int k = 0; k < 3; k++)
+            (&options.eye_direction.x)[k] = test_random_real(&random, -1, 1);
+        abut_picture *picture;
+        assert_ok(abut_picture_create(NULL, &options, &picture));
+        abut_vec3 places[20];
+        for (int k = 0; k < 20; k++) {
+            places[k] =
+                (abut_vec3){test_random_real(&random, 90, 110), test_random_real(&random, 5, 9),
+                            test_random_real(&random, -10, 30)};
+            assert_ok(abut_picture_add_point(picture, places[k], 1, (abut_colour){0}));
+        }
+        picture_camera camera;
+        assert_ok(abuti_camera_frame(picture, &camera));
+        unprojection back = abuti_camera_back(&camera);
+        for (int k = 0; k < 20; k++) {
+            vec3 p = abuti_camera_point(&camera, places[k]);
+            f3 on_screen = camera_project(&camera, p);
+            f3 again = unproject(&back, on_screen.x, on_screen.y, on_screen.z);
+            assert_true(on_screen.x >= 0 && on_screen.x <= 960);
+            assert_true(on_screen.y >= 0 && on_screen.y <= 720);
+            assert_true(fabs(p.x - (double)again.x) < 1e-4 && fabs(p.y - (double)again.y) < 1e-4);
+            assert_true(fabs(p.z - (double)again.z) < 1e-4);
+        }
+        abut_picture_destroy(picture);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sorting_is_stable),
+        cmocka_unit_test(bins_hold_what_touches_them),
+        cmocka_unit_test(rasters_agree_with_the_slow_way),
+        cmocka_unit_test(neighbours_leave_no_holes),
+        cmocka_unit_test(crowded_places_are_smooth_too),
+        cmocka_unit_test(places_come_back_from_the_screen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+"""Checks that the examples in docs/commands show what the command really prints.
+
+Usage: examples.py TOOL DOCS [--write]
+
+In fenced blocks, lines that start with "$ abut " are commands; what follows, up to the next command or the end of the block,
+is their output, errors included. The commands run in a fresh folder with the models below. With --write the pages are corrected
+instead. The page of `abut version` is left alone, since its output depends on the machine.
+"""
+import difflib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+MODELS = ["teapot teapot.obj", "box box.obj", "torus torus.obj", "sheet sheet.obj --segments 2 --rings 2"]
+SPLIT = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 0 0\nv 1 1 0\nv 0 1 0.001\nf 1 2 3\nf 4 6 5\n"
+
+
+def run(tool, command, environment):
+    result = subprocess.run(
+        command.replace("abut", "'" + tool + "'", 1), shell=True, env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return result.stdout.decode()
+
+
+def corrected(block, tool, environment, png):
+    """The text of a block with the true output of its commands, and how many there were."""
+    parts = re.split(r"(?m)^(\$ abut .*\n)", block)
+    count = 0
+    for i in range(1, len(parts), 2):
+        command = parts[i][2:].strip()
+        if ".png" not in command or png:
+            parts[i + 1] = run(tool, command, environment)
+            count += 1
+    return "".join(parts), count
+
+
+def main():
+    tool, folder = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    environment = dict(os.environ, LC_ALL="C.UTF-8")
+    total, wrong = 0, 0
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chdir(scratch)
+        for model in MODELS:
+            run(tool, "abut make " + model, environment)
+        with open("split.obj", "w") as file:
+            file.write(SPLIT)
+        png = "pictures as .png" in run(tool, "abut version", environment)
+        for name in sorted(os.listdir(folder)):
+            if not name.endswith(".md") or name == "version.md":
+                continue
+            path = os.path.join(folder, name)
+            with open(path, encoding="utf-8") as file:
+                old = file.read()
+            pieces = re.split(r"(?ms)(^```\n.*?^```$)", old)
+            for i in range(1, len(pieces), 2):
+                inside, count = corrected(pieces[i][4:-3], tool, environment, png)
+                pieces[i] = "```\n" + inside + "```"
+                total += count
+            new = "".join(pieces)
+            if new != old and "--write" in sys.argv:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(new)
+            elif new != old:
+                wrong += 1
+                print("\n".join(difflib.unified_diff(old.split("\n"), new.split("\n"), name, "what abut prints", lineterm="")))
+    print(total, "examples,", wrong, "wrong pages")
+    return 1 if wrong or not total else 0
+
+
+sys.exit(main())

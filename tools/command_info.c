@@ -1,0 +1,344 @@
+/* abut info: the health report of each file. */
+#include "tool.h"
+
+#include <string.h>
+
+/* How a kind of problem is called in sentences, and what its offenders are. */
+static const struct {
+    const char *one, *many, *element;
+} problem_words[ABUT_PROBLEM_COUNT] = {
+    [ABUT_PROBLEM_DEGENERATE_TRIANGLE] = {"degenerate triangle", "degenerate triangles",
+                                          "triangle"},
+    [ABUT_PROBLEM_DUPLICATE_TRIANGLE] = {"duplicate triangle", "duplicate triangles", "triangle"},
+    [ABUT_PROBLEM_BOUNDARY_EDGE] = {"boundary edge", "boundary edges", "edge"},
+    [ABUT_PROBLEM_NONMANIFOLD_EDGE] = {"non-manifold edge", "non-manifold edges", "edge"},
+    [ABUT_PROBLEM_NONMANIFOLD_VERTEX] = {"non-manifold vertex", "non-manifold vertices", "vertex"},
+    [ABUT_PROBLEM_FLIPPED_EDGE] = {"flipped edge", "flipped edges", "edge"},
+    [ABUT_PROBLEM_INWARD_COMPONENT] = {"component inside out", "components inside out", "triangle"},
+    [ABUT_PROBLEM_COINCIDENT_VERTEX] = {"coincident vertex", "coincident vertices", "vertex"},
+    [ABUT_PROBLEM_UNUSED_VERTEX] = {"unused vertex", "unused vertices", "vertex"},
+};
+
+static uint64_t problem_total(const abut_mesh_report *report) {
+    uint64_t total = 0;
+    for (int kind = 0; kind < ABUT_PROBLEM_COUNT; kind++)
+        total += report->problems[kind].count;
+    return total;
+}
+
+/* "1 hole", "34,834 vertices". */
+static void add_counted(tool_text *to, uint64_t count, const char *one, const char *many) {
+    text_grouped(to, count);
+    text_print(to, " %s", count == 1 ? one : many);
+}
+
+/* ---- the headline ---- */
+
+/* The most telling problems, in the order in which people should care. Boundary edges are told as
+ * loops. */
+static void add_verdict(tool_text *to, const abut_mesh_report *report) {
+    static const abut_problem_kind order[] = {
+        ABUT_PROBLEM_NONMANIFOLD_EDGE,   ABUT_PROBLEM_FLIPPED_EDGE,
+        ABUT_PROBLEM_INWARD_COMPONENT,   ABUT_PROBLEM_NONMANIFOLD_VERTEX,
+        ABUT_PROBLEM_DUPLICATE_TRIANGLE, ABUT_PROBLEM_DEGENERATE_TRIANGLE,
+        ABUT_PROBLEM_COINCIDENT_VERTEX,  ABUT_PROBLEM_UNUSED_VERTEX};
+    int told = 0, left = 0;
+    uint32_t open_edges = report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count;
+    if (report->loop_count)
+        add_counted(to, report->loop_count, "boundary loop", "boundary loops");
+    else if (open_edges) /* it may end at non-manifold edges instead of closing */
+        add_counted(to, open_edges, "boundary edge", "boundary edges");
+    told += report->loop_count || open_edges;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        uint32_t count = report->problems[order[i]].count;
+        if (!count)
+            continue;
+        if (told == 3) {
+            left++;
+            continue;
+        }
+        text_add(to, told++ ? ", " : "");
+        add_counted(to, count, problem_words[order[i]].one, problem_words[order[i]].many);
+    }
+    if (left)
+        text_print(to, " and %d more kind%s of problem", left, left == 1 ? "" : "s");
+    if (!told)
+        text_add(to, "no problems");
+}
+
+static void say_headline(tool_output *out, const char *path, const abut_mesh_report *report) {
+    tool_text words = {0};
+    bool fine = problem_total(report) == 0;
+    text_add(&words, report->solid    ? "closed solid, "
+                     : report->closed ? "closed surface, "
+                                      : "open surface, ");
+    add_counted(&words, report->vertex_count, "vertex", "vertices");
+    text_add(&words, ", ");
+    add_counted(&words, report->triangle_count, "triangle", "triangles");
+    text_print(&words, "; %s", shade_on(out, fine ? SHADE_GOOD : SHADE_WARN));
+    add_verdict(&words, report);
+    text_add(&words, shade_off(out));
+    say_of(out, path, "%s", words.data ? words.data : "");
+    text_free(&words);
+}
+
+/* ---- facts for people ---- */
+
+static void say_surface(tool_output *out, const abut_mesh_report *report) {
+    tool_text pieces = {0};
+    say_fact(out, "surface", "%s, %s, %s", report->closed ? "closed" : "open",
+             report->manifold ? "manifold" : "not manifold",
+             report->oriented ? "consistently oriented" : "not consistently oriented");
+    add_counted(&pieces, report->component_count, "component", "components");
+    text_add(&pieces, ", ");
+    add_counted(&pieces, report->loop_count, "boundary loop", "boundary loops");
+    text_print(&pieces, ", Euler number %lld", (long long)report->euler_number);
+    say_fact(out, "pieces", "%s", pieces.data ? pieces.data : "");
+    text_free(&pieces);
+    fact_count(out, "edges", report->edge_count);
+}
+
+static void say_measures(tool_output *out, const abut_mesh_report *report, bool all) {
+    const abut_box *box = &report->bounds;
+    say_fact(out, "bounds", "%.6g, %.6g, %.6g to %.6g, %.6g, %.6g", box->lo.x, box->lo.y, box->lo.z,
+             box->hi.x, box->hi.y, box->hi.z);
+    say_fact(out, "size", "%.6g x %.6g x %.6g", box->hi.x - box->lo.x, box->hi.y - box->lo.y,
+             box->hi.z - box->lo.z);
+    say_fact(out, "area", "%.6g", report->area);
+    if (report->closed && report->oriented)
+        say_fact(out, "volume", "%.6g%s", report->volume,
+                 report->volume < 0 ? " (negative: wound inside out)" : "");
+    else
+        say_fact(out, "volume", "none: the surface is %s",
+                 report->closed ? "not consistently oriented" : "open");
+    say_fact(out, "centroid", "%.6g, %.6g, %.6g (of the %s)", report->centroid.x,
+             report->centroid.y, report->centroid.z, report->solid ? "solid" : "surface");
+    if (!all)
+        return;
+    const double *inertia = report->inertia;
+    say_fact(out, "inertia", "xx %.6g, yy %.6g, zz %.6g (of the %s, density 1)", inertia[0],
+             inertia[1], inertia[2], report->solid ? "solid" : "surface");
+    say_fact(out, "", "xy %.6g, yz %.6g, zx %.6g", inertia[3], inertia[4], inertia[5]);
+}
+
+/* ---- facts for programs ---- */
+
+static void write_facts(tool_output *out, const abut_mesh_report *report) {
+    const abut_box *box = &report->bounds;
+    abut_vec3 size = {box->hi.x - box->lo.x, box->hi.y - box->lo.y, box->hi.z - box->lo.z};
+    json_count(out, "vertices", report->vertex_count);
+    json_count(out, "triangles", report->triangle_count);
+    json_count(out, "edges", report->edge_count);
+    json_count(out, "components", report->component_count);
+    json_count(out, "boundary_loops", report->loop_count);
+    json_integer(out, "euler_number", report->euler_number);
+    json_boolean(out, "closed", report->closed);
+    json_boolean(out, "manifold", report->manifold);
+    json_boolean(out, "oriented", report->oriented);
+    json_boolean(out, "solid", report->solid);
+    out_object(out, "bounds");
+    json_vector(out, "lo", box->lo);
+    json_vector(out, "hi", box->hi);
+    out_end(out);
+    json_vector(out, "size", size);
+    json_number(out, "area", report->area);
+    if (report->closed && report->oriented)
+        json_number(out, "volume", report->volume);
+    else
+        json_null(out, "volume");
+    json_vector(out, "centroid", report->centroid);
+    json_numbers(out, "inertia", report->inertia, 6);
+    json_count(out, "problem_total", problem_total(report));
+}
+
+/* ---- problems and advice ---- */
+
+static uint32_t first_count(const abut_problem *problem) {
+    return problem->count < ABUT_PROBLEM_FIRST_COUNT ? problem->count : ABUT_PROBLEM_FIRST_COUNT;
+}
+
+/* An edge's number means nothing outside this program, so its two vertices are given as well. */
+static void write_first(tool_output *out, const abut_problem *problem, bool edges,
+                        const abut_topology_view *view) {
+    out_list(out, "first");
+    for (uint32_t i = 0; i < first_count(problem); i++)
+        json_count(out, NULL, problem->first[i]);
+    out_end(out);
+    if (!edges)
+        return;
+    out_list(out, "first_vertices");
+    for (uint32_t i = 0; i < first_count(problem); i++) {
+        const uint32_t *edge = view->edges + 2 * (size_t)problem->first[i];
+        double ends[2] = {edge[0], edge[1]};
+        json_numbers(out, NULL, ends, 2);
+    }
+    out_end(out);
+}
+
+static void say_first(tool_output *out, const abut_problem *problem, bool edges,
+                      const abut_topology_view *view) {
+    tool_text words = {0};
+    for (uint32_t i = 0; i < first_count(problem); i++) {
+        const uint32_t *edge = view->edges + 2 * (size_t)problem->first[i];
+        text_add(&words, i ? ", " : "");
+        if (edges)
+            text_print(&words, "%u-%u", edge[0], edge[1]);
+        else
+            text_print(&words, "%u", problem->first[i]);
+    }
+    text_add(&words, problem->count > ABUT_PROBLEM_FIRST_COUNT ? ", ..." : "");
+    out_shade(out, SHADE_DIM);
+    say_fact(out, "first", "%s", words.data ? words.data : "");
+    text_free(&words);
+}
+
+/* Programs get every kind, people those that there are. */
+static void tell_problems(tool_output *out, const abut_mesh_report *report,
+                          const abut_topology_view *view) {
+    out_table(out, "problems");
+    for (int kind = 0; kind < ABUT_PROBLEM_COUNT; kind++) {
+        const abut_problem *problem = &report->problems[kind];
+        const char *element = problem_words[kind].element;
+        bool edges = strcmp(element, "edge") == 0;
+        if (!problem->count && !out->json)
+            continue;
+        out_object(out, NULL);
+        out_shade(out, SHADE_WARN);
+        fact_text(out, "problem", abut_problem_name((abut_problem_kind)kind));
+        fact_count(out, "count", problem->count);
+        json_text(out, "element", element);
+        if (out->json)
+            write_first(out, problem, edges, view);
+        else
+            say_first(out, problem, edges, view);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static void tell_advice(tool_output *out, const abut_mesh_report *report) {
+    static const tool_shade shades[] = {[ABUT_VERDICT_GUARANTEED] = SHADE_GOOD,
+                                        [ABUT_VERDICT_LIMITED] = SHADE_WARN,
+                                        [ABUT_VERDICT_UNFIT] = SHADE_BAD};
+    static const char *const marks[] = {[ABUT_VERDICT_GUARANTEED] = "\u2713",
+                                        [ABUT_VERDICT_LIMITED] = "~",
+                                        [ABUT_VERDICT_UNFIT] = "\u2717"};
+    static const char *const plain_marks[] = {
+        [ABUT_VERDICT_GUARANTEED] = "+", [ABUT_VERDICT_LIMITED] = "~", [ABUT_VERDICT_UNFIT] = "x"};
+    out_table(out, "advice");
+    for (int method = 0; method < ABUT_METHOD_COUNT; method++) {
+        const abut_advice *advice = &report->advice[method];
+        out_object(out, NULL);
+        fact_text(out, "method", abut_method_name((abut_method)method));
+        json_text(out, "verdict", abut_verdict_name(advice->verdict));
+        out_shade(out, shades[advice->verdict]);
+        say_fact(out, "verdict", "%s %s",
+                 out->unicode ? marks[advice->verdict] : plain_marks[advice->verdict],
+                 abut_verdict_name(advice->verdict));
+        fact_text(out, "reason", advice->reason);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+/* ---- the command ---- */
+
+static abut_status examine(tool_run *tool, const char *path, const abut_mesh_read_options *options,
+                           abut_topology **topology, abut_mesh_report *report) {
+    abut_mesh *mesh = NULL;
+    abut_status status = tool_read(tool, path, options, &mesh);
+    if (!status)
+        status = abut_topology_create(mesh, topology);
+    if (!status)
+        status = abut_mesh_examine(*topology, report);
+    abut_mesh_destroy(mesh); /* the topology keeps it */
+    return status;
+}
+
+/* One file. Returns its exit code. */
+static int tell_file(tool_run *tool, const char *path, const tool_arguments *arguments) {
+    tool_output *out = &tool->out;
+    abut_topology *topology = NULL;
+    abut_mesh_report report;
+    abut_mesh_read_options options = abut_mesh_read_options_default();
+    const tool_given *from = option_given(arguments, "from");
+    if (from)
+        options.format = tool_format(from->words);
+    out_object(out, NULL);
+    json_path(out, "file", path);
+    abut_status status = examine(tool, path, &options, &topology, &report);
+    int code = CODE_FINE;
+    if (status == ABUT_ERROR_CANCELLED || tool_cancelled()) {
+        code = CODE_CANCELLED;
+    } else if (status) {
+        code = tool_complain(tool, status);
+    } else {
+        abut_topology_view view = abut_topology_get(topology);
+        if (out->begun && !tool->quiet)
+            say(out, "%s", "");
+        say_headline(out, path, &report);
+        if (out->json) {
+            write_facts(out, &report);
+        } else if (!tool->quiet) {
+            say_surface(out, &report);
+            say_measures(out, &report, option_given(arguments, "all") != NULL);
+        }
+        if (out->json || !tool->quiet) {
+            tell_problems(out, &report, &view);
+            tell_advice(out, &report);
+        }
+        if (problem_total(&report) && option_given(arguments, "strict"))
+            code = CODE_FOUND;
+    }
+    abut_topology_destroy(topology);
+    out_end(out);
+    return code;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    tool_output *out = &tool->out;
+    int worst = CODE_FINE;
+    out_object(out, NULL);
+    out_list(out, "files");
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        int code = tell_file(tool, arguments->operands[i], arguments);
+        if (code == CODE_CANCELLED)
+            return tool_fail(tool, ABUT_ERROR_CANCELLED);
+        if (code == CODE_WORK || worst == CODE_FINE)
+            worst = code;
+        progress_erase(tool->progress);
+        if (!out->json && !output_flush(out))
+            break; /* no one reads any more */
+    }
+    out_end(out);
+    out_end(out);
+    return worst;
+}
+
+static const tool_option options[] = {
+    {"all", NULL, OPTION_FLAG, "also print the inertia (always there with --json)", NULL, false},
+    {"strict", NULL, OPTION_FLAG, "return 3 if any mesh has problems", NULL, false},
+    {"from", "FORMAT", OPTION_CHOICE, "read the files as obj, ply, stl or other",
+     "obj|ply|stl|other", false},
+    {0}};
+
+const tool_command command_info = {
+    .name = "info",
+    .operands = "FILE...",
+    .summary = "examine meshes: counts, flaws, and which methods will work",
+    .about =
+        "Reads each file and reports its health: counts, components, boundary loops, bounds, area, "
+        "volume, what is wrong and where, and for each method of the library whether it keeps its "
+        "promise on this mesh. Goes on with the other files when one cannot be read. With --quiet "
+        "only the headline of each file is printed.\n"
+        "\n"
+        "Vertices and triangles are counted from 0; edges are named by their two vertices.",
+    .examples = "  abut info bunny.obj\n"
+                "  abut info --json part.stl | jq '.files[0].closed'\n"
+                "  abut info --strict --quiet *.ply || echo 'something needs repair'\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 1,
+    .operand_most = UINT32_MAX,
+    .run = run,
+};

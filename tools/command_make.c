@@ -1,0 +1,245 @@
+/* abut make: built-in models as files. Which parameters a shape has follows from its default
+ * description: those that are not 0 there. */
+#include "tool.h"
+
+#include <string.h>
+
+/* ---- parameters ---- */
+
+static bool takes(const abut_shape *shape, const char *option) {
+    if (strcmp(option, "size") == 0)
+        return shape->extent.x > 0 || shape->extent.y > 0 || shape->extent.z > 0;
+    if (strcmp(option, "radius") == 0)
+        return shape->radius > 0;
+    if (strcmp(option, "radius2") == 0)
+        return shape->radius2 > 0;
+    if (strcmp(option, "height") == 0)
+        return shape->height > 0;
+    if (strcmp(option, "segments") == 0)
+        return shape->segments > 0;
+    return strcmp(option, "rings") == 0 && shape->rings > 0;
+}
+
+static const char *const parameters[] = {"size",   "radius",   "radius2",
+                                         "height", "segments", "rings"};
+enum { PARAMETER_COUNT = sizeof parameters / sizeof *parameters };
+
+/* The options that a shape takes, with their values: "--radius 1 --segments 8". */
+static void add_parameters(tool_text *to, const abut_shape *shape) {
+    const double reals[] = {0, shape->radius, shape->radius2, shape->height};
+    const uint32_t wholes[] = {shape->segments, shape->rings};
+    for (size_t i = 0; i < PARAMETER_COUNT; i++) {
+        if (!takes(shape, parameters[i]))
+            continue;
+        text_print(to, "%s--%s ", to->used ? " " : "", parameters[i]);
+        if (i == 0)
+            text_print(to, "%g,%g,%g", shape->extent.x, shape->extent.y, shape->extent.z);
+        else if (i < 4)
+            text_print(to, "%g", reals[i]);
+        else
+            text_print(to, "%u", wholes[i - 4]);
+    }
+}
+
+/* Sides that a shape does not have are 0 in its default and stay so. */
+static int set_size(tool_run *tool, const double *numbers, abut_shape *shape) {
+    double *sides[3] = {&shape->extent.x, &shape->extent.y, &shape->extent.z};
+    for (int k = 0; k < 3; k++) {
+        if (*sides[k] > 0 && !(numbers[k] > 0))
+            return tool_refuse(tool, "--size of a %s needs a length above 0 along %c",
+                               abut_shape_name(shape->kind), 'x' + k);
+        if (*sides[k] > 0)
+            *sides[k] = numbers[k];
+    }
+    return 0;
+}
+
+static int set_parameter(tool_run *tool, const tool_given *given, abut_shape *shape) {
+    const char *name = given->option->name;
+    if (!takes(shape, name)) {
+        tool_text words = {0};
+        abut_shape standard = abut_shape_default(shape->kind);
+        add_parameters(&words, &standard);
+        int code = tool_refuse(tool, "a %s has no --%s; it takes %s", abut_shape_name(shape->kind),
+                               name, words.data ? words.data : "");
+        text_free(&words);
+        return code;
+    }
+    if (strcmp(name, "size") == 0)
+        return set_size(tool, given->numbers, shape);
+    if (strcmp(name, "radius") == 0)
+        shape->radius = given->numbers[0];
+    else if (strcmp(name, "radius2") == 0)
+        shape->radius2 = given->numbers[0];
+    else if (strcmp(name, "height") == 0)
+        shape->height = given->numbers[0];
+    else if (strcmp(name, "segments") == 0)
+        shape->segments = given->counts[0];
+    else
+        shape->rings = given->counts[0];
+    return 0;
+}
+
+static bool is_parameter(const char *name) {
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        if (strcmp(name, parameters[i]) == 0)
+            return true;
+    return false;
+}
+
+/* ---- the list ---- */
+
+static int list_shapes(tool_run *tool) {
+    tool_output *out = &tool->out;
+    out_object(out, NULL);
+    out_table(out, "shapes");
+    for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
+        abut_shape shape = abut_shape_default((abut_shape_kind)kind);
+        tool_text words = {0};
+        add_parameters(&words, &shape);
+        out_object(out, NULL);
+        fact_text(out, "shape", abut_shape_name((abut_shape_kind)kind));
+        say_fact(out, "options and their defaults", "%s", words.data ? words.data : "");
+        text_free(&words);
+        if (takes(&shape, "size"))
+            json_vector(out, "size", shape.extent);
+        if (takes(&shape, "radius"))
+            json_number(out, "radius", shape.radius);
+        if (takes(&shape, "radius2"))
+            json_number(out, "radius2", shape.radius2);
+        if (takes(&shape, "height"))
+            json_number(out, "height", shape.height);
+        if (takes(&shape, "segments"))
+            json_count(out, "segments", shape.segments);
+        if (takes(&shape, "rings"))
+            json_count(out, "rings", shape.rings);
+        out_end(out);
+    }
+    out_end(out);
+    out_end(out);
+    return CODE_FINE;
+}
+
+/* ---- the command ---- */
+
+/* What people may call a shape that has another name here. */
+static const struct {
+    const char *word, *name;
+} aliases[] = {{"sphere", "icosphere"}, {"ball", "icosphere"}, {"cube", "box"},
+               {"plane", "sheet"},      {"ring", "torus"},     {"donut", "torus"},
+               {"pipe", "tube"},        {"pill", "capsule"}};
+
+static int find_shape(tool_run *tool, const char *name, abut_shape *shape) {
+    abut_shape_kind kind;
+    if (abut_shape_find(name, &kind) == ABUT_OK) {
+        *shape = abut_shape_default(kind);
+        return 0;
+    }
+    const char *best = NULL;
+    size_t distance = 0;
+    for (int i = 0; i < ABUT_SHAPE_COUNT; i++)
+        word_closer(name, abut_shape_name((abut_shape_kind)i), &best, &distance);
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        const char *alias = NULL;
+        size_t apart = 0;
+        word_closer(name, aliases[i].word, &alias, &apart);
+        if (alias && (!best || apart < distance)) {
+            best = aliases[i].name;
+            distance = apart;
+        }
+    }
+    if (best)
+        return tool_refuse(tool, "there is no shape '%s'; did you mean '%s'?", name, best);
+    return tool_refuse(tool,
+                       "there is no shape '%s'; 'abut make --list' lists them; usage: abut "
+                       "make SHAPE OUT",
+                       name);
+}
+
+static abut_status work(tool_run *tool, const abut_shape *shape, const char *path,
+                        const abut_mesh_write_options *writing) {
+    tool_output *out = &tool->out;
+    abut_mesh *mesh = NULL;
+    progress_start(tool->progress, path);
+    abut_status status = abut_shape_create(tool->context, shape, &mesh);
+    if (!status && tool_cancelled())
+        status = ABUT_ERROR_CANCELLED;
+    if (!status)
+        status = abut_mesh_write(mesh, path, writing);
+    if (!status && (out->json || !tool->quiet)) {
+        tool_text words = {0};
+        text_print(&words, "%s, ", abut_shape_name(shape->kind));
+        text_grouped(&words, abut_mesh_vertex_count(mesh));
+        text_add(&words, " vertices, ");
+        text_grouped(&words, abut_mesh_triangle_count(mesh));
+        text_add(&words, " triangles");
+        say_of(out, path, "%s", words.data ? words.data : "");
+        text_free(&words);
+        out_object(out, NULL);
+        json_path(out, "file", path);
+        json_text(out, "shape", abut_shape_name(shape->kind));
+        json_count(out, "vertices", abut_mesh_vertex_count(mesh));
+        json_count(out, "triangles", abut_mesh_triangle_count(mesh));
+        out_end(out);
+    }
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    if (option_given(arguments, "list") || !arguments->operand_count)
+        return list_shapes(tool);
+    abut_shape shape;
+    int code = find_shape(tool, arguments->operands[0], &shape);
+    if (code)
+        return code;
+    if (arguments->operand_count < 2)
+        return tool_refuse(tool, "the file to write is missing; usage: abut make SHAPE OUT");
+    const char *path = arguments->operands[1];
+    abut_mesh_write_options writing = abut_mesh_write_options_default();
+    writing.ascii = option_given(arguments, "ascii") != NULL;
+    code = tool_output_format(tool, path, option_given(arguments, "to"), &writing.format);
+    for (size_t i = 0; !code && i < arguments->given_count; i++)
+        if (is_parameter(arguments->given[i].option->name))
+            code = set_parameter(tool, &arguments->given[i], &shape);
+    if (code)
+        return code;
+    abut_status status = work(tool, &shape, path, &writing);
+    if (status == ABUT_ERROR_ARGUMENT || status == ABUT_ERROR_LIMIT)
+        return tool_refuse_last(tool); /* sizes that do not fit together, or too fine */
+    return status ? tool_fail(tool, status) : CODE_FINE;
+}
+
+static const tool_option options[] = {
+    {"list", NULL, OPTION_FLAG, "list the shapes with their options and defaults", NULL, false},
+    {"size", "X,Y,Z", OPTION_SIZE,
+     "lengths along the axes; one number means all three, 0 one that the shape does not have", NULL,
+     false},
+    {"radius", "R", OPTION_POSITIVE, "radius; of a torus that of its circle", NULL, false},
+    {"radius2", "R", OPTION_POSITIVE, "inner radius of a tube; thickness radius of a torus", NULL,
+     false},
+    {"height", "H", OPTION_POSITIVE, "height", NULL, false},
+    {"segments", "N", OPTION_COUNT, "how fine: parts around or along a side", NULL, false},
+    {"rings", "N", OPTION_COUNT, "how fine the other way: rings from pole to pole and the like",
+     NULL, false},
+    {"ascii", NULL, OPTION_FLAG, "write PLY and STL as text", NULL, false},
+    {"to", "FORMAT", OPTION_CHOICE, "write as obj, ply or stl, whatever the name says",
+     "obj|ply|stl", false},
+    {0}};
+
+const tool_command command_make = {
+    .name = "make",
+    .operands = "[SHAPE OUT]",
+    .summary = "write a built-in model: icosphere, torus, stairs, teapot, ...",
+    .about =
+        "Writes a generated model. Without a shape, or with --list, lists the shapes and which "
+        "options each takes. The same options always give the same file, bit for bit.",
+    .examples = "  abut make --list\n"
+                "  abut make icosphere ball.obj --radius 2 --segments 16\n"
+                "  abut make torus ring.ply --radius 1 --radius2 0.25 --segments 96\n",
+    .options = options,
+    .operand_kind = OPERAND_SHAPE,
+    .operand_least = 0,
+    .operand_most = 2,
+    .run = run,
+};

@@ -1,0 +1,227 @@
+/* abut picture: meshes drawn into an image file, without a display. */
+#include "tool.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the camera ---- */
+
+static const struct {
+    const char *name;
+    double right, front, up; /* towards the camera, in the model's own directions */
+} views[] = {{"front", 0, 1, 0}, {"back", 0, -1, 0},   {"left", -1, 0, 0},   {"right", 1, 0, 0},
+             {"top", 0, 0, 1},   {"bottom", 0, 0, -1}, {"iso", 0.6, 1, 0.55}};
+
+static abut_vec3 cross(abut_vec3 a, abut_vec3 b) {
+    abut_vec3 c = {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+    return c;
+}
+
+/* "z", "-y" or "X,Y,Z", of length 1. */
+static bool read_direction(const char *words, abut_vec3 *direction) {
+    double n[3] = {0};
+    const char *letter = words + (words[0] == '-');
+    if (letter[0] >= 'x' && letter[0] <= 'z' && !letter[1])
+        n[letter[0] - 'x'] = letter == words ? 1 : -1;
+    else if (read_numbers(words, n, 3) != 3)
+        return false;
+    double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+    if (!(length > 0) || !isfinite(length))
+        return false;
+    *direction = (abut_vec3){n[0] / length, n[1] / length, n[2] / length};
+    return true;
+}
+
+/* Where the front of a model is when `up` is up: towards -y for z up, towards +z for y up, as
+ * modelling programs have it; in general the direction nearest to -y, or z, that is level. */
+static abut_vec3 front_of(abut_vec3 up) {
+    abut_vec3 wish = {0, -1, 0};
+    if (fabs(up.y) > 0.9)
+        wish = (abut_vec3){0, 0, up.y > 0 ? 1 : -1};
+    double along = wish.x * up.x + wish.y * up.y + wish.z * up.z;
+    abut_vec3 front = {wish.x - along * up.x, wish.y - along * up.y, wish.z - along * up.z};
+    double length = sqrt(front.x * front.x + front.y * front.y + front.z * front.z);
+    return (abut_vec3){front.x / length, front.y / length, front.z / length};
+}
+
+static int read_camera(tool_run *tool, const tool_arguments *arguments,
+                       abut_picture_options *options) {
+    const tool_given *view = option_given(arguments, "view"),
+                     *upward = option_given(arguments, "up");
+    const tool_given *fov = option_given(arguments, "fov");
+    abut_vec3 up = {0, 0, 1};
+    if (upward && !read_direction(upward->words, &up))
+        return tool_refuse(tool, "--up needs x, y, z, -x, -y, -z or X,Y,Z; '%s' is not",
+                           upward->words);
+    const char *words = view ? view->words : "iso";
+    bool found = false;
+    abut_vec3 front = front_of(up), right = cross(up, front);
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        if (strcmp(words, views[i].name) != 0)
+            continue;
+        double r = views[i].right, f = views[i].front, u = views[i].up;
+        options->eye_direction =
+            (abut_vec3){r * right.x + f * front.x + u * up.x, r * right.y + f * front.y + u * up.y,
+                        r * right.z + f * front.z + u * up.z};
+        if (r == 0 && f == 0) /* from above, the front is at the bottom of the picture */
+            up = u > 0 ? (abut_vec3){-front.x, -front.y, -front.z} : front;
+        found = true;
+    }
+    if (!found && (strchr(words, ',') == NULL || !read_direction(words, &options->eye_direction)))
+        return tool_refuse(tool,
+                           "--view needs front, back, left, right, top, bottom, iso or X,Y,Z; "
+                           "'%s' is not",
+                           words);
+    options->up = up;
+    if (fov && (fov->numbers[0] < 0 || fov->numbers[0] >= 170))
+        return tool_refuse(tool, "--fov needs degrees from 0 (parallel) to below 170");
+    if (fov)
+        options->field_of_view = fov->numbers[0] == 0 ? -1 : fov->numbers[0];
+    return 0;
+}
+
+static int read_options(tool_run *tool, const tool_arguments *arguments,
+                        abut_picture_options *options) {
+    const tool_given *size = option_given(arguments, "size");
+    const tool_given *background = option_given(arguments, "background");
+    *options = abut_picture_options_default();
+    if (size) {
+        options->width = size->counts[0];
+        options->height = size->counts[1];
+        if (options->width > 16384 || options->height > 16384)
+            return tool_refuse(tool, "--size %s is too large; at most 16384x16384 is possible",
+                               size->words);
+    }
+    if (background)
+        options->background = background->colour;
+    options->ground = option_given(arguments, "ground") != NULL;
+    return read_camera(tool, arguments, options);
+}
+
+/* ---- drawing ---- */
+
+/* The colour for the file of this number, or null where none was given for it. */
+static const tool_given *colour_of(const tool_arguments *arguments, size_t number) {
+    for (size_t i = 0; i < arguments->given_count; i++)
+        if (strcmp(arguments->given[i].option->name, "colour") == 0 && number-- == 0)
+            return &arguments->given[i];
+    return NULL;
+}
+
+static abut_status add_file(tool_run *tool, const tool_arguments *arguments, size_t number,
+                            abut_picture *picture) {
+    const char *path = arguments->operands[number];
+    const tool_given *colour = colour_of(arguments, number);
+    bool defects = option_given(arguments, "defects") != NULL;
+    abut_mesh *mesh = NULL;
+    abut_mesh_style style = abut_mesh_style_default();
+    style.edges = option_given(arguments, "edges") != NULL;
+    style.smooth = !option_given(arguments, "flat");
+    if (colour)
+        style.colour = colour->colour;
+    else if (defects) /* pale, so that the marks stand out */
+        style.colour = (abut_colour){0.82f, 0.84f, 0.86f, 1};
+    abut_status status = tool_read(tool, path, NULL, &mesh);
+    if (!status)
+        status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    if (!status && defects)
+        status = defects_draw(&tool->out, picture, path, mesh);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static abut_status work(tool_run *tool, const tool_arguments *arguments,
+                        const abut_picture_options *options, const char *path) {
+    abut_picture *picture = NULL;
+    abut_status status = abut_picture_create(tool->context, options, &picture);
+    out_list(&tool->out, "files");
+    for (size_t i = 0; !status && i + 1 < arguments->operand_count; i++) {
+        out_object(&tool->out, NULL);
+        json_path(&tool->out, "file", arguments->operands[i]);
+        status = add_file(tool, arguments, i, picture);
+        out_end(&tool->out);
+        if (!status && tool_cancelled())
+            status = ABUT_ERROR_CANCELLED;
+    }
+    out_end(&tool->out);
+    progress_start(tool->progress, path);
+    if (!status)
+        status = abut_picture_write(picture, path);
+    abut_picture_destroy(picture);
+    return status;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    tool_output *out = &tool->out;
+    abut_picture_options options;
+    const char *path = arguments->operands[arguments->operand_count - 1];
+    if (!word_in(path_ending(path), "png|ppm"))
+        return tool_refuse(tool,
+                           "%s: the name of the picture comes last and must end in .png or "
+                           ".ppm",
+                           path);
+    size_t colours = 0;
+    while (colour_of(arguments, colours))
+        colours++;
+    if (colours > arguments->operand_count - 1)
+        return tool_refuse(tool, "there are more colours than meshes");
+    int code = read_options(tool, arguments, &options);
+    if (code)
+        return code;
+    out_object(out, NULL);
+    abut_status status = work(tool, arguments, &options, path);
+    if (status)
+        return tool_fail(tool, status);
+    uint32_t width = options.width ? options.width : 960;
+    uint32_t height = options.height ? options.height : 720;
+    json_path(out, "picture", path);
+    json_count(out, "width", width);
+    json_count(out, "height", height);
+    if (!tool->quiet)
+        say_of(out, path, "%u x %u pixels", width, height);
+    out_end(out);
+    if (tool->quiet && !out->json && !option_given(arguments, "defects"))
+        text_clear(&out->text);
+    return CODE_FINE;
+}
+
+static const tool_option options[] = {
+    {"size", "WxH", OPTION_PIXELS, "width and height in pixels (default: 960x720)", NULL, false},
+    {"view", "VIEW", OPTION_TEXT,
+     "where to look from: front, back, left, right, top, bottom, iso, or a direction X,Y,Z from "
+     "the model to the camera (default: iso)",
+     "front|back|left|right|top|bottom|iso", false},
+    {"up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: z)",
+     "x|y|z|-x|-y|-z", false},
+    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 = parallel (default: 30)", NULL,
+     false},
+    {"edges", NULL, OPTION_FLAG, "draw the edges of the triangles", NULL, false},
+    {"flat", NULL, OPTION_FLAG, "shade each triangle by itself, not smoothly", NULL, false},
+    {"colour", "COLOUR", OPTION_COLOUR,
+     "colour of the first mesh, then of the second, ...: rrggbb, rrggbbaa (see-through) or a name",
+     NULL, true},
+    {"ground", NULL, OPTION_FLAG, "put a floor with a soft shadow under the scene", NULL, false},
+    {"background", "COLOUR", OPTION_COLOUR, "one colour instead of the light gradient", NULL,
+     false},
+    {"defects", NULL, OPTION_FLAG,
+     "mark what 'abut info' complains of: boundaries red, non-manifold magenta, ... and print the "
+     "legend",
+     NULL, false},
+    {0}};
+
+const tool_command command_picture = {
+    .name = "picture",
+    .operands = "FILE... OUT.png",
+    .summary = "draw meshes into a PNG, no display needed",
+    .about = "Draws one or several meshes, shaded, into one picture that frames them all. Back "
+             "sides of triangles have another hue, so that holes and flipped parts are seen. The "
+             "same command gives the same picture on any number of threads.",
+    .examples = "  abut picture bunny.obj bunny.png --up y --ground\n"
+                "  abut picture a.ply b.ply both.png --colour orange --colour 3060c080\n"
+                "  abut picture scan.obj flaws.png --defects --view 1,-1,0.3\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 2,
+    .operand_most = UINT32_MAX,
+    .run = run,
+};

@@ -1,0 +1,81 @@
+/* abut version: what this build is and can do. */
+#include "tool.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+
+static const struct {
+    const char *name, *with, *without;
+} features[] = {
+    {"openmp", "work runs on all cores", "work runs on one core"},
+    {"png", "pictures as .png and .ppm", "pictures only as .ppm"},
+    {"assimp", "reads glTF, FBX, Collada and more", "only OBJ, PLY and STL can be read"},
+};
+
+/* Whether a word stands in a list of words separated by spaces. */
+static bool has(const char *list, const char *word) {
+    size_t length = strlen(word);
+    while (*list) {
+        size_t next = strcspn(list, " ");
+        if (next == length && strncmp(list, word, length) == 0)
+            return true;
+        list += next + (list[next] == ' ');
+    }
+    return false;
+}
+
+static const char *compiler(void) {
+#if defined(__clang__)
+    return "clang " __clang_version__;
+#elif defined(__GNUC__)
+    return "gcc " __VERSION__;
+#else
+    return "unknown";
+#endif
+}
+
+static void tell_platform(tool_output *out) {
+    struct utsname name;
+    tool_text words = {0};
+    if (uname(&name) == 0)
+        text_print(&words, "%s %s", name.sysname, name.machine);
+    fact_text(out, "platform", words.data ? words.data : "unknown");
+    text_free(&words);
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    (void)arguments;
+    tool_output *out = &tool->out;
+    const char *list = abut_features();
+    out_object(out, NULL);
+    say(out, "abut %s", abut_version());
+    json_text(out, "version", abut_version());
+    if (out->json)
+        out_object(out, "features");
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
+        bool there = has(list, features[i].name);
+        json_boolean(out, features[i].name, there);
+        out_shade(out, there ? SHADE_GOOD : SHADE_WARN);
+        say_fact(out, features[i].name, "%s%s",
+                 there ? "" : "not built in: ", there ? features[i].with : features[i].without);
+    }
+    if (out->json)
+        out_end(out);
+    fact_text(out, "compiler", compiler());
+    tell_platform(out);
+    out_end(out);
+    return CODE_FINE;
+}
+
+const tool_command command_version = {
+    .name = "version",
+    .operands = "",
+    .summary = "print the version and what this build can do",
+    .about = "Prints the version, the optional parts that this build has and what the missing ones "
+             "would add, the compiler and the platform.",
+    .examples = "  abut version\n  abut version --json | jq .features.png\n",
+    .operand_kind = OPERAND_NONE,
+    .operand_least = 0,
+    .operand_most = 0,
+    .run = run,
+};

@@ -1,0 +1,17 @@
+/* The table of commands, in the order in which help lists them. A new command is one file and one
+ * line here. */
+#include "tool.h"
+
+#include <string.h>
+
+const tool_command *const commands[] = {&command_info,       &command_convert,
+                                        &command_make,       &command_picture,
+                                        &command_version,    &command_help,
+                                        &command_completion, NULL};
+
+const tool_command *command_find(const char *name) {
+    for (size_t i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}

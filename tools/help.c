@@ -1,0 +1,204 @@
+/* Help, all of it made from the tables of commands and options, so that it cannot fall behind. */
+#include "tool.h"
+
+#include <string.h>
+
+#define WIDTH 80
+
+/* ---- pieces ---- */
+
+/* "  NAME   words", wrapped. */
+static void print_entry(tool_text *to, const char *name, size_t columns, const char *words) {
+    text_add(to, "  ");
+    text_padded(to, name, columns);
+    text_add(to, "  ");
+    size_t column = 2 + (text_columns(name) > columns ? text_columns(name) : columns) + 2;
+    text_wrapped(to, words, column, columns + 4, WIDTH - 1);
+    text_add(to, "\n");
+}
+
+static void option_usage(const tool_option *option, char *name, size_t bytes) {
+    if (option->kind == OPTION_TOLERANCE)
+        snprintf(name, bytes, "--%s[=%s]", option->name, option->argument);
+    else
+        snprintf(name, bytes, "--%s%s%s", option->name, option->argument ? " " : "",
+                 option->argument ? option->argument : "");
+}
+
+static size_t widest_option(const tool_option *options) {
+    size_t widest = 0;
+    for (; options && options->name; options++) {
+        char name[64];
+        option_usage(options, name, sizeof name);
+        widest = strlen(name) > widest ? strlen(name) : widest;
+    }
+    return widest;
+}
+
+static void print_options(tool_text *to, const tool_option *options, size_t columns) {
+    for (; options && options->name; options++) {
+        char name[64];
+        option_usage(options, name, sizeof name);
+        print_entry(to, name, columns, options->help);
+    }
+}
+
+/* Paragraphs are wrapped; lines that start with a space are kept. */
+static void print_paragraphs(tool_text *to, const char *words) {
+    while (*words) {
+        size_t length = strcspn(words, "\n");
+        char line[2048];
+        snprintf(line, sizeof line, "%.*s", (int)length, words);
+        if (line[0] == ' ')
+            text_add(to, line);
+        else
+            text_wrapped(to, line, 0, 0, WIDTH - 1);
+        text_add(to, "\n");
+        words += length + (words[length] == '\n');
+    }
+}
+
+/* ---- general ---- */
+
+void help_general(tool_text *to) {
+    text_print(to,
+               "abut %s: whether triangle meshes touch, where, how deep, how far apart\n\n"
+               "Usage: abut COMMAND [OPTION...] [FILE...]\n\n",
+               abut_version());
+    size_t widest = 0;
+    for (size_t i = 0; commands[i]; i++)
+        if (commands[i]->summary && strlen(commands[i]->name) > widest)
+            widest = strlen(commands[i]->name);
+    for (size_t i = 0; commands[i]; i++)
+        if (commands[i]->summary)
+            print_entry(to, commands[i]->name, widest, commands[i]->summary);
+    text_add(to, "\nEvery command takes:\n");
+    print_options(to, global_options, widest_option(global_options));
+    text_add(to, "\nTry 'abut help COMMAND'. Topics:");
+    for (size_t i = 0; help_topics[i]; i++)
+        text_print(to, "%s %s", i ? "," : "", help_topics[i]);
+    text_add(to, ".\n");
+}
+
+static void describe(tool_text *to, const tool_command *command) {
+    size_t columns = widest_option(command->options), global = widest_option(global_options);
+    columns = columns > global ? columns : global;
+    text_print(to, "Usage: abut %s [OPTION...]%s%s\n\n", command->name,
+               *command->operands ? " " : "", command->operands);
+    print_paragraphs(to, command->about);
+    if (command->options && command->options->name) {
+        text_add(to, "\nOptions:\n");
+        print_options(to, command->options, columns);
+    }
+    text_add(to, "\nOptions of every command:\n");
+    print_options(to, global_options, columns);
+    text_print(to, "\nExit codes: 0 fine, 1 the work failed, 2 wrong usage,%s 130 cancelled.\n",
+               command == &command_info ? " 3 problems\nfound with --strict," : "");
+    if (command->examples) {
+        text_add(to, "\nExamples:\n");
+        print_paragraphs(to, command->examples);
+    }
+}
+
+/* ---- topics ---- */
+
+const char *const help_topics[] = {"exit-codes", "formats", NULL};
+
+static const char *const topic_words[] = {
+    "Exit codes of every command:\n"
+    "\n"
+    "  0    fine\n"
+    "  1    the work failed: a file could not be read or written, a format was\n"
+    "       broken, memory ran out, or standard output could not be written\n"
+    "  2    the command line was wrong: unknown command, option, shape or value\n"
+    "  3    'abut info --strict' found problems in a mesh that it could read\n"
+    "  130  cancelled by Ctrl-C; the process ends by the signal, which shells show\n"
+    "       as 128 + its number (143 for a plain kill)\n"
+    "\n"
+    "A command that works through several files goes on after one fails and "
+    "returns the code of the worst: 1 before 3 before 0. A cancelled or failed "
+    "command leaves no partial file: an old file stays until the new one is "
+    "complete. A reader that closes the pipe early (abut info x.obj | head) is no "
+    "failure.\n"
+    "\n"
+    "Errors go to standard error as 'abut COMMAND: sentence'. With --json standard "
+    "output then also holds {\"error\": {\"kind\", \"message\", \"exit_code\"}}.\n",
+
+    "Mesh files:\n"
+    "\n"
+    "  obj    Wavefront OBJ          read, write   text, every bit of a coordinate\n"
+    "  ply    Polygon file format    read, write   text or binary, every bit\n"
+    "  stl    Stereolithography      read, write   text or binary, floats only\n"
+    "  other  glTF, FBX, Collada...  read          where built with Assimp\n"
+    "\n"
+    "The format is chosen by the ending of the file's name; when reading, else by "
+    "its first bytes. --from and --to of 'abut convert' overrule it. PLY and STL "
+    "are written in little-endian binary unless --ascii is given. Polygons are cut "
+    "into triangles. STL has no shared vertices: corners with equal coordinates "
+    "become one vertex.\n"
+    "\n"
+    "Vertices, edges and triangles are counted from 0.\n"
+    "\n"
+    "Pictures are written as .png (where built with libpng) or .ppm. 'abut version' "
+    "says what this build can do.\n"};
+
+/* ---- the command ---- */
+
+static int refuse_topic(tool_run *tool, const char *name) {
+    const char *best = NULL;
+    size_t distance = 0;
+    for (size_t i = 0; commands[i]; i++)
+        if (commands[i]->summary)
+            word_closer(name, commands[i]->name, &best, &distance);
+    for (size_t i = 0; help_topics[i]; i++)
+        word_closer(name, help_topics[i], &best, &distance);
+    if (best)
+        return tool_refuse(tool, "there is no help on '%s'; did you mean '%s'?", name, best);
+    return tool_refuse(tool, "there is no help on '%s'", name);
+}
+
+static int show(tool_run *tool, tool_text *words) {
+    if (tool->out.json) {
+        out_object(&tool->out, NULL);
+        json_text(&tool->out, "help", words->data ? words->data : "");
+        out_end(&tool->out);
+    } else {
+        text_add(&tool->out.text, words->data ? words->data : "");
+    }
+    text_free(words);
+    return CODE_FINE;
+}
+
+int help_command(tool_run *tool, const tool_command *command) {
+    tool_text words = {0};
+    describe(&words, command);
+    return show(tool, &words);
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    const char *name = arguments->operand_count ? arguments->operands[0] : NULL;
+    tool_text words = {0};
+    if (!name)
+        help_general(&words);
+    else if (command_find(name))
+        describe(&words, command_find(name));
+    for (size_t i = 0; name && help_topics[i]; i++)
+        if (strcmp(name, help_topics[i]) == 0)
+            print_paragraphs(&words, topic_words[i]);
+    if (!words.data)
+        return refuse_topic(tool, name);
+    return show(tool, &words);
+}
+
+const tool_command command_help = {
+    .name = "help",
+    .operands = "[COMMAND | TOPIC]",
+    .summary = "explain a command or a topic",
+    .about = "Explains a command, or one of the topics exit-codes and formats. Without a word, "
+             "lists the commands.",
+    .examples = "  abut help picture\n  abut help exit-codes\n",
+    .operand_kind = OPERAND_TOPIC,
+    .operand_least = 0,
+    .operand_most = 1,
+    .run = run,
+};

@@ -1,0 +1,323 @@
+/* One run of the command: global options, the command's own, errors, signals, and the exit code. */
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- signals ---- */
+
+#define PATIENCE 0.5 /* seconds */
+
+static volatile sig_atomic_t caught;
+
+/* The first signal asks the work to stop and clean up. One that comes at least PATIENCE later ends
+ * the process at once; not sooner, since one Ctrl-C may reach us twice (from the terminal and from
+ * a parent that passes it on). All our signals are blocked in here. */
+static void catch_signal(int number) {
+    static struct timespec first;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!caught) {
+        caught = number;
+        first = now;
+    } else if ((double)(now.tv_sec - first.tv_sec) + 1e-9 * (double)(now.tv_nsec - first.tv_nsec) >
+               PATIENCE) {
+        signal(number, SIG_DFL);
+        raise(number); /* takes effect when this handler returns */
+    }
+}
+
+bool tool_cancelled(void) {
+    return caught != 0;
+}
+
+/* Signals that the parent chose to ignore (nohup) stay ignored. A reader that went away is noticed
+ * when writing fails. */
+static void watch_signals(void) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    enum { COUNT = sizeof numbers / sizeof *numbers };
+    struct sigaction old, action = {.sa_handler = catch_signal};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < COUNT; i++)
+        sigaddset(&action.sa_mask, numbers[i]);
+    for (size_t i = 0; i < COUNT; i++)
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* Ends by the signal that cancelled the work, so that a shell's loop stops too. */
+static int end_cancelled(void) {
+    signal(caught, SIG_DFL);
+    raise(caught);
+    return CODE_CANCELLED;
+}
+
+/* A process may be started with standard streams closed; the next file opened would then get
+ * their number and receive our output. Something that cannot be used that way takes the place. */
+static void hold_standard_streams(void) {
+    for (int descriptor = 0; descriptor <= 2; descriptor++)
+        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY) < 0)
+            return;
+}
+
+/* ---- errors ---- */
+
+/* Sentences of the library may start with the function's name; people at the command line did not
+ * call any. */
+static const char *skip_function(const char *sentence) {
+    if (strncmp(sentence, "abut_", 5) != 0)
+        return sentence;
+    size_t length = strspn(sentence, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return strncmp(sentence + length, ": ", 2) == 0 ? sentence + length + 2 : sentence;
+}
+
+static void print_error(tool_run *tool, const char *sentence) {
+    progress_erase(tool->progress);
+    if (!tool->out.json)
+        output_flush(&tool->out); /* what came before stands before; errors of it show at the end */
+    fprintf(stderr, "abut%s%s: %s\n", tool->command ? " " : "",
+            tool->command ? tool->command->name : "", sentence);
+}
+
+static void write_error(tool_output *out, const char *kind, const char *sentence, int code) {
+    out_object(out, "error");
+    json_text(out, "kind", kind);
+    json_text(out, "message", sentence);
+    json_integer(out, "exit_code", code);
+    out_end(out);
+}
+
+/* Throws away what was written so far and makes the error the whole output. */
+static void replace_output(tool_output *out, const char *kind, const char *sentence, int code) {
+    if (!out->json)
+        return;
+    text_clear(&out->text);
+    out->depth = 0;
+    out_object(out, NULL);
+    write_error(out, kind, sentence, code);
+    out_end(out);
+}
+
+/* The name, sentence and exit code of a failure. A call that failed after a signal was cancelled
+ * by it, whatever it says (an interrupted open, for one). */
+static int judge(abut_status status, const char **kind, const char **sentence) {
+    if (tool_cancelled() || status == ABUT_ERROR_CANCELLED) {
+        *kind = abut_status_name(ABUT_ERROR_CANCELLED);
+        *sentence = "cancelled";
+        return CODE_CANCELLED;
+    }
+    *kind = abut_status_name(status);
+    *sentence = skip_function(abut_last_error());
+    return CODE_WORK;
+}
+
+int tool_fail(tool_run *tool, abut_status status) {
+    const char *kind, *sentence;
+    int code = judge(status, &kind, &sentence);
+    print_error(tool, sentence);
+    replace_output(&tool->out, kind, sentence, code);
+    return code;
+}
+
+int tool_complain(tool_run *tool, abut_status status) {
+    const char *kind, *sentence;
+    int code = judge(status, &kind, &sentence);
+    print_error(tool, sentence);
+    if (tool->out.json)
+        write_error(&tool->out, kind, sentence, code);
+    return code;
+}
+
+int tool_refuse(tool_run *tool, const char *format, ...) {
+    tool_text raw = {0}, sentence = {0};
+    va_list list;
+    va_start(list, format);
+    text_print_list(&raw, format, list);
+    va_end(list);
+    text_safe(&sentence, raw.data ? raw.data : "out of memory");
+    if (!strstr(format, "did you mean") && !strstr(format, "usage:"))
+        text_print(&sentence, "; see 'abut help%s%s'", tool->command ? " " : "",
+                   tool->command ? tool->command->name : "");
+    const char *words = sentence.data ? sentence.data : "out of memory";
+    print_error(tool, words);
+    replace_output(&tool->out, "usage error", words, CODE_USAGE);
+    text_free(&raw);
+    text_free(&sentence);
+    return CODE_USAGE;
+}
+
+int tool_refuse_last(tool_run *tool) {
+    return tool_refuse(tool, "%s", skip_function(abut_last_error()));
+}
+
+/* ---- what commands share ---- */
+
+abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_options *options,
+                      abut_mesh **mesh) {
+    progress_start(tool->progress, path);
+    return abut_mesh_read(tool->context, path, options, mesh);
+}
+
+abut_mesh_format tool_format(const char *word) {
+    static const char *const words[] = {[ABUT_MESH_FORMAT_OBJ] = "obj",
+                                        [ABUT_MESH_FORMAT_PLY] = "ply",
+                                        [ABUT_MESH_FORMAT_STL] = "stl",
+                                        [ABUT_MESH_FORMAT_OTHER] = "other"};
+    for (size_t i = 1; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0)
+            return (abut_mesh_format)i;
+    return ABUT_MESH_FORMAT_AUTO;
+}
+
+int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
+                       abut_mesh_format *format) {
+    if (strcmp(path, "-") == 0)
+        return tool_refuse(tool, "writing to standard output is not possible; name a file, or "
+                                 "./- for one of that name");
+    *format = tool_format(to ? to->words : path_ending(path));
+    if (*format == ABUT_MESH_FORMAT_AUTO || *format == ABUT_MESH_FORMAT_OTHER)
+        return tool_refuse(tool,
+                           "%s: its ending names no format that can be written; use .obj, "
+                           ".ply or .stl, or say --to",
+                           path);
+    return 0;
+}
+
+/* ---- the run ---- */
+
+static void print_log(void *user, abut_log_level level, const char *message) {
+    tool_run *tool = user;
+    if (tool->quiet)
+        return;
+    progress_erase(tool->progress);
+    fprintf(stderr, "abut%s%s: %s%s\n", tool->command ? " " : "",
+            tool->command ? tool->command->name : "", level == ABUT_LOG_WARNING ? "warning: " : "",
+            message);
+}
+
+static int refuse_command(tool_run *tool, const char *name) {
+    const char *best = NULL;
+    size_t distance = 0;
+    for (size_t i = 0; commands[i]; i++)
+        if (commands[i]->summary)
+            word_closer(name, commands[i]->name, &best, &distance);
+    if (best)
+        return tool_refuse(tool, "there is no command '%s'; did you mean '%s'?", name, best);
+    return tool_refuse(tool, "there is no command '%s'", name);
+}
+
+/* Global options may stand before the command, so it is the first word that is neither an option
+ * nor the value of --threads. */
+static int find_command(int count, char **words) {
+    for (int i = 0; i < count; i++) {
+        if (strcmp(words[i], "--threads") == 0)
+            i++;
+        else if (words[i][0] != '-')
+            return i;
+    }
+    return -1;
+}
+
+/* Runs a command whose words have been read. */
+static int run_command(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *threads = option_given(arguments, "threads");
+    tool->quiet = option_given(arguments, "quiet") != NULL;
+    if (option_given(arguments, "help"))
+        return help_command(tool, tool->command);
+    if (threads)
+        tool->threads = threads->counts[0];
+    if (tool->threads > 4096)
+        return tool_refuse(tool, "--threads is %u; more than 4096 is surely an error",
+                           tool->threads);
+    tool->progress = progress_create(!tool->quiet, tool->out.unicode);
+    abut_context_options options = abut_context_options_default();
+    options.thread_count = tool->threads;
+    options.progress_user = tool->progress;
+    options.progress = progress_report;
+    options.log_user = tool;
+    options.log = print_log;
+    abut_status status = abut_context_create(&options, &tool->context);
+    if (status)
+        return tool_fail(tool, status);
+    int code = tool->command->run(tool, arguments);
+    progress_erase(tool->progress);
+    abut_context_destroy(tool->context);
+    return code;
+}
+
+/* Without a command: only --help and --version mean something. */
+static int run_bare(tool_run *tool, int count, char **words) {
+    static const tool_option version[] = {{"version", NULL, OPTION_FLAG, "print the version", NULL,
+                                           false},
+                                          {0}};
+    static const tool_command bare = {.name = "", .operands = "", .options = version};
+    tool_arguments arguments;
+    int code = options_parse(tool, &bare, count, words, &arguments);
+    if (!code && option_given(&arguments, "version")) {
+        tool->command = &command_version;
+        code = run_command(tool, &arguments);
+    } else if (!code && option_given(&arguments, "help")) {
+        help_general(&tool->out.text);
+    } else if (!code && tool->out.json) {
+        code = tool_refuse(tool, "a command is missing");
+    } else if (!code) {
+        tool_text help = {0};
+        help_general(&help);
+        fputs(help.data ? help.data : "", stderr);
+        text_free(&help);
+        code = CODE_USAGE;
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+static int run(tool_run *tool, int count, char **words) {
+    int at = find_command(count, words);
+    if (at < 0)
+        return run_bare(tool, count, words);
+    tool->command = command_find(words[at]);
+    if (!tool->command)
+        return refuse_command(tool, words[at]);
+    memmove(words + at, words + at + 1, (size_t)(count - at - 1) * sizeof *words);
+    tool_arguments arguments;
+    int code = options_parse(tool, tool->command, count - 1, words, &arguments);
+    if (!code)
+        code = run_command(tool, &arguments);
+    arguments_free(&arguments);
+    return code;
+}
+
+/* Errors must come as JSON even when the command line cannot be read. */
+static bool wants_json(int count, char **words) {
+    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++)
+        if (strcmp(words[i], "--json") == 0)
+            return true;
+    return false;
+}
+
+int main(int count, char **words) {
+    hold_standard_streams();
+    setlocale(LC_CTYPE, "");
+    watch_signals();
+    tool_run tool = {0};
+    int skip = count > 0;
+    output_start(&tool.out, wants_json(count - skip, words + skip));
+    int code = run(&tool, count - skip, words + skip);
+    progress_free(tool.progress);
+    tool.progress = NULL;
+    /* A reader that has seen enough (head) is no failure; a full disk is. */
+    if (!output_flush(&tool.out) && tool.out.error != EPIPE && code != CODE_CANCELLED) {
+        fprintf(stderr, "abut: standard output could not be written: %s\n",
+                strerror(tool.out.error));
+        code = CODE_WORK;
+    }
+    output_free(&tool.out);
+    return code == CODE_CANCELLED && caught ? end_cancelled() : code;
+}

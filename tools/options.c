@@ -1,0 +1,224 @@
+/* The option parser. Each command declares a table; nothing here knows any command.
+ *
+ * "--name VALUE" and "--name=VALUE" are the same; a value that may be left out is taken from the
+ * second form only. "--" ends the options. Options and operands may be mixed. */
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const tool_option global_options[] = {
+    {"json", NULL, OPTION_FLAG, "print one JSON object instead of text", NULL, false},
+    {"quiet", NULL, OPTION_FLAG, "print only what was asked for: no progress, no remarks", NULL,
+     false},
+    {"threads", "N", OPTION_COUNT, "use N threads (default: as many as the machine offers)", NULL,
+     false},
+    {"help", NULL, OPTION_FLAG, "explain the command (also -h)", NULL, false},
+    {0}};
+
+static const tool_option *find_in(const tool_option *table, const char *name, size_t length) {
+    for (; table && table->name; table++)
+        if (strlen(table->name) == length && strncmp(table->name, name, length) == 0)
+            return table;
+    return NULL;
+}
+
+static const tool_option *find_option(const tool_command *command, const char *name,
+                                      size_t length) {
+    const tool_option *found = command ? find_in(command->options, name, length) : NULL;
+    return found ? found : find_in(global_options, name, length);
+}
+
+static int refuse_unknown(tool_run *tool, const tool_command *command, const char *word) {
+    const char *best = NULL;
+    size_t distance = 0;
+    char name[48];
+    const char *start = word + strspn(word, "-");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(start, "="), start);
+    for (const tool_option *o = command ? command->options : NULL; o && o->name; o++)
+        word_closer(name, o->name, &best, &distance);
+    for (const tool_option *o = global_options; o->name; o++)
+        word_closer(name, o->name, &best, &distance);
+    if (best)
+        return tool_refuse(tool, "there is no option %s; did you mean --%s?", word, best);
+    return tool_refuse(tool, "there is no option %s", word);
+}
+
+/* What a value of each kind must look like, as the end of a sentence. */
+static const char *demand(option_kind kind) {
+    switch (kind) {
+    case OPTION_NUMBER:
+        return "a number";
+    case OPTION_POSITIVE:
+        return "a number above 0";
+    case OPTION_TOLERANCE:
+        return "a number of at least 0";
+    case OPTION_COUNT:
+        return "a whole number from 1 to 4294967295";
+    case OPTION_VECTOR:
+        return "three numbers, such as 0,0.5,1";
+    case OPTION_SIZE:
+        return "lengths of at least 0, such as 1,2,0.5, or one for all";
+    case OPTION_PIXELS:
+        return "width and height in pixels, such as 960x720";
+    case OPTION_COLOUR:
+        return "a colour, such as ff8000, '#ff8000', ff800080 or orange";
+    case OPTION_FLAG:
+    case OPTION_TEXT:
+    case OPTION_CHOICE:
+        break;
+    }
+    return "a value";
+}
+
+static bool read_pixels(const char *words, uint32_t *counts) {
+    const char *cross = strchr(words, 'x');
+    char width[16];
+    if (!cross || cross == words || (size_t)(cross - words) >= sizeof width)
+        return false;
+    memcpy(width, words, (size_t)(cross - words));
+    width[cross - words] = 0;
+    return read_count(width, &counts[0]) && read_count(cross + 1, &counts[1]);
+}
+
+/* One number stands for all three, two for x and y. */
+static bool read_size(const char *words, double *numbers) {
+    size_t count = read_numbers(words, numbers, 3);
+    if (count == 1)
+        numbers[1] = numbers[2] = numbers[0];
+    if (count == 2)
+        numbers[2] = 0;
+    return count > 0 && numbers[0] >= 0 && numbers[1] >= 0 && numbers[2] >= 0;
+}
+
+static bool read_value(tool_given *given) {
+    const char *words = given->words;
+    double *numbers = given->numbers;
+    switch (given->option->kind) {
+    case OPTION_FLAG:
+    case OPTION_TEXT:
+        return true;
+    case OPTION_CHOICE:
+        return word_in(words, given->option->choices);
+    case OPTION_NUMBER:
+        return read_numbers(words, numbers, 1) == 1;
+    case OPTION_POSITIVE:
+        return read_numbers(words, numbers, 1) == 1 && numbers[0] > 0;
+    case OPTION_TOLERANCE:
+        return !words || (read_numbers(words, numbers, 1) == 1 && numbers[0] >= 0);
+    case OPTION_COUNT:
+        return read_count(words, &given->counts[0]);
+    case OPTION_VECTOR:
+        return read_numbers(words, numbers, 3) == 3;
+    case OPTION_SIZE:
+        return read_size(words, numbers);
+    case OPTION_PIXELS:
+        return read_pixels(words, given->counts);
+    case OPTION_COLOUR:
+        return read_colour(words, &given->colour);
+    }
+    return false;
+}
+
+static int refuse_value(tool_run *tool, const tool_given *given) {
+    const tool_option *option = given->option;
+    if (option->kind != OPTION_CHOICE)
+        return tool_refuse(tool, "--%s needs %s; '%s' is not", option->name, demand(option->kind),
+                           given->words);
+    const char *best = NULL;
+    size_t distance = 0;
+    char choices[256], *rest = choices, *choice;
+    snprintf(choices, sizeof choices, "%s", option->choices);
+    while ((choice = strtok_r(rest, "|", &rest)))
+        word_closer(given->words, choice, &best, &distance);
+    if (best)
+        return tool_refuse(tool, "--%s does not know '%s'; did you mean %s?", option->name,
+                           given->words, best);
+    return tool_refuse(tool, "--%s does not know '%s'; it takes one of %s", option->name,
+                       given->words, option->choices);
+}
+
+/* Reads the option at words[*at] and moves *at past it. */
+static int take_option(tool_run *tool, const tool_command *command, int count, char **words,
+                       int *at, tool_arguments *arguments) {
+    const char *word = words[*at];
+    const char *name = strcmp(word, "-h") == 0 ? "help" : word[1] == '-' ? word + 2 : "";
+    size_t length = strcspn(name, "=");
+    const tool_option *option = find_option(command, name, length);
+    if (!option)
+        return refuse_unknown(tool, command, word);
+    const char *value = name[length] == '=' ? name + length + 1 : NULL;
+    ++*at;
+    if (option->kind == OPTION_FLAG && value)
+        return tool_refuse(tool, "--%s takes no value", option->name);
+    if (option->kind != OPTION_FLAG && option->kind != OPTION_TOLERANCE && !value) {
+        if (*at == count || strncmp(words[*at], "--", 2) == 0)
+            return tool_refuse(tool, "--%s needs a value: --%s %s", option->name, option->name,
+                               option->argument);
+        value = words[(*at)++];
+    }
+    if (!option->repeats && option_given(arguments, option->name) && option->kind != OPTION_FLAG)
+        return tool_refuse(tool, "--%s was given twice", option->name);
+    tool_given *given = &arguments->given[arguments->given_count];
+    *given = (struct tool_given){.option = option, .words = value};
+    if (!read_value(given))
+        return refuse_value(tool, given);
+    arguments->given_count++;
+    return 0;
+}
+
+static int check_operands(tool_run *tool, const tool_command *command,
+                          const tool_arguments *arguments) {
+    if (option_given(arguments, "help"))
+        return 0;
+    size_t count = arguments->operand_count;
+    if (count < command->operand_least)
+        return tool_refuse(tool, "%s is missing; usage: abut %s %s",
+                           command->operand_least == 1 || count == 0 ? "the file" : "a file name",
+                           command->name, command->operands);
+    if (count > command->operand_most)
+        return tool_refuse(tool, "'%s' is one too many; usage: abut %s %s",
+                           arguments->operands[command->operand_most], command->name,
+                           command->operands);
+    return 0;
+}
+
+int options_parse(tool_run *tool, const tool_command *command, int count, char **words,
+                  tool_arguments *arguments) {
+    size_t room = (size_t)count + 1;
+    *arguments = (struct tool_arguments){.given = calloc(room, sizeof *arguments->given),
+                                         .operands = calloc(room, sizeof *arguments->operands)};
+    if (!arguments->given || !arguments->operands) {
+        fprintf(stderr, "abut: out of memory\n");
+        return CODE_WORK;
+    }
+    bool options = true;
+    for (int at = 0; at < count;) {
+        const char *word = words[at];
+        if (options && strcmp(word, "--") == 0) {
+            options = false;
+            at++;
+        } else if (options && word[0] == '-' && word[1]) {
+            int code = take_option(tool, command, count, words, &at, arguments);
+            if (code)
+                return code;
+        } else {
+            arguments->operands[arguments->operand_count++] = word;
+            at++;
+        }
+    }
+    return check_operands(tool, command, arguments);
+}
+
+void arguments_free(tool_arguments *arguments) {
+    free(arguments->given);
+    free(arguments->operands);
+    *arguments = (struct tool_arguments){0};
+}
+
+const tool_given *option_given(const tool_arguments *arguments, const char *name) {
+    for (size_t i = arguments->given_count; i > 0; i--)
+        if (strcmp(arguments->given[i - 1].option->name, name) == 0)
+            return &arguments->given[i - 1];
+    return NULL;
+}

@@ -1,0 +1,420 @@
+/* The writer: the same facts as an aligned table for people or as JSON for programs.
+ *
+ * Nothing reaches standard output before output_flush(), so that a command that fails half-way can
+ * still replace its JSON by an error object, and standard output always holds one valid document.
+ * JSON has no NaN and no infinity; such a number would be null.
+ */
+#include "tool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <langinfo.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define INDENT 2   /* of tables, below their headline */
+#define GAP 3      /* between columns */
+#define WIDEST 110 /* lines longer than this are hard to read, however wide the terminal */
+
+/* ---- life ---- */
+
+void output_start(tool_output *out, bool json) {
+    bool terminal = isatty(STDOUT_FILENO);
+    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+    *out = (tool_output){.json = json};
+    out->colour = terminal && !json && !(no_colour && *no_colour) && term && strcmp(term, "dumb");
+    out->unicode = strcasecmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    if (!terminal || !terminal_width(STDOUT_FILENO, &out->width))
+        out->width = 0;
+    out->width = out->width > WIDEST ? WIDEST : out->width;
+}
+
+static void forget_rows(tool_output *out) {
+    for (size_t i = 0; i < out->row_count; i++)
+        for (uint32_t k = 0; k < out->rows[i].count; k++)
+            free(out->rows[i].cells[k].words);
+    out->row_count = 0;
+    memset(out->heads, 0, sizeof out->heads);
+}
+
+void output_free(tool_output *out) {
+    forget_rows(out);
+    free(out->rows);
+    text_free(&out->text);
+    *out = (tool_output){0};
+}
+
+bool output_flush(tool_output *out) {
+    errno = 0;
+    bool fine = !out->text.used || fwrite(out->text.data, out->text.used, 1, stdout) == 1;
+    fine = fflush(stdout) == 0 && fine;
+    if (out->text.failed) {
+        errno = ENOMEM;
+        fine = false;
+    }
+    if (!fine && !out->error)
+        out->error = errno ? errno : EIO;
+    text_clear(&out->text);
+    return !out->error;
+}
+
+/* ---- shades ---- */
+
+const char *shade_on(const tool_output *out, tool_shade shade) {
+    static const char *const codes[] = {
+        [SHADE_PLAIN] = "",        [SHADE_BOLD] = "\033[1m",  [SHADE_DIM] = "\033[2m",
+        [SHADE_GOOD] = "\033[32m", [SHADE_WARN] = "\033[33m", [SHADE_BAD] = "\033[31m"};
+    return out->colour ? codes[shade] : "";
+}
+
+const char *shade_off(const tool_output *out) {
+    return out->colour ? "\033[0m" : "";
+}
+
+void out_shade(tool_output *out, tool_shade shade) {
+    out->next = shade;
+}
+
+/* ---- rows ---- */
+
+static tool_row *add_row(tool_output *out) {
+    if (out->row_count == out->row_room) {
+        size_t room = out->row_room ? 2 * out->row_room : 16;
+        tool_row *rows = realloc(out->rows, room * sizeof *rows);
+        if (!rows) {
+            out->text.failed = true;
+            return NULL;
+        }
+        out->rows = rows;
+        out->row_room = room;
+    }
+    tool_row *fresh = &out->rows[out->row_count++];
+    fresh->count = 0;
+    return fresh;
+}
+
+static void add_cell(tool_output *out, tool_row *to, const char *words, bool number) {
+    assert(!to || to->count < OUTPUT_COLUMNS);
+    char *copy = to ? strdup(words) : NULL;
+    if (to && copy)
+        to->cells[to->count++] = (tool_cell){copy, out->next, number};
+    else
+        out->text.failed = true;
+    out->next = SHADE_PLAIN;
+}
+
+/* A cell of the open row, or a labelled row of its own where no table is open. */
+static void add_fact(tool_output *out, const char *key, const char *words, bool number) {
+    if (out->in_row) {
+        tool_row *to = out->row_count ? &out->rows[out->row_count - 1] : NULL;
+        if (to && to->count < OUTPUT_COLUMNS)
+            out->heads[to->count] = key;
+        add_cell(out, to, words, number);
+        return;
+    }
+    tool_text label = {0};
+    for (const char *s = key; *s; s++)
+        text_bytes(&label, *s == '_' ? " " : s, 1);
+    tool_shade value = out->next;
+    tool_row *to = add_row(out);
+    out->next = SHADE_DIM;
+    add_cell(out, to, label.data ? label.data : "", false);
+    out->next = value;
+    add_cell(out, to, words, false);
+    text_free(&label);
+}
+
+/* Prints a cell at `column` and returns the column after it. The last one is wrapped. */
+static size_t print_cell(tool_output *out, const tool_cell *cell, size_t column, size_t columns,
+                         bool last) {
+    size_t used = text_columns(cell->words), spaces = columns > used ? columns - used : 0;
+    tool_text *to = &out->text;
+    if (cell->number)
+        text_print(to, "%*s", (int)spaces, "");
+    text_add(to, shade_on(out, cell->shade));
+    if (last && !cell->number && out->width > column + 20)
+        text_wrapped(to, cell->words, column, column, out->width);
+    else
+        text_add(to, cell->words);
+    if (cell->shade != SHADE_PLAIN)
+        text_add(to, shade_off(out));
+    if (!last)
+        text_print(to, "%*s", (int)(GAP + (cell->number ? 0 : spaces)), "");
+    return column + (used > columns ? used : columns) + GAP;
+}
+
+static void print_heads(tool_output *out, const size_t *widths, const bool *numbers,
+                        uint32_t count) {
+    tool_text *to = &out->text;
+    text_print(to, "%*s%s", INDENT, "", shade_on(out, SHADE_DIM));
+    for (uint32_t k = 0; k < count; k++) {
+        const char *head = out->heads[k] ? out->heads[k] : "";
+        size_t used = text_columns(head), spaces = widths[k] > used ? widths[k] - used : 0;
+        if (numbers[k])
+            text_print(to, "%*s", (int)spaces, "");
+        text_add(to, head);
+        if (k + 1 < count)
+            text_print(to, "%*s", (int)(GAP + (numbers[k] ? 0 : spaces)), "");
+    }
+    text_print(to, "%s\n", shade_off(out));
+}
+
+/* Prints the rows that wait, with heads where they came from a table, and forgets them. */
+static void print_rows(tool_output *out) {
+    size_t widths[OUTPUT_COLUMNS] = {0};
+    bool numbers[OUTPUT_COLUMNS] = {false};
+    uint32_t most = 0;
+    bool headed = out->heads[0] != NULL;
+    for (size_t i = 0; i < out->row_count; i++) {
+        const tool_row *row = &out->rows[i];
+        most = row->count > most ? row->count : most;
+        for (uint32_t k = 0; k < row->count; k++) {
+            size_t columns = text_columns(row->cells[k].words);
+            widths[k] = columns > widths[k] ? columns : widths[k];
+            numbers[k] = row->cells[k].number;
+        }
+    }
+    for (uint32_t k = 0; headed && k < most; k++) {
+        size_t columns = out->heads[k] ? text_columns(out->heads[k]) : 0;
+        widths[k] = columns > widths[k] ? columns : widths[k];
+    }
+    if (headed && out->row_count) {
+        text_add(&out->text, out->begun ? "\n" : "");
+        print_heads(out, widths, numbers, most);
+    }
+    for (size_t i = 0; i < out->row_count; i++) {
+        const tool_row *row = &out->rows[i];
+        size_t column = INDENT;
+        text_print(&out->text, "%*s", INDENT, "");
+        for (uint32_t k = 0; k < row->count; k++)
+            column = print_cell(out, &row->cells[k], column, widths[k], k + 1 == row->count);
+        text_add(&out->text, "\n");
+    }
+    out->begun = out->begun || out->row_count;
+    forget_rows(out);
+}
+
+/* ---- structure ---- */
+
+/* What stands before a value: comma, new line, indentation and key. Top-level objects and their
+ * lists are spread over lines, everything inside rows is kept on one. */
+static void start_value(tool_output *out, const char *key) {
+    tool_text *to = &out->text;
+    if (!out->depth)
+        return;
+    struct level *level = &out->levels[out->depth - 1];
+    bool flat = out->depth > 4;
+    text_add(to, level->filled ? "," : "");
+    if (flat)
+        text_add(to, level->filled ? " " : "");
+    else
+        text_print(to, "\n%*s", (int)(2 * out->depth), "");
+    level->filled = true;
+    if (key && !level->list) {
+        text_quoted(to, key);
+        text_add(to, ": ");
+    }
+}
+
+static void open_level(tool_output *out, const char *key, bool list, bool table) {
+    assert(out->depth < OUTPUT_DEPTH);
+    if (out->json) {
+        start_value(out, key);
+        text_add(&out->text, list ? "[" : "{");
+    } else if (table) {
+        print_rows(out);
+    } else if (!list && out->depth && out->levels[out->depth - 1].table) {
+        out->in_row = add_row(out) != NULL;
+    }
+    out->levels[out->depth++] = (struct level){.list = list, .table = table};
+}
+
+void out_object(tool_output *out, const char *key) {
+    open_level(out, key, false, false);
+}
+
+void out_list(tool_output *out, const char *key) {
+    open_level(out, key, true, false);
+}
+
+void out_table(tool_output *out, const char *key) {
+    open_level(out, key, true, true);
+}
+
+void out_end(tool_output *out) {
+    assert(out->depth);
+    struct level level = out->levels[--out->depth];
+    if (out->json) {
+        if (level.filled && out->depth < 4)
+            text_print(&out->text, "\n%*s", (int)(2 * out->depth), "");
+        text_add(&out->text, level.list ? "]" : "}");
+        if (!out->depth)
+            text_add(&out->text, "\n");
+    } else if (out->in_row && !level.list) {
+        out->in_row = false;
+    } else if (level.table || !out->depth || out->levels[out->depth - 1].list) {
+        print_rows(out);
+    }
+}
+
+/* ---- for programs ---- */
+
+void json_text(tool_output *out, const char *key, const char *value) {
+    if (!out->json)
+        return;
+    start_value(out, key);
+    text_quoted(&out->text, value);
+}
+
+void json_count(tool_output *out, const char *key, uint64_t value) {
+    if (!out->json)
+        return;
+    start_value(out, key);
+    text_print(&out->text, "%llu", (unsigned long long)value);
+}
+
+void json_integer(tool_output *out, const char *key, int64_t value) {
+    if (!out->json)
+        return;
+    start_value(out, key);
+    text_print(&out->text, "%lld", (long long)value);
+}
+
+void json_number(tool_output *out, const char *key, double value) {
+    if (!out->json)
+        return;
+    start_value(out, key);
+    text_number(&out->text, value);
+}
+
+void json_boolean(tool_output *out, const char *key, bool value) {
+    if (!out->json)
+        return;
+    start_value(out, key);
+    text_add(&out->text, value ? "true" : "false");
+}
+
+void json_null(tool_output *out, const char *key) {
+    if (!out->json)
+        return;
+    start_value(out, key);
+    text_add(&out->text, "null");
+}
+
+void json_numbers(tool_output *out, const char *key, const double *values, uint32_t count) {
+    if (!out->json)
+        return;
+    start_value(out, key);
+    text_add(&out->text, "[");
+    for (uint32_t i = 0; i < count; i++) {
+        text_add(&out->text, i ? ", " : "");
+        text_number(&out->text, values[i]);
+    }
+    text_add(&out->text, "]");
+}
+
+void json_vector(tool_output *out, const char *key, abut_vec3 value) {
+    double values[3] = {value.x, value.y, value.z};
+    json_numbers(out, key, values, 3);
+}
+
+void json_path(tool_output *out, const char *key, const char *path) {
+    json_text(out, key, path);
+    if (!out->json || text_is_utf8(path))
+        return;
+    tool_text name = {0}, bytes = {0};
+    text_print(&name, "%s_bytes", key);
+    for (const char *s = path; *s; s++)
+        text_print(&bytes, "%02x", (unsigned char)*s);
+    if (name.data && bytes.data)
+        json_text(out, name.data, bytes.data);
+    text_free(&name);
+    text_free(&bytes);
+}
+
+/* ---- for both ---- */
+
+void fact_text(tool_output *out, const char *key, const char *value) {
+    json_text(out, key, value);
+    if (out->json)
+        return;
+    tool_text words = {0};
+    text_safe(&words, value);
+    add_fact(out, key, words.data ? words.data : "", false);
+    text_free(&words);
+}
+
+void fact_path(tool_output *out, const char *key, const char *path) {
+    if (out->json)
+        json_path(out, key, path);
+    else
+        fact_text(out, key, path);
+}
+
+void fact_count(tool_output *out, const char *key, uint64_t value) {
+    json_count(out, key, value);
+    if (out->json)
+        return;
+    tool_text words = {0};
+    text_grouped(&words, value);
+    add_fact(out, key, words.data ? words.data : "", true);
+    text_free(&words);
+}
+
+void fact_number(tool_output *out, const char *key, double value) {
+    json_number(out, key, value);
+    if (out->json)
+        return;
+    char words[32];
+    snprintf(words, sizeof words, "%.6g", value);
+    add_fact(out, key, words, true);
+}
+
+/* ---- for people ---- */
+
+void say(tool_output *out, const char *format, ...) {
+    if (out->json)
+        return;
+    print_rows(out);
+    va_list list;
+    va_start(list, format);
+    text_print_list(&out->text, format, list);
+    va_end(list);
+    text_add(&out->text, "\n");
+    out->begun = true;
+}
+
+void say_of(tool_output *out, const char *subject, const char *format, ...) {
+    if (out->json)
+        return;
+    print_rows(out);
+    tool_text words = {0}, name = {0};
+    va_list list;
+    va_start(list, format);
+    text_print_list(&words, format, list);
+    va_end(list);
+    text_safe(&name, subject);
+    text_print(&out->text, "%s%s%s: ", shade_on(out, SHADE_BOLD), name.data ? name.data : "",
+               shade_off(out));
+    text_wrapped(&out->text, words.data ? words.data : "",
+                 name.data ? text_columns(name.data) + 2 : 2, 2 * INDENT, out->width);
+    text_add(&out->text, "\n");
+    out->begun = true;
+    text_free(&words);
+    text_free(&name);
+}
+
+void say_fact(tool_output *out, const char *key, const char *format, ...) {
+    if (out->json)
+        return;
+    tool_text words = {0};
+    va_list list;
+    va_start(list, format);
+    text_print_list(&words, format, list);
+    va_end(list);
+    add_fact(out, key, words.data ? words.data : "", false);
+    text_free(&words);
+}

@@ -1,0 +1,127 @@
+/* A progress bar on standard error, for people who wait at a terminal. It appears only when the
+ * work has lasted long enough to wonder, is redrawn a few times a second, and is erased before
+ * anything else is printed. Its callback is also where a signal turns into a cancelled call. */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE 0.3 /* seconds before the bar appears */
+#define PERIOD 0.05  /* seconds between two drawings */
+#define BAR 24       /* columns */
+
+struct progress {
+    bool wanted, unicode, drawn;
+    double started, drawn_at;
+    tool_text subject;
+};
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+bool terminal_width(int descriptor, size_t *width) {
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    uint32_t count;
+    if (columns && read_count(columns, &count) && count <= 10000) {
+        *width = count;
+        return true;
+    }
+    if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || !size.ws_col)
+        return false;
+    *width = size.ws_col;
+    return true;
+}
+
+struct progress *progress_create(bool wanted, bool unicode) {
+    struct progress *progress = calloc(1, sizeof *progress);
+    const char *term = getenv("TERM");
+    if (!progress)
+        return NULL;
+    progress->wanted = wanted && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+    progress->unicode = unicode;
+    progress->started = now();
+    return progress;
+}
+
+void progress_free(struct progress *progress) {
+    if (!progress)
+        return;
+    progress_erase(progress);
+    text_free(&progress->subject);
+    free(progress);
+}
+
+void progress_start(struct progress *progress, const char *subject) {
+    if (!progress)
+        return;
+    progress_erase(progress);
+    progress->started = now();
+    text_clear(&progress->subject);
+    const char *slash = strrchr(subject, '/');
+    text_safe(&progress->subject, slash && slash[1] ? slash + 1 : subject);
+}
+
+/* "SUBJECT: stage". A stage may name the file itself ("reading /models/bunny.obj"); its first word
+ * is enough then. */
+static void add_label(tool_text *to, const struct progress *progress, const char *stage) {
+    const char *subject = progress->subject.data ? progress->subject.data : "";
+    tool_text safe = {0};
+    text_safe(&safe, stage);
+    const char *words = safe.data ? safe.data : "";
+    size_t length = *subject && strstr(words, subject) ? strcspn(words, " ") : strlen(words);
+    text_print(to, "%s%s%.*s", subject, *subject ? ": " : "", (int)length, words);
+    text_free(&safe);
+}
+
+static void draw(struct progress *progress, const char *stage, double fraction) {
+    size_t width = 80;
+    terminal_width(STDERR_FILENO, &width);
+    tool_text line = {0};
+    add_label(&line, progress, stage);
+    size_t columns = line.data ? text_columns(line.data) : 0;
+    bool fits = columns + BAR + 8 < width;
+    if (fits) {
+        int full = (int)(fraction * BAR + 0.5);
+        text_add(&line, "  ");
+        for (int i = 0; i < BAR; i++)
+            text_add(&line, i < full            ? progress->unicode ? "\u2588" : "#"
+                            : progress->unicode ? "\u2591"
+                                                : ".");
+    }
+    if (columns + 6 < width) /* never a line that the terminal would break */
+        fprintf(stderr, "\r%s %3d%%\033[K", line.data ? line.data : "", (int)(100 * fraction));
+    fflush(stderr);
+    progress->drawn = true;
+    text_free(&line);
+}
+
+bool progress_report(void *user, const char *stage, double fraction) {
+    struct progress *progress = user;
+    if (tool_cancelled())
+        return false;
+    if (!progress || !progress->wanted)
+        return true;
+    double time = now();
+    if (time - progress->started < PATIENCE || time - progress->drawn_at < PERIOD)
+        return true;
+    progress->drawn_at = time;
+    draw(progress, stage ? stage : "working", fmin(fmax(fraction, 0), 1));
+    return true;
+}
+
+void progress_erase(struct progress *progress) {
+    if (!progress || !progress->drawn)
+        return;
+    fprintf(stderr, "\r\033[K");
+    fflush(stderr);
+    progress->drawn = false;
+    progress->drawn_at = 0;
+}

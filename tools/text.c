@@ -1,0 +1,365 @@
+/* Strings that grow, numbers in and out, and words that are nearly right.
+ *
+ * Numbers never depend on the user's language: the program leaves LC_NUMERIC at "C".
+ */
+#include "tool.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- growing ---- */
+
+static bool make_room(tool_text *to, size_t more) {
+    if (to->failed)
+        return false;
+    if (more < to->room - to->used) /* strictly: one byte stays for the end */
+        return true;
+    size_t room = to->room ? to->room : 256;
+    while (room <= SIZE_MAX / 4 && room - to->used <= more)
+        room *= 2;
+    char *data = room - to->used > more ? realloc(to->data, room) : NULL;
+    if (!data) {
+        to->failed = true;
+        return false;
+    }
+    to->data = data;
+    to->room = room;
+    return true;
+}
+
+void text_bytes(tool_text *to, const char *bytes, size_t count) {
+    if (!make_room(to, count))
+        return;
+    if (count)
+        memcpy(to->data + to->used, bytes, count);
+    to->used += count;
+    to->data[to->used] = 0;
+}
+
+void text_add(tool_text *to, const char *string) {
+    text_bytes(to, string, strlen(string));
+}
+
+static void add_formatted(tool_text *to, const char *format, va_list list) {
+    va_list again;
+    va_copy(again, list);
+    int length = vsnprintf(NULL, 0, format, list);
+    if (length >= 0 && make_room(to, (size_t)length)) {
+        vsnprintf(to->data + to->used, (size_t)length + 1, format, again);
+        to->used += (size_t)length;
+    }
+    va_end(again);
+}
+
+void text_print(tool_text *to, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    add_formatted(to, format, list);
+    va_end(list);
+}
+
+void text_print_list(tool_text *to, const char *format, va_list list) {
+    add_formatted(to, format, list);
+}
+
+void text_clear(tool_text *to) {
+    to->used = 0;
+    to->failed = false;
+    if (to->data)
+        to->data[0] = 0;
+}
+
+void text_free(tool_text *to) {
+    free(to->data);
+    *to = (tool_text){0};
+}
+
+/* ---- UTF-8 ---- */
+
+/* Length of the UTF-8 sequence at s, or 0 where there is none (Unicode standard, table 3-7: no
+ * overlong forms, no surrogates). A 0 byte is no sequence. */
+static size_t sequence_length(const unsigned char *s) {
+    if (s[0] < 0x80)
+        return s[0] != 0;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
+        return 0;
+    size_t length = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    unsigned char lowest = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned char highest = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
+    if (s[1] < lowest || s[1] > highest)
+        return 0;
+    for (size_t i = 2; i < length; i++)
+        if (s[i] < 0x80 || s[i] > 0xbf)
+            return 0;
+    return length;
+}
+
+/* Control characters could move the cursor or ring the bell: C0, DEL and C1. */
+static bool is_control(const unsigned char *s) {
+    return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
+}
+
+bool text_is_utf8(const char *string) {
+    const unsigned char *s = (const unsigned char *)string;
+    while (*s) {
+        size_t length = sequence_length(s);
+        if (!length)
+            return false;
+        s += length;
+    }
+    return true;
+}
+
+void text_safe(tool_text *to, const char *string) {
+    for (const unsigned char *s = (const unsigned char *)string; *s;) {
+        size_t length = sequence_length(s);
+        if (length && !is_control(s)) {
+            text_bytes(to, (const char *)s, length);
+            s += length;
+        } else {
+            text_print(to, "\\x%02x", *s++);
+        }
+    }
+}
+
+void text_quoted(tool_text *to, const char *string) {
+    text_add(to, "\"");
+    for (const unsigned char *s = (const unsigned char *)string; *s;) {
+        size_t length = sequence_length(s);
+        if (!length) {
+            text_print(to, "\\\\x%02x", *s++);
+            continue;
+        }
+        if (*s == '"' || *s == '\\')
+            text_print(to, "\\%c", *s);
+        else if (*s == '\n')
+            text_add(to, "\\n");
+        else if (*s == '\t')
+            text_add(to, "\\t");
+        else if (*s < 0x20 || *s == 0x7f)
+            text_print(to, "\\u%04x", *s);
+        else
+            text_bytes(to, (const char *)s, length);
+        s += length;
+    }
+    text_add(to, "\"");
+}
+
+/* Escape sequences for colours (ESC [ ... m) take no columns. */
+size_t text_columns(const char *string) {
+    size_t columns = 0;
+    for (const char *s = string; *s; s++) {
+        if (s[0] == '\033' && s[1] == '[') {
+            while (*s && *s != 'm')
+                s++;
+            if (!*s)
+                break;
+        } else if (((unsigned char)*s & 0xc0) != 0x80) {
+            columns++;
+        }
+    }
+    return columns;
+}
+
+void text_wrapped(tool_text *to, const char *words, size_t column, size_t indent, size_t width) {
+    bool first = true;
+    while (*words) {
+        size_t length = strcspn(words, " ");
+        if (length) {
+            char *word = strndup(words, length);
+            if (!word) {
+                to->failed = true;
+                return;
+            }
+            size_t columns = text_columns(word);
+            if (!first && width && column + 1 + columns > width) {
+                text_print(to, "\n%*s", (int)indent, "");
+                column = indent;
+            } else if (!first) {
+                text_add(to, " ");
+                column++;
+            }
+            text_add(to, word);
+            column += columns;
+            first = false;
+            free(word);
+        }
+        words += length + (words[length] == ' ');
+    }
+}
+
+void text_padded(tool_text *to, const char *string, size_t columns) {
+    text_add(to, string);
+    for (size_t used = text_columns(string); used < columns; used++)
+        text_add(to, " ");
+}
+
+/* ---- numbers ---- */
+
+void text_number(tool_text *to, double value) {
+    if (!isfinite(value)) {
+        text_add(to, "null");
+        return;
+    }
+    if (value == 0)
+        value = 0; /* a zero's sign helps no one */
+    char digits[40];
+    for (int precision = 15; precision <= 17; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    text_add(to, digits);
+}
+
+void text_grouped(tool_text *to, uint64_t value) {
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            text_add(to, ",");
+        text_bytes(to, digits + i, 1);
+    }
+}
+
+size_t read_numbers(const char *string, double *numbers, size_t most) {
+    for (size_t count = 0; count < most; count++) {
+        char *end;
+        if (isspace((unsigned char)*string))
+            return 0;
+        numbers[count] = strtod(string, &end);
+        if (end == string || !isfinite(numbers[count]))
+            return 0;
+        if (!*end)
+            return count + 1;
+        if (*end != ',')
+            return 0;
+        string = end + 1;
+    }
+    return 0;
+}
+
+bool read_count(const char *string, uint32_t *count) {
+    char *end;
+    if (!isdigit((unsigned char)*string))
+        return false;
+    errno = 0;
+    unsigned long long value = strtoull(string, &end, 10);
+    if (*end || errno || value < 1 || value > UINT32_MAX)
+        return false;
+    *count = (uint32_t)value;
+    return true;
+}
+
+/* A few of the names that web pages use, with their values there. */
+static const struct {
+    const char *name;
+    uint32_t rgb;
+} colour_names[] = {{"black", 0x000000},  {"white", 0xffffff},  {"grey", 0x808080},
+                    {"gray", 0x808080},   {"silver", 0xc0c0c0}, {"red", 0xff0000},
+                    {"orange", 0xffa500}, {"yellow", 0xffff00}, {"green", 0x008000},
+                    {"teal", 0x008080},   {"cyan", 0x00ffff},   {"blue", 0x0000ff},
+                    {"navy", 0x000080},   {"purple", 0x800080}, {"magenta", 0xff00ff},
+                    {"pink", 0xffc0cb},   {"brown", 0xa52a2a},  {"gold", 0xffd700}};
+
+static abut_colour unpack(uint32_t rgb, uint32_t alpha) {
+    abut_colour colour = {(float)(rgb >> 16 & 255) / 255, (float)(rgb >> 8 & 255) / 255,
+                          (float)(rgb & 255) / 255, (float)alpha / 255};
+    return colour;
+}
+
+bool read_colour(const char *string, abut_colour *colour) {
+    for (size_t i = 0; i < sizeof colour_names / sizeof *colour_names; i++) {
+        if (strcmp(string, colour_names[i].name) == 0) {
+            *colour = unpack(colour_names[i].rgb, 255);
+            return true;
+        }
+    }
+    string += *string == '#';
+    size_t length = strlen(string);
+    if (strspn(string, "0123456789abcdefABCDEF") != length)
+        return false;
+    uint32_t value = (uint32_t)strtoul(string, NULL, 16);
+    if (length == 3)
+        *colour =
+            unpack((value >> 8 & 15) * 0x110000 + (value >> 4 & 15) * 0x1100 + (value & 15) * 0x11,
+                   255);
+    else if (length == 6)
+        *colour = unpack(value, 255);
+    else if (length == 8)
+        *colour = unpack(value >> 8, value & 255);
+    else
+        return false;
+    return true;
+}
+
+/* ---- words ---- */
+
+#define WORD_MOST 40 /* longer words are never a typing error of ours */
+
+/* Optimal string alignment: Levenshtein's distance with swaps of neighbours. */
+size_t word_distance(const char *a, const char *b) {
+    size_t rows[3][WORD_MOST + 1];
+    size_t a_length = strlen(a), b_length = strlen(b);
+    if (a_length > WORD_MOST || b_length > WORD_MOST)
+        return WORD_MOST;
+    for (size_t j = 0; j <= b_length; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t *now = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
+            if (last[j] + 1 < best)
+                best = last[j] + 1;
+            if (now[j - 1] + 1 < best)
+                best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return rows[a_length % 3][b_length];
+}
+
+void word_closer(const char *wrong, const char *offered, const char **best, size_t *distance) {
+    size_t apart = word_distance(wrong, offered);
+    size_t length = strlen(wrong);
+    /* a beginning of the word is no typing error, but certainly meant */
+    if (length >= 2 && apart && strncmp(wrong, offered, length) == 0)
+        apart = 1;
+    if (apart <= 1 + length / 4 && apart < length && (!*best || apart < *distance)) {
+        *best = offered;
+        *distance = apart;
+    }
+}
+
+bool word_in(const char *word, const char *choices) {
+    size_t length = strlen(word);
+    while (*choices) {
+        size_t next = strcspn(choices, "|");
+        if (next == length && strncmp(word, choices, length) == 0)
+            return true;
+        choices += next + (choices[next] == '|');
+    }
+    return false;
+}
+
+const char *path_ending(const char *path) {
+    static char ending[8];
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    size_t length = dot && dot != name ? strlen(dot + 1) : 0;
+    if (length >= sizeof ending)
+        length = 0;
+    for (size_t i = 0; i < length; i++)
+        ending[i] = (char)tolower((unsigned char)dot[1 + i]);
+    ending[length] = 0;
+    return ending;
+}

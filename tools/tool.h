@@ -1,0 +1,302 @@
+/* What the files of the command share.
+ *
+ * The command is a table of commands (commands.c); each has a table of options (its own file) from
+ * which parsing, help and shell completion all follow. A command works through the public library
+ * and says its results through the writer below, once for people and programs alike.
+ */
+#ifndef ABUT_TOOL_H
+#define ABUT_TOOL_H
+
+#include <abut/abut.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#if defined(__GNUC__)
+#define TOOL_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#else
+#define TOOL_PRINTF(format_index, first)
+#endif
+
+/* What the process returns; explained by `abut help exit-codes`. A cancelled run ends by the signal
+ * that cancelled it, which shells show as 128 + its number: 130 for Ctrl-C. */
+enum { CODE_FINE = 0, CODE_WORK = 1, CODE_USAGE = 2, CODE_FOUND = 3, CODE_CANCELLED = 130 };
+
+/* ---- text.c: bytes, numbers and words ---- */
+
+/* A string that grows. `failed` is set when memory ran out; then nothing more is added. */
+typedef struct tool_text {
+    char *data; /* always ends with 0 once something was added; null before */
+    size_t used, room;
+    bool failed;
+} tool_text;
+
+void text_bytes(tool_text *to, const char *bytes, size_t count);
+void text_add(tool_text *to, const char *string);
+void text_print(tool_text *to, const char *format, ...) TOOL_PRINTF(2, 3);
+void text_print_list(tool_text *to, const char *format, va_list list);
+void text_clear(tool_text *to); /* keeps the memory */
+void text_free(tool_text *to);
+/* Adds text with what is not printable UTF-8 as \xNN, as the library's error sentences do. */
+void text_safe(tool_text *to, const char *string);
+/* Adds a JSON string with its quotes. Bytes that are not UTF-8 become \xNN in the text. */
+void text_quoted(tool_text *to, const char *string);
+/* Whether all of a string is UTF-8. */
+bool text_is_utf8(const char *string);
+/* Columns that valid UTF-8 takes on a terminal, one a character. */
+size_t text_columns(const char *string);
+/* Adds words, broken at spaces so that no line passes `width`; lines after the first start with
+ * `indent` spaces, and the first is taken to stand at column `column` already. */
+void text_wrapped(tool_text *to, const char *words, size_t column, size_t indent, size_t width);
+/* Adds a string and then spaces up to `columns`. */
+void text_padded(tool_text *to, const char *string, size_t columns);
+
+/* The shortest of %.15g to %.17g that reads back as the same double; "null" if not finite. */
+void text_number(tool_text *to, double value);
+/* 1234567 as 1,234,567. */
+void text_grouped(tool_text *to, uint64_t value);
+
+/* Reads up to `most` finite numbers separated by commas; returns how many, 0 where it is not so. */
+size_t read_numbers(const char *string, double *numbers, size_t most);
+/* Reads a whole number from 1 to UINT32_MAX. */
+bool read_count(const char *string, uint32_t *count);
+/* Reads #rgb, #rrggbb, #rrggbbaa (the # may be missing: shells take it for a comment) or a name. */
+bool read_colour(const char *string, abut_colour *colour);
+
+/* How far two words are apart in insertions, deletions, exchanges and swaps of letters. */
+size_t word_distance(const char *a, const char *b);
+/* Keeps in *best the closest word offered so far that is close enough to be a typing error for
+ * `wrong`; start with *best null and *distance 0. */
+void word_closer(const char *wrong, const char *offered, const char **best, size_t *distance);
+/* Whether `word` is one of "a|b|c". */
+bool word_in(const char *word, const char *choices);
+/* The ending of a path in lower case without its dot, in a static buffer; "" where it has none. */
+const char *path_ending(const char *path);
+
+/* ---- output.c: facts for people as a table, for programs as JSON ---- */
+
+typedef enum tool_shade {
+    SHADE_PLAIN,
+    SHADE_BOLD,
+    SHADE_DIM,
+    SHADE_GOOD,
+    SHADE_WARN,
+    SHADE_BAD
+} tool_shade;
+
+#define OUTPUT_DEPTH 8
+#define OUTPUT_COLUMNS 8
+
+typedef struct tool_cell {
+    char *words; /* owned */
+    tool_shade shade;
+    bool number; /* aligned to the right */
+} tool_cell;
+
+typedef struct tool_row {
+    tool_cell cells[OUTPUT_COLUMNS];
+    uint32_t count;
+} tool_row;
+
+/* Everything is kept in `text` until output_flush(). Facts of people wait in rows until their
+ * table is complete and the widths of its columns are known. */
+typedef struct tool_output {
+    bool json;
+    bool colour;  /* escape sequences are welcome */
+    bool unicode; /* the terminal's character set */
+    size_t width; /* of the terminal; 0 = never break lines */
+    tool_text text;
+    bool begun; /* something was said to people already */
+    int error;  /* errno of the first write to standard output that failed */
+    uint32_t depth;
+    struct level {
+        bool list, table, filled;
+    } levels[OUTPUT_DEPTH];
+    tool_row *rows; /* the table that is being filled */
+    size_t row_count, row_room;
+    const char *heads[OUTPUT_COLUMNS];
+    bool in_row;
+    tool_shade next;
+} tool_output;
+
+void output_start(tool_output *out, bool json);
+/* Writes what there is to standard output; false once that has failed. */
+bool output_flush(tool_output *out);
+void output_free(tool_output *out);
+
+/* Structure. `key` is null at the top and in lists. A list of objects is a table for people when
+ * opened with out_table: each object is a row, its facts are the cells, their keys the heads. */
+void out_object(tool_output *out, const char *key);
+void out_list(tool_output *out, const char *key);
+void out_table(tool_output *out, const char *key);
+void out_end(tool_output *out);
+/* The shade of the next cell. */
+void out_shade(tool_output *out, tool_shade shade);
+
+/* Facts, for both. People see underscores of the key as spaces. */
+void fact_text(tool_output *out, const char *key, const char *value);
+void fact_count(tool_output *out, const char *key, uint64_t value);
+void fact_number(tool_output *out, const char *key, double value);
+void fact_path(tool_output *out, const char *key, const char *path);
+
+/* For programs only: nothing happens when people read. */
+void json_text(tool_output *out, const char *key, const char *value);
+void json_count(tool_output *out, const char *key, uint64_t value);
+void json_integer(tool_output *out, const char *key, int64_t value);
+void json_number(tool_output *out, const char *key, double value);
+void json_boolean(tool_output *out, const char *key, bool value);
+void json_null(tool_output *out, const char *key);
+void json_numbers(tool_output *out, const char *key, const double *values, uint32_t count);
+void json_vector(tool_output *out, const char *key, abut_vec3 value);
+/* A path; one that is not UTF-8 is also given as "<key>_bytes" in hexadecimal. */
+void json_path(tool_output *out, const char *key, const char *path);
+
+/* For people only: nothing happens with --json. The words go out as they are, so pass file names
+ * through text_safe() or as the subject. */
+void say(tool_output *out, const char *format, ...) TOOL_PRINTF(2, 3); /* a line */
+/* "SUBJECT: words" with the subject bold. */
+void say_of(tool_output *out, const char *subject, const char *format, ...) TOOL_PRINTF(3, 4);
+/* A cell of the open row, else a labelled fact. */
+void say_fact(tool_output *out, const char *key, const char *format, ...) TOOL_PRINTF(3, 4);
+/* Opens and closes a shade inside words that are being made; "" without colours. */
+const char *shade_on(const tool_output *out, tool_shade shade);
+const char *shade_off(const tool_output *out);
+
+/* ---- options.c ---- */
+
+typedef enum option_kind {
+    OPTION_FLAG,
+    OPTION_TEXT,      /* the command reads it; `choices` are for help and completion */
+    OPTION_CHOICE,    /* one of `choices` */
+    OPTION_NUMBER,    /* finite */
+    OPTION_POSITIVE,  /* finite and above 0 */
+    OPTION_TOLERANCE, /* finite and at least 0; may be left out: --name or --name=T */
+    OPTION_COUNT,     /* whole, at least 1 */
+    OPTION_VECTOR,    /* X,Y,Z */
+    OPTION_SIZE,      /* X,Y,Z or X,Y or one for all, none below 0 */
+    OPTION_PIXELS,    /* WxH */
+    OPTION_COLOUR
+} option_kind;
+
+typedef struct tool_option {
+    const char *name;     /* without dashes; null ends a table */
+    const char *argument; /* what help calls the value; null for flags */
+    option_kind kind;
+    const char *help;    /* a phrase, wrapped by help */
+    const char *choices; /* "a|b|c" or null */
+    bool repeats;        /* may be given more than once */
+} tool_option;
+
+/* One option as it was given. */
+typedef struct tool_given {
+    const tool_option *option;
+    const char *words; /* the value as typed; null for flags and values left out */
+    double numbers[3];
+    uint32_t counts[2];
+    abut_colour colour;
+} tool_given;
+
+typedef struct tool_arguments {
+    tool_given *given;
+    size_t given_count;
+    const char **operands;
+    size_t operand_count;
+} tool_arguments;
+
+extern const tool_option global_options[];
+
+struct tool_run;
+struct tool_command;
+
+/* Reads what follows the command's name. 0, or an exit code after the error was reported. The
+ * arguments are to be freed in either case. */
+int options_parse(struct tool_run *tool, const struct tool_command *command, int count,
+                  char **words, tool_arguments *arguments);
+void arguments_free(tool_arguments *arguments);
+/* The last time that an option was given, or null. */
+const tool_given *option_given(const tool_arguments *arguments, const char *name);
+
+/* ---- commands.c ---- */
+
+typedef enum operand_kind {
+    OPERAND_FILES,
+    OPERAND_SHAPE,
+    OPERAND_TOPIC,
+    OPERAND_NONE
+} operand_kind;
+
+typedef struct tool_command {
+    const char *name;
+    const char *operands; /* as usage shows them */
+    const char *summary;  /* one line of general help; null hides the command */
+    const char *about;    /* paragraphs, wrapped by help; a line that starts with a space is kept */
+    const char *examples; /* lines */
+    const tool_option *options;
+    operand_kind operand_kind;
+    uint32_t operand_least, operand_most;
+    int (*run)(struct tool_run *tool, const tool_arguments *arguments);
+} tool_command;
+
+extern const tool_command *const commands[]; /* ends with null */
+const tool_command *command_find(const char *name);
+
+extern const tool_command command_info, command_convert, command_make, command_picture,
+    command_version, command_help, command_completion;
+
+/* ---- main.c: one run of the command ---- */
+
+typedef struct tool_run {
+    const tool_command *command; /* null until known */
+    bool quiet;
+    uint32_t threads; /* 0 = as many as the machine offers */
+    abut_context *context;
+    tool_output out;
+    struct progress *progress;
+} tool_run;
+
+/* Says on standard error what went wrong and gives the exit code for it; with --json the error
+ * becomes the whole output. The sentence is abut_last_error()'s. */
+int tool_fail(tool_run *tool, abut_status status);
+/* The same for a wrong command line, with a sentence of our own. */
+int tool_refuse(tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
+/* A wrong command line that only the library could see; the sentence is abut_last_error()'s. */
+int tool_refuse_last(tool_run *tool);
+/* Only says it, for commands that go on; the JSON of the error goes where the writer stands. */
+int tool_complain(tool_run *tool, abut_status status);
+/* Whether a signal asked to stop. */
+bool tool_cancelled(void);
+
+/* Reads a mesh with progress under the name of its file. */
+abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_options *options,
+                      abut_mesh **mesh);
+/* The format that a word such as "ply" stands for; ABUT_MESH_FORMAT_AUTO for others. */
+abut_mesh_format tool_format(const char *word);
+/* Checks that a mesh can be written to `path`: by `to` (may be null), else by the ending. 0 with
+ * the format, or the exit code after the error was reported. */
+int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
+                       abut_mesh_format *format);
+
+/* ---- progress.c ---- */
+
+struct progress *progress_create(bool wanted, bool unicode);
+void progress_free(struct progress *progress);
+/* Names what is being worked on and starts the clock. */
+void progress_start(struct progress *progress, const char *subject);
+/* The context's callback, with the progress as its user. False once cancelled. */
+bool progress_report(void *progress, const char *stage, double fraction);
+/* Erases the bar; call before anything else is printed. */
+void progress_erase(struct progress *progress);
+bool terminal_width(int descriptor, size_t *width);
+
+/* ---- help.c ---- */
+
+void help_general(tool_text *to);
+int help_command(tool_run *tool, const tool_command *command);
+extern const char *const help_topics[]; /* names, ends with null */
+
+/* ---- defects.c: the health report as lines and dots in a picture ---- */
+
+abut_status defects_draw(tool_output *out, abut_picture *picture, const char *path,
+                         abut_mesh *mesh);
+
+#endif

@@ -41,5 +41,6 @@ const bench_case bench_shape_cases[] = {
     SHAPE("letter-e", ABUT_SHAPE_LETTER_E),
     SHAPE("letter-g", ABUT_SHAPE_LETTER_G),
     SHAPE("teapot", ABUT_SHAPE_TEAPOT),
+    SHAPE("teapot-solid", ABUT_SHAPE_TEAPOT_SOLID),
     {.name = NULL},
 };

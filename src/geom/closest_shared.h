@@ -42,6 +42,8 @@
  * double; four reach every float, where a fifth would overflow the scale itself. */
 static inline real safe_scale(real length) {
     real scale = REAL(1.0);
+    if (length >= SCALE_MIN && length <= SCALE_MAX)
+        return scale;
     for (int i = 0; length > SCALE_MAX && i < 5; i++) {
         scale *= SCALE_DOWN;
         length *= SCALE_DOWN;
@@ -70,9 +72,9 @@ static inline real length_precise(vec3 v) {
     real tail = ((xx - (xy - y_virtual)) + (yy - y_virtual)) +
                 ((xy - (sum - z_virtual)) + (zz - z_virtual));
     tail += square_tail(v.x, xx) + square_tail(v.y, yy) + square_tail(v.z, zz);
-    real root = real_sqrt(sum), square = root * root;
+    real root = real_sqrt(sum), square = root * root, inverse = REAL(0.5) / sum;
     real rest = ((sum - square) - square_tail(root, square)) + tail;
-    return root > REAL(0.0) ? root + rest / (REAL(2.0) * root) : root;
+    return sum > REAL(4.0) * REAL_MIN ? root + rest * root * inverse : root;
 }
 
 /* Whether a vector is shorter than the best so far. Rounded squares decide unless they are so close
@@ -103,8 +105,9 @@ static inline real segment_foot(vec3 a, vec3 b, vec3 edge) {
     real length_sq = v3_length_sq(edge);
     if (!(length_sq > REAL(0.0)))
         return REAL(0.0);
-    real t = real_clamp(-v3_dot(a, edge) / length_sq, REAL(0.0), REAL(1.0));
-    t -= v3_dot(segment_at(a, b, edge, t), edge) / length_sq;
+    real inverse = REAL(1.0) / length_sq;
+    real t = real_clamp(-v3_dot(a, edge) * inverse, REAL(0.0), REAL(1.0));
+    t -= v3_dot(segment_at(a, b, edge, t), edge) * inverse;
     return real_clamp(t, REAL(0.0), REAL(1.0));
 }
 
@@ -143,10 +146,11 @@ typedef struct triangle_foot {
 
 /* The point with these weights, counted from the corner with the largest. */
 static inline vec3 weights_at(const vec3 *corner, const vec3 *edge, const real *w) {
-    int i = w[1] > w[0] ? 1 : 0;
-    i = w[2] > w[i] ? 2 : i;
-    int j = i == 2 ? 0 : i + 1, k = 3 - i - j;
-    return v3_add(corner[i], v3_blend(w[j], edge[i], -w[k], edge[k]));
+    if (w[0] >= w[1] && w[0] >= w[2])
+        return v3_add(corner[0], v3_blend(w[1], edge[0], -w[2], edge[2]));
+    if (w[1] >= w[2])
+        return v3_add(corner[1], v3_blend(w[2], edge[1], -w[0], edge[0]));
+    return v3_add(corner[2], v3_blend(w[0], edge[2], -w[1], edge[1]));
 }
 
 /* The foot of the origin on the face. Gives 0 where it is not inside, or the triangle has no face
@@ -156,29 +160,27 @@ static inline int face_foot(const vec3 *corner, const vec3 *edge, triangle_foot 
     real uu = v3_length_sq(u), vv = v3_length_sq(v);
     if (!(uu > REAL(0.0)))
         return 0;
-    real k = v3_dot(u, v) / uu;
-    vec3 w = v3_along(v, -k, u);
-    real again = v3_dot(u, w) / uu; /* "twice is enough" (Kahan, in Parlett 1980) */
-    w = v3_along(w, -again, u);
-    k += again;
+    real per_uu = REAL(1.0) / uu;
+    real k = v3_dot(u, v) * per_uu, s = -v3_dot(a, u) * per_uu;
+    vec3 w = v3_along(v, -k, u), beside = v3_along(a, s, u);
     real ww = v3_length_sq(w);
     if (!(ww > vv * (REAL_EPSILON * REAL_EPSILON / REAL(256.0))))
         return 0;
-    foot->offset = a;
-    foot->weight[0] = REAL(1.0);
-    foot->weight[1] = foot->weight[2] = REAL(0.0);
+    real per_ww = REAL(1.0) / ww;
+    real r = -v3_dot(beside, w) * per_ww;
+    s -= k * r;
+    if (!(r > REAL(0.0) && s > REAL(0.0) && r + s < REAL(1.0)))
+        return 0;
     /* The second round takes out what the first one lost to rounding. */
-    for (int round = 0; round < 2; round++) {
-        real r = -v3_dot(foot->offset, w) / ww, s = -v3_dot(foot->offset, u) / uu - k * r;
-        foot->weight[1] += s;
-        foot->weight[2] += r;
-        foot->weight[0] = REAL(1.0) - (foot->weight[1] + foot->weight[2]);
-        if (!(foot->weight[0] > REAL(0.0) && foot->weight[1] > REAL(0.0) &&
-              foot->weight[2] > REAL(0.0)))
-            return 0;
-        foot->offset = weights_at(corner, edge, foot->weight);
-    }
-    return 1;
+    vec3 near = v3_add(a, v3_blend(s, u, r, v));
+    real more = v3_dot(near, w) * per_ww;
+    r -= more;
+    s -= v3_dot(near, u) * per_uu - k * more;
+    foot->weight[0] = REAL(1.0) - (s + r);
+    foot->weight[1] = s;
+    foot->weight[2] = r;
+    foot->offset = weights_at(corner, edge, foot->weight);
+    return r > REAL(0.0) && s > REAL(0.0) && foot->weight[0] > REAL(0.0);
 }
 
 /* The foot of the origin on the triangle's border. Earlier edges win ties. */
@@ -233,7 +235,7 @@ static inline closest_on_triangle triangle_closest_point(triangle3 t, vec3 point
         largest = real_max(largest, v3_max_abs(corner[i]));
     }
     real scale = safe_scale(largest);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 && scale != REAL(1.0); i++) {
         corner[i] = v3_scale(corner[i], scale);
         edge[i] = v3_scale(edge[i], scale);
     }
@@ -270,25 +272,23 @@ static inline int segments_perpendicular(const segment_pair *pair, real *s, real
     real aa = v3_length_sq(edge_a), bb = v3_length_sq(edge_b);
     if (!(aa > REAL(0.0)))
         return 0;
-    real k = v3_dot(edge_a, edge_b) / aa;
-    vec3 w = v3_along(edge_b, -k, edge_a);
-    real again = v3_dot(edge_a, w) / aa;
-    w = v3_along(w, -again, edge_a);
-    k += again;
+    real per_aa = REAL(1.0) / aa;
+    real k = v3_dot(edge_a, edge_b) * per_aa, foot = v3_dot(pair->gap[0][0], edge_a) * per_aa;
+    vec3 w = v3_along(edge_b, -k, edge_a), beside = v3_along(pair->gap[0][0], -foot, edge_a);
     real ww = v3_length_sq(w);
     if (!(ww > bb * (REAL_EPSILON * REAL_EPSILON / REAL(256.0))))
         return 0;
-    *offset = pair->gap[0][0];
-    *s = *t = REAL(0.0);
-    for (int round = 0; round < 2; round++) { /* the second takes out rounding, as for a face */
-        real more = -v3_dot(*offset, w) / ww;
-        *s += v3_dot(*offset, edge_a) / aa + k * more;
-        *t += more;
-        if (!(*t >= REAL(0.0) && *t <= REAL(1.0) && *s >= REAL(0.0) && *s <= REAL(1.0)))
-            return 0;
-        *offset = pair_offset(pair, *s, *t);
-    }
-    return 1;
+    real per_ww = REAL(1.0) / ww;
+    *t = -v3_dot(beside, w) * per_ww;
+    *s = foot + k * *t;
+    if (!(*t >= REAL(0.0) && *t <= REAL(1.0) && *s >= REAL(0.0) && *s <= REAL(1.0)))
+        return 0;
+    vec3 near = pair_offset(pair, *s, *t); /* the second round, as for a face */
+    real more = v3_dot(near, w) * per_ww;
+    *t -= more;
+    *s += v3_dot(near, edge_a) * per_aa - k * more;
+    *offset = pair_offset(pair, *s, *t);
+    return *t >= REAL(0.0) && *t <= REAL(1.0) && *s >= REAL(0.0) && *s <= REAL(1.0);
 }
 
 /* Closest points by rounded arithmetic alone: a distance of 0 is no proof that they meet (see

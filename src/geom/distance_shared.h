@@ -75,6 +75,7 @@ static inline vec3 corners_closest(const triangle_table *table, triangle3 a, tri
     real best_sq = REAL_MAX;
     int best_corner = 0;
     best.offset = table->gap[0][0];
+    best.weight[0] = best.weight[1] = best.weight[2] = REAL(0.0);
     for (int k = 0; k < 6; k++) {
         vec3 corner[3];
         for (int i = 0; i < 3; i++)

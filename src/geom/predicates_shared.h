@@ -64,13 +64,12 @@ static inline int expansion_add(double *e, int n, double b) {
         double sum = b + e[i];
         double e_virtual = sum - b;
         double tail = (b - (sum - e_virtual)) + (e[i] - e_virtual);
-        if (tail != 0.0)
-            e[kept++] = tail;
+        e[kept] = tail;
+        kept += tail != 0.0;
         b = sum;
     }
-    if (b != 0.0)
-        e[kept++] = b;
-    return kept;
+    e[kept] = b;
+    return kept + (b != 0.0);
 }
 
 /* Adds a b: two components. */
@@ -131,7 +130,7 @@ ABUTI_COLD double det2_value(exact_entry a, exact_entry b, exact_entry c, exact_
 
 /* Rows of three. Six products of three entries of two parts make at most 48 products of four
  * components. Tails are zero for most real input, so that few of them are left. */
-ABUTI_COLD double det3_value(const exact_entry *m) {
+ABUTI_COLD double det3_expansion(const exact_entry *m) {
     double e[192];
     int n = 0;
     for (int column = 0; column < 3; column++)
@@ -148,6 +147,41 @@ ABUTI_COLD double det3_value(const exact_entry *m) {
             }
         }
     return expansion_value(e, n);
+}
+
+/* Sums and products of pairs hi + lo, rounded to pairs (Dekker 1971): each is off by less than
+ * 2^-100 of the absolute values that go in. */
+static inline exact_entry pair_difference(exact_entry a, exact_entry b) {
+    exact_entry d = exact_difference(a.hi, b.hi), r;
+    d.lo += a.lo - b.lo;
+    r.hi = d.hi + d.lo;
+    r.lo = d.lo - (r.hi - d.hi);
+    return r;
+}
+static inline exact_entry pair_product(exact_entry a, exact_entry b) {
+    double p = a.hi * b.hi, tail = product_tail(a.hi, b.hi, p) + (a.hi * b.lo + a.lo * b.hi);
+    exact_entry r;
+    r.hi = p + tail;
+    r.lo = tail - (r.hi - p);
+    return r;
+}
+
+/* The determinant to the last place or so, and of the right sign: by pairs, unless it is so small
+ * against its terms that their error of 2^-97 (three products, each after a difference of two)
+ * would show. */
+ABUTI_COLD double det3_value(const exact_entry *m) {
+    exact_entry value;
+    double permanent = 0.0;
+    value.hi = value.lo = 0.0;
+    for (int i = 0; i < 3; i++) {
+        int j = i == 2 ? 0 : i + 1, k = 3 - i - j;
+        exact_entry left = pair_product(m[3 + j], m[6 + k]);
+        exact_entry right = pair_product(m[3 + k], m[6 + j]);
+        exact_entry minus_term = pair_product(m[i], pair_difference(right, left));
+        value = pair_difference(value, minus_term);
+        permanent += fabs(m[i].hi) * (fabs(left.hi) + fabs(right.hi));
+    }
+    return fabs(value.hi) > 0x1p-40 * permanent ? value.hi : det3_expansion(m);
 }
 
 /* The filters. Let u = 2^-53 be the rounding unit; entries are differences with a relative error of

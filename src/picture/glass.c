@@ -32,9 +32,9 @@ static void blend_fragment(const picture_scene *scene, uint32_t triangle, unsign
         if (!(mask >> i & 1))
             continue;
         colours[i] = f3_mix(colours[i], colour, setup.alpha);
-        if (setup.edges) {
+        if (setup.lined) {
             float ink = abuti_shade_edges(&setup, x + SAMPLE_X(i), y + SAMPLE_Y(i));
-            colours[i] = f3_mix(colours[i], abuti_ink, ink * (0.3f + 0.7f * setup.alpha));
+            colours[i] = f3_mix(colours[i], abuti_ink, ink * setup.alpha * (2 - setup.alpha));
         }
     }
 }

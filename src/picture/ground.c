@@ -36,7 +36,7 @@ float abuti_floor_depth(const picture_scene *s, float x, float y) {
     vec3 eye = v3(c->eye_x, c->eye_y, c->distance), ray = v3_sub(p, eye);
     double t = (c->floor - v3_dot(n, eye)) / v3_dot(n, ray);
     double z = c->distance - t * c->distance;
-    if (!(t > 0 && z > -FARTHEST))
+    if (!(t > 0.01 && z > -FARTHEST)) /* not right before the eye either, where q grows large */
         return EMPTY_DEPTH;
     return (float)(c->distance * z / (c->distance - z));
 }
@@ -60,7 +60,7 @@ static void map_vertices(void *data, size_t chunk, size_t begin, size_t end) {
         float height = f3_dot(n, p) - floor;
         p = f3_sub(p, f3_scale(l, height / f3_dot(n, l)));
         j->places[i] = f3_make(f3_dot(p, j->shadow->along[0]), f3_dot(p, j->shadow->along[1]),
-                               fmaxf(height, 0));
+                               float_max(height, 0));
     }
 }
 
@@ -70,19 +70,19 @@ static void fit_map(const map_job *j) {
     float lo[2] = {FLT_MAX, FLT_MAX}, hi[2] = {-FLT_MAX, -FLT_MAX};
     for (size_t i = 0; i < 3 * j->scene->triangle_count; i++) {
         f3 p = j->places[j->scene->corners[i]];
-        lo[0] = fminf(lo[0], p.x);
-        hi[0] = fmaxf(hi[0], p.x);
-        lo[1] = fminf(lo[1], p.y);
-        hi[1] = fmaxf(hi[1], p.y);
+        lo[0] = float_min(lo[0], p.x);
+        hi[0] = float_max(hi[0], p.x);
+        lo[1] = float_min(lo[1], p.y);
+        hi[1] = float_max(hi[1], p.y);
     }
-    float extent = fmaxf(fmaxf(hi[0] - lo[0], hi[1] - lo[1]), 1e-3f);
+    float extent = float_max(float_max(hi[0] - lo[0], hi[1] - lo[1]), 1e-3f);
     shadow->cell = extent / (float)(SIDE - 2 * 3 * level_radius[LEVELS - 1] - 2);
     for (int k = 0; k < 2; k++)
         shadow->corner[k] = 0.5f * (lo[k] + hi[k]) - 0.5f * SIDE * shadow->cell;
 }
 
-/* A triangle in rows [begin, end): cells whose middle it covers. */
-static void map_triangle(const map_job *j, f3 a, f3 b, f3 c, int begin, int end) {
+/* A triangle in rows [begin, end): cells whose middle it covers. See-through ones throw less. */
+static void map_triangle(const map_job *j, f3 a, f3 b, f3 c, float alpha, int begin, int end) {
     struct shadow *shadow = j->shadow;
     float inverse = 1 / shadow->cell;
     f3 corner[3] = {a, b, c};
@@ -93,14 +93,15 @@ static void map_triangle(const map_job *j, f3 a, f3 b, f3 c, int begin, int end)
     a = corner[0];
     b = corner[1];
     c = corner[2];
-    float y_lo = fminf(a.y, fminf(b.y, c.y)), y_hi = fmaxf(a.y, fmaxf(b.y, c.y));
+    float y_lo = float_min(a.y, float_min(b.y, c.y)), y_hi = float_max(a.y, float_max(b.y, c.y));
     if (y_hi < (float)begin || y_lo > (float)end)
         return;
     float area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
     if (!(fabsf(area) > 1e-12f))
         return;
     float height = (a.z + b.z + c.z) / 3;
-    int x0 = (int)fminf(a.x, fminf(b.x, c.x)), x1 = (int)fmaxf(a.x, fmaxf(b.x, c.x));
+    int x0 = (int)float_min(a.x, float_min(b.x, c.x)),
+        x1 = (int)float_max(a.x, float_max(b.x, c.x));
     int y0 = (int)y_lo > begin ? (int)y_lo : begin, y1 = (int)y_hi < end ? (int)y_hi : end - 1;
     for (int y = y0; y <= y1; y++)
         for (int x = x0; x <= x1; x++) {
@@ -111,9 +112,10 @@ static void map_triangle(const map_job *j, f3 a, f3 b, f3 c, int begin, int end)
             if (e0 < 0 || e1 < 0 || e2 < 0)
                 continue;
             size_t at = (size_t)y * SIDE + (size_t)x;
-            if (shadow->level[0][at] == 0 || height < shadow->height[at])
-                shadow->height[at] = height;
-            shadow->level[0][at] = 1;
+            float weighted = alpha * height; /* as the blur will weigh it */
+            if (shadow->level[0][at] == 0 || weighted < shadow->height[at])
+                shadow->height[at] = weighted;
+            shadow->level[0][at] = float_max(shadow->level[0][at], alpha);
         }
 }
 
@@ -123,7 +125,8 @@ static void map_rows(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t t = 0; t < j->scene->triangle_count; t++)
         map_triangle(j, j->places[corners[3 * t]], j->places[corners[3 * t + 1]],
-                     j->places[corners[3 * t + 2]], (int)begin, (int)end);
+                     j->places[corners[3 * t + 2]], triangle_paint_of(j->scene, (uint32_t)t).alpha,
+                     (int)begin, (int)end);
 }
 
 /* ---- blurring it ---- */
@@ -160,7 +163,7 @@ static void blur_levels(struct shadow *shadow) {
     }
     blur(shadow->height, level_radius[LEVELS - 1]);
     for (size_t i = 0; i < SIDE * SIDE; i++)
-        shadow->height[i] /= fmaxf(shadow->level[LEVELS - 1][i], 1e-6f);
+        shadow->height[i] /= float_max(shadow->level[LEVELS - 1][i], 1e-6f);
 }
 
 abut_status abuti_shadow_create(picture_scene *s) {

@@ -11,10 +11,10 @@
 
 void abuti_marks_box(const picture_scene *scene, uint32_t mark, float box[4]) {
     const scene_mark *m = &scene->marks[mark];
-    box[0] = fminf(m->from.x, m->to.x) - m->radius;
-    box[1] = fminf(m->from.y, m->to.y) - m->radius;
-    box[2] = fmaxf(m->from.x, m->to.x) + m->radius;
-    box[3] = fmaxf(m->from.y, m->to.y) + m->radius;
+    box[0] = float_min(m->from.x, m->to.x) - m->radius;
+    box[1] = float_min(m->from.y, m->to.y) - m->radius;
+    box[2] = float_max(m->from.x, m->to.x) + m->radius;
+    box[3] = float_max(m->from.y, m->to.y) + m->radius;
 }
 
 /* Squared distance from the mark's axis on the screen, and the nearness there. */
@@ -37,7 +37,7 @@ static float tolerance(const picture_scene *scene, uint32_t triangle, const scen
     float near = scene->back.distance > 0 ? 1 + q / scene->back.distance : 1;
     float lift = LIFT * near * near; /* dq / dz */
     float slope = abuti_raster_slope(scene, triangle);
-    return lift + fminf(slope * (m->radius + 1), 12 * lift);
+    return lift + float_min(slope * (m->radius + 1), 12 * lift);
 }
 
 static void find_in_pixel(const picture_scene *scene, uint32_t mark, size_t pixel, float x, float y,
@@ -91,7 +91,7 @@ void abuti_marks_find(const picture_scene *scene, const bins *marks, size_t tile
 static f3 mark_colour(const scene_mark *m, float x, float y) {
     if (!m->is_point)
         return m->paint.colour;
-    float q, rim = fmaxf(m->radius * (1 - RIM), m->radius - 2);
+    float q, rim = float_max(m->radius * (1 - RIM), m->radius - 2);
     bool outer = distance_sq(m, x, y, &q) > rim * rim && m->radius > 1.5f;
     return outer ? f3_scale(m->paint.colour, 0.35f) : m->paint.colour;
 }

@@ -1,25 +1,27 @@
-/* Corner normals for smooth shading that keeps creases.
+/* Creases, and corner normals for smooth shading that keeps them.
  *
  * Vertices at the same place are taken as one first, so that triangle soups look smooth too. Around
  * each place the corners of its triangles are joined across every shared edge where the two faces
  * differ by less than the crease angle; each group of joined corners gets one normal, the sum of
  * its face normals weighted by the corner angles (Thuermer & Wuethrich 1998). Flipped neighbours
- * have opposite normals and so stay apart.
+ * have opposite normals and so stay apart. An edge that joins nothing is a crease or a border.
  */
 #include "picture/picture.h"
 
 #include <string.h>
 
-#define CREASE_COSINE 0.719f /* of 44 degrees: an eight-sided prism is still faceted */
+#define CREASE_COSINE 0.643f /* of 50 degrees; at 40 thin rims of scans come out ragged */
 
 typedef struct smoothing {
     const abut_mesh *mesh;
     const f3 *faces;
-    f3 *corners;
-    uint32_t *place; /* of each vertex: the first vertex there */
-    uint32_t *begin; /* corners of a place: list[begin[v]] up to list[begin[v + 1]] */
-    uint32_t *list;  /* corner numbers, 3 x triangle + k, ascending within a place */
-    uint32_t *group; /* union-find over corners */
+    f3 *corners;      /* or null */
+    uint8_t *creases; /* one for each edge, numbered by the corner opposite to it */
+    uint64_t *keys;   /* of vertices: equal for the same place */
+    uint32_t *place;  /* of each vertex: the first vertex there */
+    uint32_t *begin;  /* corners of a place: list[begin[v]] up to list[begin[v + 1]] */
+    uint32_t *list;   /* corner numbers, 3 x triangle + k, ascending within a place */
+    uint32_t *group;  /* union-find over corners */
 } smoothing;
 
 /* ---- places ---- */
@@ -34,25 +36,40 @@ static uint64_t mix(uint64_t h) {
     return h ^ h >> 32;
 }
 
-static uint64_t hash_of(vec3 p) {
-    double c[3] = {p.x + 0.0, p.y + 0.0, p.z + 0.0}; /* makes -0 the same as 0 */
-    uint64_t bits[3];
-    memcpy(bits, c, sizeof bits);
-    return mix(mix(mix(bits[0]) + bits[1]) + bits[2]);
+/* Coordinates rounded to a millionth of the mesh's size, in one number: generated and converted
+ * meshes have seams whose two sides differ in the last digits. */
+static uint64_t rounded(double x, double lo, double cells) {
+    double cell = (x - lo) * cells + 0.5;
+    return cell >= 0x1p21 - 1 ? 0x1fffff
+           : cell > 0         ? (uint64_t)cell
+                              : 0; /* unused ones may lie outside */
+}
+
+static void find_keys(void *data, size_t chunk, size_t begin, size_t end) {
+    const smoothing *s = data;
+    const abut_mesh *mesh = s->mesh;
+    vec3 lo = v3_sub(mesh->bounds.lo, mesh->origin);
+    double size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
+    double cells = size > 1e-290 ? 0x1p20 / size : 0;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++) {
+        vec3 p = mesh->positions[v];
+        s->keys[v] = rounded(p.x, lo.x, cells) << 42 | rounded(p.y, lo.y, cells) << 21 |
+                     rounded(p.z, lo.z, cells);
+    }
 }
 
 static abut_status find_places(smoothing *s, abut_context *context) {
-    const abut_mesh *mesh = s->mesh;
-    size_t slots = 64;
-    while (slots < 2 * (size_t)mesh->vertex_count)
+    size_t count = s->mesh->vertex_count, slots = 64;
+    while (slots < 2 * count)
         slots *= 2;
     uint32_t *table = abuti_allocate(context, slots, sizeof *table);
     if (!table)
         return ABUT_ERROR_MEMORY;
+    abuti_parallel_for(context, count, 8192, find_keys, s);
     memset(table, 0xff, slots * sizeof *table); /* ABUT_NONE */
-    for (uint32_t v = 0; v < mesh->vertex_count; v++) {
-        vec3 p = mesh->positions[v];
-        size_t slot = hash_of(p) & (slots - 1);
+    for (uint32_t v = 0; v < count; v++) {
+        size_t slot = mix(s->keys[v]) & (slots - 1);
         s->place[v] = v;
         for (int probe = 0; probe < MOST_PROBES; probe++) {
             uint32_t other = table[slot];
@@ -60,8 +77,7 @@ static abut_status find_places(smoothing *s, abut_context *context) {
                 table[slot] = v;
                 break;
             }
-            vec3 o = mesh->positions[other];
-            if (o.x == p.x && o.y == p.y && o.z == p.z) {
+            if (s->keys[other] == s->keys[v]) {
                 s->place[v] = other;
                 break;
             }
@@ -94,15 +110,13 @@ static uint32_t find_group(uint32_t *group, uint32_t corner) {
     return corner;
 }
 
-static void join_if_smooth(smoothing *s, uint32_t a, uint32_t b) {
-    if (f3_dot(s->faces[a / 3], s->faces[b / 3]) < CREASE_COSINE)
-        return;
-    a = find_group(s->group, a);
-    b = find_group(s->group, b);
+static void join(uint32_t *group, uint32_t a, uint32_t b) {
+    a = find_group(group, a);
+    b = find_group(group, b);
     if (a < b)
-        s->group[b] = a;
+        group[b] = a;
     else
-        s->group[a] = b;
+        group[a] = b;
 }
 
 /* The angle at a corner; zero where degenerate. */
@@ -135,13 +149,42 @@ static void sum_groups(smoothing *s, const uint32_t *list, size_t count) {
     }
 }
 
-/* Both edges of each corner, by the place at their other end, equal ones next to each other. */
-static void join_run(smoothing *s, const uint64_t *keys, const uint32_t *values, size_t count) {
-    for (size_t i = 1; i < count; i++)
-        if (keys[i] == keys[i - 1])
-            join_if_smooth(s, values[i], values[i - 1]);
+/* The edge of a corner's triangle from that corner to another place. */
+static uint32_t edge_to(const smoothing *s, uint32_t corner, uint64_t place) {
+    uint32_t first = corner - corner % 3, next = first + (corner + 1) % 3;
+    uint32_t last = first + (corner + 2) % 3;
+    return s->place[s->mesh->indices[next]] == place ? last : next;
 }
 
+static bool is_degenerate(f3 n) {
+    return f3_dot(n, n) < 0.5f;
+}
+
+/* Corners at place v around one edge, that leads to place `other`. */
+static void meet_at_edge(smoothing *s, uint32_t v, uint64_t other, const uint32_t *corners,
+                         size_t count) {
+    bool crease = count == 1;
+    for (size_t i = 1; i < count; i++) {
+        f3 a = s->faces[corners[i - 1] / 3], b = s->faces[corners[i] / 3];
+        if (f3_dot(a, b) >= CREASE_COSINE)
+            join(s->group, corners[i - 1], corners[i]);
+        else if (!is_degenerate(a) && !is_degenerate(b))
+            crease = true;
+    }
+    for (size_t i = 0; v < other && i < count; i++) /* once an edge, from its lower end */
+        s->creases[edge_to(s, corners[i], other)] = crease;
+}
+
+static void meet_at_place(smoothing *s, uint32_t v, const uint64_t *keys, const uint32_t *values,
+                          size_t count) {
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        for (end = begin + 1; end < count && keys[end] == keys[begin];)
+            end++;
+        meet_at_edge(s, v, keys[begin], values + begin, end - begin);
+    }
+}
+
+/* Both edges of each corner, by the place at their other end. */
 static void list_edges(const smoothing *s, const uint32_t *list, size_t count, uint64_t *keys,
                        uint32_t *values) {
     for (size_t i = 0; i < 2 * count; i++) {
@@ -177,8 +220,9 @@ static void smooth_usual(void *data, size_t chunk, size_t begin, size_t end) {
             keys[at] = key;
             values[at] = value;
         }
-        join_run(s, keys, values, 2 * count);
-        sum_groups(s, list, count);
+        meet_at_place(s, (uint32_t)v, keys, values, 2 * count);
+        if (s->corners)
+            sum_groups(s, list, count);
     }
 }
 
@@ -198,8 +242,9 @@ static abut_status smooth_crowded(smoothing *s, abut_context *context) {
             continue;
         list_edges(s, list, count, keys, values);
         abuti_sort(keys, values, 2 * count);
-        join_run(s, keys, values, 2 * count);
-        sum_groups(s, list, count);
+        meet_at_place(s, (uint32_t)v, keys, values, 2 * count);
+        if (s->corners)
+            sum_groups(s, list, count);
     }
     abut_status status = keys && values ? ABUT_OK : ABUT_ERROR_MEMORY;
     abuti_release(context, keys);
@@ -208,21 +253,24 @@ static abut_status smooth_crowded(smoothing *s, abut_context *context) {
 }
 
 abut_status abuti_corner_normals(abut_context *context, const abut_mesh *mesh, const f3 *faces,
-                                 f3 *corners) {
+                                 uint8_t *creases, f3 *corners) {
     size_t corner_count = 3 * (size_t)mesh->triangle_count;
-    smoothing s = {.mesh = mesh, .faces = faces, .corners = corners};
+    smoothing s = {.mesh = mesh, .faces = faces, .creases = creases, .corners = corners};
+    memset(creases, 0, corner_count);
+    s.keys = abuti_allocate(context, mesh->vertex_count, sizeof *s.keys);
     s.place = abuti_allocate(context, mesh->vertex_count, sizeof *s.place);
     s.begin = abuti_allocate(context, (size_t)mesh->vertex_count + 2, sizeof *s.begin);
     s.list = abuti_allocate(context, corner_count, sizeof *s.list);
     s.group = abuti_allocate(context, corner_count, sizeof *s.group);
     abut_status status = ABUT_ERROR_MEMORY;
-    if (s.place && s.begin && s.list && s.group)
+    if (s.keys && s.place && s.begin && s.list && s.group)
         status = find_places(&s, context);
     if (!status) {
         list_corners(&s);
         abuti_parallel_for(context, mesh->vertex_count, 4096, smooth_usual, &s);
         status = smooth_crowded(&s, context);
     }
+    abuti_release(context, s.keys);
     abuti_release(context, s.place);
     abuti_release(context, s.begin);
     abuti_release(context, s.list);

@@ -13,7 +13,7 @@
 #define STRENGTH 0.62f
 #define MOST 0.72f /* no corner is black */
 #define BIAS 0.012f
-enum { TAPS = 20, TURNS = 7, GRAIN = 8, BLUR = 3 };
+enum { TAPS = 16, TURNS = 5, GRAIN = 8, BLUR = 3 };
 
 typedef struct job {
     picture_scene *scene;
@@ -46,7 +46,7 @@ static float enclosure_of(const job *j, int x, int y) {
     if (n.z < 0)
         n = f3_scale(n, -1);
     float shrink = s->back.distance > 0 ? 1 - here.z / s->back.distance : 1;
-    float reach = fminf(RADIUS / (s->back.pixel * shrink), 0.25f * (float)s->height);
+    float reach = float_min(RADIUS / (s->back.pixel * shrink), 0.25f * (float)s->height);
     float sum = 0;
     const float(*spiral)[2] = j->spiral + (((x & 3) * 7 + (y & 3) * 4) & 15) * TAPS;
     for (int i = 0; i < TAPS; i++) {
@@ -55,8 +55,8 @@ static float enclosure_of(const job *j, int x, int y) {
             continue;
         f3 d = f3_sub(place_at(s, tx, ty), here);
         float dd = f3_dot(d, d), dn = f3_dot(d, n) - BIAS;
-        float near = fmaxf(RADIUS * RADIUS - dd, 0);
-        sum += near * near * near * fmaxf(dn / (dd + 0.0004f), 0);
+        float near = float_max(RADIUS * RADIUS - dd, 0);
+        sum += near * near * near * float_max(dn / (dd + 0.0004f), 0);
     }
     float radius_6 = RADIUS * RADIUS * RADIUS * RADIUS * RADIUS * RADIUS;
     float e = STRENGTH * RADIUS * sum * 5 / (radius_6 * TAPS);
@@ -97,7 +97,7 @@ static void blur_pixel(const picture_scene *s, const uint8_t *from, uint8_t *to,
             continue;
         size_t neighbour = (size_t)ny * s->width + (size_t)nx;
         float off = fabsf(s->depth[neighbour] - here - slope * (float)i);
-        float w = fmaxf(0, 1 - off * 40);
+        float w = float_max(0, 1 - off * 40);
         sum += w * from[neighbour];
         weight += w;
     }

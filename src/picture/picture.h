@@ -52,6 +52,13 @@ static inline f3 f3_normalise(f3 a) {
     float length = sqrtf(f3_dot(a, a));
     return length > 0 ? f3_scale(a, 1 / length) : a;
 }
+/* fminf and fmaxf are calls into libm, since they must care for NaN. */
+static inline float float_min(float a, float b) {
+    return b < a ? b : a;
+}
+static inline float float_max(float a, float b) {
+    return a < b ? b : a;
+}
 static inline float float_clamp(float x, float lo, float hi) {
     return x < lo ? lo : hi < x ? hi : x;
 }
@@ -195,6 +202,7 @@ typedef struct picture_scene {
     uint32_t *triangle_item;
     f3 *face_normals; /* camera coordinates, zero where degenerate */
     f3 *corner_normals;
+    uint8_t *creases; /* 3 a triangle: of the edge opposite to a corner */
     size_t vertex_count, triangle_count;
     uint32_t *opaque, *glass; /* triangle numbers; glass from far to near */
     size_t opaque_count, glass_count;
@@ -215,10 +223,12 @@ static inline paint triangle_paint_of(const picture_scene *scene, uint32_t trian
     return item->paint;
 }
 
-/* Normals of the corners of a mesh: angle-weighted over the faces that hang together around the
- * vertex without a crease. Vertices at the same place count as one. `faces` are unit normals. */
+/* Finds creases and borders, 3 flags a triangle, each for the edge opposite to a corner; and where
+ * `corners` is not null the normals of corners, angle-weighted over the faces that hang together
+ * around the vertex without a crease. Vertices at the same place count as one. `faces` are unit
+ * normals, or zero. */
 abut_status abuti_corner_normals(abut_context *context, const abut_mesh *mesh, const f3 *faces,
-                                 f3 *corners);
+                                 uint8_t *creases, f3 *corners);
 
 /* Sorts `values` by ascending `keys`, stable, in linear time; `keys` are sorted along. The second
  * halves of both arrays (2 x count) are scratch. */
@@ -314,8 +324,9 @@ typedef struct shade_setup {
     f3 colour;
     float alpha;
     bool flat, back;
-    bool edges;
-    float height[3], ink[3]; /* of edge opposite to corner k: pixels to the corner, strength */
+    bool lined;                       /* any of its edges is drawn */
+    float height[3], ink[3], half[3]; /* of the edge opposite to corner k: pixels to the corner,
+                                       * strength, half its width */
 } shade_setup;
 void abuti_shade_setup(const picture_scene *scene, uint32_t triangle, shade_setup *setup);
 /* The colour of the surface at a screen place, without edges. */

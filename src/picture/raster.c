@@ -9,10 +9,10 @@
 void abuti_triangle_box(const picture_scene *scene, uint32_t triangle, float box[4]) {
     const uint32_t *corner = scene->corners + 3 * (size_t)triangle;
     f3 a = scene->screen[corner[0]], b = scene->screen[corner[1]], c = scene->screen[corner[2]];
-    box[0] = fminf(a.x, fminf(b.x, c.x));
-    box[1] = fminf(a.y, fminf(b.y, c.y));
-    box[2] = fmaxf(a.x, fmaxf(b.x, c.x));
-    box[3] = fmaxf(a.y, fmaxf(b.y, c.y));
+    box[0] = float_min(a.x, float_min(b.x, c.x));
+    box[1] = float_min(a.y, float_min(b.y, c.y));
+    box[2] = float_max(a.x, float_max(b.x, c.x));
+    box[3] = float_max(a.y, float_max(b.y, c.y));
 }
 
 /* Edge from p to q, with the inside on its positive side. */
@@ -41,8 +41,8 @@ static void depth_setup(f3 a, f3 b, f3 c, double area, raster_setup *setup) {
     setup->q = (float)q;
     setup->qx = (float)qx;
     setup->qy = (float)qy;
-    setup->q_lo = fminf(a.z, fminf(b.z, c.z));
-    setup->q_hi = fmaxf(a.z, fmaxf(b.z, c.z));
+    setup->q_lo = float_min(a.z, float_min(b.z, c.z));
+    setup->q_hi = float_max(a.z, float_max(b.z, c.z));
 }
 
 bool abuti_raster_setup(const picture_scene *scene, uint32_t triangle, int tile_x, int tile_y,
@@ -61,8 +61,8 @@ bool abuti_raster_setup(const picture_scene *scene, uint32_t triangle, int tile_
         c = swap;
         area = -area;
     }
-    float x0 = fminf(a.x, fminf(b.x, c.x)), x1 = fmaxf(a.x, fmaxf(b.x, c.x));
-    float y0 = fminf(a.y, fminf(b.y, c.y)), y1 = fmaxf(a.y, fmaxf(b.y, c.y));
+    float x0 = float_min(a.x, float_min(b.x, c.x)), x1 = float_max(a.x, float_max(b.x, c.x));
+    float y0 = float_min(a.y, float_min(b.y, c.y)), y1 = float_max(a.y, float_max(b.y, c.y));
     if (x1 <= 0 || y1 <= 0 || x0 >= TILE || y0 >= TILE)
         return false;
     setup->x0 = x0 > 0 ? (int)x0 : 0;
@@ -86,7 +86,7 @@ static void find_steps(const raster_setup *setup, sample_steps *steps) {
     for (int k = 0; k < 3; k++) {
         for (int i = 0; i < SAMPLES; i++)
             steps->edge[k][i] = setup->a[k] * SAMPLE_X(i) + setup->b[k] * SAMPLE_Y(i);
-        steps->most[k] = fmaxf(setup->a[k], 0) + fmaxf(setup->b[k], 0);
+        steps->most[k] = float_max(setup->a[k], 0) + float_max(setup->b[k], 0);
     }
     for (int i = 0; i < SAMPLES; i++)
         steps->q[i] = setup->qx * SAMPLE_X(i) + setup->qy * SAMPLE_Y(i);

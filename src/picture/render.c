@@ -13,13 +13,17 @@ typedef struct render {
     atomic_bool out_of_memory;
 } render;
 
-/* What one tile needs while it is drawn. */
+/* What one tile needs while it is drawn; the large end only where something is see-through. */
 typedef struct tile_room {
     visibility surfaces;
     sample_colours colours;
     mark_layer marks;
     glass_room glass;
 } tile_room;
+
+static size_t room_bytes(const render *r) {
+    return r->scene.glass_count ? sizeof(tile_room) : offsetof(tile_room, glass);
+}
 
 static int tile_left(const render *r, size_t tile) {
     return (int)(tile % r->opaque.columns) * TILE;
@@ -108,7 +112,7 @@ static void colour_group(const picture_scene *s, uint32_t triangle, unsigned mas
         if (!(mask >> i & 1))
             continue;
         colours[i] = colour;
-        if (setup.edges)
+        if (setup.lined)
             colours[i] = f3_mix(colour, abuti_ink,
                                 abuti_shade_edges(&setup, x + SAMPLE_X(i), y + SAMPLE_Y(i)));
     }
@@ -170,7 +174,7 @@ static void draw_over(const render *r, size_t tile, tile_room *room) {
         for (int i = 0; has_marks && i < TILE_PIXELS; i++)
             for (int k = 0; k < SAMPLES; k++)
                 room->surfaces.depth[i][k] =
-                    fmaxf(room->surfaces.depth[i][k], room->marks.depth[i][k]);
+                    float_max(room->surfaces.depth[i][k], room->marks.depth[i][k]);
         abuti_glass_draw(s, &r->glass, tile, left, top, room->surfaces.depth, &room->glass,
                          room->colours);
     }
@@ -200,7 +204,7 @@ static void put_background(const render *r, size_t tile) {
 static void draw_tiles(void *data, size_t chunk, size_t begin, size_t end) {
     render *r = data;
     (void)chunk;
-    tile_room *room = abuti_allocate(r->scene.context, 1, sizeof *room);
+    tile_room *room = abuti_allocate(r->scene.context, 1, room_bytes(r));
     if (!room)
         atomic_store(&r->out_of_memory, true);
     for (size_t i = begin; room && i < end; i++) {
@@ -262,7 +266,7 @@ static abut_status draw_parts(render *r) {
         if (atomic_load(&r->out_of_memory)) /* the sentence is on the worker's thread */
             return abuti_fail(ABUT_ERROR_MEMORY,
                               "out of memory: %zu bytes for a part of a picture were refused",
-                              sizeof(tile_room));
+                              room_bytes(r));
     }
     return abuti_progress(context, "picture", 1);
 }

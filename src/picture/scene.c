@@ -74,14 +74,12 @@ static abut_status gather_item(gather *g) {
                          .triangle_paint = g->item->triangle_paint,
                          .first_triangle = (uint32_t)g->first_triangle,
                          .edges = g->item->edges};
-    if (g->item->smooth) {
-        made->corner_normals = s->corner_normals + g->first_smooth;
-        abut_status status =
-            abuti_corner_normals(s->context, mesh, s->face_normals + g->first_triangle,
-                                 s->corner_normals + g->first_smooth);
-        if (status)
-            return status;
-    }
+    f3 *corners = g->item->smooth ? s->corner_normals + g->first_smooth : NULL;
+    made->corner_normals = corners;
+    abut_status status = abuti_corner_normals(s->context, mesh, s->face_normals + g->first_triangle,
+                                              s->creases + 3 * g->first_triangle, corners);
+    if (status)
+        return status;
     abuti_parallel_for(s->context, mesh->triangle_count, GRAIN, turn_normals, g);
     g->first_vertex += mesh->vertex_count;
     g->first_triangle += mesh->triangle_count;
@@ -93,10 +91,10 @@ static abut_status gather_item(gather *g) {
 /* ---- centring ---- */
 
 static void grow_frame(f3 p, float frame[4]) {
-    frame[0] = fminf(frame[0], p.x);
-    frame[1] = fminf(frame[1], p.y);
-    frame[2] = fmaxf(frame[2], p.x);
-    frame[3] = fmaxf(frame[3], p.y);
+    frame[0] = float_min(frame[0], p.x);
+    frame[1] = float_min(frame[1], p.y);
+    frame[2] = float_max(frame[2], p.x);
+    frame[3] = float_max(frame[3], p.y);
 }
 
 /* The frame is tight on two opposite sides. On the other two perspective puts the near end of the
@@ -187,9 +185,10 @@ static abut_status allocate_arrays(const abut_picture *picture, picture_scene *s
     s->triangle_item = abuti_allocate(context, s->triangle_count, sizeof *s->triangle_item);
     s->face_normals = abuti_allocate(context, s->triangle_count, sizeof *s->face_normals);
     s->corner_normals = abuti_allocate(context, smooth, 3 * sizeof *s->corner_normals);
+    s->creases = abuti_allocate(context, s->triangle_count, 3);
     s->marks = abuti_allocate(context, s->mark_count, sizeof *s->marks);
     if (!s->items || !s->screen || !s->corners || !s->triangle_item || !s->face_normals ||
-        !s->corner_normals || !s->marks)
+        !s->corner_normals || !s->creases || !s->marks)
         return ABUT_ERROR_MEMORY;
     return ABUT_OK;
 }
@@ -232,6 +231,7 @@ void abuti_scene_destroy(picture_scene *s) {
     abuti_release(context, s->triangle_item);
     abuti_release(context, s->face_normals);
     abuti_release(context, s->corner_normals);
+    abuti_release(context, s->creases);
     abuti_release(context, s->opaque);
     abuti_release(context, s->glass);
     abuti_release(context, s->marks);

@@ -23,6 +23,8 @@ static const f3 direct_tint = {1.03f, 1.0f, 0.97f}, ambient_tint = {0.94f, 1.0f,
 #define GRAZING 0.30f   /* darkening at right angles to the view */
 #define EDGE_HALF 0.30f /* half the width of an edge line, pixels */
 #define EDGE_INK 0.62f
+#define CREASE_HALF 0.35f
+#define CREASE_INK 0.55f
 #define SHADOW 0.42f
 #define BACK_GLOW 0.4f
 
@@ -32,13 +34,24 @@ f3 abuti_key_light(void) {
 
 /* ---- setup ---- */
 
-static void edge_strengths(shade_setup *s, f3 a, f3 b, f3 c, float area) {
+/* Triangle edges where asked for; creases and borders always, as a draughtsman would. Lines fade
+ * out where triangles get so small that they would cover everything. */
+static void line_setup(shade_setup *s, bool edges, const uint8_t creases[3], f3 a, f3 b, f3 c,
+                       float area) {
+    s->lined = edges || creases[0] || creases[1] || creases[2];
+    if (!s->lined)
+        return;
     f3 sides[3] = {f3_sub(c, b), f3_sub(a, c), f3_sub(b, a)};
     for (int k = 0; k < 3; k++) {
         float length = sqrtf(sides[k].x * sides[k].x + sides[k].y * sides[k].y);
         s->height[k] = length > 0 ? fabsf(area) / length : 0;
-        /* fades out where triangles get so small that lines would cover everything */
-        s->ink[k] = EDGE_INK * smooth_step(1.5f, 9.0f, s->height[k]);
+        s->ink[k] = edges ? EDGE_INK * smooth_step(1.5f, 9.0f, s->height[k]) : 0;
+        s->half[k] = EDGE_HALF;
+        if (creases[k]) {
+            s->half[k] = edges ? 2 * CREASE_HALF : CREASE_HALF;
+            s->ink[k] = float_max(s->ink[k], (edges ? 1.3f : 1) * CREASE_INK *
+                                                 smooth_step(2.0f, 8.0f, s->height[k]));
+        }
     }
 }
 
@@ -72,9 +85,7 @@ void abuti_shade_setup(const picture_scene *scene, uint32_t triangle, shade_setu
     /* one always looks at back sides through a see-through front, so there they keep their hue */
     if (s->back && p.alpha >= 1)
         s->colour = item->triangle_paint ? abuti_back_colour(p.colour) : item->back;
-    s->edges = item->edges;
-    if (s->edges)
-        edge_strengths(s, a, b, c, area);
+    line_setup(s, item->edges, scene->creases + 3 * (size_t)triangle, a, b, c, area);
 }
 
 /* Barycentric coordinates on the screen. */
@@ -89,8 +100,8 @@ float abuti_shade_edges(const shade_setup *s, float x, float y) {
     float w[3], ink = 0;
     weights_at(s, x, y, w);
     for (int k = 0; k < 3; k++) {
-        float cover = float_clamp(EDGE_HALF + 0.5f - w[k] * s->height[k], 0, 1);
-        ink = fmaxf(ink, cover * s->ink[k]);
+        float cover = float_clamp(s->half[k] + 0.5f - w[k] * s->height[k], 0, 1);
+        ink = float_max(ink, cover * s->ink[k]);
     }
     return ink;
 }
@@ -125,15 +136,15 @@ static f3 light(const picture_scene *scene, f3 colour, f3 n, f3 v, float enclosu
     float facing = f3_dot(n, v);
     float from_key = float_clamp((f3_dot(n, key) + WRAP) / (1 + WRAP), 0, 1);
     from_key *= 0.4f + 0.6f * from_key; /* starts gently: the eye sees a kink as a line */
-    float from_fill = fmaxf(f3_dot(n, fill), 0);
-    float sky = 0.55f + 0.45f * f3_dot(n, up);
+    float from_fill = float_max(f3_dot(n, fill), 0);
+    float sky = 0.61f + 0.39f * f3_dot(n, up);
     float open = 1 - enclosure;
     float direct = KEY * from_key * (0.4f + 0.6f * open) + FILL * from_fill * open;
     float ambient = AMBIENT * sky * open;
     f3 lit = f3_add(f3_scale(direct_tint, direct), f3_scale(ambient_tint, ambient));
     float grazing = 1 - float_clamp(facing, 0, 1);
     lit = f3_scale(lit, 1 - GRAZING * grazing * grazing * grazing);
-    float shine = fmaxf(f3_dot(n, f3_normalise(f3_add(key, v))), 0);
+    float shine = float_max(f3_dot(n, f3_normalise(f3_add(key, v))), 0);
     shine *= shine;
     shine *= shine;
     shine *= shine;

@@ -58,7 +58,7 @@ static const kind_facts kinds[ABUT_SHAPE_COUNT] = {
         {"letter-g", abuti_build_letter, EXTENT_Z | HEIGHT, {0, 0, 0.2}, 0, 0, 1, 16, 0, 1, 0},
     [ABUT_SHAPE_TEAPOT] = {"teapot", abuti_build_teapot, 0, {0, 0, 0}, 0, 0, 0, 10, 0, 2, 0},
     [ABUT_SHAPE_TEAPOT_SOLID] =
-        {"teapot-solid", abuti_build_teapot_solid, 0, {0, 0, 0}, 0, 0, 0, 10, 0, 3, 0},
+        {"teapot-solid", abuti_build_teapot_solid, 0, {0, 0, 0}, 0, 0, 0, 10, 0, 2, 0},
 };
 
 static bool is_kind(abut_shape_kind kind) {

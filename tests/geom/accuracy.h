@@ -161,7 +161,7 @@ static void print_worst(const char *what, const double *worst) {
 }
 
 #ifndef CASE_COUNT
-#define CASE_COUNT 40000
+#define CASE_COUNT 20000
 #endif
 
 static void point_to_triangle(void **state) {

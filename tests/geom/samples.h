@@ -8,7 +8,11 @@
 
 #include "geom/types_shared.h"
 
-enum { SAMPLE_FAMILY_COUNT = 6 };
+/* The family of case i: every tenth has any exponents, which is what costs the referee most. */
+static inline uint32_t sample_family(uint32_t i) {
+    static const uint32_t order[10] = {0, 1, 3, 4, 5, 0, 1, 3, 5, 2};
+    return order[i % 10];
+}
 
 static inline float sample_coordinate(test_random *random, uint32_t family) {
     float x = (float)test_random_real(random, -1, 1);

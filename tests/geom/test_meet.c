@@ -81,8 +81,8 @@ static void triangles(void **state) {
     test_random random = {31};
     int found[4] = {0};
     worst_end = 0;
-    for (uint32_t i = 0; i < 120000; i++) {
-        uint32_t family = i % SAMPLE_FAMILY_COUNT;
+    for (uint32_t i = 0; i < 100000; i++) {
+        uint32_t family = sample_family(i);
         triangle3 a = sample_triangle(&random, family);
         triangle3 b = sample_partner(&random, family, a);
         rational3 pa[3], pb[3];
@@ -128,8 +128,8 @@ static void segments(void **state) {
     test_random random = {32};
     int hits = 0;
     double worst = 0;
-    for (uint32_t i = 0; i < 120000; i++) {
-        uint32_t family = i % SAMPLE_FAMILY_COUNT;
+    for (uint32_t i = 0; i < 100000; i++) {
+        uint32_t family = sample_family(i);
         triangle3 t = sample_triangle(&random, family);
         segment3 s;
         sample_ends(&random, family, t, s.end);
@@ -167,8 +167,8 @@ static void rays(void **state) {
     test_random random = {33};
     int hits = 0;
     double worst = 0, worst_weight = 0;
-    for (uint32_t i = 0; i < 120000; i++) {
-        uint32_t family = i % SAMPLE_FAMILY_COUNT;
+    for (uint32_t i = 0; i < 100000; i++) {
+        uint32_t family = sample_family(i);
         triangle3 t = sample_triangle(&random, family);
         vec3 ends[2];
         sample_ends(&random, family, t, ends);
@@ -221,8 +221,8 @@ static void boxes(void **state) {
     (void)state;
     test_random random = {34};
     int hits = 0;
-    for (uint32_t i = 0; i < 120000; i++) {
-        uint32_t family = i % SAMPLE_FAMILY_COUNT;
+    for (uint32_t i = 0; i < 100000; i++) {
+        uint32_t family = sample_family(i);
         triangle3 t = sample_triangle(&random, family);
         vec3 ends[2];
         sample_ends(&random, family, t, ends);

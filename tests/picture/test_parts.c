@@ -236,7 +236,8 @@ static void crowded_places_are_smooth_too(void **state) {
         double *p = malloc((n + 1) * 3 * sizeof *p);
         uint32_t *t = malloc(n * 3 * sizeof *t);
         f3 *faces = malloc(n * sizeof *faces), *normals = malloc(3 * n * sizeof *normals);
-        assert_true(p && t && faces && normals);
+        uint8_t *creases = malloc(3 * n);
+        assert_true(p && t && faces && normals && creases);
         p[0] = p[1] = 0;
         p[2] = 0.5;
         for (uint32_t i = 0; i < n; i++) {
@@ -257,9 +258,10 @@ static void crowded_places_are_smooth_too(void **state) {
         input.triangle_count = n;
         abut_mesh *mesh;
         assert_ok(abut_mesh_create(NULL, &input, &mesh));
-        assert_ok(abuti_corner_normals(abuti_context_of(NULL), mesh, faces, normals));
+        assert_ok(abuti_corner_normals(abuti_context_of(NULL), mesh, faces, creases, normals));
         for (uint32_t i = 0; i < n; i++) {
             assert_true(normals[3 * i].z > 0.9999f); /* the tip */
+            assert_true(creases[3 * i] && !creases[3 * i + 1] && !creases[3 * i + 2]);
             assert_true(f3_dot(normals[3 * i + 1], faces[i]) > 0.97f);
             assert_memory_equal(&normals[3 * i + 2], &normals[3 * ((i + 1) % n) + 1], sizeof(f3));
         }
@@ -268,6 +270,7 @@ static void crowded_places_are_smooth_too(void **state) {
         free(t);
         free(faces);
         free(normals);
+        free(creases);
     }
 }
 

@@ -112,7 +112,7 @@ static void closed_and_without_crossings(void **state) {
     const uint32_t more[] = {23, 40};
     double before = 0;
     for (uint32_t i = 0; i < 16; i++) {
-        uint32_t segments = i < 14 ? i + 3 : more[i - 14];
+        uint32_t segments = i < 14 ? i + 2 : more[i - 14];
         abut_mesh *mesh = solid(segments);
         mesh_facts facts = check_mesh(mesh);
         uint32_t crossings = count_crossings(mesh);

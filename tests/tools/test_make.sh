@@ -84,4 +84,15 @@ try 1 "$tool" make box none/x.obj
 complains "cannot be written"
 try 1 "$tool" make box none/x.obj --json
 is "it['error']['kind']" "file error"
+
+# Memory that is not there; sanitizers need more of it than this leaves.
+if sh -c 'ulimit -v 400000 && "$0" version --threads 1; exit $?' "$tool" >/dev/null 2>&1; then
+    try 1 sh -c 'ulimit -v 400000; exec "$0" "$@"' "$tool" make icosphere x.ply --segments 3000 \
+        --threads 1 --json
+    complains "abut make: out of memory"
+    is "it['error']['kind']" "out of memory"
+    demand "a partial file was left" "$(ls -A | grep -c -e '^x.ply' -e '^.abut')" -eq 0
+else
+    skip "running out of memory: the program needs more than the limit by itself"
+fi
 finish

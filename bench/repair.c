@@ -1,0 +1,110 @@
+/* Cases: welding a million loose triangles, and orienting a million triangles half of which are
+ * turned. */
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WELD_EQUAL, WELD_NEAR, ORIENT };
+
+typedef struct repair_data {
+    abut_mesh *mesh, *made;
+    abut_topology *topology;
+    uint32_t flipped_count;
+} repair_data;
+
+/* Three vertices of its own for each triangle; for WELD_NEAR each moved by up to a tenth of the
+ * tolerance. */
+static abut_status make_loose(const bench_state *state, const bench_grid *grid, abut_mesh **mesh) {
+    size_t corners = 3 * (size_t)grid->triangle_count;
+    float *positions = malloc(3 * corners * sizeof *positions);
+    if (!positions)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory for loose triangles");
+    uint64_t random = 4;
+    double shake = state->which->variant == WELD_NEAR ? 1e-6 : 0;
+    for (size_t i = 0; i < corners; i++)
+        for (size_t k = 0; k < 3; k++)
+            positions[3 * i + k] =
+                (float)(grid->positions[3 * (size_t)grid->indices[i] + k] +
+                        (shake > 0 ? bench_random_real(&random, -shake, shake) : 0));
+    abut_mesh_input input = abut_mesh_input_default();
+    input.positions = positions;
+    input.position_type = ABUT_SCALAR_FLOAT32;
+    input.vertex_count = (uint32_t)corners;
+    abut_status status = abut_mesh_create(state->context, &input, mesh);
+    free(positions);
+    return status;
+}
+
+static abut_status make_turned(const bench_state *state, bench_grid *grid, abut_mesh **mesh) {
+    uint64_t random = 5;
+    for (size_t t = 0; t < grid->triangle_count; t++)
+        if (bench_random(&random) & 1) {
+            uint32_t *corner = grid->indices + 3 * t, kept = corner[1];
+            corner[1] = corner[2];
+            corner[2] = kept;
+        }
+    return bench_grid_mesh(state, grid, mesh);
+}
+
+static abut_status repair_setup(bench_state *state) {
+    repair_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    bench_grid grid;
+    abut_status status = bench_grid_million(state, &grid);
+    if (status)
+        return status;
+    bool orients = state->which->variant == ORIENT;
+    status =
+        orients ? make_turned(state, &grid, &data->mesh) : make_loose(state, &grid, &data->mesh);
+    if (!status && orients)
+        status = abut_topology_create(data->mesh, &data->topology);
+    state->elements = grid.triangle_count;
+    if (!status) /* the old mesh in, the new one out */
+        state->bytes =
+            bench_mesh_bytes(data->mesh) + 24.0 * grid.vertex_count + 12.0 * grid.triangle_count;
+    bench_grid_destroy(&grid);
+    return status;
+}
+
+static abut_status repair_run(bench_state *state) {
+    repair_data *data = state->data;
+    if (state->which->variant == ORIENT)
+        return abut_mesh_orient(data->topology, &data->made, &data->flipped_count);
+    double tolerance = state->which->variant == WELD_NEAR ? 1e-5 : 0;
+    return abut_mesh_weld(data->mesh, tolerance, &data->made);
+}
+
+static abut_status repair_finish(bench_state *state) {
+    repair_data *data = state->data;
+    state->hash = bench_hash_mesh(data->flipped_count, data->made);
+    state->result_bytes = bench_mesh_bytes(data->made);
+    abut_mesh_destroy(data->made);
+    data->made = NULL;
+    return ABUT_OK;
+}
+
+static void repair_teardown(bench_state *state) {
+    repair_data *data = state->data;
+    if (data) {
+        abut_mesh_destroy(data->made);
+        abut_topology_destroy(data->topology);
+        abut_mesh_destroy(data->mesh);
+    }
+    free(data);
+}
+
+#define REPAIR(name_, variant_)                                                      \
+    {                                                                                \
+        .name = name_, .unit = "triangle", .setup = repair_setup, .run = repair_run, \
+        .finish = repair_finish, .teardown = repair_teardown, .variant = variant_,   \
+        .threaded = true                                                             \
+    }
+
+const bench_case bench_repair_cases[] = {
+    REPAIR("mesh/weld", WELD_EQUAL),
+    REPAIR("mesh/weld-tolerance", WELD_NEAR),
+    REPAIR("mesh/orient", ORIENT),
+    {.name = NULL},
+};

@@ -174,6 +174,11 @@ static void run_on_device(cl_device_id device) {
 
 static cl_device_id chosen;
 
+/* A plane without a normal gives not-a-number, whose sign and payload processors may choose. */
+static bool same_bits(real a, real b) {
+    return memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
+}
+
 static void device_equals_host(void **state) {
     (void)state;
     size_t extensions_bytes = 0;
@@ -190,7 +195,7 @@ static void device_equals_host(void **state) {
         int host_answer[ANSWERS_OUT];
         evaluate(in + i * NUMBERS_IN, host_number, host_answer);
         for (int k = 0; k < (has_doubles ? NUMBERS_OUT : 8); k++)
-            if (memcmp(&host_number[k], &number[i * NUMBERS_OUT + k], sizeof(real)) != 0)
+            if (!same_bits(host_number[k], number[i * NUMBERS_OUT + k]))
                 fail_msg("item %d, number %d: host %a, device %a", i, k, (double)host_number[k],
                          (double)number[i * NUMBERS_OUT + k]);
         for (int k = 0; k < (has_doubles ? ANSWERS_OUT : 1); k++)

@@ -215,7 +215,7 @@ const tool_command command_picture = {
     .summary = "draw meshes into a PNG, no display needed",
     .about = "Draws one or several meshes, shaded, into one picture that frames them all. Back "
              "sides of triangles have another hue, so that holes and flipped parts are seen. The "
-             "same command gives the same picture on any machine and number of threads.",
+             "same command gives the same picture on any number of threads.",
     .examples = "  abut picture bunny.obj bunny.png --up y --ground\n"
                 "  abut picture a.ply b.ply both.png --colour orange --colour 3060c080\n"
                 "  abut picture scan.obj flaws.png --defects --view 1,-1,0.3\n",

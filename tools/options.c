@@ -4,7 +4,6 @@
  * second form only. "--" ends the options. Options and operands may be mixed. */
 #include "tool.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -138,8 +138,9 @@ abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char 
         return ABUT_ERROR_MEMORY;
     struct stat old;
     bool exists = stat(sink->path, &old) == 0;
-    errno = 0;
-    if (exists && S_ISDIR(old.st_mode))
+    if (!exists && (errno != ENOENT || !path[0]))
+        ; /* no such name can be: say so now, not after all has been written */
+    else if (exists && S_ISDIR(old.st_mode))
         errno = EISDIR;
     else if (exists && !S_ISREG(old.st_mode))
         sink->file = fopen(sink->path, "wb");

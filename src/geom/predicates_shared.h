@@ -27,7 +27,7 @@
 
 #ifdef __OPENCL_VERSION__
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-#define ABUTI_COLD static inline
+#define ABUTI_COLD static __attribute__((noinline))
 #elif defined(__GNUC__)
 #define ABUTI_COLD static __attribute__((noinline, cold, unused))
 #else

@@ -147,6 +147,36 @@ static size_t settle_stride(size_t stride, size_t packed, size_t count, const ch
     return stride;
 }
 
+/* Checks what can be told without a look at the arrays, before anything is allocated. */
+static abut_status check_input(const abut_mesh_input *in, size_t *triangle_count) {
+    if (!in->positions || !in->vertex_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_create: there are no positions");
+    if ((unsigned)in->position_type > ABUT_SCALAR_FLOAT32 ||
+        (unsigned)in->index_type > ABUT_INDEX_UINT16)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_mesh_create: unknown position_type %u or index_type %u",
+                          (unsigned)in->position_type, (unsigned)in->index_type);
+    *triangle_count = in->triangle_count;
+    if (!in->indices && !in->triangle_count) {
+        if (in->vertex_count % 3)
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_mesh_create: without indices, vertex_count must be a multiple "
+                              "of 3; it is %u",
+                              in->vertex_count);
+        *triangle_count = in->vertex_count / 3;
+    }
+    if (!in->indices && *triangle_count > in->vertex_count / 3)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_mesh_create: without indices, %u vertices make %u triangles, not "
+                          "triangle_count = %u",
+                          in->vertex_count, in->vertex_count / 3, in->triangle_count);
+    if (*triangle_count >= ABUT_NONE / 3)
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_mesh_create: %zu triangles; at most %u are possible",
+                          *triangle_count, ABUT_NONE / 3 - 1);
+    return ABUT_OK;
+}
+
 abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input,
                              abut_mesh **mesh) {
     abut_mesh_input in = abut_mesh_input_default();
@@ -156,22 +186,10 @@ abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input
     abut_status status = abuti_options_read(&in, sizeof in, input, "abut_mesh_create");
     if (status)
         return status;
-    if (!in.positions || !in.vertex_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_create: there are no positions");
-    if ((unsigned)in.position_type > ABUT_SCALAR_FLOAT32 ||
-        (unsigned)in.index_type > ABUT_INDEX_UINT16)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_mesh_create: unknown position_type %u or index_type %u",
-                          (unsigned)in.position_type, (unsigned)in.index_type);
-    size_t triangle_count = in.triangle_count;
-    if (!in.indices && !triangle_count) {
-        if (in.vertex_count % 3)
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_mesh_create: without indices, vertex_count must be a multiple "
-                              "of 3; it is %u",
-                              in.vertex_count);
-        triangle_count = in.vertex_count / 3;
-    }
+    size_t triangle_count = 0;
+    status = check_input(&in, &triangle_count);
+    if (status)
+        return status;
     size_t position_bytes = in.position_type == ABUT_SCALAR_FLOAT32 ? 12 : 24;
     size_t index_bytes = in.index_type == ABUT_INDEX_UINT16 ? 6 : 12;
     size_t position_stride =

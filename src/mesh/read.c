@@ -105,7 +105,14 @@ static abut_status read_source(abuti_reader *reader, const char *path, const cha
     if (!status && format == ABUT_MESH_FORMAT_OTHER) {
         char ending[16];
         ending_of(name, ending, sizeof ending);
-        status = abuti_read_assimp(reader, path, ending);
+        /* Assimp opens the path itself, which a pipe bears only once */
+        if (path && !source->total)
+            status = abuti_fail(ABUT_ERROR_FORMAT,
+                                "%s: is not OBJ, PLY or STL, and other formats cannot be read from "
+                                "a pipe; if it is one of these, give the format",
+                                reader->name);
+        else
+            status = abuti_read_assimp(reader, path, ending);
     } else if (!status) {
         status = format == ABUT_MESH_FORMAT_OBJ   ? abuti_read_obj(reader)
                  : format == ABUT_MESH_FORMAT_PLY ? abuti_read_ply(reader)

@@ -2,8 +2,9 @@
  *
  * OBJ and PLY keep every bit: PLY declares its coordinates float where all are floats, else double;
  * OBJ, which has no types and is read as double, gets as many digits as a double needs to come
- * back. STL holds floats; its normals come from the geometry before rounding. Numbers are written
- * by number.c, so that no locale puts a comma in.
+ * back. STL holds floats, and as text the digits that give exactly these floats as doubles; its
+ * normals come from the geometry before rounding. Numbers are written by number.c, so that no
+ * locale puts a comma in.
  */
 #include "mesh/files.h"
 
@@ -199,7 +200,7 @@ static void put_stl_facet(writer *out, const uint32_t *corners) {
     put_text(out, " outer loop\n");
     for (int k = 0; k < 3; k++) {
         put_text(out, "  vertex");
-        put_coordinates(out, to_floats(abuti_mesh_position(out->mesh, corners[k])), true);
+        put_coordinates(out, to_floats(abuti_mesh_position(out->mesh, corners[k])), false);
     }
     put_text(out, " endloop\nendfacet\n");
 }

@@ -6,7 +6,7 @@
 
 #include <gmp.h>
 
-enum { RING_SIZE = 16384 };
+enum { RING_SIZE = 8192 };
 
 typedef mpq_ptr number;
 typedef struct rational3 {

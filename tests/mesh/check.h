@@ -38,9 +38,8 @@ static inline abut_vec3 check_position(const abut_mesh *mesh, uint32_t vertex) {
     return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
 }
 
-static inline void check_mesh(const abut_mesh *mesh, uint32_t vertex_count,
-                              const double *positions, uint32_t triangle_count,
-                              const uint32_t *indices) {
+static inline void check_mesh(const abut_mesh *mesh, uint32_t vertex_count, const double *positions,
+                              uint32_t triangle_count, const uint32_t *indices) {
     assert_int_equal(vertex_count, abut_mesh_vertex_count(mesh));
     assert_int_equal(triangle_count, abut_mesh_triangle_count(mesh));
     for (uint32_t i = 0; i < vertex_count && positions; i++) {

@@ -35,15 +35,52 @@ static void compare(const char *text) {
 
 static void reads_what_people_write(void **state) {
     (void)state;
-    static const char *const texts[] = {
-        "0", "-0", "+1", "1.", ".5", "-.5", "00012", "1e5", "1E+5", "1e-5", "3.25e2x", "7e", "7e+",
-        "7e-x", "1.5.5", "12,5", "9007199254740993", "9007199254740992.5", "0.1", "1e22", "1e23",
-        "123456789012345678901234567890", "0.000000000000000000000000000000123456789",
-        "1.7976931348623157e308", "1.7976931348623159e308", "4.9e-324", "2.4e-324", "2.5e-324",
-        "2.2250738585072011e-308", "1e400", "1e-400", "-1e400", "1e999999999999", "0e999999999999",
-        "18446744073709551615", "18446744073709551616", "1e27", "1e28", "1e-27", "1e-28",
-        "9999999999999999999e27", "9999999999999999999e-27", "0.0000000000000000000000000000000e5",
-        "8.98846567431158e307", "6.123233995736766e-17", "100000000000000000000000000000000000000"};
+    static const char *const texts[] = {"0",
+                                        "-0",
+                                        "+1",
+                                        "1.",
+                                        ".5",
+                                        "-.5",
+                                        "00012",
+                                        "1e5",
+                                        "1E+5",
+                                        "1e-5",
+                                        "3.25e2x",
+                                        "7e",
+                                        "7e+",
+                                        "7e-x",
+                                        "1.5.5",
+                                        "12,5",
+                                        "9007199254740993",
+                                        "9007199254740992.5",
+                                        "0.1",
+                                        "1e22",
+                                        "1e23",
+                                        "123456789012345678901234567890",
+                                        "0.000000000000000000000000000000123456789",
+                                        "1.7976931348623157e308",
+                                        "1.7976931348623159e308",
+                                        "4.9e-324",
+                                        "2.4e-324",
+                                        "2.5e-324",
+                                        "2.2250738585072011e-308",
+                                        "1e400",
+                                        "1e-400",
+                                        "-1e400",
+                                        "1e999999999999",
+                                        "0e999999999999",
+                                        "18446744073709551615",
+                                        "18446744073709551616",
+                                        "1e27",
+                                        "1e28",
+                                        "1e-27",
+                                        "1e-28",
+                                        "9999999999999999999e27",
+                                        "9999999999999999999e-27",
+                                        "0.0000000000000000000000000000000e5",
+                                        "8.98846567431158e307",
+                                        "6.123233995736766e-17",
+                                        "100000000000000000000000000000000000000"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         compare(texts[i]);
 }
@@ -51,7 +88,7 @@ static void reads_what_people_write(void **state) {
 static void reads_random_digits(void **state) {
     (void)state;
     test_random random = {1};
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < 100000; i++) {
         char text[96];
         uint32_t length = 1 + test_random_below(&random, i % 4 ? 20 : 40), used = 0;
         uint32_t point = test_random_below(&random, length + 1);
@@ -75,7 +112,7 @@ static void reads_halfway_cases(void **state) {
         uint64_t m = (test_random_bits(&random) >> 11) | (uint64_t)1 << 52;
         char text[64];
         int shift = (int)test_random_below(&random, 10) + 1; /* a quotient of up to 2^10 */
-        uint64_t whole = 2 * m + 1; /* needs 54 bits: a tie */
+        uint64_t whole = 2 * m + 1;                          /* needs 54 bits: a tie */
         snprintf(text, sizeof text, "%llu", (unsigned long long)whole);
         compare(text);
         snprintf(text, sizeof text, "%llu.0000000000000001", (unsigned long long)whole);
@@ -96,7 +133,7 @@ static void reads_halfway_cases(void **state) {
 static void reads_random_doubles(void **state) {
     (void)state;
     test_random random = {3};
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < 100000; i++) {
         double value = i % 2 ? test_random_real(&random, -1000, 1000)
                              : bits_to_double(test_random_bits(&random));
         if (!(fabs(value) < HUGE_VAL))
@@ -109,7 +146,8 @@ static void reads_random_doubles(void **state) {
 
 static void knows_what_is_no_number(void **state) {
     (void)state;
-    static const char *const texts[] = {"", "-", "+", ".", "-.", "e5", ".e5", "x", "--1", "+-1", "na"};
+    static const char *const texts[] = {"",    "-", "+",   ".",   "-.", "e5",
+                                        ".e5", "x", "--1", "+-1", "na"};
     double value = 5;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const unsigned char *bytes = (const unsigned char *)texts[i];
@@ -152,10 +190,11 @@ static int digits_of(const char *text) {
 static void writes_what_comes_back(void **state) {
     (void)state;
     test_random random = {4};
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < 100000; i++) {
         double value = bits_to_double(test_random_bits(&random));
         if (i % 3 == 1)
-            value = test_random_real(&random, -1, 1) * pow(10, (int)test_random_below(&random, 30) - 14);
+            value = test_random_real(&random, -1, 1) *
+                    pow(10, (int)test_random_below(&random, 30) - 14);
         else if (i % 3 == 2)
             value = (double)(int32_t)test_random_bits(&random) / 64;
         if (!(fabs(value) < HUGE_VAL))
@@ -188,11 +227,19 @@ static void writes_plainly(void **state) {
     static const struct {
         double value;
         const char *text;
-    } cases[] = {{0, "0"},           {-0.0, "-0"},         {1, "1"},
-                 {-1.5, "-1.5"},     {100, "100"},         {0.1, "0.1"},
-                 {1e15, "1000000000000000"},               {123456.789, "123456.789"},
-                 {0.001, "0.001"},   {0.00001, "0.00001"}, {0.0000015, "1.5e-6"},
-                 {1e-7, "1e-7"},     {1.0 / 3, "0.3333333333333333"}};
+    } cases[] = {{0, "0"},
+                 {-0.0, "-0"},
+                 {1, "1"},
+                 {-1.5, "-1.5"},
+                 {100, "100"},
+                 {0.1, "0.1"},
+                 {1e15, "1000000000000000"},
+                 {123456.789, "123456.789"},
+                 {0.001, "0.001"},
+                 {0.00001, "0.00001"},
+                 {0.0000015, "1.5e-6"},
+                 {1e-7, "1e-7"},
+                 {1.0 / 3, "0.3333333333333333"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[ABUTI_NUMBER_BYTES];
         size_t length = abuti_number_write(text, cases[i].value, false, c_locale);
@@ -226,8 +273,10 @@ static void german_changes_nothing(void **state) {
     static const struct {
         const char *text;
         double value;
-    } cases[] = {{"1.5", 1.5}, {"0.1234567890123456789012", 0.1234567890123456789012},
-                 {"1.5e-40", 1.5e-40}, {"-6.25e100", -6.25e100}};
+    } cases[] = {{"1.5", 1.5},
+                 {"0.1234567890123456789012", 0.1234567890123456789012},
+                 {"1.5e-40", 1.5e-40},
+                 {"-6.25e100", -6.25e100}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const unsigned char *bytes = (const unsigned char *)cases[i].text;
         double value;

@@ -17,12 +17,16 @@ static const uint32_t two_triangles[] = {0, 1, 2, 0, 2, 3};
 
 static void reads_every_face_form(void **state) {
     (void)state;
-    static const char *const faces[] = {
-        "f 1 2 3\nf 1 3 4\n",          "f 1/1 2/2 3/3\nf 1/7 3/8 4/9\n",
-        "f 1//1 2//2 3//3\nf 1//1 3//1 4//1\n", "f 1/1/1 2/2/2 3/3/3\nf 1/1/1 3/1/1 4/1/1\n",
-        "f -4 -3 -2\nf -4 -2 -1\n",    "f -4/-1/-1 -3//-1 -2/-1\nf 1 -2 4/\n",
-        "f 1 2 3 \t\r\nf 1 3 4",       "f\t1\t2\t3\n  f 1 3 4   \n\n\n",
-        "f 1 2 \\\n3\nf \\\r\n 1 \\\n 3 \\\n4\n", "f 1 2 3\\\n\nf 1 3 4\\\n"};
+    static const char *const faces[] = {"f 1 2 3\nf 1 3 4\n",
+                                        "f 1/1 2/2 3/3\nf 1/7 3/8 4/9\n",
+                                        "f 1//1 2//2 3//3\nf 1//1 3//1 4//1\n",
+                                        "f 1/1/1 2/2/2 3/3/3\nf 1/1/1 3/1/1 4/1/1\n",
+                                        "f -4 -3 -2\nf -4 -2 -1\n",
+                                        "f -4/-1/-1 -3//-1 -2/-1\nf 1 -2 4/\n",
+                                        "f 1 2 3 \t\r\nf 1 3 4",
+                                        "f\t1\t2\t3\n  f 1 3 4   \n\n\n",
+                                        "f 1 2 \\\n3\nf \\\r\n 1 \\\n 3 \\\n4\n",
+                                        "f 1 2 3\\\n\nf 1 3 4\\\n"};
     for (size_t i = 0; i < sizeof faces / sizeof *faces; i++) {
         char text[200];
         snprintf(text, sizeof text, CORNERS "%s", faces[i]);
@@ -34,10 +38,11 @@ static void reads_every_face_form(void **state) {
 
 static void ignores_what_is_no_geometry(void **state) {
     (void)state;
-    abut_mesh *mesh = read("# comment \\\nmtllib C:\\models\\\nv 0 0 0 1.0\no thing\nvn 0 0 1\n"
-                           "v 1 0 0 0.5 0.5 0.5\ng a b\ns off\nvt 0 0\nvp 1 2\nusemtl x\\\nv 0 1 0\n"
-                           "unknown statement of 1/0 \x01\xff\nl 1 2\np 1\nv +0 -0.0 1e0\n"
-                           "vvv 9 9 9\nfoo 1 2 3\nf 1 2 3\n#f 9 9 9\nf 1 3 4\n");
+    abut_mesh *mesh =
+        read("# comment \\\nmtllib C:\\models\\\nv 0 0 0 1.0\no thing\nvn 0 0 1\n"
+             "v 1 0 0 0.5 0.5 0.5\ng a b\ns off\nvt 0 0\nvp 1 2\nusemtl x\\\nv 0 1 0\n"
+             "unknown statement of 1/0 \x01\xff\nl 1 2\np 1\nv +0 -0.0 1e0\n"
+             "vvv 9 9 9\nfoo 1 2 3\nf 1 2 3\n#f 9 9 9\nf 1 3 4\n");
     check_mesh(mesh, 4, corner_positions, 2, two_triangles);
     abut_mesh_destroy(mesh);
 }
@@ -99,7 +104,9 @@ static void refuses_bad_vertices(void **state) {
     refused("v 0 0 infinity\n", "line 1: vertex 0");
     refused("v 0 0 1e91\n", "line 1: vertex 0 is (0, 0, 1e+91)");
     refused("v 0 0 1e999\n", "line 1: vertex 0");
-    check_refused("v 0 0 \0" "0\n", 9, "bad.obj", "line 1: '\\x010' is not");
+    check_refused("v 0 0 \0"
+                  "0\n",
+                  9, "bad.obj", "line 1: '\\x010' is not");
 }
 
 static void refuses_bad_faces(void **state) {

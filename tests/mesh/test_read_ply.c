@@ -247,7 +247,7 @@ static void refuses_bad_counts(void **state) {
     refused(HEAD("4", "-2") CORNERS, "line 7: a count of -2");
     refused(HEAD("5", "2") CORNERS "3 0 1 2\n3 0 2 3\n", "line 15: a face has 2 corners");
     refused(HEAD("3", "2") CORNERS "3 0 1 2\n3 0 2 3\n", "line 13: a face has 0 corners");
-    refused(HEAD("4", "3") CORNERS "3 0 1 2\n3 0 2 3\n", "line 7: the header promises 3");
+    refused(HEAD("4", "3") CORNERS "3 0 1 2\n3 0 2 3\n", "line 16: the file ends in face 2 of 3");
     refused(HEAD("4", "0") CORNERS, "has no faces");
     refused(HEAD("0", "1") "3 0 0 0\n", "line 10: face 0 names vertex 0, but there are only 0");
 }
@@ -263,7 +263,7 @@ static void refuses_bad_data(void **state) {
     refused(HEAD("4", "2") CORNERS "-3 0 1 2\n3 0 1 3\n", "line 14: face 0 has a list of -3");
     refused(HEAD("4", "2") CORNERS "3 0 1 2\n1.5 1 3\n", "line 15: face 1 has a list of 1.5");
     refused(HEAD("4", "2") CORNERS "4294967295 0 1 2\n3 0 1 3\n", "line 14: face 0 has a list of "
-                                                                 "4294967295 values, but only");
+                                                                  "4294967295 values, but only");
     refused(HEAD("4", "2") "0 0 0\n1 nan 0\n0 1 0\n0 0 1\n3 0 1 2\n3 0 1 2\n",
             "line 11: vertex 1 is (1, nan, 0)");
     refused(HEAD("4", "2") "0 0 0\n1 0 1e39\n0 1 0\n0 0 1e95\n3 0 1 2\n3 0 1 2\n",

@@ -7,7 +7,7 @@ static void refused(const char *text, const char *part) {
     check_refused(text, strlen(text), "bad.stl", part);
 }
 
-#define FACET(a, b, c)                                                                     \
+#define FACET(a, b, c)                                                                    \
     "facet normal 0 0 1\nouter loop\nvertex " a "\nvertex " b "\nvertex " c "\nendloop\n" \
     "endfacet\n"
 #define FIRST FACET("0 0 0", "1 0 0", "0 1 0")
@@ -28,7 +28,8 @@ static void reads_text(void **state) {
         abut_mesh *mesh = NULL;
         abut_mesh_read_options options = abut_mesh_read_options_default();
         options.triangulation = ABUT_TRIANGULATION_FAN;
-        assert_ok(abut_mesh_read_memory(NULL, texts[i], strlen(texts[i]), "a.stl", &options, &mesh));
+        assert_ok(
+            abut_mesh_read_memory(NULL, texts[i], strlen(texts[i]), "a.stl", &options, &mesh));
         check_mesh(mesh, 4, corner_positions, 2, two_triangles);
         abut_mesh_destroy(mesh);
     }

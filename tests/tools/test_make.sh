@@ -86,7 +86,7 @@ try 1 "$tool" make box none/x.obj --json
 is "it['error']['kind']" "file error"
 
 # Memory that is not there; sanitizers need more of it than this leaves.
-if (ulimit -v 400000 && "$tool" version --threads 1) >/dev/null 2>&1; then
+if sh -c 'ulimit -v 400000 && "$0" version --threads 1; exit $?' "$tool" >/dev/null 2>&1; then
     try 1 sh -c 'ulimit -v 400000; exec "$0" "$@"' "$tool" make icosphere x.ply --segments 3000 \
         --threads 1 --json
     complains "abut make: out of memory"

@@ -1,0 +1,365 @@
+/* Streams in, and files out that are either complete or not there. */
+#include "support/support.h"
+
+#include "base/base.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static abut_context *context;
+
+/* ---- in ---- */
+
+static void a_source_shows_every_byte_once(void **state) {
+    (void)state;
+    enum { BYTES = 1000003 };
+    unsigned char *data = malloc(BYTES);
+    test_random random = {1};
+    for (size_t i = 0; i < BYTES; i++)
+        data[i] = (unsigned char)test_random_bits(&random);
+    const char *path = test_file("bytes", data, BYTES);
+    for (int kind = 0; kind < 2; kind++) {
+        abuti_source source;
+        if (kind)
+            abuti_source_memory(&source, context, data, BYTES, "memory");
+        else
+            assert_ok(abuti_source_open(&source, context, path));
+        assert_int_equal(BYTES, source.total);
+        size_t done = 0;
+        while (done < BYTES) {
+            size_t wanted = 1 + test_random_below(&random, ABUTI_SOURCE_LOOKAHEAD);
+            size_t visible = abuti_source_fill(&source, wanted);
+            assert_true(visible >= wanted || visible == BYTES - done);
+            assert_int_equal(done, abuti_source_offset(&source));
+            size_t step = wanted < visible ? wanted : visible;
+            assert_memory_equal(data + done, source.at, step);
+            source.at += step;
+            done += step;
+        }
+        assert_int_equal(0, abuti_source_fill(&source, 1));
+        assert_int_equal(BYTES, abuti_source_offset(&source));
+        assert_false(source.failed);
+        abuti_source_close(&source);
+    }
+    free(data);
+}
+
+static void a_source_that_cannot_be(void **state) {
+    (void)state;
+    abuti_source source;
+    assert_fails(ABUT_ERROR_FILE, "missing: cannot be opened: No such file",
+                 abuti_source_open(&source, context, test_path("missing")));
+    assert_fails(ABUT_ERROR_FILE, "is a directory",
+                 abuti_source_open(&source, context, test_folder()));
+    assert_fails(ABUT_ERROR_FILE, "cannot be opened", abuti_source_open(&source, context, ""));
+    abuti_source_memory(&source, context, NULL, 0, "nothing");
+    assert_int_equal(0, abuti_source_fill(&source, 10));
+    abuti_source_close(&source);
+    assert_ok(abuti_source_open(&source, context, test_file("empty", "", 0)));
+    assert_int_equal(0, source.total);
+    assert_int_equal(0, abuti_source_fill(&source, 10));
+    abuti_source_close(&source);
+}
+
+static void a_read_error_is_told(void **state) {
+    (void)state;
+    abuti_source source;
+    if (access("/proc/self/mem", R_OK) != 0)
+        skip();
+    assert_ok(abuti_source_open(&source, context, "/proc/self/mem")); /* page 0 cannot be read */
+    assert_int_equal(0, abuti_source_fill(&source, 1));
+    assert_true(source.failed);
+    abuti_source_close(&source);
+}
+
+static abut_status open_once(abut_context *counted, void *path) {
+    abuti_source source;
+    abut_status status = abuti_source_open(&source, counted, path);
+    if (!status)
+        abuti_source_close(&source);
+    return status;
+}
+
+/* ---- out ---- */
+
+static size_t load(const char *path, char *data, size_t most) {
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return SIZE_MAX;
+    size_t bytes = fread(data, 1, most, file);
+    fclose(file);
+    return bytes;
+}
+
+static void assert_holds(const char *path, const char *text) {
+    char data[100];
+    assert_int_equal(strlen(text), load(path, data, sizeof data));
+    assert_memory_equal(text, data, strlen(text));
+}
+
+/* How many entries the test's folder has: nothing may be left beside the files we made. */
+static int count_entries(const char *path) {
+    int count = 0;
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder));)
+        count += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+    closedir(folder);
+    return count;
+}
+
+static abut_status write_text(abut_context *with, const char *path, const char *text) {
+    abuti_sink sink;
+    abut_status status = abuti_sink_open(&sink, with, path);
+    if (status)
+        return status;
+    abuti_sink_write(&sink, text, strlen(text));
+    return abuti_sink_commit(&sink);
+}
+
+static void a_file_appears_when_complete(void **state) {
+    (void)state;
+    char path[1100];
+    snprintf(path, sizeof path, "%s", test_path("new"));
+    int before = count_entries(test_folder());
+    abuti_sink sink;
+    assert_ok(abuti_sink_open(&sink, context, path));
+    abuti_sink_write(&sink, "ab", 2);
+    abuti_sink_print(&sink, "%d%c", 12, 'x');
+    abuti_sink_write(&sink, "", 0);
+    assert_int_not_equal(0, access(path, F_OK));
+    assert_ok(abuti_sink_commit(&sink));
+    assert_holds(path, "ab12x");
+    assert_int_equal(before + 1, count_entries(test_folder()));
+    struct stat about;
+    mode_t mask = umask(0);
+    umask(mask);
+    assert_int_equal(0, stat(path, &about));
+    assert_int_equal(0666 & ~mask, about.st_mode & 0777);
+
+    assert_ok(abuti_sink_open(&sink, context, path));
+    abuti_sink_write(&sink, "other", 5);
+    assert_holds(path, "ab12x"); /* not yet */
+    abuti_sink_discard(&sink);
+    assert_holds(path, "ab12x");
+    assert_ok(write_text(context, path, "second"));
+    assert_holds(path, "second");
+    assert_int_equal(before + 1, count_entries(test_folder()));
+}
+
+static void permissions_stay(void **state) {
+    (void)state;
+    static const mode_t modes[] = {0600, 0640, 0755, 0666};
+    for (int i = 0; i < 4; i++) {
+        char path[1100];
+        snprintf(path, sizeof path, "%s", test_file("modes", "old", 3));
+        assert_int_equal(0, chmod(path, modes[i]));
+        assert_ok(write_text(context, path, "new"));
+        struct stat about;
+        assert_int_equal(0, stat(path, &about));
+        assert_int_equal(modes[i], about.st_mode & 0777);
+        assert_holds(path, "new");
+    }
+}
+
+static void a_link_stays_a_link(void **state) {
+    (void)state;
+    char target[1100], link[1100], dangling[1100];
+    assert_int_equal(0, mkdir(test_path("links"), 0700));
+    snprintf(target, sizeof target, "%s", test_file("links/target", "old", 3));
+    snprintf(link, sizeof link, "%s", test_path("link"));
+    snprintf(dangling, sizeof dangling, "%s", test_path("dangling"));
+    assert_int_equal(0, symlink("links/target", link));
+    assert_ok(write_text(context, link, "new"));
+    struct stat about;
+    assert_int_equal(0, lstat(link, &about));
+    assert_true(S_ISLNK(about.st_mode));
+    assert_holds(target, "new");
+    assert_holds(link, "new");
+    assert_int_equal(1, count_entries(test_path("links")));
+    /* a link to nothing: whatever happens to it, the file must be there under its name */
+    assert_int_equal(0, symlink("links/nowhere", dangling));
+    assert_ok(write_text(context, dangling, "made"));
+    assert_holds(dangling, "made");
+}
+
+static void a_target_that_cannot_be(void **state) {
+    (void)state;
+    int before = count_entries(test_folder());
+    assert_fails(ABUT_ERROR_FILE, "none/file: cannot be written: No such file",
+                 write_text(context, test_path("none/file"), "x"));
+    assert_fails(ABUT_ERROR_FILE, "cannot be written: Is a directory",
+                 write_text(context, test_folder(), "x"));
+    assert_fails(ABUT_ERROR_FILE, "cannot be written", write_text(context, "", "x"));
+    char name[400];
+    memset(name, 'n', sizeof name);
+    name[399] = 0;
+    assert_fails(ABUT_ERROR_FILE, "name too long", write_text(context, test_path(name), "x"));
+    /* the longest name that is possible works, although it leaves no room for an ending */
+    name[255] = 0;
+    assert_ok(write_text(context, test_path(name), "long"));
+    assert_holds(test_path(name), "long");
+    unlink(test_path(name));
+    assert_int_equal(before, count_entries(test_folder()));
+}
+
+/* Runs `work` in a child that is not root, whom permissions would not bind. */
+static void as_nobody(void (*work)(void)) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (getuid() == 0 && (setgid(65534) || setuid(65534)))
+            _exit(77);
+        work();
+        _exit(0);
+    }
+    int result;
+    assert_int_equal(child, waitpid(child, &result, 0));
+    if (WIFEXITED(result) && WEXITSTATUS(result) == 77)
+        skip();
+    assert_true(WIFEXITED(result));
+    assert_int_equal(0, WEXITSTATUS(result));
+}
+
+#define CHECK(condition)              \
+    do {                              \
+        if (!(condition))             \
+            _exit(__LINE__ % 70 + 1); \
+    } while (0)
+
+static void write_read_only(void) {
+    CHECK(write_text(context, test_path("open/read-only"), "new") == ABUT_ERROR_FILE);
+    CHECK(strstr(abut_last_error(), "open/read-only: cannot be written: Permission denied"));
+    CHECK(count_entries(test_path("open")) == 1);
+    CHECK(write_text(context, test_path("closed/file"), "new") == ABUT_ERROR_FILE);
+    CHECK(strstr(abut_last_error(), "closed/file: cannot be written: Permission denied"));
+    abuti_source source;
+    CHECK(abuti_source_open(&source, context, test_path("open/read-only")) == ABUT_OK);
+    CHECK(abuti_source_open(&source, context, test_path("secret")) == ABUT_ERROR_FILE);
+    CHECK(strstr(abut_last_error(), "secret: cannot be opened: Permission denied"));
+}
+
+static void permissions_bind(void **state) {
+    (void)state;
+    assert_int_equal(0, chmod(test_folder(), 0755));
+    assert_int_equal(0, mkdir(test_path("open"), 0777));
+    assert_int_equal(0, chmod(test_path("open"), 0777));
+    assert_int_equal(0, chmod(test_file("open/read-only", "old", 3), 0444));
+    assert_int_equal(0, mkdir(test_path("closed"), 0755));
+    test_file("closed/file", "old", 3);
+    assert_int_equal(0, chmod(test_path("closed/file"), 0666));
+    assert_int_equal(0, chmod(test_path("closed"), 0555));
+    assert_int_equal(0, chmod(test_file("secret", "old", 3), 0));
+    as_nobody(write_read_only);
+    assert_holds(test_path("open/read-only"), "old");
+    assert_holds(test_path("closed/file"), "old");
+    chmod(test_path("closed"), 0755);
+}
+
+static abut_status write_much(const char *path) {
+    abuti_sink sink;
+    abut_status status = abuti_sink_open(&sink, context, path);
+    if (status)
+        return status;
+    for (int i = 0; i < 30000; i++)
+        abuti_sink_print(&sink, "%08d", i);
+    abuti_sink_write(&sink, "end", 3);
+    return abuti_sink_commit(&sink);
+}
+
+/* A limit on the size of files stands in for a full disk: the error comes in the middle, or, for
+ * what is still in the buffer, at the end. */
+static void a_full_disk_keeps_the_old_file(void **state) {
+    (void)state;
+    char path[1100];
+    snprintf(path, sizeof path, "%s", test_file("full", "precious", 8));
+    int before = count_entries(test_folder());
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit old, small;
+    assert_int_equal(0, getrlimit(RLIMIT_FSIZE, &old));
+    static const rlim_t limits[] = {0, 1000, 100000, 239999};
+    for (int i = 0; i < 4; i++) {
+        small = old;
+        small.rlim_cur = limits[i];
+        assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &small));
+        abut_status status = write_much(path);
+        assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &old));
+        assert_fails(ABUT_ERROR_FILE,
+                     "full: could not be written: File too large; what was there "
+                     "before is unchanged",
+                     status);
+        assert_holds(path, "precious");
+        assert_int_equal(before, count_entries(test_folder()));
+    }
+    assert_ok(write_much(path));
+    char *data = malloc(300000);
+    assert_int_equal(240003, load(path, data, 300000));
+    free(data);
+}
+
+static void devices_are_written_directly(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    assert_fails(ABUT_ERROR_FILE, "/dev/full: could not be written: No space left",
+                 write_text(context, "/dev/full", "x"));
+    assert_fails(ABUT_ERROR_FILE, "/dev/full: could not be written: No space left",
+                 write_much("/dev/full"));
+    assert_null(strstr(abut_last_error(), "unchanged"));
+    assert_ok(write_text(context, "/dev/null", "x"));
+    struct stat about;
+    assert_int_equal(0, stat("/dev/null", &about));
+    assert_true(S_ISCHR(about.st_mode));
+}
+
+static abut_status sink_once(abut_context *counted, void *path) {
+    return write_text(counted, path, "x");
+}
+
+static void any_allocation_may_fail(void **state) {
+    (void)state;
+    char path[1100];
+    snprintf(path, sizeof path, "%s", test_file("memory", "old", 3));
+    int before = count_entries(test_folder());
+    assert_int_equal(1, test_every_allocation(open_once, path));
+    assert_int_equal(2, test_every_allocation(sink_once, path));
+    assert_int_equal(before, count_entries(test_folder()));
+    assert_holds(path, "x");
+}
+
+static void relative_paths_work(void **state) {
+    (void)state;
+    char old[1024];
+    assert_non_null(getcwd(old, sizeof old));
+    assert_int_equal(0, chdir(test_folder()));
+    assert_ok(write_text(context, "relative", "x"));
+    assert_ok(write_text(context, "./relative", "y"));
+    assert_holds("relative", "y");
+    assert_int_equal(0, chdir(old));
+}
+
+int main(void) {
+    context = abuti_context_of(NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_source_shows_every_byte_once),
+        cmocka_unit_test(a_source_that_cannot_be),
+        cmocka_unit_test(a_read_error_is_told),
+        cmocka_unit_test(a_file_appears_when_complete),
+        cmocka_unit_test(permissions_stay),
+        cmocka_unit_test(a_link_stays_a_link),
+        cmocka_unit_test(a_target_that_cannot_be),
+        cmocka_unit_test(permissions_bind),
+        cmocka_unit_test(a_full_disk_keeps_the_old_file),
+        cmocka_unit_test(devices_are_written_directly),
+        cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(relative_paths_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+/* What all fuzz targets share. */
+#ifndef ABUT_FUZZ_H
+#define ABUT_FUZZ_H
+
+#include <abut/abut.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+#define FUZZ_CHECK(condition)                                                                \
+    do {                                                                                     \
+        if (!(condition)) {                                                                  \
+            fprintf(stderr, "%s:%d: %s does not hold; last error: %s\n", __FILE__, __LINE__, \
+                    #condition, abut_last_error());                                          \
+            abort();                                                                         \
+        }                                                                                    \
+    } while (0)
+
+static char fuzz_file[64];
+
+static inline void fuzz_remove(void) {
+    unlink(fuzz_file);
+}
+
+/* A file of this process, in memory where the system offers that. */
+static inline const char *fuzz_path(void) {
+    if (!fuzz_file[0]) {
+        const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+        snprintf(fuzz_file, sizeof fuzz_file, "%s/abut-fuzz-%ld", folder, (long)getpid());
+        atexit(fuzz_remove);
+    }
+    return fuzz_file;
+}
+
+/* What every mesh promises. */
+static inline void fuzz_valid(const abut_mesh *mesh) {
+    uint32_t vertices = abut_mesh_vertex_count(mesh), triangles = abut_mesh_triangle_count(mesh);
+    FUZZ_CHECK(triangles > 0);
+    for (size_t i = 0; i < 3 * (size_t)triangles; i++)
+        FUZZ_CHECK(abut_mesh_indices(mesh)[i] < vertices);
+    abut_vec3 o = abut_mesh_origin(mesh);
+    for (uint32_t i = 0; i < vertices; i++) {
+        abut_vec3 p = abut_mesh_positions(mesh)[i];
+        FUZZ_CHECK(fabs(o.x + p.x) <= ABUT_COORDINATE_MAX &&
+                   fabs(o.y + p.y) <= ABUT_COORDINATE_MAX &&
+                   fabs(o.z + p.z) <= ABUT_COORDINATE_MAX);
+    }
+}
+
+/* Two meshes that must be equal in every number. */
+static inline void fuzz_same(const abut_mesh *a, const abut_mesh *b) {
+    uint32_t vertices = abut_mesh_vertex_count(a), triangles = abut_mesh_triangle_count(a);
+    FUZZ_CHECK(vertices == abut_mesh_vertex_count(b));
+    FUZZ_CHECK(triangles == abut_mesh_triangle_count(b));
+    FUZZ_CHECK(!memcmp(abut_mesh_indices(a), abut_mesh_indices(b), 12 * (size_t)triangles));
+    abut_vec3 o = abut_mesh_origin(a), u = abut_mesh_origin(b);
+    for (uint32_t i = 0; i < vertices; i++) {
+        abut_vec3 p = abut_mesh_positions(a)[i], q = abut_mesh_positions(b)[i];
+        FUZZ_CHECK(o.x + p.x == u.x + q.x && o.y + p.y == u.y + q.y && o.z + p.z == u.z + q.z);
+    }
+}
+
+#endif

@@ -1,0 +1,81 @@
+/* What the one-source test computes for one item, in C and in OpenCL C: the same text, so the same
+ * bits are expected. 18 numbers come in: two triangles, parts of which serve as points, segments,
+ * rays and boxes. */
+#ifndef ABUT_TEST_KERNEL_H
+#define ABUT_TEST_KERNEL_H
+
+#include "geom/distance_shared.h"
+#include "geom/solid_shared.h"
+
+#define NUMBERS_IN 18
+#define NUMBERS_OUT 12
+#define ANSWERS_OUT 6
+
+static inline void evaluate(const real *in, real *number, int *answer) {
+    vec3 p[6];
+    for (int i = 0; i < 6; i++)
+        p[i] = v3(in[3 * i], in[3 * i + 1], in[3 * i + 2]);
+    triangle3 a, b;
+    segment3 sa, sb;
+    box3 box;
+    ray3 ray;
+    for (int i = 0; i < 3; i++) {
+        a.corner[i] = p[i];
+        b.corner[i] = p[3 + i];
+    }
+    sa.end[0] = p[0];
+    sa.end[1] = p[1];
+    sb.end[0] = ray.origin = p[3];
+    sb.end[1] = ray.direction = p[4];
+    box.lo = v3_min(p[3], p[4]);
+    box.hi = v3_max(p[3], p[4]);
+
+    closest_on_segment on_segment = segment_closest_point(sa, p[3]);
+    closest_on_triangle on_triangle = triangle_closest_point(a, p[3]);
+    closest_pair segments = segment_segment_near(sa, sb);
+    number[0] = on_segment.distance;
+    number[1] = on_triangle.distance;
+    number[2] = on_triangle.barycentric[1];
+    number[3] = segments.distance;
+    number[4] = plane_closest_point(p[0], p[1].x, p[2]).distance;
+    number[5] = sphere_closest_point(p[0], p[1].x, p[2]).distance;
+    number[6] = capsule_closest_point(sa, p[2].x, p[3]).distance;
+    number[7] = box_closest_point(box, p[0]).distance;
+    for (int i = 8; i < NUMBERS_OUT; i++)
+        number[i] = REAL(0.0);
+    answer[0] = (int)on_triangle.feature;
+    for (int i = 1; i < ANSWERS_OUT; i++)
+        answer[i] = 0;
+#ifdef ABUTI_PREDICATES
+    segment3 common;
+    common.end[0] = v3(REAL(0.0), REAL(0.0), REAL(0.0));
+    path_hit hit;
+    path3 path = ray_path(ray), line = segment_path(sb);
+    answer[1] = orient3d(p[0], p[1], p[2], p[3]);
+    answer[2] = (int)triangle_triangle_meet(a, b, &common);
+    answer[3] = path_triangle_meet(&path, a, &hit);
+    answer[4] = path_triangle_meet(&line, a, 0);
+    answer[5] = box_triangle_meet(box, a);
+    number[8] = triangle_triangle_closest(a, b).distance;
+    number[9] = segment_segment_closest(sa, sb).distance;
+    number[10] = common.end[0].x;
+    number[11] = answer[3] ? (real)hit.parameter : REAL(0.0);
+#endif
+}
+
+#ifdef __OPENCL_VERSION__
+__kernel void evaluate_all(__global const real *in, __global real *number, __global int *answer) {
+    size_t item = get_global_id(0);
+    real local_in[NUMBERS_IN], local_number[NUMBERS_OUT];
+    int local_answer[ANSWERS_OUT];
+    for (int i = 0; i < NUMBERS_IN; i++)
+        local_in[i] = in[item * NUMBERS_IN + i];
+    evaluate(local_in, local_number, local_answer);
+    for (int i = 0; i < NUMBERS_OUT; i++)
+        number[item * NUMBERS_OUT + i] = local_number[i];
+    for (int i = 0; i < ANSWERS_OUT; i++)
+        answer[item * ANSWERS_OUT + i] = local_answer[i];
+}
+#endif
+
+#endif

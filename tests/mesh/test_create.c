@@ -1,0 +1,302 @@
+/* abut_mesh_create and the life of a mesh. */
+#include "mesh/check.h"
+
+static const double positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+static const uint32_t indices[] = {0, 1, 2, 0, 2, 3};
+
+static abut_mesh_input good(void) {
+    abut_mesh_input input = abut_mesh_input_default();
+    input.positions = positions;
+    input.vertex_count = 4;
+    input.indices = indices;
+    input.triangle_count = 2;
+    return input;
+}
+
+static void copies_what_it_gets(void **state) {
+    (void)state;
+    double own[12];
+    uint32_t own_indices[6];
+    memcpy(own, positions, sizeof own);
+    memcpy(own_indices, indices, sizeof own_indices);
+    abut_mesh_input input = good();
+    input.positions = own;
+    input.indices = own_indices;
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    memset(own, 0x55, sizeof own);
+    memset(own_indices, 0x55, sizeof own_indices);
+    check_mesh(mesh, 4, positions, 2, indices);
+    abut_box bounds = abut_mesh_bounds(mesh);
+    assert_true(bounds.lo.x == 0 && bounds.lo.y == 0 && bounds.lo.z == 0);
+    assert_true(bounds.hi.x == 1 && bounds.hi.y == 1 && bounds.hi.z == 1);
+    abut_mesh_destroy(mesh);
+}
+
+/* Every type at every stride and misalignment, in blocks that end with the last element: ASan sees
+ * a step too far. */
+static void takes_any_layout(void **state) {
+    (void)state;
+    for (int type = 0; type < 2; type++)
+        for (int index_type = 0; index_type < 2; index_type++)
+            for (size_t gap = 0; gap < 9; gap++) {
+                size_t scalar = type ? 4 : 8, index = index_type ? 2 : 4;
+                size_t stride = 3 * scalar + gap, index_stride = 3 * index + gap;
+                size_t bytes = 3 * stride + 3 * scalar, index_bytes = index_stride + 3 * index;
+                unsigned char *block = malloc(bytes + 1), *index_block = malloc(index_bytes + 1);
+                for (size_t i = 0; i < 12; i++) {
+                    float single = (float)positions[i];
+                    memcpy(block + 1 + i / 3 * stride + i % 3 * scalar,
+                           type ? (void *)&single : (void *)(uintptr_t)&positions[i], scalar);
+                }
+                for (size_t i = 0; i < 6; i++) {
+                    uint16_t narrow = (uint16_t)indices[i];
+                    memcpy(index_block + 1 + i / 3 * index_stride + i % 3 * index,
+                           index_type ? (void *)&narrow : (void *)(uintptr_t)&indices[i], index);
+                }
+                abut_mesh_input input = good();
+                input.positions = block + 1;
+                input.position_type = type ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
+                input.position_stride = gap ? stride : 0;
+                input.indices = index_block + 1;
+                input.index_type = index_type ? ABUT_INDEX_UINT16 : ABUT_INDEX_UINT32;
+                input.index_stride = gap ? index_stride : 0;
+                abut_mesh *mesh = NULL;
+                assert_ok(abut_mesh_create(NULL, &input, &mesh));
+                check_mesh(mesh, 4, positions, 2, indices);
+                abut_mesh_destroy(mesh);
+                free(block);
+                free(index_block);
+            }
+}
+
+static void null_indices_mean_soup(void **state) {
+    (void)state;
+    static const double soup[18] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 1};
+    static const uint32_t order[] = {0, 1, 2, 3, 4, 5};
+    abut_mesh_input input = abut_mesh_input_default();
+    input.positions = soup;
+    input.vertex_count = 6;
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    check_mesh(mesh, 6, soup, 2, order);
+    abut_mesh_destroy(mesh);
+    input.triangle_count = 1; /* fewer than there are */
+    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    check_mesh(mesh, 6, soup, 1, order);
+    abut_mesh_destroy(mesh);
+    mesh = NULL;
+    input.triangle_count = 3; /* more */
+    assert_fails(ABUT_ERROR_ARGUMENT, "6 vertices make 2 triangles, not triangle_count = 3",
+                 abut_mesh_create(NULL, &input, &mesh));
+    input.triangle_count = 0;
+    input.vertex_count = 5;
+    assert_fails(ABUT_ERROR_ARGUMENT, "multiple of 3; it is 5",
+                 abut_mesh_create(NULL, &input, &mesh));
+    input.vertex_count = 6;
+    input.triangle_count = UINT32_MAX; /* refused before anything of that size is allocated */
+    assert_fails(ABUT_ERROR_ARGUMENT, "4294967295", abut_mesh_create(NULL, &input, &mesh));
+    input.indices = order;
+    input.triangle_count = UINT32_MAX / 3;
+    assert_fails(ABUT_ERROR_LIMIT, "1431655765", abut_mesh_create(NULL, &input, &mesh));
+    assert_null(mesh);
+}
+
+static void refuses_bad_arguments(void **state) {
+    (void)state;
+    abut_mesh *mesh = (abut_mesh *)&mesh;
+    abut_mesh_input input = good();
+    assert_fails(ABUT_ERROR_ARGUMENT, "input is null", abut_mesh_create(NULL, NULL, &mesh));
+    assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_mesh_create(NULL, &input, NULL));
+    input.size = 0;
+    assert_fails(ABUT_ERROR_ARGUMENT, "size", abut_mesh_create(NULL, &input, &mesh));
+    input.size = sizeof input + 1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "size", abut_mesh_create(NULL, &input, &mesh));
+    input = good();
+    input.positions = NULL;
+    assert_fails(ABUT_ERROR_ARGUMENT, "no positions", abut_mesh_create(NULL, &input, &mesh));
+    input = good();
+    input.vertex_count = 0;
+    assert_fails(ABUT_ERROR_ARGUMENT, "no positions", abut_mesh_create(NULL, &input, &mesh));
+    input = good();
+    input.triangle_count = 0;
+    assert_fails(ABUT_ERROR_ARGUMENT, "no triangles", abut_mesh_create(NULL, &input, &mesh));
+    input = good();
+    input.position_type = (abut_scalar_type)2;
+    assert_fails(ABUT_ERROR_ARGUMENT, "position_type 2", abut_mesh_create(NULL, &input, &mesh));
+    input = good();
+    input.index_type = (abut_index_type)-1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "index_type", abut_mesh_create(NULL, &input, &mesh));
+    input = good();
+    input.position_stride = 23;
+    assert_fails(ABUT_ERROR_ARGUMENT, "position_stride is 23",
+                 abut_mesh_create(NULL, &input, &mesh));
+    input.position_stride = SIZE_MAX / 2;
+    assert_fails(ABUT_ERROR_ARGUMENT, "position_stride", abut_mesh_create(NULL, &input, &mesh));
+    input = good();
+    input.index_stride = 11;
+    assert_fails(ABUT_ERROR_ARGUMENT, "index_stride is 11", abut_mesh_create(NULL, &input, &mesh));
+    assert_ptr_equal(&mesh, mesh);
+}
+
+static void refuses_bad_elements(void **state) {
+    (void)state;
+    static const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1.0000001e90,
+                                 -2e90};
+    abut_mesh *mesh = NULL;
+    for (int i = 0; i < 5; i++)
+        for (int at = 0; at < 12; at++) {
+            double own[12];
+            memcpy(own, positions, sizeof own);
+            own[at] = bad[i];
+            abut_mesh_input input = good();
+            input.positions = own;
+            char part[32];
+            snprintf(part, sizeof part, "vertex %d is (", at / 3);
+            assert_fails(ABUT_ERROR_ARGUMENT, part, abut_mesh_create(NULL, &input, &mesh));
+        }
+    float single[12] = {0};
+    single[7] = (float)INFINITY;
+    abut_mesh_input input = good();
+    input.positions = single;
+    input.position_type = ABUT_SCALAR_FLOAT32;
+    assert_fails(ABUT_ERROR_ARGUMENT, "vertex 2", abut_mesh_create(NULL, &input, &mesh));
+    for (int at = 0; at < 6; at++) {
+        uint32_t own[6];
+        memcpy(own, indices, sizeof own);
+        own[at] = at % 2 ? 4 : UINT32_MAX;
+        input = good();
+        input.indices = own;
+        char part[64];
+        snprintf(part, sizeof part, "triangle %d names vertex %u, but there are only 4", at / 3,
+                 own[at]);
+        assert_fails(ABUT_ERROR_ARGUMENT, part, abut_mesh_create(NULL, &input, &mesh));
+    }
+    assert_null(mesh);
+}
+
+static void degenerate_input_is_legal(void **state) {
+    (void)state;
+    static const double far[] = {1e90, -1e90, 1e90, 5e-324, 0, 0, 7, 7, 7};
+    static const uint32_t odd[] = {0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0};
+    abut_mesh_input input = abut_mesh_input_default();
+    input.positions = far;
+    input.vertex_count = 3;
+    input.indices = odd;
+    input.triangle_count = 4;
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    check_mesh(mesh, 3, far, 4, odd);
+    abut_box bounds = abut_mesh_bounds(mesh); /* without vertex 2, which no triangle uses */
+    assert_true(bounds.lo.x == 5e-324 && bounds.lo.y == -1e90 && bounds.lo.z == 0);
+    assert_true(bounds.hi.x == 1e90 && bounds.hi.y == 0 && bounds.hi.z == 1e90);
+    abut_mesh_destroy(mesh);
+}
+
+/* origin + position must be what came in, and floats must stay floats when taken relative. */
+static void the_origin_costs_no_bit(void **state) {
+    (void)state;
+    enum { COUNT = 60 };
+    test_random random = {21};
+    for (int round = 0; round < 4000; round++) {
+        double p[3 * COUNT];
+        bool floats = round % 2;
+        double centre =
+            ldexp(test_random_real(&random, -1, 1), (int)test_random_below(&random, 60) - 20);
+        double spread = fabs(centre) * pow(10, -test_random_real(&random, -1, 17));
+        if (round % 16 < 2) /* next to each other: no room between them for a centre */
+            spread = fabs(centre) * 0x1p-52;
+        for (int i = 0; i < 3 * COUNT; i++) {
+            double x =
+                (i % 3 == 2 && round % 3 ? 0 : centre) + test_random_real(&random, -1, 1) * spread;
+            volatile float single = (float)x;
+            p[i] = floats ? (double)single : x;
+        }
+        abut_mesh_input input = abut_mesh_input_default();
+        input.positions = p;
+        input.vertex_count = COUNT;
+        abut_mesh *mesh = NULL;
+        assert_ok(abut_mesh_create(NULL, &input, &mesh));
+        for (uint32_t i = 0; i < COUNT; i++) {
+            abut_vec3 q = check_position(mesh, i), relative = abut_mesh_positions(mesh)[i];
+            assert_true(q.x == p[3 * i] && q.y == p[3 * i + 1] && q.z == p[3 * i + 2]);
+            const double r[3] = {relative.x, relative.y, relative.z};
+            for (int axis = 0; axis < 3 && floats; axis++) {
+                volatile float single = (float)r[axis];
+                assert_true((double)single == r[axis]);
+            }
+        }
+        abut_mesh_destroy(mesh);
+    }
+    /* far away, relative positions are small */
+    static const double far[] = {1e6, 1e6, 0, 1e6 + 1, 1e6, 0, 1e6, 1e6 + 1, 0};
+    abut_mesh_input input = abut_mesh_input_default();
+    input.positions = far;
+    input.vertex_count = 3;
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    for (int i = 0; i < 3; i++)
+        assert_true(fabs(abut_mesh_positions(mesh)[i].x) <= 1 &&
+                    fabs(abut_mesh_positions(mesh)[i].y) <= 1);
+    abut_mesh_destroy(mesh);
+}
+
+static void null_is_empty(void **state) {
+    (void)state;
+    assert_int_equal(0, abut_mesh_vertex_count(NULL));
+    assert_int_equal(0, abut_mesh_triangle_count(NULL));
+    assert_null(abut_mesh_positions(NULL));
+    assert_null(abut_mesh_indices(NULL));
+    assert_true(abut_mesh_origin(NULL).x == 0);
+    assert_true(abut_mesh_bounds(NULL).hi.z == 0);
+    assert_null(abut_mesh_retain(NULL));
+    abut_mesh_destroy(NULL);
+}
+
+static void holds_are_counted(void **state) {
+    (void)state;
+    test_memory memory = {0};
+    abut_context *context = test_context(&memory, 1);
+    abut_mesh_input input = good();
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_mesh_create(context, &input, &mesh));
+    assert_ptr_equal(mesh, abut_mesh_retain(mesh));
+    abut_context_destroy(context); /* the mesh keeps it */
+    abut_mesh_destroy(mesh);
+    assert_int_equal(4, abut_mesh_vertex_count(mesh));
+    abut_mesh_destroy(mesh);
+    assert_int_equal(0, memory.live_count);
+}
+
+static abut_status create_once(abut_context *context, void *user) {
+    abut_mesh *mesh = NULL;
+    abut_status status = abut_mesh_create(context, user, &mesh);
+    assert_true(!status == !!mesh);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void any_allocation_may_fail(void **state) {
+    (void)state;
+    abut_mesh_input input = good();
+    assert_int_equal(3, test_every_allocation(create_once, &input));
+    input.index_stride = 0;
+    uint32_t bad[6] = {0, 1, 2, 0, 1, 9}; /* refused, and nothing left behind */
+    input.indices = bad;
+    test_memory memory = {0};
+    abut_context *context = test_context(&memory, 1);
+    assert_int_equal(ABUT_ERROR_ARGUMENT, create_once(context, &input));
+    abut_context_destroy(context);
+    assert_int_equal(0, memory.live_count);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_what_it_gets),     cmocka_unit_test(takes_any_layout),
+        cmocka_unit_test(null_indices_mean_soup),  cmocka_unit_test(refuses_bad_arguments),
+        cmocka_unit_test(refuses_bad_elements),    cmocka_unit_test(degenerate_input_is_legal),
+        cmocka_unit_test(the_origin_costs_no_bit), cmocka_unit_test(null_is_empty),
+        cmocka_unit_test(holds_are_counted),       cmocka_unit_test(any_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,278 @@
+#include "mesh/check.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static abut_mesh *make(const double *positions, uint32_t vertex_count, const uint32_t *indices,
+                       uint32_t triangle_count) {
+    abut_mesh_input input = abut_mesh_input_default();
+    input.positions = positions;
+    input.vertex_count = vertex_count;
+    input.indices = indices;
+    input.triangle_count = triangle_count;
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    return mesh;
+}
+
+static abut_mesh_write_options write_options(abut_mesh_format format, bool ascii) {
+    abut_mesh_write_options options = abut_mesh_write_options_default();
+    options.format = format;
+    options.ascii = ascii;
+    return options;
+}
+
+static size_t load(const char *path, char *data, size_t most) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t bytes = fread(data, 1, most - 1, file);
+    data[bytes] = 0;
+    fclose(file);
+    return bytes;
+}
+
+static const double tetrahedron[] = {0, 0, 0, 1, 0, 0, 0, 1.5, 0, 0, 0, -0.1};
+static const uint32_t two[] = {0, 1, 2, 0, 2, 3};
+
+static void writes_the_text_it_should(void **state) {
+    (void)state;
+    abut_mesh *mesh = make(tetrahedron, 4, two, 2);
+    char text[2000];
+    assert_ok(abut_mesh_write(mesh, test_path("a.obj"), NULL));
+    load(test_path("a.obj"), text, sizeof text);
+    assert_string_equal("v 0 0 0\nv 1 0 0\nv 0 1.5 0\nv 0 0 -0.1\nf 1 2 3\nf 1 3 4\n", text);
+    abut_mesh_write_options options = write_options(ABUT_MESH_FORMAT_PLY, true);
+    assert_ok(abut_mesh_write(mesh, test_path("a.any"), &options));
+    load(test_path("a.any"), text, sizeof text);
+    assert_string_equal(
+        "ply\nformat ascii 1.0\nelement vertex 4\nproperty double x\nproperty double "
+        "y\nproperty double z\nelement face 2\nproperty list uchar int "
+        "vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1.5 0\n0 0 -0.1\n3 0 1 2\n3 0 2 "
+        "3\n",
+        text);
+    options = write_options(ABUT_MESH_FORMAT_STL, true);
+    assert_ok(abut_mesh_write(mesh, test_path("a.stl"), &options));
+    load(test_path("a.stl"), text, sizeof text);
+    assert_string_equal(
+        "solid abut\nfacet normal 0 0 1\n outer loop\n  vertex 0 0 0\n  vertex 1 0 0\n"
+        "  vertex 0 1.5 0\n endloop\nendfacet\nfacet normal -1 0 0\n outer loop\n"
+        "  vertex 0 0 0\n  vertex 0 1.5 0\n  vertex 0 0 -0.10000000149011612\n endloop\n"
+        "endfacet\nendsolid abut\n",
+        text);
+    abut_mesh_destroy(mesh);
+}
+
+/* Floats are declared float, and stay floats as text; one double makes all double. */
+static void takes_the_smaller_type(void **state) {
+    (void)state;
+    char text[4000];
+    for (int single = 0; single < 2; single++)
+        for (int ascii = 0; ascii < 2; ascii++) {
+            abut_mesh *mesh = check_grid(NULL, 4, single);
+            abut_mesh_write_options options = write_options(ABUT_MESH_FORMAT_PLY, ascii);
+            const char *path = test_path("type.ply");
+            assert_ok(abut_mesh_write(mesh, path, &options));
+            size_t bytes = load(path, text, sizeof text);
+            assert_non_null(strstr(text, single ? "property float x" : "property double x"));
+            if (!ascii) {
+                size_t head = (size_t)(strstr(text, "end_header\n") - text) + 11;
+                assert_int_equal(head + 25u * (single ? 12 : 24) + 32 * 13, bytes);
+            }
+            abut_mesh *back = NULL;
+            assert_ok(abut_mesh_read(NULL, path, NULL, &back));
+            check_equal(mesh, back);
+            abut_mesh_destroy(mesh);
+            abut_mesh_destroy(back);
+        }
+}
+
+/* Coordinates of every magnitude, and of meshes far from zero, come back bit for bit. */
+static void keeps_every_bit(void **state) {
+    (void)state;
+    enum { COUNT = 3000 };
+    static double positions[3 * COUNT];
+    static uint32_t indices[COUNT];
+    test_random random = {11};
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < 3 * COUNT; i++) {
+            double x = test_random_real(&random, -1, 1);
+            volatile float single = (float)x;
+            positions[i] = round == 0   ? x * pow(10, (int)test_random_below(&random, 180) - 90)
+                           : round == 1 ? 1e9 + x
+                           : round == 2 ? (double)single
+                                        : ldexp(x, -(int)test_random_below(&random, 1070));
+        }
+        for (int i = 0; i < COUNT; i++)
+            indices[i] = (uint32_t)i;
+        abut_mesh *mesh = make(positions, COUNT, indices, COUNT / 3);
+        for (int kind = 0; kind < 3; kind++) {
+            abut_mesh_write_options options =
+                write_options(kind ? ABUT_MESH_FORMAT_PLY : ABUT_MESH_FORMAT_OBJ, kind == 2);
+            const char *path = test_path(kind ? "bits.ply" : "bits.obj");
+            assert_ok(abut_mesh_write(mesh, path, &options));
+            abut_mesh *back = NULL;
+            assert_ok(abut_mesh_read(NULL, path, NULL, &back));
+            check_mesh(back, COUNT, positions, COUNT / 3, indices);
+            abut_mesh_destroy(back);
+        }
+        abut_mesh_destroy(mesh);
+    }
+}
+
+/* STL: floats come back as they were; the binary and the text file hold the same mesh. */
+static void stl_keeps_floats(void **state) {
+    (void)state;
+    abut_mesh *mesh = check_grid(NULL, 20, true);
+    abut_mesh *back[2] = {NULL, NULL};
+    for (int ascii = 0; ascii < 2; ascii++) {
+        abut_mesh_write_options options = write_options(ABUT_MESH_FORMAT_AUTO, ascii);
+        assert_ok(abut_mesh_write(mesh, test_path("f.STL"), &options));
+        assert_ok(abut_mesh_read(NULL, test_path("f.STL"), NULL, &back[ascii]));
+        assert_int_equal(abut_mesh_vertex_count(mesh), abut_mesh_vertex_count(back[ascii]));
+        assert_int_equal(800, abut_mesh_triangle_count(back[ascii]));
+        for (uint32_t i = 0; i < 3 * 800; i++) {
+            abut_vec3 p = check_position(mesh, abut_mesh_indices(mesh)[i]);
+            abut_vec3 q = check_position(back[ascii], abut_mesh_indices(back[ascii])[i]);
+            assert_true(p.x == q.x && p.y == q.y && p.z == q.z);
+        }
+    }
+    check_equal(back[0], back[1]);
+    abut_mesh_destroy(mesh);
+    abut_mesh_destroy(back[0]);
+    abut_mesh_destroy(back[1]);
+}
+
+static void stl_normals_come_from_the_geometry(void **state) {
+    (void)state;
+    static const double far[] = {1e30, 0, 0, 1e30, 1e30, 0, 1e30, 0, 1e30, 2e30, 0, 0};
+    static const uint32_t faces[] = {0, 1, 2, 0, 3, 3};
+    abut_mesh *mesh = make(far, 4, faces, 2);
+    assert_ok(abut_mesh_write(mesh, test_path("n.stl"), NULL));
+    char data[300];
+    assert_int_equal(184, load(test_path("n.stl"), data, sizeof data));
+    float normals[2][3];
+    memcpy(normals[0], data + 84, 12);
+    memcpy(normals[1], data + 134, 12);
+    assert_true(normals[0][0] == 1 && normals[0][1] == 0 && normals[0][2] == 0);
+    assert_true(normals[1][0] == 0 && normals[1][1] == 0 && normals[1][2] == 0);
+    abut_mesh_destroy(mesh);
+}
+
+static void refuses_what_it_cannot_do(void **state) {
+    (void)state;
+    abut_mesh *mesh = make(tetrahedron, 4, two, 2);
+    assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_mesh_write(NULL, "x.obj", NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "path is null", abut_mesh_write(mesh, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "x.gltf: its ending", abut_mesh_write(mesh, "x.gltf", NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, ".obj, .ply or .stl", abut_mesh_write(mesh, "x", NULL));
+    abut_mesh_write_options options = write_options(ABUT_MESH_FORMAT_OTHER, false);
+    assert_fails(ABUT_ERROR_ARGUMENT, ".obj", abut_mesh_write(mesh, "x.obj", &options));
+    options = write_options((abut_mesh_format)17, false);
+    assert_fails(ABUT_ERROR_ARGUMENT, "format 17", abut_mesh_write(mesh, "x.obj", &options));
+    options.size = 1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "size", abut_mesh_write(mesh, "x.obj", &options));
+    assert_int_not_equal(0, access("x.obj", F_OK));
+    assert_fails(ABUT_ERROR_FILE, "/none/x.obj: cannot be written: No such",
+                 abut_mesh_write(mesh, test_path("none/x.obj"), NULL));
+    abut_mesh_destroy(mesh);
+    static const double large[] = {0, 0, 0, 1e39, 0, 0, 0, 1, 0};
+    static const uint32_t one[] = {0, 1, 2};
+    mesh = make(large, 3, one, 1);
+    assert_fails(ABUT_ERROR_ARGUMENT, "big.stl: vertex 1 is (1e+39, 0, 0), too large",
+                 abut_mesh_write(mesh, test_path("big.stl"), NULL));
+    assert_int_not_equal(0, access(test_path("big.stl"), F_OK));
+    assert_ok(abut_mesh_write(mesh, test_path("big.ply"), NULL));
+    abut_mesh_destroy(mesh);
+}
+
+static void a_full_disk_keeps_the_old_file(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    abut_mesh *mesh = check_grid(NULL, 50, false);
+    abut_mesh_write_options options = write_options(ABUT_MESH_FORMAT_OBJ, false);
+    assert_fails(ABUT_ERROR_FILE, "/dev/full: could not be written: No space left",
+                 abut_mesh_write(mesh, "/dev/full", &options));
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- memory, progress ---- */
+
+static abut_status write_once(abut_context *context, void *path) {
+    abut_mesh_input input = abut_mesh_input_default();
+    input.positions = tetrahedron;
+    input.vertex_count = 4;
+    input.indices = two;
+    input.triangle_count = 2;
+    abut_mesh *mesh = NULL;
+    abut_status status = abut_mesh_create(context, &input, &mesh);
+    if (!status)
+        status = abut_mesh_write(mesh, path, NULL);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void any_allocation_may_fail(void **state) {
+    (void)state;
+    static const char *const names[] = {"o.obj", "o.ply", "o.stl"};
+    for (int i = 0; i < 3; i++) {
+        char path[1100];
+        snprintf(path, sizeof path, "%s", test_path(names[i]));
+        assert_true(test_every_allocation(write_once, path) >= 5);
+        char data[2000];
+        size_t bytes = load(path, data, sizeof data);
+        assert_true(bytes > 50);
+    }
+}
+
+typedef struct listener {
+    uint32_t calls, stop_at;
+    double last;
+} listener;
+
+static bool hear(void *user, const char *stage, double fraction) {
+    listener *ear = user;
+    assert_memory_equal("writing ", stage, 8);
+    assert_true(fraction >= ear->last && fraction <= 1);
+    ear->last = fraction;
+    return ++ear->calls != ear->stop_at;
+}
+
+static void can_be_cancelled(void **state) {
+    (void)state;
+    listener ear = {0};
+    abut_context_options options = abut_context_options_default();
+    options.progress = hear;
+    options.progress_user = &ear;
+    abut_context *context;
+    assert_ok(abut_context_create(&options, &context));
+    abut_mesh *mesh = check_grid(context, 200, true);
+    static const char *const names[] = {"c.obj", "c.ply", "c.stl"};
+    for (int i = 0; i < 3; i++) {
+        const char *path = test_file(names[i], "old", 3);
+        ear = (listener){.stop_at = 2};
+        assert_fails(ABUT_ERROR_CANCELLED, names[i], abut_mesh_write(mesh, path, NULL));
+        char data[100];
+        assert_int_equal(3, load(path, data, sizeof data));
+        ear = (listener){.stop_at = 0};
+        assert_ok(abut_mesh_write(mesh, path, NULL));
+        assert_true(ear.calls >= 2);
+    }
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writes_the_text_it_should),
+        cmocka_unit_test(takes_the_smaller_type),
+        cmocka_unit_test(keeps_every_bit),
+        cmocka_unit_test(stl_keeps_floats),
+        cmocka_unit_test(stl_normals_come_from_the_geometry),
+        cmocka_unit_test(refuses_what_it_cannot_do),
+        cmocka_unit_test(a_full_disk_keeps_the_old_file),
+        cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(can_be_cancelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

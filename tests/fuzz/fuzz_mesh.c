@@ -134,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     mesh_input.positions = positions;
     mesh_input.indices = indices;
     abut_mesh *mesh = NULL;
-    abut_status status = abut_mesh_create(NULL, &mesh_input, &mesh);
+    abut_status status = abut_mesh_create(fuzz_context(), &mesh_input, &mesh);
     FUZZ_CHECK(!status == (mesh != NULL));
     FUZZ_CHECK(!status || status == ABUT_ERROR_ARGUMENT);
     if (mesh) {

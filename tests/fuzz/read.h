@@ -13,7 +13,8 @@ static int read_any(const uint8_t *data, size_t bytes, abut_mesh_format format) 
     options.format = data[0] & 1 ? ABUT_MESH_FORMAT_AUTO : format;
     options.triangulation = data[0] & 2 ? ABUT_TRIANGULATION_FAN : ABUT_TRIANGULATION_AUTO;
     abut_mesh *mesh = NULL;
-    abut_status status = abut_mesh_read_memory(NULL, data + 1, bytes - 1, "fuzz", &options, &mesh);
+    abut_status status =
+        abut_mesh_read_memory(fuzz_context(), data + 1, bytes - 1, "fuzz", &options, &mesh);
     FUZZ_CHECK(!status == (mesh != NULL));
     if (status) {
         FUZZ_CHECK(status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_UNSUPPORTED);

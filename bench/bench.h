@@ -86,6 +86,7 @@ typedef struct bench_result {
     char name[64], unit[16];
     uint32_t threads, repeats;
     double median_ms, minimum_ms;
+    double cpu_ms;          /* median of the processor time, of all threads: tells a busy machine */
     double elements, bytes; /* of one run */
     uint64_t peak_bytes;    /* through the allocator hook, above what was live before the run */
     double result_bytes;

@@ -128,8 +128,8 @@ static void print_goal(const bench_case *which, const bench_result *result, unsi
 static void print_head(const bench_results *results) {
     printf("commit %s, %s, %s\n%s, %s\n\n", results->commit, results->compiler, results->flags,
            results->cpu, results->system);
-    printf("%-32s %7s %11s %11s %7s %15s %9s  %s\n", "case", "threads", "median ms", "minimum ms",
-           "repeats", "ns a unit", "peak MiB", "hash");
+    printf("%-32s %7s %11s %11s %9s %7s %18s %9s  %s\n", "case", "threads", "median ms",
+           "minimum ms", "cpu ms", "repeats", "ns a unit", "peak MiB", "hash");
 }
 
 static void print_result(const bench_case *which, const bench_result *result, bool quick,
@@ -138,8 +138,8 @@ static void print_result(const bench_case *which, const bench_result *result, bo
     if (result->elements > 0)
         snprintf(rate, sizeof rate, "%.4g/%s", result->median_ms * 1e6 / result->elements,
                  result->unit);
-    printf("%-32s %7u %11.4g %11.4g %7u %15s %9.1f  %016llx", result->name, result->threads,
-           result->median_ms, result->minimum_ms, result->repeats, rate,
+    printf("%-32s %7u %11.4g %11.4g %9.4g %7u %18s %9.1f  %016llx", result->name, result->threads,
+           result->median_ms, result->minimum_ms, result->cpu_ms, result->repeats, rate,
            (double)result->peak_bytes / 1048576, (unsigned long long)result->hash);
     if (!quick)
         print_goal(which, result, goals);

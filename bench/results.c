@@ -51,9 +51,10 @@ static void write_case(FILE *file, const bench_result *result) {
     fprintf(file, "{");
     write_text(file, "case", result->name);
     fprintf(file,
-            ", \"threads\": %u, \"median_ms\": %.6g, \"minimum_ms\": %.6g, \"repeats\": %u, "
+            ", \"threads\": %u, \"median_ms\": %.6g, \"minimum_ms\": %.6g, \"cpu_ms\": %.6g, "
+            "\"repeats\": %u, "
             "\"peak_bytes\": %llu, \"result_bytes\": %.0f, \"elements\": %.0f, ",
-            result->threads, result->median_ms, result->minimum_ms, result->repeats,
+            result->threads, result->median_ms, result->minimum_ms, result->cpu_ms, result->repeats,
             (unsigned long long)result->peak_bytes, result->result_bytes, result->elements);
     write_text(file, "unit", result->unit);
     fprintf(file, ", \"elements_per_s\": %.6g, \"bytes\": %.0f, \"hash\": \"%016llx\"}", per_second,
@@ -245,17 +246,18 @@ static bool read_object(reader *in, bool (*member)(reader *, const char *key, vo
 }
 
 /* The numbers of a case, and those of its members without which a comparison means nothing. */
-enum { THREADS, REPEATS, MEDIAN, MINIMUM, PEAK, RESULT, ELEMENTS, BYTES, NAME, HASH };
+enum { THREADS, REPEATS, MEDIAN, MINIMUM, CPU, PEAK, RESULT, ELEMENTS, BYTES, NAME, HASH };
 #define NEEDED (1u << THREADS | 1u << MEDIAN | 1u << MINIMUM | 1u << NAME | 1u << HASH)
 
 static const struct {
     const char *key;
     double most;
 } numbers[] = {
-    [THREADS] = {"threads", 1e6},    [REPEATS] = {"repeats", 1e6},
-    [MEDIAN] = {"median_ms", 1e15},  [MINIMUM] = {"minimum_ms", 1e15},
-    [PEAK] = {"peak_bytes", 1e18},   [RESULT] = {"result_bytes", 1e18},
-    [ELEMENTS] = {"elements", 1e18}, [BYTES] = {"bytes", 1e18},
+    [THREADS] = {"threads", 1e6},      [REPEATS] = {"repeats", 1e6},
+    [MEDIAN] = {"median_ms", 1e15},    [MINIMUM] = {"minimum_ms", 1e15},
+    [CPU] = {"cpu_ms", 1e15},          [PEAK] = {"peak_bytes", 1e18},
+    [RESULT] = {"result_bytes", 1e18}, [ELEMENTS] = {"elements", 1e18},
+    [BYTES] = {"bytes", 1e18},
 };
 
 typedef struct case_reader {
@@ -305,6 +307,7 @@ static bool read_case(reader *in, bench_result *result) {
     result->repeats = (uint32_t)one.values[REPEATS];
     result->median_ms = one.values[MEDIAN];
     result->minimum_ms = one.values[MINIMUM];
+    result->cpu_ms = one.values[CPU];
     result->peak_bytes = (uint64_t)one.values[PEAK];
     result->result_bytes = one.values[RESULT];
     result->elements = one.values[ELEMENTS];

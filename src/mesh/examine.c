@@ -18,7 +18,7 @@ typedef struct exam {
     const abut_topology *topology;
     const abut_topology_view *view;
     const abut_mesh *mesh;
-    bool has_collapsed;
+    unsigned char *flawed;                       /* an edge: faces do not balance */
     unsigned char *duplicate;                    /* a triangle */
     unsigned char *fans;                         /* a vertex: 0, 1 or 2 = more */
     uint32_t *lowest;                            /* a vertex: first of equal position */
@@ -95,10 +95,7 @@ static bool is_nonmanifold_vertex(const exam *x, uint32_t vertex) {
     return x->fans[vertex] > 1;
 }
 static bool is_flipped(const exam *x, uint32_t edge) {
-    const uint32_t *faces;
-    return abuti_edge_faces(x->view, edge, &faces) == 2 &&
-           abuti_runs_up(x->view, x->mesh->indices, faces[0], edge) ==
-               abuti_runs_up(x->view, x->mesh->indices, faces[1], edge);
+    return x->flawed[edge] && face_count_of(x, edge) == 2;
 }
 static bool is_inward(const exam *x, uint32_t component) {
     return x->inward[component];
@@ -113,68 +110,7 @@ static bool is_lone(const exam *x, uint32_t edge) {
     return face_count_of(x, edge) == 0;
 }
 static bool is_unbalanced(const exam *x, uint32_t edge) {
-    const uint32_t *faces;
-    uint32_t count = abuti_edge_faces(x->view, edge, &faces), up = 0;
-    for (uint32_t i = 0; count > 2 && i < count; i++)
-        up += abuti_runs_up(x->view, x->mesh->indices, faces[i], edge);
-    return count > 2 && 2 * up != count;
-}
-
-/* ---- fans around vertices ---- */
-
-typedef struct fan_work {
-    const exam *x;
-    uint32_t *parent; /* of corner 3 t + k */
-} fan_work;
-
-static uint32_t corner_at(const exam *x, uint32_t face, uint32_t vertex) {
-    const uint32_t *corner = x->mesh->indices + 3 * (size_t)face;
-    return 3 * face + (corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2);
-}
-
-static void start_corners(void *data, size_t chunk, size_t begin, size_t end) {
-    fan_work *w = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        w->parent[i] = (uint32_t)i;
-}
-
-/* Faces that share an edge belong to the same fan at both of its ends, also where the edge has more
- * than two: a non-manifold edge is reported as such and does not condemn its vertices as well. */
-static void join_corners(void *data, size_t chunk, size_t begin, size_t end) {
-    fan_work *w = data;
-    const exam *x = w->x;
-    (void)chunk;
-    for (size_t e = begin; e < end; e++) {
-        const uint32_t *faces;
-        uint32_t count = abuti_edge_faces(x->view, (uint32_t)e, &faces);
-        for (uint32_t i = 1; i < count; i++)
-            for (int k = 0; k < 2; k++) {
-                uint32_t vertex = x->view->edges[2 * e + (size_t)k];
-                abuti_join(w->parent, corner_at(x, faces[i - 1], vertex),
-                           corner_at(x, faces[i], vertex));
-            }
-    }
-}
-
-static abut_status find_fans(exam *x) {
-    size_t corner_count = 3 * (size_t)x->view->triangle_count;
-    fan_work w = {.x = x};
-    w.parent = abuti_allocate(x->context, corner_count, sizeof *w.parent);
-    x->fans = abuti_allocate_zeroed(x->context, x->view->vertex_count, 1);
-    if (w.parent && x->fans) {
-        abuti_parallel_for(x->context, corner_count, 4 * GRAIN, start_corners, &w);
-        abuti_parallel_for(x->context, x->view->edge_count, GRAIN, join_corners, &w);
-        for (size_t i = 0; i < corner_count; i++) {
-            unsigned char *fans = &x->fans[x->mesh->indices[i]];
-            if (w.parent[i] == i && *fans < 2 &&
-                !(x->has_collapsed && abuti_is_collapsed(x->mesh->indices + i / 3 * 3)))
-                ++*fans;
-        }
-    }
-    abut_status status = w.parent && x->fans ? ABUT_OK : ABUT_ERROR_MEMORY;
-    abuti_release(x->context, w.parent);
-    return status;
+    return x->flawed[edge] && face_count_of(x, edge) > 2;
 }
 
 /* ---- components ---- */
@@ -216,10 +152,15 @@ static abut_status judge_components(exam *x, abuti_findings *findings) {
     if (!x->watertight || !x->balanced || !x->inside || !x->inward || !x->volume || !x->magnitude ||
         !x->component_area || !x->first_triangle)
         return ABUT_ERROR_MEMORY;
-    abuti_component_seams(x->topology, x->watertight, x->balanced);
+    abuti_component_seams(&x->topology->view, x->watertight);
     abut_status status = abuti_component_nesting(x->topology, x->watertight, x->inside);
     if (status)
         return status;
+    memset(x->balanced, 1, count);
+    for (size_t e = 0; e < x->view->edge_count; e++)
+        if (x->flawed[e])
+            x->balanced
+                [x->view->triangle_component[x->view->edge_faces[x->view->edge_face_begin[e]]]] = 0;
     weigh_components(x);
     for (size_t c = 0; c < count; c++) {
         if (!x->balanced[c] || !(x->component_area[c] > 0))
@@ -266,19 +207,15 @@ static abut_status find_problems(exam *x, abut_mesh_report *report) {
 }
 
 static abut_status prepare(exam *x, abuti_findings *findings) {
-    for (size_t t = 0; t < x->view->triangle_count && !x->has_collapsed; t++)
-        x->has_collapsed = abuti_is_collapsed(x->mesh->indices + 3 * t);
+    x->flawed = abuti_allocate(x->context, x->view->edge_count, 1);
     x->duplicate = abuti_allocate_zeroed(x->context, x->view->triangle_count, 1);
+    x->fans = abuti_allocate(x->context, x->view->vertex_count, 1);
     x->lowest = abuti_allocate(x->context, x->view->vertex_count, sizeof *x->lowest);
-    if (!x->duplicate || !x->lowest)
+    if (!x->flawed || !x->duplicate || !x->fans || !x->lowest)
         return ABUT_ERROR_MEMORY;
-    abut_status status = abuti_mark_duplicates(x->topology, x->has_collapsed, x->duplicate);
+    abut_status status = abuti_mark(x->topology, x->flawed, x->duplicate, x->fans);
     if (!status)
-        status = abuti_progress(x->context, "health", 0.1);
-    if (!status)
-        status = find_fans(x);
-    if (!status)
-        status = abuti_progress(x->context, "health", 0.4);
+        status = abuti_progress(x->context, "health", 0.3);
     if (!status)
         status = abuti_coincident_vertices(x->context, x->mesh->positions, x->mesh->vertex_count,
                                            x->lowest);
@@ -292,9 +229,7 @@ static abut_status prepare(exam *x, abuti_findings *findings) {
 static abut_status settle(const exam *x, abut_mesh_report *report, abuti_findings *findings) {
     const abut_problem *problems = report->problems;
     abut_problem lone = {0}, unbalanced = {0};
-    abut_status status = ABUT_OK;
-    if (x->has_collapsed)
-        status = collect(x, x->view->edge_count, is_lone, &lone);
+    abut_status status = collect(x, x->view->edge_count, is_lone, &lone);
     if (!status && problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count)
         status = collect(x, x->view->edge_count, is_unbalanced, &unbalanced);
     if (status)
@@ -329,6 +264,7 @@ static abut_status settle(const exam *x, abut_mesh_report *report, abuti_finding
 }
 
 static void release(exam *x) {
+    abuti_release(x->context, x->flawed);
     abuti_release(x->context, x->duplicate);
     abuti_release(x->context, x->fans);
     abuti_release(x->context, x->lowest);

@@ -95,8 +95,9 @@ static abut_advice advise_winding(const abut_mesh_report *r, const abuti_finding
     if (count_of(r, ABUT_PROBLEM_INWARD_COMPONENT))
         return unfit("A closed part is wound inwards and counts negative: orient the mesh first.");
     if (count_of(r, ABUT_PROBLEM_BOUNDARY_EDGE))
-        return limited("The surface has boundary edges: the winding number fades across each hole, "
-                       "so the sign is right away from holes and a guess inside them.");
+        return limited("The surface has boundary edges: if it faces outwards, the sign is right "
+                       "away from the holes, and inside them a guess, since the winding number "
+                       "fades there.");
     if (f->is_unbalanced)
         return limited("Edges with three or more faces do not bound a solid: near the extra faces "
                        "the winding number is a fraction, and its sign a guess.");

@@ -23,8 +23,9 @@
 #define GRAIN 4096
 #define MOST_TESTS ((uint64_t)1 << 28) /* about 1 s */
 #define MOST_CELLS_A_SIDE 2048
-#define CLOSE_BEHIND 1e-10 /* of the mesh's size: beyond rounding of a crossing, within any wall \
-                            */
+#define CLOSE_BEHIND                                                            \
+    1e-10 /* of the mesh's size: beyond rounding of a crossing, within any wall \
+           */
 
 typedef struct line {
     double y, z;
@@ -260,6 +261,14 @@ static abut_status run(nesting *n, abut_context *context, size_t taking_part) {
     else
         abuti_parallel_for(context, n->view->triangle_count, GRAIN, cast_rays, n);
     return ABUT_OK;
+}
+
+void abuti_component_seams(const abut_topology_view *view, unsigned char *watertight) {
+    for (size_t c = 0; c < view->component_count; c++)
+        watertight[c] = 1;
+    for (size_t e = 0; e < view->edge_count; e++)
+        if ((view->edge_face_begin[e + 1] - view->edge_face_begin[e]) % 2)
+            watertight[view->triangle_component[view->edge_faces[view->edge_face_begin[e]]]] = 0;
 }
 
 abut_status abuti_component_nesting(const abut_topology *topology, const unsigned char *watertight,

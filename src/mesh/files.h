@@ -132,6 +132,12 @@ abut_status abuti_read_triangle(abuti_reader *reader, uint32_t a, uint32_t b, ui
 /* Cuts polygons and makes the mesh. */
 abut_status abuti_read_finish(abuti_reader *reader, abut_mesh **mesh);
 
+/* abuti_source_fill without a call where enough is in view. */
+static inline size_t abuti_read_fill(abuti_reader *reader, size_t wanted) {
+    size_t visible = (size_t)(reader->source.end - reader->source.at);
+    return visible >= wanted ? visible : abuti_source_fill(&reader->source, wanted);
+}
+
 /* ---- text (read_text.c) ---- */
 
 /* Blanks are spaces and tabs; a line ends with LF, CR LF or CR. */

@@ -59,8 +59,9 @@ static inline uint32_t abuti_side_of(const abut_topology_view *view, uint32_t fa
 /* Whether `face` runs along `edge` from its lower to its higher vertex. */
 static inline bool abuti_runs_up(const abut_topology_view *view, const uint32_t *indices,
                                  uint32_t face, uint32_t edge) {
-    uint32_t side = abuti_side_of(view, face, edge);
-    return indices[3 * (size_t)face + side] == view->edges[2 * (size_t)edge];
+    const uint32_t *corner = indices + 3 * (size_t)face;
+    uint32_t low = view->edges[2 * (size_t)edge], high = view->edges[2 * (size_t)edge + 1];
+    return corner[corner[0] == low ? 1 : corner[1] == low ? 2 : 0] == high;
 }
 
 /* Finds the boundary loops and chains of a topology whose edges stand; fills the loop and chain
@@ -112,14 +113,14 @@ abut_status abuti_mesh_mass(const abut_mesh *mesh, bool want_solid, abuti_mass *
 abut_status abuti_component_nesting(const abut_topology *topology, const unsigned char *watertight,
                                     unsigned char *inside);
 
-/* Marks every triangle that has the same three vertices as an earlier one; `duplicate` zeroed. */
-abut_status abuti_mark_duplicates(const abut_topology *topology, bool has_collapsed,
-                                  unsigned char *duplicate);
+/* Sets watertight for every component whose edges all have an even number of faces. */
+void abuti_component_seams(const abut_topology_view *view, unsigned char *watertight);
 
-/* Sets watertight for every component whose edges all have an even number of faces, and balanced
- * (may be null) where these run both ways in equal numbers. */
-void abuti_component_seams(const abut_topology *topology, unsigned char *watertight,
-                           unsigned char *balanced);
+/* Marks every edge whose faces do not run both ways in equal numbers, every triangle that has the
+ * same three vertices as an earlier one (`duplicate` zeroed before), and for every vertex how many
+ * fans its faces form: 0, 1, or 2 for more. */
+abut_status abuti_mark(const abut_topology *topology, unsigned char *flawed,
+                       unsigned char *duplicate, unsigned char *fans);
 
 /* What the advice rests on beyond the report itself. */
 typedef struct abuti_findings {

@@ -43,24 +43,6 @@ static vec3 unit_sum(vec3 sum, real weight) {
 #define TINY 1e-100         /* size below which products of tails would underflow */
 #define TINY_SCALE 0x1p+500 /* brings 1e-308 to 1e-157 and leaves 1e-84 below 1e67 */
 
-/* | b-a, c-a | in two dimensions, rounded once. */
-static double area_exact(double ax, double ay, double bx, double by, double cx, double cy) {
-    exact_entry p = exact_difference(bx, ax), q = exact_difference(by, ay);
-    exact_entry r = exact_difference(cx, ax), s = exact_difference(cy, ay);
-    double e[16], sum = 0;
-    int n = expansion_add_product2(e, 0, p.lo, s.lo);
-    n = expansion_add_product2(e, n, -q.lo, r.lo);
-    n = expansion_add_product2(e, n, p.lo, s.hi);
-    n = expansion_add_product2(e, n, p.hi, s.lo);
-    n = expansion_add_product2(e, n, -q.lo, r.hi);
-    n = expansion_add_product2(e, n, -q.hi, r.lo);
-    n = expansion_add_product2(e, n, p.hi, s.hi);
-    n = expansion_add_product2(e, n, -q.hi, r.hi);
-    for (int i = 0; i < n; i++)
-        sum += e[i];
-    return sum;
-}
-
 vec3 abuti_unit_normal(vec3 a, vec3 b, vec3 c) {
     vec3 u = v3_sub(b, a), v = v3_sub(c, a);
     real size_u = v3_max_abs(u), size_v = v3_max_abs(v);
@@ -75,9 +57,9 @@ vec3 abuti_unit_normal(vec3 a, vec3 b, vec3 c) {
     }
     vec3 normal = v3_cross(u, v);
     if (v3_max_abs(normal) <= THIN * size_u * size_v)
-        normal =
-            v3(area_exact(a.y, a.z, b.y, b.z, c.y, c.z), area_exact(a.z, a.x, b.z, b.x, c.z, c.x),
-               area_exact(a.x, a.y, b.x, b.y, c.x, c.y));
+        normal = v3(orient2d_value(a.y, a.z, b.y, b.z, c.y, c.z),
+                    orient2d_value(a.z, a.x, b.z, b.x, c.z, c.x),
+                    orient2d_value(a.x, a.y, b.x, b.y, c.x, c.y));
     return v3_normalise(normal);
 }
 

@@ -88,7 +88,7 @@ static void orient_patch(orientation *o, uint32_t seed) {
 
 static abut_status decide(orientation *o, const abut_topology *topology, unsigned char *watertight,
                           unsigned char *inside) {
-    abuti_component_seams(topology, watertight, NULL);
+    abuti_component_seams(&topology->view, watertight);
     abut_status status = abuti_component_nesting(topology, watertight, inside);
     if (!status)
         status = abuti_progress(o->mesh->context, "orient", 0.3);

@@ -45,7 +45,7 @@ static const unsigned char *skip_slashes(const unsigned char *at, const unsigned
 
 static abut_status read_corner(abuti_reader *reader, farthest *most) {
     abuti_source *source = &reader->source;
-    size_t visible = abuti_source_fill(source, ABUTI_SOURCE_LOOKAHEAD);
+    size_t visible = abuti_read_fill(reader, ABUTI_SOURCE_LOOKAHEAD);
     const unsigned char *end =
         source->at + (visible < ABUTI_SOURCE_LOOKAHEAD ? visible : ABUTI_SOURCE_LOOKAHEAD);
     int64_t index;
@@ -85,7 +85,7 @@ abut_status abuti_read_obj(abuti_reader *reader) {
     farthest most = {0, 0};
     abut_status status = ABUT_OK;
     while (!status && abuti_text_space(reader)) {
-        size_t visible = abuti_source_fill(source, 2);
+        size_t visible = abuti_read_fill(reader, 2);
         unsigned char letter = *source->at;
         bool alone = visible < 2 || abuti_is_space(source->at[1]) || source->at[1] == '\\';
         if (alone && letter == 'v') {

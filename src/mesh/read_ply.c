@@ -290,7 +290,7 @@ static abut_status read_header(ply *file) {
 
 /* ---- data ---- */
 
-static double load(const unsigned char *at, value_type type, bool swap) {
+static inline double load(const unsigned char *at, value_type type, bool swap) {
     unsigned char bytes[8];
     size_t count = type_bytes[type];
     if (swap) {
@@ -342,7 +342,7 @@ static abut_status get(ply *file, const element *e, uint64_t index, value_type t
     abuti_source *source = &reader->source;
     if (!file->text) {
         size_t bytes = type_bytes[type];
-        if (abuti_source_fill(source, bytes) < bytes)
+        if (abuti_read_fill(reader, bytes) < bytes)
             return fail_data_end(file, e, index);
         *value = load(source->at, type, file->swap);
         source->at += bytes;
@@ -363,7 +363,7 @@ static abut_status skip(ply *file, const element *e, uint64_t index, value_type 
     abuti_source *source = &reader->source;
     uint64_t bytes = count * type_bytes[type]; /* both below 2^33 */
     while (!file->text && bytes) {
-        size_t visible = abuti_source_fill(source, 1);
+        size_t visible = abuti_read_fill(reader, 1);
         if (!visible)
             return fail_data_end(file, e, index);
         size_t step = visible < bytes ? visible : (size_t)bytes;
@@ -378,22 +378,34 @@ static abut_status skip(ply *file, const element *e, uint64_t index, value_type 
     return ABUT_OK;
 }
 
+/* Adds a corner if it is one of the vertices. */
+static inline abut_status add_corner(ply *file, uint64_t index, double vertex) {
+    if (!(vertex >= 0 && vertex < (double)file->vertex_count && vertex == (double)(uint32_t)vertex))
+        return abuti_read_fail(file->reader,
+                               "face %" PRIu64 " names vertex %.17g, but there are only %" PRIu64,
+                               index, vertex, file->vertex_count);
+    return abuti_read_corner(file->reader, (uint32_t)vertex);
+}
+
 static abut_status get_corners(ply *file, const element *e, uint64_t index, value_type type,
                                uint64_t count) {
     abuti_reader *reader = file->reader;
+    abuti_source *source = &reader->source;
     abut_status status = ABUT_OK;
     abuti_read_face_begin(reader);
-    for (uint64_t i = 0; i < count && !status; i++) {
-        double vertex;
-        status = get(file, e, index, type, &vertex);
-        if (status)
-            break;
-        if (!(vertex >= 0 && vertex < (double)file->vertex_count && vertex == floor(vertex)))
-            return abuti_read_fail(reader,
-                                   "face %" PRIu64 " names vertex %.17g, but there are only "
-                                   "%" PRIu64,
-                                   index, vertex, file->vertex_count);
-        status = abuti_read_corner(reader, (uint32_t)vertex);
+    if (!file->text && count <= ABUTI_SOURCE_LOOKAHEAD / 8) { /* in view at once */
+        size_t bytes = (size_t)count * type_bytes[type];
+        if (abuti_read_fill(reader, bytes) < bytes)
+            return fail_data_end(file, e, index);
+        for (uint64_t i = 0; i < count && !status; i++, source->at += type_bytes[type])
+            status = add_corner(file, index, load(source->at, type, file->swap));
+    } else {
+        for (uint64_t i = 0; i < count && !status; i++) {
+            double vertex;
+            status = get(file, e, index, type, &vertex);
+            if (!status)
+                status = add_corner(file, index, vertex);
+        }
     }
     return status ? status : abuti_read_face_end(reader);
 }
@@ -404,7 +416,7 @@ static abut_status read_list(ply *file, const element *e, uint64_t index, const 
     abut_status status = get(file, e, index, (value_type)p->count_type, &count);
     if (status)
         return status;
-    if (!(count >= 0 && count <= UINT32_MAX && count == floor(count)))
+    if (!(count >= 0 && count <= UINT32_MAX && count == (double)(uint32_t)count))
         return abuti_read_fail(reader, "%s %" PRIu64 " has a list of %.17g values",
                                kind_names[e->kind], index, count);
     uint64_t least = file->text ? 2 : type_bytes[p->type], left = abuti_read_left(reader);
@@ -436,20 +448,67 @@ static abut_status read_one(ply *file, const element *e, uint64_t index) {
     return status;
 }
 
+/* Vertices of binary scalars, all at fixed places of a record: no need to go by property. */
+static abut_status read_packed_vertices(ply *file, const element *e, size_t record,
+                                        const size_t *offsets, const value_type *types) {
+    abuti_reader *reader = file->reader;
+    abuti_source *source = &reader->source;
+    abut_status status = ABUT_OK;
+    for (uint64_t i = 0; i < e->count && !status; i++) {
+        if (abuti_read_fill(reader, record) < record)
+            return fail_data_end(file, e, i);
+        reader->byte = abuti_source_offset(source);
+        double p[3];
+        for (int axis = 0; axis < 3; axis++)
+            p[axis] = load(source->at + offsets[axis], types[axis], file->swap);
+        status = abuti_read_vertex(reader, v3(p[0], p[1], p[2]));
+        source->at += record;
+        if (!status)
+            status = abuti_read_tick(reader);
+    }
+    return status;
+}
+
+/* Whether that fits this element; gives the layout. */
+static bool find_layout(const ply *file, const element *e, size_t *record, size_t *offsets,
+                        value_type *types) {
+    *record = 0;
+    for (size_t k = 0; k < e->property_count; k++) {
+        const property *p = abuti_list_at(&file->properties, e->first + k);
+        if (p->count_type != NO_TYPE || *record > ABUTI_SOURCE_LOOKAHEAD - 8)
+            return false;
+        if (p->role <= ROLE_Z) {
+            offsets[p->role] = *record;
+            types[p->role] = (value_type)p->type;
+        }
+        *record += type_bytes[p->type];
+    }
+    return e->kind == VERTEX && !file->text;
+}
+
+static abut_status read_elements(ply *file, const element *e) {
+    abuti_reader *reader = file->reader;
+    size_t record, offsets[3] = {0, 0, 0};
+    value_type types[3] = {F32, F32, F32};
+    if (find_layout(file, e, &record, offsets, types))
+        return read_packed_vertices(file, e, record, offsets, types);
+    abut_status status = ABUT_OK;
+    for (uint64_t k = 0; e->property_count && k < e->count && !status; k++) {
+        reader->byte = abuti_source_offset(&reader->source);
+        status = read_one(file, e, k);
+        if (!status)
+            status = abuti_read_tick(reader);
+    }
+    return status;
+}
+
 abut_status abuti_read_ply(abuti_reader *reader) {
     ply file = {.reader = reader,
                 .elements = {.element_bytes = sizeof(element)},
                 .properties = {.element_bytes = sizeof(property)}};
     abut_status status = read_header(&file);
-    for (size_t i = 0; i < file.elements.count && !status; i++) {
-        const element *e = abuti_list_at(&file.elements, i);
-        for (uint64_t k = 0; e->property_count && k < e->count && !status; k++) {
-            reader->byte = abuti_source_offset(&reader->source);
-            status = read_one(&file, e, k);
-            if (!status)
-                status = abuti_read_tick(reader);
-        }
-    }
+    for (size_t i = 0; i < file.elements.count && !status; i++)
+        status = read_elements(&file, abuti_list_at(&file.elements, i));
     abuti_list_release(reader->context, &file.elements);
     abuti_list_release(reader->context, &file.properties);
     return status;

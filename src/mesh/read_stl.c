@@ -145,7 +145,7 @@ static abut_status read_binary(abuti_reader *reader, corner_table *table) {
                                count, left, left / TRIANGLE_BYTES);
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < count && !status; i++) {
-        if (abuti_source_fill(source, TRIANGLE_BYTES) < TRIANGLE_BYTES)
+        if (abuti_read_fill(reader, TRIANGLE_BYTES) < TRIANGLE_BYTES)
             return abuti_read_fail_end(reader, "in a triangle");
         reader->byte = abuti_source_offset(source);
         status = read_binary_triangle(reader, table);

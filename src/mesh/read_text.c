@@ -75,14 +75,15 @@ void abuti_text_skip_word(abuti_reader *reader) {
 }
 
 /* The bytes in view here, at most ABUTI_SOURCE_LOOKAHEAD. */
-static const unsigned char *view_end(abuti_source *source) {
-    size_t visible = abuti_source_fill(source, ABUTI_SOURCE_LOOKAHEAD);
-    return source->at + (visible < ABUTI_SOURCE_LOOKAHEAD ? visible : ABUTI_SOURCE_LOOKAHEAD);
+static const unsigned char *view_end(abuti_reader *reader) {
+    size_t visible = abuti_read_fill(reader, ABUTI_SOURCE_LOOKAHEAD);
+    return reader->source.at +
+           (visible < ABUTI_SOURCE_LOOKAHEAD ? visible : ABUTI_SOURCE_LOOKAHEAD);
 }
 
 size_t abuti_text_word(abuti_reader *reader, const char **word) {
     abuti_source *source = &reader->source;
-    const unsigned char *end = view_end(source), *p = source->at;
+    const unsigned char *end = view_end(reader), *p = source->at;
     while (p < end && !abuti_is_space(*p))
         p++;
     *word = (const char *)source->at;
@@ -104,7 +105,7 @@ bool abuti_text_is(const char *word, size_t length, const char *text) {
 
 abut_status abuti_text_fail_word(abuti_reader *reader, const char *what) {
     abuti_source *source = &reader->source;
-    const unsigned char *end = view_end(source), *p = source->at;
+    const unsigned char *end = view_end(reader), *p = source->at;
     char quoted[48];
     size_t length = 0;
     for (; p < end && !abuti_is_space(*p) && length < sizeof quoted - 4; p++)
@@ -121,7 +122,7 @@ abut_status abuti_text_fail_word(abuti_reader *reader, const char *what) {
 
 abut_status abuti_text_number(abuti_reader *reader, const char *what, double *value) {
     abuti_source *source = &reader->source;
-    const unsigned char *end = view_end(source);
+    const unsigned char *end = view_end(reader);
     const unsigned char *after = abuti_number_read(source->at, end, reader->locale, value);
     if (!after ||
         (after < end ? !abuti_is_space(*after) : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))
@@ -148,7 +149,7 @@ const unsigned char *abuti_text_digits(const unsigned char *at, const unsigned c
 
 abut_status abuti_text_whole(abuti_reader *reader, const char *what, int64_t *value) {
     abuti_source *source = &reader->source;
-    const unsigned char *end = view_end(source);
+    const unsigned char *end = view_end(reader);
     const unsigned char *after = abuti_text_digits(source->at, end, value);
     if (!after ||
         (after < end ? !abuti_is_space(*after) : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))

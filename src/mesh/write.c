@@ -306,7 +306,8 @@ abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
     writer out = {.mesh = mesh, .locale = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
     if (out.locale == (locale_t)0)
         return abuti_fail(ABUT_ERROR_MEMORY, "%s: out of memory for a locale", path);
-    snprintf(out.stage, sizeof out.stage, "writing %s", path);
+    memcpy(out.stage, "writing ", 8);
+    abuti_escape(path, out.stage + 8, sizeof out.stage - 8);
     out.buffer = abuti_allocate(mesh->context, BUFFER_BYTES, 1);
     status = out.buffer ? write_open(&out, path, &ours) : ABUT_ERROR_MEMORY;
     abuti_release(mesh->context, out.buffer);

@@ -38,14 +38,15 @@ static vec3 direction_or(vec3 given, vec3 usual) {
     return v3_max_abs(unit) > 0 ? unit : v3_normalise(usual);
 }
 
-/* Looking along `up`, the picture's top is +y, the usual plan view; along y it is +z. */
+/* Looking along `up` gives a plan: from above the front of things is at the bottom of the picture,
+ * from below at its top. The front is -y, or +z where y is up, as modelling programs have it. */
 static void choose_axes(const abut_picture_options *options, picture_camera *out) {
     vec3 back = direction_or(options->eye_direction, v3(0.6, -1, 0.55));
     vec3 up = direction_or(options->up, v3(0, 0, 1));
     vec3 right = v3_cross(up, back);
     if (v3_length(right) < 1e-6) {
-        vec3 other = fabs(back.y) < 0.9 ? v3(0, 1, 0) : v3(0, 0, 1);
-        right = v3_cross(other, back);
+        vec3 rear = fabs(back.y) < 0.9 ? v3(0, 1, 0) : v3(0, 0, -1);
+        right = v3_cross(v3_scale(rear, v3_dot(up, back) < 0 ? -1 : 1), back);
     }
     right = v3_normalise(right);
     out->axes.row[0] = right;

@@ -145,23 +145,27 @@ static void blur_line(float *line, size_t stride, int radius) {
     }
 }
 
-static void blur(float *map, int radius) {
-    for (int pass = 0; pass < 3; pass++) {
-        for (int i = 0; i < SIDE; i++)
-            blur_line(map + i * SIDE, 1, radius);
-        for (int i = 0; i < SIDE; i++)
-            blur_line(map + i, SIDE, radius);
+/* Map number LEVELS is the height. */
+static void blur_maps(void *data, size_t chunk, size_t begin, size_t end) {
+    struct shadow *shadow = data;
+    (void)chunk;
+    for (size_t k = begin; k < end; k++) {
+        float *map = k < LEVELS ? shadow->level[k] : shadow->height;
+        int radius = level_radius[k < LEVELS ? k : LEVELS - 1];
+        for (int pass = 0; pass < 3; pass++) {
+            for (int i = 0; i < SIDE; i++)
+                blur_line(map + i * SIDE, 1, radius);
+            for (int i = 0; i < SIDE; i++)
+                blur_line(map + i, SIDE, radius);
+        }
     }
 }
 
 /* The height map becomes the mean height of what throws a shadow on or near the cell. */
-static void blur_levels(struct shadow *shadow) {
-    for (int k = LEVELS - 1; k >= 0; k--) {
-        if (k)
-            memcpy(shadow->level[k], shadow->level[0], sizeof shadow->level[0]);
-        blur(shadow->level[k], level_radius[k]);
-    }
-    blur(shadow->height, level_radius[LEVELS - 1]);
+static void blur_levels(abut_context *context, struct shadow *shadow) {
+    for (int k = 1; k < LEVELS; k++)
+        memcpy(shadow->level[k], shadow->level[0], sizeof shadow->level[0]);
+    abuti_parallel_for(context, LEVELS + 1, 1, blur_maps, shadow);
     for (size_t i = 0; i < SIDE * SIDE; i++)
         shadow->height[i] /= float_max(shadow->level[LEVELS - 1][i], 1e-6f);
 }
@@ -184,7 +188,7 @@ abut_status abuti_shadow_create(picture_scene *s) {
     fit_map(&j);
     abuti_parallel_for(s->context, SIDE, BAND, map_rows, &j);
     abuti_release(s->context, j.places);
-    blur_levels(j.shadow);
+    blur_levels(s->context, j.shadow);
     return ABUT_OK;
 }
 

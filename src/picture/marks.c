@@ -64,6 +64,41 @@ static void find_in_pixel(const picture_scene *scene, uint32_t mark, size_t pixe
     }
 }
 
+/* The pixels [x0, x1] of a row of the tile that a mark may touch: those about its axis, as far as
+ * its slope takes its width along the row. */
+static void row_range(const scene_mark *m, int tile_x, int y, int *x0, int *x1) {
+    float dx = m->to.x - m->from.x, dy = m->to.y - m->from.y;
+    float half = (m->radius + 1) * sqrtf(dx * dx + dy * dy);
+    if (!(half < 1e4f * fabsf(dy)))
+        return; /* nearly along the row */
+    float middle = m->from.x + ((float)y + 0.5f - m->from.y) * dx / dy - (float)tile_x;
+    half /= fabsf(dy);
+    *x0 = (int)float_clamp(middle - half, (float)*x0, TILE);
+    *x1 = (int)float_clamp(middle + half, -1, (float)*x1);
+}
+
+static void find_mark(const picture_scene *scene, uint32_t mark, int tile_x, int tile_y,
+                      const visibility *surfaces, mark_layer *layer) {
+    const scene_mark *m = &scene->marks[mark];
+    float box[4], q, far = m->radius + TILE; /* more than half the tile's diagonal */
+    float middle_x = (float)tile_x + TILE / 2, middle_y = (float)tile_y + TILE / 2;
+    if (distance_sq(m, middle_x, middle_y, &q) > far * far)
+        return;
+    abuti_marks_box(scene, mark, box);
+    for (int i = 0; i < 4; i++)
+        box[i] = float_clamp(box[i] - (float)(i & 1 ? tile_y : tile_x), 0, TILE - 1);
+    far = m->radius + 1;
+    for (int y = (int)box[1]; y <= (int)box[3]; y++) {
+        int x0 = (int)box[0], x1 = (int)box[2];
+        row_range(m, tile_x, tile_y + y, &x0, &x1);
+        for (int x = x0; x <= x1; x++) {
+            float px = (float)(tile_x + x), py = (float)(tile_y + y);
+            if (distance_sq(m, px + 0.5f, py + 0.5f, &q) < far * far)
+                find_in_pixel(scene, mark, (size_t)(y * TILE + x), px, py, surfaces, layer);
+        }
+    }
+}
+
 void abuti_marks_find(const picture_scene *scene, const bins *marks, size_t tile, int tile_x,
                       int tile_y, const visibility *surfaces, mark_layer *layer) {
     for (size_t i = 0; i < TILE_PIXELS; i++)
@@ -71,20 +106,8 @@ void abuti_marks_find(const picture_scene *scene, const bins *marks, size_t tile
             layer->depth[i][k] = layer->hidden_depth[i][k] = EMPTY_DEPTH;
     memset(layer->mark, 0xff, sizeof layer->mark); /* NO_TRIANGLE */
     memset(layer->hidden, 0xff, sizeof layer->hidden);
-    for (bin_walk walk = abuti_bins_walk(marks, tile); bin_more(&walk);) {
-        uint32_t mark = bin_next(&walk);
-        const scene_mark *m = &scene->marks[mark];
-        float box[4], q, far = m->radius + 1;
-        abuti_marks_box(scene, mark, box);
-        for (int i = 0; i < 4; i++)
-            box[i] = float_clamp(box[i] - (float)(i & 1 ? tile_y : tile_x), 0, TILE - 1);
-        for (int y = (int)box[1]; y <= (int)box[3]; y++)
-            for (int x = (int)box[0]; x <= (int)box[2]; x++) {
-                float px = (float)(tile_x + x), py = (float)(tile_y + y);
-                if (distance_sq(m, px + 0.5f, py + 0.5f, &q) < far * far)
-                    find_in_pixel(scene, mark, (size_t)(y * TILE + x), px, py, surfaces, layer);
-            }
-    }
+    for (bin_walk walk = abuti_bins_walk(marks, tile); bin_more(&walk);)
+        find_mark(scene, bin_next(&walk), tile_x, tile_y, surfaces, layer);
 }
 
 /* Dots have a darker rim, so that they stand out from a surface of their own colour. */

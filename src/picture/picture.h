@@ -3,7 +3,7 @@
  * One render goes like this: gather everything into one scene in camera space (scene.c, camera.c,
  * normals.c), sort it into square tiles (bins.c), find the depth in the middle of each pixel
  * (raster.c) and from it how enclosed that place is (occlusion.c), the shadow on the floor
- * (ground.c), then draw tile by tile with 16 samples a pixel (tile.c, with raster.c, marks.c,
+ * (ground.c), then draw tile by tile with 16 samples a pixel (render.c, with raster.c, marks.c,
  * glass.c, shade.c). Tiles do not depend on each other, so any thread count gives the same bytes.
  */
 #ifndef ABUTI_PICTURE_H
@@ -133,7 +133,7 @@ typedef struct picture_camera {
 abut_status abuti_camera_check(const abut_picture_options *options);
 /* Frames everything. */
 abut_status abuti_camera_frame(const abut_picture *picture, picture_camera *out);
-/* The scene coordinates of vertices of an item: rotation and offset to apply to mesh positions. */
+/* What takes the positions of an item's mesh to camera coordinates. */
 void abuti_camera_item(const picture_camera *camera, const picture_item *item, mat3 *to_camera,
                        vec3 *offset);
 vec3 abuti_camera_point(const picture_camera *camera, vec3 absolute);

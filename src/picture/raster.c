@@ -72,6 +72,11 @@ bool abuti_raster_setup(const picture_scene *scene, uint32_t triangle, int tile_
     edge_setup(a, b, setup, 0);
     edge_setup(b, c, setup, 1);
     edge_setup(c, a, setup, 2);
+    for (int k = 0; k < 3; k++) { /* long thin triangles have boxes with little in them */
+        float most = TILE * (float_max(setup->a[k], 0) + float_max(setup->b[k], 0)) + setup->c[k];
+        if (most < 0)
+            return false;
+    }
     depth_setup(a, b, c, area, setup);
     return true;
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The benchmark program: every case runs on its small inputs with the same answer on one and two
-# threads, and a known one; results can be kept and compared; broken files and wrong usage are refused.
+# threads, and a known one; results can be kept and compared; broken files and wrong usage are
+# refused.
 # Arguments: abut command, source folder, build folder.
 set -u
 LC_ALL=C
@@ -65,9 +66,11 @@ fi
 sed -n 's/^{"case": "\([^"]*\)".*"hash": "\([^"]*\)".*/\1 \2/p' all.json |
     grep -v -e '^machine/' -e '^mesh/normals' -e '^geom/triangle-solid-angle' -e '^picture/' |
     sort -u >answers
+[ -z "${ABUT_GOLDEN_WRITE:-}" ] || cp answers "$golden"
 if ! diff "$golden" answers; then
     complain "answers (>) are not those of tests/bench/golden.txt (<)"
-    echo "If the new ones are right, say why in the commit that takes them over there."
+    echo "If the new ones are right, run this test once with ABUT_GOLDEN_WRITE=1 to keep them, and"
+    echo "say in the commit why they changed."
 fi
 
 expect 0 'mesh/create-floats' "$bench" --quick --filter create-f --repeat 3 --threads 2 --out few.json

@@ -37,6 +37,17 @@ static inline const char *fuzz_path(void) {
     return fuzz_file;
 }
 
+/* One thread: inputs are tiny, and starting threads would be most of the work. */
+static inline abut_context *fuzz_context(void) {
+    static abut_context *context;
+    if (!context) {
+        abut_context_options options = abut_context_options_default();
+        options.thread_count = 1;
+        FUZZ_CHECK(abut_context_create(&options, &context) == ABUT_OK);
+    }
+    return context;
+}
+
 /* What every mesh promises. */
 static inline void fuzz_valid(const abut_mesh *mesh) {
     uint32_t vertices = abut_mesh_vertex_count(mesh), triangles = abut_mesh_triangle_count(mesh);
@@ -63,6 +74,29 @@ static inline void fuzz_same(const abut_mesh *a, const abut_mesh *b) {
         abut_vec3 p = abut_mesh_positions(a)[i], q = abut_mesh_positions(b)[i];
         FUZZ_CHECK(o.x + p.x == u.x + q.x && o.y + p.y == u.y + q.y && o.z + p.z == u.z + q.z);
     }
+}
+
+/* Writes the mesh and reads it back; OBJ and PLY must give the same mesh. STL merges equal corners
+ * and rounds to floats, so there only the triangles are counted. */
+static inline void fuzz_round_trip(const abut_mesh *mesh, abut_mesh_format format, bool ascii) {
+    abut_mesh_write_options options = abut_mesh_write_options_default();
+    options.format = format;
+    options.ascii = ascii;
+    const char *path = fuzz_path();
+    abut_status status = abut_mesh_write(mesh, path, &options);
+    if (status) {
+        /* coordinates that do not fit a float */
+        FUZZ_CHECK(format == ABUT_MESH_FORMAT_STL && status == ABUT_ERROR_ARGUMENT);
+        return;
+    }
+    abut_mesh_read_options read_options = abut_mesh_read_options_default();
+    read_options.format = format;
+    abut_mesh *back = NULL;
+    FUZZ_CHECK(abut_mesh_read(fuzz_context(), path, &read_options, &back) == ABUT_OK);
+    FUZZ_CHECK(abut_mesh_triangle_count(back) == abut_mesh_triangle_count(mesh));
+    if (format != ABUT_MESH_FORMAT_STL)
+        fuzz_same(mesh, back);
+    abut_mesh_destroy(back);
 }
 
 #endif

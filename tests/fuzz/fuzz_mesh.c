@@ -1,4 +1,5 @@
-/* abut_mesh_create from any bytes: types, strides, counts and values. */
+/* abut_mesh_create from any bytes: types, strides, counts and values; then everything that can be
+ * asked of a mesh or done to it. */
 #include "fuzz.h"
 
 /* Takes bytes from the front of the input. */
@@ -47,6 +48,73 @@ static void check_copy(const abut_mesh *mesh, const abut_mesh_input *input) {
     }
 }
 
+static void check_topology(const abut_topology_view *view) {
+    uint64_t corners = 0;
+    for (uint32_t e = 0; e < view->edge_count; e++) {
+        FUZZ_CHECK(view->edges[2 * e] < view->edges[2 * e + 1]);
+        FUZZ_CHECK(view->edges[2 * e + 1] < view->vertex_count);
+        /* an edge of collapsed triangles only has no face */
+        FUZZ_CHECK(view->edge_face_begin[e] <= view->edge_face_begin[e + 1]);
+        for (uint32_t k = view->edge_face_begin[e]; k < view->edge_face_begin[e + 1]; k++)
+            FUZZ_CHECK(view->edge_faces[k] < view->triangle_count);
+    }
+    for (uint32_t i = 0; i < 3 * view->triangle_count; i++) {
+        FUZZ_CHECK(view->triangle_edges[i] < view->edge_count ||
+                   view->triangle_edges[i] == ABUT_NONE);
+        FUZZ_CHECK(view->neighbours[i] < view->triangle_count || view->neighbours[i] == ABUT_NONE);
+        corners += view->triangle_edges[i] != ABUT_NONE;
+    }
+    FUZZ_CHECK(corners >= view->edge_count);
+    FUZZ_CHECK(view->component_count >= 1 && view->component_count <= view->triangle_count);
+    for (uint32_t i = 0; i < view->triangle_count; i++)
+        FUZZ_CHECK(view->triangle_component[i] < view->component_count);
+    for (uint32_t i = 0; i < view->loop_begin[view->loop_count]; i++)
+        FUZZ_CHECK(view->loop_vertices[i] < view->vertex_count);
+}
+
+/* What a repair gave must be a mesh; what it refused, refused for a reason. */
+static void check_repair(abut_status status, abut_mesh *repaired, uint32_t most_triangles) {
+    FUZZ_CHECK(!status == (repaired != NULL));
+    FUZZ_CHECK(!status || status == ABUT_ERROR_ARGUMENT);
+    if (!repaired)
+        return;
+    fuzz_valid(repaired);
+    FUZZ_CHECK(abut_mesh_triangle_count(repaired) <= most_triangles);
+    abut_mesh_destroy(repaired);
+}
+
+static void examine(abut_mesh *mesh, uint32_t choice) {
+    uint32_t count = abut_mesh_triangle_count(mesh), flipped = 0;
+    abut_topology *topology = NULL;
+    FUZZ_CHECK(abut_topology_create(mesh, &topology) == ABUT_OK);
+    abut_topology_view view = abut_topology_get(topology);
+    check_topology(&view);
+    abut_normals *normals = NULL;
+    FUZZ_CHECK(abut_normals_create(topology, &normals) == ABUT_OK);
+    abut_normals_destroy(normals);
+    abut_mesh_report report;
+    FUZZ_CHECK(abut_mesh_examine(topology, &report) == ABUT_OK);
+    FUZZ_CHECK(report.edge_count == view.edge_count && report.area >= 0);
+    abut_mesh *made = NULL;
+    abut_status status = abut_mesh_orient(topology, &made, &flipped);
+    FUZZ_CHECK(status == ABUT_OK && flipped <= count);
+    check_repair(status, made, count);
+    abut_topology_destroy(topology);
+
+    made = NULL;
+    status = abut_mesh_weld(mesh, choice & 1 ? 0 : ldexp(1, (int)(choice & 63) - 32), &made);
+    check_repair(status, made, count);
+    made = NULL;
+    abut_pose pose = {{0, 0, choice & 2 ? 1 : 0, 1}, {1, choice, 0}};
+    status = abut_mesh_transform(mesh, choice & 4 ? -2 : 0.5, pose, &made);
+    check_repair(status, made, count);
+    made = NULL;
+    abut_mesh *twice[2] = {mesh, mesh};
+    status = abut_mesh_join(twice, 2, &made);
+    FUZZ_CHECK(status == ABUT_OK);
+    check_repair(status, made, 2 * count);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     input in = {data, bytes};
     uint32_t choice = take(&in, 1);
@@ -66,12 +134,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     mesh_input.positions = positions;
     mesh_input.indices = indices;
     abut_mesh *mesh = NULL;
-    abut_status status = abut_mesh_create(NULL, &mesh_input, &mesh);
+    abut_status status = abut_mesh_create(fuzz_context(), &mesh_input, &mesh);
     FUZZ_CHECK(!status == (mesh != NULL));
     FUZZ_CHECK(!status || status == ABUT_ERROR_ARGUMENT);
     if (mesh) {
         fuzz_valid(mesh);
         check_copy(mesh, &mesh_input);
+        examine(mesh, take(&in, 1));
+        abut_mesh_format format = choice & 64 ? ABUT_MESH_FORMAT_OBJ : ABUT_MESH_FORMAT_PLY;
+        if (choice >= 128)
+            fuzz_round_trip(mesh, format, choice & 64);
     }
     abut_mesh_destroy(mesh);
     free(positions);

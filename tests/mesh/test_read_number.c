@@ -99,7 +99,9 @@ static void reads_random_digits(void **state) {
         }
         int exponent = i % 3 ? (int)test_random_below(&random, 60) - 30
                              : (int)test_random_below(&random, 700) - 350;
-        snprintf(text + used, sizeof text - used, i % 5 ? "e%d" : "", exponent);
+        text[used] = 0;
+        if (i % 5)
+            snprintf(text + used, sizeof text - used, "e%d", exponent);
         compare(text);
     }
 }

@@ -16,14 +16,14 @@ static void refused(const char *text, const char *part) {
 static void reads_text(void **state) {
     (void)state;
     static const char *const texts[] = {
-        "solid\n" FIRST SECOND "endsolid\n",
-        "solid a b c\n" FIRST SECOND "endsolid a b c",
-        "solid one\n" FIRST "endsolid one\nsolid two\n" SECOND "endsolid two\n",
-        "  \nSOLID x\r\nFacet Normal nan nan nan\r\nOuter Loop\r\nVertex 0 0 0 vertex 1 0 0\r\n"
-        "VERTEX 0 1e0 0\r\nendLoop endFacet\r" SECOND "EndSolid\r\n",
-        "solid name with \xff\x01 odd bytes facet\n" FIRST SECOND "endsolid\n",
-        "solid quad\nfacet normal 0 0 0 outer loop vertex 0 0 0 vertex 1 0 0 vertex 0 1 0\n"
-        "vertex 0 0 1 endloop endfacet endsolid\n"};
+        ("solid\n" FIRST SECOND "endsolid\n"),
+        ("solid a b c\n" FIRST SECOND "endsolid a b c"),
+        ("solid one\n" FIRST "endsolid one\nsolid two\n" SECOND "endsolid two\n"),
+        ("  \nSOLID x\r\nFacet Normal nan nan nan\r\nOuter Loop\r\nVertex 0 0 0 vertex 1 0 0\r\n"
+         "VERTEX 0 1e0 0\r\nendLoop endFacet\r" SECOND "EndSolid\r\n"),
+        ("solid name with \xff\x01 odd bytes facet\n" FIRST SECOND "endsolid\n"),
+        ("solid quad\nfacet normal 0 0 0 outer loop vertex 0 0 0 vertex 1 0 0 vertex 0 1 0\n"
+         "vertex 0 0 1 endloop endfacet endsolid\n")};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         abut_mesh *mesh = NULL;
         abut_mesh_read_options options = abut_mesh_read_options_default();

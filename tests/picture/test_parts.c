@@ -226,6 +226,74 @@ static void neighbours_leave_no_holes(void **state) {
     }
 }
 
+/* ---- marks ---- */
+
+/* The slow way: every sample of the tile against every mark, in doubles. */
+static void marks_agree_with_the_slow_way(void **state) {
+    (void)state;
+    enum { MARKS = 60 };
+    static scene_mark marks[MARKS];
+    static visibility nothing;
+    static mark_layer layer;
+    test_random random = {9};
+    for (int round = 0; round < 20; round++) {
+        picture_scene scene = {.context = abuti_context_of(NULL),
+                               .width = WIDTH,
+                               .height = HEIGHT,
+                               .marks = marks,
+                               .mark_count = MARKS};
+        for (int i = 0; i < MARKS; i++) {
+            float *ends[2] = {&marks[i].from.x, &marks[i].to.x};
+            for (int k = 0; k < 2; k++) {
+                ends[k][0] = (float)test_random_real(&random, -30, WIDTH + 30);
+                ends[k][1] = (float)test_random_real(&random, -30, HEIGHT + 30);
+                ends[k][2] = (float)test_random_real(&random, -1, 1);
+            }
+            if (i % 5 == 0)
+                marks[i].to.y = marks[i].from.y; /* along a row */
+            if (i % 5 == 1)
+                marks[i].to.x = marks[i].from.x;
+            marks[i].radius = (float)test_random_real(&random, 0.2, i % 9 ? 3 : 12);
+        }
+        for (int i = 0; i < TILE_PIXELS; i++)
+            for (int k = 0; k < SAMPLES; k++)
+                nothing.triangle[i][k] = NO_TRIANGLE;
+        bins b;
+        assert_ok(abuti_bins_create(&scene, MARKS, NULL, abuti_marks_box, &b));
+        size_t tile = (size_t)(round % 12);
+        int left = (int)(tile % b.columns) * TILE, top = (int)(tile / b.columns) * TILE;
+        abuti_marks_find(&scene, &b, tile, left, top, &nothing, &layer);
+        for (int pixel = 0; pixel < TILE_PIXELS; pixel++)
+            for (int k = 0; k < SAMPLES; k++) {
+                double x = left + pixel % TILE + (double)SAMPLE_X(k), best_q = -1e300;
+                double y = top + pixel / TILE + (double)SAMPLE_Y(k), second_q = -1e300;
+                uint32_t best = NO_TRIANGLE;
+                bool doubtful = false;
+                for (uint32_t i = 0; i < MARKS; i++) {
+                    const scene_mark *m = &marks[i];
+                    vec3 from = v3((double)m->from.x, (double)m->from.y, 0);
+                    vec3 along = v3_sub(v3((double)m->to.x, (double)m->to.y, 0), from);
+                    vec3 to_sample = v3_sub(v3(x, y, 0), from);
+                    double t = real_clamp(v3_dot(to_sample, along) / v3_length_sq(along), 0, 1);
+                    double far = v3_length(v3_along(to_sample, -t, along)) - (double)m->radius;
+                    doubtful = doubtful || fabs(far) < 1e-3;
+                    double q = (double)m->from.z + t * ((double)m->to.z - (double)m->from.z);
+                    if (far < 0 && q > best_q) {
+                        second_q = best_q;
+                        best_q = q;
+                        best = i;
+                    } else if (far < 0 && q > second_q) {
+                        second_q = q;
+                    }
+                }
+                doubtful = doubtful || (best != NO_TRIANGLE && best_q - second_q < 1e-3);
+                if (!doubtful && x < WIDTH && y < HEIGHT)
+                    assert_int_equal(best, layer.mark[pixel][k]);
+            }
+        abuti_bins_destroy(scene.context, &b);
+    }
+}
+
 /* ---- normals ---- */
 
 /* A cone of many faces around one place: one smooth group, whatever the number of corners. */
@@ -316,6 +384,7 @@ int main(void) {
         cmocka_unit_test(bins_hold_what_touches_them),
         cmocka_unit_test(rasters_agree_with_the_slow_way),
         cmocka_unit_test(neighbours_leave_no_holes),
+        cmocka_unit_test(marks_agree_with_the_slow_way),
         cmocka_unit_test(crowded_places_are_smooth_too),
         cmocka_unit_test(places_come_back_from_the_screen),
     };

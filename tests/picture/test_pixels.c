@@ -458,6 +458,29 @@ static void odd_scenes_are_drawn(void **state) {
     free(pixels);
 }
 
+/* Looking along up and against it, for z up and y up: where is the front? */
+static void plans_have_the_front_at_the_bottom(void **state) {
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        bool y_up = k & 1, below = k & 2;
+        double side = below ? -2 : 2;
+        abut_picture_options options = plan_view(60);
+        options.up = y_up ? (abut_vec3){0, 1, 0} : (abut_vec3){0, 0, 1};
+        options.eye_direction = y_up ? (abut_vec3){0, side, 0} : (abut_vec3){0, 0, side};
+        abut_picture *picture;
+        assert_ok(abut_picture_create(NULL, &options, &picture));
+        abut_vec3 front = y_up ? (abut_vec3){0, 0, 1} : (abut_vec3){0, -1, 0};
+        abut_vec3 rear = {-front.x, -front.y, -front.z};
+        assert_ok(abut_picture_add_point(picture, front, 8, (abut_colour){1, 0, 0, 1}));
+        assert_ok(abut_picture_add_point(picture, rear, 8, (abut_colour){0, 0, 1, 1}));
+        uint8_t *pixels = develop(picture, 60, 60);
+        const uint8_t *top = pixel(pixels, 60, 30, 4), *bottom = pixel(pixels, 60, 30, 56);
+        assert_true(below ? top[0] > top[2] : top[2] > top[0]);
+        assert_true(below ? bottom[2] > bottom[0] : bottom[0] > bottom[2]);
+        free(pixels);
+    }
+}
+
 /* A floor is darker under the thing than far away from it, and there is none from below. */
 static void the_floor_takes_a_shadow(void **state) {
     (void)state;
@@ -523,6 +546,7 @@ int main(void) {
         cmocka_unit_test(size_and_place_do_not_matter),
         cmocka_unit_test(the_frame_is_tight),
         cmocka_unit_test(odd_scenes_are_drawn),
+        cmocka_unit_test(plans_have_the_front_at_the_bottom),
         cmocka_unit_test(the_floor_takes_a_shadow),
         cmocka_unit_test(threads_do_not_change_a_byte),
     };

@@ -10,6 +10,7 @@ static const struct {
     {"openmp", "work runs on all cores", "work runs on one core"},
     {"png", "pictures as .png and .ppm", "pictures only as .ppm"},
     {"assimp", "reads glTF, FBX, Collada and more", "only OBJ, PLY and STL can be read"},
+    {"opencl", "work can run on OpenCL devices: 'abut devices'", "work runs on the CPU only"},
 };
 
 /* Whether a word stands in a list of words separated by spaces. */

@@ -241,7 +241,7 @@ extern const tool_command *const commands[]; /* ends with null */
 const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
-    command_version, command_help, command_completion;
+    command_devices, command_version, command_help, command_completion;
 
 /* ---- main.c: one run of the command ---- */
 

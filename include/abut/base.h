@@ -36,7 +36,7 @@ extern "C" {
 ABUT_API const char *abut_version(void);
 
 /* Returns the optional parts that this build has, as words separated by spaces: "openmp", "png",
- * "assimp". An empty string means none of them. Thread-safe. */
+ * "assimp", "opencl". An empty string means none of them. Thread-safe. */
 ABUT_API const char *abut_features(void);
 
 /* ---- status ---- */
@@ -50,7 +50,8 @@ typedef enum abut_status {
     ABUT_ERROR_UNSUPPORTED, /* this build lacks the part that could do it; see abut_features() */
     ABUT_ERROR_LIMIT,       /* more elements than 32-bit indices or size_t can count */
     ABUT_ERROR_BUFFER,      /* the caller's buffer is too small; the needed count was stored */
-    ABUT_ERROR_CANCELLED    /* the progress callback asked to stop */
+    ABUT_ERROR_CANCELLED,   /* the progress callback asked to stop */
+    ABUT_ERROR_DEVICE       /* there is no such device, or it failed; the CPU path still works */
 } abut_status;
 
 /* Returns the name of a status, such as "file error"; "unknown status" for any other value.

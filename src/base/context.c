@@ -50,6 +50,9 @@ const char *abut_features(void) {
 #ifdef ABUT_HAS_ASSIMP
                                    " assimp"
 #endif
+#ifdef ABUT_HAS_OPENCL
+                                   " opencl"
+#endif
         ;
     return features[0] ? features + 1 : features;
 }

@@ -30,6 +30,8 @@ const char *abut_status_name(abut_status status) {
         return "buffer too small";
     case ABUT_ERROR_CANCELLED:
         return "cancelled";
+    case ABUT_ERROR_DEVICE:
+        return "device error";
     }
     return "unknown status";
 }

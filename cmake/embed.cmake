@@ -1,0 +1,71 @@
+# Makes a C file that holds kernel text: every .cl file in KERNELS becomes a module of its name, with
+# its #include "..." resolved below ROOT, each file once, and #line marks so that a compiler's
+# complaints name the file that people edit. Text is written as numbers: no escapes to get wrong.
+# Usage: cmake -DROOT=src -DKERNELS="a.cl|b.cl" -DOUT=file.c -P embed.cmake
+cmake_minimum_required(VERSION 3.18)
+
+function(count_lines text result)
+  string(REGEX REPLACE "[^\n]" "" breaks "${text}")
+  string(LENGTH "${breaks}" count)
+  set(${result} ${count} PARENT_SCOPE)
+endfunction()
+
+# Appends the file to the global property FLAT. Its path is relative to ROOT.
+function(flatten path)
+  get_property(seen GLOBAL PROPERTY SEEN)
+  if("|${path}|" IN_LIST seen)
+    return()
+  endif()
+  set_property(GLOBAL APPEND PROPERTY SEEN "|${path}|")
+  if(NOT EXISTS "${ROOT}/${path}")
+    message(FATAL_ERROR "embed: ${path} is included but not in ${ROOT}")
+  endif()
+  file(READ "${ROOT}/${path}" rest)
+  set(rest "\n${rest}")
+  set(line 0) # of the break that `rest` starts with
+  set_property(GLOBAL APPEND_STRING PROPERTY FLAT "#line 1 \"${path}\"")
+  while(rest MATCHES "\n#include \"([^\"\n]*)\"[^\n]*")
+    set(directive "${CMAKE_MATCH_0}")
+    set(inner "${CMAKE_MATCH_1}")
+    string(FIND "${rest}" "${directive}" at)
+    string(SUBSTRING "${rest}" 0 ${at} before)
+    string(LENGTH "${directive}" length)
+    math(EXPR after "${at} + ${length}")
+    string(SUBSTRING "${rest}" ${after} -1 rest)
+    count_lines("${before}" breaks)
+    math(EXPR line "${line} + ${breaks} + 1")
+    math(EXPR next "${line} + 1")
+    set_property(GLOBAL APPEND_STRING PROPERTY FLAT "${before}\n")
+    flatten("${inner}")
+    set_property(GLOBAL APPEND_STRING PROPERTY FLAT "\n#line ${next} \"${path}\"")
+  endwhile()
+  set_property(GLOBAL APPEND_STRING PROPERTY FLAT "${rest}")
+endfunction()
+
+set(arrays "")
+set(table "")
+string(REPLACE "|" ";" KERNELS "${KERNELS}")
+foreach(kernel ${KERNELS})
+  set_property(GLOBAL PROPERTY SEEN "")
+  set_property(GLOBAL PROPERTY FLAT "")
+  file(RELATIVE_PATH path "${ROOT}" "${kernel}")
+  get_filename_component(name "${kernel}" NAME_WE)
+  flatten("${path}")
+  get_property(flat GLOBAL PROPERTY FLAT)
+  file(WRITE "${OUT}.flat" "${flat}")
+  file(READ "${OUT}.flat" digits HEX)
+  file(RENAME "${OUT}.flat" "${OUT}.${name}.cl") # to look at, and for the lint
+  string(REGEX REPLACE "(..)" "0x\\1," numbers "${digits}")
+  string(REPLACE "0x0a," "0x0a,\n" numbers "${numbers}") # a line for a line
+  string(APPEND arrays "static const unsigned char text_${name}[] = {\n${numbers}};\n")
+  string(APPEND table "    {\"${name}\", text_${name}, sizeof text_${name}},\n")
+endforeach()
+file(WRITE "${OUT}.new" "/* Made by cmake/embed.cmake from the .cl files; do not edit. */
+#include \"device/device.h\"
+
+${arrays}
+const abuti_module abuti_modules[] = {
+${table}    {0, 0, 0},
+};
+")
+file(RENAME "${OUT}.new" "${OUT}")

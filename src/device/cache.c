@@ -1,0 +1,181 @@
+/* The program cache.
+ *
+ * A file is: magic (16 bytes), its whole length (8 bytes, little end first), the key (32), the
+ * length of the description (4), the description, the program, and the SHA-256 of all before it
+ * (32). It is written aside and renamed, so that readers see all of it or nothing. Since the
+ * content is code that will run, a file that another user owns or may write is not read, and the
+ * folder is made for its owner alone. Nothing here fails a caller: without an entry the program is
+ * built from its text.
+ */
+#include "device/cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC "abut program 01\n"
+#define MAGIC_BYTES 16
+#define HEAD_BYTES (MAGIC_BYTES + 8 + ABUTI_DIGEST_BYTES + 4)
+#define MOST_BYTES                                                                \
+    ((uint64_t)1 << 30) /* no program is that large; a length beyond it is damage \
+                         */
+
+/* ---- where ---- */
+
+/* ABUT_CACHE_DIR, else $XDG_CACHE_HOME/abut, else ~/.cache/abut. */
+static bool folder_of(char *folder, size_t bytes) {
+    const char *own = getenv("ABUT_CACHE_DIR");
+    const char *shared = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = -1;
+    if (own && strcmp(own, "off") == 0)
+        return false;
+    if (own && own[0])
+        length = snprintf(folder, bytes, "%s", own);
+    else if (shared && shared[0] == '/') /* the standard says to ignore relative ones */
+        length = snprintf(folder, bytes, "%s/abut", shared);
+    else if (home && home[0])
+        length = snprintf(folder, bytes, "%s/.cache/abut", home);
+    return length > 0 && (size_t)length < bytes;
+}
+
+bool abuti_cache_path(const unsigned char key[ABUTI_DIGEST_BYTES], char *path, size_t path_bytes) {
+    static const char digits[] = "0123456789abcdef";
+    char name[2 * ABUTI_DIGEST_BYTES + 1];
+    if (!folder_of(path, path_bytes))
+        return false;
+    for (size_t i = 0; i < ABUTI_DIGEST_BYTES; i++) {
+        name[2 * i] = digits[key[i] >> 4];
+        name[2 * i + 1] = digits[key[i] & 15];
+    }
+    name[sizeof name - 1] = 0;
+    size_t used = strlen(path);
+    int length = snprintf(path + used, path_bytes - used, "/%s.program", name);
+    return length > 0 && (size_t)length < path_bytes - used;
+}
+
+/* Makes the folder of a file and those above it, where they are missing. */
+static void make_folders(char *path) {
+    for (char *at = path + 1; *at; at++)
+        if (*at == '/') {
+            *at = 0;
+            mkdir(path, 0700);
+            *at = '/';
+        }
+}
+
+/* ---- numbers ---- */
+
+static void put(unsigned char *to, uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; i++)
+        to[i] = (unsigned char)(value >> (8 * i));
+}
+
+static uint64_t get(const unsigned char *from, int bytes) {
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; i++)
+        value |= (uint64_t)from[i] << (8 * i);
+    return value;
+}
+
+/* ---- in ---- */
+
+/* The length of a file that only its owner, who is us, could have written; 0 for any other. */
+static size_t trusted_bytes(const abuti_source *source) {
+    struct stat about;
+    if (fstat(source->descriptor, &about) != 0 || !S_ISREG(about.st_mode) ||
+        about.st_uid != geteuid() || (about.st_mode & (S_IWGRP | S_IWOTH)) ||
+        about.st_size < HEAD_BYTES + ABUTI_DIGEST_BYTES || (uint64_t)about.st_size > MOST_BYTES)
+        return 0;
+    return (size_t)about.st_size;
+}
+
+static bool read_all(abuti_source *source, unsigned char *to, size_t bytes) {
+    size_t done = 0;
+    while (done < bytes) {
+        size_t visible = abuti_source_fill(source, 1);
+        if (!visible)
+            return false;
+        if (visible > bytes - done)
+            visible = bytes - done;
+        memcpy(to + done, source->at, visible);
+        source->at += visible;
+        done += visible;
+    }
+    return true;
+}
+
+/* Whether these bytes are a whole entry of this key; then where its program starts. */
+static bool is_entry(const unsigned char *file, size_t bytes, const unsigned char *key,
+                     size_t *start) {
+    unsigned char sum[ABUTI_DIGEST_BYTES];
+    abuti_digest digest;
+    if (memcmp(file, MAGIC, MAGIC_BYTES) != 0 || get(file + MAGIC_BYTES, 8) != bytes ||
+        memcmp(file + MAGIC_BYTES + 8, key, ABUTI_DIGEST_BYTES) != 0)
+        return false;
+    uint64_t about = get(file + HEAD_BYTES - 4, 4);
+    if (about > bytes - HEAD_BYTES - ABUTI_DIGEST_BYTES)
+        return false;
+    abuti_digest_begin(&digest);
+    abuti_digest_add(&digest, file, bytes - ABUTI_DIGEST_BYTES);
+    abuti_digest_end(&digest, sum);
+    *start = HEAD_BYTES + (size_t)about;
+    return memcmp(sum, file + bytes - ABUTI_DIGEST_BYTES, sizeof sum) == 0;
+}
+
+bool abuti_cache_read(abut_context *context, const unsigned char key[ABUTI_DIGEST_BYTES],
+                      unsigned char **program, size_t *bytes) {
+    char path[1024];
+    abuti_source source;
+    if (!abuti_cache_path(key, path, sizeof path) || access(path, R_OK) != 0 ||
+        abuti_source_open(&source, context, path))
+        return false;
+    size_t length = trusted_bytes(&source), start = 0;
+    unsigned char *file = length ? abuti_allocate(context, length, 1) : NULL;
+    bool fine = file && read_all(&source, file, length) && abuti_source_fill(&source, 1) == 0 &&
+                is_entry(file, length, key, &start);
+    abuti_source_close(&source);
+    if (!fine) {
+        abuti_log(context, ABUT_LOG_INFO, "%s: not a usable program; it is built again", path);
+        abuti_release(context, file);
+        return false;
+    }
+    *bytes = length - start - ABUTI_DIGEST_BYTES;
+    memmove(file, file + start, *bytes);
+    *program = file;
+    return true;
+}
+
+/* ---- out ---- */
+
+void abuti_cache_write(abut_context *context, const unsigned char key[ABUTI_DIGEST_BYTES],
+                       const char *about, const unsigned char *program, size_t bytes) {
+    char path[1024];
+    unsigned char head[HEAD_BYTES] = MAGIC, sum[ABUTI_DIGEST_BYTES];
+    size_t about_bytes = strlen(about);
+    abuti_sink sink;
+    if (!abuti_cache_path(key, path, sizeof path) || bytes > MOST_BYTES / 2)
+        return;
+    put(head + MAGIC_BYTES, HEAD_BYTES + about_bytes + bytes + sizeof sum, 8);
+    memcpy(head + MAGIC_BYTES + 8, key, ABUTI_DIGEST_BYTES);
+    put(head + HEAD_BYTES - 4, about_bytes, 4);
+    abuti_digest digest;
+    abuti_digest_begin(&digest);
+    abuti_digest_add(&digest, head, sizeof head);
+    abuti_digest_add(&digest, about, about_bytes);
+    abuti_digest_add(&digest, program, bytes);
+    abuti_digest_end(&digest, sum);
+    make_folders(path);
+    abut_status status = abuti_sink_open(&sink, context, path);
+    if (!status) {
+        fchmod(fileno(sink.file), 0600);
+        abuti_sink_write(&sink, head, sizeof head);
+        abuti_sink_write(&sink, about, about_bytes);
+        abuti_sink_write(&sink, program, bytes);
+        abuti_sink_write(&sink, sum, sizeof sum);
+        status = abuti_sink_commit(&sink);
+    }
+    if (status)
+        abuti_log(context, ABUT_LOG_INFO, "the program cache: %s", abut_last_error());
+}

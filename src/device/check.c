@@ -1,0 +1,112 @@
+/* The known-answer check of a device that was just opened. Wrong whole numbers or a wrong sum over
+ * a work-group mean that the device or its compiler is broken: it is refused. Floats that are
+ * rounded otherwise than here are allowed (OpenCL does not promise them), but noted: then answers
+ * of this device agree with the CPU path within error bounds instead of bit for bit. */
+#include "device/device.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ITEMS = 256, WORDS = 5, FLOAT_WORDS = 3 };
+enum { ROOM = (ITEMS + ITEMS / 16) * sizeof(uint32_t) }; /* as in group_kernel.h */
+
+static uint32_t bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static float float_of(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Random mantissas with exponents whose quotients, products and roots stay normal; approximate
+ * division and square root get several of a hundred such cases wrong. The first few are known to be
+ * hard: quotients next to a midpoint of two floats, and results that are subnormal. */
+static void make_input(float *in) {
+    static const uint32_t hard[] = {0x3f800001, 0x3f7fffff, 0x3f800000, 0x40400000,
+                                    0x3fffffff, 0x3f800001, 0x4b7fffff, 0x3f7fffff,
+                                    0x00800001, 0x40000000, 0x00ffffff, 0x41200000};
+    uint64_t state = 1;
+    for (uint32_t i = 0; i < 2 * ITEMS; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        uint32_t random = (uint32_t)(state >> 32);
+        in[i] = float_of((random & 0x807fffff) | (112 + (random >> 23 & 31)) << 23);
+    }
+    for (size_t i = 0; i < sizeof hard / sizeof *hard; i++)
+        in[i] = float_of(hard[i]);
+}
+
+static void compute(const float *in, uint32_t *out) {
+    uint32_t total = 0, before = 0;
+    for (uint32_t i = 0; i < ITEMS; i++)
+        total += bits_of(in[2 * i]) >> 3;
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        float a = in[2 * i], b = in[2 * i + 1];
+        out[WORDS * i] = bits_of(a / b);
+        out[WORDS * i + 1] = bits_of(sqrtf(fabsf(a)));
+        out[WORDS * i + 2] = bits_of(a * b + a);
+        out[WORDS * i + 3] = bits_of(a) * 2654435761u ^ bits_of(b) >> 7;
+        out[WORDS * i + 4] = before ^ total;
+        before += bits_of(a) >> 3;
+    }
+}
+
+static abut_status run_kernel(abut_device *device, const float *in, uint32_t *out) {
+    abuti_program *program;
+    abuti_kernel kernel = {0};
+    abuti_queue queue = {0};
+    abuti_buffer from = {0}, to = {0};
+    abut_status status = abuti_program_get(device, "check", "", &program);
+    if (!status)
+        status = abuti_kernel_create(program, device, "known_answers", &kernel);
+    if (!status)
+        status = abuti_queue_open(device, &queue);
+    if (!status)
+        status = abuti_buffer_create(device, 2 * ITEMS, sizeof *in, &from);
+    if (!status)
+        status = abuti_buffer_create(device, WORDS * ITEMS, sizeof *out, &to);
+    if (!status)
+        status = abuti_buffer_upload(&queue, &from, 0, in, 2 * ITEMS * sizeof *in);
+    if (!status)
+        status = ABUTI_LAUNCH(&queue, &kernel, 1, ITEMS, ABUTI_BUFFER(&from), ABUTI_BUFFER(&to),
+                              ABUTI_LOCAL_MEMORY(ROOM));
+    if (!status)
+        status = abuti_buffer_download(&queue, &to, 0, out, WORDS * ITEMS * sizeof *out);
+    abuti_buffer_destroy(&to);
+    abuti_buffer_destroy(&from);
+    abuti_queue_close(&queue);
+    abuti_kernel_destroy(&kernel);
+    return status;
+}
+
+abut_status abuti_device_check(abut_device *device) {
+    float in[2 * ITEMS];
+    uint32_t expected[WORDS * ITEMS], got[WORDS * ITEMS];
+    make_input(in);
+    compute(in, expected);
+    memset(got, 0, sizeof got);
+    abut_status status = run_kernel(device, in, got);
+    if (status)
+        return status;
+    uint32_t rounded = 0;
+    for (uint32_t i = 0; i < WORDS * ITEMS; i++) {
+        if (got[i] == expected[i])
+            continue;
+        if (i % WORDS >= FLOAT_WORDS)
+            return abuti_fail(ABUT_ERROR_DEVICE,
+                              "%s: the known-answer check failed: word %u of item %u is %08x "
+                              "instead of %08x; do not use this device with driver %s",
+                              device->info.name, i % WORDS, i / WORDS, got[i], expected[i],
+                              device->info.driver);
+        rounded++;
+    }
+    device->info.same_bits = rounded == 0;
+    if (rounded)
+        abuti_log(device->context, ABUT_LOG_WARNING,
+                  "%s: %u of %u float results are rounded otherwise than on this host",
+                  device->info.name, rounded, FLOAT_WORDS * ITEMS);
+    return ABUT_OK;
+}

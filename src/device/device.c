@@ -1,0 +1,312 @@
+/* The list of devices, the choice among them, and the door to whichever back end a device has.
+ * Sizes and ranges are checked here, so that no back end has to. */
+#include "device/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define MOST_DEVICES 64
+
+/* ---- public ---- */
+
+const char *abut_device_kind_name(abut_device_kind kind) {
+    switch (kind) {
+    case ABUT_DEVICE_KIND_GPU:
+        return "gpu";
+    case ABUT_DEVICE_KIND_CPU:
+        return "cpu";
+    case ABUT_DEVICE_KIND_OTHER:
+        return "other";
+    }
+    return "unknown";
+}
+
+/* Among devices of one kind: units that run side by side times their clock. */
+static double speed_of(const abut_device_info *info) {
+    return (double)info->compute_units * (info->clock_mhz ? info->clock_mhz : 1);
+}
+
+static uint32_t fastest_of(const abut_device_info *infos, uint32_t count, abut_device_kind kind) {
+    uint32_t best = count;
+    for (uint32_t i = 0; i < count; i++)
+        if (infos[i].kind == kind &&
+            (best == count || speed_of(&infos[i]) > speed_of(&infos[best])))
+            best = i;
+    return best;
+}
+
+abut_status abut_device_list(abut_context *context, abut_device_info *infos, uint32_t room,
+                             uint32_t *count) {
+    if (!count || (!infos && room))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_list: %s is null",
+                          count ? "infos" : "count");
+    uint32_t found = 0;
+    const char *absence;
+    abut_status status =
+        abuti_opencl_list(abuti_context_of(context), infos, room, &found, &absence);
+    if (status)
+        return status;
+    *count = found;
+    uint32_t fastest = fastest_of(infos, found <= room ? found : 0, ABUT_DEVICE_KIND_GPU);
+    if (fastest < found && fastest < room)
+        infos[fastest].is_default = true;
+    if (infos && found > room)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "abut_device_list: room for %u devices, but there are %u", room, found);
+    return ABUT_OK;
+}
+
+/* Whether `text` holds `part`, in any case. */
+static bool holds(const char *text, const char *part) {
+    size_t length = strlen(part);
+    for (; *text; text++)
+        if (strncasecmp(text, part, length) == 0)
+            return true;
+    return false;
+}
+
+static bool is_number(const char *text) {
+    size_t length = strspn(text, "0123456789");
+    return length && length < 9 && !text[length];
+}
+
+static uint32_t select_device(const abut_device_info *infos, uint32_t count, const char *selector) {
+    if (!selector[0] || !strcasecmp(selector, "auto") || !strcasecmp(selector, "gpu"))
+        return fastest_of(infos, count, ABUT_DEVICE_KIND_GPU);
+    if (!strcasecmp(selector, "cpu"))
+        return fastest_of(infos, count, ABUT_DEVICE_KIND_CPU);
+    if (is_number(selector)) {
+        uint32_t index = (uint32_t)strtoul(selector, NULL, 10);
+        return index < count ? index : count;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (holds(infos[i].name, selector) || holds(infos[i].platform, selector))
+            return i;
+    return count;
+}
+
+/* "0: name (gpu), 1: name (cpu)" for sentences. */
+static void name_all(const abut_device_info *infos, uint32_t count, char *out, size_t out_bytes) {
+    size_t used = 0;
+    out[0] = 0;
+    for (uint32_t i = 0; i < count && used < out_bytes; i++) {
+        int added = snprintf(out + used, out_bytes - used, "%s%u: %s (%s)", i ? ", " : "", i,
+                             infos[i].name, abut_device_kind_name(infos[i].kind));
+        used += added > 0 ? (size_t)added : 0;
+    }
+}
+
+static abut_status refuse(const abut_device_info *infos, uint32_t count, const char *selector,
+                          const char *absence) {
+    char names[512];
+    if (!count)
+        return abuti_fail(ABUT_ERROR_DEVICE,
+                          "abut_device_open: no OpenCL device: %s; the CPU path is used", absence);
+    name_all(infos, count, names, sizeof names);
+    if (!selector[0] || !strcasecmp(selector, "auto") || !strcasecmp(selector, "gpu"))
+        return abuti_fail(ABUT_ERROR_DEVICE,
+                          "abut_device_open: no GPU: the CPU path is used; there is %s", names);
+    return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: no device '%s'; there is %s", selector,
+                      names);
+}
+
+abut_status abut_device_open(abut_context *context, const char *selector, abut_device **device) {
+    if (!device)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_open: device is null");
+    context = abuti_context_of(context);
+    selector = selector ? selector : "";
+    abut_device_info *infos = abuti_allocate(context, MOST_DEVICES, sizeof *infos);
+    if (!infos)
+        return ABUT_ERROR_MEMORY;
+    uint32_t count = 0;
+    const char *absence = "";
+    abut_device *opened = NULL;
+    abut_status status = abuti_opencl_list(context, infos, MOST_DEVICES, &count, &absence);
+    if (count > MOST_DEVICES)
+        count = MOST_DEVICES;
+    if (!status) {
+        uint32_t index = select_device(infos, count, selector);
+        status = index < count ? abuti_opencl_open(context, index, &opened)
+                               : refuse(infos, count, selector, absence);
+    }
+    abuti_release(context, infos);
+    if (status)
+        return status;
+    status = abuti_device_check(opened);
+    if (status) {
+        abut_device_destroy(opened);
+        return status;
+    }
+    *device = opened;
+    return ABUT_OK;
+}
+
+abut_status abut_device_describe(const abut_device *device, abut_device_info *info) {
+    if (!device || !info)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_describe: %s is null",
+                          device ? "info" : "device");
+    *info = device->info;
+    return ABUT_OK;
+}
+
+abut_device *abuti_device_retain(abut_device *device) {
+    atomic_fetch_add_explicit(&device->holds, 1, memory_order_relaxed);
+    return device;
+}
+
+void abut_device_destroy(abut_device *device) {
+    if (device && atomic_fetch_sub_explicit(&device->holds, 1, memory_order_acq_rel) == 1)
+        device->backend->close(device);
+}
+
+/* ---- queues ---- */
+
+abut_status abuti_queue_open(abut_device *device, abuti_queue *queue) {
+    *queue = (abuti_queue){.device = device};
+    abut_status status = device->backend->queue_open(queue);
+    if (status) {
+        *queue = (abuti_queue){0};
+        return status;
+    }
+    abuti_device_retain(device);
+    return ABUT_OK;
+}
+
+void abuti_queue_close(abuti_queue *queue) {
+    if (!queue->device)
+        return;
+    queue->device->backend->queue_close(queue);
+    abut_device_destroy(queue->device);
+    *queue = (abuti_queue){0};
+}
+
+abut_status abuti_queue_finish(abuti_queue *queue) {
+    return queue->device->backend->finish(queue);
+}
+
+void abuti_queue_clock_start(abuti_queue *queue) {
+    queue->clock = true;
+}
+
+abut_status abuti_queue_clock_stop(abuti_queue *queue, double *ms) {
+    queue->clock = false;
+    return queue->device->backend->clock_stop(queue, ms);
+}
+
+/* ---- buffers ---- */
+
+abut_status abuti_buffer_create(abut_device *device, size_t count, size_t element_bytes,
+                                abuti_buffer *buffer) {
+    size_t bytes;
+    if (abuti_multiply_overflows(count, element_bytes, &bytes) || bytes > device->info.buffer_bytes)
+        return abuti_fail(ABUT_ERROR_DEVICE,
+                          "%s: a buffer of %zu x %zu bytes is beyond its limit of %llu bytes; use "
+                          "another device or the CPU path",
+                          device->info.name, count, element_bytes,
+                          (unsigned long long)device->info.buffer_bytes);
+    abuti_buffer made = {.device = device, .bytes = bytes};
+    abut_status status = device->backend->buffer_create(&made);
+    if (status)
+        return status;
+    abuti_device_retain(device);
+    *buffer = made;
+    return ABUT_OK;
+}
+
+void abuti_buffer_destroy(abuti_buffer *buffer) {
+    if (!buffer->device)
+        return;
+    buffer->device->backend->buffer_destroy(buffer);
+    abut_device_destroy(buffer->device);
+    *buffer = (abuti_buffer){0};
+}
+
+abut_status abuti_buffer_reserve(abut_device *device, size_t count, size_t element_bytes,
+                                 abuti_buffer *buffer) {
+    size_t bytes;
+    if (buffer->device && !abuti_multiply_overflows(count, element_bytes, &bytes) &&
+        bytes <= buffer->bytes)
+        return ABUT_OK;
+    abuti_buffer_destroy(buffer); /* first, since both may not fit */
+    return abuti_buffer_create(device, count, element_bytes, buffer);
+}
+
+/* [offset, offset + bytes) must lie in the buffer. */
+static abut_status check_range(const abuti_buffer *buffer, size_t offset, size_t bytes,
+                               const char *what) {
+    if (buffer->device && offset <= buffer->bytes && bytes <= buffer->bytes - offset)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %zu bytes from %zu are beyond a buffer of %zu",
+                      what, bytes, offset, buffer->bytes);
+}
+
+abut_status abuti_buffer_upload(abuti_queue *queue, abuti_buffer *to, size_t offset,
+                                const void *data, size_t bytes) {
+    abut_status status = check_range(to, offset, bytes, "upload");
+    if (status || !bytes)
+        return status;
+    return queue->device->backend->upload(queue, to, offset, data, bytes);
+}
+
+abut_status abuti_buffer_download(abuti_queue *queue, const abuti_buffer *from, size_t offset,
+                                  void *data, size_t bytes) {
+    abut_status status = check_range(from, offset, bytes, "download");
+    if (status || !bytes)
+        return status;
+    return queue->device->backend->download(queue, from, offset, data, bytes);
+}
+
+abut_status abuti_buffer_copy(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
+                              size_t bytes) {
+    abut_status status = check_range(from, 0, bytes, "copy");
+    if (!status)
+        status = check_range(to, 0, bytes, "copy");
+    if (status || !bytes)
+        return status;
+    return queue->device->backend->copy(queue, from, to, bytes);
+}
+
+abut_status abuti_buffer_fill(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes) {
+    abut_status status = check_range(to, 0, bytes, "fill");
+    if (status || !bytes)
+        return status;
+    return queue->device->backend->fill(queue, to, word, bytes);
+}
+
+/* ---- programs and kernels ---- */
+
+abut_status abuti_program_get(abut_device *device, const char *module, const char *options,
+                              abuti_program **program) {
+    return device->backend->program(device, module, options, program);
+}
+
+abut_status abuti_kernel_create(abuti_program *program, abut_device *device, const char *name,
+                                abuti_kernel *kernel) {
+    abuti_kernel made = {.device = device, .name = name};
+    abut_status status = device->backend->kernel_create(program, &made);
+    if (status)
+        return status;
+    abuti_device_retain(device);
+    *kernel = made;
+    return ABUT_OK;
+}
+
+void abuti_kernel_destroy(abuti_kernel *kernel) {
+    if (!kernel->device)
+        return;
+    kernel->device->backend->kernel_destroy(kernel);
+    abut_device_destroy(kernel->device);
+    *kernel = (abuti_kernel){0};
+}
+
+abut_status abuti_launch(abuti_queue *queue, const abuti_kernel *kernel, size_t groups,
+                         size_t group_items, const abuti_argument *arguments, uint32_t count) {
+    if (!groups)
+        return ABUT_OK;
+    if (group_items > queue->device->info.group_items)
+        return abuti_fail(ABUT_ERROR_DEVICE, "%s: kernel %s needs work-groups of %zu, it has %llu",
+                          queue->device->info.name, kernel->name, group_items,
+                          (unsigned long long)queue->device->info.group_items);
+    return queue->device->backend->launch(queue, kernel, groups, group_items, arguments, count);
+}

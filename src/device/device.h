@@ -1,0 +1,170 @@
+/* Work on a device, for the floors above: queues, buffers, programs, kernels, launches.
+ *
+ * A back end is a table of functions (OpenCL is the only one so far); nothing outside it knows
+ * which it is. Structures are small, held by value, and zero means "none": destroying a zeroed one
+ * is allowed. Every object keeps its device alive. A device may be used by several threads; a
+ * queue, a kernel and whatever is built on them belong to one user at a time. Every failure of a
+ * device is ABUT_ERROR_DEVICE with a sentence that names the device, the call and the error.
+ */
+#ifndef ABUTI_DEVICE_H
+#define ABUTI_DEVICE_H
+
+#include "base/base.h"
+
+#include <abut/device.h>
+
+#include <stdatomic.h>
+
+typedef struct abuti_backend abuti_backend;
+
+/* What every device has; a back end puts its own behind it. */
+struct abut_device {
+    const abuti_backend *backend;
+    abut_context *context; /* held */
+    atomic_uint holds;
+    abut_device_info info;
+};
+
+abut_device *abuti_device_retain(abut_device *device);
+
+/* Memory on a device. At least 16-byte aligned, so that kernels may read vectors of four. */
+typedef struct abuti_buffer {
+    abut_device *device; /* held; null = none */
+    void *native;
+    size_t bytes;
+} abuti_buffer;
+
+/* Commands in order, one after the other. */
+typedef struct abuti_queue {
+    abut_device *device; /* held; null = none */
+    void *native;
+    void *first, *last; /* events of the clock */
+    bool clock;
+} abuti_queue;
+
+/* A built module; owned by its device, which keeps every program once built. */
+typedef struct abuti_program abuti_program;
+
+typedef struct abuti_kernel {
+    abut_device *device; /* held; null = none */
+    void *native;
+    const char *name;
+} abuti_kernel;
+
+typedef struct abuti_argument {
+    const void *value;
+    size_t bytes;
+} abuti_argument;
+
+struct abuti_backend {
+    void (*close)(abut_device *device);
+    abut_status (*queue_open)(abuti_queue *queue);
+    void (*queue_close)(abuti_queue *queue);
+    abut_status (*buffer_create)(abuti_buffer *buffer);
+    void (*buffer_destroy)(abuti_buffer *buffer);
+    abut_status (*upload)(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
+                          size_t bytes);
+    abut_status (*download)(abuti_queue *queue, const abuti_buffer *from, size_t offset, void *data,
+                            size_t bytes);
+    abut_status (*copy)(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
+                        size_t bytes);
+    abut_status (*fill)(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes);
+    abut_status (*program)(abut_device *device, const char *module, const char *options,
+                           abuti_program **program);
+    abut_status (*kernel_create)(abuti_program *program, abuti_kernel *kernel);
+    void (*kernel_destroy)(abuti_kernel *kernel);
+    abut_status (*launch)(abuti_queue *queue, const abuti_kernel *kernel, size_t groups,
+                          size_t group_items, const abuti_argument *arguments, uint32_t count);
+    abut_status (*finish)(abuti_queue *queue);
+    abut_status (*clock_stop)(abuti_queue *queue, double *ms);
+};
+
+/* ---- queues ---- */
+
+abut_status abuti_queue_open(abut_device *device, abuti_queue *queue);
+/* Waits for what is under way. */
+void abuti_queue_close(abuti_queue *queue);
+abut_status abuti_queue_finish(abuti_queue *queue);
+/* Between start and stop the device notes its own time, from the begin of the first launch to the
+ * end of the last. Stop waits; without any launch the time is 0. */
+void abuti_queue_clock_start(abuti_queue *queue);
+abut_status abuti_queue_clock_stop(abuti_queue *queue, double *ms);
+
+/* ---- buffers ---- */
+
+/* Uninitialised; 0 bytes give a valid buffer. */
+abut_status abuti_buffer_create(abut_device *device, size_t count, size_t element_bytes,
+                                abuti_buffer *buffer);
+void abuti_buffer_destroy(abuti_buffer *buffer);
+/* Makes sure that a buffer holds at least this much; its content is lost where it grows. */
+abut_status abuti_buffer_reserve(abut_device *device, size_t count, size_t element_bytes,
+                                 abuti_buffer *buffer);
+/* The host's memory may be reused when these return. */
+abut_status abuti_buffer_upload(abuti_queue *queue, abuti_buffer *to, size_t offset,
+                                const void *data, size_t bytes);
+abut_status abuti_buffer_download(abuti_queue *queue, const abuti_buffer *from, size_t offset,
+                                  void *data, size_t bytes);
+/* From the beginning of one to the beginning of another. */
+abut_status abuti_buffer_copy(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
+                              size_t bytes);
+/* Repeats a word over the first `bytes`, a multiple of 4. */
+abut_status abuti_buffer_fill(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes);
+
+/* ---- programs and kernels ---- */
+
+/* The embedded module ("scan" is src/device/scan.cl with its includes) built with these options (""
+ * for none) and those that every program gets. Comes from memory, from the cache on disk, or from
+ * the compiler, in this order. */
+abut_status abuti_program_get(abut_device *device, const char *module, const char *options,
+                              abuti_program **program);
+/* `name` must outlive the kernel. */
+abut_status abuti_kernel_create(abuti_program *program, abut_device *device, const char *name,
+                                abuti_kernel *kernel);
+void abuti_kernel_destroy(abuti_kernel *kernel);
+
+/* Queues `groups` work-groups; zero groups are no work and no error. */
+abut_status abuti_launch(abuti_queue *queue, const abuti_kernel *kernel, size_t groups,
+                         size_t group_items, const abuti_argument *arguments, uint32_t count);
+/* ABUTI_LAUNCH(&queue, &kernel, groups, 256, ABUTI_BUFFER(&in), ABUTI_VALUE(count)) */
+#define ABUTI_LAUNCH(queue, kernel, groups, group_items, ...)                               \
+    abuti_launch(queue, kernel, groups, group_items, (const abuti_argument[]){__VA_ARGS__}, \
+                 (uint32_t)(sizeof((const abuti_argument[]){__VA_ARGS__}) /                 \
+                            sizeof(abuti_argument)))
+#define ABUTI_BUFFER(buffer) \
+    { &(buffer)->native, sizeof(buffer)->native }
+#define ABUTI_VALUE(variable) \
+    { &(variable), sizeof(variable) }
+/* Local memory for a group. */
+#define ABUTI_LOCAL_MEMORY(bytes) \
+    { NULL, bytes }
+
+/* ---- embedded kernel text (made at build time by cmake/embed.cmake) ---- */
+
+typedef struct abuti_module {
+    const char *name;
+    const unsigned char *text;
+    size_t bytes;
+} abuti_module;
+extern const abuti_module abuti_modules[]; /* ends with a null name */
+
+/* ---- check.c ---- */
+
+/* Runs the known-answer kernels. Wrong whole numbers fail; float bits other than the host's clear
+ * info.same_bits. */
+abut_status abuti_device_check(abut_device *device);
+
+/* ---- the OpenCL back end; built without it, there are no devices ---- */
+
+/* As abut_device_list(); where there is none, *absence says why. */
+abut_status abuti_opencl_list(abut_context *context, abut_device_info *infos, uint32_t room,
+                              uint32_t *count, const char **absence);
+abut_status abuti_opencl_open(abut_context *context, uint32_t index, abut_device **device);
+
+/* For tests: makes the n-th call of OpenCL on this thread fail from now on (0 = none). */
+void abuti_opencl_fail_at(uint64_t n);
+/* Calls on this thread since then. */
+uint64_t abuti_opencl_calls(void);
+/* OpenCL objects made and not yet released, of all threads. */
+uint64_t abuti_opencl_live(void);
+
+#endif

@@ -1,0 +1,174 @@
+/* Queues, buffers and launches in OpenCL: the functions of the back end. */
+#ifdef ABUT_HAS_OPENCL
+#include "device/opencl.h"
+
+static void close_device(abut_device *base) {
+    opencl_device *device = opencl_of(base);
+    abut_context *context = base->context;
+    abuti_opencl_programs_release(device);
+    abuti_opencl.clReleaseContext(device->native);
+    abuti_opencl_count(-1);
+    pthread_mutex_destroy(&device->lock);
+    abuti_release(context, device);
+    abut_context_destroy(context);
+}
+
+static abut_status failed(const abuti_queue *queue, const char *call, cl_int error) {
+    return error ? abuti_opencl_fail(queue->device->info.name, call, error) : ABUT_OK;
+}
+
+/* ---- queues ---- */
+
+static abut_status open_queue(abuti_queue *queue) {
+    opencl_device *device = opencl_of(queue->device);
+    cl_int error = 0;
+    queue->native = OPENCL_MAKE(&error, clCreateCommandQueue, device->native, device->id,
+                                CL_QUEUE_PROFILING_ENABLE);
+    if (!error)
+        abuti_opencl_count(+1);
+    return failed(queue, "clCreateCommandQueue", error);
+}
+
+static void release_event(void **event) {
+    if (*event) {
+        abuti_opencl.clReleaseEvent(*event);
+        abuti_opencl_count(-1);
+    }
+    *event = NULL;
+}
+
+static void close_queue(abuti_queue *queue) {
+    abuti_opencl.clFinish(queue->native);
+    release_event(&queue->first);
+    release_event(&queue->last);
+    abuti_opencl.clReleaseCommandQueue(queue->native);
+    abuti_opencl_count(-1);
+}
+
+static abut_status finish(abuti_queue *queue) {
+    return failed(queue, "clFinish", OPENCL(clFinish, queue->native));
+}
+
+static abut_status stop_clock(abuti_queue *queue, double *ms) {
+    cl_ulong begin = 0, end = 0;
+    cl_int error = OPENCL(clFinish, queue->native);
+    if (!error && queue->first)
+        error = OPENCL(clGetEventProfilingInfo, queue->first, CL_PROFILING_COMMAND_START,
+                       sizeof begin, &begin, NULL);
+    if (!error && queue->first)
+        error = OPENCL(clGetEventProfilingInfo, queue->last ? queue->last : queue->first,
+                       CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    release_event(&queue->first);
+    release_event(&queue->last);
+    if (!error)
+        *ms = (double)(end - begin) * 1e-6;
+    return failed(queue, "clGetEventProfilingInfo", error);
+}
+
+/* ---- buffers ---- */
+
+/* OpenCL knows no empty buffers. */
+static abut_status create_buffer(abuti_buffer *buffer) {
+    opencl_device *device = opencl_of(buffer->device);
+    size_t bytes = buffer->bytes < 16 ? 16 : buffer->bytes;
+    cl_int error = 0;
+    buffer->native =
+        OPENCL_MAKE(&error, clCreateBuffer, device->native, CL_MEM_READ_WRITE, bytes, NULL);
+    if (error)
+        return abuti_opencl_fail(device->base.info.name, "clCreateBuffer", error);
+    abuti_opencl_count(+1);
+    return ABUT_OK;
+}
+
+static void destroy_buffer(abuti_buffer *buffer) {
+    abuti_opencl.clReleaseMemObject(buffer->native);
+    abuti_opencl_count(-1);
+}
+
+static abut_status upload(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
+                          size_t bytes) {
+    return failed(queue, "clEnqueueWriteBuffer",
+                  OPENCL(clEnqueueWriteBuffer, queue->native, to->native, CL_TRUE, offset, bytes,
+                         data, 0, NULL, NULL));
+}
+
+static abut_status download(abuti_queue *queue, const abuti_buffer *from, size_t offset, void *data,
+                            size_t bytes) {
+    return failed(queue, "clEnqueueReadBuffer",
+                  OPENCL(clEnqueueReadBuffer, queue->native, from->native, CL_TRUE, offset, bytes,
+                         data, 0, NULL, NULL));
+}
+
+/* Keeps the events at both ends of what the clock measures. */
+static void note(abuti_queue *queue, void *event) {
+    if (!event)
+        return;
+    abuti_opencl_count(+1);
+    if (!queue->first) {
+        queue->first = event;
+        return;
+    }
+    release_event(&queue->last);
+    queue->last = event;
+}
+
+static abut_status copy(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
+                        size_t bytes) {
+    cl_event event = NULL;
+    cl_int error = OPENCL(clEnqueueCopyBuffer, queue->native, from->native, to->native, 0, 0, bytes,
+                          0, NULL, queue->clock ? &event : NULL);
+    note(queue, event);
+    return failed(queue, "clEnqueueCopyBuffer", error);
+}
+
+static abut_status fill(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes) {
+    cl_event event = NULL;
+    cl_int error = OPENCL(clEnqueueFillBuffer, queue->native, to->native, &word, sizeof word, 0,
+                          bytes, 0, NULL, queue->clock ? &event : NULL);
+    note(queue, event);
+    return failed(queue, "clEnqueueFillBuffer", error);
+}
+
+/* ---- launches ---- */
+
+static abut_status launch(abuti_queue *queue, const abuti_kernel *kernel, size_t groups,
+                          size_t group_items, const abuti_argument *arguments, uint32_t count) {
+    cl_int error = 0;
+    for (uint32_t i = 0; i < count && !error; i++)
+        error = OPENCL(clSetKernelArg, kernel->native, i, arguments[i].bytes, arguments[i].value);
+    const char *call = "clSetKernelArg";
+    cl_event event = NULL;
+    if (!error) {
+        size_t items = groups * group_items;
+        call = "clEnqueueNDRangeKernel";
+        error = OPENCL(clEnqueueNDRangeKernel, queue->native, kernel->native, 1, NULL, &items,
+                       &group_items, 0, NULL, queue->clock ? &event : NULL);
+        note(queue, event);
+    }
+    if (!error)
+        return ABUT_OK;
+    char what[128];
+    snprintf(what, sizeof what, "kernel %s: %s", kernel->name, call);
+    return failed(queue, what, error);
+}
+
+const abuti_backend abuti_opencl_backend = {
+    .close = close_device,
+    .queue_open = open_queue,
+    .queue_close = close_queue,
+    .buffer_create = create_buffer,
+    .buffer_destroy = destroy_buffer,
+    .upload = upload,
+    .download = download,
+    .copy = copy,
+    .fill = fill,
+    .program = abuti_opencl_program,
+    .kernel_create = abuti_opencl_kernel_create,
+    .kernel_destroy = abuti_opencl_kernel_destroy,
+    .launch = launch,
+    .finish = finish,
+    .clock_stop = stop_clock,
+};
+#else
+typedef int abuti_no_opencl_queue; /* C wants something in every file */
+#endif

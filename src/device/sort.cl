@@ -1,0 +1,203 @@
+/* Stable radix sort of keys with a payload of one word, least significant digit first, 8 bits a
+ * pass.
+ *
+ * The input is cut into runs of tiles, one run a group. sort_count counts the digits of each run; a
+ * scan over (digit, run) gives where each run writes each digit; sort_scatter walks its run, sorts
+ * each tile in local memory and writes it out, keeping its 256 places as it goes. Within a tile,
+ * equal digits stand side by side, so that most writes are whole lines. No group waits for another.
+ *
+ * A tile is sorted by two rounds of 4 bits. In a round every item counts the digits of its own
+ * consecutive keys, in counters that only it touches; a scan over (digit, item) gives the rank of
+ * every key (Satish, Harris and Garland 2009, "Designing Efficient Sorting Algorithms for Manycore
+ * GPUs"; packed counters as in Merrill and Grimshaw 2011, "High Performance and Scalable Radix
+ * Sorting"). Counters are 16 bits, two a word: digits 0 to 7 in the low halves, 8 to 15 in the
+ * high.
+ *
+ * Keys are 32 or 64 bits by KEY_BITS. Local memory: 28 KiB, below the 32 KiB that OpenCL promises.
+ */
+#include "device/group_kernel.h"
+
+DEFINE_GROUP_SCAN(uint, scan_words)
+
+#if KEY_BITS == 64
+typedef ulong sort_key;
+typedef ulong4 sort_key4;
+#define LAST_KEY 0xffffffffffffffffUL
+#define ITEMS 8
+#else
+typedef uint sort_key;
+typedef uint4 sort_key4;
+#define LAST_KEY 0xffffffffU
+#define ITEMS 16
+#endif
+#define TILE (GROUP * ITEMS)
+#define WORDS 8 /* of counters an item */
+
+/* One word in 33 is left free, so that strides of 8 and 16 words touch all banks of local memory.
+ */
+#define PAD(i) ((i) + ((i) >> 5))
+#define PADDED(count) ((count) + (count) / 32)
+
+static inline uint digit_of(sort_key key, uint shift, uint mask) {
+    return (uint)(key >> shift) & mask;
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+sort_count(__global const sort_key *keys, __global uint *counts, uint count, uint run_tiles,
+           uint shift, uint mask, __local uint *bins) {
+    uint item = (uint)get_local_id(0), group = (uint)get_group_id(0);
+    uint first = group * run_tiles * TILE, last = min(count, first + run_tiles * TILE);
+    bins[item] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint at = first + 4 * item; at < last; at += 4 * GROUP) {
+        if (last - at >= 4) {
+            sort_key4 key = ((__global const sort_key4 *)keys)[at / 4];
+            atomic_inc(&bins[digit_of(key.x, shift, mask)]);
+            atomic_inc(&bins[digit_of(key.y, shift, mask)]);
+            atomic_inc(&bins[digit_of(key.z, shift, mask)]);
+            atomic_inc(&bins[digit_of(key.w, shift, mask)]);
+        } else
+            for (uint i = at; i < last; i++)
+                atomic_inc(&bins[digit_of(keys[i], shift, mask)]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    counts[item * (uint)get_num_groups(0) + group] = bins[item];
+}
+
+/* The item's consecutive keys of a tile; beyond the end they are the last that there can be, so
+ * that a stable sort leaves them behind all others. */
+static inline void load_items(__global const sort_key *keys, __global const uint *values, uint at,
+                              uint count, sort_key *key, uint *value) {
+    if (count >= ITEMS && at <= count - ITEMS) {
+        for (uint i = 0; i < ITEMS; i += 4) {
+            sort_key4 k = ((__global const sort_key4 *)keys)[(at + i) / 4];
+            uint4 v = ((__global const uint4 *)values)[(at + i) / 4];
+            key[i] = k.x;
+            key[i + 1] = k.y;
+            key[i + 2] = k.z;
+            key[i + 3] = k.w;
+            value[i] = v.x;
+            value[i + 1] = v.y;
+            value[i + 2] = v.z;
+            value[i + 3] = v.w;
+        }
+        return;
+    }
+    for (uint i = 0; i < ITEMS; i++) {
+        bool there = at + i < count;
+        key[i] = there ? keys[at + i] : LAST_KEY;
+        value[i] = there ? values[at + i] : 0;
+    }
+}
+
+/* The place of each key in the tile once sorted by these (at most 4) bits. */
+static inline void rank_items(const sort_key *key, uint *rank, uint shift, uint mask,
+                              __local uint *counters, __local uint *room) {
+    uint item = (uint)get_local_id(0), sum = 0, total;
+    for (uint w = 0; w < WORDS; w++)
+        counters[PAD(w * GROUP + item)] = 0;
+    for (uint i = 0; i < ITEMS; i++) {
+        uint digit = digit_of(key[i], shift, mask), half_shift = digit / WORDS * 16;
+        uint at = PAD(digit % WORDS * GROUP + item), old = counters[at];
+        rank[i] = old >> half_shift & 0xffff;
+        counters[at] = old + (1u << half_shift);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint w = 0; w < WORDS; w++)
+        sum += counters[PAD(item * WORDS + w)];
+    uint before = scan_words(sum, room, &total);
+    before += total << 16; /* the high halves stand behind all low ones */
+    for (uint w = 0; w < WORDS; w++) {
+        uint at = PAD(item * WORDS + w), here = counters[at];
+        counters[at] = before;
+        before += here;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < ITEMS; i++) {
+        uint digit = digit_of(key[i], shift, mask);
+        rank[i] += counters[PAD(digit % WORDS * GROUP + item)] >> digit / WORDS * 16 & 0xffff;
+    }
+}
+
+/* Moves keys and values to their ranks; each item gets the consecutive ones of its place. */
+static inline void exchange_items(sort_key *key, uint *value, const uint *rank,
+                                  __local sort_key *exchange) {
+    __local uint *words = (__local uint *)exchange;
+    uint item = (uint)get_local_id(0);
+    for (uint i = 0; i < ITEMS; i++)
+        exchange[PAD(rank[i])] = key[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < ITEMS; i++)
+        key[i] = exchange[PAD(item * ITEMS + i)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < ITEMS; i++)
+        words[PAD(rank[i])] = value[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < ITEMS; i++)
+        value[i] = words[PAD(item * ITEMS + i)];
+}
+
+/* Writes a tile whose ranks by the whole digit are known. `places` holds where the next key of each
+ * digit goes; `starts` is for where a digit's keys go less their place in the tile. */
+static inline void write_tile(sort_key *key, const uint *value, const uint *rank, uint here,
+                              uint shift, uint mask, __local sort_key *exchange,
+                              __local uint *places, __local uint *starts,
+                              __global sort_key *keys_out, __global uint *values_out) {
+    __local uint *words = (__local uint *)exchange;
+    uint item = (uint)get_local_id(0), to[ITEMS];
+    for (uint i = 0; i < ITEMS; i++)
+        exchange[PAD(rank[i])] = key[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < ITEMS; i++) {
+        uint at = i * GROUP + item;
+        key[i] = exchange[PAD(at)];
+        uint digit = digit_of(key[i], shift, mask);
+        if (at < here && (at == 0 || digit_of(exchange[PAD(at - 1)], shift, mask) != digit))
+            starts[digit] = places[digit] - at;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < ITEMS; i++) {
+        uint at = i * GROUP + item, digit = digit_of(key[i], shift, mask);
+        to[i] = starts[digit] + at;
+        if (at >= here)
+            continue;
+        keys_out[to[i]] = key[i];
+        if (at + 1 == here || digit_of(exchange[PAD(at + 1)], shift, mask) != digit)
+            places[digit] = to[i] + 1;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < ITEMS; i++)
+        words[PAD(rank[i])] = value[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < ITEMS; i++) {
+        uint at = i * GROUP + item;
+        if (at < here)
+            values_out[to[i]] = words[PAD(at)];
+    }
+}
+
+/* Words of local memory before the keys that are exchanged; tools.c asks for as much. */
+#define COUNTERS PADDED(WORDS *GROUP)
+#define EXCHANGE (COUNTERS + GROUP_ROOM + GROUP + GROUP)
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+sort_scatter(__global const sort_key *keys, __global const uint *values,
+             __global sort_key *keys_out, __global uint *values_out, __global const uint *offsets,
+             uint count, uint run_tiles, uint shift, uint mask, __local uint *counters) {
+    __local uint *room = counters + COUNTERS, *places = room + GROUP_ROOM, *starts = places + GROUP;
+    __local sort_key *exchange = (__local sort_key *)(counters + EXCHANGE);
+    uint item = (uint)get_local_id(0), group = (uint)get_group_id(0);
+    uint tiles = count / TILE + (count % TILE != 0);
+    uint first = group * run_tiles, last = min(first + run_tiles, tiles);
+    places[item] = offsets[item * (uint)get_num_groups(0) + group];
+    for (uint tile = first; tile < last; tile++) {
+        sort_key key[ITEMS];
+        uint value[ITEMS], rank[ITEMS], at = tile * TILE;
+        load_items(keys, values, at + item * ITEMS, count, key, value);
+        rank_items(key, rank, shift, mask & 15, counters, room);
+        exchange_items(key, value, rank, exchange);
+        rank_items(key, rank, shift + 4, mask >> 4, counters, room);
+        write_tile(key, value, rank, min(count - at, (uint)TILE), shift, mask, exchange, places,
+                   starts, keys_out, values_out);
+    }
+}

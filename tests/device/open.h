@@ -1,0 +1,70 @@
+/* What the tests of devices share: which device, and when there is no point in trying.
+ *
+ * ABUT_TEST_DEVICE names the device (default "cpu": PoCL, the same everywhere). OpenCL runtimes
+ * keep memory until the process ends, so leaks are looked for in our own counts instead of by the
+ * sanitizer.
+ */
+#ifndef ABUT_TEST_OPEN_H
+#define ABUT_TEST_OPEN_H
+
+#include "device/device.h"
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define TEST_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TEST_THREAD_SANITIZER
+#endif
+#endif
+
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "detect_leaks=0";
+}
+
+static inline const char *test_device_name(void) {
+    const char *name = getenv("ABUT_TEST_DEVICE");
+    return name && name[0] ? name : "cpu";
+}
+
+/* Null where tests can run, else why not. Programs are cached in the build folder. */
+static inline const char *test_device_absence(void) {
+#ifdef TEST_THREAD_SANITIZER
+    return "the threads of an OpenCL runtime are not known to ThreadSanitizer";
+#else
+    setenv("ABUT_CACHE_DIR", ABUT_BINARY_DIR "/device-cache", 0);
+    abut_device *device;
+    if (abut_device_open(NULL, test_device_name(), &device))
+        return abut_last_error();
+    abut_device_destroy(device);
+    return NULL;
+#endif
+}
+
+#define SKIP_WITHOUT_DEVICE()                            \
+    do {                                                 \
+        const char *skip_reason = test_device_absence(); \
+        if (skip_reason) {                               \
+            printf("skipped: %s\n", skip_reason);        \
+            return 77;                                   \
+        }                                                \
+    } while (0)
+
+static inline abut_device *test_device(abut_context *context) {
+    abut_device *device;
+    assert_ok(abut_device_open(context, test_device_name(), &device));
+    return device;
+}
+
+static inline abuti_buffer test_upload(abuti_queue *queue, const void *data, size_t bytes) {
+    abuti_buffer buffer = {0};
+    assert_ok(abuti_buffer_create(queue->device, bytes, 1, &buffer));
+    assert_ok(abuti_buffer_upload(queue, &buffer, 0, data, bytes));
+    return buffer;
+}
+
+#endif

@@ -1,0 +1,223 @@
+/* SHA-256 against its published examples, and the program cache against every damage. No device is
+ * needed. */
+#include "device/cache.h"
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- SHA-256 ---- */
+
+static void digest_of(const void *data, size_t bytes, size_t piece, char hex[65]) {
+    abuti_digest digest;
+    unsigned char sum[ABUTI_DIGEST_BYTES];
+    abuti_digest_begin(&digest);
+    for (size_t at = 0; at < bytes; at += piece)
+        abuti_digest_add(&digest, (const char *)data + at, bytes - at < piece ? bytes - at : piece);
+    abuti_digest_end(&digest, sum);
+    for (int i = 0; i < ABUTI_DIGEST_BYTES; i++)
+        snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+}
+
+/* The examples of FIPS 180 and the empty message. */
+static void digest_known_answers(void **state) {
+    (void)state;
+    static char million[1000000];
+    char hex[65];
+    memset(million, 'a', sizeof million);
+    const char *two = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+    digest_of("", 0, 1, hex);
+    assert_string_equal("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", hex);
+    digest_of("abc", 3, 3, hex);
+    assert_string_equal("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", hex);
+    digest_of(two, strlen(two), 100, hex);
+    assert_string_equal("248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1", hex);
+    for (size_t piece = 1; piece < 200; piece += 63) {
+        digest_of(million, sizeof million, piece, hex);
+        assert_string_equal("cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0",
+                            hex);
+    }
+}
+
+/* However a message is cut into pieces, and whatever its length next to a block's. */
+static void digest_pieces(void **state) {
+    (void)state;
+    char text[200], whole[65], pieces[65];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)(i * 7);
+    for (size_t bytes = 0; bytes < sizeof text; bytes++) {
+        digest_of(text, bytes, sizeof text, whole);
+        for (size_t piece = 1; piece < 70; piece += 17) {
+            digest_of(text, bytes, piece, pieces);
+            assert_string_equal(whole, pieces);
+        }
+    }
+}
+
+/* ---- the cache ---- */
+
+static unsigned char key[ABUTI_DIGEST_BYTES];
+static unsigned char program[500];
+static unsigned char file[2000];
+static size_t file_bytes;
+static char path[1024];
+
+static bool cached(void) {
+    unsigned char *found = NULL;
+    size_t bytes = 0;
+    abut_context *context = abuti_context_of(NULL);
+    if (!abuti_cache_read(context, key, &found, &bytes))
+        return false;
+    assert_int_equal(sizeof program, bytes);
+    assert_memory_equal(program, found, bytes);
+    abuti_release(context, found);
+    return true;
+}
+
+static void write_file(const void *data, size_t bytes) {
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(bytes, fwrite(data, 1, bytes, out));
+    assert_int_equal(0, fclose(out));
+}
+
+static int set_up(void **state) {
+    (void)state;
+    setenv("ABUT_CACHE_DIR", test_path("deep/er/cache"), 1);
+    for (size_t i = 0; i < sizeof program; i++)
+        program[i] = (unsigned char)(i * i);
+    for (size_t i = 0; i < sizeof key; i++)
+        key[i] = (unsigned char)(200 + i);
+    assert_true(abuti_cache_path(key, path, sizeof path));
+    abuti_cache_write(abuti_context_of(NULL), key, "for people\n", program, sizeof program);
+    FILE *in = fopen(path, "rb");
+    assert_non_null(in);
+    file_bytes = fread(file, 1, sizeof file, in);
+    fclose(in);
+    assert_true(file_bytes > sizeof program + 64 && file_bytes < sizeof file);
+    return 0;
+}
+
+static void found_again(void **state) {
+    (void)state;
+    struct stat about;
+    assert_true(cached());
+    assert_int_equal(0, stat(path, &about));
+    assert_int_equal(0600, about.st_mode & 0777);
+    assert_int_equal(0, stat(test_path("deep/er/cache"), &about));
+    assert_int_equal(0700, about.st_mode & 0777);
+    key[3] ^= 1;
+    assert_false(cached());
+    key[3] ^= 1;
+}
+
+static void cut_anywhere(void **state) {
+    (void)state;
+    for (size_t bytes = 0; bytes < file_bytes; bytes++) {
+        write_file(file, bytes);
+        assert_false(cached());
+    }
+    file[file_bytes] = 0;
+    write_file(file, file_bytes + 1); /* one too long */
+    assert_false(cached());
+    write_file(file, file_bytes);
+    assert_true(cached());
+}
+
+static void changed_anywhere(void **state) {
+    (void)state;
+    for (size_t at = 0; at < file_bytes; at++) {
+        int bit = 1 << at % 8;
+        file[at] = (unsigned char)(file[at] ^ bit);
+        write_file(file, file_bytes);
+        if (cached())
+            fail_msg("a changed byte %zu went unnoticed", at);
+        file[at] = (unsigned char)(file[at] ^ bit);
+    }
+    write_file(file, file_bytes);
+    assert_true(cached());
+}
+
+/* A whole entry of another key under this key's name. */
+static void foreign(void **state) {
+    (void)state;
+    unsigned char other[ABUTI_DIGEST_BYTES] = {1};
+    char other_path[1024];
+    abuti_cache_write(abuti_context_of(NULL), other, "", program, sizeof program);
+    assert_true(abuti_cache_path(other, other_path, sizeof other_path));
+    assert_int_equal(0, rename(other_path, path));
+    assert_false(cached());
+    static unsigned char noise[100000];
+    write_file(noise, sizeof noise);
+    assert_false(cached());
+    assert_int_equal(0, remove(path));
+    assert_int_equal(0, mkdir(path, 0700));
+    assert_false(cached());
+    abuti_cache_write(abuti_context_of(NULL), key, "", program, sizeof program); /* no crash */
+    assert_int_equal(0, rmdir(path));
+    assert_false(cached());
+    write_file(file, file_bytes);
+    assert_true(cached());
+}
+
+/* What others could have written is not run. */
+static void writable_for_others(void **state) {
+    (void)state;
+    assert_int_equal(0, chmod(path, 0620));
+    assert_false(cached());
+    assert_int_equal(0, chmod(path, 0602));
+    assert_false(cached());
+    assert_int_equal(0, chmod(path, 0644));
+    assert_true(cached());
+}
+
+static void empty_program(void **state) {
+    (void)state;
+    unsigned char other[ABUTI_DIGEST_BYTES] = {2}, *found;
+    size_t bytes = 9;
+    abuti_cache_write(abuti_context_of(NULL), other, "", program, 0);
+    assert_true(abuti_cache_read(abuti_context_of(NULL), other, &found, &bytes));
+    assert_int_equal(0, bytes);
+    abuti_release(abuti_context_of(NULL), found);
+}
+
+static void where(void **state) {
+    (void)state;
+    char at[1024], tiny[20];
+    setenv("ABUT_CACHE_DIR", "off", 1);
+    assert_false(abuti_cache_path(key, at, sizeof at));
+    assert_false(cached());
+    abuti_cache_write(abuti_context_of(NULL), key, "", program, sizeof program);
+    unsetenv("ABUT_CACHE_DIR");
+    setenv("XDG_CACHE_HOME", "/somewhere", 1);
+    assert_true(abuti_cache_path(key, at, sizeof at));
+    assert_int_equal(0, strncmp(at, "/somewhere/abut/c8c9cacb", 24));
+    assert_false(abuti_cache_path(key, tiny, sizeof tiny));
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    setenv("HOME", "/home/of", 1);
+    assert_true(abuti_cache_path(key, at, sizeof at));
+    assert_int_equal(0, strncmp(at, "/home/of/.cache/abut/c8c9", 25));
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    assert_false(abuti_cache_path(key, at, sizeof at));
+    setenv("ABUT_CACHE_DIR", "/dev/null/no", 1); /* a folder that cannot be */
+    assert_false(cached());
+    abuti_cache_write(abuti_context_of(NULL), key, "", program, sizeof program);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digest_known_answers),
+        cmocka_unit_test(digest_pieces),
+        cmocka_unit_test(found_again),
+        cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(changed_anywhere),
+        cmocka_unit_test(foreign),
+        cmocka_unit_test(writable_for_others),
+        cmocka_unit_test(empty_program),
+        cmocka_unit_test(where),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}

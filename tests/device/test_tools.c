@@ -1,0 +1,301 @@
+/* Reduce, scan, compact and sort on a device against the obvious loops in C: sizes around every
+ * boundary of tiles and groups, random data and such as breaks careless code. */
+#include "device/tools.h"
+#include "open.h"
+
+static abut_device *device;
+static abuti_queue queue;
+static abuti_tools *tools;
+
+enum { MOST = 100003 };
+static const size_t sizes[] = {0,    1,    2,    3,    4,     5,     15,    16,   17,   255,
+                               256,  257,  1023, 1024, 1025,  2047,  2048,  2049, 4095, 4096,
+                               4097, 8191, 8192, 8193, 16384, 16385, 20479, MOST};
+enum { SIZE_COUNT = sizeof sizes / sizeof *sizes };
+
+typedef enum pattern {
+    RANDOM,
+    ZEROS,
+    ONES,
+    ALL_BITS,
+    ASCENDING,
+    DESCENDING,
+    FEW_VALUES,
+    SPARSE,
+    LAST_SET,
+    PATTERN_COUNT
+} pattern;
+
+static uint64_t element(pattern which, size_t i, size_t count, test_random *random) {
+    uint64_t bits = test_random_bits(random);
+    switch (which) {
+    case ZEROS:
+        return 0;
+    case ONES:
+        return 1;
+    case ALL_BITS:
+        return UINT64_MAX;
+    case ASCENDING:
+        return i * 0x100010001u;
+    case DESCENDING:
+        return (count - i) * 0x100010001u;
+    case FEW_VALUES:
+        return (bits & 3) * 0x0101010101010101u;
+    case SPARSE:
+        return bits % 1000 == 0 ? bits : 0;
+    case LAST_SET:
+        return i + 1 == count ? UINT64_MAX : 0;
+    default:
+        return bits;
+    }
+}
+
+static uint32_t words[MOST + 1], expected[MOST + 1], got[MOST + 1];
+
+static void make_words(pattern which, size_t count) {
+    test_random random = {17 * count + which};
+    for (size_t i = 0; i < count; i++)
+        words[i] = (uint32_t)element(which, i, count, &random);
+}
+
+/* Calls check for every pattern and size. */
+static void for_all(void (*check)(pattern which, size_t count)) {
+    for (int p = 0; p < PATTERN_COUNT; p++)
+        for (size_t s = 0; s < SIZE_COUNT; s++)
+            check((pattern)p, sizes[s]);
+}
+
+static void compare(const char *what, pattern which, size_t size, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (got[i] != expected[i])
+            fail_msg("%s, pattern %d, %zu words: word %zu is %u instead of %u", what, which, size,
+                     i, got[i], expected[i]);
+}
+
+/* ---- reduce ---- */
+
+static void check_reduce(pattern which, size_t count) {
+    make_words(which, count);
+    uint64_t answers[3] = {0, UINT32_MAX, 0}, out[3];
+    for (size_t i = 0; i < count; i++) {
+        answers[0] += words[i];
+        answers[1] = words[i] < answers[1] ? words[i] : answers[1];
+        answers[2] = words[i] > answers[2] ? words[i] : answers[2];
+    }
+    abuti_buffer in = test_upload(&queue, words, count * sizeof *words), to = {0};
+    assert_ok(abuti_buffer_create(device, 1, 8, &to));
+    for (int how = 0; how < 3; how++) {
+        assert_ok(abuti_tools_reduce(tools, (abuti_reduction)how, &in, count, &to));
+        assert_ok(abuti_buffer_download(&queue, &to, 0, &out[how], 8));
+    }
+    for (int how = 0; how < 3; how++)
+        if (out[how] != answers[how])
+            fail_msg("reduction %d, pattern %d, %zu words: %llu instead of %llu", how, which, count,
+                     (unsigned long long)out[how], (unsigned long long)answers[how]);
+    abuti_buffer_destroy(&to);
+    abuti_buffer_destroy(&in);
+}
+
+static void reduce(void **state) {
+    (void)state;
+    for_all(check_reduce);
+}
+
+/* ---- scan ---- */
+
+static void check_scan(pattern which, size_t count) {
+    make_words(which, count);
+    uint32_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        expected[i] = sum;
+        sum += words[i];
+    }
+    expected[count] = sum;
+    abuti_buffer in = test_upload(&queue, words, (count + 1) * sizeof *words), out = {0};
+    assert_ok(abuti_buffer_create(device, count + 1, 4, &out));
+    assert_ok(abuti_tools_scan(tools, &in, &out, count, &out, count));
+    assert_ok(abuti_buffer_download(&queue, &out, 0, got, (count + 1) * 4));
+    compare("scan", which, count, count + 1);
+    assert_ok(abuti_buffer_download(&queue, &in, 0, got, count * 4));
+    assert_memory_equal(words, got, count * 4); /* the input is as it was */
+    assert_ok(abuti_tools_scan(tools, &in, &in, count, NULL, 0));
+    assert_ok(abuti_buffer_download(&queue, &in, 0, got, count * 4));
+    compare("scan in place", which, count, count);
+    abuti_buffer_destroy(&out);
+    abuti_buffer_destroy(&in);
+}
+
+static void scan(void **state) {
+    (void)state;
+    for_all(check_scan);
+}
+
+/* ---- compact ---- */
+
+static void check_compact(pattern which, size_t count) {
+    make_words(which, count);
+    uint32_t kept = 0, total;
+    for (size_t i = 0; i < count; i++)
+        if (words[i])
+            expected[kept++] = (uint32_t)i;
+    for (size_t i = kept; i < count; i++)
+        expected[i] = 0xabcdabcd; /* what lies behind stays untouched */
+    abuti_buffer in = test_upload(&queue, words, count * sizeof *words), out = {0}, sum = {0};
+    assert_ok(abuti_buffer_create(device, count, 4, &out));
+    assert_ok(abuti_buffer_create(device, 1, 4, &sum));
+    assert_ok(abuti_buffer_fill(&queue, &out, 0xabcdabcd, count * 4));
+    assert_ok(abuti_tools_compact(tools, &in, &out, count, &sum));
+    assert_ok(abuti_buffer_download(&queue, &sum, 0, &total, 4));
+    assert_ok(abuti_buffer_download(&queue, &out, 0, got, count * 4));
+    assert_int_equal(kept, total);
+    compare("compact", which, count, count);
+    abuti_buffer_destroy(&sum);
+    abuti_buffer_destroy(&out);
+    abuti_buffer_destroy(&in);
+}
+
+static void compact(void **state) {
+    (void)state;
+    for_all(check_compact);
+}
+
+/* ---- sort ---- */
+
+typedef struct pair {
+    uint64_t key, whole; /* the bits that count, and all of them */
+    uint32_t value;
+} pair;
+
+static pair pairs[MOST], spare[MOST];
+static uint64_t wide[MOST];
+static uint32_t values[MOST];
+
+/* The referee: stable, and as simple as can be that is not quadratic. */
+static void merge_sort(pair *list, size_t count, pair *room) {
+    for (size_t width = 1; width < count; width *= 2) {
+        for (size_t lo = 0; lo < count; lo += 2 * width) {
+            size_t mid = lo + width < count ? lo + width : count;
+            size_t hi = lo + 2 * width < count ? lo + 2 * width : count;
+            size_t a = lo, b = mid;
+            for (size_t to = lo; to < hi; to++)
+                room[to] =
+                    b == hi || (a < mid && list[a].key <= list[b].key) ? list[a++] : list[b++];
+        }
+        memcpy(list, room, count * sizeof *list);
+    }
+}
+
+static void check_sort(pattern which, size_t count, uint32_t bits, uint32_t first, uint32_t last) {
+    test_random random = {31 * count + which + bits};
+    uint64_t mask = (last - first == 64 ? 0 : (uint64_t)1 << (last - first)) - 1;
+    size_t key_bytes = bits / 8;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t key = element(which, i, count, &random);
+        key = bits == 32 ? (uint32_t)key : key;
+        values[i] = (uint32_t)i * 2654435761u;
+        pairs[i] = (pair){first < 64 ? key >> first & mask : 0, key, values[i]};
+        memcpy((char *)wide + i * key_bytes, bits == 32 ? (void *)&(uint32_t){(uint32_t)key} : &key,
+               key_bytes);
+    }
+    abuti_buffer keys = test_upload(&queue, wide, count * key_bytes);
+    abuti_buffer load = test_upload(&queue, values, count * 4);
+    assert_ok(abuti_tools_sort(tools, bits, &keys, &load, count, first, last));
+    assert_ok(abuti_buffer_download(&queue, &keys, 0, wide, count * key_bytes));
+    assert_ok(abuti_buffer_download(&queue, &load, 0, values, count * 4));
+    merge_sort(pairs, count, spare);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t key = 0;
+        memcpy(&key, (char *)wide + i * key_bytes, key_bytes); /* little end first */
+        if (key != pairs[i].whole || values[i] != pairs[i].value)
+            fail_msg("sort of %u bits from %u to %u, pattern %d, %zu keys: place %zu is wrong",
+                     bits, first, last, which, count, i);
+    }
+    abuti_buffer_destroy(&load);
+    abuti_buffer_destroy(&keys);
+}
+
+static void sort_32(void **state) {
+    (void)state;
+    for (int p = 0; p < PATTERN_COUNT; p++)
+        for (size_t s = 0; s < SIZE_COUNT; s++)
+            check_sort((pattern)p, sizes[s], 32, 0, 32);
+}
+
+static void sort_64(void **state) {
+    (void)state;
+    for (int p = 0; p < PATTERN_COUNT; p++)
+        for (size_t s = 0; s < SIZE_COUNT; s++)
+            check_sort((pattern)p, sizes[s], 64, 0, 64);
+}
+
+/* Any range of bits: the others neither count nor change. */
+static void sort_some_bits(void **state) {
+    (void)state;
+    static const uint32_t ranges[][3] = {{32, 0, 0},   {32, 0, 1},   {32, 0, 30},  {32, 5, 12},
+                                         {32, 7, 24},  {32, 31, 32}, {32, 24, 32}, {64, 0, 63},
+                                         {64, 30, 33}, {64, 60, 64}, {64, 3, 45},  {64, 64, 64}};
+    for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++)
+        for (size_t s = 12; s < SIZE_COUNT; s += 5)
+            check_sort(RANDOM, sizes[s], ranges[r][0], ranges[r][1], ranges[r][2]);
+}
+
+/* ---- refusals ---- */
+
+static void refusals(void **state) {
+    (void)state;
+    abuti_buffer small = test_upload(&queue, words, 16), none = {0};
+    assert_fails(ABUT_ERROR_ARGUMENT, "too small",
+                 abuti_tools_scan(tools, &small, &small, 5, NULL, 0));
+    assert_fails(ABUT_ERROR_ARGUMENT, "too small",
+                 abuti_tools_scan(tools, &small, &small, 4, &small, 4));
+    assert_fails(ABUT_ERROR_ARGUMENT, "too small",
+                 abuti_tools_scan(tools, &none, &small, 0, NULL, 0));
+    assert_fails(ABUT_ERROR_ARGUMENT, "too small",
+                 abuti_tools_compact(tools, &small, &small, 5, &small));
+    assert_fails(ABUT_ERROR_ARGUMENT, "too small",
+                 abuti_tools_sort(tools, 64, &small, &small, 4, 0, 64));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bits",
+                 abuti_tools_sort(tools, 16, &small, &small, 4, 0, 16));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bits",
+                 abuti_tools_sort(tools, 32, &small, &small, 4, 0, 33));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bits", abuti_tools_sort(tools, 32, &small, &small, 4, 9, 8));
+    assert_fails(ABUT_ERROR_LIMIT, "2^31",
+                 abuti_tools_scan(tools, &small, &small, ABUTI_TOOLS_MOST + 1, NULL, 0));
+    assert_fails(ABUT_ERROR_ARGUMENT, "beyond a buffer of 16",
+                 abuti_buffer_upload(&queue, &small, 8, words, 9));
+    assert_fails(ABUT_ERROR_ARGUMENT, "beyond a buffer of 16",
+                 abuti_buffer_download(&queue, &small, SIZE_MAX, got, 2));
+    assert_fails(ABUT_ERROR_ARGUMENT, "beyond a buffer of 16",
+                 abuti_buffer_fill(&queue, &small, 0, 20));
+    abuti_buffer huge = {0};
+    assert_fails(ABUT_ERROR_DEVICE, "CPU path",
+                 abuti_buffer_create(device, SIZE_MAX / 2, 4, &huge));
+    assert_null(huge.device);
+    abuti_buffer_destroy(&small);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    device = test_device(NULL);
+    assert_ok(abuti_queue_open(device, &queue));
+    assert_ok(abuti_tools_create(&queue, &tools));
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    abuti_tools_destroy(tools);
+    abuti_queue_close(&queue);
+    abut_device_destroy(device);
+    assert_int_equal(0, abuti_opencl_live());
+    return 0;
+}
+
+int main(void) {
+    SKIP_WITHOUT_DEVICE();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reduce),  cmocka_unit_test(scan),
+                                       cmocka_unit_test(compact), cmocka_unit_test(sort_32),
+                                       cmocka_unit_test(sort_64), cmocka_unit_test(sort_some_bits),
+                                       cmocka_unit_test(refusals)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

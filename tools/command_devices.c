@@ -1,0 +1,125 @@
+/* abut devices: what OpenCL offers on this machine, and which of it would be used. */
+#include "tool.h"
+
+#include <string.h>
+
+#define MOST_DEVICES 64
+
+static const tool_option options[] = {
+    {.name = "check", .kind = OPTION_FLAG, .help = "open each and check that it computes right"},
+    {.name = NULL},
+};
+
+static void tell_memory(tool_output *out, uint64_t bytes) {
+    json_count(out, "memory_bytes", bytes);
+    say_fact(out, "memory", "%.1f GiB", (double)bytes / 1073741824);
+}
+
+/* Opens the device; true if it computes right. */
+static bool tell_check(tool_run *tool, uint32_t index) {
+    tool_output *out = &tool->out;
+    abut_device *device;
+    char selector[16];
+    snprintf(selector, sizeof selector, "%u", index);
+    abut_status status = abut_device_open(tool->context, selector, &device);
+    if (status) {
+        json_boolean(out, "works", false);
+        json_text(out, "error", abut_last_error());
+        out_shade(out, SHADE_BAD);
+        say_fact(out, "check", "failed: %s", abut_last_error());
+        return false;
+    }
+    abut_device_info info;
+    abut_device_describe(device, &info);
+    abut_device_destroy(device);
+    json_boolean(out, "works", true);
+    json_boolean(out, "same_bits", info.same_bits);
+    out_shade(out, info.same_bits ? SHADE_GOOD : SHADE_WARN);
+    say_fact(out, "check", info.same_bits ? "fine" : "fine, but rounds otherwise than the CPU");
+    return true;
+}
+
+static bool tell_device(tool_run *tool, const abut_device_info *info, uint32_t index, bool check) {
+    tool_output *out = &tool->out;
+    bool fine = true;
+    out_object(out, NULL);
+    fact_count(out, "number", index);
+    fact_text(out, "name", info->name);
+    fact_text(out, "kind", abut_device_kind_name(info->kind));
+    fact_count(out, "units", info->compute_units);
+    json_count(out, "clock_mhz", info->clock_mhz);
+    tell_memory(out, info->memory_bytes);
+    json_count(out, "buffer_bytes", info->buffer_bytes);
+    json_count(out, "local_bytes", info->local_bytes);
+    json_boolean(out, "doubles", info->has_doubles);
+    say_fact(out, "doubles", info->has_doubles ? "yes" : "no");
+    fact_text(out, "driver", info->driver);
+    json_text(out, "vendor", info->vendor);
+    json_text(out, "version", info->version);
+    json_text(out, "platform", info->platform);
+    json_boolean(out, "default", info->is_default);
+    if (check)
+        fine = tell_check(tool, index);
+    out_end(out);
+    return fine;
+}
+
+/* Why there is none: the sentence that opening one fails with. */
+static void tell_absence(tool_run *tool) {
+    tool_output *out = &tool->out;
+    abut_device *device;
+    const char *reason = "no OpenCL device";
+    if (!abut_device_open(tool->context, NULL, &device))
+        abut_device_destroy(device); /* one that appeared this moment */
+    else
+        reason = abut_last_error();
+    const char *words = strstr(reason, ": ");
+    words = words ? words + 2 : reason;
+    json_text(out, "reason", words);
+    say(out, "%s", words);
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    tool_output *out = &tool->out;
+    static abut_device_info infos[MOST_DEVICES];
+    uint32_t count = 0;
+    bool fine = true, check = option_given(arguments, "check") != NULL;
+    abut_status status = abut_device_list(tool->context, infos, MOST_DEVICES, &count);
+    if (status)
+        return tool_fail(tool, status);
+    uint32_t chosen = count;
+    out_object(out, NULL);
+    if (out->json || count) {
+        out_table(out, "devices");
+        for (uint32_t i = 0; i < count; i++) {
+            fine = tell_device(tool, &infos[i], i, check) && fine;
+            chosen = infos[i].is_default ? i : chosen;
+        }
+        out_end(out);
+    }
+    if (!count)
+        tell_absence(tool);
+    else if (chosen < count)
+        say(out, "By default work goes to device %u.", chosen);
+    else
+        say(out, "No GPU: by default work runs on the CPU path, which needs no device. A device of "
+                 "the list can be chosen by its number or name.");
+    out_end(out);
+    return fine ? CODE_FINE : CODE_WORK;
+}
+
+const tool_command command_devices = {
+    .name = "devices",
+    .operands = "",
+    .summary = "list the devices that OpenCL offers on this machine",
+    .about = "Lists the devices that OpenCL offers on this machine, with the numbers and names by "
+             "which they can be chosen, and says which would be taken by default: the fastest GPU. "
+             "Where there is none, everything runs on the CPU path, and that is no error.",
+    .examples =
+        "  abut devices\n  abut devices --check\n  abut devices --json | jq .devices[0].name\n",
+    .options = options,
+    .operand_kind = OPERAND_NONE,
+    .operand_least = 0,
+    .operand_most = 0,
+    .run = run,
+};

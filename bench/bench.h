@@ -17,6 +17,7 @@ typedef struct bench_state {
     const bench_case *which;
     abut_context *context; /* counts memory; has the thread count of this run */
     const char *folder;    /* for temporary files; the same for all cases */
+    const char *device;    /* the selector of the command line; null = none was given */
     bool quick;            /* small inputs: only hashes matter */
 
     void *data;          /* made by setup, released by teardown */
@@ -24,7 +25,10 @@ typedef struct bench_state {
     double elements;     /* processed by one run, counted in `which->unit`; from setup */
     double bytes;        /* read or written by one run, as a floor for its time; from setup */
     double result_bytes; /* size of the result in memory, or 0; from finish */
+    bool skipped;        /* set by a setup that fails since the machine lacks something */
 } bench_state;
+
+typedef struct bench_result bench_result;
 
 /* A status other than ABUT_OK stops the case; abut_last_error() or bench_error() says why. */
 struct bench_case {
@@ -38,12 +42,14 @@ struct bench_case {
     bool threaded;                        /* worth a run with two threads */
     double goal_ms;                       /* 0 = none; for two threads where threaded */
     double goal_memory;                   /* peak memory over result_bytes; 0 = none */
+    /* Prints what else there is to say of a result, after its line; may be null. */
+    void (*tell)(const bench_case *, const bench_result *);
 };
 
 /* Ends with a case without a name. */
 extern const bench_case bench_create_cases[], bench_file_cases[], bench_topology_cases[],
     bench_repair_cases[], bench_geom_cases[], bench_shape_cases[], bench_picture_cases[],
-    bench_machine_cases[];
+    bench_machine_cases[], bench_device_cases[];
 
 /* Fails with a sentence of the benchmark's own. */
 abut_status bench_fail(abut_status status, const char *format, ...)
@@ -82,7 +88,7 @@ double bench_mesh_bytes(const abut_mesh *mesh);
 
 /* ---- results ---- */
 
-typedef struct bench_result {
+struct bench_result {
     char name[64], unit[16];
     uint32_t threads, repeats;
     double median_ms, minimum_ms;
@@ -91,7 +97,7 @@ typedef struct bench_result {
     uint64_t peak_bytes;    /* through the allocator hook, above what was live before the run */
     double result_bytes;
     uint64_t hash;
-} bench_result;
+};
 
 typedef struct bench_results {
     char commit[128], compiler[128], flags[512], cpu[128], system[128], date[32];
@@ -115,12 +121,18 @@ int bench_compare(const char *old_path, const char *new_path, bool allow_hash);
 typedef struct bench_settings {
     const char *filter; /* part of a name, or null */
     const char *folder;
-    uint32_t repeats; /* 0 = about a second of them, at least 5 */
-    uint32_t threads; /* 0 = what each case asks for */
+    const char *device; /* for the cases of devices; null = a GPU where there is one */
+    uint32_t repeats;   /* 0 = about a second of them, at least 5 */
+    uint32_t threads;   /* 0 = what each case asks for */
     bool quick;
 } bench_settings;
 
-typedef enum bench_outcome { BENCH_FINE = 0, BENCH_DIFFERS, BENCH_BROKEN } bench_outcome;
+typedef enum bench_outcome {
+    BENCH_SKIPPED = -1,
+    BENCH_FINE = 0,
+    BENCH_DIFFERS,
+    BENCH_BROKEN
+} bench_outcome;
 
 /* Runs one case with one thread count. */
 bench_outcome bench_run(const bench_case *which, uint32_t threads, const bench_settings *settings,

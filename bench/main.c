@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 static const bench_case *const tables[] = {
-    bench_machine_cases, bench_create_cases, bench_file_cases,  bench_topology_cases,
-    bench_repair_cases,  bench_geom_cases,   bench_shape_cases, bench_picture_cases,
+    bench_machine_cases,  bench_create_cases,  bench_file_cases,
+    bench_topology_cases, bench_repair_cases,  bench_geom_cases,
+    bench_shape_cases,    bench_picture_cases, bench_device_cases,
 };
 
 enum { TABLE_COUNT = sizeof tables / sizeof tables[0] };
@@ -22,6 +23,8 @@ static const char usage[] =
     "  --filter TEXT   only cases with TEXT in their name\n"
     "  --repeat N      timed runs of each (default: about a second of them, at least 5)\n"
     "  --threads N     with N threads only (default: 1, and 2 where it matters)\n"
+    "  --device NAME   for the cases of devices: gpu, cpu, a number or a part of a name (default:\n"
+    "                  ABUT_BENCH_DEVICE, else a GPU; without one these cases are skipped)\n"
     "  --out FILE      write the results as JSON\n"
     "  --quick         small inputs, one run: for tests of the answers\n"
     "  --compare       print both files' medians and whether the answers are the same\n"
@@ -53,7 +56,8 @@ static bool parse(int count, char **words, command_line *line) {
         const char *word = words[i];
         int left = count - 1 - i;
         bool takes_one = !strcmp(word, "--filter") || !strcmp(word, "--repeat") ||
-                         !strcmp(word, "--threads") || !strcmp(word, "--out");
+                         !strcmp(word, "--threads") || !strcmp(word, "--out") ||
+                         !strcmp(word, "--device");
         bool compares = !strcmp(word, "--compare");
         if ((takes_one && left < 1) || (compares && left < 2)) {
             fprintf(stderr, "abut-bench: %s needs %s\n", word, compares ? "two files" : "a value");
@@ -61,6 +65,8 @@ static bool parse(int count, char **words, command_line *line) {
         }
         if (!strcmp(word, "--filter")) {
             line->settings.filter = words[++i];
+        } else if (!strcmp(word, "--device")) {
+            line->settings.device = words[++i];
         } else if (!strcmp(word, "--out")) {
             line->out = words[++i];
         } else if (!strcmp(word, "--repeat")) {
@@ -143,6 +149,8 @@ static void print_result(const bench_case *which, const bench_result *result, bo
            (double)result->peak_bytes / 1048576, (unsigned long long)result->hash);
     if (!quick)
         print_goal(which, result, goals);
+    if (which->tell && !quick)
+        which->tell(which, result);
     printf("\n");
     fflush(stdout);
 }
@@ -162,6 +170,10 @@ static bench_outcome run_case(const bench_case *which, const bench_settings *set
     for (int i = 0; i <= last; i++) {
         bench_result result;
         bench_outcome outcome = bench_run(which, counts[i], settings, &result);
+        if (outcome == BENCH_SKIPPED) {
+            printf("%-32s skipped: %s\n", which->name, bench_error());
+            return outcome;
+        }
         if (outcome == BENCH_BROKEN) {
             fprintf(stderr, "abut-bench: %s failed: %s\n", which->name, bench_error());
             return outcome;
@@ -187,6 +199,7 @@ static int run_all(const command_line *line) {
     bench_results results;
     unsigned goals[2] = {0, 0};
     bench_outcome worst = BENCH_FINE;
+    bool skipped = false;
     bench_results_begin(&results);
     results.quick = line->settings.quick;
     print_head(&results);
@@ -196,8 +209,9 @@ static int run_all(const command_line *line) {
                 continue;
             bench_outcome outcome = run_case(which, &line->settings, &results, goals);
             worst = outcome > worst ? outcome : worst;
+            skipped = skipped || outcome == BENCH_SKIPPED;
         }
-    if (!results.count && worst == BENCH_FINE) {
+    if (!results.count && worst == BENCH_FINE && !skipped) {
         fprintf(stderr, "abut-bench: no case has '%s' in its name; see --list\n",
                 line->settings.filter);
         worst = BENCH_BROKEN;

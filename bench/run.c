@@ -143,12 +143,17 @@ bench_outcome bench_run(const bench_case *which, uint32_t threads, const bench_s
     snprintf(result->unit, sizeof result->unit, "%s", which->unit);
     result->threads = threads;
     own_error[0] = 0;
-    bench_state state = {.which = which, .folder = settings->folder, .quick = settings->quick};
+    bench_state state = {.which = which,
+                         .folder = settings->folder,
+                         .device = settings->device,
+                         .quick = settings->quick};
     if (make_context(&count, threads, &state.context))
         return BENCH_BROKEN;
     bench_outcome outcome = BENCH_BROKEN;
     if (!which->setup || !which->setup(&state))
         outcome = run_repeats(&state, &count, settings, result);
+    else if (state.skipped)
+        outcome = BENCH_SKIPPED;
     if (which->teardown)
         which->teardown(&state);
     abut_context_destroy(state.context);

@@ -39,10 +39,15 @@ expect() {
 # ---- runs ----
 expect 0 'usage' "$bench" --help
 expect 0 'mesh/create-floats' "$bench" --list
-cases=$(wc -l <said)
+cases=$(grep -vc '^device/' said) # those of devices have a test of their own
 [ "$cases" -ge 40 ] || complain "only $cases cases"
 [ "$(sort said | uniq -d | wc -l)" -eq 0 ] || complain "two cases of one name"
-expect 0 'mesh/create-doubles' "$bench" --quick --out all.json
+ABUT_OPENCL_LIBRARY=off
+export ABUT_OPENCL_LIBRARY
+expect 0 'device/scan .*skipped: .*CPU path' "$bench" --quick --out all.json
+grep -q 'mesh/create-doubles' said || complain "a case is not in the table"
+expect 0 'skipped' "$bench" --quick --filter device/scan
+expect 2 'no OpenCL device' "$bench" --quick --filter device/scan --device gpu
 [ "$(grep -c '^{"case"' all.json)" -ge "$cases" ] || complain "cases are missing in the results"
 [ -z "$(ls temporary)" ] || complain "temporary files were left: $(ls temporary)"
 [ ! -e all.json.part ] || complain "a part file was left"
@@ -64,7 +69,7 @@ fi
 # Known answers of all cases that need nothing from libm but square roots: the same for every
 # compiler, set of flags and processor.
 sed -n 's/^{"case": "\([^"]*\)".*"hash": "\([^"]*\)".*/\1 \2/p' all.json |
-    grep -v -e '^machine/' -e '^mesh/normals' -e '^geom/triangle-solid-angle' -e '^picture/' |
+    grep -v -e '^machine/' -e '^device/' -e '^mesh/normals' -e '^geom/triangle-solid-angle' -e '^picture/' |
     sort -u >answers
 [ -z "${ABUT_GOLDEN_WRITE:-}" ] || cp answers "$golden"
 if ! diff "$golden" answers; then

@@ -1,0 +1,332 @@
+/* The tools of devices: how near scan and its kin come to a plain copy, and how fast keys are
+ * sorted. The answers are compared with the CPU's before anything is timed. Times are wall-clock,
+ * with the wait for the device in them; short calls are made several times a run, as a user would
+ * queue them.
+ */
+#include "bench.h"
+
+#include "device/tools.h"
+
+#include <stdlib.h>
+
+enum { COPY, REDUCE, SCAN, COMPACT, SORT_32, SORT_64 };
+
+#define CALLS 8 /* a run; not of the sorts */
+
+#define SCAN_GOAL 0.6   /* of the copy's speed */
+#define SORT_GOAL 1.5e9 /* 32-bit keys a second */
+
+typedef struct device_data {
+    abut_device *device;
+    abuti_queue queue;
+    abuti_tools *tools;
+    abuti_buffer in, out, total;       /* words */
+    abuti_buffer keys, values, origin; /* pairs, and the keys before */
+    size_t count;
+    uint32_t calls;
+} device_data;
+
+static bool sorts(const bench_state *state) {
+    return state->which->variant >= SORT_32;
+}
+
+static size_t key_bytes(const bench_state *state) {
+    return state->which->variant == SORT_64 ? 8 : 4;
+}
+
+/* ---- the device ---- */
+
+static bool on_gpu; /* goals are those of a GPU */
+
+static abut_status open_device(bench_state *state, device_data *data) {
+    const char *selector = state->device ? state->device : getenv("ABUT_BENCH_DEVICE");
+    bool wanted = selector && selector[0];
+    abut_status status =
+        abut_device_open(state->context, wanted ? selector : "auto", &data->device);
+    state->skipped = status == ABUT_ERROR_DEVICE && !wanted;
+    if (status)
+        return status;
+    static bool told;
+    abut_device_info info;
+    abut_device_describe(data->device, &info);
+    if (!told)
+        printf("device: %s, driver %s, %s\n", info.name, info.driver,
+               info.same_bits ? "rounds as this host" : "rounds otherwise than this host");
+    told = true;
+    on_gpu = info.kind == ABUT_DEVICE_KIND_GPU;
+    status = abuti_queue_open(data->device, &data->queue);
+    return status ? status : abuti_tools_create(&data->queue, &data->tools);
+}
+
+/* ---- words: copy, reduce, scan, compact ---- */
+
+static abut_status run_words(bench_state *state) {
+    device_data *data = state->data;
+    switch (state->which->variant) {
+    case COPY:
+        return abuti_buffer_copy(&data->queue, &data->in, &data->out, data->count * 4);
+    case REDUCE:
+        return abuti_tools_reduce(data->tools, ABUTI_REDUCE_SUM, &data->in, data->count,
+                                  &data->out);
+    case SCAN:
+        return abuti_tools_scan(data->tools, &data->in, &data->out, data->count, &data->total, 0);
+    default:
+        return abuti_tools_compact(data->tools, &data->in, &data->out, data->count, &data->total);
+    }
+}
+
+/* Runs once and compares with the loop that anybody would write. */
+static abut_status check_words(bench_state *state, const uint32_t *words, uint32_t *got) {
+    device_data *data = state->data;
+    abut_status status = run_words(state);
+    if (!status)
+        status = abuti_buffer_download(&data->queue, &data->out, 0, got, data->count * 4);
+    uint32_t total = 0;
+    if (!status)
+        status = abuti_buffer_download(&data->queue, &data->total, 0, &total, sizeof total);
+    if (status)
+        return status;
+    uint64_t sum = 0;
+    size_t kept = 0, wrong = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        switch (state->which->variant) {
+        case COPY:
+            wrong += got[i] != words[i];
+            break;
+        case SCAN:
+            wrong += got[i] != (uint32_t)sum;
+            break;
+        case COMPACT:
+            if (words[i])
+                wrong += got[kept++] != i;
+            break;
+        }
+        sum += words[i];
+    }
+    if (state->which->variant == REDUCE) {
+        uint64_t told;
+        memcpy(&told, got, sizeof told);
+        wrong += told != sum;
+    }
+    if (state->which->variant == SCAN || state->which->variant == COMPACT)
+        wrong += total != (state->which->variant == SCAN ? (uint32_t)sum : (uint32_t)kept);
+    return wrong ? bench_fail(ABUT_ERROR_DEVICE, "%zu wrong words of %zu", wrong, data->count)
+                 : ABUT_OK;
+}
+
+static abut_status setup_words(bench_state *state) {
+    device_data *data = state->data;
+    data->count = state->quick ? 100003 : (size_t)64 << 20;
+    data->calls = state->quick ? 1 : CALLS;
+    uint32_t *words = malloc(data->count * 4), *got = malloc(data->count * 4);
+    uint64_t random = 7;
+    abut_status status = words && got ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    for (size_t i = 0; !status && i < data->count; i++)
+        words[i] = (uint32_t)(bench_random(&random) >> 40) & (i % 3 ? 0xffff : 0); /* many zeros */
+    if (!status)
+        status = abuti_buffer_create(data->device, data->count, 4, &data->in);
+    if (!status)
+        status = abuti_buffer_create(data->device, data->count, 4, &data->out);
+    if (!status)
+        status = abuti_buffer_create(data->device, 1, 4, &data->total);
+    if (!status)
+        status = abuti_buffer_upload(&data->queue, &data->in, 0, words, data->count * 4);
+    if (!status)
+        status = check_words(state, words, got);
+    free(words);
+    free(got);
+    state->elements = (double)data->count * data->calls;
+    state->bytes = state->elements * (state->which->variant == REDUCE ? 4 : 8);
+    return status;
+}
+
+/* ---- pairs: sort ---- */
+
+/* Puts keys and values back as they were. */
+static abut_status restore_pairs(bench_state *state) {
+    device_data *data = state->data;
+    abut_status status =
+        abuti_buffer_copy(&data->queue, &data->origin, &data->keys, data->count * key_bytes(state));
+    if (!status)
+        status = abuti_buffer_copy(&data->queue, &data->in, &data->values, data->count * 4);
+    return status ? status : abuti_queue_finish(&data->queue);
+}
+
+static abut_status run_sort(bench_state *state) {
+    device_data *data = state->data;
+    uint32_t bits = (uint32_t)key_bytes(state) * 8;
+    return abuti_tools_sort(data->tools, bits, &data->keys, &data->values, data->count, 0, bits);
+}
+
+static uint64_t key_at(const void *keys, size_t i, size_t bytes) {
+    return bytes == 8 ? ((const uint64_t *)keys)[i] : ((const uint32_t *)keys)[i];
+}
+
+/* Sorted, equal keys in order, every value once and with its key. */
+static size_t wrong_pairs(const void *before, const void *keys, const uint32_t *values,
+                          size_t count, size_t bytes, unsigned char *seen) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t key = key_at(keys, i, bytes), last = i ? key_at(keys, i - 1, bytes) : 0;
+        bool ordered = !i || last < key || (last == key && values[i - 1] < values[i]);
+        bool known =
+            values[i] < count && !seen[values[i]] && key_at(before, values[i], bytes) == key;
+        if (known)
+            seen[values[i]] = 1;
+        wrong += !ordered || !known;
+    }
+    return wrong;
+}
+
+static abut_status check_pairs(bench_state *state, const void *before, void *keys,
+                               uint32_t *values) {
+    device_data *data = state->data;
+    unsigned char *seen = calloc(data->count, 1);
+    abut_status status = seen ? run_sort(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    if (!status)
+        status = abuti_buffer_download(&data->queue, &data->keys, 0, keys,
+                                       data->count * key_bytes(state));
+    if (!status)
+        status = abuti_buffer_download(&data->queue, &data->values, 0, values, data->count * 4);
+    size_t wrong =
+        status ? 0 : wrong_pairs(before, keys, values, data->count, key_bytes(state), seen);
+    free(seen);
+    if (wrong)
+        return bench_fail(ABUT_ERROR_DEVICE, "%zu wrong pairs of %zu", wrong, data->count);
+    return status ? status : restore_pairs(state);
+}
+
+static abut_status make_pairs(bench_state *state, void *before, uint32_t *values) {
+    device_data *data = state->data;
+    size_t bytes = key_bytes(state);
+    uint64_t random = 11;
+    for (size_t i = 0; i < data->count; i++) {
+        uint64_t key = bench_random(&random);
+        if (bytes == 8)
+            ((uint64_t *)before)[i] = key;
+        else
+            ((uint32_t *)before)[i] = (uint32_t)key;
+        values[i] = (uint32_t)i;
+    }
+    abut_status status = abuti_buffer_create(data->device, data->count, bytes, &data->keys);
+    if (!status)
+        status = abuti_buffer_create(data->device, data->count, bytes, &data->origin);
+    if (!status)
+        status = abuti_buffer_create(data->device, data->count, 4, &data->values);
+    if (!status)
+        status = abuti_buffer_create(data->device, data->count, 4, &data->in);
+    if (!status)
+        status = abuti_buffer_upload(&data->queue, &data->origin, 0, before, data->count * bytes);
+    if (!status)
+        status = abuti_buffer_upload(&data->queue, &data->in, 0, values, data->count * 4);
+    return status ? status : restore_pairs(state);
+}
+
+static abut_status setup_pairs(bench_state *state) {
+    device_data *data = state->data;
+    data->count = state->quick ? 100003 : (size_t)16 << 20;
+    size_t bytes = key_bytes(state);
+    void *before = malloc(data->count * bytes), *keys = malloc(data->count * bytes);
+    uint32_t *values = malloc(data->count * 4);
+    abut_status status =
+        before && keys && values ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    if (!status)
+        status = make_pairs(state, before, values);
+    if (!status)
+        status = check_pairs(state, before, keys, values);
+    free(before);
+    free(keys);
+    free(values);
+    state->elements = (double)data->count;
+    state->bytes = state->elements * 2 * ((double)bytes + 4);
+    return status;
+}
+
+/* ---- the case ---- */
+
+static abut_status setup(bench_state *state) {
+    device_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_status status = open_device(state, data);
+    if (status)
+        return status;
+    return sorts(state) ? setup_pairs(state) : setup_words(state);
+}
+
+static abut_status run(bench_state *state) {
+    device_data *data = state->data;
+    abut_status status = ABUT_OK;
+    if (sorts(state))
+        status = run_sort(state);
+    for (uint32_t i = 0; !status && i < data->calls; i++)
+        status = run_words(state);
+    return status ? status : abuti_queue_finish(&data->queue);
+}
+
+/* The whole result was checked in the beginning; from here on its first words will do,
+ * since fetching it takes longer than making it. */
+static abut_status finish(bench_state *state) {
+    device_data *data = state->data;
+    abuti_buffer *result = sorts(state) ? &data->values : &data->out;
+    size_t words = state->which->variant == REDUCE ? 2 : data->count < 1024 ? data->count : 1024;
+    uint32_t first[1024];
+    abut_status status = abuti_buffer_download(&data->queue, result, 0, first, words * 4);
+    if (status)
+        return status;
+    state->hash = bench_hash(0, first, words * 4);
+    return sorts(state) ? restore_pairs(state) : ABUT_OK;
+}
+
+static void teardown(bench_state *state) {
+    device_data *data = state->data;
+    if (!data)
+        return;
+    abuti_buffer *buffers[] = {&data->in,   &data->out,    &data->total,
+                               &data->keys, &data->values, &data->origin};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        abuti_buffer_destroy(buffers[i]);
+    abuti_tools_destroy(data->tools);
+    abuti_queue_close(&data->queue);
+    abut_device_destroy(data->device);
+    free(data);
+}
+
+/* ---- what people want to know ---- */
+
+static void tell(const bench_case *which, const bench_result *result) {
+    static double copy_speed;
+    double seconds = result->median_ms * 1e-3, speed = result->bytes / seconds;
+    if (which->variant == COPY)
+        copy_speed = speed;
+    if (which->variant >= SORT_32) {
+        double rate = result->elements / seconds;
+        printf("  %.2f Gkeys/s", rate * 1e-9);
+        if (which->variant == SORT_32 && on_gpu)
+            printf(", goal for an H200 %.1f: %s", SORT_GOAL * 1e-9,
+                   rate >= SORT_GOAL ? "ok" : "missed");
+        return;
+    }
+    printf("  %.0f GB/s", speed * 1e-9);
+    if (which->variant != COPY && copy_speed > 0)
+        printf(", %.0f%% of copy", 100 * speed / copy_speed);
+    if (which->variant == SCAN && on_gpu && copy_speed > 0)
+        printf(", goal for an H200 %.0f%%: %s", 100 * SCAN_GOAL,
+               speed >= SCAN_GOAL * copy_speed ? "ok" : "missed");
+}
+
+#define DEVICE_CASE(name_, unit_, variant_)                                         \
+    {                                                                               \
+        .name = name_, .unit = unit_, .setup = setup, .run = run, .finish = finish, \
+        .teardown = teardown, .variant = variant_, .tell = tell                     \
+    }
+
+const bench_case bench_device_cases[] = {
+    DEVICE_CASE("device/copy", "word", COPY),
+    DEVICE_CASE("device/reduce", "word", REDUCE),
+    DEVICE_CASE("device/scan", "word", SCAN),
+    DEVICE_CASE("device/compact", "word", COMPACT),
+    DEVICE_CASE("device/sort-32", "key", SORT_32),
+    DEVICE_CASE("device/sort-64", "key", SORT_64),
+    {.name = NULL},
+};

@@ -1,0 +1,19 @@
+#!/bin/sh
+# The benchmark cases of devices on their small inputs: they check themselves against the CPU.
+# Arguments: abut command, source folder, build folder.
+set -eu
+build=$3
+if grep -q 'ABUT_SANITIZE:STRING=thread' "$build/CMakeCache.txt"; then
+    echo "the threads of an OpenCL runtime are not known to ThreadSanitizer"
+    exit 77
+fi
+ASAN_OPTIONS=detect_leaks=0 # an OpenCL runtime keeps memory until the process ends
+ABUT_CACHE_DIR=$build/device-cache
+export ASAN_OPTIONS ABUT_CACHE_DIR
+if ! "$1" devices | grep -q ' cpu '; then
+    echo "no OpenCL CPU device"
+    exit 77
+fi
+said=$("$build/abut-bench" --quick --filter device --device cpu)
+[ "$(echo "$said" | grep -c '^device/')" -eq 6 ]
+ABUT_BENCH_DEVICE=cpu "$build/abut-bench" --quick --filter device/scan | grep -q '^device/scan .* 1 '

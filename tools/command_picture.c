@@ -63,8 +63,6 @@ static int read_camera(tool_run *tool, const tool_arguments *arguments,
         options->eye_direction =
             (abut_vec3){r * right.x + f * front.x + u * up.x, r * right.y + f * front.y + u * up.y,
                         r * right.z + f * front.z + u * up.z};
-        if (r == 0 && f == 0) /* from above, the front is at the bottom of the picture */
-            up = u > 0 ? (abut_vec3){-front.x, -front.y, -front.z} : front;
         found = true;
     }
     if (!found && (strchr(words, ',') == NULL || !read_direction(words, &options->eye_direction)))

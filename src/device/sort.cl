@@ -13,7 +13,8 @@
  * Sorting"). Counters are 16 bits, two a word: digits 0 to 7 in the low halves, 8 to 15 in the
  * high.
  *
- * Keys are 32 or 64 bits by KEY_BITS. Local memory: 28 KiB, below the 32 KiB that OpenCL promises.
+ * Loops over an item's own keys are unrolled, so that these stay in registers. Keys are 32 or 64
+ * bits by KEY_BITS. Local memory: 28 KiB, below the 32 KiB that OpenCL promises.
  */
 #include "device/group_kernel.h"
 
@@ -69,6 +70,7 @@ sort_count(__global const sort_key *keys, __global uint *counts, uint count, uin
 static inline void load_items(__global const sort_key *keys, __global const uint *values, uint at,
                               uint count, sort_key *key, uint *value) {
     if (count >= ITEMS && at <= count - ITEMS) {
+#pragma unroll
         for (uint i = 0; i < ITEMS; i += 4) {
             sort_key4 k = ((__global const sort_key4 *)keys)[(at + i) / 4];
             uint4 v = ((__global const uint4 *)values)[(at + i) / 4];
@@ -83,6 +85,7 @@ static inline void load_items(__global const sort_key *keys, __global const uint
         }
         return;
     }
+#pragma unroll
     for (uint i = 0; i < ITEMS; i++) {
         bool there = at + i < count;
         key[i] = there ? keys[at + i] : LAST_KEY;
@@ -96,6 +99,7 @@ static inline void rank_items(const sort_key *key, uint *rank, uint shift, uint 
     uint item = (uint)get_local_id(0), sum = 0, total;
     for (uint w = 0; w < WORDS; w++)
         counters[PAD(w * GROUP + item)] = 0;
+#pragma unroll
     for (uint i = 0; i < ITEMS; i++) {
         uint digit = digit_of(key[i], shift, mask), half_shift = digit / WORDS * 16;
         uint at = PAD(digit % WORDS * GROUP + item), old = counters[at];
@@ -113,6 +117,7 @@ static inline void rank_items(const sort_key *key, uint *rank, uint shift, uint 
         before += here;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
     for (uint i = 0; i < ITEMS; i++) {
         uint digit = digit_of(key[i], shift, mask);
         rank[i] += counters[PAD(digit % WORDS * GROUP + item)] >> digit / WORDS * 16 & 0xffff;
@@ -124,15 +129,19 @@ static inline void exchange_items(sort_key *key, uint *value, const uint *rank,
                                   __local sort_key *exchange) {
     __local uint *words = (__local uint *)exchange;
     uint item = (uint)get_local_id(0);
+#pragma unroll
     for (uint i = 0; i < ITEMS; i++)
         exchange[PAD(rank[i])] = key[i];
     barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
     for (uint i = 0; i < ITEMS; i++)
         key[i] = exchange[PAD(item * ITEMS + i)];
     barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
     for (uint i = 0; i < ITEMS; i++)
         words[PAD(rank[i])] = value[i];
     barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
     for (uint i = 0; i < ITEMS; i++)
         value[i] = words[PAD(item * ITEMS + i)];
 }
@@ -145,9 +154,11 @@ static inline void write_tile(sort_key *key, const uint *value, const uint *rank
                               __global sort_key *keys_out, __global uint *values_out) {
     __local uint *words = (__local uint *)exchange;
     uint item = (uint)get_local_id(0), to[ITEMS];
+#pragma unroll
     for (uint i = 0; i < ITEMS; i++)
         exchange[PAD(rank[i])] = key[i];
     barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
     for (uint i = 0; i < ITEMS; i++) {
         uint at = i * GROUP + item;
         key[i] = exchange[PAD(at)];
@@ -156,6 +167,7 @@ static inline void write_tile(sort_key *key, const uint *value, const uint *rank
             starts[digit] = places[digit] - at;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
     for (uint i = 0; i < ITEMS; i++) {
         uint at = i * GROUP + item, digit = digit_of(key[i], shift, mask);
         to[i] = starts[digit] + at;
@@ -166,9 +178,11 @@ static inline void write_tile(sort_key *key, const uint *value, const uint *rank
             places[digit] = to[i] + 1;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
     for (uint i = 0; i < ITEMS; i++)
         words[PAD(rank[i])] = value[i];
     barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
     for (uint i = 0; i < ITEMS; i++) {
         uint at = i * GROUP + item;
         if (at < here)

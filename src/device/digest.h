@@ -1,6 +1,7 @@
 /* SHA-256 (FIPS 180-4). Cache entries are executable code found by a hash of where they came from:
  * a strong hash means that two texts never share an entry, by accident or on purpose, and that a
- * damaged entry is never taken for a whole one. At some 200 MB/s it costs a millisecond or two. */
+ * damaged entry is never taken for a whole one. At 90 MB/s (measured) an entry of 0.4 MB takes 5
+ * ms. */
 #ifndef ABUTI_DIGEST_H
 #define ABUTI_DIGEST_H
 

@@ -4,8 +4,8 @@
  * its segment, then the segments before its own. That is 30 reads of local memory, nearly all of
  * them broadcasts, and three barriers, where a tree would need eight.
  *
- * Local memory is always an argument of the kernel. PoCL 3.1 keeps a __local variable that is
- * handed to a function from two places in static memory, where all its threads meet.
+ * Local memory is always an argument of the kernel. PoCL 3.1 left two __local variables of the sort
+ * in static memory, where all its threads met; see docs/decisions.md.
  */
 #ifndef ABUTI_GROUP_KERNEL_H
 #define ABUTI_GROUP_KERNEL_H

@@ -2,7 +2,7 @@
  *
  * Reduce, then scan: the input is cut into as many runs of tiles as the device keeps busy at once.
  * The first kernel adds up each run; in the second each group adds up the runs before its own
- * (there are a few hundred at most) and walks its run with the sum so far in a register. Memory is
+ * (there are 2048 at most) and walks its run with the sum so far in a register. Memory is
  * read twice and written once, and no group waits for another. The first kernel walks backwards, so
  * that the second finds the begin of each run in the cache still.
  *

@@ -197,7 +197,9 @@ static inline void write_tile(sort_key *key, const uint *value, const uint *rank
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sort_scatter(__global const sort_key *keys, __global const uint *values,
              __global sort_key *keys_out, __global uint *values_out, __global const uint *offsets,
-             uint count, uint run_tiles, uint shift, uint mask, __local uint *counters) {
+             uint count, uint run_tiles, uint shift, uint mask, __local ulong *memory) {
+    /* Local memory is aligned for what its argument points to, so that must be the widest type. */
+    __local uint *counters = (__local uint *)memory;
     __local uint *room = counters + COUNTERS, *places = room + GROUP_ROOM, *starts = places + GROUP;
     __local sort_key *exchange = (__local sort_key *)(counters + EXCHANGE);
     uint item = (uint)get_local_id(0), group = (uint)get_group_id(0);

@@ -119,10 +119,7 @@ static void nearest_task(void *data, size_t chunk, size_t begin, size_t end) {
     hint.known = false;
     for (size_t i = begin; i < end; i++) {
         size_t point = b->places ? b->places[b->begin + i].point : b->begin + i;
-        abut_nearest found;
-        memset(&found, 0, sizeof found);
-        abuti_bvh_nearest(b->bvh, point_at(b, point), b->radius, &hint, &found);
-        b->nearest[point] = found;
+        abuti_bvh_nearest(b->bvh, point_at(b, point), b->radius, &hint, &b->nearest[point]);
     }
 }
 

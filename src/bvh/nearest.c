@@ -391,9 +391,6 @@ abut_status abut_bvh_nearest(const abut_bvh *bvh, abut_vec3 point, double radius
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     if (status)
         return status;
-    abut_nearest found;
-    memset(&found, 0, sizeof found); /* padding too, so that results can be compared as bytes */
-    abuti_bvh_nearest(bvh, point, radius, NULL, &found);
-    *nearest = found;
+    abuti_bvh_nearest(bvh, point, radius, NULL, nearest);
     return ABUT_OK;
 }

@@ -54,9 +54,8 @@ static void make_points(bvh_data *data, bool near) {
                                                        hi[k] + 0.1 * (hi[k] - lo[k]));
             continue;
         }
-        const uint32_t *corner =
-            abut_mesh_indices(data->mesh) +
-            3 * (bench_random(&random) % abut_mesh_triangle_count(data->mesh));
+        const uint32_t *corner = abut_mesh_indices(data->mesh) +
+                                 3 * (bench_random(&random) % abut_mesh_triangle_count(data->mesh));
         double s = bench_random_real(&random, 0, 1), r = (1 - s) * bench_random_real(&random, 0, 1);
         const double weight[3] = {1 - s - r, s, r};
         double p[3] = {origin.x, origin.y, origin.z};
@@ -166,10 +165,10 @@ static void bvh_teardown(bench_state *state) {
     free(data);
 }
 
-#define BVH(name_, unit_, run_, finish_, variant_, threaded_)                                 \
-    {                                                                                         \
-        .name = name_, .unit = unit_, .setup = bvh_setup, .run = run_, .finish = finish_,     \
-        .teardown = bvh_teardown, .variant = variant_, .threaded = threaded_                  \
+#define BVH(name_, unit_, run_, finish_, variant_, threaded_)                             \
+    {                                                                                     \
+        .name = name_, .unit = unit_, .setup = bvh_setup, .run = run_, .finish = finish_, \
+        .teardown = bvh_teardown, .variant = variant_, .threaded = threaded_              \
     }
 
 const bench_case bench_bvh_cases[] = {

@@ -51,10 +51,10 @@ typedef struct abut_bvh_info {
     uint32_t triangle_count;
     uint32_t node_count, depth; /* nodes of four children; nodes from the root to the deepest */
     uint64_t bytes;             /* beyond the mesh */
-    double cost;                /* expected work of a random ray, in visits (surface area heuristic):
-                                 * the sum of the areas of all boxes over that of the root */
-    double built_cost;          /* as it was after the build */
-    bool rebuild;               /* cost has grown by more than half: building anew will pay */
+    double cost;       /* expected work of a random ray, in visits (surface area heuristic):
+                        * the sum of the areas of all boxes over that of the root */
+    double built_cost; /* as it was after the build */
+    bool rebuild;      /* cost has grown by more than half: building anew will pay */
 } abut_bvh_info;
 
 /* Tells size and quality. Null gives zeros. Thread-safe. */

@@ -156,23 +156,23 @@ static inline f4 f4_load_u16(const uint16_t *from) {
 static inline void f4_store(float *to, f4 a) {
     memcpy(to, a.lane, sizeof a.lane);
 }
-#define ABUTI_LANES(name, expression)          \
-    static inline f4 name(f4 a, f4 b) {        \
-        f4 r;                                  \
-        for (int i = 0; i < 4; i++) {          \
+#define ABUTI_LANES(name, expression)           \
+    static inline f4 name(f4 a, f4 b) {         \
+        f4 r;                                   \
+        for (int i = 0; i < 4; i++) {           \
             float x = a.lane[i], y = b.lane[i]; \
-            r.lane[i] = (expression);          \
-        }                                      \
-        return r;                              \
+            r.lane[i] = (expression);           \
+        }                                       \
+        return r;                               \
     }
-#define ABUTI_LANES_TEST(name, expression)             \
-    static inline m4 name(f4 a, f4 b) {                \
-        m4 r = {0};                                    \
-        for (int i = 0; i < 4; i++) {                  \
-            float x = a.lane[i], y = b.lane[i];         \
-            r.bits |= (unsigned)(expression) << i;     \
-        }                                              \
-        return r;                                      \
+#define ABUTI_LANES_TEST(name, expression)         \
+    static inline m4 name(f4 a, f4 b) {            \
+        m4 r = {0};                                \
+        for (int i = 0; i < 4; i++) {              \
+            float x = a.lane[i], y = b.lane[i];    \
+            r.bits |= (unsigned)(expression) << i; \
+        }                                          \
+        return r;                                  \
     }
 ABUTI_LANES(f4_add, x + y)
 ABUTI_LANES(f4_sub, x - y)

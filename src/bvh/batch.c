@@ -1,8 +1,8 @@
 /* Nearest points of many points at once.
  *
- * Method: points are sorted along a Morton curve over their own box, so that neighbours in the order
- * are neighbours in space: what one search has brought into the cache serves the next, and the
- * nearest point of one is a good bound for the next. Answers do not depend on either.
+ * Method: points are sorted along a Morton curve over their own box, so that neighbours in the
+ * order are neighbours in space: what one search has brought into the cache serves the next, and
+ * the nearest point of one is a good bound for the next. Answers do not depend on either.
  */
 #include "bvh/bvh.h"
 
@@ -153,10 +153,11 @@ static abut_status read_points(const abut_points *points, batch *b) {
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_nearest_batch: points->points is null");
     b->stride = in.stride ? in.stride : packed;
     if (b->stride < packed || abuti_multiply_overflows(b->stride, in.count, &bytes))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_bvh_nearest_batch: points->stride is %zu for %zu points; it must be "
-                          "at least %zu, or 0 for packed points",
-                          in.stride, in.count, packed);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_bvh_nearest_batch: points->stride is %zu for %zu points; it must be "
+            "at least %zu, or 0 for packed points",
+            in.stride, in.count, packed);
     if (in.count >= ABUT_NONE)
         return abuti_fail(ABUT_ERROR_LIMIT,
                           "abut_bvh_nearest_batch: %zu points; at most %u are possible at once",
@@ -172,7 +173,8 @@ abut_status abut_bvh_nearest_batch(const abut_bvh *bvh, const abut_points *point
     batch b;
     memset(&b, 0, sizeof b);
     if (!bvh || !points)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_nearest_batch: %s is null; pass its address",
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_bvh_nearest_batch: %s is null; pass its address",
                           bvh ? "points" : "bvh");
     abut_status status = read_points(points, &b);
     if (!status && !nearest && b.count)
@@ -192,8 +194,7 @@ abut_status abut_bvh_nearest_batch(const abut_bvh *bvh, const abut_points *point
         size_t count = b.count - begin < part ? b.count - begin : part;
         b.begin = begin;
         abuti_parallel_for(bvh->context, count, POINTS_A_TASK, nearest_task, &b);
-        status = abuti_progress(bvh->context, "nearest",
-                                (double)(begin + count) / (double)b.count);
+        status = abuti_progress(bvh->context, "nearest", (double)(begin + count) / (double)b.count);
     }
     abuti_release(bvh->context, memory);
     return status;

@@ -79,11 +79,11 @@ abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capa
     status = status ? status : abuti_bvh_check_point(__func__, "box->lo", box->lo);
     status = status ? status : abuti_bvh_check_point(__func__, "box->hi", box->hi);
     if (!status && !(box->lo.x <= box->hi.x && box->lo.y <= box->hi.y && box->lo.z <= box->hi.z))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: the box has lo (%g, %g, %g) beyond hi (%g, %g, %g); lo must not "
-                            "exceed hi on any axis",
-                            __func__, box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y,
-                            box->hi.z);
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT,
+                       "%s: the box has lo (%g, %g, %g) beyond hi (%g, %g, %g); lo must not "
+                       "exceed hi on any axis",
+                       __func__, box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y, box->hi.z);
     if (!status && !triangles && capacity)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: triangles is null, but capacity is %u",
                             __func__, capacity);
@@ -93,10 +93,10 @@ abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capa
     for (int axis = 0; axis < 3; axis++) {
         double origin = v3_get(bvh->mesh->origin, axis);
         /* The difference is rounded before the product is: one step more. */
-        r.lo[axis] = nextafterf(
-            abuti_float_below((v3_get(box->lo, axis) - origin) * bvh->scale), -INFINITY);
-        r.hi[axis] = nextafterf(
-            abuti_float_above((v3_get(box->hi, axis) - origin) * bvh->scale), INFINITY);
+        r.lo[axis] =
+            nextafterf(bvh_float_below((v3_get(box->lo, axis) - origin) * bvh->scale), -INFINITY);
+        r.hi[axis] =
+            nextafterf(bvh_float_above((v3_get(box->hi, axis) - origin) * bvh->scale), INFINITY);
     }
     uint32_t found = region_visit(&r, NULL); /* first counted: a small buffer stays untouched */
     *count = found;

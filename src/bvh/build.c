@@ -19,8 +19,8 @@
 
 enum {
     BIN_MOST = 16,
-    CHUNK = 16384,     /* triangles for one task of a pass over a large range */
-    SMALL_LEAST = 4096 /* below, a range is not worth sharing out */
+    CHUNK = 32768,     /* triangles for one task of a pass over a large range */
+    SMALL_LEAST = 8192 /* below, a range is not worth sharing out */
 };
 
 /* The box of a triangle; the fourth numbers are 0. */
@@ -371,16 +371,25 @@ static void back_task(void *data, size_t chunk, size_t begin, size_t end) {
            (end - begin) * sizeof *b->order);
 }
 
+/* A pass over the range that is being split; one chunk needs no other thread. */
+static void pass(builder *b, size_t count,
+                 void (*body)(void *data, size_t chunk, size_t begin, size_t end)) {
+    if (count <= CHUNK)
+        body(b, 0, 0, count);
+    else
+        abuti_parallel_for(b->context, count, CHUNK, body, b);
+}
+
 static void divide_large(builder *b, size_t count) {
-    abuti_parallel_for(b->context, count, CHUNK, count_task, b);
+    pass(b, count, count_task);
     uint32_t sum = 0;
     for (size_t c = 0; c < abuti_chunk_count(count, CHUNK); c++) {
         uint32_t here = b->chunk_left[c];
         b->chunk_left[c] = sum;
         sum += here;
     }
-    abuti_parallel_for(b->context, count, CHUNK, scatter_task, b);
-    abuti_parallel_for(b->context, count, CHUNK, back_task, b);
+    pass(b, count, scatter_task);
+    pass(b, count, back_task);
 }
 
 static void split_large(builder *b, range r, range children[2]) {
@@ -388,14 +397,14 @@ static void split_large(builder *b, range r, range children[2]) {
     size_t chunks = abuti_chunk_count(count, CHUNK), middle = halve(&r);
     gathering *g = &b->chunks[0];
     b->now = r;
-    abuti_parallel_for(b->context, count, CHUNK, boxes_task, b);
+    pass(b, count, boxes_task);
     for (size_t c = 1; c < chunks; c++)
         join_boxes(g, &b->chunks[c]);
     float area = area_of(g->lo, g->hi);
     b->how = choose_bins(g, count);
     b->where.axis = -1;
     if (r.depth < BVH_COST_DEPTH) {
-        abuti_parallel_for(b->context, count, CHUNK, bins_task, b);
+        pass(b, count, bins_task);
         for (size_t c = 1; c < chunks; c++)
             join_bins(g, &b->chunks[c], b->how.count);
         b->where = choose_border(g, &b->how, count);
@@ -473,8 +482,8 @@ abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double
     /* A split of a large range leaves at least one triangle on either side, and every small range
      * comes from such a split; hostile input can make that as many as leaves. */
     size_t range_room = large ? (count + BVH_WIDTH - 1) / BVH_WIDTH : 1;
-    builder b = {.context = context, .mesh = mesh, .scale = scale, .order = order,
-                 .splits = splits};
+    builder b = {
+        .context = context, .mesh = mesh, .scale = scale, .order = order, .splits = splits};
     b.items = abuti_allocate(context, count, sizeof *b.items);
     b.spare = abuti_allocate(context, large ? count : 0, sizeof *b.spare);
     b.spare_order = abuti_allocate(context, large ? count : 0, sizeof *b.spare_order);

@@ -6,34 +6,86 @@
 
 /* ---- from two children to four ---- */
 
-/* The children of a node of four: those of the binary node, and as long as there is room, in place
- * of the largest that is no leaf its own two. So only nodes whose children are all leaves have
- * fewer than four. */
-static uint32_t open_node(const bvh_split *splits, uint32_t root, uint32_t children[BVH_WIDTH]) {
-    uint32_t count = 0;
+/* Which binary nodes become nodes of four, at the least cost in all: each its area, since it is
+ * visited as often as that is large, and a little more, since it takes memory. least[k - 1] is the
+ * cost of all nodes below and including this one when it may fill up to k slots of the node above:
+ * 1 = it is a node itself, more = its children stand there
+ * (the dynamic programme of Ylitie and others 2017, "Efficient incoherent ray traversal on GPUs
+ * through compressed wide BVHs", section 3). */
+typedef struct slots {
+    float least[BVH_WIDTH];
+    uint8_t left[BVH_WIDTH]; /* slots for the left child; 0 = one slot fewer is as good */
+} slots;
+
+/* The best share of `count` slots between two children. */
+static void share(const slots *left, const slots *right, uint32_t count, float *least,
+                  uint8_t *left_slots) {
+    *least = INFINITY;
+    for (uint32_t k = 1; k < count; k++) {
+        float sum = left->least[k - 1] + right->least[count - k - 1];
+        if (sum < *least) {
+            *least = sum;
+            *left_slots = (uint8_t)k;
+        }
+    }
+}
+
+static void plan_slots(const bvh_split *splits, slots *plan, size_t count, float area_cost,
+                       float node_cost) {
+    for (size_t i = count; i-- > 0;) { /* children stand after their parents */
+        slots *here = &plan[i];
+        memset(here, 0, sizeof *here); /* a leaf is a leaf wherever it stands */
+        if (!splits[i].right)
+            continue;
+        const slots *left = &plan[i + 1], *right = &plan[splits[i].right];
+        float inside;
+        share(left, right, BVH_WIDTH, &inside, &here->left[0]);
+        here->least[0] = splits[i].area * area_cost + node_cost + inside;
+        for (uint32_t k = 2; k <= BVH_WIDTH; k++) {
+            share(left, right, k, &here->least[k - 1], &here->left[k - 1]);
+            if (!(here->least[k - 1] < here->least[k - 2])) {
+                here->least[k - 1] = here->least[k - 2];
+                here->left[k - 1] = 0;
+            }
+        }
+    }
+}
+
+/* The children of a node of four. */
+static uint32_t open_node(const bvh_split *splits, const slots *plan, uint32_t root,
+                          uint32_t children[BVH_WIDTH]) {
+    struct {
+        uint32_t split, slots;
+    } stack[BVH_WIDTH];
+    uint32_t used = 0, count = 0;
     if (!splits[root].right) {
         children[0] = root; /* the whole tree is a leaf */
         return 1;
     }
-    children[count++] = root + 1;
-    children[count++] = splits[root].right;
-    while (count < BVH_WIDTH) {
-        uint32_t best = BVH_WIDTH;
-        for (uint32_t i = 0; i < count; i++)
-            if (splits[children[i]].right &&
-                (best == BVH_WIDTH || splits[children[i]].area > splits[children[best]].area))
-                best = i;
-        if (best == BVH_WIDTH)
-            break;
-        uint32_t opened = children[best];
-        children[best] = opened + 1;
-        children[count++] = splits[opened].right;
+    uint32_t left = plan[root].left[0];
+    stack[used].split = splits[root].right;
+    stack[used++].slots = BVH_WIDTH - left;
+    stack[used].split = root + 1;
+    stack[used++].slots = left;
+    while (used) {
+        uint32_t at = stack[--used].split, room = stack[used].slots;
+        while (room > 1 && !plan[at].left[room - 1])
+            room--;
+        if (room == 1 || !splits[at].right) {
+            children[count++] = at;
+            continue;
+        }
+        left = plan[at].left[room - 1];
+        stack[used].split = splits[at].right;
+        stack[used++].slots = room - left;
+        stack[used].split = at + 1;
+        stack[used++].slots = left;
     }
     return count;
 }
 
 /* Walks through the tree of four; writes nodes unless null. Parents come first. */
-static void collapse(abut_bvh *bvh, const bvh_split *splits, bvh_node *nodes) {
+static void collapse(abut_bvh *bvh, const bvh_split *splits, const slots *plan, bvh_node *nodes) {
     struct {
         uint32_t split, parent, slot, depth;
     } stack[BVH_STACK];
@@ -50,7 +102,7 @@ static void collapse(abut_bvh *bvh, const bvh_split *splits, bvh_node *nodes) {
         bvh->depth = depth > bvh->depth ? depth : bvh->depth;
         if (nodes && stack[used].parent != ABUT_NONE)
             nodes[stack[used].parent].child[stack[used].slot] = here;
-        uint32_t filled = open_node(splits, stack[used].split, children);
+        uint32_t filled = open_node(splits, plan, stack[used].split, children);
         for (uint32_t i = BVH_WIDTH; i-- > 0;) {
             bool leaf = i < filled && !splits[children[i]].right;
             if (nodes) {
@@ -80,22 +132,33 @@ static abut_status build(abut_bvh *bvh, const abut_mesh *mesh) {
     size_t padded = (size_t)bvh->leaf_count * BVH_WIDTH;
     bvh->order = abuti_allocate(context, padded, sizeof *bvh->order);
     bvh->blocks = abuti_allocate(context, bvh->leaf_count, sizeof *bvh->blocks);
-    bvh_split *splits = abuti_allocate(context, 2 * (size_t)bvh->leaf_count - 1, sizeof *splits);
+    size_t split_count = 2 * (size_t)bvh->leaf_count - 1;
+    bvh_split *splits = abuti_allocate(context, split_count, sizeof *splits);
+    slots *plan = abuti_allocate(context, split_count, sizeof *plan);
     abut_status status = ABUT_ERROR_MEMORY;
-    if (bvh->order && bvh->blocks && splits)
+    if (bvh->order && bvh->blocks && splits && plan)
         status = abuti_bvh_split(context, mesh, abuti_bvh_scale(mesh), bvh->order, splits);
     if (!status) {
         for (size_t i = bvh->triangle_count; i < padded; i++)
             bvh->order[i] = bvh->order[bvh->triangle_count - 1];
-        collapse(bvh, splits, NULL);
+        float node_cost = splits[0].area / (8 * (float)bvh->leaf_count) + 1e-20f;
+        plan_slots(splits, plan, split_count, 1, node_cost);
+        collapse(bvh, splits, plan, NULL);
+        if (bvh->node_count > bvh->leaf_count / 2 + 1) {
+            /* Hostile: as few nodes as can be. Two leaves a node are always possible, and they make
+             * 112 / 8 bytes a triangle beside 22 of leaves. */
+            plan_slots(splits, plan, split_count, 0, 1);
+            collapse(bvh, splits, plan, NULL);
+        }
         bvh->nodes = abuti_allocate(context, bvh->node_count, sizeof *bvh->nodes);
         status = bvh->nodes ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
     if (!status) {
-        collapse(bvh, splits, bvh->nodes);
+        collapse(bvh, splits, plan, bvh->nodes);
         status = abuti_progress(context, "bvh", 0.95);
     }
     abuti_release(context, splits);
+    abuti_release(context, plan);
     if (!status) {
         abuti_bvh_fit(bvh, mesh);
         bvh->built_cost = bvh->cost;
@@ -106,7 +169,8 @@ static abut_status build(abut_bvh *bvh, const abut_mesh *mesh) {
 abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, abut_bvh **bvh) {
     abut_bvh_options ours = abut_bvh_options_default();
     if (!mesh || !bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_create: %s is null", mesh ? "bvh" : "mesh");
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_create: %s is null",
+                          mesh ? "bvh" : "mesh");
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_bvh_create");
     if (status)
         return status;
@@ -170,8 +234,7 @@ abut_bvh_info abut_bvh_info_get(const abut_bvh *bvh) {
     info.node_count = bvh->node_count;
     info.depth = bvh->depth;
     info.bytes = sizeof *bvh + (uint64_t)bvh->node_count * sizeof *bvh->nodes +
-                 (uint64_t)bvh->leaf_count *
-                     (sizeof *bvh->blocks + BVH_WIDTH * sizeof *bvh->order);
+                 (uint64_t)bvh->leaf_count * (sizeof *bvh->blocks + BVH_WIDTH * sizeof *bvh->order);
     info.cost = bvh->cost;
     info.built_cost = bvh->built_cost;
     info.rebuild = bvh->cost > 1.5 * bvh->built_cost;

@@ -4,10 +4,10 @@
  *   nodes   of up to four children each: boxes as structure of arrays, so that one SIMD operation
  *           looks at all four, and a reference to each child. Parents stand before their children;
  *           node 0 is the root.
- *   leaves  of exactly four triangles (the last one is filled up with its last triangle): leaf j has
- *           the triangles order[4j] to order[4j + 3].
- *   blocks  one a leaf: the corners of its triangles as 16-bit steps inside the leaf's box. They
- *           are good for distances that err by a known bound, never for an answer.
+ *   leaves  of exactly four triangles (the last one is filled up with its last triangle): leaf j
+ * has the triangles order[4j] to order[4j + 3]. blocks  one a leaf: the corners of its triangles as
+ * 16-bit steps inside the leaf's box. They are good for distances that err by a known bound, never
+ * for an answer.
  *
  * Boxes are floats in the frame of the hierarchy: positions relative to the mesh's origin times a
  * power of two that brings the largest coordinate between 1 and 2. The product is exact unless it
@@ -77,8 +77,14 @@ double abuti_bvh_scale(const abut_mesh *mesh);
 void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh);
 
 /* The largest float that is not above x, and the smallest not below. */
-float abuti_float_below(double x);
-float abuti_float_above(double x);
+static inline float bvh_float_below(double x) {
+    float f = (float)x;
+    return f > x ? nextafterf(f, -INFINITY) : f;
+}
+static inline float bvh_float_above(double x) {
+    float f = (float)x;
+    return f < x ? nextafterf(f, INFINITY) : f;
+}
 
 /* The corners in absolute coordinates: exactly those that came in. */
 static inline abut_triangle bvh_triangle(const abut_mesh *mesh, uint32_t triangle) {

@@ -9,16 +9,6 @@
 
 enum { NODES_A_TASK = 512 };
 
-float abuti_float_below(double x) {
-    float f = (float)x;
-    return f > x ? nextafterf(f, -INFINITY) : f;
-}
-
-float abuti_float_above(double x) {
-    float f = (float)x;
-    return f < x ? nextafterf(f, INFINITY) : f;
-}
-
 double abuti_bvh_scale(const abut_mesh *mesh) {
     vec3 lo = v3_sub(mesh->bounds.lo, mesh->origin), hi = v3_sub(mesh->bounds.hi, mesh->origin);
     double largest = real_max(v3_max_abs(lo), v3_max_abs(hi));
@@ -51,8 +41,8 @@ static void fit_leaf(abut_bvh *bvh, const abut_mesh *mesh, bvh_node *node, int s
     }
     double per_step[3];
     for (int axis = 0; axis < 3; axis++) {
-        node->lo[axis][slot] = abuti_float_below(lo[axis]);
-        node->hi[axis][slot] = abuti_float_above(hi[axis]);
+        node->lo[axis][slot] = bvh_float_below(lo[axis]);
+        node->hi[axis][slot] = bvh_float_above(hi[axis]);
         double extent = (double)node->hi[axis][slot] - node->lo[axis][slot];
         per_step[axis] = extent > 0 ? BVH_STEPS / extent : 0;
     }
@@ -61,8 +51,8 @@ static void fit_leaf(abut_bvh *bvh, const abut_mesh *mesh, bvh_node *node, int s
         for (int k = 0; k < 3; k++) {
             vec3 p = mesh->positions[mesh->indices[3 * (size_t)order[i] + (size_t)k]];
             for (int axis = 0; axis < 3; axis++)
-                block->step[k][axis][i] = steps_of(v3_get(p, axis) * bvh->scale,
-                                                   node->lo[axis][slot], per_step[axis]);
+                block->step[k][axis][i] =
+                    steps_of(v3_get(p, axis) * bvh->scale, node->lo[axis][slot], per_step[axis]);
         }
 }
 

@@ -11,10 +11,11 @@
  * The margin. Let e = 2^-24 be the rounding of a float, and M bound all coordinate differences
  * between the query and the mesh, in the frame. A corner is off by half a step of the block on
  * each axis, less than a step in all, and by some e M for the arithmetic; so is the query. The
- * distance to the triangle of such corners is found as in closest_shared.h, whose frame (u, w) keeps
- * the error to a few e M for every shape of triangle; one round of it is enough here. The distance
- * in doubles, against which it will stand, is off by 4 ulp of doubles, which is nothing beside
- * that. The margin is 32 e M and the longest step; tests/bvh measures errors below a quarter of it.
+ * distance to the triangle of such corners is found as in closest_shared.h, whose frame (u, w)
+ * keeps the error to a few e M for every shape of triangle; one round of it is enough here. The
+ * distance in doubles, against which it will stand, is off by 4 ulp of doubles, which is nothing
+ * beside that. The margin is 32 e M and the longest step; tests/bvh measures errors below a quarter
+ * of it.
  *
  * Far away, where floats no longer tell one triangle from the next, boxes are measured in doubles
  * and all triangles that remain become candidates.
@@ -44,13 +45,13 @@ typedef struct candidate {
 
 typedef struct search {
     const abut_bvh *bvh;
-    vec3 point;           /* absolute */
-    float at[3];          /* in the frame, rounded */
-    float lo[3], hi[3];   /* in the frame, rounded down and up */
-    float margin;         /* without steps */
-    float upper;          /* no triangle further than this can win */
-    float upper_sq;       /* of boxes, with some slack */
-    uint32_t count;       /* of candidates */
+    vec3 point;         /* absolute */
+    float at[3];        /* in the frame, rounded */
+    float lo[3], hi[3]; /* in the frame, rounded down and up */
+    float margin;       /* without steps */
+    float upper;        /* no triangle further than this can win */
+    float upper_sq;     /* of boxes, with some slack */
+    uint32_t count;     /* of candidates */
     candidate list[CANDIDATE_MOST];
     double radius, best; /* distance of the winner so far; infinite */
     uint32_t winner;
@@ -59,11 +60,14 @@ typedef struct search {
 
 /* ---- candidates ---- */
 
-static void lower_bound_to(search *s, float upper) {
-    if (upper < s->upper) {
-        s->upper = upper;
-        s->upper_sq = upper * upper * SLACK + FLT_MIN;
-    }
+static inline void set_bound(search *s, float upper) {
+    s->upper = upper;
+    s->upper_sq = upper * upper * SLACK + FLT_MIN;
+}
+
+static inline void lower_bound_to(search *s, float upper) {
+    if (upper < s->upper)
+        set_bound(s, upper);
 }
 
 /* Measures a triangle in doubles. */
@@ -84,7 +88,7 @@ static void measure_all(search *s) {
         if (s->list[i].lower <= s->upper)
             measure(s, s->bvh->order[s->list[i].place]);
     s->count = 0;
-    lower_bound_to(s, abuti_float_above(s->best * s->bvh->scale) * SLACK + s->margin);
+    lower_bound_to(s, bvh_float_above(s->best * s->bvh->scale) * SLACK + s->margin);
 }
 
 static void add_candidate(search *s, float lower, uint32_t place) {
@@ -232,11 +236,11 @@ static inline uint32_t push_children(const search *s, uint32_t index, pending *s
     f4_store(distance_sq, all);
     pending *first = stack + used;
     uint32_t count = 0;
-    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
-        if (near >> slot & 1) {
-            first[count].distance_sq = distance_sq[slot];
-            first[count++].place = index * BVH_WIDTH + slot;
-        }
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) { /* no branch: none could be foreseen */
+        first[count].distance_sq = distance_sq[slot];
+        first[count].place = index * BVH_WIDTH + slot;
+        count += near >> slot & 1;
+    }
     if (count == 2) {
         sort_two(&first[0], &first[1]);
     } else if (count == 3) {
@@ -310,8 +314,7 @@ static void search_far(search *s) {
             double limit = real_min(s->best, s->radius) * unit;
             if (next.distance_sq > limit * limit * SLACK_FAR)
                 continue;
-            uint32_t child =
-                s->bvh->nodes[next.place / BVH_WIDTH].child[next.place % BVH_WIDTH];
+            uint32_t child = s->bvh->nodes[next.place / BVH_WIDTH].child[next.place % BVH_WIDTH];
             found = !(child & BVH_LEAF);
             index = child;
             uint32_t leaf = child & ~BVH_LEAF;
@@ -335,17 +338,16 @@ static bool start_near(search *s, const bvh_hint *hint) {
     const double at[3] = {p.x, p.y, p.z};
     for (int axis = 0; axis < 3; axis++) {
         s->at[axis] = (float)at[axis];
-        s->lo[axis] = abuti_float_below(at[axis]);
-        s->hi[axis] = abuti_float_above(at[axis]);
+        s->lo[axis] = bvh_float_below(at[axis]);
+        s->hi[axis] = bvh_float_above(at[axis]);
     }
     s->margin = MARGIN * ((float)largest + 2);
     s->count = 0;
-    s->upper = FLT_MAX;
     /* Nothing is further than this. */
     double limit = real_min(s->radius * scale, 4 * FAR);
     if (hint && hint->known)
         limit = real_min(limit, v3_length(v3_sub(p, v3_scale(hint->point, scale))));
-    lower_bound_to(s, (float)limit * SLACK + s->margin);
+    set_bound(s, (float)limit * SLACK + s->margin);
     return true;
 }
 
@@ -379,8 +381,8 @@ void abuti_bvh_nearest(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_
         hint->known = true;
         hint->point = v3(0, 0, 0);
         for (int i = 0; i < 3; i++)
-            hint->point = v3_along(hint->point, s.closest.barycentric[i],
-                                   bvh->mesh->positions[corner[i]]);
+            hint->point =
+                v3_along(hint->point, s.closest.barycentric[i], bvh->mesh->positions[corner[i]]);
     }
 }
 

@@ -5,12 +5,12 @@
  *
  * Slabs. Along an axis a ray from o with direction d is inside [lo, hi] while (lo - o) / d <= t <=
  * (hi - o) / d, the two exchanged for negative d. o is known as an interval of floats, and the end
- * that gives the longer stay is taken: what is left are the roundings of d, 1 / d, the difference and
- * the product, each 2^-24 relative, so that signs are right and times err by 4 x 2^-24 relative.
- * Both ends are moved apart by twice that (Ize 2013, "Robust BVH ray traversal"). Where d is so
- * small that 1 / d is no float, the ray moves less than the interval is widened by until it has left
- * the mesh along its longest direction, so the axis only asks whether the interval meets the slab:
- * 1 / d is infinite there, and 0 x infinity, which is no number, sets no limit.
+ * that gives the longer stay is taken: what is left are the roundings of d, 1 / d, the difference
+ * and the product, each 2^-24 relative, so that signs are right and times err by 4 x 2^-24
+ * relative. Both ends are moved apart by twice that (Ize 2013, "Robust BVH ray traversal"). Where d
+ * is so small that 1 / d is no float, the ray moves less than the interval is widened by until it
+ * has left the mesh along its longest direction, so the axis only asks whether the interval meets
+ * the slab: 1 / d is infinite there, and 0 x infinity, which is no number, sets no limit.
  */
 #include "bvh/bvh.h"
 
@@ -28,12 +28,12 @@
 
 typedef struct beam {
     const abut_bvh *bvh;
-    path3 path;         /* absolute */
-    bool culls;         /* boxes can be tested in floats */
+    path3 path;            /* absolute */
+    bool culls;            /* boxes can be tested in floats */
     float near[3], far[3]; /* the ends of the origin's interval, for the entry and the exit */
     float inverse[3];
     bool negative[3];
-    double unit;        /* a parameter times this is one of the frame */
+    double unit; /* a parameter times this is one of the frame */
 } beam;
 
 static beam beam_start(const abut_bvh *bvh, const abut_ray *ray) {
@@ -53,7 +53,7 @@ static beam beam_start(const abut_bvh *bvh, const abut_ray *ray) {
         bool parallel = !(fabs(towards) >= PARALLEL);
         if (parallel) /* |d| t, where t reaches from the origin to the end of the mesh */
             widen = fabs(towards) * (2 * v3_max_abs(o) + 8);
-        float below = abuti_float_below(at - widen), above = abuti_float_above(at + widen);
+        float below = bvh_float_below(at - widen), above = bvh_float_above(at + widen);
         if (parallel) {
             below = nextafterf(below, -INFINITY);
             above = nextafterf(above, INFINITY);
@@ -87,7 +87,7 @@ static unsigned beam_boxes(const beam *b, const bvh_node *node, float most, floa
  * much as would underflow. */
 static float beam_limit(const beam *b, double most) {
     double limit = most * b->unit;
-    return limit < FLT_MAX ? abuti_float_above(limit) * (1 + SLACK) + FLT_MIN : INFINITY;
+    return limit < FLT_MAX ? bvh_float_above(limit) * (1 + SLACK) + FLT_MIN : INFINITY;
 }
 
 /* ---- the walk ---- */
@@ -133,9 +133,9 @@ static bool hunt_triangle(hunt *h, const beam *b, uint32_t triangle) {
     if (h->what == QUEST_ALL)
         h->hits[h->count] = hit;
     h->count++;
-    if (h->what == QUEST_FIRST && (hit.parameter < h->best.parameter ||
-                                   (hit.parameter == h->best.parameter &&
-                                    triangle < h->best.triangle))) {
+    if (h->what == QUEST_FIRST &&
+        (hit.parameter < h->best.parameter ||
+         (hit.parameter == h->best.parameter && triangle < h->best.triangle))) {
         h->best = hit;
         h->most = hit.parameter;
     }
@@ -196,8 +196,8 @@ static abut_status check_ray(const char *function, const abut_ray *ray, size_t i
     abut_status status = abuti_bvh_check_point(function, origin, ray->origin);
     status = status ? status : abuti_bvh_check_point(function, direction, ray->direction);
     if (!status && v3_max_abs(ray->direction) == 0)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: %s is zero; it may have any length but that", function, direction);
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is zero; it may have any length but that",
+                            function, direction);
     return status;
 }
 
@@ -307,7 +307,8 @@ abut_status abut_bvh_ray_batch(const abut_bvh *bvh, const abut_ray *rays, size_t
                                abut_bvh_hit *hits) {
     abut_status status = abuti_bvh_check(__func__, bvh, bvh, "bvh");
     if (!status && count && (!rays || !hits))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, rays ? "hits" : "rays");
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, rays ? "hits" : "rays");
     status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
     for (size_t i = 0; i < count && !status; i++)
         status = check_ray(__func__, &rays[i], i);

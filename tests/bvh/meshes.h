@@ -42,17 +42,17 @@ static inline abut_mesh *make_soup(abut_context *context, const abut_vec3 *corne
 }
 
 typedef enum soup_kind {
-    SOUP_RANDOM,    /* large triangles through each other */
-    SOUP_SMALL,     /* small ones */
-    SOUP_NEEDLES,   /* long and thin, down to a width of 1e-12 */
+    SOUP_RANDOM,     /* large triangles through each other */
+    SOUP_SMALL,      /* small ones */
+    SOUP_NEEDLES,    /* long and thin, down to a width of 1e-12 */
     SOUP_DEGENERATE, /* segments and points among them */
-    SOUP_LATTICE,   /* small whole coordinates: many ties and shared places */
-    SOUP_EQUAL,     /* all the same triangle */
-    SOUP_POINT,     /* all the same point */
-    SOUP_LINE,      /* on one line */
-    SOUP_PLANE,     /* in one plane */
-    SOUP_GROWING,   /* each twice as large and as far as the last */
-    SOUP_NESTED,    /* about one middle, each a little larger */
+    SOUP_LATTICE,    /* small whole coordinates: many ties and shared places */
+    SOUP_EQUAL,      /* all the same triangle */
+    SOUP_POINT,      /* all the same point */
+    SOUP_LINE,       /* on one line */
+    SOUP_PLANE,      /* in one plane */
+    SOUP_GROWING,    /* each twice as large and as far as the last */
+    SOUP_NESTED,     /* about one middle, each a little larger */
     SOUP_COUNT
 } soup_kind;
 
@@ -153,8 +153,7 @@ static inline abut_vec3 point_around(const abut_mesh *mesh, test_random *random,
 
 /* A point on a random triangle, plus something of size `away`. */
 static inline abut_vec3 point_near(const abut_mesh *mesh, test_random *random, double away) {
-    abut_triangle t =
-        triangle_of(mesh, test_random_below(random, abut_mesh_triangle_count(mesh)));
+    abut_triangle t = triangle_of(mesh, test_random_below(random, abut_mesh_triangle_count(mesh)));
     double s = test_random_real(random, 0, 1), r = test_random_real(random, 0, 1 - s);
     abut_vec3 d = random_vec(random, away);
     const abut_vec3 *c = t.corner;

@@ -138,8 +138,8 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes) {
 }
 
 static uint64_t hash_bvh(const abut_bvh *bvh) {
-    uint64_t hash = hash_bytes(0xcbf29ce484222325u, bvh->nodes,
-                               bvh->node_count * sizeof *bvh->nodes);
+    uint64_t hash =
+        hash_bytes(0xcbf29ce484222325u, bvh->nodes, bvh->node_count * sizeof *bvh->nodes);
     hash = hash_bytes(hash, bvh->blocks, bvh->leaf_count * sizeof *bvh->blocks);
     hash = hash_bytes(hash, bvh->order, (size_t)bvh->leaf_count * BVH_WIDTH * sizeof *bvh->order);
     return hash_bytes(hash, &bvh->cost, sizeof bvh->cost);
@@ -226,7 +226,8 @@ static void refit(void **state) {
         abut_mesh_destroy(bent);
     }
     /* Triangles at random places: no order is left. */
-    abut_mesh *noise = make_kind(NULL, SOUP_SMALL, 2000, 1), *other = make_kind(NULL, SOUP_SMALL, 2000, 2);
+    abut_mesh *noise = make_kind(NULL, SOUP_SMALL, 2000, 1),
+              *other = make_kind(NULL, SOUP_SMALL, 2000, 2);
     assert_ok(abut_bvh_create(noise, NULL, &fresh));
     assert_ok(abut_bvh_refit(fresh, other));
     assert_true(abut_bvh_info_get(fresh).rebuild);
@@ -340,8 +341,8 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(invariants), cmocka_unit_test(hostile),
-        cmocka_unit_test(threads),    cmocka_unit_test(refit),
+        cmocka_unit_test(invariants),       cmocka_unit_test(hostile),
+        cmocka_unit_test(threads),          cmocka_unit_test(refit),
         cmocka_unit_test(every_allocation), cmocka_unit_test(cancelled),
         cmocka_unit_test(refusals),
     };

@@ -227,8 +227,7 @@ static void refusals(void **state) {
             assert_memory_equal(&both[0], &before, sizeof out);
         }
     abut_points points = abut_points_default();
-    assert_fails(ABUT_ERROR_ARGUMENT, "points is null",
-                 abut_bvh_nearest_batch(bvh, NULL, 1, &out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "points is null", abut_bvh_nearest_batch(bvh, NULL, 1, &out));
     assert_ok(abut_bvh_nearest_batch(bvh, &points, 1, NULL));
     points.count = 1;
     assert_fails(ABUT_ERROR_ARGUMENT, "points->points is null",
@@ -239,8 +238,7 @@ static void refusals(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is nan",
                  abut_bvh_nearest_batch(bvh, &points, NAN, &out));
     points.stride = 8;
-    assert_fails(ABUT_ERROR_ARGUMENT, "stride is 8",
-                 abut_bvh_nearest_batch(bvh, &points, 1, &out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "stride is 8", abut_bvh_nearest_batch(bvh, &points, 1, &out));
     points.stride = 0;
     points.type = (abut_scalar_type)7;
     assert_fails(ABUT_ERROR_ARGUMENT, "type is 7", abut_bvh_nearest_batch(bvh, &points, 1, &out));

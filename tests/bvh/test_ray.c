@@ -73,7 +73,8 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 from
     }
     memset(got, 0x5a, sizeof *got);
     abut_bvh_hit before = *got;
-    assert_fails(ABUT_ERROR_BUFFER, "room for", abut_bvh_ray_all(bvh, &ray, wanted - 1, got, &count));
+    assert_fails(ABUT_ERROR_BUFFER, "room for",
+                 abut_bvh_ray_all(bvh, &ray, wanted - 1, got, &count));
     assert_int_equal(count, wanted);
     assert_memory_equal(got, &before, sizeof before);
 }
@@ -130,14 +131,14 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
         abut_triangle t = triangle_of(mesh, test_random_below(&random, triangles));
         const abut_vec3 *c = t.corner;
         check_ray(bvh, mesh, p, between(p, q), expected, got);
-        check_ray(bvh, mesh, p, between(p, c[0]), expected, got);    /* at a corner */
+        check_ray(bvh, mesh, p, between(p, c[0]), expected, got);       /* at a corner */
         check_ray(bvh, mesh, c[0], between(c[0], c[1]), expected, got); /* along an edge */
-        check_ray(bvh, mesh, c[0], between(p, q), expected, got);    /* from a corner */
+        check_ray(bvh, mesh, c[0], between(p, q), expected, got);       /* from a corner */
         /* along axes, exactly through corners */
         double away = i % 2 ? 2 * size : -2 * size;
         check_ray(bvh, mesh, vec(c[0].x + away, c[0].y, c[0].z), vec(-away, 0, 0), expected, got);
-        check_ray(bvh, mesh, vec(c[1].x, c[1].y + away, c[1].z), vec(0, -1e-30 * away, 0),
-                  expected, got);
+        check_ray(bvh, mesh, vec(c[1].x, c[1].y + away, c[1].z), vec(0, -1e-30 * away, 0), expected,
+                  got);
         check_ray(bvh, mesh, vec(c[2].x, c[2].y, c[2].z + away), vec(0, -0.0, -1e30 * away),
                   expected, got);
         /* nearly along an axis */
@@ -157,8 +158,8 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
                   (uint32_t *)got);
         check_box(bvh, mesh, bounds.lo, vec(bounds.lo.x, bounds.hi.y, bounds.hi.z),
                   (uint32_t *)expected, (uint32_t *)got); /* touches from outside */
-        check_box(bvh, mesh, vec(-1e80, -1e80, -1e80), vec(1e80, 1e80, 1e80),
-                  (uint32_t *)expected, (uint32_t *)got);
+        check_box(bvh, mesh, vec(-1e80, -1e80, -1e80), vec(1e80, 1e80, 1e80), (uint32_t *)expected,
+                  (uint32_t *)got);
     }
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -253,7 +254,8 @@ static void refusals(void **state) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    abut_ray good = {{0, 0, 0}, {1, 0, 0}}, still = {{0, 0, 0}, {0, 0, 0}}, bad = {{NAN, 0, 0}, {1, 0, 0}};
+    abut_ray good = {{0, 0, 0}, {1, 0, 0}}, still = {{0, 0, 0}, {0, 0, 0}},
+             bad = {{NAN, 0, 0}, {1, 0, 0}};
     abut_bvh_hit hit;
     uint32_t count, triangle;
     bool any;
@@ -272,22 +274,22 @@ static void refusals(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_bvh_ray_any(NULL, &good, 1, &any));
     assert_fails(ABUT_ERROR_ARGUMENT, "hits is null",
                  abut_bvh_ray_all(bvh, &good, 1, NULL, &count));
-    assert_fails(ABUT_ERROR_ARGUMENT, "count is null",
-                 abut_bvh_ray_all(bvh, &good, 1, &hit, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "count is null", abut_bvh_ray_all(bvh, &good, 1, &hit, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
                  abut_bvh_ray_all(NULL, &good, 1, &hit, &count));
     assert_fails(ABUT_ERROR_BUFFER, "room for 0", abut_bvh_ray_all(bvh, &good, 0, NULL, &count));
     assert_true(count == 1 || count == 2); /* the diagonal of the side */
-    abut_box box = {{0, 0, 0}, {1, 1, 1}}, wrong = {{0, 2, 0}, {1, 1, 1}}, odd = {{NAN, 0, 0}, {1, 1, 1}};
+    abut_box box = {{0, 0, 0}, {1, 1, 1}}, wrong = {{0, 2, 0}, {1, 1, 1}},
+             odd = {{NAN, 0, 0}, {1, 1, 1}};
     assert_fails(ABUT_ERROR_ARGUMENT, "beyond hi", abut_bvh_box(bvh, &wrong, 1, &triangle, &count));
     assert_fails(ABUT_ERROR_ARGUMENT, "box->lo is (",
                  abut_bvh_box(bvh, &odd, 1, &triangle, &count));
     assert_fails(ABUT_ERROR_ARGUMENT, "box is null", abut_bvh_box(bvh, NULL, 1, &triangle, &count));
     assert_fails(ABUT_ERROR_ARGUMENT, "triangles is null",
                  abut_bvh_box(bvh, &box, 1, NULL, &count));
-    assert_fails(ABUT_ERROR_ARGUMENT, "count is null",
-                 abut_bvh_box(bvh, &box, 1, &triangle, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_bvh_box(NULL, &box, 1, &triangle, &count));
+    assert_fails(ABUT_ERROR_ARGUMENT, "count is null", abut_bvh_box(bvh, &box, 1, &triangle, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
+                 abut_bvh_box(NULL, &box, 1, &triangle, &count));
     assert_memory_equal(&hit, &before, sizeof hit);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -295,9 +297,9 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),          cmocka_unit_test(soups),
+        cmocka_unit_test(shapes),           cmocka_unit_test(soups),
         cmocka_unit_test(sizes_and_places), cmocka_unit_test(watertight),
-        cmocka_unit_test(batch_is_single), cmocka_unit_test(refusals),
+        cmocka_unit_test(batch_is_single),  cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

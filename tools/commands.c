@@ -6,6 +6,7 @@
 
 const tool_command *const commands[] = {&command_info,       &command_convert,
                                         &command_make,       &command_picture,
+                                        &command_nearest,    &command_ray,
                                         &command_version,    &command_help,
                                         &command_completion, NULL};
 

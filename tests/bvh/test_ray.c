@@ -141,16 +141,18 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
                   got);
         check_ray(bvh, mesh, vec(c[2].x, c[2].y, c[2].z + away), vec(0, -0.0, -1e30 * away),
                   expected, got);
-        /* nearly along an axis */
-        double small = ldexp(1, -(int)test_random_below(&random, 300));
-        check_ray(bvh, mesh, vec(c[0].x + away, c[0].y, c[0].z), vec(-away, size * small, 0),
-                  expected, got);
-        check_ray(bvh, mesh, vec(q.x, p.y + away, q.z), vec(small * size, -away, small * size),
-                  expected, got);
-        abut_vec3 far = point_around(mesh, &random, 1e9);
-        check_ray(bvh, mesh, far, between(far, c[0]), expected, got);
-        far = random_vec(&random, 1e60);
-        check_ray(bvh, mesh, far, between(far, q), expected, got);
+        if (i % 4 == 0) {
+            /* nearly along an axis, and from far away: hard for the predicates, so fewer */
+            double small = ldexp(1, -(int)test_random_below(&random, 300));
+            check_ray(bvh, mesh, vec(c[0].x + away, c[0].y, c[0].z), vec(-away, size * small, 0),
+                      expected, got);
+            check_ray(bvh, mesh, vec(q.x, p.y + away, q.z), vec(small * size, -away, small * size),
+                      expected, got);
+            abut_vec3 far = point_around(mesh, &random, 1e9);
+            check_ray(bvh, mesh, far, between(far, c[0]), expected, got);
+            far = random_vec(&random, 1e60);
+            check_ray(bvh, mesh, far, between(far, q), expected, got);
+        }
         check_box(bvh, mesh, p, q, (uint32_t *)expected, (uint32_t *)got);
         check_box(bvh, mesh, q, q, (uint32_t *)expected, (uint32_t *)got);
         check_box(bvh, mesh, c[0], c[0], (uint32_t *)expected, (uint32_t *)got);

@@ -49,7 +49,7 @@ struct bench_case {
 /* Ends with a case without a name. */
 extern const bench_case bench_create_cases[], bench_file_cases[], bench_topology_cases[],
     bench_repair_cases[], bench_geom_cases[], bench_shape_cases[], bench_picture_cases[],
-    bench_machine_cases[], bench_device_cases[];
+    bench_bvh_cases[], bench_machine_cases[], bench_device_cases[];
 
 /* Fails with a sentence of the benchmark's own. */
 abut_status bench_fail(abut_status status, const char *format, ...)

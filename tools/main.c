@@ -135,6 +135,21 @@ int tool_complain(tool_run *tool, abut_status status) {
     return code;
 }
 
+int tool_fail_with(tool_run *tool, const char *kind, const char *format, ...) {
+    tool_text raw = {0}, sentence = {0};
+    va_list list;
+    va_start(list, format);
+    text_print_list(&raw, format, list);
+    va_end(list);
+    text_safe(&sentence, raw.data ? raw.data : "out of memory");
+    const char *words = sentence.data ? sentence.data : "out of memory";
+    print_error(tool, words);
+    replace_output(&tool->out, kind, words, CODE_WORK);
+    text_free(&raw);
+    text_free(&sentence);
+    return CODE_WORK;
+}
+
 int tool_refuse(tool_run *tool, const char *format, ...) {
     tool_text raw = {0}, sentence = {0};
     va_list list;

@@ -241,7 +241,8 @@ extern const tool_command *const commands[]; /* ends with null */
 const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
-    command_devices, command_version, command_help, command_completion;
+    command_nearest, command_ray, command_devices, command_version, command_help,
+    command_completion;
 
 /* ---- main.c: one run of the command ---- */
 
@@ -257,6 +258,8 @@ typedef struct tool_run {
 /* Says on standard error what went wrong and gives the exit code for it; with --json the error
  * becomes the whole output. The sentence is abut_last_error()'s. */
 int tool_fail(tool_run *tool, abut_status status);
+/* The same for what failed outside the library: "file error" or "format error" with a sentence. */
+int tool_fail_with(tool_run *tool, const char *kind, const char *format, ...) TOOL_PRINTF(3, 4);
 /* The same for a wrong command line, with a sentence of our own. */
 int tool_refuse(tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
 /* A wrong command line that only the library could see; the sentence is abut_last_error()'s. */
@@ -293,6 +296,30 @@ bool terminal_width(int descriptor, size_t *width);
 void help_general(tool_text *to);
 int help_command(tool_run *tool, const tool_command *command);
 extern const char *const help_topics[]; /* names, ends with null */
+
+/* ---- points.c: points in, tables out ---- */
+
+typedef struct tool_points {
+    abut_vec3 *list; /* from malloc */
+    size_t count, room;
+} tool_points;
+
+/* Rows of numbers, a line each, separated by commas, semicolons or blanks; empty lines, # remarks
+ * and a first line of names are skipped. Each group of three of the first `columns` (3 or 6)
+ * numbers becomes a point. 0, or the exit code after the error was reported. */
+int points_read(tool_run *tool, const char *path, uint32_t columns, tool_points *points);
+/* The points of a file of numbers (.csv, .txt, .xyz) or the vertices of a mesh. */
+int points_load(tool_run *tool, const char *path, tool_points *points);
+/* Adds `count` random points: in the box of the mesh x 1.2, or, with `near` above 0, within that
+ * part of its diagonal from the surface. False when out of memory. */
+bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double near,
+                   tool_points *points);
+bool points_add(tool_points *points, abut_vec3 point);
+void points_free(tool_points *points);
+/* Writes text to a file, which is there only when complete. 0 or the exit code. */
+int table_write(tool_run *tool, const char *path, const tool_text *text);
+/* Adds "x,y,z" and a comma or not. */
+void table_vector(tool_text *to, abut_vec3 v);
 
 /* ---- defects.c: the health report as lines and dots in a picture ---- */
 

@@ -4,6 +4,7 @@
 #define ABUT_ABUT_H
 
 #include <abut/base.h>
+#include <abut/bvh.h>
 #include <abut/device.h>
 #include <abut/geom.h>
 #include <abut/mesh.h>

@@ -1,0 +1,190 @@
+/* Cases: hierarchies and their queries. Three models of about 70,000 triangles: a sphere, on which
+ * points near the middle have everything equally near; a bumpy torus; and a teapot with large and
+ * small triangles. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPHERE, TORUS, TEAPOT };
+enum { UNIFORM = 0, NEAR = 4, BUILD_ONLY = 8, ONE_BY_ONE = 16 };
+
+typedef struct bvh_data {
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    double (*points)[3];
+    abut_nearest *nearest;
+    abut_ray *rays;
+    abut_bvh_hit *hits;
+    uint32_t count;
+} bvh_data;
+
+static abut_status make_mesh(const bench_state *state, int model, abut_mesh **mesh) {
+    if (model == TORUS) {
+        bench_grid grid;
+        abut_status status =
+            state->quick ? bench_grid_create(40, 20, &grid) : bench_grid_create(260, 135, &grid);
+        if (!status) {
+            status = bench_grid_mesh(state, &grid, mesh);
+            bench_grid_destroy(&grid);
+        }
+        return status;
+    }
+    abut_shape shape =
+        abut_shape_default(model == SPHERE ? ABUT_SHAPE_ICOSPHERE : ABUT_SHAPE_TEAPOT_SOLID);
+    shape.segments = model == SPHERE ? (state->quick ? 8 : 59) : (state->quick ? 4 : 33);
+    return abut_shape_create(state->context, &shape, mesh);
+}
+
+/* In the box x 1.2, or within 2% of its diagonal of a point on the surface. */
+static void make_points(bvh_data *data, bool near) {
+    uint64_t random = 9;
+    abut_box box = abut_mesh_bounds(data->mesh);
+    double lo[3] = {box.lo.x, box.lo.y, box.lo.z}, hi[3] = {box.hi.x, box.hi.y, box.hi.z};
+    double diagonal = 0;
+    for (int k = 0; k < 3; k++)
+        diagonal += (hi[k] - lo[k]) * (hi[k] - lo[k]);
+    diagonal = sqrt(diagonal);
+    abut_vec3 origin = abut_mesh_origin(data->mesh);
+    for (uint32_t i = 0; i < data->count; i++) {
+        if (!near) {
+            for (int k = 0; k < 3; k++)
+                data->points[i][k] = bench_random_real(&random, lo[k] - 0.1 * (hi[k] - lo[k]),
+                                                       hi[k] + 0.1 * (hi[k] - lo[k]));
+            continue;
+        }
+        const uint32_t *corner = abut_mesh_indices(data->mesh) +
+                                 3 * (bench_random(&random) % abut_mesh_triangle_count(data->mesh));
+        double s = bench_random_real(&random, 0, 1), r = (1 - s) * bench_random_real(&random, 0, 1);
+        const double weight[3] = {1 - s - r, s, r};
+        double p[3] = {origin.x, origin.y, origin.z};
+        for (int c = 0; c < 3; c++) {
+            abut_vec3 v = abut_mesh_positions(data->mesh)[corner[c]];
+            p[0] += weight[c] * v.x;
+            p[1] += weight[c] * v.y;
+            p[2] += weight[c] * v.z;
+        }
+        for (int k = 0; k < 3; k++)
+            data->points[i][k] = p[k] + bench_random_real(&random, -0.0115, 0.0115) * diagonal;
+    }
+}
+
+static abut_status bvh_setup(bench_state *state) {
+    bvh_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    int variant = state->which->variant;
+    abut_status status = make_mesh(state, variant & 3, &data->mesh);
+    if (status)
+        return status;
+    if (variant & BUILD_ONLY) {
+        state->elements = abut_mesh_triangle_count(data->mesh);
+        return ABUT_OK;
+    }
+    data->count = state->quick ? 1000 : 200000;
+    state->elements = data->count;
+    data->points = malloc(data->count * sizeof *data->points);
+    data->nearest = malloc(data->count * sizeof *data->nearest);
+    data->rays = malloc(data->count * sizeof *data->rays);
+    data->hits = malloc(data->count * sizeof *data->hits);
+    if (!data->points || !data->nearest || !data->rays || !data->hits)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    make_points(data, variant & NEAR);
+    for (uint32_t i = 0; i < data->count; i++) { /* from each point towards another */
+        const double *p = data->points[i], *q = data->points[(i + 1) % data->count];
+        data->rays[i].origin = (abut_vec3){p[0], p[1], p[2]};
+        data->rays[i].direction = (abut_vec3){q[0] - p[0], q[1] - p[1], q[2] - p[2]};
+    }
+    return abut_bvh_create(data->mesh, NULL, &data->bvh);
+}
+
+static abut_status run_build(bench_state *state) {
+    bvh_data *data = state->data;
+    return abut_bvh_create(data->mesh, NULL, &data->bvh);
+}
+
+static abut_status finish_build(bench_state *state) {
+    bvh_data *data = state->data;
+    abut_bvh_info info = abut_bvh_info_get(data->bvh);
+    state->hash = bench_hash(0, &info.cost, sizeof info.cost);
+    state->hash = bench_hash(state->hash, &info.node_count, sizeof info.node_count);
+    state->result_bytes = (double)info.bytes;
+    abut_bvh_destroy(data->bvh);
+    data->bvh = NULL;
+    return ABUT_OK;
+}
+
+static abut_status run_refit(bench_state *state) {
+    bvh_data *data = state->data;
+    return abut_bvh_refit(data->bvh, data->mesh);
+}
+
+static abut_status finish_refit(bench_state *state) {
+    bvh_data *data = state->data;
+    abut_bvh_info info = abut_bvh_info_get(data->bvh);
+    state->elements = info.triangle_count;
+    state->hash = bench_hash(0, &info.cost, sizeof info.cost);
+    return ABUT_OK;
+}
+
+static abut_status run_nearest(bench_state *state) {
+    bvh_data *data = state->data;
+    if (state->which->variant & ONE_BY_ONE) {
+        for (uint32_t i = 0; i < data->count; i++) {
+            const double *p = data->points[i];
+            abut_status status = abut_bvh_nearest(data->bvh, (abut_vec3){p[0], p[1], p[2]},
+                                                  HUGE_VAL, &data->nearest[i]);
+            if (status)
+                return status;
+        }
+        return ABUT_OK;
+    }
+    abut_points points = abut_points_default();
+    points.points = data->points;
+    points.count = data->count;
+    return abut_bvh_nearest_batch(data->bvh, &points, HUGE_VAL, data->nearest);
+}
+
+static abut_status finish_nearest(bench_state *state) {
+    bvh_data *data = state->data;
+    state->hash = bench_hash(0, data->nearest, data->count * sizeof *data->nearest);
+    return ABUT_OK;
+}
+
+static void bvh_teardown(bench_state *state) {
+    bvh_data *data = state->data;
+    if (!data)
+        return;
+    abut_bvh_destroy(data->bvh);
+    abut_mesh_destroy(data->mesh);
+    free(data->points);
+    free(data->nearest);
+    free(data->rays);
+    free(data->hits);
+    free(data);
+}
+
+#define BVH(name_, unit_, run_, finish_, variant_, threaded_)                             \
+    {                                                                                     \
+        .name = name_, .unit = unit_, .setup = bvh_setup, .run = run_, .finish = finish_, \
+        .teardown = bvh_teardown, .variant = variant_, .threaded = threaded_              \
+    }
+
+const bench_case bench_bvh_cases[] = {
+    BVH("bvh/build-sphere", "triangle", run_build, finish_build, SPHERE | BUILD_ONLY, true),
+    BVH("bvh/build-torus", "triangle", run_build, finish_build, TORUS | BUILD_ONLY, true),
+    BVH("bvh/build-teapot", "triangle", run_build, finish_build, TEAPOT | BUILD_ONLY, true),
+    BVH("bvh/refit-teapot", "triangle", run_refit, finish_refit, TEAPOT, true),
+    BVH("bvh/nearest-uniform-sphere", "query", run_nearest, finish_nearest, SPHERE, true),
+    BVH("bvh/nearest-uniform-torus", "query", run_nearest, finish_nearest, TORUS, true),
+    BVH("bvh/nearest-uniform-teapot", "query", run_nearest, finish_nearest, TEAPOT, true),
+    BVH("bvh/nearest-near-sphere", "query", run_nearest, finish_nearest, SPHERE | NEAR, true),
+    BVH("bvh/nearest-near-torus", "query", run_nearest, finish_nearest, TORUS | NEAR, true),
+    BVH("bvh/nearest-near-teapot", "query", run_nearest, finish_nearest, TEAPOT | NEAR, true),
+    BVH("bvh/nearest-single-uniform-torus", "query", run_nearest, finish_nearest,
+        TORUS | ONE_BY_ONE, false),
+    BVH("bvh/nearest-single-near-torus", "query", run_nearest, finish_nearest,
+        TORUS | NEAR | ONE_BY_ONE, false),
+    {.name = NULL},
+};

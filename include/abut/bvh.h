@@ -1,0 +1,145 @@
+/* Bounding volume hierarchy of a mesh, and the questions that it answers: nearest point, rays,
+ * triangles in a box.
+ *
+ * Answers are those of a search through all triangles with the functions of <abut/geom.h>, only
+ * faster: yes and no are exact, distances are accurate as there, and where several triangles are
+ * equally near the one of lowest index is given. They depend neither on the number of threads nor
+ * on the processor. Points, rays and boxes are in absolute coordinates, as the mesh came in.
+ *
+ * Queries only read, so any number of threads may ask the same hierarchy at once.
+ */
+#ifndef ABUT_BVH_H
+#define ABUT_BVH_H
+
+#include <abut/base.h>
+#include <abut/geom.h>
+#include <abut/mesh.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct abut_bvh abut_bvh;
+
+/* Nothing to choose yet. */
+typedef struct abut_bvh_options {
+    size_t size;
+} abut_bvh_options;
+
+static inline abut_bvh_options abut_bvh_options_default(void) {
+    abut_bvh_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Builds the hierarchy of a mesh, which it keeps: O(n log n) for any input, at most 40 bytes a
+ * triangle when done. `options` may be null. Uses the context of the mesh; reports progress as
+ * stage "bvh". Thread-safe. */
+ABUT_API abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options,
+                                     abut_bvh **bvh);
+/* Null is allowed. Thread-safe when no one else uses the hierarchy. */
+ABUT_API void abut_bvh_destroy(abut_bvh *bvh);
+
+/* Follows moved vertices: takes a mesh with the same triangles (same indices) and new positions,
+ * and fits all boxes to it, in a tenth of the time of a build or less. Answers are as exact as
+ * after a build; speed suffers when triangles that were together move apart: see abut_bvh_info.
+ * On failure the hierarchy is as before. Not thread-safe: no one may ask it meanwhile. */
+ABUT_API abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh);
+
+typedef struct abut_bvh_info {
+    uint32_t triangle_count;
+    uint32_t node_count, depth; /* nodes of four children; nodes from the root to the deepest */
+    uint64_t bytes;             /* beyond the mesh */
+    double cost;       /* expected work of a random ray, in visits (surface area heuristic):
+                        * the sum of the areas of all boxes over that of the root */
+    double built_cost; /* as it was after the build */
+    bool rebuild;      /* cost has grown by more than half: building anew will pay */
+} abut_bvh_info;
+
+/* Tells size and quality. Null gives zeros. Thread-safe. */
+ABUT_API abut_bvh_info abut_bvh_info_get(const abut_bvh *bvh);
+
+/* The mesh that answers are about; null for null. It lives as long as the hierarchy keeps it.
+ * Thread-safe. */
+ABUT_API abut_mesh *abut_bvh_mesh(const abut_bvh *bvh);
+
+/* ---- nearest point ---- */
+
+typedef struct abut_nearest {
+    double distance; /* infinity where nothing is within the radius */
+    abut_vec3 point; /* absolute; the query itself where nothing is found */
+    double barycentric[3];
+    uint32_t triangle;    /* ABUT_NONE where nothing is found */
+    abut_feature feature; /* of the triangle */
+} abut_nearest;
+
+/* Finds the nearest point of the mesh at a distance of at most `radius`, which may be infinite
+ * (HUGE_VAL) but not negative or NaN. Takes no memory. Thread-safe. */
+ABUT_API abut_status abut_bvh_nearest(const abut_bvh *bvh, abut_vec3 point, double radius,
+                                      abut_nearest *nearest);
+
+/* Points in the caller's memory. */
+typedef struct abut_points {
+    size_t size;
+    const void *points; /* three scalars each; any alignment */
+    abut_scalar_type type;
+    size_t stride; /* bytes from point to point; 0 = packed */
+    size_t count;
+} abut_points;
+
+static inline abut_points abut_points_default(void) {
+    abut_points points;
+    memset(&points, 0, sizeof points);
+    points.size = sizeof points;
+    return points;
+}
+
+/* The same for many points, on all threads: nearest[i] belongs to point i. Much faster than one
+ * after the other, in whatever order they are: they are sorted by place first. `nearest` has room
+ * for points->count; no points are fine. Refused before anything is written: a point that is not
+ * finite or beyond ABUT_COORDINATE_MAX. Reports progress as stage "nearest"; if that cancels, part
+ * of `nearest` has been written. Thread-safe. */
+ABUT_API abut_status abut_bvh_nearest_batch(const abut_bvh *bvh, const abut_points *points,
+                                            double radius, abut_nearest *nearest);
+
+/* ---- rays ---- */
+
+typedef struct abut_bvh_hit {
+    double parameter; /* hit = origin + parameter direction; infinity on a miss */
+    double barycentric[3];
+    uint32_t triangle; /* ABUT_NONE on a miss */
+} abut_bvh_hit;
+
+/* Finds the first triangle that a ray hits at a parameter of at most `most` (not negative or NaN;
+ * HUGE_VAL = no limit). Whether a triangle is hit is exact, so nothing slips between neighbours.
+ * Takes no memory. Thread-safe. */
+ABUT_API abut_status abut_bvh_ray_first(const abut_bvh *bvh, const abut_ray *ray, double most,
+                                        abut_bvh_hit *hit);
+/* Tells whether a ray hits anything at a parameter of at most `most`. Thread-safe. */
+ABUT_API abut_status abut_bvh_ray_any(const abut_bvh *bvh, const abut_ray *ray, double most,
+                                      bool *any);
+/* Finds all triangles that a ray hits, sorted by parameter, then by index. Writes them if there are
+ * at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in either case.
+ * `hits` may be null with a capacity of 0. Thread-safe. */
+ABUT_API abut_status abut_bvh_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint32_t capacity,
+                                      abut_bvh_hit *hits, uint32_t *count);
+/* abut_bvh_ray_first for `count` rays on all threads; hits[i] belongs to rays[i]. Refused before
+ * anything is written: a ray that is not legal. Reports progress as stage "rays"; if that cancels,
+ * part of `hits` has been written. Thread-safe. */
+ABUT_API abut_status abut_bvh_ray_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
+                                        double most, abut_bvh_hit *hits);
+
+/* ---- boxes ---- */
+
+/* Finds all triangles that meet a box (lo <= hi on every axis), exactly; ascending. Writes them if
+ * there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in
+ * either case. `triangles` may be null with a capacity of 0. Thread-safe. */
+ABUT_API abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capacity,
+                                  uint32_t *triangles, uint32_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,109 @@
+/* Triangles in a box: boxes of nodes in floats, rounded so that none is missed, then the exact
+ * predicate of src/geom. */
+#include "bvh/bvh.h"
+
+#include "base/simd.h"
+#include "geom/meet_shared.h"
+
+typedef struct region {
+    const abut_bvh *bvh;
+    abut_box box;       /* absolute */
+    float lo[3], hi[3]; /* in the frame, rounded outwards; may be infinite */
+} region;
+
+static unsigned region_boxes(const region *r, const bvh_node *node) {
+    f4 zero = f4_all(0);
+    m4 met = f4_less_equal(zero, zero);
+    for (int axis = 0; axis < 3; axis++) {
+        met = m4_and(met, f4_less_equal(f4_load(node->lo[axis]), f4_all(r->hi[axis])));
+        met = m4_and(met, f4_less_equal(f4_all(r->lo[axis]), f4_load(node->hi[axis])));
+    }
+    return m4_bits(met);
+}
+
+/* Visits all triangles that meet the box; notes them unless null. Gives their number. */
+static uint32_t region_visit(const region *r, uint32_t *triangles) {
+    uint32_t stack[BVH_STACK], used = 0, count = 0;
+    stack[used++] = 0;
+    while (used) {
+        uint32_t next = stack[--used];
+        if (!(next & BVH_LEAF)) {
+            const bvh_node *node = &r->bvh->nodes[next];
+            unsigned met = region_boxes(r, node);
+            for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+                if (met >> slot & 1 && node->child[slot] != ABUT_NONE)
+                    stack[used++] = node->child[slot];
+            continue;
+        }
+        uint32_t leaf = next & ~BVH_LEAF;
+        for (uint32_t i = 0; i < bvh_leaf_fill(r->bvh, leaf); i++) {
+            uint32_t triangle = r->bvh->order[leaf * BVH_WIDTH + i];
+            if (!box_triangle_meet(r->box, bvh_triangle(r->bvh->mesh, triangle)))
+                continue;
+            if (triangles)
+                triangles[count] = triangle;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Heapsort: no memory, and n log n whatever comes. */
+static void sift(uint32_t *numbers, size_t root, size_t count) {
+    for (size_t child; (child = 2 * root + 1) < count; root = child) {
+        child += child + 1 < count && numbers[child + 1] > numbers[child];
+        if (numbers[child] <= numbers[root])
+            return;
+        uint32_t kept = numbers[root];
+        numbers[root] = numbers[child];
+        numbers[child] = kept;
+    }
+}
+
+static void sort_numbers(uint32_t *numbers, size_t count) {
+    for (size_t i = count / 2; i-- > 0;)
+        sift(numbers, i, count);
+    for (size_t left = count; left > 1; left--) {
+        uint32_t kept = numbers[0];
+        numbers[0] = numbers[left - 1];
+        numbers[left - 1] = kept;
+        sift(numbers, 0, left - 1);
+    }
+}
+
+abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capacity,
+                         uint32_t *triangles, uint32_t *count) {
+    abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
+    if (!status && !box)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: box is null; pass its address", __func__);
+    status = status ? status : abuti_bvh_check_point(__func__, "box->lo", box->lo);
+    status = status ? status : abuti_bvh_check_point(__func__, "box->hi", box->hi);
+    if (!status && !(box->lo.x <= box->hi.x && box->lo.y <= box->hi.y && box->lo.z <= box->hi.z))
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT,
+                       "%s: the box has lo (%g, %g, %g) beyond hi (%g, %g, %g); lo must not "
+                       "exceed hi on any axis",
+                       __func__, box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y, box->hi.z);
+    if (!status && !triangles && capacity)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: triangles is null, but capacity is %u",
+                            __func__, capacity);
+    if (status)
+        return status;
+    region r = {bvh, *box, {0, 0, 0}, {0, 0, 0}};
+    for (int axis = 0; axis < 3; axis++) {
+        double origin = v3_get(bvh->mesh->origin, axis);
+        /* The difference is rounded before the product is: one step more. */
+        r.lo[axis] =
+            nextafterf(bvh_float_below((v3_get(box->lo, axis) - origin) * bvh->scale), -INFINITY);
+        r.hi[axis] =
+            nextafterf(bvh_float_above((v3_get(box->hi, axis) - origin) * bvh->scale), INFINITY);
+    }
+    uint32_t found = region_visit(&r, NULL); /* first counted: a small buffer stays untouched */
+    *count = found;
+    if (found > capacity)
+        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but room for %u only",
+                          __func__, found, capacity);
+    region_visit(&r, triangles);
+    sort_numbers(triangles, found);
+    return ABUT_OK;
+}

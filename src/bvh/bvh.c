@@ -1,0 +1,274 @@
+/* Life of a hierarchy: created, refitted, described; and the checks that all queries share. */
+#include "bvh/bvh.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* ---- from two children to four ---- */
+
+/* Which binary nodes become nodes of four, at the least cost in all: each its area, since it is
+ * visited as often as that is large, and a little more, since it takes memory. least[k - 1] is the
+ * cost of all nodes below and including this one when it may fill up to k slots of the node above:
+ * 1 = it is a node itself, more = its children stand there
+ * (the dynamic programme of Ylitie and others 2017, "Efficient incoherent ray traversal on GPUs
+ * through compressed wide BVHs", section 3). */
+typedef struct slots {
+    float least[BVH_WIDTH];
+    uint8_t left[BVH_WIDTH]; /* slots for the left child; 0 = one slot fewer is as good */
+} slots;
+
+/* The best share of `count` slots between two children. */
+static void share(const slots *left, const slots *right, uint32_t count, float *least,
+                  uint8_t *left_slots) {
+    *least = INFINITY;
+    for (uint32_t k = 1; k < count; k++) {
+        float sum = left->least[k - 1] + right->least[count - k - 1];
+        if (sum < *least) {
+            *least = sum;
+            *left_slots = (uint8_t)k;
+        }
+    }
+}
+
+static void plan_slots(const bvh_split *splits, slots *plan, size_t count, float area_cost,
+                       float node_cost) {
+    for (size_t i = count; i-- > 0;) { /* children stand after their parents */
+        slots *here = &plan[i];
+        memset(here, 0, sizeof *here); /* a leaf is a leaf wherever it stands */
+        if (!splits[i].right)
+            continue;
+        const slots *left = &plan[i + 1], *right = &plan[splits[i].right];
+        float inside;
+        share(left, right, BVH_WIDTH, &inside, &here->left[0]);
+        here->least[0] = splits[i].area * area_cost + node_cost + inside;
+        for (uint32_t k = 2; k <= BVH_WIDTH; k++) {
+            share(left, right, k, &here->least[k - 1], &here->left[k - 1]);
+            if (!(here->least[k - 1] < here->least[k - 2])) {
+                here->least[k - 1] = here->least[k - 2];
+                here->left[k - 1] = 0;
+            }
+        }
+    }
+}
+
+/* The children of a node of four. */
+static uint32_t open_node(const bvh_split *splits, const slots *plan, uint32_t root,
+                          uint32_t children[BVH_WIDTH]) {
+    struct {
+        uint32_t split, slots;
+    } stack[BVH_WIDTH];
+    uint32_t used = 0, count = 0;
+    if (!splits[root].right) {
+        children[0] = root; /* the whole tree is a leaf */
+        return 1;
+    }
+    uint32_t left = plan[root].left[0];
+    stack[used].split = splits[root].right;
+    stack[used++].slots = BVH_WIDTH - left;
+    stack[used].split = root + 1;
+    stack[used++].slots = left;
+    while (used) {
+        uint32_t at = stack[--used].split, room = stack[used].slots;
+        while (room > 1 && !plan[at].left[room - 1])
+            room--;
+        if (room == 1 || !splits[at].right) {
+            children[count++] = at;
+            continue;
+        }
+        left = plan[at].left[room - 1];
+        stack[used].split = splits[at].right;
+        stack[used++].slots = room - left;
+        stack[used].split = at + 1;
+        stack[used++].slots = left;
+    }
+    return count;
+}
+
+/* Walks through the tree of four; writes nodes unless null. Parents come first. */
+static void collapse(abut_bvh *bvh, const bvh_split *splits, const slots *plan, bvh_node *nodes) {
+    struct {
+        uint32_t split, parent, slot, depth;
+    } stack[BVH_STACK];
+    uint32_t used = 0, count = 0;
+    stack[used].split = 0;
+    stack[used].parent = ABUT_NONE;
+    stack[used].slot = 0;
+    stack[used++].depth = 1;
+    bvh->depth = 0;
+    while (used) {
+        uint32_t children[BVH_WIDTH], here = count++, depth;
+        used--;
+        depth = stack[used].depth;
+        bvh->depth = depth > bvh->depth ? depth : bvh->depth;
+        if (nodes && stack[used].parent != ABUT_NONE)
+            nodes[stack[used].parent].child[stack[used].slot] = here;
+        uint32_t filled = open_node(splits, plan, stack[used].split, children);
+        for (uint32_t i = BVH_WIDTH; i-- > 0;) {
+            bool leaf = i < filled && !splits[children[i]].right;
+            if (nodes) {
+                for (int axis = 0; axis < 3; axis++) {
+                    nodes[here].lo[axis][i] = INFINITY;
+                    nodes[here].hi[axis][i] = -INFINITY;
+                }
+                nodes[here].child[i] = leaf ? BVH_LEAF | splits[children[i]].leaf : ABUT_NONE;
+            }
+            if (i < filled && !leaf) {
+                assert(used < BVH_STACK);
+                stack[used].split = children[i];
+                stack[used].parent = here;
+                stack[used].slot = i;
+                stack[used++].depth = depth + 1;
+            }
+        }
+    }
+    assert(bvh->depth <= BVH_DEPTH);
+    bvh->node_count = count;
+}
+
+/* ---- life ---- */
+
+static abut_status build(abut_bvh *bvh, const abut_mesh *mesh) {
+    abut_context *context = bvh->context;
+    size_t padded = (size_t)bvh->leaf_count * BVH_WIDTH;
+    bvh->order = abuti_allocate(context, padded, sizeof *bvh->order);
+    bvh->blocks = abuti_allocate(context, bvh->leaf_count, sizeof *bvh->blocks);
+    size_t split_count = 2 * (size_t)bvh->leaf_count - 1;
+    bvh_split *splits = abuti_allocate(context, split_count, sizeof *splits);
+    slots *plan = abuti_allocate(context, split_count, sizeof *plan);
+    abut_status status = ABUT_ERROR_MEMORY;
+    if (bvh->order && bvh->blocks && splits && plan)
+        status = abuti_bvh_split(context, mesh, abuti_bvh_scale(mesh), bvh->order, splits);
+    if (!status) {
+        for (size_t i = bvh->triangle_count; i < padded; i++)
+            bvh->order[i] = bvh->order[bvh->triangle_count - 1];
+        float node_cost = splits[0].area / (8 * (float)bvh->leaf_count) + 1e-20f;
+        plan_slots(splits, plan, split_count, 1, node_cost);
+        collapse(bvh, splits, plan, NULL);
+        if (bvh->node_count > bvh->leaf_count / 2 + 1) {
+            /* Hostile: as few nodes as can be. Two leaves a node are always possible, and they make
+             * 112 / 8 bytes a triangle beside 22 of leaves. */
+            plan_slots(splits, plan, split_count, 0, 1);
+            collapse(bvh, splits, plan, NULL);
+        }
+        bvh->nodes = abuti_allocate(context, bvh->node_count, sizeof *bvh->nodes);
+        status = bvh->nodes ? ABUT_OK : ABUT_ERROR_MEMORY;
+    }
+    if (!status) {
+        collapse(bvh, splits, plan, bvh->nodes);
+        status = abuti_progress(context, "bvh", 0.95);
+    }
+    abuti_release(context, splits);
+    abuti_release(context, plan);
+    if (!status) {
+        abuti_bvh_fit(bvh, mesh);
+        bvh->built_cost = bvh->cost;
+    }
+    return status;
+}
+
+abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, abut_bvh **bvh) {
+    abut_bvh_options ours = abut_bvh_options_default();
+    if (!mesh || !bvh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_create: %s is null",
+                          mesh ? "bvh" : "mesh");
+    abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_bvh_create");
+    if (status)
+        return status;
+    abut_bvh *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(mesh->context);
+    made->mesh = abut_mesh_retain(mesh);
+    made->triangle_count = mesh->triangle_count;
+    made->leaf_count = (mesh->triangle_count + BVH_WIDTH - 1) / BVH_WIDTH;
+    status = build(made, mesh);
+    if (status) {
+        abut_bvh_destroy(made);
+        return status;
+    }
+    *bvh = made;
+    return ABUT_OK;
+}
+
+void abut_bvh_destroy(abut_bvh *bvh) {
+    if (!bvh)
+        return;
+    abut_context *context = bvh->context;
+    abuti_release(context, bvh->nodes);
+    abuti_release(context, bvh->blocks);
+    abuti_release(context, bvh->order);
+    abut_mesh_destroy(bvh->mesh);
+    abuti_release(context, bvh);
+    abut_context_destroy(context);
+}
+
+abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh) {
+    if (!bvh || !mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_refit: %s is null", bvh ? "mesh" : "bvh");
+    const abut_mesh *old = bvh->mesh;
+    if (mesh->triangle_count != old->triangle_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_bvh_refit: the mesh has %u triangles instead of %u; build a new "
+                          "hierarchy for it",
+                          mesh->triangle_count, old->triangle_count);
+    size_t count = 3 * (size_t)old->triangle_count;
+    for (size_t i = 0; mesh->indices != old->indices && i < count; i++)
+        if (mesh->indices[i] != old->indices[i])
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_bvh_refit: triangle %zu has vertex %u instead of %u; build a "
+                              "new hierarchy for another mesh",
+                              i / 3, mesh->indices[i], old->indices[i]);
+    abuti_bvh_fit(bvh, mesh);
+    abut_mesh_retain(mesh);
+    abut_mesh_destroy(bvh->mesh);
+    bvh->mesh = mesh;
+    return ABUT_OK;
+}
+
+abut_bvh_info abut_bvh_info_get(const abut_bvh *bvh) {
+    abut_bvh_info info;
+    memset(&info, 0, sizeof info);
+    if (!bvh)
+        return info;
+    info.triangle_count = bvh->triangle_count;
+    info.node_count = bvh->node_count;
+    info.depth = bvh->depth;
+    info.bytes = sizeof *bvh + (uint64_t)bvh->node_count * sizeof *bvh->nodes +
+                 (uint64_t)bvh->leaf_count * (sizeof *bvh->blocks + BVH_WIDTH * sizeof *bvh->order);
+    info.cost = bvh->cost;
+    info.built_cost = bvh->built_cost;
+    info.rebuild = bvh->cost > 1.5 * bvh->built_cost;
+    return info;
+}
+
+abut_mesh *abut_bvh_mesh(const abut_bvh *bvh) {
+    return bvh ? bvh->mesh : NULL;
+}
+
+/* ---- checks ---- */
+
+abut_status abuti_bvh_check(const char *function, const abut_bvh *bvh, const void *out,
+                            const char *out_name) {
+    if (!bvh || !out)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null; pass its address", function,
+                          bvh ? out_name : "bvh");
+    return ABUT_OK;
+}
+
+abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 p) {
+    if (fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
+        fabs(p.z) <= ABUT_COORDINATE_MAX)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: %s is (%g, %g, %g); coordinates must be finite and at most %g in "
+                      "magnitude",
+                      function, what, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
+}
+
+abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit) {
+    if (limit >= 0)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: %s is %g; it must be 0 or more, and HUGE_VAL where there is no limit",
+                      function, what, limit);
+}

@@ -1,0 +1,135 @@
+/* What the files of the hierarchy share: its layout, and how triangles and boxes get into it.
+ *
+ * Layout, all of it flat arrays with 32-bit indices that can go to a device as they are:
+ *   nodes   of up to four children each: boxes as structure of arrays, so that one SIMD operation
+ *           looks at all four, and a reference to each child. Parents stand before their children;
+ *           node 0 is the root.
+ *   leaves  of exactly four triangles (the last one is filled up with its last triangle): leaf j
+ * has the triangles order[4j] to order[4j + 3]. blocks  one a leaf: the corners of its triangles as
+ * 16-bit steps inside the leaf's box. They are good for distances that err by a known bound, never
+ * for an answer.
+ *
+ * Boxes are floats in the frame of the hierarchy: positions relative to the mesh's origin times a
+ * power of two that brings the largest coordinate between 1 and 2. The product is exact unless it
+ * underflows, and the box is rounded outwards, so that it holds the triangle of doubles.
+ */
+#ifndef ABUTI_BVH_H
+#define ABUTI_BVH_H
+
+#include "base/base.h"
+#include "mesh/mesh.h"
+
+#include <abut/bvh.h>
+
+enum {
+    BVH_WIDTH = 4,
+    /* Splits by cost stop at this depth of the binary tree, and halves take over. */
+    BVH_COST_DEPTH = 40,
+    /* Halves of at most 2^30 / 4 leaves: 28 levels more, and one for rounding. Collapsing four
+     * children into a node makes no path longer. */
+    BVH_DEPTH = BVH_COST_DEPTH + 29,
+    /* A traversal takes one child from the stack and puts at most four back, so a level leaves at
+     * most three there: this never overflows. */
+    BVH_STACK = 3 * BVH_DEPTH + 4,
+};
+
+#define BVH_LEAF 0x80000000u
+#define BVH_STEPS 65535
+
+typedef struct bvh_node {
+    float lo[3][BVH_WIDTH], hi[3][BVH_WIDTH]; /* of an empty slot: lo = infinity, hi = -infinity */
+    uint32_t child[BVH_WIDTH];                /* a node, BVH_LEAF + a leaf, or ABUT_NONE */
+} bvh_node;
+
+typedef struct bvh_block {
+    uint16_t step[3][3][BVH_WIDTH]; /* corner, axis, triangle */
+} bvh_block;
+
+_Static_assert(sizeof(bvh_node) == 112 && sizeof(bvh_block) == 72, "the layout that devices read");
+
+struct abut_bvh {
+    abut_context *context; /* held */
+    abut_mesh *mesh;       /* held */
+    uint32_t triangle_count, leaf_count, node_count, depth;
+    double scale; /* into the frame; a power of two */
+    bvh_node *nodes;
+    bvh_block *blocks;
+    uint32_t *order; /* 4 a leaf */
+    double cost, built_cost;
+};
+
+/* ---- build.c: which triangles stand together ---- */
+
+/* A node of the binary tree. The left child follows; a leaf has no right one (0). */
+typedef struct bvh_split {
+    float area;
+    uint32_t right, leaf;
+} bvh_split;
+
+/* Sorts the triangles into leaves and gives the tree over them, 2 leaf_count - 1 nodes. */
+abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
+                            uint32_t *order, bvh_split *splits);
+
+/* ---- fit.c: boxes, from the leaves up ---- */
+
+double abuti_bvh_scale(const abut_mesh *mesh);
+/* Fits all boxes and blocks to the positions of a mesh. */
+void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh);
+
+/* The largest float that is not above x, and the smallest not below. */
+static inline float bvh_float_below(double x) {
+    float f = (float)x;
+    return f > x ? nextafterf(f, -INFINITY) : f;
+}
+static inline float bvh_float_above(double x) {
+    float f = (float)x;
+    return f < x ? nextafterf(f, INFINITY) : f;
+}
+
+/* The corners in absolute coordinates: exactly those that came in. */
+static inline abut_triangle bvh_triangle(const abut_mesh *mesh, uint32_t triangle) {
+    abut_triangle t;
+    for (int k = 0; k < 3; k++)
+        t.corner[k] =
+            v3_add(mesh->origin, mesh->positions[mesh->indices[3 * (size_t)triangle + (size_t)k]]);
+    return t;
+}
+
+/* The box of a triangle in the frame. */
+static inline void bvh_triangle_box(const abut_mesh *mesh, double scale, uint32_t triangle,
+                                    double lo[3], double hi[3]) {
+    const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
+    box3 box = {mesh->positions[corner[0]], mesh->positions[corner[0]]};
+    box = box_grow(box_grow(box, mesh->positions[corner[1]]), mesh->positions[corner[2]]);
+    lo[0] = box.lo.x * scale;
+    lo[1] = box.lo.y * scale;
+    lo[2] = box.lo.z * scale;
+    hi[0] = box.hi.x * scale;
+    hi[1] = box.hi.y * scale;
+    hi[2] = box.hi.z * scale;
+}
+
+/* ---- queries ---- */
+
+abut_status abuti_bvh_check(const char *function, const abut_bvh *bvh, const void *out,
+                            const char *out_name);
+abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 point);
+abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit);
+
+/* How many triangles a leaf has. */
+static inline uint32_t bvh_leaf_fill(const abut_bvh *bvh, uint32_t leaf) {
+    uint32_t left = bvh->triangle_count - BVH_WIDTH * leaf;
+    return left < BVH_WIDTH ? left : BVH_WIDTH;
+}
+
+/* What a query keeps from one point to the next of a batch: a bound to start from. */
+typedef struct bvh_hint {
+    bool known;
+    vec3 point; /* some point of the mesh, relative to its origin */
+} bvh_hint;
+
+/* The nearest point for arguments that have been checked. */
+void abuti_bvh_nearest(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
+                       abut_nearest *nearest);
+
+#endif

@@ -1,0 +1,323 @@
+/* Rays and boxes against a mesh.
+ *
+ * Boxes of nodes are tested in floats, four at once, such that no box is missed that the ray meets;
+ * triangles by the exact predicates of src/geom, so that yes and no are exact.
+ *
+ * Slabs. Along an axis a ray from o with direction d is inside [lo, hi] while (lo - o) / d <= t <=
+ * (hi - o) / d, the two exchanged for negative d. o is known as an interval of floats, and the end
+ * that gives the longer stay is taken: what is left are the roundings of d, 1 / d, the difference
+ * and the product, each 2^-24 relative, so that signs are right and times err by 4 x 2^-24
+ * relative. Both ends are moved apart by twice that (Ize 2013, "Robust BVH ray traversal"). Where d
+ * is so small that 1 / d is no float, the ray moves less than the interval is widened by until it
+ * has left the mesh along its longest direction, so the axis only asks whether the interval meets
+ * the slab: 1 / d is infinite there, and 0 x infinity, which is no number, sets no limit.
+ */
+#include "bvh/bvh.h"
+
+#include "base/simd.h"
+#include "geom/meet_shared.h"
+#include "geom/path_shared.h"
+
+#include <math.h>
+
+#define SLACK 0x1p-20f
+/* Directions below this, where the largest is from 1 to 2, count as 0. */
+#define PARALLEL 0x1p-100
+/* Beyond this the origin does not fit floats; boxes are then not looked at. */
+#define FAR 0x1p40
+
+typedef struct beam {
+    const abut_bvh *bvh;
+    path3 path;            /* absolute */
+    bool culls;            /* boxes can be tested in floats */
+    float near[3], far[3]; /* the ends of the origin's interval, for the entry and the exit */
+    float inverse[3];
+    bool negative[3];
+    double unit; /* a parameter times this is one of the frame */
+} beam;
+
+static beam beam_start(const abut_bvh *bvh, const abut_ray *ray) {
+    beam b;
+    int exponent;
+    b.bvh = bvh;
+    b.path = ray_path(*ray);
+    vec3 o = v3_scale(v3_sub(ray->origin, bvh->mesh->origin), bvh->scale);
+    frexp(v3_max_abs(ray->direction), &exponent);
+    /* Twice, since one power of two may not be a double. */
+    double half = ldexp(1, (1 - exponent) / 2), rest = ldexp(1, 1 - exponent - (1 - exponent) / 2);
+    vec3 d = v3_scale(v3_scale(ray->direction, half), rest);
+    b.unit = bvh->scale / half / rest;
+    b.culls = v3_max_abs(o) < FAR;
+    for (int axis = 0; axis < 3 && b.culls; axis++) {
+        double at = v3_get(o, axis), towards = v3_get(d, axis), widen = 0;
+        bool parallel = !(fabs(towards) >= PARALLEL);
+        if (parallel) /* |d| t, where t reaches from the origin to the end of the mesh */
+            widen = fabs(towards) * (2 * v3_max_abs(o) + 8);
+        float below = bvh_float_below(at - widen), above = bvh_float_above(at + widen);
+        if (parallel) {
+            below = nextafterf(below, -INFINITY);
+            above = nextafterf(above, INFINITY);
+        }
+        b.negative[axis] = towards < 0 && !parallel;
+        b.inverse[axis] = parallel ? INFINITY : (float)(1 / towards);
+        b.near[axis] = b.negative[axis] ? below : above;
+        b.far[axis] = b.negative[axis] ? above : below;
+    }
+    return b;
+}
+
+/* Which of four boxes the ray may meet before `most`, and where it enters them. */
+static unsigned beam_boxes(const beam *b, const bvh_node *node, float most, float *entry) {
+    f4 enter = f4_all(0), leave = f4_all(most);
+    for (int axis = 0; axis < 3; axis++) {
+        const float *first = b->negative[axis] ? node->hi[axis] : node->lo[axis];
+        const float *last = b->negative[axis] ? node->lo[axis] : node->hi[axis];
+        f4 inverse = f4_all(b->inverse[axis]);
+        f4 in = f4_mul(f4_sub(f4_load(first), f4_all(b->near[axis])), inverse);
+        f4 out = f4_mul(f4_sub(f4_load(last), f4_all(b->far[axis])), inverse);
+        enter = f4_max(in, enter); /* no number sets no limit */
+        leave = f4_min(out, leave);
+    }
+    f4_store(entry, enter);
+    return m4_bits(f4_less_equal(f4_mul(enter, f4_all(1 - SLACK)),
+                                 f4_add(f4_mul(leave, f4_all(1 + SLACK)), f4_all(FLT_MIN))));
+}
+
+/* A limit of the parameter in the frame, with what rounding may take from a hit, and at least as
+ * much as would underflow. */
+static float beam_limit(const beam *b, double most) {
+    double limit = most * b->unit;
+    return limit < FLT_MAX ? bvh_float_above(limit) * (1 + SLACK) + FLT_MIN : INFINITY;
+}
+
+/* ---- the walk ---- */
+
+typedef struct pending {
+    float entry;
+    uint32_t child;
+} pending;
+
+typedef enum quest { QUEST_FIRST, QUEST_ANY, QUEST_COUNT, QUEST_ALL } quest;
+
+typedef struct hunt {
+    quest what;
+    double most;
+    abut_bvh_hit best;
+    uint32_t count;
+    abut_bvh_hit *hits;
+} hunt;
+
+static abut_bvh_hit no_hit(void) {
+    abut_bvh_hit hit;
+    memset(&hit, 0, sizeof hit);
+    hit.parameter = INFINITY;
+    hit.triangle = ABUT_NONE;
+    return hit;
+}
+
+/* Tries a triangle; true where the hunt is over. */
+static bool hunt_triangle(hunt *h, const beam *b, uint32_t triangle) {
+    path_hit found;
+    if (!path_triangle_meet(&b->path, bvh_triangle(b->bvh->mesh, triangle), &found) ||
+        !(found.parameter <= h->most))
+        return false;
+    if (h->what == QUEST_ANY) {
+        h->count = 1;
+        return true;
+    }
+    abut_bvh_hit hit = no_hit();
+    hit.parameter = found.parameter;
+    hit.triangle = triangle;
+    for (int i = 0; i < 3; i++)
+        hit.barycentric[i] = found.weight[i];
+    if (h->what == QUEST_ALL)
+        h->hits[h->count] = hit;
+    h->count++;
+    if (h->what == QUEST_FIRST &&
+        (hit.parameter < h->best.parameter ||
+         (hit.parameter == h->best.parameter && triangle < h->best.triangle))) {
+        h->best = hit;
+        h->most = hit.parameter;
+    }
+    return false;
+}
+
+static uint32_t push_children(const beam *b, uint32_t index, float most, pending *stack,
+                              uint32_t used) {
+    const bvh_node *node = &b->bvh->nodes[index];
+    float entry[4] = {0, 0, 0, 0};
+    unsigned met = b->culls ? beam_boxes(b, node, most, entry) : 15;
+    uint32_t first = used;
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
+        if (!(met >> slot & 1) || node->child[slot] == ABUT_NONE)
+            continue;
+        uint32_t i = used++;
+        for (; i > first && stack[i - 1].entry < entry[slot]; i--)
+            stack[i] = stack[i - 1];
+        stack[i].entry = entry[slot];
+        stack[i].child = node->child[slot];
+    }
+    return used;
+}
+
+static void hunt_run(hunt *h, const beam *b) {
+    pending stack[BVH_STACK];
+    float most = beam_limit(b, h->most);
+    uint32_t used = push_children(b, 0, most, stack, 0);
+    while (used) {
+        pending next = stack[--used];
+        if (next.entry * (1 - SLACK) > most)
+            continue;
+        if (!(next.child & BVH_LEAF)) {
+            used = push_children(b, next.child, most, stack, used);
+            continue;
+        }
+        uint32_t leaf = next.child & ~BVH_LEAF;
+        for (uint32_t i = 0; i < bvh_leaf_fill(b->bvh, leaf); i++)
+            if (hunt_triangle(h, b, b->bvh->order[leaf * BVH_WIDTH + i]))
+                return;
+        most = beam_limit(b, h->most);
+    }
+}
+
+/* ---- public ---- */
+
+static abut_status check_ray(const char *function, const abut_ray *ray, size_t index) {
+    char what[64];
+    if (!ray)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: ray is null; pass its address", function);
+    if (index == SIZE_MAX)
+        snprintf(what, sizeof what, "ray");
+    else
+        snprintf(what, sizeof what, "ray %zu", index);
+    char origin[80], direction[80];
+    snprintf(origin, sizeof origin, "%s: origin", what);
+    snprintf(direction, sizeof direction, "%s: direction", what);
+    abut_status status = abuti_bvh_check_point(function, origin, ray->origin);
+    status = status ? status : abuti_bvh_check_point(function, direction, ray->direction);
+    if (!status && v3_max_abs(ray->direction) == 0)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is zero; it may have any length but that",
+                            function, direction);
+    return status;
+}
+
+static abut_bvh_hit first_hit(const abut_bvh *bvh, const abut_ray *ray, double most) {
+    beam b = beam_start(bvh, ray);
+    hunt h = {QUEST_FIRST, most, no_hit(), 0, NULL};
+    hunt_run(&h, &b);
+    return h.best;
+}
+
+abut_status abut_bvh_ray_first(const abut_bvh *bvh, const abut_ray *ray, double most,
+                               abut_bvh_hit *hit) {
+    abut_status status = abuti_bvh_check(__func__, bvh, hit, "hit");
+    status = status ? status : check_ray(__func__, ray, SIZE_MAX);
+    status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
+    if (!status)
+        *hit = first_hit(bvh, ray, most);
+    return status;
+}
+
+abut_status abut_bvh_ray_any(const abut_bvh *bvh, const abut_ray *ray, double most, bool *any) {
+    abut_status status = abuti_bvh_check(__func__, bvh, any, "any");
+    status = status ? status : check_ray(__func__, ray, SIZE_MAX);
+    status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
+    if (status)
+        return status;
+    beam b = beam_start(bvh, ray);
+    hunt h = {QUEST_ANY, most, no_hit(), 0, NULL};
+    hunt_run(&h, &b);
+    *any = h.count > 0;
+    return ABUT_OK;
+}
+
+/* Whether a comes after b. */
+static bool hit_after(const abut_bvh_hit *a, const abut_bvh_hit *b) {
+    return a->parameter > b->parameter ||
+           (a->parameter == b->parameter && a->triangle > b->triangle);
+}
+
+/* Heapsort: no memory, and n log n whatever comes. */
+static void sift_hits(abut_bvh_hit *hits, size_t root, size_t count) {
+    for (size_t child; (child = 2 * root + 1) < count; root = child) {
+        if (child + 1 < count && hit_after(&hits[child + 1], &hits[child]))
+            child++;
+        if (!hit_after(&hits[child], &hits[root]))
+            return;
+        abut_bvh_hit kept = hits[root];
+        hits[root] = hits[child];
+        hits[child] = kept;
+    }
+}
+
+static void sort_hits(abut_bvh_hit *hits, size_t count) {
+    for (size_t i = count / 2; i-- > 0;)
+        sift_hits(hits, i, count);
+    for (size_t left = count; left > 1; left--) {
+        abut_bvh_hit kept = hits[0];
+        hits[0] = hits[left - 1];
+        hits[left - 1] = kept;
+        sift_hits(hits, 0, left - 1);
+    }
+}
+
+abut_status abut_bvh_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint32_t capacity,
+                             abut_bvh_hit *hits, uint32_t *count) {
+    abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
+    status = status ? status : check_ray(__func__, ray, SIZE_MAX);
+    if (!status && !hits && capacity)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: hits is null, but capacity is %u", __func__,
+                            capacity);
+    if (status)
+        return status;
+    beam b = beam_start(bvh, ray);
+    hunt h = {QUEST_COUNT, INFINITY, no_hit(), 0, NULL};
+    hunt_run(&h, &b); /* counted first, so that a buffer too small stays untouched */
+    *count = h.count;
+    if (h.count > capacity)
+        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u hits, but room for %u only",
+                          __func__, h.count, capacity);
+    h.what = QUEST_ALL;
+    h.count = 0;
+    h.hits = hits;
+    hunt_run(&h, &b);
+    sort_hits(hits, h.count);
+    return ABUT_OK;
+}
+
+/* ---- many rays ---- */
+
+enum { RAYS_A_TASK = 256, TASKS_A_REPORT = 128 };
+
+typedef struct ray_batch {
+    const abut_bvh *bvh;
+    const abut_ray *rays;
+    double most;
+    abut_bvh_hit *hits;
+} ray_batch;
+
+static void rays_task(void *data, size_t chunk, size_t begin, size_t end) {
+    ray_batch *b = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        b->hits[i] = first_hit(b->bvh, &b->rays[i], b->most);
+}
+
+abut_status abut_bvh_ray_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count, double most,
+                               abut_bvh_hit *hits) {
+    abut_status status = abuti_bvh_check(__func__, bvh, bvh, "bvh");
+    if (!status && count && (!rays || !hits))
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, rays ? "hits" : "rays");
+    status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
+    for (size_t i = 0; i < count && !status; i++)
+        status = check_ray(__func__, &rays[i], i);
+    const size_t part = (size_t)RAYS_A_TASK * TASKS_A_REPORT;
+    for (size_t begin = 0; begin < count && !status; begin += part) {
+        size_t here = count - begin < part ? count - begin : part;
+        ray_batch b = {bvh, rays + begin, most, hits + begin};
+        abuti_parallel_for(bvh->context, here, RAYS_A_TASK, rays_task, &b);
+        status = abuti_progress(bvh->context, "rays", (double)(begin + here) / (double)count);
+    }
+    return status;
+}

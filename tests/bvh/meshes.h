@@ -1,0 +1,165 @@
+/* Meshes that the tests of the hierarchy share: shapes, soups, and hostile ones. */
+#ifndef ABUT_TEST_BVH_MESHES_H
+#define ABUT_TEST_BVH_MESHES_H
+
+#include "support/support.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+static inline abut_vec3 vec(double x, double y, double z) {
+    abut_vec3 v = {x, y, z};
+    return v;
+}
+
+static inline abut_vec3 random_vec(test_random *random, double size) {
+    double x = test_random_real(random, -size, size), y = test_random_real(random, -size, size);
+    return vec(x, y, test_random_real(random, -size, size));
+}
+
+static inline abut_mesh *make_shape(abut_context *context, abut_shape_kind kind,
+                                    uint32_t segments) {
+    abut_shape shape = abut_shape_default(kind);
+    abut_mesh *mesh = NULL;
+    if (segments) {
+        shape.segments = segments;
+        shape.rings = segments;
+    }
+    assert_ok(abut_shape_create(context, &shape, &mesh));
+    return mesh;
+}
+
+/* Triangles without shared vertices; three corners each. */
+static inline abut_mesh *make_soup(abut_context *context, const abut_vec3 *corners,
+                                   uint32_t triangle_count) {
+    abut_mesh_input input = abut_mesh_input_default();
+    abut_mesh *mesh = NULL;
+    input.positions = corners;
+    input.vertex_count = 3 * triangle_count;
+    assert_ok(abut_mesh_create(context, &input, &mesh));
+    return mesh;
+}
+
+typedef enum soup_kind {
+    SOUP_RANDOM,     /* large triangles through each other */
+    SOUP_SMALL,      /* small ones */
+    SOUP_NEEDLES,    /* long and thin, down to a width of 1e-12 */
+    SOUP_DEGENERATE, /* segments and points among them */
+    SOUP_LATTICE,    /* small whole coordinates: many ties and shared places */
+    SOUP_EQUAL,      /* all the same triangle */
+    SOUP_POINT,      /* all the same point */
+    SOUP_LINE,       /* on one line */
+    SOUP_PLANE,      /* in one plane */
+    SOUP_GROWING,    /* each twice as large and as far as the last */
+    SOUP_NESTED,     /* about one middle, each a little larger */
+    SOUP_COUNT
+} soup_kind;
+
+static inline void soup_triangle(soup_kind kind, uint32_t i, test_random *random, abut_vec3 *t) {
+    abut_vec3 p = random_vec(random, 1);
+    for (int k = 0; k < 3; k++) {
+        abut_vec3 d = random_vec(random, kind == SOUP_SMALL ? 0.05 : 1);
+        t[k] = vec(p.x + d.x, p.y + d.y, p.z + d.z);
+    }
+    double thin = pow(10, -test_random_real(random, 0, 12)), size = ldexp(1, (int)(i % 60) - 30);
+    uint32_t cut = test_random_below(random, 4);
+    double s = test_random_real(random, 0, 1);
+    for (int k = 0; k < 3; k++)
+        switch (kind) {
+        case SOUP_NEEDLES:
+            if (k == 2)
+                t[2] = vec(t[0].x + s * (t[1].x - t[0].x) + thin * t[2].x,
+                           t[0].y + s * (t[1].y - t[0].y) + thin * t[2].y,
+                           t[0].z + s * (t[1].z - t[0].z) + thin * t[2].z);
+            break;
+        case SOUP_DEGENERATE:
+            if (k > 0 && (cut == 0 || (cut == 1 && k == 2)))
+                t[k] = t[0];
+            if (cut == 2 && k == 2)
+                t[2] = vec((t[0].x + t[1].x) / 2, (t[0].y + t[1].y) / 2, (t[0].z + t[1].z) / 2);
+            break;
+        case SOUP_LATTICE:
+            t[k] = vec(floor(4 * t[k].x), floor(4 * t[k].y), floor(4 * t[k].z));
+            break;
+        case SOUP_EQUAL:
+            t[k] = vec(k == 1, k == 2, 0.5);
+            break;
+        case SOUP_POINT:
+            t[k] = vec(0.25, 0.5, 0.75);
+            break;
+        case SOUP_LINE:
+            t[k] = vec(t[k].x, 2 * t[k].x, -t[k].x);
+            break;
+        case SOUP_PLANE:
+            t[k].z = 0.5;
+            break;
+        case SOUP_GROWING:
+            t[k] = vec(size * (1 + 0.1 * t[k].x), size * 0.1 * t[k].y, size * 0.1 * t[k].z);
+            break;
+        case SOUP_NESTED:
+            t[k] = vec((k == 0 ? -2 : 1) * (1 + 0.01 * i), (k == 1 ? -2 : 1) * (1 + 0.01 * i),
+                       (k == 2 ? -2 : 1) * (1 + 0.01 * i));
+            break;
+        default:
+            break;
+        }
+}
+
+static inline abut_mesh *make_kind(abut_context *context, soup_kind kind, uint32_t triangle_count,
+                                   uint64_t seed) {
+    test_random random = {seed};
+    abut_vec3 *corners = malloc((size_t)triangle_count * 3 * sizeof *corners);
+    assert_non_null(corners);
+    for (uint32_t i = 0; i < triangle_count; i++)
+        soup_triangle(kind, i, &random, corners + 3 * (size_t)i);
+    abut_mesh *mesh = make_soup(context, corners, triangle_count);
+    free(corners);
+    return mesh;
+}
+
+/* The same mesh, scaled and moved. */
+static inline abut_mesh *make_moved(abut_mesh *mesh, double scale, abut_vec3 by) {
+    abut_pose pose = {{0, 0, 0, 0}, by};
+    abut_mesh *moved = NULL;
+    assert_ok(abut_mesh_transform(mesh, scale, pose, &moved));
+    abut_mesh_destroy(mesh);
+    return moved;
+}
+
+static inline abut_triangle triangle_of(const abut_mesh *mesh, uint32_t t) {
+    abut_triangle triangle;
+    abut_vec3 o = abut_mesh_origin(mesh);
+    for (int k = 0; k < 3; k++) {
+        abut_vec3 p = abut_mesh_positions(mesh)[abut_mesh_indices(mesh)[3 * t + (uint32_t)k]];
+        triangle.corner[k] = vec(o.x + p.x, o.y + p.y, o.z + p.z);
+    }
+    return triangle;
+}
+
+static inline double largest_extent(const abut_mesh *mesh) {
+    abut_box b = abut_mesh_bounds(mesh);
+    return fmax(b.hi.x - b.lo.x, fmax(b.hi.y - b.lo.y, b.hi.z - b.lo.z));
+}
+
+/* A point in the box of a mesh, made `times` larger about its middle. */
+static inline abut_vec3 point_around(const abut_mesh *mesh, test_random *random, double times) {
+    abut_box b = abut_mesh_bounds(mesh);
+    abut_vec3 d = random_vec(random, times / 2);
+    return vec(b.lo.x / 2 + b.hi.x / 2 + d.x * (b.hi.x - b.lo.x),
+               b.lo.y / 2 + b.hi.y / 2 + d.y * (b.hi.y - b.lo.y),
+               b.lo.z / 2 + b.hi.z / 2 + d.z * (b.hi.z - b.lo.z));
+}
+
+/* A point on a random triangle, plus something of size `away`. */
+static inline abut_vec3 point_near(const abut_mesh *mesh, test_random *random, double away) {
+    abut_triangle t = triangle_of(mesh, test_random_below(random, abut_mesh_triangle_count(mesh)));
+    double s = test_random_real(random, 0, 1), r = test_random_real(random, 0, 1 - s);
+    abut_vec3 d = random_vec(random, away);
+    const abut_vec3 *c = t.corner;
+    return vec(c[0].x + s * (c[1].x - c[0].x) + r * (c[2].x - c[0].x) + d.x,
+               c[0].y + s * (c[1].y - c[0].y) + r * (c[2].y - c[0].y) + d.y,
+               c[0].z + s * (c[1].z - c[0].z) + r * (c[2].z - c[0].z) + d.z);
+}
+
+#endif

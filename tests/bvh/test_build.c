@@ -1,0 +1,344 @@
+/* The hierarchy itself: its invariants on any mesh, its size, and that it is the same on any number
+ * of threads; refitting; failures in the middle. */
+#include "meshes.h"
+
+#include "bvh/bvh.h"
+
+/* ---- invariants ---- */
+
+/* Every triangle in exactly one leaf and inside its box, boxes inside those of their parents, no
+ * node twice, parents before children. */
+static void check_tree(const abut_bvh *bvh) {
+    const abut_mesh *mesh = bvh->mesh;
+    uint32_t *parents = calloc(bvh->node_count, sizeof *parents);
+    uint8_t *seen = calloc(mesh->triangle_count, 1);
+    uint8_t *met = calloc(bvh->leaf_count, 1);
+    assert_true(parents && seen && met);
+    for (uint32_t n = 0; n < bvh->node_count; n++) {
+        const bvh_node *node = &bvh->nodes[n];
+        for (int slot = 0; slot < BVH_WIDTH; slot++) {
+            uint32_t child = node->child[slot];
+            if (child == ABUT_NONE) {
+                assert_true(node->lo[0][slot] == INFINITY && node->hi[0][slot] == -INFINITY);
+                continue;
+            }
+            if (!(child & BVH_LEAF)) {
+                assert_true(child > n && child < bvh->node_count);
+                parents[child]++;
+                for (int axis = 0; axis < 3; axis++)
+                    for (int i = 0; i < BVH_WIDTH; i++)
+                        assert_true(bvh->nodes[child].child[i] == ABUT_NONE ||
+                                    (bvh->nodes[child].lo[axis][i] >= node->lo[axis][slot] &&
+                                     bvh->nodes[child].hi[axis][i] <= node->hi[axis][slot]));
+                continue;
+            }
+            uint32_t leaf = child & ~BVH_LEAF;
+            assert_true(leaf < bvh->leaf_count && !met[leaf]);
+            met[leaf] = 1;
+            for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++) {
+                uint32_t t = bvh->order[leaf * BVH_WIDTH + i];
+                assert_true(t < mesh->triangle_count && !seen[t]);
+                seen[t] = 1;
+                double lo[3], hi[3];
+                bvh_triangle_box(mesh, bvh->scale, t, lo, hi);
+                for (int axis = 0; axis < 3; axis++) {
+                    assert_true(node->lo[axis][slot] <= lo[axis]);
+                    assert_true(node->hi[axis][slot] >= hi[axis]);
+                    assert_true(fabs(lo[axis]) <= 2 && fabs(hi[axis]) <= 2);
+                }
+            }
+        }
+    }
+    for (uint32_t n = 0; n < bvh->node_count; n++)
+        assert_int_equal(parents[n], n > 0);
+    for (uint32_t t = 0; t < mesh->triangle_count; t++)
+        assert_true(seen[t]);
+    assert_true(bvh->depth <= BVH_DEPTH);
+    free(parents);
+    free(seen);
+    free(met);
+}
+
+/* 40 bytes a triangle; the object itself and one node are there in any case. */
+static void check_size(const abut_bvh *bvh, const test_memory *memory, uint64_t mesh_bytes) {
+    abut_bvh_info info = abut_bvh_info_get(bvh);
+    if (memory) { /* each of four allocations may be rounded up to 64 bytes */
+        assert_true(memory->live_bytes - mesh_bytes >= info.bytes);
+        assert_true(memory->live_bytes - mesh_bytes < info.bytes + 4 * 64);
+    }
+    assert_true(info.bytes <= 40 * (uint64_t)info.triangle_count + 400);
+}
+
+static void invariants(void **state) {
+    (void)state;
+    for (int kind = 0; kind < SOUP_COUNT; kind++)
+        for (uint32_t count = 1; count <= 3000; count = count < 40 ? count + 1 : 2 * count + 1) {
+            test_memory memory = {0};
+            abut_context *context = test_context(&memory, 1);
+            abut_mesh *mesh = make_kind(context, (soup_kind)kind, count, count);
+            uint64_t before = memory.live_bytes;
+            abut_bvh *bvh;
+            assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+            check_tree(bvh);
+            check_size(bvh, &memory, before);
+            abut_bvh_destroy(bvh);
+            abut_mesh_destroy(mesh);
+            abut_context_destroy(context);
+            assert_int_equal(memory.live_count, 0);
+        }
+    for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
+        abut_mesh *mesh = make_shape(NULL, (abut_shape_kind)kind, 16);
+        abut_bvh *bvh;
+        assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+        check_tree(bvh);
+        check_size(bvh, NULL, 0);
+        assert_ptr_equal(abut_bvh_mesh(bvh), mesh);
+        abut_mesh_destroy(mesh); /* the hierarchy keeps it */
+        assert_int_equal(abut_mesh_triangle_count(abut_bvh_mesh(bvh)), bvh->triangle_count);
+        abut_bvh_destroy(bvh);
+    }
+}
+
+/* A million boxes at one place, and each inside the next: bounded depth, no quadratic time. */
+static void hostile(void **state) {
+    (void)state;
+    static const soup_kind kinds[] = {SOUP_EQUAL, SOUP_POINT, SOUP_GROWING, SOUP_LINE};
+    for (int i = 0; i < 4; i++) {
+        uint32_t count = i == 0 ? 1000000 : 50000;
+        abut_mesh *mesh = make_kind(NULL, kinds[i], count, 3);
+        abut_bvh *bvh;
+        assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+        check_tree(bvh);
+        check_size(bvh, NULL, 0);
+        abut_nearest nearest;
+        assert_ok(abut_bvh_nearest(bvh, vec(0.25, 0.25, 5), HUGE_VAL, &nearest));
+        if (kinds[i] == SOUP_EQUAL)
+            assert_true(nearest.triangle == 0 && nearest.distance == 4.5);
+        if (kinds[i] == SOUP_POINT)
+            assert_int_equal(nearest.triangle, 0);
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(mesh);
+    }
+}
+
+/* ---- threads ---- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes) {
+    const unsigned char *at = data;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static uint64_t hash_bvh(const abut_bvh *bvh) {
+    uint64_t hash =
+        hash_bytes(0xcbf29ce484222325u, bvh->nodes, bvh->node_count * sizeof *bvh->nodes);
+    hash = hash_bytes(hash, bvh->blocks, bvh->leaf_count * sizeof *bvh->blocks);
+    hash = hash_bytes(hash, bvh->order, (size_t)bvh->leaf_count * BVH_WIDTH * sizeof *bvh->order);
+    return hash_bytes(hash, &bvh->cost, sizeof bvh->cost);
+}
+
+/* The same tree and the same answers on 1, 2 and 4 threads, and in every build: the numbers below
+ * hold for SIMD and scalar code, all compilers and processors. */
+static void threads(void **state) {
+    (void)state;
+    enum { POINTS = 2000 };
+    uint64_t trees[3], answers[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        test_memory memory = {0};
+        abut_context *context = test_context(&memory, 1u << i);
+        abut_mesh *mesh = make_shape(context, ABUT_SHAPE_ICOSPHERE, 50); /* 50,000 triangles */
+        abut_bvh *bvh;
+        assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+        trees[i] = hash_bvh(bvh);
+        static double points[POINTS][3];
+        static abut_nearest nearest[POINTS];
+        test_random random = {5};
+        for (int p = 0; p < POINTS; p++)
+            for (int axis = 0; axis < 3; axis++)
+                points[p][axis] = test_random_real(&random, -1.5, 1.5);
+        abut_points input = abut_points_default();
+        input.points = points;
+        input.count = POINTS;
+        assert_ok(abut_bvh_nearest_batch(bvh, &input, HUGE_VAL, nearest));
+        answers[i] = hash_bytes(0xcbf29ce484222325u, nearest, sizeof nearest);
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(mesh);
+        abut_context_destroy(context);
+    }
+    assert_true(trees[0] == trees[1] && trees[0] == trees[2]);
+    assert_true(answers[0] == answers[1] && answers[0] == answers[2]);
+    if (trees[0] != 0x7fd2f446071d018bu || answers[0] != 0x16136c6e2ad8e0deu)
+        fail_msg("the tree is %016llx with answers %016llx", (unsigned long long)trees[0],
+                 (unsigned long long)answers[0]);
+}
+
+/* ---- refit ---- */
+
+/* Moves every vertex by something that depends on its place. */
+static abut_mesh *bend(const abut_mesh *mesh, double by) {
+    abut_mesh_input input = abut_mesh_input_default();
+    abut_vec3 o = abut_mesh_origin(mesh), *moved;
+    abut_mesh *bent;
+    input.vertex_count = abut_mesh_vertex_count(mesh);
+    assert_non_null(moved = malloc(input.vertex_count * sizeof *moved));
+    for (uint32_t i = 0; i < input.vertex_count; i++) {
+        abut_vec3 p = abut_mesh_positions(mesh)[i];
+        moved[i] = vec(o.x + p.x + by * sin(3 * p.y), o.y + p.y * (1 + by), o.z + p.z + by * p.x);
+    }
+    input.positions = moved;
+    input.indices = abut_mesh_indices(mesh);
+    input.triangle_count = abut_mesh_triangle_count(mesh);
+    assert_ok(abut_mesh_create(NULL, &input, &bent));
+    free(moved);
+    return bent;
+}
+
+static void refit(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 6);
+    abut_bvh *bvh, *fresh;
+    test_random random = {12};
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    uint64_t before = hash_bvh(bvh);
+    assert_ok(abut_bvh_refit(bvh, mesh));
+    assert_true(hash_bvh(bvh) == before);
+    assert_false(abut_bvh_info_get(bvh).rebuild);
+    for (int i = 0; i < 3; i++) {
+        abut_mesh *bent = bend(mesh, 0.2 + 40 * i);
+        assert_ok(abut_bvh_refit(bvh, bent));
+        assert_ok(abut_bvh_create(bent, NULL, &fresh));
+        check_tree(bvh);
+        for (int k = 0; k < 300; k++) {
+            abut_nearest a, b;
+            abut_vec3 p = point_around(bent, &random, 1.5);
+            assert_ok(abut_bvh_nearest(bvh, p, HUGE_VAL, &a));
+            assert_ok(abut_bvh_nearest(fresh, p, HUGE_VAL, &b));
+            assert_memory_equal(&a, &b, sizeof a);
+        }
+        abut_bvh_destroy(fresh);
+        abut_mesh_destroy(bent);
+    }
+    /* Triangles at random places: no order is left. */
+    abut_mesh *noise = make_kind(NULL, SOUP_SMALL, 2000, 1),
+              *other = make_kind(NULL, SOUP_SMALL, 2000, 2);
+    assert_ok(abut_bvh_create(noise, NULL, &fresh));
+    assert_ok(abut_bvh_refit(fresh, other));
+    assert_true(abut_bvh_info_get(fresh).rebuild);
+    assert_true(abut_bvh_info_get(fresh).cost > abut_bvh_info_get(fresh).built_cost);
+    uint64_t kept = hash_bvh(fresh);
+    abut_mesh *box = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    abut_mesh *sphere = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 10); /* also 2000 */
+    assert_int_equal(abut_mesh_triangle_count(sphere), 2000);
+    assert_fails(ABUT_ERROR_ARGUMENT, "12 triangles instead of 2000", abut_bvh_refit(fresh, box));
+    assert_fails(ABUT_ERROR_ARGUMENT, "triangle 0 has vertex", abut_bvh_refit(fresh, sphere));
+    assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_bvh_refit(fresh, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_bvh_refit(NULL, box));
+    assert_true(hash_bvh(fresh) == kept);
+    abut_mesh_destroy(box);
+    abut_mesh_destroy(sphere);
+    abut_mesh_destroy(noise);
+    abut_mesh_destroy(other);
+    abut_bvh_destroy(fresh);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- failures ---- */
+
+static abut_status work(abut_context *context, void *data) {
+    (void)data;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    shape.segments = 5;
+    abut_mesh *mesh = NULL;
+    abut_bvh *bvh = NULL;
+    double points[20][3];
+    abut_nearest nearest[20];
+    memset(points, 0, sizeof points);
+    abut_points input = abut_points_default();
+    input.points = points;
+    input.count = 20;
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
+    status = status ? status : abut_bvh_nearest_batch(bvh, &input, 2, nearest);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void every_allocation(void **state) {
+    (void)state;
+    assert_true(test_every_allocation(work, NULL) >= 14);
+}
+
+static bool stop_at(void *user, const char *stage, double fraction) {
+    int *left = user;
+    assert_true(fraction >= 0 && fraction <= 1);
+    assert_true(strcmp(stage, "bvh") == 0 || strcmp(stage, "nearest") == 0 ||
+                strcmp(stage, "rays") == 0 || strcmp(stage, "mesh") == 0);
+    return (*left)-- > 0;
+}
+
+static void cancelled(void **state) {
+    (void)state;
+    int left = 1 << 30;
+    abut_context_options options = abut_context_options_default();
+    abut_context *context;
+    options.progress = stop_at;
+    options.progress_user = &left;
+    assert_ok(abut_context_create(&options, &context));
+    abut_mesh *mesh = make_shape(context, ABUT_SHAPE_ICOSPHERE, 40);
+    abut_bvh *bvh = NULL;
+    int calls = 0;
+    for (;; calls++) {
+        left = calls;
+        abut_status status = abut_bvh_create(mesh, NULL, &bvh);
+        if (!status)
+            break;
+        assert_int_equal(status, ABUT_ERROR_CANCELLED);
+        assert_null(bvh);
+    }
+    assert_true(calls >= 3);
+    abut_vec3 p = vec(0, 0, 0);
+    abut_nearest nearest;
+    abut_points points = abut_points_default();
+    points.points = &p;
+    points.count = 1;
+    left = 0;
+    assert_int_equal(abut_bvh_nearest_batch(bvh, &points, 5, &nearest), ABUT_ERROR_CANCELLED);
+    abut_ray ray = {{0, 0, 0}, {1, 0, 0}};
+    abut_bvh_hit hit;
+    assert_int_equal(abut_bvh_ray_batch(bvh, &ray, 1, 5, &hit), ABUT_ERROR_CANCELLED);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    abut_bvh *bvh = NULL;
+    assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_bvh_create(NULL, NULL, &bvh));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_bvh_create(mesh, NULL, NULL));
+    abut_bvh_options options = abut_bvh_options_default();
+    options.size = 0;
+    assert_fails(ABUT_ERROR_ARGUMENT, "size", abut_bvh_create(mesh, &options, &bvh));
+    assert_null(bvh);
+    options.size = sizeof options;
+    assert_ok(abut_bvh_create(mesh, &options, &bvh));
+    abut_bvh_destroy(bvh);
+    abut_bvh_destroy(NULL);
+    assert_null(abut_bvh_mesh(NULL));
+    assert_int_equal(abut_bvh_info_get(NULL).bytes, 0);
+    abut_mesh_destroy(mesh);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(invariants),       cmocka_unit_test(hostile),
+        cmocka_unit_test(threads),          cmocka_unit_test(refit),
+        cmocka_unit_test(every_allocation), cmocka_unit_test(cancelled),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* abut ray: what rays hit first. */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_rows(tool_text *to, const abut_ray *rays, const abut_bvh_hit *hits, size_t count) {
+    text_add(to,
+             "x,y,z,direction_x,direction_y,direction_z,parameter,hit_x,hit_y,hit_z,triangle\n");
+    for (size_t i = 0; i < count; i++) {
+        abut_vec3 o = rays[i].origin, d = rays[i].direction;
+        table_vector(to, o);
+        text_add(to, ",");
+        table_vector(to, d);
+        if (hits[i].triangle == ABUT_NONE) {
+            text_add(to, ",,,,,\n");
+            continue;
+        }
+        double t = hits[i].parameter;
+        abut_vec3 at = {o.x + t * d.x, o.y + t * d.y, o.z + t * d.z};
+        text_add(to, ",");
+        text_number(to, t);
+        text_add(to, ",");
+        table_vector(to, at);
+        text_print(to, ",%u\n", hits[i].triangle);
+    }
+}
+
+static void summarise(tool_output *out, const char *path, const abut_bvh *bvh,
+                      const abut_bvh_hit *hits, size_t count) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += hits[i].triangle != ABUT_NONE;
+    out_object(out, NULL);
+    json_path(out, "mesh", path);
+    json_count(out, "triangles", abut_bvh_info_get(bvh).triangle_count);
+    fact_count(out, "rays", count);
+    fact_count(out, "hits", found);
+    out_end(out);
+}
+
+static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
+                  const abut_ray *rays, size_t count, abut_bvh_hit *hits) {
+    const tool_given *most = option_given(arguments, "most");
+    const tool_given *out_path = option_given(arguments, "out");
+    abut_status status =
+        abut_bvh_ray_batch(bvh, rays, count, most ? most->numbers[0] : HUGE_VAL, hits);
+    if (status)
+        return tool_fail(tool, status);
+    tool_text table = {0};
+    int code = 0;
+    if (out_path || !tool->out.json)
+        add_rows(&table, rays, hits, count);
+    if (out_path)
+        code = table_write(tool, out_path->words, &table);
+    else if (!tool->out.json)
+        text_bytes(&tool->out.text, table.data, table.used);
+    text_free(&table);
+    if (!code && (tool->out.json || (out_path && !tool->quiet)))
+        summarise(&tool->out, arguments->operands[0], bvh, hits, count);
+    return code;
+}
+
+/* The rays of a file, or the one of --from and --towards: origin and direction in turn. */
+static int get_rays(tool_run *tool, const tool_arguments *arguments, tool_points *pairs) {
+    const tool_given *from = option_given(arguments, "from"),
+                     *towards = option_given(arguments, "towards");
+    bool named = from || towards;
+    if (named == (arguments->operand_count == 2) || !from != !towards)
+        return tool_refuse(tool, "name a file of rays, or one ray by --from and --towards");
+    if (!named)
+        return points_read(tool, arguments->operands[1], 6, pairs);
+    abut_vec3 o = {from->numbers[0], from->numbers[1], from->numbers[2]};
+    abut_vec3 d = {towards->numbers[0], towards->numbers[1], towards->numbers[2]};
+    if (!points_add(pairs, o) || !points_add(pairs, d))
+        return tool_fail_with(tool, "out of memory", "there is no memory for a ray");
+    return 0;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    tool_points pairs = {0};
+    abut_mesh *mesh = NULL;
+    abut_bvh *bvh = NULL;
+    int code = get_rays(tool, arguments, &pairs);
+    abut_status status = ABUT_OK;
+    if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
+        code = tool_fail(tool, status);
+    if (!code && (status = abut_bvh_create(mesh, NULL, &bvh)))
+        code = tool_fail(tool, status);
+    size_t count = pairs.count / 2;
+    abut_ray *rays = malloc((count + 1) * sizeof *rays);
+    abut_bvh_hit *hits = malloc((count + 1) * sizeof *hits);
+    if (!code && (!rays || !hits))
+        code = tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+    for (size_t i = 0; i < count && !code; i++) {
+        rays[i].origin = pairs.list[2 * i];
+        rays[i].direction = pairs.list[2 * i + 1];
+    }
+    code = code ? code : answer(tool, arguments, bvh, rays, count, hits);
+    free(rays);
+    free(hits);
+    points_free(&pairs);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    return code;
+}
+
+static const tool_option options[] = {
+    {"from", "X,Y,Z", OPTION_VECTOR, "origin of a single ray", NULL, false},
+    {"towards", "X,Y,Z", OPTION_VECTOR, "its direction, of any length", NULL, false},
+    {"most", "T", OPTION_POSITIVE, "look no further than this parameter (default: no limit)", NULL,
+     false},
+    {"out", "FILE", OPTION_TEXT, "write the table there and print a summary", NULL, false},
+    {0}};
+
+const tool_command command_ray = {
+    .name = "ray",
+    .operands = "MESH [RAYS]",
+    .summary = "what rays hit first",
+    .about =
+        "For each ray prints the first hit as comma-separated values: the parameter (in lengths "
+        "of the direction), the point and the triangle; nothing on a miss. Hit or miss is "
+        "exact. Rays come from a file with six numbers a line, origin and direction, or from "
+        "--from and --towards. With --json a summary is printed instead; add --out to get "
+        "both.",
+    .examples = "  abut ray bunny.obj rays.csv >hits.csv\n"
+                "  abut ray bunny.obj --from 0,0,5 --towards 0,0,-1\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 1,
+    .operand_most = 2,
+    .run = run,
+};

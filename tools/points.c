@@ -1,0 +1,202 @@
+/* Points from files, at random, and tables of results. */
+#include "tool.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool points_add(tool_points *points, abut_vec3 point) {
+    if (points->count == points->room) {
+        size_t room = points->room ? 2 * points->room : 1024;
+        abut_vec3 *list = realloc(points->list, room * sizeof *list);
+        if (!list)
+            return false;
+        points->list = list;
+        points->room = room;
+    }
+    points->list[points->count++] = point;
+    return true;
+}
+
+void points_free(tool_points *points) {
+    free(points->list);
+    memset(points, 0, sizeof *points);
+}
+
+static int no_memory(tool_run *tool, const char *path) {
+    return tool_fail_with(tool, "out of memory", "%s: out of memory", path);
+}
+
+/* ---- files of numbers ---- */
+
+/* Reads up to `most` numbers of a line; returns how many there are, or -1 for other words. */
+static int read_row(const char *line, double *numbers, int most) {
+    int count = 0;
+    for (;;) {
+        line += strspn(line, " \t,;\r\n");
+        if (!*line || *line == '#')
+            return count;
+        char *end;
+        double value = strtod(line, &end);
+        if (end == line || !strchr(" \t,;\r\n#", *end))
+            return -1;
+        if (count < most)
+            numbers[count] = value;
+        count++;
+        line = end;
+    }
+}
+
+static int read_rows(tool_run *tool, const char *path, FILE *file, uint32_t columns,
+                     tool_points *points) {
+    char *line = NULL;
+    size_t room = 0, number = 0;
+    int code = 0;
+    bool head = true;
+    while (!code && getline(&line, &room, file) > 0) {
+        double row[6];
+        int count = read_row(line, row, (int)columns);
+        number++;
+        if (tool_cancelled())
+            code = CODE_CANCELLED;
+        else if (count == 0 || (count < 0 && head))
+            head = head && count == 0; /* names of columns stand first */
+        else if (count < (int)columns)
+            code = tool_fail_with(tool, "format error", "%s:%zu: %s instead of %u numbers", path,
+                                  number, count < 0 ? "words" : "too few", columns);
+        else
+            head = false;
+        for (uint32_t i = 0; !code && count >= (int)columns && i < columns; i += 3) {
+            abut_vec3 p = {row[i], row[i + 1], row[i + 2]};
+            if (!(fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
+                  fabs(p.z) <= ABUT_COORDINATE_MAX))
+                code = tool_fail_with(tool, "format error",
+                                      "%s:%zu: (%g, %g, %g); coordinates must be finite and at "
+                                      "most %g in magnitude",
+                                      path, number, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
+            else if (!points_add(points, p))
+                code = no_memory(tool, path);
+        }
+    }
+    free(line);
+    if (!code && ferror(file))
+        code = tool_fail_with(tool, "file error", "%s: cannot be read: %s", path, strerror(errno));
+    return code;
+}
+
+int points_read(tool_run *tool, const char *path, uint32_t columns, tool_points *points) {
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return tool_fail_with(tool, "file error", "%s: cannot be opened: %s", path,
+                              strerror(errno));
+    int code = read_rows(tool, path, file, columns, points);
+    fclose(file);
+    if (!code && !points->count)
+        code = tool_fail_with(tool, "format error", "%s: has no rows of numbers", path);
+    return code;
+}
+
+int points_load(tool_run *tool, const char *path, tool_points *points) {
+    if (word_in(path_ending(path), "csv|txt|xyz"))
+        return points_read(tool, path, 3, points);
+    abut_mesh *mesh;
+    abut_status status = tool_read(tool, path, NULL, &mesh);
+    if (status)
+        return tool_fail(tool, status);
+    abut_vec3 o = abut_mesh_origin(mesh);
+    int code = 0;
+    for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh) && !code; i++) {
+        abut_vec3 p = abut_mesh_positions(mesh)[i];
+        abut_vec3 absolute = {o.x + p.x, o.y + p.y, o.z + p.z};
+        if (!points_add(points, absolute))
+            code = no_memory(tool, path);
+    }
+    abut_mesh_destroy(mesh);
+    return code;
+}
+
+/* ---- at random ---- */
+
+/* Uniform from 0 to 1 (splitmix64). */
+static double uniform(uint64_t *state) {
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+static double between(uint64_t *state, double lo, double hi) {
+    return lo + (hi - lo) * uniform(state);
+}
+
+bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double near,
+                   tool_points *points) {
+    abut_box box = abut_mesh_bounds(mesh);
+    abut_vec3 o = abut_mesh_origin(mesh);
+    double x = box.hi.x - box.lo.x, y = box.hi.y - box.lo.y, z = box.hi.z - box.lo.z;
+    double away = near * hypot(hypot(x, y), z) / sqrt(3);
+    for (size_t i = 0; i < count; i++) {
+        abut_vec3 p;
+        if (near > 0) {
+            const uint32_t *corner = abut_mesh_indices(mesh) +
+                                     3 * (size_t)(uniform(&seed) * abut_mesh_triangle_count(mesh));
+            double s = uniform(&seed), r = (1 - s) * uniform(&seed);
+            const double weight[3] = {1 - s - r, s, r};
+            p = o;
+            for (int k = 0; k < 3; k++) {
+                abut_vec3 v = abut_mesh_positions(mesh)[corner[k]];
+                p.x += weight[k] * v.x;
+                p.y += weight[k] * v.y;
+                p.z += weight[k] * v.z;
+            }
+            p.x += between(&seed, -away, away);
+            p.y += between(&seed, -away, away);
+            p.z += between(&seed, -away, away);
+        } else {
+            p.x = between(&seed, box.lo.x - 0.1 * x, box.hi.x + 0.1 * x);
+            p.y = between(&seed, box.lo.y - 0.1 * y, box.hi.y + 0.1 * y);
+            p.z = between(&seed, box.lo.z - 0.1 * z, box.hi.z + 0.1 * z);
+        }
+        if (!points_add(points, p))
+            return false;
+    }
+    return true;
+}
+
+/* ---- tables ---- */
+
+void table_vector(tool_text *to, abut_vec3 v) {
+    text_number(to, v.x);
+    text_add(to, ",");
+    text_number(to, v.y);
+    text_add(to, ",");
+    text_number(to, v.z);
+}
+
+int table_write(tool_run *tool, const char *path, const tool_text *text) {
+    tool_text beside = {0};
+    text_print(&beside, "%s.part", path);
+    if (text->failed || beside.failed) {
+        text_free(&beside);
+        return no_memory(tool, path);
+    }
+    errno = 0;
+    FILE *file = fopen(beside.data, "w");
+    bool fine = file && (!text->used || fwrite(text->data, text->used, 1, file) == 1);
+    if (file) {
+        fine = fflush(file) == 0 && fine && fsync(fileno(file)) == 0;
+        fine = fclose(file) == 0 && fine;
+    }
+    fine = fine && rename(beside.data, path) == 0;
+    int error = errno, code = 0;
+    if (!fine) {
+        if (file)
+            remove(beside.data);
+        code = tool_fail_with(tool, "file error", "%s: cannot be written: %s", path,
+                              strerror(error ? error : EIO));
+    }
+    text_free(&beside);
+    return code;
+}

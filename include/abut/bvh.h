@@ -42,7 +42,7 @@ ABUT_API abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *op
 ABUT_API void abut_bvh_destroy(abut_bvh *bvh);
 
 /* Follows moved vertices: takes a mesh with the same triangles (same indices) and new positions,
- * and fits all boxes to it, in a tenth of the time of a build or less. Answers are as exact as
+ * and fits all boxes to it, in about a seventh of the time of a build. Answers are as exact as
  * after a build; speed suffers when triangles that were together move apart: see abut_bvh_info.
  * On failure the hierarchy is as before. Not thread-safe: no one may ask it meanwhile. */
 ABUT_API abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh);
@@ -95,7 +95,7 @@ static inline abut_points abut_points_default(void) {
     return points;
 }
 
-/* The same for many points, on all threads: nearest[i] belongs to point i. Much faster than one
+/* The same for many points, on all threads: nearest[i] belongs to point i. Faster than one
  * after the other, in whatever order they are: they are sorted by place first. `nearest` has room
  * for points->count; no points are fine. Refused before anything is written: a point that is not
  * finite or beyond ABUT_COORDINATE_MAX. Reports progress as stage "nearest"; if that cancels, part

@@ -182,15 +182,15 @@ static void visit_leaf(search *s, const bvh_node *node, uint32_t slot) {
         corner[k].y = corner4(block->step[k][1], lo[1], step[1]);
         corner[k].z = corner4(block->step[k][2], lo[2], step[2]);
     }
-    f4 distance = f4_sqrt(triangles4(corner[0], corner[1], corner[2]));
-    f4 margin = f4_all(s->margin + longest);
-    float lower[4], upper[4];
-    f4 below = f4_sub(distance, margin);
-    unsigned near = m4_bits(f4_less_equal(below, f4_all(s->upper)));
+    f4 distance_sq = triangles4(corner[0], corner[1], corner[2]);
+    float margin = s->margin + longest, reach = s->upper + margin;
+    unsigned near = m4_bits(f4_less_equal(distance_sq, f4_all(reach * reach * SLACK)));
     if (!near)
         return;
-    f4_store(lower, below);
-    f4_store(upper, f4_add(distance, margin));
+    float lower[4], upper[4];
+    f4 distance = f4_sqrt(distance_sq);
+    f4_store(lower, f4_sub(distance, f4_all(margin)));
+    f4_store(upper, f4_add(distance, f4_all(margin)));
     uint32_t fill = bvh_leaf_fill(s->bvh, leaf);
     for (uint32_t i = 0; i < fill; i++) {
         lower_bound_to(s, upper[i]);

@@ -167,9 +167,10 @@ static inline f4 corner4(const uint16_t *steps, float lo, float step) {
     return f4_add(f4_all(lo), f4_mul(f4_load_u16(steps), f4_all(step)));
 }
 
-static void visit_leaf(search *s, const bvh_node *node, uint32_t slot) {
-    uint32_t leaf = node->child[slot] & ~BVH_LEAF;
-    const bvh_block *block = &s->bvh->blocks[leaf];
+/* Squared distances of four triangles, and by how much their roots may be wrong. */
+static inline f4 leaf_distances(const search *s, const bvh_node *node, uint32_t slot,
+                                float *margin) {
+    const bvh_block *block = &s->bvh->blocks[node->child[slot] & ~BVH_LEAF];
     float lo[3], step[3], longest = 0;
     for (int axis = 0; axis < 3; axis++) {
         lo[axis] = node->lo[axis][slot] - s->at[axis];
@@ -182,8 +183,15 @@ static void visit_leaf(search *s, const bvh_node *node, uint32_t slot) {
         corner[k].y = corner4(block->step[k][1], lo[1], step[1]);
         corner[k].z = corner4(block->step[k][2], lo[2], step[2]);
     }
-    f4 distance_sq = triangles4(corner[0], corner[1], corner[2]);
-    float margin = s->margin + longest, reach = s->upper + margin;
+    *margin = s->margin + longest;
+    return triangles4(corner[0], corner[1], corner[2]);
+}
+
+static void visit_leaf(search *s, const bvh_node *node, uint32_t slot) {
+    uint32_t leaf = node->child[slot] & ~BVH_LEAF;
+    float margin;
+    f4 distance_sq = leaf_distances(s, node, slot, &margin);
+    float reach = s->upper + margin;
     unsigned near = m4_bits(f4_less_equal(distance_sq, f4_all(reach * reach * SLACK)));
     if (!near)
         return;

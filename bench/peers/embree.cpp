@@ -23,10 +23,18 @@ namespace {
 struct vec {
     float x, y, z;
 };
-vec operator-(vec a, vec b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
-vec operator+(vec a, vec b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
-vec operator*(float s, vec a) { return {s * a.x, s * a.y, s * a.z}; }
-float dot(vec a, vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+vec operator-(vec a, vec b) {
+    return {a.x - b.x, a.y - b.y, a.z - b.z};
+}
+vec operator+(vec a, vec b) {
+    return {a.x + b.x, a.y + b.y, a.z + b.z};
+}
+vec operator*(float s, vec a) {
+    return {s * a.x, s * a.y, s * a.z};
+}
+float dot(vec a, vec b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
 
 vec closest(vec p, vec a, vec b, vec c) {
     vec ab = b - a, ac = c - a, ap = p - a;
@@ -108,8 +116,7 @@ std::vector<vec> make_points(const model &m, size_t count, bool near) {
         p = {c[0], c[1], c[2]};
         if (!near)
             continue;
-        const uint32_t *i =
-            m.indices + 3 * (size_t)(uniform() * abut_mesh_triangle_count(m.mesh));
+        const uint32_t *i = m.indices + 3 * (size_t)(uniform() * abut_mesh_triangle_count(m.mesh));
         double s = uniform(), r = (1 - s) * uniform();
         vec d = {(float)(away * (2 * uniform() - 1)), (float)(away * (2 * uniform() - 1)),
                  (float)(away * (2 * uniform() - 1))};
@@ -208,8 +215,8 @@ void compare(const char *name, model &m, int threads) {
         }
         double worst = 0;
         for (size_t i = 0; i < count; i++)
-            worst = std::max(worst,
-                             std::fabs(nearest[i].distance - std::sqrt(answers[i].distance_sq)));
+            worst =
+                std::max(worst, std::fabs(nearest[i].distance - std::sqrt(answers[i].distance_sq)));
         std::printf("%-24s %u threads  %-8s abut %8.3f M/s embree %8.3f M/s ratio %.2f  "
                     "(largest difference %.1e)\n",
                     name, (unsigned)threads, near ? "near" : "uniform", count / ours * 1e-6,
@@ -253,7 +260,8 @@ int main(int count, char **words) {
         const char *name;
         abut_shape_kind kind;
         uint32_t segments;
-    } models[] = {{"icosphere", ABUT_SHAPE_ICOSPHERE, 59}, {"teapot-solid", ABUT_SHAPE_TEAPOT_SOLID, 33}};
+    } models[] = {{"icosphere", ABUT_SHAPE_ICOSPHERE, 59},
+                  {"teapot-solid", ABUT_SHAPE_TEAPOT_SOLID, 33}};
     for (auto &which : models) {
         abut_shape shape = abut_shape_default(which.kind);
         shape.segments = which.segments;

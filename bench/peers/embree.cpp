@@ -249,7 +249,7 @@ int main(int count, char **words) {
         abut_mesh *mesh;
         if (abut_mesh_read(nullptr, words[i], nullptr, &mesh))
             fail();
-        const char *slash = std::max(words[i], words[i]);
+        const char *slash = words[i];
         for (const char *at = words[i]; *at; at++)
             slash = *at == '/' ? at + 1 : slash;
         run(slash, mesh);

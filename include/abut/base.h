@@ -83,7 +83,8 @@ typedef struct abut_context_options {
     void *task_user;
     void (*run_tasks)(void *user, uint32_t count, void (*task)(void *data, uint32_t index),
                       void *data);
-    uint32_t thread_count; /* for OpenMP; 0 = as many as the machine offers, 1 = serial */
+    uint32_t thread_count; /* for OpenMP; 0 = as many as the machine offers, 1 = serial; never more
+                            * than its processors, or 16 */
 
     /* Messages that are neither result nor error. Null: dropped. */
     void *log_user;

@@ -103,10 +103,14 @@ void abut_context_destroy(abut_context *context) {
 
 uint32_t abuti_context_threads(const abut_context *context) {
 #ifdef _OPENMP
-    if (context->options.thread_count)
-        return context->options.thread_count;
-    int most = omp_get_max_threads();
-    return most > 0 ? (uint32_t)most : 1;
+    /* libgomp ends the process where it cannot start a thread, and answers do not depend on the
+     * number, so a wish for thousands (also by OMP_NUM_THREADS) is cut to what can be of use. */
+    int processors = omp_get_num_procs(), offered = omp_get_max_threads();
+    uint32_t most = processors > 16 ? (uint32_t)processors : 16;
+    uint32_t wish = context->options.thread_count;
+    if (!wish)
+        wish = offered > 0 ? (uint32_t)offered : 1;
+    return wish < most ? wish : most;
 #else
     (void)context;
     return 1;

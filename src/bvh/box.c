@@ -48,27 +48,8 @@ static uint32_t region_visit(const region *r, uint32_t *triangles) {
     return count;
 }
 
-/* Heapsort: no memory, and n log n whatever comes. */
-static void sift(uint32_t *numbers, size_t root, size_t count) {
-    for (size_t child; (child = 2 * root + 1) < count; root = child) {
-        child += child + 1 < count && numbers[child + 1] > numbers[child];
-        if (numbers[child] <= numbers[root])
-            return;
-        uint32_t kept = numbers[root];
-        numbers[root] = numbers[child];
-        numbers[child] = kept;
-    }
-}
-
-static void sort_numbers(uint32_t *numbers, size_t count) {
-    for (size_t i = count / 2; i-- > 0;)
-        sift(numbers, i, count);
-    for (size_t left = count; left > 1; left--) {
-        uint32_t kept = numbers[0];
-        numbers[0] = numbers[left - 1];
-        numbers[left - 1] = kept;
-        sift(numbers, 0, left - 1);
-    }
+static bool number_after(const void *a, const void *b) {
+    return *(const uint32_t *)a > *(const uint32_t *)b;
 }
 
 abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capacity,
@@ -104,6 +85,6 @@ abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capa
         return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but room for %u only",
                           __func__, found, capacity);
     region_visit(&r, triangles);
-    sort_numbers(triangles, found);
+    abuti_bvh_sort(triangles, found, sizeof *triangles, number_after);
     return ABUT_OK;
 }

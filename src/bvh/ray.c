@@ -231,34 +231,10 @@ abut_status abut_bvh_ray_any(const abut_bvh *bvh, const abut_ray *ray, double mo
     return ABUT_OK;
 }
 
-/* Whether a comes after b. */
-static bool hit_after(const abut_bvh_hit *a, const abut_bvh_hit *b) {
+static bool hit_after(const void *one, const void *other) {
+    const abut_bvh_hit *a = one, *b = other;
     return a->parameter > b->parameter ||
            (a->parameter == b->parameter && a->triangle > b->triangle);
-}
-
-/* Heapsort: no memory, and n log n whatever comes. */
-static void sift_hits(abut_bvh_hit *hits, size_t root, size_t count) {
-    for (size_t child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && hit_after(&hits[child + 1], &hits[child]))
-            child++;
-        if (!hit_after(&hits[child], &hits[root]))
-            return;
-        abut_bvh_hit kept = hits[root];
-        hits[root] = hits[child];
-        hits[child] = kept;
-    }
-}
-
-static void sort_hits(abut_bvh_hit *hits, size_t count) {
-    for (size_t i = count / 2; i-- > 0;)
-        sift_hits(hits, i, count);
-    for (size_t left = count; left > 1; left--) {
-        abut_bvh_hit kept = hits[0];
-        hits[0] = hits[left - 1];
-        hits[left - 1] = kept;
-        sift_hits(hits, 0, left - 1);
-    }
 }
 
 abut_status abut_bvh_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint32_t capacity,
@@ -281,7 +257,7 @@ abut_status abut_bvh_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint32_t 
     h.count = 0;
     h.hits = hits;
     hunt_run(&h, &b);
-    sort_hits(hits, h.count);
+    abuti_bvh_sort(hits, h.count, sizeof *hits, hit_after);
     return ABUT_OK;
 }
 

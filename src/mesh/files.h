@@ -12,13 +12,6 @@
 
 #include <locale.h>
 
-/* The float nearest to x, as a double. The store is volatile because gcc 12 drops the two casts of
- * (double)(float)x where it vectorises neighbours (seen with 12.2 at -O2 and -O3 on x86-64). */
-static inline double abuti_to_float(double x) {
-    volatile float rounded = (float)x;
-    return (double)rounded;
-}
-
 /* ---- numbers as text (number.c) ---- */
 
 /* Reads a decimal number at `at`, also "nan" and "inf", correctly rounded to double in any locale.

@@ -352,7 +352,7 @@ static abut_status get(ply *file, const element *e, uint64_t index, value_type t
         return fail_data_end(file, e, index);
     abut_status status = abuti_text_number(reader, "a number", value);
     if (!status && type == F32 && fabs(*value) <= (double)FLT_MAX)
-        *value = abuti_to_float(*value);
+        *value = (double)(float)*value;
     return status;
 }
 

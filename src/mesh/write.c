@@ -191,7 +191,7 @@ static void put_stl_triangle(writer *out, const uint32_t *corners) {
 }
 
 static vec3 to_floats(vec3 p) {
-    return v3(abuti_to_float(p.x), abuti_to_float(p.y), abuti_to_float(p.z));
+    return v3((double)(float)p.x, (double)(float)p.y, (double)(float)p.z);
 }
 
 static void put_stl_facet(writer *out, const uint32_t *corners) {

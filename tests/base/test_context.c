@@ -88,6 +88,22 @@ static void every_item_runs_once(void **state) {
     abuti_parallel_for(abuti_context_of(NULL), 0, 10, mark, NULL);
 }
 
+/* libgomp would end the process where so many threads cannot be started. */
+static void absurd_thread_counts_work(void **state) {
+    (void)state;
+    static unsigned char seen[COUNT];
+    abut_context_options options = abut_context_options_default();
+    options.thread_count = UINT32_MAX;
+    abut_context *context;
+    assert_ok(abut_context_create(&options, &context));
+    assert_in_range(abuti_context_threads(context), 1, 4096);
+    memset(seen, 0, sizeof seen);
+    abuti_parallel_for(context, COUNT, 1000, mark, seen);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(1, seen[i]);
+    abut_context_destroy(context);
+}
+
 static bool stop(void *user, const char *stage, double fraction) {
     (void)stage;
     *(double *)user = fraction;
@@ -116,6 +132,7 @@ int main(void) {
         cmocka_unit_test(an_object_keeps_its_context),
         cmocka_unit_test(sizes_are_checked),
         cmocka_unit_test(every_item_runs_once),
+        cmocka_unit_test(absurd_thread_counts_work),
         cmocka_unit_test(progress_can_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,14 +35,19 @@ static inline void soup_quad(soup *s, uint32_t a, uint32_t b, uint32_t c, uint32
     soup_triangle(s, a, c, d);
 }
 
-static inline abut_mesh *soup_mesh(abut_context *context, const soup *s) {
+/* For tests in which creation may fail. */
+static inline abut_status soup_try(abut_context *context, const soup *s, abut_mesh **mesh) {
     abut_mesh_input input = abut_mesh_input_default();
-    abut_mesh *mesh = NULL;
     input.positions = s->positions;
     input.vertex_count = s->vertex_count;
     input.indices = s->indices;
     input.triangle_count = s->triangle_count;
-    assert_ok(abut_mesh_create(context, &input, &mesh));
+    return abut_mesh_create(context, &input, mesh);
+}
+
+static inline abut_mesh *soup_mesh(abut_context *context, const soup *s) {
+    abut_mesh *mesh = NULL;
+    assert_ok(soup_try(context, s, &mesh));
     return mesh;
 }
 

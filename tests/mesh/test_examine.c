@@ -591,17 +591,12 @@ static void many_parts(void **state) {
 
 static abut_status examine_soup(abut_context *context, void *data) {
     const soup *s = data;
-    abut_mesh_input input = abut_mesh_input_default();
     abut_mesh *mesh = NULL;
     abut_topology *topology = NULL;
     abut_mesh_report report, untouched;
     memset(&report, 0x55, sizeof report);
     untouched = report;
-    input.positions = s->positions;
-    input.vertex_count = s->vertex_count;
-    input.indices = s->indices;
-    input.triangle_count = s->triangle_count;
-    abut_status status = abut_mesh_create(context, &input, &mesh);
+    abut_status status = soup_try(context, s, &mesh);
     if (!status)
         status = abut_topology_create(mesh, &topology);
     if (!status)

@@ -193,15 +193,10 @@ static void random_soups_end_oriented_or_one_sided(void **state) {
 
 static abut_status orient_soup(abut_context *context, void *data) {
     const soup *s = data;
-    abut_mesh_input input = abut_mesh_input_default();
     abut_mesh *mesh = NULL, *oriented = NULL;
     abut_topology *topology = NULL;
     uint32_t flipped = 77;
-    input.positions = s->positions;
-    input.vertex_count = s->vertex_count;
-    input.indices = s->indices;
-    input.triangle_count = s->triangle_count;
-    abut_status status = abut_mesh_create(context, &input, &mesh);
+    abut_status status = soup_try(context, s, &mesh);
     if (!status)
         status = abut_topology_create(mesh, &topology);
     if (!status)

@@ -469,14 +469,9 @@ static void scratch_is_modest(void **state) {
 
 static abut_status create_from_soup(abut_context *context, void *data) {
     const soup *s = data;
-    abut_mesh_input input = abut_mesh_input_default();
     abut_mesh *mesh = NULL;
     abut_topology *topology = NULL;
-    input.positions = s->positions;
-    input.vertex_count = s->vertex_count;
-    input.indices = s->indices;
-    input.triangle_count = s->triangle_count;
-    abut_status status = abut_mesh_create(context, &input, &mesh);
+    abut_status status = soup_try(context, s, &mesh);
     if (!status)
         status = abut_topology_create(mesh, &topology);
     if (status)

@@ -21,7 +21,7 @@
 #define MARGIN 0x1p-19f
 #define KEY_BITS 30
 #define BLOCK 512
-#define REGION_ROOM (4 * (2048 + 1024 + 2 * 512 + 16))
+#define REGION_ROOM (4 * (2048 + 1024 + 1024 + 16))
 
 /* Bytes of scratch memory and transfers a point, and how much of the device they may take. */
 #define POINT_BYTES 256
@@ -79,6 +79,8 @@ abut_status abuti_device_nearest_create(abut_device_bvh *bvh) {
     bvh->features_least = 4 * (size_t)bvh->tree.triangle_count;
     if (bvh->features_least < FEATURES_LEAST)
         bvh->features_least = FEATURES_LEAST;
+    if (bvh->queue.device->info.kind == ABUT_DEVICE_KIND_CPU)
+        bvh->features_least = SIZE_MAX; /* groups that share lists are slow there */
     return make_kernels(bvh, "nearest", list, bvh->queue.device->info.has_doubles ? 9 : 5);
 }
 
@@ -281,13 +283,14 @@ static abut_status measure(abut_device_bvh *bvh, uint32_t count, double radius, 
                      ABUTI_BUFFER(&s->left), ABUTI_VALUE(block), ABUTI_BUFFER(&s->counts),
                      ABUTI_BUFFER(&s->places), ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
     if (!status && by_features)
-        status = ABUTI_LAUNCH(&bvh->queue, &k->region_measure, groups, FIND_GROUP,
-                              ABUTI_BUFFER(&bvh->tree.corners),
-                              ABUTI_BUFFER(&bvh->features.incident_begin),
-                              ABUTI_BUFFER(&bvh->features.incidents), ABUTI_BUFFER(&s->exact),
-                              ABUTI_BUFFER(&s->order), ABUTI_VALUE(count), ABUTI_VALUE(radius),
-                              ABUTI_BUFFER(&s->left), ABUTI_BUFFER(&s->counts),
-                              ABUTI_BUFFER(&s->places), ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
+        status =
+            ABUTI_LAUNCH(&bvh->queue, &k->region_measure, groups, FIND_GROUP,
+                         ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&bvh->features.records),
+                         ABUTI_BUFFER(&bvh->features.incident_begin),
+                         ABUTI_BUFFER(&bvh->features.incidents), ABUTI_BUFFER(&s->exact),
+                         ABUTI_BUFFER(&s->order), ABUTI_VALUE(count), ABUTI_VALUE(radius),
+                         ABUTI_VALUE(*frame), ABUTI_BUFFER(&s->left), ABUTI_BUFFER(&s->counts),
+                         ABUTI_BUFFER(&s->places), ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
     if (!status)
         status = ABUTI_LAUNCH(&bvh->queue, &k->complete, groups, FIND_GROUP,
                               ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),

@@ -151,7 +151,10 @@ static void make_vertex(const making *m, uint32_t vertex, uint32_t feature, feat
     put(r->second, chosen[1]);
     put_third(r, chosen[2]);
     put(r->fourth, chosen[3]);
-    put_offset(r, 0, FEATURE_VERTEX);
+    bool plain = true;
+    for (uint32_t i = f->incident_begin[feature]; i < f->incident_begin[feature + 1]; i++)
+        plain = plain && m->face_feature[f->incidents[i]] != ABUT_NONE;
+    put_offset(r, 0, plain ? FEATURE_PLAIN_VERTEX : FEATURE_VERTEX);
 }
 
 /* ---- which there are ---- */
@@ -238,6 +241,7 @@ static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
             make_edge(m, m->source[i], r);
             break;
         case FEATURE_VERTEX:
+        case FEATURE_PLAIN_VERTEX:
             make_vertex(m, m->source[i], (uint32_t)i, r);
             break;
         case FEATURE_FACE: /* made when it was numbered */

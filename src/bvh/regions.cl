@@ -33,8 +33,8 @@
 
 /* Room in local memory, in words. */
 #define LIST 2048
-#define LEAVES 1024 /* and lists of the parts */
-#define QUEUE 512   /* two, and the points of the parts */
+#define LEAVES 1024  /* and lists of the parts */
+#define WAITING 1024 /* nodes, and the points of the parts */
 #define SHORT (LEAVES / PARTS)
 
 /* Points further than this from the mesh's middle are left to nearest_find. */
@@ -176,40 +176,71 @@ static inline void append(__local uint *list, __local uint *count, uint room, ui
         list[place] = value;
 }
 
-/* The leaves that are within reach of a box; gives their number, more than LEAVES where they or the
- * way there did not fit. counts: leaves, and two queues. */
-static inline uint collect_leaves(__global const node *nodes, float4 lo, float4 hi, float reach_sq,
-                                  __local uint *leaves, __local uint *queue, __local uint *counts) {
-    uint item = (uint)get_local_id(0), from = 0;
+/* Adds the features of leaves that are needed for a box to a list. */
+static inline void list_features(__global const float4 *features, __global const uint *leaf_begin,
+                                 const box *b, float upper, __local const uint *leaves,
+                                 uint leaf_count, __local uint *list, __local uint *listed) {
+    for (uint i = (uint)get_local_id(0); i < leaf_count; i += GROUP) {
+        uint leaf = leaves[i];
+        for (uint k = leaf_begin[leaf]; k < leaf_begin[leaf + 1]; k++) {
+            feature f = load_feature(features, k);
+            if (is_needed(&f, b, upper))
+                append(list, listed, LIST, k);
+        }
+    }
+}
+
+/* Lists all features that are needed for a box whose points are at most `upper` away from the mesh;
+ * gives their number, more than LIST where they or the way there did not fit. Nodes wait on a
+ * stack, of which 32 are taken at a time, an item for each child. numbers: waiting nodes, leaves,
+ * listed features. */
+static inline uint list_all(__global const node *nodes, __global const float4 *features,
+                            __global const uint *leaf_begin, const box *b, float upper,
+                            __local uint *stack, __local uint *leaves, __local uint *list,
+                            __local uint *numbers) {
+    uint item = (uint)get_local_id(0);
+    float reach = upper + 2.0f * b->margin, reach_sq = reach * reach * SLACK;
+    float4 lo = b->middle - b->half_size, hi = b->middle + b->half_size;
     if (item < 3)
-        counts[item] = item == 1;
+        numbers[item] = item == 0;
     if (item == 0)
-        queue[0] = 0;
-    for (;; from ^= 1) {
+        stack[0] = 0;
+    for (;;) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        uint count = counts[1 + from];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (count == 0 || count > QUEUE)
-            return count ? LEAVES + 1 : counts[0];
-        if (item == 0)
-            counts[1 + from] = 0;
-        /* an item for each child */
-        for (uint i = item; i < WIDTH * count; i += GROUP) {
-            __global const node *n = nodes + queue[QUEUE * from + i / WIDTH];
-            uint slot = i % WIDTH;
+        uint waiting = numbers[0], leaf_count = numbers[1];
+        uint taken = min(waiting, (uint)(GROUP / WIDTH)), child = NONE;
+        bool flush = leaf_count > LEAVES - GROUP || waiting == 0;
+        if (item / WIDTH < taken) {
+            __global const node *n = nodes + stack[waiting - taken + item / WIDTH];
+            uint slot = item % WIDTH;
             __global const float *low = (__global const float *)n->lo + slot,
                                  *high = (__global const float *)n->hi + slot;
             float x = fmax(fmax(low[0] - hi.x, lo.x - high[0]), 0.0f),
                   y = fmax(fmax(low[4] - hi.y, lo.y - high[4]), 0.0f),
                   z = fmax(fmax(low[8] - hi.z, lo.z - high[8]), 0.0f);
-            if (!(fma(x, x, fma(y, y, z * z)) <= reach_sq))
-                continue;
-            uint child = ((__global const uint *)&n->child)[slot];
-            if (child & LEAF)
-                append(leaves, &counts[0], LEAVES, child & ~LEAF);
-            else
-                append(queue + QUEUE * (from ^ 1), &counts[2 - from], QUEUE, child);
+            if (fma(x, x, fma(y, y, z * z)) <= reach_sq)
+                child = ((__global const uint *)&n->child)[slot];
         }
+        if (flush)
+            list_features(features, leaf_begin, b, upper, leaves, leaf_count, list, &numbers[2]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        uint listed = numbers[2];
+        if (waiting == 0)
+            return listed;
+        if (listed > LIST || waiting - taken + GROUP > WAITING)
+            return LIST + 1;
+        if (item == 0) {
+            numbers[0] = waiting - taken;
+            if (flush)
+                numbers[1] = 0;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (child == NONE)
+            continue;
+        if (child & LEAF)
+            leaves[atomic_inc(&numbers[1])] = child & ~LEAF;
+        else
+            stack[atomic_inc(&numbers[0])] = child;
     }
 }
 
@@ -220,9 +251,9 @@ regions_find(__global const node *nodes, __global const float4 *features,
              __global const uint *leaf_begin, __global const float4 *points, uint count,
              float radius, __global const float4 *boxes, __global uchar *left,
              __global uchar *counts, __global uint *places, __local float4 *room) {
-    __local uint *list = (__local uint *)room, *leaves = list + LIST, *queue = leaves + LEAVES,
-                 *numbers = queue + 2 * QUEUE;
-    __local float4 *spots = (__local float4 *)queue;
+    __local uint *list = (__local uint *)room, *leaves = list + LIST, *waiting = leaves + LEAVES,
+                 *numbers = waiting + WAITING;
+    __local float4 *spots = (__local float4 *)waiting;
     uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
     float4 lo = boxes[2 * block], hi = boxes[2 * block + 1];
     float margin = lo.w, distance = hi.w;
@@ -233,28 +264,15 @@ regions_find(__global const node *nodes, __global const float4 *features,
     }
     box whole = box_of(lo, hi, margin);
     float upper = fmin(distance + whole.radius, radius) + 4.0f * margin;
-    float reach = upper + 2.0f * margin;
-    uint leaf_count = collect_leaves(nodes, lo, hi, reach * reach * SLACK, leaves, queue, numbers);
-    if (item == 0)
-        numbers[3] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = item; leaf_count <= LEAVES && i < leaf_count; i += GROUP) {
-        uint leaf = leaves[i];
-        for (uint k = leaf_begin[leaf]; k < leaf_begin[leaf + 1]; k++) {
-            feature f = load_feature(features, k);
-            if (is_needed(&f, &whole, upper))
-                append(list, &numbers[3], LIST, k);
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    uint listed = numbers[3];
-    bool fits = leaf_count <= LEAVES && listed <= LIST;
+    uint listed =
+        list_all(nodes, features, leaf_begin, &whole, upper, waiting, leaves, list, numbers);
+    bool fits = listed <= LIST;
     if (item == 0)
         left[block] = !fits;
     if (!fits)
         return;
     uint part = item / PART, lane = item % PART;
-    __local uint *least = numbers + 4 + part, *short_count = numbers + 4 + PARTS + part,
+    __local uint *least = numbers + 3 + part, *short_count = numbers + 3 + PARTS + part,
                  *short_list = leaves + SHORT * part;
     for (uint first = block * BLOCK; first < min((block + 1) * BLOCK, count); first += GROUP) {
         uint i = first + item;
@@ -315,13 +333,44 @@ regions_find(__global const node *nodes, __global const float4 *features,
 #include "bvh/measure_kernel.h"
 
 #define SEEN 8
+#define PLAIN_VERTEX 3u
+#define BEHIND 0x1p-16 /* more than the margin of any point here */
+
+/* Whether all edges that meet in a plain vertex lead away from the point by more than the margin.
+ * Every triangle there then has the vertex as its nearest point, exactly: the foot on its plane is
+ * as far outside, parameters along edges are clamped to the end, and the opposite edge is farther
+ * by 2^-40 of the square. All give the same bits, and the first of them wins. */
+static bool is_behind(vec3 point, uint begin, uint end, double scale,
+                      __global const uint *incidents, __global const double *corners) {
+    vec3 vertex;
+    for (uint j = begin; j < end; j++) {
+        __global const double *c = corners + 9 * (size_t)incidents[j];
+        vec3 r[3];
+        int at = 0; /* the nearest corner; it must be the same for all */
+        for (int k = 0; k < 3; k++) {
+            r[k] = v3_scale(v3_sub(load_point(c + 3 * k), point), scale);
+            at = v3_length_sq(r[k]) < v3_length_sq(r[at]) ? k : at;
+        }
+        if (j == begin)
+            vertex = r[at];
+        else if (!v3_equal(vertex, r[at]))
+            return false;
+        for (int k = 1; k < 3; k++) {
+            vec3 edge = v3_sub(r[(at + k) % 3], r[at]);
+            double along = v3_dot(r[at], edge);
+            if (!(along > 0.0 && along * along > BEHIND * BEHIND * v3_length_sq(edge)))
+                return false;
+        }
+    }
+    return true;
+}
 
 /* As nearest_measure, for features. */
-__kernel void regions_measure(__global const double *corners, __global const uint *incident_begin,
-                              __global const uint *incidents, __global const double *exact,
-                              __global const uint *order, uint count, double radius,
-                              __global const uchar *left, __global const uchar *counts,
-                              __global const uint *places, uint first,
+__kernel void regions_measure(__global const double *corners, __global const float4 *features,
+                              __global const uint *incident_begin, __global const uint *incidents,
+                              __global const double *exact, __global const uint *order, uint count,
+                              double radius, mesh_frame frame, __global const uchar *left,
+                              __global const uchar *counts, __global const uint *places, uint first,
                               __global nearest_answer *answers) {
     uint i = (uint)get_global_id(0);
     if (i >= count || counts[i] == COMPLETE || left[i / BLOCK])
@@ -331,7 +380,11 @@ __kernel void regions_measure(__global const double *corners, __global const uin
     start_measure(&m, load_point(exact + 3 * (size_t)point), radius);
     for (uint k = 0; k < counts[i]; k++) {
         uint f = places[(size_t)k * count + i];
-        for (uint j = incident_begin[f]; j < incident_begin[f + 1]; j++) {
+        uint begin = incident_begin[f], end = incident_begin[f + 1];
+        if (counts[i] == 1 && (as_uint(features[4 * f].w) & 3u) == PLAIN_VERTEX &&
+            is_behind(m.point, begin, end, frame.scale, incidents, corners))
+            end = begin + 1;
+        for (uint j = begin; j < end; j++) {
             uint triangle = incidents[j];
             bool known = false;
             for (uint n = 0; n < seen_count; n++)

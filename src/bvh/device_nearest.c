@@ -21,7 +21,11 @@
 #define MARGIN 0x1p-19f
 #define KEY_BITS 30
 #define BLOCK 512
-#define REGION_ROOM (4 * (2048 + 1024 + 1024 + 16))
+#define REGION_ROOM (512 + 512 + 16) /* words of local memory beside the list */
+/* Features in the list of a block: short lists leave room for many groups; the few blocks with long
+ * ones have another try. */
+#define LIST_SHORT 1024
+#define LIST_LONG 8192
 
 /* Bytes of scratch memory and transfers a point, and how much of the device they may take. */
 #define POINT_BYTES 256
@@ -229,13 +233,19 @@ static abut_status find_features(abut_device_bvh *bvh, uint32_t count, float lim
         status = ABUTI_LAUNCH(queue, &k->region_seed, groups_of(blocks, SEED_GROUP), SEED_GROUP,
                               ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),
                               ABUTI_VALUE(blocks), ABUTI_BUFFER(&s->boxes));
-    if (!status)
-        status = ABUTI_LAUNCH(queue, &k->region_find, blocks, FIND_GROUP,
-                              ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->features.records),
-                              ABUTI_BUFFER(&bvh->features.leaf_begin), ABUTI_BUFFER(&s->sorted),
-                              ABUTI_VALUE(count), ABUTI_VALUE(limit), ABUTI_BUFFER(&s->boxes),
-                              ABUTI_BUFFER(&s->left), ABUTI_BUFFER(&s->counts),
-                              ABUTI_BUFFER(&s->places), ABUTI_LOCAL_MEMORY(REGION_ROOM));
+    for (uint32_t first = 1, room = LIST_SHORT; !status && room; first = 0) {
+        size_t bytes = 4 * ((size_t)REGION_ROOM + room);
+        if (bytes <= queue->device->info.local_bytes)
+            status =
+                ABUTI_LAUNCH(queue, &k->region_find, blocks, FIND_GROUP,
+                             ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->features.records),
+                             ABUTI_BUFFER(&bvh->features.leaf_begin), ABUTI_BUFFER(&s->sorted),
+                             ABUTI_VALUE(count), ABUTI_VALUE(limit), ABUTI_BUFFER(&s->boxes),
+                             ABUTI_VALUE(first), ABUTI_VALUE(room), ABUTI_BUFFER(&s->left),
+                             ABUTI_BUFFER(&s->counts), ABUTI_BUFFER(&s->places),
+                             ABUTI_LOCAL_MEMORY(bytes));
+        room = first ? LIST_LONG : 0;
+    }
     return status;
 }
 

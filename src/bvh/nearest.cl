@@ -278,7 +278,7 @@ static void walk_complete(measured *m, __global const node *nodes, __global cons
             index = children[used];
             found = !(index & LEAF);
             for (uint i = 0; !found && i < WIDTH; i++)
-                measure(m, corners, tree_order[(index & ~LEAF) * WIDTH + i]);
+                measure_apart(m, corners, tree_order[(index & ~LEAF) * WIDTH + i]);
         }
         if (!found)
             return;
@@ -297,7 +297,7 @@ typedef struct measuring {
 static void measure_list(measuring *to) {
     for (uint i = 0; i < to->s.count; i++)
         if (to->s.distance_sq[i] <= to->s.reach_sq)
-            measure(&to->m, to->corners, to->tree_order[to->s.place[i]]);
+            measure_apart(&to->m, to->corners, to->tree_order[to->s.place[i]]);
     to->s.count = 0;
     set_best(&to->s, fmin(to->s.best, (float)(to->m.best * to->scale) * SLACK));
 }

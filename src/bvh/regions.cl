@@ -31,10 +31,9 @@
 #define PART 32
 #define PARTS (GROUP / PART)
 
-/* Room in local memory, in words. */
-#define LIST 2048
-#define LEAVES 1024  /* and lists of the parts */
-#define WAITING 1024 /* nodes, and the points of the parts */
+/* Room in local memory, in words, beside that for the list. */
+#define LEAVES 512  /* and lists of the parts */
+#define WAITING 512 /* nodes, and the points of the parts */
 #define SHORT (LEAVES / PARTS)
 
 /* Points further than this from the mesh's middle are left to nearest_find. */
@@ -179,25 +178,26 @@ static inline void append(__local uint *list, __local uint *count, uint room, ui
 /* Adds the features of leaves that are needed for a box to a list. */
 static inline void list_features(__global const float4 *features, __global const uint *leaf_begin,
                                  const box *b, float upper, __local const uint *leaves,
-                                 uint leaf_count, __local uint *list, __local uint *listed) {
+                                 uint leaf_count, __local uint *list, uint room,
+                                 __local uint *listed) {
     for (uint i = (uint)get_local_id(0); i < leaf_count; i += GROUP) {
         uint leaf = leaves[i];
         for (uint k = leaf_begin[leaf]; k < leaf_begin[leaf + 1]; k++) {
             feature f = load_feature(features, k);
             if (is_needed(&f, b, upper))
-                append(list, listed, LIST, k);
+                append(list, listed, room, k);
         }
     }
 }
 
 /* Lists all features that are needed for a box whose points are at most `upper` away from the mesh;
- * gives their number, more than LIST where they or the way there did not fit. Nodes wait on a
+ * gives their number, more than `room` where they or the way there did not fit. Nodes wait on a
  * stack, of which 32 are taken at a time, an item for each child. numbers: waiting nodes, leaves,
  * listed features. */
 static inline uint list_all(__global const node *nodes, __global const float4 *features,
                             __global const uint *leaf_begin, const box *b, float upper,
                             __local uint *stack, __local uint *leaves, __local uint *list,
-                            __local uint *numbers) {
+                            uint room, __local uint *numbers) {
     uint item = (uint)get_local_id(0);
     float reach = upper + 2.0f * b->margin, reach_sq = reach * reach * SLACK;
     float4 lo = b->middle - b->half_size, hi = b->middle + b->half_size;
@@ -222,13 +222,14 @@ static inline uint list_all(__global const node *nodes, __global const float4 *f
                 child = ((__global const uint *)&n->child)[slot];
         }
         if (flush)
-            list_features(features, leaf_begin, b, upper, leaves, leaf_count, list, &numbers[2]);
+            list_features(features, leaf_begin, b, upper, leaves, leaf_count, list, room,
+                          &numbers[2]);
         barrier(CLK_LOCAL_MEM_FENCE);
         uint listed = numbers[2];
         if (waiting == 0)
             return listed;
-        if (listed > LIST || waiting - taken + GROUP > WAITING)
-            return LIST + 1;
+        if (listed > room || waiting - taken + GROUP > WAITING)
+            return room + 1;
         if (item == 0) {
             numbers[0] = waiting - taken;
             if (flush)
@@ -245,30 +246,32 @@ static inline uint list_all(__global const node *nodes, __global const float4 *f
 }
 
 /* The candidates of each point of a block, as in nearest_find but features instead of triangles.
- * Blocks whose list does not fit are marked in `left`. */
+ * Blocks whose list does not fit are marked in `left`, and only marked ones are looked at if it is
+ * not the first try. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 regions_find(__global const node *nodes, __global const float4 *features,
              __global const uint *leaf_begin, __global const float4 *points, uint count,
-             float radius, __global const float4 *boxes, __global uchar *left,
-             __global uchar *counts, __global uint *places, __local float4 *room) {
-    __local uint *list = (__local uint *)room, *leaves = list + LIST, *waiting = leaves + LEAVES,
-                 *numbers = waiting + WAITING;
+             float radius, __global const float4 *boxes, uint first_try, uint list_room,
+             __global uchar *left, __global uchar *counts, __global uint *places,
+             __local float4 *room) {
+    __local uint *waiting = (__local uint *)room, *leaves = waiting + WAITING,
+                 *numbers = leaves + LEAVES, *list = numbers + 16;
     __local float4 *spots = (__local float4 *)waiting;
     uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
     float4 lo = boxes[2 * block], hi = boxes[2 * block + 1];
     float margin = lo.w, distance = hi.w;
-    if (distance < 0.0f) {
-        if (item == 0)
+    if (distance < 0.0f || (!first_try && !left[block])) {
+        if (item == 0 && first_try)
             left[block] = 1;
         return;
     }
     box whole = box_of(lo, hi, margin);
     float upper = fmin(distance + whole.radius, radius) + 4.0f * margin;
-    uint listed =
-        list_all(nodes, features, leaf_begin, &whole, upper, waiting, leaves, list, numbers);
-    bool fits = listed <= LIST;
+    uint listed = list_all(nodes, features, leaf_begin, &whole, upper, waiting, leaves, list,
+                           list_room, numbers);
+    bool fits = listed <= list_room;
     if (item == 0)
-        left[block] = !fits;
+        left[block] = !fits; /* all items have read it before the barriers of the lists */
     if (!fits)
         return;
     uint part = item / PART, lane = item % PART;

@@ -156,6 +156,13 @@ ABUT_API void abut_device_bvh_destroy(abut_device_bvh *device_bvh);
  * half-way, part of `nearest` has been written, and the CPU's still works. */
 ABUT_API abut_status abut_device_bvh_nearest(abut_device_bvh *device_bvh, const abut_points *points,
                                              double radius, abut_nearest *nearest);
+/* The same for points that are on the device: three scalars each, close together, `count` of them.
+ * `nearest` has room for as many abut_nearest, and gets them as the CPU would write them. Fails
+ * with ABUT_ERROR_DEVICE on a device without doubles. */
+ABUT_API abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *device_bvh,
+                                                    const abut_buffer *points,
+                                                    abut_scalar_type type, size_t count,
+                                                    double radius, abut_buffer *nearest);
 
 #ifdef __cplusplus
 }

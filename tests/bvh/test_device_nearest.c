@@ -87,6 +87,40 @@ static void check_points(const abut_bvh *bvh, abut_device_bvh *on_device, const 
     free(floats);
 }
 
+/* Points and answers that stay on the device. */
+static void check_buffers(const abut_bvh *bvh, abut_device_bvh *on_device, const abut_vec3 *list,
+                          size_t count) {
+    abut_buffer *in, *out;
+    abut_nearest *got = malloc(count * sizeof *got), *expected = malloc(count * sizeof *expected);
+    assert_true(got && expected);
+    assert_ok(abut_buffer_create(device, count * sizeof *list, &in));
+    assert_ok(abut_buffer_create(device, count * sizeof *got, &out));
+    assert_ok(abut_buffer_write(in, 0, list, count * sizeof *list));
+    abut_points points = abut_points_default();
+    points.points = list;
+    points.count = count;
+    assert_ok(abut_bvh_nearest_batch(bvh, &points, HUGE_VAL, expected));
+    assert_ok(
+        abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count, HUGE_VAL, out));
+    assert_ok(abut_buffer_read(out, 0, got, count * sizeof *got));
+    assert_equal(got, expected, count);
+    assert_int_equal(ABUT_ERROR_BUFFER,
+                     abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count + 1,
+                                                    HUGE_VAL, out));
+    assert_int_equal(ABUT_ERROR_ARGUMENT,
+                     abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count, -1,
+                                                    out));
+    const double bad = NAN;
+    assert_ok(abut_buffer_write(in, 8, &bad, sizeof bad));
+    assert_int_equal(ABUT_ERROR_ARGUMENT,
+                     abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count,
+                                                    HUGE_VAL, out));
+    abut_buffer_destroy(in);
+    abut_buffer_destroy(out);
+    free(got);
+    free(expected);
+}
+
 static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
     abut_bvh *bvh;
     abut_device_bvh *on_device;
@@ -100,6 +134,8 @@ static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
             on_device->features_least = 1;
         check_points(bvh, on_device, points, count);
         check_points(bvh, on_device, points, 1);
+        if (doubles && with)
+            check_buffers(bvh, on_device, points, count);
         abut_device_bvh_destroy(on_device);
     }
     device->info.has_doubles = doubles;

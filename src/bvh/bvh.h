@@ -56,6 +56,9 @@ struct abut_bvh {
     bvh_block *blocks;
     uint32_t *order; /* 4 a leaf */
     double cost, built_cost;
+    /* Made by the first question about containment (pair_inside.c): how many connected parts the
+     * mesh has, then a vertex of each. */
+    _Atomic(uint32_t *) parts;
 };
 
 /* ---- build.c: which triangles stand together ---- */

@@ -78,6 +78,8 @@ abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double
 double abuti_bvh_scale(const abut_mesh *mesh);
 /* Fits all boxes and blocks to the positions of a mesh. */
 void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh);
+/* Of boxes that stand; see abut_bvh_info. */
+double abuti_bvh_cost(const abut_bvh *bvh);
 
 /* The largest float that is not above x, and the smallest not below. */
 static inline float bvh_float_below(double x) {
@@ -138,5 +140,16 @@ typedef struct bvh_hint {
 /* The nearest point for arguments that have been checked. */
 void abuti_bvh_nearest(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
                        abut_nearest *nearest);
+
+/* ---- crossing.c: inside and outside, exactly ---- */
+
+/* How often a mesh without border (every directed edge is balanced by opposite ones) winds around a
+ * point: 0 outside, 1 inside a solid that faces outwards, and so on; or that the point is on its
+ * surface, where the number is given as 0. Exact. With a pose, which must be finite and leave the
+ * vertices within ABUT_COORDINATE_MAX, the mesh is meant that abut_mesh_transform() makes of it. A
+ * mesh with a border gets an answer that depends on a direction of our choice; whether the point is
+ * on the surface is exact there too. */
+void abuti_bvh_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
+                        int64_t *winding, bool *on_surface);
 
 #endif

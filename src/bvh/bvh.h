@@ -56,9 +56,7 @@ struct abut_bvh {
     bvh_block *blocks;
     uint32_t *order; /* 4 a leaf */
     double cost, built_cost;
-    /* Made by the first question about containment (pair_inside.c): how many connected parts the
-     * mesh has, then a vertex of each. */
-    _Atomic(uint32_t *) parts;
+    _Atomic(struct bvh_solid *) solid; /* made when first wanted; see solid.c */
 };
 
 /* ---- build.c: which triangles stand together ---- */
@@ -151,5 +149,19 @@ void abuti_bvh_nearest(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_
  * on the surface is exact there too. */
 void abuti_bvh_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
                         int64_t *winding, bool *on_surface);
+
+/* ---- solid.c: what a surface is made of ---- */
+
+/* Connected parts, through shared vertices, and the border: the directed edges by which triangles
+ * run more often than the other way, as often as that. */
+typedef struct bvh_solid {
+    uint32_t part_count, border_count;
+    uint32_t *parts;       /* the lowest vertex of each */
+    uint32_t (*border)[2]; /* from, to */
+} bvh_solid;
+
+/* Gives them; made by the first call and kept by the hierarchy, since they do not change when
+ * vertices move. Thread-safe. */
+abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid);
 
 #endif

@@ -251,12 +251,12 @@ static void shapes(void **state) {
         for (int j = i; j < KINDS; j++) {
             abut_bvh *a = hierarchy(make_shape(NULL, kinds[i], kinds[i] == ABUT_SHAPE_BOX ? 2 : 5));
             abut_bvh *b = hierarchy(make_moved(make_shape(NULL, kinds[j], 4),
-                                               ldexp(1, (int)test_random_below(&random, 5) - 3),
+                                               ldexp(1, 2 * (int)test_random_below(&random, 5) - 5),
                                                vec(0, 0, 0)));
             abut_pair_cache cache;
             memset(&cache, 0, sizeof cache);
             for (int k = 0; k < 6; k++)
-                check_pair(a, random_pose(&random, k < 2 ? 0.05 : 0.5), b,
+                check_pair(a, random_pose(&random, k < 2 ? 0.02 : 0.5), b,
                            random_pose(&random, k == 0  ? 0.05
                                                 : k < 4 ? 0.8
                                                         : 2),

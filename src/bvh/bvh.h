@@ -56,6 +56,7 @@ struct abut_bvh {
     bvh_block *blocks;
     uint32_t *order; /* 4 a leaf */
     double cost, built_cost;
+    struct bvh_sign *sign; /* null until abut_bvh_prepare_sign() */
 };
 
 /* ---- build.c: which triangles stand together ---- */
@@ -148,5 +149,7 @@ void abuti_bvh_nearest(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_
  * on the surface is exact there too. */
 void abuti_bvh_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
                         int64_t *winding, bool *on_surface);
+/* Whether a point is on the surface; exact for any mesh. */
+bool abuti_bvh_touches(const abut_bvh *bvh, abut_vec3 point);
 
 #endif

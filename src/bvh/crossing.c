@@ -77,6 +77,10 @@ static bool cross_triangle(walk *w, const abut_triangle *t) {
     double at = v3_get(p, w->axis), lo = v3_get(box.lo, w->axis), hi = v3_get(box.hi, w->axis);
     if (w->sense > 0 ? hi < at : lo > at)
         return false;
+    int first = (w->axis + 1) % 3, second = (w->axis + 2) % 3;
+    if (v3_get(p, first) < v3_get(box.lo, first) || v3_get(p, first) > v3_get(box.hi, first) ||
+        v3_get(p, second) < v3_get(box.lo, second) || v3_get(p, second) > v3_get(box.hi, second))
+        return false;
     int side = side_of_edge(w->axis, c[0], c[1], p);
     if (side == 0 || side_of_edge(w->axis, c[1], c[2], p) != side ||
         side_of_edge(w->axis, c[2], c[0], p) != side)
@@ -215,4 +219,16 @@ void abuti_bvh_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut
         cross_all(&w);
     *winding = w.winding;
     *on_surface = w.on_surface;
+}
+
+bool abuti_bvh_touches(const abut_bvh *bvh, abut_vec3 point) {
+    walk w;
+    memset(&w, 0, sizeof w);
+    w.bvh = bvh;
+    w.point = point;
+    w.sense = 1;
+    abut_box here = {point, point};
+    w.region = bvh_region_of(bvh, &here);
+    cross_all(&w);
+    return w.on_surface;
 }

@@ -180,7 +180,7 @@ ABUT_API abut_status abut_bvh_inside_batch(const abut_bvh *bvh, const abut_point
 /* Gives the winding number of the surface around a point: 1 inside a solid that faces outwards, -1
  * inside one that faces inwards, 2 inside two. Without border it is whole and exact; on the surface
  * itself, where there is none, 0.5 stands for it. With a border it is the generalised one (the
- * solid angle of all triangles over 4 pi), with an error below 0.003. Thread-safe. */
+ * solid angle of all triangles over 4 pi), with an error below 0.01. Thread-safe. */
 ABUT_API abut_status abut_bvh_winding(const abut_bvh *bvh, abut_vec3 point, double *winding);
 /* The same for many points, as abut_bvh_inside_batch(); stage "winding". Thread-safe. */
 ABUT_API abut_status abut_bvh_winding_batch(const abut_bvh *bvh, const abut_points *points,

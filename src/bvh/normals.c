@@ -19,6 +19,9 @@ enum { GRAIN = 4096 };
 
 #define DIRECTION_ERROR 1e-7
 #define POSITION_ERROR 0x1p-48
+/* An angle is wrong by some 1e-16 however small it is, and at the tip of a spike it is small: as
+ * much as DIRECTION_ERROR of this. */
+#define ANGLE_FLOOR 1e-8
 
 typedef struct normals_fitting {
     const abut_mesh *mesh;
@@ -49,7 +52,7 @@ static void vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
             uint32_t k = index[0] == v ? 0 : index[1] == v ? 1 : 2;
             double angle = abuti_corner_angle(p[v], p[index[(k + 1) % 3]], p[index[(k + 2) % 3]]);
             sum = v3_along(sum, angle, fit->sign->faces[face]);
-            angles += angle;
+            angles += angle + ANGLE_FLOOR;
         }
         fit->sign->vertices[v] = sum;
         fit->sign->angles[v] = angles;

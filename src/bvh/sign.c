@@ -82,10 +82,9 @@ static bool names_hold(const abut_mesh *mesh, const uint32_t *names) {
 
 /* ---- which way a surface faces ---- */
 
-/* -1 where the volume about the centre of the surface is negative by more than rounding. For a
- * closed surface any centre would do; with a hole this one makes it count as if it were closed by
- * a cone from there. */
-static double find_facing(const abut_mesh *mesh) {
+/* With a border: -1 where the volume about the centre of the surface is negative by more than
+ * rounding. A hole counts as if it were closed by a cone from there. */
+static double facing_by_volume(const abut_mesh *mesh) {
     abuti_unit_frame frame = abuti_unit_frame_of(mesh);
     vec3 centre = v3(0, 0, 0);
     double area = 0, volume = 0;
@@ -107,6 +106,24 @@ static double find_facing(const abut_mesh *mesh) {
                 centre = v3_scale(centre, 1 / area);
         }
     return volume < -0x1p-30 * area * sqrt(area) ? -1 : 1;
+}
+
+/* Without: -1 where normals have most points outside for inside; 0 where they cannot tell. Points
+ * beyond the corners of the box are outside. */
+static double facing_by_normals(const abut_bvh *bvh) {
+    box3 box = bvh->mesh->bounds;
+    vec3 extent = v3_sub(box.hi, box.lo);
+    double beyond = real_max(v3_max_abs(extent), DBL_MIN);
+    int sum = 0;
+    for (int corner = 0; corner < 8; corner++) {
+        vec3 p = v3(corner & 1 ? box.hi.x + beyond : box.lo.x - beyond,
+                    corner & 2 ? box.hi.y + beyond : box.lo.y - beyond,
+                    corner & 4 ? box.hi.z + beyond : box.lo.z - beyond);
+        abut_nearest nearest;
+        abuti_bvh_nearest(bvh, p, INFINITY, NULL, &nearest);
+        sum += abuti_bvh_normals_side(bvh, p, &nearest);
+    }
+    return sum > 0 ? 1 : sum < 0 ? -1 : 0;
 }
 
 /* ---- life ---- */
@@ -132,11 +149,15 @@ void abuti_bvh_sign_fit(abut_bvh *bvh) {
     struct bvh_sign *sign = bvh->sign;
     if (sign->names)
         sign->closed = names_hold(bvh->mesh, sign->names);
-    sign->facing = sign->closed && sign->method == ABUT_SIGN_WINDING ? 1 : find_facing(bvh->mesh);
-    if (!sign->closed)
+    sign->facing = 1;
+    if (!sign->closed) {
         abuti_bvh_winding_fit(bvh, sign->far);
-    if (sign->method == ABUT_SIGN_NORMAL)
+        sign->facing = facing_by_volume(bvh->mesh);
+    }
+    if (sign->method == ABUT_SIGN_NORMAL) {
         abuti_bvh_normals_fit(bvh, sign);
+        sign->facing = facing_by_normals(bvh);
+    }
 }
 
 /* Whether every edge has two faces that run along it both ways. */

@@ -17,7 +17,8 @@ typedef struct bvh_far_node {
 struct bvh_sign {
     abut_sign_method method; /* never AUTO */
     bool closed;             /* no border */
-    double facing;           /* -1 where a surface with a border faces inwards on the whole */
+    double facing;           /* -1 where a surface with a border, or whose normals are asked, faces
+                              * inwards on the whole */
     uint32_t *names;         /* the lowest vertex in the place of each, where the surface is closed
                               * only if those count as one; else null */
     bvh_far_node *far;       /* one a node; null where closed for good */

@@ -58,18 +58,18 @@ static void sign_nearest(const abut_bvh *bvh, vec3 point, side_hint *hint, abut_
     if (!(distance > 0 && distance < INFINITY))
         return;
     bool inside;
-    int side = 0;
+    double side = 0;
     if (sign->method == ABUT_SIGN_NORMAL)
-        side = abuti_bvh_normals_side(bvh, point, nearest);
-    if (side)
-        inside = side * sign->facing < 0;
+        side = abuti_bvh_normals_side(bvh, point, nearest) * sign->facing;
+    if (side != 0)
+        inside = side < 0;
     else if (!sign->closed)
         inside = winding_of(bvh, point) * sign->facing >= 0.5;
     else if (hint && hint->known && same_side(hint, point, distance))
         inside = hint->inside;
     else
         inside = winding_of(bvh, point) != 0;
-    if (hint && !side) /* only what is certain spreads */
+    if (hint && side == 0) /* only what is certain spreads */
         *hint = (side_hint){true, inside, point, distance};
     if (inside)
         nearest->distance = -distance;

@@ -19,8 +19,8 @@
  * falls with (half diagonal / R)^3. All four children at once in floats; triangles that are near by
  * their solid angles in doubles, whose signs are exact: next to the surface the jump is where the
  * surface is.
- * Accuracy: not proved; tests/bvh measures less than 0.003 on whole and torn shapes, typically a
- * tenth of that.
+ * Accuracy: not proved. Measured: at most 0.006 on eight models of 1,000 to 97,000 triangles, 0.001
+ * in the mean; tests/bvh demands 0.01, which is what the header promises.
  */
 #include "bvh/sign.h"
 

@@ -77,6 +77,10 @@ static bool cross_triangle(walk *w, const abut_triangle *t) {
     double at = v3_get(p, w->axis), lo = v3_get(box.lo, w->axis), hi = v3_get(box.hi, w->axis);
     if (w->sense > 0 ? hi < at : lo > at)
         return false;
+    int first = (w->axis + 1) % 3, second = (w->axis + 2) % 3;
+    if (v3_get(p, first) < v3_get(box.lo, first) || v3_get(p, first) > v3_get(box.hi, first) ||
+        v3_get(p, second) < v3_get(box.lo, second) || v3_get(p, second) > v3_get(box.hi, second))
+        return false;
     int side = side_of_edge(w->axis, c[0], c[1], p);
     if (side == 0 || side_of_edge(w->axis, c[1], c[2], p) != side ||
         side_of_edge(w->axis, c[2], c[0], p) != side)
@@ -215,4 +219,57 @@ void abuti_bvh_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut
         cross_all(&w);
     *winding = w.winding;
     *on_surface = w.on_surface;
+}
+
+/* The solid angle of the strip from an edge, run along from `to` to `from`, to infinity along the
+ * ray: that of a triangle with one corner there (Van Oosterom & Strackee 1983). On which side of
+ * the ray the edge is, is asked as for triangles, so that both agree where it is on neither. */
+static double strip_angle(const walk *w, vec3 from, vec3 to) {
+    int side = -w->sense * side_of_edge(w->axis, from, to, w->point);
+    vec3 a = v3_sub(to, w->point), b = v3_sub(from, w->point);
+    int first = (w->axis + 1) % 3, second = (w->axis + 2) % 3;
+    double volume = v3_get(a, first) * v3_get(b, second) - v3_get(a, second) * v3_get(b, first);
+    double length_a = v3_length(a), length_b = v3_length(b);
+    double rest = length_a * length_b + v3_dot(a, b) +
+                  w->sense * (v3_get(a, w->axis) * length_b + v3_get(b, w->axis) * length_a);
+    return side * 2 * atan2(fabs(volume), rest);
+}
+
+/* The strips along the ray from all edges of the border close the surface, and the ray crosses none
+ * of them: what it crosses is the winding number of the whole, and what the strips contribute is
+ * known (Martens & Bessmeltsev 2024, "One-shot method for computing generalized winding numbers").
+ */
+double abuti_bvh_crossing_open(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
+                               const uint32_t (*border)[2], uint32_t border_count) {
+    walk w;
+    memset(&w, 0, sizeof w);
+    w.bvh = bvh;
+    w.point = point;
+    w.posed = pose_or_null != NULL;
+    if (!(w.posed ? start_posed(&w, pose_or_null) : start_at_rest(&w)))
+        return 0;
+    cross_all(&w);
+    double sum = 0;
+    for (uint32_t i = 0; i < border_count; i++) {
+        vec3 from = abuti_mesh_position(bvh->mesh, border[i][0]);
+        vec3 to = abuti_mesh_position(bvh->mesh, border[i][1]);
+        if (w.posed) {
+            from = abuti_motion_apply(&w.motion, from);
+            to = abuti_motion_apply(&w.motion, to);
+        }
+        sum += strip_angle(&w, from, to);
+    }
+    return (double)w.winding - sum / (4 * 3.14159265358979323846);
+}
+
+bool abuti_bvh_touches(const abut_bvh *bvh, abut_vec3 point) {
+    walk w;
+    memset(&w, 0, sizeof w);
+    w.bvh = bvh;
+    w.point = point;
+    w.sense = 1;
+    abut_box here = {point, point};
+    w.region = bvh_region_of(bvh, &here);
+    cross_all(&w);
+    return w.on_surface;
 }

@@ -30,6 +30,21 @@ _abut_values() {
     ray:--towards) values="" ;;
     ray:--most) values="" ;;
     ray:--out) values="" ;;
+    overlap:--pose) values="" ;;
+    overlap:--pose-a) values="" ;;
+    overlap:--poses) values="" ;;
+    overlap:--out) values="" ;;
+    overlap:--png) values="" ;;
+    overlap:--view) values="front back left right top bottom iso" ;;
+    overlap:--up) values="x y z -x -y -z" ;;
+    distance:--margin) values="" ;;
+    distance:--pose) values="" ;;
+    distance:--pose-a) values="" ;;
+    distance:--poses) values="" ;;
+    distance:--out) values="" ;;
+    distance:--png) values="" ;;
+    distance:--view) values="front back left right top bottom iso" ;;
+    distance:--up) values="x y z -x -y -z" ;;
     *:--threads) values="" ;;
   *) return 1 ;;
   esac
@@ -57,20 +72,22 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest ray devices version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture nearest ray overlap distance devices version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --defects --json --quiet --threads --help" ;;
     nearest) options="--radius --random --near --seed --out --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --out --json --quiet --threads --help" ;;
+    overlap) options="--pairs --pose --pose-a --poses --surfaces --out --png --view --up --json --quiet --threads --help" ;;
+    distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;
     help) options="--json --quiet --threads --help" ;;
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest ray devices version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest ray overlap distance devices version help exit-codes formats" ;;
     help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

@@ -11,6 +11,7 @@ static abut_device *device;
 /* Poses at which bodies of this size are apart, touch, cut and contain each other. */
 static abut_pose *make_poses(size_t count, double size, uint64_t seed) {
     test_random random = {seed};
+    size = size > 0 ? size : 1; /* all in one point */
     abut_pose *poses = calloc(count, sizeof *poses);
     assert_non_null(poses);
     for (size_t i = 0; i < count; i++) {

@@ -10,34 +10,13 @@
  * the half that doubles would give, and a corner by its rounding; the margin of nearest.c has room
  * for both.
  */
-#include "device/group_kernel.h"
+#include "bvh/build_kernel.h"
 
-#pragma OPENCL FP_CONTRACT OFF
-
-#define WIDTH 4
 #define STEPS 65535.0f
-#define FLAT 0x1p-100f
-
-typedef struct wide_node {
-    float lo[3][4], hi[3][4];
-    uint child[4];
-} wide_node;
 
 typedef struct block {
     ushort step[3][3][4]; /* corner, axis, triangle */
 } block;
-
-/* As in bvh_build.cl. */
-static inline float reciprocal(float x) {
-    float r = as_float(0x7ef311c3u - as_uint(x));
-    for (uint i = 0; i < 4; i++)
-        r = r * (2.0f - x * r);
-    return r;
-}
-
-static inline float axis_of(float4 v, uint axis) {
-    return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
-}
 
 /* One item a leaf. `vertices`: six floats each, rounded down and up. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void

@@ -1,4 +1,5 @@
-/* The host's side of bvh_build.cl and bvh_fit.cl: what is launched, and over which memory.
+/* The host's side of bvh_levels.cl, bvh_chunks.cl, bvh_nodes.cl and bvh_fit.cl: what is launched,
+ * and over which memory.
  *
  * Depth. The levels of the host are ceil(log2(n / 256)) + 3, at most 25 for 2^30 triangles, and a
  * chunk adds at most 18: 43 binary levels, below BVH_DEPTH.
@@ -49,10 +50,10 @@ enum {
 static const struct {
     const char *module, *name;
 } kernel_names[KERNELS] = {
-    {"bvh_build", "build_start"}, {"bvh_build", "build_root"},   {"bvh_build", "build_choose"},
-    {"bvh_build", "build_move"},  {"bvh_build", "build_chunks"}, {"bvh_build", "build_plan"},
-    {"bvh_build", "build_nodes"}, {"bvh_fit", "fit_leaves"},     {"bvh_fit", "fit_pyramid"},
-    {"bvh_fit", "fit_nodes"},     {"bvh_fit", "fit_triangles"},
+    {"bvh_levels", "build_start"}, {"bvh_levels", "build_root"},   {"bvh_levels", "build_choose"},
+    {"bvh_levels", "build_move"},  {"bvh_chunks", "build_chunks"}, {"bvh_nodes", "build_plan"},
+    {"bvh_nodes", "build_nodes"},  {"bvh_fit", "fit_leaves"},      {"bvh_fit", "fit_pyramid"},
+    {"bvh_fit", "fit_nodes"},      {"bvh_fit", "fit_triangles"},
 };
 
 /* Scratch memory. */

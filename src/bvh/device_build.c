@@ -44,6 +44,7 @@ enum {
     FIT_PYRAMID,
     FIT_NODES,
     FIT_TRIANGLES,
+    ROUND, /* of devices with doubles */
     KERNELS
 };
 
@@ -53,14 +54,15 @@ static const struct {
     {"bvh_levels", "build_start"}, {"bvh_levels", "build_root"},   {"bvh_levels", "build_choose"},
     {"bvh_levels", "build_move"},  {"bvh_chunks", "build_chunks"}, {"bvh_nodes", "build_plan"},
     {"bvh_nodes", "build_nodes"},  {"bvh_fit", "fit_leaves"},      {"bvh_fit", "fit_pyramid"},
-    {"bvh_fit", "fit_nodes"},      {"bvh_fit", "fit_triangles"},
+    {"bvh_fit", "fit_nodes"},      {"bvh_fit", "fit_triangles"},   {"bvh_round", "round_positions"},
 };
 
 /* Scratch memory. */
 enum {
-    VERTICES, /* six floats each */
-    BOXES,    /* of triangles */
-    ORDER_0,  /* ping and pong */
+    POSITIONS, /* in doubles */
+    VERTICES,  /* six floats each */
+    BOXES,     /* of triangles */
+    ORDER_0,   /* ping and pong */
     ORDER_1,
     SEGMENT_OF_0, /* of each position */
     SEGMENT_OF_1,
@@ -87,6 +89,8 @@ struct abuti_bvh_builder {
     double *phase_ms; /* null = nobody asks */
 };
 
+#define SCRATCH(which) ABUTI_BUFFER(&b->scratch[which])
+
 /* ---- life ---- */
 
 abut_status abuti_bvh_builder_create(abuti_queue *queue, abuti_bvh_builder **builder) {
@@ -102,7 +106,8 @@ abut_status abuti_bvh_builder_create(abuti_queue *queue, abuti_bvh_builder **bui
     made->device = abuti_device_retain(device);
     made->queue = queue;
     abut_status status = ABUT_OK;
-    for (int i = 0; !status && i < KERNELS; i++) {
+    int kernels = device->info.has_doubles ? KERNELS : ROUND;
+    for (int i = 0; !status && i < kernels; i++) {
         abuti_program *program;
         status = abuti_program_get(device, kernel_names[i].module, "", &program);
         if (!status)
@@ -151,20 +156,41 @@ static void vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
         }
 }
 
-static abut_status upload_vertices(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
+/* The host rounds. */
+static abut_status round_here(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
     writing w = {mesh, scale, NULL};
     size_t count = mesh->vertex_count;
     w.floats = abuti_allocate(mesh->context, count, 6 * sizeof *w.floats);
     if (!w.floats)
         return ABUT_ERROR_MEMORY;
     abuti_parallel_for(mesh->context, count, GRAIN, vertices_task, &w);
-    abut_status status =
-        abuti_buffer_reserve(b->device, count, 6 * sizeof *w.floats, &b->scratch[VERTICES]);
-    if (!status)
-        status = abuti_buffer_upload(b->queue, &b->scratch[VERTICES], 0, w.floats,
-                                     count * 6 * sizeof *w.floats);
+    abut_status status = abuti_buffer_upload(b->queue, &b->scratch[VERTICES], 0, w.floats,
+                                             count * 6 * sizeof *w.floats);
     abuti_release(mesh->context, w.floats);
     return status;
+}
+
+/* The device rounds. */
+static abut_status round_there(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
+    size_t count = mesh->vertex_count, groups = (3 * count + GROUP - 1) / GROUP;
+    abut_status status =
+        abuti_buffer_reserve(b->device, count, sizeof *mesh->positions, &b->scratch[POSITIONS]);
+    if (!status)
+        status = abuti_buffer_upload(b->queue, &b->scratch[POSITIONS], 0, mesh->positions,
+                                     count * sizeof *mesh->positions);
+    if (status)
+        return status;
+    return ABUTI_LAUNCH(b->queue, &b->kernels[ROUND], groups, GROUP, SCRATCH(POSITIONS),
+                        SCRATCH(VERTICES), ABUTI_VALUE(scale), ABUTI_VALUE(mesh->vertex_count));
+}
+
+/* Positions in the frame, as floats rounded down and up. */
+static abut_status upload_vertices(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
+    abut_status status = abuti_buffer_reserve(b->device, mesh->vertex_count, 6 * sizeof(float),
+                                              &b->scratch[VERTICES]);
+    if (status)
+        return status;
+    return b->kernels[ROUND].device ? round_there(b, mesh, scale) : round_here(b, mesh, scale);
 }
 
 /* ---- build ---- */
@@ -240,11 +266,13 @@ static abut_status reserve_scratch(abuti_bvh_builder *b, const layout *l) {
     return status;
 }
 
-#define SCRATCH(which) ABUTI_BUFFER(&b->scratch[which])
-
-static abut_status run_start(abuti_bvh_builder *b, const layout *l, const abuti_buffer *indices) {
+static abut_status run_start(abuti_bvh_builder *b, const layout *l, const abut_mesh *mesh,
+                             const abuti_bvh_device *to) {
+    const abuti_buffer *indices = &to->indices;
     uint32_t whole = l->levels > 0;
-    abut_status status = abuti_buffer_fill(b->queue, &b->scratch[COUNTER_WORDS], 0, COUNTERS * 4);
+    abut_status status = upload_vertices(b, mesh, to->scale);
+    if (!status)
+        status = abuti_buffer_fill(b->queue, &b->scratch[COUNTER_WORDS], 0, COUNTERS * 4);
     if (!status)
         status = abuti_buffer_fill(b->queue, &b->scratch[BINS_0], UINT32_MAX, SEGMENT_BINS * 4);
     if (!status)
@@ -372,7 +400,7 @@ static abut_status run_phase(abuti_bvh_builder *b, const layout *l, const abuti_
                              abuti_bvh_phase phase) {
     switch (phase) {
     case ABUTI_BVH_START:
-        return run_start(b, l, &to->indices);
+        return run_start(b, l, to->mesh, to);
     case ABUTI_BVH_LEVELS:
         return run_levels(b, l);
     case ABUTI_BVH_CHUNKS:
@@ -413,8 +441,6 @@ static abut_status build(abuti_bvh_builder *b, const abut_mesh *mesh, uint32_t e
     abut_status status = make_room(b, &l, mesh, extras, to);
     if (!status)
         status = reserve_scratch(b, &l);
-    if (!status)
-        status = upload_vertices(b, mesh, to->scale);
     for (int phase = 0; !status && phase < ABUTI_BVH_PHASES; phase++) {
         phase_begin(b);
         status = run_phase(b, &l, to, (abuti_bvh_phase)phase);

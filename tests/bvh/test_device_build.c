@@ -382,6 +382,38 @@ static void refit(void **state) {
     abut_mesh_destroy(mesh);
 }
 
+/* ---- devices without doubles ---- */
+
+static void without_doubles(void **state) {
+    (void)state;
+    abut_device *poor = test_device(NULL);
+    abuti_queue other;
+    abuti_bvh_builder *rounds_here;
+    poor->info.has_doubles = false;
+    assert_ok(abuti_queue_open(poor, &other));
+    assert_ok(abuti_bvh_builder_create(&other, &rounds_here));
+    for (int i = 0; i < 2; i++) {
+        abut_mesh *mesh = make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 16), i ? 1e-40 : 0.3,
+                                     vec(i ? 0 : 1e3, 0, 0));
+        abuti_bvh_device there = {0};
+        abut_bvh *a = build_there(mesh), *b;
+        assert_ok(abuti_bvh_device_build(rounds_here, mesh, ABUTI_BVH_CORNERS, &there));
+        assert_null(there.corners.device);
+        assert_ok(abuti_bvh_device_download(&other, &there, &b));
+        assert_int_equal(a->node_count, b->node_count);
+        assert_memory_equal(a->nodes, b->nodes, a->node_count * sizeof *a->nodes);
+        assert_memory_equal(a->blocks, b->blocks, a->leaf_count * sizeof *a->blocks);
+        assert_memory_equal(a->order, b->order, 4 * a->leaf_count * sizeof *a->order);
+        abut_bvh_destroy(a);
+        abut_bvh_destroy(b);
+        abuti_bvh_device_destroy(&there);
+        abut_mesh_destroy(mesh);
+    }
+    abuti_bvh_builder_destroy(rounds_here);
+    abuti_queue_close(&other);
+    abut_device_destroy(poor);
+}
+
 /* ---- the public door, and failures ---- */
 
 static abut_status create(abut_context *context, void *data) {
@@ -426,7 +458,11 @@ static void every_call(void **state) {
 
 static void every_allocation(void **state) {
     (void)state;
+    bool doubles = device->info.has_doubles;
+    device->info.has_doubles = false; /* the host rounds */
     assert_true(test_every_allocation(create, device) >= 8);
+    device->info.has_doubles = doubles;
+    assert_true(test_every_allocation(create, device) >= 7);
 }
 
 static bool stop(void *user, const char *stage, double fraction) {
@@ -470,13 +506,10 @@ static int tear_down(void **state) {
 int main(void) {
     SKIP_WITHOUT_DEVICE();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(soups),
-        cmocka_unit_test(places),
-        cmocka_unit_test(quality),
-        cmocka_unit_test(hostile),
-        cmocka_unit_test(refit),
-        cmocka_unit_test(every_call),
-        cmocka_unit_test(every_allocation),
+        cmocka_unit_test(soups),      cmocka_unit_test(places),
+        cmocka_unit_test(quality),    cmocka_unit_test(hostile),
+        cmocka_unit_test(refit),      cmocka_unit_test(without_doubles),
+        cmocka_unit_test(every_call), cmocka_unit_test(every_allocation),
         cmocka_unit_test(cancelled),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,6 +1,6 @@
 /* The tree of a hierarchy on a device, from the root down, by the surface area heuristic.
  *
- * Method, as on the CPU: a segment of triangles is sorted into 16 bins on each axis by the middles
+ * Method, as on the CPU: a segment of triangles is sorted into 32 bins on each axis by the middles
  * of their boxes, and cut at the border of least area x leaves on both sides (Wald 2007, "On fast
  * construction of SAH-based bounding volume hierarchies"), then moved to the next multiple of four.
  *   build_start   boxes of triangles, and the bins of the whole
@@ -25,7 +25,7 @@
 
 DEFINE_GROUP_SCAN(uint4, scan_counts)
 
-#define BINS 16
+#define BINS 32
 #define BIN_WORDS 7 /* least lo, complement of the greatest hi, complement of the count */
 #define SEGMENT_BINS (3 * BINS * BIN_WORDS)
 
@@ -158,7 +158,7 @@ static inline void store_box(__local uint *to, float4 lo, float4 hi) {
     to[5] = as_uint(hi.z);
 }
 
-/* Item c tries border c % 16 of axis c / 16; the first of equals wins. A total of 0 is no segment.
+/* Item c tries border c % 32 of axis c / 32; the first of equals wins. A total of 0 is no segment.
  * All items must come here, since PoCL 3.1 does not bear barriers that stand under a condition. */
 static inline void choose_cut(__global const uint *bins, uint total, uint allowed,
                               __local uint *words, __local choice *best) {

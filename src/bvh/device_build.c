@@ -13,7 +13,7 @@ enum {
     GROUP = 256,
     CHUNK = 256,
     BIN_WORDS = 7,
-    SEGMENT_BINS = 3 * 16 * BIN_WORDS,
+    SEGMENT_BINS = 3 * 32 * BIN_WORDS,
     SEGMENT_BYTES = 96,
     CHOICE_BYTES = 92,
     PLAN_BYTES = 64,

@@ -61,7 +61,7 @@ static float one_over(float x) {
     return r;
 }
 
-enum { BINS = 16, CHUNK = 256 };
+enum { BINS = 32, CHUNK = 256 };
 
 static uint32_t bin_of(const fbox *b, const fbox *range, int axis) {
     float lo = range->lo[axis], width = range->hi[axis] - lo;

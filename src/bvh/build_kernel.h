@@ -16,6 +16,7 @@
 #define CHUNK_COUNT 32
 #define NODE_COUNT 33
 #define DEPTH 34
+#define COUNTERS 36
 
 typedef struct segment {
     uint begin, end, node;    /* positions; its node of the binary tree */

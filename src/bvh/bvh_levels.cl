@@ -118,18 +118,24 @@ build_start(__global const float *vertices, __global const uint *indices, __glob
         add_bins(local_bins, bins);
 }
 
-/* One item: the first segment, or the only chunk. */
-__kernel void build_root(__global segment *segments, __global uint4 *chunks,
-                         __global uint *counters, __global uint *parent, uint count, uint whole,
-                         float4 lo, float4 hi) {
+/* One group: counters and bins without anything in them; the first segment, or the only chunk. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+build_root(__global segment *segments, __global uint *bins, __global uint4 *chunks,
+           __global uint *counters, __global uint *parent, uint count, uint whole, float4 lo,
+           float4 hi) {
+    uint item = (uint)get_local_id(0);
+    for (uint i = item; i < SEGMENT_BINS; i += GROUP)
+        bins[i] = NONE;
+    if (item < COUNTERS)
+        counters[item] = item == 0 ? whole : item == CHUNK_COUNT ? !whole : 0;
+    if (item > 0)
+        return;
     segment root = {0};
     root.end = count;
     root.lo = lo;
     root.hi = hi;
     segments[0] = root;
     chunks[0] = (uint4)(0, count, 0, 0);
-    counters[0] = whole ? 1 : 0;
-    counters[CHUNK_COUNT] = whole ? 0 : 1;
     parent[0] = NONE;
 }
 

@@ -272,14 +272,10 @@ static abut_status run_start(abuti_bvh_builder *b, const layout *l, const abut_m
     uint32_t whole = l->levels > 0;
     abut_status status = upload_vertices(b, mesh, to->scale);
     if (!status)
-        status = abuti_buffer_fill(b->queue, &b->scratch[COUNTER_WORDS], 0, COUNTERS * 4);
-    if (!status)
-        status = abuti_buffer_fill(b->queue, &b->scratch[BINS_0], UINT32_MAX, SEGMENT_BINS * 4);
-    if (!status)
-        status =
-            ABUTI_LAUNCH(b->queue, &b->kernels[ROOT], 1, 1, SCRATCH(SEGMENTS), SCRATCH(CHUNK_LIST),
-                         SCRATCH(COUNTER_WORDS), SCRATCH(PARENT), ABUTI_VALUE(l->count),
-                         ABUTI_VALUE(whole), ABUTI_VALUE(l->lo), ABUTI_VALUE(l->hi));
+        status = ABUTI_LAUNCH(b->queue, &b->kernels[ROOT], 1, GROUP, SCRATCH(SEGMENTS),
+                              SCRATCH(BINS_0), SCRATCH(CHUNK_LIST), SCRATCH(COUNTER_WORDS),
+                              SCRATCH(PARENT), ABUTI_VALUE(l->count), ABUTI_VALUE(whole),
+                              ABUTI_VALUE(l->lo), ABUTI_VALUE(l->hi));
     if (status)
         return status;
     return ABUTI_LAUNCH(b->queue, &b->kernels[START], l->tiles, GROUP, SCRATCH(VERTICES),

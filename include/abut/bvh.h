@@ -22,9 +22,10 @@ extern "C" {
 
 typedef struct abut_bvh abut_bvh;
 
-/* Nothing to choose yet. */
 typedef struct abut_bvh_options {
     size_t size;
+    abut_device
+        *device; /* where it is built; null = the CPU. Queries run on the CPU all the same */
 } abut_bvh_options;
 
 static inline abut_bvh_options abut_bvh_options_default(void) {
@@ -35,8 +36,10 @@ static inline abut_bvh_options abut_bvh_options_default(void) {
 }
 
 /* Builds the hierarchy of a mesh, which it keeps: O(n log n) for any input, at most 40 bytes a
- * triangle when done. `options` may be null. Uses the context of the mesh; reports progress as
- * stage "bvh". Thread-safe. */
+ * triangle when done. `options` may be null. Built on a device, the tree is another one of about
+ * the same quality, the same on every device, and all answers are the same; where the device fails,
+ * ABUT_ERROR_DEVICE, and the CPU is still there to be asked. Uses the context of the mesh; reports
+ * progress as stage "bvh". Thread-safe. */
 ABUT_API abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options,
                                      abut_bvh **bvh);
 /* Null is allowed. Thread-safe when no one else uses the hierarchy. */

@@ -174,6 +174,8 @@ abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, ab
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_bvh_create");
     if (status)
         return status;
+    if (ours.device)
+        return abuti_bvh_build_on(ours.device, mesh, bvh);
     abut_bvh *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;

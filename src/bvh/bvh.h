@@ -72,6 +72,11 @@ typedef struct bvh_split {
 abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
                             uint32_t *order, bvh_split *splits);
 
+/* ---- device_build.c ---- */
+
+/* A hierarchy for the CPU that a device builds. */
+abut_status abuti_bvh_build_on(abut_device *device, abut_mesh *mesh, abut_bvh **bvh);
+
 /* ---- fit.c: boxes, from the leaves up ---- */
 
 double abuti_bvh_scale(const abut_mesh *mesh);

@@ -61,6 +61,8 @@ typedef struct near_search {
     bool any;       /* the first within the limit will do */
     bool over;
     bool measured; /* some pair of leaves, so that there is a bound */
+    bool settled;  /* too many pairs are equally near: only nearer ones still count */
+    uint64_t effort, effort_most; /* in pairs of leaves */
     uint32_t count;
     candidate list[CANDIDATE_MOST];
     double limit, best;
@@ -75,12 +77,13 @@ static void lower_bound_to(near_search *s, float upper) {
     if (!(upper < s->upper))
         return;
     s->upper = upper;
-    s->upper_sq = upper * upper * SLACK + FLT_MIN;
+    s->upper_sq = upper > 0 ? upper * upper * SLACK + FLT_MIN : -1;
 }
 
 /* Measures a pair in doubles. */
 static void measure(near_search *s, uint32_t a, uint32_t b) {
     abut_feature features[2];
+    s->effort += MEASURE_EFFORT;
     closest_pair closest =
         triangle_triangle_apart_at(pair_triangle(&s->frame->side[0], a),
                                    pair_triangle(&s->frame->side[1], b), features);
@@ -100,7 +103,7 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
 /* What the best in doubles allows in floats. */
 static void use_best(near_search *s) {
     float best = bvh_float_above(real_min(s->best, s->limit) * s->frame->scale);
-    lower_bound_to(s, s->settled ? real_max(best - 2 * s->margin, 0) : best * SLACK + s->margin);
+    lower_bound_to(s, s->settled ? best - 2 * s->margin : best * SLACK + s->margin);
 }
 
 static void measure_all(near_search *s) {

@@ -236,14 +236,20 @@ ABUT_API abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint
 
 /* ---- on a device ---- */
 
-/* A copy of a hierarchy on a device, with a queue and scratch memory of its own: for one user at a
- * time. It follows no refit; make a new one. */
+/* A hierarchy on a device, with a queue and scratch memory of its own: for one user at a time. */
 typedef struct abut_device_bvh abut_device_bvh;
 
 /* Copies a hierarchy to a device. Neither the hierarchy nor the caller's hold on the device is
  * needed any longer. Fails with ABUT_ERROR_DEVICE where the device does. Thread-safe. */
 ABUT_API abut_status abut_device_bvh_create(const abut_bvh *bvh, abut_device *device,
                                             abut_device_bvh **device_bvh);
+/* Builds the hierarchy of a mesh on the device itself. Quality and answers are those of the CPU's
+ * build; see docs/bvh.md for speed. Thread-safe. */
+ABUT_API abut_status abut_device_bvh_build(abut_mesh *mesh, abut_device *device,
+                                           abut_device_bvh **device_bvh);
+/* Follows moved vertices, as abut_bvh_refit() does. Refused for a copy of the CPU's hierarchy:
+ * refit that and copy it again. If the device fails half-way, only destroying is allowed. */
+ABUT_API abut_status abut_device_bvh_refit(abut_device_bvh *device_bvh, abut_mesh *mesh);
 /* Null is allowed. */
 ABUT_API void abut_device_bvh_destroy(abut_device_bvh *device_bvh);
 

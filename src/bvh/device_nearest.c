@@ -111,6 +111,10 @@ void abuti_device_nearest_destroy(abut_device_bvh *bvh) {
 
 /* ---- features ---- */
 
+void abuti_device_nearest_forget(abut_device_bvh *bvh) {
+    abuti_buffer_destroy(&bvh->features.records);
+}
+
 static abut_status upload_array(abut_device_bvh *bvh, const void *data, size_t count,
                                 size_t element_bytes, abuti_buffer *to) {
     abut_status status = abuti_buffer_reserve(bvh->queue.device, count, element_bytes, to);

@@ -164,6 +164,52 @@ static void shapes(void **state) {
     abut_mesh_destroy(sphere);
 }
 
+/* Built and refitted on the device, with features too: the answers of a new hierarchy. */
+static void built_there(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 6);
+    abut_pose away = {{0.1, 0.2, 0.3, 0.9}, {3, -2, 1}};
+    abut_mesh *moved = NULL;
+    assert_ok(abut_mesh_transform(mesh, 1.75, away, &moved));
+    bool doubles = device->info.has_doubles;
+    for (int with = 0; with < 3; with++) {
+        device->info.has_doubles = doubles && with;
+        abut_device_bvh *there;
+        assert_ok(abut_device_bvh_build(mesh, device, &there));
+        there->features_least = doubles && with == 2 ? 1 : SIZE_MAX;
+        for (int round = 0; round < 3; round++) {
+            abut_mesh *now = round == 1 ? moved : mesh;
+            abut_bvh *bvh;
+            if (round)
+                assert_ok(abut_device_bvh_refit(there, now));
+            assert_ok(abut_bvh_create(now, NULL, &bvh));
+            abut_vec3 *points = make_points(now, 500, (uint64_t)round);
+            check_points(bvh, there, points, 500);
+            free(points);
+            abut_bvh_destroy(bvh);
+        }
+        abut_mesh *other = make_shape(NULL, ABUT_SHAPE_TEAPOT, 5);
+        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_refit(there, other));
+        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_refit(there, NULL));
+        abut_mesh_destroy(other);
+        abut_device_bvh_destroy(there);
+    }
+    device->info.has_doubles = doubles;
+    abut_bvh *bvh;
+    abut_device_bvh *copy;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_device_bvh_create(bvh, device, &copy));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_refit(copy, mesh));
+    assert_non_null(strstr(abut_last_error(), "copied from the CPU"));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_build(NULL, device, &copy));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_build(mesh, NULL, &copy));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_build(mesh, device, NULL));
+    abut_device_bvh_destroy(copy);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    abut_mesh_destroy(moved);
+}
+
 static void soups(void **state) {
     (void)state;
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
@@ -257,8 +303,8 @@ int main(void) {
     SKIP_WITHOUT_DEVICE();
     device = test_device(NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),         cmocka_unit_test(soups),         cmocka_unit_test(sizes),
-        cmocka_unit_test(failing_device), cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(shapes), cmocka_unit_test(built_there),    cmocka_unit_test(soups),
+        cmocka_unit_test(sizes),  cmocka_unit_test(failing_device), cmocka_unit_test(bad_arguments),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     abut_device_destroy(device);

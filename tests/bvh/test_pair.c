@@ -266,7 +266,7 @@ static void shapes(void **state) {
         }
     for (int i = 0; i < 4; i++)
         assert_true(relations_seen[i] > 1);
-    assert_true(meetings_seen > 1000);
+    assert_true(meetings_seen > 500);
 }
 
 static void soups(void **state) {

@@ -246,13 +246,13 @@ static void shapes(void **state) {
     static const abut_shape_kind kinds[] = {ABUT_SHAPE_BOX,  ABUT_SHAPE_UVSPHERE, ABUT_SHAPE_TORUS,
                                             ABUT_SHAPE_TUBE, ABUT_SHAPE_LETTER_G, ABUT_SHAPE_CONE};
     enum { KINDS = sizeof kinds / sizeof *kinds };
+    static const double scales[] = {0.0625, 12, 0.7};
     test_random random = {11};
     for (int i = 0; i < KINDS; i++)
         for (int j = i; j < KINDS; j++) {
             abut_bvh *a = hierarchy(make_shape(NULL, kinds[i], kinds[i] == ABUT_SHAPE_BOX ? 2 : 5));
-            abut_bvh *b = hierarchy(make_moved(make_shape(NULL, kinds[j], 4),
-                                               ldexp(1, 2 * (int)test_random_below(&random, 5) - 5),
-                                               vec(0, 0, 0)));
+            abut_bvh *b = hierarchy(
+                make_moved(make_shape(NULL, kinds[j], 4), scales[(i + j) % 3], vec(0, 0, 0)));
             abut_pair_cache cache;
             memset(&cache, 0, sizeof cache);
             for (int k = 0; k < 4; k++)
@@ -266,7 +266,7 @@ static void shapes(void **state) {
         }
     for (int i = 0; i < 4; i++)
         assert_true(relations_seen[i] > 1);
-    assert_true(meetings_seen > 1000);
+    assert_true(meetings_seen > 500);
 }
 
 static void soups(void **state) {

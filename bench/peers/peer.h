@@ -168,6 +168,10 @@ class side {
         bvh = nullptr;
         check(abut_bvh_create(mesh, nullptr, &bvh));
     }
+    // Follows moved vertices.
+    void refit(abut_mesh *moved) {
+        check(abut_bvh_refit(bvh, moved));
+    }
     // A mesh with the model's triangles at other places; the caller destroys it.
     abut_mesh *make_mesh(const std::vector<vec> &vertices, const model &m) const {
         abut_mesh_input input = abut_mesh_input_default();
@@ -204,6 +208,18 @@ inline std::vector<vec> make_points(const model &m, size_t count, bool near) {
             (float)r * m.vertices[i[2]] + d;
     }
     return points;
+}
+
+// The vertices in motion: a wave of 1% of the diagonal, at one of two phases.
+inline std::vector<vec> move_vertices(const model &m, int phase) {
+    std::vector<vec> moved = m.vertices;
+    double height = 0.01 * m.diagonal(), wave = 20 / m.diagonal();
+    for (vec &v : moved) {
+        double x = v.x;
+        v.y += (float)(height * std::sin(wave * x + phase));
+        v.z += (float)(height * std::cos(wave * x + phase));
+    }
+    return moved;
 }
 
 struct ray {
@@ -347,6 +363,34 @@ spread race_each(size_t count, int rounds, Ours ours, Theirs theirs) {
         p95[k] = columns[k][std::min(count - 1, count * 95 / 100)];
     }
     return {{mean[0], mean[1], mean[2], mean[3], rounds}, {p95[0], p95[1], p95[2], p95[3], rounds}};
+}
+
+// ---- moving meshes, the same for every peer that can refit ----
+
+// Compares refits to vertices that move to and fro: theirs.refit(vertices) takes the new places and
+// fits its boxes. Ours is measured twice: fitting alone (the moved mesh is there already), and with
+// the making of the mesh from the new places, which also checks them.
+template <class Report, class Theirs>
+void compare_refit(Report &report, const model &m, side &ours, Theirs theirs) {
+    std::vector<vec> places[2] = {move_vertices(m, 0), move_vertices(m, 2)};
+    abut_mesh *meshes[2] = {ours.make_mesh(places[0], m), ours.make_mesh(places[1], m)};
+    for (bool whole : {false, true}) {
+        int our_turn = 0, their_turn = 0;
+        times time = race(
+            2 * report.rounds(),
+            [&] {
+                int at = our_turn++ % 2;
+                abut_mesh *mesh = whole ? ours.make_mesh(places[at], m) : meshes[at];
+                ours.refit(mesh);
+                if (whole)
+                    abut_mesh_destroy(mesh);
+            },
+            [&] { theirs(places[their_turn++ % 2]); });
+        report.add({whole ? "refit-with-mesh" : "refit", m.name, 1, time,
+                    (double)m.triangle_count(), "triangle"});
+    }
+    for (abut_mesh *mesh : meshes)
+        abut_mesh_destroy(mesh);
 }
 
 // ---- results ----

@@ -42,14 +42,20 @@ struct bench_case {
     bool threaded;                        /* worth a run with two threads */
     double goal_ms;                       /* 0 = none; for two threads where threaded */
     double goal_memory;                   /* peak memory over result_bytes; 0 = none */
+    bool brief;                           /* among the few that `abut bench` runs by itself */
     /* Prints what else there is to say of a result, after its line; may be null. */
     void (*tell)(const bench_case *, const bench_result *);
 };
 
-/* Ends with a case without a name. */
+/* Each ends with a case without a name. */
 extern const bench_case bench_create_cases[], bench_file_cases[], bench_topology_cases[],
     bench_repair_cases[], bench_geom_cases[], bench_shape_cases[], bench_picture_cases[],
     bench_bvh_cases[], bench_machine_cases[], bench_device_cases[];
+
+/* The cases of all tables, counted from 0; null beyond the last. */
+const bench_case *bench_case_at(size_t index);
+/* Whether a case has `part` in its name; null = all. */
+bool bench_case_has(const bench_case *which, const char *part);
 
 /* Fails with a sentence of the benchmark's own. */
 abut_status bench_fail(abut_status status, const char *format, ...)
@@ -89,7 +95,7 @@ double bench_mesh_bytes(const abut_mesh *mesh);
 /* ---- results ---- */
 
 struct bench_result {
-    char name[64], unit[16];
+    char name[96], unit[16];
     uint32_t threads, repeats;
     double median_ms, minimum_ms;
     double cpu_ms;          /* median of the processor time, of all threads: tells a busy machine */
@@ -97,6 +103,10 @@ struct bench_result {
     uint64_t peak_bytes;    /* through the allocator hook, above what was live before the run */
     double result_bytes;
     uint64_t hash;
+    /* Of a comparison with another library; `peer` is empty in others. */
+    char peer[32], note[160]; /* its name; what it does not do, or does otherwise */
+    double peer_median_ms, peer_minimum_ms;
+    uint64_t disagreements; /* answers that differ */
 };
 
 typedef struct bench_results {
@@ -115,6 +125,10 @@ bool bench_results_write(const bench_results *results, const char *path);
 bool bench_results_read(bench_results *results, const char *path);
 /* The exit code of --compare. */
 int bench_compare(const char *old_path, const char *new_path, bool allow_hash);
+/* Runs every built program of bench/peers with `models` (may be none) and adds what they found.
+ * False when one failed, after a message on standard error. */
+bool bench_peers(char *const *models, int model_count, bool quick, const char *folder,
+                 bench_results *results);
 
 /* ---- harness ---- */
 
@@ -122,7 +136,8 @@ typedef struct bench_settings {
     const char *filter; /* part of a name, or null */
     const char *folder;
     const char *device; /* for the cases of devices; null = a GPU where there is one */
-    uint32_t repeats;   /* 0 = about a second of them, at least 5 */
+    uint32_t repeats;   /* 0 = about `enough_ms` of them, at least 5, or 3 when that is short */
+    double enough_ms;   /* 0 = a second */
     uint32_t threads;   /* 0 = what each case asks for */
     bool quick;
 } bench_settings;
@@ -134,8 +149,16 @@ typedef enum bench_outcome {
     BENCH_BROKEN
 } bench_outcome;
 
-/* Runs one case with one thread count. */
-bench_outcome bench_run(const bench_case *which, uint32_t threads, const bench_settings *settings,
-                        bench_result *result);
+/* Runs one case with each of its thread counts (1, and 2 where it is threaded; or that of the
+ * settings) and gives every result to `take`. Thread counts must agree on the hash. Other outcomes
+ * than BENCH_FINE are explained by bench_error(). */
+bench_outcome bench_run(const bench_case *which, const bench_settings *settings,
+                        bool (*take)(void *user, const bench_case *which, const bench_result *),
+                        void *user);
+
+/* A new temporary folder, in a static buffer; null after bench_fail(). */
+const char *bench_folder_make(void);
+/* Removes it and all that is in it. */
+void bench_folder_remove(const char *folder);
 
 #endif

@@ -42,7 +42,6 @@ struct bench_case {
     bool threaded;                        /* worth a run with two threads */
     double goal_ms;                       /* 0 = none; for two threads where threaded */
     double goal_memory;                   /* peak memory over result_bytes; 0 = none */
-    bool brief;                           /* among the few that `abut bench` runs by itself */
     /* Prints what else there is to say of a result, after its line; may be null. */
     void (*tell)(const bench_case *, const bench_result *);
 };
@@ -56,6 +55,8 @@ extern const bench_case bench_create_cases[], bench_file_cases[], bench_topology
 const bench_case *bench_case_at(size_t index);
 /* Whether a case has `part` in its name; null = all. */
 bool bench_case_has(const bench_case *which, const char *part);
+/* Whether it is among the few that tell most in little time. */
+bool bench_case_is_brief(const bench_case *which);
 
 /* Fails with a sentence of the benchmark's own. */
 abut_status bench_fail(abut_status status, const char *format, ...)
@@ -135,10 +136,11 @@ bool bench_peers(char *const *models, int model_count, bool quick, const char *f
 typedef struct bench_settings {
     const char *filter; /* part of a name, or null */
     const char *folder;
-    const char *device; /* for the cases of devices; null = a GPU where there is one */
-    uint32_t repeats;   /* 0 = about `enough_ms` of them, at least 5, or 3 when that is short */
-    double enough_ms;   /* 0 = a second */
-    uint32_t threads;   /* 0 = what each case asks for */
+    const char *device;      /* for the cases of devices; null = a GPU where there is one */
+    uint32_t repeats;        /* 0 = about `enough_ms` of them, at least 5 */
+    double enough_ms;        /* 0 = a second; where it is less, one run may do */
+    bool (*cancelled)(void); /* asked before each run; may be null */
+    uint32_t threads;        /* 0 = what each case asks for */
     bool quick;
 } bench_settings;
 

@@ -20,3 +20,21 @@ const bench_case *bench_case_at(size_t index) {
 bool bench_case_has(const bench_case *which, const char *part) {
     return !part || strstr(which->name, part);
 }
+
+bool bench_case_is_brief(const bench_case *which) {
+    static const char *const names[] = {
+        "machine/copy",
+        "geom/triangle-closest-point",
+        "geom/triangle-triangle-meet",
+        "mesh/topology",
+        "bvh/build-teapot",
+        "bvh/refit-teapot",
+        "bvh/nearest-uniform-teapot",
+        "bvh/nearest-near-teapot",
+        "bvh/ray-first-uniform-teapot",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], which->name) == 0)
+            return true;
+    return false;
+}

@@ -10,7 +10,6 @@
 
 #define ENOUGH_MS 1000.0
 #define LEAST_REPEATS 5
-#define FEWEST_REPEATS 3 /* where time is short */
 #define MOST_REPEATS 1000
 
 /* ---- counted memory ---- */
@@ -95,7 +94,7 @@ static bool wants_more(const bench_settings *settings, uint32_t done, double tot
     if (settings->quick)
         return done < 1;
     double enough = settings->enough_ms > 0 ? settings->enough_ms : ENOUGH_MS;
-    uint32_t least = enough < ENOUGH_MS ? FEWEST_REPEATS : LEAST_REPEATS;
+    uint32_t least = enough < ENOUGH_MS ? 1 : LEAST_REPEATS;
     return done < least || (total_ms < enough && done < MOST_REPEATS);
 }
 
@@ -122,6 +121,10 @@ static bench_outcome run_repeats(bench_state *state, memory_count *count,
         return BENCH_BROKEN;
     result->hash = state->hash;
     while (wants_more(settings, result->repeats, total)) {
+        if (settings->cancelled && settings->cancelled()) {
+            bench_fail(ABUT_ERROR_CANCELLED, "cancelled");
+            return BENCH_BROKEN;
+        }
         if (run_once(state, count, result, &ms, &cpu))
             return BENCH_BROKEN;
         if (state->hash != result->hash)

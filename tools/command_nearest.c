@@ -104,8 +104,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     tool_points points = {0};
-    abut_status status = tool_read(tool, arguments->operands[0], NULL, &mesh);
-    int code = status ? tool_fail(tool, status) : 0;
+    int code = device_open(tool, arguments, NULL);
+    abut_status status = ABUT_OK;
+    if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
+        code = tool_fail(tool, status);
     code = code ? code : get_points(tool, arguments, mesh, &points);
     if (!code && (status = abut_bvh_create(mesh, NULL, &bvh)))
         code = tool_fail(tool, status);
@@ -128,6 +130,7 @@ static const tool_option options[] = {
      "random points within this part of the box's diagonal from the surface instead", NULL, false},
     {"seed", "S", OPTION_COUNT, "start of the random numbers (default: 1)", NULL, false},
     {"out", "FILE", OPTION_TEXT, "write the table there and print a summary", NULL, false},
+    DEVICE_OPTION,
     {0}};
 
 const tool_command command_nearest = {

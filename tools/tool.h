@@ -216,6 +216,23 @@ void arguments_free(tool_arguments *arguments);
 /* The last time that an option was given, or null. */
 const tool_given *option_given(const tool_arguments *arguments, const char *name);
 
+/* ---- device.c ---- */
+
+/* The line of --device in a command's table of options. */
+#define DEVICE_OPTION                                                                  \
+    {                                                                                  \
+        "device", "NAME", OPTION_TEXT,                                                 \
+            "where to work: cpu (default), gpu, or a number or a part of a name from " \
+            "'abut devices'",                                                          \
+            "cpu|gpu", false                                                           \
+    }
+
+/* What --device names; null for the CPU path, which is the default. */
+const char *device_named(const tool_arguments *arguments);
+/* Opens the device that --device names: *device is null for the CPU path. A command that has no
+ * other passes a null `device`: all but "cpu" is refused then. 0 or the exit code. */
+int device_open(struct tool_run *tool, const tool_arguments *arguments, abut_device **device);
+
 /* ---- commands.c ---- */
 
 typedef enum operand_kind {
@@ -241,7 +258,7 @@ extern const tool_command *const commands[]; /* ends with null */
 const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
-    command_nearest, command_ray, command_devices, command_version, command_help,
+    command_nearest, command_ray, command_devices, command_bench, command_version, command_help,
     command_completion;
 
 /* ---- main.c: one run of the command ---- */
@@ -266,6 +283,9 @@ int tool_refuse(tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
 int tool_refuse_last(tool_run *tool);
 /* Only says it, for commands that go on; the JSON of the error goes where the writer stands. */
 int tool_complain(tool_run *tool, abut_status status);
+/* A sentence of the library without the name of the function that may stand first: people at the
+ * command line did not call any. */
+const char *tool_sentence(const char *sentence);
 /* Whether a signal asked to stop. */
 bool tool_cancelled(void);
 

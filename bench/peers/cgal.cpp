@@ -131,7 +131,7 @@ void compare_rays(peer::report &report, const model &m, const peer::side &ours,
                 hit != (distances[i] >= 0) ||
                 (hit && std::fabs(hits[i].parameter * length - distances[i]) > 1e-6 * m.diagonal());
         }
-        r.answer = peer::hash(0, hits.data(), count * sizeof hits[0]);
+        r.answer = peer::hash_hits(hits);
         report.add(r);
     }
 }

@@ -180,7 +180,7 @@ void compare_rays(peer::report &report, const model &m, const peer::side &ours, 
                 hit != their_hit || (hit && !close(hits[i].parameter * length,
                                                    parameters[i] * length, 10 * m.diagonal()));
         }
-        r.answer = peer::hash(0, hits.data(), count * sizeof hits[0]);
+        r.answer = peer::hash_hits(hits);
         r.note = "floats";
         report.add(r);
     }

@@ -402,6 +402,16 @@ inline uint64_t hash(uint64_t state, const void *data, size_t bytes) { // FNV-1a
     return state;
 }
 
+// Without the padding.
+inline uint64_t hash_hits(const std::vector<abut_bvh_hit> &hits) {
+    uint64_t state = 0;
+    for (const abut_bvh_hit &hit : hits) {
+        state = hash(state, &hit.parameter, sizeof hit.parameter);
+        state = hash(state, &hit.triangle, sizeof hit.triangle);
+    }
+    return state;
+}
+
 struct result {
     const char *what;  // "nearest-uniform"
     std::string model; // "bunny", or "bunny+horse"

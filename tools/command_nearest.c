@@ -54,15 +54,27 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     out_end(out);
 }
 
+/* Asks the device where there is one, else the CPU path: the answers are the same. */
+static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_points *points,
+                       double radius, abut_nearest *nearest) {
+    if (!device)
+        return abut_bvh_nearest_batch(bvh, points, radius, nearest);
+    abut_device_bvh *copy = NULL;
+    abut_status status = abut_device_bvh_create(bvh, device, &copy);
+    if (!status)
+        status = abut_device_bvh_nearest(copy, points, radius, nearest);
+    abut_device_bvh_destroy(copy);
+    return status;
+}
+
 static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                  const tool_points *points, abut_nearest *nearest) {
+                  abut_device *device, const tool_points *points, abut_nearest *nearest) {
     const tool_given *radius = option_given(arguments, "radius");
     const tool_given *out_path = option_given(arguments, "out");
     abut_points batch = abut_points_default();
     batch.points = points->list;
     batch.count = points->count;
-    abut_status status =
-        abut_bvh_nearest_batch(bvh, &batch, radius ? radius->numbers[0] : HUGE_VAL, nearest);
+    abut_status status = ask(bvh, device, &batch, radius ? radius->numbers[0] : HUGE_VAL, nearest);
     if (status)
         return tool_fail(tool, status);
     tool_text table = {0};
@@ -104,7 +116,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     tool_points points = {0};
-    int code = device_open(tool, arguments, NULL);
+    abut_device *device = NULL;
+    int code = device_open(tool, arguments, &device);
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);
@@ -114,11 +127,12 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_nearest *nearest = NULL;
     if (!code && !(nearest = malloc(points.count * sizeof *nearest)))
         code = tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    code = code ? code : answer(tool, arguments, bvh, &points, nearest);
+    code = code ? code : answer(tool, arguments, bvh, device, &points, nearest);
     free(nearest);
     points_free(&points);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
+    abut_device_destroy(device);
     return code;
 }
 

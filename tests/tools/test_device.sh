@@ -20,6 +20,23 @@ try 2 "$tool" nearest box.obj --random 5 --device
 complains "--device needs a value: --device NAME"
 try 2 "$tool" nearest box.obj --random 5 --device cpu --device gpu
 complains "was given twice"
-try 2 "$tool" nearest box.obj --random 5 --device 7
-complains "works on the CPU only so far"
+try 1 "$tool" nearest box.obj --random 5 --device gpu
+complains "abut nearest: no OpenCL device"
+try 1 "$tool" nearest box.obj --random 5 --device 7 --json
+is "it['error']['kind']" "device error"
+unset ABUT_OPENCL_LIBRARY
+
+# A device by its number gives the answer of the CPU path.
+ABUT_CACHE_DIR=$build/device-cache
+export ABUT_CACHE_DIR
+if grep -q 'ABUT_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
+    skip "devices: an OpenCL runtime is not known to sanitizers"
+elif ! "$tool" devices | grep -q '^ *0 '; then
+    skip "devices: there is none"
+else
+    try 0 "$tool" nearest box.obj --random 5 --device 0
+    demand "the device changes the answer" "$(cmp plain out 2>&1)" = ""
+    try 1 "$tool" nearest box.obj --random 5 --device 77
+    complains "77"
+fi
 finish

@@ -197,6 +197,7 @@ void abut_bvh_destroy(abut_bvh *bvh) {
     abuti_release(context, bvh->nodes);
     abuti_release(context, bvh->blocks);
     abuti_release(context, bvh->order);
+    abuti_release(context, atomic_load(&bvh->solid));
     abut_mesh_destroy(bvh->mesh);
     abuti_release(context, bvh);
     abut_context_destroy(context);

@@ -3,11 +3,15 @@
 // Usage: peer-bullet [--out FILE] [--quick] [MODEL...]   (see peer.h)
 //
 // Bullet is built with floats (Debian's default) and has one thread here. `build` and `refit` are
-// those of btGImpactMeshShape, its only mesh that collides with other meshes; `build-static` and
-// `refit-static` are those of btBvhTriangleMeshShape, which meets only convex bodies and rays (its
-// boxes are quantised).
+// those of btGImpactMeshShape, its only mesh that collides with other meshes; `build-static` is
+// that of btBvhTriangleMeshShape, which meets only convex bodies and rays (its boxes are
+// quantised).
+//
+// Two bodies are asked by contactPairTest, which makes all contacts; Bullet has no question that
+// stops at the first, so that `overlap` pays for all. A body inside another has no contact.
 #include "peer.h"
 
+#include <BulletCollision/Gimpact/btGImpactCollisionAlgorithm.h>
 #include <BulletCollision/Gimpact/btGImpactShape.h>
 #include <btBulletCollisionCommon.h>
 
@@ -51,6 +55,43 @@ void compare_static(peer::report &report, const model &m, peer::side &ours, body
     report.add({"build-static", m.name, 1, build, (double)m.triangle_count(), "triangle"});
 }
 
+struct counter : btCollisionWorld::ContactResultCallback {
+    size_t count = 0;
+    btScalar addSingleResult(btManifoldPoint &point, const btCollisionObjectWrapper *, int, int,
+                             const btCollisionObjectWrapper *, int, int) override {
+        count += point.getDistance() <= 0;
+        return 0;
+    }
+};
+
+void compare_pairs(peer::report &report, const model &m, const model &other, bool small) {
+    body first(m), second(other);
+    btDefaultCollisionConfiguration configuration;
+    btCollisionDispatcher dispatcher(&configuration);
+    btDbvtBroadphase broad;
+    btCollisionWorld world(&dispatcher, &broad, &configuration);
+    btGImpactCollisionAlgorithm::registerAlgorithm(&dispatcher);
+    btCollisionObject a, b;
+    a.setCollisionShape(first.shape.get());
+    b.setCollisionShape(second.shape.get());
+    peer::pair_queries queries(m, other, report.amount(100));
+    auto collide = [&](const abut_pose &pose) {
+        const abut_quat &q = pose.rotation;
+        const abut_vec3 &t = pose.translation;
+        b.setWorldTransform(
+            btTransform(btQuaternion((float)q.x, (float)q.y, (float)q.z, (float)q.w),
+                        btVector3((float)t.x, (float)t.y, (float)t.z)));
+        counter found;
+        world.contactPairTest(&a, &b, found);
+        return found.count;
+    };
+    peer::compare_overlap(report, small ? "overlap-small" : "overlap", m.name, queries,
+                          "it makes all contacts",
+                          [&](const abut_pose &pose) { return collide(pose) > 0; });
+    if (!small)
+        peer::compare_contacts(report, m.name, queries, "", collide);
+}
+
 void compare(peer::report &report, const model &m) {
     peer::side ours(m, 1);
     body theirs(m);
@@ -60,6 +101,8 @@ void compare(peer::report &report, const model &m) {
     compare_static(report, m, ours, theirs);
     peer::compare_refit(report, m, ours,
                         [&](const std::vector<vec> &moved) { theirs.refit(moved); });
+    compare_pairs(report, m, m, false);
+    compare_pairs(report, m, peer::scaled(m, 0.25f), true);
 }
 
 } // namespace

@@ -141,6 +141,18 @@ inline model generate_model(abut_shape_kind kind, uint32_t segments) {
     return make_model(abut_shape_name(kind), mesh);
 }
 
+// The same model in another size, about the middle of its box.
+inline model scaled(const model &m, float factor) {
+    model small = m;
+    vec c = m.centre();
+    for (vec &v : small.vertices)
+        v = c + factor * (v - c);
+    small.lo = c + factor * (m.lo - c);
+    small.hi = c + factor * (m.hi - c);
+    small.vertices.reserve(small.vertices.size() + 1);
+    return small;
+}
+
 // Ours: a model with its hierarchy, for a number of threads.
 class side {
   public:
@@ -306,6 +318,13 @@ std::vector<abut_pose> make_poses(const model &a, const model &b, size_t count, 
 
 // ---- timing ----
 
+inline uint64_t hash(uint64_t state, const void *data, size_t bytes) { // FNV-1a
+    const unsigned char *at = static_cast<const unsigned char *>(data);
+    for (size_t i = 0; i < bytes; i++)
+        state = (state ^ at[i]) * 0x100000001b3u;
+    return state;
+}
+
 struct times {
     double ours_median = 0, ours_best = 0, theirs_median = 0, theirs_best = 0; // seconds
     int rounds = 0;
@@ -393,14 +412,99 @@ void compare_refit(Report &report, const model &m, side &ours, Theirs theirs) {
         abut_mesh_destroy(mesh);
 }
 
-// ---- results ----
+// ---- two posed bodies, the same for every peer that knows them ----
 
-inline uint64_t hash(uint64_t state, const void *data, size_t bytes) { // FNV-1a
-    const unsigned char *at = static_cast<const unsigned char *>(data);
-    for (size_t i = 0; i < bytes; i++)
-        state = (state ^ at[i]) * 0x100000001b3u;
-    return state;
+// What two models are asked about: `a` stays, `b` takes the poses, half of which overlap.
+class pair_queries {
+  public:
+    side a, b;
+    std::vector<abut_pose> poses;
+    std::vector<abut_pair_relation> relations;
+
+    pair_queries(const model &first, const model &second, size_t count)
+        : a(first, 1), b(second, 1),
+          poses(make_poses(first, second, count,
+                           [this](const abut_pose &pose) { return relation(pose, false) != 0; })) {
+        for (const abut_pose &pose : poses)
+            relations.push_back(relation(pose, false));
+    }
+    abut_pair_relation relation(const abut_pose &pose, bool surfaces) const {
+        abut_posed first = {a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, second = {b.bvh, pose};
+        abut_pair_options options = abut_pair_options_default();
+        options.surfaces = surfaces;
+        abut_pair_relation answer;
+        check(abut_pair_overlap(&first, &second, &options, nullptr, &answer));
+        return answer;
+    }
+    // All pairs of triangles that meet, into `list`, which grows as needed.
+    size_t meetings(const abut_pose &pose, std::vector<abut_pair_meeting> &list) const {
+        abut_posed first = {a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, second = {b.bvh, pose};
+        uint64_t count = 0;
+        abut_status status = abut_pair_meetings(&first, &second, list.size(), list.data(), &count);
+        if (status == ABUT_ERROR_BUFFER) {
+            list.resize(count + count / 2);
+            status = abut_pair_meetings(&first, &second, list.size(), list.data(), &count);
+        }
+        check(status);
+        return count;
+    }
+    // Counts the poses where `theirs[i]` says something else than we do; the note tells how many
+    // of these are bodies inside the other.
+    size_t disagreements(const std::vector<char> &theirs, std::string &note) const {
+        size_t count = 0, inside = 0;
+        for (size_t i = 0; i < poses.size(); i++) {
+            bool differs = (theirs[i] != 0) != (relations[i] != ABUT_PAIR_APART);
+            count += differs;
+            inside += differs && relations[i] > ABUT_PAIR_MEETING;
+        }
+        if (inside)
+            note = std::to_string(inside) + " bodies inside the other are no overlap for it" +
+                   (note.empty() ? "" : "; ") + note;
+        return count;
+    }
+};
+
+// Overlap, yes or no and counting containment, pose by pose: theirs(i, pose) says what they think.
+template <class Report, class Theirs>
+void compare_overlap(Report &report, const char *what, const std::string &name,
+                     const pair_queries &queries, std::string note, Theirs theirs) {
+    size_t count = queries.poses.size();
+    std::vector<char> said(count);
+    spread each = race_each(
+        count, report.rounds(), [&](size_t i) { queries.relation(queries.poses[i], false); },
+        [&](size_t i) { said[i] = theirs(queries.poses[i]); });
+    size_t differing = queries.disagreements(said, note);
+    uint64_t answer = hash(0, queries.relations.data(), count * sizeof queries.relations[0]);
+    report.add({what, name, 1, each.mean, 1, "pose", differing, note.c_str(), answer}, each);
 }
+
+// All contacts: ours are the pairs of triangles that meet, with their segments; theirs(pose)
+// returns how many contacts it made. They agree where both or none found any.
+template <class Report, class Theirs>
+void compare_contacts(Report &report, const std::string &name, const pair_queries &queries,
+                      std::string note, Theirs theirs) {
+    size_t count = queries.poses.size(), differing = 0;
+    double sums[2] = {0, 0};
+    std::vector<size_t> ours_said(count), theirs_said(count);
+    std::vector<abut_pair_meeting> list(1024);
+    spread each = race_each(
+        count, report.rounds(),
+        [&](size_t i) { ours_said[i] = queries.meetings(queries.poses[i], list); },
+        [&](size_t i) { theirs_said[i] = theirs(queries.poses[i]); });
+    for (size_t i = 0; i < count; i++) {
+        differing += (ours_said[i] > 0) != (theirs_said[i] > 0);
+        sums[0] += (double)ours_said[i];
+        sums[1] += (double)theirs_said[i];
+    }
+    char means[96];
+    std::snprintf(means, sizeof means, "%.0f pairs, its %.0f contacts a pose%s",
+                  sums[0] / (double)count, sums[1] / (double)count, note.empty() ? "" : "; ");
+    note = means + note;
+    uint64_t answer = hash(0, ours_said.data(), count * sizeof ours_said[0]);
+    report.add({"contacts", name, 1, each.mean, 1, "pose", differing, note.c_str(), answer}, each);
+}
+
+// ---- results ----
 
 // Without the padding.
 inline uint64_t hash_hits(const std::vector<abut_bvh_hit> &hits) {

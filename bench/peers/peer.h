@@ -471,7 +471,7 @@ void compare_overlap(Report &report, const char *what, const std::string &name,
     size_t count = queries.poses.size();
     std::vector<char> said(count);
     spread each = race_each(
-        count, report.rounds(), [&](size_t i) { queries.relation(queries.poses[i], false); },
+        count, report.pair_rounds(), [&](size_t i) { queries.relation(queries.poses[i], false); },
         [&](size_t i) { said[i] = theirs(queries.poses[i]); });
     size_t differing = queries.disagreements(said, note);
     uint64_t answer = hash(0, queries.relations.data(), count * sizeof queries.relations[0]);
@@ -488,7 +488,7 @@ void compare_contacts(Report &report, const std::string &name, const pair_querie
     std::vector<size_t> ours_said(count), theirs_said(count);
     std::vector<abut_pair_meeting> list(1024);
     spread each = race_each(
-        count, report.rounds(),
+        count, report.pair_rounds(),
         [&](size_t i) { ours_said[i] = queries.meetings(queries.poses[i], list); },
         [&](size_t i) { theirs_said[i] = theirs(queries.poses[i]); });
     for (size_t i = 0; i < count; i++) {
@@ -560,6 +560,9 @@ class report {
     }
     int rounds() const {
         return quick ? 1 : 5;
+    }
+    int pair_rounds() const { // of single queries, some of which take long
+        return quick ? 1 : 3;
     }
 
     void add(const result &r) {

@@ -281,38 +281,71 @@ inline abut_quat random_rotation(random &numbers) {
 }
 
 // Poses for the second of two models while the first stays: a random rotation, and the middle of
-// its box in a random direction from that of the first, at a distance from none to where no two
-// spheres around them meet. Draws until half of the poses overlap by `overlaps(pose)`, and mixes
-// the two halves.
-template <class Overlaps>
-std::vector<abut_pose> make_poses(const model &a, const model &b, size_t count, Overlaps overlaps) {
-    random numbers(5);
-    std::vector<abut_pose> poses;
-    size_t kept[2] = {0, 0}, wanted[2] = {count - count / 2, count / 2};
-    double most = 0.5 * (a.diagonal() + b.diagonal());
-    for (size_t draws = 0; poses.size() < count; draws++) {
+// its box in a random direction from that of the first, at a random distance from none to where
+// spheres around both no longer meet.
+class pose_maker {
+  public:
+    pose_maker(const model &first, const model &second, uint64_t seed)
+        : numbers(seed), a(first.centre()), b(second.centre()),
+          most(0.5 * (first.diagonal() + second.diagonal())) {}
+    // The distance as a part of the largest; a random one where it is negative.
+    abut_pose draw(double part = -1) {
         abut_pose pose = {random_rotation(numbers), {0, 0, 0}};
-        abut_quat q = random_rotation(numbers); // its first axis is a uniform direction
-        matrix r = to_matrix(pose), d = to_matrix({q, {0, 0, 0}});
-        double length = numbers.uniform(0, most);
-        vec from = a.centre(), c = b.centre();
-        const double start[3] = {from.x, from.y, from.z};
-        double t[3];
+        // The first axis of a random rotation is a random direction.
+        matrix r = to_matrix(pose), d = to_matrix({random_rotation(numbers), {0, 0, 0}});
+        double length = most * numbers.uniform(), t[3];
+        length = part < 0 ? length : part * most;
+        const double start[3] = {a.x, a.y, a.z};
         for (int k = 0; k < 3; k++)
             t[k] = start[k] + length * d.r[k][0] -
-                   (r.r[k][0] * c.x + r.r[k][1] * c.y + r.r[k][2] * c.z);
+                   (r.r[k][0] * b.x + r.r[k][1] * b.y + r.r[k][2] * b.z);
         pose.translation = {t[0], t[1], t[2]};
-        bool yes = overlaps(pose);
-        if (kept[yes] == wanted[yes]) {
-            if (draws > 1000 * count)
-                fail("peer: these models never overlap, or always");
-            continue;
-        }
-        kept[yes]++;
-        poses.push_back(pose);
+        return pose;
     }
-    for (size_t i = poses.size() - 1; i > 0; i--)
-        std::swap(poses[i], poses[(size_t)(numbers.uniform() * (double)(i + 1))]);
+
+  private:
+    random numbers;
+    vec a, b;
+    double most;
+};
+
+// Draws until half of the poses overlap by `overlaps(pose)`; both halves stay mixed.
+template <class Overlaps>
+std::vector<abut_pose> make_poses(const model &a, const model &b, size_t count, Overlaps overlaps) {
+    pose_maker maker(a, b, 5);
+    std::vector<abut_pose> poses;
+    size_t kept[2] = {0, 0}, wanted[2] = {count - count / 2, count / 2};
+    for (size_t draws = 0; poses.size() < count; draws++) {
+        if (draws > 1000 * count)
+            fail("peer: these models never overlap, or always");
+        abut_pose pose = maker.draw();
+        bool yes = overlaps(pose);
+        if (kept[yes] < wanted[yes]) {
+            kept[yes]++;
+            poses.push_back(pose);
+        }
+    }
+    return poses;
+}
+
+// All at one distance, where half of them overlap: the hard ones, which nearly touch.
+template <class Overlaps>
+std::vector<abut_pose> make_grazing_poses(const model &a, const model &b, size_t count,
+                                          Overlaps overlaps) {
+    std::vector<abut_pose> poses;
+    double near = 0, far = 1;
+    for (int step = 0; step < 30; step++) {
+        pose_maker maker(a, b, 5);
+        size_t touching = 0;
+        poses.clear();
+        for (size_t i = 0; i < count; i++) {
+            poses.push_back(maker.draw(0.5 * (near + far)));
+            touching += overlaps(poses.back());
+        }
+        if (touching == count / 2)
+            break;
+        (touching > count / 2 ? near : far) = 0.5 * (near + far);
+    }
     return poses;
 }
 
@@ -421,10 +454,11 @@ class pair_queries {
     std::vector<abut_pose> poses;
     std::vector<abut_pair_relation> relations;
 
-    pair_queries(const model &first, const model &second, size_t count)
-        : a(first, 1), b(second, 1),
-          poses(make_poses(first, second, count,
-                           [this](const abut_pose &pose) { return relation(pose, false) != 0; })) {
+    pair_queries(const model &first, const model &second, size_t count, bool grazing = false)
+        : a(first, 1), b(second, 1) {
+        auto overlaps = [this](const abut_pose &pose) { return relation(pose, false) != 0; };
+        poses = grazing ? make_grazing_poses(first, second, count, overlaps)
+                        : make_poses(first, second, count, overlaps);
         for (const abut_pose &pose : poses)
             relations.push_back(relation(pose, false));
     }
@@ -434,6 +468,12 @@ class pair_queries {
         options.surfaces = surfaces;
         abut_pair_relation answer;
         check(abut_pair_overlap(&first, &second, &options, nullptr, &answer));
+        return answer;
+    }
+    abut_separation separation(const abut_pose &pose) const {
+        abut_posed first = {a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, second = {b.bvh, pose};
+        abut_separation answer;
+        check(abut_pair_distance(&first, &second, nullptr, nullptr, &answer));
         return answer;
     }
     // All pairs of triangles that meet, into `list`, which grows as needed.

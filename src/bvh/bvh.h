@@ -57,6 +57,7 @@ struct abut_bvh {
     uint32_t *order; /* 4 a leaf */
     double cost, built_cost;
     _Atomic(struct bvh_solid *) solid; /* made when first wanted; see solid.c */
+    struct bvh_sign *sign;             /* null until abut_bvh_prepare_sign() */
 };
 
 /* ---- build.c: which triangles stand together ---- */
@@ -149,19 +150,31 @@ void abuti_bvh_nearest(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_
  * on the surface is exact there too. */
 void abuti_bvh_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
                         int64_t *winding, bool *on_surface);
+/* Whether a point is on the surface; exact for any mesh. */
+bool abuti_bvh_touches(const abut_bvh *bvh, abut_vec3 point);
+
+/* The generalised winding number of a mesh with a border, given as directed edges, around a point
+ * that is not on it: the solid angle of all triangles over 4 pi, within a rounding error for each
+ * edge of the border. Outside the box of the mesh 0 is given. A null pose means none. */
+double abuti_bvh_crossing_open(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
+                               const uint32_t (*border)[2], uint32_t border_count);
 
 /* ---- solid.c: what a surface is made of ---- */
 
 /* Connected parts, through shared vertices, and the border: the directed edges by which triangles
- * run more often than the other way, as often as that. */
+ * run more often than the other way, as often as that. Vertices of equal coordinates count as one
+ * where the surface would have a border otherwise. */
 typedef struct bvh_solid {
     uint32_t part_count, border_count;
     uint32_t *parts;       /* the lowest vertex of each */
     uint32_t (*border)[2]; /* from, to */
+    uint32_t *names;       /* the lowest vertex in the place of each; null where not looked at */
 } bvh_solid;
 
-/* Gives them; made by the first call and kept by the hierarchy, since they do not change when
- * vertices move. Thread-safe. */
+/* Gives them; made by the first call and kept by the hierarchy. Thread-safe. */
 abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid);
+/* After the vertices have moved: forgets it if vertices that were in one place no longer are. */
+void abuti_bvh_solid_fit(abut_bvh *bvh);
+void abuti_bvh_solid_destroy(abut_bvh *bvh);
 
 #endif

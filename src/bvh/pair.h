@@ -132,6 +132,7 @@ static inline f4 f4_abs(f4 a) {
  * on an axis, negative where they overlap, not a number in empty slots. */
 typedef struct pair_gaps {
     f4 own[3], other[3];
+    f4 along[3]; /* the difference of the middles along the axes of the other side */
 } pair_gaps;
 
 static inline void pair_gaps_own(const pair_side *side, const pair_view *view, const bvh_node *node,
@@ -154,7 +155,8 @@ static inline void pair_gaps_other(const pair_side *side, const pair_view *view,
             along = f4_add(along, f4_mul(offset[i], f4_all(side->turn[j][i])));
             radius = f4_add(radius, f4_mul(half[i], f4_all(side->turn_abs[j][i])));
         }
-        gaps->other[j] = f4_sub(f4_abs(along), radius);
+        gaps->along[j] = f4_abs(along);
+        gaps->other[j] = f4_sub(gaps->along[j], radius);
     }
 }
 

@@ -1,12 +1,12 @@
 /* The closest triangles of two posed meshes whose surfaces do not meet.
  *
  * Method: as for the nearest point (nearest.c), with two hierarchies at once. Depth first, into the
- * larger of two boxes, nearest child first, with an upper bound of the distance; a lower bound for
- * a pair of boxes is the larger of two distances: between their boxes along the axes of the one,
- * and of the other. Triangles in leaves are measured in floats, one against four, with a known
- * margin; those that could win within it become candidates, and the few that remain are measured by
- * the function of src/geom in doubles. So no pair is dropped that could win, and the answer is that
- * of a search through all.
+ * larger of two boxes, nearest child first, with an upper bound of the distance. Leaves drop what
+ * is further than that along the line between their middles, and then along those between single
+ * triangles; the one in twenty that remain are measured in floats, one against four, with a known
+ * margin. Those that could win within it become candidates, and the few that are left in the end
+ * are measured by the function of src/geom in doubles. So no pair is dropped that could win, and
+ * the answer is that of a search through all.
  *
  * The distance in floats is the least of nine between edges, ends included, and six of a corner
  * over the inside of the other triangle. Each is a distance of two convex sets, so it changes by no
@@ -23,7 +23,7 @@
 
 #include <math.h>
 
-enum { CANDIDATE_MOST = 64 };
+enum { CANDIDATE_MOST = 64, HEAP_MOST = 256 };
 
 /* Products and sums of a few roundings. */
 #define SLACK (1.0f + 0x1p-20f)
@@ -50,6 +50,7 @@ typedef struct near_search {
     float upper_sq; /* of boxes, with some slack */
     bool any;       /* the first within the limit will do */
     bool over;
+    bool measured; /* some pair of leaves, so that there is a bound */
     uint32_t count;
     candidate list[CANDIDATE_MOST];
     double limit, best;
@@ -191,30 +192,27 @@ static inline f4 distances4(const triangles4 *a, const triangles4 *b) {
     return least;
 }
 
-/* The boxes of four triangles. */
-typedef struct boxes4 {
-    f4 lo[3], hi[3];
-} boxes4;
-
-static inline boxes4 boxes_of(const vec3x4 corner[3]) {
-    boxes4 box;
-    box.lo[0] = f4_min(f4_min(corner[0].x, corner[1].x), corner[2].x);
-    box.lo[1] = f4_min(f4_min(corner[0].y, corner[1].y), corner[2].y);
-    box.lo[2] = f4_min(f4_min(corner[0].z, corner[1].z), corner[2].z);
-    box.hi[0] = f4_max(f4_max(corner[0].x, corner[1].x), corner[2].x);
-    box.hi[1] = f4_max(f4_max(corner[0].y, corner[1].y), corner[2].y);
-    box.hi[2] = f4_max(f4_max(corner[0].z, corner[1].z), corner[2].z);
-    return box;
+/* The longest step of a leaf's block: by how much, and less, its corners are wrong. */
+static inline float leaf_step(const pair_side *side, uint32_t place) {
+    const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
+    uint32_t slot = place % BVH_WIDTH;
+    float longest = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        float extent = node->hi[axis][slot] - node->lo[axis][slot];
+        longest = extent > longest ? extent : longest;
+    }
+    return longest * (side->unit / BVH_STEPS);
 }
 
-static inline f4 boxes_distance_sq(const boxes4 *a, const boxes4 *b) {
-    f4 sum = f4_all(0);
-    for (int axis = 0; axis < 3; axis++) {
-        f4 gap = f4_max(f4_sub(a->lo[axis], b->hi[axis]), f4_sub(b->lo[axis], a->hi[axis]));
-        gap = f4_max(gap, f4_all(0));
-        sum = f4_add(sum, f4_mul(gap, gap));
-    }
-    return sum;
+/* The lanes where triangles may be closer than `reach`: along the line between their middles. */
+static inline m4 apart_less4(const vec3x4 a[3], const vec3x4 b[3], f4 reach) {
+    vec3x4 n = {
+        f4_sub(f4_add(f4_add(b[0].x, b[1].x), b[2].x), f4_add(f4_add(a[0].x, a[1].x), a[2].x)),
+        f4_sub(f4_add(f4_add(b[0].y, b[1].y), b[2].y), f4_add(f4_add(a[0].y, a[1].y), a[2].y)),
+        f4_sub(f4_add(f4_add(b[0].z, b[1].z), b[2].z), f4_add(f4_add(a[0].z, a[1].z), a[2].z))};
+    f4 hi = f4_max(f4_max(dot4(n, a[0]), dot4(n, a[1])), dot4(n, a[2]));
+    f4 lo = f4_min(f4_min(dot4(n, b[0]), dot4(n, b[1])), dot4(n, b[2]));
+    return f4_less_equal(f4_sub(lo, hi), f4_mul(reach, f4_sqrt(dot4(n, n))));
 }
 
 /* One triangle of four, in all lanes. */
@@ -228,33 +226,87 @@ static inline void spread4(const vec3x4 from[3], uint32_t lane, vec3x4 to[3]) {
     }
 }
 
+/* The shadows of the four triangles of a leaf on a direction n of its side. */
+static inline void leaf_shadows(const pair_side *side, uint32_t place, const float n[3], f4 *lo,
+                                f4 *hi) {
+    const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
+    uint32_t slot = place % BVH_WIDTH;
+    const bvh_block *block = &side->bvh->blocks[node->child[slot] & ~BVH_LEAF];
+    float start = 0, step[3];
+    for (int axis = 0; axis < 3; axis++) {
+        float low = node->lo[axis][slot], along = n[axis] * side->unit;
+        start += along * low;
+        step[axis] = along * ((node->hi[axis][slot] - low) * (1.0f / BVH_STEPS));
+    }
+    f4 at[3];
+    for (int k = 0; k < 3; k++) {
+        at[k] = f4_all(start);
+        for (int axis = 0; axis < 3; axis++)
+            at[k] = f4_add(at[k], f4_mul(f4_load_u16(block->step[k][axis]), f4_all(step[axis])));
+    }
+    *lo = f4_min(f4_min(at[0], at[1]), at[2]);
+    *hi = f4_max(f4_max(at[0], at[1]), at[2]);
+}
+
+/* Which triangles of two leaves may be closer than `reach`, by their shadows on the line between
+ * the middles of their boxes: bits of b's in near[i] for the i-th of a. */
+static unsigned leaves_near(const pair_frame *frame, const uint32_t place[2], float reach,
+                            unsigned near[4]) {
+    const pair_side *side = frame->side;
+    pair_box a = pair_box_at(&side[0], place[0]), b = pair_box_at(&side[1], place[1]);
+    float n[3], turned[3], length_sq = 0, away = 0, hi_a[4];
+    for (int i = 0; i < 3; i++) {
+        n[i] = side[0].shift[i] + side[0].turn[0][i] * b.centre[0] +
+               side[0].turn[1][i] * b.centre[1] + side[0].turn[2][i] * b.centre[2] - a.centre[i];
+        length_sq += n[i] * n[i];
+        away += n[i] * side[0].shift[i];
+    }
+    for (int j = 0; j < 3; j++)
+        turned[j] =
+            n[0] * side[0].turn[j][0] + n[1] * side[0].turn[j][1] + n[2] * side[0].turn[j][2];
+    f4 lo, hi, unused;
+    leaf_shadows(&side[0], place[0], n, &unused, &hi);
+    leaf_shadows(&side[1], place[1], turned, &lo, &unused);
+    f4_store(hi_a, hi);
+    float least = away - reach * sqrtf(length_sq) * SLACK;
+    unsigned any = 0;
+    for (int i = 0; i < 4; i++) {
+        near[i] = m4_bits(f4_less_equal(lo, f4_all(hi_a[i] - least)));
+        any |= near[i];
+    }
+    return any;
+}
+
 static void measure_leaves(near_search *s, const uint32_t place[2]) {
     const pair_side *side = s->frame->side;
+    float margin = s->margin + leaf_step(&side[0], place[0]) + leaf_step(&side[1], place[1]);
+    unsigned likely[4];
+    if (!leaves_near(s->frame, place, s->upper + margin, likely))
+        return;
     vec3x4 a[3];
     triangles4 one, four;
-    float margin = s->margin + pair_corners(&side[0], place[0], a) +
-                   pair_corners(&side[1], place[1], four.corner);
+    pair_corners(&side[0], place[0], a);
+    pair_corners(&side[1], place[1], four.corner);
     for (int k = 0; k < 3; k++)
         four.corner[k] = pair_turn4(&side[0], four.corner[k]);
     uint32_t leaf_a = pair_child(&side[0], place[0]) & ~BVH_LEAF;
     uint32_t leaf_b = pair_child(&side[1], place[1]) & ~BVH_LEAF;
     uint32_t fill_a = bvh_leaf_fill(side[0].bvh, leaf_a);
     uint32_t fill_b = bvh_leaf_fill(side[1].bvh, leaf_b);
-    boxes4 boxes = boxes_of(four.corner);
     bool prepared = false;
     for (uint32_t i = 0; i < fill_a; i++) {
         float reach = s->upper + margin;
-        f4 reach_sq = f4_all(reach * reach * SLACK);
+        if (!likely[i])
+            continue;
         spread4(a, i, one.corner);
-        boxes4 box = boxes_of(one.corner);
-        if (!m4_bits(f4_less_equal(boxes_distance_sq(&box, &boxes), reach_sq)))
+        if (!(likely[i] & m4_bits(apart_less4(one.corner, four.corner, f4_all(reach)))))
             continue;
         if (!prepared)
             triangles_prepare(&four);
         prepared = true;
         triangles_prepare(&one);
         f4 distance_sq = distances4(&one, &four);
-        unsigned near = m4_bits(f4_less_equal(distance_sq, reach_sq));
+        unsigned near = m4_bits(f4_less_equal(distance_sq, f4_all(reach * reach * SLACK)));
         if (!near)
             continue;
         float lower[4], upper[4];
@@ -273,19 +325,29 @@ static void measure_leaves(near_search *s, const uint32_t place[2]) {
 
 /* ---- nodes ---- */
 
-/* Squared lower bounds of the distances of a view to the children of a node. */
-static inline f4 boxes_lower_sq(const pair_side *side, const pair_view *view,
-                                const bvh_node *node) {
+/* Squared lower bounds of the distances of a view to the children of a node: the largest of three.
+ * Boxes along the axes of either side, and the gap along the line between the middles, which is a
+ * direction like any other: of length d, with the middles d apart, the shadows reach
+ * sum |d_i| h_i / |d| for a box of half sizes h, d_i along its own axes. Better directions for
+ * another tenth of the cost saved 3% of the steps. */
+static inline f4 boxes_lower_sq(const pair_side *side, const pair_view *view, const bvh_node *node,
+                                float pad) {
     pair_gaps gaps;
-    f4 offset[3], half[3], zero = f4_all(0), own = zero, other = zero;
+    f4 offset[3], half[3], zero = f4_all(0), own = zero, other = zero, sum = zero, length_sq = zero;
     pair_gaps_own(side, view, node, &gaps, offset, half);
     pair_gaps_other(side, view, &gaps, offset, half);
     for (int i = 0; i < 3; i++) {
         f4 g = f4_max(gaps.own[i], zero), h = f4_max(gaps.other[i], zero);
         own = f4_add(own, f4_mul(g, g));
         other = f4_add(other, f4_mul(h, h));
+        length_sq = f4_add(length_sq, f4_mul(offset[i], offset[i]));
+        sum = f4_add(sum, f4_mul(f4_abs(offset[i]), half[i]));
+        sum = f4_add(sum, f4_mul(gaps.along[i], f4_all(view->half[i])));
     }
-    return f4_max(own, other);
+    f4 length = f4_sqrt(length_sq);
+    f4 between = f4_sub(length, f4_div(sum, f4_max(length, f4_all(TINY))));
+    between = f4_max(f4_sub(between, f4_all(pad)), zero);
+    return f4_max(f4_mul(between, between), f4_max(own, other));
 }
 
 /* Puts the children that are near enough on the stack, the nearest last. */
@@ -295,7 +357,7 @@ static uint32_t push_children(const near_search *s, pending *stack, uint32_t use
     const bvh_node *node = &side->bvh->nodes[child[open]];
     pair_box box = pair_box_at(&s->frame->side[!open], next.place[!open]);
     pair_view view = pair_view_of(side, &box, s->frame->pad);
-    f4 all = boxes_lower_sq(side, &view, node);
+    f4 all = boxes_lower_sq(side, &view, node, s->frame->pad);
     unsigned near = m4_bits(f4_less_equal(all, f4_all(s->upper_sq)));
     float lower_sq[4];
     f4_store(lower_sq, all);
@@ -313,25 +375,76 @@ static uint32_t push_children(const near_search *s, pending *stack, uint32_t use
     return used;
 }
 
-static void search_near(near_search *s) {
+/* One step: measures a pair of leaves, or puts the children of the larger box behind `used`. */
+static uint32_t step(near_search *s, pending *stack, uint32_t used, pending next) {
     const pair_side *side = s->frame->side;
+    uint32_t child[2] = {pair_child(&side[0], next.place[0]), pair_child(&side[1], next.place[1])};
+    bool leaf_a = child[0] & BVH_LEAF, leaf_b = child[1] & BVH_LEAF;
+    if (leaf_a && leaf_b) {
+        measure_leaves(s, next.place);
+        s->measured = true;
+        return used;
+    }
+    int open = leaf_a || (!leaf_b && pair_box_at(&side[1], next.place[1]).size >
+                                         pair_box_at(&side[0], next.place[0]).size);
+    return push_children(s, stack, used, next, open, child);
+}
+
+/* Depth first, the nearest child first. */
+static void search_deep(near_search *s, pending from) {
     pending stack[PAIR_STACK];
     uint32_t used = 0;
-    stack[used++] = (pending){0, {PAIR_ROOT, PAIR_ROOT}};
+    stack[used++] = from;
     while (used && !s->over) {
         pending next = stack[--used];
+        if (next.lower_sq <= s->upper_sq)
+            used = step(s, stack, used, next);
+    }
+}
+
+/* The least is on top. */
+static void heap_push(pending *heap, uint32_t *count, pending item) {
+    uint32_t at = (*count)++;
+    while (at && heap[(at - 1) / 2].lower_sq > item.lower_sq) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = item;
+}
+
+static pending heap_pop(pending *heap, uint32_t *count) {
+    pending top = heap[0], last = heap[--*count];
+    uint32_t at = 0, child;
+    while ((child = 2 * at + 1) < *count) {
+        if (child + 1 < *count && heap[child + 1].lower_sq < heap[child].lower_sq)
+            child++;
+        if (!(heap[child].lower_sq < last.lower_sq))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = last;
+    return top;
+}
+
+/* The nearest boxes of all first, until a pair of leaves has given a bound that is likely to be
+ * close to the best; then depth first, which needs no more memory. The rest of the heap could go on
+ * as it began: that saves 2% of the steps and costs more than they do. */
+static void search_near(near_search *s) {
+    pending heap[HEAP_MOST], children[BVH_WIDTH];
+    uint32_t count = 0;
+    heap_push(heap, &count, (pending){0, {PAIR_ROOT, PAIR_ROOT}});
+    while (count && !s->over) {
+        pending next = heap_pop(heap, &count);
         if (next.lower_sq > s->upper_sq)
-            continue;
-        uint32_t child[2] = {pair_child(&side[0], next.place[0]),
-                             pair_child(&side[1], next.place[1])};
-        bool leaf_a = child[0] & BVH_LEAF, leaf_b = child[1] & BVH_LEAF;
-        if (leaf_a && leaf_b) {
-            measure_leaves(s, next.place);
+            break;
+        if (s->measured || count + BVH_WIDTH > HEAP_MOST) {
+            search_deep(s, next);
             continue;
         }
-        int open = leaf_a || (!leaf_b && pair_box_at(&side[1], next.place[1]).size >
-                                             pair_box_at(&side[0], next.place[0]).size);
-        used = push_children(s, stack, used, next, open, child);
+        uint32_t made = step(s, children, 0, next);
+        while (made)
+            heap_push(heap, &count, children[--made]);
     }
     if (!s->over)
         measure_all(s);
@@ -427,7 +540,7 @@ bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pa
     near_search s;
     s.frame = frame;
     s.any = any;
-    s.over = false;
+    s.over = s.measured = false;
     s.count = 0;
     bool far = frame->reach > PAIR_FAR;
     s.limit = far ? INFINITY : limit;

@@ -5,8 +5,6 @@
  */
 #include "bvh/pair.h"
 
-#include "geom/solid_shared.h"
-
 #include <math.h>
 
 /* ---- inside ---- */
@@ -14,16 +12,14 @@
 /* Whether a posed mesh winds around a point that is not on it. */
 static bool winds_around(const pair_side *side, const bvh_solid *solid, const abut_pose *at,
                          vec3 point) {
-    double sum = 0;
-    if (!solid->border_count) {
-        int64_t winding;
-        bool on_surface;
-        abuti_bvh_crossing(side->bvh, at, point, &winding, &on_surface);
-        return winding != 0;
-    }
-    for (uint32_t t = 0; t < side->bvh->triangle_count; t++)
-        sum += triangle_solid_angle(pair_triangle(side, t), point);
-    return fabs(sum) >= 2 * 3.14159265358979323846;
+    if (solid->border_count)
+        return fabs(abuti_bvh_crossing_open(side->bvh, at, point,
+                                            (const uint32_t(*)[2])solid->border,
+                                            solid->border_count)) >= 0.5;
+    int64_t winding;
+    bool on_surface;
+    abuti_bvh_crossing(side->bvh, at, point, &winding, &on_surface);
+    return winding != 0;
 }
 
 /* Whether a point may be in the box of a posed mesh; false is certain. */

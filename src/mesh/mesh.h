@@ -100,6 +100,8 @@ void abuti_join(uint32_t *parent, uint32_t a, uint32_t b);
 
 /* The unit normal of a triangle; zero exactly where it is degenerate. */
 vec3 abuti_unit_normal(vec3 a, vec3 b, vec3 c);
+/* The angle at `at` between the directions to `p` and `q`, from 0 to pi. */
+real abuti_corner_angle(vec3 at, vec3 p, vec3 q);
 /* Whether the corners lie on one line; exact. */
 bool abuti_is_degenerate(vec3 a, vec3 b, vec3 c);
 

@@ -377,6 +377,84 @@ static void containment(void **state) {
     abut_mesh_destroy(far);
 }
 
+/* A mesh without some of its triangles, its vertices shared or not. */
+static abut_mesh *with_holes(abut_mesh *mesh, uint32_t every, bool shared) {
+    uint32_t count = abut_mesh_triangle_count(mesh), kept = 0;
+    uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
+    abut_vec3 *corners = malloc(3 * (size_t)count * sizeof *corners);
+    assert_true(indices && corners);
+    for (uint32_t t = 0; t < count; t++) {
+        if (t % every == 0)
+            continue;
+        abut_triangle triangle = triangle_of(mesh, t);
+        memcpy(&corners[3 * kept], triangle.corner, sizeof triangle.corner);
+        memcpy(&indices[3 * kept], &abut_mesh_indices(mesh)[3 * t], 3 * sizeof *indices);
+        kept++;
+    }
+    abut_mesh *holed = NULL;
+    if (shared) {
+        abut_mesh_input input = abut_mesh_input_default();
+        input.positions = abut_mesh_positions(mesh);
+        input.vertex_count = abut_mesh_vertex_count(mesh);
+        input.indices = indices;
+        input.triangle_count = kept;
+        assert_ok(abut_mesh_create(NULL, &input, &holed));
+    } else {
+        holed = make_soup(NULL, corners, kept);
+    }
+    free(indices);
+    free(corners);
+    abut_mesh_destroy(mesh);
+    return holed;
+}
+
+/* Surfaces with a border contain where they wind by half or more; ones whose vertices only happen
+ * to be in one place are like those that share them. */
+static void borders(void **state) {
+    (void)state;
+    test_random random = {21};
+    abut_mesh *speck = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 1), 1e-3, vec(0, 0, 0));
+    abut_bvh *point = hierarchy(speck);
+    uint32_t seen[2] = {0, 0};
+    for (int kind = 0; kind < 6; kind++) {
+        static const uint32_t holes[] = {2, 5, 1000};
+        abut_mesh *whole = make_shape(NULL, kind % 2 ? ABUT_SHAPE_UVSPHERE : ABUT_SHAPE_LETTER_G,
+                                      kind % 2 ? 9 : 2);
+        abut_bvh *shared = hierarchy(with_holes(abut_mesh_retain(whole), holes[kind / 2], true));
+        abut_bvh *soup = hierarchy(with_holes(whole, holes[kind / 2], false));
+        for (int i = 0; i < 60; i++) {
+            abut_posed a = {shared, i % 3 ? random_pose(&random, 1) : still};
+            abut_mesh *moved = transformed(shared, a.pose);
+            abut_posed b = {point, still};
+            b.pose.translation = point_around(moved, &random, 0.9);
+            if (i % 3 == 0 && i % 2) { /* right behind a vertex, along an axis */
+                abut_vec3 corner = triangle_of(moved, (uint32_t)i).corner[0];
+                abut_triangle speck_triangle = triangle_of(abut_bvh_mesh(point), 0);
+                b.pose.translation.x = corner.x - speck_triangle.corner[0].x;
+                b.pose.translation.y = corner.y - speck_triangle.corner[0].y;
+            }
+            abut_mesh *moved_b = transformed(point, b.pose);
+            abut_vec3 o = abut_mesh_origin(moved_b), p = abut_mesh_positions(moved_b)[0];
+            double turns = fabs(winding(moved, vec(o.x + p.x, o.y + p.y, o.z + p.z)));
+            abut_pair_relation relation, again;
+            assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+            a.bvh = soup;
+            assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &again));
+            assert_int_equal(relation, again);
+            if (relation != ABUT_PAIR_MEETING && fabs(turns - 0.5) > 1e-6) {
+                assert_int_equal(relation, turns > 0.5 ? ABUT_PAIR_B_INSIDE : ABUT_PAIR_APART);
+                seen[turns > 0.5]++;
+            }
+            abut_mesh_destroy(moved);
+            abut_mesh_destroy(moved_b);
+        }
+        abut_bvh_destroy(shared);
+        abut_bvh_destroy(soup);
+    }
+    assert_true(seen[0] > 50 && seen[1] > 30);
+    abut_bvh_destroy(point);
+}
+
 /* Sizes and places at which doubles are coarse or floats have no exponent. */
 static void extremes(void **state) {
     (void)state;
@@ -457,6 +535,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes),      cmocka_unit_test(soups),    cmocka_unit_test(touching),
         cmocka_unit_test(containment), cmocka_unit_test(extremes), cmocka_unit_test(far_apart),
+        cmocka_unit_test(borders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,9 @@
 #include <string.h>
 
 static const bench_case *const tables[] = {
-    bench_machine_cases, bench_create_cases, bench_file_cases,  bench_topology_cases,
-    bench_repair_cases,  bench_geom_cases,   bench_shape_cases, bench_picture_cases,
-    bench_bvh_cases,     bench_device_cases,
+    bench_machine_cases, bench_create_cases, bench_file_cases,   bench_topology_cases,
+    bench_repair_cases,  bench_geom_cases,   bench_shape_cases,  bench_picture_cases,
+    bench_bvh_cases,     bench_pair_cases,   bench_device_cases,
 };
 
 const bench_case *bench_case_at(size_t index) {
@@ -32,6 +32,8 @@ bool bench_case_is_brief(const bench_case *which) {
         "bvh/nearest-uniform-teapot",
         "bvh/nearest-near-teapot",
         "bvh/ray-first-uniform-teapot",
+        "pair/overlap-teapot",
+        "pair/distance-teapot",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], which->name) == 0)

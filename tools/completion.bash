@@ -22,10 +22,16 @@ _abut_values() {
     picture:--colour) values="" ;;
     picture:--background) values="" ;;
     nearest:--radius) values="" ;;
+    nearest:--sign) values="winding normal" ;;
+    nearest:--most) values="" ;;
     nearest:--random) values="" ;;
     nearest:--near) values="" ;;
     nearest:--seed) values="" ;;
     nearest:--out) values="" ;;
+    inside:--random) values="" ;;
+    inside:--near) values="" ;;
+    inside:--seed) values="" ;;
+    inside:--out) values="" ;;
     ray:--from) values="" ;;
     ray:--towards) values="" ;;
     ray:--most) values="" ;;
@@ -77,7 +83,8 @@ _abut() {
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --defects --json --quiet --threads --help" ;;
-    nearest) options="--radius --random --near --seed --out --json --quiet --threads --help" ;;
+    nearest) options="--radius --sign --most --random --near --seed --out --json --quiet --threads --help" ;;
+    inside) options="--winding --random --near --seed --out --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --out --json --quiet --threads --help" ;;
     overlap) options="--pairs --pose --pose-a --poses --surfaces --out --png --view --up --json --quiet --threads --help" ;;
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --json --quiet --threads --help" ;;

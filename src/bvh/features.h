@@ -27,7 +27,13 @@
 
 #define FEATURE_HEIGHT 0x1p-20 /* in the frame, where the largest coordinate is from 1 to 2 */
 
-typedef enum feature_kind { FEATURE_FACE = 1, FEATURE_EDGE = 2, FEATURE_VERTEX = 3 } feature_kind;
+/* A plain vertex has no triangle lower than FEATURE_HEIGHT. */
+typedef enum feature_kind {
+    FEATURE_VERTEX = 0,
+    FEATURE_FACE = 1,
+    FEATURE_EDGE = 2,
+    FEATURE_PLAIN_VERTEX = 3
+} feature_kind;
 
 /* Four groups of four floats, as kernels load them. The kind is in the lowest bits of the offset.
  */
@@ -47,7 +53,7 @@ typedef struct abuti_features {
      */
     feature_record *records;
     uint32_t *leaf_begin; /* leaf_count + 1 */
-    /* All triangles of a feature. */
+    /* All triangles of a feature by their places in the order, ascending by their numbers. */
     uint32_t *incident_begin; /* count + 1 */
     uint32_t *incidents;
 } abuti_features;

@@ -28,7 +28,7 @@ static inline bool is_wanted(__global const uchar *wanted, uint block, uint i) {
     return block == 0 || wanted[i / block];
 }
 
-/* The distance of every SEEDS_EACH-th point in order, or less than 0 where it is not known. */
+/* A bound for every SEEDS_EACH-th point in order, or less than 0 where there is none. */
 __kernel void nearest_seed(__global const node *nodes, __global const float4 *triangles,
                            __global const float4 *points, uint count, float radius,
                            __global const uchar *wanted, uint block, __global float *seeds) {
@@ -36,13 +36,7 @@ __kernel void nearest_seed(__global const node *nodes, __global const float4 *tr
     if (seed * SEEDS_EACH >= count || !is_wanted(wanted, block, i))
         return;
     float4 at = points[i];
-    search s;
-    if (at.w < 0.0f) {
-        seeds[seed] = -1.0f;
-        return;
-    }
-    find(&s, at, radius, nodes, triangles);
-    seeds[seed] = s.best;
+    seeds[seed] = at.w < 0.0f ? -1.0f : bound_of(at, radius, nodes, triangles);
 }
 
 /* The triangles that may be nearest to point i: places[k count + i] for k below counts[i]. Where
@@ -278,7 +272,7 @@ static void walk_complete(measured *m, __global const node *nodes, __global cons
             index = children[used];
             found = !(index & LEAF);
             for (uint i = 0; !found && i < WIDTH; i++)
-                measure(m, corners, tree_order[(index & ~LEAF) * WIDTH + i]);
+                measure_apart(m, corners, tree_order[(index & ~LEAF) * WIDTH + i]);
         }
         if (!found)
             return;
@@ -297,7 +291,7 @@ typedef struct measuring {
 static void measure_list(measuring *to) {
     for (uint i = 0; i < to->s.count; i++)
         if (to->s.distance_sq[i] <= to->s.reach_sq)
-            measure(&to->m, to->corners, to->tree_order[to->s.place[i]]);
+            measure_apart(&to->m, to->corners, to->tree_order[to->s.place[i]]);
     to->s.count = 0;
     set_best(&to->s, fmin(to->s.best, (float)(to->m.best * to->scale) * SLACK));
 }

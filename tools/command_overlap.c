@@ -34,20 +34,30 @@ static int find_meetings(tool_run *tool, const tool_pair *pair, meetings *found)
     return status ? tool_fail(tool, status) : 0;
 }
 
+static const tool_column meeting_columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
+                                              {"triangle_b", COLUMN_WHOLE, NULL},
+                                              {"meeting", COLUMN_WORD, meetings_names},
+                                              {"x", COLUMN_REAL, NULL},
+                                              {"y", COLUMN_REAL, NULL},
+                                              {"z", COLUMN_REAL, NULL},
+                                              {"to_x", COLUMN_REAL, NULL},
+                                              {"to_y", COLUMN_REAL, NULL},
+                                              {"to_z", COLUMN_REAL, NULL}};
+
+static void meeting_row(const void *data, size_t row, double *values) {
+    const meetings *found = data;
+    const abut_pair_meeting *m = &found->list[row];
+    values[0] = m->triangle_a;
+    values[1] = m->triangle_b;
+    values[2] = m->meeting;
+    table_vector(values + 3, m->segment.end[0]);
+    table_vector(values + 6, m->segment.end[1]);
+}
+
 static int list_meetings(tool_run *tool, const tool_arguments *arguments, const meetings *found) {
-    tool_text table = {0};
-    text_add(&table, "triangle_a,triangle_b,meeting,x,y,z,to_x,to_y,to_z\n");
-    for (uint64_t i = 0; i < found->count; i++) {
-        const abut_pair_meeting *m = &found->list[i];
-        text_print(&table, "%u,%u,%s,", m->triangle_a, m->triangle_b, meetings_names[m->meeting]);
-        table_vector(&table, m->segment.end[0]);
-        text_add(&table, ",");
-        table_vector(&table, m->segment.end[1]);
-        text_add(&table, "\n");
-    }
-    int code = pair_table(tool, arguments, &table);
-    text_free(&table);
-    return code;
+    tool_table table = {meeting_columns, sizeof meeting_columns / sizeof *meeting_columns,
+                        (size_t)found->count, meeting_row, found};
+    return pair_table(tool, arguments, &table);
 }
 
 static void json_meetings(tool_output *out, const meetings *found) {
@@ -97,7 +107,7 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     if (!code && (out->json || !table || option_given(arguments, "out"))) {
         pair_begin(out, arguments);
         json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
-        json_text(out, "relation", relation_name(relation));
+        json_text(out, "relation", relation_names[relation]);
         if (!table || !tool->quiet)
             say_fact(out, "overlap", "%s", words_for(relation));
         if (listed && !tool->quiet)
@@ -115,11 +125,15 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
 
 /* ---- many poses ---- */
 
-static void add_rows(tool_text *to, const abut_pair_relation *relations, size_t count) {
-    text_add(to, "pose,overlap,relation\n");
-    for (size_t i = 0; i < count; i++)
-        text_print(to, "%zu,%s,%s\n", i, relations[i] ? "true" : "false",
-                   relation_name(relations[i]));
+static const tool_column relation_columns[] = {{"pose", COLUMN_WHOLE, NULL},
+                                               {"overlap", COLUMN_WORD, boolean_names},
+                                               {"relation", COLUMN_WORD, relation_names}};
+
+static void relation_row(const void *data, size_t row, double *values) {
+    const abut_pair_relation *relations = data;
+    values[0] = (double)row;
+    values[1] = relations[row] != ABUT_PAIR_APART;
+    values[2] = relations[row];
 }
 
 static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
@@ -137,13 +151,11 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     poses.count = count;
     abut_status status = abut_pair_overlap_batch(&poses, &pair->options, relations);
     int code = status ? tool_fail(tool, status) : 0;
-    tool_text table = {0};
-    if (!code)
-        add_rows(&table, relations, count);
+    tool_table table = {relation_columns, sizeof relation_columns / sizeof *relation_columns, count,
+                        relation_row, relations};
     for (size_t i = 0; !code && i < count; i++)
         touching += relations[i] != ABUT_PAIR_APART;
     code = code ? code : pair_table(tool, arguments, &table);
-    text_free(&table);
     if (!code && (out->json || (option_given(arguments, "out") && !tool->quiet))) {
         pair_begin(out, arguments);
         fact_count(out, "poses", count);
@@ -152,7 +164,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
         for (size_t i = 0; out->json && i < count; i++) {
             out_object(out, NULL);
             json_boolean(out, "overlap", relations[i] != ABUT_PAIR_APART);
-            json_text(out, "relation", relation_name(relations[i]));
+            json_text(out, "relation", relation_names[relations[i]]);
             out_end(out);
         }
         out_end(out);

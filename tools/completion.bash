@@ -78,7 +78,7 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest ray overlap distance devices version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture nearest inside ray overlap distance devices version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
@@ -94,7 +94,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest ray overlap distance devices version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest inside ray overlap distance devices version help exit-codes formats" ;;
     help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

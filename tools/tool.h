@@ -426,15 +426,15 @@ void pair_free(tool_pair *pair);
 abut_posed pair_posed(const tool_pair *pair, int side);
 /* The pose of A as often as B has poses, from malloc; null when out of memory. */
 abut_pose *pair_repeat(const tool_pair *pair);
-/* "apart", "meeting", "a-inside", "b-inside" */
-const char *relation_name(abut_pair_relation relation);
+/* "apart", "meeting", "a-inside", "b-inside"; "false", "true" */
+extern const char *const relation_names[], *const boolean_names[];
 /* Opens the object of the answer, with the names of both files. */
 void pair_begin(tool_output *out, const tool_arguments *arguments);
 /* Draws both meshes and segments between two points each, if --png asks for it. */
 int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                  const abut_segment *segments, size_t count, bool dots);
 /* Puts a table where it belongs: into --out, or to people. */
-int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_text *table);
+int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
 
 /* ---- command_picture.c ---- */
 

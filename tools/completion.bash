@@ -22,11 +22,17 @@ _abut_values() {
     picture:--colour) values="" ;;
     picture:--background) values="" ;;
     nearest:--radius) values="" ;;
+    nearest:--sign) values="winding normal" ;;
+    nearest:--most) values="" ;;
     nearest:--random) values="" ;;
     nearest:--near) values="" ;;
     nearest:--seed) values="" ;;
     nearest:--out) values="" ;;
     nearest:--device) values="cpu gpu" ;;
+    inside:--random) values="" ;;
+    inside:--near) values="" ;;
+    inside:--seed) values="" ;;
+    inside:--out) values="" ;;
     ray:--from) values="" ;;
     ray:--towards) values="" ;;
     ray:--most) values="" ;;
@@ -78,12 +84,13 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest ray overlap distance devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture nearest inside ray overlap distance devices bench version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --defects --json --quiet --threads --help" ;;
-    nearest) options="--radius --random --near --seed --out --device --json --quiet --threads --help" ;;
+    nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
+    inside) options="--winding --random --near --seed --out --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --out --device --json --quiet --threads --help" ;;
     overlap) options="--pairs --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
@@ -94,7 +101,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest ray overlap distance devices bench version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest inside ray overlap distance devices bench version help exit-codes formats" ;;
     bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

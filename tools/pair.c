@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *relation_name(abut_pair_relation relation) {
-    static const char *const names[] = {"apart", "meeting", "a-inside", "b-inside"};
-    return names[relation];
-}
+const char *const relation_names[] = {"apart", "meeting", "a-inside", "b-inside"};
 
 static int read_pose(tool_run *tool, const tool_arguments *arguments, const char *name,
                      abut_pose *pose) {
@@ -27,8 +24,7 @@ int pair_load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair) 
     memset(pair, 0, sizeof *pair);
     pair->options = abut_pair_options_default();
     pair->options.surfaces = option_given(arguments, "surfaces") != NULL;
-    int code = device_open(tool, arguments, NULL);
-    code = code ? code : read_pose(tool, arguments, "pose-a", &pair->pose[0]);
+    int code = read_pose(tool, arguments, "pose-a", &pair->pose[0]);
     code = code ? code : read_pose(tool, arguments, "pose", &pair->pose[1]);
     if (!code && poses && (option_given(arguments, "pose") || png))
         code = tool_refuse(tool, "--poses goes neither with --pose nor with --png");
@@ -74,13 +70,9 @@ void pair_begin(tool_output *out, const tool_arguments *arguments) {
     json_path(out, "b", arguments->operands[1]);
 }
 
-int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_text *table) {
+int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table) {
     const tool_given *path = option_given(arguments, "out");
-    if (path)
-        return table_write(tool, path->words, table);
-    if (!tool->out.json && table->used)
-        text_bytes(&tool->out.text, table->data, table->used);
-    return 0;
+    return table_put(tool, path ? path->words : NULL, table);
 }
 
 /* ---- the picture ---- */

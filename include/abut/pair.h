@@ -97,7 +97,9 @@ typedef struct abut_separation {
  * that do, always the same for the same hierarchies and poses, and where a part lies inside the
  * other body, a corner of it. Between bodies further apart than 64 times their size many pairs are
  * equally near, and any of those may be given: there the distance is good to 1e-12 of the largest
- * coordinate. Memory as abut_pair_overlap. Thread-safe. */
+ * coordinate. Where more than some sixty thousand pairs are equally near, as between meshes of many
+ * triangles in one place, it is good to 1e-4 of the size only. Memory as abut_pair_overlap.
+ * Thread-safe. */
 ABUT_API abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b,
                                         const abut_pair_options *options, abut_pair_cache *cache,
                                         abut_separation *separation);
@@ -137,6 +139,17 @@ ABUT_API abut_status abut_pair_distance_batch(const abut_pair_poses *poses,
                                               abut_separation *separations);
 ABUT_API abut_status abut_pair_within_batch(const abut_pair_poses *poses, double margin,
                                             const abut_pair_options *options, bool *within);
+
+/* ---- on a device ---- */
+
+/* abut_pair_overlap_batch() with the search through surfaces on a device, for thousands of poses;
+ * the same answers. `a` and `b` are copies of poses->a and poses->b on one device, or one copy
+ * where these are the same. Works on devices without doubles as well. If the device fails half-way,
+ * part of `relations` has been written. Not thread-safe for one `a`. */
+ABUT_API abut_status abut_device_pair_overlap(abut_device_bvh *a, abut_device_bvh *b,
+                                              const abut_pair_poses *poses,
+                                              const abut_pair_options *options,
+                                              abut_pair_relation *relations);
 
 #ifdef __cplusplus
 }

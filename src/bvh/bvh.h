@@ -72,6 +72,11 @@ typedef struct bvh_split {
 abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
                             uint32_t *order, bvh_split *splits);
 
+/* ---- device_build.c ---- */
+
+/* A hierarchy for the CPU that a device builds. */
+abut_status abuti_bvh_build_on(abut_device *device, abut_mesh *mesh, abut_bvh **bvh);
+
 /* ---- fit.c: boxes, from the leaves up ---- */
 
 double abuti_bvh_scale(const abut_mesh *mesh);
@@ -117,6 +122,9 @@ static inline void bvh_triangle_box(const abut_mesh *mesh, double scale, uint32_
 
 abut_status abuti_bvh_check(const char *function, const abut_bvh *bvh, const void *out,
                             const char *out_name);
+/* Whether a mesh has the same triangles as the one that a hierarchy was built for. */
+abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
+                                  const abut_mesh *mesh);
 abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 point);
 abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit);
 

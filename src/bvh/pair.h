@@ -242,6 +242,9 @@ abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, co
 
 abut_status abuti_pair_check_pose(const char *function, const char *what, const abut_bvh *bvh,
                                   const abut_pose *at);
+/* Reads the poses of a batch; error sentences begin with `function`. */
+abut_status abuti_pair_poses_read(const char *function, const abut_pair_poses *theirs,
+                                  const void *out, const char *out_name, abut_pair_poses *poses);
 abut_status abuti_pair_overlap(const abut_posed *a, const abut_posed *b, bool surfaces,
                                abut_pair_cache *cache, abut_pair_relation *relation);
 abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool surfaces,

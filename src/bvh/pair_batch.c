@@ -56,9 +56,14 @@ static void poses_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static abut_status check_batch(const char *function, const pair_batch *batch, const void *out,
-                               const char *out_name) {
-    const abut_pair_poses *poses = &batch->poses;
+abut_status abuti_pair_poses_read(const char *function, const abut_pair_poses *theirs,
+                                  const void *out, const char *out_name, abut_pair_poses *poses) {
+    *poses = abut_pair_poses_default();
+    if (!theirs)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: poses is null; pass its address", function);
+    abut_status status = abuti_options_read(poses, sizeof *poses, theirs, function);
+    if (status)
+        return status;
     if (!poses->a || !poses->b || (!out && poses->count))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null; pass its address", function,
                           !poses->a   ? "poses->a"
@@ -69,7 +74,7 @@ static abut_status check_batch(const char *function, const pair_batch *batch, co
         for (int side = 0; side < 2; side++) {
             const abut_pose *list = side ? poses->poses_b : poses->poses_a;
             snprintf(what, sizeof what, "%s at index %zu", side ? "b" : "a", i);
-            abut_status status =
+            status =
                 list ? abuti_pair_check_pose(function, what, side ? poses->b : poses->a, &list[i])
                      : ABUT_OK;
             if (status)
@@ -83,12 +88,8 @@ static abut_status run_batch(const char *function, const abut_pair_poses *poses,
                              const abut_pair_options *options, pair_batch *batch, const void *out,
                              const char *out_name) {
     abut_pair_options ours = abut_pair_options_default();
-    batch->poses = abut_pair_poses_default();
-    if (!poses)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: poses is null; pass its address", function);
-    abut_status status = abuti_options_read(&batch->poses, sizeof batch->poses, poses, function);
+    abut_status status = abuti_pair_poses_read(function, poses, out, out_name, &batch->poses);
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, function);
-    status = status ? status : check_batch(function, batch, out, out_name);
     if (status)
         return status;
     batch->surfaces = ours.surfaces;

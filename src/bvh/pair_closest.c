@@ -14,6 +14,10 @@
  * triangle, and what the pad stands for. The rest of the margin is the rounding of these distances,
  * which the frame (u, w) of closest_shared.h keeps to a few roundings for every shape of triangle.
  *
+ * Hostile meshes have all pairs at one distance, such as many triangles in one place. When a search
+ * has taken far more steps than there are leaves it settles for what it has, and only looks on for
+ * pairs that are nearer by more than the margin.
+ *
  * Far away, beyond PAIR_FAR, boxes are compared in doubles, and pairs whose boxes are not closer
  * than the best so far by more than rounding are dropped: from there on many pairs are equally far.
  */
@@ -23,7 +27,13 @@
 
 #include <math.h>
 
-enum { CANDIDATE_MOST = 64, HEAP_MOST = 256 };
+enum {
+    CANDIDATE_MOST = 64,
+    HEAP_MOST = 256,
+    MEASURE_EFFORT = 16, /* of a measurement in doubles, in pairs of leaves */
+    EFFORT_MOST = 1 << 20,
+    EFFORT_A_LEAF = 64
+};
 
 /* Products and sums of a few roundings. */
 #define SLACK (1.0f + 0x1p-20f)
@@ -51,6 +61,8 @@ typedef struct near_search {
     bool any;       /* the first within the limit will do */
     bool over;
     bool measured; /* some pair of leaves, so that there is a bound */
+    bool settled;  /* too many pairs are equally near: only nearer ones still count */
+    uint64_t effort, effort_most; /* in pairs of leaves */
     uint32_t count;
     candidate list[CANDIDATE_MOST];
     double limit, best;
@@ -65,12 +77,13 @@ static void lower_bound_to(near_search *s, float upper) {
     if (!(upper < s->upper))
         return;
     s->upper = upper;
-    s->upper_sq = upper * upper * SLACK + FLT_MIN;
+    s->upper_sq = upper > 0 ? upper * upper * SLACK + FLT_MIN : -1;
 }
 
 /* Measures a pair in doubles. */
 static void measure(near_search *s, uint32_t a, uint32_t b) {
     abut_feature features[2];
+    s->effort += MEASURE_EFFORT;
     closest_pair closest =
         triangle_triangle_apart_at(pair_triangle(&s->frame->side[0], a),
                                    pair_triangle(&s->frame->side[1], b), features);
@@ -89,7 +102,8 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
 
 /* What the best in doubles allows in floats. */
 static void use_best(near_search *s) {
-    lower_bound_to(s, bvh_float_above(s->best * s->frame->scale) * SLACK + s->margin);
+    float best = bvh_float_above(real_min(s->best, s->limit) * s->frame->scale);
+    lower_bound_to(s, s->settled ? best - 2 * s->margin : best * SLACK + s->margin);
 }
 
 static void measure_all(near_search *s) {
@@ -100,6 +114,13 @@ static void measure_all(near_search *s) {
             use_best(s);
         }
     s->count = 0;
+}
+
+/* Gives up to tell equals apart. */
+static void settle(near_search *s) {
+    measure_all(s);
+    s->settled = true;
+    use_best(s);
 }
 
 static void add_candidate(near_search *s, float lower, uint32_t a, uint32_t b) {
@@ -383,6 +404,9 @@ static uint32_t step(near_search *s, pending *stack, uint32_t used, pending next
     if (leaf_a && leaf_b) {
         measure_leaves(s, next.place);
         s->measured = true;
+        s->effort++;
+        if (s->effort > s->effort_most && !s->settled)
+            settle(s);
         return used;
     }
     int open = leaf_a || (!leaf_b && pair_box_at(&side[1], next.place[1]).size >
@@ -540,7 +564,10 @@ bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pa
     near_search s;
     s.frame = frame;
     s.any = any;
-    s.over = s.measured = false;
+    s.over = s.measured = s.settled = false;
+    s.effort = 0;
+    s.effort_most = EFFORT_MOST + EFFORT_A_LEAF * ((uint64_t)frame->side[0].bvh->leaf_count +
+                                                   frame->side[1].bvh->leaf_count);
     s.count = 0;
     bool far = frame->reach > PAIR_FAR;
     s.limit = far ? INFINITY : limit;

@@ -18,6 +18,7 @@
 #include "geom/meet_shared.h"
 
 typedef struct pending {
+    float depth; /* the largest gap between two boxes, none above 0 */
     uint32_t place[2];
 } pending;
 
@@ -56,6 +57,44 @@ static inline m4 plane_meets4(const vec3x4 p[3], const vec3x4 q[3], f4 doubt) {
         f4_add(f4_mul(f4_all(2), sum4(n)), f4_mul(slope, f4_add(reach, f4_mul(f4_all(6), doubt))));
     bound = f4_mul(bound, doubt);
     return m4_and(f4_less_equal(lo, bound), f4_less_equal(f4_sub(f4_all(0), bound), hi));
+}
+
+/* The boxes of four triangles. */
+typedef struct boxes4 {
+    f4 lo[3], hi[3];
+} boxes4;
+
+static inline boxes4 boxes_of(const vec3x4 corner[3]) {
+    boxes4 box;
+    box.lo[0] = f4_min(f4_min(corner[0].x, corner[1].x), corner[2].x);
+    box.lo[1] = f4_min(f4_min(corner[0].y, corner[1].y), corner[2].y);
+    box.lo[2] = f4_min(f4_min(corner[0].z, corner[1].z), corner[2].z);
+    box.hi[0] = f4_max(f4_max(corner[0].x, corner[1].x), corner[2].x);
+    box.hi[1] = f4_max(f4_max(corner[0].y, corner[1].y), corner[2].y);
+    box.hi[2] = f4_max(f4_max(corner[0].z, corner[1].z), corner[2].z);
+    return box;
+}
+
+/* For each of four triangles a which of four b have boxes that may meet its own. */
+static inline unsigned boxes_cross(const vec3x4 a[3], const vec3x4 b[3], f4 doubt,
+                                   unsigned near[4]) {
+    boxes4 of_a = boxes_of(a), of_b = boxes_of(b);
+    float lo[3][4], hi[3][4];
+    unsigned any = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        f4_store(lo[axis], f4_sub(of_a.lo[axis], doubt));
+        f4_store(hi[axis], f4_add(of_a.hi[axis], doubt));
+    }
+    for (int i = 0; i < 4; i++) {
+        m4 met = m4_and(f4_less_equal(of_b.lo[0], f4_all(hi[0][i])),
+                        f4_less_equal(f4_all(lo[0][i]), of_b.hi[0]));
+        for (int axis = 1; axis < 3; axis++)
+            met = m4_and(met, m4_and(f4_less_equal(of_b.lo[axis], f4_all(hi[axis][i])),
+                                     f4_less_equal(f4_all(lo[axis][i]), of_b.hi[axis])));
+        near[i] = m4_bits(met);
+        any |= near[i];
+    }
+    return any;
 }
 
 /* One triangle of four, in all lanes. */
@@ -100,13 +139,18 @@ static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
     for (int k = 0; k < 3; k++)
         b[k] = pair_turn4(&side[0], b[k]);
     f4 doubt = f4_all(s->frame->pad + step_a + step_b);
+    unsigned likely[4];
+    if (!boxes_cross(a, b, f4_add(doubt, doubt), likely))
+        return false;
     uint32_t leaf_a = pair_child(&side[0], place[0]) & ~BVH_LEAF;
     uint32_t leaf_b = pair_child(&side[1], place[1]) & ~BVH_LEAF;
     uint32_t fill_a = bvh_leaf_fill(side[0].bvh, leaf_a);
     uint32_t fill_b = bvh_leaf_fill(side[1].bvh, leaf_b);
     for (uint32_t i = 0; i < fill_a; i++) {
+        if (!likely[i])
+            continue;
         spread4(a, i, one);
-        unsigned near = m4_bits(plane_meets4(one, b, doubt));
+        unsigned near = likely[i] & m4_bits(plane_meets4(one, b, doubt));
         if (near)
             near &= m4_bits(plane_meets4(b, one, doubt));
         if (!near)
@@ -125,7 +169,7 @@ static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
 
 /* Which children of a node may meet a box of the other side. */
 static inline unsigned boxes_meet(const pair_side *side, const pair_view *view,
-                                  const bvh_node *node) {
+                                  const bvh_node *node, float depth[4]) {
     pair_gaps gaps;
     f4 offset[3], half[3], zero = f4_all(0);
     pair_gaps_own(side, view, node, &gaps, offset, half);
@@ -137,6 +181,9 @@ static inline unsigned boxes_meet(const pair_side *side, const pair_view *view,
     met = m4_and(met, m4_and(m4_and(f4_less_equal(gaps.other[0], zero),
                                     f4_less_equal(gaps.other[1], zero)),
                              f4_less_equal(gaps.other[2], zero)));
+    f4 gap = f4_max(f4_max(f4_max(gaps.own[0], gaps.own[1]), f4_max(gaps.own[2], gaps.other[0])),
+                    f4_max(gaps.other[1], gaps.other[2]));
+    f4_store(depth, gap);
     return m4_bits(met);
 }
 
@@ -144,7 +191,7 @@ static void meet_run(meet_search *s) {
     const pair_side *side = s->frame->side;
     pending stack[PAIR_STACK];
     uint32_t used = 0;
-    stack[used++] = (pending){{PAIR_ROOT, PAIR_ROOT}};
+    stack[used++] = (pending){0, {PAIR_ROOT, PAIR_ROOT}};
     while (used) {
         pending next = stack[--used];
         uint32_t child[2] = {pair_child(&side[0], next.place[0]),
@@ -159,12 +206,19 @@ static void meet_run(meet_search *s) {
                            pair_box_at(&side[1], next.place[1])};
         int open = leaf[0] || (!leaf[1] && box[1].size > box[0].size);
         pair_view view = pair_view_of(&side[open], &box[!open], s->frame->pad);
-        unsigned met = boxes_meet(&side[open], &view, &side[open].bvh->nodes[child[open]]);
-        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
-            if (met >> slot & 1) {
-                stack[used] = next;
-                stack[used++].place[open] = child[open] * BVH_WIDTH + slot;
-            }
+        float depth[4];
+        unsigned met = boxes_meet(&side[open], &view, &side[open].bvh->nodes[child[open]], depth);
+        uint32_t first = used;
+        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
+            if (!(met >> slot & 1))
+                continue;
+            uint32_t i = used++;
+            for (; i > first && stack[i - 1].depth < depth[slot]; i--)
+                stack[i] = stack[i - 1];
+            stack[i] = next;
+            stack[i].depth = depth[slot];
+            stack[i].place[open] = child[open] * BVH_WIDTH + slot;
+        }
     }
 }
 

@@ -246,16 +246,16 @@ static void shapes(void **state) {
     static const abut_shape_kind kinds[] = {ABUT_SHAPE_BOX,  ABUT_SHAPE_UVSPHERE, ABUT_SHAPE_TORUS,
                                             ABUT_SHAPE_TUBE, ABUT_SHAPE_LETTER_G, ABUT_SHAPE_CONE};
     enum { KINDS = sizeof kinds / sizeof *kinds };
+    static const double scales[] = {0.0625, 12, 0.7};
     test_random random = {11};
     for (int i = 0; i < KINDS; i++)
         for (int j = i; j < KINDS; j++) {
             abut_bvh *a = hierarchy(make_shape(NULL, kinds[i], kinds[i] == ABUT_SHAPE_BOX ? 2 : 5));
-            abut_bvh *b = hierarchy(make_moved(make_shape(NULL, kinds[j], 4),
-                                               ldexp(1, 2 * (int)test_random_below(&random, 5) - 5),
-                                               vec(0, 0, 0)));
+            abut_bvh *b = hierarchy(
+                make_moved(make_shape(NULL, kinds[j], 4), scales[(i + j) % 3], vec(0, 0, 0)));
             abut_pair_cache cache;
             memset(&cache, 0, sizeof cache);
-            for (int k = 0; k < 6; k++)
+            for (int k = 0; k < 4; k++)
                 check_pair(a, random_pose(&random, k < 2 ? 0.02 : 0.5), b,
                            random_pose(&random, k == 0  ? 0.05
                                                 : k < 4 ? 0.8
@@ -265,8 +265,8 @@ static void shapes(void **state) {
             abut_bvh_destroy(b);
         }
     for (int i = 0; i < 4; i++)
-        assert_true(relations_seen[i] > 3);
-    assert_true(meetings_seen > 1000);
+        assert_true(relations_seen[i] > 1);
+    assert_true(meetings_seen > 500);
 }
 
 static void soups(void **state) {
@@ -274,13 +274,13 @@ static void soups(void **state) {
     test_random random = {5};
     for (int i = 0; i < SOUP_COUNT; i++)
         for (int j = i; j < SOUP_COUNT; j++) {
-            abut_bvh *a = hierarchy(make_kind(NULL, (soup_kind)i, 33, (uint64_t)i + 1));
-            abut_bvh *b = hierarchy(make_kind(NULL, (soup_kind)j, 27, (uint64_t)j + 91));
+            abut_bvh *a = hierarchy(make_kind(NULL, (soup_kind)i, 25, (uint64_t)i + 1));
+            abut_bvh *b = hierarchy(make_kind(NULL, (soup_kind)j, 19, (uint64_t)j + 91));
             abut_pair_cache cache;
             memset(&cache, 0, sizeof cache);
             check_pair(a, still, b, still, false, &cache);
-            for (int k = 0; k < 3; k++)
-                check_pair(a, random_pose(&random, 1), b, random_pose(&random, k < 2 ? 3 : 9),
+            for (int k = 0; k < 2; k++)
+                check_pair(a, random_pose(&random, 1), b, random_pose(&random, k < 1 ? 2 : 9),
                            false, &cache);
             abut_bvh_destroy(a);
             abut_bvh_destroy(b);
@@ -333,7 +333,7 @@ static void touching(void **state) {
 static void containment(void **state) {
     (void)state;
     abut_mesh *small = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2);
-    abut_mesh *large = make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 12), 8, vec(0, 0, 0));
+    abut_mesh *large = make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 8), 8, vec(0, 0, 0));
     abut_mesh *wall = NULL, *hollow = NULL, *two = NULL, *far = NULL;
     assert_ok(abut_mesh_transform(large, -0.5, still, &wall)); /* mirrored: faces inwards? */
     abut_topology *topology = NULL;
@@ -468,7 +468,7 @@ static void extremes(void **state) {
                 make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 4), scales[j], vec(0, 0, 0)));
             abut_pair_cache cache;
             memset(&cache, 0, sizeof cache);
-            for (int k = 0; k < 3; k++)
+            for (int k = 0; k < 2; k++)
                 check_pair(a, random_pose(&random, 0.5 * scales[i]), b,
                            random_pose(&random, scales[j]), true, &cache);
             abut_bvh_destroy(a);
@@ -480,7 +480,7 @@ static void extremes(void **state) {
         abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 5));
         abut_bvh *b = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 5), 1,
                                            vec(places[i], -places[i], places[i] / 3)));
-        for (int k = 0; k < 4; k++) {
+        for (int k = 0; k < 2; k++) {
             abut_pose at = random_pose(&random, 0.7), turned = random_pose(&random, 0.7);
             at.translation.x += places[i];
             at.translation.y -= places[i];

@@ -33,6 +33,7 @@ bool bench_case_is_brief(const bench_case *which) {
         "bvh/nearest-uniform-teapot",
         "bvh/nearest-near-teapot",
         "bvh/ray-first-uniform-teapot",
+        "bvh/inside-uniform-teapot",
         "pair/overlap-teapot",
         "pair/distance-teapot",
     };

@@ -76,7 +76,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     tool_points points = {0};
-    int code = points_choose(tool, arguments);
+    int code = device_open(tool, arguments, NULL);
+    code = code ? code : points_choose(tool, arguments);
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);
@@ -96,6 +97,7 @@ static const tool_option options[] = {
     POINTS_OPTIONS,
     {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
      NULL, false},
+    DEVICE_OPTION,
     {0}};
 
 const tool_command command_inside = {

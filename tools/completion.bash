@@ -33,6 +33,7 @@ _abut_values() {
     inside:--near) values="" ;;
     inside:--seed) values="" ;;
     inside:--out) values="" ;;
+    inside:--device) values="cpu gpu" ;;
     ray:--from) values="" ;;
     ray:--towards) values="" ;;
     ray:--most) values="" ;;
@@ -90,7 +91,7 @@ _abut() {
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --defects --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
-    inside) options="--winding --random --near --seed --out --json --quiet --threads --help" ;;
+    inside) options="--winding --random --near --seed --out --device --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --out --device --json --quiet --threads --help" ;;
     overlap) options="--pairs --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;

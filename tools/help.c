@@ -72,9 +72,11 @@ void help_general(tool_text *to) {
     for (size_t i = 0; commands[i]; i++)
         if (commands[i]->summary)
             print_entry(to, commands[i]->name, widest, commands[i]->summary);
-    text_add(to, "\nEvery command takes:\n");
-    print_options(to, global_options, widest_option(global_options));
-    text_add(to, "\nTry 'abut help COMMAND'. Topics:");
+    text_add(to, "\nEvery command takes"); /* what they mean stands in the help of each */
+    for (const tool_option *o = global_options; o->name; o++)
+        text_print(to, "%s --%s%s%s", o == global_options ? "" : ",", o->name,
+                   o->argument ? " " : "", o->argument ? o->argument : "");
+    text_add(to, ".\nTry 'abut help COMMAND'. Topics:");
     for (size_t i = 0; help_topics[i]; i++)
         text_print(to, "%s %s", i ? "," : "", help_topics[i]);
     text_add(to, ".\n");

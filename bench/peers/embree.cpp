@@ -114,7 +114,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
             [&] {
                 peer::check(abut_bvh_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
             },
-            [&] { embree_run(scene, m, points, answers, threads); });
+            [&] { embree_run(scene, m, points, answers, threads); }, threads);
         peer::result r = {near ? "nearest-near" : "nearest-uniform",
                           m.name,
                           threads,
@@ -166,7 +166,8 @@ void compare_rays(peer::report &report, const model &m, const peer::side &ours, 
                     rtcIntersect1(scene, &context, &query);
                     parameters[i] = query.ray.tfar;
                 }
-            });
+            },
+            threads);
         peer::result r = {coherent ? "ray-first-coherent" : "ray-first-uniform",
                           m.name,
                           threads,
@@ -198,7 +199,8 @@ void compare(peer::report &report, const model &m, int threads) {
             if (scene)
                 rtcReleaseScene(scene);
             scene = embree_build(device, m);
-        });
+        },
+        threads);
     report.add({"build", m.name, threads, build, (double)m.triangle_count(), "triangle"});
     compare_nearest(report, m, ours, scene, threads);
     compare_rays(report, m, ours, scene, threads);

@@ -1,0 +1,444 @@
+/* Triangles of one mesh that meet each other.
+ *
+ * Method: the tree is walked against itself. A pair of nodes is opened where their boxes overlap,
+ * four boxes against one at a time, down to pairs of leaves; there the boxes of the triangles are
+ * compared in the same way, and what is left is decided by the exact predicates of src/geom. Boxes
+ * are rounded outwards, so that none is missed. Most of what is left are neighbours, which one or
+ * two orientations clear (geom/neighbour_shared.h).
+ *
+ * Work is a pool of pairs of nodes. Groups of them run on all threads, each for a bounded number of
+ * steps; what a task has not come to goes back into the pool. So the time between two reports of
+ * progress is bounded whatever the mesh, memory does not grow with the number of pairs that are
+ * only counted, and where the work ends does not depend on the number of threads.
+ */
+#include "bvh/bvh.h"
+
+#include "base/simd.h"
+#include "geom/neighbour_shared.h"
+
+#include <stdatomic.h>
+
+enum {
+    GROUP = 64,        /* tasks between two reports */
+    STEPS = 256,       /* of a task */
+    SPREAD_LEAST = 512 /* pairs of nodes to start with, so that all threads have some */
+};
+
+/* Opening a pair takes one from the stack and puts at most 16 there; one of the two goes a level
+ * down each time. */
+#define PENDING_MOST (15 * 2 * BVH_DEPTH + 16)
+#define FOUND_MOST (STEPS * BVH_WIDTH * BVH_WIDTH)
+
+enum { LEAVES_A_TASK = 1024, PAIRS_A_TASK = 1024 };
+
+/* The boxes of a leaf's triangles, in the frame, rounded outwards; of an empty slot as in nodes. */
+typedef struct leaf_boxes {
+    float lo[3][BVH_WIDTH], hi[3][BVH_WIDTH];
+    float all_lo[3], all_hi[3];
+} leaf_boxes;
+
+/* Two references as in nodes, leaf or not; the same one twice: everything below against itself. */
+typedef struct node_pair {
+    uint32_t a, b;
+} node_pair;
+
+/* With the part of the whole work that it is, as guessed for progress. */
+typedef struct portion {
+    node_pair pair;
+    float weight;
+} portion;
+
+/* What one task did. */
+typedef struct share_out {
+    node_pair pending[PENDING_MOST]; /* left over */
+    uint64_t found[FOUND_MOST];      /* lower << 32 | higher */
+    uint32_t pending_count, found_count;
+    uint64_t tests;
+    float weight;
+} share_out;
+
+typedef struct search {
+    const abut_bvh *bvh;
+    bool by_index;
+    bool any; /* the first pair ends it */
+    uint64_t limit;
+    leaf_boxes *leaves;
+    share_out *shares; /* group_most of them */
+    portion *pool;     /* the group that runs is taken from its end */
+    size_t group_most, pool_count, pool_room;
+    atomic_bool stop;
+    double done; /* of 1 */
+    uint64_t tests, count;
+    uint64_t *keys; /* what was found, unsorted; null = only counted */
+    size_t keys_room, keys_most;
+} search;
+
+/* ---- leaves ---- */
+
+static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
+    search *s = data;
+    (void)chunk;
+    for (size_t leaf = begin; leaf < end; leaf++) {
+        leaf_boxes *boxes = &s->leaves[leaf];
+        uint32_t fill = bvh_leaf_fill(s->bvh, (uint32_t)leaf);
+        for (int axis = 0; axis < 3; axis++) {
+            boxes->all_lo[axis] = INFINITY;
+            boxes->all_hi[axis] = -INFINITY;
+        }
+        for (uint32_t i = 0; i < BVH_WIDTH; i++) {
+            double lo[3] = {INFINITY, INFINITY, INFINITY};
+            double hi[3] = {-INFINITY, -INFINITY, -INFINITY};
+            if (i < fill)
+                bvh_triangle_box(s->bvh->mesh, s->bvh->scale, s->bvh->order[leaf * BVH_WIDTH + i],
+                                 lo, hi);
+            for (int axis = 0; axis < 3; axis++) {
+                float below = bvh_float_below(lo[axis]), above = bvh_float_above(hi[axis]);
+                boxes->lo[axis][i] = below;
+                boxes->hi[axis][i] = above;
+                boxes->all_lo[axis] = below < boxes->all_lo[axis] ? below : boxes->all_lo[axis];
+                boxes->all_hi[axis] = above > boxes->all_hi[axis] ? above : boxes->all_hi[axis];
+            }
+        }
+    }
+}
+
+/* Which of four boxes overlap one. */
+static unsigned overlaps(const float lo[3][BVH_WIDTH], const float hi[3][BVH_WIDTH],
+                         const float one_lo[3], const float one_hi[3]) {
+    m4 met = m4_and(f4_less_equal(f4_load(lo[0]), f4_all(one_hi[0])),
+                    f4_less_equal(f4_all(one_lo[0]), f4_load(hi[0])));
+    for (int axis = 1; axis < 3; axis++) {
+        met = m4_and(met, f4_less_equal(f4_load(lo[axis]), f4_all(one_hi[axis])));
+        met = m4_and(met, f4_less_equal(f4_all(one_lo[axis]), f4_load(hi[axis])));
+    }
+    return m4_bits(met);
+}
+
+/* ---- triangles ---- */
+
+/* Relative to the mesh's origin: orientations are the same, and nothing is lost. */
+static triangle3 corners_of(const abut_mesh *mesh, uint32_t triangle) {
+    const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
+    triangle3 t = {
+        {mesh->positions[corner[0]], mesh->positions[corner[1]], mesh->positions[corner[2]]}};
+    return t;
+}
+
+static common_corners common_of(const search *s, uint32_t a, const triangle3 *ta, uint32_t b,
+                                const triangle3 *tb) {
+    common_corners common = {0, 0};
+    const uint32_t *ia = s->bvh->mesh->indices + 3 * (size_t)a;
+    const uint32_t *ib = s->bvh->mesh->indices + 3 * (size_t)b;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            if (ia[i] == ib[j] || (!s->by_index && v3_equal(ta->corner[i], tb->corner[j]))) {
+                common.in_a |= 1u << i;
+                common.in_b |= 1u << j;
+            }
+    return common;
+}
+
+static void try_pair(search *s, share_out *out, uint32_t a, uint32_t b) {
+    triangle3 ta = corners_of(s->bvh->mesh, a), tb = corners_of(s->bvh->mesh, b);
+    out->tests++;
+    if (!neighbours_meet(ta, tb, common_of(s, a, &ta, b, &tb)))
+        return;
+    out->found[out->found_count++] = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+    if (s->any)
+        atomic_store_explicit(&s->stop, true, memory_order_relaxed);
+}
+
+/* Triangle i of one leaf against those of another, or of the same that come after it. */
+static void try_triangle(search *s, share_out *out, uint32_t leaf_a, uint32_t i, uint32_t leaf_b) {
+    const leaf_boxes *a = &s->leaves[leaf_a], *b = &s->leaves[leaf_b];
+    const float lo[3] = {a->lo[0][i], a->lo[1][i], a->lo[2][i]};
+    const float hi[3] = {a->hi[0][i], a->hi[1][i], a->hi[2][i]};
+    unsigned met = overlaps(b->lo, b->hi, lo, hi);
+    if (leaf_a == leaf_b)
+        met &= 14u << i;
+    for (uint32_t j = 0; j < BVH_WIDTH; j++)
+        if (met >> j & 1)
+            try_pair(s, out, s->bvh->order[leaf_a * BVH_WIDTH + i],
+                     s->bvh->order[leaf_b * BVH_WIDTH + j]);
+}
+
+static void try_leaves(search *s, share_out *out, uint32_t leaf_a, uint32_t leaf_b) {
+    const leaf_boxes *a = &s->leaves[leaf_a], *b = &s->leaves[leaf_b];
+    unsigned near = overlaps(a->lo, a->hi, b->all_lo, b->all_hi);
+    for (uint32_t i = 0; i < BVH_WIDTH; i++)
+        if (near >> i & 1)
+            try_triangle(s, out, leaf_a, i, leaf_b);
+}
+
+/* ---- nodes ---- */
+
+static uint32_t push_met(const bvh_node *node, unsigned met, uint32_t other, node_pair *stack,
+                         uint32_t used) {
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+        if (met >> slot & 1)
+            stack[used++] = (node_pair){other, node->child[slot]};
+    return used;
+}
+
+/* Children of a against children of b; of the same node, each pair once and each with itself. */
+static uint32_t open_nodes(const search *s, uint32_t a, uint32_t b, node_pair *stack,
+                           uint32_t used) {
+    const bvh_node *na = &s->bvh->nodes[a], *nb = &s->bvh->nodes[b];
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
+        if (na->child[slot] == ABUT_NONE)
+            continue;
+        const float lo[3] = {na->lo[0][slot], na->lo[1][slot], na->lo[2][slot]};
+        const float hi[3] = {na->hi[0][slot], na->hi[1][slot], na->hi[2][slot]};
+        unsigned met = overlaps(nb->lo, nb->hi, lo, hi);
+        used = push_met(nb, a == b ? met & 15u << slot : met, na->child[slot], stack, used);
+    }
+    return used;
+}
+
+/* Puts what a pair consists of on the stack; not for two leaves. */
+static uint32_t open_pair(const search *s, node_pair pair, node_pair *stack, uint32_t used) {
+    bool leaf_a = pair.a & BVH_LEAF, leaf_b = pair.b & BVH_LEAF;
+    if (!leaf_a && !leaf_b)
+        return open_nodes(s, pair.a, pair.b, stack, used);
+    uint32_t leaf = leaf_a ? pair.a : pair.b;
+    const bvh_node *node = &s->bvh->nodes[leaf_a ? pair.b : pair.a];
+    const leaf_boxes *boxes = &s->leaves[leaf & ~BVH_LEAF];
+    unsigned met = overlaps(node->lo, node->hi, boxes->all_lo, boxes->all_hi);
+    return push_met(node, met, leaf, stack, used);
+}
+
+static bool is_leaf_pair(node_pair pair) {
+    return pair.a & pair.b & BVH_LEAF;
+}
+
+static void search_task(void *data, size_t chunk, size_t begin, size_t end) {
+    search *s = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        share_out *out = &s->shares[i];
+        const portion *from = &s->pool[s->pool_count + i]; /* already taken off the pool */
+        uint32_t used = 1;
+        out->found_count = 0;
+        out->tests = 0;
+        out->weight = from->weight;
+        out->pending[0] = from->pair;
+        for (uint32_t steps = 0; used && steps < STEPS; steps++) {
+            if (s->any && atomic_load_explicit(&s->stop, memory_order_relaxed))
+                break;
+            node_pair now = out->pending[--used];
+            if (is_leaf_pair(now))
+                try_leaves(s, out, now.a & ~BVH_LEAF, now.b & ~BVH_LEAF);
+            else
+                used = open_pair(s, now, out->pending, used);
+        }
+        out->pending_count = used;
+    }
+}
+
+/* ---- the pool ---- */
+
+/* Makes room for `count` elements in all, and about twice as many as there were. */
+static abut_status grow(abut_context *context, void **array, size_t *room, size_t used,
+                        size_t count, size_t bytes) {
+    if (count <= *room)
+        return ABUT_OK;
+    size_t wanted = count > *room + *room / 2 ? count : *room + *room / 2;
+    void *larger = abuti_allocate(context, wanted, bytes);
+    if (!larger)
+        return ABUT_ERROR_MEMORY;
+    if (used)
+        memcpy(larger, *array, used * bytes);
+    abuti_release(context, *array);
+    *array = larger;
+    *room = wanted;
+    return ABUT_OK;
+}
+
+static abut_status pool_add(search *s, const node_pair *pairs, uint32_t count, float weight) {
+    void *array = s->pool;
+    abut_status status = grow(s->bvh->context, &array, &s->pool_room, s->pool_count,
+                              s->pool_count + count, sizeof *s->pool);
+    s->pool = array;
+    for (uint32_t i = 0; i < count && !status; i++)
+        s->pool[s->pool_count++] = (portion){pairs[i], weight};
+    return status;
+}
+
+/* Opens the root and what is below until there is enough for all threads, level by level. */
+static abut_status spread(search *s) {
+    node_pair root = {0, 0}, opened[BVH_WIDTH * BVH_WIDTH];
+    abut_status status = pool_add(s, &root, 1, 1);
+    bool more = true;
+    while (!status && more && s->pool_count < SPREAD_LEAST) {
+        portion *old = s->pool;
+        size_t old_count = s->pool_count;
+        s->pool = NULL;
+        s->pool_count = s->pool_room = 0;
+        more = false;
+        for (size_t i = 0; i < old_count && !status; i++) {
+            bool leaves = is_leaf_pair(old[i].pair);
+            uint32_t count = leaves ? 0 : open_pair(s, old[i].pair, opened, 0);
+            if (leaves)
+                opened[count++] = old[i].pair;
+            more = more || !leaves;
+            if (count)
+                status = pool_add(s, opened, count, old[i].weight / (float)count);
+            else
+                s->done += (double)old[i].weight;
+        }
+        abuti_release(s->bvh->context, old);
+    }
+    return status;
+}
+
+/* Keeps what a task found, unless there is more than anyone wants. */
+static abut_status keep_found(search *s, const share_out *out) {
+    abut_context *context = s->bvh->context;
+    size_t before = (size_t)s->count;
+    abut_status status = ABUT_OK;
+    s->count += out->found_count;
+    if (s->count <= s->keys_most) {
+        void *array = s->keys;
+        status = grow(context, &array, &s->keys_room, before, (size_t)s->count, sizeof *s->keys);
+        s->keys = array;
+        if (!status && out->found_count)
+            memcpy(s->keys + before, out->found, out->found_count * sizeof *s->keys);
+    } else {
+        abuti_release(context, s->keys);
+        s->keys = NULL;
+        s->keys_room = s->keys_most = 0;
+    }
+    return status;
+}
+
+static abut_status run_group(search *s) {
+    size_t group = s->pool_count < s->group_most ? s->pool_count : s->group_most;
+    abut_status status = ABUT_OK;
+    s->pool_count -= group;
+    abuti_parallel_for(s->bvh->context, group, 1, search_task, s);
+    for (size_t i = 0; i < group && !status; i++) {
+        const share_out *out = &s->shares[i];
+        float part = out->weight / (float)(out->pending_count + 1);
+        s->tests += out->tests;
+        s->done += (double)part;
+        status = keep_found(s, out);
+        if (!status)
+            status = pool_add(s, out->pending, out->pending_count, part);
+    }
+    return status;
+}
+
+static abut_status run_all(search *s, const char *function) {
+    abut_status status = spread(s);
+    while (!status && s->pool_count && !(s->any && s->count)) {
+        status = run_group(s);
+        if (!status && s->tests > s->limit && !(s->any && s->count))
+            status =
+                abuti_fail(ABUT_ERROR_LIMIT,
+                           "%s: %llu pairs of triangles with overlapping boxes were looked at "
+                           "and %llu found to meet, with no end; raise options->limit to go "
+                           "on",
+                           function, (unsigned long long)s->tests, (unsigned long long)s->count);
+        if (!status)
+            status = abuti_progress(s->bvh->context, "self", s->done < 1 ? s->done : 1);
+    }
+    return status;
+}
+
+/* ---- public ---- */
+
+/* Searches with options that are the caller's; s->keys is left to the caller. */
+static abut_status search_run(search *s, const char *function, const abut_self_options *options) {
+    abut_self_options ours = abut_self_options_default();
+    abut_status status = abuti_options_read(&ours, sizeof ours, options, function);
+    if (status)
+        return status;
+    abut_context *context = s->bvh->context;
+    size_t leaf_count = s->bvh->leaf_count;
+    s->by_index = ours.by_index;
+    s->limit = ours.limit ? ours.limit : ABUT_SELF_LIMIT(s->bvh->triangle_count);
+    s->group_most = leaf_count < GROUP ? leaf_count : GROUP;
+    atomic_init(&s->stop, false);
+    s->leaves = abuti_allocate(context, leaf_count, sizeof *s->leaves);
+    s->shares = abuti_allocate(context, s->group_most, sizeof *s->shares);
+    status = s->leaves && s->shares ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) {
+        abuti_parallel_for(context, leaf_count, LEAVES_A_TASK, leaves_task, s);
+        status = run_all(s, function);
+    }
+    abuti_release(context, s->leaves);
+    abuti_release(context, s->shares);
+    abuti_release(context, s->pool);
+    return status;
+}
+
+typedef struct filling {
+    const abut_mesh *mesh;
+    const uint64_t *keys;
+    abut_self_pair *pairs;
+} filling;
+
+static void fill_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const filling *fill = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        abut_self_pair *pair = &fill->pairs[i];
+        memset(pair, 0, sizeof *pair);
+        pair->triangle[0] = (uint32_t)(fill->keys[i] >> 32);
+        pair->triangle[1] = (uint32_t)fill->keys[i];
+        pair->meeting =
+            triangle_triangle_meet(bvh_triangle(fill->mesh, pair->triangle[0]),
+                                   bvh_triangle(fill->mesh, pair->triangle[1]), &pair->segment);
+    }
+}
+
+static abut_status write_pairs(search *s, abut_self_pair *pairs) {
+    abut_context *context = s->bvh->context;
+    size_t count = (size_t)s->count;
+    uint64_t *buffer = abuti_allocate(context, count, sizeof *buffer);
+    if (!buffer)
+        return ABUT_ERROR_MEMORY;
+    abuti_sort_keys(s->keys, buffer, count);
+    filling fill = {s->bvh->mesh, s->keys, pairs};
+    abuti_parallel_for(context, count, PAIRS_A_TASK, fill_task, &fill);
+    abuti_release(context, buffer);
+    return ABUT_OK;
+}
+
+abut_status abut_bvh_self_all(const abut_bvh *bvh, const abut_self_options *options,
+                              uint64_t capacity, abut_self_pair *pairs, uint64_t *count) {
+    abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
+    if (!status && !pairs && capacity)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: pairs is null, but capacity is %llu",
+                            __func__, (unsigned long long)capacity);
+    if (status)
+        return status;
+    search s;
+    memset(&s, 0, sizeof s);
+    s.bvh = bvh;
+    s.keys_most = capacity < SIZE_MAX / sizeof *pairs ? (size_t)capacity : SIZE_MAX / sizeof *pairs;
+    status = search_run(&s, __func__, options);
+    if (!status && s.count > capacity)
+        status = abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %llu pairs, but room for %llu only",
+                            __func__, (unsigned long long)s.count, (unsigned long long)capacity);
+    else if (!status && s.count)
+        status = write_pairs(&s, pairs);
+    if (!status || status == ABUT_ERROR_BUFFER || status == ABUT_ERROR_LIMIT)
+        *count = s.count;
+    abuti_release(bvh->context, s.keys);
+    return status;
+}
+
+abut_status abut_bvh_self_any(const abut_bvh *bvh, const abut_self_options *options, bool *any) {
+    abut_status status = abuti_bvh_check(__func__, bvh, any, "any");
+    if (status)
+        return status;
+    search s;
+    memset(&s, 0, sizeof s);
+    s.bvh = bvh;
+    s.any = true;
+    status = search_run(&s, __func__, options);
+    if (!status)
+        *any = s.count > 0;
+    return status;
+}

@@ -6,10 +6,10 @@
  * are rounded outwards, so that none is missed. Most of what is left are neighbours, which one or
  * two orientations clear (geom/neighbour_shared.h).
  *
- * Work is a pool of pairs of nodes. Groups of them run on all threads, each for a bounded number of
- * steps; what a task has not come to goes back into the pool. So the time between two reports of
- * progress is bounded whatever the mesh, memory does not grow with the number of pairs that are
- * only counted, and where the work ends does not depend on the number of threads.
+ * Work is a pool of pairs of nodes. Tasks take some each and run on all threads for a bounded
+ * number of steps; what they have not come to goes back into the pool. So the time between two
+ * reports of progress is bounded whatever the mesh, memory does not grow with the number of pairs
+ * that are only counted, and where the work ends does not depend on the number of threads.
  */
 #include "bvh/bvh.h"
 
@@ -19,15 +19,17 @@
 #include <stdatomic.h>
 
 enum {
-    GROUP = 64,        /* tasks between two reports */
-    STEPS = 256,       /* of a task */
-    SPREAD_LEAST = 512 /* pairs of nodes to start with, so that all threads have some */
+    TASKS = 64,         /* between two reports */
+    PORTIONS = 64,      /* most of a task */
+    STEPS = 2048,       /* of a task; */
+    TESTS = 4096,       /* it ends at the step after so many pairs of triangles, */
+    FOUND_MOST = 2048,  /* or where the next step might find more than this */
+    SPREAD_LEAST = 1024 /* pairs of nodes to start with, so that all threads have some */
 };
 
 /* Opening a pair takes one from the stack and puts at most 16 there; one of the two goes a level
  * down each time. */
 #define PENDING_MOST (15 * 2 * BVH_DEPTH + 16)
-#define FOUND_MOST (STEPS * BVH_WIDTH * BVH_WIDTH)
 
 enum { LEAVES_A_TASK = 1024, PAIRS_A_TASK = 1024 };
 
@@ -50,11 +52,11 @@ typedef struct portion {
 
 /* What one task did. */
 typedef struct share_out {
-    node_pair pending[PENDING_MOST]; /* left over */
+    node_pair pending[PENDING_MOST]; /* what is left of the portion before `next` */
     uint64_t found[FOUND_MOST];      /* lower << 32 | higher */
-    uint32_t pending_count, found_count;
-    uint64_t tests;
-    float weight;
+    uint32_t pending_count, found_count, tests;
+    size_t next, end; /* portions that it has not come to */
+    double done;
 } share_out;
 
 typedef struct search {
@@ -63,9 +65,11 @@ typedef struct search {
     bool any; /* the first pair ends it */
     uint64_t limit;
     leaf_boxes *leaves;
-    share_out *shares; /* group_most of them */
-    portion *pool;     /* the group that runs is taken from its end */
-    size_t group_most, pool_count, pool_room;
+    share_out *shares; /* task_most of them */
+    portion *taken;    /* from the end of the pool for the tasks that run */
+    size_t task_most;
+    portion *pool;
+    size_t pool_count, pool_room;
     atomic_bool stop;
     double done; /* of 1 */
     uint64_t tests, count;
@@ -138,10 +142,10 @@ static common_corners common_of(const search *s, uint32_t a, const triangle3 *ta
     return common;
 }
 
-static void try_pair(search *s, share_out *out, uint32_t a, uint32_t b) {
-    triangle3 ta = corners_of(s->bvh->mesh, a), tb = corners_of(s->bvh->mesh, b);
+static void try_pair(search *s, share_out *out, uint32_t a, const triangle3 *ta, uint32_t b) {
+    triangle3 tb = corners_of(s->bvh->mesh, b);
     out->tests++;
-    if (!neighbours_meet(ta, tb, common_of(s, a, &ta, b, &tb)))
+    if (!neighbours_meet(*ta, tb, common_of(s, a, ta, b, &tb)))
         return;
     out->found[out->found_count++] = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
     if (s->any)
@@ -156,10 +160,13 @@ static void try_triangle(search *s, share_out *out, uint32_t leaf_a, uint32_t i,
     unsigned met = overlaps(b->lo, b->hi, lo, hi);
     if (leaf_a == leaf_b)
         met &= 14u << i;
+    if (!met)
+        return;
+    uint32_t triangle = s->bvh->order[leaf_a * BVH_WIDTH + i];
+    triangle3 corners = corners_of(s->bvh->mesh, triangle);
     for (uint32_t j = 0; j < BVH_WIDTH; j++)
         if (met >> j & 1)
-            try_pair(s, out, s->bvh->order[leaf_a * BVH_WIDTH + i],
-                     s->bvh->order[leaf_b * BVH_WIDTH + j]);
+            try_pair(s, out, triangle, &corners, s->bvh->order[leaf_b * BVH_WIDTH + j]);
 }
 
 static void try_leaves(search *s, share_out *out, uint32_t leaf_a, uint32_t leaf_b) {
@@ -211,28 +218,32 @@ static bool is_leaf_pair(node_pair pair) {
     return pair.a & pair.b & BVH_LEAF;
 }
 
+static bool is_spent(const search *s, const share_out *out, uint32_t steps) {
+    return steps >= STEPS || out->tests >= TESTS ||
+           out->found_count > FOUND_MOST - BVH_WIDTH * BVH_WIDTH ||
+           (s->any && atomic_load_explicit(&s->stop, memory_order_relaxed));
+}
+
 static void search_task(void *data, size_t chunk, size_t begin, size_t end) {
     search *s = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        share_out *out = &s->shares[i];
-        const portion *from = &s->pool[s->pool_count + i]; /* already taken off the pool */
-        uint32_t used = 1;
-        out->found_count = 0;
-        out->tests = 0;
-        out->weight = from->weight;
-        out->pending[0] = from->pair;
-        for (uint32_t steps = 0; used && steps < STEPS; steps++) {
-            if (s->any && atomic_load_explicit(&s->stop, memory_order_relaxed))
-                break;
-            node_pair now = out->pending[--used];
-            if (is_leaf_pair(now))
-                try_leaves(s, out, now.a & ~BVH_LEAF, now.b & ~BVH_LEAF);
+    share_out *out = &s->shares[chunk];
+    uint32_t used = 0, steps = 0;
+    out->found_count = out->tests = 0;
+    out->done = 0;
+    out->end = end;
+    for (out->next = begin; out->next < end && !is_spent(s, out, steps);) {
+        const portion *now = &s->taken[out->next++];
+        out->pending[used++] = now->pair;
+        for (; used && !is_spent(s, out, steps); steps++) {
+            node_pair pair = out->pending[--used];
+            if (is_leaf_pair(pair))
+                try_leaves(s, out, pair.a & ~BVH_LEAF, pair.b & ~BVH_LEAF);
             else
-                used = open_pair(s, now, out->pending, used);
+                used = open_pair(s, pair, out->pending, used);
         }
-        out->pending_count = used;
+        out->done += (double)(now->weight / (float)(used + 1));
     }
+    out->pending_count = used;
 }
 
 /* ---- the pool ---- */
@@ -311,19 +322,32 @@ static abut_status keep_found(search *s, const share_out *out) {
     return status;
 }
 
-static abut_status run_group(search *s) {
-    size_t group = s->pool_count < s->group_most ? s->pool_count : s->group_most;
+/* Puts back what a task left over. */
+static abut_status put_back(search *s, const share_out *out) {
     abut_status status = ABUT_OK;
-    s->pool_count -= group;
-    abuti_parallel_for(s->bvh->context, group, 1, search_task, s);
-    for (size_t i = 0; i < group && !status; i++) {
+    for (size_t i = out->next; i < out->end && !status; i++)
+        status = pool_add(s, &s->taken[i].pair, 1, s->taken[i].weight);
+    if (!status && out->pending_count) {
+        float weight = s->taken[out->next - 1].weight / (float)(out->pending_count + 1);
+        status = pool_add(s, out->pending, out->pending_count, weight);
+    }
+    return status;
+}
+
+static abut_status run_group(search *s) {
+    size_t most = s->task_most * PORTIONS;
+    size_t count = s->pool_count < most ? s->pool_count : most;
+    abut_status status = ABUT_OK;
+    s->pool_count -= count;
+    memcpy(s->taken, s->pool + s->pool_count, count * sizeof *s->taken);
+    size_t each = abuti_chunk_count(count, s->task_most), tasks = abuti_chunk_count(count, each);
+    abuti_parallel_for(s->bvh->context, count, each, search_task, s);
+    for (size_t i = 0; i < tasks && !status; i++) {
         const share_out *out = &s->shares[i];
-        float part = out->weight / (float)(out->pending_count + 1);
         s->tests += out->tests;
-        s->done += (double)part;
+        s->done += out->done;
         status = keep_found(s, out);
-        if (!status)
-            status = pool_add(s, out->pending, out->pending_count, part);
+        status = status ? status : put_back(s, out);
     }
     return status;
 }
@@ -357,17 +381,19 @@ static abut_status search_run(search *s, const char *function, const abut_self_o
     size_t leaf_count = s->bvh->leaf_count;
     s->by_index = ours.by_index;
     s->limit = ours.limit ? ours.limit : ABUT_SELF_LIMIT(s->bvh->triangle_count);
-    s->group_most = leaf_count < GROUP ? leaf_count : GROUP;
+    s->task_most = leaf_count < TASKS ? leaf_count : TASKS;
     atomic_init(&s->stop, false);
     s->leaves = abuti_allocate(context, leaf_count, sizeof *s->leaves);
-    s->shares = abuti_allocate(context, s->group_most, sizeof *s->shares);
-    status = s->leaves && s->shares ? ABUT_OK : ABUT_ERROR_MEMORY;
+    s->shares = abuti_allocate(context, s->task_most, sizeof *s->shares);
+    s->taken = abuti_allocate(context, s->task_most, PORTIONS * sizeof *s->taken);
+    status = s->leaves && s->shares && s->taken ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
         abuti_parallel_for(context, leaf_count, LEAVES_A_TASK, leaves_task, s);
         status = run_all(s, function);
     }
     abuti_release(context, s->leaves);
     abuti_release(context, s->shares);
+    abuti_release(context, s->taken);
     abuti_release(context, s->pool);
     return status;
 }

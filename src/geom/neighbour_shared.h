@@ -61,22 +61,47 @@ ABUTI_COLD int neighbours_meet_anyhow(triangle3 a, triangle3 b, common_corners c
            lines_overlap_beyond(a, b, a.corner[first], a.corner[other]);
 }
 
-/* Corner i of a is corner j of b; no other is common. */
+/* Whether the ray from v through p lies between those through q and r, ends included, which is less
+ * than half a turn; in the shadow along an axis. `turn` is the orientation of v, q, r. */
+static inline int ray_is_between(int axis, vec3 v, vec3 p, vec3 q, vec3 r, int turn) {
+    return orient2d_axis(axis, v, q, p) * turn >= 0 && orient2d_axis(axis, v, p, r) * turn >= 0;
+}
+
+/* Two triangles of one plane with the corner v in common. A proper one is, near v, all that lies
+ * between its two edges there; two of them overlap where an edge of one is in the other. A b that
+ * is only a segment is its two edges. */
+ABUTI_COLD int flat_beyond_corner_meet(vec3 v, vec3 a1, vec3 a2, vec3 b1, vec3 b2, int axis) {
+    int turn_a = orient2d_axis(axis, v, a1, a2), turn_b = orient2d_axis(axis, v, b1, b2);
+    return ray_is_between(axis, v, b1, a1, a2, turn_a) ||
+           ray_is_between(axis, v, b2, a1, a2, turn_a) ||
+           (turn_b != 0 && ray_is_between(axis, v, a1, b1, b2, turn_b));
+}
+
+/* Corner i of a is corner j of b; no other is common. The planes of proper triangles that reach
+ * each other's cross in a line through that corner, v, and each triangle goes from v along it one
+ * way. With a1, a2 relative to v, normals m = a1 x a2 and n = b1 x b2, and s1 = n . a1 >= 0 >= s2 =
+ * n . a2, a's way is s1 a2 - s2 a1 = n x (a2 x a1) = m x n, and with the signs the other way round
+ * n x m; b's likewise with m and n exchanged, and t1 = m . b1, t2 = m . b2. They go the same way
+ * where the signs fall for one and rise for the other. */
 static inline int beyond_corner_meet(triangle3 a, int i, triangle3 b, int j,
                                      common_corners common) {
-    int sign_a[3] = {0, 0, 0}, sign_b[3] = {0, 0, 0};
-    int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-    sign_b[j1] = plane_side(a, b.corner[j1]);
-    sign_b[j2] = plane_side(a, b.corner[j2]);
-    if (sign_b[j1] * sign_b[j2] > 0)
+    vec3 v = a.corner[i], a1 = a.corner[(i + 1) % 3], a2 = a.corner[(i + 2) % 3];
+    vec3 b1 = b.corner[(j + 1) % 3], b2 = b.corner[(j + 2) % 3];
+    int t1 = plane_side(a, b1), t2 = plane_side(a, b2);
+    if (t1 * t2 > 0)
         return 0;
-    sign_a[i1] = plane_side(b, a.corner[i1]);
-    sign_a[i2] = plane_side(b, a.corner[i2]);
-    if (sign_a[i1] * sign_a[i2] > 0)
+    if (t1 == 0 && t2 == 0) {
+        int axis = shadow_axis(v, a1, a2);
+        if (axis < 0 || v3_equal(v, b1) || v3_equal(v, b2))
+            return neighbours_meet_anyhow(a, b, common);
+        return flat_beyond_corner_meet(v, a1, a2, b1, b2, axis);
+    }
+    int s1 = plane_side(b, a1), s2 = plane_side(b, a2);
+    if (s1 * s2 > 0)
         return 0;
-    if ((sign_a[i1] == 0 && sign_a[i2] == 0) || (sign_b[j1] == 0 && sign_b[j2] == 0))
+    if (s1 == 0 && s2 == 0)
         return neighbours_meet_anyhow(a, b, common);
-    return crossing_meet(a, b, sign_a, sign_b, 0) == ABUT_MEETING_SEGMENT;
+    return (s1 > s2) != (t1 > t2);
 }
 
 /* Corner i of a and corner j of b are the only ones that are not common. */

@@ -274,7 +274,7 @@ static void threads(void **state) {
     for (uint32_t n = 1; n <= 4; n += n < 2 ? 1 : 2) {
         test_memory memory = {0};
         abut_context *context = test_context(&memory, n);
-        abut_mesh *mesh = make_kind(context, SOUP_SMALL, 20000, 9);
+        abut_mesh *mesh = make_kind(context, SOUP_RANDOM, 1000, 9);
         abut_bvh *bvh;
         uint64_t count, some = 0;
         bool any = false;
@@ -394,7 +394,7 @@ static void cancelled(void **state) {
     options.progress_user = &p;
     abut_context *context;
     assert_ok(abut_context_create(&options, &context));
-    abut_mesh *mesh = make_kind(context, SOUP_SMALL, 5000, 9);
+    abut_mesh *mesh = make_kind(context, SOUP_RANDOM, 1500, 9);
     abut_bvh *bvh;
     uint64_t count = 77;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));

@@ -183,6 +183,11 @@ ABUT_API abut_status abut_bvh_self_all(const abut_bvh *bvh, const abut_self_opti
 /* Tells whether there is any such pair; ends at the first. Thread-safe. */
 ABUT_API abut_status abut_bvh_self_any(const abut_bvh *bvh, const abut_self_options *options,
                                        bool *any);
+/* Completes the report of abut_mesh_examine on the mesh of the hierarchy: counts the triangles that
+ * meet others, and says for each method what follows. `options` as above, `report` as it was on
+ * failure. Thread-safe. */
+ABUT_API abut_status abut_bvh_examine(const abut_bvh *bvh, const abut_self_options *options,
+                                      abut_mesh_report *report);
 
 #ifdef __cplusplus
 }

@@ -73,7 +73,8 @@ typedef struct search {
     atomic_bool stop;
     double done; /* of 1 */
     uint64_t tests, count;
-    uint64_t *keys; /* what was found, unsorted; null = only counted */
+    unsigned char *marks; /* for every triangle whether it is in a pair, unless null */
+    uint64_t *keys;       /* what was found, unsorted; null = only counted */
     size_t keys_room, keys_most;
 } search;
 
@@ -308,6 +309,8 @@ static abut_status keep_found(search *s, const share_out *out) {
     size_t before = (size_t)s->count;
     abut_status status = ABUT_OK;
     s->count += out->found_count;
+    for (uint32_t i = 0; s->marks && i < out->found_count; i++)
+        s->marks[out->found[i] >> 32] = s->marks[(uint32_t)out->found[i]] = 1;
     if (s->count <= s->keys_most) {
         void *array = s->keys;
         status = grow(context, &array, &s->keys_room, before, (size_t)s->count, sizeof *s->keys);
@@ -466,5 +469,38 @@ abut_status abut_bvh_self_any(const abut_bvh *bvh, const abut_self_options *opti
     status = search_run(&s, __func__, options);
     if (!status)
         *any = s.count > 0;
+    return status;
+}
+
+abut_status abut_bvh_examine(const abut_bvh *bvh, const abut_self_options *options,
+                             abut_mesh_report *report) {
+    abut_status status = abuti_bvh_check(__func__, bvh, report, "report");
+    if (!status && report->triangle_count != bvh->triangle_count)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: the report is of %u triangles, but the hierarchy has %u; pass the "
+                            "report of its own mesh",
+                            __func__, report->triangle_count, bvh->triangle_count);
+    if (status)
+        return status;
+    search s;
+    memset(&s, 0, sizeof s);
+    s.bvh = bvh;
+    s.marks = abuti_allocate_zeroed(bvh->context, bvh->triangle_count, 1);
+    status = s.marks ? search_run(&s, __func__, options) : ABUT_ERROR_MEMORY;
+    if (!status) {
+        abut_problem problem;
+        memset(&problem, 0, sizeof problem);
+        for (uint32_t i = 0; i < bvh->triangle_count; i++) {
+            if (!s.marks[i])
+                continue;
+            if (problem.count < ABUT_PROBLEM_FIRST_COUNT)
+                problem.first[problem.count] = i;
+            problem.count++;
+        }
+        report->problems[ABUT_PROBLEM_SELF_INTERSECTION] = problem;
+        report->self_pair_count = s.count;
+        abuti_advise_self(report);
+    }
+    abuti_release(bvh->context, s.marks);
     return status;
 }

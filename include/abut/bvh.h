@@ -12,6 +12,7 @@
 #define ABUT_BVH_H
 
 #include <abut/base.h>
+#include <abut/device.h>
 #include <abut/geom.h>
 #include <abut/mesh.h>
 
@@ -188,6 +189,24 @@ ABUT_API abut_status abut_bvh_self_any(const abut_bvh *bvh, const abut_self_opti
  * failure. Thread-safe. */
 ABUT_API abut_status abut_bvh_examine(const abut_bvh *bvh, const abut_self_options *options,
                                       abut_mesh_report *report);
+
+/* ---- on a device ---- */
+
+/* A copy of a hierarchy on a device, with a queue and scratch memory of its own: for one user at a
+ * time. It follows no refit; make a new one. */
+typedef struct abut_device_bvh abut_device_bvh;
+
+/* Copies a hierarchy to a device. Neither the hierarchy nor the caller's hold on the device is
+ * needed any longer. Fails with ABUT_ERROR_DEVICE where the device does. Thread-safe. */
+ABUT_API abut_status abut_device_bvh_create(const abut_bvh *bvh, abut_device *device,
+                                            abut_device_bvh **device_bvh);
+/* Null is allowed. */
+ABUT_API void abut_device_bvh_destroy(abut_device_bvh *device_bvh);
+
+/* abut_bvh_nearest_batch() on the device, with the same answers bit for bit. If the device fails
+ * half-way, part of `nearest` has been written, and the CPU's still works. */
+ABUT_API abut_status abut_device_bvh_nearest(abut_device_bvh *device_bvh, const abut_points *points,
+                                             double radius, abut_nearest *nearest);
 
 #ifdef __cplusplus
 }

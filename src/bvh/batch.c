@@ -4,7 +4,7 @@
  * order are neighbours in space: what one search has brought into the cache serves the next, and
  * the nearest point of one is a good bound for the next. Answers do not depend on either.
  */
-#include "bvh/bvh.h"
+#include "bvh/points.h"
 
 #include <math.h>
 
@@ -23,27 +23,13 @@ typedef struct place {
 
 typedef struct batch {
     const abut_bvh *bvh;
-    const unsigned char *points;
-    abut_scalar_type type;
-    size_t stride, count;
+    bvh_points points;
     double radius;
     abut_nearest *nearest;
     box3 bounds;
     place *places; /* null = as they come */
     size_t begin;  /* of the part that runs */
 } batch;
-
-static vec3 point_at(const batch *b, size_t i) {
-    const unsigned char *at = b->points + i * b->stride;
-    vec3 p;
-    if (b->type == ABUT_SCALAR_FLOAT32) {
-        float f[3];
-        memcpy(f, at, sizeof f);
-        return v3(f[0], f[1], f[2]);
-    }
-    memcpy(&p, at, sizeof p);
-    return p;
-}
 
 /* ---- order ---- */
 
@@ -67,7 +53,7 @@ static void keys_task(void *data, size_t chunk, size_t begin, size_t end) {
     /* cubes, so that all axes count alike; tiny extents give infinity, and then zeros or the end */
     double per_cell = (1 << MORTON_BITS) / v3_max_abs(extent);
     for (size_t i = begin; i < end; i++) {
-        vec3 p = point_at(b, i);
+        vec3 p = bvh_point_at(&b->points, i);
         b->places[i].key = spread(cell_on(p.x, lo.x, per_cell)) |
                            spread(cell_on(p.y, lo.y, per_cell)) << 1 |
                            spread(cell_on(p.z, lo.z, per_cell)) << 2;
@@ -97,14 +83,14 @@ static void sort_places(place *places, place *spare, size_t count, uint32_t *sta
 
 /* Gives the order, in one of two arrays of one allocation. */
 static abut_status order_points(batch *b, abut_context *context, place **memory) {
-    *memory = abuti_allocate(context, b->count, 2 * sizeof **memory);
+    *memory = abuti_allocate(context, b->points.count, 2 * sizeof **memory);
     uint32_t *starts = abuti_allocate(context, RADIX, sizeof *starts);
     abut_status status = *memory && starts ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
         b->places = *memory;
-        abuti_parallel_for(context, b->count, POINTS_A_TASK * TASKS_A_REPORT, keys_task, b);
-        sort_places(*memory, *memory + b->count, b->count, starts);
-        b->places = *memory + b->count; /* three passes end in the second */
+        abuti_parallel_for(context, b->points.count, POINTS_A_TASK * TASKS_A_REPORT, keys_task, b);
+        sort_places(*memory, *memory + b->points.count, b->points.count, starts);
+        b->places = *memory + b->points.count; /* three passes end in the second */
     }
     abuti_release(context, starts);
     return status;
@@ -119,82 +105,38 @@ static void nearest_task(void *data, size_t chunk, size_t begin, size_t end) {
     hint.known = false;
     for (size_t i = begin; i < end; i++) {
         size_t point = b->places ? b->places[b->begin + i].point : b->begin + i;
-        abuti_bvh_nearest(b->bvh, point_at(b, point), b->radius, &hint, &b->nearest[point]);
+        abuti_bvh_nearest(b->bvh, bvh_point_at(&b->points, point), b->radius, &hint,
+                          &b->nearest[point]);
     }
-}
-
-/* Checks all points and finds their box. */
-static abut_status check_points(batch *b) {
-    b->bounds = box_empty();
-    for (size_t i = 0; i < b->count; i++) {
-        vec3 p = point_at(b, i);
-        if (!(v3_max_abs(p) <= ABUT_COORDINATE_MAX) || p.y != p.y || p.z != p.z || p.x != p.x)
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_bvh_nearest_batch: point %zu is (%g, %g, %g); coordinates must "
-                              "be finite and at most %g in magnitude",
-                              i, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
-        b->bounds = box_grow(b->bounds, p);
-    }
-    return ABUT_OK;
-}
-
-/* Reads the caller's description of the points. */
-static abut_status read_points(const abut_points *points, batch *b) {
-    abut_points in = abut_points_default();
-    abut_status status = abuti_options_read(&in, sizeof in, points, "abut_bvh_nearest_batch");
-    if (status)
-        return status;
-    size_t packed = in.type == ABUT_SCALAR_FLOAT32 ? 12 : 24, bytes;
-    if (in.type != ABUT_SCALAR_FLOAT32 && in.type != ABUT_SCALAR_FLOAT64)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_bvh_nearest_batch: points->type is %u, which is no scalar type",
-                          (unsigned)in.type);
-    if (!in.points && in.count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_nearest_batch: points->points is null");
-    b->stride = in.stride ? in.stride : packed;
-    if (b->stride < packed || abuti_multiply_overflows(b->stride, in.count, &bytes))
-        return abuti_fail(
-            ABUT_ERROR_ARGUMENT,
-            "abut_bvh_nearest_batch: points->stride is %zu for %zu points; it must be "
-            "at least %zu, or 0 for packed points",
-            in.stride, in.count, packed);
-    if (in.count >= ABUT_NONE)
-        return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_bvh_nearest_batch: %zu points; at most %u are possible at once",
-                          in.count, ABUT_NONE - 1);
-    b->points = in.points;
-    b->type = in.type;
-    b->count = in.count;
-    return ABUT_OK;
 }
 
 abut_status abut_bvh_nearest_batch(const abut_bvh *bvh, const abut_points *points, double radius,
                                    abut_nearest *nearest) {
     batch b;
     memset(&b, 0, sizeof b);
-    if (!bvh || !points)
+    if (!bvh)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_bvh_nearest_batch: %s is null; pass its address",
-                          bvh ? "points" : "bvh");
-    abut_status status = read_points(points, &b);
-    if (!status && !nearest && b.count)
+                          "abut_bvh_nearest_batch: bvh is null; pass its address");
+    abut_status status = abuti_bvh_points_read(__func__, points, &b.points);
+    if (!status && !nearest && b.points.count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_nearest_batch: nearest is null");
-    status = status ? status : abuti_bvh_check_limit("abut_bvh_nearest_batch", "radius", radius);
-    status = status ? status : check_points(&b);
+    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
+    status = status ? status : abuti_bvh_points_check(__func__, &b.points, &b.bounds);
     if (status)
         return status;
     place *memory = NULL;
     b.bvh = bvh;
     b.radius = radius;
     b.nearest = nearest;
-    if (b.count >= SORT_LEAST)
+    if (b.points.count >= SORT_LEAST)
         status = order_points(&b, bvh->context, &memory);
     const size_t part = (size_t)POINTS_A_TASK * TASKS_A_REPORT;
-    for (size_t begin = 0; begin < b.count && !status; begin += part) {
-        size_t count = b.count - begin < part ? b.count - begin : part;
+    for (size_t begin = 0; begin < b.points.count && !status; begin += part) {
+        size_t count = b.points.count - begin < part ? b.points.count - begin : part;
         b.begin = begin;
         abuti_parallel_for(bvh->context, count, POINTS_A_TASK, nearest_task, &b);
-        status = abuti_progress(bvh->context, "nearest", (double)(begin + count) / (double)b.count);
+        status = abuti_progress(bvh->context, "nearest",
+                                (double)(begin + count) / (double)b.points.count);
     }
     abuti_release(bvh->context, memory);
     return status;

@@ -75,6 +75,8 @@ abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double
 double abuti_bvh_scale(const abut_mesh *mesh);
 /* Fits all boxes and blocks to the positions of a mesh. */
 void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh);
+/* Of boxes that stand; see abut_bvh_info. */
+double abuti_bvh_cost(const abut_bvh *bvh);
 
 /* The largest float that is not above x, and the smallest not below. */
 static inline float bvh_float_below(double x) {

@@ -255,8 +255,7 @@ static void tell_advice(tool_output *out, const abut_mesh_report *report) {
 
 /* ---- the command ---- */
 
-/* Where there are too many pairs to look at, the report says as before that it did not. */
-static abut_status examine_self(abut_mesh *mesh, abut_mesh_report *report) {
+abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report) {
     abut_bvh *bvh = NULL;
     abut_status status = abut_bvh_create(mesh, NULL, &bvh);
     if (!status)
@@ -274,7 +273,7 @@ static abut_status examine(tool_run *tool, const char *path, const abut_mesh_rea
     if (!status)
         status = abut_mesh_examine(*topology, report);
     if (!status && self)
-        status = examine_self(mesh, report);
+        status = tool_examine_self(mesh, report);
     abut_mesh_destroy(mesh); /* the topology keeps it */
     return status;
 }

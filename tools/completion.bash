@@ -30,6 +30,12 @@ _abut_values() {
     ray:--towards) values="" ;;
     ray:--most) values="" ;;
     ray:--out) values="" ;;
+    selfcheck:--first) values="" ;;
+    selfcheck:--out) values="" ;;
+    selfcheck:--png) values="" ;;
+    selfcheck:--view) values="front back left right top bottom iso" ;;
+    selfcheck:--up) values="x y z -x -y -z" ;;
+    selfcheck:--limit) values="" ;;
     *:--threads) values="" ;;
   *) return 1 ;;
   esac
@@ -57,20 +63,21 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest ray devices version help" options="--json --quiet --threads --help --version" files= ;;
-    info) options="--all --strict --from --json --quiet --threads --help" ;;
+    '') words="info convert make picture nearest ray selfcheck devices version help" options="--json --quiet --threads --help --version" files= ;;
+    info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --defects --json --quiet --threads --help" ;;
     nearest) options="--radius --random --near --seed --out --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --out --json --quiet --threads --help" ;;
+    selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;
     help) options="--json --quiet --threads --help" ;;
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest ray devices version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest ray selfcheck devices version help exit-codes formats" ;;
     help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

@@ -241,7 +241,7 @@ extern const tool_command *const commands[]; /* ends with null */
 const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
-    command_nearest, command_ray, command_devices, command_version, command_help,
+    command_nearest, command_ray, command_selfcheck, command_devices, command_version, command_help,
     command_completion;
 
 /* ---- main.c: one run of the command ---- */
@@ -320,6 +320,17 @@ void points_free(tool_points *points);
 int table_write(tool_run *tool, const char *path, const tool_text *text);
 /* Adds "x,y,z" and a comma or not. */
 void table_vector(tool_text *to, abut_vec3 v);
+
+/* ---- command_info.c ---- */
+
+/* Completes a report with self-intersections. Where there are too many pairs to look at, the report
+ * says as before that it did not. */
+abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report);
+
+/* ---- command_picture.c ---- */
+
+/* Sets the camera by --view, --up and --fov, as far as given. 0, or the exit code. */
+int picture_camera(tool_run *tool, const tool_arguments *arguments, abut_picture_options *options);
 
 /* ---- defects.c: the health report as lines and dots in a picture ---- */
 

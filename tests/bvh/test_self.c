@@ -324,6 +324,8 @@ static abut_status work(abut_context *context, void *data) {
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abut_bvh_self_all(bvh, NULL, 5000, pairs, &count);
     status = status ? status : abut_bvh_self_any(bvh, NULL, &any);
+    abut_mesh_report report = {.triangle_count = 100};
+    status = status ? status : abut_bvh_examine(bvh, NULL, &report);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -332,6 +334,54 @@ static abut_status work(abut_context *context, void *data) {
 static void out_of_memory(void **state) {
     (void)state;
     assert_true(test_every_allocation(work, NULL) > 15);
+}
+
+/* The health report: what is said before, and after, of a sound and of an unsound mesh. */
+static void reports(void **state) {
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        abut_mesh *parts[2], *mesh;
+        parts[0] = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4);
+        parts[1] = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4), 1,
+                              vec(round ? 0.3 : 5, 0.1, 0.2));
+        assert_ok(abut_mesh_join(parts, 2, &mesh));
+        abut_topology *topology;
+        abut_bvh *bvh, *other;
+        abut_mesh_report report, before;
+        assert_ok(abut_topology_create(mesh, &topology));
+        assert_ok(abut_mesh_examine(topology, &report));
+        assert_false(report.self_examined);
+        assert_non_null(strstr(report.advice[ABUT_METHOD_PSEUDO_NORMAL].reason, "as long as"));
+        assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+        assert_ok(abut_bvh_create(parts[0], NULL, &other));
+        before = report;
+        assert_fails(ABUT_ERROR_ARGUMENT, "report of its own mesh",
+                     abut_bvh_examine(other, NULL, &report));
+        assert_memory_equal(&before, &report, sizeof report);
+        assert_ok(abut_bvh_examine(bvh, NULL, &report));
+        assert_true(report.self_examined);
+        uint64_t count = 0;
+        abut_bvh_self_all(bvh, NULL, 0, NULL, &count);
+        assert_int_equal(report.self_pair_count, count);
+        const abut_problem *problem = &report.problems[ABUT_PROBLEM_SELF_INTERSECTION];
+        abut_verdict expected = round ? ABUT_VERDICT_LIMITED : ABUT_VERDICT_GUARANTEED;
+        assert_int_equal(count > 0, round);
+        assert_int_equal(problem->count > 0, round);
+        assert_true(problem->count <= 2 * count);
+        assert_int_equal(report.advice[ABUT_METHOD_PSEUDO_NORMAL].verdict, expected);
+        assert_int_equal(report.advice[ABUT_METHOD_CONTAINMENT].verdict, expected);
+        assert_int_equal(report.advice[ABUT_METHOD_WINDING].verdict, ABUT_VERDICT_GUARANTEED);
+        for (uint32_t i = 1; i < problem->count && i < ABUT_PROBLEM_FIRST_COUNT; i++)
+            assert_true(problem->first[i - 1] < problem->first[i]);
+        assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_bvh_examine(NULL, NULL, &report));
+        assert_fails(ABUT_ERROR_ARGUMENT, "report is null", abut_bvh_examine(bvh, NULL, NULL));
+        abut_bvh_destroy(bvh);
+        abut_bvh_destroy(other);
+        abut_topology_destroy(topology);
+        abut_mesh_destroy(mesh);
+        abut_mesh_destroy(parts[0]);
+        abut_mesh_destroy(parts[1]);
+    }
 }
 
 /* Five hundred thousand million pairs: given up soon, with little memory, and told apart. */
@@ -444,7 +494,7 @@ int main(void) {
         cmocka_unit_test(lattices), cmocka_unit_test(soups),         cmocka_unit_test(shapes),
         cmocka_unit_test(sheets),   cmocka_unit_test(spikes),        cmocka_unit_test(threads),
         cmocka_unit_test(hostile),  cmocka_unit_test(out_of_memory), cmocka_unit_test(cancelled),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(refusals), cmocka_unit_test(reports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

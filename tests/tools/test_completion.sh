@@ -25,7 +25,7 @@ completes() { # completes "EXPECTED " WORD...: the words as bash splits them, th
     [ "$got" = "$expected" ] || wrong "'$*' completes to '$got' instead of '$expected'"
 }
 completes "convert " abut co
-completes "convert devices help info make nearest picture ray version " abut ""
+completes "convert devices help info make nearest picture ray selfcheck version " abut ""
 completes "--help --json --quiet --threads --version " abut --
 completes "info " abut --json in
 completes "info " abut --threads 2 in

@@ -342,8 +342,8 @@ static void reports(void **state) {
     for (int round = 0; round < 2; round++) {
         abut_mesh *parts[2], *mesh;
         parts[0] = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4);
-        parts[1] =
-            make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4), 1, vec(round ? 1.8 : 5, 0, 0));
+        parts[1] = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4), 1,
+                              round ? vec(0, 0, -0.9) : vec(5, 0, 0));
         assert_ok(abut_mesh_join(parts, 2, &mesh));
         abut_topology *topology;
         abut_bvh *bvh, *other;

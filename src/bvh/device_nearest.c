@@ -4,6 +4,7 @@
  * at once; nothing waits but the check of the points and the transfer of answers.
  */
 #include "bvh/device_query.h"
+#include "bvh/features.h"
 #include "bvh/points.h"
 #include "geom/closest_shared.h"
 
@@ -12,19 +13,29 @@
 /* As in the kernels. */
 #define GROUP 256
 #define FIND_GROUP 128
+#define SEED_GROUP 32
 #define CANDIDATES 16
 #define COMPLETE 255
 #define SEEDS_EACH 32
 #define FAR 64.0
 #define MARGIN 0x1p-19f
 #define KEY_BITS 30
+#define BLOCK 512
+#define REGION_ROOM (512 + 512 + 16) /* words of local memory beside the list */
+/* Features in the list of a block: short lists leave room for many groups; the few blocks with long
+ * ones have another try. */
+#define LIST_SHORT 1024
+#define LIST_LONG 8192
 
 /* Bytes of scratch memory and transfers a point, and how much of the device they may take. */
 #define POINT_BYTES 256
 #define MEMORY_SHARE 4
-#define PART_MOST ((size_t)1 << 22)
+#define PART_MOST ((size_t)1 << 24)
 #define PART_LEAST ((size_t)1 << 12)
 #define TASK_POINTS 1024
+
+/* Fewer points are not worth making features for. */
+#define FEATURES_LEAST ((size_t)1 << 16)
 
 typedef struct mesh_frame {
     double origin[3];
@@ -40,43 +51,116 @@ static size_t groups_of(size_t count, size_t group) {
 
 /* ---- kernels ---- */
 
-abut_status abuti_device_nearest_create(abut_device_bvh *bvh) {
-    nearest_kernels *to = &bvh->nearest;
-    const struct {
-        abuti_kernel *kernel;
-        const char *name;
-        bool doubles;
-    } list[] = {{&to->bounds, "nearest_bounds", false},  {&to->keys, "nearest_keys", false},
-                {&to->seed, "nearest_seed", false},      {&to->find, "nearest_find", false},
-                {&to->check, "nearest_check", true},     {&to->frame, "nearest_frame", true},
-                {&to->measure, "nearest_measure", true}, {&to->complete, "nearest_complete", true}};
+typedef struct kernel_name {
+    abuti_kernel *kernel;
+    const char *name;
+} kernel_name;
+
+static abut_status make_kernels(abut_device_bvh *bvh, const char *module, const kernel_name *list,
+                                size_t count) {
     abut_device *device = bvh->queue.device;
-    bool doubles = device->info.has_doubles;
     /* A flat tree needs less of a stack, and memory that is near. Few sizes, since each is a
      * program of its own. */
     uint32_t depth = bvh->tree.depth <= 16 ? 16 : bvh->tree.depth <= 32 ? 32 : BVH_DEPTH;
     char options[64];
-    snprintf(options, sizeof options, "-DABUTI_REAL_BITS=%d -DSTACK=%u", doubles ? 64 : 32,
-             3 * depth + 4);
+    snprintf(options, sizeof options, "-DABUTI_REAL_BITS=%d -DSTACK=%u",
+             device->info.has_doubles ? 64 : 32, 3 * depth + 4);
     abuti_program *program;
-    abut_status status = abuti_program_get(device, "nearest", options, &program);
-    for (size_t i = 0; !status && i < sizeof list / sizeof *list; i++)
-        if (doubles || !list[i].doubles)
-            status = abuti_kernel_create(program, device, list[i].name, list[i].kernel);
+    abut_status status = abuti_program_get(device, module, options, &program);
+    for (size_t i = 0; !status && i < count; i++)
+        status = abuti_kernel_create(program, device, list[i].name, list[i].kernel);
     return status;
+}
+
+abut_status abuti_device_nearest_create(abut_device_bvh *bvh) {
+    nearest_kernels *to = &bvh->nearest;
+    const kernel_name list[] = {
+        {&to->bounds, "nearest_bounds"},    {&to->keys, "nearest_keys"},
+        {&to->gather, "nearest_gather"},    {&to->seed, "nearest_seed"},
+        {&to->find, "nearest_find"},        {&to->check, "nearest_check"},
+        {&to->frame, "nearest_frame"},      {&to->measure, "nearest_measure"},
+        {&to->complete, "nearest_complete"}};
+    bvh->features_least = 4 * (size_t)bvh->tree.triangle_count;
+    if (bvh->features_least < FEATURES_LEAST)
+        bvh->features_least = FEATURES_LEAST;
+    if (bvh->queue.device->info.kind == ABUT_DEVICE_KIND_CPU)
+        bvh->features_least = SIZE_MAX; /* groups that share lists are slow there */
+    return make_kernels(bvh, "nearest", list, bvh->queue.device->info.has_doubles ? 9 : 5);
 }
 
 void abuti_device_nearest_destroy(abut_device_bvh *bvh) {
     nearest_kernels *k = &bvh->nearest;
-    abuti_kernel *kernels[] = {&k->bounds, &k->keys,  &k->seed,    &k->find,
-                               &k->check,  &k->frame, &k->measure, &k->complete};
+    abuti_kernel *kernels[] = {&k->bounds,        &k->keys,        &k->gather,
+                               &k->seed,          &k->find,        &k->check,
+                               &k->frame,         &k->measure,     &k->complete,
+                               &k->region_boxes,  &k->region_seed, &k->region_find,
+                               &k->region_measure};
     nearest_scratch *s = &bvh->scratch;
-    abuti_buffer *buffers[] = {&s->exact, &s->points, &s->keys,   &s->order,  &s->bounds,
-                               &s->seeds, &s->counts, &s->places, &s->refused};
+    device_features *f = &bvh->features;
+    abuti_buffer *buffers[] = {&s->exact,   &s->points,     &s->sorted,         &s->keys,
+                               &s->order,   &s->bounds,     &s->seeds,          &s->counts,
+                               &s->places,  &s->refused,    &s->boxes,          &s->left,
+                               &f->records, &f->leaf_begin, &f->incident_begin, &f->incidents};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         abuti_buffer_destroy(buffers[i]);
+}
+
+/* ---- features ---- */
+
+static abut_status upload_array(abut_device_bvh *bvh, const void *data, size_t count,
+                                size_t element_bytes, abuti_buffer *to) {
+    abut_status status = abuti_buffer_reserve(bvh->queue.device, count, element_bytes, to);
+    return status ? status : abuti_buffer_upload(&bvh->queue, to, 0, data, count * element_bytes);
+}
+
+static abut_status upload_features(abut_device_bvh *bvh, const abuti_features *features) {
+    device_features *to = &bvh->features;
+    abut_status status = upload_array(bvh, features->leaf_begin, (size_t)bvh->tree.leaf_count + 1,
+                                      4, &to->leaf_begin);
+    if (!status)
+        status = upload_array(bvh, features->incident_begin, (size_t)features->count + 1, 4,
+                              &to->incident_begin);
+    if (!status)
+        status =
+            upload_array(bvh, features->incidents, features->incident_count, 4, &to->incidents);
+    if (!status) /* the last: that it is there says that all are */
+        status = upload_array(bvh, features->records, features->count, sizeof *features->records,
+                              &to->records);
+    return status;
+}
+
+/* Makes features and their kernels, if that has not been done. */
+static abut_status need_features(abut_device_bvh *bvh) {
+    nearest_kernels *to = &bvh->nearest;
+    const kernel_name list[] = {{&to->region_boxes, "regions_boxes"},
+                                {&to->region_seed, "regions_seed"},
+                                {&to->region_find, "regions_find"},
+                                {&to->region_measure, "regions_measure"}};
+    if (bvh->features.records.device)
+        return ABUT_OK;
+    size_t places = (size_t)bvh->tree.leaf_count * BVH_WIDTH;
+    uint32_t *order = abuti_allocate(bvh->context, places, sizeof *order);
+    abut_status status = order ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status =
+            abuti_buffer_download(&bvh->queue, &bvh->tree.order, 0, order, places * sizeof *order);
+    abuti_features features = {0};
+    if (!status)
+        status = abuti_features_create(bvh->tree.mesh, bvh->tree.scale, order, bvh->tree.leaf_count,
+                                       &features);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        abuti_kernel_destroy(list[i].kernel); /* of a try that failed */
+    if (!status)
+        status = make_kernels(bvh, "regions", list, sizeof list / sizeof *list);
+    if (!status)
+        status = upload_features(bvh, &features);
+    if (status)
+        abuti_buffer_destroy(&bvh->features.records);
+    abuti_features_destroy(&features);
+    abuti_release(bvh->context, order);
+    return status;
 }
 
 /* ---- a part ---- */
@@ -89,17 +173,21 @@ static size_t part_of(const abut_device_bvh *bvh, size_t count) {
 
 static abut_status reserve(abut_device_bvh *bvh, size_t count) {
     nearest_scratch *s = &bvh->scratch;
+    size_t blocks = groups_of(count, BLOCK);
     const struct {
         abuti_buffer *buffer;
         size_t count, bytes;
-    } list[] = {{&s->exact, bvh->queue.device->info.has_doubles ? count : 0, 24},
+    } list[] = {{&s->exact, bvh->host ? 0 : count, 24},
                 {&s->points, count, 16},
+                {&s->sorted, count, 16},
                 {&s->keys, count, 4},
                 {&s->order, count, 4},
                 {&s->bounds, 6, 4},
                 {&s->seeds, groups_of(count, SEEDS_EACH), 4},
                 {&s->counts, count, 1},
-                {&s->places, count, CANDIDATES * 4}};
+                {&s->places, count, CANDIDATES * 4},
+                {&s->boxes, blocks, 32},
+                {&s->left, blocks, 1}};
     abut_status status = ABUT_OK;
     for (size_t i = 0; !status && i < sizeof list / sizeof *list; i++)
         status =
@@ -107,14 +195,12 @@ static abut_status reserve(abut_device_bvh *bvh, size_t count) {
     return status;
 }
 
-/* Sorts the points of the scratch memory and finds the triangles that may win. */
-static abut_status find(abut_device_bvh *bvh, uint32_t count, double radius) {
+/* Sorts the points of the scratch memory. */
+static abut_status sort_points(abut_device_bvh *bvh, uint32_t count) {
     const nearest_kernels *k = &bvh->nearest;
     nearest_scratch *s = &bvh->scratch;
     abuti_queue *queue = &bvh->queue;
     size_t groups = groups_of(count, GROUP), most = (size_t)queue->device->info.compute_units * 8;
-    /* Nothing is further than this. */
-    float limit = (float)real_min(radius * bvh->tree.scale, 4 * FAR) * (1 + 0x1p-20f);
     abut_status status = abuti_buffer_fill(queue, &s->bounds, UINT32_MAX, 6 * 4);
     if (!status)
         status = ABUTI_LAUNCH(queue, &k->bounds, groups < most ? groups : most, GROUP,
@@ -127,39 +213,102 @@ static abut_status find(abut_device_bvh *bvh, uint32_t count, double radius) {
     if (!status)
         status = abuti_tools_sort(bvh->tools, 32, &s->keys, &s->order, count, 0, KEY_BITS);
     if (!status)
-        status = ABUTI_LAUNCH(queue, &k->seed, groups_of(groups_of(count, SEEDS_EACH), FIND_GROUP),
-                              FIND_GROUP, ABUTI_BUFFER(&bvh->tree.nodes),
-                              ABUTI_BUFFER(&bvh->tree.triangles), ABUTI_BUFFER(&s->points),
-                              ABUTI_BUFFER(&s->order), ABUTI_VALUE(count), ABUTI_VALUE(limit),
-                              ABUTI_BUFFER(&s->seeds));
-    if (!status)
-        status = ABUTI_LAUNCH(queue, &k->find, groups_of(count, FIND_GROUP), FIND_GROUP,
-                              ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),
-                              ABUTI_BUFFER(&s->points), ABUTI_BUFFER(&s->order), ABUTI_VALUE(count),
-                              ABUTI_VALUE(limit), ABUTI_BUFFER(&s->seeds), ABUTI_BUFFER(&s->counts),
-                              ABUTI_BUFFER(&s->places));
+        status =
+            ABUTI_LAUNCH(queue, &k->gather, groups, GROUP, ABUTI_BUFFER(&s->points),
+                         ABUTI_BUFFER(&s->order), ABUTI_VALUE(count), ABUTI_BUFFER(&s->sorted));
     return status;
 }
 
-/* Measures them in doubles. */
+/* Finds features that may win, block by block; marks the blocks that are left. */
+static abut_status find_features(abut_device_bvh *bvh, uint32_t count, float limit) {
+    const nearest_kernels *k = &bvh->nearest;
+    nearest_scratch *s = &bvh->scratch;
+    abuti_queue *queue = &bvh->queue;
+    uint32_t blocks = (uint32_t)groups_of(count, BLOCK);
+    abut_status status =
+        ABUTI_LAUNCH(queue, &k->region_boxes, blocks, FIND_GROUP, ABUTI_BUFFER(&s->sorted),
+                     ABUTI_VALUE(count), ABUTI_BUFFER(&s->boxes),
+                     ABUTI_LOCAL_MEMORY(2 * FIND_GROUP * 16));
+    if (!status)
+        status = ABUTI_LAUNCH(queue, &k->region_seed, groups_of(blocks, SEED_GROUP), SEED_GROUP,
+                              ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),
+                              ABUTI_VALUE(blocks), ABUTI_BUFFER(&s->boxes));
+    for (uint32_t first = 1, room = LIST_SHORT; !status && room; first = 0) {
+        size_t bytes = 4 * ((size_t)REGION_ROOM + room);
+        if (bytes <= queue->device->info.local_bytes)
+            status =
+                ABUTI_LAUNCH(queue, &k->region_find, blocks, FIND_GROUP,
+                             ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->features.records),
+                             ABUTI_BUFFER(&bvh->features.leaf_begin), ABUTI_BUFFER(&s->sorted),
+                             ABUTI_VALUE(count), ABUTI_VALUE(limit), ABUTI_BUFFER(&s->boxes),
+                             ABUTI_VALUE(first), ABUTI_VALUE(room), ABUTI_BUFFER(&s->left),
+                             ABUTI_BUFFER(&s->counts), ABUTI_BUFFER(&s->places),
+                             ABUTI_LOCAL_MEMORY(bytes));
+        room = first ? LIST_LONG : 0;
+    }
+    return status;
+}
+
+/* Finds the triangles that may win by walks through the tree, for all points or those of the blocks
+ * that are left (`block` of them each). */
+static abut_status find_triangles(abut_device_bvh *bvh, uint32_t count, float limit,
+                                  uint32_t block) {
+    const nearest_kernels *k = &bvh->nearest;
+    nearest_scratch *s = &bvh->scratch;
+    abut_status status =
+        ABUTI_LAUNCH(&bvh->queue, &k->seed, groups_of(groups_of(count, SEEDS_EACH), FIND_GROUP),
+                     FIND_GROUP, ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),
+                     ABUTI_BUFFER(&s->sorted), ABUTI_VALUE(count), ABUTI_VALUE(limit),
+                     ABUTI_BUFFER(&s->left), ABUTI_VALUE(block), ABUTI_BUFFER(&s->seeds));
+    if (!status)
+        status = ABUTI_LAUNCH(&bvh->queue, &k->find, groups_of(count, FIND_GROUP), FIND_GROUP,
+                              ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),
+                              ABUTI_BUFFER(&s->sorted), ABUTI_VALUE(count), ABUTI_VALUE(limit),
+                              ABUTI_BUFFER(&s->left), ABUTI_VALUE(block), ABUTI_BUFFER(&s->seeds),
+                              ABUTI_BUFFER(&s->counts), ABUTI_BUFFER(&s->places));
+    return status;
+}
+
+/* Sorts the points of the scratch memory and finds what may win. */
+static abut_status find(abut_device_bvh *bvh, uint32_t count, double radius, bool by_features) {
+    /* Nothing is further than this. */
+    float limit = (float)real_min(radius * bvh->tree.scale, 4 * FAR) * (1 + 0x1p-20f);
+    abut_status status = sort_points(bvh, count);
+    if (!status && by_features)
+        status = find_features(bvh, count, limit);
+    return status ? status : find_triangles(bvh, count, limit, by_features ? BLOCK : 0);
+}
+
+/* Measures it in doubles. */
 static abut_status measure(abut_device_bvh *bvh, uint32_t count, double radius, uint32_t first,
-                           abuti_buffer *nearest, const mesh_frame *frame) {
+                           bool by_features, abuti_buffer *nearest, const mesh_frame *frame) {
     const nearest_kernels *k = &bvh->nearest;
     nearest_scratch *s = &bvh->scratch;
     size_t groups = groups_of(count, FIND_GROUP);
+    uint32_t block = by_features ? BLOCK : 0;
     abut_status status =
         ABUTI_LAUNCH(&bvh->queue, &k->measure, groups, FIND_GROUP, ABUTI_BUFFER(&bvh->tree.corners),
                      ABUTI_BUFFER(&bvh->tree.order), ABUTI_BUFFER(&s->exact),
                      ABUTI_BUFFER(&s->order), ABUTI_VALUE(count), ABUTI_VALUE(radius),
-                     ABUTI_BUFFER(&s->counts), ABUTI_BUFFER(&s->places), ABUTI_VALUE(first),
-                     ABUTI_BUFFER(nearest));
+                     ABUTI_BUFFER(&s->left), ABUTI_VALUE(block), ABUTI_BUFFER(&s->counts),
+                     ABUTI_BUFFER(&s->places), ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
+    if (!status && by_features)
+        status =
+            ABUTI_LAUNCH(&bvh->queue, &k->region_measure, groups, FIND_GROUP,
+                         ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&bvh->features.records),
+                         ABUTI_BUFFER(&bvh->features.incident_begin),
+                         ABUTI_BUFFER(&bvh->features.incidents), ABUTI_BUFFER(&s->exact),
+                         ABUTI_BUFFER(&s->order), ABUTI_VALUE(count), ABUTI_VALUE(radius),
+                         ABUTI_VALUE(*frame), ABUTI_BUFFER(&s->left), ABUTI_BUFFER(&s->counts),
+                         ABUTI_BUFFER(&s->places), ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
     if (!status)
         status = ABUTI_LAUNCH(&bvh->queue, &k->complete, groups, FIND_GROUP,
-                              ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.order),
-                              ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&s->exact),
+                              ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),
+                              ABUTI_BUFFER(&bvh->tree.order), ABUTI_BUFFER(&bvh->tree.corners),
+                              ABUTI_BUFFER(&s->sorted), ABUTI_BUFFER(&s->exact),
                               ABUTI_BUFFER(&s->order), ABUTI_VALUE(count), ABUTI_VALUE(radius),
-                              ABUTI_VALUE(*frame), ABUTI_BUFFER(&s->counts), ABUTI_VALUE(first),
-                              ABUTI_BUFFER(nearest));
+                              ABUTI_VALUE(*frame), ABUTI_BUFFER(&s->counts),
+                              ABUTI_BUFFER(&s->places), ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
     return status;
 }
 
@@ -187,7 +336,9 @@ static abut_status queue_points(abut_device_bvh *bvh, const abuti_buffer *points
     const mesh_frame frame = {{origin.x, origin.y, origin.z}, bvh->tree.scale};
     nearest_scratch *s = &bvh->scratch;
     size_t part = part_of(bvh, count);
-    abut_status status = reserve(bvh, part);
+    bool by_features = count >= bvh->features_least;
+    abut_status status = by_features ? need_features(bvh) : ABUT_OK;
+    status = status ? status : reserve(bvh, part);
     for (size_t begin = 0; !status && begin < count; begin += part) {
         uint32_t first = (uint32_t)begin;
         uint32_t here = (uint32_t)(count - begin < part ? count - begin : part);
@@ -195,8 +346,9 @@ static abut_status queue_points(abut_device_bvh *bvh, const abuti_buffer *points
                               ABUTI_BUFFER(points), ABUTI_BUFFER(points), ABUTI_VALUE(is_float),
                               ABUTI_VALUE(first), ABUTI_VALUE(here), ABUTI_VALUE(frame),
                               ABUTI_BUFFER(&s->exact), ABUTI_BUFFER(&s->points));
-        status = status ? status : find(bvh, here, radius);
-        status = status ? status : measure(bvh, here, radius, first, nearest, &frame);
+        status = status ? status : find(bvh, here, radius, by_features);
+        if (!status)
+            status = measure(bvh, here, radius, first, by_features, nearest, &frame);
     }
     return status;
 }
@@ -317,7 +469,7 @@ static abut_status find_and_fetch(abut_device_bvh *bvh, finishing *f) {
     abut_status status =
         abuti_buffer_upload(&bvh->queue, &s->points, 0, f->at, f->count * sizeof *f->at);
     if (!status)
-        status = find(bvh, (uint32_t)f->count, f->radius);
+        status = find(bvh, (uint32_t)f->count, f->radius, false);
     if (!status)
         status = abuti_buffer_download(&bvh->queue, &s->order, 0, f->order, f->count * 4);
     if (!status)

@@ -6,14 +6,21 @@
 #include "device/tools.h"
 
 typedef struct nearest_kernels {
-    abuti_kernel bounds, keys, seed, find;
-    abuti_kernel check, frame, measure, complete; /* of devices with doubles */
+    abuti_kernel bounds, keys, gather, seed, find;
+    abuti_kernel check, frame, measure, complete;                        /* with doubles */
+    abuti_kernel region_boxes, region_seed, region_find, region_measure; /* with features */
 } nearest_kernels;
 
 /* Of nearest points; grows as needed and is kept. */
 typedef struct nearest_scratch {
-    abuti_buffer exact, points, keys, order, bounds, seeds, counts, places, refused;
+    abuti_buffer exact, points, sorted, keys, order, bounds, seeds, counts, places, refused;
+    abuti_buffer boxes, left;
 } nearest_scratch;
+
+/* The arrays of abuti_features; none until a batch is large enough for them. */
+typedef struct device_features {
+    abuti_buffer records, leaf_begin, incident_begin, incidents;
+} device_features;
 
 struct abut_device_bvh {
     abut_context *context; /* held */
@@ -22,6 +29,8 @@ struct abut_device_bvh {
     abuti_bvh_device tree;
     abut_bvh *host; /* owned; of devices without doubles, else null */
     nearest_kernels nearest;
+    device_features features;
+    size_t features_least; /* points of a batch for which features pay */
     nearest_scratch scratch;
     abuti_buffer in, out; /* of points and answers that come from the host */
 };

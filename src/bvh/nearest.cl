@@ -16,206 +16,26 @@
  * A device without doubles builds this with ABUTI_REAL_BITS=32: the host then makes the frame and
  * measures.
  */
+#include "bvh/walk_kernel.h"
 #include "geom/closest_shared.h"
-
-#define WIDTH 4
-#define LEAF 0x80000000u
-#define NONE 0xffffffffu
-
-/* Candidates a point; more are left to nearest_complete. */
-#define CANDIDATES 16
-#define COMPLETE 255 /* instead of a count */
-
-#ifndef STACK
-#define STACK 211 /* BVH_STACK; the host may say less for a flat tree */
-#endif
-
-#define SLACK (1.0f + 0x1p-20f)
-#define TINY 1e-30f
-
-typedef struct node {
-    float4 lo[3], hi[3];
-    uint4 child;
-} node;
-
-/* ---- triangles in floats ---- */
-
-static inline float dot_f(float4 a, float4 b) {
-    return fma(a.x, b.x, fma(a.y, b.y, a.z * b.z));
-}
-
-/* Good to a few roundings wherever native_recip() is good to a thousandth or so. */
-static inline float reciprocal(float x) {
-    float r = native_recip(x);
-    return r * fma(-x, r, 2.0f);
-}
-
-/* Squared distance of the origin to the segment from a along u, at this parameter. */
-static inline float segment_sq(float4 a, float4 u, float foot) {
-    float t = clamp(foot, 0.0f, 1.0f);
-    float4 p = (float4)(fma(t, u.x, a.x), fma(t, u.y, a.y), fma(t, u.z, a.z), 0.0f);
-    return dot_f(p, p);
-}
-
-/* Squared distance of the origin to a triangle; the method is that of closest_shared.h. */
-static inline float triangle_sq(float4 a, float4 b, float4 c) {
-    float4 u = b - a, v = c - a, e = c - b;
-    float uu = dot_f(u, u), vv = dot_f(v, v), ee = dot_f(e, e);
-    float per_uu = reciprocal(fmax(uu, TINY));
-    float s = -dot_f(a, u) * per_uu, k = dot_f(u, v) * per_uu;
-    float4 w = (float4)(fma(-k, u.x, v.x), fma(-k, u.y, v.y), fma(-k, u.z, v.z), 0.0f);
-    float4 beside = (float4)(fma(s, u.x, a.x), fma(s, u.y, a.y), fma(s, u.z, a.z), 0.0f);
-    float ww = dot_f(w, w);
-    float r = -dot_f(beside, w) * reciprocal(fmax(ww, TINY)), s_face = fma(-k, r, s);
-    if (r > 0.0f && s_face > 0.0f && r + s_face < 1.0f && uu > TINY && ww > TINY) {
-        float4 face =
-            (float4)(fma(r, w.x, beside.x), fma(r, w.y, beside.y), fma(r, w.z, beside.z), 0.0f);
-        return dot_f(face, face);
-    }
-    float border = segment_sq(a, u, s);
-    border = fmin(border, segment_sq(a, v, -dot_f(a, v) * reciprocal(fmax(vv, TINY))));
-    return fmin(border, segment_sq(b, e, -dot_f(b, e) * reciprocal(fmax(ee, TINY))));
-}
-
-/* ---- the search in floats ---- */
-
-typedef struct search {
-    float4 at;            /* the point; w is the margin */
-    float best, reach_sq; /* least distance so far; squares beyond this cannot win */
-    uint count;           /* of candidates, or COMPLETE */
-    float distance_sq[CANDIDATES];
-    uint place[CANDIDATES];
-} search;
-
-static inline void set_best(search *s, float best) {
-    float reach = best + 2.0f * s->at.w;
-    s->best = best;
-    s->reach_sq = reach * reach * SLACK;
-}
-
-static inline void add_candidate(search *s, float distance_sq, uint place) {
-    if (s->count == CANDIDATES) {
-        uint kept = 0;
-        for (uint i = 0; i < CANDIDATES; i++)
-            if (s->distance_sq[i] <= s->reach_sq) {
-                s->distance_sq[kept] = s->distance_sq[i];
-                s->place[kept++] = s->place[i];
-            }
-        s->count = kept == CANDIDATES ? COMPLETE : kept;
-    }
-    if (s->count == COMPLETE)
-        return;
-    s->distance_sq[s->count] = distance_sq;
-    s->place[s->count++] = place;
-}
-
-static inline void visit_triangle(search *s, float4 a, float4 b, float4 c, uint place) {
-    float distance_sq = triangle_sq(a - s->at, b - s->at, c - s->at);
-    if (distance_sq > s->reach_sq)
-        return;
-    add_candidate(s, distance_sq, place);
-    if (distance_sq < s->best * s->best)
-        set_best(s, sqrt(distance_sq));
-}
-
-/* Four triangles of nine floats. The last leaf repeats its last triangle: no matter. */
-static inline void visit_leaf(search *s, __global const float4 *triangles, uint leaf) {
-    __global const float4 *f = triangles + 9 * leaf;
-    float4 f0 = f[0], f1 = f[1], f2 = f[2], f3 = f[3], f4 = f[4];
-    visit_triangle(s, (float4)(f0.xyz, 0.0f), (float4)(f0.w, f1.xy, 0.0f),
-                   (float4)(f1.zw, f2.x, 0.0f), leaf * WIDTH);
-    visit_triangle(s, (float4)(f2.yzw, 0.0f), (float4)(f3.xyz, 0.0f), (float4)(f3.w, f4.xy, 0.0f),
-                   leaf * WIDTH + 1);
-    float4 f5 = f[5], f6 = f[6], f7 = f[7], f8 = f[8];
-    visit_triangle(s, (float4)(f4.zw, f5.x, 0.0f), (float4)(f5.yzw, 0.0f), (float4)(f6.xyz, 0.0f),
-                   leaf * WIDTH + 2);
-    visit_triangle(s, (float4)(f6.w, f7.xy, 0.0f), (float4)(f7.zw, f8.x, 0.0f),
-                   (float4)(f8.yzw, 0.0f), leaf * WIDTH + 3);
-}
-
-static inline float4 outside(float4 lo, float4 hi, float x) {
-    return fmax(fmax(lo - x, x - hi), 0.0f);
-}
-
-/* Squared distances to the boxes of four children as whole numbers that sort alike, a little less
- * than they are, with the number of the child in the lowest bits. */
-static inline uint4 child_keys(__global const node *n, float4 at) {
-    float4 x = outside(n->lo[0], n->hi[0], at.x), y = outside(n->lo[1], n->hi[1], at.y),
-           z = outside(n->lo[2], n->hi[2], at.z);
-    float4 sum = fma(x, x, fma(y, y, z * z)); /* of an empty slot: infinity */
-    return (as_uint4(sum) & ~3u) | (uint4)(0, 1, 2, 3);
-}
-
-static inline void sort_two(uint *a, uint *b) {
-    uint low = min(*a, *b), high = max(*a, *b);
-    *a = low;
-    *b = high;
-}
-
-static void walk(search *s, __global const node *nodes, __global const float4 *triangles) {
-    uint keys[STACK], children[STACK], used = 0, child = 0;
-    for (;;) {
-        uint next = NONE;
-        if (child & LEAF) {
-            visit_leaf(s, triangles, child & ~LEAF);
-        } else {
-            __global const node *n = nodes + child;
-            uint4 key = child_keys(n, s->at), name = n->child;
-            uint k0 = key.x, k1 = key.y, k2 = key.z, k3 = key.w;
-            sort_two(&k0, &k1);
-            sort_two(&k2, &k3);
-            sort_two(&k0, &k2);
-            sort_two(&k1, &k3);
-            sort_two(&k1, &k2);
-            uint limit = as_uint(s->reach_sq);
-#define NAME_OF(k) ((k)&2 ? ((k)&1 ? name.w : name.z) : ((k)&1 ? name.y : name.x))
-            if (k3 <= limit) {
-                keys[used] = k3;
-                children[used++] = NAME_OF(k3);
-            }
-            if (k2 <= limit) {
-                keys[used] = k2;
-                children[used++] = NAME_OF(k2);
-            }
-            if (k1 <= limit) {
-                keys[used] = k1;
-                children[used++] = NAME_OF(k1);
-            }
-            if (k0 <= limit)
-                next = NAME_OF(k0);
-        }
-        while (next == NONE && used) {
-            used--;
-            if (keys[used] <= as_uint(s->reach_sq))
-                next = children[used];
-        }
-        if (next == NONE)
-            return;
-        child = next;
-    }
-}
-
-/* Searches from a bound. */
-static inline void find(search *s, float4 at, float bound, __global const node *nodes,
-                        __global const float4 *triangles) {
-    s->at = at;
-    s->count = 0;
-    set_best(s, bound);
-    walk(s, nodes, triangles);
-}
 
 /* ---- kernels in floats ---- */
 
 #define SEEDS_EACH 32
 
+/* Points come in blocks of this many, of which only some may be wanted; 0 = all. */
+static inline bool is_wanted(__global const uchar *wanted, uint block, uint i) {
+    return block == 0 || wanted[i / block];
+}
+
 /* The distance of every SEEDS_EACH-th point in order, or less than 0 where it is not known. */
 __kernel void nearest_seed(__global const node *nodes, __global const float4 *triangles,
-                           __global const float4 *points, __global const uint *order, uint count,
-                           float radius, __global float *seeds) {
+                           __global const float4 *points, uint count, float radius,
+                           __global const uchar *wanted, uint block, __global float *seeds) {
     uint seed = (uint)get_global_id(0), i = min(seed * SEEDS_EACH + SEEDS_EACH / 2, count - 1);
-    if (seed * SEEDS_EACH >= count)
+    if (seed * SEEDS_EACH >= count || !is_wanted(wanted, block, i))
         return;
-    float4 at = points[order[i]];
+    float4 at = points[i];
     search s;
     if (at.w < 0.0f) {
         seeds[seed] = -1.0f;
@@ -225,22 +45,23 @@ __kernel void nearest_seed(__global const node *nodes, __global const float4 *tr
     seeds[seed] = s.best;
 }
 
-/* The triangles that may be nearest to point order[i]: places[k count + i] for k below counts[i]. A
- * point's w is its margin, or less than 0 where it is far away. */
+/* The triangles that may be nearest to point i: places[k count + i] for k below counts[i]. Where
+ * there are too many, places[i] is the bits of the bound that was found. A point's w is its margin,
+ * or less than 0 where it is far away. */
 __kernel void nearest_find(__global const node *nodes, __global const float4 *triangles,
-                           __global const float4 *points, __global const uint *order, uint count,
-                           float radius, __global const float *seeds, __global uchar *counts,
-                           __global uint *places) {
+                           __global const float4 *points, uint count, float radius,
+                           __global const uchar *wanted, uint block, __global const float *seeds,
+                           __global uchar *counts, __global uint *places) {
     uint i = (uint)get_global_id(0);
-    if (i >= count)
+    if (i >= count || !is_wanted(wanted, block, i))
         return;
-    float4 at = points[order[i]];
+    float4 at = points[i];
     if (at.w < 0.0f) {
         counts[i] = COMPLETE;
         return;
     }
     uint seed = i / SEEDS_EACH;
-    float4 seed_at = points[order[min(seed * SEEDS_EACH + SEEDS_EACH / 2, count - 1)]];
+    float4 seed_at = points[min(seed * SEEDS_EACH + SEEDS_EACH / 2, count - 1)];
     float bound = radius;
     if (seeds[seed] >= 0.0f) {
         float4 way = (float4)((at - seed_at).xyz, 0.0f);
@@ -248,11 +69,7 @@ __kernel void nearest_find(__global const node *nodes, __global const float4 *tr
     }
     search s;
     find(&s, at, bound, nodes, triangles);
-    uint kept = 0;
-    for (uint k = 0; s.count != COMPLETE && k < s.count; k++)
-        if (s.distance_sq[k] <= s.reach_sq)
-            places[(size_t)kept++ * count + i] = s.place[k];
-    counts[i] = (uchar)(s.count == COMPLETE ? COMPLETE : kept);
+    store_candidates(&s, i, count, counts, places);
 }
 
 /* ---- order ---- */
@@ -299,12 +116,37 @@ static inline uint spread(uint x) {
     return (x | x << 2) & 0x09249249u;
 }
 
+/* The place of a cell on Hilbert's curve, whose neighbours are neighbours in space: runs of points
+ * then have small boxes wherever they begin. Skilling 2004, "Programming the Hilbert curve". */
+static inline uint hilbert(uint x, uint y, uint z) {
+    for (uint bit = 512; bit > 1; bit >>= 1) {
+        uint low = bit - 1;
+        if (x & bit)
+            x ^= low;
+        uint swap = y & bit ? 0 : (x ^ y) & low;
+        x ^= y & bit ? low : swap;
+        y ^= swap;
+        swap = z & bit ? 0 : (x ^ z) & low;
+        x ^= z & bit ? low : swap;
+        z ^= swap;
+    }
+    y ^= x;
+    z ^= y;
+    uint flip = 0;
+    for (uint bit = 512; bit > 1; bit >>= 1)
+        flip ^= z & bit ? bit - 1 : 0;
+    x ^= flip;
+    y ^= flip;
+    z ^= flip;
+    return spread(x) << 2 | spread(y) << 1 | spread(z);
+}
+
 static inline uint cell_on(float x, float lo, float per_cell) {
     float cell = (x - lo) * per_cell;
     return cell > 0.0f ? (uint)fmin(cell, 1023.0f) : 0;
 }
 
-/* Places on a Morton curve of cubes. */
+/* Places on the curve through cubes. */
 __kernel void nearest_keys(__global const float4 *points, uint count, __global const uint *bounds,
                            __global uint *keys, __global uint *order) {
     uint i = (uint)get_global_id(0);
@@ -318,46 +160,29 @@ __kernel void nearest_keys(__global const float4 *points, uint count, __global c
     }
     float per_cell = 1024.0f / fmax(extent, TINY);
     keys[i] = at.w < 0.0f ? 0x3fffffffu
-                          : spread(cell_on(at.x, lo[0], per_cell)) |
-                                spread(cell_on(at.y, lo[1], per_cell)) << 1 |
-                                spread(cell_on(at.z, lo[2], per_cell)) << 2;
+                          : hilbert(cell_on(at.x, lo[0], per_cell), cell_on(at.y, lo[1], per_cell),
+                                    cell_on(at.z, lo[2], per_cell));
     order[i] = i;
+}
+
+/* The points in order. */
+__kernel void nearest_gather(__global const float4 *points, __global const uint *order, uint count,
+                             __global float4 *sorted) {
+    uint i = (uint)get_global_id(0);
+    if (i < count)
+        sorted[i] = points[order[i]];
 }
 
 /* ---- kernels in doubles ---- */
 
 #if ABUTI_REAL_BITS == 64
+#include "bvh/measure_kernel.h"
 
 /* Beyond this many times the size of the mesh a point is far. */
 #define FAR 64.0
 /* 32 roundings of a float. */
 #define MARGIN 0x1p-19f
 #define SLACK_FAR (1.0 + 0x1p-44)
-
-typedef struct mesh_frame {
-    double origin[3];
-    double scale;
-} mesh_frame;
-
-/* As abut_nearest. */
-typedef struct nearest_answer {
-    double distance;
-    double point[3];
-    double barycentric[3];
-    uint triangle, feature;
-} nearest_answer;
-
-typedef struct measured {
-    vec3 point;
-    double radius;
-    double best;
-    uint winner;
-    closest_on_triangle closest;
-} measured;
-
-static inline vec3 load_point(__global const double *from) {
-    return v3(from[0], from[1], from[2]);
-}
 
 static inline vec3 point_of(__global const float *floats, __global const double *doubles,
                             uint is_float, size_t i) {
@@ -395,50 +220,13 @@ __kernel void nearest_frame(__global const float *floats, __global const double 
                          largest < FAR ? MARGIN * ((float)largest + 2.0f) : -1.0f);
 }
 
-static __attribute__((noinline)) void measure(measured *m, __global const double *corners,
-                                              uint triangle) {
-    __global const double *c = corners + 9 * (size_t)triangle;
-    triangle3 t;
-    t.corner[0] = load_point(c);
-    t.corner[1] = load_point(c + 3);
-    t.corner[2] = load_point(c + 6);
-    closest_on_triangle closest = triangle_closest_point(t, m->point);
-    if (closest.distance < m->best || (closest.distance == m->best && triangle < m->winner)) {
-        if (closest.distance > m->radius)
-            return;
-        m->best = closest.distance;
-        m->winner = triangle;
-        m->closest = closest;
-    }
-}
-
-static inline void start_measure(measured *m, vec3 point, double radius) {
-    m->point = point;
-    m->radius = radius;
-    m->best = INFINITY;
-    m->winner = NONE;
-}
-
-static inline void store(const measured *m, __global nearest_answer *answer) {
-    bool found = m->winner != NONE;
-    vec3 point = found ? m->closest.point : m->point;
-    answer->distance = m->best;
-    answer->point[0] = point.x;
-    answer->point[1] = point.y;
-    answer->point[2] = point.z;
-    for (int i = 0; i < 3; i++)
-        answer->barycentric[i] = found ? m->closest.barycentric[i] : 0.0;
-    answer->triangle = m->winner;
-    answer->feature = found ? (uint)m->closest.feature : (uint)ABUT_FEATURE_FACE;
-}
-
 __kernel void nearest_measure(__global const double *corners, __global const uint *tree_order,
                               __global const double *exact, __global const uint *order, uint count,
-                              double radius, __global const uchar *counts,
-                              __global const uint *places, uint first,
+                              double radius, __global const uchar *wanted, uint block,
+                              __global const uchar *counts, __global const uint *places, uint first,
                               __global nearest_answer *answers) {
     uint i = (uint)get_global_id(0);
-    if (i >= count || counts[i] == COMPLETE)
+    if (i >= count || counts[i] == COMPLETE || !is_wanted(wanted, block, i))
         return;
     uint point = order[i];
     measured m;
@@ -490,26 +278,65 @@ static void walk_complete(measured *m, __global const node *nodes, __global cons
             index = children[used];
             found = !(index & LEAF);
             for (uint i = 0; !found && i < WIDTH; i++)
-                measure(m, corners, tree_order[(index & ~LEAF) * WIDTH + i]);
+                measure_apart(m, corners, tree_order[(index & ~LEAF) * WIDTH + i]);
         }
         if (!found)
             return;
     }
 }
 
-__kernel void nearest_complete(__global const node *nodes, __global const uint *tree_order,
-                               __global const double *corners, __global const double *exact,
+/* The search in floats again, but what does not fit the list is measured at once. */
+typedef struct measuring {
+    search s;
+    measured m;
+    __global const double *corners;
+    __global const uint *tree_order;
+    double scale;
+} measuring;
+
+static void measure_list(measuring *to) {
+    for (uint i = 0; i < to->s.count; i++)
+        if (to->s.distance_sq[i] <= to->s.reach_sq)
+            measure_apart(&to->m, to->corners, to->tree_order[to->s.place[i]]);
+    to->s.count = 0;
+    set_best(&to->s, fmin(to->s.best, (float)(to->m.best * to->scale) * SLACK));
+}
+
+static void visit_and_measure(measuring *to, __global const float4 *triangles, uint leaf) {
+    if (to->s.count > CANDIDATES - WIDTH)
+        measure_list(to);
+    visit_leaf(&to->s, triangles, leaf);
+}
+
+DEFINE_WALK(walk_measuring, measuring, &state->s, visit_and_measure)
+
+/* Points with more candidates than fit, and those far away. */
+__kernel void nearest_complete(__global const node *nodes, __global const float4 *triangles,
+                               __global const uint *tree_order, __global const double *corners,
+                               __global const float4 *points, __global const double *exact,
                                __global const uint *order, uint count, double radius,
-                               mesh_frame frame, __global const uchar *counts, uint first,
+                               mesh_frame frame, __global const uchar *counts,
+                               __global const uint *places, uint first,
                                __global nearest_answer *answers) {
     uint i = (uint)get_global_id(0);
     if (i >= count || counts[i] != COMPLETE)
         return;
     uint point = order[i];
-    measured m;
-    start_measure(&m, load_point(exact + 3 * (size_t)point), radius);
-    walk_complete(&m, nodes, tree_order, corners, frame);
-    store(&m, answers + first + point);
+    measuring to;
+    start_measure(&to.m, load_point(exact + 3 * (size_t)point), radius);
+    if (points[i].w < 0.0f) {
+        walk_complete(&to.m, nodes, tree_order, corners, frame);
+    } else {
+        to.corners = corners;
+        to.tree_order = tree_order;
+        to.scale = frame.scale;
+        to.s.at = points[i];
+        to.s.count = 0;
+        set_best(&to.s, as_float(places[i]));
+        walk_measuring(&to, nodes, triangles);
+        measure_list(&to);
+    }
+    store(&to.m, answers + first + point);
 }
 
 #endif

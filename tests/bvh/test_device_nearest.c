@@ -93,9 +93,11 @@ static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     abut_vec3 *points = make_points(mesh, count, seed);
     bool doubles = device->info.has_doubles;
-    for (int with = 0; with < 2; with++) {
+    for (int with = 0; with < 3; with++) { /* without doubles; with them; by features */
         device->info.has_doubles = doubles && with;
         assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+        if (doubles && with == 2)
+            on_device->features_least = 1;
         check_points(bvh, on_device, points, count);
         check_points(bvh, on_device, points, 1);
         abut_device_bvh_destroy(on_device);

@@ -3,8 +3,9 @@
  * Method: the tree is walked against itself. A pair of nodes is opened where their boxes overlap,
  * four boxes against one at a time, down to pairs of leaves; there the boxes of the triangles are
  * compared in the same way, and what is left is decided by the exact predicates of src/geom. Boxes
- * are rounded outwards, so that none is missed. Most of what is left are neighbours, which one or
- * two orientations clear (geom/neighbour_shared.h).
+ * are rounded outwards, so that none is missed. Most of what is left are neighbours; those around a
+ * vertex that is clean (stars.c) are cleared by their indices, the rest by one or two orientations
+ * (geom/neighbour_shared.h).
  *
  * Work is a pool of pairs of nodes. Tasks take some each and run on all threads for a bounded
  * number of steps; what they have not come to goes back into the pool. So the time between two
@@ -65,8 +66,9 @@ typedef struct search {
     bool any; /* the first pair ends it */
     uint64_t limit;
     leaf_boxes *leaves;
-    share_out *shares; /* task_most of them */
-    portion *taken;    /* from the end of the pool for the tasks that run */
+    unsigned char *clean; /* see abuti_bvh_stars */
+    share_out *shares;    /* task_most of them */
+    portion *taken;       /* from the end of the pool for the tasks that run */
     size_t task_most;
     portion *pool;
     size_t pool_count, pool_room;
@@ -143,10 +145,22 @@ static common_corners common_of(const search *s, uint32_t a, const triangle3 *ta
     return common;
 }
 
-static void try_pair(search *s, share_out *out, uint32_t a, const triangle3 *ta, uint32_t b) {
-    triangle3 tb = corners_of(s->bvh->mesh, b);
+/* Whether they are around a vertex that clears them, without a look at their places. */
+static bool are_clear(const search *s, uint32_t a, uint32_t b) {
+    const uint32_t *ia = s->bvh->mesh->indices + 3 * (size_t)a;
+    const uint32_t *ib = s->bvh->mesh->indices + 3 * (size_t)b;
+    for (int i = 0; i < 3; i++)
+        if ((ia[i] == ib[0] || ia[i] == ib[1] || ia[i] == ib[2]) && s->clean[ia[i]])
+            return true;
+    return false;
+}
+
+static void try_pair(search *s, share_out *out, uint32_t a, uint32_t b) {
     out->tests++;
-    if (!neighbours_meet(*ta, tb, common_of(s, a, ta, b, &tb)))
+    if (are_clear(s, a, b))
+        return;
+    triangle3 ta = corners_of(s->bvh->mesh, a), tb = corners_of(s->bvh->mesh, b);
+    if (!neighbours_meet(ta, tb, common_of(s, a, &ta, b, &tb)))
         return;
     out->found[out->found_count++] = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
     if (s->any)
@@ -164,10 +178,9 @@ static void try_triangle(search *s, share_out *out, uint32_t leaf_a, uint32_t i,
     if (!met)
         return;
     uint32_t triangle = s->bvh->order[leaf_a * BVH_WIDTH + i];
-    triangle3 corners = corners_of(s->bvh->mesh, triangle);
     for (uint32_t j = 0; j < BVH_WIDTH; j++)
         if (met >> j & 1)
-            try_pair(s, out, triangle, &corners, s->bvh->order[leaf_b * BVH_WIDTH + j]);
+            try_pair(s, out, triangle, s->bvh->order[leaf_b * BVH_WIDTH + j]);
 }
 
 static void try_leaves(search *s, share_out *out, uint32_t leaf_a, uint32_t leaf_b) {
@@ -389,12 +402,16 @@ static abut_status search_run(search *s, const char *function, const abut_self_o
     s->leaves = abuti_allocate(context, leaf_count, sizeof *s->leaves);
     s->shares = abuti_allocate(context, s->task_most, sizeof *s->shares);
     s->taken = abuti_allocate(context, s->task_most, PORTIONS * sizeof *s->taken);
-    status = s->leaves && s->shares && s->taken ? ABUT_OK : ABUT_ERROR_MEMORY;
+    s->clean = abuti_allocate(context, s->bvh->mesh->vertex_count, 1);
+    status = s->leaves && s->shares && s->taken && s->clean ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_bvh_stars(s->bvh->mesh, s->clean);
     if (!status) {
         abuti_parallel_for(context, leaf_count, LEAVES_A_TASK, leaves_task, s);
         status = run_all(s, function);
     }
     abuti_release(context, s->leaves);
+    abuti_release(context, s->clean);
     abuti_release(context, s->shares);
     abuti_release(context, s->taken);
     abuti_release(context, s->pool);

@@ -248,6 +248,42 @@ static void sheets(void **state) {
     assert_true(check_and_destroy(make_sheet(8, place_rolled)) > 10);
 }
 
+/* Closed rings around a vertex, which are cleared as a whole where they may be: flat and steep
+ * ones, such as go around twice, back and forth, or over themselves, with ties on a lattice. */
+static void rings(void **state) {
+    (void)state;
+    test_random random = {77};
+    uint64_t found = 0;
+    int sound = 0;
+    for (int round = 0; round < 120; round++) {
+        uint32_t k = 3 + test_random_below(&random, 8), way = test_random_below(&random, 4);
+        abut_vec3 positions[12];
+        uint32_t indices[3 * 11];
+        double steep = way == 3 ? 5 : 0.5;
+        positions[0] = vec(0, 0, 0);
+        for (uint32_t i = 0; i < k; i++) {
+            double around = way == 1 ? 2 : 1, angle = 6.283185307179586 * around * i / k;
+            double far = test_random_real(&random, 0.5, 1.5);
+            abut_vec3 p =
+                vec(far * cos(angle), far * sin(angle), steep * test_random_real(&random, -1, 1));
+            if (way == 2)
+                p = vec(test_random_below(&random, 5) - 2.0, test_random_below(&random, 5) - 2.0,
+                        test_random_below(&random, 3) - 1.0);
+            p = vec(floor(64 * p.x) / 64, floor(64 * p.y) / 64, floor(64 * p.z) / 64);
+            positions[i + 1] = round & 1 ? p : vec(p.y, p.z, p.x);
+            uint32_t corners[3] = {0, i + 1, i + 1 == k ? 1 : i + 2};
+            for (uint32_t c = 0; c < 3; c++) /* either way round, from any corner */
+                indices[3 * i + c] = corners[(round & 2 ? 2 * c : c + i) % 3];
+        }
+        abut_mesh *mesh = make_indexed(positions, k + 1, indices, k);
+        uint64_t here = check(mesh, round & 4);
+        sound += here == 0;
+        found += here;
+        abut_mesh_destroy(mesh);
+    }
+    assert_true(found > 100 && sound > 20);
+}
+
 /* A needle through a sphere, whose faces and edges it hits; and both teapots. */
 static void spikes(void **state) {
     (void)state;
@@ -491,10 +527,10 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lattices), cmocka_unit_test(soups),         cmocka_unit_test(shapes),
-        cmocka_unit_test(sheets),   cmocka_unit_test(spikes),        cmocka_unit_test(threads),
-        cmocka_unit_test(hostile),  cmocka_unit_test(out_of_memory), cmocka_unit_test(cancelled),
-        cmocka_unit_test(refusals), cmocka_unit_test(reports),
+        cmocka_unit_test(lattices),  cmocka_unit_test(soups),    cmocka_unit_test(shapes),
+        cmocka_unit_test(sheets),    cmocka_unit_test(rings),    cmocka_unit_test(spikes),
+        cmocka_unit_test(threads),   cmocka_unit_test(hostile),  cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(cancelled), cmocka_unit_test(refusals), cmocka_unit_test(reports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

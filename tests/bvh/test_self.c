@@ -5,6 +5,9 @@
 
 #include "geom/clip.h"
 
+/* One thread, for meshes so small that starting more would be most of the work. */
+static abut_context *serial;
+
 /* ---- the referee ---- */
 
 static bool is_common(const abut_mesh *mesh, bool by_index, uint32_t v, uint32_t w) {
@@ -127,7 +130,7 @@ static abut_mesh *make_indexed(const abut_vec3 *positions, uint32_t vertex_count
     input.vertex_count = vertex_count;
     input.indices = indices;
     input.triangle_count = triangle_count;
-    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    assert_ok(abut_mesh_create(serial, &input, &mesh));
     return mesh;
 }
 
@@ -158,13 +161,13 @@ static void soups(void **state) {
     (void)state;
     for (int kind = 0; kind < SOUP_COUNT; kind++)
         for (uint32_t count = 1; count < 30; count = 2 * count + 1) {
-            uint64_t found = check_and_destroy(make_kind(NULL, (soup_kind)kind, count, count));
+            uint64_t found = check_and_destroy(make_kind(serial, (soup_kind)kind, count, count));
             uint64_t all = (uint64_t)count * (count - 1) / 2;
             if (kind == SOUP_EQUAL || kind == SOUP_POINT)
                 assert_int_equal(found, all);
         }
     for (int power = -90; power <= 88; power += 89) {
-        abut_mesh *mesh = make_moved(make_kind(NULL, SOUP_LATTICE, 20, 3), pow(10, power),
+        abut_mesh *mesh = make_moved(make_kind(serial, SOUP_LATTICE, 20, 3), pow(10, power),
                                      vec(pow(10, power), 0, 0));
         assert_true(check_and_destroy(mesh) > 5);
     }
@@ -176,14 +179,14 @@ static void shapes(void **state) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         if (kind == ABUT_SHAPE_TEAPOT)
             continue; /* its spout goes through its body */
-        abut_mesh *mesh = make_shape(NULL, (abut_shape_kind)kind, 8);
+        abut_mesh *mesh = make_shape(serial, (abut_shape_kind)kind, 8);
         const uint32_t *indices = abut_mesh_indices(mesh);
         uint32_t n = abut_mesh_triangle_count(mesh);
         abut_vec3 *corners = malloc(3 * (size_t)n * sizeof *corners);
         assert_non_null(corners);
         for (uint32_t i = 0; i < 3 * n; i++)
             corners[i] = abut_mesh_positions(mesh)[indices[i]];
-        abut_mesh *soup = make_soup(NULL, corners, n);
+        abut_mesh *soup = make_soup(serial, corners, n);
         if (n < 200)
             assert_int_equal(check(mesh, false), 0);
         abut_bvh *bvh;
@@ -288,14 +291,14 @@ static void rings(void **state) {
 static void spikes(void **state) {
     (void)state;
     abut_mesh *parts[2], *joined;
-    parts[0] = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 12);
+    parts[0] = make_shape(serial, ABUT_SHAPE_UVSPHERE, 12);
     abut_vec3 needle[3] = {{0, 0, -3}, {0, 0, 3}, {1e-9, 0, 3}};
-    parts[1] = make_soup(NULL, needle, 1);
+    parts[1] = make_soup(serial, needle, 1);
     assert_ok(abut_mesh_join(parts, 2, &joined));
     assert_true(check_and_destroy(joined) >= 2);
     abut_mesh_destroy(parts[0]);
     abut_mesh_destroy(parts[1]);
-    abut_mesh *teapot = make_shape(NULL, ABUT_SHAPE_TEAPOT, 2);
+    abut_mesh *teapot = make_shape(serial, ABUT_SHAPE_TEAPOT, 2);
     print_message("  teapot of %u triangles: %llu pairs\n", abut_mesh_triangle_count(teapot),
                   (unsigned long long)check(teapot, false));
     abut_mesh_destroy(teapot);
@@ -377,8 +380,8 @@ static void reports(void **state) {
     (void)state;
     for (int round = 0; round < 2; round++) {
         abut_mesh *parts[2], *mesh;
-        parts[0] = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4);
-        parts[1] = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4), 1,
+        parts[0] = make_shape(serial, ABUT_SHAPE_ICOSPHERE, 4);
+        parts[1] = make_moved(make_shape(serial, ABUT_SHAPE_ICOSPHERE, 4), 1,
                               round ? vec(0, 0, -0.9) : vec(5, 0, 0));
         assert_ok(abut_mesh_join(parts, 2, &mesh));
         abut_topology *topology;
@@ -501,7 +504,7 @@ static void cancelled(void **state) {
 
 static void refusals(void **state) {
     (void)state;
-    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    abut_mesh *mesh = make_shape(serial, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     uint64_t count = 5;
     bool any;
@@ -532,5 +535,11 @@ int main(void) {
         cmocka_unit_test(threads),   cmocka_unit_test(hostile),  cmocka_unit_test(out_of_memory),
         cmocka_unit_test(cancelled), cmocka_unit_test(refusals), cmocka_unit_test(reports),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    abut_context_options options = abut_context_options_default();
+    options.thread_count = 1;
+    if (abut_context_create(&options, &serial))
+        return 1;
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    abut_context_destroy(serial);
+    return failures;
 }

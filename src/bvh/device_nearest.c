@@ -21,11 +21,8 @@
 #define MARGIN 0x1p-19f
 #define KEY_BITS 30
 #define BLOCK 512
-#define REGION_ROOM (512 + 512 + 16) /* words of local memory beside the list */
-/* Features in the list of a block: short lists leave room for many groups; the few blocks with long
- * ones have another try. */
-#define LIST_SHORT 1024
-#define LIST_LONG 8192
+#define SMALL_BLOCK 32 /* of a second try */
+#define REGION_ROOM (4 * (1024 + 512 + 512 + 16))
 
 /* Bytes of scratch memory and transfers a point, and how much of the device they may take. */
 #define POINT_BYTES 256
@@ -62,9 +59,13 @@ static abut_status make_kernels(abut_device_bvh *bvh, const char *module, const 
     /* A flat tree needs less of a stack, and memory that is near. Few sizes, since each is a
      * program of its own. */
     uint32_t depth = bvh->tree.depth <= 16 ? 16 : bvh->tree.depth <= 32 ? 32 : BVH_DEPTH;
-    char options[64];
-    snprintf(options, sizeof options, "-DABUTI_REAL_BITS=%d -DSTACK=%u",
-             device->info.has_doubles ? 64 : 32, 3 * depth + 4);
+    /* Doubles want so many registers that few groups would fit NVIDIA's units: a third slower. */
+    const char *more = device->info.kind == ABUT_DEVICE_KIND_CPU ? " -DAPART"
+                       : strstr(device->info.platform, "NVIDIA") ? " -cl-nv-maxrregcount=64"
+                                                                 : "";
+    char options[96];
+    snprintf(options, sizeof options, "-DABUTI_REAL_BITS=%d -DSTACK=%u%s",
+             device->info.has_doubles ? 64 : 32, 3 * depth + 4, more);
     abuti_program *program;
     abut_status status = abuti_program_get(device, module, options, &program);
     for (size_t i = 0; !status && i < count; i++)
@@ -97,10 +98,11 @@ void abuti_device_nearest_destroy(abut_device_bvh *bvh) {
                                &k->region_measure};
     nearest_scratch *s = &bvh->scratch;
     device_features *f = &bvh->features;
-    abuti_buffer *buffers[] = {&s->exact,   &s->points,     &s->sorted,         &s->keys,
-                               &s->order,   &s->bounds,     &s->seeds,          &s->counts,
-                               &s->places,  &s->refused,    &s->boxes,          &s->left,
-                               &f->records, &f->leaf_begin, &f->incident_begin, &f->incidents};
+    abuti_buffer *buffers[] = {&s->exact,    &s->points,  &s->sorted,     &s->keys,
+                               &s->order,    &s->bounds,  &s->seeds,      &s->counts,
+                               &s->places,   &s->refused, &s->boxes,      &s->wanted,
+                               &s->left,     &f->records, &f->leaf_begin, &f->incident_begin,
+                               &f->incidents};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
@@ -173,7 +175,7 @@ static size_t part_of(const abut_device_bvh *bvh, size_t count) {
 
 static abut_status reserve(abut_device_bvh *bvh, size_t count) {
     nearest_scratch *s = &bvh->scratch;
-    size_t blocks = groups_of(count, BLOCK);
+    size_t blocks = groups_of(count, BLOCK), small_blocks = groups_of(count, SMALL_BLOCK);
     const struct {
         abuti_buffer *buffer;
         size_t count, bytes;
@@ -186,8 +188,9 @@ static abut_status reserve(abut_device_bvh *bvh, size_t count) {
                 {&s->seeds, groups_of(count, SEEDS_EACH), 4},
                 {&s->counts, count, 1},
                 {&s->places, count, CANDIDATES * 4},
-                {&s->boxes, blocks, 32},
-                {&s->left, blocks, 1}};
+                {&s->boxes, small_blocks, 32},
+                {&s->wanted, blocks, 1},
+                {&s->left, small_blocks, 1}};
     abut_status status = ABUT_OK;
     for (size_t i = 0; !status && i < sizeof list / sizeof *list; i++)
         status =
@@ -219,33 +222,43 @@ static abut_status sort_points(abut_device_bvh *bvh, uint32_t count) {
     return status;
 }
 
-/* Finds features that may win, block by block; marks the blocks that are left. */
-static abut_status find_features(abut_device_bvh *bvh, uint32_t count, float limit) {
+/* Finds features that may win, block by block; marks the blocks that are left. Of blocks that lie
+ * in larger ones, `wanted_blocks` in each, only those in wanted ones; 0 = all. */
+static abut_status find_in_blocks(abut_device_bvh *bvh, uint32_t count, float limit,
+                                  uint32_t block_points, const abuti_buffer *wanted,
+                                  uint32_t wanted_blocks, abuti_buffer *left) {
     const nearest_kernels *k = &bvh->nearest;
     nearest_scratch *s = &bvh->scratch;
     abuti_queue *queue = &bvh->queue;
-    uint32_t blocks = (uint32_t)groups_of(count, BLOCK);
+    uint32_t blocks = (uint32_t)groups_of(count, block_points);
     abut_status status =
         ABUTI_LAUNCH(queue, &k->region_boxes, blocks, FIND_GROUP, ABUTI_BUFFER(&s->sorted),
-                     ABUTI_VALUE(count), ABUTI_BUFFER(&s->boxes),
+                     ABUTI_VALUE(count), ABUTI_VALUE(block_points), ABUTI_BUFFER(wanted),
+                     ABUTI_VALUE(wanted_blocks), ABUTI_BUFFER(&s->boxes),
                      ABUTI_LOCAL_MEMORY(2 * FIND_GROUP * 16));
     if (!status)
         status = ABUTI_LAUNCH(queue, &k->region_seed, groups_of(blocks, SEED_GROUP), SEED_GROUP,
                               ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),
-                              ABUTI_VALUE(blocks), ABUTI_BUFFER(&s->boxes));
-    for (uint32_t first = 1, room = LIST_SHORT; !status && room; first = 0) {
-        size_t bytes = 4 * ((size_t)REGION_ROOM + room);
-        if (bytes <= queue->device->info.local_bytes)
-            status =
-                ABUTI_LAUNCH(queue, &k->region_find, blocks, FIND_GROUP,
-                             ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->features.records),
-                             ABUTI_BUFFER(&bvh->features.leaf_begin), ABUTI_BUFFER(&s->sorted),
-                             ABUTI_VALUE(count), ABUTI_VALUE(limit), ABUTI_BUFFER(&s->boxes),
-                             ABUTI_VALUE(first), ABUTI_VALUE(room), ABUTI_BUFFER(&s->left),
-                             ABUTI_BUFFER(&s->counts), ABUTI_BUFFER(&s->places),
-                             ABUTI_LOCAL_MEMORY(bytes));
-        room = first ? LIST_LONG : 0;
-    }
+                              ABUTI_VALUE(blocks), ABUTI_BUFFER(wanted), ABUTI_VALUE(wanted_blocks),
+                              ABUTI_BUFFER(&s->boxes));
+    if (!status)
+        status =
+            ABUTI_LAUNCH(queue, &k->region_find, blocks, FIND_GROUP, ABUTI_BUFFER(&bvh->tree.nodes),
+                         ABUTI_BUFFER(&bvh->features.records),
+                         ABUTI_BUFFER(&bvh->features.leaf_begin), ABUTI_BUFFER(&s->sorted),
+                         ABUTI_VALUE(count), ABUTI_VALUE(limit), ABUTI_BUFFER(&s->boxes),
+                         ABUTI_VALUE(block_points), ABUTI_BUFFER(wanted),
+                         ABUTI_VALUE(wanted_blocks), ABUTI_BUFFER(left), ABUTI_BUFFER(&s->counts),
+                         ABUTI_BUFFER(&s->places), ABUTI_LOCAL_MEMORY(REGION_ROOM));
+    return status;
+}
+
+static abut_status find_features(abut_device_bvh *bvh, uint32_t count, float limit) {
+    nearest_scratch *s = &bvh->scratch;
+    abut_status status = find_in_blocks(bvh, count, limit, BLOCK, &s->wanted, 0, &s->wanted);
+    if (!status)
+        status = find_in_blocks(bvh, count, limit, SMALL_BLOCK, &s->wanted, BLOCK / SMALL_BLOCK,
+                                &s->left);
     return status;
 }
 
@@ -276,7 +289,7 @@ static abut_status find(abut_device_bvh *bvh, uint32_t count, double radius, boo
     abut_status status = sort_points(bvh, count);
     if (!status && by_features)
         status = find_features(bvh, count, limit);
-    return status ? status : find_triangles(bvh, count, limit, by_features ? BLOCK : 0);
+    return status ? status : find_triangles(bvh, count, limit, by_features ? SMALL_BLOCK : 0);
 }
 
 /* Measures it in doubles. */
@@ -285,7 +298,7 @@ static abut_status measure(abut_device_bvh *bvh, uint32_t count, double radius, 
     const nearest_kernels *k = &bvh->nearest;
     nearest_scratch *s = &bvh->scratch;
     size_t groups = groups_of(count, FIND_GROUP);
-    uint32_t block = by_features ? BLOCK : 0;
+    uint32_t block = by_features ? SMALL_BLOCK : 0;
     abut_status status =
         ABUTI_LAUNCH(&bvh->queue, &k->measure, groups, FIND_GROUP, ABUTI_BUFFER(&bvh->tree.corners),
                      ABUTI_BUFFER(&bvh->tree.order), ABUTI_BUFFER(&s->exact),
@@ -293,14 +306,15 @@ static abut_status measure(abut_device_bvh *bvh, uint32_t count, double radius, 
                      ABUTI_BUFFER(&s->left), ABUTI_VALUE(block), ABUTI_BUFFER(&s->counts),
                      ABUTI_BUFFER(&s->places), ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
     if (!status && by_features)
-        status =
-            ABUTI_LAUNCH(&bvh->queue, &k->region_measure, groups, FIND_GROUP,
-                         ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&bvh->features.records),
-                         ABUTI_BUFFER(&bvh->features.incident_begin),
-                         ABUTI_BUFFER(&bvh->features.incidents), ABUTI_BUFFER(&s->exact),
-                         ABUTI_BUFFER(&s->order), ABUTI_VALUE(count), ABUTI_VALUE(radius),
-                         ABUTI_VALUE(*frame), ABUTI_BUFFER(&s->left), ABUTI_BUFFER(&s->counts),
-                         ABUTI_BUFFER(&s->places), ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
+        status = ABUTI_LAUNCH(&bvh->queue, &k->region_measure, groups, FIND_GROUP,
+                              ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&bvh->tree.triangles),
+                              ABUTI_BUFFER(&bvh->tree.order), ABUTI_BUFFER(&bvh->features.records),
+                              ABUTI_BUFFER(&bvh->features.incident_begin),
+                              ABUTI_BUFFER(&bvh->features.incidents), ABUTI_BUFFER(&s->sorted),
+                              ABUTI_BUFFER(&s->exact), ABUTI_BUFFER(&s->order), ABUTI_VALUE(count),
+                              ABUTI_VALUE(radius), ABUTI_BUFFER(&s->left), ABUTI_VALUE(block),
+                              ABUTI_BUFFER(&s->counts), ABUTI_BUFFER(&s->places),
+                              ABUTI_VALUE(first), ABUTI_BUFFER(nearest));
     if (!status)
         status = ABUTI_LAUNCH(&bvh->queue, &k->complete, groups, FIND_GROUP,
                               ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),

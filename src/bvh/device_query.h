@@ -14,7 +14,7 @@ typedef struct nearest_kernels {
 /* Of nearest points; grows as needed and is kept. */
 typedef struct nearest_scratch {
     abuti_buffer exact, points, sorted, keys, order, bounds, seeds, counts, places, refused;
-    abuti_buffer boxes, left;
+    abuti_buffer boxes, wanted, left;
 } nearest_scratch;
 
 /* The arrays of abuti_features; none until a batch is large enough for them. */

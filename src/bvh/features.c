@@ -16,6 +16,7 @@ typedef struct making {
     const uint32_t *order;
     uint32_t leaf_count;
     abut_topology_view topology;
+    uint32_t *place;                                        /* of a triangle in the order */
     uint32_t *edge_feature, *vertex_feature, *face_feature; /* ABUT_NONE where there is none yet */
     uint32_t *source; /* of a feature: its face, edge or vertex; the kind is in the record */
     abuti_features *to;
@@ -132,7 +133,8 @@ static void make_vertex(const making *m, uint32_t vertex, uint32_t feature, feat
         double least = n ? 0.99 : 2; /* no use in the same direction again */
         for (uint32_t i = f->incident_begin[feature]; i < f->incident_begin[feature + 1]; i++)
             for (int k = 0; k < 3; k++) {
-                uint32_t other = m->mesh->indices[3 * (size_t)f->incidents[i] + (size_t)k];
+                uint32_t other =
+                    m->mesh->indices[3 * (size_t)m->order[f->incidents[i]] + (size_t)k];
                 vec3 way = v3_sub(corner_at(m, other), at);
                 if (!(v3_length(way) >= FEATURE_HEIGHT))
                     continue;
@@ -153,7 +155,7 @@ static void make_vertex(const making *m, uint32_t vertex, uint32_t feature, feat
     put(r->fourth, chosen[3]);
     bool plain = true;
     for (uint32_t i = f->incident_begin[feature]; i < f->incident_begin[feature + 1]; i++)
-        plain = plain && m->face_feature[f->incidents[i]] != ABUT_NONE;
+        plain = plain && m->face_feature[m->order[f->incidents[i]]] != ABUT_NONE;
     put_offset(r, 0, plain ? FEATURE_PLAIN_VERTEX : FEATURE_VERTEX);
 }
 
@@ -181,6 +183,7 @@ static void number_features(making *m) {
         if (place >= m->mesh->triangle_count)
             continue; /* the last triangle again */
         uint32_t triangle = m->order[place];
+        m->place[triangle] = place;
         feature_record face;
         if (make_face(m, triangle, &face)) {
             m->face_feature[triangle] = add_feature(m, triangle, FEATURE_FACE);
@@ -228,7 +231,7 @@ static void list_incidents(making *m) {
     to->incident_count = sum;
     for (uint32_t t = m->mesh->triangle_count; t-- > 0;)
         for (int i = features_of(m, t, features); i-- > 0;)
-            to->incidents[--to->incident_begin[features[i]]] = t;
+            to->incidents[--to->incident_begin[features[i]]] = m->place[t];
 }
 
 static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -266,6 +269,7 @@ static abut_status make(making *m, abut_context *context) {
     if (7 * triangles > UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "%zu triangles have too many edges and corners to list",
                           triangles);
+    m->place = abuti_allocate(context, triangles, sizeof *m->place);
     m->edge_feature = allocate_none(context, edges);
     m->vertex_feature = allocate_none(context, m->mesh->vertex_count);
     m->face_feature = allocate_none(context, triangles);
@@ -274,8 +278,8 @@ static abut_status make(making *m, abut_context *context) {
     to->leaf_begin = abuti_allocate(context, (size_t)m->leaf_count + 1, sizeof *to->leaf_begin);
     to->incident_begin = abuti_allocate(context, most + 1, sizeof *to->incident_begin);
     to->incidents = abuti_allocate(context, 7 * triangles, sizeof *to->incidents);
-    if (!m->edge_feature || !m->vertex_feature || !m->face_feature || !m->source || !to->records ||
-        !to->leaf_begin || !to->incident_begin || !to->incidents)
+    if (!m->place || !m->edge_feature || !m->vertex_feature || !m->face_feature || !m->source ||
+        !to->records || !to->leaf_begin || !to->incident_begin || !to->incidents)
         return ABUT_ERROR_MEMORY;
     number_features(m);
     list_incidents(m);
@@ -295,6 +299,7 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
         m.topology = abut_topology_get(topology);
         status = make(&m, context);
     }
+    abuti_release(context, m.place);
     abuti_release(context, m.edge_feature);
     abuti_release(context, m.vertex_feature);
     abuti_release(context, m.face_feature);

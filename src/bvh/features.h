@@ -53,7 +53,7 @@ typedef struct abuti_features {
      */
     feature_record *records;
     uint32_t *leaf_begin; /* leaf_count + 1 */
-    /* All triangles of a feature. */
+    /* All triangles of a feature by their places in the order, ascending by their numbers. */
     uint32_t *incident_begin; /* count + 1 */
     uint32_t *incidents;
 } abuti_features;

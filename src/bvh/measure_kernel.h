@@ -31,7 +31,13 @@ static inline vec3 load_point(__global const double *from) {
     return v3(from[0], from[1], from[2]);
 }
 
-static inline void measure(measured *m, __global const double *corners, uint triangle) {
+/* A CPU's compiler takes ten seconds to put this into every kernel, and gains nothing. */
+#ifdef APART
+static __attribute__((noinline)) void measure(
+#else
+static inline void measure(
+#endif
+    measured *m, __global const double *corners, uint triangle) {
     __global const double *c = corners + 9 * (size_t)triangle;
     triangle3 t;
     t.corner[0] = load_point(c);

@@ -28,7 +28,7 @@ static inline bool is_wanted(__global const uchar *wanted, uint block, uint i) {
     return block == 0 || wanted[i / block];
 }
 
-/* The distance of every SEEDS_EACH-th point in order, or less than 0 where it is not known. */
+/* A bound for every SEEDS_EACH-th point in order, or less than 0 where there is none. */
 __kernel void nearest_seed(__global const node *nodes, __global const float4 *triangles,
                            __global const float4 *points, uint count, float radius,
                            __global const uchar *wanted, uint block, __global float *seeds) {
@@ -36,13 +36,7 @@ __kernel void nearest_seed(__global const node *nodes, __global const float4 *tr
     if (seed * SEEDS_EACH >= count || !is_wanted(wanted, block, i))
         return;
     float4 at = points[i];
-    search s;
-    if (at.w < 0.0f) {
-        seeds[seed] = -1.0f;
-        return;
-    }
-    find(&s, at, radius, nodes, triangles);
-    seeds[seed] = s.best;
+    seeds[seed] = at.w < 0.0f ? -1.0f : bound_of(at, radius, nodes, triangles);
 }
 
 /* The triangles that may be nearest to point i: places[k count + i] for k below counts[i]. Where

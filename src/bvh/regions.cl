@@ -3,8 +3,9 @@
  * Method: 512 points that are neighbours on the curve are a block. A group collects the features
  * (features.h) that can be nearest to any point of the block: those of the leaves within reach, of
  * which few have a region that meets the block. The list is shrunk for every 32 points, and what is
- * left, some twenty features of a scanned model, is looked at for each point. Where the list does
- * not fit, the points of the block are left to nearest_find.
+ * left, some thirty features of a scanned model, is looked at for each point. Where the list does
+ * not fit, smaller blocks are tried, and points for which that is still too much are left to
+ * nearest_find.
  *
  * Nothing that could win is lost. Let m be the margin of nearest.cl, which is at least 2^-18 and
  * bounds the rounding of everything here, and T a triangle that wins the search in doubles. Its
@@ -26,12 +27,12 @@
 #include "bvh/walk_kernel.h"
 #include "geom/closest_shared.h"
 
-#define BLOCK 512
 #define GROUP 128
 #define PART 32
 #define PARTS (GROUP / PART)
 
-/* Room in local memory, in words, beside that for the list. */
+/* Room in local memory, in words. */
+#define LIST 1024
 #define LEAVES 512  /* and lists of the parts */
 #define WAITING 512 /* nodes, and the points of the parts */
 #define SHORT (LEAVES / PARTS)
@@ -44,11 +45,15 @@
 
 /* The box of each block: its least corner with the largest margin, and its greatest corner. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-regions_boxes(__global const float4 *points, uint count, __global float4 *boxes,
+regions_boxes(__global const float4 *points, uint count, uint block_points,
+              __global const uchar *wanted, uint wanted_blocks, __global float4 *boxes,
               __local float4 *room) {
     uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
+    if (wanted_blocks && !wanted[block / wanted_blocks])
+        return;
     float4 lo = INFINITY, hi = -INFINITY;
-    for (uint i = block * BLOCK + item; i < min((block + 1) * BLOCK, count); i += GROUP) {
+    for (uint i = block * block_points + item; i < min((block + 1) * block_points, count);
+         i += GROUP) {
         float4 at = points[i];
         /* of a point far away the margin is less than 0 */
         float4 bad = (float4)(INFINITY);
@@ -71,23 +76,19 @@ regions_boxes(__global const float4 *points, uint count, __global float4 *boxes,
     }
 }
 
-/* The distance of the middle of each block, as w of its greatest corner; less than 0 where the
- * block is not for lists. */
+/* A bound for the middle of each block, as w of its greatest corner; less than 0 where the block is
+ * not for lists. */
 __kernel void regions_seed(__global const node *nodes, __global const float4 *triangles,
-                           uint blocks, __global float4 *boxes) {
+                           uint blocks, __global const uchar *wanted, uint wanted_blocks,
+                           __global float4 *boxes) {
     uint block = (uint)get_global_id(0);
-    if (block >= blocks)
+    if (block >= blocks || (wanted_blocks && !wanted[block / wanted_blocks]))
         return;
     float4 lo = boxes[2 * block], hi = boxes[2 * block + 1];
     float4 middle = (float4)(0.5f * (lo + hi).xyz, lo.w);
     float largest = fmax(fmax(fmax(-lo.x, -lo.y), -lo.z), fmax(fmax(hi.x, hi.y), hi.z));
-    float distance = -1.0f;
-    if (largest < NEAR) {
-        search s;
-        find(&s, middle, 4.0f * NEAR, nodes, triangles);
-        distance = s.best;
-    }
-    boxes[2 * block + 1].w = distance;
+    boxes[2 * block + 1].w =
+        largest < NEAR ? bound_of(middle, 4.0f * NEAR, nodes, triangles) : -1.0f;
 }
 
 /* ---- features ---- */
@@ -178,26 +179,25 @@ static inline void append(__local uint *list, __local uint *count, uint room, ui
 /* Adds the features of leaves that are needed for a box to a list. */
 static inline void list_features(__global const float4 *features, __global const uint *leaf_begin,
                                  const box *b, float upper, __local const uint *leaves,
-                                 uint leaf_count, __local uint *list, uint room,
-                                 __local uint *listed) {
+                                 uint leaf_count, __local uint *list, __local uint *listed) {
     for (uint i = (uint)get_local_id(0); i < leaf_count; i += GROUP) {
         uint leaf = leaves[i];
         for (uint k = leaf_begin[leaf]; k < leaf_begin[leaf + 1]; k++) {
             feature f = load_feature(features, k);
             if (is_needed(&f, b, upper))
-                append(list, listed, room, k);
+                append(list, listed, LIST, k);
         }
     }
 }
 
 /* Lists all features that are needed for a box whose points are at most `upper` away from the mesh;
- * gives their number, more than `room` where they or the way there did not fit. Nodes wait on a
+ * gives their number, more than LIST where they or the way there did not fit. Nodes wait on a
  * stack, of which 32 are taken at a time, an item for each child. numbers: waiting nodes, leaves,
  * listed features. */
 static inline uint list_all(__global const node *nodes, __global const float4 *features,
                             __global const uint *leaf_begin, const box *b, float upper,
                             __local uint *stack, __local uint *leaves, __local uint *list,
-                            uint room, __local uint *numbers) {
+                            __local uint *numbers) {
     uint item = (uint)get_local_id(0);
     float reach = upper + 2.0f * b->margin, reach_sq = reach * reach * SLACK;
     float4 lo = b->middle - b->half_size, hi = b->middle + b->half_size;
@@ -222,14 +222,13 @@ static inline uint list_all(__global const node *nodes, __global const float4 *f
                 child = ((__global const uint *)&n->child)[slot];
         }
         if (flush)
-            list_features(features, leaf_begin, b, upper, leaves, leaf_count, list, room,
-                          &numbers[2]);
+            list_features(features, leaf_begin, b, upper, leaves, leaf_count, list, &numbers[2]);
         barrier(CLK_LOCAL_MEM_FENCE);
         uint listed = numbers[2];
         if (waiting == 0)
             return listed;
-        if (listed > room || waiting - taken + GROUP > WAITING)
-            return room + 1;
+        if (listed > LIST || waiting - taken + GROUP > WAITING)
+            return LIST + 1;
         if (item == 0) {
             numbers[0] = waiting - taken;
             if (flush)
@@ -246,40 +245,46 @@ static inline uint list_all(__global const node *nodes, __global const float4 *f
 }
 
 /* The candidates of each point of a block, as in nearest_find but features instead of triangles.
- * Blocks whose list does not fit are marked in `left`, and only marked ones are looked at if it is
- * not the first try. */
+ * Blocks whose list does not fit are marked in `left`. On a second try with smaller blocks only the
+ * `wanted` ones of the first are looked at, of which each has wanted_blocks. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 regions_find(__global const node *nodes, __global const float4 *features,
              __global const uint *leaf_begin, __global const float4 *points, uint count,
-             float radius, __global const float4 *boxes, uint first_try, uint list_room,
-             __global uchar *left, __global uchar *counts, __global uint *places,
-             __local float4 *room) {
+             float radius, __global const float4 *boxes, uint block_points,
+             __global const uchar *wanted, uint wanted_blocks, __global uchar *left,
+             __global uchar *counts, __global uint *places, __local float4 *room) {
     __local uint *waiting = (__local uint *)room, *leaves = waiting + WAITING,
                  *numbers = leaves + LEAVES, *list = numbers + 16;
     __local float4 *spots = (__local float4 *)waiting;
     uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
+    if (wanted_blocks && !wanted[block / wanted_blocks]) {
+        if (item == 0)
+            left[block] = 0;
+        return;
+    }
     float4 lo = boxes[2 * block], hi = boxes[2 * block + 1];
     float margin = lo.w, distance = hi.w;
-    if (distance < 0.0f || (!first_try && !left[block])) {
-        if (item == 0 && first_try)
+    if (distance < 0.0f) {
+        if (item == 0)
             left[block] = 1;
         return;
     }
     box whole = box_of(lo, hi, margin);
     float upper = fmin(distance + whole.radius, radius) + 4.0f * margin;
-    uint listed = list_all(nodes, features, leaf_begin, &whole, upper, waiting, leaves, list,
-                           list_room, numbers);
-    bool fits = listed <= list_room;
+    uint listed =
+        list_all(nodes, features, leaf_begin, &whole, upper, waiting, leaves, list, numbers);
+    bool fits = listed <= LIST;
     if (item == 0)
-        left[block] = !fits; /* all items have read it before the barriers of the lists */
+        left[block] = !fits;
     if (!fits)
         return;
     uint part = item / PART, lane = item % PART;
     __local uint *least = numbers + 3 + part, *short_count = numbers + 3 + PARTS + part,
                  *short_list = leaves + SHORT * part;
-    for (uint first = block * BLOCK; first < min((block + 1) * BLOCK, count); first += GROUP) {
+    uint end = min((block + 1) * block_points, count);
+    for (uint first = block * block_points; first < end; first += GROUP) {
         uint i = first + item;
-        float4 at = points[min(i, count - 1)];
+        float4 at = points[min(i, end - 1)];
         barrier(CLK_LOCAL_MEM_FENCE);
         spots[item] = at;
         if (lane == 0) {
@@ -325,7 +330,7 @@ regions_find(__global const node *nodes, __global const float4 *features,
             if (l.distance_sq < s.best * s.best && bound_sq(&l, margin) < INFINITY)
                 set_best(&s, sqrt(l.distance_sq));
         }
-        if (i < count)
+        if (i < end)
             store_candidates(&s, i, count, counts, places);
     }
 }
@@ -337,46 +342,50 @@ regions_find(__global const node *nodes, __global const float4 *features,
 
 #define SEEN 8
 #define PLAIN_VERTEX 3u
-#define BEHIND 0x1p-16 /* more than the margin of any point here */
+#define BEHIND 0x1p-16f /* more than the margin of any point here */
 
 /* Whether all edges that meet in a plain vertex lead away from the point by more than the margin.
  * Every triangle there then has the vertex as its nearest point, exactly: the foot on its plane is
  * as far outside, parameters along edges are clamped to the end, and the opposite edge is farther
  * by 2^-40 of the square. All give the same bits, and the first of them wins. */
-static bool is_behind(vec3 point, uint begin, uint end, double scale,
-                      __global const uint *incidents, __global const double *corners) {
-    vec3 vertex;
+static bool is_behind(float4 at, uint begin, uint end, __global const uint *incidents,
+                      __global const float *triangles) {
+    float4 vertex;
     for (uint j = begin; j < end; j++) {
-        __global const double *c = corners + 9 * (size_t)incidents[j];
-        vec3 r[3];
-        int at = 0; /* the nearest corner; it must be the same for all */
+        __global const float *c = triangles + 9 * (size_t)incidents[j];
+        float4 r[3];
+        float length_sq[3];
         for (int k = 0; k < 3; k++) {
-            r[k] = v3_scale(v3_sub(load_point(c + 3 * k), point), scale);
-            at = v3_length_sq(r[k]) < v3_length_sq(r[at]) ? k : at;
+            r[k] = (float4)(c[3 * k], c[3 * k + 1], c[3 * k + 2], at.w) - at;
+            length_sq[k] = dot_f(r[k], r[k]);
         }
-        if (j == begin)
-            vertex = r[at];
-        else if (!v3_equal(vertex, r[at]))
+        /* turned so that the nearest corner is the first; it must be the same for all */
+        bool second = length_sq[1] < length_sq[0] && length_sq[1] <= length_sq[2];
+        bool third = !second && length_sq[2] < length_sq[0];
+        float4 v = second ? r[1] : third ? r[2] : r[0];
+        float4 edge_a = (second ? r[2] : third ? r[0] : r[1]) - v;
+        float4 edge_b = (second ? r[0] : third ? r[1] : r[2]) - v;
+        float along_a = dot_f(v, edge_a), along_b = dot_f(v, edge_b);
+        vertex = j == begin ? v : vertex;
+        if (!(v.x == vertex.x && v.y == vertex.y && v.z == vertex.z && along_a > 0.0f &&
+              along_b > 0.0f && along_a * along_a > BEHIND * BEHIND * dot_f(edge_a, edge_a) &&
+              along_b * along_b > BEHIND * BEHIND * dot_f(edge_b, edge_b)))
             return false;
-        for (int k = 1; k < 3; k++) {
-            vec3 edge = v3_sub(r[(at + k) % 3], r[at]);
-            double along = v3_dot(r[at], edge);
-            if (!(along > 0.0 && along * along > BEHIND * BEHIND * v3_length_sq(edge)))
-                return false;
-        }
     }
     return true;
 }
 
 /* As nearest_measure, for features. */
-__kernel void regions_measure(__global const double *corners, __global const float4 *features,
+__kernel void regions_measure(__global const double *corners, __global const float *triangles,
+                              __global const uint *tree_order, __global const float4 *features,
                               __global const uint *incident_begin, __global const uint *incidents,
-                              __global const double *exact, __global const uint *order, uint count,
-                              double radius, mesh_frame frame, __global const uchar *left,
+                              __global const float4 *points, __global const double *exact,
+                              __global const uint *order, uint count, double radius,
+                              __global const uchar *left, uint block_points,
                               __global const uchar *counts, __global const uint *places, uint first,
                               __global nearest_answer *answers) {
     uint i = (uint)get_global_id(0);
-    if (i >= count || counts[i] == COMPLETE || left[i / BLOCK])
+    if (i >= count || counts[i] == COMPLETE || left[i / block_points])
         return;
     uint point = order[i], seen[SEEN], seen_count = 0;
     measured m;
@@ -385,16 +394,16 @@ __kernel void regions_measure(__global const double *corners, __global const flo
         uint f = places[(size_t)k * count + i];
         uint begin = incident_begin[f], end = incident_begin[f + 1];
         if (counts[i] == 1 && (as_uint(features[4 * f].w) & 3u) == PLAIN_VERTEX &&
-            is_behind(m.point, begin, end, frame.scale, incidents, corners))
+            is_behind(points[i], begin, end, incidents, triangles))
             end = begin + 1;
         for (uint j = begin; j < end; j++) {
-            uint triangle = incidents[j];
+            uint triangle = tree_order[incidents[j]];
             bool known = false;
             for (uint n = 0; n < seen_count; n++)
                 known = known || seen[n] == triangle;
             if (known)
                 continue;
-            if (seen_count < SEEN)
+            if (seen_count < SEEN && counts[i] > 1)
                 seen[seen_count++] = triangle;
             measure(&m, corners, triangle);
         }

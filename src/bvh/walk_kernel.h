@@ -68,6 +68,7 @@ typedef struct search {
     float4 at;            /* the point; w is the margin */
     float best, reach_sq; /* least distance so far; squares beyond this cannot win */
     uint count;           /* of candidates, or COMPLETE */
+    uint leaves;          /* that may still be visited */
     float distance_sq[CANDIDATES];
     uint place[CANDIDATES];
 } search;
@@ -202,6 +203,33 @@ static inline void sort_two(uint *a, uint *b) {
     }
 
 DEFINE_WALK(walk, search, state, visit_leaf)
+
+/* The least distance among the first leaves: a bound, and for most points the answer. Where a point
+ * has very many triangles equally near, the whole walk would hold up its group for long. */
+#define BOUND_LEAVES 48
+
+static inline void visit_few(search *s, __global const float4 *triangles, uint leaf) {
+    if (s->leaves > 0) {
+        s->leaves--;
+        s->count = 0;
+        visit_leaf(s, triangles, leaf);
+    } else {
+        s->reach_sq = 0.0f; /* hardly anything else is near enough */
+    }
+}
+
+DEFINE_WALK(walk_few, search, state, visit_few)
+
+static inline float bound_of(float4 at, float bound, __global const node *nodes,
+                             __global const float4 *triangles) {
+    search s;
+    s.at = at;
+    s.count = 0;
+    s.leaves = BOUND_LEAVES;
+    set_best(&s, bound);
+    walk_few(&s, nodes, triangles);
+    return s.best;
+}
 
 /* Searches from a bound. */
 static inline void find(search *s, float4 at, float bound, __global const node *nodes,

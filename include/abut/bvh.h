@@ -177,7 +177,7 @@ static inline abut_self_options abut_self_options_default(void) {
  * if there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in
  * either case. Where there is more to look at than options->limit allows, fails with
  * ABUT_ERROR_LIMIT, and `count` gets the number of pairs found by then, the same on any number of
- * threads. `options` may be null, and `pairs` with a capacity of 0. Takes some 30 bytes a triangle
+ * threads. `options` may be null, and `pairs` with a capacity of 0. Takes some 50 bytes a triangle
  * and 16 a pair meanwhile. Reports progress as stage "self". Thread-safe. */
 ABUT_API abut_status abut_bvh_self_all(const abut_bvh *bvh, const abut_self_options *options,
                                        uint64_t capacity, abut_self_pair *pairs, uint64_t *count);

@@ -140,7 +140,7 @@ static void lattices(void **state) {
     (void)state;
     test_random random = {41};
     uint64_t found = 0;
-    for (int round = 0; round < 24; round++) {
+    for (int round = 0; round < (int)test_rounds(24); round++) {
         enum { VERTICES = 24, TRIANGLES = 32 };
         abut_vec3 positions[VERTICES];
         uint32_t indices[3 * TRIANGLES];
@@ -154,7 +154,7 @@ static void lattices(void **state) {
             indices[i] = test_random_below(&random, VERTICES);
         found += check_and_destroy(make_indexed(positions, VERTICES, indices, TRIANGLES));
     }
-    assert_true(found > 1500);
+    assert_true(found > test_rounds(1500));
 }
 
 static void soups(void **state) {
@@ -258,7 +258,7 @@ static void rings(void **state) {
     test_random random = {77};
     uint64_t found = 0;
     int sound = 0;
-    for (int round = 0; round < 120; round++) {
+    for (int round = 0; round < (int)test_rounds(120); round++) {
         uint32_t k = 3 + test_random_below(&random, 8), way = test_random_below(&random, 4);
         abut_vec3 positions[12];
         uint32_t indices[3 * 11];
@@ -284,7 +284,7 @@ static void rings(void **state) {
         found += here;
         abut_mesh_destroy(mesh);
     }
-    assert_true(found > 100 && sound > 20);
+    assert_true(found > test_rounds(100) && sound > (int)test_rounds(20));
 }
 
 /* A needle through a sphere, whose faces and edges it hits; and both teapots. */
@@ -428,7 +428,7 @@ static void hostile(void **state) {
     (void)state;
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 2);
-    abut_mesh *mesh = make_kind(context, SOUP_EQUAL, 200000, 1);
+    abut_mesh *mesh = make_kind(context, SOUP_EQUAL, test_rounds(200000), 1);
     abut_bvh *bvh;
     uint64_t count = 7;
     bool any = false;

@@ -49,13 +49,17 @@ struct bench_case {
 /* Ends with a case without a name. */
 extern const bench_case bench_create_cases[], bench_file_cases[], bench_topology_cases[],
     bench_repair_cases[], bench_geom_cases[], bench_shape_cases[], bench_picture_cases[],
-    bench_bvh_cases[], bench_machine_cases[], bench_device_cases[];
+    bench_bvh_cases[], bench_machine_cases[], bench_device_cases[], bench_device_build_cases[];
 
 /* Fails with a sentence of the benchmark's own. */
 abut_status bench_fail(abut_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The sentence for a failed case: the benchmark's own if there is one, else the library's. */
 const char *bench_error(void);
+
+/* Opens the device that the command line or the environment names, else a GPU; a case without
+ * either is skipped. */
+abut_status bench_device_open(bench_state *state, abut_device **device);
 
 /* ---- inputs and hashes ---- */
 

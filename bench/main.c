@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 static const bench_case *const tables[] = {
-    bench_machine_cases, bench_create_cases, bench_file_cases,  bench_topology_cases,
-    bench_repair_cases,  bench_geom_cases,   bench_shape_cases, bench_picture_cases,
-    bench_bvh_cases,     bench_device_cases,
+    bench_machine_cases, bench_create_cases, bench_file_cases,         bench_topology_cases,
+    bench_repair_cases,  bench_geom_cases,   bench_shape_cases,        bench_picture_cases,
+    bench_bvh_cases,     bench_device_cases, bench_device_build_cases,
 };
 
 enum { TABLE_COUNT = sizeof tables / sizeof tables[0] };

@@ -179,7 +179,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         options.limit = (uint64_t)limit->counts[0] * 1000000;
     if (png && !word_in(path_ending(png->words), "png|ppm"))
         return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
-    int code = picture_camera(tool, arguments, &camera);
+    int code = camera_read(tool, arguments, &camera);
     if (code)
         return code;
     abut_mesh *mesh = NULL;

@@ -173,8 +173,8 @@ void abuti_advise_self(abut_mesh_report *report) {
         {ABUT_METHOD_CONTAINMENT,
          "Closed, wound outwards and nowhere cut by itself: inside, volume and inertia are those "
          "of the solid.",
-         "The surface cuts itself: what overlaps counts twice in volume and inertia, and as "
-         "outside where entries and exits are counted."},
+         "The surface cuts itself: inside is still right, but volume and inertia count twice what "
+         "overlaps."},
         {ABUT_METHOD_SELF_VIEW,
          "One closed manifold that nowhere cuts itself: no first impact of a step from here is "
          "missed.",

@@ -47,7 +47,7 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     pair_begin(out, arguments);
     if (told) {
         fact_number(out, "distance", found.distance);
-        fact_text(out, "relation", relation_name(found.relation));
+        fact_text(out, "relation", relation_names[found.relation]);
         tell_point(out, "closest_a", found.point_a, found.triangle_a, found.feature_a);
         tell_point(out, "closest_b", found.point_b, found.triangle_b, found.feature_b);
     }
@@ -82,30 +82,34 @@ typedef struct answers {
     bool *within;
 } answers;
 
-static void add_rows(tool_text *to, const answers *all) {
-    text_add(to, all->within ? "pose,within\n"
-                             : "pose,distance,relation,a_x,a_y,a_z,b_x,b_y,b_z,triangle_a,"
-                               "triangle_b\n");
-    for (size_t i = 0; i < all->count; i++) {
-        if (all->within) {
-            text_print(to, "%zu,%s\n", i, all->within[i] ? "true" : "false");
-            continue;
-        }
-        const abut_separation *s = &all->separations[i];
-        text_print(to, "%zu,", i);
-        text_number(to, s->distance);
-        text_print(to, ",%s,", relation_name(s->relation));
-        table_vector(to, s->point_a);
-        text_add(to, ",");
-        table_vector(to, s->point_b);
-        for (int side = 0; side < 2; side++) {
-            uint32_t triangle = side ? s->triangle_b : s->triangle_a;
-            text_add(to, ",");
-            if (triangle != ABUT_NONE)
-                text_print(to, "%u", triangle);
-        }
-        text_add(to, "\n");
+static const tool_column columns[] = {{"pose", COLUMN_WHOLE, NULL},
+                                      {"distance", COLUMN_REAL, NULL},
+                                      {"relation", COLUMN_WORD, relation_names},
+                                      {"a_x", COLUMN_REAL, NULL},
+                                      {"a_y", COLUMN_REAL, NULL},
+                                      {"a_z", COLUMN_REAL, NULL},
+                                      {"b_x", COLUMN_REAL, NULL},
+                                      {"b_y", COLUMN_REAL, NULL},
+                                      {"b_z", COLUMN_REAL, NULL},
+                                      {"triangle_a", COLUMN_WHOLE, NULL},
+                                      {"triangle_b", COLUMN_WHOLE, NULL}};
+static const tool_column within_columns[] = {{"pose", COLUMN_WHOLE, NULL},
+                                             {"within", COLUMN_WORD, table_booleans}};
+
+static void give_row(const void *data, size_t row, double *values) {
+    const answers *all = data;
+    values[0] = (double)row;
+    if (all->within) {
+        values[1] = all->within[row];
+        return;
     }
+    const abut_separation *s = &all->separations[row];
+    values[1] = s->distance;
+    values[2] = s->relation;
+    table_vector(values + 3, s->point_a);
+    table_vector(values + 6, s->point_b);
+    values[9] = s->triangle_a != ABUT_NONE ? (double)s->triangle_a : NAN;
+    values[10] = s->triangle_b != ABUT_NONE ? (double)s->triangle_b : NAN;
 }
 
 static void summarise(tool_run *tool, const tool_arguments *arguments, const answers *all) {
@@ -129,7 +133,7 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const ans
             json_boolean(out, "within", all->within[i]);
         } else {
             json_number(out, "distance", s->distance);
-            json_text(out, "relation", relation_name(s->relation));
+            json_text(out, "relation", relation_names[s->relation]);
             tell_point(out, "closest_a", s->point_a, s->triangle_a, s->feature_a);
             tell_point(out, "closest_b", s->point_b, s->triangle_b, s->feature_b);
         }
@@ -158,12 +162,9 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
         margin ? abut_pair_within_batch(&poses, margin->numbers[0], &pair->options, all.within)
                : abut_pair_distance_batch(&poses, &pair->options, all.separations);
     int code = status ? tool_fail(tool, status) : 0;
-    tool_text table = {0};
-    if (!code && (!tool->out.json || option_given(arguments, "out"))) {
-        add_rows(&table, &all);
-        code = pair_table(tool, arguments, &table);
-    }
-    text_free(&table);
+    tool_table table = {margin ? within_columns : columns, margin ? 2 : 11, all.count, give_row,
+                        &all};
+    code = code ? code : pair_table(tool, arguments, &table);
     if (!code && (tool->out.json || (option_given(arguments, "out") && !tool->quiet)))
         summarise(tool, arguments, &all);
     free(all.separations);
@@ -181,7 +182,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         return tool_refuse(tool, "--margin asks for yes or no, of which there is no picture");
     if (option_given(arguments, "out") && !option_given(arguments, "poses"))
         return tool_refuse(tool, "--out belongs to --poses");
-    int code = pair_load(tool, arguments, &pair);
+    int code = device_open(tool, arguments, NULL);
+    if (code)
+        return code;
+    code = pair_load(tool, arguments, &pair);
     if (!code && pair.poses.count) {
         abut_pose *poses_a = pair_repeat(&pair);
         code = poses_a ? run_many(tool, arguments, &pair, poses_a, margin)
@@ -199,6 +203,7 @@ static const tool_option options[] = {
     {"margin", "M", OPTION_NUMBER, "only tell whether they are at most M apart, which is faster",
      NULL, false},
     PAIR_OPTIONS,
+    DEVICE_OPTION,
     {0}};
 
 const tool_command command_distance = {

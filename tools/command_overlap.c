@@ -34,20 +34,28 @@ static int find_meetings(tool_run *tool, const tool_pair *pair, meetings *found)
     return status ? tool_fail(tool, status) : 0;
 }
 
+static const tool_column meeting_columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
+                                              {"triangle_b", COLUMN_WHOLE, NULL},
+                                              {"meeting", COLUMN_WORD, meetings_names},
+                                              {"x", COLUMN_REAL, NULL},
+                                              {"y", COLUMN_REAL, NULL},
+                                              {"z", COLUMN_REAL, NULL},
+                                              {"to_x", COLUMN_REAL, NULL},
+                                              {"to_y", COLUMN_REAL, NULL},
+                                              {"to_z", COLUMN_REAL, NULL}};
+
+static void give_meeting(const void *data, size_t row, double *values) {
+    const abut_pair_meeting *m = &((const meetings *)data)->list[row];
+    values[0] = m->triangle_a;
+    values[1] = m->triangle_b;
+    values[2] = m->meeting;
+    table_vector(values + 3, m->segment.end[0]);
+    table_vector(values + 6, m->segment.end[1]);
+}
+
 static int list_meetings(tool_run *tool, const tool_arguments *arguments, const meetings *found) {
-    tool_text table = {0};
-    text_add(&table, "triangle_a,triangle_b,meeting,x,y,z,to_x,to_y,to_z\n");
-    for (uint64_t i = 0; i < found->count; i++) {
-        const abut_pair_meeting *m = &found->list[i];
-        text_print(&table, "%u,%u,%s,", m->triangle_a, m->triangle_b, meetings_names[m->meeting]);
-        table_vector(&table, m->segment.end[0]);
-        text_add(&table, ",");
-        table_vector(&table, m->segment.end[1]);
-        text_add(&table, "\n");
-    }
-    int code = pair_table(tool, arguments, &table);
-    text_free(&table);
-    return code;
+    tool_table table = {meeting_columns, 9, (size_t)found->count, give_meeting, found};
+    return pair_table(tool, arguments, &table);
 }
 
 static void json_meetings(tool_output *out, const meetings *found) {
@@ -97,7 +105,7 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     if (!code && (out->json || !table || option_given(arguments, "out"))) {
         pair_begin(out, arguments);
         json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
-        json_text(out, "relation", relation_name(relation));
+        json_text(out, "relation", relation_names[relation]);
         if (!table || !tool->quiet)
             say_fact(out, "overlap", "%s", words_for(relation));
         if (listed && !tool->quiet)
@@ -115,15 +123,35 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
 
 /* ---- many poses ---- */
 
-static void add_rows(tool_text *to, const abut_pair_relation *relations, size_t count) {
-    text_add(to, "pose,overlap,relation\n");
-    for (size_t i = 0; i < count; i++)
-        text_print(to, "%zu,%s,%s\n", i, relations[i] ? "true" : "false",
-                   relation_name(relations[i]));
+static const tool_column pose_columns[] = {{"pose", COLUMN_WHOLE, NULL},
+                                           {"overlap", COLUMN_WORD, table_booleans},
+                                           {"relation", COLUMN_WORD, relation_names}};
+
+static void give_pose(const void *data, size_t row, double *values) {
+    const abut_pair_relation *relations = data;
+    values[0] = (double)row;
+    values[1] = relations[row] != ABUT_PAIR_APART;
+    values[2] = relations[row];
+}
+
+/* Asks the device where there is one, else the CPU: the answers are the same. */
+static abut_status ask(const abut_pair_poses *poses, const abut_pair_options *options,
+                       abut_device *device, abut_pair_relation *relations) {
+    if (!device)
+        return abut_pair_overlap_batch(poses, options, relations);
+    abut_device_bvh *a = NULL, *b = NULL;
+    abut_status status = abut_device_bvh_create(poses->a, device, &a);
+    if (!status)
+        status = abut_device_bvh_create(poses->b, device, &b);
+    if (!status)
+        status = abut_device_pair_overlap(a, b, poses, options, relations);
+    abut_device_bvh_destroy(a);
+    abut_device_bvh_destroy(b);
+    return status;
 }
 
 static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                    const abut_pose *poses_a) {
+                    const abut_pose *poses_a, abut_device *device) {
     tool_output *out = &tool->out;
     size_t count = pair->poses.count, touching = 0;
     abut_pair_relation *relations = malloc(count * sizeof *relations);
@@ -135,15 +163,12 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     poses.poses_a = poses_a;
     poses.poses_b = pair->poses.list;
     poses.count = count;
-    abut_status status = abut_pair_overlap_batch(&poses, &pair->options, relations);
+    abut_status status = ask(&poses, &pair->options, device, relations);
     int code = status ? tool_fail(tool, status) : 0;
-    tool_text table = {0};
-    if (!code)
-        add_rows(&table, relations, count);
     for (size_t i = 0; !code && i < count; i++)
         touching += relations[i] != ABUT_PAIR_APART;
+    tool_table table = {pose_columns, 3, count, give_pose, relations};
     code = code ? code : pair_table(tool, arguments, &table);
-    text_free(&table);
     if (!code && (out->json || (option_given(arguments, "out") && !tool->quiet))) {
         pair_begin(out, arguments);
         fact_count(out, "poses", count);
@@ -152,7 +177,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
         for (size_t i = 0; out->json && i < count; i++) {
             out_object(out, NULL);
             json_boolean(out, "overlap", relations[i] != ABUT_PAIR_APART);
-            json_text(out, "relation", relation_name(relations[i]));
+            json_text(out, "relation", relation_names[relations[i]]);
             out_end(out);
         }
         out_end(out);
@@ -169,16 +194,23 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (option_given(arguments, "out") && !option_given(arguments, "pairs") &&
         !option_given(arguments, "poses"))
         return tool_refuse(tool, "--out belongs to --pairs or --poses");
-    int code = pair_load(tool, arguments, &pair);
+    if (device_named(arguments) && !option_given(arguments, "poses"))
+        return tool_refuse(tool, "--device pays for many poses: it belongs to --poses");
+    abut_device *device = NULL;
+    int code = device_open(tool, arguments, &device);
+    if (code)
+        return code;
+    code = pair_load(tool, arguments, &pair);
     if (!code && pair.poses.count) {
         abut_pose *poses_a = pair_repeat(&pair);
-        code = poses_a ? run_many(tool, arguments, &pair, poses_a)
+        code = poses_a ? run_many(tool, arguments, &pair, poses_a, device)
                        : tool_fail_with(tool, "out of memory", "there is no memory for the poses");
         free(poses_a);
     } else if (!code) {
         code = run_one(tool, arguments, &pair);
     }
     pair_free(&pair);
+    abut_device_destroy(device);
     return code;
 }
 
@@ -186,6 +218,7 @@ static const tool_option options[] = {{"pairs", NULL, OPTION_FLAG,
                                        "list all pairs of triangles that intersect, and where",
                                        NULL, false},
                                       PAIR_OPTIONS,
+                                      DEVICE_OPTION,
                                       {0}};
 
 const tool_command command_overlap = {

@@ -3,12 +3,6 @@
 
 #include <stdlib.h>
 
-static const char *meeting_name(abut_meeting meeting) {
-    return meeting == ABUT_MEETING_COPLANAR  ? "area"
-           : meeting == ABUT_MEETING_SEGMENT ? "segment"
-                                             : "point";
-}
-
 typedef struct self_result {
     abut_self_pair *pairs; /* from malloc */
     uint64_t count;
@@ -39,17 +33,25 @@ static int search(tool_run *tool, const abut_bvh *bvh, const abut_self_options *
 
 /* ---- what comes out ---- */
 
-static void add_rows(tool_text *to, const self_result *result) {
-    text_add(to, "triangle_a,triangle_b,meeting,from_x,from_y,from_z,to_x,to_y,to_z\n");
-    for (uint64_t i = 0; result->complete && i < result->count; i++) {
-        const abut_self_pair *pair = &result->pairs[i];
-        text_print(to, "%u,%u,%s,", pair->triangle[0], pair->triangle[1],
-                   meeting_name(pair->meeting));
-        table_vector(to, pair->segment.end[0]);
-        text_add(to, ",");
-        table_vector(to, pair->segment.end[1]);
-        text_add(to, "\n");
-    }
+static const char *const meeting_words[] = {"none", "point", "segment", "area"};
+
+static const tool_column columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
+                                      {"triangle_b", COLUMN_WHOLE, NULL},
+                                      {"meeting", COLUMN_WORD, meeting_words},
+                                      {"from_x", COLUMN_REAL, NULL},
+                                      {"from_y", COLUMN_REAL, NULL},
+                                      {"from_z", COLUMN_REAL, NULL},
+                                      {"to_x", COLUMN_REAL, NULL},
+                                      {"to_y", COLUMN_REAL, NULL},
+                                      {"to_z", COLUMN_REAL, NULL}};
+
+static void give_pair(const void *data, size_t row, double *values) {
+    const abut_self_pair *pair = &((const self_result *)data)->pairs[row];
+    values[0] = pair->triangle[0];
+    values[1] = pair->triangle[1];
+    values[2] = pair->meeting;
+    table_vector(values + 3, pair->segment.end[0]);
+    table_vector(values + 6, pair->segment.end[1]);
 }
 
 static void tell_first(tool_output *out, const self_result *result, uint32_t most) {
@@ -60,7 +62,7 @@ static void tell_first(tool_output *out, const self_result *result, uint32_t mos
         out_object(out, NULL);
         fact_count(out, "triangle_a", pair->triangle[0]);
         fact_count(out, "triangle_b", pair->triangle[1]);
-        fact_text(out, "meeting", meeting_name(pair->meeting));
+        fact_text(out, "meeting", meeting_words[pair->meeting]);
         json_vector(out, "from", end[0]);
         json_vector(out, "to", end[1]);
         say_fact(out, "from", "%.6g, %.6g, %.6g", end[0].x, end[0].y, end[0].z);
@@ -153,10 +155,9 @@ static int answer(tool_run *tool, const tool_arguments *arguments,
                      *first = option_given(arguments, "first");
     int code = 0;
     if (out_path) {
-        tool_text table = {0};
-        add_rows(&table, result);
-        code = table_write(tool, out_path->words, &table);
-        text_free(&table);
+        tool_table table = {columns, 9, result->complete ? (size_t)result->count : 0, give_pair,
+                            result};
+        code = table_put(tool, out_path->words, &table);
     }
     abut_status status = ABUT_OK;
     if (!code && png && (status = draw(tool, camera, mesh, result, png->words)))
@@ -198,7 +199,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"first", "N", OPTION_COUNT, "list so many pairs (default: 8)", NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write all pairs there as comma-separated values", NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write all pairs there: CSV, or by its ending PLY or NPY", NULL,
+     false},
     {"png", "FILE", OPTION_TEXT,
      "draw the mesh there with the pairs: triangles orange, what they have in common red", NULL,
      false},

@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *relation_name(abut_pair_relation relation) {
-    static const char *const names[] = {"apart", "meeting", "a-inside", "b-inside"};
-    return names[relation];
-}
+const char *const relation_names[] = {"apart", "meeting", "a-inside", "b-inside"};
 
 static int read_pose(tool_run *tool, const tool_arguments *arguments, const char *name,
                      abut_pose *pose) {
@@ -73,13 +70,9 @@ void pair_begin(tool_output *out, const tool_arguments *arguments) {
     json_path(out, "b", arguments->operands[1]);
 }
 
-int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_text *table) {
+int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table) {
     const tool_given *path = option_given(arguments, "out");
-    if (path)
-        return table_write(tool, path->words, table);
-    if (!tool->out.json && table->used)
-        text_bytes(&tool->out.text, table->data, table->used);
-    return 0;
+    return table_put(tool, path ? path->words : NULL, table);
 }
 
 /* ---- the picture ---- */

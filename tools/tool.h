@@ -216,6 +216,23 @@ void arguments_free(tool_arguments *arguments);
 /* The last time that an option was given, or null. */
 const tool_given *option_given(const tool_arguments *arguments, const char *name);
 
+/* ---- device.c ---- */
+
+/* The line of --device in a command's table of options. */
+#define DEVICE_OPTION                                                                  \
+    {                                                                                  \
+        "device", "NAME", OPTION_TEXT,                                                 \
+            "where to work: cpu (default), gpu, or a number or a part of a name from " \
+            "'abut devices'",                                                          \
+            "cpu|gpu", false                                                           \
+    }
+
+/* What --device names; null for the CPU path, which is the default. */
+const char *device_named(const tool_arguments *arguments);
+/* Opens the device that --device names: *device is null for the CPU path. A command that has no
+ * other passes a null `device`: all but "cpu" is refused then. 0 or the exit code. */
+int device_open(struct tool_run *tool, const tool_arguments *arguments, abut_device **device);
+
 /* ---- commands.c ---- */
 
 typedef enum operand_kind {
@@ -242,7 +259,8 @@ const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
     command_nearest, command_inside, command_ray, command_overlap, command_distance,
-    command_selfcheck, command_devices, command_version, command_help, command_completion;
+    command_selfcheck, command_devices, command_bench, command_version, command_help,
+    command_completion;
 
 /* ---- main.c: one run of the command ---- */
 
@@ -266,6 +284,9 @@ int tool_refuse(tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
 int tool_refuse_last(tool_run *tool);
 /* Only says it, for commands that go on; the JSON of the error goes where the writer stands. */
 int tool_complain(tool_run *tool, abut_status status);
+/* A sentence of the library without the name of the function that may stand first: people at the
+ * command line did not call any. */
+const char *tool_sentence(const char *sentence);
 /* Whether a signal asked to stop. */
 bool tool_cancelled(void);
 
@@ -361,6 +382,7 @@ typedef struct tool_table {
  * 0, or the exit code after the error was reported. */
 int table_put(tool_run *tool, const char *path, const tool_table *table);
 void table_vector(double *values, abut_vec3 v);
+extern const char *const table_booleans[]; /* "false", "true" */
 
 /* ---- pose.c: poses as people write them ---- */
 
@@ -427,14 +449,14 @@ abut_posed pair_posed(const tool_pair *pair, int side);
 /* The pose of A as often as B has poses, from malloc; null when out of memory. */
 abut_pose *pair_repeat(const tool_pair *pair);
 /* "apart", "meeting", "a-inside", "b-inside" */
-const char *relation_name(abut_pair_relation relation);
+extern const char *const relation_names[];
 /* Opens the object of the answer, with the names of both files. */
 void pair_begin(tool_output *out, const tool_arguments *arguments);
 /* Draws both meshes and segments between two points each, if --png asks for it. */
 int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                  const abut_segment *segments, size_t count, bool dots);
 /* Puts a table where it belongs: into --out, or to people. */
-int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_text *table);
+int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
 
 /* ---- command_picture.c ---- */
 

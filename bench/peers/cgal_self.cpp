@@ -1,6 +1,6 @@
 // Self-intersections: abut_bvh_self_all against CGAL's self_intersections.
 //
-// Usage: peer-cgal-self [MODEL...]   (files that abut reads; default: generated models)
+// Usage: peer-cgal_self [MODEL...]   (files that abut reads; default: generated models)
 //
 // Both get the mesh as it is read and give all pairs; both decide exactly (CGAL with its kernel of
 // exact predicates). CGAL's time contains its sweep over boxes, ours the build of the hierarchy.

@@ -28,6 +28,7 @@ typedef struct bvh_data {
     abut_bvh_hit *hits;
     uint64_t hash;
     uint32_t count;
+    uint64_t pair_count;
 } bvh_data;
 
 /* Leaves out every 50th triangle, so that there is a border everywhere. */
@@ -198,6 +199,19 @@ static abut_status finish_nearest(bench_state *state) {
     return ABUT_OK;
 }
 
+static abut_status run_self(bench_state *state) {
+    bvh_data *data = state->data;
+    abut_status status = abut_bvh_self_all(data->bvh, NULL, 0, NULL, &data->pair_count);
+    return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
+}
+
+static abut_status finish_self(bench_state *state) {
+    bvh_data *data = state->data;
+    state->elements = abut_mesh_triangle_count(data->mesh);
+    state->hash = bench_hash(0, &data->pair_count, sizeof data->pair_count);
+    return ABUT_OK;
+}
+
 static abut_status run_inside(bench_state *state) {
     bvh_data *data = state->data;
     abut_points points = abut_points_default();
@@ -312,6 +326,8 @@ const bench_case bench_bvh_cases[] = {
     BVH("bvh/build-torus", "triangle", run_build, finish_build, TORUS | BUILD_ONLY, true),
     BVH("bvh/build-teapot", "triangle", run_build, finish_build, TEAPOT | BUILD_ONLY, true),
     BVH("bvh/refit-teapot", "triangle", run_refit, finish_refit, TEAPOT, true),
+    BVH("bvh/self-sphere", "triangle", run_self, finish_self, SPHERE, true),
+    BVH("bvh/self-torus", "triangle", run_self, finish_self, TORUS, true),
     BVH("bvh/ray-first-uniform-teapot", "query", run_rays, finish_rays, TEAPOT, true),
     BVH("bvh/ray-first-coherent-teapot", "query", run_rays, finish_rays, TEAPOT | COHERENT, true),
     BVH("bvh/ray-first-uniform-torus", "query", run_rays, finish_rays, TORUS, true),

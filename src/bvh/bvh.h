@@ -128,6 +128,10 @@ abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
 abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 point);
 abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit);
 
+/* Sets clean[v] for vertices whose triangles have in common what they share by index and no more;
+ * stars.c. Vertices that are not marked may be so too. */
+abut_status abuti_bvh_stars(const abut_mesh *mesh, unsigned char *clean);
+
 /* Sorts by heap: no memory, and n log n whatever comes. `after`: whether a belongs behind b. */
 void abuti_bvh_sort(void *items, size_t count, size_t bytes,
                     bool (*after)(const void *a, const void *b));

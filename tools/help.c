@@ -95,7 +95,9 @@ static void describe(tool_text *to, const tool_command *command) {
     text_add(to, "\nOptions of every command:\n");
     print_options(to, global_options, columns);
     text_print(to, "\nExit codes: 0 fine, 1 the work failed, 2 wrong usage,%s 130 cancelled.\n",
-               command == &command_info ? " 3 problems\nfound with --strict," : "");
+               command == &command_info        ? " 3 problems\nfound with --strict,"
+               : command == &command_selfcheck ? " 3 triangles\nthat meet,"
+                                               : "");
     if (command->examples) {
         text_add(to, "\nExamples:\n");
         print_paragraphs(to, command->examples);

@@ -46,7 +46,7 @@ ABUT_API abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *op
 ABUT_API void abut_bvh_destroy(abut_bvh *bvh);
 
 /* Follows moved vertices: takes a mesh with the same triangles (same indices) and new positions,
- * and fits all boxes to it, in about a seventh of the time of a build. Answers are as exact as
+ * and fits all boxes to it, in about a tenth of the time of a build. Answers are as exact as
  * after a build; speed suffers when triangles that were together move apart: see abut_bvh_info.
  * On failure the hierarchy is as before. Not thread-safe: no one may ask it meanwhile. */
 ABUT_API abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh);

@@ -8,17 +8,51 @@
 #include <string.h>
 
 enum { SPHERE, TORUS, TEAPOT };
-enum { UNIFORM = 0, NEAR = 4, BUILD_ONLY = 8, ONE_BY_ONE = 16 };
+enum {
+    UNIFORM = 0,
+    NEAR = 4,
+    BUILD_ONLY = 8,
+    ONE_BY_ONE = 16,
+    SIGNED = 32,
+    TORN = 64,
+    NORMAL = 128
+};
 
 typedef struct bvh_data {
     abut_mesh *mesh;
     abut_bvh *bvh;
     double (*points)[3];
     abut_nearest *nearest;
+    bool *inside;
     abut_ray *rays;
     abut_bvh_hit *hits;
     uint32_t count;
 } bvh_data;
+
+/* Leaves out every 50th triangle, so that there is a border everywhere. */
+static abut_status tear(const bench_state *state, abut_mesh **mesh) {
+    uint32_t count = abut_mesh_triangle_count(*mesh), kept = 0;
+    abut_mesh_input input = abut_mesh_input_default();
+    uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
+    abut_mesh *torn = NULL;
+    if (!indices)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    for (uint32_t i = 0; i < count; i++)
+        if (i % 50)
+            memcpy(indices + 3 * (size_t)kept++, abut_mesh_indices(*mesh) + 3 * (size_t)i,
+                   3 * sizeof *indices);
+    input.positions = abut_mesh_positions(*mesh);
+    input.vertex_count = abut_mesh_vertex_count(*mesh);
+    input.indices = indices;
+    input.triangle_count = kept;
+    abut_status status = abut_mesh_create(state->context, &input, &torn);
+    free(indices);
+    if (status)
+        return status;
+    abut_mesh_destroy(*mesh);
+    *mesh = torn;
+    return ABUT_OK;
+}
 
 static abut_status make_mesh(const bench_state *state, int model, abut_mesh **mesh) {
     if (model == TORUS) {
@@ -76,6 +110,8 @@ static abut_status bvh_setup(bench_state *state) {
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     int variant = state->which->variant;
     abut_status status = make_mesh(state, variant & 3, &data->mesh);
+    if (!status && variant & TORN)
+        status = tear(state, &data->mesh);
     if (status)
         return status;
     if (variant & BUILD_ONLY) {
@@ -86,9 +122,10 @@ static abut_status bvh_setup(bench_state *state) {
     state->elements = data->count;
     data->points = malloc(data->count * sizeof *data->points);
     data->nearest = malloc(data->count * sizeof *data->nearest);
+    data->inside = malloc(data->count * sizeof *data->inside);
     data->rays = malloc(data->count * sizeof *data->rays);
     data->hits = malloc(data->count * sizeof *data->hits);
-    if (!data->points || !data->nearest || !data->rays || !data->hits)
+    if (!data->points || !data->nearest || !data->inside || !data->rays || !data->hits)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     make_points(data, variant & NEAR);
     for (uint32_t i = 0; i < data->count; i++) { /* from each point towards another */
@@ -96,7 +133,12 @@ static abut_status bvh_setup(bench_state *state) {
         data->rays[i].origin = (abut_vec3){p[0], p[1], p[2]};
         data->rays[i].direction = (abut_vec3){q[0] - p[0], q[1] - p[1], q[2] - p[2]};
     }
-    return abut_bvh_create(data->mesh, NULL, &data->bvh);
+    status = abut_bvh_create(data->mesh, NULL, &data->bvh);
+    abut_sign_options options = abut_sign_options_default();
+    options.method = variant & NORMAL ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
+    if (!status && variant & SIGNED)
+        status = abut_bvh_prepare_sign(data->bvh, &options);
+    return status;
 }
 
 static abut_status run_build(bench_state *state) {
@@ -143,12 +185,42 @@ static abut_status run_nearest(bench_state *state) {
     abut_points points = abut_points_default();
     points.points = data->points;
     points.count = data->count;
+    if (state->which->variant & SIGNED)
+        return abut_bvh_nearest_signed_batch(data->bvh, &points, HUGE_VAL, data->nearest);
     return abut_bvh_nearest_batch(data->bvh, &points, HUGE_VAL, data->nearest);
 }
 
 static abut_status finish_nearest(bench_state *state) {
     bvh_data *data = state->data;
     state->hash = bench_hash(0, data->nearest, data->count * sizeof *data->nearest);
+    return ABUT_OK;
+}
+
+static abut_status run_inside(bench_state *state) {
+    bvh_data *data = state->data;
+    abut_points points = abut_points_default();
+    points.points = data->points;
+    points.count = data->count;
+    return abut_bvh_inside_batch(data->bvh, &points, data->inside);
+}
+
+static abut_status finish_inside(bench_state *state) {
+    bvh_data *data = state->data;
+    state->hash = bench_hash(0, data->inside, data->count * sizeof *data->inside);
+    return ABUT_OK;
+}
+
+static abut_status run_prepare(bench_state *state) {
+    bvh_data *data = state->data;
+    state->elements = abut_mesh_triangle_count(data->mesh);
+    return abut_bvh_prepare_sign(data->bvh, NULL);
+}
+
+static abut_status finish_prepare(bench_state *state) {
+    bvh_data *data = state->data;
+    abut_sign_info info = abut_bvh_sign_info(data->bvh);
+    state->hash = bench_hash(0, &info.closed, sizeof info.closed);
+    state->result_bytes = (double)info.bytes;
     return ABUT_OK;
 }
 
@@ -160,6 +232,7 @@ static void bvh_teardown(bench_state *state) {
     abut_mesh_destroy(data->mesh);
     free(data->points);
     free(data->nearest);
+    free(data->inside);
     free(data->rays);
     free(data->hits);
     free(data);
@@ -186,5 +259,20 @@ const bench_case bench_bvh_cases[] = {
         TORUS | ONE_BY_ONE, false),
     BVH("bvh/nearest-single-near-torus", "query", run_nearest, finish_nearest,
         TORUS | NEAR | ONE_BY_ONE, false),
+    BVH("bvh/sign-prepare-teapot", "triangle", run_prepare, finish_prepare, TEAPOT, true),
+    BVH("bvh/sign-prepare-torn", "triangle", run_prepare, finish_prepare, TEAPOT | TORN, true),
+    BVH("bvh/inside-uniform-teapot", "query", run_inside, finish_inside, TEAPOT | SIGNED, true),
+    BVH("bvh/inside-near-teapot", "query", run_inside, finish_inside, TEAPOT | SIGNED | NEAR, true),
+    BVH("bvh/inside-uniform-torn", "query", run_inside, finish_inside, TEAPOT | SIGNED | TORN,
+        true),
+    BVH("bvh/inside-near-torn", "query", run_inside, finish_inside, TEAPOT | SIGNED | NEAR | TORN,
+        true),
+    BVH("bvh/signed-uniform-teapot", "query", run_nearest, finish_nearest, TEAPOT | SIGNED, true),
+    BVH("bvh/signed-near-teapot", "query", run_nearest, finish_nearest, TEAPOT | SIGNED | NEAR,
+        true),
+    BVH("bvh/signed-normal-near-teapot", "query", run_nearest, finish_nearest,
+        TEAPOT | SIGNED | NEAR | NORMAL, true),
+    BVH("bvh/signed-near-torn", "query", run_nearest, finish_nearest, TEAPOT | SIGNED | NEAR | TORN,
+        true),
     {.name = NULL},
 };

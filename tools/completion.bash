@@ -22,10 +22,16 @@ _abut_values() {
     picture:--colour) values="" ;;
     picture:--background) values="" ;;
     nearest:--radius) values="" ;;
+    nearest:--sign) values="winding normal" ;;
+    nearest:--most) values="" ;;
     nearest:--random) values="" ;;
     nearest:--near) values="" ;;
     nearest:--seed) values="" ;;
     nearest:--out) values="" ;;
+    inside:--random) values="" ;;
+    inside:--near) values="" ;;
+    inside:--seed) values="" ;;
+    inside:--out) values="" ;;
     ray:--from) values="" ;;
     ray:--towards) values="" ;;
     ray:--most) values="" ;;
@@ -57,12 +63,13 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest ray devices version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture nearest inside ray devices version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --defects --json --quiet --threads --help" ;;
-    nearest) options="--radius --random --near --seed --out --json --quiet --threads --help" ;;
+    nearest) options="--radius --sign --most --random --near --seed --out --json --quiet --threads --help" ;;
+    inside) options="--winding --random --near --seed --out --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --out --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;
@@ -70,7 +77,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest ray devices version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest inside ray devices version help exit-codes formats" ;;
     help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

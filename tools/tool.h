@@ -241,7 +241,7 @@ extern const tool_command *const commands[]; /* ends with null */
 const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
-    command_nearest, command_ray, command_devices, command_version, command_help,
+    command_nearest, command_inside, command_ray, command_devices, command_version, command_help,
     command_completion;
 
 /* ---- main.c: one run of the command ---- */
@@ -297,7 +297,7 @@ void help_general(tool_text *to);
 int help_command(tool_run *tool, const tool_command *command);
 extern const char *const help_topics[]; /* names, ends with null */
 
-/* ---- points.c: points in, tables out ---- */
+/* ---- points.c ---- */
 
 typedef struct tool_points {
     abut_vec3 *list; /* from malloc */
@@ -316,10 +316,51 @@ bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double ne
                    tool_points *points);
 bool points_add(tool_points *points, abut_vec3 point);
 void points_free(tool_points *points);
-/* Writes text to a file, which is there only when complete. 0 or the exit code. */
-int table_write(tool_run *tool, const char *path, const tool_text *text);
-/* Adds "x,y,z" and a comma or not. */
-void table_vector(tool_text *to, abut_vec3 v);
+
+/* The options of commands that take points: --random, --near, --seed. */
+#define POINTS_OPTIONS                                                                       \
+    {"random", "N",  OPTION_COUNT, "N random points in the box of the mesh, a fifth larger", \
+     NULL,     false},                                                                       \
+        {"near",                                                                             \
+         "F",                                                                                \
+         OPTION_POSITIVE,                                                                    \
+         "random points within this part of the box's diagonal from the surface instead",    \
+         NULL,                                                                               \
+         false},                                                                             \
+    {                                                                                        \
+        "seed", "S", OPTION_COUNT, "start of the random numbers (default: 1)", NULL, false   \
+    }
+/* Whether the second operand or --random names the points, and not both. */
+int points_choose(tool_run *tool, const tool_arguments *arguments);
+/* Gets the points that were asked for. */
+int points_get(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
+               tool_points *points);
+
+/* ---- table.c: tables of results ---- */
+
+#define TABLE_COLUMNS 16
+
+typedef enum column_kind { COLUMN_REAL, COLUMN_WHOLE, COLUMN_WORD } column_kind;
+
+typedef struct tool_column {
+    const char *name;
+    column_kind kind;
+    const char *const *words; /* of COLUMN_WORD: what its numbers stand for */
+} tool_column;
+
+typedef struct tool_table {
+    const tool_column *columns;
+    size_t column_count, row_count;
+    /* Gives a row; NaN stands for what is not there. */
+    void (*row)(const void *data, size_t row, double *values);
+    const void *data;
+} tool_table;
+
+/* Writes a table to a file, which is there only when complete: as PLY or NPY by its ending, else as
+ * comma-separated values. To a null path those go to standard output, unless --json is in effect.
+ * 0, or the exit code after the error was reported. */
+int table_put(tool_run *tool, const char *path, const tool_table *table);
+void table_vector(double *values, abut_vec3 v);
 
 /* ---- defects.c: the health report as lines and dots in a picture ---- */
 

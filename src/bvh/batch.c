@@ -1,4 +1,4 @@
-/* Nearest points of many points at once.
+/* Many points at once: their order, and their nearest points.
  *
  * Method: points are sorted along a Morton curve over their own box, so that neighbours in the
  * order are neighbours in space: what one search has brought into the cache serves the next, and
@@ -17,18 +17,13 @@ enum {
     SORT_LEAST = 16 /* fewer points are not worth sorting */
 };
 
-typedef struct place {
-    uint32_t key, point;
-} place;
-
 typedef struct batch {
-    const abut_bvh *bvh;
-    bvh_points points;
-    double radius;
-    abut_nearest *nearest;
-    box3 bounds;
-    place *places; /* null = as they come */
-    size_t begin;  /* of the part that runs */
+    const bvh_points *points;
+    const box3 *bounds;
+    bvh_place *places; /* null = as they come */
+    size_t begin;      /* of the part that runs */
+    bvh_visit *visit;
+    void *data;
 } batch;
 
 /* ---- order ---- */
@@ -49,11 +44,11 @@ static uint32_t cell_on(double x, double lo, double per_cell) {
 static void keys_task(void *data, size_t chunk, size_t begin, size_t end) {
     batch *b = data;
     (void)chunk;
-    vec3 lo = b->bounds.lo, extent = v3_sub(b->bounds.hi, lo);
+    vec3 lo = b->bounds->lo, extent = v3_sub(b->bounds->hi, lo);
     /* cubes, so that all axes count alike; tiny extents give infinity, and then zeros or the end */
     double per_cell = (1 << MORTON_BITS) / v3_max_abs(extent);
     for (size_t i = begin; i < end; i++) {
-        vec3 p = bvh_point_at(&b->points, i);
+        vec3 p = bvh_point_at(b->points, i);
         b->places[i].key = spread(cell_on(p.x, lo.x, per_cell)) |
                            spread(cell_on(p.y, lo.y, per_cell)) << 1 |
                            spread(cell_on(p.z, lo.z, per_cell)) << 2;
@@ -62,7 +57,7 @@ static void keys_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 /* Stable, by the digits from the lowest on. */
-static void sort_places(place *places, place *spare, size_t count, uint32_t *starts) {
+static void sort_places(bvh_place *places, bvh_place *spare, size_t count, uint32_t *starts) {
     for (int shift = 0; shift < 3 * MORTON_BITS; shift += RADIX_BITS) {
         memset(starts, 0, RADIX * sizeof *starts);
         for (size_t i = 0; i < count; i++)
@@ -75,22 +70,22 @@ static void sort_places(place *places, place *spare, size_t count, uint32_t *sta
         }
         for (size_t i = 0; i < count; i++)
             spare[starts[places[i].key >> shift & (RADIX - 1)]++] = places[i];
-        place *kept = places;
+        bvh_place *kept = places;
         places = spare;
         spare = kept;
     }
 }
 
 /* Gives the order, in one of two arrays of one allocation. */
-static abut_status order_points(batch *b, abut_context *context, place **memory) {
-    *memory = abuti_allocate(context, b->points.count, 2 * sizeof **memory);
+static abut_status order_points(batch *b, abut_context *context, bvh_place **memory) {
+    *memory = abuti_allocate(context, b->points->count, 2 * sizeof **memory);
     uint32_t *starts = abuti_allocate(context, RADIX, sizeof *starts);
     abut_status status = *memory && starts ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
         b->places = *memory;
-        abuti_parallel_for(context, b->points.count, POINTS_A_TASK * TASKS_A_REPORT, keys_task, b);
-        sort_places(*memory, *memory + b->points.count, b->points.count, starts);
-        b->places = *memory + b->points.count; /* three passes end in the second */
+        abuti_parallel_for(context, b->points->count, POINTS_A_TASK * TASKS_A_REPORT, keys_task, b);
+        sort_places(*memory, *memory + b->points->count, b->points->count, starts);
+        b->places = *memory + b->points->count; /* three passes end in the second */
     }
     abuti_release(context, starts);
     return status;
@@ -98,13 +93,46 @@ static abut_status order_points(batch *b, abut_context *context, place **memory)
 
 /* ---- work ---- */
 
-static void nearest_task(void *data, size_t chunk, size_t begin, size_t end) {
+static void visit_task(void *data, size_t chunk, size_t begin, size_t end) {
     batch *b = data;
-    bvh_hint hint;
     (void)chunk;
+    b->visit(b->data, b->places, b->begin + begin, b->begin + end);
+}
+
+abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *points,
+                                   const box3 *bounds, const char *stage, bvh_visit *visit,
+                                   void *data) {
+    batch b = {.points = points, .bounds = bounds, .visit = visit, .data = data};
+    bvh_place *memory = NULL;
+    abut_status status = ABUT_OK;
+    if (points->count >= SORT_LEAST)
+        status = order_points(&b, context, &memory);
+    const size_t part = (size_t)POINTS_A_TASK * TASKS_A_REPORT;
+    for (size_t begin = 0; begin < points->count && !status; begin += part) {
+        size_t count = points->count - begin < part ? points->count - begin : part;
+        b.begin = begin;
+        abuti_parallel_for(context, count, POINTS_A_TASK, visit_task, &b);
+        status = abuti_progress(context, stage, (double)(begin + count) / (double)points->count);
+    }
+    abuti_release(context, memory);
+    return status;
+}
+
+/* ---- nearest points ---- */
+
+typedef struct nearest_batch {
+    const abut_bvh *bvh;
+    bvh_points points;
+    double radius;
+    abut_nearest *nearest;
+} nearest_batch;
+
+static void nearest_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
+    nearest_batch *b = data;
+    bvh_hint hint;
     hint.known = false;
     for (size_t i = begin; i < end; i++) {
-        size_t point = b->places ? b->places[b->begin + i].point : b->begin + i;
+        size_t point = bvh_place_of(places, i);
         abuti_bvh_nearest(b->bvh, bvh_point_at(&b->points, point), b->radius, &hint,
                           &b->nearest[point]);
     }
@@ -112,32 +140,18 @@ static void nearest_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 abut_status abut_bvh_nearest_batch(const abut_bvh *bvh, const abut_points *points, double radius,
                                    abut_nearest *nearest) {
-    batch b;
-    memset(&b, 0, sizeof b);
-    if (!bvh)
+    nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = nearest};
+    box3 bounds;
+    if (!bvh || !points)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_bvh_nearest_batch: bvh is null; pass its address");
+                          "abut_bvh_nearest_batch: %s is null; pass its address",
+                          bvh ? "points" : "bvh");
     abut_status status = abuti_bvh_points_read(__func__, points, &b.points);
     if (!status && !nearest && b.points.count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_nearest_batch: nearest is null");
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(__func__, &b.points, &b.bounds);
+    status = status ? status : abuti_bvh_points_check(__func__, &b.points, &bounds);
     if (status)
         return status;
-    place *memory = NULL;
-    b.bvh = bvh;
-    b.radius = radius;
-    b.nearest = nearest;
-    if (b.points.count >= SORT_LEAST)
-        status = order_points(&b, bvh->context, &memory);
-    const size_t part = (size_t)POINTS_A_TASK * TASKS_A_REPORT;
-    for (size_t begin = 0; begin < b.points.count && !status; begin += part) {
-        size_t count = b.points.count - begin < part ? b.points.count - begin : part;
-        b.begin = begin;
-        abuti_parallel_for(bvh->context, count, POINTS_A_TASK, nearest_task, &b);
-        status = abuti_progress(bvh->context, "nearest",
-                                (double)(begin + count) / (double)b.points.count);
-    }
-    abuti_release(bvh->context, memory);
-    return status;
+    return abuti_bvh_points_visit(bvh->context, &b.points, &bounds, "nearest", nearest_visit, &b);
 }

@@ -56,6 +56,7 @@ struct abut_bvh {
     bvh_block *blocks;
     uint32_t *order; /* 4 a leaf */
     double cost, built_cost;
+    struct bvh_sign *sign; /* null until abut_bvh_prepare_sign() */
 };
 
 /* ---- build.c: which triangles stand together ---- */
@@ -137,5 +138,18 @@ typedef struct bvh_hint {
 /* The nearest point for arguments that have been checked. */
 void abuti_bvh_nearest(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
                        abut_nearest *nearest);
+
+/* ---- crossing.c: inside and outside, exactly ---- */
+
+/* How often a mesh without border (every directed edge is balanced by opposite ones) winds around a
+ * point: 0 outside, 1 inside a solid that faces outwards, and so on; or that the point is on its
+ * surface, where the number is given as 0. Exact. With a pose, which must be finite and leave the
+ * vertices within ABUT_COORDINATE_MAX, the mesh is meant that abut_mesh_transform() makes of it. A
+ * mesh with a border gets an answer that depends on a direction of our choice; whether the point is
+ * on the surface is exact there too. */
+void abuti_bvh_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
+                        int64_t *winding, bool *on_surface);
+/* Whether a point is on the surface; exact for any mesh. */
+bool abuti_bvh_touches(const abut_bvh *bvh, abut_vec3 point);
 
 #endif

@@ -32,4 +32,23 @@ abut_status abuti_bvh_points_read(const char *function, const abut_points *point
 /* Refuses a point that is not finite or too large; finds the box of all. */
 abut_status abuti_bvh_points_check(const char *function, const bvh_points *points, box3 *bounds);
 
+/* ---- batch.c: all of them, in an order that makes neighbours in space follow each other ---- */
+
+typedef struct bvh_place {
+    uint32_t key, point;
+} bvh_place;
+
+/* The number of the point at a place of the order; null = as they come. */
+static inline size_t bvh_place_of(const bvh_place *places, size_t i) {
+    return places ? places[i].point : i;
+}
+
+typedef void bvh_visit(void *data, const bvh_place *places, size_t begin, size_t end);
+
+/* Calls `visit` for ranges of places that cover all points, on all threads; which points stand
+ * together does not depend on their number. Reports progress as `stage`. */
+abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *points,
+                                   const box3 *bounds, const char *stage, bvh_visit *visit,
+                                   void *data);
+
 #endif

@@ -2,37 +2,20 @@
  *
  * Boxes of nodes are tested in floats, four at once, such that no box is missed that the ray meets;
  * triangles by the exact predicates of src/geom, so that yes and no are exact.
- *
- * Slabs. Along an axis a ray from o with direction d is inside [lo, hi] while (lo - o) / d <= t <=
- * (hi - o) / d, the two exchanged for negative d. o is known as an interval of floats, and the end
- * that gives the longer stay is taken: what is left are the roundings of d, 1 / d, the difference
- * and the product, each 2^-24 relative, so that signs are right and times err by 4 x 2^-24
- * relative. Both ends are moved apart by twice that (Ize 2013, "Robust BVH ray traversal"). Where d
- * is so small that 1 / d is no float, the ray moves less than the interval is widened by until it
- * has left the mesh along its longest direction, so the axis only asks whether the interval meets
- * the slab: 1 / d is infinite there, and 0 x infinity, which is no number, sets no limit.
  */
-#include "bvh/bvh.h"
+#include "bvh/cull.h"
 
-#include "base/simd.h"
 #include "geom/meet_shared.h"
 #include "geom/path_shared.h"
 
 #include <math.h>
 
-#define SLACK 0x1p-20f
-/* Directions below this, where the largest is from 1 to 2, count as 0. */
-#define PARALLEL 0x1p-100
-/* Beyond this the origin does not fit floats; boxes are then not looked at. */
-#define FAR 0x1p40
+#define SLACK BVH_SLAB_SLACK
 
 typedef struct beam {
     const abut_bvh *bvh;
-    path3 path;            /* absolute */
-    bool culls;            /* boxes can be tested in floats */
-    float near[3], far[3]; /* the ends of the origin's interval, for the entry and the exit */
-    float inverse[3];
-    bool negative[3];
+    path3 path; /* absolute */
+    bvh_slab slab;
     double unit; /* a parameter times this is one of the frame */
 } beam;
 
@@ -45,42 +28,9 @@ static beam beam_start(const abut_bvh *bvh, const abut_ray *ray) {
     frexp(v3_max_abs(ray->direction), &exponent);
     /* Twice, since one power of two may not be a double. */
     double half = ldexp(1, (1 - exponent) / 2), rest = ldexp(1, 1 - exponent - (1 - exponent) / 2);
-    vec3 d = v3_scale(v3_scale(ray->direction, half), rest);
+    b.slab = bvh_slab_of(o, v3_scale(v3_scale(ray->direction, half), rest), 0);
     b.unit = bvh->scale / half / rest;
-    b.culls = v3_max_abs(o) < FAR;
-    for (int axis = 0; axis < 3 && b.culls; axis++) {
-        double at = v3_get(o, axis), towards = v3_get(d, axis), widen = 0;
-        bool parallel = !(fabs(towards) >= PARALLEL);
-        if (parallel) /* |d| t, where t reaches from the origin to the end of the mesh */
-            widen = fabs(towards) * (2 * v3_max_abs(o) + 8);
-        float below = bvh_float_below(at - widen), above = bvh_float_above(at + widen);
-        if (parallel) {
-            below = nextafterf(below, -INFINITY);
-            above = nextafterf(above, INFINITY);
-        }
-        b.negative[axis] = towards < 0 && !parallel;
-        b.inverse[axis] = parallel ? INFINITY : (float)(1 / towards);
-        b.near[axis] = b.negative[axis] ? below : above;
-        b.far[axis] = b.negative[axis] ? above : below;
-    }
     return b;
-}
-
-/* Which of four boxes the ray may meet before `most`, and where it enters them. */
-static unsigned beam_boxes(const beam *b, const bvh_node *node, float most, float *entry) {
-    f4 enter = f4_all(0), leave = f4_all(most);
-    for (int axis = 0; axis < 3; axis++) {
-        const float *first = b->negative[axis] ? node->hi[axis] : node->lo[axis];
-        const float *last = b->negative[axis] ? node->lo[axis] : node->hi[axis];
-        f4 inverse = f4_all(b->inverse[axis]);
-        f4 in = f4_mul(f4_sub(f4_load(first), f4_all(b->near[axis])), inverse);
-        f4 out = f4_mul(f4_sub(f4_load(last), f4_all(b->far[axis])), inverse);
-        enter = f4_max(in, enter); /* no number sets no limit */
-        leave = f4_min(out, leave);
-    }
-    f4_store(entry, enter);
-    return m4_bits(f4_less_equal(f4_mul(enter, f4_all(1 - SLACK)),
-                                 f4_add(f4_mul(leave, f4_all(1 + SLACK)), f4_all(FLT_MIN))));
 }
 
 /* A limit of the parameter in the frame, with what rounding may take from a hit, and at least as
@@ -146,7 +96,7 @@ static uint32_t push_children(const beam *b, uint32_t index, float most, pending
                               uint32_t used) {
     const bvh_node *node = &b->bvh->nodes[index];
     float entry[4] = {0, 0, 0, 0};
-    unsigned met = b->culls ? beam_boxes(b, node, most, entry) : 15;
+    unsigned met = b->slab.culls ? bvh_slab_boxes(&b->slab, node, most, entry) : 15;
     uint32_t first = used;
     for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
         if (!(met >> slot & 1) || node->child[slot] == ABUT_NONE)

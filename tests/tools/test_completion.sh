@@ -25,10 +25,10 @@ completes() { # completes "EXPECTED " WORD...: the words as bash splits them, th
     [ "$got" = "$expected" ] || wrong "'$*' completes to '$got' instead of '$expected'"
 }
 completes "convert " abut co
-completes "convert devices help info make nearest picture ray version " abut ""
+completes "convert devices help info inside make nearest picture ray version " abut ""
 completes "--help --json --quiet --threads --version " abut --
-completes "info " abut --json in
-completes "info " abut --threads 2 in
+completes "info inside " abut --json in
+completes "info inside " abut --threads 2 in
 completes "--strict " abut info --st
 completes "--strict " abut info mesh.obj --st
 completes "mesh.obj " abut info m

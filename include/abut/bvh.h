@@ -249,6 +249,15 @@ ABUT_API void abut_device_bvh_destroy(abut_device_bvh *device_bvh);
 ABUT_API abut_status abut_device_bvh_nearest(abut_device_bvh *device_bvh, const abut_points *points,
                                              double radius, abut_nearest *nearest);
 
+/* abut_bvh_ray_batch() on the device, with the same answers. Needs doubles: fails with
+ * ABUT_ERROR_DEVICE on a device that has none. If the device fails half-way, part of `hits` has
+ * been written, and the CPU's still works. */
+ABUT_API abut_status abut_device_bvh_ray_first(abut_device_bvh *device_bvh, const abut_ray *rays,
+                                               size_t count, double most, abut_bvh_hit *hits);
+/* abut_bvh_ray_any() for many rays on the device, as above: any[i] belongs to rays[i]. */
+ABUT_API abut_status abut_device_bvh_ray_any(abut_device_bvh *device_bvh, const abut_ray *rays,
+                                             size_t count, double most, bool *any);
+
 #ifdef __cplusplus
 }
 #endif

@@ -118,6 +118,9 @@ abut_status abuti_bvh_check(const char *function, const abut_bvh *bvh, const voi
                             const char *out_name);
 abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 point);
 abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit);
+/* Refuses the first ray that is not legal. */
+abut_status abuti_bvh_check_rays(const char *function, abut_context *context, const abut_ray *rays,
+                                 size_t count);
 
 /* Sorts by heap: no memory, and n log n whatever comes. `after`: whether a belongs behind b. */
 void abuti_bvh_sort(void *items, size_t count, size_t bytes,

@@ -34,48 +34,14 @@
 /* Fewer points are not worth making features for. */
 #define FEATURES_LEAST ((size_t)1 << 16)
 
-typedef struct mesh_frame {
-    double origin[3];
-    double scale;
-} mesh_frame;
-
 _Static_assert(sizeof(abut_nearest) == 64 && sizeof(abut_feature) == 4,
                "nearest_answer in nearest.cl");
 
-static size_t groups_of(size_t count, size_t group) {
-    return count / group + (count % group != 0);
-}
-
 /* ---- kernels ---- */
-
-typedef struct kernel_name {
-    abuti_kernel *kernel;
-    const char *name;
-} kernel_name;
-
-static abut_status make_kernels(abut_device_bvh *bvh, const char *module, const kernel_name *list,
-                                size_t count) {
-    abut_device *device = bvh->queue.device;
-    /* A flat tree needs less of a stack, and memory that is near. Few sizes, since each is a
-     * program of its own. */
-    uint32_t depth = bvh->tree.depth <= 16 ? 16 : bvh->tree.depth <= 32 ? 32 : BVH_DEPTH;
-    /* Doubles want so many registers that few groups would fit NVIDIA's units: a third slower. */
-    const char *more = device->info.kind == ABUT_DEVICE_KIND_CPU ? " -DAPART"
-                       : strstr(device->info.platform, "NVIDIA") ? " -cl-nv-maxrregcount=64"
-                                                                 : "";
-    char options[96];
-    snprintf(options, sizeof options, "-DABUTI_REAL_BITS=%d -DSTACK=%u%s",
-             device->info.has_doubles ? 64 : 32, 3 * depth + 4, more);
-    abuti_program *program;
-    abut_status status = abuti_program_get(device, module, options, &program);
-    for (size_t i = 0; !status && i < count; i++)
-        status = abuti_kernel_create(program, device, list[i].name, list[i].kernel);
-    return status;
-}
 
 abut_status abuti_device_nearest_create(abut_device_bvh *bvh) {
     nearest_kernels *to = &bvh->nearest;
-    const kernel_name list[] = {
+    const abuti_kernel_name list[] = {
         {&to->bounds, "nearest_bounds"},    {&to->keys, "nearest_keys"},
         {&to->gather, "nearest_gather"},    {&to->seed, "nearest_seed"},
         {&to->find, "nearest_find"},        {&to->check, "nearest_check"},
@@ -86,7 +52,7 @@ abut_status abuti_device_nearest_create(abut_device_bvh *bvh) {
         bvh->features_least = FEATURES_LEAST;
     if (bvh->queue.device->info.kind == ABUT_DEVICE_KIND_CPU)
         bvh->features_least = SIZE_MAX; /* groups that share lists are slow there */
-    return make_kernels(bvh, "nearest", list, bvh->queue.device->info.has_doubles ? 9 : 5);
+    return abuti_device_kernels(bvh, "nearest", list, bvh->queue.device->info.has_doubles ? 9 : 5);
 }
 
 void abuti_device_nearest_destroy(abut_device_bvh *bvh) {
@@ -136,7 +102,7 @@ static abut_status upload_features(abut_device_bvh *bvh, const abuti_features *f
 /* Makes features and their kernels, if that has not been done. */
 static abut_status need_features(abut_device_bvh *bvh) {
     nearest_kernels *to = &bvh->nearest;
-    const kernel_name list[] = {{&to->region_boxes, "regions_boxes"},
+    const abuti_kernel_name list[] = {{&to->region_boxes, "regions_boxes"},
                                 {&to->region_seed, "regions_seed"},
                                 {&to->region_find, "regions_find"},
                                 {&to->region_measure, "regions_measure"}};
@@ -155,7 +121,7 @@ static abut_status need_features(abut_device_bvh *bvh) {
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         abuti_kernel_destroy(list[i].kernel); /* of a try that failed */
     if (!status)
-        status = make_kernels(bvh, "regions", list, sizeof list / sizeof *list);
+        status = abuti_device_kernels(bvh, "regions", list, sizeof list / sizeof *list);
     if (!status)
         status = upload_features(bvh, &features);
     if (status)
@@ -346,8 +312,7 @@ static abut_status check_points(abut_device_bvh *bvh, const abuti_buffer *points
 /* Points that have been checked. */
 static abut_status queue_points(abut_device_bvh *bvh, const abuti_buffer *points, uint32_t is_float,
                                 size_t count, double radius, abuti_buffer *nearest) {
-    const vec3 origin = bvh->tree.mesh->origin;
-    const mesh_frame frame = {{origin.x, origin.y, origin.z}, bvh->tree.scale};
+    const mesh_frame frame = frame_of(bvh);
     nearest_scratch *s = &bvh->scratch;
     size_t part = part_of(bvh, count);
     bool by_features = count >= bvh->features_least;

@@ -23,7 +23,7 @@ typedef struct device_features {
 } device_features;
 
 typedef struct ray_kernels {
-    abuti_kernel check, find, measure, complete;
+    abuti_kernel check, find, measure;
 } ray_kernels;
 
 typedef struct ray_scratch {

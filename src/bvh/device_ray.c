@@ -17,7 +17,7 @@ _Static_assert(sizeof(abut_ray) == 48 && sizeof(abut_bvh_hit) == 40 && sizeof(bo
 void abuti_device_rays_destroy(abut_device_bvh *bvh) {
     ray_kernels *k = &bvh->ray;
     ray_scratch *s = &bvh->ray_scratch;
-    abuti_kernel *kernels[] = {&k->check, &k->find, &k->measure, &k->complete};
+    abuti_kernel *kernels[] = {&k->check, &k->find, &k->measure};
     abuti_buffer *buffers[] = {&s->counts, &s->places, &s->refused};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
@@ -30,9 +30,8 @@ static abut_status need_kernels(abut_device_bvh *bvh) {
     ray_kernels *k = &bvh->ray;
     const abuti_kernel_name list[] = {{&k->check, "ray_check"},
                                       {&k->find, "ray_find"},
-                                      {&k->measure, "ray_measure"},
-                                      {&k->complete, "ray_complete"}};
-    if (k->complete.device)
+                                      {&k->measure, "ray_measure"}};
+    if (k->measure.device)
         return ABUT_OK;
     abuti_device_rays_destroy(bvh); /* of a try that failed */
     return abuti_device_kernels(bvh, "ray", list, sizeof list / sizeof *list);
@@ -62,17 +61,11 @@ static abut_status queue_rays(abut_device_bvh *bvh, const abuti_buffer *rays, ui
                          ABUTI_BUFFER(&s->counts), ABUTI_BUFFER(&s->places));
     if (!status)
         status =
-            ABUTI_LAUNCH(&bvh->queue, &k->measure, groups, GROUP, ABUTI_BUFFER(&bvh->tree.corners),
-                         ABUTI_BUFFER(&bvh->tree.order), ABUTI_BUFFER(rays), ABUTI_VALUE(count),
-                         ABUTI_VALUE(most), ABUTI_VALUE(any), ABUTI_BUFFER(&s->counts),
-                         ABUTI_BUFFER(&s->places), ABUTI_BUFFER(hits), ABUTI_BUFFER(hits));
-    if (!status)
-        status =
-            ABUTI_LAUNCH(&bvh->queue, &k->complete, groups, GROUP, ABUTI_BUFFER(&bvh->tree.nodes),
+            ABUTI_LAUNCH(&bvh->queue, &k->measure, groups, GROUP, ABUTI_BUFFER(&bvh->tree.nodes),
                          ABUTI_BUFFER(&bvh->tree.order), ABUTI_BUFFER(&bvh->tree.corners),
                          ABUTI_BUFFER(rays), ABUTI_VALUE(count), ABUTI_VALUE(most),
                          ABUTI_VALUE(any), ABUTI_VALUE(frame), ABUTI_BUFFER(&s->counts),
-                         ABUTI_BUFFER(hits), ABUTI_BUFFER(hits));
+                         ABUTI_BUFFER(&s->places), ABUTI_BUFFER(hits), ABUTI_BUFFER(hits));
     return status;
 }
 

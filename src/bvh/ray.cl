@@ -3,7 +3,7 @@
  * Method: floats decide what need not be looked at, doubles and exact predicates decide the rest.
  * ray_find walks the tree in floats and leaves the few triangles that may be hit first, one for
  * most rays; ray_measure meets these in doubles. Where too many are left, or a ray begins too far
- * away for floats, ray_complete walks the tree in doubles.
+ * away for floats, it walks the tree in doubles.
  *
  * Frame: that of the hierarchy, so that the mesh is within 2 of 0 on every axis, and a direction
  * scaled by a power of two to a largest coordinate from 1 to 2. A ray that begins far off is moved
@@ -37,7 +37,7 @@
 
 #if ABUTI_REAL_BITS == 64
 
-/* Candidates a ray; more are left to ray_complete. */
+/* Candidates a ray; more are not kept. */
 #define CANDIDATES 8
 #define COMPLETE 255 /* instead of a count */
 #define CERTAIN 254  /* the same: there is a hit, for those who ask no more */
@@ -356,25 +356,6 @@ static inline void store(const strike *s, size_t i, uint any, __global ulong *hi
     to[4] = as_ulong((uint2)(s->triangle, 0));
 }
 
-/* With `any` the answers are bytes, else hits; the other is not looked at. */
-__kernel void ray_measure(__global const double *corners, __global const uint *tree_order,
-                          __global const double *rays, uint count, double most, uint any,
-                          __global const uchar *counts, __global const uint *places,
-                          __global ulong *hits, __global uchar *anys) {
-    uint i = (uint)get_global_id(0);
-    if (i >= count || counts[i] == COMPLETE)
-        return;
-    if (counts[i] == CERTAIN) {
-        anys[i] = 1;
-        return;
-    }
-    strike s;
-    start_strike(&s, rays + 6 * (size_t)i, most);
-    for (uint k = 0; k < counts[i]; k++)
-        meet(&s, corners, tree_order[places[(size_t)k * count + i]]);
-    store(&s, i, any, hits, anys);
-}
-
 /* Slabs in doubles: near, far and inverse as above, but 1 / 0 is infinite. */
 typedef struct exact_slabs {
     double near[3], far[3], inverse[3];
@@ -447,18 +428,29 @@ static void walk_complete(strike *s, const framed_ray *r, uint any, __global con
     }
 }
 
-/* Rays with more candidates than fit, and those that begin far away. */
-__kernel void ray_complete(__global const node *nodes, __global const uint *tree_order,
-                           __global const double *corners, __global const double *rays, uint count,
-                           double most, uint any, mesh_frame frame, __global const uchar *counts,
-                           __global ulong *hits, __global uchar *anys) {
+/* Meets the candidates; walks for rays with more of them than fit, and for those that begin far
+ * away. With `any` the answers are bytes, else hits; the other is not looked at. One kernel, since
+ * compilers take long over each that has the predicates. */
+__kernel void ray_measure(__global const node *nodes, __global const uint *tree_order,
+                          __global const double *corners, __global const double *rays, uint count,
+                          double most, uint any, mesh_frame frame, __global const uchar *counts,
+                          __global const uint *places, __global ulong *hits, __global uchar *anys) {
     uint i = (uint)get_global_id(0);
-    if (i >= count || counts[i] != COMPLETE)
+    if (i >= count)
         return;
-    framed_ray r = frame_ray(rays + 6 * (size_t)i, frame);
+    if (counts[i] == CERTAIN) {
+        anys[i] = 1;
+        return;
+    }
     strike s;
     start_strike(&s, rays + 6 * (size_t)i, most);
-    walk_complete(&s, &r, any, nodes, tree_order, corners, frame.scale);
+    if (counts[i] == COMPLETE) {
+        framed_ray r = frame_ray(rays + 6 * (size_t)i, frame);
+        walk_complete(&s, &r, any, nodes, tree_order, corners, frame.scale);
+    } else {
+        for (uint k = 0; k < counts[i]; k++)
+            meet(&s, corners, tree_order[places[(size_t)k * count + i]]);
+    }
     store(&s, i, any, hits, anys);
 }
 

@@ -13,9 +13,11 @@ enum {
     NEAR = 4,
     BUILD_ONLY = 8,
     ONE_BY_ONE = 16,
-    SIGNED = 32,
-    TORN = 64,
-    NORMAL = 128
+    COHERENT = 32,
+    ANY = 64,
+    SIGNED = 128,
+    TORN = 256,
+    NORMAL = 512
 };
 
 typedef struct bvh_data {
@@ -26,6 +28,7 @@ typedef struct bvh_data {
     bool *inside;
     abut_ray *rays;
     abut_bvh_hit *hits;
+    uint64_t hash;
     uint32_t count;
 } bvh_data;
 
@@ -104,6 +107,28 @@ static void make_points(bvh_data *data, bool near) {
     }
 }
 
+/* From each point towards another; or coherent: a pinhole camera before the model, row by row. */
+static void make_rays(bvh_data *data, bool coherent) {
+    abut_box box = abut_mesh_bounds(data->mesh);
+    abut_vec3 eye = {2 * box.hi.x - box.lo.x, 2 * box.hi.y - box.lo.y, 2 * box.hi.z - box.lo.z};
+    uint32_t side = 1;
+    while ((side + 1) * (side + 1) <= data->count)
+        side++;
+    for (uint32_t i = 0; i < data->count; i++) {
+        const double *p = data->points[i], *q = data->points[(i + 1) % data->count];
+        abut_ray *ray = &data->rays[i];
+        ray->origin = (abut_vec3){p[0], p[1], p[2]};
+        ray->direction = (abut_vec3){q[0] - p[0], q[1] - p[1], q[2] - p[2]};
+        if (!coherent)
+            continue;
+        double u = (i % side + 0.5) / side, v = (i / side + 0.5) / side;
+        ray->origin = eye;
+        ray->direction = (abut_vec3){box.lo.x + u * (box.hi.x - box.lo.x) - eye.x,
+                                     box.lo.y + v * (box.hi.y - box.lo.y) - eye.y,
+                                     box.hi.z - u * (box.hi.z - box.lo.z) - eye.z};
+    }
+}
+
 static abut_status bvh_setup(bench_state *state) {
     bvh_data *data = calloc(1, sizeof *data);
     if (!(state->data = data))
@@ -128,11 +153,7 @@ static abut_status bvh_setup(bench_state *state) {
     if (!data->points || !data->nearest || !data->inside || !data->rays || !data->hits)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     make_points(data, variant & NEAR);
-    for (uint32_t i = 0; i < data->count; i++) { /* from each point towards another */
-        const double *p = data->points[i], *q = data->points[(i + 1) % data->count];
-        data->rays[i].origin = (abut_vec3){p[0], p[1], p[2]};
-        data->rays[i].direction = (abut_vec3){q[0] - p[0], q[1] - p[1], q[2] - p[2]};
-    }
+    make_rays(data, variant & COHERENT);
     status = abut_bvh_create(data->mesh, NULL, &data->bvh);
     abut_sign_options options = abut_sign_options_default();
     options.method = variant & NORMAL ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
@@ -224,6 +245,67 @@ static abut_status finish_prepare(bench_state *state) {
     return ABUT_OK;
 }
 
+static abut_status run_rays(bench_state *state) {
+    bvh_data *data = state->data;
+    return abut_bvh_ray_batch(data->bvh, data->rays, data->count, HUGE_VAL, data->hits);
+}
+
+static abut_status finish_rays(bench_state *state) {
+    bvh_data *data = state->data;
+    for (uint32_t i = 0; i < data->count; i++) { /* one by one: there is padding between them */
+        const abut_bvh_hit *hit = &data->hits[i];
+        state->hash = bench_hash(state->hash, &hit->parameter, sizeof hit->parameter);
+        state->hash = bench_hash(state->hash, hit->barycentric, sizeof hit->barycentric);
+        state->hash = bench_hash(state->hash, &hit->triangle, sizeof hit->triangle);
+    }
+    return ABUT_OK;
+}
+
+/* One after the other: the first hit, or whether there is any. */
+static abut_status run_single_rays(bench_state *state) {
+    bvh_data *data = state->data;
+    for (uint32_t i = 0; i < data->count; i++) {
+        abut_bvh_hit *hit = &data->hits[i];
+        abut_status status;
+        if (state->which->variant & ANY) {
+            bool any = false;
+            status = abut_bvh_ray_any(data->bvh, &data->rays[i], HUGE_VAL, &any);
+            memset(hit, 0, sizeof *hit);
+            hit->triangle = any;
+        } else {
+            status = abut_bvh_ray_first(data->bvh, &data->rays[i], HUGE_VAL, hit);
+        }
+        if (status)
+            return status;
+    }
+    return ABUT_OK;
+}
+
+/* Boxes of about a dozen triangles around the points. */
+static abut_status run_boxes(bench_state *state) {
+    bvh_data *data = state->data;
+    abut_box bounds = abut_mesh_bounds(data->mesh);
+    double half = 0.005 * (bounds.hi.x - bounds.lo.x);
+    uint32_t found[1024], count;
+    data->hash = 0;
+    for (uint32_t i = 0; i < data->count; i++) {
+        const double *p = data->points[i];
+        const abut_box box = {{p[0] - half, p[1] - half, p[2] - half},
+                              {p[0] + half, p[1] + half, p[2] + half}};
+        abut_status status = abut_bvh_box(data->bvh, &box, 1024, found, &count);
+        if (status)
+            return status;
+        data->hash = bench_hash(data->hash, found, count * sizeof *found);
+    }
+    return ABUT_OK;
+}
+
+static abut_status finish_boxes(bench_state *state) {
+    bvh_data *data = state->data;
+    state->hash = data->hash;
+    return ABUT_OK;
+}
+
 static void bvh_teardown(bench_state *state) {
     bvh_data *data = state->data;
     if (!data)
@@ -249,6 +331,13 @@ const bench_case bench_bvh_cases[] = {
     BVH("bvh/build-torus", "triangle", run_build, finish_build, TORUS | BUILD_ONLY, true),
     BVH("bvh/build-teapot", "triangle", run_build, finish_build, TEAPOT | BUILD_ONLY, true),
     BVH("bvh/refit-teapot", "triangle", run_refit, finish_refit, TEAPOT, true),
+    BVH("bvh/ray-first-uniform-teapot", "query", run_rays, finish_rays, TEAPOT, true),
+    BVH("bvh/ray-first-coherent-teapot", "query", run_rays, finish_rays, TEAPOT | COHERENT, true),
+    BVH("bvh/ray-first-uniform-torus", "query", run_rays, finish_rays, TORUS, true),
+    BVH("bvh/ray-first-coherent-torus", "query", run_rays, finish_rays, TORUS | COHERENT, true),
+    BVH("bvh/ray-single-uniform-torus", "query", run_single_rays, finish_rays, TORUS, false),
+    BVH("bvh/ray-any-uniform-torus", "query", run_single_rays, finish_rays, TORUS | ANY, false),
+    BVH("bvh/box-near-torus", "query", run_boxes, finish_boxes, TORUS | NEAR, false),
     BVH("bvh/nearest-uniform-sphere", "query", run_nearest, finish_nearest, SPHERE, true),
     BVH("bvh/nearest-uniform-torus", "query", run_nearest, finish_nearest, TORUS, true),
     BVH("bvh/nearest-uniform-teapot", "query", run_nearest, finish_nearest, TEAPOT, true),

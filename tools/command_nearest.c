@@ -75,6 +75,19 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     out_end(out);
 }
 
+/* Asks the device where there is one, else the CPU path: the answers are the same. */
+static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_points *points,
+                       double radius, abut_nearest *nearest) {
+    if (!device)
+        return abut_bvh_nearest_batch(bvh, points, radius, nearest);
+    abut_device_bvh *copy = NULL;
+    abut_status status = abut_device_bvh_create(bvh, device, &copy);
+    if (!status)
+        status = abut_device_bvh_nearest(copy, points, radius, nearest);
+    abut_device_bvh_destroy(copy);
+    return status;
+}
+
 /* ---- queries ---- */
 
 static int no_memory(tool_run *tool) {
@@ -115,19 +128,19 @@ static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *bat
     return code;
 }
 
-static int find_one(tool_run *tool, const abut_bvh *bvh, const abut_points *batch, double radius,
-                    bool is_signed, answers *a) {
+static int find_one(tool_run *tool, const abut_bvh *bvh, abut_device *device,
+                    const abut_points *batch, double radius, bool is_signed, answers *a) {
     a->nearest = malloc((batch->count + 1) * sizeof *a->nearest);
     if (!a->nearest)
         return no_memory(tool);
     a->count = batch->count;
     abut_status status = is_signed ? abut_bvh_nearest_signed_batch(bvh, batch, radius, a->nearest)
-                                   : abut_bvh_nearest_batch(bvh, batch, radius, a->nearest);
+                                   : ask(bvh, device, batch, radius, a->nearest);
     return status ? tool_fail(tool, status) : 0;
 }
 
 static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                  const tool_points *points) {
+                  abut_device *device, const tool_points *points) {
     const tool_given *radius = option_given(arguments, "radius");
     const tool_given *most = option_given(arguments, "most");
     const tool_given *out_path = option_given(arguments, "out");
@@ -136,8 +149,9 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
     batch.points = points->list;
     batch.count = points->count;
     answers a = {.points = points};
-    int code = most ? find_many(tool, bvh, &batch, reach, most->counts[0], &a)
-                    : find_one(tool, bvh, &batch, reach, option_given(arguments, "sign"), &a);
+    int code =
+        most ? find_many(tool, bvh, &batch, reach, most->counts[0], &a)
+             : find_one(tool, bvh, device, &batch, reach, option_given(arguments, "sign"), &a);
     tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))
@@ -162,9 +176,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     tool_points points = {0};
+    abut_device *device = NULL;
     int code = points_choose(tool, arguments);
+    code = code ? code : device_open(tool, arguments, &device);
     if (!code && option_given(arguments, "sign") && option_given(arguments, "most"))
         code = tool_refuse(tool, "--sign and --most do not go together: a point has one sign");
+    if (!code && device && (option_given(arguments, "sign") || option_given(arguments, "most")))
+        code = tool_refuse(tool, "--device does not go with --sign and --most: leave it out");
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);
@@ -173,10 +191,11 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         code = tool_fail(tool, status);
     if (!code && (status = prepare(arguments, bvh)))
         code = tool_fail(tool, status);
-    code = code ? code : answer(tool, arguments, bvh, &points);
+    code = code ? code : answer(tool, arguments, bvh, device, &points);
     points_free(&points);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
+    abut_device_destroy(device);
     return code;
 }
 
@@ -188,6 +207,7 @@ static const tool_option options[] = {
     POINTS_OPTIONS,
     {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
      NULL, false},
+    DEVICE_OPTION,
     {0}};
 
 const tool_command command_nearest = {

@@ -80,7 +80,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     tool_points pairs = {0};
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    int code = get_rays(tool, arguments, &pairs);
+    int code = device_open(tool, arguments, NULL);
+    code = code ? code : get_rays(tool, arguments, &pairs);
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);
@@ -111,6 +112,7 @@ static const tool_option options[] = {
      false},
     {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
      NULL, false},
+    DEVICE_OPTION,
     {0}};
 
 const tool_command command_ray = {

@@ -30,8 +30,7 @@ static int no_memory(tool_run *tool, const char *path) {
 
 /* ---- files of numbers ---- */
 
-/* Reads up to `most` numbers of a line; returns how many there are, or -1 for other words. */
-static int read_row(const char *line, double *numbers, int most) {
+int row_read(const char *line, double *numbers, int most) {
     int count = 0;
     for (;;) {
         line += strspn(line, " \t,;\r\n");
@@ -56,7 +55,7 @@ static int read_rows(tool_run *tool, const char *path, FILE *file, uint32_t colu
     bool head = true;
     while (!code && getline(&line, &room, file) > 0) {
         double row[6];
-        int count = read_row(line, row, (int)columns);
+        int count = row_read(line, row, (int)columns);
         number++;
         if (tool_cancelled())
             code = CODE_CANCELLED;

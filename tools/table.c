@@ -143,6 +143,8 @@ int table_put(tool_run *tool, const char *path, const tool_table *table) {
     return code;
 }
 
+const char *const table_booleans[] = {"false", "true"};
+
 void table_vector(double *values, abut_vec3 v) {
     values[0] = v.x;
     values[1] = v.y;

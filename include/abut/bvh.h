@@ -22,9 +22,10 @@ extern "C" {
 
 typedef struct abut_bvh abut_bvh;
 
-/* Nothing to choose yet. */
 typedef struct abut_bvh_options {
     size_t size;
+    abut_device
+        *device; /* where it is built; null = the CPU. Queries run on the CPU all the same */
 } abut_bvh_options;
 
 static inline abut_bvh_options abut_bvh_options_default(void) {
@@ -35,8 +36,10 @@ static inline abut_bvh_options abut_bvh_options_default(void) {
 }
 
 /* Builds the hierarchy of a mesh, which it keeps: O(n log n) for any input, at most 40 bytes a
- * triangle when done. `options` may be null. Uses the context of the mesh; reports progress as
- * stage "bvh". Thread-safe. */
+ * triangle when done. `options` may be null. Built on a device, the tree is another one of about
+ * the same quality, the same on every device, and all answers are the same; where the device fails,
+ * ABUT_ERROR_DEVICE, and the CPU is still there to be asked. Uses the context of the mesh; reports
+ * progress as stage "bvh". Thread-safe. */
 ABUT_API abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options,
                                      abut_bvh **bvh);
 /* Null is allowed. Thread-safe when no one else uses the hierarchy. */
@@ -233,14 +236,20 @@ ABUT_API abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint
 
 /* ---- on a device ---- */
 
-/* A copy of a hierarchy on a device, with a queue and scratch memory of its own: for one user at a
- * time. It follows no refit; make a new one. */
+/* A hierarchy on a device, with a queue and scratch memory of its own: for one user at a time. */
 typedef struct abut_device_bvh abut_device_bvh;
 
 /* Copies a hierarchy to a device. Neither the hierarchy nor the caller's hold on the device is
  * needed any longer. Fails with ABUT_ERROR_DEVICE where the device does. Thread-safe. */
 ABUT_API abut_status abut_device_bvh_create(const abut_bvh *bvh, abut_device *device,
                                             abut_device_bvh **device_bvh);
+/* Builds the hierarchy of a mesh on the device itself. Quality and answers are those of the CPU's
+ * build; see docs/bvh.md for speed. Thread-safe. */
+ABUT_API abut_status abut_device_bvh_build(abut_mesh *mesh, abut_device *device,
+                                           abut_device_bvh **device_bvh);
+/* Follows moved vertices, as abut_bvh_refit() does. Refused for a copy of the CPU's hierarchy:
+ * refit that and copy it again. If the device fails half-way, only destroying is allowed. */
+ABUT_API abut_status abut_device_bvh_refit(abut_device_bvh *device_bvh, abut_mesh *mesh);
 /* Null is allowed. */
 ABUT_API void abut_device_bvh_destroy(abut_device_bvh *device_bvh);
 
@@ -248,6 +257,13 @@ ABUT_API void abut_device_bvh_destroy(abut_device_bvh *device_bvh);
  * half-way, part of `nearest` has been written, and the CPU's still works. */
 ABUT_API abut_status abut_device_bvh_nearest(abut_device_bvh *device_bvh, const abut_points *points,
                                              double radius, abut_nearest *nearest);
+/* The same for points that are on the device: three scalars each, close together, `count` of them.
+ * `nearest` has room for as many abut_nearest, and gets them as the CPU would write them. Fails
+ * with ABUT_ERROR_DEVICE on a device without doubles. */
+ABUT_API abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *device_bvh,
+                                                    const abut_buffer *points,
+                                                    abut_scalar_type type, size_t count,
+                                                    double radius, abut_buffer *nearest);
 
 /* abut_bvh_ray_batch() on the device, with the same answers. Needs doubles: fails with
  * ABUT_ERROR_DEVICE on a device that has none. If the device fails half-way, part of `hits` has

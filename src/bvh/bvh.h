@@ -56,7 +56,8 @@ struct abut_bvh {
     bvh_block *blocks;
     uint32_t *order; /* 4 a leaf */
     double cost, built_cost;
-    struct bvh_sign *sign; /* null until abut_bvh_prepare_sign() */
+    _Atomic(struct bvh_solid *) solid; /* made when first wanted; see solid.c */
+    struct bvh_sign *sign;             /* null until abut_bvh_prepare_sign() */
 };
 
 /* ---- build.c: which triangles stand together ---- */
@@ -70,6 +71,11 @@ typedef struct bvh_split {
 /* Sorts the triangles into leaves and gives the tree over them, 2 leaf_count - 1 nodes. */
 abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
                             uint32_t *order, bvh_split *splits);
+
+/* ---- device_build.c ---- */
+
+/* A hierarchy for the CPU that a device builds. */
+abut_status abuti_bvh_build_on(abut_device *device, abut_mesh *mesh, abut_bvh **bvh);
 
 /* ---- fit.c: boxes, from the leaves up ---- */
 
@@ -116,6 +122,9 @@ static inline void bvh_triangle_box(const abut_mesh *mesh, double scale, uint32_
 
 abut_status abuti_bvh_check(const char *function, const abut_bvh *bvh, const void *out,
                             const char *out_name);
+/* Whether a mesh has the same triangles as the one that a hierarchy was built for. */
+abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
+                                  const abut_mesh *mesh);
 abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 point);
 abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit);
 /* Refuses the first ray that is not legal. */
@@ -154,5 +163,29 @@ void abuti_bvh_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut
                         int64_t *winding, bool *on_surface);
 /* Whether a point is on the surface; exact for any mesh. */
 bool abuti_bvh_touches(const abut_bvh *bvh, abut_vec3 point);
+
+/* The generalised winding number of a mesh with a border, given as directed edges, around a point
+ * that is not on it: the solid angle of all triangles over 4 pi, within a rounding error for each
+ * edge of the border. Outside the box of the mesh 0 is given. A null pose means none. */
+double abuti_bvh_crossing_open(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
+                               const uint32_t (*border)[2], uint32_t border_count);
+
+/* ---- solid.c: what a surface is made of ---- */
+
+/* Connected parts, through shared vertices, and the border: the directed edges by which triangles
+ * run more often than the other way, as often as that. Vertices of equal coordinates count as one
+ * where the surface would have a border otherwise. */
+typedef struct bvh_solid {
+    uint32_t part_count, border_count;
+    uint32_t *parts;       /* the lowest vertex of each */
+    uint32_t (*border)[2]; /* from, to */
+    uint32_t *names;       /* the lowest vertex in the place of each; null where not looked at */
+} bvh_solid;
+
+/* Gives them; made by the first call and kept by the hierarchy. Thread-safe. */
+abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid);
+/* After the vertices have moved: forgets it if vertices that were in one place no longer are. */
+void abuti_bvh_solid_fit(abut_bvh *bvh);
+void abuti_bvh_solid_destroy(abut_bvh *bvh);
 
 #endif

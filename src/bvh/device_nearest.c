@@ -77,6 +77,10 @@ void abuti_device_nearest_destroy(abut_device_bvh *bvh) {
 
 /* ---- features ---- */
 
+void abuti_device_nearest_forget(abut_device_bvh *bvh) {
+    abuti_buffer_destroy(&bvh->features.records);
+}
+
 static abut_status upload_array(abut_device_bvh *bvh, const void *data, size_t count,
                                 size_t element_bytes, abuti_buffer *to) {
     abut_status status = abuti_buffer_reserve(bvh->queue.device, count, element_bytes, to);
@@ -103,9 +107,9 @@ static abut_status upload_features(abut_device_bvh *bvh, const abuti_features *f
 static abut_status need_features(abut_device_bvh *bvh) {
     nearest_kernels *to = &bvh->nearest;
     const abuti_kernel_name list[] = {{&to->region_boxes, "regions_boxes"},
-                                {&to->region_seed, "regions_seed"},
-                                {&to->region_find, "regions_find"},
-                                {&to->region_measure, "regions_measure"}};
+                                      {&to->region_seed, "regions_seed"},
+                                      {&to->region_find, "regions_find"},
+                                      {&to->region_measure, "regions_measure"}};
     if (bvh->features.records.device)
         return ABUT_OK;
     size_t places = (size_t)bvh->tree.leaf_count * BVH_WIDTH;
@@ -339,7 +343,7 @@ abut_status abuti_device_bvh_nearest(abut_device_bvh *bvh, const abuti_buffer *p
     abut_status status = check_points(bvh, points, is_float, (uint32_t)count, &refused);
     if (!status && refused != UINT32_MAX)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_device_bvh_nearest: point %u is not finite or beyond %g in "
+                          "abut_device_bvh_nearest_buffer: point %u is not finite or beyond %g in "
                           "magnitude",
                           refused, ABUT_COORDINATE_MAX);
     return status ? status : queue_points(bvh, points, is_float, count, radius, nearest);
@@ -500,4 +504,48 @@ abut_status abut_device_bvh_nearest(abut_device_bvh *bvh, const abut_points *poi
         return status;
     return bvh->host ? without_doubles(bvh, &in, radius, nearest)
                      : with_doubles(bvh, &in, radius, nearest);
+}
+
+static abut_status check_buffer(const abut_device_bvh *bvh, const abut_buffer *buffer, size_t count,
+                                size_t element_bytes, const char *what) {
+    size_t bytes;
+    if (!buffer)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_nearest_buffer: %s is null", what);
+    if (abut_device_native(buffer->memory.device) != abut_device_native(bvh->queue.device))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_device_bvh_nearest_buffer: %s is on another device than the "
+                          "hierarchy",
+                          what);
+    if (abuti_multiply_overflows(count, element_bytes, &bytes) || bytes > buffer->memory.bytes)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "abut_device_bvh_nearest_buffer: %s has %zu bytes; %zu elements of %zu "
+                          "bytes are needed",
+                          what, buffer->memory.bytes, count, element_bytes);
+    return ABUT_OK;
+}
+
+abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *bvh, const abut_buffer *points,
+                                           abut_scalar_type type, size_t count, double radius,
+                                           abut_buffer *nearest) {
+    if (!bvh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bvh is null", __func__);
+    if (type != ABUT_SCALAR_FLOAT32 && type != ABUT_SCALAR_FLOAT64)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: type is %u, which is no scalar type", __func__,
+                          (unsigned)type);
+    if (count >= ABUT_NONE)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu points; at most %u are possible at once",
+                          __func__, count, ABUT_NONE - 1);
+    abut_status status = check_buffer(bvh, points, count, bvh_point_bytes(type), "points");
+    if (!status)
+        status = check_buffer(bvh, nearest, count, sizeof(abut_nearest), "nearest");
+    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
+    if (!status && bvh->host)
+        status = abuti_fail(ABUT_ERROR_DEVICE,
+                            "%s: %s has no doubles; pass points of the host to "
+                            "abut_device_bvh_nearest",
+                            __func__, bvh->queue.device->info.name);
+    if (!status && count)
+        status =
+            abuti_device_bvh_nearest(bvh, &points->memory, type, count, radius, &nearest->memory);
+    return status ? status : abuti_queue_finish(&bvh->queue);
 }

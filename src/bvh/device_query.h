@@ -40,6 +40,7 @@ struct abut_device_bvh {
     abut_context *context; /* held */
     abuti_queue queue;     /* of the device, which it holds */
     abuti_tools *tools;
+    abuti_bvh_builder *builder; /* of a tree that was built here, else null */
     abuti_bvh_device tree;
     abut_bvh *host; /* owned; of devices without doubles, else null */
     nearest_kernels nearest;
@@ -74,6 +75,8 @@ static inline mesh_frame frame_of(const abut_device_bvh *bvh) {
 
 abut_status abuti_device_nearest_create(abut_device_bvh *bvh);
 void abuti_device_nearest_destroy(abut_device_bvh *bvh);
+/* The tree has changed. */
+void abuti_device_nearest_forget(abut_device_bvh *bvh);
 
 /* `count` points in a buffer of floats or doubles, three each, to abut_nearest in another. Only
  * queues work, but for a point that is not legal: fails with ABUT_ERROR_ARGUMENT before anything is

@@ -49,17 +49,17 @@ static abut_status upload_triangles(abuti_queue *queue, const abut_bvh *bvh, abu
     return status;
 }
 
-static abut_status upload_corners(abuti_queue *queue, const abut_bvh *bvh, abuti_buffer *to) {
-    size_t count = bvh->triangle_count;
-    writing w = {.mesh = bvh->mesh};
-    w.doubles = abuti_allocate(bvh->context, count, 9 * sizeof *w.doubles);
+abut_status abuti_bvh_upload_corners(abuti_queue *queue, const abut_mesh *mesh, abuti_buffer *to) {
+    size_t count = mesh->triangle_count;
+    writing w = {.mesh = mesh};
+    w.doubles = abuti_allocate(mesh->context, count, 9 * sizeof *w.doubles);
     if (!w.doubles)
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(bvh->context, count, GRAIN, doubles_task, &w);
-    abut_status status = abuti_buffer_create(queue->device, count, 9 * sizeof *w.doubles, to);
+    abuti_parallel_for(mesh->context, count, GRAIN, doubles_task, &w);
+    abut_status status = abuti_buffer_reserve(queue->device, count, 9 * sizeof *w.doubles, to);
     if (!status)
-        status = abuti_buffer_upload(queue, to, 0, w.doubles, to->bytes);
-    abuti_release(bvh->context, w.doubles);
+        status = abuti_buffer_upload(queue, to, 0, w.doubles, count * 9 * sizeof *w.doubles);
+    abuti_release(mesh->context, w.doubles);
     return status;
 }
 
@@ -91,7 +91,7 @@ abut_status abuti_bvh_device_upload(abuti_queue *queue, const abut_bvh *bvh, uin
     if (!status && extras & ABUTI_BVH_TRIANGLES)
         status = upload_triangles(queue, bvh, &made.triangles);
     if (!status && extras & ABUTI_BVH_CORNERS && queue->device->info.has_doubles)
-        status = upload_corners(queue, bvh, &made.corners);
+        status = abuti_bvh_upload_corners(queue, bvh->mesh, &made.corners);
     if (status) {
         abuti_bvh_device_destroy(&made);
         return status;
@@ -138,8 +138,8 @@ abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device
 void abuti_bvh_device_destroy(abuti_bvh_device *bvh) {
     if (!bvh->device)
         return;
-    abuti_buffer *buffers[] = {&bvh->nodes, &bvh->blocks, &bvh->order, &bvh->triangles,
-                               &bvh->corners};
+    abuti_buffer *buffers[] = {&bvh->nodes,   &bvh->blocks, &bvh->order,  &bvh->triangles,
+                               &bvh->indices, &bvh->ranges, &bvh->corners};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         abuti_buffer_destroy(buffers[i]);
     abut_mesh_destroy(bvh->mesh);

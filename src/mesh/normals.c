@@ -117,7 +117,7 @@ static void vertex_normals(void *data, size_t chunk, size_t begin, size_t end) {
             const uint32_t *corner = w->indices + 3 * (size_t)face;
             uint32_t k = corner[0] == v ? 0 : corner[1] == v ? 1 : 2;
             real angle = abuti_corner_angle(w->positions[v], w->positions[corner[(k + 1) % 3]],
-                                      w->positions[corner[(k + 2) % 3]]);
+                                            w->positions[corner[(k + 2) % 3]]);
             sum = v3_along(sum, angle, w->faces[face]);
             weight += angle;
         }

@@ -87,6 +87,40 @@ static void check_points(const abut_bvh *bvh, abut_device_bvh *on_device, const 
     free(floats);
 }
 
+/* Points and answers that stay on the device. */
+static void check_buffers(const abut_bvh *bvh, abut_device_bvh *on_device, const abut_vec3 *list,
+                          size_t count) {
+    abut_buffer *in, *out;
+    abut_nearest *got = malloc(count * sizeof *got), *expected = malloc(count * sizeof *expected);
+    assert_true(got && expected);
+    assert_ok(abut_buffer_create(device, count * sizeof *list, &in));
+    assert_ok(abut_buffer_create(device, count * sizeof *got, &out));
+    assert_ok(abut_buffer_write(in, 0, list, count * sizeof *list));
+    abut_points points = abut_points_default();
+    points.points = list;
+    points.count = count;
+    assert_ok(abut_bvh_nearest_batch(bvh, &points, HUGE_VAL, expected));
+    assert_ok(
+        abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count, HUGE_VAL, out));
+    assert_ok(abut_buffer_read(out, 0, got, count * sizeof *got));
+    assert_equal(got, expected, count);
+    assert_int_equal(ABUT_ERROR_BUFFER,
+                     abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count + 1,
+                                                    HUGE_VAL, out));
+    assert_int_equal(ABUT_ERROR_ARGUMENT,
+                     abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count, -1,
+                                                    out));
+    const double bad = NAN;
+    assert_ok(abut_buffer_write(in, 8, &bad, sizeof bad));
+    assert_int_equal(ABUT_ERROR_ARGUMENT,
+                     abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count,
+                                                    HUGE_VAL, out));
+    abut_buffer_destroy(in);
+    abut_buffer_destroy(out);
+    free(got);
+    free(expected);
+}
+
 static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
     abut_bvh *bvh;
     abut_device_bvh *on_device;
@@ -100,6 +134,8 @@ static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
             on_device->features_least = 1;
         check_points(bvh, on_device, points, count);
         check_points(bvh, on_device, points, 1);
+        if (doubles && with)
+            check_buffers(bvh, on_device, points, count);
         abut_device_bvh_destroy(on_device);
     }
     device->info.has_doubles = doubles;
@@ -126,6 +162,52 @@ static void shapes(void **state) {
     abut_device_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(sphere);
+}
+
+/* Built and refitted on the device, with features too: the answers of a new hierarchy. */
+static void built_there(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 6);
+    abut_pose away = {{0.1, 0.2, 0.3, 0.9}, {3, -2, 1}};
+    abut_mesh *moved = NULL;
+    assert_ok(abut_mesh_transform(mesh, 1.75, away, &moved));
+    bool doubles = device->info.has_doubles;
+    for (int with = 0; with < 3; with++) {
+        device->info.has_doubles = doubles && with;
+        abut_device_bvh *there;
+        assert_ok(abut_device_bvh_build(mesh, device, &there));
+        there->features_least = doubles && with == 2 ? 1 : SIZE_MAX;
+        for (int round = 0; round < 3; round++) {
+            abut_mesh *now = round == 1 ? moved : mesh;
+            abut_bvh *bvh;
+            if (round)
+                assert_ok(abut_device_bvh_refit(there, now));
+            assert_ok(abut_bvh_create(now, NULL, &bvh));
+            abut_vec3 *points = make_points(now, 500, (uint64_t)round);
+            check_points(bvh, there, points, 500);
+            free(points);
+            abut_bvh_destroy(bvh);
+        }
+        abut_mesh *other = make_shape(NULL, ABUT_SHAPE_TEAPOT, 5);
+        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_refit(there, other));
+        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_refit(there, NULL));
+        abut_mesh_destroy(other);
+        abut_device_bvh_destroy(there);
+    }
+    device->info.has_doubles = doubles;
+    abut_bvh *bvh;
+    abut_device_bvh *copy;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_device_bvh_create(bvh, device, &copy));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_refit(copy, mesh));
+    assert_non_null(strstr(abut_last_error(), "copied from the CPU"));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_build(NULL, device, &copy));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_build(mesh, NULL, &copy));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_build(mesh, device, NULL));
+    abut_device_bvh_destroy(copy);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    abut_mesh_destroy(moved);
 }
 
 static void soups(void **state) {
@@ -221,8 +303,8 @@ int main(void) {
     SKIP_WITHOUT_DEVICE();
     device = test_device(NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),         cmocka_unit_test(soups),         cmocka_unit_test(sizes),
-        cmocka_unit_test(failing_device), cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(shapes), cmocka_unit_test(built_there),    cmocka_unit_test(soups),
+        cmocka_unit_test(sizes),  cmocka_unit_test(failing_device), cmocka_unit_test(bad_arguments),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     abut_device_destroy(device);

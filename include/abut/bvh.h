@@ -274,6 +274,19 @@ ABUT_API abut_status abut_device_bvh_ray_first(abut_device_bvh *device_bvh, cons
 ABUT_API abut_status abut_device_bvh_ray_any(abut_device_bvh *device_bvh, const abut_ray *rays,
                                              size_t count, double most, bool *any);
 
+/* abut_bvh_inside_batch(), abut_bvh_winding_batch() and abut_bvh_nearest_signed_batch() on the
+ * device, with the same answers bit for bit. For copies of a hierarchy that was prepared by
+ * abut_bvh_prepare_sign() before. Fail with ABUT_ERROR_DEVICE for a surface with a border, and on a
+ * device without doubles. If the device fails half-way, part of the answers has been written, and
+ * the CPU's still work. */
+ABUT_API abut_status abut_device_bvh_inside(abut_device_bvh *device_bvh, const abut_points *points,
+                                            bool *inside);
+ABUT_API abut_status abut_device_bvh_winding(abut_device_bvh *device_bvh, const abut_points *points,
+                                             double *winding);
+ABUT_API abut_status abut_device_bvh_nearest_signed(abut_device_bvh *device_bvh,
+                                                    const abut_points *points, double radius,
+                                                    abut_nearest *nearest);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,7 +5,6 @@
  */
 #include "bvh/device_query.h"
 #include "bvh/features.h"
-#include "bvh/points.h"
 #include "geom/closest_shared.h"
 
 #include <math.h>
@@ -315,12 +314,15 @@ static abut_status check_points(abut_device_bvh *bvh, const abuti_buffer *points
 
 /* Points that have been checked. */
 static abut_status queue_points(abut_device_bvh *bvh, const abuti_buffer *points, uint32_t is_float,
-                                size_t count, double radius, abuti_buffer *nearest) {
+                                size_t count, double radius, abuti_point_quest quest,
+                                abuti_buffer *answers) {
     const mesh_frame frame = frame_of(bvh);
     nearest_scratch *s = &bvh->scratch;
     size_t part = part_of(bvh, count);
-    bool by_features = count >= bvh->features_least;
+    bool near = quest <= ABUTI_QUEST_SIGN, by_features = near && count >= bvh->features_least;
     abut_status status = by_features ? need_features(bvh) : ABUT_OK;
+    if (!status && quest != ABUTI_QUEST_NEAREST)
+        status = abuti_device_sign_need(bvh);
     status = status ? status : reserve(bvh, part);
     for (size_t begin = 0; !status && begin < count; begin += part) {
         uint32_t first = (uint32_t)begin;
@@ -329,9 +331,12 @@ static abut_status queue_points(abut_device_bvh *bvh, const abuti_buffer *points
                               ABUTI_BUFFER(points), ABUTI_BUFFER(points), ABUTI_VALUE(is_float),
                               ABUTI_VALUE(first), ABUTI_VALUE(here), ABUTI_VALUE(frame),
                               ABUTI_BUFFER(&s->exact), ABUTI_BUFFER(&s->points));
-        status = status ? status : find(bvh, here, radius, by_features);
         if (!status)
-            status = measure(bvh, here, radius, first, by_features, nearest, &frame);
+            status = near ? find(bvh, here, radius, by_features) : sort_points(bvh, here);
+        if (!status && near)
+            status = measure(bvh, here, radius, first, by_features, answers, &frame);
+        if (!status && quest != ABUTI_QUEST_NEAREST)
+            status = abuti_device_sign_queue(bvh, here, first, quest, answers);
     }
     return status;
 }
@@ -346,7 +351,9 @@ abut_status abuti_device_bvh_nearest(abut_device_bvh *bvh, const abuti_buffer *p
                           "abut_device_bvh_nearest_buffer: point %u is not finite or beyond %g in "
                           "magnitude",
                           refused, ABUT_COORDINATE_MAX);
-    return status ? status : queue_points(bvh, points, is_float, count, radius, nearest);
+    return status
+               ? status
+               : queue_points(bvh, points, is_float, count, radius, ABUTI_QUEST_NEAREST, nearest);
 }
 
 /* ---- points of the host ---- */
@@ -362,28 +369,33 @@ static const void *pack(const bvh_points *points, size_t begin, size_t count, vo
     return room;
 }
 
-static abut_status with_doubles(abut_device_bvh *bvh, const bvh_points *points, double radius,
-                                abut_nearest *nearest) {
+abut_status abuti_device_points(abut_device_bvh *bvh, const bvh_points *points, double radius,
+                                abuti_point_quest quest, void *answers) {
+    static const char *const stages[] = {"nearest", "nearest", "inside", "winding"};
+    static const size_t answer_bytes[] = {sizeof(abut_nearest), sizeof(abut_nearest), sizeof(bool),
+                                          sizeof(double)};
     abut_device *device = bvh->queue.device;
     size_t part = part_of(bvh, points->count), bytes = bvh_point_bytes(points->type);
+    size_t out_bytes = answer_bytes[quest];
     void *room = abuti_allocate(bvh->context, points->stride == bytes ? 0 : part, bytes);
     abut_status status = room ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
         status = abuti_buffer_reserve(device, part, bytes, &bvh->in);
     if (!status)
-        status = abuti_buffer_reserve(device, part, sizeof *nearest, &bvh->out);
+        status = abuti_buffer_reserve(device, part, out_bytes, &bvh->out);
     for (size_t begin = 0; !status && begin < points->count; begin += part) {
         size_t here = points->count - begin < part ? points->count - begin : part;
         status = abuti_buffer_upload(&bvh->queue, &bvh->in, 0, pack(points, begin, here, room),
                                      here * bytes);
         if (!status)
             status = queue_points(bvh, &bvh->in, points->type == ABUT_SCALAR_FLOAT32, here, radius,
-                                  &bvh->out);
+                                  quest, &bvh->out);
         if (!status)
-            status = abuti_buffer_download(&bvh->queue, &bvh->out, 0, nearest + begin,
-                                           here * sizeof *nearest);
+            status = abuti_buffer_download(&bvh->queue, &bvh->out, 0,
+                                           (unsigned char *)answers + begin * out_bytes,
+                                           here * out_bytes);
         if (!status)
-            status = abuti_progress(bvh->context, "nearest",
+            status = abuti_progress(bvh->context, stages[quest],
                                     (double)(begin + here) / (double)points->count);
     }
     abuti_release(bvh->context, room);
@@ -503,7 +515,7 @@ abut_status abut_device_bvh_nearest(abut_device_bvh *bvh, const abut_points *poi
     if (status || !in.count)
         return status;
     return bvh->host ? without_doubles(bvh, &in, radius, nearest)
-                     : with_doubles(bvh, &in, radius, nearest);
+                     : abuti_device_points(bvh, &in, radius, ABUTI_QUEST_NEAREST, nearest);
 }
 
 static abut_status check_buffer(const abut_device_bvh *bvh, const abut_buffer *buffer, size_t count,

@@ -35,6 +35,8 @@ static abut_status fill_in(abut_device_bvh *made, const abut_bvh *bvh, abut_mesh
     if (!status)
         status = bvh ? abuti_bvh_device_upload(&made->queue, bvh, EXTRAS, &made->tree)
                      : abuti_bvh_device_build(made->builder, mesh, EXTRAS, &made->tree);
+    if (!status && bvh && bvh->sign && device->info.has_doubles)
+        status = abuti_device_sign_create(made, bvh);
     if (!status && !device->info.has_doubles)
         status = abuti_bvh_device_download(&made->queue, &made->tree, &made->host);
     return status ? status : abuti_device_nearest_create(made);
@@ -105,6 +107,7 @@ void abut_device_bvh_destroy(abut_device_bvh *bvh) {
         return;
     abuti_device_nearest_destroy(bvh);
     abuti_device_rays_destroy(bvh);
+    abuti_device_sign_destroy(bvh);
     abuti_buffer_destroy(&bvh->in);
     abuti_buffer_destroy(&bvh->out);
     abut_bvh_destroy(bvh->host);

@@ -3,6 +3,7 @@
 #define ABUTI_BVH_DEVICE_QUERY_H
 
 #include "bvh/device.h"
+#include "bvh/points.h"
 #include "device/tools.h"
 
 typedef struct nearest_kernels {
@@ -30,6 +31,15 @@ typedef struct ray_scratch {
     abuti_buffer counts, places, refused;
 } ray_scratch;
 
+/* Inside and outside. Scratch memory is that of nearest points. */
+typedef struct device_sign {
+    bool known;           /* the hierarchy had been prepared */
+    bool closed;          /* the surface has no border */
+    double facing;        /* of normals */
+    abuti_buffer normals; /* 7 a triangle, of four doubles each; none where not asked for */
+    abuti_kernel by_normals, find, settle; /* none until needed */
+} device_sign;
+
 /* The frame of a hierarchy, as kernels take it. */
 typedef struct mesh_frame {
     double origin[3];
@@ -49,6 +59,7 @@ struct abut_device_bvh {
     nearest_scratch scratch;
     ray_kernels ray; /* none until there are rays */
     ray_scratch ray_scratch;
+    device_sign sign;
     abuti_buffer in, out; /* of points and answers that come from the host */
 };
 
@@ -78,6 +89,18 @@ void abuti_device_nearest_destroy(abut_device_bvh *bvh);
 /* The tree has changed. */
 void abuti_device_nearest_forget(abut_device_bvh *bvh);
 
+/* What points ask: abut_nearest, the same with a sign, a byte, a double. As in inside.cl. */
+typedef enum abuti_point_quest {
+    ABUTI_QUEST_NEAREST = 0,
+    ABUTI_QUEST_SIGN,
+    ABUTI_QUEST_INSIDE,
+    ABUTI_QUEST_WINDING
+} abuti_point_quest;
+
+/* Points of the host, which have been checked, in parts that fit the device; it has doubles. */
+abut_status abuti_device_points(abut_device_bvh *bvh, const bvh_points *points, double radius,
+                                abuti_point_quest quest, void *answers);
+
 /* `count` points in a buffer of floats or doubles, three each, to abut_nearest in another. Only
  * queues work, but for a point that is not legal: fails with ABUT_ERROR_ARGUMENT before anything is
  * written. For devices with doubles. */
@@ -93,5 +116,16 @@ void abuti_device_rays_destroy(abut_device_bvh *bvh);
  * As above. */
 abut_status abuti_device_bvh_rays(abut_device_bvh *bvh, const abuti_buffer *rays, size_t count,
                                   double most, bool any, abuti_buffer *hits);
+
+/* ---- device_sign.c ---- */
+
+/* Copies what a hierarchy that was prepared for signs knows. */
+abut_status abuti_device_sign_create(abut_device_bvh *bvh, const abut_bvh *from);
+void abuti_device_sign_destroy(abut_device_bvh *bvh);
+abut_status abuti_device_sign_need(abut_device_bvh *bvh);
+/* Queues the answers for the sorted points of nearest.cl; of ABUTI_QUEST_SIGN they are there but
+ * for their signs. */
+abut_status abuti_device_sign_queue(abut_device_bvh *bvh, uint32_t count, uint32_t first,
+                                    abuti_point_quest quest, abuti_buffer *answers);
 
 #endif

@@ -42,6 +42,9 @@ double abuti_bvh_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 poin
 
 /* Fits faces, vertices and angles to the mesh of the hierarchy. */
 void abuti_bvh_normals_fit(const abut_bvh *bvh, struct bvh_sign *sign);
+/* The normal of a triangle's feature, not of unit length, and the sum of the weights in it. */
+vec3 abuti_bvh_feature_normal(const abut_bvh *bvh, uint32_t triangle, abut_feature feature,
+                              double *weight);
 /* 1 outside, -1 inside, 0 where rounding does not allow to tell. */
 int abuti_bvh_normals_side(const abut_bvh *bvh, vec3 point, const abut_nearest *nearest);
 

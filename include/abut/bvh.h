@@ -270,6 +270,11 @@ ABUT_API abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *device_bvh,
  * been written, and the CPU's still works. */
 ABUT_API abut_status abut_device_bvh_ray_first(abut_device_bvh *device_bvh, const abut_ray *rays,
                                                size_t count, double most, abut_bvh_hit *hits);
+/* The same for rays that are on the device: `count` of abut_ray to as many abut_bvh_hit, both close
+ * together. */
+ABUT_API abut_status abut_device_bvh_ray_first_buffer(abut_device_bvh *device_bvh,
+                                                      const abut_buffer *rays, size_t count,
+                                                      double most, abut_buffer *hits);
 /* abut_bvh_ray_any() for many rays on the device, as above: any[i] belongs to rays[i]. */
 ABUT_API abut_status abut_device_bvh_ray_any(abut_device_bvh *device_bvh, const abut_ray *rays,
                                              size_t count, double most, bool *any);

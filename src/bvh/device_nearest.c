@@ -518,24 +518,6 @@ abut_status abut_device_bvh_nearest(abut_device_bvh *bvh, const abut_points *poi
                      : abuti_device_points(bvh, &in, radius, ABUTI_QUEST_NEAREST, nearest);
 }
 
-static abut_status check_buffer(const abut_device_bvh *bvh, const abut_buffer *buffer, size_t count,
-                                size_t element_bytes, const char *what) {
-    size_t bytes;
-    if (!buffer)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_nearest_buffer: %s is null", what);
-    if (abut_device_native(buffer->memory.device) != abut_device_native(bvh->queue.device))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_device_bvh_nearest_buffer: %s is on another device than the "
-                          "hierarchy",
-                          what);
-    if (abuti_multiply_overflows(count, element_bytes, &bytes) || bytes > buffer->memory.bytes)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_device_bvh_nearest_buffer: %s has %zu bytes; %zu elements of %zu "
-                          "bytes are needed",
-                          what, buffer->memory.bytes, count, element_bytes);
-    return ABUT_OK;
-}
-
 abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *bvh, const abut_buffer *points,
                                            abut_scalar_type type, size_t count, double radius,
                                            abut_buffer *nearest) {
@@ -547,9 +529,11 @@ abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *bvh, const abut_buff
     if (count >= ABUT_NONE)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu points; at most %u are possible at once",
                           __func__, count, ABUT_NONE - 1);
-    abut_status status = check_buffer(bvh, points, count, bvh_point_bytes(type), "points");
+    abut_status status =
+        abuti_device_check_buffer(__func__, bvh, points, count, bvh_point_bytes(type), "points");
     if (!status)
-        status = check_buffer(bvh, nearest, count, sizeof(abut_nearest), "nearest");
+        status = abuti_device_check_buffer(__func__, bvh, nearest, count, sizeof(abut_nearest),
+                                           "nearest");
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     if (!status && bvh->host)
         status = abuti_fail(ABUT_ERROR_DEVICE,

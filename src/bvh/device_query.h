@@ -72,6 +72,11 @@ typedef struct abuti_kernel_name {
 abut_status abuti_device_kernels(abut_device_bvh *bvh, const char *module,
                                  const abuti_kernel_name *list, size_t count);
 
+/* Whether a caller's buffer is on the device of the hierarchy and large enough. */
+abut_status abuti_device_check_buffer(const char *function, const abut_device_bvh *bvh,
+                                      const abut_buffer *buffer, size_t count, size_t element_bytes,
+                                      const char *what);
+
 static inline size_t groups_of(size_t count, size_t group) {
     return count / group + (count % group != 0);
 }
@@ -111,11 +116,6 @@ abut_status abuti_device_bvh_nearest(abut_device_bvh *bvh, const abuti_buffer *p
 /* ---- device_ray.c ---- */
 
 void abuti_device_rays_destroy(abut_device_bvh *bvh);
-
-/* `count` rays (abut_ray) in a buffer to hits (abut_bvh_hit) in another; with `any` to a byte each.
- * As above. */
-abut_status abuti_device_bvh_rays(abut_device_bvh *bvh, const abuti_buffer *rays, size_t count,
-                                  double most, bool any, abuti_buffer *hits);
 
 /* ---- device_sign.c ---- */
 

@@ -43,9 +43,9 @@ static size_t part_of(const abut_device_bvh *bvh, size_t count) {
     return count < most ? count : most;
 }
 
-/* Rays from the begin of a buffer, which have been checked. */
-static abut_status queue_rays(abut_device_bvh *bvh, const abuti_buffer *rays, uint32_t count,
-                              double most, uint32_t any, abuti_buffer *hits) {
+/* `count` rays of a buffer from `first` on, which have been checked. */
+static abut_status queue_rays(abut_device_bvh *bvh, const abuti_buffer *rays, uint32_t first,
+                              uint32_t count, double most, uint32_t any, abuti_buffer *hits) {
     const mesh_frame frame = frame_of(bvh);
     const ray_kernels *k = &bvh->ray;
     ray_scratch *s = &bvh->ray_scratch;
@@ -56,16 +56,16 @@ static abut_status queue_rays(abut_device_bvh *bvh, const abuti_buffer *rays, ui
     if (!status)
         status =
             ABUTI_LAUNCH(&bvh->queue, &k->find, groups, GROUP, ABUTI_BUFFER(&bvh->tree.nodes),
-                         ABUTI_BUFFER(&bvh->tree.triangles), ABUTI_BUFFER(rays), ABUTI_VALUE(count),
-                         ABUTI_VALUE(most), ABUTI_VALUE(any), ABUTI_VALUE(frame),
-                         ABUTI_BUFFER(&s->counts), ABUTI_BUFFER(&s->places));
+                         ABUTI_BUFFER(&bvh->tree.triangles), ABUTI_BUFFER(rays), ABUTI_VALUE(first),
+                         ABUTI_VALUE(count), ABUTI_VALUE(most), ABUTI_VALUE(any),
+                         ABUTI_VALUE(frame), ABUTI_BUFFER(&s->counts), ABUTI_BUFFER(&s->places));
     if (!status)
-        status =
-            ABUTI_LAUNCH(&bvh->queue, &k->measure, groups, GROUP, ABUTI_BUFFER(&bvh->tree.nodes),
-                         ABUTI_BUFFER(&bvh->tree.order), ABUTI_BUFFER(&bvh->tree.corners),
-                         ABUTI_BUFFER(rays), ABUTI_VALUE(count), ABUTI_VALUE(most),
-                         ABUTI_VALUE(any), ABUTI_VALUE(frame), ABUTI_BUFFER(&s->counts),
-                         ABUTI_BUFFER(&s->places), ABUTI_BUFFER(hits), ABUTI_BUFFER(hits));
+        status = ABUTI_LAUNCH(&bvh->queue, &k->measure, groups, GROUP,
+                              ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.order),
+                              ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(rays),
+                              ABUTI_VALUE(first), ABUTI_VALUE(count), ABUTI_VALUE(most),
+                              ABUTI_VALUE(any), ABUTI_VALUE(frame), ABUTI_BUFFER(&s->counts),
+                              ABUTI_BUFFER(&s->places), ABUTI_BUFFER(hits), ABUTI_BUFFER(hits));
     return status;
 }
 
@@ -84,21 +84,16 @@ static abut_status check_rays(abut_device_bvh *bvh, const abuti_buffer *rays, ui
     return status ? status : abuti_buffer_download(&bvh->queue, word, 0, refused, 4);
 }
 
-abut_status abuti_device_bvh_rays(abut_device_bvh *bvh, const abuti_buffer *rays, size_t count,
-                                  double most, bool any, abuti_buffer *hits) {
-    uint32_t refused = UINT32_MAX;
-    abut_status status = need_kernels(bvh);
-    if (!status)
-        status = check_rays(bvh, rays, (uint32_t)count, &refused);
-    if (!status && refused != UINT32_MAX)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abuti_device_bvh_rays: ray %u is not finite, or beyond %g in magnitude, "
-                          "or has no direction",
-                          refused, ABUT_COORDINATE_MAX);
-    return status ? status : queue_rays(bvh, rays, (uint32_t)count, most, any, hits);
-}
-
 /* ---- rays of the host ---- */
+
+static abut_status check_doubles(const char *function, const abut_device_bvh *bvh,
+                                 const char *instead) {
+    return bvh->host ? abuti_fail(ABUT_ERROR_DEVICE,
+                                  "%s: %s has no doubles, which exact answers need; call %s() "
+                                  "instead",
+                                  function, bvh->queue.device->info.name, instead)
+                     : ABUT_OK;
+}
 
 static abut_status check_arguments(const char *function, const char *instead, abut_device_bvh *bvh,
                                    const abut_ray *rays, size_t count, double most, const void *out,
@@ -108,11 +103,8 @@ static abut_status check_arguments(const char *function, const char *instead, ab
     if (count && (!rays || !out))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
                           rays ? out_name : "rays");
-    if (bvh->host)
-        return abuti_fail(ABUT_ERROR_DEVICE,
-                          "%s: %s has no doubles, which exact answers need; call %s() instead",
-                          function, bvh->queue.device->info.name, instead);
-    abut_status status = abuti_bvh_check_limit(function, "most", most);
+    abut_status status = check_doubles(function, bvh, instead);
+    status = status ? status : abuti_bvh_check_limit(function, "most", most);
     return status ? status : abuti_bvh_check_rays(function, bvh->context, rays, count);
 }
 
@@ -128,7 +120,7 @@ static abut_status run_rays(abut_device_bvh *bvh, const abut_ray *rays, size_t c
         size_t here = count - begin < part ? count - begin : part;
         status = abuti_buffer_upload(&bvh->queue, &bvh->in, 0, rays + begin, here * sizeof *rays);
         if (!status)
-            status = queue_rays(bvh, &bvh->in, (uint32_t)here, most, any, &bvh->out);
+            status = queue_rays(bvh, &bvh->in, 0, (uint32_t)here, most, any, &bvh->out);
         if (!status)
             status =
                 abuti_buffer_download(&bvh->queue, &bvh->out, 0, out + begin * bytes, here * bytes);
@@ -150,4 +142,39 @@ abut_status abut_device_bvh_ray_any(abut_device_bvh *bvh, const abut_ray *rays, 
     abut_status status =
         check_arguments(__func__, "abut_bvh_ray_any", bvh, rays, count, most, any, "any");
     return status ? status : run_rays(bvh, rays, count, most, true, (unsigned char *)any);
+}
+
+/* ---- rays on the device ---- */
+
+abut_status abut_device_bvh_ray_first_buffer(abut_device_bvh *bvh, const abut_buffer *rays,
+                                             size_t count, double most, abut_buffer *hits) {
+    if (!bvh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bvh is null", __func__);
+    abut_status status = check_doubles(__func__, bvh, "abut_bvh_ray_batch");
+    status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
+    if (!status)
+        status = abuti_device_check_buffer(__func__, bvh, rays, count, sizeof(abut_ray), "rays");
+    if (!status)
+        status =
+            abuti_device_check_buffer(__func__, bvh, hits, count, sizeof(abut_bvh_hit), "hits");
+    if (!status && count >= ABUT_NONE)
+        status = abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu rays; at most %u are possible at once",
+                            __func__, count, ABUT_NONE - 1);
+    uint32_t refused = UINT32_MAX;
+    if (!status && count)
+        status = need_kernels(bvh);
+    if (!status && count)
+        status = check_rays(bvh, &rays->memory, (uint32_t)count, &refused);
+    if (!status && refused != UINT32_MAX)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: ray %u is not finite, or beyond %g in magnitude, or has no "
+                            "direction",
+                            __func__, refused, ABUT_COORDINATE_MAX);
+    size_t part = part_of(bvh, count);
+    for (size_t first = 0; !status && first < count; first += part) {
+        size_t here = count - first < part ? count - first : part;
+        status = queue_rays(bvh, &rays->memory, (uint32_t)first, (uint32_t)here, most, false,
+                            &hits->memory);
+    }
+    return status ? status : abuti_queue_finish(&bvh->queue);
 }

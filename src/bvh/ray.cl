@@ -267,15 +267,15 @@ static void walk(hunt *h, __global const node *nodes, __global const float4 *tri
     }
 }
 
-/* The triangles that ray i may hit first: places[k count + i] for k below counts[i]. With `any`
- * those that it may hit at all, unless one is hit for certain. Rays are six doubles each. */
+/* The triangles that ray first + i may hit first: places[k count + i] for k below counts[i]. With
+ * `any` those that it may hit at all, unless one is hit for certain. Rays are six doubles each. */
 __kernel void ray_find(__global const node *nodes, __global const float4 *triangles,
-                       __global const double *rays, uint count, double most, uint any,
+                       __global const double *rays, uint first, uint count, double most, uint any,
                        mesh_frame frame, __global uchar *counts, __global uint *places) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
-    framed_ray r = frame_ray(rays + 6 * (size_t)i, frame);
+    framed_ray r = frame_ray(rays + 6 * ((size_t)first + i), frame);
     hunt h;
     if (!(v3_max_abs(r.origin) < FAR)) {
         counts[i] = COMPLETE;
@@ -432,26 +432,28 @@ static void walk_complete(strike *s, const framed_ray *r, uint any, __global con
  * away. With `any` the answers are bytes, else hits; the other is not looked at. One kernel, since
  * compilers take long over each that has the predicates. */
 __kernel void ray_measure(__global const node *nodes, __global const uint *tree_order,
-                          __global const double *corners, __global const double *rays, uint count,
-                          double most, uint any, mesh_frame frame, __global const uchar *counts,
-                          __global const uint *places, __global ulong *hits, __global uchar *anys) {
+                          __global const double *corners, __global const double *rays, uint first,
+                          uint count, double most, uint any, mesh_frame frame,
+                          __global const uchar *counts, __global const uint *places,
+                          __global ulong *hits, __global uchar *anys) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
+    size_t at = (size_t)first + i;
     if (counts[i] == CERTAIN) {
-        anys[i] = 1;
+        anys[at] = 1;
         return;
     }
     strike s;
-    start_strike(&s, rays + 6 * (size_t)i, most);
+    start_strike(&s, rays + 6 * at, most);
     if (counts[i] == COMPLETE) {
-        framed_ray r = frame_ray(rays + 6 * (size_t)i, frame);
+        framed_ray r = frame_ray(rays + 6 * at, frame);
         walk_complete(&s, &r, any, nodes, tree_order, corners, frame.scale);
     } else {
         for (uint k = 0; k < counts[i]; k++)
             meet(&s, corners, tree_order[places[(size_t)k * count + i]]);
     }
-    store(&s, i, any, hits, anys);
+    store(&s, at, any, hits, anys);
 }
 
 /* The first of the rays that is not legal. */

@@ -394,6 +394,9 @@ abut_status abuti_device_points(abut_device_bvh *bvh, const bvh_points *points, 
             status = abuti_buffer_download(&bvh->queue, &bvh->out, 0,
                                            (unsigned char *)answers + begin * out_bytes,
                                            here * out_bytes);
+        if (!status && quest != ABUTI_QUEST_NEAREST && !bvh->sign.closed)
+            status = abuti_device_sign_finish(bvh, here, quest,
+                                              (unsigned char *)answers + begin * out_bytes);
         if (!status)
             status = abuti_progress(bvh->context, stages[quest],
                                     (double)(begin + here) / (double)points->count);

@@ -35,9 +35,12 @@ typedef struct ray_scratch {
 typedef struct device_sign {
     bool known;           /* the hierarchy had been prepared */
     bool closed;          /* the surface has no border */
-    double facing;        /* of normals */
+    double facing;        /* as in bvh_sign */
     abuti_buffer normals; /* 7 a triangle, of four doubles each; none where not asked for */
+    abuti_buffer fields;  /* bvh_far_node, where there is a border */
+    abuti_buffer sums;    /* scratch of winding.cl */
     abuti_kernel by_normals, find, settle; /* none until needed */
+    abuti_kernel sum, touch;               /* the same; where there is a border */
 } device_sign;
 
 /* The frame of a hierarchy, as kernels take it. */
@@ -127,5 +130,9 @@ abut_status abuti_device_sign_need(abut_device_bvh *bvh);
  * for their signs. */
 abut_status abuti_device_sign_queue(abut_device_bvh *bvh, uint32_t count, uint32_t first,
                                     abuti_point_quest quest, abuti_buffer *answers);
+/* Where there is a border: completes the answers of the last part that was queued, which have come
+ * back to the host. */
+abut_status abuti_device_sign_finish(abut_device_bvh *bvh, size_t count, abuti_point_quest quest,
+                                     void *answers);
 
 #endif

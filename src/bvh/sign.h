@@ -37,6 +37,9 @@ void abuti_bvh_sign_fit(abut_bvh *bvh);
 
 void abuti_bvh_winding_fit(const abut_bvh *bvh, bvh_far_node *far);
 double abuti_bvh_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 point);
+/* The last step: of the solid angle of what is far, half that of what is near as a direction, and
+ * the whole turns beside it. */
+double abuti_bvh_winding_value(double far_angle, double near_x, double near_y, double turns);
 
 /* ---- normals.c: signs by pseudo-normals ---- */
 

@@ -213,6 +213,69 @@ static void failing_device(void **state) {
     abut_mesh_destroy(mesh);
 }
 
+/* ---- parts, and stopping between them ---- */
+
+static int reports; /* until it stops; 0 = never */
+
+static bool stop(void *user, const char *stage, double fraction) {
+    (void)user;
+    (void)fraction;
+    return strcmp(stage, "rays") != 0 || reports == 0 || --reports > 0;
+}
+
+/* A device of little memory, so that rays go in parts of 4096. */
+static void parts(void **state) {
+    (void)state;
+    enum { COUNT = 9000 };
+    abut_context_options options = abut_context_options_default();
+    abut_context *context;
+    options.progress = stop;
+    assert_ok(abut_context_create(&options, &context));
+    uint64_t memory = device->info.memory_bytes;
+    device->info.memory_bytes = 1;
+    abut_mesh *mesh = make_shape(context, ABUT_SHAPE_BOX, 1);
+    abut_bvh *bvh;
+    abut_device_bvh *on_device;
+    test_random random = {5};
+    abut_ray *rays = malloc(COUNT * sizeof *rays);
+    abut_bvh_hit *hits = malloc(COUNT * sizeof *hits);
+    assert_true(rays && hits);
+    for (size_t i = 0; i < COUNT; i++)
+        rays[i] = (abut_ray){point_around(mesh, &random, 3), random_vec(&random, 1)};
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    check_rays(bvh, on_device, rays, COUNT, HUGE_VAL);
+    reports = 2;
+    assert_int_equal(abut_device_bvh_ray_first(on_device, rays, COUNT, HUGE_VAL, hits),
+                     ABUT_ERROR_CANCELLED);
+    assert_int_equal(reports, 0);
+    device->info.memory_bytes = memory;
+    free(rays);
+    free(hits);
+    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
+}
+
+/* A tree that was built on the device answers too. */
+static void built_there(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 4);
+    abut_bvh *bvh;
+    abut_device_bvh *on_device;
+    test_random random = {6};
+    abut_ray rays[300];
+    for (size_t i = 0; i < 300; i++)
+        rays[i] = make_ray(mesh, i, &random);
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_device_bvh_build(mesh, device, &on_device));
+    check_rays(bvh, on_device, rays, 300, HUGE_VAL);
+    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
 static void bad_buffers(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
@@ -303,6 +366,7 @@ int main(void) {
         cmocka_unit_test(shapes),        cmocka_unit_test(soups),
         cmocka_unit_test(sizes),         cmocka_unit_test(failing_device),
         cmocka_unit_test(bad_arguments), cmocka_unit_test(bad_buffers),
+        cmocka_unit_test(parts),         cmocka_unit_test(built_there),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     abut_device_destroy(device);

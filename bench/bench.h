@@ -50,7 +50,7 @@ struct bench_case {
 extern const bench_case bench_create_cases[], bench_file_cases[], bench_topology_cases[],
     bench_repair_cases[], bench_geom_cases[], bench_shape_cases[], bench_picture_cases[],
     bench_bvh_cases[], bench_pair_cases[], bench_machine_cases[], bench_device_cases[],
-    bench_device_build_cases[], bench_device_ray_cases[];
+    bench_device_build_cases[], bench_device_bvh_cases[], bench_device_ray_cases[];
 
 /* The cases of all tables, counted from 0; null beyond the last. */
 const bench_case *bench_case_at(size_t index);
@@ -88,6 +88,16 @@ typedef struct bench_grid {
 abut_status bench_grid_create(uint32_t segments, uint32_t rings, bench_grid *grid);
 /* A million triangles, or twenty thousand when quick. */
 abut_status bench_grid_million(const bench_state *state, bench_grid *grid);
+/* A sphere, on which points near the middle have everything equally near; a bumpy torus; a teapot
+ * with large and small triangles; or the file that ABUT_BENCH_MESH names, without which the case is
+ * skipped. About 70,000 triangles, or a thousand when quick. */
+typedef enum bench_model {
+    BENCH_SPHERE = 0,
+    BENCH_TORUS,
+    BENCH_TEAPOT,
+    BENCH_MESH_FILE
+} bench_model;
+abut_status bench_model_create(bench_state *state, bench_model model, abut_mesh **mesh);
 /* Renumbers vertices and triangles at random: the worst case for caches. */
 abut_status bench_grid_shuffle(bench_grid *grid);
 void bench_grid_destroy(bench_grid *grid);

@@ -1,13 +1,11 @@
-/* Cases: hierarchies and their queries. Three models of about 70,000 triangles: a sphere, on which
- * points near the middle have everything equally near; a bumpy torus; and a teapot with large and
- * small triangles. */
+/* Cases: hierarchies and their queries. */
 #include "bench.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPHERE, TORUS, TEAPOT };
+enum { SPHERE = BENCH_SPHERE, TORUS = BENCH_TORUS, TEAPOT = BENCH_TEAPOT };
 enum {
     UNIFORM = 0,
     NEAR = 4,
@@ -30,6 +28,7 @@ typedef struct bvh_data {
     abut_bvh_hit *hits;
     uint64_t hash;
     uint32_t count;
+    uint64_t pair_count;
 } bvh_data;
 
 /* Leaves out every 50th triangle, so that there is a border everywhere. */
@@ -55,23 +54,6 @@ static abut_status tear(const bench_state *state, abut_mesh **mesh) {
     abut_mesh_destroy(*mesh);
     *mesh = torn;
     return ABUT_OK;
-}
-
-static abut_status make_mesh(const bench_state *state, int model, abut_mesh **mesh) {
-    if (model == TORUS) {
-        bench_grid grid;
-        abut_status status =
-            state->quick ? bench_grid_create(40, 20, &grid) : bench_grid_create(260, 135, &grid);
-        if (!status) {
-            status = bench_grid_mesh(state, &grid, mesh);
-            bench_grid_destroy(&grid);
-        }
-        return status;
-    }
-    abut_shape shape =
-        abut_shape_default(model == SPHERE ? ABUT_SHAPE_ICOSPHERE : ABUT_SHAPE_TEAPOT_SOLID);
-    shape.segments = model == SPHERE ? (state->quick ? 8 : 59) : (state->quick ? 4 : 33);
-    return abut_shape_create(state->context, &shape, mesh);
 }
 
 /* In the box x 1.2, or within 2% of its diagonal of a point on the surface. */
@@ -134,7 +116,7 @@ static abut_status bvh_setup(bench_state *state) {
     if (!(state->data = data))
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     int variant = state->which->variant;
-    abut_status status = make_mesh(state, variant & 3, &data->mesh);
+    abut_status status = bench_model_create(state, (bench_model)(variant & 3), &data->mesh);
     if (!status && variant & TORN)
         status = tear(state, &data->mesh);
     if (status)
@@ -214,6 +196,19 @@ static abut_status run_nearest(bench_state *state) {
 static abut_status finish_nearest(bench_state *state) {
     bvh_data *data = state->data;
     state->hash = bench_hash(0, data->nearest, data->count * sizeof *data->nearest);
+    return ABUT_OK;
+}
+
+static abut_status run_self(bench_state *state) {
+    bvh_data *data = state->data;
+    abut_status status = abut_bvh_self_all(data->bvh, NULL, 0, NULL, &data->pair_count);
+    return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
+}
+
+static abut_status finish_self(bench_state *state) {
+    bvh_data *data = state->data;
+    state->elements = abut_mesh_triangle_count(data->mesh);
+    state->hash = bench_hash(0, &data->pair_count, sizeof data->pair_count);
     return ABUT_OK;
 }
 
@@ -331,6 +326,8 @@ const bench_case bench_bvh_cases[] = {
     BVH("bvh/build-torus", "triangle", run_build, finish_build, TORUS | BUILD_ONLY, true),
     BVH("bvh/build-teapot", "triangle", run_build, finish_build, TEAPOT | BUILD_ONLY, true),
     BVH("bvh/refit-teapot", "triangle", run_refit, finish_refit, TEAPOT, true),
+    BVH("bvh/self-sphere", "triangle", run_self, finish_self, SPHERE, true),
+    BVH("bvh/self-torus", "triangle", run_self, finish_self, TORUS, true),
     BVH("bvh/ray-first-uniform-teapot", "query", run_rays, finish_rays, TEAPOT, true),
     BVH("bvh/ray-first-coherent-teapot", "query", run_rays, finish_rays, TEAPOT | COHERENT, true),
     BVH("bvh/ray-first-uniform-torus", "query", run_rays, finish_rays, TORUS, true),

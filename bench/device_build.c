@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-enum { SPHERE, TORUS, TEAPOT, MESH_FILE };
-
 #define GOAL_MS 1.0      /* on the device, for 70,000 triangles on an H200 */
 #define QUALITY_MOST 1.1 /* of the CPU's cost */
 
@@ -27,35 +25,6 @@ static struct {
     double phase_ms[ABUTI_BVH_PHASES], all_ms, refit_ms, quality;
     bool gpu;
 } told;
-
-static abut_status make_mesh(bench_state *state, abut_mesh **mesh) {
-    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
-    const char *path = getenv("ABUT_BENCH_MESH");
-    switch (state->which->variant) {
-    case MESH_FILE:
-        if (path && path[0])
-            return abut_mesh_read(state->context, path, NULL, mesh);
-        state->skipped = true;
-        return bench_fail(ABUT_ERROR_ARGUMENT, "ABUT_BENCH_MESH names no mesh");
-    case TORUS: {
-        bench_grid grid;
-        abut_status status =
-            state->quick ? bench_grid_create(40, 20, &grid) : bench_grid_create(260, 135, &grid);
-        if (!status) {
-            status = bench_grid_mesh(state, &grid, mesh);
-            bench_grid_destroy(&grid);
-        }
-        return status;
-    }
-    case TEAPOT:
-        shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
-        shape.segments = state->quick ? 4 : 33;
-        break;
-    default:
-        shape.segments = state->quick ? 8 : 59;
-    }
-    return abut_shape_create(state->context, &shape, mesh);
-}
 
 static abut_status run(bench_state *state) {
     build_data *data = state->data;
@@ -100,7 +69,7 @@ static abut_status setup(bench_state *state) {
     build_data *data = calloc(1, sizeof *data);
     if (!(state->data = data))
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    abut_status status = make_mesh(state, &data->mesh);
+    abut_status status = bench_model_create(state, (bench_model)state->which->variant, &data->mesh);
     if (!status)
         status = bench_device_open(state, &data->device);
     if (!status)
@@ -161,9 +130,9 @@ static void tell(const bench_case *which, const bench_result *result) {
     }
 
 const bench_case bench_device_build_cases[] = {
-    BUILD_CASE("device/build-sphere", SPHERE),
-    BUILD_CASE("device/build-torus", TORUS),
-    BUILD_CASE("device/build-teapot", TEAPOT),
-    BUILD_CASE("device/build-file", MESH_FILE),
+    BUILD_CASE("device/build-sphere", BENCH_SPHERE),
+    BUILD_CASE("device/build-torus", BENCH_TORUS),
+    BUILD_CASE("device/build-teapot", BENCH_TEAPOT),
+    BUILD_CASE("device/build-file", BENCH_MESH_FILE),
     {.name = NULL},
 };

@@ -33,6 +33,7 @@ _abut_values() {
     inside:--near) values="" ;;
     inside:--seed) values="" ;;
     inside:--out) values="" ;;
+    inside:--device) values="cpu gpu" ;;
     ray:--from) values="" ;;
     ray:--towards) values="" ;;
     ray:--most) values="" ;;
@@ -55,6 +56,12 @@ _abut_values() {
     distance:--view) values="front back left right top bottom iso" ;;
     distance:--up) values="x y z -x -y -z" ;;
     distance:--device) values="cpu gpu" ;;
+    selfcheck:--first) values="" ;;
+    selfcheck:--out) values="" ;;
+    selfcheck:--png) values="" ;;
+    selfcheck:--view) values="front back left right top bottom iso" ;;
+    selfcheck:--up) values="x y z -x -y -z" ;;
+    selfcheck:--limit) values="" ;;
     bench:--repeat) values="" ;;
     bench:--device) values="cpu gpu" ;;
     *:--threads) values="" ;;
@@ -84,16 +91,17 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest inside ray overlap distance devices bench version help" options="--json --quiet --threads --help --version" files= ;;
-    info) options="--all --strict --from --json --quiet --threads --help" ;;
+    '') words="info convert make picture nearest inside ray overlap distance selfcheck devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --defects --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
-    inside) options="--winding --random --near --seed --out --json --quiet --threads --help" ;;
+    inside) options="--winding --random --near --seed --out --device --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --out --device --json --quiet --threads --help" ;;
     overlap) options="--pairs --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
+    selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;
@@ -101,7 +109,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest inside ray overlap distance devices bench version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest inside ray overlap distance selfcheck devices bench version help exit-codes formats" ;;
     bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

@@ -259,7 +259,8 @@ const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
     command_nearest, command_inside, command_ray, command_overlap, command_distance,
-    command_devices, command_bench, command_version, command_help, command_completion;
+    command_selfcheck, command_devices, command_bench, command_version, command_help,
+    command_completion;
 
 /* ---- main.c: one run of the command ---- */
 
@@ -461,6 +462,12 @@ int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table
 
 /* The camera that --view, --up and --fov ask for. */
 int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_options *options);
+
+/* ---- command_info.c ---- */
+
+/* Completes a report with self-intersections. Where there are too many pairs to look at, the report
+ * says as before that it did not. */
+abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report);
 
 /* ---- defects.c: the health report as lines and dots in a picture ---- */
 

@@ -109,23 +109,32 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
         batch.points = points.data();
         batch.type = ABUT_SCALAR_FLOAT32;
         batch.count = count;
-        peer::times time = peer::race(
-            report.rounds(),
-            [&] {
-                peer::check(abut_bvh_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
-            },
-            [&] { embree_run(scene, m, points, answers, threads); });
-        peer::result r = {near ? "nearest-near" : "nearest-uniform",
-                          m.name,
-                          threads,
-                          time,
-                          (double)count,
-                          "query"};
-        for (size_t i = 0; i < count; i++)
-            r.disagreements +=
-                !close(nearest[i].distance, std::sqrt(answers[i].distance_sq), m.diagonal());
-        r.answer = peer::hash(0, nearest.data(), count * sizeof nearest[0]);
-        report.add(r);
+        auto one_by_one = [&] {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
+            for (size_t i = 0; i < count; i++)
+                peer::check(abut_bvh_nearest(ours.bvh, {points[i].x, points[i].y, points[i].z},
+                                             HUGE_VAL, &nearest[i]));
+        };
+        for (bool single : {true, false}) {
+            peer::times time = peer::race(
+                report.rounds(),
+                [&] {
+                    if (single)
+                        one_by_one();
+                    else
+                        peer::check(
+                            abut_bvh_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
+                },
+                [&] { embree_run(scene, m, points, answers, threads); }, threads);
+            std::string what =
+                std::string(near ? "nearest-near" : "nearest-uniform") + (single ? "-single" : "");
+            peer::result r = {what.c_str(), m.name, threads, time, (double)count, "query"};
+            for (size_t i = 0; i < count; i++)
+                r.disagreements +=
+                    !close(nearest[i].distance, std::sqrt(answers[i].distance_sq), m.diagonal());
+            r.answer = peer::hash(0, nearest.data(), count * sizeof nearest[0]);
+            report.add(r);
+        }
     }
 }
 
@@ -166,7 +175,8 @@ void compare_rays(peer::report &report, const model &m, const peer::side &ours, 
                     rtcIntersect1(scene, &context, &query);
                     parameters[i] = query.ray.tfar;
                 }
-            });
+            },
+            threads);
         peer::result r = {coherent ? "ray-first-coherent" : "ray-first-uniform",
                           m.name,
                           threads,
@@ -198,7 +208,8 @@ void compare(peer::report &report, const model &m, int threads) {
             if (scene)
                 rtcReleaseScene(scene);
             scene = embree_build(device, m);
-        });
+        },
+        threads);
     report.add({"build", m.name, threads, build, (double)m.triangle_count(), "triangle"});
     compare_nearest(report, m, ours, scene, threads);
     compare_rays(report, m, ours, scene, threads);

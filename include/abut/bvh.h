@@ -46,7 +46,7 @@ ABUT_API abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *op
 ABUT_API void abut_bvh_destroy(abut_bvh *bvh);
 
 /* Follows moved vertices: takes a mesh with the same triangles (same indices) and new positions,
- * and fits all boxes to it, in about a seventh of the time of a build. Answers are as exact as
+ * and fits all boxes to it, in about a tenth of the time of a build. Answers are as exact as
  * after a build; speed suffers when triangles that were together move apart: see abut_bvh_info.
  * On failure the hierarchy is as before. Not thread-safe: no one may ask it meanwhile. */
 ABUT_API abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh);
@@ -233,6 +233,57 @@ ABUT_API abut_status abut_bvh_ray_batch(const abut_bvh *bvh, const abut_ray *ray
  * either case. `triangles` may be null with a capacity of 0. Thread-safe. */
 ABUT_API abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capacity,
                                   uint32_t *triangles, uint32_t *count);
+
+/* ---- a mesh against itself ---- */
+
+/* Two triangles of one mesh that meet although they need not:
+ *   without a common vertex   any common point;
+ *   with one common vertex    common points other than it;
+ *   with a common edge        common points beyond it: folded onto each other in one plane;
+ *   with the same vertices    always.
+ * Vertices are the same where their positions are equal, whatever their indices, so that seams of
+ * an unwelded mesh are no intersections. Triangles that are only a segment or a point count as
+ * what they are by the same rules; one that is an edge or a corner of its neighbour does not meet
+ * it. */
+typedef struct abut_self_pair {
+    uint32_t triangle[2]; /* lower, higher */
+    abut_meeting meeting; /* and segment, as abut_triangle_triangle_meet gives them */
+    abut_segment segment;
+} abut_self_pair;
+
+/* The limit of 0: more than any sound mesh needs, and some seconds on a hostile one. */
+#define ABUT_SELF_LIMIT(triangle_count) ((UINT64_C(1) << 26) + 256 * (uint64_t)(triangle_count))
+
+typedef struct abut_self_options {
+    size_t size;
+    bool by_index;  /* vertices are the same by index only: a seam then meets its other side */
+    uint64_t limit; /* pairs of triangles with overlapping boxes to look at before giving up;
+                     * 0 = ABUT_SELF_LIMIT(triangle_count), UINT64_MAX = no end */
+} abut_self_options;
+
+static inline abut_self_options abut_self_options_default(void) {
+    abut_self_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Finds all pairs, exactly, on all threads; sorted by lower, then by higher triangle. Writes them
+ * if there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in
+ * either case. Where there is more to look at than options->limit allows, fails with
+ * ABUT_ERROR_LIMIT, and `count` gets the number of pairs found by then, the same on any number of
+ * threads. `options` may be null, and `pairs` with a capacity of 0. Takes some 50 bytes a triangle
+ * and 16 a pair meanwhile. Reports progress as stage "self". Thread-safe. */
+ABUT_API abut_status abut_bvh_self_all(const abut_bvh *bvh, const abut_self_options *options,
+                                       uint64_t capacity, abut_self_pair *pairs, uint64_t *count);
+/* Tells whether there is any such pair; ends at the first. Thread-safe. */
+ABUT_API abut_status abut_bvh_self_any(const abut_bvh *bvh, const abut_self_options *options,
+                                       bool *any);
+/* Completes the report of abut_mesh_examine on the mesh of the hierarchy: counts the triangles that
+ * meet others, and says for each method what follows. `options` as above, `report` as it was on
+ * failure. Thread-safe. */
+ABUT_API abut_status abut_bvh_examine(const abut_bvh *bvh, const abut_self_options *options,
+                                      abut_mesh_report *report);
 
 /* ---- on a device ---- */
 

@@ -151,6 +151,8 @@ typedef struct abuti_findings {
     bool has_nested_part; /* a part inside another, both wound outwards */
 } abuti_findings;
 void abuti_advise(abut_mesh_report *report, const abuti_findings *findings);
+/* Says anew what depends on self-intersections, once they are known. */
+void abuti_advise_self(abut_mesh_report *report);
 
 /* For every vertex the lowest one with an equal position (0 and -0 are equal). */
 abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positions, uint32_t count,

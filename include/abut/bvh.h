@@ -316,6 +316,33 @@ ABUT_API abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *device_bvh,
                                                     abut_scalar_type type, size_t count,
                                                     double radius, abut_buffer *nearest);
 
+/* abut_bvh_ray_batch() on the device, with the same answers. Needs doubles: fails with
+ * ABUT_ERROR_DEVICE on a device that has none. If the device fails half-way, part of `hits` has
+ * been written, and the CPU's still works. */
+ABUT_API abut_status abut_device_bvh_ray_first(abut_device_bvh *device_bvh, const abut_ray *rays,
+                                               size_t count, double most, abut_bvh_hit *hits);
+/* The same for rays that are on the device: `count` of abut_ray to as many abut_bvh_hit, both close
+ * together. */
+ABUT_API abut_status abut_device_bvh_ray_first_buffer(abut_device_bvh *device_bvh,
+                                                      const abut_buffer *rays, size_t count,
+                                                      double most, abut_buffer *hits);
+/* abut_bvh_ray_any() for many rays on the device, as above: any[i] belongs to rays[i]. */
+ABUT_API abut_status abut_device_bvh_ray_any(abut_device_bvh *device_bvh, const abut_ray *rays,
+                                             size_t count, double most, bool *any);
+
+/* abut_bvh_inside_batch(), abut_bvh_winding_batch() and abut_bvh_nearest_signed_batch() on the
+ * device, with the same answers bit for bit. For copies of a hierarchy that was prepared by
+ * abut_bvh_prepare_sign() before. Fail with ABUT_ERROR_DEVICE on a device without doubles, and for a
+ * surface with a border on one that does not round floats as the CPU does. If the device fails half-way, part of the answers has been written, and
+ * the CPU's still work. */
+ABUT_API abut_status abut_device_bvh_inside(abut_device_bvh *device_bvh, const abut_points *points,
+                                            bool *inside);
+ABUT_API abut_status abut_device_bvh_winding(abut_device_bvh *device_bvh, const abut_points *points,
+                                             double *winding);
+ABUT_API abut_status abut_device_bvh_nearest_signed(abut_device_bvh *device_bvh,
+                                                    const abut_points *points, double radius,
+                                                    abut_nearest *nearest);
+
 #ifdef __cplusplus
 }
 #endif

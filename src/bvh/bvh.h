@@ -137,6 +137,9 @@ abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
                                   const abut_mesh *mesh);
 abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 point);
 abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit);
+/* Refuses the first ray that is not legal. */
+abut_status abuti_bvh_check_rays(const char *function, abut_context *context, const abut_ray *rays,
+                                 size_t count);
 
 /* Sets clean[v] for vertices whose triangles have in common what they share by index and no more;
  * stars.c. Vertices that are not marked may be so too. */

@@ -20,6 +20,7 @@
 #include "geom/path_shared.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 #define SLACK BVH_SLAB_SLACK
 
@@ -206,6 +207,45 @@ static abut_status check_ray(const char *function, const abut_ray *ray, size_t i
     return status;
 }
 
+/* ---- many rays are checked on all threads ---- */
+
+enum { RAYS_A_CHECK = 16384 };
+
+typedef struct ray_check {
+    const abut_ray *rays;
+    atomic_size_t refused; /* the first that is not legal */
+} ray_check;
+
+static bool is_legal(const abut_ray *ray) {
+    const double *scalar = &ray->origin.x;
+    bool legal = true;
+    for (int i = 0; i < 6; i++)
+        legal = legal && fabs(scalar[i]) <= ABUT_COORDINATE_MAX;
+    return legal && v3_max_abs(ray->direction) > 0;
+}
+
+static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
+    ray_check *check = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        if (is_legal(&check->rays[i]))
+            continue;
+        size_t least = atomic_load(&check->refused);
+        while (i < least && !atomic_compare_exchange_weak(&check->refused, &least, i))
+            continue;
+        return;
+    }
+}
+
+abut_status abuti_bvh_check_rays(const char *function, abut_context *context, const abut_ray *rays,
+                                 size_t count) {
+    ray_check check = {.rays = rays};
+    atomic_init(&check.refused, SIZE_MAX);
+    abuti_parallel_for(context, count, RAYS_A_CHECK, check_task, &check);
+    size_t refused = atomic_load(&check.refused);
+    return refused == SIZE_MAX ? ABUT_OK : check_ray(function, &rays[refused], refused);
+}
+
 static abut_bvh_hit first_hit(const abut_bvh *bvh, const abut_ray *ray, double most) {
     beam b = beam_start(bvh, ray);
     hunt h = {QUEST_FIRST, most, no_hit(), 0, NULL};
@@ -291,8 +331,7 @@ abut_status abut_bvh_ray_batch(const abut_bvh *bvh, const abut_ray *rays, size_t
         status =
             abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, rays ? "hits" : "rays");
     status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
-    for (size_t i = 0; i < count && !status; i++)
-        status = check_ray(__func__, &rays[i], i);
+    status = status ? status : abuti_bvh_check_rays(__func__, bvh->context, rays, count);
     const size_t part = (size_t)RAYS_A_TASK * TASKS_A_REPORT;
     for (size_t begin = 0; begin < count && !status; begin += part) {
         size_t here = count - begin < part ? count - begin : part;

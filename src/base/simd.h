@@ -1,10 +1,14 @@
-/* Four floats at once: the only file with processor-specific code.
+/* Four floats at once, or eight: the only file with processor-specific code.
  *
  * SSE2 on x86-64 and NEON on aarch64, which every such processor has, so that binaries run
  * anywhere; plain C elsewhere and where ABUT_NO_SIMD is defined. All three give the same bits: the
  * operations are those of IEEE 754, one rounding each, and the two that processors disagree on are
  * pinned down: f4_min(a, b) is a < b ? a : b and f4_max(a, b) is a > b ? a : b, lane by lane, so
- * that b stands where the two are equal or one is not a number.
+ * that b stands where the two are equal or one is not a number. One operation differs: f4_fused(a,
+ * b, c), which is a b + c with one rounding or two, whichever is quicker; it is for bounds only.
+ *
+ * Eight floats are there in files that are built for AVX2 and FMA; who calls into such a file asks
+ * simd_has_eight() first.
  */
 #ifndef ABUTI_SIMD_H
 #define ABUTI_SIMD_H
@@ -71,6 +75,18 @@ static inline f4 f4_select(m4 mask, f4 a, f4 b) {
 static inline unsigned m4_bits(m4 mask) {
     return (unsigned)_mm_movemask_ps(mask);
 }
+static inline f4 f4_fused(f4 a, f4 b, f4 c) {
+    return _mm_add_ps(_mm_mul_ps(a, b), c);
+}
+static inline f4 f4_abs(f4 a) {
+    return _mm_andnot_ps(_mm_set1_ps(-0.0f), a);
+}
+/* Four floats from each of four places: column[k] gets the k-th of all. */
+static inline void f4_columns(const float *const from[4], f4 column[4]) {
+    for (int i = 0; i < 4; i++)
+        column[i] = _mm_loadu_ps(from[i]);
+    _MM_TRANSPOSE4_PS(column[0], column[1], column[2], column[3]);
+}
 
 #elif !defined(ABUT_NO_SIMD) && defined(__aarch64__) && defined(__ARM_NEON)
 
@@ -127,6 +143,22 @@ static inline f4 f4_max(f4 a, f4 b) {
 static inline unsigned m4_bits(m4 mask) {
     const uint32_t weight[4] = {1, 2, 4, 8};
     return vaddvq_u32(vandq_u32(mask, vld1q_u32(weight)));
+}
+static inline f4 f4_fused(f4 a, f4 b, f4 c) {
+    return vfmaq_f32(c, a, b);
+}
+static inline f4 f4_abs(f4 a) {
+    return vabsq_f32(a);
+}
+static inline void f4_columns(const float *const from[4], f4 column[4]) {
+    float32x4x2_t even = vzipq_f32(vld1q_f32(from[0]), vld1q_f32(from[2]));
+    float32x4x2_t odd = vzipq_f32(vld1q_f32(from[1]), vld1q_f32(from[3]));
+    float32x4x2_t low = vzipq_f32(even.val[0], odd.val[0]);
+    float32x4x2_t high = vzipq_f32(even.val[1], odd.val[1]);
+    column[0] = low.val[0];
+    column[1] = low.val[1];
+    column[2] = high.val[0];
+    column[3] = high.val[1];
 }
 
 #else
@@ -201,6 +233,95 @@ static inline f4 f4_select(m4 mask, f4 a, f4 b) {
 }
 static inline unsigned m4_bits(m4 mask) {
     return mask.bits;
+}
+static inline f4 f4_fused(f4 a, f4 b, f4 c) {
+    return f4_add(f4_mul(a, b), c);
+}
+static inline f4 f4_abs(f4 a) {
+    for (int i = 0; i < 4; i++)
+        a.lane[i] = fabsf(a.lane[i]);
+    return a;
+}
+static inline void f4_columns(const float *const from[4], f4 column[4]) {
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < 4; i++)
+            column[k].lane[i] = from[i][k];
+}
+
+#endif
+
+/* ---- eight ---- */
+
+/* Whether this processor runs what is built for AVX2 and FMA. */
+static inline int simd_has_eight(void) {
+#if !defined(ABUT_NO_SIMD) && defined(__x86_64__) && defined(__GNUC__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return 0;
+#endif
+}
+
+#if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__)
+#define ABUTI_SIMD_EIGHT
+
+#include <immintrin.h>
+
+typedef __m256 f8;
+typedef __m256 m8;
+
+static inline f8 f8_all(float x) {
+    return _mm256_set1_ps(x);
+}
+static inline f8 f8_load(const float *from) {
+    return _mm256_loadu_ps(from);
+}
+static inline void f8_store(float *to, f8 a) {
+    _mm256_storeu_ps(to, a);
+}
+static inline f8 f8_add(f8 a, f8 b) {
+    return _mm256_add_ps(a, b);
+}
+static inline f8 f8_sub(f8 a, f8 b) {
+    return _mm256_sub_ps(a, b);
+}
+static inline f8 f8_mul(f8 a, f8 b) {
+    return _mm256_mul_ps(a, b);
+}
+static inline f8 f8_fused(f8 a, f8 b, f8 c) {
+    return _mm256_fmadd_ps(a, b, c);
+}
+static inline f8 f8_min(f8 a, f8 b) {
+    return _mm256_min_ps(a, b);
+}
+static inline f8 f8_max(f8 a, f8 b) {
+    return _mm256_max_ps(a, b);
+}
+static inline f8 f8_abs(f8 a) {
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
+}
+static inline m8 f8_less(f8 a, f8 b) {
+    return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
+}
+static inline m8 f8_less_equal(f8 a, f8 b) {
+    return _mm256_cmp_ps(a, b, _CMP_LE_OQ);
+}
+static inline f8 f8_select(m8 mask, f8 a, f8 b) {
+    return _mm256_blendv_ps(b, a, mask);
+}
+static inline unsigned m8_bits(m8 mask) {
+    return (unsigned)_mm256_movemask_ps(mask);
+}
+static inline void f8_columns(const float *const from[8], f8 column[4]) {
+    f8 row[4];
+    for (int i = 0; i < 4; i++)
+        row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from[i])),
+                                      _mm_loadu_ps(from[i + 4]), 1);
+    f8 low = _mm256_unpacklo_ps(row[0], row[1]), high = _mm256_unpackhi_ps(row[0], row[1]);
+    f8 low_2 = _mm256_unpacklo_ps(row[2], row[3]), high_2 = _mm256_unpackhi_ps(row[2], row[3]);
+    column[0] = _mm256_shuffle_ps(low, low_2, 0x44);
+    column[1] = _mm256_shuffle_ps(low, low_2, 0xee);
+    column[2] = _mm256_shuffle_ps(high, high_2, 0x44);
+    column[3] = _mm256_shuffle_ps(high, high_2, 0xee);
 }
 
 #endif

@@ -4,7 +4,7 @@
  * order are neighbours in space: what one search has brought into the cache serves the next, and
  * the nearest point of one is a good bound for the next. Answers do not depend on either.
  */
-#include "bvh/bvh.h"
+#include "bvh/batch.h"
 
 #include <math.h>
 
@@ -14,36 +14,10 @@ enum {
     RADIX = 1 << RADIX_BITS,
     POINTS_A_TASK = 512,
     TASKS_A_REPORT = 64,
-    SORT_LEAST = 16 /* fewer points are not worth sorting */
+    /* lists pay from so many points on, and so many triangles a point */
+    LISTS_LEAST = 256,
+    TRIANGLES_A_POINT = 16,
 };
-
-typedef struct place {
-    uint32_t key, point;
-} place;
-
-typedef struct batch {
-    const abut_bvh *bvh;
-    const unsigned char *points;
-    abut_scalar_type type;
-    size_t stride, count;
-    double radius;
-    abut_nearest *nearest;
-    box3 bounds;
-    place *places; /* null = as they come */
-    size_t begin;  /* of the part that runs */
-} batch;
-
-static vec3 point_at(const batch *b, size_t i) {
-    const unsigned char *at = b->points + i * b->stride;
-    vec3 p;
-    if (b->type == ABUT_SCALAR_FLOAT32) {
-        float f[3];
-        memcpy(f, at, sizeof f);
-        return v3(f[0], f[1], f[2]);
-    }
-    memcpy(&p, at, sizeof p);
-    return p;
-}
 
 /* ---- order ---- */
 
@@ -67,7 +41,7 @@ static void keys_task(void *data, size_t chunk, size_t begin, size_t end) {
     /* cubes, so that all axes count alike; tiny extents give infinity, and then zeros or the end */
     double per_cell = (1 << MORTON_BITS) / v3_max_abs(extent);
     for (size_t i = begin; i < end; i++) {
-        vec3 p = point_at(b, i);
+        vec3 p = batch_point(b, i);
         b->places[i].key = spread(cell_on(p.x, lo.x, per_cell)) |
                            spread(cell_on(p.y, lo.y, per_cell)) << 1 |
                            spread(cell_on(p.z, lo.z, per_cell)) << 2;
@@ -112,22 +86,39 @@ static abut_status order_points(batch *b, abut_context *context, place **memory)
 
 /* ---- work ---- */
 
-static void nearest_task(void *data, size_t chunk, size_t begin, size_t end) {
-    batch *b = data;
+void abuti_batch_single(const batch *b, const place *places, size_t count) {
     bvh_hint hint;
-    (void)chunk;
     hint.known = false;
-    for (size_t i = begin; i < end; i++) {
-        size_t point = b->places ? b->places[b->begin + i].point : b->begin + i;
-        abuti_bvh_nearest(b->bvh, point_at(b, point), b->radius, &hint, &b->nearest[point]);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t point = places[i].point;
+        abuti_bvh_nearest(b->bvh, batch_point(b, point), b->radius, &hint, &b->nearest[point]);
     }
+}
+
+static void single_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const batch *b = data;
+    (void)chunk;
+    abuti_batch_single(b, b->places + b->begin + begin, end - begin);
+}
+
+static abut_status batch_singles(batch *b) {
+    const size_t part = (size_t)POINTS_A_TASK * TASKS_A_REPORT;
+    abut_status status = ABUT_OK;
+    for (size_t begin = 0; begin < b->count && !status; begin += part) {
+        size_t count = b->count - begin < part ? b->count - begin : part;
+        b->begin = begin;
+        abuti_parallel_for(b->bvh->context, count, POINTS_A_TASK, single_task, b);
+        status = abuti_progress(b->bvh->context, "nearest",
+                                (double)(begin + count) / (double)b->count);
+    }
+    return status;
 }
 
 /* Checks all points and finds their box. */
 static abut_status check_points(batch *b) {
     b->bounds = box_empty();
     for (size_t i = 0; i < b->count; i++) {
-        vec3 p = point_at(b, i);
+        vec3 p = batch_point(b, i);
         if (!(v3_max_abs(p) <= ABUT_COORDINATE_MAX) || p.y != p.y || p.z != p.z || p.x != p.x)
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "abut_bvh_nearest_batch: point %zu is (%g, %g, %g); coordinates must "
@@ -187,15 +178,12 @@ abut_status abut_bvh_nearest_batch(const abut_bvh *bvh, const abut_points *point
     b.bvh = bvh;
     b.radius = radius;
     b.nearest = nearest;
-    if (b.count >= SORT_LEAST)
+    if (b.count)
         status = order_points(&b, bvh->context, &memory);
-    const size_t part = (size_t)POINTS_A_TASK * TASKS_A_REPORT;
-    for (size_t begin = 0; begin < b.count && !status; begin += part) {
-        size_t count = b.count - begin < part ? b.count - begin : part;
-        b.begin = begin;
-        abuti_parallel_for(bvh->context, count, POINTS_A_TASK, nearest_task, &b);
-        status = abuti_progress(bvh->context, "nearest", (double)(begin + count) / (double)b.count);
-    }
+    if (!status)
+        status = b.count >= LISTS_LEAST && b.count >= bvh->triangle_count / TRIANGLES_A_POINT
+                     ? abuti_batch_lists(&b)
+                     : batch_singles(&b);
     abuti_release(bvh->context, memory);
     return status;
 }

@@ -1,6 +1,7 @@
 // Nearest points: abut's batch query against Embree's rtcPointQuery, on the same points in turn.
 //
-// Usage: peer-embree [MODEL...]   (files that abut reads; default: generated models)
+// Usage: peer-embree [--points N] [MODEL...]   (files that abut reads; default: generated models;
+// N: points of a batch, default 100000)
 //
 // Embree gives no distance of its own: its user computes it in a callback for every triangle in a
 // leaf that the shrinking ball meets. The callback here is the usual one in floats (Ericson 2005,
@@ -16,6 +17,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -93,6 +95,8 @@ double seconds() {
     using namespace std::chrono;
     return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
+
+size_t point_count = 100000;
 
 uint64_t state = 1;
 double uniform() {
@@ -195,12 +199,12 @@ void compare(const char *name, model &m, int threads) {
     std::printf("%-24s %u threads  build    abut %8.2f ms  embree %8.2f ms  ratio %.2f\n", name,
                 (unsigned)threads, 1e3 * ours, 1e3 * theirs, theirs / ours);
     for (int near = 0; near < 2; near++) {
-        const size_t count = 100000;
+        const size_t count = point_count;
         std::vector<vec> points = make_points(m, count, near);
         std::vector<abut_nearest> nearest(count);
         std::vector<answer> answers(count);
         ours = theirs = 1e9;
-        for (int round = 0; round < 5; round++) {
+        for (int round = 0; round < (count > 300000 ? 2 : 5); round++) {
             abut_points batch = abut_points_default();
             batch.points = points.data();
             batch.type = ABUT_SCALAR_FLOAT32;
@@ -245,6 +249,11 @@ void run(const char *name, abut_mesh *mesh) {
 } // namespace
 
 int main(int count, char **words) {
+    if (count > 2 && !std::strcmp(words[1], "--points")) {
+        point_count = std::strtoul(words[2], nullptr, 10);
+        count -= 2;
+        words += 2;
+    }
     for (int i = 1; i < count; i++) {
         abut_mesh *mesh;
         if (abut_mesh_read(nullptr, words[i], nullptr, &mesh))

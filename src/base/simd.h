@@ -16,6 +16,13 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Brings a line of memory near, to be written. */
+#if defined(__GNUC__)
+#define ABUTI_PREFETCH(address) __builtin_prefetch(address, 1)
+#else
+#define ABUTI_PREFETCH(address) ((void)0)
+#endif
+
 #if !defined(ABUT_NO_SIMD) && defined(__SSE2__)
 
 #include <emmintrin.h>

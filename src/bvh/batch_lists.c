@@ -24,6 +24,7 @@
 #include "bvh/batch.h"
 
 #include "bvh/lists.h"
+#include "base/simd.h"
 #include "geom/closest_shared.h"
 
 #include <math.h>
@@ -41,6 +42,7 @@ enum {
     FILTER_LEAST = 3,   /* points that are worth a list of their own */
     MEASURE_POINTS = 4, /* so few are measured with the list that is there */
     MEASURE_LIST = 16,  /* and so short a list is not made shorter */
+    AHEAD = 16,
 };
 
 /* Beyond this many times the size of the mesh a point is far. */
@@ -52,7 +54,9 @@ typedef struct worker {
     const lists_table *table;
     const lists_kernel *kernel;
     place *places; /* of the run */
+    vec3 exact[POINTS_A_RUN]; /* its points: as they are, and in the frame */
     float points[POINTS_A_RUN][3];
+    abut_nearest answers[POINTS_A_RUN];
     uint32_t kept[LIST_MOST + LISTS_LANES];
     float scratch[4 * LIST_MOST];
     uint32_t place_room[LISTS_ROOM];
@@ -72,12 +76,11 @@ typedef struct run_of_batch {
 
 /* ---- one point ---- */
 
-static void set_none(const worker *w, uint32_t i) {
-    uint32_t number = w->places[i].point;
-    abut_nearest *to = &w->b->nearest[number];
+static void set_none(worker *w, uint32_t i) {
+    abut_nearest *to = &w->answers[i];
     memset(to, 0, sizeof *to);
     to->distance = INFINITY;
-    to->point = batch_point(w->b, number);
+    to->point = w->exact[i];
     to->triangle = ABUT_NONE;
     to->feature = ABUT_FEATURE_FACE;
 }
@@ -109,10 +112,10 @@ static bool is_at_vertex(const abut_mesh *mesh, uint32_t triangle, uint32_t vert
 }
 
 /* Measures candidates, in ascending order of triangles, and writes the answer. */
-static void settle(const worker *w, uint32_t i, uint32_t *triangles, uint32_t count) {
+static void settle(worker *w, uint32_t i, uint32_t *triangles, uint32_t count) {
     const abut_mesh *mesh = w->b->bvh->mesh;
-    uint32_t number = w->places[i].point, winner = ABUT_NONE, vertex = ABUT_NONE;
-    vec3 point = batch_point(w->b, number), at_vertex = v3(0, 0, 0);
+    uint32_t winner = ABUT_NONE, vertex = ABUT_NONE;
+    vec3 point = w->exact[i], at_vertex = v3(0, 0, 0);
     closest_on_triangle best;
     best.distance = INFINITY;
     for (uint32_t k = 0; k < count; k++) {
@@ -133,7 +136,7 @@ static void settle(const worker *w, uint32_t i, uint32_t *triangles, uint32_t co
         set_none(w, i);
         return;
     }
-    abut_nearest *to = &w->b->nearest[number];
+    abut_nearest *to = &w->answers[i];
     to->distance = best.distance;
     to->point = best.point;
     for (int k = 0; k < 3; k++)
@@ -281,6 +284,8 @@ static void collect(worker *w, uint32_t begin, uint32_t end, float margin) {
     uint32_t count = end - begin, most = LIST_MOST, found;
     if (count < COLLECT_LEAST) {
         abuti_batch_single(w->b, w->places + begin, count);
+        for (uint32_t i = begin; i < end; i++)
+            w->answers[i] = w->b->nearest[w->places[i].point];
         return;
     }
     lists_block block = block_of(w, begin, end, margin);
@@ -311,8 +316,8 @@ static void answer_run(worker *w, size_t begin, size_t end) {
     w->places = w->b->places + begin;
     uint32_t count = (uint32_t)(end - begin);
     for (uint32_t i = 0; i < count; i++) {
-        vec3 p = v3_scale(v3_sub(batch_point(w->b, w->places[i].point), bvh->mesh->origin),
-                          bvh->scale);
+        w->exact[i] = batch_point(w->b, w->places[i].point);
+        vec3 p = v3_scale(v3_sub(w->exact[i], bvh->mesh->origin), bvh->scale);
         double away = v3_max_abs(p);
         if (!(away < FAR_AWAY)) {
             abuti_batch_single(w->b, w->places, count);
@@ -324,6 +329,13 @@ static void answer_run(worker *w, size_t begin, size_t end) {
         w->points[i][2] = (float)p.z;
     }
     collect(w, 0, count, lists_margin(largest));
+    /* Answers go all over memory. One by one they would hold up the work; here many are under way
+     * at once. */
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            ABUTI_PREFETCH(&w->b->nearest[w->places[i + AHEAD].point]);
+        w->b->nearest[w->places[i].point] = w->answers[i];
+    }
 }
 
 /* Takes runs as long as there are any. */

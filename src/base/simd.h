@@ -1,14 +1,15 @@
-/* Four floats at once, or eight: the only file with processor-specific code.
+/* Four floats at once, or eight, or sixteen: the only file with processor-specific code.
  *
  * SSE2 on x86-64 and NEON on aarch64, which every such processor has, so that binaries run
  * anywhere; plain C elsewhere and where ABUT_NO_SIMD is defined. All three give the same bits: the
  * operations are those of IEEE 754, one rounding each, and the two that processors disagree on are
  * pinned down: f4_min(a, b) is a < b ? a : b and f4_max(a, b) is a > b ? a : b, lane by lane, so
- * that b stands where the two are equal or one is not a number. One operation differs: f4_fused(a,
- * b, c), which is a b + c with one rounding or two, whichever is quicker; it is for bounds only.
+ * that b stands where the two are equal or one is not a number. Two operations differ: f4_fused(a,
+ * b, c), which is a b + c, and f4_fused_less(a, b, c), which is c - a b, with one rounding or two,
+ * whichever is quicker; they are for bounds only.
  *
- * Eight floats are there in files that are built for AVX2 and FMA; who calls into such a file asks
- * simd_has_eight() first.
+ * Eight and sixteen floats are there in files that are built for AVX2 with FMA, or AVX-512; who
+ * calls into such a file asks simd_lanes() first.
  */
 #ifndef ABUTI_SIMD_H
 #define ABUTI_SIMD_H
@@ -85,13 +86,20 @@ static inline unsigned m4_bits(m4 mask) {
 static inline f4 f4_fused(f4 a, f4 b, f4 c) {
     return _mm_add_ps(_mm_mul_ps(a, b), c);
 }
+static inline f4 f4_fused_less(f4 a, f4 b, f4 c) {
+    return _mm_sub_ps(c, _mm_mul_ps(a, b));
+}
 static inline f4 f4_abs(f4 a) {
     return _mm_andnot_ps(_mm_set1_ps(-0.0f), a);
 }
-/* Four floats from each of four places: column[k] gets the k-th of all. */
-static inline void f4_columns(const float *const from[4], f4 column[4]) {
+/* a where the mask is set, 0 elsewhere */
+static inline f4 f4_where(m4 mask, f4 a) {
+    return _mm_and_ps(mask, a);
+}
+/* Four floats from each of four places and beyond: column[k] gets the (first + k)-th of all. */
+static inline void f4_columns(const float *const from[4], uint32_t first, f4 column[4]) {
     for (int i = 0; i < 4; i++)
-        column[i] = _mm_loadu_ps(from[i]);
+        column[i] = _mm_loadu_ps(from[i] + first);
     _MM_TRANSPOSE4_PS(column[0], column[1], column[2], column[3]);
 }
 
@@ -154,12 +162,18 @@ static inline unsigned m4_bits(m4 mask) {
 static inline f4 f4_fused(f4 a, f4 b, f4 c) {
     return vfmaq_f32(c, a, b);
 }
+static inline f4 f4_fused_less(f4 a, f4 b, f4 c) {
+    return vfmsq_f32(c, a, b);
+}
 static inline f4 f4_abs(f4 a) {
     return vabsq_f32(a);
 }
-static inline void f4_columns(const float *const from[4], f4 column[4]) {
-    float32x4x2_t even = vzipq_f32(vld1q_f32(from[0]), vld1q_f32(from[2]));
-    float32x4x2_t odd = vzipq_f32(vld1q_f32(from[1]), vld1q_f32(from[3]));
+static inline f4 f4_where(m4 mask, f4 a) {
+    return vreinterpretq_f32_u32(vandq_u32(mask, vreinterpretq_u32_f32(a)));
+}
+static inline void f4_columns(const float *const from[4], uint32_t first, f4 column[4]) {
+    float32x4x2_t even = vzipq_f32(vld1q_f32(from[0] + first), vld1q_f32(from[2] + first));
+    float32x4x2_t odd = vzipq_f32(vld1q_f32(from[1] + first), vld1q_f32(from[3] + first));
     float32x4x2_t low = vzipq_f32(even.val[0], odd.val[0]);
     float32x4x2_t high = vzipq_f32(even.val[1], odd.val[1]);
     column[0] = low.val[0];
@@ -244,34 +258,60 @@ static inline unsigned m4_bits(m4 mask) {
 static inline f4 f4_fused(f4 a, f4 b, f4 c) {
     return f4_add(f4_mul(a, b), c);
 }
+static inline f4 f4_fused_less(f4 a, f4 b, f4 c) {
+    return f4_sub(c, f4_mul(a, b));
+}
+static inline f4 f4_where(m4 mask, f4 a) {
+    return f4_select(mask, a, f4_all(0));
+}
 static inline f4 f4_abs(f4 a) {
     for (int i = 0; i < 4; i++)
         a.lane[i] = fabsf(a.lane[i]);
     return a;
 }
-static inline void f4_columns(const float *const from[4], f4 column[4]) {
+static inline void f4_columns(const float *const from[4], uint32_t first, f4 column[4]) {
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < 4; i++)
-            column[k].lane[i] = from[i][k];
+            column[k].lane[i] = from[i][first + k];
 }
 
 #endif
 
-/* ---- eight ---- */
-
-/* Whether this processor runs what is built for AVX2 and FMA. */
-static inline int simd_has_eight(void) {
-#if !defined(ABUT_NO_SIMD) && defined(__x86_64__) && defined(__GNUC__)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return 0;
-#endif
+/* The least of the lanes, none of which is NaN. */
+static inline float f4_least(f4 a) {
+    float lane[4];
+    f4_store(lane, a);
+    float low = lane[0] < lane[1] ? lane[0] : lane[1], high = lane[2] < lane[3] ? lane[2] : lane[3];
+    return low < high ? low : high;
+}
+/* Writes first + k for every bit k that is set; gives how many. There must be room for four. */
+static inline uint32_t f4_number(uint32_t *to, uint32_t first, unsigned bits) {
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < 4; k++) { /* no branch: none could be foreseen */
+        to[count] = first + k;
+        count += bits >> k & 1;
+    }
+    return count;
 }
 
-#if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__)
-#define ABUTI_SIMD_EIGHT
+/* ---- more lanes ---- */
 
+#if defined(__AVX2__)
 #include <immintrin.h>
+#endif
+
+/* How many lanes this processor has: 16, 8 or 4. */
+static inline int simd_lanes(void) {
+#if !defined(ABUT_NO_SIMD) && defined(__x86_64__) && defined(__GNUC__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2"))
+        return __builtin_cpu_supports("avx512f") ? 16 : 8;
+#endif
+    return 4;
+}
+
+#if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__) && defined(__BMI2__)
+#define ABUTI_SIMD_8
 
 typedef __m256 f8;
 typedef __m256 m8;
@@ -297,6 +337,9 @@ static inline f8 f8_mul(f8 a, f8 b) {
 static inline f8 f8_fused(f8 a, f8 b, f8 c) {
     return _mm256_fmadd_ps(a, b, c);
 }
+static inline f8 f8_fused_less(f8 a, f8 b, f8 c) {
+    return _mm256_fnmadd_ps(a, b, c);
+}
 static inline f8 f8_min(f8 a, f8 b) {
     return _mm256_min_ps(a, b);
 }
@@ -315,20 +358,116 @@ static inline m8 f8_less_equal(f8 a, f8 b) {
 static inline f8 f8_select(m8 mask, f8 a, f8 b) {
     return _mm256_blendv_ps(b, a, mask);
 }
+static inline f8 f8_where(m8 mask, f8 a) {
+    return _mm256_and_ps(mask, a);
+}
 static inline unsigned m8_bits(m8 mask) {
     return (unsigned)_mm256_movemask_ps(mask);
 }
-static inline void f8_columns(const float *const from[8], f8 column[4]) {
+static inline void f8_columns(const float *const from[8], uint32_t first, f8 column[4]) {
     f8 row[4];
     for (int i = 0; i < 4; i++)
-        row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from[i])),
-                                      _mm_loadu_ps(from[i + 4]), 1);
+        row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from[i] + first)),
+                                      _mm_loadu_ps(from[i + 4] + first), 1);
     f8 low = _mm256_unpacklo_ps(row[0], row[1]), high = _mm256_unpackhi_ps(row[0], row[1]);
     f8 low_2 = _mm256_unpacklo_ps(row[2], row[3]), high_2 = _mm256_unpackhi_ps(row[2], row[3]);
     column[0] = _mm256_shuffle_ps(low, low_2, 0x44);
     column[1] = _mm256_shuffle_ps(low, low_2, 0xee);
     column[2] = _mm256_shuffle_ps(high, high_2, 0x44);
     column[3] = _mm256_shuffle_ps(high, high_2, 0xee);
+}
+
+static inline float f8_least(f8 a) {
+    return f4_least(_mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
+}
+static inline uint32_t f8_number(uint32_t *to, uint32_t first, unsigned bits) {
+    uint64_t bytes = _pdep_u64(bits, 0x0101010101010101u) * 0xff;
+    uint64_t numbers = _pext_u64(0x0706050403020100u, bytes);
+    __m256i all = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)numbers));
+    all = _mm256_add_epi32(all, _mm256_set1_epi32((int)first));
+    _mm256_storeu_si256((__m256i *)(void *)to, all);
+    return (uint32_t)__builtin_popcount(bits);
+}
+
+#endif
+
+#if !defined(ABUT_NO_SIMD) && defined(__AVX512F__)
+#define ABUTI_SIMD_16
+
+typedef __m512 f16;
+typedef __mmask16 m16;
+
+static inline f16 f16_all(float x) {
+    return _mm512_set1_ps(x);
+}
+static inline f16 f16_load(const float *from) {
+    return _mm512_loadu_ps(from);
+}
+static inline void f16_store(float *to, f16 a) {
+    _mm512_storeu_ps(to, a);
+}
+static inline f16 f16_add(f16 a, f16 b) {
+    return _mm512_add_ps(a, b);
+}
+static inline f16 f16_sub(f16 a, f16 b) {
+    return _mm512_sub_ps(a, b);
+}
+static inline f16 f16_mul(f16 a, f16 b) {
+    return _mm512_mul_ps(a, b);
+}
+static inline f16 f16_fused(f16 a, f16 b, f16 c) {
+    return _mm512_fmadd_ps(a, b, c);
+}
+static inline f16 f16_fused_less(f16 a, f16 b, f16 c) {
+    return _mm512_fnmadd_ps(a, b, c);
+}
+static inline f16 f16_min(f16 a, f16 b) {
+    return _mm512_min_ps(a, b);
+}
+static inline f16 f16_max(f16 a, f16 b) {
+    return _mm512_max_ps(a, b);
+}
+static inline f16 f16_abs(f16 a) {
+    return _mm512_abs_ps(a);
+}
+static inline m16 f16_less(f16 a, f16 b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+static inline m16 f16_less_equal(f16 a, f16 b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ);
+}
+static inline f16 f16_select(m16 mask, f16 a, f16 b) {
+    return _mm512_mask_blend_ps(mask, b, a);
+}
+static inline f16 f16_where(m16 mask, f16 a) {
+    return _mm512_maskz_mov_ps(mask, a);
+}
+static inline unsigned m16_bits(m16 mask) {
+    return (unsigned)mask;
+}
+static inline void f16_columns(const float *const from[16], uint32_t first, f16 column[4]) {
+    f16 row[4];
+    for (int i = 0; i < 4; i++) {
+        row[i] = _mm512_castps128_ps512(_mm_loadu_ps(from[i] + first));
+        row[i] = _mm512_insertf32x4(row[i], _mm_loadu_ps(from[i + 4] + first), 1);
+        row[i] = _mm512_insertf32x4(row[i], _mm_loadu_ps(from[i + 8] + first), 2);
+        row[i] = _mm512_insertf32x4(row[i], _mm_loadu_ps(from[i + 12] + first), 3);
+    }
+    f16 low = _mm512_unpacklo_ps(row[0], row[1]), high = _mm512_unpackhi_ps(row[0], row[1]);
+    f16 low_2 = _mm512_unpacklo_ps(row[2], row[3]), high_2 = _mm512_unpackhi_ps(row[2], row[3]);
+    column[0] = _mm512_shuffle_ps(low, low_2, 0x44);
+    column[1] = _mm512_shuffle_ps(low, low_2, 0xee);
+    column[2] = _mm512_shuffle_ps(high, high_2, 0x44);
+    column[3] = _mm512_shuffle_ps(high, high_2, 0xee);
+}
+static inline float f16_least(f16 a) {
+    return _mm512_reduce_min_ps(a);
+}
+static inline uint32_t f16_number(uint32_t *to, uint32_t first, unsigned bits) {
+    const __m512i order = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    __m512i all = _mm512_add_epi32(order, _mm512_set1_epi32((int)first));
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((__mmask16)bits, all));
+    return (uint32_t)__builtin_popcount(bits);
 }
 
 #endif

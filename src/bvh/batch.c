@@ -108,8 +108,8 @@ static abut_status batch_singles(batch *b) {
         size_t count = b->count - begin < part ? b->count - begin : part;
         b->begin = begin;
         abuti_parallel_for(b->bvh->context, count, POINTS_A_TASK, single_task, b);
-        status = abuti_progress(b->bvh->context, "nearest",
-                                (double)(begin + count) / (double)b->count);
+        status =
+            abuti_progress(b->bvh->context, "nearest", (double)(begin + count) / (double)b->count);
     }
     return status;
 }

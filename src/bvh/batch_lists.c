@@ -1,30 +1,39 @@
 /* A batch of nearest points by lists.
  *
  * Method: sorted points are taken in runs. The list of a run comes from the hierarchy. Then the run
- * is divided where the highest bit of the keys changes, which is a division of space in halves; each
- * time the points have become a few times fewer their box gets a list of its own; and the points of
- * a small box, or all where the list is short, are measured against it. That leaves some triangles
- * that are equally near as far as floats can tell, and these are measured in doubles.
+ * is divided where the highest bit of the keys changes, which is a division of space in halves;
+ * each time the points have become a few times fewer their box gets a list of its own; and the
+ * points of a small box, or all where the list is short, are measured against it. That leaves some
+ * triangles that are equally near as far as floats can tell, and these are measured in doubles.
  *
  * The end game. The answer is the lowest triangle of those with the least distance in doubles, as
- * triangle_closest_point() gives it. Around a vertex that is nearest there are six triangles, all
- * at the same distance. Most of them need not be measured: let v be the vertex and w another corner
- * of such a triangle, everything relative to the point. If v . (w - v) is positive for both others,
- * v is its closest point. If it is so by more than 2^-40 of the squares of the lengths, which is
- * 2^12 times what rounding can do, all signs in triangle_closest_point() are those of exact numbers:
- *  - no foot on the face (the weight of one of the others is negative; see face_foot),
- *  - the feet on both edges at v are clamped to v itself, whose offset is v, without any rounding,
- *  - the foot on the third edge is further: its square is larger by at least 2 v . (w - v).
- * So its distance is the length of v, bit for bit that of the first, and its index is higher:
- * candidates come in order.
+ * triangle_closest_point() gives it. Around a vertex that is nearest there are six, all at the same
+ * distance, and near an edge or a vertex several almost so. One is measured; most others need not
+ * be. Let m be its closest point, r_0, r_1, r_2 the corners of another one, all relative to the
+ * query; a_k = r_k . m - m . m; S the sum of all their squares, and t = 2^-36 S, which is 2^12
+ * times what rounding can do to a_k.
+ *  1. All a_k > t: the triangle is behind the plane through m across the way to it, so further by t
+ *     / |m| at least, which is more than what distances err by.
+ *  2. All but one are, and m is that corner. Then it is the closest point of this triangle as well.
+ *     If the triangle is no needle, the signs of all numbers in triangle_closest_point() are those
+ *     of exact ones: the foot on the face is outside by t / |m|, and computed with an error of 2 e
+ *     S / height (closest_shared.h) that is less than that for heights above 2^-15 sqrt(S); feet on
+ *     the two edges are clamped to the corner, which gives its offset without any rounding; and the
+ *     third edge is further. So the distance is the same to the last bit, and the lower index wins.
+ *  3. All but one are, by b at least; and that corner r has a > -t (it is the end of an edge that m
+ *     is on, say), but is further. A point of the triangle with a weight l for the other two has a
+ * > l b - t, so it is further by rule 1 if l > 2 t / b; else it is within l 2 sqrt(S) of r. That is
+ * further than m if (|r|^2 - |m|^2) b > 16 t S. By the same token the one that is measured can be
+ * told to have its closest point at a corner, or on an edge, before anything else of
+ * triangle_closest_point() is done.
  *
  * Where it does not pay: a run whose list is too long for its points is halved, and in the end its
  * points are searched one by one. So are points far away, where floats tell nothing.
  */
 #include "bvh/batch.h"
 
-#include "bvh/lists.h"
 #include "base/simd.h"
+#include "bvh/lists.h"
 #include "geom/closest_shared.h"
 
 #include <math.h>
@@ -34,7 +43,7 @@ enum {
     RUNS_A_REPORT = 64,
     /* the longest list, and how much room there is for lists of smaller blocks inside */
     LIST_MOST = 8192,
-    LISTS_ROOM = 3 * LIST_MOST,
+    GROUPS_ROOM = 3 * LIST_MOST / LISTS_GROUP,
     /* triangles that a run may collect for each of its points; a search takes as long */
     COLLECT_A_POINT = 200,
     COLLECT_LEAST = 8,  /* points; fewer are searched one by one */
@@ -47,21 +56,24 @@ enum {
 
 /* Beyond this many times the size of the mesh a point is far. */
 #define FAR_AWAY 64.0f
+/* Parts of S: what is clear of rounding, and the square of the height of a needle. */
+#define CLEAR 0x1p-36
+#define THIN 0x1p-30
 
 /* What one worker has. */
 typedef struct worker {
     const batch *b;
     const lists_table *table;
     const lists_kernel *kernel;
-    place *places; /* of the run */
+    place *places;            /* of the run */
     vec3 exact[POINTS_A_RUN]; /* its points: as they are, and in the frame */
     float points[POINTS_A_RUN][3];
     abut_nearest answers[POINTS_A_RUN];
-    uint32_t kept[LIST_MOST + LISTS_LANES];
+    uint32_t kept[LIST_MOST + LISTS_GROUP];
     float scratch[4 * LIST_MOST];
-    uint32_t place_room[LISTS_ROOM];
-    float column_room[LISTS_ROOM * LISTS_COLUMNS];
-    uint32_t used; /* of the last two */
+    lists_group groups[GROUPS_ROOM];
+    uint32_t list_places[GROUPS_ROOM * LISTS_GROUP];
+    uint32_t used; /* groups */
 } worker;
 
 typedef struct run_of_batch {
@@ -85,91 +97,149 @@ static void set_none(worker *w, uint32_t i) {
     to->feature = ABUT_FEATURE_FACE;
 }
 
-static inline uint32_t vertex_of(abut_feature feature) {
-    return feature == ABUT_FEATURE_VERTEX_0   ? 0
-           : feature == ABUT_FEATURE_VERTEX_1 ? 1
-           : feature == ABUT_FEATURE_VERTEX_2 ? 2
-                                              : 3;
-}
+/* The best so far. */
+typedef struct winner {
+    uint32_t triangle, vertex; /* of the mesh, if it is one */
+    closest_on_triangle closest;
+    vec3 offset; /* from the query */
+} winner;
 
-/* Whether the distance of a triangle is for certain that of one of its vertices, in doubles; `v`
- * is the vertex from the point. */
-static bool is_at_vertex(const abut_mesh *mesh, uint32_t triangle, uint32_t vertex, vec3 v) {
+/* Whether a triangle cannot win for certain. */
+static bool is_out(const abut_mesh *mesh, const winner *best, vec3 point, uint32_t triangle,
+                   double height) {
     const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
-    double vv = v3_length_sq(v);
-    if (!(vv > 0x1p-140 && vv < 0x1p190)) /* nothing is scaled there */
-        return false;
-    uint32_t others = 0;
+    double mm = v3_length_sq(best->offset), sum = mm, a[3], sq[3];
     for (int k = 0; k < 3; k++) {
-        if (corner[k] == vertex)
-            continue;
-        vec3 to = v3_sub(mesh->positions[corner[k]], mesh->positions[vertex]);
-        if (!(v3_dot(v, to) > 0x1p-40 * (vv + v3_length_sq(to))))
-            return false;
-        others++;
+        vec3 r = v3_sub(abuti_mesh_position(mesh, corner[k]), point);
+        sq[k] = v3_length_sq(r);
+        sum += sq[k];
+        a[k] = v3_dot(v3_sub(r, best->offset), best->offset);
     }
-    return others == 2;
+    if (!(mm > 0x1p-140 && sum < 0x1p190))
+        return false;
+    double t = CLEAR * sum;
+    int near = a[0] > t ? a[1] > t ? 2 : 1 : 0; /* the only one that may be less */
+    double b = real_min(a[near == 0 ? 1 : 0], a[near == 2 ? 1 : 2]);
+    if (!(b > t))
+        return false;
+    if (a[near] > t)
+        return true;
+    if (corner[near] == best->vertex)
+        return triangle > best->triangle && height * height > THIN * sum;
+    return a[near] > -t && (sq[near] - mm) * b > 16 * t * sum;
 }
 
-/* Measures candidates, in ascending order of triangles, and writes the answer. */
-static void settle(worker *w, uint32_t i, uint32_t *triangles, uint32_t count) {
-    const abut_mesh *mesh = w->b->bvh->mesh;
-    uint32_t winner = ABUT_NONE, vertex = ABUT_NONE;
-    vec3 point = w->exact[i], at_vertex = v3(0, 0, 0);
-    closest_on_triangle best;
-    best.distance = INFINITY;
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t triangle = triangles[k];
-        if (vertex != ABUT_NONE && is_at_vertex(mesh, triangle, vertex, at_vertex))
-            continue;
-        closest_on_triangle closest = triangle_closest_point(bvh_triangle(mesh, triangle), point);
-        if (!(closest.distance < best.distance))
-            continue;
-        best = closest;
-        winner = triangle;
-        uint32_t corner = vertex_of(best.feature);
-        vertex = corner < 3 ? mesh->indices[3 * (size_t)winner + corner] : ABUT_NONE;
-        if (vertex != ABUT_NONE)
-            at_vertex = v3_sub(abuti_mesh_position(mesh, vertex), point);
+/* triangle_closest_point(), quickly where the point is for certain nearest to a vertex or an edge.
+ * `height` is the least one of the triangle, or less. */
+static closest_on_triangle closest_point(const abut_triangle *t, double height, vec3 point) {
+    vec3 r[3];
+    double sq[3], sum = 0;
+    for (int k = 0; k < 3; k++) {
+        r[k] = v3_sub(t->corner[k], point);
+        sq[k] = v3_length_sq(r[k]);
+        sum += sq[k];
     }
-    if (winner == ABUT_NONE || best.distance > w->b->radius) {
+    int v = sq[1] < sq[0] ? 1 : 0; /* the nearest corner, and the two others in order */
+    v = sq[2] < sq[v] ? 2 : v;
+    int next = v == 2 ? 0 : v + 1, last = 3 - v - next;
+    double clear = CLEAR * sum;
+    if (!(sq[v] > 0x1p-140 && sum < 0x1p190 && height * height > THIN * sum))
+        return triangle_closest_point(*t, point);
+    double to_next = v3_dot(v3_sub(r[next], r[v]), r[v]);
+    double to_last = v3_dot(v3_sub(r[last], r[v]), r[v]);
+    triangle_foot foot = {{0, 0, 0}, r[v]};
+    if (to_next > clear && to_last > clear) {
+        foot.weight[v] = 1;
+    } else if ((to_next < -clear) != (to_last < -clear)) {
+        int i = to_next < -clear ? v : last, j = to_next < -clear ? next : v, third = 3 - i - j;
+        vec3 edge = v3_sub(t->corner[j], t->corner[i]);
+        double s = segment_foot(r[i], r[j], edge);
+        foot.offset = segment_at(r[i], r[j], edge, s);
+        foot.weight[i] = 1 - s;
+        foot.weight[j] = s;
+        double mm = v3_length_sq(foot.offset);
+        if (!(v3_dot(v3_sub(r[third], foot.offset), foot.offset) > clear && sq[i] - mm > clear &&
+              sq[j] - mm > clear && mm > 0x1p-140))
+            return triangle_closest_point(*t, point);
+    } else {
+        return triangle_closest_point(*t, point);
+    }
+    closest_on_triangle closest;
+    closest.distance = length_precise(foot.offset);
+    for (int k = 0; k < 3; k++)
+        closest.barycentric[k] = foot.weight[k];
+    closest.feature = weights_feature(foot.weight);
+    closest.point = weights_point(*t, foot.weight);
+    return closest;
+}
+
+static void try_triangle(const abut_mesh *mesh, winner *best, vec3 point, uint32_t triangle,
+                         double height) {
+    abut_triangle t = bvh_triangle(mesh, triangle);
+    closest_on_triangle closest = closest_point(&t, height, point);
+    if (closest.distance > best->closest.distance ||
+        (closest.distance == best->closest.distance && triangle > best->triangle))
+        return;
+    best->closest = closest;
+    best->triangle = triangle;
+    best->vertex = ABUT_NONE;
+    best->offset = v3(0, 0, 0);
+    for (int k = 0; k < 3; k++) {
+        vec3 r = v3_sub(t.corner[k], point);
+        best->offset = v3_along(best->offset, closest.barycentric[k], r);
+        if (closest.barycentric[k] == 1)
+            best->vertex = mesh->indices[3 * (size_t)triangle + (size_t)k];
+    }
+}
+
+/* Measures what is left in doubles and writes the answer. */
+static void settle(worker *w, uint32_t i, const lists_list *list, const uint32_t *found,
+                   uint32_t count) {
+    const abut_mesh *mesh = w->b->bvh->mesh;
+    const uint32_t *order = w->b->bvh->order;
+    vec3 point = w->exact[i];
+    double per_scale = (1 - 0x1p-20) / w->b->bvh->scale;
+    /* first the lowest of those that look equal: most of the others are then out */
+    float least_sq = INFINITY;
+    for (uint32_t k = 0; k < count; k++)
+        least_sq = w->scratch[found[k]] < least_sq ? w->scratch[found[k]] : least_sq;
+    least_sq *= 1 + 0x1p-20f;
+    uint32_t first = ABUT_NONE, at_first = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t triangle = order[list->places[found[k]]];
+        if (w->scratch[found[k]] <= least_sq && triangle < first) {
+            first = triangle;
+            at_first = found[k];
+        }
+    }
+    winner best;
+    best.triangle = ABUT_NONE;
+    best.closest.distance = INFINITY;
+    try_triangle(mesh, &best, point, first, per_scale * lists_height(list, at_first));
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t triangle = order[list->places[found[k]]];
+        double height = per_scale * lists_height(list, found[k]);
+        if (triangle != first && !is_out(mesh, &best, point, triangle, height))
+            try_triangle(mesh, &best, point, triangle, height);
+    }
+    if (best.closest.distance > w->b->radius) {
         set_none(w, i);
         return;
     }
     abut_nearest *to = &w->answers[i];
-    to->distance = best.distance;
-    to->point = best.point;
+    to->distance = best.closest.distance;
+    to->point = best.closest.point;
     for (int k = 0; k < 3; k++)
-        to->barycentric[k] = best.barycentric[k];
-    to->triangle = winner;
-    to->feature = best.feature;
-}
-
-static bool triangle_after(const void *a, const void *b) {
-    return *(const uint32_t *)a > *(const uint32_t *)b;
-}
-
-static void sort_triangles(uint32_t *triangles, uint32_t count) {
-    if (count > 32) {
-        abuti_bvh_sort(triangles, count, sizeof *triangles, triangle_after);
-        return;
-    }
-    for (uint32_t i = 1; i < count; i++) {
-        uint32_t moved = triangles[i], k = i;
-        for (; k > 0 && triangles[k - 1] > moved; k--)
-            triangles[k] = triangles[k - 1];
-        triangles[k] = moved;
-    }
+        to->barycentric[k] = best.closest.barycentric[k];
+    to->triangle = best.triangle;
+    to->feature = best.closest.feature;
 }
 
 static void measure_points(worker *w, uint32_t begin, uint32_t end, const lists_list *list,
                            float margin) {
     for (uint32_t i = begin; i < end; i++) {
         uint32_t count = w->kernel->measure(list, w->points[i], margin, w->scratch, w->kept);
-        for (uint32_t k = 0; k < count; k++)
-            w->kept[k] = w->b->bvh->order[list->places[w->kept[k]]];
-        sort_triangles(w->kept, count);
-        settle(w, i, w->kept, count);
+        settle(w, i, list, w->kept, count);
     }
 }
 
@@ -217,12 +287,12 @@ static uint32_t division(const worker *w, uint32_t begin, uint32_t end) {
 
 /* Room for a list, or false. */
 static bool take_room(worker *w, uint32_t count, lists_list *list) {
-    list->room = lists_room(count);
-    if (list->room > LISTS_ROOM - w->used)
+    uint32_t groups = lists_group_count(count);
+    if (groups > GROUPS_ROOM - w->used)
         return false;
-    list->columns = w->column_room + (size_t)w->used * LISTS_COLUMNS;
-    list->places = w->place_room + w->used;
-    w->used += list->room;
+    list->groups = w->groups + w->used;
+    list->places = w->list_places + (size_t)w->used * LISTS_GROUP;
+    w->used += groups;
     return true;
 }
 

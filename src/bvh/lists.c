@@ -176,7 +176,9 @@ uint32_t abuti_lists_collect(const abut_bvh *bvh, const lists_block *block, cons
 /* ---- kernels ---- */
 
 const lists_kernel *abuti_lists_kernel(void) {
-    static const lists_kernel narrow = {gather, filter, measure};
-    const lists_kernel *wide_kernel = simd_has_eight() ? abuti_lists_wide() : NULL;
-    return wide_kernel ? wide_kernel : &narrow;
+    static const lists_kernel four = {gather, filter, measure};
+    int lanes = simd_lanes();
+    const lists_kernel *more = lanes >= 16 ? abuti_lists_16() : NULL;
+    more = !more && lanes >= 8 ? abuti_lists_8() : more;
+    return more ? more : &four;
 }

@@ -50,7 +50,12 @@ typedef struct lists_row {
     float column[LISTS_COLUMNS];
 } lists_row;
 
-enum { LISTS_LANES = 8 }; /* columns are filled up to a multiple of this, with the last triangle */
+/* Triangles of a list stand in groups: column 0 of all sixteen, column 1, ... The last group is
+ * filled up with the last triangle. */
+enum { LISTS_GROUP = 16 };
+typedef struct lists_group {
+    float column[LISTS_COLUMNS][LISTS_GROUP];
+} lists_group;
 
 /* All triangles of a hierarchy, in the order of its leaves. */
 typedef struct lists_table {
@@ -58,15 +63,19 @@ typedef struct lists_table {
     lists_row *rows; /* triangle_count */
 } lists_table;
 
-/* A list: columns of `room` floats each, of which `count` are in use. */
 typedef struct lists_list {
-    uint32_t count, room;
-    float *columns;
+    uint32_t count;
+    lists_group *groups;
     uint32_t *places; /* in the table */
 } lists_list;
 
-static inline uint32_t lists_room(uint32_t count) {
-    return (count + LISTS_LANES - 1) / LISTS_LANES * LISTS_LANES;
+static inline uint32_t lists_group_count(uint32_t count) {
+    return (count + LISTS_GROUP - 1) / LISTS_GROUP;
+}
+
+/* The least height of a triangle of a list, in the frame. */
+static inline float lists_height(const lists_list *list, uint32_t i) {
+    return list->groups[i / LISTS_GROUP].column[LISTS_HEIGHT][i % LISTS_GROUP];
 }
 
 /* A box of points in the frame of the hierarchy. */
@@ -114,17 +123,19 @@ void abuti_lists_destroy(lists_table *table);
 uint32_t abuti_lists_collect(const abut_bvh *bvh, const lists_block *block, const float nearest[3],
                              uint32_t most, uint32_t *places);
 
-/* The loops over lists; for four lanes or eight, with the same outcome but for rounding. */
+/* The loops over lists; for 4, 8 or 16 lanes, with the same outcome but for rounding. */
 typedef struct lists_kernel {
-    /* Fills a list with `count` rows of the table; room and arrays are there. */
+    /* Fills a list with `count` rows of the table; the groups are there. */
     void (*gather)(const lists_table *table, const uint32_t *places, uint32_t count,
                    lists_list *list);
     /* Finds which triangles of a list can be nearest in a block: their numbers in the list, in
-     * order. `scratch` has 4 room floats. Gives how many, and the distance of the centre from the
-     * nearest, squared. */
+     * order. `scratch` has room for 4 floats and `kept` for one number of each triangle, and
+     * for a group more. Gives how many, and the distance of the centre from the nearest, squared.
+     */
     uint32_t (*filter)(const lists_list *list, const lists_block *block, float *scratch,
                        uint32_t *kept, float *nearest_sq);
-    /* Finds which triangles of a list can be nearest to a point. `scratch` has `room` floats. */
+    /* Finds which triangles of a list can be nearest to a point. `scratch` gets the squares of all
+     * distances. */
     uint32_t (*measure)(const lists_list *list, const float point[3], float margin, float *scratch,
                         uint32_t *found);
 } lists_kernel;
@@ -132,9 +143,10 @@ typedef struct lists_kernel {
 /* The quickest kernel that runs here. */
 const lists_kernel *abuti_lists_kernel(void);
 
-/* ---- lists_wide.c ---- */
+/* ---- lists_8.c, lists_16.c ---- */
 
-/* Eight lanes, or null where the library has been built without. */
-const lists_kernel *abuti_lists_wide(void);
+/* Eight lanes and sixteen; null where the library has been built without. */
+const lists_kernel *abuti_lists_8(void);
+const lists_kernel *abuti_lists_16(void);
 
 #endif

@@ -1,0 +1,25 @@
+/* The kernel of eight lanes: built for AVX2, FMA and BMI2 where the compiler can, called only where
+ * the processor has it. */
+#include "bvh/lists.h"
+
+#include "base/simd.h"
+
+#include <math.h>
+
+#ifdef ABUTI_SIMD_8
+
+#define LANES 8
+#include "bvh/lists_kernel.h"
+
+const lists_kernel *abuti_lists_8(void) {
+    static const lists_kernel kernel = {gather, filter, measure};
+    return &kernel;
+}
+
+#else
+
+const lists_kernel *abuti_lists_8(void) {
+    return NULL;
+}
+
+#endif

@@ -70,7 +70,7 @@ typedef struct worker {
     float points[POINTS_A_RUN][3];
     abut_nearest answers[POINTS_A_RUN];
     uint32_t kept[LIST_MOST + LISTS_GROUP];
-    float scratch[4 * LIST_MOST];
+    float scratch[4 * (LIST_MOST + LISTS_GROUP)];
     lists_group groups[GROUPS_ROOM];
     uint32_t list_places[GROUPS_ROOM * LISTS_GROUP];
     uint32_t used; /* groups */
@@ -100,20 +100,20 @@ static void set_none(worker *w, uint32_t i) {
 /* The best so far. */
 typedef struct winner {
     uint32_t triangle, vertex; /* of the mesh, if it is one */
-    closest_on_triangle closest;
-    vec3 offset; /* from the query */
+    double distance;
+    triangle_foot foot; /* relative to the query */
 } winner;
 
 /* Whether a triangle cannot win for certain. */
 static bool is_out(const abut_mesh *mesh, const winner *best, vec3 point, uint32_t triangle,
                    double height) {
     const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
-    double mm = v3_length_sq(best->offset), sum = mm, a[3], sq[3];
+    double mm = v3_length_sq(best->foot.offset), sum = mm, a[3], sq[3];
     for (int k = 0; k < 3; k++) {
         vec3 r = v3_sub(abuti_mesh_position(mesh, corner[k]), point);
         sq[k] = v3_length_sq(r);
         sum += sq[k];
-        a[k] = v3_dot(v3_sub(r, best->offset), best->offset);
+        a[k] = v3_dot(v3_sub(r, best->foot.offset), best->foot.offset);
     }
     if (!(mm > 0x1p-140 && sum < 0x1p190))
         return false;
@@ -129,9 +129,10 @@ static bool is_out(const abut_mesh *mesh, const winner *best, vec3 point, uint32
     return a[near] > -t && (sq[near] - mm) * b > 16 * t * sum;
 }
 
-/* triangle_closest_point(), quickly where the point is for certain nearest to a vertex or an edge.
- * `height` is the least one of the triangle, or less. */
-static closest_on_triangle closest_point(const abut_triangle *t, double height, vec3 point) {
+/* The distance of triangle_closest_point(), quickly where the point is for certain nearest to a
+ * vertex or an edge. Gives the weights as well. `height` is the least one of the triangle, or less.
+ */
+static double distance_of(const abut_triangle *t, double height, vec3 point, triangle_foot *foot) {
     vec3 r[3];
     double sq[3], sum = 0;
     for (int k = 0; k < 3; k++) {
@@ -143,60 +144,76 @@ static closest_on_triangle closest_point(const abut_triangle *t, double height, 
     v = sq[2] < sq[v] ? 2 : v;
     int next = v == 2 ? 0 : v + 1, last = 3 - v - next;
     double clear = CLEAR * sum;
-    if (!(sq[v] > 0x1p-140 && sum < 0x1p190 && height * height > THIN * sum))
-        return triangle_closest_point(*t, point);
-    double to_next = v3_dot(v3_sub(r[next], r[v]), r[v]);
-    double to_last = v3_dot(v3_sub(r[last], r[v]), r[v]);
-    triangle_foot foot = {{0, 0, 0}, r[v]};
-    if (to_next > clear && to_last > clear) {
-        foot.weight[v] = 1;
-    } else if ((to_next < -clear) != (to_last < -clear)) {
-        int i = to_next < -clear ? v : last, j = to_next < -clear ? next : v, third = 3 - i - j;
-        vec3 edge = v3_sub(t->corner[j], t->corner[i]);
-        double s = segment_foot(r[i], r[j], edge);
-        foot.offset = segment_at(r[i], r[j], edge, s);
-        foot.weight[i] = 1 - s;
-        foot.weight[j] = s;
-        double mm = v3_length_sq(foot.offset);
-        if (!(v3_dot(v3_sub(r[third], foot.offset), foot.offset) > clear && sq[i] - mm > clear &&
-              sq[j] - mm > clear && mm > 0x1p-140))
-            return triangle_closest_point(*t, point);
-    } else {
-        return triangle_closest_point(*t, point);
+    if (sq[v] > 0x1p-140 && sum < 0x1p190 && height * height > THIN * sum) {
+        double to_next = v3_dot(v3_sub(r[next], r[v]), r[v]);
+        double to_last = v3_dot(v3_sub(r[last], r[v]), r[v]);
+        foot->weight[0] = foot->weight[1] = foot->weight[2] = 0;
+        if (to_next > clear && to_last > clear) {
+            foot->weight[v] = 1;
+            foot->offset = r[v];
+            return length_precise(r[v]);
+        }
+        if ((to_next < -clear) != (to_last < -clear)) {
+            int i = to_next < -clear ? v : last, j = to_next < -clear ? next : v, third = 3 - i - j;
+            vec3 edge = v3_sub(t->corner[j], t->corner[i]);
+            double s = segment_foot(r[i], r[j], edge);
+            foot->offset = segment_at(r[i], r[j], edge, s);
+            foot->weight[i] = 1 - s;
+            foot->weight[j] = s;
+            double mm = v3_length_sq(foot->offset);
+            if (v3_dot(v3_sub(r[third], foot->offset), foot->offset) > clear &&
+                sq[i] - mm > clear && sq[j] - mm > clear && mm > 0x1p-140)
+                return length_precise(foot->offset);
+        }
     }
-    closest_on_triangle closest;
-    closest.distance = length_precise(foot.offset);
-    for (int k = 0; k < 3; k++)
-        closest.barycentric[k] = foot.weight[k];
-    closest.feature = weights_feature(foot.weight);
-    closest.point = weights_point(*t, foot.weight);
-    return closest;
+    closest_on_triangle closest = triangle_closest_point(*t, point);
+    foot->offset = v3(0, 0, 0);
+    for (int k = 0; k < 3; k++) {
+        foot->weight[k] = closest.barycentric[k];
+        foot->offset = v3_along(foot->offset, foot->weight[k], r[k]);
+    }
+    return closest.distance;
 }
 
 static void try_triangle(const abut_mesh *mesh, winner *best, vec3 point, uint32_t triangle,
                          double height) {
     abut_triangle t = bvh_triangle(mesh, triangle);
-    closest_on_triangle closest = closest_point(&t, height, point);
-    if (closest.distance > best->closest.distance ||
-        (closest.distance == best->closest.distance && triangle > best->triangle))
+    triangle_foot foot;
+    double distance = distance_of(&t, height, point, &foot);
+    if (distance > best->distance || (distance == best->distance && triangle > best->triangle))
         return;
-    best->closest = closest;
+    best->distance = distance;
     best->triangle = triangle;
+    best->foot = foot;
     best->vertex = ABUT_NONE;
-    best->offset = v3(0, 0, 0);
-    for (int k = 0; k < 3; k++) {
-        vec3 r = v3_sub(t.corner[k], point);
-        best->offset = v3_along(best->offset, closest.barycentric[k], r);
-        if (closest.barycentric[k] == 1)
+    for (int k = 0; k < 3; k++)
+        if (foot.weight[k] == 1)
             best->vertex = mesh->indices[3 * (size_t)triangle + (size_t)k];
-    }
+}
+
+/* A vertex that is clearly the nearest point of a triangle. */
+static bool try_vertex(const abut_mesh *mesh, winner *best, vec3 point, const lists_name *name,
+                       uint32_t vertex) {
+    vec3 r = v3_sub(abuti_mesh_position(mesh, vertex), point);
+    double sq = v3_length_sq(r);
+    if (!(sq > 0x1p-140 && sq < 0x1p180))
+        return false;
+    const uint32_t *corner = mesh->indices + 3 * (size_t)name->triangle;
+    best->triangle = name->triangle;
+    best->vertex = vertex;
+    best->distance = length_precise(r);
+    best->foot.offset = r;
+    for (int k = 0; k < 3; k++)
+        best->foot.weight[k] = corner[k] == vertex;
+    return true;
 }
 
 /* Measures what is left in doubles and writes the answer. */
 static void settle(worker *w, uint32_t i, const lists_list *list, const uint32_t *found,
                    uint32_t count) {
     const abut_mesh *mesh = w->b->bvh->mesh;
-    const uint32_t *order = w->b->bvh->order;
+    const lists_name *names = w->table->names;
+    const float *vertices = w->scratch + (size_t)lists_group_count(list->count) * LISTS_GROUP;
     vec3 point = w->exact[i];
     double per_scale = (1 - 0x1p-20) / w->b->bvh->scale;
     /* first the lowest of those that look equal: most of the others are then out */
@@ -206,7 +223,7 @@ static void settle(worker *w, uint32_t i, const lists_list *list, const uint32_t
     least_sq *= 1 + 0x1p-20f;
     uint32_t first = ABUT_NONE, at_first = 0;
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t triangle = order[list->places[found[k]]];
+        uint32_t triangle = names[list->places[found[k]]].triangle;
         if (w->scratch[found[k]] <= least_sq && triangle < first) {
             first = triangle;
             at_first = found[k];
@@ -214,25 +231,31 @@ static void settle(worker *w, uint32_t i, const lists_list *list, const uint32_t
     }
     winner best;
     best.triangle = ABUT_NONE;
-    best.closest.distance = INFINITY;
-    try_triangle(mesh, &best, point, first, per_scale * lists_height(list, at_first));
+    best.distance = INFINITY;
+    const lists_name *name = &names[list->places[at_first]];
+    uint32_t corner = (uint32_t)vertices[at_first];
+    if (corner == 3 || !try_vertex(mesh, &best, point, name, name->vertex[corner]))
+        try_triangle(mesh, &best, point, first, per_scale * lists_height(list, at_first));
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t triangle = order[list->places[found[k]]];
+        name = &names[list->places[found[k]]];
+        corner = (uint32_t)vertices[found[k]];
+        if (corner < 3 && name->vertex[corner] == best.vertex && name->triangle >= best.triangle)
+            continue; /* as far, and not lower */
         double height = per_scale * lists_height(list, found[k]);
-        if (triangle != first && !is_out(mesh, &best, point, triangle, height))
-            try_triangle(mesh, &best, point, triangle, height);
+        if (name->triangle != first && !is_out(mesh, &best, point, name->triangle, height))
+            try_triangle(mesh, &best, point, name->triangle, height);
     }
-    if (best.closest.distance > w->b->radius) {
+    if (best.distance > w->b->radius) {
         set_none(w, i);
         return;
     }
     abut_nearest *to = &w->answers[i];
-    to->distance = best.closest.distance;
-    to->point = best.closest.point;
+    to->distance = best.distance;
+    to->point = weights_point(bvh_triangle(mesh, best.triangle), best.foot.weight);
     for (int k = 0; k < 3; k++)
-        to->barycentric[k] = best.closest.barycentric[k];
+        to->barycentric[k] = best.foot.weight[k];
     to->triangle = best.triangle;
-    to->feature = best.closest.feature;
+    to->feature = weights_feature(best.foot.weight);
 }
 
 static void measure_points(worker *w, uint32_t begin, uint32_t end, const lists_list *list,

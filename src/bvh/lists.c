@@ -55,7 +55,7 @@ static void set_half(double base, double height, float to[3]) {
     to[2] = length > 0 ? (float)(base / length) : 0;
 }
 
-static lists_row make_row(const vec3 corner[3]) {
+static lists_row make_row(const vec3 corner[3], int *left_corner) {
     int longest = 0;
     double length_sq = -1;
     for (int i = 0; i < 3; i++) {
@@ -79,6 +79,7 @@ static lists_row make_row(const vec3 corner[3]) {
     if (!(height > 1e-12 * length && v3_length_sq(w) > 0.5))
         w = any_normal(u);
     lists_row row;
+    *left_corner = longest;
     float *column = row.column;
     set_axis(u, origin, column + LISTS_U);
     set_axis(w, origin, column + LISTS_W);
@@ -99,24 +100,34 @@ static void rows_task(void *data, size_t chunk, size_t begin, size_t end) {
         vec3 corner[3];
         for (int k = 0; k < 3; k++)
             corner[k] = v3_scale(mesh->positions[index[k]], table->bvh->scale);
-        table->rows[i] = make_row(corner);
+        int left;
+        table->rows[i] = make_row(corner, &left);
+        lists_name name = {{index[left], index[(left + 1) % 3], index[(left + 2) % 3]},
+                           table->bvh->order[i]};
+        table->names[i] = name;
     }
 }
 
 abut_status abuti_lists_create(const abut_bvh *bvh, lists_table *table) {
-    lists_table made = {bvh, NULL};
+    lists_table made = {bvh, NULL, NULL};
     made.rows = abuti_allocate(bvh->context, bvh->triangle_count, sizeof *made.rows);
-    if (!made.rows)
+    made.names = abuti_allocate(bvh->context, bvh->triangle_count, sizeof *made.names);
+    if (!made.rows || !made.names) {
+        abuti_lists_destroy(&made);
         return ABUT_ERROR_MEMORY;
+    }
     abuti_parallel_for(bvh->context, bvh->triangle_count, ROWS_A_TASK, rows_task, &made);
     *table = made;
     return ABUT_OK;
 }
 
 void abuti_lists_destroy(lists_table *table) {
-    if (table->rows)
-        abuti_release(table->bvh->context, table->rows);
+    if (!table->bvh)
+        return;
+    abuti_release(table->bvh->context, table->rows);
+    abuti_release(table->bvh->context, table->names);
     table->rows = NULL;
+    table->names = NULL;
 }
 
 /* ---- lists from the hierarchy ---- */
@@ -125,7 +136,7 @@ void abuti_lists_destroy(lists_table *table) {
  * fixed, (q - c)^2 - 2 h |g - q| is the lesser of two parabolas with their vertices at c + h and
  * c - h, so its least value is where one of these is clamped to the box. */
 static unsigned boxes_met(const bvh_node *node, const lists_block *block, const lists_limits *l,
-                          const float nearest[3]) {
+                          const float nearest[3], float limit) {
     f4 sum = f4_all(0);
     for (int axis = 0; axis < 3; axis++) {
         f4 lo = f4_load(node->lo[axis]), hi = f4_load(node->hi[axis]);
@@ -139,7 +150,7 @@ static unsigned boxes_met(const bvh_node *node, const lists_block *block, const 
         }
         sum = f4_add(sum, f4_min(parabola[0], parabola[1]));
     }
-    return m4_bits(f4_less_equal(sum, f4_all(l->limit))); /* an empty slot gives NaN */
+    return m4_bits(f4_less_equal(sum, f4_all(limit))); /* an empty slot gives NaN */
 }
 
 uint32_t abuti_lists_collect(const abut_bvh *bvh, const lists_block *block, const float nearest[3],
@@ -149,12 +160,13 @@ uint32_t abuti_lists_collect(const abut_bvh *bvh, const lists_block *block, cons
         float d = nearest[axis] - block->centre[axis];
         sq += d * d;
     }
-    lists_limits limits = lists_limits_of(block, sq);
+    lists_limits limits = lists_limits_of(block);
+    float limit = lists_limit(block, &limits, sq);
     uint32_t stack[BVH_STACK], used = 0, count = 0;
     stack[used++] = 0;
     while (used) {
         const bvh_node *node = &bvh->nodes[stack[--used]];
-        unsigned met = boxes_met(node, block, &limits, nearest);
+        unsigned met = boxes_met(node, block, &limits, nearest, limit);
         for (uint32_t slot = 0; met; slot++, met >>= 1) {
             if (!(met & 1))
                 continue;

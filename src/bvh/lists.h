@@ -57,10 +57,16 @@ typedef struct lists_group {
     float column[LISTS_COLUMNS][LISTS_GROUP];
 } lists_group;
 
+/* Its vertices, in the order left, right, top; and its number. */
+typedef struct lists_name {
+    uint32_t vertex[3], triangle;
+} lists_name;
+
 /* All triangles of a hierarchy, in the order of its leaves. */
 typedef struct lists_table {
     const abut_bvh *bvh;
-    lists_row *rows; /* triangle_count */
+    lists_row *rows; /* triangle_count each */
+    lists_name *names;
 } lists_table;
 
 typedef struct lists_list {
@@ -93,27 +99,35 @@ static inline float lists_margin(float largest) {
     return LISTS_MARGIN * (largest + 2);
 }
 
-/* What a block is tested with. */
+/* What a block is tested with: its size, with the margin. */
 typedef struct lists_limits {
-    float half[3], rho; /* with the margin */
-    float limit;        /* |g|^2 and what errors make of it */
+    float half[3], rho;
 } lists_limits;
 
-static inline lists_limits lists_limits_of(const lists_block *block, float nearest_sq) {
+static inline lists_limits lists_limits_of(const lists_block *block) {
     lists_limits l;
-    float sum = 0, margin = block->margin;
+    float sum = 0;
     for (int k = 0; k < 3; k++) {
-        l.half[k] = block->half[k] + margin;
+        l.half[k] = block->half[k] + block->margin;
         sum += l.half[k] * l.half[k];
     }
-    l.rho = sqrtf(sum) * LISTS_SLACK;
-    l.limit = nearest_sq + 16 * margin * (sqrtf(nearest_sq) + 2 * l.rho + margin);
+    l.rho = sqrtf(sum) * LISTS_SLACK + block->margin;
     return l;
 }
 
+/* |g|^2, and what errors make of it. */
+static inline float lists_limit(const lists_block *block, const lists_limits *l, float nearest_sq) {
+    return nearest_sq + 16 * block->margin * (sqrtf(nearest_sq) + 2 * l->rho + block->margin);
+}
+
+/* A vertex is clearly the nearest point of a triangle if the point lies behind both edges by more
+ * than this many margins, and clearly no needle has at least that height. */
+#define LISTS_CLEAR 4.0f
+#define LISTS_HEIGHT_LEAST 64.0f
+
 /* ---- lists.c ---- */
 
-/* 80 bytes a triangle. */
+/* 96 bytes a triangle. */
 abut_status abuti_lists_create(const abut_bvh *bvh, lists_table *table);
 void abuti_lists_destroy(lists_table *table);
 
@@ -135,7 +149,9 @@ typedef struct lists_kernel {
     uint32_t (*filter)(const lists_list *list, const lists_block *block, float *scratch,
                        uint32_t *kept, float *nearest_sq);
     /* Finds which triangles of a list can be nearest to a point. `scratch` gets the squares of all
-     * distances. */
+     * distances; then, from the next group on, for those that are found, which of their vertices
+     * is nearest, 0 to 2, where that is clear of all errors and the triangle is no needle (see
+     * lists_clear), else 3. */
     uint32_t (*measure)(const lists_list *list, const float point[3], float margin, float *scratch,
                         uint32_t *found);
 } lists_kernel;

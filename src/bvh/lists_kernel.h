@@ -72,6 +72,7 @@ typedef struct sight {
     mask mirrored, below, beyond;
     wide over;  /* beyond the end of the base */
     wide h, dt; /* above the slanted side, and along it beyond its ends */
+    wide lowered;
 } sight;
 
 static inline wide plane(const lists_group *groups, uint32_t c, uint32_t i, const wide p[3]) {
@@ -94,6 +95,7 @@ static inline sight look(const lists_group *groups, uint32_t i, const wide p[3])
     s.normal_y = choose(s.mirrored, at(groups, LISTS_LEFT + 2, i), at(groups, LISTS_RIGHT + 2, i));
     wide length = fused(s.normal_y, base, mul(s.normal_x, height));
     wide lowered = sub(s.y, height);
+    s.lowered = lowered;
     s.h = fused(s.normal_x, s.x, mul(s.normal_y, lowered));
     wide t = fused_less(s.normal_x, lowered, mul(s.normal_y, s.x));
     s.dt = sub(t, least(most(t, zero), length));
@@ -112,8 +114,22 @@ static inline wide distance_sq(const lists_group *groups, uint32_t i, const wide
     return fused(s.z, s.z, flat);
 }
 
-/* The closest point to p, relative to p. */
-static inline void foot(const lists_group *groups, uint32_t i, const wide p[3], wide f[3]) {
+/* How clear of the edges the region of a corner the point is, if that is nearest: for all points
+ * around p within this distance the same corner is nearest. Else negative or zero. */
+static inline wide clearance(const lists_group *groups, uint32_t i, const sight *s) {
+    /* the end of the base: beyond it, and beyond the end of the slanted side */
+    wide end = least(s->over, s->dt);
+    /* the top: beyond the ends of both slanted sides */
+    wide other_x =
+        choose(s->mirrored, at(groups, LISTS_RIGHT + 1, i), at(groups, LISTS_LEFT + 1, i));
+    wide other_y =
+        choose(s->mirrored, at(groups, LISTS_RIGHT + 2, i), at(groups, LISTS_LEFT + 2, i));
+    wide other = fused(other_y, s->x, mul(other_x, s->lowered));
+    return most(end, least(other, sub(all(0), s->dt)));
+}
+
+/* The closest point to p, relative to p; and the clearance. */
+static inline wide foot(const lists_group *groups, uint32_t i, const wide p[3], wide f[3]) {
     sight s = look(groups, i, p);
     wide x = fused(s.h, s.normal_x, mul(s.dt, s.normal_y));
     wide y = fused_less(s.dt, s.normal_x, mul(s.h, s.normal_y));
@@ -124,21 +140,23 @@ static inline void foot(const lists_group *groups, uint32_t i, const wide p[3], 
         wide along = fused_less(y, at(groups, LISTS_W + k, i), mul(x, at(groups, LISTS_U + k, i)));
         f[k] = fused_less(s.z, at(groups, LISTS_N + k, i), along);
     }
+    return clearance(groups, i, &s);
 }
 
 /* ---- filter ---- */
 
-/* Feet of the centre, and the squares of their distances, into the scratch: four for each LANES
- * triangles. Gives the nearest, and its square. */
+/* Feet of the centre, and the squares of their distances less what s can take away, into the
+ * scratch: four for each LANES triangles. Gives the nearest, and its square. */
 static float find_feet(const lists_list *list, const lists_block *block, float *scratch,
-                       float nearest[3]) {
+                       float nearest[3], float radius) {
     const lists_group *groups = list->groups;
     const uint32_t end = list->count;
     const wide centre[3] = {all(block->centre[0]), all(block->centre[1]), all(block->centre[2])};
+    const wide rho = all(radius);
     wide best = all(INFINITY), closest[3] = {best, best, best};
     for (uint32_t i = 0; i < end; i += LANES) {
         wide f[3];
-        foot(groups, i, centre, f);
+        wide clear = foot(groups, i, centre, f);
         wide sq = fused(f[0], f[0], fused(f[1], f[1], mul(f[2], f[2])));
         mask nearer = is_less(sq, best);
         best = least(sq, best);
@@ -146,7 +164,9 @@ static float find_feet(const lists_list *list, const lists_block *block, float *
             closest[k] = choose(nearer, f[k], closest[k]);
             store(scratch + 4 * (size_t)i + k * LANES, f[k]);
         }
-        store(scratch + 4 * (size_t)i + 3 * LANES, sq);
+        /* s^2 - 2 rho s is least at the largest s up to rho; s = 0 at a corner */
+        wide s = where(is_less_equal(clear, rho), least(at(groups, LISTS_DIAMETER, i), rho));
+        store(scratch + 4 * (size_t)i + 3 * LANES, fused(s, sub(sub(s, rho), rho), sq));
     }
     float least_sq = LANED(least)(best);
     unsigned bits = mask_bits(is_less_equal(best, all(least_sq)));
@@ -171,13 +191,12 @@ static inline uint32_t trim(const uint32_t *numbers, uint32_t count, uint32_t en
 static uint32_t filter(const lists_list *list, const lists_block *block, float *scratch,
                        uint32_t *kept, float *nearest_sq) {
     float nearest[3];
-    *nearest_sq = find_feet(list, block, scratch, nearest);
-    lists_limits limits = lists_limits_of(block, *nearest_sq);
-    const wide limit = all(limits.limit), rho = all(limits.rho);
+    lists_limits limits = lists_limits_of(block);
+    *nearest_sq = find_feet(list, block, scratch, nearest, limits.rho);
+    const wide limit = all(lists_limit(block, &limits, *nearest_sq));
     const wide g[3] = {all(nearest[0]), all(nearest[1]), all(nearest[2])};
     const wide twice[3] = {all(2 * limits.half[0]), all(2 * limits.half[1]),
                            all(2 * limits.half[2])};
-    const lists_group *groups = list->groups;
     const uint32_t end = list->count;
     uint32_t count = 0;
     for (uint32_t i = 0; i < end; i += LANES) {
@@ -185,14 +204,21 @@ static uint32_t filter(const lists_list *list, const lists_block *block, float *
         wide sum = load(from + 3 * LANES);
         for (uint32_t k = 0; k < 3; k++)
             sum = fused_less(twice[k], magnitude(sub(load(from + k * LANES), g[k])), sum);
-        wide s = least(at(groups, LISTS_DIAMETER, i), rho); /* s^2 - 2 rho s is least there */
-        sum = fused(s, sub(sub(s, rho), rho), sum);
         count += LANED(number)(kept + count, i, mask_bits(is_less_equal(sum, limit)));
     }
     return trim(kept, count, end);
 }
 
 /* ---- measure ---- */
+
+/* The number of the nearest vertex, or 3 where it is not clear that it is one. */
+static inline wide vertex_of(const lists_group *groups, uint32_t i, const wide p[3], float margin) {
+    sight s = look(groups, i, p);
+    wide vertex = choose(is_less(s.dt, all(0)), all(2), choose(s.mirrored, all(0), all(1)));
+    vertex = choose(is_less(all(LISTS_CLEAR * margin), clearance(groups, i, &s)), vertex, all(3));
+    return choose(is_less(all(LISTS_HEIGHT_LEAST * margin), at(groups, LISTS_HEIGHT, i)), vertex,
+                  all(3));
+}
 
 static uint32_t measure(const lists_list *list, const float point[3], float margin, float *scratch,
                         uint32_t *found) {
@@ -207,9 +233,14 @@ static uint32_t measure(const lists_list *list, const float point[3], float marg
     }
     float reach = sqrtf(LANED(least)(best)) + 2 * margin;
     const wide limit = all(reach * reach * LISTS_SLACK);
+    float *vertices = scratch + (size_t)lists_group_count(end) * LISTS_GROUP;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < end; i += LANES)
-        count +=
-            LANED(number)(found + count, i, mask_bits(is_less_equal(load(scratch + i), limit)));
+    for (uint32_t i = 0; i < end; i += LANES) {
+        unsigned bits = mask_bits(is_less_equal(load(scratch + i), limit));
+        if (!bits)
+            continue;
+        count += LANED(number)(found + count, i, bits);
+        store(vertices + i, vertex_of(groups, i, p, margin));
+    }
     return trim(found, count, end);
 }

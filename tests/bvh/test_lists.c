@@ -212,7 +212,7 @@ static double worst_error(const lists_kernel *kernel, abut_mesh *mesh, uint64_t 
     uint32_t *places = malloc((room + LISTS_GROUP) * sizeof *places);
     lists_list list = {0, aligned_alloc(64, room / LISTS_GROUP * sizeof(lists_group)),
                        malloc(room * sizeof(uint32_t))};
-    float *distance_sq_of = malloc(room * sizeof *distance_sq_of);
+    float *distance_sq_of = malloc(2 * room * sizeof *distance_sq_of);
     for (uint32_t i = 0; i < count; i++)
         places[i] = i;
     kernel->gather(&table, places, count, &list);

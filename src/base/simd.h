@@ -389,6 +389,61 @@ static inline uint32_t f8_number(uint32_t *to, uint32_t first, unsigned bits) {
     return (uint32_t)__builtin_popcount(bits);
 }
 
+/* Four doubles. */
+typedef __m256d d4;
+typedef __m256d n4; /* a mask */
+static inline d4 d4_all(double x) {
+    return _mm256_set1_pd(x);
+}
+static inline d4 d4_load(const double *from) {
+    return _mm256_loadu_pd(from);
+}
+static inline void d4_store(double *to, d4 a) {
+    _mm256_storeu_pd(to, a);
+}
+static inline d4 d4_add(d4 a, d4 b) {
+    return _mm256_add_pd(a, b);
+}
+static inline d4 d4_sub(d4 a, d4 b) {
+    return _mm256_sub_pd(a, b);
+}
+static inline d4 d4_mul(d4 a, d4 b) {
+    return _mm256_mul_pd(a, b);
+}
+static inline d4 d4_div(d4 a, d4 b) {
+    return _mm256_div_pd(a, b);
+}
+static inline d4 d4_sqrt(d4 a) {
+    return _mm256_sqrt_pd(a);
+}
+static inline d4 d4_abs(d4 a) {
+    return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
+}
+static inline d4 d4_minus(d4 a) {
+    return _mm256_xor_pd(_mm256_set1_pd(-0.0), a);
+}
+static inline n4 d4_less(d4 a, d4 b) {
+    return _mm256_cmp_pd(a, b, _CMP_LT_OQ);
+}
+static inline n4 d4_less_equal(d4 a, d4 b) {
+    return _mm256_cmp_pd(a, b, _CMP_LE_OQ);
+}
+static inline n4 d4_equal(d4 a, d4 b) {
+    return _mm256_cmp_pd(a, b, _CMP_EQ_OQ);
+}
+static inline n4 d4_and(n4 a, n4 b) {
+    return _mm256_and_pd(a, b);
+}
+static inline n4 d4_or(n4 a, n4 b) {
+    return _mm256_or_pd(a, b);
+}
+static inline d4 d4_select(n4 mask, d4 a, d4 b) {
+    return _mm256_blendv_pd(b, a, mask);
+}
+static inline unsigned d4_bits(n4 mask) {
+    return (unsigned)_mm256_movemask_pd(mask);
+}
+
 #endif
 
 #if !defined(ABUT_NO_SIMD) && defined(__AVX512F__)
@@ -468,6 +523,62 @@ static inline uint32_t f16_number(uint32_t *to, uint32_t first, unsigned bits) {
     __m512i all = _mm512_add_epi32(order, _mm512_set1_epi32((int)first));
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((__mmask16)bits, all));
     return (uint32_t)__builtin_popcount(bits);
+}
+
+/* Eight doubles. */
+typedef __m512d d8;
+typedef __mmask8 n8;
+static inline d8 d8_all(double x) {
+    return _mm512_set1_pd(x);
+}
+static inline d8 d8_load(const double *from) {
+    return _mm512_loadu_pd(from);
+}
+static inline void d8_store(double *to, d8 a) {
+    _mm512_storeu_pd(to, a);
+}
+static inline d8 d8_add(d8 a, d8 b) {
+    return _mm512_add_pd(a, b);
+}
+static inline d8 d8_sub(d8 a, d8 b) {
+    return _mm512_sub_pd(a, b);
+}
+static inline d8 d8_mul(d8 a, d8 b) {
+    return _mm512_mul_pd(a, b);
+}
+static inline d8 d8_div(d8 a, d8 b) {
+    return _mm512_div_pd(a, b);
+}
+static inline d8 d8_sqrt(d8 a) {
+    return _mm512_sqrt_pd(a);
+}
+static inline d8 d8_abs(d8 a) {
+    return _mm512_abs_pd(a);
+}
+static inline d8 d8_minus(d8 a) {
+    return _mm512_castsi512_pd(
+        _mm512_xor_si512(_mm512_castpd_si512(a), _mm512_castpd_si512(_mm512_set1_pd(-0.0))));
+}
+static inline n8 d8_less(d8 a, d8 b) {
+    return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ);
+}
+static inline n8 d8_less_equal(d8 a, d8 b) {
+    return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ);
+}
+static inline n8 d8_equal(d8 a, d8 b) {
+    return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ);
+}
+static inline n8 d8_and(n8 a, n8 b) {
+    return (n8)(a & b);
+}
+static inline n8 d8_or(n8 a, n8 b) {
+    return (n8)(a | b);
+}
+static inline d8 d8_select(n8 mask, d8 a, d8 b) {
+    return _mm512_mask_blend_pd(mask, b, a);
+}
+static inline unsigned d8_bits(n8 mask) {
+    return mask;
 }
 
 #endif

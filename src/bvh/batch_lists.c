@@ -7,25 +7,18 @@
  * triangles that are equally near as far as floats can tell, and these are measured in doubles.
  *
  * The end game. The answer is the lowest triangle of those with the least distance in doubles, as
- * triangle_closest_point() gives it. Around a vertex that is nearest there are six, all at the same
- * distance, and near an edge or a vertex several almost so. One is measured; most others need not
- * be. Let m be its closest point, r_0, r_1, r_2 the corners of another one, all relative to the
- * query; a_k = r_k . m - m . m; S the sum of all their squares, and t = 2^-36 S, which is 2^12
- * times what rounding can do to a_k.
- *  1. All a_k > t: the triangle is behind the plane through m across the way to it, so further by t
- *     / |m| at least, which is more than what distances err by.
- *  2. All but one are, and m is that corner. Then it is the closest point of this triangle as well.
- *     If the triangle is no needle, the signs of all numbers in triangle_closest_point() are those
- *     of exact ones: the foot on the face is outside by t / |m|, and computed with an error of 2 e
- *     S / height (closest_shared.h) that is less than that for heights above 2^-15 sqrt(S); feet on
- *     the two edges are clamped to the corner, which gives its offset without any rounding; and the
- *     third edge is further. So the distance is the same to the last bit, and the lower index wins.
- *  3. All but one are, by b at least; and that corner r has a > -t (it is the end of an edge that m
- *     is on, say), but is further. A point of the triangle with a weight l for the other two has a
- * > l b - t, so it is further by rule 1 if l > 2 t / b; else it is within l 2 sqrt(S) of r. That is
- * further than m if (|r|^2 - |m|^2) b > 16 t S. By the same token the one that is measured can be
- * told to have its closest point at a corner, or on an edge, before anything else of
- * triangle_closest_point() is done.
+ * triangle_closest_point() gives it. So candidates are measured as pairs of a point and a triangle,
+ * several pairs at once. Around a vertex that is nearest there are six triangles, of which only the
+ * lowest is needed: let v be the vertex, r another corner, relative to the query, S the sum of the
+ * squares of all corners, and e the rounding of doubles. If v . (r - v) > 2^-36 S for both others,
+ * and no height is less than 2^-15 sqrt(S), all signs in triangle_closest_point() are those of
+ * exact numbers: the foot on the face is outside by 2^-36 sqrt(S) and computed with an error of 2 e
+ * S / height (closest_shared.h), which is less; feet on the two edges at v are clamped to v itself,
+ * whose offset is without rounding; and the third edge is further. So the distance is the length of
+ * v, bit for bit the same for all such triangles. The lists tell such vertices (lists_clear): in
+ * the frame, with M = largest coordinate + 2, m = 2^-19 M the margin and S < 12 M^2, they are
+ * behind both edges by 4 m, of which m may be error, and edges and heights are at least 2^6 m =
+ * 2^-13 M long, so that v . (r - v) > 3 m 2^-13 M > 2^-31 M^2 and 2^-36 S < 2^-32 M^2.
  *
  * Where it does not pay: a run whose list is too long for its points is halved, and in the end its
  * points are searched one by one. So are points far away, where floats tell nothing.
@@ -52,13 +45,11 @@ enum {
     MEASURE_POINTS = 4, /* so few are measured with the list that is there */
     MEASURE_LIST = 16,  /* and so short a list is not made shorter */
     AHEAD = 16,
+    PAIRS_MOST = 512,
 };
 
 /* Beyond this many times the size of the mesh a point is far. */
 #define FAR_AWAY 64.0f
-/* Parts of S: what is clear of rounding, and the square of the height of a needle. */
-#define CLEAR 0x1p-36
-#define THIN 0x1p-30
 
 /* What one worker has. */
 typedef struct worker {
@@ -69,6 +60,8 @@ typedef struct worker {
     vec3 exact[POINTS_A_RUN]; /* its points: as they are, and in the frame */
     float points[POINTS_A_RUN][3];
     abut_nearest answers[POINTS_A_RUN];
+    uint32_t pair_count;
+    lists_pair pairs[PAIRS_MOST];
     uint32_t kept[LIST_MOST + LISTS_GROUP];
     float scratch[4 * (LIST_MOST + LISTS_GROUP)];
     lists_group groups[GROUPS_ROOM];
@@ -88,181 +81,75 @@ typedef struct run_of_batch {
 
 /* ---- one point ---- */
 
-static void set_none(worker *w, uint32_t i) {
-    abut_nearest *to = &w->answers[i];
-    memset(to, 0, sizeof *to);
+static void no_answer(abut_nearest *to) {
     to->distance = INFINITY;
-    to->point = w->exact[i];
     to->triangle = ABUT_NONE;
-    to->feature = ABUT_FEATURE_FACE;
 }
 
-/* The best so far. */
-typedef struct winner {
-    uint32_t triangle, vertex; /* of the mesh, if it is one */
-    double distance;
-    triangle_foot foot; /* relative to the query */
-} winner;
-
-/* Whether a triangle cannot win for certain. */
-static bool is_out(const abut_mesh *mesh, const winner *best, vec3 point, uint32_t triangle,
-                   double height) {
-    const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
-    double mm = v3_length_sq(best->foot.offset), sum = mm, a[3], sq[3];
-    for (int k = 0; k < 3; k++) {
-        vec3 r = v3_sub(abuti_mesh_position(mesh, corner[k]), point);
-        sq[k] = v3_length_sq(r);
-        sum += sq[k];
-        a[k] = v3_dot(v3_sub(r, best->foot.offset), best->foot.offset);
+/* Measures the pairs that wait, and gives each point the better of its answers. */
+static void measure_pairs(worker *w) {
+    w->kernel->exact(w->b->bvh->mesh, w->exact, w->pairs, w->pair_count);
+    for (uint32_t k = 0; k < w->pair_count; k++) {
+        const lists_pair *pair = &w->pairs[k];
+        abut_nearest *to = &w->answers[pair->point];
+        if (pair->distance > to->distance ||
+            (pair->distance == to->distance && pair->triangle > to->triangle))
+            continue;
+        to->distance = pair->distance;
+        to->triangle = pair->triangle;
+        for (int c = 0; c < 3; c++)
+            to->barycentric[c] = pair->weight[c];
     }
-    if (!(mm > 0x1p-140 && sum < 0x1p190))
-        return false;
-    double t = CLEAR * sum;
-    int near = a[0] > t ? a[1] > t ? 2 : 1 : 0; /* the only one that may be less */
-    double b = real_min(a[near == 0 ? 1 : 0], a[near == 2 ? 1 : 2]);
-    if (!(b > t))
-        return false;
-    if (a[near] > t)
-        return true;
-    if (corner[near] == best->vertex)
-        return triangle > best->triangle && height * height > THIN * sum;
-    return a[near] > -t && (sq[near] - mm) * b > 16 * t * sum;
+    w->pair_count = 0;
 }
 
-/* The distance of triangle_closest_point(), quickly where the point is for certain nearest to a
- * vertex or an edge. Gives the weights as well. `height` is the least one of the triangle, or less.
- */
-static double distance_of(const abut_triangle *t, double height, vec3 point, triangle_foot *foot) {
-    vec3 r[3];
-    double sq[3], sum = 0;
-    for (int k = 0; k < 3; k++) {
-        r[k] = v3_sub(t->corner[k], point);
-        sq[k] = v3_length_sq(r[k]);
-        sum += sq[k];
-    }
-    int v = sq[1] < sq[0] ? 1 : 0; /* the nearest corner, and the two others in order */
-    v = sq[2] < sq[v] ? 2 : v;
-    int next = v == 2 ? 0 : v + 1, last = 3 - v - next;
-    double clear = CLEAR * sum;
-    if (sq[v] > 0x1p-140 && sum < 0x1p190 && height * height > THIN * sum) {
-        double to_next = v3_dot(v3_sub(r[next], r[v]), r[v]);
-        double to_last = v3_dot(v3_sub(r[last], r[v]), r[v]);
-        foot->weight[0] = foot->weight[1] = foot->weight[2] = 0;
-        if (to_next > clear && to_last > clear) {
-            foot->weight[v] = 1;
-            foot->offset = r[v];
-            return length_precise(r[v]);
-        }
-        if ((to_next < -clear) != (to_last < -clear)) {
-            int i = to_next < -clear ? v : last, j = to_next < -clear ? next : v, third = 3 - i - j;
-            vec3 edge = v3_sub(t->corner[j], t->corner[i]);
-            double s = segment_foot(r[i], r[j], edge);
-            foot->offset = segment_at(r[i], r[j], edge, s);
-            foot->weight[i] = 1 - s;
-            foot->weight[j] = s;
-            double mm = v3_length_sq(foot->offset);
-            if (v3_dot(v3_sub(r[third], foot->offset), foot->offset) > clear &&
-                sq[i] - mm > clear && sq[j] - mm > clear && mm > 0x1p-140)
-                return length_precise(foot->offset);
-        }
-    }
-    closest_on_triangle closest = triangle_closest_point(*t, point);
-    foot->offset = v3(0, 0, 0);
-    for (int k = 0; k < 3; k++) {
-        foot->weight[k] = closest.barycentric[k];
-        foot->offset = v3_along(foot->offset, foot->weight[k], r[k]);
-    }
-    return closest.distance;
-}
-
-static void try_triangle(const abut_mesh *mesh, winner *best, vec3 point, uint32_t triangle,
-                         double height) {
-    abut_triangle t = bvh_triangle(mesh, triangle);
-    triangle_foot foot;
-    double distance = distance_of(&t, height, point, &foot);
-    if (distance > best->distance || (distance == best->distance && triangle > best->triangle))
+/* What follows from triangle and weights. */
+static void complete_answer(const worker *w, uint32_t i, abut_nearest *to) {
+    if (to->triangle == ABUT_NONE || to->distance > w->b->radius) {
+        memset(to, 0, sizeof *to);
+        no_answer(to);
+        to->point = w->exact[i];
+        to->feature = ABUT_FEATURE_FACE;
         return;
-    best->distance = distance;
-    best->triangle = triangle;
-    best->foot = foot;
-    best->vertex = ABUT_NONE;
-    for (int k = 0; k < 3; k++)
-        if (foot.weight[k] == 1)
-            best->vertex = mesh->indices[3 * (size_t)triangle + (size_t)k];
+    }
+    to->point = weights_point(bvh_triangle(w->b->bvh->mesh, to->triangle), to->barycentric);
+    to->feature = weights_feature(to->barycentric);
 }
 
-/* A vertex that is clearly the nearest point of a triangle. */
-static bool try_vertex(const abut_mesh *mesh, winner *best, vec3 point, const lists_name *name,
-                       uint32_t vertex) {
-    vec3 r = v3_sub(abuti_mesh_position(mesh, vertex), point);
-    double sq = v3_length_sq(r);
-    if (!(sq > 0x1p-140 && sq < 0x1p180))
-        return false;
-    const uint32_t *corner = mesh->indices + 3 * (size_t)name->triangle;
-    best->triangle = name->triangle;
-    best->vertex = vertex;
-    best->distance = length_precise(r);
-    best->foot.offset = r;
-    for (int k = 0; k < 3; k++)
-        best->foot.weight[k] = corner[k] == vertex;
-    return true;
-}
-
-/* Measures what is left in doubles and writes the answer. */
-static void settle(worker *w, uint32_t i, const lists_list *list, const uint32_t *found,
-                   uint32_t count) {
-    const abut_mesh *mesh = w->b->bvh->mesh;
+/* Makes pairs of what has been found for a point. */
+static void add_pairs(worker *w, uint32_t i, const lists_list *list, uint32_t count) {
     const lists_name *names = w->table->names;
-    const float *vertices = w->scratch + (size_t)lists_group_count(list->count) * LISTS_GROUP;
-    vec3 point = w->exact[i];
-    double per_scale = (1 - 0x1p-20) / w->b->bvh->scale;
-    /* first the lowest of those that look equal: most of the others are then out */
-    float least_sq = INFINITY;
-    for (uint32_t k = 0; k < count; k++)
-        least_sq = w->scratch[found[k]] < least_sq ? w->scratch[found[k]] : least_sq;
-    least_sq *= 1 + 0x1p-20f;
-    uint32_t first = ABUT_NONE, at_first = 0;
+    const float *corners = w->scratch + (size_t)lists_group_count(list->count) * LISTS_GROUP;
+    uint32_t vertex = ABUT_NONE, lowest = ABUT_NONE; /* clear ones, most likely all the same */
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t triangle = names[list->places[found[k]]].triangle;
-        if (w->scratch[found[k]] <= least_sq && triangle < first) {
-            first = triangle;
-            at_first = found[k];
+        uint32_t at = w->kept[k], corner = (uint32_t)corners[at];
+        const lists_name *name = &names[list->places[at]];
+        if (corner < 3 && (vertex == ABUT_NONE || vertex == name->vertex[corner])) {
+            vertex = name->vertex[corner];
+            lowest = name->triangle < lowest ? name->triangle : lowest;
+            continue;
         }
+        if (w->pair_count == PAIRS_MOST)
+            measure_pairs(w);
+        lists_pair *pair = &w->pairs[w->pair_count++];
+        pair->point = i;
+        pair->triangle = name->triangle;
     }
-    winner best;
-    best.triangle = ABUT_NONE;
-    best.distance = INFINITY;
-    const lists_name *name = &names[list->places[at_first]];
-    uint32_t corner = (uint32_t)vertices[at_first];
-    if (corner == 3 || !try_vertex(mesh, &best, point, name, name->vertex[corner]))
-        try_triangle(mesh, &best, point, first, per_scale * lists_height(list, at_first));
-    for (uint32_t k = 0; k < count; k++) {
-        name = &names[list->places[found[k]]];
-        corner = (uint32_t)vertices[found[k]];
-        if (corner < 3 && name->vertex[corner] == best.vertex && name->triangle >= best.triangle)
-            continue; /* as far, and not lower */
-        double height = per_scale * lists_height(list, found[k]);
-        if (name->triangle != first && !is_out(mesh, &best, point, name->triangle, height))
-            try_triangle(mesh, &best, point, name->triangle, height);
-    }
-    if (best.distance > w->b->radius) {
-        set_none(w, i);
+    if (lowest == ABUT_NONE)
         return;
-    }
-    abut_nearest *to = &w->answers[i];
-    to->distance = best.distance;
-    to->point = weights_point(bvh_triangle(mesh, best.triangle), best.foot.weight);
-    for (int k = 0; k < 3; k++)
-        to->barycentric[k] = best.foot.weight[k];
-    to->triangle = best.triangle;
-    to->feature = weights_feature(best.foot.weight);
+    if (w->pair_count == PAIRS_MOST)
+        measure_pairs(w);
+    lists_pair *pair = &w->pairs[w->pair_count++];
+    pair->point = i;
+    pair->triangle = lowest;
 }
 
 static void measure_points(worker *w, uint32_t begin, uint32_t end, const lists_list *list,
                            float margin) {
     for (uint32_t i = begin; i < end; i++) {
         uint32_t count = w->kernel->measure(list, w->points[i], margin, w->scratch, w->kept);
-        settle(w, i, list, w->kept, count);
+        no_answer(&w->answers[i]);
+        add_pairs(w, i, list, count);
     }
 }
 
@@ -385,7 +272,7 @@ static void collect(worker *w, uint32_t begin, uint32_t end, float margin) {
     float nearest[3];
     if (!find_nearest(w, &block, nearest)) {
         for (uint32_t i = begin; i < end; i++)
-            set_none(w, i);
+            no_answer(&w->answers[i]);
         return;
     }
     most = count < most / COLLECT_A_POINT ? count * COLLECT_A_POINT : most;
@@ -421,12 +308,15 @@ static void answer_run(worker *w, size_t begin, size_t end) {
         w->points[i][1] = (float)p.y;
         w->points[i][2] = (float)p.z;
     }
+    w->pair_count = 0;
     collect(w, 0, count, lists_margin(largest));
+    measure_pairs(w);
     /* Answers go all over memory. One by one they would hold up the work; here many are under way
      * at once. */
     for (uint32_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
             ABUTI_PREFETCH(&w->b->nearest[w->places[i + AHEAD].point]);
+        complete_answer(w, i, &w->answers[i]);
         w->b->nearest[w->places[i].point] = w->answers[i];
     }
 }

@@ -187,8 +187,13 @@ uint32_t abuti_lists_collect(const abut_bvh *bvh, const lists_block *block, cons
 
 /* ---- kernels ---- */
 
+static void exact(const abut_mesh *mesh, const vec3 *points, lists_pair *pairs, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        lists_measure_pair(mesh, points, &pairs[i]);
+}
+
 const lists_kernel *abuti_lists_kernel(void) {
-    static const lists_kernel four = {gather, filter, measure};
+    static const lists_kernel four = {gather, filter, measure, exact};
     int lanes = simd_lanes();
     const lists_kernel *more = lanes >= 16 ? abuti_lists_16() : NULL;
     more = !more && lanes >= 8 ? abuti_lists_8() : more;

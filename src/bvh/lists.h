@@ -31,6 +31,7 @@
 #define ABUTI_LISTS_H
 
 #include "bvh/bvh.h"
+#include "geom/closest_shared.h"
 
 /* A triangle laid flat. Its longest side is on an axis u, and its height over that side divides it
  * into two triangles with a right angle at the foot of the height, which is the origin. Axis w is
@@ -137,6 +138,12 @@ void abuti_lists_destroy(lists_table *table);
 uint32_t abuti_lists_collect(const abut_bvh *bvh, const lists_block *block, const float nearest[3],
                              uint32_t most, uint32_t *places);
 
+/* A point and a triangle to be measured in doubles. */
+typedef struct lists_pair {
+    uint32_t point, triangle;
+    double distance, weight[3]; /* as triangle_closest_point() gives them */
+} lists_pair;
+
 /* The loops over lists; for 4, 8 or 16 lanes, with the same outcome but for rounding. */
 typedef struct lists_kernel {
     /* Fills a list with `count` rows of the table; the groups are there. */
@@ -154,7 +161,17 @@ typedef struct lists_kernel {
      * lists_clear), else 3. */
     uint32_t (*measure)(const lists_list *list, const float point[3], float margin, float *scratch,
                         uint32_t *found);
+    /* Measures pairs. Points are absolute. */
+    void (*exact)(const abut_mesh *mesh, const vec3 *points, lists_pair *pairs, uint32_t count);
 } lists_kernel;
+
+static inline void lists_measure_pair(const abut_mesh *mesh, const vec3 *points, lists_pair *pair) {
+    closest_on_triangle closest =
+        triangle_closest_point(bvh_triangle(mesh, pair->triangle), points[pair->point]);
+    pair->distance = closest.distance;
+    for (int k = 0; k < 3; k++)
+        pair->weight[k] = closest.barycentric[k];
+}
 
 /* The quickest kernel that runs here. */
 const lists_kernel *abuti_lists_kernel(void);

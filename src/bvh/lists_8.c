@@ -9,10 +9,11 @@
 #ifdef ABUTI_SIMD_8
 
 #define LANES 8
+#include "bvh/lists_exact.h"
 #include "bvh/lists_kernel.h"
 
 const lists_kernel *abuti_lists_8(void) {
-    static const lists_kernel kernel = {gather, filter, measure};
+    static const lists_kernel kernel = {gather, filter, measure, exact};
     return &kernel;
 }
 

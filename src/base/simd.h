@@ -17,9 +17,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Brings a line of memory near, to be written. */
+/* Brings a line of memory near. */
 #if defined(__GNUC__)
-#define ABUTI_PREFETCH(address) __builtin_prefetch(address, 1)
+#define ABUTI_PREFETCH(address) __builtin_prefetch(address)
 #else
 #define ABUTI_PREFETCH(address) ((void)0)
 #endif

@@ -40,10 +40,10 @@ enum {
     /* triangles that a run may collect for each of its points; a search takes as long */
     COLLECT_A_POINT = 200,
     COLLECT_LEAST = 8,  /* points; fewer are searched one by one */
-    DIVISION = 4,       /* a new list when the points are so many times fewer */
+    DIVISION = 5,       /* a new list when the points are so many times fewer */
     FILTER_LEAST = 3,   /* points that are worth a list of their own */
     MEASURE_POINTS = 4, /* so few are measured with the list that is there */
-    MEASURE_LIST = 16,  /* and so short a list is not made shorter */
+    MEASURE_LIST = 32,  /* and so short a list is not made shorter */
     AHEAD = 16,
     PAIRS_MOST = 512,
 };
@@ -97,13 +97,14 @@ static void measure_pairs(worker *w) {
             continue;
         to->distance = pair->distance;
         to->triangle = pair->triangle;
+        to->point = pair->closest;
         for (int c = 0; c < 3; c++)
             to->barycentric[c] = pair->weight[c];
     }
     w->pair_count = 0;
 }
 
-/* What follows from triangle and weights. */
+/* What follows from all that. */
 static void complete_answer(const worker *w, uint32_t i, abut_nearest *to) {
     if (to->triangle == ABUT_NONE || to->distance > w->b->radius) {
         memset(to, 0, sizeof *to);
@@ -112,7 +113,6 @@ static void complete_answer(const worker *w, uint32_t i, abut_nearest *to) {
         to->feature = ABUT_FEATURE_FACE;
         return;
     }
-    to->point = weights_point(bvh_triangle(w->b->bvh->mesh, to->triangle), to->barycentric);
     to->feature = weights_feature(to->barycentric);
 }
 
@@ -296,6 +296,8 @@ static void answer_run(worker *w, size_t begin, size_t end) {
     w->places = w->b->places + begin;
     uint32_t count = (uint32_t)(end - begin);
     for (uint32_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            ABUTI_PREFETCH(w->b->points + w->places[i + AHEAD].point * w->b->stride);
         w->exact[i] = batch_point(w->b, w->places[i].point);
         vec3 p = v3_scale(v3_sub(w->exact[i], bvh->mesh->origin), bvh->scale);
         double away = v3_max_abs(p);

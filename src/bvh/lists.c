@@ -83,11 +83,14 @@ static lists_row make_row(const vec3 corner[3], int *left_corner) {
     float *column = row.column;
     set_axis(u, origin, column + LISTS_U);
     set_axis(w, origin, column + LISTS_W);
-    set_axis(v3_cross(u, w), origin, column + LISTS_N);
+    float n[4]; /* kernels find the first three again from the rounded u and w */
+    set_axis(v3_cross(v3(column[LISTS_U], column[LISTS_U + 1], column[LISTS_U + 2]),
+                      v3(column[LISTS_W], column[LISTS_W + 1], column[LISTS_W + 2])),
+             origin, n);
+    column[LISTS_DN] = n[3];
     column[LISTS_HEIGHT] = (float)height;
     set_half(left, height, column + LISTS_LEFT);
     set_half(length - left, height, column + LISTS_RIGHT);
-    column[LISTS_DIAMETER] = bvh_float_above(length * (1 + 0x1p-40));
     return row;
 }
 

@@ -40,15 +40,17 @@
 enum {
     LISTS_U = 0, /* u, then du */
     LISTS_W = 4,
-    LISTS_N = 8,
-    LISTS_HEIGHT = 12,
-    LISTS_LEFT = 13, /* length of the base, then x and y of the normal of the slanted side */
-    LISTS_RIGHT = 16,
+    LISTS_HEIGHT = 8,
+    LISTS_LEFT = 9, /* length of the base, then x and y of the normal of the slanted side */
+    LISTS_RIGHT = 12,
+    LISTS_DN = 15,
+    LISTS_ROW = 16, /* a line of the cache; the rest follows from that */
+    LISTS_N = 16,
     LISTS_DIAMETER = 19,
     LISTS_COLUMNS = 20,
 };
 typedef struct lists_row {
-    float column[LISTS_COLUMNS];
+    float column[LISTS_ROW];
 } lists_row;
 
 /* Triangles of a list stand in groups: column 0 of all sixteen, column 1, ... The last group is
@@ -128,7 +130,7 @@ static inline float lists_limit(const lists_block *block, const lists_limits *l,
 
 /* ---- lists.c ---- */
 
-/* 96 bytes a triangle. */
+/* 80 bytes a triangle. */
 abut_status abuti_lists_create(const abut_bvh *bvh, lists_table *table);
 void abuti_lists_destroy(lists_table *table);
 
@@ -142,6 +144,7 @@ uint32_t abuti_lists_collect(const abut_bvh *bvh, const lists_block *block, cons
 typedef struct lists_pair {
     uint32_t point, triangle;
     double distance, weight[3]; /* as triangle_closest_point() gives them */
+    vec3 closest;
 } lists_pair;
 
 /* The loops over lists; for 4, 8 or 16 lanes, with the same outcome but for rounding. */
@@ -169,6 +172,7 @@ static inline void lists_measure_pair(const abut_mesh *mesh, const vec3 *points,
     closest_on_triangle closest =
         triangle_closest_point(bvh_triangle(mesh, pair->triangle), points[pair->point]);
     pair->distance = closest.distance;
+    pair->closest = closest.point;
     for (int k = 0; k < 3; k++)
         pair->weight[k] = closest.barycentric[k];
 }

@@ -210,12 +210,20 @@ static void exact(const abut_mesh *mesh, const vec3 *points, lists_pair *pairs, 
         face.offset = corner[0];
         border_foot_wide(corner, edge, &foot);
         real_mask inside = face_foot_wide(corner, edge, &face);
-        for (int c = 0; c < 3; c++)
-            DOUBLED(store)(column[c], d_select(inside, face.weight[c], foot.weight[c]));
+        real_wide weight[3];
+        for (int c = 0; c < 3; c++) {
+            weight[c] = d_select(inside, face.weight[c], foot.weight[c]);
+            DOUBLED(store)(column[c], weight[c]);
+        }
         DOUBLED(store)(column[3], length_wide(select_wide(inside, face.offset, foot.offset)));
+        vec3_wide closest = weights_at_wide(absolute, edge, weight);
+        DOUBLED(store)(column[4], closest.x);
+        DOUBLED(store)(column[5], closest.y);
+        DOUBLED(store)(column[6], closest.z);
         for (uint32_t k = 0; k < PAIRS && begin + k < count; k++) {
             lists_pair *pair = &pairs[begin + k];
             pair->distance = column[3][k];
+            pair->closest = v3(column[4][k], column[5][k], column[6][k]);
             for (int c = 0; c < 3; c++)
                 pair->weight[c] = column[c][k];
             if (!(largest[k] >= SCALE_MIN && largest[k] <= SCALE_MAX))

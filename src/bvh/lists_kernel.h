@@ -52,12 +52,19 @@ static void gather(const lists_table *table, const uint32_t *places, uint32_t co
         for (uint32_t k = 0; k < LANES; k++)
             row[k] = rows[places[i + k < count ? i + k : count - 1]].column;
         float *to = &groups[i / LISTS_GROUP].column[0][i % LISTS_GROUP];
-        for (uint32_t c = 0; c < LISTS_COLUMNS; c += 4) {
-            wide column[4];
-            LANED(columns)(row, c, column);
-            for (uint32_t k = 0; k < 4; k++)
-                store(to + (size_t)(c + k) * LISTS_GROUP, column[k]);
+        wide column[LISTS_ROW];
+        for (uint32_t c = 0; c < LISTS_ROW; c += 4)
+            LANED(columns)(row, c, column + c);
+        for (uint32_t c = 0; c < LISTS_ROW; c++)
+            store(to + (size_t)c * LISTS_GROUP, column[c]);
+        const wide *u = column + LISTS_U, *w = column + LISTS_W;
+        for (uint32_t c = 0; c < 3; c++) {
+            uint32_t d = (c + 1) % 3, e = (c + 2) % 3;
+            store(to + (size_t)(LISTS_N + c) * LISTS_GROUP,
+                  fused_less(u[e], w[d], mul(u[d], w[e])));
         }
+        wide diameter = mul(add(column[LISTS_LEFT], column[LISTS_RIGHT]), all(LISTS_SLACK));
+        store(to + (size_t)LISTS_DIAMETER * LISTS_GROUP, diameter);
     }
     list->count = count;
     memcpy(list->places, places, count * sizeof *places);
@@ -86,7 +93,9 @@ static inline sight look(const lists_group *groups, uint32_t i, const wide p[3])
     const wide zero = all(0);
     wide x = plane(groups, LISTS_U, i, p);
     s.y = plane(groups, LISTS_W, i, p);
-    s.z = plane(groups, LISTS_N, i, p);
+    s.z = fused(at(groups, LISTS_N, i), p[0], at(groups, LISTS_DN, i));
+    s.z = fused(at(groups, LISTS_N + 1, i), p[1], s.z);
+    s.z = fused(at(groups, LISTS_N + 2, i), p[2], s.z);
     s.mirrored = is_less(x, zero);
     s.x = magnitude(x);
     wide height = at(groups, LISTS_HEIGHT, i);

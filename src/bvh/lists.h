@@ -159,9 +159,8 @@ typedef struct lists_kernel {
     uint32_t (*filter)(const lists_list *list, const lists_block *block, float *scratch,
                        uint32_t *kept, float *nearest_sq);
     /* Finds which triangles of a list can be nearest to a point. `scratch` gets the squares of all
-     * distances; then, from the next group on, for those that are found, which of their vertices
-     * is nearest, 0 to 2, where that is clear of all errors and the triangle is no needle (see
-     * lists_clear), else 3. */
+     * distances; then, from the next group on, which of their vertices is nearest, 0 to 2, where
+     * that is clear of all errors and the triangle is no needle (see lists_clear), else 3. */
     uint32_t (*measure)(const lists_list *list, const float point[3], float margin, float *scratch,
                         uint32_t *found);
     /* Measures pairs. Points are absolute. */

@@ -116,11 +116,10 @@ static inline sight look(const lists_group *groups, uint32_t i, const wide p[3])
     return s;
 }
 
-static inline wide distance_sq(const lists_group *groups, uint32_t i, const wide p[3]) {
-    sight s = look(groups, i, p);
-    wide slanted = where(s.beyond, fused(s.h, s.h, mul(s.dt, s.dt)));
-    wide flat = choose(s.below, fused(s.y, s.y, mul(s.over, s.over)), slanted);
-    return fused(s.z, s.z, flat);
+static inline wide distance_sq(const sight *s) {
+    wide slanted = where(s->beyond, fused(s->h, s->h, mul(s->dt, s->dt)));
+    wide flat = choose(s->below, fused(s->y, s->y, mul(s->over, s->over)), slanted);
+    return fused(s->z, s->z, flat);
 }
 
 /* How clear of the edges the region of a corner the point is, if that is nearest: for all points
@@ -221,12 +220,12 @@ static uint32_t filter(const lists_list *list, const lists_block *block, float *
 /* ---- measure ---- */
 
 /* The number of the nearest vertex, or 3 where it is not clear that it is one. */
-static inline wide vertex_of(const lists_group *groups, uint32_t i, const wide p[3], float margin) {
-    sight s = look(groups, i, p);
-    wide vertex = choose(is_less(s.dt, all(0)), all(2), choose(s.mirrored, all(0), all(1)));
-    vertex = choose(is_less(all(LISTS_CLEAR * margin), clearance(groups, i, &s)), vertex, all(3));
-    return choose(is_less(all(LISTS_HEIGHT_LEAST * margin), at(groups, LISTS_HEIGHT, i)), vertex,
-                  all(3));
+static inline wide vertex_of(const lists_group *groups, uint32_t i, const sight *s, wide margin,
+                             wide height) {
+    const wide none = all(3);
+    wide vertex = choose(is_less(s->dt, all(0)), all(2), choose(s->mirrored, all(0), all(1)));
+    vertex = choose(is_less(margin, clearance(groups, i, s)), vertex, none);
+    return choose(is_less(height, at(groups, LISTS_HEIGHT, i)), vertex, none);
 }
 
 static uint32_t measure(const lists_list *list, const float point[3], float margin, float *scratch,
@@ -234,22 +233,21 @@ static uint32_t measure(const lists_list *list, const float point[3], float marg
     const lists_group *groups = list->groups;
     const uint32_t end = list->count;
     const wide p[3] = {all(point[0]), all(point[1]), all(point[2])};
+    const wide clear = all(LISTS_CLEAR * margin), height = all(LISTS_HEIGHT_LEAST * margin);
+    float *vertices = scratch + (size_t)lists_group_count(end) * LISTS_GROUP;
     wide best = all(INFINITY);
     for (uint32_t i = 0; i < end; i += LANES) {
-        wide sq = distance_sq(groups, i, p);
+        sight s = look(groups, i, p);
+        wide sq = distance_sq(&s);
         best = least(sq, best);
         store(scratch + i, sq);
+        store(vertices + i, vertex_of(groups, i, &s, clear, height));
     }
     float reach = sqrtf(LANED(least)(best)) + 2 * margin;
     const wide limit = all(reach * reach * LISTS_SLACK);
-    float *vertices = scratch + (size_t)lists_group_count(end) * LISTS_GROUP;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < end; i += LANES) {
-        unsigned bits = mask_bits(is_less_equal(load(scratch + i), limit));
-        if (!bits)
-            continue;
-        count += LANED(number)(found + count, i, bits);
-        store(vertices + i, vertex_of(groups, i, p, margin));
-    }
+    for (uint32_t i = 0; i < end; i += LANES)
+        count +=
+            LANED(number)(found + count, i, mask_bits(is_less_equal(load(scratch + i), limit)));
     return trim(found, count, end);
 }

@@ -270,8 +270,8 @@ static inline f4 f4_abs(f4 a) {
     return a;
 }
 static inline void f4_columns(const float *const from[4], uint32_t first, f4 column[4]) {
-    for (int k = 0; k < 4; k++)
-        for (int i = 0; i < 4; i++)
+    for (uint32_t k = 0; k < 4; k++)
+        for (uint32_t i = 0; i < 4; i++)
             column[k].lane[i] = from[i][first + k];
 }
 

@@ -5,7 +5,7 @@
 
 #include "../../src/bvh/lists.c"
 
-enum { COUNT = 1200 };
+enum { COUNT = 800 };
 
 static abut_vec3 between(abut_vec3 a, abut_vec3 b, double t) {
     return vec(a.x + t * (b.x - a.x), a.y + t * (b.y - a.y), a.z + t * (b.z - a.z));

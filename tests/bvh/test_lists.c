@@ -5,7 +5,7 @@
 
 #include "../../src/bvh/lists.c"
 
-enum { COUNT = 800 };
+enum { COUNT = 1024, MOST = 12000 }; /* the fewest for lists, if there are no more triangles */
 
 static abut_vec3 between(abut_vec3 a, abut_vec3 b, double t) {
     return vec(a.x + t * (b.x - a.x), a.y + t * (b.y - a.y), a.z + t * (b.z - a.z));
@@ -44,7 +44,7 @@ static abut_vec3 some_point(const abut_mesh *mesh, test_random *random, int kind
 }
 
 static void check_batch(const abut_bvh *bvh, const abut_vec3 *p, size_t count, double radius) {
-    static abut_nearest got[COUNT];
+    static abut_nearest got[MOST];
     abut_points points = abut_points_default();
     points.points = p;
     points.count = count;
@@ -63,22 +63,22 @@ static void check_batch(const abut_bvh *bvh, const abut_vec3 *p, size_t count, d
 }
 
 static void check_mesh(abut_mesh *mesh, uint64_t seed) {
-    static abut_vec3 p[COUNT];
+    static abut_vec3 p[MOST];
     test_random random = {seed};
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     double size = largest_extent(mesh);
-    for (int kind = -1; kind < 8; kind++) { /* -1 = all together */
-        int count = kind < 0 ? COUNT : COUNT / 4;
-        for (int i = 0; i < count; i++)
-            do
-                p[i] = some_point(mesh, &random, kind < 0 ? i % 8 : kind);
-            while (!(fmax(fabs(p[i].x), fmax(fabs(p[i].y), fabs(p[i].z))) <= ABUT_COORDINATE_MAX));
-        check_batch(bvh, p, (size_t)count, HUGE_VAL);
-        if (kind < 0) {
-            check_batch(bvh, p, (size_t)count, 0.05 * size);
-            check_batch(bvh, p, (size_t)count, 0);
-        }
+    uint32_t triangles = abut_mesh_triangle_count(mesh), count = COUNT;
+    count = triangles > count ? triangles : count;
+    assert_true(count <= MOST);
+    for (uint32_t i = 0; i < count; i++) /* two kinds at a time for a while, then all */
+        do
+            p[i] = some_point(mesh, &random, (int)(i < count / 2 ? 16 * i / count + i % 2 : i) % 8);
+        while (!(fmax(fabs(p[i].x), fmax(fabs(p[i].y), fabs(p[i].z))) <= ABUT_COORDINATE_MAX));
+    check_batch(bvh, p, count, HUGE_VAL);
+    if (triangles < COUNT) {
+        check_batch(bvh, p, count, 0.05 * size);
+        check_batch(bvh, p, count, 0);
     }
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -88,7 +88,7 @@ static void shapes(void **state) {
     (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++)
         check_mesh(make_shape(NULL, (abut_shape_kind)kind, 6), 1 + (uint64_t)kind);
-    check_mesh(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 24), 50);
+    check_mesh(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 12), 50);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 0), 51);
 }
 
@@ -198,74 +198,206 @@ static void threads_agree(void **state) {
     free(got);
 }
 
-/* ---- the margin ---- */
+/* ---- kernels ---- */
+
+/* All kernels that run here, and then null. */
+static const lists_kernel *kernel_of(int i) {
+    static const lists_kernel four = {gather, filter, measure, exact};
+    const lists_kernel *all_kernels[4] = {&four, NULL, NULL, NULL};
+    int count = 1;
+    if (simd_lanes() >= 8 && abuti_lists_8())
+        all_kernels[count++] = abuti_lists_8();
+    if (simd_lanes() >= 16 && abuti_lists_16())
+        all_kernels[count++] = abuti_lists_16();
+    return all_kernels[i];
+}
+
+/* A list of all triangles of a mesh, and room to work. */
+typedef struct whole {
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    lists_table table;
+    lists_list list;
+    uint32_t count, room, *numbers;
+    float *scratch;
+} whole;
+
+static whole whole_create(const lists_kernel *kernel, abut_mesh *mesh) {
+    whole w;
+    w.mesh = mesh;
+    assert_ok(abut_bvh_create(mesh, NULL, &w.bvh));
+    assert_ok(abuti_lists_create(w.bvh, &w.table));
+    w.count = abut_mesh_triangle_count(mesh);
+    uint32_t groups = lists_group_count(w.count);
+    w.room = groups * LISTS_GROUP;
+    w.numbers = malloc((w.room + LISTS_GROUP) * sizeof *w.numbers);
+    w.scratch = malloc(4 * w.room * sizeof *w.scratch);
+    w.list.groups = malloc(groups * sizeof *w.list.groups);
+    w.list.places = malloc(w.room * sizeof *w.list.places);
+    assert_true(w.numbers && w.scratch && w.list.groups && w.list.places);
+    for (uint32_t i = 0; i < w.count; i++)
+        w.numbers[i] = i;
+    kernel->gather(&w.table, w.numbers, w.count, &w.list);
+    return w;
+}
+
+static void whole_destroy(whole *w) {
+    free(w->numbers);
+    free(w->scratch);
+    free(w->list.groups);
+    free(w->list.places);
+    abuti_lists_destroy(&w->table);
+    abut_bvh_destroy(w->bvh);
+    abut_mesh_destroy(w->mesh);
+}
+
+static vec3 in_frame(const whole *w, abut_vec3 p, float at_point[3]) {
+    vec3 q = v3_scale(v3_sub(p, w->mesh->origin), w->bvh->scale);
+    at_point[0] = (float)q.x;
+    at_point[1] = (float)q.y;
+    at_point[2] = (float)q.z;
+    return q;
+}
 
 /* The largest error of a kernel, as a part of the margin. */
 static double worst_error(const lists_kernel *kernel, abut_mesh *mesh, uint64_t seed) {
     test_random random = {seed};
-    abut_bvh *bvh;
-    lists_table table;
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abuti_lists_create(bvh, &table));
-    uint32_t count = abut_mesh_triangle_count(mesh);
-    uint32_t room = lists_group_count(count) * LISTS_GROUP;
-    uint32_t *places = malloc((room + LISTS_GROUP) * sizeof *places);
-    lists_list list = {0, aligned_alloc(64, room / LISTS_GROUP * sizeof(lists_group)),
-                       malloc(room * sizeof(uint32_t))};
-    float *distance_sq_of = malloc(2 * room * sizeof *distance_sq_of);
-    for (uint32_t i = 0; i < count; i++)
-        places[i] = i;
-    kernel->gather(&table, places, count, &list);
+    whole w = whole_create(kernel, mesh);
     double worst = 0;
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 24; round++) {
         abut_vec3 p =
             round % 8 == 6 ? point_around(mesh, &random, 40) : some_point(mesh, &random, round % 8);
-        vec3 q = v3_scale(v3_sub(p, mesh->origin), bvh->scale);
-        float at_point[3] = {(float)q.x, (float)q.y, (float)q.z};
-        float margin = lists_margin((float)v3_max_abs(q));
-        kernel->measure(&list, at_point, margin, distance_sq_of, places);
-        for (uint32_t i = 0; i < count; i++) {
-            abut_triangle t = triangle_of(mesh, bvh->order[i]);
+        float at_point[3], margin = lists_margin((float)v3_max_abs(in_frame(&w, p, at_point)));
+        kernel->measure(&w.list, at_point, margin, w.scratch, w.numbers);
+        for (uint32_t i = 0; i < w.count; i++) {
+            abut_triangle t = triangle_of(mesh, w.bvh->order[i]);
             abut_closest_on_triangle closest;
             assert_ok(abut_triangle_closest_point(&t, p, &closest));
-            double error = fabs(sqrt(distance_sq_of[i]) - closest.distance * bvh->scale);
+            double error = fabs(sqrt(w.scratch[i]) - closest.distance * w.bvh->scale);
             worst = fmax(worst, error / margin);
+            /* a clear vertex is the closest point, and that is all there is to it */
+            float corner = w.scratch[w.room + i];
+            if (corner == 3)
+                continue;
+            uint32_t vertex = w.table.names[i].vertex[(int)corner], k = 0;
+            const uint32_t *index = abut_mesh_indices(mesh) + 3 * w.bvh->order[i];
+            while (index[k] != vertex)
+                k++;
+            assert_true(closest.barycentric[k] == 1);
         }
     }
-    free(places);
-    free(list.groups);
-    free(list.places);
-    free(distance_sq_of);
-    abuti_lists_destroy(&table);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
+    whole_destroy(&w);
     return worst;
 }
 
 static void errors_are_inside(void **state) {
     (void)state;
-    static const lists_kernel four = {gather, filter, measure, exact};
-    const lists_kernel *kernels[3] = {&four, NULL, NULL};
-    if (simd_lanes() >= 8)
-        kernels[1] = abuti_lists_8();
-    if (simd_lanes() >= 16)
-        kernels[2] = abuti_lists_16();
-    for (int k = 0; k < 3; k++) {
-        if (!kernels[k])
-            continue;
+    for (int k = 0; kernel_of(k); k++) {
         double worst = 0;
         for (int kind = 0; kind < SOUP_COUNT; kind++)
             for (uint32_t count = 1; count < 500; count = 7 * count + 3) {
                 abut_mesh *moved =
                     make_moved(make_kind(NULL, (soup_kind)kind, count, 9), 1e-3, vec(7, -5, 1000));
-                worst = fmax(worst, worst_error(kernels[k], moved, 6));
-                worst = fmax(worst, worst_error(kernels[k],
+                worst = fmax(worst, worst_error(kernel_of(k), moved, 6));
+                worst = fmax(worst, worst_error(kernel_of(k),
                                                 make_kind(NULL, (soup_kind)kind, count, 3), 5));
             }
-        worst = fmax(worst, worst_error(kernels[k], make_shape(NULL, ABUT_SHAPE_TEAPOT, 0), 7));
+        worst = fmax(worst, worst_error(kernel_of(k), make_shape(NULL, ABUT_SHAPE_TORUS, 16), 7));
         if (!(worst <= 0.25 && worst > 0.005)) /* below that nothing was measured */
             fail_msg("the largest error is %g of the margin", worst);
     }
+}
+
+/* What a filter drops is nearest to no point of the block. */
+static void check_filter(const lists_kernel *kernel, abut_mesh *mesh, uint64_t seed) {
+    test_random random = {seed};
+    whole w = whole_create(kernel, mesh);
+    double size = largest_extent(mesh);
+    for (int round = 0; round < 24; round++) {
+        abut_vec3 c = some_point(mesh, &random, round % 6);
+        double half = size * pow(10, -test_random_real(&random, 0.5, 6)) * (round % 7 ? 1 : 0);
+        abut_vec3 p[8];
+        lists_block block;
+        float lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
+        float at_point[3];
+        block.margin = 0;
+        for (int i = 0; i < 8; i++) {
+            abut_vec3 d = random_vec(&random, half);
+            p[i] = vec(c.x + d.x, c.y + d.y, c.z + d.z);
+            vec3 q = in_frame(&w, p[i], at_point);
+            float margin = lists_margin((float)v3_max_abs(q));
+            block.margin = fmaxf(margin, block.margin);
+            for (int k = 0; k < 3; k++) {
+                lo[k] = fminf(at_point[k], lo[k]);
+                hi[k] = fmaxf(at_point[k], hi[k]);
+            }
+        }
+        for (int k = 0; k < 3; k++) {
+            block.centre[k] = 0.5f * (lo[k] + hi[k]);
+            block.half[k] = fmaxf(block.centre[k] - lo[k], hi[k] - block.centre[k]);
+        }
+        float nearest_sq;
+        uint32_t kept = kernel->filter(&w.list, &block, w.scratch, w.numbers, &nearest_sq);
+        assert_in_range(kept, 1, w.count);
+        for (int i = 0; i < 8; i++) {
+            abut_nearest nearest;
+            assert_ok(abut_bvh_nearest(w.bvh, p[i], HUGE_VAL, &nearest));
+            uint32_t k = 0;
+            while (k < kept && w.bvh->order[w.list.places[w.numbers[k]]] != nearest.triangle)
+                k++;
+            assert_true(k < kept);
+        }
+    }
+    whole_destroy(&w);
+}
+
+static void filters_keep_the_nearest(void **state) {
+    (void)state;
+    for (int k = 0; kernel_of(k); k++) {
+        for (int kind = 0; kind < SOUP_COUNT; kind++)
+            check_filter(kernel_of(k), make_kind(NULL, (soup_kind)kind, 300, 9), 6);
+        check_filter(kernel_of(k), make_shape(NULL, ABUT_SHAPE_TORUS, 16), 7);
+        check_filter(kernel_of(k), make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 8), 8);
+    }
+}
+
+/* Many at a time give the bits of one at a time. */
+static void check_pairs(const lists_kernel *kernel, abut_mesh *mesh, uint64_t seed) {
+    enum { PAIR_COUNT = 301 };
+    static lists_pair pairs[PAIR_COUNT];
+    static vec3 points[PAIR_COUNT];
+    test_random random = {seed};
+    for (uint32_t i = 0; i < PAIR_COUNT; i++) {
+        do
+            points[i] = some_point(mesh, &random, (int)(i % 8));
+        while (!(v3_max_abs(points[i]) <= ABUT_COORDINATE_MAX));
+        pairs[i].point = i;
+        pairs[i].triangle = test_random_below(&random, abut_mesh_triangle_count(mesh));
+        if (i % 5 == 4) /* on one of its own corners */
+            points[i] = triangle_of(mesh, pairs[i].triangle).corner[i % 3];
+    }
+    kernel->exact(mesh, points, pairs, PAIR_COUNT);
+    for (uint32_t i = 0; i < PAIR_COUNT; i++) {
+        abut_triangle t = triangle_of(mesh, pairs[i].triangle);
+        abut_closest_on_triangle closest;
+        assert_ok(abut_triangle_closest_point(&t, points[i], &closest));
+        assert_memory_equal(&closest.distance, &pairs[i].distance, sizeof closest.distance);
+        assert_memory_equal(&closest.point, &pairs[i].closest, sizeof closest.point);
+        assert_memory_equal(closest.barycentric, pairs[i].weight, sizeof closest.barycentric);
+    }
+    abut_mesh_destroy(mesh);
+}
+
+static void pairs_are_exact(void **state) {
+    (void)state;
+    static const double scales[] = {1, 1e-30, 1e30, 1e-80, 1e80, 1e-25, 3e29};
+    for (int k = 0; kernel_of(k); k++)
+        for (int kind = 0; kind < SOUP_COUNT; kind++)
+            for (int i = 0; i < 7; i++)
+                check_pairs(kernel_of(k),
+                            make_moved(make_kind(NULL, (soup_kind)kind, 60, (uint64_t)i), scales[i],
+                                       vec(0, i ? 0 : 3, 0)),
+                            (uint64_t)(3 + i));
 }
 
 int main(void) {
@@ -277,6 +409,8 @@ int main(void) {
         cmocka_unit_test(out_of_memory),
         cmocka_unit_test(threads_agree),
         cmocka_unit_test(errors_are_inside),
+        cmocka_unit_test(filters_keep_the_nearest),
+        cmocka_unit_test(pairs_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

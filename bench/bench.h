@@ -46,16 +46,28 @@ struct bench_case {
     void (*tell)(const bench_case *, const bench_result *);
 };
 
-/* Ends with a case without a name. */
+/* Each ends with a case without a name. */
 extern const bench_case bench_create_cases[], bench_file_cases[], bench_topology_cases[],
     bench_repair_cases[], bench_geom_cases[], bench_shape_cases[], bench_picture_cases[],
-    bench_bvh_cases[], bench_machine_cases[], bench_device_cases[];
+    bench_bvh_cases[], bench_pair_cases[], bench_machine_cases[], bench_device_cases[],
+    bench_device_build_cases[], bench_device_bvh_cases[];
+
+/* The cases of all tables, counted from 0; null beyond the last. */
+const bench_case *bench_case_at(size_t index);
+/* Whether a case has `part` in its name; null = all. */
+bool bench_case_has(const bench_case *which, const char *part);
+/* Whether it is among the few that tell most in little time. */
+bool bench_case_is_brief(const bench_case *which);
 
 /* Fails with a sentence of the benchmark's own. */
 abut_status bench_fail(abut_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The sentence for a failed case: the benchmark's own if there is one, else the library's. */
 const char *bench_error(void);
+
+/* Opens the device that the command line or the environment names, else a GPU; a case without
+ * either is skipped. */
+abut_status bench_device_open(bench_state *state, abut_device **device);
 
 /* ---- inputs and hashes ---- */
 
@@ -76,6 +88,16 @@ typedef struct bench_grid {
 abut_status bench_grid_create(uint32_t segments, uint32_t rings, bench_grid *grid);
 /* A million triangles, or twenty thousand when quick. */
 abut_status bench_grid_million(const bench_state *state, bench_grid *grid);
+/* A sphere, on which points near the middle have everything equally near; a bumpy torus; a teapot
+ * with large and small triangles; or the file that ABUT_BENCH_MESH names, without which the case is
+ * skipped. About 70,000 triangles, or a thousand when quick. */
+typedef enum bench_model {
+    BENCH_SPHERE = 0,
+    BENCH_TORUS,
+    BENCH_TEAPOT,
+    BENCH_MESH_FILE
+} bench_model;
+abut_status bench_model_create(bench_state *state, bench_model model, abut_mesh **mesh);
 /* Renumbers vertices and triangles at random: the worst case for caches. */
 abut_status bench_grid_shuffle(bench_grid *grid);
 void bench_grid_destroy(bench_grid *grid);
@@ -89,7 +111,7 @@ double bench_mesh_bytes(const abut_mesh *mesh);
 /* ---- results ---- */
 
 struct bench_result {
-    char name[64], unit[16];
+    char name[96], unit[16];
     uint32_t threads, repeats;
     double median_ms, minimum_ms;
     double cpu_ms;          /* median of the processor time, of all threads: tells a busy machine */
@@ -97,6 +119,10 @@ struct bench_result {
     uint64_t peak_bytes;    /* through the allocator hook, above what was live before the run */
     double result_bytes;
     uint64_t hash;
+    /* Of a comparison with another library; `peer` is empty in others. */
+    char peer[32], note[160]; /* its name; what it does not do, or does otherwise */
+    double peer_median_ms, peer_minimum_ms;
+    uint64_t disagreements; /* answers that differ */
 };
 
 typedef struct bench_results {
@@ -115,15 +141,21 @@ bool bench_results_write(const bench_results *results, const char *path);
 bool bench_results_read(bench_results *results, const char *path);
 /* The exit code of --compare. */
 int bench_compare(const char *old_path, const char *new_path, bool allow_hash);
+/* Runs every built program of bench/peers with `models` (may be none) and adds what they found.
+ * False when one failed, after a message on standard error. */
+bool bench_peers(char *const *models, int model_count, bool quick, const char *folder,
+                 bench_results *results);
 
 /* ---- harness ---- */
 
 typedef struct bench_settings {
     const char *filter; /* part of a name, or null */
     const char *folder;
-    const char *device; /* for the cases of devices; null = a GPU where there is one */
-    uint32_t repeats;   /* 0 = about a second of them, at least 5 */
-    uint32_t threads;   /* 0 = what each case asks for */
+    const char *device;      /* for the cases of devices; null = a GPU where there is one */
+    uint32_t repeats;        /* 0 = about `enough_ms` of them, at least 5 */
+    double enough_ms;        /* 0 = a second; where it is less, one run may do */
+    bool (*cancelled)(void); /* asked before each run; may be null */
+    uint32_t threads;        /* 0 = what each case asks for */
     bool quick;
 } bench_settings;
 
@@ -134,8 +166,16 @@ typedef enum bench_outcome {
     BENCH_BROKEN
 } bench_outcome;
 
-/* Runs one case with one thread count. */
-bench_outcome bench_run(const bench_case *which, uint32_t threads, const bench_settings *settings,
-                        bench_result *result);
+/* Runs one case with each of its thread counts (1, and 2 where it is threaded; or that of the
+ * settings) and gives every result to `take`. Thread counts must agree on the hash. Other outcomes
+ * than BENCH_FINE are explained by bench_error(). */
+bench_outcome bench_run(const bench_case *which, const bench_settings *settings,
+                        bool (*take)(void *user, const bench_case *which, const bench_result *),
+                        void *user);
+
+/* A new temporary folder, in a static buffer; null after bench_fail(). */
+const char *bench_folder_make(void);
+/* Removes it and all that is in it. */
+void bench_folder_remove(const char *folder);
 
 #endif

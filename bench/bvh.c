@@ -1,40 +1,59 @@
-/* Cases: hierarchies and their queries. Three models of about 70,000 triangles: a sphere, on which
- * points near the middle have everything equally near; a bumpy torus; and a teapot with large and
- * small triangles. */
+/* Cases: hierarchies and their queries. */
 #include "bench.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPHERE, TORUS, TEAPOT };
-enum { UNIFORM = 0, NEAR = 4, BUILD_ONLY = 8, ONE_BY_ONE = 16 };
+enum { SPHERE = BENCH_SPHERE, TORUS = BENCH_TORUS, TEAPOT = BENCH_TEAPOT };
+enum {
+    UNIFORM = 0,
+    NEAR = 4,
+    BUILD_ONLY = 8,
+    ONE_BY_ONE = 16,
+    COHERENT = 32,
+    ANY = 64,
+    SIGNED = 128,
+    TORN = 256,
+    NORMAL = 512
+};
 
 typedef struct bvh_data {
     abut_mesh *mesh;
     abut_bvh *bvh;
     double (*points)[3];
     abut_nearest *nearest;
+    bool *inside;
     abut_ray *rays;
     abut_bvh_hit *hits;
+    uint64_t hash;
     uint32_t count;
+    uint64_t pair_count;
 } bvh_data;
 
-static abut_status make_mesh(const bench_state *state, int model, abut_mesh **mesh) {
-    if (model == TORUS) {
-        bench_grid grid;
-        abut_status status =
-            state->quick ? bench_grid_create(40, 20, &grid) : bench_grid_create(260, 135, &grid);
-        if (!status) {
-            status = bench_grid_mesh(state, &grid, mesh);
-            bench_grid_destroy(&grid);
-        }
+/* Leaves out every 50th triangle, so that there is a border everywhere. */
+static abut_status tear(const bench_state *state, abut_mesh **mesh) {
+    uint32_t count = abut_mesh_triangle_count(*mesh), kept = 0;
+    abut_mesh_input input = abut_mesh_input_default();
+    uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
+    abut_mesh *torn = NULL;
+    if (!indices)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    for (uint32_t i = 0; i < count; i++)
+        if (i % 50)
+            memcpy(indices + 3 * (size_t)kept++, abut_mesh_indices(*mesh) + 3 * (size_t)i,
+                   3 * sizeof *indices);
+    input.positions = abut_mesh_positions(*mesh);
+    input.vertex_count = abut_mesh_vertex_count(*mesh);
+    input.indices = indices;
+    input.triangle_count = kept;
+    abut_status status = abut_mesh_create(state->context, &input, &torn);
+    free(indices);
+    if (status)
         return status;
-    }
-    abut_shape shape =
-        abut_shape_default(model == SPHERE ? ABUT_SHAPE_ICOSPHERE : ABUT_SHAPE_TEAPOT_SOLID);
-    shape.segments = model == SPHERE ? (state->quick ? 8 : 59) : (state->quick ? 4 : 33);
-    return abut_shape_create(state->context, &shape, mesh);
+    abut_mesh_destroy(*mesh);
+    *mesh = torn;
+    return ABUT_OK;
 }
 
 /* In the box x 1.2, or within 2% of its diagonal of a point on the surface. */
@@ -70,12 +89,36 @@ static void make_points(bvh_data *data, bool near) {
     }
 }
 
+/* From each point towards another; or coherent: a pinhole camera before the model, row by row. */
+static void make_rays(bvh_data *data, bool coherent) {
+    abut_box box = abut_mesh_bounds(data->mesh);
+    abut_vec3 eye = {2 * box.hi.x - box.lo.x, 2 * box.hi.y - box.lo.y, 2 * box.hi.z - box.lo.z};
+    uint32_t side = 1;
+    while ((side + 1) * (side + 1) <= data->count)
+        side++;
+    for (uint32_t i = 0; i < data->count; i++) {
+        const double *p = data->points[i], *q = data->points[(i + 1) % data->count];
+        abut_ray *ray = &data->rays[i];
+        ray->origin = (abut_vec3){p[0], p[1], p[2]};
+        ray->direction = (abut_vec3){q[0] - p[0], q[1] - p[1], q[2] - p[2]};
+        if (!coherent)
+            continue;
+        double u = (i % side + 0.5) / side, v = (i / side + 0.5) / side;
+        ray->origin = eye;
+        ray->direction = (abut_vec3){box.lo.x + u * (box.hi.x - box.lo.x) - eye.x,
+                                     box.lo.y + v * (box.hi.y - box.lo.y) - eye.y,
+                                     box.hi.z - u * (box.hi.z - box.lo.z) - eye.z};
+    }
+}
+
 static abut_status bvh_setup(bench_state *state) {
     bvh_data *data = calloc(1, sizeof *data);
     if (!(state->data = data))
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     int variant = state->which->variant;
-    abut_status status = make_mesh(state, variant & 3, &data->mesh);
+    abut_status status = bench_model_create(state, (bench_model)(variant & 3), &data->mesh);
+    if (!status && variant & TORN)
+        status = tear(state, &data->mesh);
     if (status)
         return status;
     if (variant & BUILD_ONLY) {
@@ -86,17 +129,19 @@ static abut_status bvh_setup(bench_state *state) {
     state->elements = data->count;
     data->points = malloc(data->count * sizeof *data->points);
     data->nearest = malloc(data->count * sizeof *data->nearest);
+    data->inside = malloc(data->count * sizeof *data->inside);
     data->rays = malloc(data->count * sizeof *data->rays);
     data->hits = malloc(data->count * sizeof *data->hits);
-    if (!data->points || !data->nearest || !data->rays || !data->hits)
+    if (!data->points || !data->nearest || !data->inside || !data->rays || !data->hits)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     make_points(data, variant & NEAR);
-    for (uint32_t i = 0; i < data->count; i++) { /* from each point towards another */
-        const double *p = data->points[i], *q = data->points[(i + 1) % data->count];
-        data->rays[i].origin = (abut_vec3){p[0], p[1], p[2]};
-        data->rays[i].direction = (abut_vec3){q[0] - p[0], q[1] - p[1], q[2] - p[2]};
-    }
-    return abut_bvh_create(data->mesh, NULL, &data->bvh);
+    make_rays(data, variant & COHERENT);
+    status = abut_bvh_create(data->mesh, NULL, &data->bvh);
+    abut_sign_options options = abut_sign_options_default();
+    options.method = variant & NORMAL ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
+    if (!status && variant & SIGNED)
+        status = abut_bvh_prepare_sign(data->bvh, &options);
+    return status;
 }
 
 static abut_status run_build(bench_state *state) {
@@ -143,12 +188,116 @@ static abut_status run_nearest(bench_state *state) {
     abut_points points = abut_points_default();
     points.points = data->points;
     points.count = data->count;
+    if (state->which->variant & SIGNED)
+        return abut_bvh_nearest_signed_batch(data->bvh, &points, HUGE_VAL, data->nearest);
     return abut_bvh_nearest_batch(data->bvh, &points, HUGE_VAL, data->nearest);
 }
 
 static abut_status finish_nearest(bench_state *state) {
     bvh_data *data = state->data;
     state->hash = bench_hash(0, data->nearest, data->count * sizeof *data->nearest);
+    return ABUT_OK;
+}
+
+static abut_status run_self(bench_state *state) {
+    bvh_data *data = state->data;
+    abut_status status = abut_bvh_self_all(data->bvh, NULL, 0, NULL, &data->pair_count);
+    return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
+}
+
+static abut_status finish_self(bench_state *state) {
+    bvh_data *data = state->data;
+    state->elements = abut_mesh_triangle_count(data->mesh);
+    state->hash = bench_hash(0, &data->pair_count, sizeof data->pair_count);
+    return ABUT_OK;
+}
+
+static abut_status run_inside(bench_state *state) {
+    bvh_data *data = state->data;
+    abut_points points = abut_points_default();
+    points.points = data->points;
+    points.count = data->count;
+    return abut_bvh_inside_batch(data->bvh, &points, data->inside);
+}
+
+static abut_status finish_inside(bench_state *state) {
+    bvh_data *data = state->data;
+    state->hash = bench_hash(0, data->inside, data->count * sizeof *data->inside);
+    return ABUT_OK;
+}
+
+static abut_status run_prepare(bench_state *state) {
+    bvh_data *data = state->data;
+    state->elements = abut_mesh_triangle_count(data->mesh);
+    return abut_bvh_prepare_sign(data->bvh, NULL);
+}
+
+static abut_status finish_prepare(bench_state *state) {
+    bvh_data *data = state->data;
+    abut_sign_info info = abut_bvh_sign_info(data->bvh);
+    state->hash = bench_hash(0, &info.closed, sizeof info.closed);
+    state->result_bytes = (double)info.bytes;
+    return ABUT_OK;
+}
+
+static abut_status run_rays(bench_state *state) {
+    bvh_data *data = state->data;
+    return abut_bvh_ray_batch(data->bvh, data->rays, data->count, HUGE_VAL, data->hits);
+}
+
+static abut_status finish_rays(bench_state *state) {
+    bvh_data *data = state->data;
+    for (uint32_t i = 0; i < data->count; i++) { /* one by one: there is padding between them */
+        const abut_bvh_hit *hit = &data->hits[i];
+        state->hash = bench_hash(state->hash, &hit->parameter, sizeof hit->parameter);
+        state->hash = bench_hash(state->hash, hit->barycentric, sizeof hit->barycentric);
+        state->hash = bench_hash(state->hash, &hit->triangle, sizeof hit->triangle);
+    }
+    return ABUT_OK;
+}
+
+/* One after the other: the first hit, or whether there is any. */
+static abut_status run_single_rays(bench_state *state) {
+    bvh_data *data = state->data;
+    for (uint32_t i = 0; i < data->count; i++) {
+        abut_bvh_hit *hit = &data->hits[i];
+        abut_status status;
+        if (state->which->variant & ANY) {
+            bool any = false;
+            status = abut_bvh_ray_any(data->bvh, &data->rays[i], HUGE_VAL, &any);
+            memset(hit, 0, sizeof *hit);
+            hit->triangle = any;
+        } else {
+            status = abut_bvh_ray_first(data->bvh, &data->rays[i], HUGE_VAL, hit);
+        }
+        if (status)
+            return status;
+    }
+    return ABUT_OK;
+}
+
+/* Boxes of about a dozen triangles around the points. */
+static abut_status run_boxes(bench_state *state) {
+    bvh_data *data = state->data;
+    abut_box bounds = abut_mesh_bounds(data->mesh);
+    double half = 0.005 * (bounds.hi.x - bounds.lo.x);
+    uint32_t found[1024], count;
+    data->hash = 0;
+    for (uint32_t i = 0; i < data->count; i++) {
+        const double *p = data->points[i];
+        const abut_box box = {{p[0] - half, p[1] - half, p[2] - half},
+                              {p[0] + half, p[1] + half, p[2] + half}};
+        abut_status status = abut_bvh_box(data->bvh, &box, 1024, found, &count);
+        if (status)
+            return status;
+        data->hash = bench_hash(data->hash, found, count * sizeof *found);
+    }
+    return ABUT_OK;
+}
+
+static abut_status finish_boxes(bench_state *state) {
+    bvh_data *data = state->data;
+    state->hash = data->hash;
     return ABUT_OK;
 }
 
@@ -160,6 +309,7 @@ static void bvh_teardown(bench_state *state) {
     abut_mesh_destroy(data->mesh);
     free(data->points);
     free(data->nearest);
+    free(data->inside);
     free(data->rays);
     free(data->hits);
     free(data);
@@ -176,6 +326,15 @@ const bench_case bench_bvh_cases[] = {
     BVH("bvh/build-torus", "triangle", run_build, finish_build, TORUS | BUILD_ONLY, true),
     BVH("bvh/build-teapot", "triangle", run_build, finish_build, TEAPOT | BUILD_ONLY, true),
     BVH("bvh/refit-teapot", "triangle", run_refit, finish_refit, TEAPOT, true),
+    BVH("bvh/self-sphere", "triangle", run_self, finish_self, SPHERE, true),
+    BVH("bvh/self-torus", "triangle", run_self, finish_self, TORUS, true),
+    BVH("bvh/ray-first-uniform-teapot", "query", run_rays, finish_rays, TEAPOT, true),
+    BVH("bvh/ray-first-coherent-teapot", "query", run_rays, finish_rays, TEAPOT | COHERENT, true),
+    BVH("bvh/ray-first-uniform-torus", "query", run_rays, finish_rays, TORUS, true),
+    BVH("bvh/ray-first-coherent-torus", "query", run_rays, finish_rays, TORUS | COHERENT, true),
+    BVH("bvh/ray-single-uniform-torus", "query", run_single_rays, finish_rays, TORUS, false),
+    BVH("bvh/ray-any-uniform-torus", "query", run_single_rays, finish_rays, TORUS | ANY, false),
+    BVH("bvh/box-near-torus", "query", run_boxes, finish_boxes, TORUS | NEAR, false),
     BVH("bvh/nearest-uniform-sphere", "query", run_nearest, finish_nearest, SPHERE, true),
     BVH("bvh/nearest-uniform-torus", "query", run_nearest, finish_nearest, TORUS, true),
     BVH("bvh/nearest-uniform-teapot", "query", run_nearest, finish_nearest, TEAPOT, true),
@@ -186,5 +345,20 @@ const bench_case bench_bvh_cases[] = {
         TORUS | ONE_BY_ONE, false),
     BVH("bvh/nearest-single-near-torus", "query", run_nearest, finish_nearest,
         TORUS | NEAR | ONE_BY_ONE, false),
+    BVH("bvh/sign-prepare-teapot", "triangle", run_prepare, finish_prepare, TEAPOT, true),
+    BVH("bvh/sign-prepare-torn", "triangle", run_prepare, finish_prepare, TEAPOT | TORN, true),
+    BVH("bvh/inside-uniform-teapot", "query", run_inside, finish_inside, TEAPOT | SIGNED, true),
+    BVH("bvh/inside-near-teapot", "query", run_inside, finish_inside, TEAPOT | SIGNED | NEAR, true),
+    BVH("bvh/inside-uniform-torn", "query", run_inside, finish_inside, TEAPOT | SIGNED | TORN,
+        true),
+    BVH("bvh/inside-near-torn", "query", run_inside, finish_inside, TEAPOT | SIGNED | NEAR | TORN,
+        true),
+    BVH("bvh/signed-uniform-teapot", "query", run_nearest, finish_nearest, TEAPOT | SIGNED, true),
+    BVH("bvh/signed-near-teapot", "query", run_nearest, finish_nearest, TEAPOT | SIGNED | NEAR,
+        true),
+    BVH("bvh/signed-normal-near-teapot", "query", run_nearest, finish_nearest,
+        TEAPOT | SIGNED | NEAR | NORMAL, true),
+    BVH("bvh/signed-near-torn", "query", run_nearest, finish_nearest, TEAPOT | SIGNED | NEAR | TORN,
+        true),
     {.name = NULL},
 };

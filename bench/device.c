@@ -38,23 +38,28 @@ static size_t key_bytes(const bench_state *state) {
 
 static bool on_gpu; /* goals are those of a GPU */
 
-static abut_status open_device(bench_state *state, device_data *data) {
+abut_status bench_device_open(bench_state *state, abut_device **device) {
     const char *selector = state->device ? state->device : getenv("ABUT_BENCH_DEVICE");
     bool wanted = selector && selector[0];
-    abut_status status =
-        abut_device_open(state->context, wanted ? selector : "auto", &data->device);
+    abut_status status = abut_device_open(state->context, wanted ? selector : "auto", device);
     state->skipped = status == ABUT_ERROR_DEVICE && !wanted;
     if (status)
         return status;
     static bool told;
     abut_device_info info;
-    abut_device_describe(data->device, &info);
+    abut_device_describe(*device, &info);
     if (!told)
         printf("device: %s, driver %s, %s\n", info.name, info.driver,
                info.same_bits ? "rounds as this host" : "rounds otherwise than this host");
     told = true;
     on_gpu = info.kind == ABUT_DEVICE_KIND_GPU;
-    status = abuti_queue_open(data->device, &data->queue);
+    return ABUT_OK;
+}
+
+static abut_status open_device(bench_state *state, device_data *data) {
+    abut_status status = bench_device_open(state, &data->device);
+    if (!status)
+        status = abuti_queue_open(data->device, &data->queue);
     return status ? status : abuti_tools_create(&data->queue, &data->tools);
 }
 

@@ -3,22 +3,13 @@
 #include "bench.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static const bench_case *const tables[] = {
-    bench_machine_cases, bench_create_cases, bench_file_cases,  bench_topology_cases,
-    bench_repair_cases,  bench_geom_cases,   bench_shape_cases, bench_picture_cases,
-    bench_bvh_cases,     bench_device_cases,
-};
-
-enum { TABLE_COUNT = sizeof tables / sizeof tables[0] };
 
 static const char usage[] =
     "usage: abut-bench [OPTION...]\n"
     "       abut-bench --compare OLD.json NEW.json [--allow-hash]\n"
+    "       abut-bench [--quick] [--out FILE] --peers [MODEL...]\n"
     "  --list          names of the cases\n"
     "  --filter TEXT   only cases with TEXT in their name\n"
     "  --repeat N      timed runs of each (default: about a second of them, at least 5)\n"
@@ -28,12 +19,16 @@ static const char usage[] =
     "  --out FILE      write the results as JSON\n"
     "  --quick         small inputs, one run: for tests of the answers\n"
     "  --compare       print both files' medians and whether the answers are the same\n"
-    "  --allow-hash    compare: other answers are no failure\n";
+    "  --allow-hash    compare: other answers are no failure\n"
+    "  --peers         run the comparisons with other libraries that bench/peers/setup has built,\n"
+    "                  on models from files or generated ones; stands last\n";
 
 typedef struct command_line {
     bench_settings settings;
     const char *out, *compare[2];
-    bool list, help, allow_hash;
+    char *const *models; /* of --peers */
+    int model_count;
+    bool list, help, allow_hash, peers;
 } command_line;
 
 /* ---- arguments ---- */
@@ -84,6 +79,11 @@ static bool parse(int count, char **words, command_line *line) {
             line->settings.quick = true;
         } else if (!strcmp(word, "--allow-hash")) {
             line->allow_hash = true;
+        } else if (!strcmp(word, "--peers")) {
+            line->peers = true;
+            line->models = words + i + 1;
+            line->model_count = left;
+            break;
         } else if (!strcmp(word, "--help")) {
             line->help = true;
         } else {
@@ -92,27 +92,6 @@ static bool parse(int count, char **words, command_line *line) {
         }
     }
     return true;
-}
-
-/* ---- temporary folder ---- */
-
-static char folder[512];
-
-static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *where) {
-    (void)about;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
-static bool make_folder(void) {
-    const char *base = getenv("TMPDIR");
-    int length =
-        snprintf(folder, sizeof folder, "%s/abut-bench-XXXXXX", base && base[0] ? base : "/tmp");
-    if (length > 0 && (size_t)length < sizeof folder && mkdtemp(folder))
-        return true;
-    fprintf(stderr, "abut-bench: cannot make a folder '%s': %s\n", folder, strerror(errno));
-    return false;
 }
 
 /* ---- the table that people read ---- */
@@ -157,78 +136,75 @@ static void print_result(const bench_case *which, const bench_result *result, bo
 
 /* ---- all cases ---- */
 
-/* Runs a case with each of its thread counts; they must agree. */
-static bench_outcome run_case(const bench_case *which, const bench_settings *settings,
-                              bench_results *results, unsigned goals[2]) {
-    uint32_t counts[2] = {1, 2};
-    int last = which->threaded ? 1 : 0;
-    if (settings->threads) {
-        counts[0] = settings->threads;
-        last = 0;
-    }
-    uint64_t hash = 0;
-    for (int i = 0; i <= last; i++) {
-        bench_result result;
-        bench_outcome outcome = bench_run(which, counts[i], settings, &result);
-        if (outcome == BENCH_SKIPPED) {
-            printf("%-32s skipped: %s\n", which->name, bench_error());
-            return outcome;
-        }
-        if (outcome == BENCH_BROKEN) {
-            fprintf(stderr, "abut-bench: %s failed: %s\n", which->name, bench_error());
-            return outcome;
-        }
-        if (outcome == BENCH_DIFFERS || (i > 0 && result.hash != hash)) {
-            fprintf(stderr, "abut-bench: %s gives another answer with %s\n", which->name,
-                    outcome == BENCH_DIFFERS ? "every run" : "two threads");
-            return BENCH_DIFFERS;
-        }
-        hash = result.hash;
-        print_result(which, &result, settings->quick, goals);
-        if (!bench_results_add(results, &result))
-            return BENCH_BROKEN;
-    }
-    return BENCH_FINE;
+typedef struct run_state {
+    const bench_settings *settings;
+    bench_results *results;
+    unsigned goals[2]; /* missed, met */
+} run_state;
+
+static bool take_result(void *user, const bench_case *which, const bench_result *result) {
+    run_state *state = user;
+    print_result(which, result, state->settings->quick, state->goals);
+    return bench_results_add(state->results, result) ||
+           bench_fail(ABUT_ERROR_MEMORY, "no memory") == ABUT_OK;
 }
 
-static bool chosen(const bench_case *which, const char *filter) {
-    return !filter || strstr(which->name, filter);
+static bench_outcome run_case(const bench_case *which, run_state *state) {
+    bench_outcome outcome = bench_run(which, state->settings, take_result, state);
+    if (outcome == BENCH_SKIPPED)
+        printf("%-32s skipped: %s\n", which->name, bench_error());
+    else if (outcome != BENCH_FINE)
+        fprintf(stderr, "abut-bench: %s failed: %s\n", which->name, bench_error());
+    return outcome;
 }
 
 static int run_all(const command_line *line) {
     bench_results results;
-    unsigned goals[2] = {0, 0};
+    run_state state = {.settings = &line->settings, .results = &results};
     bench_outcome worst = BENCH_FINE;
     bool skipped = false;
     bench_results_begin(&results);
     results.quick = line->settings.quick;
     print_head(&results);
-    for (size_t t = 0; t < TABLE_COUNT; t++)
-        for (const bench_case *which = tables[t]; which->name; which++) {
-            if (!chosen(which, line->settings.filter))
-                continue;
-            bench_outcome outcome = run_case(which, &line->settings, &results, goals);
-            worst = outcome > worst ? outcome : worst;
-            skipped = skipped || outcome == BENCH_SKIPPED;
-        }
+    const bench_case *which;
+    for (size_t i = 0; (which = bench_case_at(i)); i++) {
+        if (!bench_case_has(which, line->settings.filter))
+            continue;
+        bench_outcome outcome = run_case(which, &state);
+        worst = outcome > worst ? outcome : worst;
+        skipped = skipped || outcome == BENCH_SKIPPED;
+    }
     if (!results.count && worst == BENCH_FINE && !skipped) {
         fprintf(stderr, "abut-bench: no case has '%s' in its name; see --list\n",
                 line->settings.filter);
         worst = BENCH_BROKEN;
     }
-    if (goals[0] + goals[1])
-        printf("\ngoals: %u met, %u missed\n", goals[1], goals[0]);
+    if (state.goals[0] + state.goals[1])
+        printf("\ngoals: %u met, %u missed\n", state.goals[1], state.goals[0]);
     if (line->out && worst == BENCH_FINE && !bench_results_write(&results, line->out))
         worst = BENCH_BROKEN;
     bench_results_clear(&results);
     return (int)worst;
 }
 
+static int run_peers(const command_line *line) {
+    bench_results results;
+    bench_results_begin(&results);
+    results.quick = line->settings.quick;
+    printf("commit %s, %s, %s\n%s, %s\n", results.commit, results.compiler, results.flags,
+           results.cpu, results.system);
+    bool fine = bench_peers(line->models, line->model_count, line->settings.quick,
+                            line->settings.folder, &results);
+    fine = (!line->out || bench_results_write(&results, line->out)) && fine;
+    bench_results_clear(&results);
+    return fine ? 0 : 2;
+}
+
 static int list_all(const char *filter) {
-    for (size_t t = 0; t < TABLE_COUNT; t++)
-        for (const bench_case *which = tables[t]; which->name; which++)
-            if (chosen(which, filter))
-                puts(which->name);
+    const bench_case *which;
+    for (size_t i = 0; (which = bench_case_at(i)); i++)
+        if (bench_case_has(which, filter))
+            puts(which->name);
     return 0;
 }
 
@@ -243,10 +219,12 @@ int main(int count, char **words) {
         return bench_compare(line.compare[0], line.compare[1], line.allow_hash);
     if (line.list)
         return list_all(line.settings.filter);
-    if (!make_folder())
+    line.settings.folder = bench_folder_make();
+    if (!line.settings.folder) {
+        fprintf(stderr, "abut-bench: %s\n", bench_error());
         return 2;
-    line.settings.folder = folder;
-    int code = run_all(&line);
-    nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    }
+    int code = line.peers ? run_peers(&line) : run_all(&line);
+    bench_folder_remove(line.settings.folder);
     return code;
 }

@@ -46,6 +46,18 @@ static void write_text(FILE *file, const char *key, const char *text) {
     putc('"', file);
 }
 
+static void write_peer(FILE *file, const bench_result *result) {
+    write_text(file, "peer", result->peer);
+    fprintf(file,
+            ", \"peer_median_ms\": %.6g, \"peer_minimum_ms\": %.6g, \"ratio\": %.4g, "
+            "\"disagreements\": %llu, ",
+            result->peer_median_ms, result->peer_minimum_ms,
+            result->minimum_ms > 0 ? result->peer_minimum_ms / result->minimum_ms : 0,
+            (unsigned long long)result->disagreements);
+    write_text(file, "note", result->note);
+    fprintf(file, ", ");
+}
+
 static void write_case(FILE *file, const bench_result *result) {
     double per_second = result->median_ms > 0 ? result->elements / result->median_ms * 1e3 : 0;
     fprintf(file, "{");
@@ -57,8 +69,10 @@ static void write_case(FILE *file, const bench_result *result) {
             result->threads, result->median_ms, result->minimum_ms, result->cpu_ms, result->repeats,
             (unsigned long long)result->peak_bytes, result->result_bytes, result->elements);
     write_text(file, "unit", result->unit);
-    fprintf(file, ", \"elements_per_s\": %.6g, \"bytes\": %.0f, \"hash\": \"%016llx\"}", per_second,
-            result->bytes, (unsigned long long)result->hash);
+    fprintf(file, ", \"elements_per_s\": %.6g, \"bytes\": %.0f, ", per_second, result->bytes);
+    if (result->peer[0])
+        write_peer(file, result);
+    fprintf(file, "\"hash\": \"%016llx\"}", (unsigned long long)result->hash);
 }
 
 static void write_all(FILE *file, const bench_results *results) {
@@ -246,18 +260,40 @@ static bool read_object(reader *in, bool (*member)(reader *, const char *key, vo
 }
 
 /* The numbers of a case, and those of its members without which a comparison means nothing. */
-enum { THREADS, REPEATS, MEDIAN, MINIMUM, CPU, PEAK, RESULT, ELEMENTS, BYTES, NAME, HASH };
+enum {
+    THREADS,
+    REPEATS,
+    MEDIAN,
+    MINIMUM,
+    CPU,
+    PEAK,
+    RESULT,
+    ELEMENTS,
+    BYTES,
+    PEER_MEDIAN,
+    PEER_MINIMUM,
+    DISAGREEMENTS,
+    NAME,
+    HASH
+};
 #define NEEDED (1u << THREADS | 1u << MEDIAN | 1u << MINIMUM | 1u << NAME | 1u << HASH)
 
 static const struct {
     const char *key;
     double most;
 } numbers[] = {
-    [THREADS] = {"threads", 1e6},      [REPEATS] = {"repeats", 1e6},
-    [MEDIAN] = {"median_ms", 1e15},    [MINIMUM] = {"minimum_ms", 1e15},
-    [CPU] = {"cpu_ms", 1e15},          [PEAK] = {"peak_bytes", 1e18},
-    [RESULT] = {"result_bytes", 1e18}, [ELEMENTS] = {"elements", 1e18},
+    [THREADS] = {"threads", 1e6},
+    [REPEATS] = {"repeats", 1e6},
+    [MEDIAN] = {"median_ms", 1e15},
+    [MINIMUM] = {"minimum_ms", 1e15},
+    [CPU] = {"cpu_ms", 1e15},
+    [PEAK] = {"peak_bytes", 1e18},
+    [RESULT] = {"result_bytes", 1e18},
+    [ELEMENTS] = {"elements", 1e18},
     [BYTES] = {"bytes", 1e18},
+    [PEER_MEDIAN] = {"peer_median_ms", 1e15},
+    [PEER_MINIMUM] = {"peer_minimum_ms", 1e15},
+    [DISAGREEMENTS] = {"disagreements", 1e18},
 };
 
 typedef struct case_reader {
@@ -284,6 +320,10 @@ static bool read_case_member(reader *in, const char *key, void *data) {
     }
     if (!strcmp(key, "unit"))
         return read_text(in, to->result->unit, sizeof to->result->unit);
+    if (!strcmp(key, "peer"))
+        return read_text(in, to->result->peer, sizeof to->result->peer);
+    if (!strcmp(key, "note"))
+        return read_text(in, to->result->note, sizeof to->result->note);
     if (!strcmp(key, "hash")) {
         to->seen |= 1u << HASH;
         return read_hash(in, &to->result->hash);
@@ -312,6 +352,9 @@ static bool read_case(reader *in, bench_result *result) {
     result->result_bytes = one.values[RESULT];
     result->elements = one.values[ELEMENTS];
     result->bytes = one.values[BYTES];
+    result->peer_median_ms = one.values[PEER_MEDIAN];
+    result->peer_minimum_ms = one.values[PEER_MINIMUM];
+    result->disagreements = (uint64_t)one.values[DISAGREEMENTS];
     return true;
 }
 

@@ -93,7 +93,9 @@ static bool wants_more(const bench_settings *settings, uint32_t done, double tot
         return done < settings->repeats;
     if (settings->quick)
         return done < 1;
-    return done < LEAST_REPEATS || (total_ms < ENOUGH_MS && done < MOST_REPEATS);
+    double enough = settings->enough_ms > 0 ? settings->enough_ms : ENOUGH_MS;
+    uint32_t least = enough < ENOUGH_MS ? 1 : LEAST_REPEATS;
+    return done < least || (total_ms < enough && done < MOST_REPEATS);
 }
 
 /* Runs and finishes once; the time of the run alone goes to *ms, that of the processors to *cpu. */
@@ -119,6 +121,10 @@ static bench_outcome run_repeats(bench_state *state, memory_count *count,
         return BENCH_BROKEN;
     result->hash = state->hash;
     while (wants_more(settings, result->repeats, total)) {
+        if (settings->cancelled && settings->cancelled()) {
+            bench_fail(ABUT_ERROR_CANCELLED, "cancelled");
+            return BENCH_BROKEN;
+        }
         if (run_once(state, count, result, &ms, &cpu))
             return BENCH_BROKEN;
         if (state->hash != result->hash)
@@ -133,8 +139,9 @@ static bench_outcome run_repeats(bench_state *state, memory_count *count,
     return BENCH_FINE;
 }
 
-bench_outcome bench_run(const bench_case *which, uint32_t threads, const bench_settings *settings,
-                        bench_result *result) {
+/* Runs one case with one thread count. */
+static bench_outcome run_with(const bench_case *which, uint32_t threads,
+                              const bench_settings *settings, bench_result *result) {
     memory_count count;
     atomic_init(&count.live, 0);
     atomic_init(&count.peak, 0);
@@ -166,4 +173,31 @@ bench_outcome bench_run(const bench_case *which, uint32_t threads, const bench_s
         outcome = BENCH_BROKEN;
     }
     return outcome;
+}
+
+bench_outcome bench_run(const bench_case *which, const bench_settings *settings,
+                        bool (*take)(void *user, const bench_case *which, const bench_result *),
+                        void *user) {
+    uint32_t counts[2] = {1, 2};
+    int last = which->threaded ? 1 : 0;
+    if (settings->threads) {
+        counts[0] = settings->threads;
+        last = 0;
+    }
+    uint64_t hash = 0;
+    for (int i = 0; i <= last; i++) {
+        bench_result result;
+        bench_outcome outcome = run_with(which, counts[i], settings, &result);
+        if (outcome == BENCH_DIFFERS || (outcome == BENCH_FINE && i > 0 && result.hash != hash)) {
+            bench_fail(ABUT_OK, "it gives another answer with %s",
+                       outcome == BENCH_DIFFERS ? "every run" : "two threads");
+            return BENCH_DIFFERS;
+        }
+        if (outcome != BENCH_FINE)
+            return outcome;
+        hash = result.hash;
+        if (!take(user, which, &result))
+            return BENCH_BROKEN;
+    }
+    return BENCH_FINE;
 }

@@ -51,7 +51,7 @@ static void add_words(tool_text *to) {
             text_print(to, "%s ", commands[i]->name);
     for (size_t i = 0; help_topics[i]; i++)
         text_print(to, "%s%s", i ? " " : "", help_topics[i]);
-    text_add(to, "\" ;;\n    help:* | version:*) files= ;;\n");
+    text_add(to, "\" ;;\n    bench:* | help:* | version:*) files= ;;\n");
 }
 
 /* _abut_values COMMAND OPTION: whether the option takes a value; its choices in `values`. */

@@ -4,42 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#define PI 3.14159265358979323846
-
-/* ---- rotations ---- */
-
-static abut_quat turn_after(abut_quat a, abut_quat b) { /* first b, then a: Hamilton's product */
-    abut_quat q = {a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
-                   a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
-                   a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w,
-                   a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z};
-    return q;
-}
-
-/* "x,90", "y,-45" or an axis of any direction, "1,1,0,30". Quarter turns get equal components, so
- * that nothing but the square root is rounded. */
-static bool read_rotation(const char *words, abut_quat *turn) {
-    double n[4] = {0};
-    if (strchr("xyz", words[0]) && words[0] && words[1] == ',') {
-        if (read_numbers(words + 2, &n[3], 1) != 1)
-            return false;
-        n[words[0] - 'x'] = 1;
-    } else if (read_numbers(words, n, 4) != 4) {
-        return false;
-    }
-    double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-    if (!(length > 0) || !isfinite(length))
-        return false;
-    double degrees = fmod(n[3], 360), half = degrees * (PI / 360);
-    double sine = sin(half), cosine = cos(half);
-    if (fabs(degrees) == 90 || fabs(degrees) == 270)
-        sine = copysign(sqrt(0.5), sine), cosine = copysign(sqrt(0.5), cosine);
-    if (fabs(degrees) == 180)
-        sine = copysign(1, sine), cosine = 0;
-    *turn = (abut_quat){sine * n[0] / length, sine * n[1] / length, sine * n[2] / length, cosine};
-    return true;
-}
-
 /* Reads scale, all rotations in their order, and the translation. */
 static int read_motion(tool_run *tool, const tool_arguments *arguments, double *scale,
                        abut_pose *pose) {
@@ -56,12 +20,12 @@ static int read_motion(tool_run *tool, const tool_arguments *arguments, double *
         abut_quat turn;
         if (strcmp(given->option->name, "rotate") != 0)
             continue;
-        if (!read_rotation(given->words, &turn))
+        if (!rotation_read(given->words, &turn))
             return tool_refuse(tool,
                                "--rotate needs an axis and degrees, such as x,90 or 1,1,0,30; "
                                "'%s' is not",
                                given->words);
-        pose->rotation = turn_after(turn, pose->rotation);
+        pose->rotation = rotation_after(turn, pose->rotation);
     }
     return 0;
 }

@@ -17,6 +17,8 @@ static const struct {
     [ABUT_PROBLEM_INWARD_COMPONENT] = {"component inside out", "components inside out", "triangle"},
     [ABUT_PROBLEM_COINCIDENT_VERTEX] = {"coincident vertex", "coincident vertices", "vertex"},
     [ABUT_PROBLEM_UNUSED_VERTEX] = {"unused vertex", "unused vertices", "vertex"},
+    [ABUT_PROBLEM_SELF_INTERSECTION] = {"self-intersecting triangle", "self-intersecting triangles",
+                                        "triangle"},
 };
 
 static uint64_t problem_total(const abut_mesh_report *report) {
@@ -38,10 +40,11 @@ static void add_counted(tool_text *to, uint64_t count, const char *one, const ch
  * loops. */
 static void add_verdict(tool_text *to, const abut_mesh_report *report) {
     static const abut_problem_kind order[] = {
-        ABUT_PROBLEM_NONMANIFOLD_EDGE,   ABUT_PROBLEM_FLIPPED_EDGE,
-        ABUT_PROBLEM_INWARD_COMPONENT,   ABUT_PROBLEM_NONMANIFOLD_VERTEX,
-        ABUT_PROBLEM_DUPLICATE_TRIANGLE, ABUT_PROBLEM_DEGENERATE_TRIANGLE,
-        ABUT_PROBLEM_COINCIDENT_VERTEX,  ABUT_PROBLEM_UNUSED_VERTEX};
+        ABUT_PROBLEM_NONMANIFOLD_EDGE,    ABUT_PROBLEM_FLIPPED_EDGE,
+        ABUT_PROBLEM_INWARD_COMPONENT,    ABUT_PROBLEM_NONMANIFOLD_VERTEX,
+        ABUT_PROBLEM_SELF_INTERSECTION,   ABUT_PROBLEM_DUPLICATE_TRIANGLE,
+        ABUT_PROBLEM_DEGENERATE_TRIANGLE, ABUT_PROBLEM_COINCIDENT_VERTEX,
+        ABUT_PROBLEM_UNUSED_VERTEX};
     int told = 0, left = 0;
     uint32_t open_edges = report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count;
     if (report->loop_count)
@@ -96,6 +99,11 @@ static void say_surface(tool_output *out, const abut_mesh_report *report) {
     say_fact(out, "pieces", "%s", pieces.data ? pieces.data : "");
     text_free(&pieces);
     fact_count(out, "edges", report->edge_count);
+    if (!report->self_examined)
+        say_fact(out, "cuts", "not looked for, or too many to look at: see 'abut selfcheck'");
+    else if (report->self_pair_count)
+        say_fact(out, "cuts", "%llu pairs of triangles meet although they need not",
+                 (unsigned long long)report->self_pair_count);
 }
 
 static void say_measures(tool_output *out, const abut_mesh_report *report, bool all) {
@@ -148,6 +156,10 @@ static void write_facts(tool_output *out, const abut_mesh_report *report) {
         json_null(out, "volume");
     json_vector(out, "centroid", report->centroid);
     json_numbers(out, "inertia", report->inertia, 6);
+    if (report->self_examined)
+        json_count(out, "self_pairs", report->self_pair_count);
+    else
+        json_null(out, "self_pairs");
     json_count(out, "problem_total", problem_total(report));
 }
 
@@ -243,14 +255,25 @@ static void tell_advice(tool_output *out, const abut_mesh_report *report) {
 
 /* ---- the command ---- */
 
+abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report) {
+    abut_bvh *bvh = NULL;
+    abut_status status = abut_bvh_create(mesh, NULL, &bvh);
+    if (!status)
+        status = abut_bvh_examine(bvh, NULL, report);
+    abut_bvh_destroy(bvh);
+    return status == ABUT_ERROR_LIMIT ? ABUT_OK : status;
+}
+
 static abut_status examine(tool_run *tool, const char *path, const abut_mesh_read_options *options,
-                           abut_topology **topology, abut_mesh_report *report) {
+                           bool self, abut_topology **topology, abut_mesh_report *report) {
     abut_mesh *mesh = NULL;
     abut_status status = tool_read(tool, path, options, &mesh);
     if (!status)
         status = abut_topology_create(mesh, topology);
     if (!status)
         status = abut_mesh_examine(*topology, report);
+    if (!status && self)
+        status = tool_examine_self(mesh, report);
     abut_mesh_destroy(mesh); /* the topology keeps it */
     return status;
 }
@@ -266,7 +289,8 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
         options.format = tool_format(from->words);
     out_object(out, NULL);
     json_path(out, "file", path);
-    abut_status status = examine(tool, path, &options, &topology, &report);
+    abut_status status =
+        examine(tool, path, &options, !option_given(arguments, "no-self"), &topology, &report);
     int code = CODE_FINE;
     if (status == ABUT_ERROR_CANCELLED || tool_cancelled()) {
         code = CODE_CANCELLED;
@@ -318,6 +342,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 static const tool_option options[] = {
     {"all", NULL, OPTION_FLAG, "also print the inertia (always there with --json)", NULL, false},
     {"strict", NULL, OPTION_FLAG, "return 3 if any mesh has problems", NULL, false},
+    {"no-self", NULL, OPTION_FLAG,
+     "do not look for triangles that cut others, which takes about as long as all the rest", NULL,
+     false},
     {"from", "FORMAT", OPTION_CHOICE, "read the files as obj, ply, stl or other",
      "obj|ply|stl|other", false},
     {0}};

@@ -8,40 +8,61 @@
 static const char *const features[] = {"face",     "edge-0",   "edge-1",  "edge-2",
                                        "vertex-0", "vertex-1", "vertex-2"};
 
-static void add_rows(tool_text *to, const tool_points *points, const abut_nearest *nearest) {
-    text_add(to, "x,y,z,distance,nearest_x,nearest_y,nearest_z,triangle,feature\n");
-    for (size_t i = 0; i < points->count; i++) {
-        table_vector(to, points->list[i]);
-        if (nearest[i].triangle == ABUT_NONE) {
-            text_add(to, ",,,,,,\n");
-            continue;
-        }
-        text_add(to, ",");
-        text_number(to, nearest[i].distance);
-        text_add(to, ",");
-        table_vector(to, nearest[i].point);
-        text_print(to, ",%u,%s\n", nearest[i].triangle, features[nearest[i].feature]);
-    }
+/* The first is left out where each point has one answer. */
+static const tool_column columns[] = {
+    {"point", COLUMN_WHOLE, NULL},    {"x", COLUMN_REAL, NULL},
+    {"y", COLUMN_REAL, NULL},         {"z", COLUMN_REAL, NULL},
+    {"distance", COLUMN_REAL, NULL},  {"nearest_x", COLUMN_REAL, NULL},
+    {"nearest_y", COLUMN_REAL, NULL}, {"nearest_z", COLUMN_REAL, NULL},
+    {"triangle", COLUMN_WHOLE, NULL}, {"feature", COLUMN_WORD, features}};
+
+/* What was found: one answer a point, or several with the number of the point for each. */
+typedef struct answers {
+    const tool_points *points;
+    abut_nearest *nearest;
+    size_t *owners; /* null = one each */
+    size_t count;
+} answers;
+
+static void give_row(const void *data, size_t row, double *values) {
+    const answers *found = data;
+    const abut_nearest *nearest = &found->nearest[row];
+    size_t point = found->owners ? found->owners[row] : row;
+    if (found->owners)
+        *values++ = (double)point;
+    table_vector(values, found->points->list[point]);
+    for (int i = 3; i < 9; i++)
+        values[i] = NAN;
+    if (nearest->triangle == ABUT_NONE)
+        return;
+    values[3] = nearest->distance;
+    table_vector(values + 4, nearest->point);
+    values[7] = nearest->triangle;
+    values[8] = nearest->feature;
 }
 
 /* What all answers have in common. */
 static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *bvh,
-                      const tool_points *points, const abut_nearest *nearest) {
-    double least = INFINITY, most = 0, sum = 0;
-    size_t found = 0;
-    for (size_t i = 0; i < points->count; i++) {
-        if (nearest[i].triangle == ABUT_NONE)
+                      const answers *a) {
+    double least = INFINITY, most = -INFINITY, sum = 0;
+    size_t found = 0, inside = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        const abut_nearest *nearest = &a->nearest[i];
+        if (nearest->triangle == ABUT_NONE)
             continue;
         found++;
-        sum += nearest[i].distance;
-        least = fmin(least, nearest[i].distance);
-        most = fmax(most, nearest[i].distance);
+        inside += nearest->distance < 0;
+        sum += nearest->distance;
+        least = fmin(least, nearest->distance);
+        most = fmax(most, nearest->distance);
     }
     out_object(out, NULL);
     json_path(out, "mesh", mesh_path);
     json_count(out, "triangles", abut_bvh_info_get(bvh).triangle_count);
-    fact_count(out, "points", points->count);
+    fact_count(out, "points", a->points->count);
     fact_count(out, "found", found);
+    if (abut_bvh_sign_info(bvh).method)
+        fact_count(out, "inside", inside);
     if (found) {
         fact_number(out, "least_distance", least);
         fact_number(out, "mean_distance", sum / (double)found);
@@ -54,80 +75,139 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     out_end(out);
 }
 
-static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                  const tool_points *points, abut_nearest *nearest) {
-    const tool_given *radius = option_given(arguments, "radius");
-    const tool_given *out_path = option_given(arguments, "out");
-    abut_points batch = abut_points_default();
-    batch.points = points->list;
-    batch.count = points->count;
-    abut_status status =
-        abut_bvh_nearest_batch(bvh, &batch, radius ? radius->numbers[0] : HUGE_VAL, nearest);
-    if (status)
-        return tool_fail(tool, status);
-    tool_text table = {0};
-    int code = 0;
-    if (out_path || !tool->out.json)
-        add_rows(&table, points, nearest);
-    if (out_path)
-        code = table_write(tool, out_path->words, &table);
-    else if (!tool->out.json)
-        text_bytes(&tool->out.text, table.data, table.used);
-    text_free(&table);
-    if (!code && (tool->out.json || (out_path && !tool->quiet)))
-        summarise(&tool->out, arguments->operands[0], bvh, points, nearest);
+/* Asks the device where there is one, else the CPU path: the answers are the same. */
+static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_points *points,
+                       double radius, abut_nearest *nearest) {
+    if (!device)
+        return abut_bvh_nearest_batch(bvh, points, radius, nearest);
+    abut_device_bvh *copy = NULL;
+    abut_status status = abut_device_bvh_create(bvh, device, &copy);
+    if (!status)
+        status = abut_device_bvh_nearest(copy, points, radius, nearest);
+    abut_device_bvh_destroy(copy);
+    return status;
+}
+
+/* ---- queries ---- */
+
+static int no_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+}
+
+/* Closes the gaps between the answers of a point and those of the next. */
+static bool close_gaps(answers *a, const uint32_t *counts, uint32_t most) {
+    size_t total = 0;
+    for (size_t i = 0; i < a->points->count; i++)
+        total += counts[i];
+    a->owners = malloc((total + 1) * sizeof *a->owners);
+    if (!a->owners)
+        return false;
+    for (size_t i = 0; i < a->points->count; i++)
+        for (uint32_t k = 0; k < counts[i]; k++) {
+            a->nearest[a->count] = a->nearest[i * most + k];
+            a->owners[a->count++] = i;
+        }
+    return true;
+}
+
+static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *batch, double radius,
+                     uint32_t most, answers *a) {
+    uint32_t triangles = abut_bvh_info_get(bvh).triangle_count;
+    most = most < triangles ? most : triangles;
+    uint32_t *counts = malloc((batch->count + 1) * sizeof *counts);
+    if (batch->count < SIZE_MAX / sizeof *a->nearest / most)
+        a->nearest = malloc((batch->count * most + 1) * sizeof *a->nearest);
+    abut_status status = ABUT_OK;
+    int code = counts && a->nearest ? 0 : no_memory(tool);
+    if (!code &&
+        (status = abut_bvh_nearest_many_batch(bvh, batch, radius, most, a->nearest, counts)))
+        code = tool_fail(tool, status);
+    if (!code && !close_gaps(a, counts, most))
+        code = no_memory(tool);
+    free(counts);
     return code;
 }
 
-/* Gets the points that were asked for. */
-static int get_points(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
-                      tool_points *points) {
-    const tool_given *random = option_given(arguments, "random");
-    const tool_given *seed = option_given(arguments, "seed"),
-                     *near = option_given(arguments, "near");
-    if (!random)
-        return points_load(tool, arguments->operands[1], points);
-    if (!points_random(mesh, random->counts[0], seed ? seed->counts[0] : 1,
-                       near ? near->numbers[0] : 0, points))
-        return tool_fail_with(tool, "out of memory", "there is no memory for %u points",
-                              random->counts[0]);
-    return 0;
+static int find_one(tool_run *tool, const abut_bvh *bvh, abut_device *device,
+                    const abut_points *batch, double radius, bool is_signed, answers *a) {
+    a->nearest = malloc((batch->count + 1) * sizeof *a->nearest);
+    if (!a->nearest)
+        return no_memory(tool);
+    a->count = batch->count;
+    abut_status status = is_signed ? abut_bvh_nearest_signed_batch(bvh, batch, radius, a->nearest)
+                                   : ask(bvh, device, batch, radius, a->nearest);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
+                  abut_device *device, const tool_points *points) {
+    const tool_given *radius = option_given(arguments, "radius");
+    const tool_given *most = option_given(arguments, "most");
+    const tool_given *out_path = option_given(arguments, "out");
+    double reach = radius ? radius->numbers[0] : HUGE_VAL;
+    abut_points batch = abut_points_default();
+    batch.points = points->list;
+    batch.count = points->count;
+    answers a = {.points = points};
+    int code =
+        most ? find_many(tool, bvh, &batch, reach, most->counts[0], &a)
+             : find_one(tool, bvh, device, &batch, reach, option_given(arguments, "sign"), &a);
+    tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, give_row, &a};
+    code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
+    if (!code && (tool->out.json || (out_path && !tool->quiet)))
+        summarise(&tool->out, arguments->operands[0], bvh, &a);
+    free(a.nearest);
+    free(a.owners);
+    return code;
+}
+
+/* Gets the hierarchy ready for signs if they were asked for. */
+static abut_status prepare(const tool_arguments *arguments, abut_bvh *bvh) {
+    const tool_given *sign = option_given(arguments, "sign");
+    abut_sign_options sign_options = abut_sign_options_default();
+    if (!sign)
+        return ABUT_OK;
+    if (strcmp(sign->words, "normal") == 0)
+        sign_options.method = ABUT_SIGN_NORMAL;
+    return abut_bvh_prepare_sign(bvh, &sign_options);
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
-    bool random = option_given(arguments, "random") != NULL;
-    if (random == (arguments->operand_count == 2))
-        return tool_refuse(tool, random ? "--random makes its own points; leave out the file"
-                                        : "the points are missing: name a file or use --random N");
-    if (!random && (option_given(arguments, "near") || option_given(arguments, "seed")))
-        return tool_refuse(tool, "--near and --seed belong to --random");
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     tool_points points = {0};
-    abut_status status = tool_read(tool, arguments->operands[0], NULL, &mesh);
-    int code = status ? tool_fail(tool, status) : 0;
-    code = code ? code : get_points(tool, arguments, mesh, &points);
+    abut_device *device = NULL;
+    int code = points_choose(tool, arguments);
+    code = code ? code : device_open(tool, arguments, &device);
+    if (!code && option_given(arguments, "sign") && option_given(arguments, "most"))
+        code = tool_refuse(tool, "--sign and --most do not go together: a point has one sign");
+    if (!code && device && (option_given(arguments, "sign") || option_given(arguments, "most")))
+        code = tool_refuse(tool, "--device does not go with --sign and --most: leave it out");
+    abut_status status = ABUT_OK;
+    if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
+        code = tool_fail(tool, status);
+    code = code ? code : points_get(tool, arguments, mesh, &points);
     if (!code && (status = abut_bvh_create(mesh, NULL, &bvh)))
         code = tool_fail(tool, status);
-    abut_nearest *nearest = NULL;
-    if (!code && !(nearest = malloc(points.count * sizeof *nearest)))
-        code = tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    code = code ? code : answer(tool, arguments, bvh, &points, nearest);
-    free(nearest);
+    if (!code && (status = prepare(arguments, bvh)))
+        code = tool_fail(tool, status);
+    code = code ? code : answer(tool, arguments, bvh, device, &points);
     points_free(&points);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
+    abut_device_destroy(device);
     return code;
 }
 
 static const tool_option options[] = {
     {"radius", "R", OPTION_POSITIVE, "look no further than this (default: no limit)", NULL, false},
-    {"random", "N", OPTION_COUNT, "N random points in the box of the mesh, a fifth larger", NULL,
-     false},
-    {"near", "F", OPTION_POSITIVE,
-     "random points within this part of the box's diagonal from the surface instead", NULL, false},
-    {"seed", "S", OPTION_COUNT, "start of the random numbers (default: 1)", NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write the table there and print a summary", NULL, false},
+    {"sign", "METHOD", OPTION_CHOICE,
+     "distances negative inside, by winding numbers or by pseudo-normals", "winding|normal", false},
+    {"most", "K", OPTION_COUNT, "the K nearest triangles of each point", NULL, false},
+    POINTS_OPTIONS,
+    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+     NULL, false},
+    DEVICE_OPTION,
     {0}};
 
 const tool_command command_nearest = {
@@ -142,6 +222,7 @@ const tool_command command_nearest = {
         "With --json a summary is printed instead; add --out to get both.",
     .examples = "  abut nearest bunny.obj points.csv >distances.csv\n"
                 "  abut nearest bunny.obj scan.ply --out distances.csv\n"
+                "  abut nearest bunny.obj scan.ply --sign winding --out distances.npy\n"
                 "  abut nearest bunny.obj --random 100000 --near 0.02 --json\n",
     .options = options,
     .operand_kind = OPERAND_FILES,

@@ -44,8 +44,7 @@ static abut_vec3 front_of(abut_vec3 up) {
     return (abut_vec3){front.x / length, front.y / length, front.z / length};
 }
 
-static int read_camera(tool_run *tool, const tool_arguments *arguments,
-                       abut_picture_options *options) {
+int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_options *options) {
     const tool_given *view = option_given(arguments, "view"),
                      *upward = option_given(arguments, "up");
     const tool_given *fov = option_given(arguments, "fov");
@@ -93,7 +92,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments,
     if (background)
         options->background = background->colour;
     options->ground = option_given(arguments, "ground") != NULL;
-    return read_camera(tool, arguments, options);
+    return camera_read(tool, arguments, options);
 }
 
 /* ---- drawing ---- */

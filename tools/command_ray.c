@@ -5,26 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_rows(tool_text *to, const abut_ray *rays, const abut_bvh_hit *hits, size_t count) {
-    text_add(to,
-             "x,y,z,direction_x,direction_y,direction_z,parameter,hit_x,hit_y,hit_z,triangle\n");
-    for (size_t i = 0; i < count; i++) {
-        abut_vec3 o = rays[i].origin, d = rays[i].direction;
-        table_vector(to, o);
-        text_add(to, ",");
-        table_vector(to, d);
-        if (hits[i].triangle == ABUT_NONE) {
-            text_add(to, ",,,,,\n");
-            continue;
-        }
-        double t = hits[i].parameter;
-        abut_vec3 at = {o.x + t * d.x, o.y + t * d.y, o.z + t * d.z};
-        text_add(to, ",");
-        text_number(to, t);
-        text_add(to, ",");
-        table_vector(to, at);
-        text_print(to, ",%u\n", hits[i].triangle);
-    }
+static const tool_column columns[] = {
+    {"x", COLUMN_REAL, NULL},           {"y", COLUMN_REAL, NULL},
+    {"z", COLUMN_REAL, NULL},           {"direction_x", COLUMN_REAL, NULL},
+    {"direction_y", COLUMN_REAL, NULL}, {"direction_z", COLUMN_REAL, NULL},
+    {"parameter", COLUMN_REAL, NULL},   {"hit_x", COLUMN_REAL, NULL},
+    {"hit_y", COLUMN_REAL, NULL},       {"hit_z", COLUMN_REAL, NULL},
+    {"triangle", COLUMN_WHOLE, NULL}};
+
+typedef struct ray_rows {
+    const abut_ray *rays;
+    const abut_bvh_hit *hits;
+} ray_rows;
+
+static void give_row(const void *data, size_t row, double *values) {
+    const ray_rows *rows = data;
+    const abut_bvh_hit *hit = &rows->hits[row];
+    abut_vec3 o = rows->rays[row].origin, d = rows->rays[row].direction;
+    double t = hit->triangle == ABUT_NONE ? (double)NAN : hit->parameter;
+    abut_vec3 at = {o.x + t * d.x, o.y + t * d.y, o.z + t * d.z};
+    table_vector(values, o);
+    table_vector(values + 3, d);
+    values[6] = t;
+    table_vector(values + 7, at);
+    values[10] = hit->triangle == ABUT_NONE ? (double)NAN : hit->triangle;
 }
 
 static void summarise(tool_output *out, const char *path, const abut_bvh *bvh,
@@ -48,15 +52,9 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
         abut_bvh_ray_batch(bvh, rays, count, most ? most->numbers[0] : HUGE_VAL, hits);
     if (status)
         return tool_fail(tool, status);
-    tool_text table = {0};
-    int code = 0;
-    if (out_path || !tool->out.json)
-        add_rows(&table, rays, hits, count);
-    if (out_path)
-        code = table_write(tool, out_path->words, &table);
-    else if (!tool->out.json)
-        text_bytes(&tool->out.text, table.data, table.used);
-    text_free(&table);
+    ray_rows rows = {rays, hits};
+    tool_table table = {columns, sizeof columns / sizeof *columns, count, give_row, &rows};
+    int code = table_put(tool, out_path ? out_path->words : NULL, &table);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))
         summarise(&tool->out, arguments->operands[0], bvh, hits, count);
     return code;
@@ -82,7 +80,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     tool_points pairs = {0};
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    int code = get_rays(tool, arguments, &pairs);
+    int code = device_open(tool, arguments, NULL);
+    code = code ? code : get_rays(tool, arguments, &pairs);
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);
@@ -111,7 +110,9 @@ static const tool_option options[] = {
     {"towards", "X,Y,Z", OPTION_VECTOR, "its direction, of any length", NULL, false},
     {"most", "T", OPTION_POSITIVE, "look no further than this parameter (default: no limit)", NULL,
      false},
-    {"out", "FILE", OPTION_TEXT, "write the table there and print a summary", NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+     NULL, false},
+    DEVICE_OPTION,
     {0}};
 
 const tool_command command_ray = {

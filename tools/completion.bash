@@ -22,14 +22,48 @@ _abut_values() {
     picture:--colour) values="" ;;
     picture:--background) values="" ;;
     nearest:--radius) values="" ;;
+    nearest:--sign) values="winding normal" ;;
+    nearest:--most) values="" ;;
     nearest:--random) values="" ;;
     nearest:--near) values="" ;;
     nearest:--seed) values="" ;;
     nearest:--out) values="" ;;
+    nearest:--device) values="cpu gpu" ;;
+    inside:--random) values="" ;;
+    inside:--near) values="" ;;
+    inside:--seed) values="" ;;
+    inside:--out) values="" ;;
+    inside:--device) values="cpu gpu" ;;
     ray:--from) values="" ;;
     ray:--towards) values="" ;;
     ray:--most) values="" ;;
     ray:--out) values="" ;;
+    ray:--device) values="cpu gpu" ;;
+    overlap:--pose) values="" ;;
+    overlap:--pose-a) values="" ;;
+    overlap:--poses) values="" ;;
+    overlap:--out) values="" ;;
+    overlap:--png) values="" ;;
+    overlap:--view) values="front back left right top bottom iso" ;;
+    overlap:--up) values="x y z -x -y -z" ;;
+    overlap:--device) values="cpu gpu" ;;
+    distance:--margin) values="" ;;
+    distance:--pose) values="" ;;
+    distance:--pose-a) values="" ;;
+    distance:--poses) values="" ;;
+    distance:--out) values="" ;;
+    distance:--png) values="" ;;
+    distance:--view) values="front back left right top bottom iso" ;;
+    distance:--up) values="x y z -x -y -z" ;;
+    distance:--device) values="cpu gpu" ;;
+    selfcheck:--first) values="" ;;
+    selfcheck:--out) values="" ;;
+    selfcheck:--png) values="" ;;
+    selfcheck:--view) values="front back left right top bottom iso" ;;
+    selfcheck:--up) values="x y z -x -y -z" ;;
+    selfcheck:--limit) values="" ;;
+    bench:--repeat) values="" ;;
+    bench:--device) values="cpu gpu" ;;
     *:--threads) values="" ;;
   *) return 1 ;;
   esac
@@ -57,21 +91,26 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest ray devices version help" options="--json --quiet --threads --help --version" files= ;;
-    info) options="--all --strict --from --json --quiet --threads --help" ;;
+    '') words="info convert make picture nearest inside ray overlap distance selfcheck devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --defects --json --quiet --threads --help" ;;
-    nearest) options="--radius --random --near --seed --out --json --quiet --threads --help" ;;
-    ray) options="--from --towards --most --out --json --quiet --threads --help" ;;
+    nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
+    inside) options="--winding --random --near --seed --out --device --json --quiet --threads --help" ;;
+    ray) options="--from --towards --most --out --device --json --quiet --threads --help" ;;
+    overlap) options="--pairs --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
+    distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
+    selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
+    bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;
     help) options="--json --quiet --threads --help" ;;
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest ray devices version help exit-codes formats" ;;
-    help:* | version:*) files= ;;
+    help:) words="info convert make picture nearest inside ray overlap distance selfcheck devices bench version help exit-codes formats" ;;
+    bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then
     mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")

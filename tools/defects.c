@@ -22,6 +22,7 @@ static const defect_mark marks[] = {
     {ABUT_PROBLEM_DEGENERATE_TRIANGLE, "blue", {0.1f, 0.3f, 0.95f, 1}, 4},
     {ABUT_PROBLEM_DUPLICATE_TRIANGLE, "teal", {0.0f, 0.6f, 0.6f, 1}, 4},
     {ABUT_PROBLEM_COINCIDENT_VERTEX, "black", {0.1f, 0.1f, 0.1f, 1}, 7},
+    {ABUT_PROBLEM_SELF_INTERSECTION, "brown", {0.5f, 0.25f, 0.05f, 1}, 3},
 };
 enum { MARK_COUNT = sizeof marks / sizeof *marks };
 
@@ -95,7 +96,8 @@ static bool is_edge_kind(abut_problem_kind kind) {
 }
 
 static bool is_triangle_kind(abut_problem_kind kind) {
-    return kind == ABUT_PROBLEM_DEGENERATE_TRIANGLE || kind == ABUT_PROBLEM_DUPLICATE_TRIANGLE;
+    return kind == ABUT_PROBLEM_DEGENERATE_TRIANGLE || kind == ABUT_PROBLEM_DUPLICATE_TRIANGLE ||
+           kind == ABUT_PROBLEM_SELF_INTERSECTION;
 }
 
 static uint32_t drawn_count(const abut_mesh_report *report, abut_problem_kind kind) {
@@ -151,6 +153,8 @@ abut_status defects_draw(tool_output *out, abut_picture *picture, const char *pa
     abut_status status = abut_topology_create(mesh, &topology);
     if (!status)
         status = abut_mesh_examine(topology, &report);
+    if (!status)
+        status = tool_examine_self(mesh, &report);
     abut_topology_view view = abut_topology_get(topology);
     if (!status)
         status = draw_edges(picture, mesh, &view);

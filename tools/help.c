@@ -72,9 +72,11 @@ void help_general(tool_text *to) {
     for (size_t i = 0; commands[i]; i++)
         if (commands[i]->summary)
             print_entry(to, commands[i]->name, widest, commands[i]->summary);
-    text_add(to, "\nEvery command takes:\n");
-    print_options(to, global_options, widest_option(global_options));
-    text_add(to, "\nTry 'abut help COMMAND'. Topics:");
+    text_add(to, "\nEvery command takes"); /* what they mean stands in the help of each */
+    for (const tool_option *o = global_options; o->name; o++)
+        text_print(to, "%s --%s%s%s", o == global_options ? "" : ",", o->name,
+                   o->argument ? " " : "", o->argument ? o->argument : "");
+    text_add(to, ".\nTry 'abut help COMMAND'. Topics:");
     for (size_t i = 0; help_topics[i]; i++)
         text_print(to, "%s %s", i ? "," : "", help_topics[i]);
     text_add(to, ".\n");
@@ -93,7 +95,9 @@ static void describe(tool_text *to, const tool_command *command) {
     text_add(to, "\nOptions of every command:\n");
     print_options(to, global_options, columns);
     text_print(to, "\nExit codes: 0 fine, 1 the work failed, 2 wrong usage,%s 130 cancelled.\n",
-               command == &command_info ? " 3 problems\nfound with --strict," : "");
+               command == &command_info        ? " 3 problems\nfound with --strict,"
+               : command == &command_selfcheck ? " 3 triangles\nthat meet,"
+                                               : "");
     if (command->examples) {
         text_add(to, "\nExamples:\n");
         print_paragraphs(to, command->examples);
@@ -111,7 +115,8 @@ static const char *const topic_words[] = {
     "  1    the work failed: a file could not be read or written, a format was\n"
     "       broken, memory ran out, or standard output could not be written\n"
     "  2    the command line was wrong: unknown command, option, shape or value\n"
-    "  3    'abut info --strict' found problems in a mesh that it could read\n"
+    "  3    'abut info --strict' found problems in a mesh that it could read;\n"
+    "       'abut selfcheck' found triangles that meet\n"
     "  130  cancelled by Ctrl-C; the process ends by the signal, which shells show\n"
     "       as 128 + its number (143 for a plain kill)\n"
     "\n"

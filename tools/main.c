@@ -69,9 +69,7 @@ static void hold_standard_streams(void) {
 
 /* ---- errors ---- */
 
-/* Sentences of the library may start with the function's name; people at the command line did not
- * call any. */
-static const char *skip_function(const char *sentence) {
+const char *tool_sentence(const char *sentence) {
     if (strncmp(sentence, "abut_", 5) != 0)
         return sentence;
     size_t length = strspn(sentence, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -114,7 +112,7 @@ static int judge(abut_status status, const char **kind, const char **sentence) {
         return CODE_CANCELLED;
     }
     *kind = abut_status_name(status);
-    *sentence = skip_function(abut_last_error());
+    *sentence = tool_sentence(abut_last_error());
     return CODE_WORK;
 }
 
@@ -169,7 +167,7 @@ int tool_refuse(tool_run *tool, const char *format, ...) {
 }
 
 int tool_refuse_last(tool_run *tool) {
-    return tool_refuse(tool, "%s", skip_function(abut_last_error()));
+    return tool_refuse(tool, "%s", tool_sentence(abut_last_error()));
 }
 
 /* ---- what commands share ---- */

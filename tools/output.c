@@ -155,7 +155,8 @@ static void print_heads(tool_output *out, const size_t *widths, const bool *numb
         size_t used = text_columns(head), spaces = widths[k] > used ? widths[k] - used : 0;
         if (numbers[k])
             text_print(to, "%*s", (int)spaces, "");
-        text_add(to, head);
+        for (; *head; head++)
+            text_bytes(to, *head == '_' ? " " : head, 1);
         if (k + 1 < count)
             text_print(to, "%*s", (int)(GAP + (numbers[k] ? 0 : spaces)), "");
     }

@@ -1,11 +1,10 @@
-/* Points from files, at random, and tables of results. */
+/* Points from files and at random. */
 #include "tool.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 bool points_add(tool_points *points, abut_vec3 point) {
     if (points->count == points->room) {
@@ -31,8 +30,7 @@ static int no_memory(tool_run *tool, const char *path) {
 
 /* ---- files of numbers ---- */
 
-/* Reads up to `most` numbers of a line; returns how many there are, or -1 for other words. */
-static int read_row(const char *line, double *numbers, int most) {
+int row_read(const char *line, double *numbers, int most) {
     int count = 0;
     for (;;) {
         line += strspn(line, " \t,;\r\n");
@@ -57,7 +55,7 @@ static int read_rows(tool_run *tool, const char *path, FILE *file, uint32_t colu
     bool head = true;
     while (!code && getline(&line, &room, file) > 0) {
         double row[6];
-        int count = read_row(line, row, (int)columns);
+        int count = row_read(line, row, (int)columns);
         number++;
         if (tool_cancelled())
             code = CODE_CANCELLED;
@@ -165,38 +163,28 @@ bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double ne
     return true;
 }
 
-/* ---- tables ---- */
+/* ---- as the command line has them ---- */
 
-void table_vector(tool_text *to, abut_vec3 v) {
-    text_number(to, v.x);
-    text_add(to, ",");
-    text_number(to, v.y);
-    text_add(to, ",");
-    text_number(to, v.z);
+int points_choose(tool_run *tool, const tool_arguments *arguments) {
+    bool random = option_given(arguments, "random") != NULL;
+    if (random == (arguments->operand_count == 2))
+        return tool_refuse(tool, random ? "--random makes its own points; leave out the file"
+                                        : "the points are missing: name a file or use --random N");
+    if (!random && (option_given(arguments, "near") || option_given(arguments, "seed")))
+        return tool_refuse(tool, "--near and --seed belong to --random");
+    return 0;
 }
 
-int table_write(tool_run *tool, const char *path, const tool_text *text) {
-    tool_text beside = {0};
-    text_print(&beside, "%s.part", path);
-    if (text->failed || beside.failed) {
-        text_free(&beside);
-        return no_memory(tool, path);
-    }
-    errno = 0;
-    FILE *file = fopen(beside.data, "w");
-    bool fine = file && (!text->used || fwrite(text->data, text->used, 1, file) == 1);
-    if (file) {
-        fine = fflush(file) == 0 && fine && fsync(fileno(file)) == 0;
-        fine = fclose(file) == 0 && fine;
-    }
-    fine = fine && rename(beside.data, path) == 0;
-    int error = errno, code = 0;
-    if (!fine) {
-        if (file)
-            remove(beside.data);
-        code = tool_fail_with(tool, "file error", "%s: cannot be written: %s", path,
-                              strerror(error ? error : EIO));
-    }
-    text_free(&beside);
-    return code;
+int points_get(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
+               tool_points *points) {
+    const tool_given *random = option_given(arguments, "random");
+    const tool_given *seed = option_given(arguments, "seed"),
+                     *near = option_given(arguments, "near");
+    if (!random)
+        return points_load(tool, arguments->operands[1], points);
+    if (!points_random(mesh, random->counts[0], seed ? seed->counts[0] : 1,
+                       near ? near->numbers[0] : 0, points))
+        return tool_fail_with(tool, "out of memory", "there is no memory for %u points",
+                              random->counts[0]);
+    return 0;
 }

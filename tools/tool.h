@@ -216,6 +216,23 @@ void arguments_free(tool_arguments *arguments);
 /* The last time that an option was given, or null. */
 const tool_given *option_given(const tool_arguments *arguments, const char *name);
 
+/* ---- device.c ---- */
+
+/* The line of --device in a command's table of options. */
+#define DEVICE_OPTION                                                                  \
+    {                                                                                  \
+        "device", "NAME", OPTION_TEXT,                                                 \
+            "where to work: cpu (default), gpu, or a number or a part of a name from " \
+            "'abut devices'",                                                          \
+            "cpu|gpu", false                                                           \
+    }
+
+/* What --device names; null for the CPU path, which is the default. */
+const char *device_named(const tool_arguments *arguments);
+/* Opens the device that --device names: *device is null for the CPU path. A command that has no
+ * other passes a null `device`: all but "cpu" is refused then. 0 or the exit code. */
+int device_open(struct tool_run *tool, const tool_arguments *arguments, abut_device **device);
+
 /* ---- commands.c ---- */
 
 typedef enum operand_kind {
@@ -241,7 +258,8 @@ extern const tool_command *const commands[]; /* ends with null */
 const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
-    command_nearest, command_ray, command_devices, command_version, command_help,
+    command_nearest, command_inside, command_ray, command_overlap, command_distance,
+    command_selfcheck, command_devices, command_bench, command_version, command_help,
     command_completion;
 
 /* ---- main.c: one run of the command ---- */
@@ -266,6 +284,9 @@ int tool_refuse(tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
 int tool_refuse_last(tool_run *tool);
 /* Only says it, for commands that go on; the JSON of the error goes where the writer stands. */
 int tool_complain(tool_run *tool, abut_status status);
+/* A sentence of the library without the name of the function that may stand first: people at the
+ * command line did not call any. */
+const char *tool_sentence(const char *sentence);
 /* Whether a signal asked to stop. */
 bool tool_cancelled(void);
 
@@ -297,7 +318,7 @@ void help_general(tool_text *to);
 int help_command(tool_run *tool, const tool_command *command);
 extern const char *const help_topics[]; /* names, ends with null */
 
-/* ---- points.c: points in, tables out ---- */
+/* ---- points.c ---- */
 
 typedef struct tool_points {
     abut_vec3 *list; /* from malloc */
@@ -316,10 +337,137 @@ bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double ne
                    tool_points *points);
 bool points_add(tool_points *points, abut_vec3 point);
 void points_free(tool_points *points);
-/* Writes text to a file, which is there only when complete. 0 or the exit code. */
-int table_write(tool_run *tool, const char *path, const tool_text *text);
-/* Adds "x,y,z" and a comma or not. */
-void table_vector(tool_text *to, abut_vec3 v);
+
+/* The options of commands that take points: --random, --near, --seed. */
+#define POINTS_OPTIONS                                                                       \
+    {"random", "N",  OPTION_COUNT, "N random points in the box of the mesh, a fifth larger", \
+     NULL,     false},                                                                       \
+        {"near",                                                                             \
+         "F",                                                                                \
+         OPTION_POSITIVE,                                                                    \
+         "random points within this part of the box's diagonal from the surface instead",    \
+         NULL,                                                                               \
+         false},                                                                             \
+    {                                                                                        \
+        "seed", "S", OPTION_COUNT, "start of the random numbers (default: 1)", NULL, false   \
+    }
+/* Whether the second operand or --random names the points, and not both. */
+int points_choose(tool_run *tool, const tool_arguments *arguments);
+/* Gets the points that were asked for. */
+int points_get(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
+               tool_points *points);
+
+/* ---- table.c: tables of results ---- */
+
+#define TABLE_COLUMNS 16
+
+typedef enum column_kind { COLUMN_REAL, COLUMN_WHOLE, COLUMN_WORD } column_kind;
+
+typedef struct tool_column {
+    const char *name;
+    column_kind kind;
+    const char *const *words; /* of COLUMN_WORD: what its numbers stand for */
+} tool_column;
+
+typedef struct tool_table {
+    const tool_column *columns;
+    size_t column_count, row_count;
+    /* Gives a row; NaN stands for what is not there. */
+    void (*row)(const void *data, size_t row, double *values);
+    const void *data;
+} tool_table;
+
+/* Writes a table to a file, which is there only when complete: as PLY or NPY by its ending, else as
+ * comma-separated values. To a null path those go to standard output, unless --json is in effect.
+ * 0, or the exit code after the error was reported. */
+int table_put(tool_run *tool, const char *path, const tool_table *table);
+void table_vector(double *values, abut_vec3 v);
+extern const char *const table_booleans[]; /* "false", "true" */
+
+/* ---- pose.c: poses as people write them ---- */
+
+/* "x,90", "y,-45" or an axis of any direction, "1,1,0,30": a turn in degrees. */
+bool rotation_read(const char *words, abut_quat *turn);
+/* First b, then a. */
+abut_quat rotation_after(abut_quat a, abut_quat b);
+/* "X,Y,Z" (a shift), "X,Y,Z@TURN" (first the turn), "@TURN@TURN", or "X,Y,Z,QX,QY,QZ,QW". */
+bool pose_read(const char *words, abut_pose *pose);
+
+typedef struct tool_poses {
+    abut_pose *list; /* from malloc */
+    size_t count, room;
+} tool_poses;
+/* Rows of numbers as for points: x y z, or x y z and a quaternion x y z w. 0, or the exit code
+ * after the error was reported. */
+int poses_load(tool_run *tool, const char *path, tool_poses *poses);
+/* Reads up to `most` numbers of a line, which commas, semicolons or blanks separate; gives how many
+ * there are, or -1 for other words. */
+int row_read(const char *line, double *numbers, int most);
+
+/* ---- pair.c: two posed meshes ---- */
+
+typedef struct tool_pair {
+    abut_bvh *bvh[2];
+    abut_pose pose[2];
+    tool_poses poses; /* of the second mesh; none = only pose[1] */
+    abut_pair_options options;
+} tool_pair;
+
+/* The options that all commands about two meshes have: a list for their tables. */
+#define PAIR_OPTIONS                                                                                \
+    {"pose",                                                                                        \
+     "POSE",                                                                                        \
+     OPTION_TEXT,                                                                                   \
+     "where B is: X,Y,Z (shifted), @z,30 (turned by 30 degrees about z), X,Y,Z@1,1,0,30 (turned, "  \
+     "then shifted) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",                                      \
+     NULL,                                                                                          \
+     false},                                                                                        \
+        {"pose-a", "POSE", OPTION_TEXT, "where A is", NULL, false},                                 \
+        {"poses",     "FILE",                                                                       \
+         OPTION_TEXT, "many poses of B: x y z or x y z qx qy qz qw a line; prints a line for each", \
+         NULL,        false},                                                                       \
+        {"surfaces", NULL, OPTION_FLAG, "a body inside another does not touch it", NULL, false},    \
+        {"out", "FILE", OPTION_TEXT, "write the table there and print a summary", NULL, false},     \
+        {"png", "FILE", OPTION_TEXT, "draw both meshes and what was found into FILE", NULL, false}, \
+        {"view",                                                                                    \
+         "VIEW",                                                                                    \
+         OPTION_TEXT,                                                                               \
+         "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: "      \
+         "across what was found)",                                                                  \
+         "front|back|left|right|top|bottom|iso",                                                    \
+         false},                                                                                    \
+    {                                                                                               \
+        "up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: z)",    \
+            "x|y|z|-x|-y|-z", false                                                                 \
+    }
+
+/* Reads the meshes and poses of a command line. 0, or the exit code after the error was reported;
+ * to be freed in either case. */
+int pair_load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair);
+void pair_free(tool_pair *pair);
+abut_posed pair_posed(const tool_pair *pair, int side);
+/* The pose of A as often as B has poses, from malloc; null when out of memory. */
+abut_pose *pair_repeat(const tool_pair *pair);
+/* "apart", "meeting", "a-inside", "b-inside" */
+extern const char *const relation_names[];
+/* Opens the object of the answer, with the names of both files. */
+void pair_begin(tool_output *out, const tool_arguments *arguments);
+/* Draws both meshes and segments between two points each, if --png asks for it. */
+int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                 const abut_segment *segments, size_t count, bool dots);
+/* Puts a table where it belongs: into --out, or to people. */
+int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
+
+/* ---- command_picture.c ---- */
+
+/* The camera that --view, --up and --fov ask for. */
+int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_options *options);
+
+/* ---- command_info.c ---- */
+
+/* Completes a report with self-intersections. Where there are too many pairs to look at, the report
+ * says as before that it did not. */
+abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report);
 
 /* ---- defects.c: the health report as lines and dots in a picture ---- */
 

@@ -8,6 +8,7 @@
 #include <abut/device.h>
 #include <abut/geom.h>
 #include <abut/mesh.h>
+#include <abut/pair.h>
 #include <abut/picture.h>
 #include <abut/shape.h>
 

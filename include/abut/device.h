@@ -69,6 +69,41 @@ ABUT_API abut_status abut_device_describe(const abut_device *device, abut_device
  * Thread-safe. */
 ABUT_API void abut_device_destroy(abut_device *device);
 
+/* ---- memory on a device ---- */
+
+/* Bytes on a device, for data that stays there from call to call. For one user at a time. */
+typedef struct abut_buffer abut_buffer;
+
+/* Takes memory on a device; its content is not defined. Fails with ABUT_ERROR_DEVICE where there is
+ * not enough. Thread-safe. */
+ABUT_API abut_status abut_buffer_create(abut_device *device, size_t bytes, abut_buffer **buffer);
+/* Null is allowed. */
+ABUT_API void abut_buffer_destroy(abut_buffer *buffer);
+ABUT_API size_t abut_buffer_bytes(const abut_buffer *buffer);
+/* Copies bytes to the buffer or from it, and waits. Refused: a range beyond its end. */
+ABUT_API abut_status abut_buffer_write(abut_buffer *buffer, size_t offset, const void *data,
+                                       size_t bytes);
+ABUT_API abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, void *data,
+                                      size_t bytes);
+
+/* ---- a program's own OpenCL ----
+ *
+ * Who uses OpenCL already opens a device on his own cl_context, and passes his own cl_mem. Handles
+ * are void * here, so that this header needs no other. Objects are retained as long as they are
+ * used. Calls of this library finish what they queue before they return; what the caller has queued
+ * on his buffers he has to finish before he calls.
+ */
+
+/* Opens a device (a cl_device_id) of a cl_context. Thread-safe. */
+ABUT_API abut_status abut_device_open_native(abut_context *context, void *native_context,
+                                             void *native_device, abut_device **device);
+/* The cl_context of a device, in which a caller may make buffers; null for null. */
+ABUT_API void *abut_device_native(const abut_device *device);
+/* Makes a buffer of a cl_mem of the device's cl_context. Thread-safe. */
+ABUT_API abut_status abut_buffer_wrap(abut_device *device, void *native, abut_buffer **buffer);
+/* The cl_mem of a buffer; null for null. */
+ABUT_API void *abut_buffer_native(const abut_buffer *buffer);
+
 #ifdef __cplusplus
 }
 #endif

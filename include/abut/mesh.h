@@ -199,6 +199,8 @@ typedef enum abut_problem_kind {
                                            * components; its lowest triangle */
     ABUT_PROBLEM_COINCIDENT_VERTEX,       /* same position as an earlier vertex; vertices */
     ABUT_PROBLEM_UNUSED_VERTEX,           /* in no triangle; vertices */
+    ABUT_PROBLEM_SELF_INTERSECTION,       /* meets another although it need not; triangles. Looked
+                                           * for by abut_bvh_examine alone */
     ABUT_PROBLEM_COUNT
 } abut_problem_kind;
 
@@ -248,9 +250,12 @@ typedef struct abut_mesh_report {
     bool solid;         /* whether centroid and inertia are those of the solid */
     abut_problem problems[ABUT_PROBLEM_COUNT];
     abut_advice advice[ABUT_METHOD_COUNT];
+    bool self_examined;       /* whether abut_bvh_examine has looked for self-intersections */
+    uint64_t self_pair_count; /* pairs of triangles that meet, if so */
 } abut_mesh_report;
 
-/* Examines a mesh. Thread-safe. */
+/* Examines a mesh. Not for self-intersections, which take a hierarchy: see abut_bvh_examine.
+ * Thread-safe. */
 ABUT_API abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report);
 
 /* Names for people and programs, such as "boundary-edge"; null beyond the last. Thread-safe. */

@@ -1,43 +1,21 @@
-/* What the files of a batch share. */
+/* What the files of a batch of nearest points share. */
 #ifndef ABUTI_BATCH_H
 #define ABUTI_BATCH_H
 
-#include "bvh/bvh.h"
+#include "bvh/points.h"
 
-#include <stdatomic.h>
-
-typedef struct place {
-    uint32_t key, point; /* on a Morton curve; number of the point */
-} place;
-
-typedef struct batch {
+typedef struct nearest_batch {
     const abut_bvh *bvh;
-    const unsigned char *points;
-    abut_scalar_type type;
-    size_t stride, count;
+    bvh_points points;
     double radius;
     abut_nearest *nearest;
-    box3 bounds;           /* of the points */
-    place *places, *spare; /* sorted, and as much again; null = as they come */
-    size_t begin;          /* of the part that runs */
-} batch;
+    const bvh_place *places; /* their order, where lists are used */
+} nearest_batch;
 
-static inline vec3 batch_point(const batch *b, size_t i) {
-    const unsigned char *at = b->points + i * b->stride;
-    vec3 p;
-    if (b->type == ABUT_SCALAR_FLOAT32) {
-        float f[3];
-        memcpy(f, at, sizeof f);
-        return v3(f[0], f[1], f[2]);
-    }
-    memcpy(&p, at, sizeof p);
-    return p;
-}
+/* Answers points one by one, each with a hint from the last. */
+void abuti_batch_single(const nearest_batch *b, const bvh_place *places, size_t begin, size_t end);
 
-/* Answers the sorted points one by one, each with a hint from the last. */
-void abuti_batch_single(const batch *b, const place *places, size_t count);
-
-/* Answers all points, sorted, with lists. Reports progress. */
-abut_status abuti_batch_lists(batch *b);
+/* Answers all points with lists. Reports progress. */
+abut_status abuti_batch_lists(const nearest_batch *b);
 
 #endif

@@ -30,6 +30,7 @@
 #include "geom/closest_shared.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 enum {
     POINTS_A_RUN = 4096,
@@ -53,10 +54,10 @@ enum {
 
 /* What one worker has. */
 typedef struct worker {
-    const batch *b;
+    const nearest_batch *b;
     const lists_table *table;
     const lists_kernel *kernel;
-    place *places;            /* of the run */
+    const bvh_place *places;  /* of the run */
     vec3 exact[POINTS_A_RUN]; /* its points: as they are, and in the frame */
     float points[POINTS_A_RUN][3];
     abut_nearest answers[POINTS_A_RUN];
@@ -70,7 +71,7 @@ typedef struct worker {
 } worker;
 
 typedef struct run_of_batch {
-    batch *b;
+    const nearest_batch *b;
     lists_table table;
     const lists_kernel *kernel;
     worker *workers;
@@ -263,7 +264,7 @@ static bool find_nearest(const worker *w, const lists_block *block, float neares
 static void collect(worker *w, uint32_t begin, uint32_t end, float margin) {
     uint32_t count = end - begin, most = LIST_MOST, found;
     if (count < COLLECT_LEAST) {
-        abuti_batch_single(w->b, w->places + begin, count);
+        abuti_batch_single(w->b, w->places, begin, end);
         for (uint32_t i = begin; i < end; i++)
             w->answers[i] = w->b->nearest[w->places[i].point];
         return;
@@ -297,12 +298,12 @@ static void answer_run(worker *w, size_t begin, size_t end) {
     uint32_t count = (uint32_t)(end - begin);
     for (uint32_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
-            ABUTI_PREFETCH(w->b->points + w->places[i + AHEAD].point * w->b->stride);
-        w->exact[i] = batch_point(w->b, w->places[i].point);
+            ABUTI_PREFETCH(w->b->points.first + w->places[i + AHEAD].point * w->b->points.stride);
+        w->exact[i] = bvh_point_at(&w->b->points, w->places[i].point);
         vec3 p = v3_scale(v3_sub(w->exact[i], bvh->mesh->origin), bvh->scale);
         double away = v3_max_abs(p);
         if (!(away < FAR_AWAY)) {
-            abuti_batch_single(w->b, w->places, count);
+            abuti_batch_single(w->b, w->places, 0, count);
             return;
         }
         largest = (float)away > largest ? (float)away : largest;
@@ -340,7 +341,7 @@ static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-abut_status abuti_batch_lists(batch *b) {
+abut_status abuti_batch_lists(const nearest_batch *b) {
     abut_context *context = b->bvh->context;
     run_of_batch r;
     memset(&r, 0, sizeof r);
@@ -351,12 +352,12 @@ abut_status abuti_batch_lists(batch *b) {
     r.workers = abuti_allocate(context, r.worker_count, sizeof *r.workers);
     abut_status status = r.workers ? abuti_lists_create(b->bvh, &r.table) : ABUT_ERROR_MEMORY;
     const size_t part = (size_t)POINTS_A_RUN * RUNS_A_REPORT;
-    for (size_t begin = 0; begin < b->count && !status; begin += part) {
+    for (size_t begin = 0; begin < b->points.count && !status; begin += part) {
         r.begin = begin;
-        r.end = b->count - begin < part ? b->count : begin + part;
+        r.end = b->points.count - begin < part ? b->points.count : begin + part;
         atomic_store(&r.taken, 0);
         abuti_parallel_for(context, r.worker_count, 1, worker_task, &r);
-        status = abuti_progress(context, "nearest", (double)r.end / (double)b->count);
+        status = abuti_progress(context, "nearest", (double)r.end / (double)b->points.count);
     }
     abuti_lists_destroy(&r.table);
     abuti_release(context, r.workers);

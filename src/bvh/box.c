@@ -1,25 +1,14 @@
 /* Triangles in a box: boxes of nodes in floats, rounded so that none is missed, then the exact
  * predicate of src/geom. */
-#include "bvh/bvh.h"
+#include "bvh/cull.h"
 
-#include "base/simd.h"
 #include "geom/meet_shared.h"
 
 typedef struct region {
     const abut_bvh *bvh;
-    abut_box box;       /* absolute */
-    float lo[3], hi[3]; /* in the frame, rounded outwards; may be infinite */
+    abut_box box; /* absolute */
+    bvh_region frame;
 } region;
-
-static unsigned region_boxes(const region *r, const bvh_node *node) {
-    f4 zero = f4_all(0);
-    m4 met = f4_less_equal(zero, zero);
-    for (int axis = 0; axis < 3; axis++) {
-        met = m4_and(met, f4_less_equal(f4_load(node->lo[axis]), f4_all(r->hi[axis])));
-        met = m4_and(met, f4_less_equal(f4_all(r->lo[axis]), f4_load(node->hi[axis])));
-    }
-    return m4_bits(met);
-}
 
 /* Visits all triangles that meet the box; notes them unless null. Gives their number. */
 static uint32_t region_visit(const region *r, uint32_t *triangles) {
@@ -29,7 +18,7 @@ static uint32_t region_visit(const region *r, uint32_t *triangles) {
         uint32_t next = stack[--used];
         if (!(next & BVH_LEAF)) {
             const bvh_node *node = &r->bvh->nodes[next];
-            unsigned met = region_boxes(r, node);
+            unsigned met = bvh_region_boxes(&r->frame, node);
             for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
                 if (met >> slot & 1 && node->child[slot] != ABUT_NONE)
                     stack[used++] = node->child[slot];
@@ -70,15 +59,7 @@ abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capa
                             __func__, capacity);
     if (status)
         return status;
-    region r = {bvh, *box, {0, 0, 0}, {0, 0, 0}};
-    for (int axis = 0; axis < 3; axis++) {
-        double origin = v3_get(bvh->mesh->origin, axis);
-        /* The difference is rounded before the product is: one step more. */
-        r.lo[axis] =
-            nextafterf(bvh_float_below((v3_get(box->lo, axis) - origin) * bvh->scale), -INFINITY);
-        r.hi[axis] =
-            nextafterf(bvh_float_above((v3_get(box->hi, axis) - origin) * bvh->scale), INFINITY);
-    }
+    region r = {bvh, *box, bvh_region_of(bvh, box)};
     uint32_t found = region_visit(&r, NULL); /* first counted: a small buffer stays untouched */
     *count = found;
     if (found > capacity)

@@ -1,5 +1,5 @@
 /* Life of a hierarchy: created, refitted, described; and the checks that all queries share. */
-#include "bvh/bvh.h"
+#include "bvh/sign.h"
 
 #include <assert.h>
 #include <math.h>
@@ -174,6 +174,8 @@ abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, ab
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_bvh_create");
     if (status)
         return status;
+    if (ours.device)
+        return abuti_bvh_build_on(ours.device, mesh, bvh);
     abut_bvh *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
@@ -197,31 +199,43 @@ void abut_bvh_destroy(abut_bvh *bvh) {
     abuti_release(context, bvh->nodes);
     abuti_release(context, bvh->blocks);
     abuti_release(context, bvh->order);
+    abuti_bvh_solid_destroy(bvh);
+    abuti_bvh_sign_destroy(bvh);
     abut_mesh_destroy(bvh->mesh);
     abuti_release(context, bvh);
     abut_context_destroy(context);
 }
 
-abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh) {
-    if (!bvh || !mesh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_refit: %s is null", bvh ? "mesh" : "bvh");
-    const abut_mesh *old = bvh->mesh;
+abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
+                                  const abut_mesh *mesh) {
     if (mesh->triangle_count != old->triangle_count)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_bvh_refit: the mesh has %u triangles instead of %u; build a new "
-                          "hierarchy for it",
-                          mesh->triangle_count, old->triangle_count);
+                          "%s: the mesh has %u triangles instead of %u; build a new hierarchy for "
+                          "it",
+                          function, mesh->triangle_count, old->triangle_count);
     size_t count = 3 * (size_t)old->triangle_count;
     for (size_t i = 0; mesh->indices != old->indices && i < count; i++)
         if (mesh->indices[i] != old->indices[i])
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_bvh_refit: triangle %zu has vertex %u instead of %u; build a "
-                              "new hierarchy for another mesh",
-                              i / 3, mesh->indices[i], old->indices[i]);
+                              "%s: triangle %zu has vertex %u instead of %u; build a new hierarchy "
+                              "for another mesh",
+                              function, i / 3, mesh->indices[i], old->indices[i]);
+    return ABUT_OK;
+}
+
+abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh) {
+    if (!bvh || !mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_refit: %s is null", bvh ? "mesh" : "bvh");
+    abut_status status = abuti_bvh_check_refit(__func__, bvh->mesh, mesh);
+    if (status)
+        return status;
     abuti_bvh_fit(bvh, mesh);
     abut_mesh_retain(mesh);
     abut_mesh_destroy(bvh->mesh);
     bvh->mesh = mesh;
+    if (bvh->sign)
+        abuti_bvh_sign_fit(bvh);
+    abuti_bvh_solid_fit(bvh);
     return ABUT_OK;
 }
 

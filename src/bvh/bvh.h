@@ -56,6 +56,8 @@ struct abut_bvh {
     bvh_block *blocks;
     uint32_t *order; /* 4 a leaf */
     double cost, built_cost;
+    _Atomic(struct bvh_solid *) solid; /* made when first wanted; see solid.c */
+    struct bvh_sign *sign;             /* null until abut_bvh_prepare_sign() */
 };
 
 /* ---- build.c: which triangles stand together ---- */
@@ -70,11 +72,18 @@ typedef struct bvh_split {
 abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
                             uint32_t *order, bvh_split *splits);
 
+/* ---- device_build.c ---- */
+
+/* A hierarchy for the CPU that a device builds. */
+abut_status abuti_bvh_build_on(abut_device *device, abut_mesh *mesh, abut_bvh **bvh);
+
 /* ---- fit.c: boxes, from the leaves up ---- */
 
 double abuti_bvh_scale(const abut_mesh *mesh);
 /* Fits all boxes and blocks to the positions of a mesh. */
 void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh);
+/* Of boxes that stand; see abut_bvh_info. */
+double abuti_bvh_cost(const abut_bvh *bvh);
 
 /* The largest float that is not above x, and the smallest not below. */
 static inline float bvh_float_below(double x) {
@@ -113,8 +122,15 @@ static inline void bvh_triangle_box(const abut_mesh *mesh, double scale, uint32_
 
 abut_status abuti_bvh_check(const char *function, const abut_bvh *bvh, const void *out,
                             const char *out_name);
+/* Whether a mesh has the same triangles as the one that a hierarchy was built for. */
+abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
+                                  const abut_mesh *mesh);
 abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 point);
 abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit);
+
+/* Sets clean[v] for vertices whose triangles have in common what they share by index and no more;
+ * stars.c. Vertices that are not marked may be so too. */
+abut_status abuti_bvh_stars(const abut_mesh *mesh, unsigned char *clean);
 
 /* Sorts by heap: no memory, and n log n whatever comes. `after`: whether a belongs behind b. */
 void abuti_bvh_sort(void *items, size_t count, size_t bytes,
@@ -135,5 +151,42 @@ typedef struct bvh_hint {
 /* The nearest point for arguments that have been checked. */
 void abuti_bvh_nearest(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
                        abut_nearest *nearest);
+
+/* ---- crossing.c: inside and outside, exactly ---- */
+
+/* How often a mesh without border (every directed edge is balanced by opposite ones) winds around a
+ * point: 0 outside, 1 inside a solid that faces outwards, and so on; or that the point is on its
+ * surface, where the number is given as 0. Exact. With a pose, which must be finite and leave the
+ * vertices within ABUT_COORDINATE_MAX, the mesh is meant that abut_mesh_transform() makes of it. A
+ * mesh with a border gets an answer that depends on a direction of our choice; whether the point is
+ * on the surface is exact there too. */
+void abuti_bvh_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
+                        int64_t *winding, bool *on_surface);
+/* Whether a point is on the surface; exact for any mesh. */
+bool abuti_bvh_touches(const abut_bvh *bvh, abut_vec3 point);
+
+/* The generalised winding number of a mesh with a border, given as directed edges, around a point
+ * that is not on it: the solid angle of all triangles over 4 pi, within a rounding error for each
+ * edge of the border. Outside the box of the mesh 0 is given. A null pose means none. */
+double abuti_bvh_crossing_open(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
+                               const uint32_t (*border)[2], uint32_t border_count);
+
+/* ---- solid.c: what a surface is made of ---- */
+
+/* Connected parts, through shared vertices, and the border: the directed edges by which triangles
+ * run more often than the other way, as often as that. Vertices of equal coordinates count as one
+ * where the surface would have a border otherwise. */
+typedef struct bvh_solid {
+    uint32_t part_count, border_count;
+    uint32_t *parts;       /* the lowest vertex of each */
+    uint32_t (*border)[2]; /* from, to */
+    uint32_t *names;       /* the lowest vertex in the place of each; null where not looked at */
+} bvh_solid;
+
+/* Gives them; made by the first call and kept by the hierarchy. Thread-safe. */
+abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid);
+/* After the vertices have moved: forgets it if vertices that were in one place no longer are. */
+void abuti_bvh_solid_fit(abut_bvh *bvh);
+void abuti_bvh_solid_destroy(abut_bvh *bvh);
 
 #endif

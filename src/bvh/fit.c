@@ -97,21 +97,24 @@ static double slot_area(const bvh_node *node, int slot) {
     return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
 }
 
+double abuti_bvh_cost(const abut_bvh *bvh) {
+    double sum = 0, whole = join_slots(&bvh->nodes[0], NULL, 0);
+    for (size_t i = bvh->node_count; i-- > 0;)
+        for (int slot = 0; slot < BVH_WIDTH; slot++)
+            if (bvh->nodes[i].child[slot] != ABUT_NONE)
+                sum += slot_area(&bvh->nodes[i], slot);
+    return whole > 0 ? 1 + sum / whole : 1;
+}
+
 void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh) {
     bvh->scale = abuti_bvh_scale(mesh);
     fitting fit = {bvh, mesh};
     abuti_parallel_for(bvh->context, bvh->node_count, NODES_A_TASK, leaves_task, &fit);
-    double sum = 0; /* children stand after their parents, so the last comes first */
-    for (size_t i = bvh->node_count; i-- > 0;) {
+    for (size_t i = bvh->node_count; i-- > 0;) { /* children stand after their parents */
         bvh_node *node = &bvh->nodes[i];
-        for (int slot = 0; slot < BVH_WIDTH; slot++) {
-            uint32_t child = node->child[slot];
-            if (child == ABUT_NONE)
-                continue;
-            sum += child & BVH_LEAF ? slot_area(node, slot)
-                                    : join_slots(&bvh->nodes[child], node, slot);
-        }
+        for (int slot = 0; slot < BVH_WIDTH; slot++)
+            if (node->child[slot] != ABUT_NONE && !(node->child[slot] & BVH_LEAF))
+                join_slots(&bvh->nodes[node->child[slot]], node, slot);
     }
-    double whole = join_slots(&bvh->nodes[0], NULL, 0);
-    bvh->cost = whole > 0 ? 1 + sum / whole : 1;
+    bvh->cost = abuti_bvh_cost(bvh);
 }

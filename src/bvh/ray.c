@@ -1,39 +1,36 @@
 /* Rays and boxes against a mesh.
  *
- * Boxes of nodes are tested in floats, four at once, such that no box is missed that the ray meets;
- * triangles by the exact predicates of src/geom, so that yes and no are exact.
+ * Boxes of nodes are tested in floats, four at once, such that no box is missed that the ray meets,
+ * and so are the four triangles of a leaf; those that the line may meet by the exact predicates of
+ * src/geom, so that yes and no are exact.
  *
- * Slabs. Along an axis a ray from o with direction d is inside [lo, hi] while (lo - o) / d <= t <=
- * (hi - o) / d, the two exchanged for negative d. o is known as an interval of floats, and the end
- * that gives the longer stay is taken: what is left are the roundings of d, 1 / d, the difference
- * and the product, each 2^-24 relative, so that signs are right and times err by 4 x 2^-24
- * relative. Both ends are moved apart by twice that (Ize 2013, "Robust BVH ray traversal"). Where d
- * is so small that 1 / d is no float, the ray moves less than the interval is widened by until it
- * has left the mesh along its longest direction, so the axis only asks whether the interval meets
- * the slab: 1 / d is infinite there, and 0 x infinity, which is no number, sets no limit.
+ * Triangles. Seen along the ray, a triangle is hit where the origin of the plane is on the same
+ * side of its three edges. Corners, taken from the blocks relative to the origin of the ray, are
+ * sheared along its longest direction z (Woop and others 2013, "Watertight ray/triangle
+ * intersection"): x' = x - (dx/dz) z, with a slope of at most 1. Let M bound the coordinates of the
+ * leaf from the origin and e = 2^-24. A corner is off by half a step of its block and the roundings
+ * of box, origin and sum, together less than d = step + 8 e (M + 4); sheared by less than 2 d + 4 e
+ * M, and no larger than 2 M. A product of two is then off by 4 M (2 d + 4 e M) + (2 d + 4 e M)^2,
+ * and a side, the difference of two products, by twice that and 16 e M^2 for its roundings.
+ * Triangles with sides of both signs beyond this doubt are missed for certain.
  */
-#include "bvh/bvh.h"
+#include "bvh/cull.h"
 
-#include "base/simd.h"
 #include "geom/meet_shared.h"
 #include "geom/path_shared.h"
 
 #include <math.h>
 
-#define SLACK 0x1p-20f
-/* Directions below this, where the largest is from 1 to 2, count as 0. */
-#define PARALLEL 0x1p-100
-/* Beyond this the origin does not fit floats; boxes are then not looked at. */
-#define FAR 0x1p40
+#define SLACK BVH_SLAB_SLACK
 
 typedef struct beam {
     const abut_bvh *bvh;
-    path3 path;            /* absolute */
-    bool culls;            /* boxes can be tested in floats */
-    float near[3], far[3]; /* the ends of the origin's interval, for the entry and the exit */
-    float inverse[3];
-    bool negative[3];
+    path3 path; /* absolute */
+    bvh_slab slab;
     double unit; /* a parameter times this is one of the frame */
+    int x, y, z; /* axes; the direction is longest along z */
+    float at[3]; /* the origin in the frame, rounded */
+    float slope_x, slope_y;
 } beam;
 
 static beam beam_start(const abut_bvh *bvh, const abut_ray *ray) {
@@ -46,41 +43,16 @@ static beam beam_start(const abut_bvh *bvh, const abut_ray *ray) {
     /* Twice, since one power of two may not be a double. */
     double half = ldexp(1, (1 - exponent) / 2), rest = ldexp(1, 1 - exponent - (1 - exponent) / 2);
     vec3 d = v3_scale(v3_scale(ray->direction, half), rest);
+    b.slab = bvh_slab_of(o, d, 0);
+    b.z = fabs(d.x) >= fabs(d.y) && fabs(d.x) >= fabs(d.z) ? 0 : fabs(d.y) >= fabs(d.z) ? 1 : 2;
+    b.x = (b.z + 1) % 3;
+    b.y = (b.z + 2) % 3;
+    b.slope_x = (float)(v3_get(d, b.x) / v3_get(d, b.z));
+    b.slope_y = (float)(v3_get(d, b.y) / v3_get(d, b.z));
+    for (int axis = 0; axis < 3; axis++)
+        b.at[axis] = (float)v3_get(o, axis);
     b.unit = bvh->scale / half / rest;
-    b.culls = v3_max_abs(o) < FAR;
-    for (int axis = 0; axis < 3 && b.culls; axis++) {
-        double at = v3_get(o, axis), towards = v3_get(d, axis), widen = 0;
-        bool parallel = !(fabs(towards) >= PARALLEL);
-        if (parallel) /* |d| t, where t reaches from the origin to the end of the mesh */
-            widen = fabs(towards) * (2 * v3_max_abs(o) + 8);
-        float below = bvh_float_below(at - widen), above = bvh_float_above(at + widen);
-        if (parallel) {
-            below = nextafterf(below, -INFINITY);
-            above = nextafterf(above, INFINITY);
-        }
-        b.negative[axis] = towards < 0 && !parallel;
-        b.inverse[axis] = parallel ? INFINITY : (float)(1 / towards);
-        b.near[axis] = b.negative[axis] ? below : above;
-        b.far[axis] = b.negative[axis] ? above : below;
-    }
     return b;
-}
-
-/* Which of four boxes the ray may meet before `most`, and where it enters them. */
-static unsigned beam_boxes(const beam *b, const bvh_node *node, float most, float *entry) {
-    f4 enter = f4_all(0), leave = f4_all(most);
-    for (int axis = 0; axis < 3; axis++) {
-        const float *first = b->negative[axis] ? node->hi[axis] : node->lo[axis];
-        const float *last = b->negative[axis] ? node->lo[axis] : node->hi[axis];
-        f4 inverse = f4_all(b->inverse[axis]);
-        f4 in = f4_mul(f4_sub(f4_load(first), f4_all(b->near[axis])), inverse);
-        f4 out = f4_mul(f4_sub(f4_load(last), f4_all(b->far[axis])), inverse);
-        enter = f4_max(in, enter); /* no number sets no limit */
-        leave = f4_min(out, leave);
-    }
-    f4_store(entry, enter);
-    return m4_bits(f4_less_equal(f4_mul(enter, f4_all(1 - SLACK)),
-                                 f4_add(f4_mul(leave, f4_all(1 + SLACK)), f4_all(FLT_MIN))));
 }
 
 /* A limit of the parameter in the frame, with what rounding may take from a hit, and at least as
@@ -90,11 +62,48 @@ static float beam_limit(const beam *b, double most) {
     return limit < FLT_MAX ? bvh_float_above(limit) * (1 + SLACK) + FLT_MIN : INFINITY;
 }
 
+/* ---- leaves ---- */
+
+/* Bits of the triangles of a leaf that the line of the ray may meet. */
+static unsigned leaf_may_meet(const beam *b, const bvh_node *node, uint32_t slot) {
+    const bvh_block *block = &b->bvh->blocks[node->child[slot] & ~BVH_LEAF];
+    const int axes[3] = {b->x, b->y, b->z};
+    f4 from[3], step[3], x[3], y[3];
+    float largest = 0, longest = 0;
+    for (int k = 0; k < 3; k++) {
+        int axis = axes[k];
+        float lo = node->lo[axis][slot] - b->at[axis], hi = node->hi[axis][slot] - b->at[axis];
+        float here = (node->hi[axis][slot] - node->lo[axis][slot]) * (1.0f / BVH_STEPS);
+        longest = here > longest ? here : longest;
+        largest = fmaxf(largest, fmaxf(fabsf(lo), fabsf(hi)));
+        from[k] = f4_all(lo);
+        step[k] = f4_all(here);
+    }
+    f4 slope_x = f4_all(b->slope_x), slope_y = f4_all(b->slope_y);
+    for (int corner = 0; corner < 3; corner++) {
+        f4 at[3];
+        for (int k = 0; k < 3; k++)
+            at[k] = f4_add(from[k], f4_mul(f4_load_u16(block->step[corner][axes[k]]), step[k]));
+        x[corner] = f4_sub(at[0], f4_mul(slope_x, at[2]));
+        y[corner] = f4_sub(at[1], f4_mul(slope_y, at[2]));
+    }
+    f4 u = f4_sub(f4_mul(x[2], y[1]), f4_mul(y[2], x[1]));
+    f4 v = f4_sub(f4_mul(x[0], y[2]), f4_mul(y[0], x[2]));
+    f4 w = f4_sub(f4_mul(x[1], y[0]), f4_mul(y[1], x[0]));
+    float off = 2 * (longest + 0x1p-21f * (largest + 4)) + 0x1p-22f * largest;
+    float doubt = 2 * (4 * largest * off + off * off) + 0x1p-20f * largest * largest;
+    f4 least = f4_min(f4_min(u, v), w), most = f4_max(f4_max(u, v), w);
+    /* true also where one is not a number */
+    unsigned below = m4_bits(f4_less(least, f4_all(-doubt)));
+    unsigned above = m4_bits(f4_less(f4_all(doubt), most));
+    return 15u & ~(below & above);
+}
+
 /* ---- the walk ---- */
 
 typedef struct pending {
     float entry;
-    uint32_t child;
+    uint32_t place; /* node and slot */
 } pending;
 
 typedef enum quest { QUEST_FIRST, QUEST_ANY, QUEST_COUNT, QUEST_ALL } quest;
@@ -146,7 +155,7 @@ static uint32_t push_children(const beam *b, uint32_t index, float most, pending
                               uint32_t used) {
     const bvh_node *node = &b->bvh->nodes[index];
     float entry[4] = {0, 0, 0, 0};
-    unsigned met = b->culls ? beam_boxes(b, node, most, entry) : 15;
+    unsigned met = b->slab.culls ? bvh_slab_boxes(&b->slab, node, most, entry) : 15;
     uint32_t first = used;
     for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
         if (!(met >> slot & 1) || node->child[slot] == ABUT_NONE)
@@ -155,7 +164,7 @@ static uint32_t push_children(const beam *b, uint32_t index, float most, pending
         for (; i > first && stack[i - 1].entry < entry[slot]; i--)
             stack[i] = stack[i - 1];
         stack[i].entry = entry[slot];
-        stack[i].child = node->child[slot];
+        stack[i].place = index * BVH_WIDTH + slot;
     }
     return used;
 }
@@ -168,13 +177,16 @@ static void hunt_run(hunt *h, const beam *b) {
         pending next = stack[--used];
         if (next.entry * (1 - SLACK) > most)
             continue;
-        if (!(next.child & BVH_LEAF)) {
-            used = push_children(b, next.child, most, stack, used);
+        const bvh_node *node = &b->bvh->nodes[next.place / BVH_WIDTH];
+        uint32_t slot = next.place % BVH_WIDTH, child = node->child[slot];
+        if (!(child & BVH_LEAF)) {
+            used = push_children(b, child, most, stack, used);
             continue;
         }
-        uint32_t leaf = next.child & ~BVH_LEAF;
-        for (uint32_t i = 0; i < bvh_leaf_fill(b->bvh, leaf); i++)
-            if (hunt_triangle(h, b, b->bvh->order[leaf * BVH_WIDTH + i]))
+        uint32_t leaf = child & ~BVH_LEAF;
+        unsigned may = b->slab.culls ? leaf_may_meet(b, node, slot) : 15;
+        for (uint32_t i = 0; may && i < bvh_leaf_fill(b->bvh, leaf); i++)
+            if (may >> i & 1 && hunt_triangle(h, b, b->bvh->order[leaf * BVH_WIDTH + i]))
                 return;
         most = beam_limit(b, h->most);
     }

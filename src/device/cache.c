@@ -6,13 +6,20 @@
  * content is code that will run, a file that another user owns or may write is not read, and the
  * folder is made for its owner alone. Nothing here fails a caller: without an entry the program is
  * built from its text.
+ *
+ * New versions of the library, the driver or the device leave entries behind that no one will ask
+ * for again. So an entry is stamped with the time of its last use, and after each new one the
+ * oldest go until the folder is within its bound.
  */
 #include "device/cache.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAGIC "abut program 01\n"
@@ -79,6 +86,82 @@ static uint64_t get(const unsigned char *from, int bytes) {
     return value;
 }
 
+/* ---- old entries ---- */
+
+/* A name that this file gives, or one of a file that was being written when its process died. */
+static bool is_ours(const char *name) {
+    if (strncmp(name, ".abut-", 6) == 0)
+        return true;
+    return strspn(name, "0123456789abcdef") == 2 * ABUTI_DIGEST_BYTES &&
+           strcmp(name + 2 * ABUTI_DIGEST_BYTES, ".program") == 0;
+}
+
+static bool is_older(const struct stat *a, const char *a_name, const struct stat *b,
+                     const char *b_name) {
+    if (a->st_mtim.tv_sec != b->st_mtim.tv_sec)
+        return a->st_mtim.tv_sec < b->st_mtim.tv_sec;
+    if (a->st_mtim.tv_nsec != b->st_mtim.tv_nsec)
+        return a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
+    return strcmp(a_name, b_name) < 0;
+}
+
+/* The bytes of all entries, and the name of the one that was not used for longest, other than
+ * `kept`; an empty name where there is none. */
+static uint64_t measure_folder(DIR *folder, const char *kept, char *oldest, size_t oldest_bytes) {
+    uint64_t sum = 0;
+    struct stat about, best;
+    struct dirent *entry;
+    memset(&best, 0, sizeof best);
+    oldest[0] = 0;
+    rewinddir(folder);
+    while ((entry = readdir(folder))) {
+        const char *name = entry->d_name;
+        if (!is_ours(name) || strlen(name) >= oldest_bytes ||
+            fstatat(dirfd(folder), name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(about.st_mode))
+            continue;
+        sum += (uint64_t)about.st_size;
+        if (strcmp(name, kept) != 0 && (!oldest[0] || is_older(&about, name, &best, oldest))) {
+            best = about;
+            strcpy(oldest, name);
+        }
+    }
+    return sum;
+}
+
+void abuti_cache_clean(abut_context *context, const char *path, uint64_t most_bytes) {
+    char folder_path[1024], oldest[256];
+    const char *name = strrchr(path, '/');
+    if (!name || (size_t)(name - path) >= sizeof folder_path)
+        return;
+    memcpy(folder_path, path, (size_t)(name - path));
+    folder_path[name - path] = 0;
+    DIR *folder = opendir(name == path ? "/" : folder_path);
+    if (!folder)
+        return;
+    /* One new entry rarely drives out more than one; the bound keeps a huge folder from holding us
+     * up, and the next entry goes on. */
+    enum { REMOVED_MOST = 32 };
+    for (int removed = 0; removed < REMOVED_MOST; removed++) {
+        if (measure_folder(folder, name + 1, oldest, sizeof oldest) <= most_bytes || !oldest[0])
+            break;
+        if (unlinkat(dirfd(folder), oldest, 0) != 0 && errno != ENOENT)
+            break; /* another process may have been faster, but then it is gone */
+        abuti_log(context, ABUT_LOG_INFO, "the program cache: %s made room", oldest);
+    }
+    closedir(folder);
+}
+
+/* ABUT_CACHE_MOST in MiB; 256 where that is no number. */
+static uint64_t most_bytes(void) {
+    const char *words = getenv("ABUT_CACHE_MOST");
+    char *end = NULL;
+    unsigned long mebibytes = words && words[0] ? strtoul(words, &end, 10) : 256;
+    if (end && (*end || words[0] == '-' || mebibytes > 1u << 20))
+        mebibytes = 256;
+    return (uint64_t)mebibytes << 20;
+}
+
 /* ---- in ---- */
 
 /* The length of a file that only its owner, who is us, could have written; 0 for any other. */
@@ -141,6 +224,7 @@ bool abuti_cache_read(abut_context *context, const unsigned char key[ABUTI_DIGES
         abuti_release(context, file);
         return false;
     }
+    utimensat(AT_FDCWD, path, NULL, 0); /* used now; where it cannot be said, it only ages */
     *bytes = length - start - ABUTI_DIGEST_BYTES;
     memmove(file, file + start, *bytes);
     *program = file;
@@ -176,6 +260,8 @@ void abuti_cache_write(abut_context *context, const unsigned char key[ABUTI_DIGE
         abuti_sink_write(&sink, sum, sizeof sum);
         status = abuti_sink_commit(&sink);
     }
+    if (!status)
+        abuti_cache_clean(context, path, most_bytes());
     if (status)
         abuti_log(context, ABUT_LOG_INFO, "the program cache: %s", abut_last_error());
 }

@@ -15,6 +15,10 @@ bool abuti_cache_read(abut_context *context, const unsigned char key[ABUTI_DIGES
 void abuti_cache_write(abut_context *context, const unsigned char key[ABUTI_DIGEST_BYTES],
                        const char *about, const unsigned char *program, size_t bytes);
 
+/* Removes the entries beside `path` that were not used for longest until all of them have at most
+ * `most_bytes`; `path` itself stays. Happens after every write. */
+void abuti_cache_clean(abut_context *context, const char *path, uint64_t most_bytes);
+
 /* Where the file of a key is; false where there is no cache. */
 bool abuti_cache_path(const unsigned char key[ABUTI_DIGEST_BYTES], char *path, size_t path_bytes);
 

@@ -111,6 +111,17 @@ static abut_status refuse(const abut_device_info *infos, uint32_t count, const c
                       names);
 }
 
+/* Gives the device to the user if it computes what it should. */
+static abut_status check_opened(abut_device *opened, abut_device **device) {
+    abut_status status = abuti_device_check(opened);
+    if (status) {
+        abut_device_destroy(opened);
+        return status;
+    }
+    *device = opened;
+    return ABUT_OK;
+}
+
 abut_status abut_device_open(abut_context *context, const char *selector, abut_device **device) {
     if (!device)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_open: device is null");
@@ -131,15 +142,24 @@ abut_status abut_device_open(abut_context *context, const char *selector, abut_d
                                : refuse(infos, count, selector, absence);
     }
     abuti_release(context, infos);
-    if (status)
-        return status;
-    status = abuti_device_check(opened);
-    if (status) {
-        abut_device_destroy(opened);
-        return status;
-    }
-    *device = opened;
-    return ABUT_OK;
+    return status ? status : check_opened(opened, device);
+}
+
+abut_status abut_device_open_native(abut_context *context, void *native_context,
+                                    void *native_device, abut_device **device) {
+    if (!native_context || !native_device || !device)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_open_native: %s is null",
+                          !native_context  ? "native_context"
+                          : !native_device ? "native_device"
+                                           : "device");
+    abut_device *opened;
+    abut_status status =
+        abuti_opencl_open_native(abuti_context_of(context), native_context, native_device, &opened);
+    return status ? status : check_opened(opened, device);
+}
+
+void *abut_device_native(const abut_device *device) {
+    return device ? device->backend->native(device) : NULL;
 }
 
 abut_status abut_device_describe(const abut_device *device, abut_device_info *info) {
@@ -207,6 +227,16 @@ abut_status abuti_buffer_create(abut_device *device, size_t count, size_t elemen
                           (unsigned long long)device->info.buffer_bytes);
     abuti_buffer made = {.device = device, .bytes = bytes};
     abut_status status = device->backend->buffer_create(&made);
+    if (status)
+        return status;
+    abuti_device_retain(device);
+    *buffer = made;
+    return ABUT_OK;
+}
+
+abut_status abuti_buffer_wrap(abut_device *device, void *native, abuti_buffer *buffer) {
+    abuti_buffer made = {.device = device};
+    abut_status status = device->backend->buffer_wrap(&made, native);
     if (status)
         return status;
     abuti_device_retain(device);

@@ -58,9 +58,11 @@ typedef struct abuti_argument {
 
 struct abuti_backend {
     void (*close)(abut_device *device);
+    void *(*native)(const abut_device *device);
     abut_status (*queue_open)(abuti_queue *queue);
     void (*queue_close)(abuti_queue *queue);
     abut_status (*buffer_create)(abuti_buffer *buffer);
+    abut_status (*buffer_wrap)(abuti_buffer *buffer, void *native);
     void (*buffer_destroy)(abuti_buffer *buffer);
     abut_status (*upload)(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
                           size_t bytes);
@@ -96,6 +98,8 @@ abut_status abuti_queue_clock_stop(abuti_queue *queue, double *ms);
 abut_status abuti_buffer_create(abut_device *device, size_t count, size_t element_bytes,
                                 abuti_buffer *buffer);
 void abuti_buffer_destroy(abuti_buffer *buffer);
+/* Holds memory that someone else made on the device. */
+abut_status abuti_buffer_wrap(abut_device *device, void *native, abuti_buffer *buffer);
 /* Makes sure that a buffer holds at least this much; its content is lost where it grows. */
 abut_status abuti_buffer_reserve(abut_device *device, size_t count, size_t element_bytes,
                                  abuti_buffer *buffer);
@@ -109,6 +113,12 @@ abut_status abuti_buffer_copy(abuti_queue *queue, const abuti_buffer *from, abut
                               size_t bytes);
 /* Repeats a word over the first `bytes`, a multiple of 4. */
 abut_status abuti_buffer_fill(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes);
+
+/* A buffer as users have it, with a queue of its own. */
+struct abut_buffer {
+    abuti_queue queue;
+    abuti_buffer memory;
+};
 
 /* ---- programs and kernels ---- */
 
@@ -159,6 +169,9 @@ abut_status abuti_device_check(abut_device *device);
 abut_status abuti_opencl_list(abut_context *context, abut_device_info *infos, uint32_t room,
                               uint32_t *count, const char **absence);
 abut_status abuti_opencl_open(abut_context *context, uint32_t index, abut_device **device);
+/* The same on a cl_context and a cl_device_id that someone else made. */
+abut_status abuti_opencl_open_native(abut_context *context, void *native_context,
+                                     void *native_device, abut_device **device);
 
 /* For tests: makes the n-th call of OpenCL on this thread fail from now on (0 = none). */
 void abuti_opencl_fail_at(uint64_t n);

@@ -15,11 +15,15 @@
     F(clGetDeviceIDs)             \
     F(clGetDeviceInfo)            \
     F(clCreateContext)            \
+    F(clRetainContext)            \
+    F(clGetContextInfo)           \
     F(clReleaseContext)           \
     F(clCreateCommandQueue)       \
     F(clReleaseCommandQueue)      \
     F(clCreateBuffer)             \
+    F(clRetainMemObject)          \
     F(clReleaseMemObject)         \
+    F(clGetMemObjectInfo)         \
     F(clEnqueueReadBuffer)        \
     F(clEnqueueWriteBuffer)       \
     F(clEnqueueCopyBuffer)        \

@@ -135,8 +135,9 @@ abut_status abuti_opencl_list(abut_context *context, abut_device_info *infos, ui
 
 /* ---- open ---- */
 
-/* What the device gets beyond the public description. */
-static cl_int open_native(const found_device *found, opencl_device *device) {
+/* What the device gets beyond the public description. A context that someone else made is held,
+ * else one is made. */
+static cl_int open_native(const found_device *found, cl_context theirs, opencl_device *device) {
     cl_device_fp_config config = 0;
     cl_int error = get_platform_text(found->platform, CL_PLATFORM_VERSION, device->platform_version,
                                      sizeof device->platform_version);
@@ -147,24 +148,23 @@ static cl_int open_native(const found_device *found, opencl_device *device) {
         return error;
     device->rounds = config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     device->id = found->id;
+    device->native = theirs;
+    if (theirs)
+        return OPENCL(clRetainContext, theirs);
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 (cl_context_properties)found->platform, 0};
     device->native = OPENCL_MAKE(&error, clCreateContext, properties, 1, &device->id, NULL, NULL);
     return error;
 }
 
-abut_status abuti_opencl_open(abut_context *context, uint32_t index, abut_device **device) {
-    found_device found[MOST_DEVICES];
-    const char *absence;
-    uint32_t count = find_devices(found, &absence);
-    if (index >= count)
-        return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: device %u is gone", index);
+static abut_status open_found(abut_context *context, const found_device *found, cl_context theirs,
+                              abut_device **device) {
     opencl_device *made = abuti_allocate_zeroed(context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
-    cl_int error = describe(&found[index], &made->base.info);
+    cl_int error = describe(found, &made->base.info);
     if (!error)
-        error = open_native(&found[index], made);
+        error = open_native(found, theirs, made);
     if (error) {
         abut_status status =
             abuti_opencl_fail(made->base.info.name[0] ? made->base.info.name : "OpenCL device",
@@ -179,6 +179,39 @@ abut_status abuti_opencl_open(abut_context *context, uint32_t index, abut_device
     atomic_init(&made->base.holds, 1);
     *device = &made->base;
     return ABUT_OK;
+}
+
+abut_status abuti_opencl_open(abut_context *context, uint32_t index, abut_device **device) {
+    found_device found[MOST_DEVICES];
+    const char *absence;
+    uint32_t count = find_devices(found, &absence);
+    if (index >= count)
+        return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: device %u is gone", index);
+    return open_found(context, &found[index], NULL, device);
+}
+
+abut_status abuti_opencl_open_native(abut_context *context, void *native_context,
+                                     void *native_device, abut_device **device) {
+    const char *absence = abuti_opencl_load();
+    if (absence)
+        return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open_native: no OpenCL: %s", absence);
+    cl_device_id ids[MOST_DEVICES];
+    size_t bytes = 0;
+    found_device found = {NULL, native_device};
+    cl_int error =
+        OPENCL(clGetContextInfo, native_context, CL_CONTEXT_DEVICES, sizeof ids, ids, &bytes);
+    bool known = false;
+    for (size_t i = 0; !error && i < bytes / sizeof *ids; i++)
+        known = known || ids[i] == native_device;
+    if (!error && !known)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_device_open_native: the cl_context does not have the device");
+    if (!error)
+        error = OPENCL(clGetDeviceInfo, native_device, CL_DEVICE_PLATFORM, sizeof found.platform,
+                       &found.platform, NULL);
+    if (error)
+        return abuti_opencl_fail("abut_device_open_native", "clGetContextInfo", error);
+    return open_found(context, &found, native_context, device);
 }
 #else
 typedef int abuti_no_opencl_list; /* C wants something in every file */

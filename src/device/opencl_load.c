@@ -21,6 +21,15 @@ abut_status abuti_opencl_open(abut_context *context, uint32_t index, abut_device
     return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: this build is without OpenCL");
 }
 
+abut_status abuti_opencl_open_native(abut_context *context, void *native_context,
+                                     void *native_device, abut_device **device) {
+    (void)context;
+    (void)native_context;
+    (void)native_device;
+    (void)device;
+    return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open_native: this build is without OpenCL");
+}
+
 void abuti_opencl_fail_at(uint64_t n) {
     (void)n;
 }

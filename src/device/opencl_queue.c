@@ -80,6 +80,28 @@ static abut_status create_buffer(abuti_buffer *buffer) {
     return ABUT_OK;
 }
 
+static abut_status wrap_buffer(abuti_buffer *buffer, void *native) {
+    opencl_device *device = opencl_of(buffer->device);
+    cl_context context = NULL;
+    size_t bytes = 0;
+    cl_int error =
+        OPENCL(clGetMemObjectInfo, native, CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    if (!error && context != device->native)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the buffer belongs to another cl_context than the device",
+                          device->base.info.name);
+    if (!error)
+        error = OPENCL(clGetMemObjectInfo, native, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (!error)
+        error = OPENCL(clRetainMemObject, native);
+    if (error)
+        return abuti_opencl_fail(device->base.info.name, "clGetMemObjectInfo", error);
+    abuti_opencl_count(+1);
+    buffer->native = native;
+    buffer->bytes = bytes;
+    return ABUT_OK;
+}
+
 static void destroy_buffer(abuti_buffer *buffer) {
     abuti_opencl.clReleaseMemObject(buffer->native);
     abuti_opencl_count(-1);
@@ -152,11 +174,17 @@ static abut_status launch(abuti_queue *queue, const abuti_kernel *kernel, size_t
     return failed(queue, what, error);
 }
 
+static void *native_context(const abut_device *device) {
+    return ((const opencl_device *)device)->native;
+}
+
 const abuti_backend abuti_opencl_backend = {
     .close = close_device,
+    .native = native_context,
     .queue_open = open_queue,
     .queue_close = close_queue,
     .buffer_create = create_buffer,
+    .buffer_wrap = wrap_buffer,
     .buffer_destroy = destroy_buffer,
     .upload = upload,
     .download = download,

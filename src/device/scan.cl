@@ -1,4 +1,4 @@
-/* Sums: exclusive scan, stream compaction, reduction.
+/* Sums: exclusive scan, stream compaction, reduction, segments.
  *
  * Reduce, then scan: the input is cut into as many runs of tiles as the device keeps busy at once.
  * The first kernel adds up each run; in the second each group adds up the runs before its own
@@ -205,4 +205,24 @@ reduce_parts(__global const ulong *parts, __global ulong *out, uint count, uint 
     value = combine_group(value, how, room);
     if (get_local_id(0) == 0)
         *out = value;
+}
+
+/* ---- segments ---- */
+
+/* begin has count + 1 words, ascending from 0 to total; empty segments are stepped over. The owner
+ * of an item is the last segment that begins at or before it. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+segment_owners(__global const uint *begin, __global uint *owners, uint count, uint total) {
+    uint item = (uint)get_global_id(0);
+    if (item >= total)
+        return;
+    uint lo = 0, hi = count; /* begin[lo] <= item < begin[hi] */
+    while (hi - lo > 1) {
+        uint middle = lo + (hi - lo) / 2;
+        if (begin[middle] <= item)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    owners[item] = lo;
 }

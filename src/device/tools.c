@@ -20,9 +20,10 @@ struct abuti_tools {
     abuti_queue *queue;
     uint32_t most_groups; /* that keep the device busy */
     abuti_kernel scan_sums, scan_runs, compact_sums, compact_runs, reduce_words, reduce_parts;
+    abuti_kernel segment_owners;
     sort_kernels
         sorts[2]; /* 32 and 64 bits; made when first needed, since they take long to build */
-    abuti_buffer sums, total, counts, spare_keys, spare_values;
+    abuti_buffer sums, total, wide_total, counts, spare_keys, spare_values;
 };
 
 static const uint32_t sort_tiles[2] = {4096, 2048};
@@ -33,9 +34,10 @@ static abut_status make_kernels(abuti_tools *tools) {
     const struct {
         abuti_kernel *kernel;
         const char *name;
-    } list[] = {{&tools->scan_sums, "scan_sums"},       {&tools->scan_runs, "scan_runs"},
-                {&tools->compact_sums, "compact_sums"}, {&tools->compact_runs, "compact_runs"},
-                {&tools->reduce_words, "reduce_words"}, {&tools->reduce_parts, "reduce_parts"}};
+    } list[] = {{&tools->scan_sums, "scan_sums"},          {&tools->scan_runs, "scan_runs"},
+                {&tools->compact_sums, "compact_sums"},    {&tools->compact_runs, "compact_runs"},
+                {&tools->reduce_words, "reduce_words"},    {&tools->reduce_parts, "reduce_parts"},
+                {&tools->segment_owners, "segment_owners"}};
     abuti_program *program;
     abut_status status = abuti_program_get(tools->device, "scan", "", &program);
     for (size_t i = 0; !status && i < sizeof list / sizeof *list; i++)
@@ -59,6 +61,8 @@ abut_status abuti_tools_create(abuti_queue *queue, abuti_tools **tools) {
         status = abuti_buffer_create(device, made->most_groups, sizeof(uint64_t), &made->sums);
     if (!status)
         status = abuti_buffer_create(device, 1, sizeof(uint32_t), &made->total);
+    if (!status)
+        status = abuti_buffer_create(device, 1, sizeof(uint64_t), &made->wide_total);
     if (status) {
         abuti_tools_destroy(made);
         return status;
@@ -70,13 +74,14 @@ abut_status abuti_tools_create(abuti_queue *queue, abuti_tools **tools) {
 void abuti_tools_destroy(abuti_tools *tools) {
     if (!tools)
         return;
-    abuti_kernel *kernels[] = {&tools->scan_sums,      &tools->scan_runs,
-                               &tools->compact_sums,   &tools->compact_runs,
-                               &tools->reduce_words,   &tools->reduce_parts,
-                               &tools->sorts[0].count, &tools->sorts[0].scatter,
-                               &tools->sorts[1].count, &tools->sorts[1].scatter};
-    abuti_buffer *buffers[] = {&tools->sums, &tools->total, &tools->counts, &tools->spare_keys,
-                               &tools->spare_values};
+    abuti_kernel *kernels[] = {&tools->scan_sums,        &tools->scan_runs,
+                               &tools->compact_sums,     &tools->compact_runs,
+                               &tools->reduce_words,     &tools->reduce_parts,
+                               &tools->segment_owners,   &tools->sorts[0].count,
+                               &tools->sorts[0].scatter, &tools->sorts[1].count,
+                               &tools->sorts[1].scatter};
+    abuti_buffer *buffers[] = {&tools->sums,   &tools->total,      &tools->wide_total,
+                               &tools->counts, &tools->spare_keys, &tools->spare_values};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
@@ -175,6 +180,54 @@ abut_status abuti_tools_reduce(abuti_tools *tools, abuti_reduction how, const ab
     return ABUTI_LAUNCH(tools->queue, &tools->reduce_parts, 1, GROUP, ABUTI_BUFFER(&tools->sums),
                         ABUTI_BUFFER(out), ABUTI_VALUE(groups), ABUTI_VALUE(which),
                         ABUTI_VALUE(empty), ABUTI_LOCAL_MEMORY(8 * GROUP));
+}
+
+/* ---- lists in segments ---- */
+
+abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segments,
+                                 abuti_buffer *begin, abuti_buffer *items, uint64_t *total) {
+    size_t count = segments->count;
+    uint64_t most =
+        segments->most && segments->most < ABUTI_TOOLS_MOST ? segments->most : ABUTI_TOOLS_MOST;
+    uint64_t sum = 0;
+    if (count >= ABUTI_TOOLS_MOST)
+        return abuti_fail(ABUT_ERROR_LIMIT, "segments: %zu of them; at most 2^31 fit one call",
+                          count);
+    abut_status status = abuti_buffer_reserve(tools->device, count + 1, sizeof(uint32_t), begin);
+    if (!status && count)
+        status = segments->measure(segments->user, begin);
+    /* In 64 bits, since the scan's own total wraps around. */
+    if (!status)
+        status = abuti_tools_reduce(tools, ABUTI_REDUCE_SUM, begin, count, &tools->wide_total);
+    if (!status)
+        status = abuti_tools_scan(tools, begin, begin, count, begin, count);
+    if (!status)
+        status = abuti_buffer_download(tools->queue, &tools->wide_total, 0, &sum, sizeof sum);
+    if (!status && sum > most)
+        status = abuti_fail(ABUT_ERROR_LIMIT, "segments: %llu items; at most %llu fit",
+                            (unsigned long long)sum, (unsigned long long)most);
+    if (total && (!status || status == ABUT_ERROR_LIMIT))
+        *total = sum;
+    if (!status)
+        status = abuti_buffer_reserve(tools->device, (size_t)sum, segments->item_bytes, items);
+    if (!status && sum)
+        status = segments->fill(segments->user, begin, items, (uint32_t)sum);
+    return status;
+}
+
+abut_status abuti_tools_owners(abuti_tools *tools, const abuti_buffer *begin, size_t count,
+                               size_t total, abuti_buffer *owners) {
+    abut_status status = check_words("owners", begin, count + 1, sizeof(uint32_t));
+    if (!status)
+        status = check_words("owners", owners, total, sizeof(uint32_t));
+    if (!status && total && !count)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "owners: %zu items, but no segments", total);
+    if (status || !total)
+        return status;
+    uint32_t segment_count = (uint32_t)count, items = (uint32_t)total;
+    return ABUTI_LAUNCH(tools->queue, &tools->segment_owners, (total + GROUP - 1) / GROUP, GROUP,
+                        ABUTI_BUFFER(begin), ABUTI_BUFFER(owners), ABUTI_VALUE(segment_count),
+                        ABUTI_VALUE(items));
 }
 
 /* ---- sort ---- */

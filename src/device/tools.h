@@ -1,5 +1,6 @@
-/* Data-parallel tools on a device: reduce, scan, compact, sort. Buffers stay on the device; calls
- * only queue work. No tool waits, and none assumes that work-groups run at the same time.
+/* Data-parallel tools on a device: reduce, scan, compact, lists in segments, sort. Buffers stay on
+ * the device; calls only queue work. No tool waits (but abuti_tools_segments, once), and none
+ * assumes that work-groups run at the same time.
  *
  * One set of tools belongs to one queue and one user at a time. Scratch memory grows as needed and
  * is kept. Counts go up to ABUTI_TOOLS_MOST; more fails with ABUT_ERROR_LIMIT, a buffer that is too
@@ -39,6 +40,31 @@ abut_status abuti_tools_scan(abuti_tools *tools, const abuti_buffer *in, abuti_b
  * word of `total`. `out` needs room for as many as there can be: `count`. */
 abut_status abuti_tools_compact(abuti_tools *tools, const abuti_buffer *flags, abuti_buffer *out,
                                 size_t count, abuti_buffer *total);
+
+/* Lists of unknown length, one a segment, side by side in one buffer: made in two passes. The first
+ * counts, then it is known where each segment begins and how much there is in all, and the second
+ * fills. Both only queue work. */
+typedef struct abuti_segments {
+    size_t count;      /* segments */
+    size_t item_bytes; /* of what is listed */
+    uint64_t most;     /* items in all; more fails with ABUT_ERROR_LIMIT. 0 = 2^31 */
+    void *user;
+    /* Writes how many items each segment will have to the first `count` words of `begin`. */
+    abut_status (*measure)(void *user, abuti_buffer *begin);
+    /* Writes the items of segment i to [begin[i], begin[i + 1]). Not called where there are none.
+     */
+    abut_status (*fill)(void *user, const abuti_buffer *begin, abuti_buffer *items, uint32_t total);
+} abuti_segments;
+
+/* Runs both passes. `begin` and `items` grow as needed; begin[count] becomes the total. `total`
+ * (may be null) is also set with ABUT_ERROR_LIMIT. */
+abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segments,
+                                 abuti_buffer *begin, abuti_buffer *items, uint64_t *total);
+
+/* owners[k] = the segment that item k is in, for those who fill by item and not by segment: then a
+ * long segment holds no one up. */
+abut_status abuti_tools_owners(abuti_tools *tools, const abuti_buffer *begin, size_t count,
+                               size_t total, abuti_buffer *owners);
 
 /* Sorts keys of 32 or 64 bits, with a word each that goes along, by their bits from `bit_first` up
  * to but not including `bit_last`; equal ones stay in order. Eight bits a pass. */

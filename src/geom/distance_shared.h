@@ -70,7 +70,7 @@ static inline void fill_table(triangle_table *table, triangle3 a, triangle3 b) {
 
 /* The best of the six corners against the other triangle; gives the scaled vector between. */
 static inline vec3 corners_closest(const triangle_table *table, triangle3 a, triangle3 b,
-                                   closest_pair *closest) {
+                                   closest_pair *closest, abut_feature *features) {
     triangle_foot best, foot;
     real best_sq = REAL_MAX;
     int best_corner = 0;
@@ -90,7 +90,16 @@ static inline vec3 corners_closest(const triangle_table *table, triangle3 a, tri
     }
     closest->point_a = best_corner < 3 ? a.corner[best_corner] : weights_point(a, best.weight);
     closest->point_b = best_corner < 3 ? weights_point(b, best.weight) : b.corner[best_corner - 3];
+    features[best_corner < 3 ? 0 : 1] = (abut_feature)(ABUT_FEATURE_VERTEX_0 + best_corner % 3);
+    features[best_corner < 3 ? 1 : 0] = weights_feature(best.weight);
     return best.offset;
+}
+
+/* The part of a triangle at a parameter of its edge i. */
+static inline abut_feature edge_feature(int i, real t) {
+    int corner = t > REAL(0.0) ? i + 1 : i;
+    return t > REAL(0.0) && t < REAL(1.0) ? (abut_feature)(ABUT_FEATURE_EDGE_0 + i)
+                                          : (abut_feature)(ABUT_FEATURE_VERTEX_0 + corner % 3);
 }
 
 /* Edge i of a and edge j of b. */
@@ -113,12 +122,13 @@ static inline segment3 triangle_edge(triangle3 t, int i) {
     return edge;
 }
 
-/* Closest points of two triangles that do not meet. */
-static inline closest_pair triangle_triangle_apart(triangle3 a, triangle3 b) {
+/* Closest points of two triangles that do not meet, and the parts of both that hold them. */
+static inline closest_pair triangle_triangle_apart_at(triangle3 a, triangle3 b,
+                                                      abut_feature *features) {
     triangle_table table;
     closest_pair closest;
     fill_table(&table, a, b);
-    vec3 best = corners_closest(&table, a, b, &closest), offset;
+    vec3 best = corners_closest(&table, a, b, &closest, features), offset;
     real best_sq = v3_length_sq(best), best_s = REAL(0.0), best_t = REAL(0.0), s, t;
     int best_edges = -1;
     for (int k = 0; k < 9; k++) {
@@ -137,9 +147,16 @@ static inline closest_pair triangle_triangle_apart(triangle3 a, triangle3 b) {
     if (best_edges >= 0) {
         closest.point_a = segment_point(triangle_edge(a, best_edges / 3), best_s);
         closest.point_b = segment_point(triangle_edge(b, best_edges % 3), best_t);
+        features[0] = edge_feature(best_edges / 3, best_s);
+        features[1] = edge_feature(best_edges % 3, best_t);
     }
     closest.distance = real_max(length_precise(best) / table.scale, REAL_MIN);
     return closest;
+}
+
+static inline closest_pair triangle_triangle_apart(triangle3 a, triangle3 b) {
+    abut_feature features[2];
+    return triangle_triangle_apart_at(a, b, features);
 }
 
 static inline closest_pair triangle_triangle_closest(triangle3 a, triangle3 b) {

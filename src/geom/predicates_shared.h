@@ -166,22 +166,37 @@ static inline exact_entry pair_product(exact_entry a, exact_entry b) {
     return r;
 }
 
-/* The determinant to the last place or so, and of the right sign: by pairs, unless it is so small
- * against its terms that their error of 2^-97 (three products, each after a difference of two)
- * would show. */
-ABUTI_COLD double det3_value(const exact_entry *m) {
+/* The determinant by pairs, and the same expression in absolute values: off by less than 2^-97 of
+ * that (three products, each after a difference of two). */
+static inline double det3_pairs(const exact_entry *m, double *permanent) {
     exact_entry value;
-    double permanent = 0.0;
     value.hi = value.lo = 0.0;
+    *permanent = 0.0;
     for (int i = 0; i < 3; i++) {
         int j = i == 2 ? 0 : i + 1, k = 3 - i - j;
         exact_entry left = pair_product(m[3 + j], m[6 + k]);
         exact_entry right = pair_product(m[3 + k], m[6 + j]);
         exact_entry minus_term = pair_product(m[i], pair_difference(right, left));
         value = pair_difference(value, minus_term);
-        permanent += fabs(m[i].hi) * (fabs(left.hi) + fabs(right.hi));
+        *permanent += fabs(m[i].hi) * (fabs(left.hi) + fabs(right.hi));
     }
-    return fabs(value.hi) > 0x1p-40 * permanent ? value.hi : det3_expansion(m);
+    return value.hi;
+}
+
+/* The determinant to the last place or so, and of the right sign: by pairs, unless it is so small
+ * against its terms that their error would show. */
+ABUTI_COLD double det3_value(const exact_entry *m) {
+    double permanent, value = det3_pairs(m, &permanent);
+    return fabs(value) > 0x1p-40 * permanent ? value : det3_expansion(m);
+}
+
+/* The sign alone: pairs are enough for a determinant that is much smaller, as in planes that are
+ * flat but for the rounding of their corners. */
+ABUTI_COLD int det3_sign_exact(const exact_entry *m) {
+    double permanent, value = det3_pairs(m, &permanent);
+    if (!(fabs(value) > 0x1p-92 * permanent))
+        value = det3_expansion(m);
+    return value > 0.0 ? 1 : value < 0.0 ? -1 : 0;
 }
 
 /* The filters. Let u = 2^-53 be the rounding unit; entries are differences with a relative error of
@@ -256,6 +271,13 @@ ABUTI_COLD double orient3d_value(vec3 a, vec3 b, vec3 c, vec3 d) {
     exact_row(m + 6, d, a);
     return det3_value(m);
 }
+ABUTI_COLD int orient3d_exact(vec3 a, vec3 b, vec3 c, vec3 d) {
+    exact_entry m[9];
+    exact_row(m, b, a);
+    exact_row(m + 3, c, a);
+    exact_row(m + 6, d, a);
+    return det3_sign_exact(m);
+}
 
 /* Sign of the volume | b-a, c-a, d-a |: +1 where d is on the side of the triangle a, b, c that its
  * normal (b-a) x (c-a) points to, 0 where all four are in one plane. */
@@ -263,7 +285,7 @@ static inline int orient3d(vec3 a, vec3 b, vec3 c, vec3 d) {
     double x = a.x, y = a.y, z = a.z;
     int sign = det3_sign_fast(b.x - x, b.y - y, b.z - z, c.x - x, c.y - y, c.z - z, d.x - x,
                               d.y - y, d.z - z);
-    return sign != 2 ? sign : sign_of(orient3d_value(a, b, c, d));
+    return sign != 2 ? sign : orient3d_exact(a, b, c, d);
 }
 
 ABUTI_COLD double orient3d_along_value(vec3 a, vec3 direction, vec3 b, vec3 c) {

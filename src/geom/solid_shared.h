@@ -87,12 +87,12 @@ static inline signed_closest box_closest_point(box3 box, vec3 point) {
     return closest;
 }
 
-/* The solid angle of a triangle from -2 pi to 2 pi, positive where the point is behind it (Van
- * Oosterom & Strackee 1983, "The solid angle of a plane triangle", equation 8):
- *     tan(angle / 2) = |a b c| / (abc + (a.b) c + (b.c) a + (c.a) b)
- * In the triangle's plane, so on the triangle too, 0. The sign is exact where there are predicates:
- * next to the face it decides between 2 pi and -2 pi. */
-static inline real triangle_solid_angle(triangle3 t, vec3 point) {
+/* Half the solid angle of a triangle as a direction in the plane, from -pi to pi (Van Oosterom &
+ * Strackee 1983, "The solid angle of a plane triangle", equation 8):
+ *     tan(angle / 2) = y / x = |a b c| / (abc + (a.b) c + (b.c) a + (c.a) b)
+ * In the triangle's plane, so on the triangle too, none. The sign is exact where there are
+ * predicates: next to the face it decides between pi and -pi. */
+static inline int triangle_solid_turn(triangle3 t, vec3 point, real *x, real *y) {
     vec3 a = v3_sub(t.corner[0], point), b = v3_sub(t.corner[1], point);
     vec3 c = v3_sub(t.corner[2], point);
     real scale = safe_scale(real_max(v3_max_abs(a), real_max(v3_max_abs(b), v3_max_abs(c))));
@@ -103,16 +103,23 @@ static inline real triangle_solid_angle(triangle3 t, vec3 point) {
 #ifdef ABUTI_PREDICATES
     int sign = orient3d(point, t.corner[0], t.corner[1], t.corner[2]);
     if (sign == 0)
-        return REAL(0.0);
+        return 0;
     if (sign > 0 ? !(volume > REAL(0.0)) : !(volume < REAL(0.0)))
         volume = sign > 0 ? REAL_MIN : -REAL_MIN;
 #else
     if (volume == REAL(0.0))
-        return REAL(0.0);
+        return 0;
 #endif
     real la = v3_length(a), lb = v3_length(b), lc = v3_length(c);
-    real below = la * lb * lc + v3_dot(a, b) * lc + v3_dot(b, c) * la + v3_dot(c, a) * lb;
-    return REAL(2.0) * real_atan2(volume, below);
+    *x = la * lb * lc + v3_dot(a, b) * lc + v3_dot(b, c) * la + v3_dot(c, a) * lb;
+    *y = volume;
+    return 1;
+}
+
+/* The solid angle of a triangle from -2 pi to 2 pi, positive where the point is behind it. */
+static inline real triangle_solid_angle(triangle3 t, vec3 point) {
+    real x, y;
+    return triangle_solid_turn(t, point, &x, &y) ? REAL(2.0) * real_atan2(y, x) : REAL(0.0);
 }
 
 #endif

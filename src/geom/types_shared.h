@@ -5,7 +5,7 @@
 
 #include "base/math_shared.h"
 
-#ifndef __OPENCL_VERSION__
+#ifndef __OPENCL_C_VERSION__
 #include <abut/geom.h>
 #else
 typedef enum abut_feature {
@@ -25,7 +25,7 @@ typedef enum abut_meeting {
 } abut_meeting;
 #endif
 
-#if !defined(__OPENCL_VERSION__) && ABUTI_REAL_BITS == 64
+#if !defined(__OPENCL_C_VERSION__) && ABUTI_REAL_BITS == 64
 typedef abut_triangle triangle3;
 typedef abut_segment segment3;
 typedef abut_ray ray3;

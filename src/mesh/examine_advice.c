@@ -10,15 +10,16 @@
  *  - Containment counts entries and exits, or volume: one missing face spoils a whole ray.
  *  - The view test tells inside from outside by the way a triangle faces (Cheng 2011, chapter 3):
  *    it needs one consistently wound manifold, whose holes it closes itself.
- * Nothing here looks for self-intersections; the sentences say where that matters.
+ * Self-intersections are looked for on a floor above (abut_bvh_examine). Until then the sentences
+ * say where they matter, and afterwards which it is.
  */
 #include "mesh/mesh.h"
 
 const char *abut_problem_name(abut_problem_kind kind) {
     static const char *const names[ABUT_PROBLEM_COUNT] = {
-        "degenerate-triangle", "duplicate-triangle", "boundary-edge",
-        "nonmanifold-edge",    "nonmanifold-vertex", "flipped-edge",
-        "inward-component",    "coincident-vertex",  "unused-vertex",
+        "degenerate-triangle", "duplicate-triangle", "boundary-edge",    "nonmanifold-edge",
+        "nonmanifold-vertex",  "flipped-edge",       "inward-component", "coincident-vertex",
+        "unused-vertex",       "self-intersection",
     };
     return (unsigned)kind < ABUT_PROBLEM_COUNT ? names[kind] : NULL;
 }
@@ -158,4 +159,34 @@ void abuti_advise(abut_mesh_report *report, const abuti_findings *findings) {
     report->advice[ABUT_METHOD_WINDING] = advise_winding(report, findings);
     report->advice[ABUT_METHOD_CONTAINMENT] = advise_containment(report, findings);
     report->advice[ABUT_METHOD_SELF_VIEW] = advise_self_view(report);
+}
+
+void abuti_advise_self(abut_mesh_report *report) {
+    static const struct {
+        abut_method method;
+        const char *free, *cut;
+    } sentences[] = {
+        {ABUT_METHOD_PSEUDO_NORMAL,
+         "Closed, wound outwards and nowhere cut by itself: the sign is right everywhere.",
+         "The surface cuts itself, and where parts overlap the sign may be that of the wrong one: "
+         "use winding numbers."},
+        {ABUT_METHOD_CONTAINMENT,
+         "Closed, wound outwards and nowhere cut by itself: inside, volume and inertia are those "
+         "of the solid.",
+         "The surface cuts itself: inside is still right, but volume and inertia count twice what "
+         "overlaps."},
+        {ABUT_METHOD_SELF_VIEW,
+         "One closed manifold that nowhere cuts itself: no first impact of a step from here is "
+         "missed.",
+         "The surface cuts itself already, so a step from here has no first impact to find: part "
+         "it first, or use the complete search."},
+    };
+    report->self_examined = true;
+    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+        abut_advice *advice = &report->advice[sentences[i].method];
+        if (advice->verdict != ABUT_VERDICT_GUARANTEED)
+            continue; /* it has worse to say */
+        *advice =
+            report->self_pair_count ? limited(sentences[i].cut) : guaranteed(sentences[i].free);
+    }
 }

@@ -36,6 +36,24 @@ static inline vec3 abuti_mesh_position(const abut_mesh *mesh, uint32_t vertex) {
     return v3_add(mesh->origin, mesh->positions[vertex]);
 }
 
+/* A pose, ready to move many points: every posed position in the library is rounded as here. */
+typedef struct abuti_motion {
+    bool rotates; /* without, positions are shifted only, with fewer roundings */
+    mat3 rotation;
+    vec3 translation;
+} abuti_motion;
+
+static inline abuti_motion abuti_motion_of(const abut_pose *p) {
+    abuti_motion motion = {.rotates =
+                               p->rotation.x != 0 || p->rotation.y != 0 || p->rotation.z != 0,
+                           .rotation = quat_matrix(p->rotation),
+                           .translation = p->translation};
+    return motion;
+}
+static inline vec3 abuti_motion_apply(const abuti_motion *motion, vec3 p) {
+    return v3_add(motion->rotates ? m3_apply(&motion->rotation, p) : p, motion->translation);
+}
+
 /* ---- topology ---- */
 
 /* A triangle that names a vertex twice is only a segment or a point: no face of any edge. */
@@ -82,6 +100,8 @@ void abuti_join(uint32_t *parent, uint32_t a, uint32_t b);
 
 /* The unit normal of a triangle; zero exactly where it is degenerate. */
 vec3 abuti_unit_normal(vec3 a, vec3 b, vec3 c);
+/* The angle at `at` between the directions to `p` and `q`, from 0 to pi. */
+real abuti_corner_angle(vec3 at, vec3 p, vec3 q);
 /* Whether the corners lie on one line; exact. */
 bool abuti_is_degenerate(vec3 a, vec3 b, vec3 c);
 
@@ -131,6 +151,8 @@ typedef struct abuti_findings {
     bool has_nested_part; /* a part inside another, both wound outwards */
 } abuti_findings;
 void abuti_advise(abut_mesh_report *report, const abuti_findings *findings);
+/* Says anew what depends on self-intersections, once they are known. */
+void abuti_advise_self(abut_mesh_report *report);
 
 /* For every vertex the lowest one with an equal position (0 and -0 are equal). */
 abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positions, uint32_t count,

@@ -95,8 +95,7 @@ static void edge_normals(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* The angle at `at` between the directions to `p` and `q`, from 0 to pi. */
-static real corner_angle(vec3 at, vec3 p, vec3 q) {
+real abuti_corner_angle(vec3 at, vec3 p, vec3 q) {
     vec3 u = v3_sub(p, at), v = v3_sub(q, at);
     real size_u = v3_max_abs(u), size_v = v3_max_abs(v);
     if (!(size_u > 0 && size_v > 0))
@@ -117,8 +116,8 @@ static void vertex_normals(void *data, size_t chunk, size_t begin, size_t end) {
             uint32_t face = w->view->vertex_faces[i];
             const uint32_t *corner = w->indices + 3 * (size_t)face;
             uint32_t k = corner[0] == v ? 0 : corner[1] == v ? 1 : 2;
-            real angle = corner_angle(w->positions[v], w->positions[corner[(k + 1) % 3]],
-                                      w->positions[corner[(k + 2) % 3]]);
+            real angle = abuti_corner_angle(w->positions[v], w->positions[corner[(k + 1) % 3]],
+                                            w->positions[corner[(k + 2) % 3]]);
             sum = v3_along(sum, angle, w->faces[face]);
             weight += angle;
         }

@@ -17,9 +17,7 @@ static bool pose_is_finite(const abut_pose *p) {
 
 typedef struct move {
     const abut_mesh *mesh;
-    bool rotates; /* without, positions are scaled and shifted only, with fewer roundings */
-    mat3 rotation;
-    vec3 translation;
+    abuti_motion motion;
     double scale;
     vec3 *positions;
 } move;
@@ -29,7 +27,7 @@ static void move_positions(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t v = begin; v < end; v++) {
         vec3 p = v3_scale(abuti_mesh_position(m->mesh, (uint32_t)v), m->scale);
-        m->positions[v] = v3_add(m->rotates ? m3_apply(&m->rotation, p) : p, m->translation);
+        m->positions[v] = abuti_motion_apply(&m->motion, p);
     }
 }
 
@@ -51,12 +49,7 @@ abut_status abut_mesh_transform(const abut_mesh *mesh, double scale, abut_pose m
     if (!pose_is_finite(&motion))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_transform: the pose is not finite");
     abut_context *context = mesh->context;
-    quat q = motion.rotation;
-    move m = {.mesh = mesh,
-              .rotates = q.x != 0 || q.y != 0 || q.z != 0,
-              .rotation = quat_matrix(q),
-              .translation = motion.translation,
-              .scale = scale};
+    move m = {.mesh = mesh, .motion = abuti_motion_of(&motion), .scale = scale};
     m.positions = abuti_allocate(context, mesh->vertex_count, sizeof *m.positions);
     uint32_t *indices = abuti_allocate(context, mesh->triangle_count, 3 * sizeof *indices);
     if (!m.positions || !indices) {

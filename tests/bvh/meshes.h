@@ -137,6 +137,31 @@ static inline abut_triangle triangle_of(const abut_mesh *mesh, uint32_t t) {
     return triangle;
 }
 
+/* Both in one; takes them. */
+static inline abut_mesh *make_joined(abut_mesh *a, abut_mesh *b) {
+    abut_mesh *pair[2] = {a, b}, *joined;
+    assert_ok(abut_mesh_join(pair, 2, &joined));
+    abut_mesh_destroy(a);
+    abut_mesh_destroy(b);
+    return joined;
+}
+
+/* The same surface, facing the other way, as a soup. */
+static inline abut_mesh *make_flipped(abut_mesh *mesh) {
+    uint32_t count = abut_mesh_triangle_count(mesh);
+    abut_vec3 *corners = malloc(3 * (size_t)count * sizeof *corners);
+    assert_non_null(corners);
+    for (uint32_t i = 0; i < count; i++) {
+        abut_triangle t = triangle_of(mesh, i);
+        for (uint32_t k = 0; k < 3; k++)
+            corners[3 * i + k] = t.corner[2 - k];
+    }
+    abut_mesh *flipped = make_soup(NULL, corners, count);
+    free(corners);
+    abut_mesh_destroy(mesh);
+    return flipped;
+}
+
 static inline double largest_extent(const abut_mesh *mesh) {
     abut_box b = abut_mesh_bounds(mesh);
     return fmax(b.hi.x - b.lo.x, fmax(b.hi.y - b.lo.y, b.hi.z - b.lo.z));

@@ -1,63 +1,8 @@
 /* The hierarchy itself: its invariants on any mesh, its size, and that it is the same on any number
  * of threads; refitting; failures in the middle. */
-#include "meshes.h"
-
-#include "bvh/bvh.h"
+#include "tree.h"
 
 /* ---- invariants ---- */
-
-/* Every triangle in exactly one leaf and inside its box, boxes inside those of their parents, no
- * node twice, parents before children. */
-static void check_tree(const abut_bvh *bvh) {
-    const abut_mesh *mesh = bvh->mesh;
-    uint32_t *parents = calloc(bvh->node_count, sizeof *parents);
-    uint8_t *seen = calloc(mesh->triangle_count, 1);
-    uint8_t *met = calloc(bvh->leaf_count, 1);
-    assert_true(parents && seen && met);
-    for (uint32_t n = 0; n < bvh->node_count; n++) {
-        const bvh_node *node = &bvh->nodes[n];
-        for (int slot = 0; slot < BVH_WIDTH; slot++) {
-            uint32_t child = node->child[slot];
-            if (child == ABUT_NONE) {
-                assert_true(node->lo[0][slot] == INFINITY && node->hi[0][slot] == -INFINITY);
-                continue;
-            }
-            if (!(child & BVH_LEAF)) {
-                assert_true(child > n && child < bvh->node_count);
-                parents[child]++;
-                for (int axis = 0; axis < 3; axis++)
-                    for (int i = 0; i < BVH_WIDTH; i++)
-                        assert_true(bvh->nodes[child].child[i] == ABUT_NONE ||
-                                    (bvh->nodes[child].lo[axis][i] >= node->lo[axis][slot] &&
-                                     bvh->nodes[child].hi[axis][i] <= node->hi[axis][slot]));
-                continue;
-            }
-            uint32_t leaf = child & ~BVH_LEAF;
-            assert_true(leaf < bvh->leaf_count && !met[leaf]);
-            met[leaf] = 1;
-            for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++) {
-                uint32_t t = bvh->order[leaf * BVH_WIDTH + i];
-                assert_true(t < mesh->triangle_count && !seen[t]);
-                seen[t] = 1;
-                double lo[3], hi[3];
-                bvh_triangle_box(mesh, bvh->scale, t, lo, hi);
-                for (int axis = 0; axis < 3; axis++) {
-                    assert_true(node->lo[axis][slot] <= lo[axis]);
-                    assert_true(node->hi[axis][slot] >= hi[axis]);
-                    assert_true(fabs(lo[axis]) <= 2 && fabs(hi[axis]) <= 2);
-                }
-            }
-        }
-    }
-    for (uint32_t n = 0; n < bvh->node_count; n++)
-        assert_int_equal(parents[n], n > 0);
-    for (uint32_t t = 0; t < mesh->triangle_count; t++)
-        assert_true(seen[t]);
-    assert_true(bvh->depth <= BVH_DEPTH);
-    free(parents);
-    free(seen);
-    free(met);
-}
 
 /* 40 bytes a triangle; the object itself and one node are there in any case. */
 static void check_size(const abut_bvh *bvh, const test_memory *memory, uint64_t mesh_bytes) {
@@ -99,12 +44,12 @@ static void invariants(void **state) {
     }
 }
 
-/* A million boxes at one place, and each inside the next: bounded depth, no quadratic time. */
+/* Many boxes at one place, and each inside the next: bounded depth, no quadratic time. */
 static void hostile(void **state) {
     (void)state;
     static const soup_kind kinds[] = {SOUP_EQUAL, SOUP_POINT, SOUP_GROWING, SOUP_LINE};
     for (int i = 0; i < 4; i++) {
-        uint32_t count = i == 0 ? 1000000 : 50000;
+        uint32_t count = 50000;
         abut_mesh *mesh = make_kind(NULL, kinds[i], count, 3);
         abut_bvh *bvh;
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));

@@ -3,9 +3,11 @@
 #include "device/cache.h"
 #include "support/support.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- SHA-256 ---- */
@@ -183,6 +185,85 @@ static void empty_program(void **state) {
     abuti_release(abuti_context_of(NULL), found);
 }
 
+/* ---- the bound ---- */
+
+static void path_of(unsigned char first, char *at) {
+    unsigned char other[ABUTI_DIGEST_BYTES] = {first};
+    assert_true(abuti_cache_path(other, at, 1024));
+}
+
+static bool exists(unsigned char first) {
+    char at[1024];
+    path_of(first, at);
+    return access(at, F_OK) == 0;
+}
+
+/* An entry that was last used at this second. */
+static void keep(unsigned char first, time_t second) {
+    unsigned char other[ABUTI_DIGEST_BYTES] = {first};
+    char at[1024];
+    abuti_cache_write(abuti_context_of(NULL), other, "", program, sizeof program);
+    path_of(first, at);
+    struct timespec times[2] = {{second, 0}, {second, 0}};
+    assert_int_equal(0, utimensat(AT_FDCWD, at, times, 0));
+}
+
+static void oldest_go_first(void **state) {
+    (void)state;
+    abut_context *context = abuti_context_of(NULL);
+    char old[1024], folder[1024];
+    snprintf(old, sizeof old, "%s", getenv("ABUT_CACHE_DIR"));
+    snprintf(folder, sizeof folder, "%s", test_path("bounded"));
+    setenv("ABUT_CACHE_DIR", folder, 1);
+    for (unsigned char i = 1; i <= 6; i++)
+        keep(i, 1000 + 10 * (i % 4)); /* oldest: 4, then 1 and 5, 2 and 6, 3 */
+    char here[1024], foreign_path[1100], part[1100];
+    path_of(6, here);
+    struct stat about;
+    assert_int_equal(0, stat(here, &about));
+    uint64_t one = (uint64_t)about.st_size;
+    /* what is not ours stays, whatever its age; what a dead process left goes like an entry */
+    snprintf(foreign_path, sizeof foreign_path, "%s/notes.txt", folder);
+    snprintf(part, sizeof part, "%s/.abut-1-1", folder);
+    for (int i = 0; i < 2; i++) {
+        FILE *out = fopen(i ? part : foreign_path, "wb");
+        assert_non_null(out);
+        assert_int_equal(1, fwrite(program, 100, 1, out));
+        assert_int_equal(0, fclose(out));
+        struct timespec times[2] = {{5, 0}, {5, 0}};
+        assert_int_equal(0, utimensat(AT_FDCWD, i ? part : foreign_path, times, 0));
+    }
+    abuti_cache_clean(context, here, 6 * one + 100); /* fits */
+    assert_int_equal(0, access(part, F_OK));
+    abuti_cache_clean(context, here, 6 * one);
+    assert_int_not_equal(0, access(part, F_OK));
+    assert_true(exists(4));
+    abuti_cache_clean(context, here, 5 * one);
+    assert_false(exists(4));
+    assert_true(exists(1) && exists(5));
+    /* reading makes an entry young */
+    unsigned char first[ABUTI_DIGEST_BYTES] = {1}, *found;
+    size_t bytes;
+    assert_true(abuti_cache_read(context, first, &found, &bytes));
+    abuti_release(context, found);
+    abuti_cache_clean(context, here, 4 * one);
+    assert_true(exists(1) && !exists(5));
+    abuti_cache_clean(context, here, 0); /* but for the one that was just written */
+    assert_true(exists(6) && !exists(1) && !exists(2) && !exists(3));
+    assert_int_equal(0, access(foreign_path, F_OK));
+    /* a write cleans: by ABUT_CACHE_MOST, where that is a number */
+    setenv("ABUT_CACHE_MOST", "none", 1);
+    keep(7, 2000);
+    assert_true(exists(6));
+    setenv("ABUT_CACHE_MOST", "0", 1);
+    keep(8, 2000);
+    assert_true(exists(8) && !exists(6) && !exists(7));
+    unsetenv("ABUT_CACHE_MOST");
+    abuti_cache_clean(context, "/nowhere/at/all", 0);
+    abuti_cache_clean(context, "nothing", 0);
+    setenv("ABUT_CACHE_DIR", old, 1);
+}
+
 static void where(void **state) {
     (void)state;
     char at[1024], tiny[20];
@@ -209,15 +290,11 @@ static void where(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digest_known_answers),
-        cmocka_unit_test(digest_pieces),
-        cmocka_unit_test(found_again),
-        cmocka_unit_test(cut_anywhere),
-        cmocka_unit_test(changed_anywhere),
-        cmocka_unit_test(foreign),
-        cmocka_unit_test(writable_for_others),
-        cmocka_unit_test(empty_program),
-        cmocka_unit_test(where),
+        cmocka_unit_test(digest_known_answers), cmocka_unit_test(digest_pieces),
+        cmocka_unit_test(found_again),          cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(changed_anywhere),     cmocka_unit_test(foreign),
+        cmocka_unit_test(writable_for_others),  cmocka_unit_test(empty_program),
+        cmocka_unit_test(oldest_go_first),      cmocka_unit_test(where),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -1,5 +1,5 @@
-/* Reduce, scan, compact and sort on a device against the obvious loops in C: sizes around every
- * boundary of tiles and groups, random data and such as breaks careless code. */
+/* Reduce, scan, compact, segments and sort on a device against the obvious loops in C: sizes around
+ * every boundary of tiles and groups, random data and such as breaks careless code. */
 #include "device/tools.h"
 #include "open.h"
 
@@ -159,6 +159,103 @@ static void compact(void **state) {
     for_all(check_compact);
 }
 
+/* ---- lists in segments ---- */
+
+static size_t segment_count;
+
+static abut_status upload_counts(void *user, abuti_buffer *begin) {
+    (void)user;
+    return abuti_buffer_upload(&queue, begin, 0, words, segment_count * 4);
+}
+
+static abut_status fill_owners(void *user, const abuti_buffer *begin, abuti_buffer *items,
+                               uint32_t total) {
+    *(uint32_t *)user += 1;
+    return abuti_tools_owners(tools, begin, segment_count, total, items);
+}
+
+/* Every item is to be the number of its segment. */
+static abut_status list_owners(abuti_buffer *begin, abuti_buffer *items, uint64_t most,
+                               uint64_t *total, uint32_t *fills) {
+    abuti_segments segments = {.count = segment_count,
+                               .item_bytes = 4,
+                               .most = most,
+                               .user = fills,
+                               .measure = upload_counts,
+                               .fill = fill_owners};
+    *fills = 0;
+    return abuti_tools_segments(tools, &segments, begin, items, total);
+}
+
+static void check_segments(pattern which, size_t count) {
+    static uint32_t begins[MOST + 1], owners[2 * MOST];
+    make_words(which, count);
+    uint32_t sum = 0, fills;
+    segment_count = count;
+    for (size_t i = 0; i < count; i++) {
+        words[i] = which == LAST_SET ? words[i] & MOST : words[i] % (which == SPARSE ? 64 : 3);
+        expected[i] = sum;
+        for (uint32_t k = 0; k < words[i]; k++)
+            owners[sum++] = (uint32_t)i;
+    }
+    expected[count] = sum;
+    abuti_buffer begin = {0}, items = {0};
+    uint64_t total = 7;
+    assert_ok(list_owners(&begin, &items, 0, &total, &fills));
+    assert_int_equal(total, sum);
+    assert_int_equal(fills, sum > 0);
+    assert_ok(abuti_buffer_download(&queue, &begin, 0, begins, (count + 1) * 4));
+    assert_memory_equal(begins, expected, (count + 1) * 4);
+    static uint32_t found[2 * MOST];
+    assert_ok(abuti_buffer_download(&queue, &items, 0, found, sum * sizeof *found));
+    assert_memory_equal(found, owners, sum * sizeof *found);
+    if (sum > 1) { /* one fewer allowed than there are */
+        assert_fails(ABUT_ERROR_LIMIT, "at most",
+                     list_owners(&begin, &items, sum - 1, &total, &fills));
+        assert_int_equal(total, sum);
+        assert_int_equal(fills, 0);
+    }
+    abuti_buffer_destroy(&items);
+    abuti_buffer_destroy(&begin);
+}
+
+static void segments(void **state) {
+    (void)state;
+    for_all(check_segments);
+    /* a total beyond 32 bits is seen, although each count and the scan's sum are small */
+    segment_count = 5;
+    for (int i = 0; i < 5; i++)
+        words[i] = i < 4 ? 0x40000000 : 3;
+    abuti_buffer begin = {0}, items = {0};
+    uint64_t total = 0;
+    uint32_t fills;
+    assert_fails(ABUT_ERROR_LIMIT, "4294967299 items",
+                 list_owners(&begin, &items, 0, &total, &fills));
+    assert_true(total == 4294967299u && fills == 0 && !items.device);
+    abuti_buffer_destroy(&begin);
+}
+
+/* Each call of OpenCL fails once: an error each time, nothing left over, and then it works. */
+static void segments_fail(void **state) {
+    (void)state;
+    make_words(ONES, 1000);
+    segment_count = 1000;
+    uint64_t live = abuti_opencl_live(), n = 0, total;
+    uint32_t fills;
+    for (abut_status status = ABUT_ERROR_DEVICE; status;) {
+        abuti_buffer begin = {0}, items = {0};
+        abuti_opencl_fail_at(++n);
+        status = list_owners(&begin, &items, 0, &total, &fills);
+        abuti_opencl_fail_at(0);
+        assert_true(status == ABUT_OK || status == ABUT_ERROR_DEVICE);
+        abuti_buffer_destroy(&items);
+        abuti_buffer_destroy(&begin);
+        assert_ok(abuti_queue_finish(&queue));
+        assert_int_equal(live, abuti_opencl_live());
+    }
+    assert_true(n > 8);
+}
+
 /* ---- sort ---- */
 
 typedef struct pair {
@@ -259,6 +356,9 @@ static void refusals(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "bits",
                  abuti_tools_sort(tools, 32, &small, &small, 4, 0, 33));
     assert_fails(ABUT_ERROR_ARGUMENT, "bits", abuti_tools_sort(tools, 32, &small, &small, 4, 9, 8));
+    assert_fails(ABUT_ERROR_ARGUMENT, "too small", abuti_tools_owners(tools, &small, 4, 1, &small));
+    assert_fails(ABUT_ERROR_ARGUMENT, "no segments",
+                 abuti_tools_owners(tools, &small, 0, 1, &small));
     assert_fails(ABUT_ERROR_LIMIT, "2^31",
                  abuti_tools_scan(tools, &small, &small, ABUTI_TOOLS_MOST + 1, NULL, 0));
     assert_fails(ABUT_ERROR_ARGUMENT, "beyond a buffer of 16",
@@ -295,9 +395,9 @@ int main(void) {
     setenv("ABUT_CACHE_DIR", "off",
            0); /* PoCL has a cache of its own; ours would take longer here */
     SKIP_WITHOUT_DEVICE();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reduce),  cmocka_unit_test(scan),
-                                       cmocka_unit_test(compact), cmocka_unit_test(sort_32),
-                                       cmocka_unit_test(sort_64), cmocka_unit_test(sort_some_bits),
-                                       cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reduce),   cmocka_unit_test(scan),           cmocka_unit_test(compact),
+        cmocka_unit_test(segments), cmocka_unit_test(segments_fail),  cmocka_unit_test(sort_32),
+        cmocka_unit_test(sort_64),  cmocka_unit_test(sort_some_bits), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -172,7 +172,7 @@ static void point_to_triangle(void **state) {
     (void)state;
     test_random random = {21};
     double worst[SHAPE_COUNT] = {0}, worst_point = 0;
-    for (uint32_t i = 0; i < CASE_COUNT; i++) {
+    for (uint32_t i = 0, rounds = test_rounds(CASE_COUNT); i < rounds; i++) {
         uint32_t shape = i % SHAPE_COUNT;
         vec3 p[4];
         make_shape(&random, shape, p);
@@ -208,7 +208,7 @@ static void point_to_segment(void **state) {
     (void)state;
     test_random random = {22};
     double worst = 0;
-    for (uint32_t i = 0; i < CASE_COUNT; i++) {
+    for (uint32_t i = 0, rounds = test_rounds(CASE_COUNT); i < rounds; i++) {
         vec3 p[4];
         make_shape(&random, i % SHAPE_COUNT, p);
         p[2] = make_query(&random, i / SHAPE_COUNT % QUERY_COUNT, p);
@@ -254,7 +254,7 @@ static void segment_to_segment(void **state) {
     (void)state;
     test_random random = {23};
     double worst[SHAPE_COUNT] = {0};
-    for (uint32_t i = 0; i < CASE_COUNT; i++) {
+    for (uint32_t i = 0, rounds = test_rounds(CASE_COUNT); i < rounds; i++) {
         uint32_t shape = i % SHAPE_COUNT;
         vec3 p[4];
         make_shape(&random, shape, p);
@@ -310,7 +310,7 @@ static void triangle_to_triangle(void **state) {
     test_random random = {24};
     double worst[SHAPE_COUNT] = {0};
     int meeting_count = 0;
-    for (uint32_t i = 0; i < CASE_COUNT / 4; i++) {
+    for (uint32_t i = 0, rounds = test_rounds(CASE_COUNT / 4); i < rounds; i++) {
         uint32_t shape = i % SHAPE_COUNT;
         vec3 p[6];
         rational3 exact[6];
@@ -334,7 +334,7 @@ static void triangle_to_triangle(void **state) {
         assert_true(fabs(error_in_ulp(closest.distance, gap, coarse)) <= 6);
     }
     print_worst("triangle to triangle", worst);
-    assert_true(meeting_count > 500);
+    assert_true(meeting_count > (int)test_rounds(500));
     for (int shape = 0; shape < SHAPE_COUNT; shape++)
         assert_true(worst[shape] <= 4);
 }

@@ -99,7 +99,7 @@ static void signs_equal_the_referee(void **state) {
     (void)state;
     test_random random = {11};
     int zeros = 0;
-    for (int i = 0; i < 120000; i++) {
+    for (int i = 0, rounds = (int)test_rounds(120000); i < rounds; i++) {
         int family = i % FAMILY_COUNT;
         vec3 a = random_point(&random, family), b = random_point(&random, family);
         vec3 c = random_point(&random, family), d = fourth_point(&random, family, a, b, c);
@@ -122,7 +122,7 @@ static void signs_equal_the_referee(void **state) {
         assert_int_equal(referee_rows(b, o, c, a, axis, o),
                          orient2d_along(a.x, a.y, b.x, b.y, c.x, c.y));
     }
-    assert_true(zeros > 1000); /* the data must hold hard cases */
+    assert_true(zeros > (int)test_rounds(1000)); /* the data must hold hard cases */
 }
 
 /* Points on a line, exactly or by one ulp not. */
@@ -130,7 +130,7 @@ static void collinear_triangles_are_degenerate(void **state) {
     (void)state;
     test_random random = {12};
     int found = 0;
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0, rounds = (int)test_rounds(100000); i < rounds; i++) {
         int family = i % FAMILY_COUNT;
         vec3 a = random_point(&random, family), b = random_point(&random, family), c;
         switch (test_random_below(&random, 4)) {
@@ -156,7 +156,7 @@ static void collinear_triangles_are_degenerate(void **state) {
         assert_int_equal(expected, triangle_is_degenerate(c, a, b));
         assert_int_equal(expected, triangle_is_degenerate(b, a, c));
     }
-    assert_true(found > 10000 && found < 90000);
+    assert_true(found > (int)test_rounds(10000) && found < (int)test_rounds(90000));
 }
 
 static void known_signs(void **state) {

@@ -134,6 +134,11 @@ double test_random_real(test_random *random, double lo, double hi) {
     return lo + (hi - lo) * ((double)(test_random_bits(random) >> 11) * 0x1p-53);
 }
 
+uint32_t test_rounds(uint32_t full) {
+    const char *brief = getenv("ABUT_TEST_BRIEF");
+    return brief && brief[0] && full >= 8 ? full / 8 : full;
+}
+
 uint32_t test_random_below(test_random *random, uint32_t bound) {
     return (uint32_t)(((test_random_bits(random) >> 32) * bound) >> 32);
 }

@@ -37,6 +37,10 @@ uint64_t test_random_bits(test_random *random);
 double test_random_real(test_random *random, double lo, double hi);
 uint32_t test_random_below(test_random *random, uint32_t bound);
 
+/* How many rounds of random samples to run: `full`, or an eighth where ABUT_TEST_BRIEF is set. That
+ * is for builds that only have to show that they do as the full one does. */
+uint32_t test_rounds(uint32_t full);
+
 /* A fresh folder that exists until the program ends; every call gives the same one. */
 const char *test_folder(void);
 /* "<test_folder>/<name>" in one of 16 rotating buffers. */

@@ -4,7 +4,7 @@ Usage: examples.py TOOL DOCS [--write]
 
 In fenced blocks, lines that start with "$ abut " are commands; what follows, up to the next command or the end of the block,
 is their output, errors included. The commands run in a fresh folder with the models below. With --write the pages are corrected
-instead. The pages of `abut version` and `abut devices` are left alone, since their output depends on the machine.
+instead. The pages of `abut version`, `abut devices` and `abut bench` are left alone, since their output depends on the machine.
 """
 import difflib
 import os
@@ -48,7 +48,7 @@ def main():
             file.write(SPLIT)
         png = "pictures as .png" in run(tool, "abut version", environment)
         for name in sorted(os.listdir(folder)):
-            if not name.endswith(".md") or name in ("version.md", "devices.md"):
+            if not name.endswith(".md") or name in ("version.md", "devices.md", "bench.md"):
                 continue
             path = os.path.join(folder, name)
             with open(path, encoding="utf-8") as file:

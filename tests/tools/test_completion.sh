@@ -25,10 +25,10 @@ completes() { # completes "EXPECTED " WORD...: the words as bash splits them, th
     [ "$got" = "$expected" ] || wrong "'$*' completes to '$got' instead of '$expected'"
 }
 completes "convert " abut co
-completes "convert devices help info make nearest picture ray version " abut ""
+completes "bench convert devices distance help info inside make nearest overlap picture ray selfcheck version " abut ""
 completes "--help --json --quiet --threads --version " abut --
-completes "info " abut --json in
-completes "info " abut --threads 2 in
+completes "info inside " abut --json in
+completes "info inside " abut --threads 2 in
 completes "--strict " abut info --st
 completes "--strict " abut info mesh.obj --st
 completes "mesh.obj " abut info m
@@ -49,6 +49,8 @@ completes " " abut info --threads ""
 completes "exit-codes " abut help ex
 completes "picture " abut help pi
 completes " " abut version me
+completes " " abut bench me
+completes "cpu " abut nearest mesh.obj --device c
 for command in $("$tool" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
     for option in $("$tool" help "$command" | sed -n 's/^  \(--[a-z0-9-]*\).*/\1/p'); do
         got=$(bash complete.bash "$source/tools/completion.bash" abut "$command" "$option")

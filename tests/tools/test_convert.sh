@@ -161,7 +161,8 @@ if command -v timeout >/dev/null && command -v mkfifo >/dev/null; then
             "$tool" convert pipe target/old.obj --from ply
         complains "abut convert: cancelled"
         untouched "$signal"
-        wait $feeder
+        kill $feeder 2>/dev/null # no need to sleep to the end
+        wait $feeder 2>/dev/null
     done
 else
     skip "cancelling: timeout or mkfifo is missing"

@@ -38,7 +38,7 @@ is "max(abs(x) for x in it['files'][0]['centroid']) < 1e-12" True
 # of a solid box of density 1: m (b^2 + c^2) / 12
 is "max(abs(a - b) for a, b in zip(it['files'][0]['inertia'], (6.5, 5, 2.5, 0, 0, 0))) < 1e-12" True
 is "it['files'][0]['problem_total']" 0
-is "len(it['files'][0]['problems'])" 9
+is "len(it['files'][0]['problems'])" 10
 is "[a['verdict'] for a in it['files'][0]['advice']]" \
     "['guaranteed', 'guaranteed', 'guaranteed', 'guaranteed', 'guaranteed']"
 

@@ -1,0 +1,44 @@
+/* The table of all cases. A new file of cases is one line here. */
+#include "bench.h"
+
+#include <string.h>
+
+static const bench_case *const tables[] = {
+    bench_machine_cases,    bench_create_cases, bench_file_cases,   bench_topology_cases,
+    bench_repair_cases,     bench_geom_cases,   bench_shape_cases,  bench_picture_cases,
+    bench_bvh_cases,        bench_pair_cases,   bench_device_cases, bench_device_build_cases,
+    bench_device_bvh_cases,
+};
+
+const bench_case *bench_case_at(size_t index) {
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const bench_case *which = tables[t]; which->name; which++)
+            if (index-- == 0)
+                return which;
+    return NULL;
+}
+
+bool bench_case_has(const bench_case *which, const char *part) {
+    return !part || strstr(which->name, part);
+}
+
+bool bench_case_is_brief(const bench_case *which) {
+    static const char *const names[] = {
+        "machine/copy",
+        "geom/triangle-closest-point",
+        "geom/triangle-triangle-meet",
+        "mesh/topology",
+        "bvh/build-teapot",
+        "bvh/refit-teapot",
+        "bvh/nearest-uniform-teapot",
+        "bvh/nearest-near-teapot",
+        "bvh/ray-first-uniform-teapot",
+        "bvh/inside-uniform-teapot",
+        "pair/overlap-teapot",
+        "pair/distance-teapot",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], which->name) == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,138 @@
+/* Hierarchies built on a device: three models of about 70,000 triangles, or any mesh file that
+ * ABUT_BENCH_MESH names. A run is all that a user waits for: the mesh goes to the device, the tree
+ * is built and stays there. Beside it stand the times of the device itself, a phase each, and the
+ * quality: expected visits of a ray against a tree of the CPU.
+ */
+#include "bench.h"
+
+#include "bvh/device.h"
+
+#include <stdlib.h>
+
+#define GOAL_MS 1.0      /* on the device, for 70,000 triangles on an H200 */
+#define QUALITY_MOST 1.1 /* of the CPU's cost */
+
+typedef struct build_data {
+    abut_device *device;
+    abuti_queue queue;
+    abuti_bvh_builder *builder;
+    abut_mesh *mesh;
+    abuti_bvh_device there;
+} build_data;
+
+/* Of the last case, for the line after it. */
+static struct {
+    double phase_ms[ABUTI_BVH_PHASES], all_ms, refit_ms, quality;
+    bool gpu;
+} told;
+
+static abut_status run(bench_state *state) {
+    build_data *data = state->data;
+    abuti_bvh_device_destroy(&data->there);
+    return abuti_bvh_device_build(data->builder, data->mesh, 0, &data->there);
+}
+
+/* Against a tree of the CPU; and where the time goes. */
+static abut_status look(bench_state *state) {
+    build_data *data = state->data;
+    abut_bvh *ours = NULL, *cpu = NULL;
+    abut_status status = run(state); /* the first builds kernels */
+    if (!status)
+        status = abuti_bvh_device_download(&data->queue, &data->there, &ours);
+    if (!status)
+        status = abut_bvh_create(data->mesh, NULL, &cpu);
+    if (!status) {
+        told.quality = abut_bvh_info_get(ours).cost / abut_bvh_info_get(cpu).cost;
+        if (!(told.quality < QUALITY_MOST))
+            status = bench_fail(ABUT_ERROR_DEVICE, "a cost of %.3f of the CPU's", told.quality);
+    }
+    abut_bvh_destroy(ours);
+    abut_bvh_destroy(cpu);
+    abuti_bvh_builder_time(data->builder, told.phase_ms);
+    if (!status)
+        status = run(state);
+    abuti_bvh_builder_time(data->builder, NULL);
+    abuti_queue_clock_start(&data->queue);
+    if (!status)
+        status = run(state);
+    if (!status)
+        status = abuti_queue_clock_stop(&data->queue, &told.all_ms);
+    abuti_queue_clock_start(&data->queue);
+    if (!status)
+        status = abuti_bvh_device_refit(data->builder, &data->there, data->mesh);
+    if (!status)
+        status = abuti_queue_clock_stop(&data->queue, &told.refit_ms);
+    return status;
+}
+
+static abut_status setup(bench_state *state) {
+    build_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_status status = bench_model_create(state, (bench_model)state->which->variant, &data->mesh);
+    if (!status)
+        status = bench_device_open(state, &data->device);
+    if (!status)
+        status = abuti_queue_open(data->device, &data->queue);
+    if (!status)
+        status = abuti_bvh_builder_create(&data->queue, &data->builder);
+    if (!status)
+        status = look(state);
+    if (status)
+        return status;
+    told.gpu = data->device->info.kind == ABUT_DEVICE_KIND_GPU;
+    state->elements = abut_mesh_triangle_count(data->mesh);
+    return ABUT_OK;
+}
+
+static abut_status finish(bench_state *state) {
+    build_data *data = state->data;
+    abut_bvh *bvh;
+    abut_status status = abuti_bvh_device_download(&data->queue, &data->there, &bvh);
+    if (status)
+        return status;
+    state->hash = bench_hash(0, bvh->order, bvh->leaf_count * BVH_WIDTH * sizeof *bvh->order);
+    for (uint32_t i = 0; i < bvh->node_count; i++)
+        state->hash = bench_hash(state->hash, bvh->nodes[i].child, sizeof bvh->nodes[i].child);
+    abut_bvh_destroy(bvh);
+    return ABUT_OK;
+}
+
+static void teardown(bench_state *state) {
+    build_data *data = state->data;
+    if (!data)
+        return;
+    abuti_bvh_device_destroy(&data->there);
+    abuti_bvh_builder_destroy(data->builder);
+    abuti_queue_close(&data->queue);
+    abut_device_destroy(data->device);
+    abut_mesh_destroy(data->mesh);
+    free(data);
+}
+
+static void tell(const bench_case *which, const bench_result *result) {
+    static const char *const names[ABUTI_BVH_PHASES] = {"start", "levels", "chunks",
+                                                        "plan",  "nodes",  "fit"};
+    (void)which;
+    printf("  %.2f Mtriangles/s, cost %.3f of the CPU's; on the device %.3f ms (",
+           result->elements / result->median_ms * 1e-3, told.quality, told.all_ms);
+    for (int i = 0; i < ABUTI_BVH_PHASES; i++)
+        printf("%s%s %.3f", i ? ", " : "", names[i], told.phase_ms[i]);
+    printf("), refit %.3f ms", told.refit_ms);
+    if (told.gpu && result->elements > 60000 && result->elements < 80000)
+        printf(", goal for an H200 %.1f ms: %s", GOAL_MS, told.all_ms <= GOAL_MS ? "ok" : "missed");
+}
+
+#define BUILD_CASE(name_, variant_)                                                      \
+    {                                                                                    \
+        .name = name_, .unit = "triangle", .setup = setup, .run = run, .finish = finish, \
+        .teardown = teardown, .variant = variant_, .tell = tell                          \
+    }
+
+const bench_case bench_device_build_cases[] = {
+    BUILD_CASE("device/build-sphere", BENCH_SPHERE),
+    BUILD_CASE("device/build-torus", BENCH_TORUS),
+    BUILD_CASE("device/build-teapot", BENCH_TEAPOT),
+    BUILD_CASE("device/build-file", BENCH_MESH_FILE),
+    {.name = NULL},
+};

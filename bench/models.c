@@ -1,0 +1,37 @@
+/* Models of about 70,000 triangles that several files of cases share. */
+#include "bench.h"
+
+#include <stdlib.h>
+
+static abut_status make_torus(const bench_state *state, abut_mesh **mesh) {
+    bench_grid grid;
+    abut_status status =
+        state->quick ? bench_grid_create(40, 20, &grid) : bench_grid_create(260, 135, &grid);
+    if (!status) {
+        status = bench_grid_mesh(state, &grid, mesh);
+        bench_grid_destroy(&grid);
+    }
+    return status;
+}
+
+abut_status bench_model_create(bench_state *state, bench_model model, abut_mesh **mesh) {
+    const char *path = getenv("ABUT_BENCH_MESH");
+    abut_shape shape =
+        abut_shape_default(model == BENCH_SPHERE ? ABUT_SHAPE_ICOSPHERE : ABUT_SHAPE_TEAPOT_SOLID);
+    switch (model) {
+    case BENCH_TORUS:
+        return make_torus(state, mesh);
+    case BENCH_MESH_FILE:
+        if (path && path[0])
+            return abut_mesh_read(state->context, path, NULL, mesh);
+        state->skipped = true;
+        return bench_fail(ABUT_ERROR_ARGUMENT, "ABUT_BENCH_MESH names no mesh");
+    case BENCH_SPHERE:
+        shape.segments = state->quick ? 8 : 59;
+        break;
+    case BENCH_TEAPOT:
+        shape.segments = state->quick ? 4 : 33;
+        break;
+    }
+    return abut_shape_create(state->context, &shape, mesh);
+}

@@ -1,0 +1,148 @@
+/* Cases: two bodies of 70,000 triangles each, teapots of one model, one of them at random poses of
+ * which about half overlap. */
+#include "bench.h"
+
+#include <stdlib.h>
+
+enum { OVERLAP, DISTANCE, WITHIN, MEETINGS };
+
+#define MOST_MEETINGS 65536
+
+typedef struct pair_data {
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    abut_pose *poses;
+    abut_pair_relation *relations;
+    abut_separation *separations;
+    bool *within;
+    abut_pair_meeting *meetings;
+    uint64_t hash;
+    double margin;
+    uint32_t count;
+} pair_data;
+
+static uint32_t pose_count(const bench_state *state) {
+    static const uint32_t counts[] = {
+        [OVERLAP] = 2000, [DISTANCE] = 200, [WITHIN] = 1000, [MEETINGS] = 20};
+    return state->quick ? 20 : counts[state->which->variant];
+}
+
+/* Any rotation, and the middle of the box anywhere in one of one and a half times the size. */
+static void make_poses(pair_data *data) {
+    uint64_t random = 11;
+    abut_box box = abut_mesh_bounds(data->mesh);
+    double size[3] = {box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z};
+    for (uint32_t i = 0; i < data->count; i++) {
+        double q[4], t[3];
+        for (int k = 0; k < 4; k++)
+            q[k] = bench_random_real(&random, -1, 1);
+        for (int k = 0; k < 3; k++)
+            t[k] = bench_random_real(&random, -0.75, 0.75) * size[k];
+        data->poses[i].rotation = (abut_quat){q[0], q[1], q[2], q[3]};
+        data->poses[i].translation = (abut_vec3){t[0], t[1], t[2]};
+    }
+    data->margin = 0.1 * size[0];
+}
+
+static abut_status pair_setup(bench_state *state) {
+    pair_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
+    shape.segments = state->quick ? 4 : 33;
+    abut_status status = abut_shape_create(state->context, &shape, &data->mesh);
+    status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
+    if (status)
+        return status;
+    data->count = pose_count(state);
+    state->elements = data->count;
+    data->poses = malloc(data->count * sizeof *data->poses);
+    data->relations = malloc(data->count * sizeof *data->relations);
+    data->separations = malloc(data->count * sizeof *data->separations);
+    data->within = malloc(data->count * sizeof *data->within);
+    data->meetings = malloc(MOST_MEETINGS * sizeof *data->meetings);
+    if (!data->poses || !data->relations || !data->separations || !data->within || !data->meetings)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    make_poses(data);
+    return ABUT_OK;
+}
+
+static abut_status run_batch(bench_state *state) {
+    pair_data *data = state->data;
+    abut_pair_poses poses = abut_pair_poses_default();
+    poses.a = poses.b = data->bvh;
+    poses.poses_b = data->poses;
+    poses.count = data->count;
+    if (state->which->variant == OVERLAP)
+        return abut_pair_overlap_batch(&poses, NULL, data->relations);
+    if (state->which->variant == DISTANCE)
+        return abut_pair_distance_batch(&poses, NULL, data->separations);
+    return abut_pair_within_batch(&poses, data->margin, NULL, data->within);
+}
+
+static abut_status run_meetings(bench_state *state) {
+    pair_data *data = state->data;
+    const abut_posed a = {.bvh = data->bvh};
+    data->hash = 0;
+    for (uint32_t i = 0; i < data->count; i++) {
+        const abut_posed b = {.bvh = data->bvh, .pose = data->poses[i]};
+        uint64_t count = 0;
+        abut_status status = abut_pair_meetings(&a, &b, MOST_MEETINGS, data->meetings, &count);
+        if (status)
+            return status;
+        for (uint64_t k = 0; k < count; k++)
+            data->hash = bench_hash(data->hash, &data->meetings[k].triangle_a,
+                                    2 * sizeof data->meetings[k].triangle_a);
+    }
+    return ABUT_OK;
+}
+
+static abut_status pair_finish(bench_state *state) {
+    pair_data *data = state->data;
+    switch (state->which->variant) {
+    case OVERLAP:
+        state->hash = bench_hash(0, data->relations, data->count * sizeof *data->relations);
+        break;
+    case DISTANCE:
+        for (uint32_t i = 0; i < data->count; i++) { /* one by one: there is padding between them */
+            const abut_separation *s = &data->separations[i];
+            state->hash = bench_hash(state->hash, &s->distance, sizeof s->distance);
+            state->hash = bench_hash(state->hash, &s->point_a, 2 * sizeof s->point_a);
+        }
+        break;
+    case WITHIN:
+        state->hash = bench_hash(0, data->within, data->count * sizeof *data->within);
+        break;
+    default:
+        state->hash = data->hash;
+    }
+    return ABUT_OK;
+}
+
+static void pair_teardown(bench_state *state) {
+    pair_data *data = state->data;
+    if (!data)
+        return;
+    abut_bvh_destroy(data->bvh);
+    abut_mesh_destroy(data->mesh);
+    free(data->poses);
+    free(data->relations);
+    free(data->separations);
+    free(data->within);
+    free(data->meetings);
+    free(data);
+}
+
+#define PAIR(name_, run_, variant_, threaded_)                                                  \
+    {                                                                                           \
+        .name = name_, .unit = "pose", .setup = pair_setup, .run = run_, .finish = pair_finish, \
+        .teardown = pair_teardown, .variant = variant_, .threaded = threaded_                   \
+    }
+
+const bench_case bench_pair_cases[] = {
+    PAIR("pair/overlap-teapot", run_batch, OVERLAP, true),
+    PAIR("pair/distance-teapot", run_batch, DISTANCE, true),
+    PAIR("pair/within-teapot", run_batch, WITHIN, true),
+    PAIR("pair/meetings-teapot", run_meetings, MEETINGS, false),
+    {.name = NULL},
+};

@@ -1,0 +1,158 @@
+/* Questions about two meshes, each at a pose: do they touch, where, and how far apart are they?
+ *
+ * A posed mesh is the one that abut_mesh_transform would make: every vertex turned, shifted and
+ * rounded once to doubles. For exactly these triangles yes and no are exact, and distances are as
+ * accurate as those of <abut/geom.h>. Nothing is transformed for that, except where a pose moves a
+ * mesh so far away that the rounding of its vertices is no longer small beside its size.
+ *
+ * Bodies touch where their surfaces meet, and also where one of them, or a connected part of it,
+ * lies wholly inside the other: see ABUT_PAIR_A_INSIDE. A surface with a border contains the points
+ * about which it winds by at least a half.
+ *
+ * Answers depend neither on the number of threads nor on the processor nor on what a cache
+ * remembers. All functions only read the hierarchies, so any number of threads may ask at once.
+ */
+#ifndef ABUT_PAIR_H
+#define ABUT_PAIR_H
+
+#include <abut/base.h>
+#include <abut/bvh.h>
+#include <abut/geom.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A hierarchy somewhere. The pose of zeros leaves it where it is. */
+typedef struct abut_posed {
+    const abut_bvh *bvh;
+    abut_pose pose;
+} abut_posed;
+
+typedef struct abut_pair_options {
+    size_t size;
+    bool surfaces; /* only surfaces count: a body inside another does not touch it */
+} abut_pair_options;
+
+static inline abut_pair_options abut_pair_options_default(void) {
+    abut_pair_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* What one question leaves for the next about the same two hierarchies, a little later and at a
+ * little different poses: start with zeros, and pass it on. It makes answers faster, never other,
+ * and belongs to one thread at a time. Everywhere below null means none. */
+typedef struct abut_pair_cache {
+    uint32_t known; /* 0 = nothing; the other fields then mean nothing */
+    uint32_t triangle_a, triangle_b;
+    uint32_t reserved[5];
+} abut_pair_cache;
+
+/* ---- overlap ---- */
+
+typedef enum abut_pair_relation {
+    ABUT_PAIR_APART = 0, /* no point in common */
+    ABUT_PAIR_MEETING,   /* some triangles intersect, or touch */
+    ABUT_PAIR_A_INSIDE,  /* none do, but a connected part of a lies inside b */
+    ABUT_PAIR_B_INSIDE   /* none do, nothing of a lies inside b, but a part of b inside a */
+} abut_pair_relation;
+
+/* Tells whether two bodies touch, and how: exactly. `options` and `cache` may be null. Refused: a
+ * pose that is not finite, or that moves a mesh beyond ABUT_COORDINATE_MAX. Takes no memory but for
+ * a list of the connected parts of each mesh, which the first question about containment makes and
+ * the hierarchy keeps (4 bytes a part), and for copies of both meshes at extreme poses.
+ * Thread-safe. */
+ABUT_API abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
+                                       const abut_pair_options *options, abut_pair_cache *cache,
+                                       abut_pair_relation *relation);
+
+/* Two triangles that intersect, and where (see abut_triangle_triangle_meet). */
+typedef struct abut_pair_meeting {
+    uint32_t triangle_a, triangle_b;
+    abut_meeting meeting;
+    abut_segment segment;
+} abut_pair_meeting;
+
+/* Finds all pairs of triangles that intersect, exactly; sorted by the triangle of a, then by that
+ * of b. Writes them if there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count`
+ * gets their number in either case. `meetings` may be null with a capacity of 0. Thread-safe. */
+ABUT_API abut_status abut_pair_meetings(const abut_posed *a, const abut_posed *b, uint64_t capacity,
+                                        abut_pair_meeting *meetings, uint64_t *count);
+
+/* ---- distance ---- */
+
+typedef struct abut_separation {
+    double distance;             /* 0 exactly where the bodies touch */
+    abut_pair_relation relation; /* apart exactly where the distance is above 0 */
+    abut_vec3 point_a, point_b;  /* closest points; one common point where they touch */
+    uint32_t triangle_a;         /* that hold the points; ABUT_NONE for the body around the */
+    uint32_t triangle_b;         /* other, whose surface is not at the point */
+    abut_feature feature_a, feature_b;
+} abut_separation;
+
+/* Finds closest points of two bodies. Of several pairs of triangles at the same distance the lowest
+ * is given, by the triangle of a, then by that of b. Where surfaces meet it is one of the pairs
+ * that do, always the same for the same hierarchies and poses, and where a part lies inside the
+ * other body, a corner of it. Between bodies further apart than 64 times their size many pairs are
+ * equally near, and any of those may be given: there the distance is good to 1e-12 of the largest
+ * coordinate. Where more than some sixty thousand pairs are equally near, as between meshes of many
+ * triangles in one place, it is good to 1e-4 of the size only. Memory as abut_pair_overlap.
+ * Thread-safe. */
+ABUT_API abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b,
+                                        const abut_pair_options *options, abut_pair_cache *cache,
+                                        abut_separation *separation);
+
+/* Tells whether two bodies touch or the distance between them is at most `margin` (not negative or
+ * NaN), and stops as soon as that is known. Thread-safe. */
+ABUT_API abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, double margin,
+                                      const abut_pair_options *options, abut_pair_cache *cache,
+                                      bool *within);
+
+/* ---- many poses ---- */
+
+/* Two hierarchies and where they are each time. */
+typedef struct abut_pair_poses {
+    size_t size;
+    const abut_bvh *a, *b;
+    const abut_pose *poses_a, *poses_b; /* count each; null = always where it is */
+    size_t count;
+} abut_pair_poses;
+
+static inline abut_pair_poses abut_pair_poses_default(void) {
+    abut_pair_poses poses;
+    memset(&poses, 0, sizeof poses);
+    poses.size = sizeof poses;
+    return poses;
+}
+
+/* The questions above for many poses, on all threads of the context of a's mesh; answer i belongs
+ * to pose i. No poses are fine. Refused before anything is written: a pose that is not legal.
+ * Reports progress as stage "pairs"; if that cancels or memory runs out, part of the answers have
+ * been written. Thread-safe. */
+ABUT_API abut_status abut_pair_overlap_batch(const abut_pair_poses *poses,
+                                             const abut_pair_options *options,
+                                             abut_pair_relation *relations);
+ABUT_API abut_status abut_pair_distance_batch(const abut_pair_poses *poses,
+                                              const abut_pair_options *options,
+                                              abut_separation *separations);
+ABUT_API abut_status abut_pair_within_batch(const abut_pair_poses *poses, double margin,
+                                            const abut_pair_options *options, bool *within);
+
+/* ---- on a device ---- */
+
+/* abut_pair_overlap_batch() with the search through surfaces on a device, for thousands of poses;
+ * the same answers. `a` and `b` are copies of poses->a and poses->b on one device, or one copy
+ * where these are the same. Works on devices without doubles as well. If the device fails half-way,
+ * part of `relations` has been written. Not thread-safe for one `a`. */
+ABUT_API abut_status abut_device_pair_overlap(abut_device_bvh *a, abut_device_bvh *b,
+                                              const abut_pair_poses *poses,
+                                              const abut_pair_options *options,
+                                              abut_pair_relation *relations);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

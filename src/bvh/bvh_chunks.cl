@@ -1,0 +1,161 @@
+/* The lower part of a tree: a segment of at most 256 triangles is finished by one group in local
+ * memory. See bvh_levels.cl for the whole.
+ *
+ * Each item has one triangle. On each axis it counts those of its part that stand before it; then
+ * it tries one cut, going through the part for the boxes of both sides. That is quadratic in 256 at
+ * most, but all items read the same word at the same time, and no step waits for another.
+ */
+#include "bvh/build_kernel.h"
+
+#define CHUNK_LEVELS 18 /* 12 by cost, then halves of at most 52 leaves */
+#define COST_LEVELS 12
+
+/* How many triangles of [begin, end) stand before mine on each axis, ten bits each. */
+static inline uint rank_of(__local const float4 *los, __local const float4 *his, uint begin,
+                           uint end, float4 lo, float4 hi) {
+    float4 mine = lo + hi;
+    uint id = as_uint(hi.w), x = 0, y = 0, z = 0;
+    for (uint j = begin; j < end; j++) {
+        float4 other_hi = his[j], other = los[j] + other_hi;
+        bool lower = as_uint(other_hi.w) < id;
+        x += other.x < mine.x || (other.x == mine.x && lower);
+        y += other.y < mine.y || (other.y == mine.y && lower);
+        z += other.z < mine.z || (other.z == mine.z && lower);
+    }
+    return x | y << 10 | z << 20;
+}
+
+/* The cost of the cut before the triangle of this rank on an axis. Ranks are in los[].w. */
+static inline float cost_of(__local const float4 *los, __local const float4 *his, uint begin,
+                            uint end, uint axis, uint rank) {
+    float4 lo = (float4)(INFINITY, INFINITY, INFINITY, 0.0f), hi = -lo, lo_2 = lo, hi_2 = hi;
+    for (uint j = begin; j < end; j++) {
+        float4 other_lo = los[j], other_hi = his[j];
+        if ((as_uint(other_lo.w) >> 10 * axis & 1023) < rank) {
+            lo = fmin(lo, other_lo);
+            hi = fmax(hi, other_hi);
+        } else {
+            lo_2 = fmin(lo_2, other_lo);
+            hi_2 = fmax(hi_2, other_hi);
+        }
+    }
+    return area_of(lo, hi) * (float)leaves_of(rank) +
+           area_of(lo_2, hi_2) * (float)leaves_of(end - begin - rank);
+}
+
+/* Sorts the triangles of all parts of more than four along the axis of their best cut; gives that
+ * cut, counted from the begin, or 0. Of equal ones the most even is taken. */
+static inline uint cut_chunk(__local float4 *los, __local float4 *his, __local uint *best,
+                             __local uint *who, uint begin, uint end, bool by_cost) {
+    uint item = (uint)get_local_id(0), place = item - begin, total = end - begin;
+    uint axis = place % 4, rank = (place / WIDTH + 1) * WIDTH, cost = NONE, code = NONE;
+    bool large = item < end && total > WIDTH;
+    best[item] = who[item] = NONE;
+    float4 lo = los[item], hi = his[item];
+    uint ranks = large ? rank_of(los, his, begin, end, lo, hi) : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    los[item].w = as_float(ranks);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (large && axis < 3 && rank < total) {
+        cost = by_cost ? as_uint(cost_of(los, his, begin, end, axis, rank)) : 0;
+        code = abs_diff(2 * rank, total) << 12 | rank << 2 | axis;
+        atomic_min(&best[begin], cost);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (cost != NONE && cost == best[begin])
+        atomic_min(&who[begin], code);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (!large)
+        return 0;
+    code = who[begin];
+    uint to = begin + (ranks >> 10 * (code & 3) & 1023);
+    los[to] = lo;
+    his[to] = hi;
+    return code >> 2 & 1023;
+}
+
+static inline void make_leaf(__local const float4 *los, __local const float4 *his, uint begin,
+                             uint end, size_t node, uint leaf, __global uint *right,
+                             __global uint2 *ranges, __global float4 *node_boxes,
+                             __global plan *plans) {
+    float4 lo = los[begin], hi = his[begin];
+    for (uint i = begin + 1; i < end; i++) {
+        lo = fmin(lo, los[i]);
+        hi = fmax(hi, his[i]);
+    }
+    right[node] = 0;
+    ranges[node] = (uint2)(leaf, 1);
+    node_boxes[2 * node] = lo;
+    node_boxes[2 * node + 1] = hi;
+    plans[node] = leaf_plan();
+}
+
+/* One chunk: parts are cut level by level until none has more than four triangles. The first item
+ * of a part speaks for it. */
+static inline void build_chunk(uint4 chunk, __global const float4 *boxes, __global uint *order,
+                               __global const uint *order_in, __global uint *right,
+                               __global uint *parent, __global uint2 *ranges,
+                               __global float4 *node_boxes, __global plan *plans, float node_cost,
+                               __local float4 *los, __local float4 *his, __local uint *best,
+                               __local uint *who, __local uint *more) {
+    uint item = (uint)get_local_id(0), total = chunk.y - chunk.x, made[CHUNK_LEVELS], level = 0;
+    uint begin = item < total ? 0 : item, end = item < total ? total : item, node = chunk.z;
+    if (item < total) {
+        size_t triangle = order_in[chunk.x + item];
+        los[item] = boxes[2 * triangle];
+        float4 hi = boxes[2 * triangle + 1];
+        hi.w = as_float((uint)triangle);
+        his[item] = hi;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint left = total > WIDTH; left && level < CHUNK_LEVELS; level++) {
+        uint cut = cut_chunk(los, his, best, who, begin, end, level < COST_LEVELS);
+        made[level] = NONE;
+        if (item == 0)
+            *more = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (cut) {
+            uint second = node + 2 * (cut / WIDTH);
+            if (item == begin) {
+                made[level] = node;
+                right[node] = second;
+                ranges[node] = (uint2)((chunk.x + begin) / WIDTH, leaves_of(end - begin));
+                parent[node + 1] = parent[second] = node;
+            }
+            bool behind = item - begin >= cut;
+            node = behind ? second : node + 1;
+            end = behind ? end : begin + cut;
+            begin = behind ? begin + cut : begin;
+            if (end - begin > WIDTH)
+                *more = 1;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        left = *more;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (item < total) {
+        order[chunk.x + item] = as_uint(his[item].w);
+        if (item == begin)
+            make_leaf(los, his, begin, end, node, (chunk.x + begin) / WIDTH, right, ranges,
+                      node_boxes, plans);
+    }
+    while (level-- > 0) {
+        barrier(CLK_GLOBAL_MEM_FENCE);
+        if (made[level] != NONE)
+            join_children(made[level], right, node_boxes, plans, node_cost);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+build_chunks(__global const uint4 *chunks, __global const uint *counters,
+             __global const float4 *boxes, __global uint *order, __global const uint *order_in,
+             __global uint *right, __global uint *parent, __global uint2 *ranges,
+             __global float4 *node_boxes, __global plan *plans, float node_cost,
+             __local float4 *memory) {
+    __local uint *words = (__local uint *)(memory + 2 * CHUNK);
+    uint count = counters[CHUNK_COUNT];
+    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0))
+        build_chunk(chunks[i], boxes, order, order_in, right, parent, ranges, node_boxes, plans,
+                    node_cost, memory, memory + CHUNK, words, words + CHUNK, words + 2 * CHUNK);
+}

@@ -1,0 +1,139 @@
+/* Boxes and blocks of a hierarchy on a device, for positions that moved.
+ *
+ * Every slot of a node holds the leaves of a range, so its box needs no order of nodes: the boxes
+ * of leaves are joined into a pyramid (level h + 1 has the pairs of level h, one after the other in
+ * one array), and each slot takes the few entries of it that make up its range. Four launches,
+ * however deep the tree.
+ *
+ * Boxes are those of fit.c to the bit, since a corner comes as floats rounded down and up, and
+ * rounding goes along with minima. Blocks are made in floats here: a step is off by 0.02 more than
+ * the half that doubles would give, and a corner by its rounding; the margin of nearest.c has room
+ * for both.
+ */
+#include "bvh/build_kernel.h"
+
+#define STEPS 65535.0f
+
+typedef struct block {
+    ushort step[3][3][4]; /* corner, axis, triangle */
+} block;
+
+/* One item a leaf. `vertices`: six floats each, rounded down and up. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+fit_leaves(__global const float *vertices, __global const uint *indices, __global uint *order,
+           __global float4 *pyramid, __global block *blocks, uint triangle_count, uint leaf_count) {
+    uint leaf = (uint)get_global_id(0);
+    if (leaf >= leaf_count)
+        return;
+    float4 lo = (float4)(INFINITY, INFINITY, INFINITY, 0.0f), hi = -lo;
+    size_t first = (size_t)leaf * WIDTH;
+    for (uint i = 0; i < 3 * WIDTH; i++) {
+        size_t place = first + i / 3;
+        if (place >= triangle_count) { /* the last leaf is filled up with its last triangle */
+            if (i % 3 == 0)
+                order[place] = order[triangle_count - 1];
+            continue;
+        }
+        __global const float *v = vertices + 6 * (size_t)indices[3 * (size_t)order[place] + i % 3];
+        lo = fmin(lo, (float4)(v[0], v[1], v[2], 0.0f));
+        hi = fmax(hi, (float4)(v[3], v[4], v[5], 0.0f));
+    }
+    pyramid[2 * (size_t)leaf] = lo;
+    pyramid[2 * (size_t)leaf + 1] = hi;
+    float per_step[3];
+    for (uint axis = 0; axis < 3; axis++) {
+        float extent = axis_of(hi, axis) - axis_of(lo, axis);
+        per_step[axis] = extent > FLAT ? STEPS * reciprocal(extent) : 0.0f;
+    }
+    for (uint i = 0; i < 3 * WIDTH; i++) {
+        uint triangle = order[min(first + i / 3, (size_t)triangle_count - 1)];
+        __global const float *v = vertices + 6 * (size_t)indices[3 * (size_t)triangle + i % 3];
+        for (uint axis = 0; axis < 3; axis++) {
+            float steps = (v[axis] - axis_of(lo, axis)) * per_step[axis] + 0.5f;
+            blocks[leaf].step[i % 3][axis][i / 3] = (ushort)clamp(steps, 0.0f, STEPS);
+        }
+    }
+}
+
+/* One item a place of the order: its corners, rounded down. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+fit_triangles(__global const float *vertices, __global const uint *indices,
+              __global const uint *order, __global float *triangles, uint count) {
+    size_t i = get_global_id(0);
+    if (i >= count)
+        return;
+    for (uint k = 0; k < 9; k++)
+        triangles[9 * i + k] = vertices[6 * (size_t)indices[3 * (size_t)order[i] + k / 3] + k % 3];
+}
+
+/* From a level of `count` entries at `from` up to nine levels above, 512 entries a group. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+fit_pyramid(__global float4 *pyramid, uint from, uint count, __local float4 *memory) {
+    __local float4 *los = memory, *his = memory + GROUP;
+    uint item = (uint)get_local_id(0), at = (uint)get_global_id(0);
+    for (uint width = GROUP; width > 0 && count > 1; width /= 2) {
+        uint above = (count + 1) / 2;
+        float4 lo, hi;
+        bool mine = item < width && at < above;
+        if (mine) {
+            uint second = min(2 * at + 1, count - 1);
+            if (width == GROUP) {
+                lo = fmin(pyramid[2 * (size_t)(from + 2 * at)],
+                          pyramid[2 * (size_t)(from + second)]);
+                hi = fmax(pyramid[2 * (size_t)(from + 2 * at) + 1],
+                          pyramid[2 * (size_t)(from + second) + 1]);
+            } else {
+                second = min(2 * item + 1, count - 1 - (at - item) * 2);
+                lo = fmin(los[2 * item], los[second]);
+                hi = fmax(his[2 * item], his[second]);
+            }
+            pyramid[2 * (size_t)(from + count + at)] = lo;
+            pyramid[2 * (size_t)(from + count + at) + 1] = hi;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (mine) {
+            los[item] = lo;
+            his[item] = hi;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        from += count;
+        count = above;
+        at = (uint)get_group_id(0) * (width / 2) + item;
+    }
+}
+
+/* One item a slot. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+fit_nodes(__global const float4 *pyramid, __global const uint2 *slot_ranges,
+          __global wide_node *nodes, uint leaf_count, uint slot_count) {
+    uint at = (uint)get_global_id(0);
+    if (at >= slot_count)
+        return;
+    uint2 range = slot_ranges[at];
+    uint begin = range.x, end = range.x + range.y, from = 0, count = leaf_count;
+    float4 lo = (float4)(INFINITY), hi = -lo;
+    while (begin < end) {
+        if (begin & 1) {
+            lo = fmin(lo, pyramid[2 * (size_t)(from + begin)]);
+            hi = fmax(hi, pyramid[2 * (size_t)(from + begin) + 1]);
+            begin++;
+        }
+        if (end & 1) {
+            end--;
+            lo = fmin(lo, pyramid[2 * (size_t)(from + end)]);
+            hi = fmax(hi, pyramid[2 * (size_t)(from + end) + 1]);
+        }
+        from += count;
+        count = (count + 1) / 2;
+        begin /= 2;
+        end /= 2;
+    }
+    __global wide_node *node = nodes + at / WIDTH;
+    uint slot = at % WIDTH;
+    node->lo[0][slot] = lo.x;
+    node->lo[1][slot] = lo.y;
+    node->lo[2][slot] = lo.z;
+    node->hi[0][slot] = hi.x;
+    node->hi[1][slot] = hi.y;
+    node->hi[2][slot] = hi.z;
+}

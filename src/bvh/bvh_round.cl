@@ -1,0 +1,19 @@
+/* Positions in doubles to floats rounded down and up, in the frame of a hierarchy; for devices that
+ * have doubles. The others get them from the host, with the same bits. */
+#include "device/group_kernel.h"
+
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL FP_CONTRACT OFF
+
+/* One item a coordinate. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+round_positions(__global const double *positions, __global float *vertices, double scale,
+                uint count) {
+    size_t i = get_global_id(0);
+    if (i >= (size_t)count * 3)
+        return;
+    double x = positions[i] * scale;
+    size_t to = i / 3 * 6 + i % 3;
+    vertices[to] = convert_float_rtn(x);
+    vertices[to + 3] = convert_float_rtp(x);
+}

@@ -1,0 +1,96 @@
+/* Hierarchies on a device, as users have them: making and destroying. */
+#include "bvh/device_query.h"
+
+#define EXTRAS (ABUTI_BVH_TRIANGLES | ABUTI_BVH_CORNERS)
+
+/* A tree from the CPU, or of a mesh where there is none. */
+static abut_status fill_in(abut_device_bvh *made, const abut_bvh *bvh, abut_mesh *mesh,
+                           abut_device *device) {
+    abut_status status = abuti_queue_open(device, &made->queue);
+    if (!status)
+        status = abuti_tools_create(&made->queue, &made->tools);
+    if (!status && !bvh)
+        status = abuti_bvh_builder_create(&made->queue, &made->builder);
+    if (!status)
+        status = bvh ? abuti_bvh_device_upload(&made->queue, bvh, EXTRAS, &made->tree)
+                     : abuti_bvh_device_build(made->builder, mesh, EXTRAS, &made->tree);
+    if (!status && !device->info.has_doubles)
+        status = abuti_bvh_device_download(&made->queue, &made->tree, &made->host);
+    return status ? status : abuti_device_nearest_create(made);
+}
+
+static abut_status make(abut_context *context, const abut_bvh *bvh, abut_mesh *mesh,
+                        abut_device *device, abut_device_bvh **device_bvh) {
+    abut_device_bvh *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(context);
+    abut_status status = fill_in(made, bvh, mesh, device);
+    if (status) {
+        abut_device_bvh_destroy(made);
+        return status;
+    }
+    *device_bvh = made;
+    return ABUT_OK;
+}
+
+abut_status abut_device_bvh_create(const abut_bvh *bvh, abut_device *device,
+                                   abut_device_bvh **device_bvh) {
+    if (!bvh || !device || !device_bvh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_create: %s is null",
+                          !bvh      ? "bvh"
+                          : !device ? "device"
+                                    : "device_bvh");
+    return make(bvh->context, bvh, NULL, device, device_bvh);
+}
+
+abut_status abut_device_bvh_build(abut_mesh *mesh, abut_device *device,
+                                  abut_device_bvh **device_bvh) {
+    if (!mesh || !device || !device_bvh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_build: %s is null",
+                          !mesh     ? "mesh"
+                          : !device ? "device"
+                                    : "device_bvh");
+    return make(mesh->context, NULL, mesh, device, device_bvh);
+}
+
+abut_status abut_device_bvh_refit(abut_device_bvh *bvh, abut_mesh *mesh) {
+    if (!bvh || !mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_refit: %s is null",
+                          bvh ? "mesh" : "bvh");
+    if (!bvh->builder)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_device_bvh_refit: the hierarchy was copied from the CPU; refit it "
+                          "there and copy it again");
+    abut_status status = abuti_bvh_check_refit(__func__, bvh->tree.mesh, mesh);
+    if (!status)
+        status = abuti_bvh_device_refit(bvh->builder, &bvh->tree, mesh);
+    if (status)
+        return status;
+    abuti_device_nearest_forget(bvh);
+    if (!bvh->host)
+        return ABUT_OK;
+    abut_bvh *host = NULL;
+    status = abuti_bvh_device_download(&bvh->queue, &bvh->tree, &host);
+    if (!status) {
+        abut_bvh_destroy(bvh->host);
+        bvh->host = host;
+    }
+    return status;
+}
+
+void abut_device_bvh_destroy(abut_device_bvh *bvh) {
+    if (!bvh)
+        return;
+    abuti_device_nearest_destroy(bvh);
+    abuti_buffer_destroy(&bvh->in);
+    abuti_buffer_destroy(&bvh->out);
+    abut_bvh_destroy(bvh->host);
+    abuti_bvh_device_destroy(&bvh->tree);
+    abuti_bvh_builder_destroy(bvh->builder);
+    abuti_tools_destroy(bvh->tools);
+    abuti_queue_close(&bvh->queue);
+    abut_context *context = bvh->context;
+    abuti_release(context, bvh);
+    abut_context_destroy(context);
+}

@@ -1,0 +1,148 @@
+/* Hierarchies to a device and back: copies, and the corners of triangles as kernels want them. */
+#include "bvh/device.h"
+
+enum { GRAIN = 16384 };
+
+/* ---- corners ---- */
+
+typedef struct writing {
+    const abut_mesh *mesh;
+    double scale;
+    const uint32_t *order;
+    float *floats;
+    double *doubles;
+} writing;
+
+static void floats_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const writing *w = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        for (size_t k = 0; k < 3; k++) {
+            vec3 p = w->mesh->positions[w->mesh->indices[3 * (size_t)w->order[i] + k]];
+            for (size_t axis = 0; axis < 3; axis++)
+                w->floats[9 * i + 3 * k + axis] = (float)(v3_get(p, (int)axis) * w->scale);
+        }
+}
+
+static void doubles_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const writing *w = data;
+    (void)chunk;
+    for (size_t t = begin; t < end; t++) {
+        abut_triangle triangle = bvh_triangle(w->mesh, (uint32_t)t);
+        for (size_t k = 0; k < 3; k++)
+            for (size_t axis = 0; axis < 3; axis++)
+                w->doubles[9 * t + 3 * k + axis] = v3_get(triangle.corner[k], (int)axis);
+    }
+}
+
+static abut_status upload_triangles(abuti_queue *queue, const abut_bvh *bvh, abuti_buffer *to) {
+    size_t count = (size_t)bvh->leaf_count * BVH_WIDTH;
+    writing w = {.mesh = bvh->mesh, .scale = bvh->scale, .order = bvh->order};
+    w.floats = abuti_allocate(bvh->context, count, 9 * sizeof *w.floats);
+    if (!w.floats)
+        return ABUT_ERROR_MEMORY;
+    abuti_parallel_for(bvh->context, count, GRAIN, floats_task, &w);
+    abut_status status = abuti_buffer_create(queue->device, count, 9 * sizeof *w.floats, to);
+    if (!status)
+        status = abuti_buffer_upload(queue, to, 0, w.floats, to->bytes);
+    abuti_release(bvh->context, w.floats);
+    return status;
+}
+
+abut_status abuti_bvh_upload_corners(abuti_queue *queue, const abut_mesh *mesh, abuti_buffer *to) {
+    size_t count = mesh->triangle_count;
+    writing w = {.mesh = mesh};
+    w.doubles = abuti_allocate(mesh->context, count, 9 * sizeof *w.doubles);
+    if (!w.doubles)
+        return ABUT_ERROR_MEMORY;
+    abuti_parallel_for(mesh->context, count, GRAIN, doubles_task, &w);
+    abut_status status = abuti_buffer_reserve(queue->device, count, 9 * sizeof *w.doubles, to);
+    if (!status)
+        status = abuti_buffer_upload(queue, to, 0, w.doubles, count * 9 * sizeof *w.doubles);
+    abuti_release(mesh->context, w.doubles);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static abut_status upload_array(abuti_queue *queue, const void *data, size_t count,
+                                size_t element_bytes, abuti_buffer *to) {
+    abut_status status = abuti_buffer_create(queue->device, count, element_bytes, to);
+    return status ? status : abuti_buffer_upload(queue, to, 0, data, to->bytes);
+}
+
+abut_status abuti_bvh_device_upload(abuti_queue *queue, const abut_bvh *bvh, uint32_t extras,
+                                    abuti_bvh_device *to) {
+    abuti_bvh_device made = {.device = abuti_device_retain(queue->device),
+                             .mesh = abut_mesh_retain(bvh->mesh),
+                             .triangle_count = bvh->triangle_count,
+                             .leaf_count = bvh->leaf_count,
+                             .node_count = bvh->node_count,
+                             .depth = bvh->depth,
+                             .scale = bvh->scale};
+    abut_status status =
+        upload_array(queue, bvh->nodes, bvh->node_count, sizeof *bvh->nodes, &made.nodes);
+    if (!status)
+        status =
+            upload_array(queue, bvh->blocks, bvh->leaf_count, sizeof *bvh->blocks, &made.blocks);
+    if (!status)
+        status = upload_array(queue, bvh->order, bvh->leaf_count, BVH_WIDTH * sizeof *bvh->order,
+                              &made.order);
+    if (!status && extras & ABUTI_BVH_TRIANGLES)
+        status = upload_triangles(queue, bvh, &made.triangles);
+    if (!status && extras & ABUTI_BVH_CORNERS && queue->device->info.has_doubles)
+        status = abuti_bvh_upload_corners(queue, bvh->mesh, &made.corners);
+    if (status) {
+        abuti_bvh_device_destroy(&made);
+        return status;
+    }
+    *to = made;
+    return ABUT_OK;
+}
+
+abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device *from,
+                                      abut_bvh **bvh) {
+    abut_context *context = from->mesh->context;
+    abut_bvh *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(context);
+    made->mesh = abut_mesh_retain(from->mesh);
+    made->triangle_count = from->triangle_count;
+    made->leaf_count = from->leaf_count;
+    made->node_count = from->node_count;
+    made->depth = from->depth;
+    made->scale = from->scale;
+    made->nodes = abuti_allocate(context, made->node_count, sizeof *made->nodes);
+    made->blocks = abuti_allocate(context, made->leaf_count, sizeof *made->blocks);
+    made->order = abuti_allocate(context, made->leaf_count, BVH_WIDTH * sizeof *made->order);
+    abut_status status = made->nodes && made->blocks && made->order ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_buffer_download(queue, &from->nodes, 0, made->nodes,
+                                       made->node_count * sizeof *made->nodes);
+    if (!status)
+        status = abuti_buffer_download(queue, &from->blocks, 0, made->blocks,
+                                       made->leaf_count * sizeof *made->blocks);
+    if (!status)
+        status = abuti_buffer_download(queue, &from->order, 0, made->order,
+                                       made->leaf_count * BVH_WIDTH * sizeof *made->order);
+    if (status) {
+        abut_bvh_destroy(made);
+        return status;
+    }
+    made->cost = made->built_cost = abuti_bvh_cost(made);
+    *bvh = made;
+    return ABUT_OK;
+}
+
+void abuti_bvh_device_destroy(abuti_bvh_device *bvh) {
+    if (!bvh->device)
+        return;
+    abuti_buffer *buffers[] = {&bvh->nodes,   &bvh->blocks, &bvh->order,  &bvh->triangles,
+                               &bvh->indices, &bvh->ranges, &bvh->corners};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        abuti_buffer_destroy(buffers[i]);
+    abut_mesh_destroy(bvh->mesh);
+    abut_device_destroy(bvh->device);
+    *bvh = (abuti_bvh_device){0};
+}

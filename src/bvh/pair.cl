@@ -1,0 +1,301 @@
+/* Whether two surfaces meet, for many poses: a group for each pose.
+ *
+ * Method: as pair_meet.c, both hierarchies at once, but many pairs of boxes at a time: pairs wait
+ * on a stack in local memory, of which 32 are opened together, an item for each child. Pairs of
+ * leaves are looked at eight at a time, an item for each two triangles. Everything is in floats of
+ * the common frame of pair.h, in which a coordinate is off by no more than the pad. Signs of
+ * volumes that are beyond the doubt of pair_meet.c are certain. Two triangles meet for certain
+ * where an edge of one has its ends on both sides of the other and passes all three edges of it on
+ * the same side; they are apart for certain where a plane separates them, or no edge of either can
+ * pierce the other. What is neither goes to the host, which asks the exact predicate.
+ */
+#include "base/math_shared.h"
+
+#define WIDTH 4
+#define LEAF 0x80000000u
+#define NONE 0xffffffffu
+
+#define GROUP 128
+#define OPENED (GROUP / WIDTH)           /* pairs of boxes at a time */
+#define LOOKED (GROUP / (WIDTH * WIDTH)) /* pairs of leaves at a time */
+#define STACK 1024                       /* pairs */
+#define LEAVES (GROUP + LOOKED)          /* pairs */
+#define UNSURE 32                        /* pairs of triangles that the host may be asked about */
+#define MEETS 0xffffffffu
+#define TOO_MUCH 0xfffffffeu
+
+typedef struct node {
+    float4 lo[3], hi[3];
+    uint4 child;
+} node;
+
+/* Where b is seen from a: x = turn y + shift. */
+typedef struct pair_pose {
+    float turn[3][3]; /* columns */
+    float shift[3];
+    float pad, unit_a, unit_b;
+    uint skip; /* not for the device */
+} pair_pose;
+
+typedef struct vec {
+    float x, y, z;
+} vec;
+
+static inline vec make_vec(float x, float y, float z) {
+    vec v = {x, y, z};
+    return v;
+}
+static inline vec vec_sub(vec a, vec b) {
+    return make_vec(a.x - b.x, a.y - b.y, a.z - b.z);
+}
+static inline vec vec_cross(vec a, vec b) {
+    return make_vec(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+static inline float vec_dot(vec a, vec b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+static inline float vec_sum(vec a) {
+    return fabs(a.x) + fabs(a.y) + fabs(a.z);
+}
+static inline float vec_largest(vec a) {
+    return fmax(fmax(fabs(a.x), fabs(a.y)), fabs(a.z));
+}
+
+/* y as a sees it */
+static inline vec turned(const pair_pose *p, vec y) {
+    return make_vec(p->shift[0] + p->turn[0][0] * y.x + p->turn[1][0] * y.y + p->turn[2][0] * y.z,
+                    p->shift[1] + p->turn[0][1] * y.x + p->turn[1][1] * y.y + p->turn[2][1] * y.z,
+                    p->shift[2] + p->turn[0][2] * y.x + p->turn[1][2] * y.y + p->turn[2][2] * y.z);
+}
+
+/* ---- boxes ---- */
+
+typedef struct box {
+    vec middle, half_size;
+} box;
+
+static inline box box_at(__global const node *nodes, uint place, float unit) {
+    __global const float *lo = (__global const float *)nodes[place / WIDTH].lo + place % WIDTH,
+                         *hi = (__global const float *)nodes[place / WIDTH].hi + place % WIDTH;
+    float h = 0.5f * unit;
+    box b = {make_vec((lo[0] + hi[0]) * h, (lo[4] + hi[4]) * h, (lo[8] + hi[8]) * h),
+             make_vec((hi[0] - lo[0]) * h, (hi[4] - lo[4]) * h, (hi[8] - lo[8]) * h)};
+    return b;
+}
+
+static inline uint child_at(__global const node *nodes, uint place) {
+    return ((__global const uint *)&nodes[place / WIDTH].child)[place % WIDTH];
+}
+
+/* Not so where the shadows on one of the face axes of either are apart beyond the pad; never so for
+ * an empty slot, whose sizes are no numbers. */
+static inline bool boxes_meet(const pair_pose *p, const box *a, const box *b) {
+    vec offset = vec_sub(a->middle, turned(p, b->middle));
+    const float at[3] = {offset.x, offset.y, offset.z};
+    const float ha[3] = {a->half_size.x, a->half_size.y, a->half_size.z};
+    const float hb[3] = {b->half_size.x, b->half_size.y, b->half_size.z};
+    bool met = true;
+    for (int i = 0; i < 3; i++) {
+        float own = p->pad + ha[i], other = p->pad + hb[i], along = 0.0f;
+        for (int j = 0; j < 3; j++) {
+            own += fabs(p->turn[j][i]) * hb[j];
+            other += fabs(p->turn[i][j]) * ha[j];
+            along += at[j] * p->turn[i][j];
+        }
+        met = met && fabs(at[i]) <= own && fabs(along) <= other;
+    }
+    return met;
+}
+
+/* ---- triangles ---- */
+
+/* The sign of n . w for a plane of edges e1 and e2, 0 where it is not certain. */
+typedef struct plane {
+    vec n;
+    float n_doubt, slope;
+} plane;
+
+static inline plane plane_of(vec e1, vec e2, float doubt) {
+    plane p;
+    p.n = vec_cross(e1, e2);
+    p.n_doubt = 2.0f * vec_sum(p.n);
+    p.slope = 4.0f * (vec_largest(e1) + vec_largest(e2)) + 8.0f * doubt;
+    return p;
+}
+
+static inline int side_of(const plane *p, vec w, float doubt) {
+    float value = vec_dot(p->n, w);
+    float bound = doubt * (p->n_doubt + p->slope * (vec_sum(w) + 6.0f * doubt));
+    return value > bound ? 1 : value < -bound ? -1 : 0;
+}
+
+enum { APART, UNCERTAIN, MEETING };
+
+/* An edge from p to q, whose ends are on these sides of a triangle's plane. */
+static inline int pierces(const vec *t, vec p, vec q, int side_p, int side_q, float doubt) {
+    if (side_p * side_q > 0)
+        return APART;
+    vec way = vec_sub(q, p), r[3];
+    for (int k = 0; k < 3; k++)
+        r[k] = vec_sub(t[k], p);
+    int above = 0, below = 0;
+    for (int k = 0; k < 3; k++) {
+        plane through = plane_of(r[k], r[k == 2 ? 0 : k + 1], doubt);
+        int side = side_of(&through, way, doubt);
+        above += side > 0;
+        below += side < 0;
+    }
+    if (above && below)
+        return APART;
+    return side_p * side_q < 0 && above + below == 3 ? MEETING : UNCERTAIN;
+}
+
+static inline int edges_pierce(const vec *t, const vec *other, const int *side, float doubt) {
+    int worst = APART;
+    for (int k = 0; k < 3; k++) {
+        int next = k == 2 ? 0 : k + 1;
+        int found = pierces(t, other[k], other[next], side[k], side[next], doubt);
+        if (found == MEETING)
+            return MEETING;
+        worst = found > worst ? found : worst;
+    }
+    return worst;
+}
+
+static int triangles_meet(const vec *a, const vec *b, float doubt) {
+    int side_a[3], side_b[3], sum_a = 0, sum_b = 0;
+    plane of_a = plane_of(vec_sub(a[1], a[0]), vec_sub(a[2], a[0]), doubt);
+    for (int k = 0; k < 3; k++)
+        sum_b += side_b[k] = side_of(&of_a, vec_sub(b[k], a[0]), doubt);
+    if (sum_b == 3 || sum_b == -3)
+        return APART;
+    plane of_b = plane_of(vec_sub(b[1], b[0]), vec_sub(b[2], b[0]), doubt);
+    for (int k = 0; k < 3; k++)
+        sum_a += side_a[k] = side_of(&of_b, vec_sub(a[k], b[0]), doubt);
+    if (sum_a == 3 || sum_a == -3)
+        return APART;
+    int found = edges_pierce(a, b, side_b, doubt);
+    if (found == MEETING)
+        return found;
+    int other = edges_pierce(b, a, side_a, doubt);
+    return other > found ? other : found;
+}
+
+static inline void load_corners(__global const float *triangles, uint place, float unit, vec *to) {
+    __global const float *from = triangles + 9 * (size_t)place;
+    for (int k = 0; k < 3; k++)
+        to[k] = make_vec(from[3 * k] * unit, from[3 * k + 1] * unit, from[3 * k + 2] * unit);
+}
+
+/* ---- a pose ---- */
+
+/* numbers: waiting pairs, pairs of leaves, whether some meet, uncertain pairs of triangles. */
+enum { WAITING, FOUND, MET, ASKED };
+
+static inline void look_at_leaves(const pair_pose *p, __global const node *nodes_a,
+                                  __global const node *nodes_b, __global const float *triangles_a,
+                                  __global const float *triangles_b, __local const uint2 *leaves,
+                                  uint first, uint count, __local uint *numbers,
+                                  __global uint2 *unsure) {
+    uint item = (uint)get_local_id(0), which = item / (WIDTH * WIDTH);
+    if (which >= count)
+        return;
+    uint2 pair = leaves[first + which];
+    uint2 at = (uint2)((child_at(nodes_a, pair.x) & ~LEAF) * WIDTH + item / WIDTH % WIDTH,
+                       (child_at(nodes_b, pair.y) & ~LEAF) * WIDTH + item % WIDTH);
+    vec a[3], b[3];
+    load_corners(triangles_a, at.x, p->unit_a, a);
+    load_corners(triangles_b, at.y, p->unit_b, b);
+    for (int k = 0; k < 3; k++)
+        b[k] = turned(p, b[k]);
+    int found = triangles_meet(a, b, p->pad);
+    if (found == MEETING)
+        numbers[MET] = 1; /* many may write it */
+    if (found == UNCERTAIN) {
+        uint place = atomic_inc(&numbers[ASKED]);
+        if (place < UNSURE)
+            unsure[place] = at;
+    }
+}
+
+/* The child of a pair of boxes that an item looks at, where it may meet the other box. */
+static inline uint2 open_pair(const pair_pose *p, __global const node *nodes_a,
+                              __global const node *nodes_b, uint2 pair, uint slot) {
+    box a = box_at(nodes_a, pair.x, p->unit_a), b = box_at(nodes_b, pair.y, p->unit_b);
+    uint child_a = child_at(nodes_a, pair.x), child_b = child_at(nodes_b, pair.y);
+    bool opens_b =
+        child_a & LEAF || (!(child_b & LEAF) && vec_sum(b.half_size) > vec_sum(a.half_size));
+    if (opens_b) {
+        pair.y = child_b * WIDTH + slot;
+        b = box_at(nodes_b, pair.y, p->unit_b);
+    } else {
+        pair.x = child_a * WIDTH + slot;
+        a = box_at(nodes_a, pair.x, p->unit_a);
+    }
+    return boxes_meet(p, &a, &b) ? pair : (uint2)(NONE, NONE);
+}
+
+/* For each pose: MEETS, TOO_MUCH, or how many pairs of places `unsure` has for it: none = apart. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+pair_meet(__global const node *nodes_a, __global const node *nodes_b,
+          __global const float *triangles_a, __global const float *triangles_b,
+          __global const pair_pose *poses, __global uint *results, __global uint2 *unsure,
+          __local uint2 *room) {
+    __local uint2 *stack = room, *leaves = stack + STACK;
+    __local uint *numbers = (__local uint *)(leaves + LEAVES);
+    uint item = (uint)get_local_id(0), pose = (uint)get_group_id(0);
+    pair_pose p = poses[pose];
+    __global uint2 *asked = unsure + (size_t)UNSURE * pose;
+    if (p.skip) {
+        if (item == 0)
+            results[pose] = TOO_MUCH;
+        return;
+    }
+    if (item < 4)
+        numbers[item] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint2 child = (uint2)(NONE, NONE); /* to be kept: first the children of both roots */
+    if (item < WIDTH * WIDTH) {
+        uint2 pair = (uint2)(item / WIDTH, item % WIDTH);
+        box a = box_at(nodes_a, pair.x, p.unit_a), b = box_at(nodes_b, pair.y, p.unit_b);
+        if (boxes_meet(&p, &a, &b))
+            child = pair;
+    }
+    for (;;) {
+        if (child.x != NONE) {
+            bool both = child_at(nodes_a, child.x) & child_at(nodes_b, child.y) & LEAF;
+            uint place = atomic_inc(&numbers[both ? FOUND : WAITING]);
+            if (both)
+                leaves[place] = child;
+            else
+                stack[place] = child;
+            child = (uint2)(NONE, NONE);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        uint waiting = numbers[WAITING], found = numbers[FOUND];
+        bool over = numbers[MET] || numbers[ASKED] > UNSURE || waiting + found == 0;
+        /* one opened leaves at most three more */
+        uint opened = found >= LOOKED ? 0 : min(min(waiting, (uint)OPENED), (STACK - waiting) / 3);
+        uint looked = opened ? 0 : min(found, (uint)LOOKED);
+        over = over || opened + looked == 0;
+        if (!over && item / WIDTH < opened)
+            child = open_pair(&p, nodes_a, nodes_b, stack[waiting - opened + item / WIDTH],
+                              item % WIDTH);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (over)
+            break;
+        if (looked)
+            look_at_leaves(&p, nodes_a, nodes_b, triangles_a, triangles_b, leaves, found - looked,
+                           looked, numbers, asked);
+        if (item == 0) {
+            numbers[WAITING] = waiting - opened;
+            numbers[FOUND] = found - looked;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (item == 0)
+        results[pose] = numbers[MET] ? MEETS
+                        : numbers[WAITING] || numbers[FOUND] || numbers[ASKED] > UNSURE
+                            ? TOO_MUCH
+                            : numbers[ASKED];
+}

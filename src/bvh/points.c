@@ -1,0 +1,42 @@
+/* Points of a batch; see points.h. */
+#include "bvh/points.h"
+
+abut_status abuti_bvh_points_read(const char *function, const abut_points *points, bvh_points *to) {
+    abut_points in = abut_points_default();
+    if (!points)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: points is null; pass its address", function);
+    abut_status status = abuti_options_read(&in, sizeof in, points, function);
+    if (status)
+        return status;
+    if (in.type != ABUT_SCALAR_FLOAT32 && in.type != ABUT_SCALAR_FLOAT64)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: points->type is %u, which is no scalar type",
+                          function, (unsigned)in.type);
+    if (!in.points && in.count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: points->points is null", function);
+    size_t packed = bvh_point_bytes(in.type), bytes, stride = in.stride ? in.stride : packed;
+    if (stride < packed || abuti_multiply_overflows(stride, in.count, &bytes))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: points->stride is %zu for %zu points; it must be at least %zu, or 0 "
+                          "for packed points",
+                          function, in.stride, in.count, packed);
+    if (in.count >= ABUT_NONE)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu points; at most %u are possible at once",
+                          function, in.count, ABUT_NONE - 1);
+    *to = (bvh_points){in.points, in.type, stride, in.count};
+    return ABUT_OK;
+}
+
+abut_status abuti_bvh_points_check(const char *function, const bvh_points *points, box3 *bounds) {
+    box3 box = box_empty();
+    for (size_t i = 0; i < points->count; i++) {
+        vec3 p = bvh_point_at(points, i);
+        if (!(v3_max_abs(p) <= ABUT_COORDINATE_MAX) || p.y != p.y || p.z != p.z || p.x != p.x)
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: point %zu is (%g, %g, %g); coordinates must be finite and at "
+                              "most %g in magnitude",
+                              function, i, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
+        box = box_grow(box, p);
+    }
+    *bounds = box;
+    return ABUT_OK;
+}

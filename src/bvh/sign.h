@@ -1,0 +1,48 @@
+/* What inside and outside need beyond a hierarchy; see sign.c. */
+#ifndef ABUTI_BVH_SIGN_H
+#define ABUTI_BVH_SIGN_H
+
+#include "bvh/bvh.h"
+
+/* What the four children of a node look like from afar: the coefficients of a polynomial in the
+ * unit vector from the query to the middle of the child's box, of degrees 1, 2 and 3 (see
+ * winding.c). Only children of the hierarchy's own node are meant, so the two arrays go together.
+ */
+typedef struct bvh_far_node {
+    float n[3][BVH_WIDTH];  /* x y z */
+    float m[6][BVH_WIDTH];  /* xx yy zz xy yz zx */
+    float k[10][BVH_WIDTH]; /* xxx yyy zzz xxy yyz zzx xyy yzz zxx xyz */
+} bvh_far_node;
+
+struct bvh_sign {
+    abut_sign_method method; /* never AUTO */
+    bool closed;             /* no border */
+    double facing;           /* -1 where a surface with a border, or whose normals are asked, faces
+                              * inwards on the whole */
+    uint32_t *names;         /* the lowest vertex in the place of each, where the surface is closed
+                              * only if those count as one; else null */
+    bvh_far_node *far;       /* one a node; null where closed for good */
+    /* Of pseudo-normals only. */
+    abut_topology *topology;
+    vec3 *faces;    /* unit, or zero */
+    vec3 *vertices; /* sums of the normals around, each times its angle */
+    double *angles; /* around each vertex, in all */
+};
+
+void abuti_bvh_sign_destroy(abut_bvh *bvh);
+/* After the hierarchy has been fitted to its mesh. Takes no memory. */
+void abuti_bvh_sign_fit(abut_bvh *bvh);
+
+/* ---- winding.c: winding numbers of any surface ---- */
+
+void abuti_bvh_winding_fit(const abut_bvh *bvh, bvh_far_node *far);
+double abuti_bvh_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 point);
+
+/* ---- normals.c: signs by pseudo-normals ---- */
+
+/* Fits faces, vertices and angles to the mesh of the hierarchy. */
+void abuti_bvh_normals_fit(const abut_bvh *bvh, struct bvh_sign *sign);
+/* 1 outside, -1 inside, 0 where rounding does not allow to tell. */
+int abuti_bvh_normals_side(const abut_bvh *bvh, vec3 point, const abut_nearest *nearest);
+
+#endif

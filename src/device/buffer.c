@@ -1,0 +1,70 @@
+/* Buffers as users have them. */
+#include "device/device.h"
+
+/* Makes a buffer of `bytes`, or of memory that is there. */
+static abut_status make(abut_device *device, size_t bytes, void *native, abut_buffer **buffer) {
+    abut_context *context = device->context;
+    abut_buffer *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    abut_status status = abuti_queue_open(device, &made->queue);
+    if (!status)
+        status = native ? abuti_buffer_wrap(device, native, &made->memory)
+                        : abuti_buffer_create(device, bytes, 1, &made->memory);
+    if (status) {
+        abuti_queue_close(&made->queue);
+        abuti_release(context, made);
+        return status;
+    }
+    *buffer = made;
+    return ABUT_OK;
+}
+
+abut_status abut_buffer_create(abut_device *device, size_t bytes, abut_buffer **buffer) {
+    if (!device || !buffer)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_buffer_create: %s is null",
+                          device ? "buffer" : "device");
+    return make(device, bytes, NULL, buffer);
+}
+
+abut_status abut_buffer_wrap(abut_device *device, void *native, abut_buffer **buffer) {
+    if (!device || !native || !buffer)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_buffer_wrap: %s is null",
+                          !device   ? "device"
+                          : !native ? "native"
+                                    : "buffer");
+    return make(device, 0, native, buffer);
+}
+
+void abut_buffer_destroy(abut_buffer *buffer) {
+    if (!buffer)
+        return;
+    abut_context *context = abuti_context_retain(buffer->memory.device->context);
+    abuti_buffer_destroy(&buffer->memory);
+    abuti_queue_close(&buffer->queue);
+    abuti_release(context, buffer);
+    abut_context_destroy(context);
+}
+
+size_t abut_buffer_bytes(const abut_buffer *buffer) {
+    return buffer ? buffer->memory.bytes : 0;
+}
+
+void *abut_buffer_native(const abut_buffer *buffer) {
+    return buffer ? buffer->memory.native : NULL;
+}
+
+abut_status abut_buffer_write(abut_buffer *buffer, size_t offset, const void *data, size_t bytes) {
+    if (!buffer || (!data && bytes))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_buffer_write: %s is null",
+                          buffer ? "data" : "buffer");
+    return abuti_buffer_upload(&buffer->queue, &buffer->memory, offset, data, bytes);
+}
+
+abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, void *data, size_t bytes) {
+    if (!buffer || (!data && bytes))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_buffer_read: %s is null",
+                          buffer ? "data" : "buffer");
+    abuti_queue queue = buffer->queue; /* reading changes nothing of it */
+    return abuti_buffer_download(&queue, &buffer->memory, offset, data, bytes);
+}

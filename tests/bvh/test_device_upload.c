@@ -1,0 +1,119 @@
+/* A hierarchy to a device and back: the same bytes, the same answers; nothing leaks on failure. */
+#include "meshes.h"
+
+#include "bvh/device.h"
+#include "device/open.h"
+
+static void there_and_back(void **state) {
+    (void)state;
+    abut_device *device = test_device(NULL);
+    abuti_queue queue;
+    assert_ok(abuti_queue_open(device, &queue));
+    for (uint32_t count = 1; count < 3000; count = 3 * count + 1) {
+        abut_mesh *mesh = make_kind(NULL, SOUP_SMALL, count, count);
+        mesh = make_moved(mesh, 1000, vec(1e6, 0, -1e6));
+        abut_bvh *bvh, *back;
+        abuti_bvh_device there = {0};
+        assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+        assert_ok(
+            abuti_bvh_device_upload(&queue, bvh, ABUTI_BVH_TRIANGLES | ABUTI_BVH_CORNERS, &there));
+        assert_ok(abuti_bvh_device_download(&queue, &there, &back));
+        assert_memory_equal(bvh->nodes, back->nodes, bvh->node_count * sizeof *bvh->nodes);
+        assert_memory_equal(bvh->blocks, back->blocks, bvh->leaf_count * sizeof *bvh->blocks);
+        assert_memory_equal(bvh->order, back->order, 4 * bvh->leaf_count * sizeof *bvh->order);
+        abut_bvh_info a = abut_bvh_info_get(bvh), b = abut_bvh_info_get(back);
+        assert_true(a.cost == b.cost && a.depth == b.depth && a.bytes == b.bytes);
+        float *floats = malloc(there.triangles.bytes);
+        assert_ok(
+            abuti_buffer_download(&queue, &there.triangles, 0, floats, there.triangles.bytes));
+        assert_int_equal(there.triangles.bytes, 4 * bvh->leaf_count * 9 * sizeof(float));
+        for (uint32_t i = 0; i < 4 * bvh->leaf_count; i++)
+            for (uint32_t k = 0; k < 9; k++) {
+                vec3 p = mesh->positions[mesh->indices[3 * bvh->order[i] + k / 3]];
+                double x = (k % 3 == 0 ? p.x : k % 3 == 1 ? p.y : p.z) * bvh->scale;
+                assert_true(floats[9 * i + k] == (float)x);
+            }
+        free(floats);
+        if (device->info.has_doubles) {
+            double *doubles = malloc(there.corners.bytes);
+            assert_ok(
+                abuti_buffer_download(&queue, &there.corners, 0, doubles, there.corners.bytes));
+            assert_int_equal(there.corners.bytes, count * 9 * sizeof(double));
+            for (uint32_t t = 0; t < count; t++) {
+                abut_triangle triangle = triangle_of(mesh, t);
+                assert_memory_equal(&triangle, doubles + 9 * t, sizeof triangle);
+            }
+            free(doubles);
+        } else {
+            assert_null(there.corners.device);
+        }
+        abuti_bvh_device_destroy(&there);
+        abuti_bvh_device_destroy(&there);
+        abut_bvh_destroy(back);
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(mesh);
+    }
+    abuti_queue_close(&queue);
+    abut_device_destroy(device);
+    assert_int_equal(0, abuti_opencl_live());
+}
+
+/* ---- failures ---- */
+
+static abut_status round_trip(abut_context *context, abuti_queue *queue) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    shape.segments = 3;
+    abut_mesh *mesh = NULL;
+    abut_bvh *bvh = NULL, *back = NULL;
+    abuti_bvh_device there = {0};
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
+    status = status ? status
+                    : abuti_bvh_device_upload(queue, bvh, ABUTI_BVH_TRIANGLES | ABUTI_BVH_CORNERS,
+                                              &there);
+    status = status ? status : abuti_bvh_device_download(queue, &there, &back);
+    abut_bvh_destroy(bvh);
+    abut_bvh_destroy(back);
+    abuti_bvh_device_destroy(&there);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static abut_status with_queue(abut_context *context, void *queue) {
+    return round_trip(context, queue);
+}
+
+static void every_call(void **state) {
+    (void)state;
+    abut_device *device = test_device(NULL);
+    abuti_queue queue;
+    assert_ok(abuti_queue_open(device, &queue));
+    assert_ok(round_trip(NULL, &queue)); /* whatever the first use makes is there now */
+    uint64_t live = abuti_opencl_live(), n = 1;
+    for (;; n++) {
+        test_memory memory = {0};
+        abut_context *context = test_context(&memory, 1);
+        abuti_opencl_fail_at(n);
+        abut_status status = round_trip(context, &queue);
+        bool done = abuti_opencl_calls() < n;
+        abuti_opencl_fail_at(0);
+        abut_context_destroy(context);
+        assert_int_equal(0, memory.live_count);
+        assert_int_equal(live, abuti_opencl_live());
+        assert_int_equal(done ? ABUT_OK : ABUT_ERROR_DEVICE, status);
+        if (done)
+            break;
+    }
+    assert_true(n > 12);
+    assert_true(test_every_allocation(with_queue, &queue) >= 14);
+    abuti_queue_close(&queue);
+    abut_device_destroy(device);
+    assert_int_equal(0, abuti_opencl_live());
+}
+
+int main(void) {
+    SKIP_WITHOUT_DEVICE();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back),
+                                       cmocka_unit_test(every_call)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,393 @@
+/* Bad input to every function of the hierarchy: meshes that are legal and absurd, buffers too
+ * small, arrays that end early, numbers that are none, cancelling in the middle. Answers are those
+ * of a search through all triangles. */
+#include "meshes.h"
+
+/* ---- every query on one mesh ---- */
+
+static void check_nearest(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 point) {
+    abut_closest_on_triangle best = {.distance = INFINITY};
+    uint32_t n = abut_mesh_triangle_count(mesh), triangle = ABUT_NONE;
+    for (uint32_t i = 0; i < n; i++) {
+        abut_triangle t = triangle_of(mesh, i);
+        abut_closest_on_triangle here;
+        assert_ok(abut_triangle_closest_point(&t, point, &here));
+        if (here.distance < best.distance) {
+            best = here;
+            triangle = i;
+        }
+    }
+    abut_nearest one, many;
+    abut_points points = abut_points_default();
+    points.points = &point;
+    points.count = 1;
+    assert_ok(abut_bvh_nearest(bvh, point, HUGE_VAL, &one));
+    assert_ok(abut_bvh_nearest_batch(bvh, &points, HUGE_VAL, &many));
+    assert_int_equal(one.triangle, triangle);
+    assert_int_equal(many.triangle, triangle);
+    assert_true(one.distance == best.distance && many.distance == best.distance);
+    assert_ok(abut_bvh_nearest(bvh, point, 0, &one)); /* a radius of nothing */
+    assert_int_equal(one.triangle != ABUT_NONE, best.distance == 0);
+}
+
+static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_ray ray) {
+    uint32_t n = abut_mesh_triangle_count(mesh), expected = 0, count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        abut_triangle t = triangle_of(mesh, i);
+        bool meet;
+        assert_ok(abut_ray_triangle_meet(&ray, &t, &meet, NULL));
+        expected += meet;
+    }
+    abut_bvh_hit first, *hits = calloc(n, sizeof *hits);
+    bool any;
+    assert_non_null(hits);
+    assert_ok(abut_bvh_ray_first(bvh, &ray, HUGE_VAL, &first));
+    assert_ok(abut_bvh_ray_any(bvh, &ray, HUGE_VAL, &any));
+    assert_int_equal(any, expected > 0);
+    assert_int_equal(first.triangle != ABUT_NONE, expected > 0);
+    assert_ok(abut_bvh_ray_all(bvh, &ray, n, hits, &count));
+    assert_int_equal(count, expected);
+    if (expected) {
+        assert_int_equal(hits[0].triangle, first.triangle);
+        abut_bvh_hit kept = hits[0];
+        assert_fails(ABUT_ERROR_BUFFER, "room for",
+                     abut_bvh_ray_all(bvh, &ray, expected - 1, hits, &count));
+        assert_int_equal(count, expected);
+        assert_memory_equal(&kept, &hits[0], sizeof kept);
+    }
+    free(hits);
+}
+
+static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) {
+    uint32_t n = abut_mesh_triangle_count(mesh), expected = 0, count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        abut_triangle t = triangle_of(mesh, i);
+        bool meet;
+        assert_ok(abut_box_triangle_meet(&box, &t, &meet));
+        expected += meet;
+    }
+    uint32_t *list = calloc(n, sizeof *list);
+    assert_non_null(list);
+    assert_ok(abut_bvh_box(bvh, &box, n, list, &count));
+    assert_int_equal(count, expected);
+    for (uint32_t i = 1; i < count; i++)
+        assert_true(list[i - 1] < list[i]);
+    if (expected) {
+        assert_fails(ABUT_ERROR_BUFFER, "room for", abut_bvh_box(bvh, &box, 0, NULL, &count));
+        assert_int_equal(count, expected);
+    }
+    free(list);
+}
+
+/* Points, rays and boxes at the mesh, at its corners, far away and at the origin. */
+static void check_all(abut_mesh *mesh) {
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_bvh_info info = abut_bvh_info_get(bvh);
+    assert_int_equal(info.triangle_count, abut_mesh_triangle_count(mesh));
+    assert_true(isfinite(info.cost) && info.cost >= 0 && !info.rebuild);
+    assert_ok(abut_bvh_refit(bvh, mesh)); /* onto itself */
+    abut_box b = abut_mesh_bounds(mesh);
+    abut_vec3 middle =
+        vec(b.lo.x / 2 + b.hi.x / 2, b.lo.y / 2 + b.hi.y / 2, b.lo.z / 2 + b.hi.z / 2);
+    abut_vec3 places[] = {
+        b.lo, b.hi, middle, vec(0, 0, 0), vec(1e30, -1e30, 1e-30), vec(-1e90, 1e90, 1e90)};
+    enum { PLACES = sizeof places / sizeof *places };
+    for (int i = 0; i < PLACES; i++) {
+        check_nearest(bvh, mesh, places[i]);
+        for (int j = 0; j < PLACES; j++) {
+            abut_vec3 from = places[i], to = places[j];
+            abut_ray ray = {from, vec(to.x / 2 - from.x / 2, to.y / 2 - from.y / 2,
+                                      to.z / 2 - from.z / 2)};
+            if (ray.direction.x != 0 || ray.direction.y != 0 || ray.direction.z != 0)
+                check_ray(bvh, mesh, ray);
+        }
+        abut_box point = {places[i], places[i]};
+        check_box(bvh, mesh, point);
+    }
+    abut_box all = {vec(-1e90, -1e90, -1e90), vec(1e90, 1e90, 1e90)};
+    check_box(bvh, mesh, all);
+    check_box(bvh, mesh, b);
+    uint64_t pairs = 0;
+    bool any;
+    assert_ok(abut_bvh_self_any(bvh, NULL, &any));
+    abut_status status = abut_bvh_self_all(bvh, NULL, 0, NULL, &pairs);
+    assert_int_equal(status, any ? ABUT_ERROR_BUFFER : ABUT_OK);
+    assert_int_equal(pairs > 0, any);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+static void absurd_meshes(void **state) {
+    (void)state;
+    static const soup_kind kinds[] = {SOUP_EQUAL, SOUP_POINT,   SOUP_LINE,
+                                      SOUP_PLANE, SOUP_LATTICE, SOUP_GROWING};
+    static const double scales[] = {1, 1e-30, 1e30};
+    for (uint32_t count = 1; count <= 65; count += 64)
+        for (int k = 0; k < 6; k++)
+            for (int i = 0; i < 3; i++) {
+                abut_mesh *mesh = make_kind(NULL, kinds[k], count, 5);
+                check_all(make_moved(mesh, scales[i], vec(0, 0, 0)));
+            }
+    /* the smallest and the largest in one mesh, and such triangles themselves */
+    abut_vec3 corners[9] = {{1e-30, 0, 0}, {0, 1e-30, 0},    {0, 0, 1e-30},
+                            {1e30, 0, 0},  {0, 1e30, 0},     {0, 0, 1e30},
+                            {0, 0, 0},     {1e30, 1e-30, 0}, {1e-30, 1e30, 1}};
+    check_all(make_soup(NULL, corners, 3));
+}
+
+/* There is no empty mesh, so there is no hierarchy of one. */
+static void empty(void **state) {
+    (void)state;
+    abut_mesh_input input = abut_mesh_input_default();
+    abut_mesh *mesh = NULL;
+    assert_int_equal(abut_mesh_create(NULL, &input, &mesh), ABUT_ERROR_ARGUMENT);
+    double three[9] = {0};
+    input.positions = three;
+    input.vertex_count = 2; /* not even one triangle */
+    assert_int_equal(abut_mesh_create(NULL, &input, &mesh), ABUT_ERROR_ARGUMENT);
+    assert_null(mesh);
+    abut_bvh *bvh = NULL;
+    assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_bvh_create(mesh, NULL, &bvh));
+    assert_null(bvh);
+}
+
+/* A million boxes at one place. Every query answers, in time that grows with what it has to tell:
+ * what has a million answers gives its number. */
+static void million(void **state) {
+    (void)state;
+    uint32_t all = test_rounds(1000000);
+    abut_mesh *mesh = make_kind(NULL, SOUP_EQUAL, all, 1);
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_true(abut_bvh_info_get(bvh).depth < 70);
+    abut_nearest nearest;
+    assert_ok(abut_bvh_nearest(bvh, vec(0.25, 0.25, 2), 1, &nearest));
+    assert_int_equal(nearest.triangle, ABUT_NONE);
+    assert_ok(abut_bvh_nearest(bvh, vec(0.25, 0.25, 1), 1, &nearest));
+    assert_true(nearest.triangle == 0 && nearest.distance == 0.5);
+    abut_ray hit = {{0.25, 0.25, 1}, {0, 0, -1}}, miss = {{0.75, 0.75, 1}, {0, 0, -1}};
+    abut_bvh_hit first;
+    bool any = false;
+    uint32_t count = 0;
+    assert_ok(abut_bvh_ray_first(bvh, &hit, HUGE_VAL, &first));
+    assert_true(first.triangle == 0 && first.parameter == 0.5);
+    assert_ok(abut_bvh_ray_any(bvh, &hit, HUGE_VAL, &any));
+    assert_true(any);
+    assert_ok(abut_bvh_ray_any(bvh, &miss, HUGE_VAL, &any));
+    assert_false(any);
+    assert_fails(ABUT_ERROR_BUFFER, " hits", abut_bvh_ray_all(bvh, &hit, 0, NULL, &count));
+    assert_int_equal(count, all);
+    abut_box box = {vec(0, 0, 0), vec(1, 1, 1)};
+    assert_fails(ABUT_ERROR_BUFFER, " triangles", abut_bvh_box(bvh, &box, 0, NULL, &count));
+    assert_int_equal(count, all);
+    assert_ok(abut_bvh_self_any(bvh, NULL, &any));
+    assert_true(any);
+    abut_self_options few = abut_self_options_default();
+    few.limit = 1;
+    uint64_t pairs = 0;
+    assert_fails(ABUT_ERROR_LIMIT, "limit", abut_bvh_self_all(bvh, &few, 0, NULL, &pairs));
+    assert_true(pairs > 0);
+    assert_ok(abut_bvh_refit(bvh, mesh));
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- arrays ---- */
+
+/* The last point of an array has no room behind it, whatever the stride; a sanitizer watches. */
+static void exact_arrays(void **state) {
+    (void)state;
+    enum { COUNT = 40 };
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 2);
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    for (int type = 0; type < 2; type++)
+        for (size_t extra = 0; extra < 40; extra += 13) {
+            size_t packed = type ? 3 * sizeof(float) : 3 * sizeof(double), stride = packed + extra;
+            unsigned char *bytes = calloc(1, (COUNT - 1) * stride + packed);
+            abut_nearest *nearest = calloc(COUNT, sizeof *nearest);
+            assert_true(bytes && nearest);
+            for (int i = 0; i < COUNT; i++) {
+                float single[3] = {(float)i, 0, 0};
+                double pair[3] = {i, 0, 0};
+                memcpy(bytes + (size_t)i * stride, type ? (void *)single : (void *)pair, packed);
+            }
+            abut_points points = abut_points_default();
+            points.points = bytes;
+            points.type = type ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
+            points.stride = stride;
+            points.count = COUNT;
+            assert_ok(abut_bvh_nearest_batch(bvh, &points, HUGE_VAL, nearest));
+            for (int i = 0; i < COUNT; i++) {
+                abut_nearest one;
+                assert_ok(abut_bvh_nearest(bvh, vec(i, 0, 0), HUGE_VAL, &one));
+                assert_true(one.distance == nearest[i].distance);
+                assert_int_equal(one.triangle, nearest[i].triangle);
+            }
+            free(bytes);
+            free(nearest);
+        }
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+/* More points than memory can hold, by count and by stride: refused before any is read. */
+static void impossible_arrays(void **state) {
+    (void)state;
+    static const struct {
+        size_t stride, count;
+        abut_status status;
+    } cases[] = {
+        {0, SIZE_MAX, ABUT_ERROR_ARGUMENT}, {0, SIZE_MAX / 24 + 1, ABUT_ERROR_ARGUMENT},
+        {SIZE_MAX, 2, ABUT_ERROR_ARGUMENT}, {SIZE_MAX / 2 + 1, 2, ABUT_ERROR_ARGUMENT},
+        {23, 1, ABUT_ERROR_ARGUMENT},       {1, 1, ABUT_ERROR_ARGUMENT},
+        {0, UINT32_MAX, ABUT_ERROR_LIMIT},
+    };
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    double one[3] = {0, 0, 0};
+    abut_nearest nearest, before;
+    memset(&nearest, 0x5a, sizeof nearest);
+    before = nearest;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        abut_points points = abut_points_default();
+        points.points = one;
+        points.stride = cases[i].stride;
+        points.count = cases[i].count;
+        assert_int_equal(abut_bvh_nearest_batch(bvh, &points, 1, &nearest), cases[i].status);
+        assert_memory_equal(&nearest, &before, sizeof nearest);
+    }
+    static const double radii[] = {NAN, -NAN, -1, -INFINITY, -0x1p-1074};
+    for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
+        abut_points points = abut_points_default();
+        abut_ray ray = {{0, 0, 0}, {1, 0, 0}};
+        abut_bvh_hit hit;
+        bool any;
+        points.points = one;
+        points.count = 1;
+        assert_fails(ABUT_ERROR_ARGUMENT, "radius",
+                     abut_bvh_nearest(bvh, vec(0, 0, 0), radii[i], &nearest));
+        assert_fails(ABUT_ERROR_ARGUMENT, "radius",
+                     abut_bvh_nearest_batch(bvh, &points, radii[i], &nearest));
+        assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_bvh_ray_first(bvh, &ray, radii[i], &hit));
+        assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_bvh_ray_any(bvh, &ray, radii[i], &any));
+        assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_bvh_ray_batch(bvh, &ray, 1, radii[i], &hit));
+    }
+    assert_memory_equal(&nearest, &before, sizeof nearest);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- cancelling ---- */
+
+typedef struct watch {
+    uint64_t live;
+    uint32_t calls, stop_at; /* the call that cancels, from 1 on; 0 = none */
+} watch;
+
+static void *watch_allocate(void *user, size_t bytes, size_t alignment) {
+    watch *w = user;
+    w->live++;
+    return aligned_alloc(alignment, bytes);
+}
+static void watch_release(void *user, void *memory) {
+    watch *w = user;
+    w->live--;
+    free(memory);
+}
+static bool watch_progress(void *user, const char *stage, double fraction) {
+    watch *w = user;
+    assert_true(stage[0] && fraction >= 0 && fraction <= 1);
+    return ++w->calls != w->stop_at;
+}
+
+static abut_status build_work(abut_mesh *mesh, const abut_bvh *unused) {
+    abut_bvh *bvh = NULL;
+    (void)unused;
+    abut_status status = abut_bvh_create(mesh, NULL, &bvh);
+    assert_int_equal(bvh == NULL, status != ABUT_OK); /* no object */
+    abut_bvh_destroy(bvh);
+    return status;
+}
+static abut_status nearest_work(abut_mesh *mesh, const abut_bvh *bvh) {
+    abut_points points = abut_points_default();
+    points.points = abut_mesh_positions(mesh);
+    points.count = abut_mesh_vertex_count(mesh);
+    abut_nearest *nearest = malloc(points.count * sizeof *nearest);
+    assert_non_null(nearest);
+    abut_status status = abut_bvh_nearest_batch(bvh, &points, 1, nearest);
+    free(nearest);
+    return status;
+}
+static abut_status ray_work(abut_mesh *mesh, const abut_bvh *bvh) {
+    enum { RAYS = 33000 };
+    abut_ray *rays = calloc(RAYS, sizeof *rays);
+    abut_bvh_hit *hits = calloc(RAYS, sizeof *hits);
+    (void)mesh;
+    assert_true(rays && hits);
+    for (int i = 0; i < RAYS; i++)
+        rays[i].direction.x = 1 + i;
+    abut_status status = abut_bvh_ray_batch(bvh, rays, RAYS, 1e-9, hits);
+    free(rays);
+    free(hits);
+    return status;
+}
+static abut_status self_work(abut_mesh *mesh, const abut_bvh *bvh) {
+    uint64_t count;
+    (void)mesh;
+    return abut_bvh_self_all(bvh, NULL, 0, NULL, &count);
+}
+
+/* Each piece of work is cancelled at its 1st, 2nd, ... call until it is through. */
+static void cancelled(void **state) {
+    (void)state;
+    static abut_status (*const works[])(abut_mesh *, const abut_bvh *) = {build_work, nearest_work,
+                                                                          ray_work, self_work};
+    static const uint32_t least[] = {5, 2, 1, 1};
+    watch w = {0, 0, 0};
+    abut_context_options options = abut_context_options_default();
+    options.memory_user = options.progress_user = &w;
+    options.allocate = watch_allocate;
+    options.release = watch_release;
+    options.progress = watch_progress;
+    options.thread_count = 1;
+    abut_context *context;
+    assert_ok(abut_context_create(&options, &context));
+    abut_mesh *mesh = make_shape(context, ABUT_SHAPE_ICOSPHERE, 60);
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    uint64_t before = w.live;
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+        abut_status status = ABUT_ERROR_CANCELLED;
+        uint32_t n = 0;
+        while (status == ABUT_ERROR_CANCELLED) {
+            w.calls = 0;
+            w.stop_at = ++n;
+            status = works[i](mesh, bvh);
+            assert_int_equal(w.live, before);
+            if (status == ABUT_ERROR_CANCELLED)
+                assert_int_equal(w.calls, n); /* it stops at once */
+        }
+        assert_ok(status);
+        assert_true(n > least[i]);
+    }
+    w.stop_at = 0;
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
+    assert_int_equal(w.live, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(empty),
+        cmocka_unit_test(absurd_meshes),
+        cmocka_unit_test(million),
+        cmocka_unit_test(exact_arrays),
+        cmocka_unit_test(impossible_arrays),
+        cmocka_unit_test(cancelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+/* Buffers as users have them, and a caller's own OpenCL objects. */
+#include "open.h"
+
+#ifdef ABUT_TEST_OPENCL
+#define ABUT_HAS_OPENCL
+#include "device/opencl.h"
+
+static void there_and_back(void **state) {
+    (void)state;
+    abut_device *device = test_device(NULL);
+    abut_buffer *buffer = NULL;
+    unsigned char in[100], out[100];
+    for (int i = 0; i < 100; i++)
+        in[i] = (unsigned char)(3 * i);
+    assert_ok(abut_buffer_create(device, 100, &buffer));
+    assert_int_equal(100, abut_buffer_bytes(buffer));
+    assert_non_null(abut_buffer_native(buffer));
+    assert_ok(abut_buffer_write(buffer, 0, in, 100));
+    assert_ok(abut_buffer_write(buffer, 40, in, 10));
+    memcpy(in + 40, (unsigned char[10]){0, 3, 6, 9, 12, 15, 18, 21, 24, 27}, 10);
+    assert_ok(abut_buffer_read(buffer, 0, out, 100));
+    assert_memory_equal(in, out, 100);
+    assert_ok(abut_buffer_read(buffer, 100, out, 0));
+    assert_ok(abut_buffer_write(buffer, 0, NULL, 0));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_read(buffer, 50, out, 51));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_write(buffer, SIZE_MAX, in, 2));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_write(buffer, 0, NULL, 1));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_read(NULL, 0, out, 1));
+    assert_memory_equal(in, out, 100);
+    abut_device_destroy(device); /* the buffer keeps it */
+    assert_ok(abut_buffer_read(buffer, 0, out, 100));
+    abut_buffer_destroy(buffer);
+    assert_int_equal(0, abuti_opencl_live());
+}
+
+static void bad_arguments(void **state) {
+    (void)state;
+    abut_device *device = test_device(NULL);
+    abut_buffer *buffer = NULL;
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_create(NULL, 1, &buffer));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_create(device, 1, NULL));
+    assert_int_equal(ABUT_ERROR_DEVICE, abut_buffer_create(device, SIZE_MAX, &buffer));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_wrap(device, NULL, &buffer));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_wrap(NULL, device, &buffer));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_open_native(NULL, NULL, device, &device));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_open_native(NULL, device, NULL, &device));
+    assert_null(buffer);
+    assert_null(abut_device_native(NULL));
+    assert_null(abut_buffer_native(NULL));
+    assert_int_equal(0, abut_buffer_bytes(NULL));
+    abut_buffer_destroy(NULL);
+    abut_device_destroy(device);
+}
+
+/* A program that has its own context and buffers. */
+static abut_status use_native(abut_context *context, cl_context own, cl_device_id id,
+                              cl_mem memory) {
+    abut_device *device = NULL;
+    abut_buffer *buffer = NULL;
+    unsigned word = 0, back = 0x12345678;
+    abut_status status = abut_device_open_native(context, own, id, &device);
+    if (!status)
+        status = abut_buffer_wrap(device, memory, &buffer);
+    if (!status) {
+        assert_ptr_equal(own, abut_device_native(device));
+        assert_ptr_equal(memory, abut_buffer_native(buffer));
+        assert_int_equal(64, abut_buffer_bytes(buffer));
+        status = abut_buffer_write(buffer, 8, &back, sizeof back);
+    }
+    if (!status)
+        status = abut_buffer_read(buffer, 8, &word, sizeof word);
+    if (!status)
+        assert_int_equal(back, word);
+    abut_buffer_destroy(buffer);
+    abut_device_destroy(device);
+    return status;
+}
+
+static void own_opencl(void **state) {
+    (void)state;
+    abut_device *ours = test_device(NULL);
+    cl_device_id id = opencl_of(ours)->id;
+    cl_int error = 0;
+    cl_context own = abuti_opencl.clCreateContext(NULL, 1, &id, NULL, NULL, &error);
+    assert_int_equal(0, error);
+    cl_mem memory = abuti_opencl.clCreateBuffer(own, CL_MEM_READ_WRITE, 64, NULL, &error);
+    assert_int_equal(0, error);
+    assert_ok(use_native(NULL, own, id, memory));
+    abut_buffer *buffer = NULL;
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_wrap(ours, memory, &buffer));
+    assert_non_null(strstr(abut_last_error(), "another cl_context"));
+    assert_null(buffer);
+    uint64_t live = abuti_opencl_live(), n = 1;
+    for (bool done = false; !done; n++) {
+        test_memory counted = {0};
+        abut_context *context = test_context(&counted, 1);
+        abuti_opencl_fail_at(n);
+        abut_status status = use_native(context, own, id, memory);
+        done = abuti_opencl_calls() < n;
+        abuti_opencl_fail_at(0);
+        assert_true(done ? status == ABUT_OK : status == ABUT_ERROR_DEVICE || !status);
+        abut_context_destroy(context);
+        assert_int_equal(0, counted.live_count);
+        assert_int_equal(live, abuti_opencl_live());
+    }
+    assert_true(n > 10);
+    /* no hold is left: ours was the only one */
+    cl_uint holds = 0;
+    __typeof__(&clGetMemObjectInfo) get = abuti_opencl.clGetMemObjectInfo;
+    assert_int_equal(0, get(memory, CL_MEM_REFERENCE_COUNT, sizeof holds, &holds, NULL));
+    assert_int_equal(1, holds);
+    abuti_opencl.clReleaseMemObject(memory);
+    abuti_opencl.clReleaseContext(own);
+    abut_device_destroy(ours);
+    assert_int_equal(0, abuti_opencl_live());
+}
+
+int main(void) {
+    SKIP_WITHOUT_DEVICE();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back),
+                                       cmocka_unit_test(bad_arguments),
+                                       cmocka_unit_test(own_opencl)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void) {
+    printf("skipped: built without OpenCL\n");
+    return 77;
+}
+#endif

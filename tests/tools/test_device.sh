@@ -1,0 +1,52 @@
+# The option --device of commands that ask questions: the CPU path is always there, others are
+# refused by commands that have no other.
+. "$(dirname "$0")/support.sh"
+"$tool" make box box.obj --quiet || exit 1
+printf '0 0 5 0 0 -1\n' >rays.txt
+
+ABUT_OPENCL_LIBRARY=off # not even looked for
+export ABUT_OPENCL_LIBRARY
+try 0 "$tool" nearest box.obj --random 5
+cp out plain
+try 0 "$tool" nearest box.obj --random 5 --device cpu
+demand "--device cpu changes the answer" "$(cmp plain out 2>&1)" = ""
+try 0 "$tool" inside box.obj --random 5 --device cpu
+try 2 "$tool" inside box.obj --random 5 --device gpu
+complains "works on the CPU only so far"
+try 0 "$tool" nearest box.obj --random 5 --sign winding --device cpu
+try 0 "$tool" ray box.obj rays.txt --device=cpu
+says "0,0,5,0,0,-1,"
+try 0 "$tool" distance box.obj box.obj --device cpu
+try 2 "$tool" distance box.obj box.obj --device gpu
+complains "abut distance: --device gpu: 'abut distance' works on the CPU only so far"
+try 0 "$tool" overlap box.obj box.obj --device cpu
+try 2 "$tool" overlap box.obj box.obj --device gpu
+complains "it belongs to --poses"
+try 2 "$tool" ray box.obj rays.txt --device gpu
+complains "abut ray: --device gpu: 'abut ray' works on the CPU only so far"
+try 2 "$tool" ray box.obj rays.txt --device gpu --json
+is "it['error']['kind']" "usage error"
+try 2 "$tool" nearest box.obj --random 5 --device
+complains "--device needs a value: --device NAME"
+try 2 "$tool" nearest box.obj --random 5 --device cpu --device gpu
+complains "was given twice"
+try 1 "$tool" nearest box.obj --random 5 --device gpu
+complains "abut nearest: no OpenCL device"
+try 1 "$tool" nearest box.obj --random 5 --device 7 --json
+is "it['error']['kind']" "device error"
+unset ABUT_OPENCL_LIBRARY
+
+# A device by its number gives the answer of the CPU path.
+ABUT_CACHE_DIR=$build/device-cache
+export ABUT_CACHE_DIR
+if grep -q 'ABUT_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
+    skip "devices: an OpenCL runtime is not known to sanitizers"
+elif ! "$tool" devices | grep -q '^ *0 '; then
+    skip "devices: there is none"
+else
+    try 0 "$tool" nearest box.obj --random 5 --device 0
+    demand "the device changes the answer" "$(cmp plain out 2>&1)" = ""
+    try 1 "$tool" nearest box.obj --random 5 --device 77
+    complains "77"
+fi
+finish

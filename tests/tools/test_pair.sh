@@ -1,0 +1,129 @@
+# abut overlap and abut distance: known answers on boxes, all ways to give poses, and wrong input.
+. "$(dirname "$0")/support.sh"
+
+"$tool" make box box.obj --size 2,2,2 --segments 1 --quiet || exit 1
+"$tool" make icosphere ball.ply --radius 0.25 --quiet || exit 1
+
+# One pose, in all its spellings.
+try 0 "$tool" overlap box.obj box.obj --pose 3,0,0
+mute err
+says "overlap   no"
+try 0 "$tool" overlap box.obj box.obj --pose 2,0,0 --json
+is "[it[k] for k in ('a', 'b', 'overlap', 'relation')]" "['box.obj', 'box.obj', True, 'meeting']"
+try 0 "$tool" overlap box.obj box.obj --pose 2.3,0,0 --json
+is "[it['overlap'], it['relation']]" "[False, 'apart']"
+try 0 "$tool" overlap box.obj box.obj --pose 2.3,0,0@z,45 --json
+is "it['overlap']" True
+try 0 "$tool" overlap box.obj box.obj --pose 2.3,0,0,0,0,0.3826834323650898,0.9238795325112867 --json
+is "it['overlap']" True
+try 0 "$tool" overlap box.obj box.obj --pose 2.3,0,0@z,90@1,1,0,180 --json
+is "it['overlap']" False
+try 0 "$tool" overlap box.obj box.obj --pose-a -1,0,0 --pose 1.5,0,0 --json
+is "it['overlap']" False
+
+# A body inside another touches it, unless surfaces alone are meant.
+try 0 "$tool" overlap box.obj ball.ply --json
+is "[it['overlap'], it['relation']]" "[True, 'b-inside']"
+try 0 "$tool" overlap ball.ply box.obj --json
+is "it['relation']" a-inside
+try 0 "$tool" overlap box.obj ball.ply --surfaces --json
+is "it['overlap']" False
+try 0 "$tool" distance box.obj ball.ply --json
+is "[it['distance'], it['relation'], it['closest_a']['triangle']]" "[0, 'b-inside', None]"
+try 0 "$tool" distance box.obj ball.ply --surfaces --json
+is "0.74 < it['distance'] < 0.76" True
+
+# Distances.
+try 0 "$tool" distance box.obj box.obj --pose 5,0,0
+says "distance    3"
+says "apart"
+try 0 "$tool" distance box.obj box.obj --pose 5,6,7 --json
+is "it['distance']" 7.0710678118654755
+is "[it['closest_a']['point'], it['closest_b']['point']]" "[[1, 1, 1], [4, 5, 6]]"
+is "it['closest_a']['feature'][:6]" vertex
+try 0 "$tool" distance box.obj box.obj --pose 5,0,0 --quiet
+demand "not the bare distance" "$(cat out)" = 3
+try 0 "$tool" distance box.obj box.obj --pose 5,0,0 --margin 3 --json
+is "[it['margin'], it['within']]" "[3, True]"
+try 0 "$tool" distance box.obj box.obj --pose 5,0,0 --margin 2.9999
+says "within   no"
+
+# Pairs of triangles.
+try 0 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --pairs
+says "triangle_a,triangle_b,meeting,x,y,z,to_x,to_y,to_z"
+says ",segment,"
+lines=$(wc -l <out)
+try 0 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --pairs --json
+is "it['pairs'] == len(it['meetings']) == $lines - 1" True
+is "len(it['meetings'][0]['from'])" 3
+try 0 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --pairs --out pairs.csv
+says "pairs"
+demand "the table differs" "$(wc -l <pairs.csv)" -eq "$lines"
+
+# Many poses, on any number of threads.
+cat >poses.csv <<'END'
+x,y,z,qx,qy,qz,qw
+# beside, touching, turned
+5 0 0
+2;0;0
+2.3,0,0,0,0,0.3826834323650898,0.9238795325112867
+END
+try 0 "$tool" overlap box.obj box.obj --poses poses.csv
+says "0,false,apart"
+says "1,true,meeting"
+says "2,true,meeting"
+try 0 "$tool" overlap box.obj box.obj --poses poses.csv --pose-a 0,0,9 --json
+is "[it['poses'], it['overlapping'], len(it['answers'])]" "[3, 0, 3]"
+try 0 "$tool" distance box.obj box.obj --poses poses.csv --threads 1
+cp out one
+says "0,3,apart,1,"
+says "1,0,meeting,"
+try 0 "$tool" distance box.obj box.obj --poses poses.csv --threads 3
+demand "threads change the answer" "$(cmp one out 2>&1)" = ""
+try 0 "$tool" distance box.obj box.obj --poses poses.csv --json
+is "[it['poses'], it['touching'], it['answers'][0]['distance']]" "[3, 2, 3]"
+try 0 "$tool" distance box.obj box.obj --poses poses.csv --margin 2 --out table.csv
+says "within"
+demand "the table is short" "$(wc -l <table.csv)" -eq 4
+
+# Pictures.
+try 0 "$tool" distance box.obj ball.ply --pose 3,0,0 --png apart.ppm
+says "apart.ppm"
+demand "no picture" "$(head -c 2 apart.ppm)" = P6
+try 0 "$tool" overlap box.obj ball.ply --pose 1,0,0 --png meeting.ppm --view front --up y --json
+is "it['picture']" meeting.ppm
+
+# Wrong input.
+try 2 "$tool" overlap box.obj
+try 2 "$tool" overlap box.obj box.obj --pose 1,2
+complains "--pose needs"
+try 2 "$tool" overlap box.obj box.obj --pose 1,2,3@q,9
+try 2 "$tool" overlap box.obj box.obj --pose 1,2,3,0,0,0,0
+try 2 "$tool" overlap box.obj box.obj --pose ""
+try 2 "$tool" overlap box.obj box.obj --pose-a nan,0,0
+complains "--pose-a needs"
+try 2 "$tool" overlap box.obj box.obj --pose 1,0,0 --poses poses.csv
+try 2 "$tool" overlap box.obj box.obj --poses poses.csv --pairs
+try 2 "$tool" overlap box.obj box.obj --out x.csv
+try 2 "$tool" distance box.obj box.obj --out x.csv
+try 2 "$tool" distance box.obj box.obj --margin -1
+try 2 "$tool" distance box.obj box.obj --png x.jpg
+complains "must end in .png or .ppm"
+try 2 "$tool" distance box.obj box.obj --view front
+complains "belong to --png"
+try 1 "$tool" overlap box.obj missing.obj
+complains "missing.obj: "
+try 1 "$tool" overlap box.obj box.obj --poses missing.csv
+complains "missing.csv: cannot be opened"
+printf '1,2,3\n1,2\n' >short.csv
+try 1 "$tool" overlap box.obj box.obj --poses short.csv
+complains "short.csv:2: a pose is three numbers"
+printf '1,2,inf\n' >odd.csv
+try 1 "$tool" overlap box.obj box.obj --poses odd.csv
+: >empty.csv
+try 1 "$tool" distance box.obj box.obj --poses empty.csv --json
+is "it['error']['kind']" "format error"
+try 1 "$tool" distance box.obj box.obj --pose 1e95,0,0
+complains "moves its box beyond"
+try 1 "$tool" distance box.obj box.obj --poses poses.csv --out missing/table.csv
+finish

@@ -1,0 +1,224 @@
+/* abut distance: how far two meshes are apart, and where they are closest. */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const features[] = {"face",     "edge-0",   "edge-1",  "edge-2",
+                                       "vertex-0", "vertex-1", "vertex-2"};
+
+/* ---- one pose ---- */
+
+/* One of the two closest points. */
+static void tell_point(tool_output *out, const char *key, abut_vec3 point, uint32_t triangle,
+                       abut_feature feature) {
+    if (out->json) {
+        out_object(out, key);
+        json_vector(out, "point", point);
+        if (triangle == ABUT_NONE)
+            json_null(out, "triangle");
+        else
+            json_count(out, "triangle", triangle);
+        if (triangle != ABUT_NONE)
+            json_text(out, "feature", features[feature]);
+        out_end(out);
+    } else if (triangle == ABUT_NONE) {
+        say_fact(out, key, "%.9g, %.9g, %.9g, inside", point.x, point.y, point.z);
+    } else {
+        say_fact(out, key, "%.9g, %.9g, %.9g on triangle %u, %s", point.x, point.y, point.z,
+                 triangle, features[feature]);
+    }
+}
+
+static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
+    tool_output *out = &tool->out;
+    abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
+    abut_separation found;
+    abut_status status = abut_pair_distance(&a, &b, &pair->options, NULL, &found);
+    if (status)
+        return tool_fail(tool, status);
+    if (tool->quiet && !out->json) {
+        tool_text words = {0};
+        text_number(&words, found.distance);
+        say(out, "%s", words.data ? words.data : "");
+        text_free(&words);
+    }
+    bool told = out->json || !tool->quiet;
+    pair_begin(out, arguments);
+    if (told) {
+        fact_number(out, "distance", found.distance);
+        fact_text(out, "relation", relation_names[found.relation]);
+        tell_point(out, "closest_a", found.point_a, found.triangle_a, found.feature_a);
+        tell_point(out, "closest_b", found.point_b, found.triangle_b, found.feature_b);
+    }
+    abut_segment between = {{found.point_a, found.point_b}};
+    int code = pair_picture(tool, arguments, pair, &between, 1, true);
+    out_end(out);
+    return code;
+}
+
+static int run_margin(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                      double margin) {
+    tool_output *out = &tool->out;
+    abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
+    bool within;
+    abut_status status = abut_pair_within(&a, &b, margin, &pair->options, NULL, &within);
+    if (status)
+        return tool_fail(tool, status);
+    pair_begin(out, arguments);
+    json_number(out, "margin", margin);
+    json_boolean(out, "within", within);
+    say_fact(out, "within", "%s", within ? "yes" : "no");
+    out_end(out);
+    return 0;
+}
+
+/* ---- many poses ---- */
+
+/* The answers to a question about many poses; one of the lists is null. */
+typedef struct answers {
+    size_t count;
+    abut_separation *separations;
+    bool *within;
+} answers;
+
+static const tool_column columns[] = {{"pose", COLUMN_WHOLE, NULL},
+                                      {"distance", COLUMN_REAL, NULL},
+                                      {"relation", COLUMN_WORD, relation_names},
+                                      {"a_x", COLUMN_REAL, NULL},
+                                      {"a_y", COLUMN_REAL, NULL},
+                                      {"a_z", COLUMN_REAL, NULL},
+                                      {"b_x", COLUMN_REAL, NULL},
+                                      {"b_y", COLUMN_REAL, NULL},
+                                      {"b_z", COLUMN_REAL, NULL},
+                                      {"triangle_a", COLUMN_WHOLE, NULL},
+                                      {"triangle_b", COLUMN_WHOLE, NULL}};
+static const tool_column within_columns[] = {{"pose", COLUMN_WHOLE, NULL},
+                                             {"within", COLUMN_WORD, table_booleans}};
+
+static void give_row(const void *data, size_t row, double *values) {
+    const answers *all = data;
+    values[0] = (double)row;
+    if (all->within) {
+        values[1] = all->within[row];
+        return;
+    }
+    const abut_separation *s = &all->separations[row];
+    values[1] = s->distance;
+    values[2] = s->relation;
+    table_vector(values + 3, s->point_a);
+    table_vector(values + 6, s->point_b);
+    values[9] = s->triangle_a != ABUT_NONE ? (double)s->triangle_a : NAN;
+    values[10] = s->triangle_b != ABUT_NONE ? (double)s->triangle_b : NAN;
+}
+
+static void summarise(tool_run *tool, const tool_arguments *arguments, const answers *all) {
+    tool_output *out = &tool->out;
+    size_t near = 0;
+    double least = INFINITY;
+    for (size_t i = 0; i < all->count; i++) {
+        near += all->within ? all->within[i] : all->separations[i].distance == 0;
+        least = all->within ? least : fmin(least, all->separations[i].distance);
+    }
+    pair_begin(out, arguments);
+    fact_count(out, "poses", all->count);
+    fact_count(out, all->within ? "within" : "touching", near);
+    if (!all->within)
+        fact_number(out, "least_distance", least);
+    out_list(out, "answers");
+    for (size_t i = 0; out->json && i < all->count; i++) {
+        const abut_separation *s = all->separations ? &all->separations[i] : NULL;
+        out_object(out, NULL);
+        if (!s) {
+            json_boolean(out, "within", all->within[i]);
+        } else {
+            json_number(out, "distance", s->distance);
+            json_text(out, "relation", relation_names[s->relation]);
+            tell_point(out, "closest_a", s->point_a, s->triangle_a, s->feature_a);
+            tell_point(out, "closest_b", s->point_b, s->triangle_b, s->feature_b);
+        }
+        out_end(out);
+    }
+    out_end(out);
+    out_end(out);
+}
+
+static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                    const abut_pose *poses_a, const tool_given *margin) {
+    answers all = {.count = pair->poses.count};
+    if (margin)
+        all.within = malloc(all.count * sizeof *all.within);
+    else
+        all.separations = malloc(all.count * sizeof *all.separations);
+    if (!all.within && !all.separations)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+    abut_pair_poses poses = abut_pair_poses_default();
+    poses.a = pair->bvh[0];
+    poses.b = pair->bvh[1];
+    poses.poses_a = poses_a;
+    poses.poses_b = pair->poses.list;
+    poses.count = all.count;
+    abut_status status =
+        margin ? abut_pair_within_batch(&poses, margin->numbers[0], &pair->options, all.within)
+               : abut_pair_distance_batch(&poses, &pair->options, all.separations);
+    int code = status ? tool_fail(tool, status) : 0;
+    tool_table table = {margin ? within_columns : columns, margin ? 2 : 11, all.count, give_row,
+                        &all};
+    code = code ? code : pair_table(tool, arguments, &table);
+    if (!code && (tool->out.json || (option_given(arguments, "out") && !tool->quiet)))
+        summarise(tool, arguments, &all);
+    free(all.separations);
+    free(all.within);
+    return code;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *margin = option_given(arguments, "margin");
+    tool_pair pair;
+    if (margin && !(margin->numbers[0] >= 0))
+        return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
+                           margin->words);
+    if (margin && option_given(arguments, "png"))
+        return tool_refuse(tool, "--margin asks for yes or no, of which there is no picture");
+    if (option_given(arguments, "out") && !option_given(arguments, "poses"))
+        return tool_refuse(tool, "--out belongs to --poses");
+    int code = device_open(tool, arguments, NULL);
+    if (code)
+        return code;
+    code = pair_load(tool, arguments, &pair);
+    if (!code && pair.poses.count) {
+        abut_pose *poses_a = pair_repeat(&pair);
+        code = poses_a ? run_many(tool, arguments, &pair, poses_a, margin)
+                       : tool_fail_with(tool, "out of memory", "there is no memory for the poses");
+        free(poses_a);
+    } else if (!code) {
+        code = margin ? run_margin(tool, arguments, &pair, margin->numbers[0])
+                      : run_one(tool, arguments, &pair);
+    }
+    pair_free(&pair);
+    return code;
+}
+
+static const tool_option options[] = {
+    {"margin", "M", OPTION_NUMBER, "only tell whether they are at most M apart, which is faster",
+     NULL, false},
+    PAIR_OPTIONS,
+    DEVICE_OPTION,
+    {0}};
+
+const tool_command command_distance = {
+    .name = "distance",
+    .operands = "A B",
+    .summary = "how far two meshes are apart, and where they are closest",
+    .about = "Prints the distance between two meshes, their closest points, and the triangles that "
+             "hold these. Where the meshes touch, or one of them is inside the other, the distance "
+             "is 0. With --png both are drawn with the line between the closest points.",
+    .examples = "  abut distance a.obj b.obj --pose 0,0,2 --png apart.png\n"
+                "  abut distance a.obj b.obj --margin 0.01 --json\n"
+                "  abut distance a.obj b.obj --poses poses.csv --out distances.csv\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 2,
+    .operand_most = 2,
+    .run = run,
+};

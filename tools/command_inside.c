@@ -1,0 +1,123 @@
+/* abut inside: which of many points are inside a mesh. */
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const places[] = {"outside", "inside"};
+
+/* The last one only where it was asked for. */
+static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
+                                      {"y", COLUMN_REAL, NULL},
+                                      {"z", COLUMN_REAL, NULL},
+                                      {"place", COLUMN_WORD, places},
+                                      {"winding", COLUMN_REAL, NULL}};
+
+typedef struct answers {
+    const tool_points *points;
+    bool *inside;
+    double *winding; /* null where not asked for */
+} answers;
+
+static void give_row(const void *data, size_t row, double *values) {
+    const answers *a = data;
+    table_vector(values, a->points->list[row]);
+    values[3] = a->inside[row];
+    if (a->winding)
+        values[4] = a->winding[row];
+}
+
+static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *bvh,
+                      const answers *a) {
+    size_t inside = 0;
+    for (size_t i = 0; i < a->points->count; i++)
+        inside += a->inside[i];
+    bool closed = abut_bvh_sign_info(bvh).closed;
+    out_object(out, NULL);
+    json_path(out, "mesh", mesh_path);
+    json_count(out, "triangles", abut_bvh_info_get(bvh).triangle_count);
+    json_boolean(out, "closed", closed);
+    say_fact(out, "surface", "%s",
+             closed ? "without border: exact" : "with a border: by generalised winding numbers");
+    fact_count(out, "points", a->points->count);
+    fact_count(out, "inside", inside);
+    out_end(out);
+}
+
+static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
+                  const tool_points *points) {
+    const tool_given *out_path = option_given(arguments, "out");
+    bool numbers = option_given(arguments, "winding") != NULL;
+    abut_points batch = abut_points_default();
+    batch.points = points->list;
+    batch.count = points->count;
+    answers a = {.points = points};
+    a.inside = malloc((points->count + 1) * sizeof *a.inside);
+    if (numbers)
+        a.winding = malloc((points->count + 1) * sizeof *a.winding);
+    int code = 0;
+    abut_status status = ABUT_OK;
+    if (!a.inside || (numbers && !a.winding))
+        code = tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+    if (!code && (status = abut_bvh_inside_batch(bvh, &batch, a.inside)))
+        code = tool_fail(tool, status);
+    if (!code && numbers && (status = abut_bvh_winding_batch(bvh, &batch, a.winding)))
+        code = tool_fail(tool, status);
+    tool_table table = {columns, numbers ? 5 : 4, points->count, give_row, &a};
+    code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
+    if (!code && (tool->out.json || (out_path && !tool->quiet)))
+        summarise(&tool->out, arguments->operands[0], bvh, &a);
+    free(a.inside);
+    free(a.winding);
+    return code;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    abut_mesh *mesh = NULL;
+    abut_bvh *bvh = NULL;
+    tool_points points = {0};
+    int code = device_open(tool, arguments, NULL);
+    code = code ? code : points_choose(tool, arguments);
+    abut_status status = ABUT_OK;
+    if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
+        code = tool_fail(tool, status);
+    code = code ? code : points_get(tool, arguments, mesh, &points);
+    if (!code && ((status = abut_bvh_create(mesh, NULL, &bvh)) ||
+                  (status = abut_bvh_prepare_sign(bvh, NULL))))
+        code = tool_fail(tool, status);
+    code = code ? code : answer(tool, arguments, bvh, &points);
+    points_free(&points);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    return code;
+}
+
+static const tool_option options[] = {
+    {"winding", NULL, OPTION_FLAG, "add the winding number of each point", NULL, false},
+    POINTS_OPTIONS,
+    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+     NULL, false},
+    DEVICE_OPTION,
+    {0}};
+
+const tool_command command_inside = {
+    .name = "inside",
+    .operands = "MESH [POINTS]",
+    .summary = "which of many points are inside a mesh",
+    .about =
+        "For each point prints whether it is inside the mesh, as comma-separated values. On the "
+        "surface counts as inside. Where the surface has no border the answer is exact, also "
+        "where it cuts itself or is wound inside out; else a point is inside where the "
+        "generalised winding number is at least a half, so that small holes do not matter. "
+        "Points come from a file of numbers (.csv, .txt, .xyz: x y z a line), from the "
+        "vertices of a mesh, or at random. With --json a summary is printed instead; add --out "
+        "to get both.",
+    .examples = "  abut inside bunny.obj points.csv >places.csv\n"
+                "  abut inside bunny.obj scan.ply --winding --out places.npy\n"
+                "  abut inside bunny.obj --random 100000 --json\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 1,
+    .operand_most = 2,
+    .run = run,
+};

@@ -1,0 +1,241 @@
+/* abut overlap: whether two meshes touch, and where. */
+#include "tool.h"
+
+#include <stdlib.h>
+
+static const char *words_for(abut_pair_relation relation) {
+    static const char *const words[] = {"no", "yes: triangles intersect",
+                                        "yes: A, or a part of it, is inside B",
+                                        "yes: B, or a part of it, is inside A"};
+    return words[relation];
+}
+
+/* ---- pairs of triangles ---- */
+
+static const char *const meetings_names[] = {"none", "point", "segment", "coplanar"};
+
+typedef struct meetings {
+    abut_pair_meeting *list; /* from malloc */
+    uint64_t count;
+} meetings;
+
+static int find_meetings(tool_run *tool, const tool_pair *pair, meetings *found) {
+    abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
+    abut_status status = abut_pair_meetings(&a, &b, 0, NULL, &found->count);
+    if (status == ABUT_ERROR_BUFFER) {
+        found->list = found->count < SIZE_MAX / sizeof *found->list
+                          ? malloc((size_t)found->count * sizeof *found->list)
+                          : NULL;
+        if (!found->list)
+            return tool_fail_with(tool, "out of memory", "there is no memory for %llu pairs",
+                                  (unsigned long long)found->count);
+        status = abut_pair_meetings(&a, &b, found->count, found->list, &found->count);
+    }
+    return status ? tool_fail(tool, status) : 0;
+}
+
+static const tool_column meeting_columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
+                                              {"triangle_b", COLUMN_WHOLE, NULL},
+                                              {"meeting", COLUMN_WORD, meetings_names},
+                                              {"x", COLUMN_REAL, NULL},
+                                              {"y", COLUMN_REAL, NULL},
+                                              {"z", COLUMN_REAL, NULL},
+                                              {"to_x", COLUMN_REAL, NULL},
+                                              {"to_y", COLUMN_REAL, NULL},
+                                              {"to_z", COLUMN_REAL, NULL}};
+
+static void give_meeting(const void *data, size_t row, double *values) {
+    const abut_pair_meeting *m = &((const meetings *)data)->list[row];
+    values[0] = m->triangle_a;
+    values[1] = m->triangle_b;
+    values[2] = m->meeting;
+    table_vector(values + 3, m->segment.end[0]);
+    table_vector(values + 6, m->segment.end[1]);
+}
+
+static int list_meetings(tool_run *tool, const tool_arguments *arguments, const meetings *found) {
+    tool_table table = {meeting_columns, 9, (size_t)found->count, give_meeting, found};
+    return pair_table(tool, arguments, &table);
+}
+
+static void json_meetings(tool_output *out, const meetings *found) {
+    out_list(out, "meetings");
+    for (uint64_t i = 0; out->json && i < found->count; i++) {
+        const abut_pair_meeting *m = &found->list[i];
+        out_object(out, NULL);
+        json_count(out, "triangle_a", m->triangle_a);
+        json_count(out, "triangle_b", m->triangle_b);
+        json_text(out, "meeting", meetings_names[m->meeting]);
+        json_vector(out, "from", m->segment.end[0]);
+        json_vector(out, "to", m->segment.end[1]);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static int draw_meetings(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                         const meetings *found) {
+    abut_segment *segments = malloc(((size_t)found->count + 1) * sizeof *segments);
+    if (!segments)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+    for (uint64_t i = 0; i < found->count; i++)
+        segments[i] = found->list[i].segment;
+    int code = pair_picture(tool, arguments, pair, segments, (size_t)found->count, false);
+    free(segments);
+    return code;
+}
+
+/* ---- one pose ---- */
+
+static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
+    tool_output *out = &tool->out;
+    bool listed = option_given(arguments, "pairs") != NULL;
+    bool table = listed && (!out->json || option_given(arguments, "out"));
+    abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
+    abut_pair_relation relation;
+    meetings found = {0};
+    abut_status status = abut_pair_overlap(&a, &b, &pair->options, NULL, &relation);
+    if (status)
+        return tool_fail(tool, status);
+    int code = 0;
+    if (listed || option_given(arguments, "png"))
+        code = find_meetings(tool, pair, &found);
+    if (!code && table)
+        code = list_meetings(tool, arguments, &found);
+    if (!code && (out->json || !table || option_given(arguments, "out"))) {
+        pair_begin(out, arguments);
+        json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
+        json_text(out, "relation", relation_names[relation]);
+        if (!table || !tool->quiet)
+            say_fact(out, "overlap", "%s", words_for(relation));
+        if (listed && !tool->quiet)
+            fact_count(out, "pairs", found.count);
+        if (listed && !table)
+            json_meetings(out, &found);
+        code = draw_meetings(tool, arguments, pair, &found);
+        out_end(out);
+    } else if (!code) {
+        code = draw_meetings(tool, arguments, pair, &found);
+    }
+    free(found.list);
+    return code;
+}
+
+/* ---- many poses ---- */
+
+static const tool_column pose_columns[] = {{"pose", COLUMN_WHOLE, NULL},
+                                           {"overlap", COLUMN_WORD, table_booleans},
+                                           {"relation", COLUMN_WORD, relation_names}};
+
+static void give_pose(const void *data, size_t row, double *values) {
+    const abut_pair_relation *relations = data;
+    values[0] = (double)row;
+    values[1] = relations[row] != ABUT_PAIR_APART;
+    values[2] = relations[row];
+}
+
+/* Asks the device where there is one, else the CPU: the answers are the same. */
+static abut_status ask(const abut_pair_poses *poses, const abut_pair_options *options,
+                       abut_device *device, abut_pair_relation *relations) {
+    if (!device)
+        return abut_pair_overlap_batch(poses, options, relations);
+    abut_device_bvh *a = NULL, *b = NULL;
+    abut_status status = abut_device_bvh_create(poses->a, device, &a);
+    if (!status)
+        status = abut_device_bvh_create(poses->b, device, &b);
+    if (!status)
+        status = abut_device_pair_overlap(a, b, poses, options, relations);
+    abut_device_bvh_destroy(a);
+    abut_device_bvh_destroy(b);
+    return status;
+}
+
+static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                    const abut_pose *poses_a, abut_device *device) {
+    tool_output *out = &tool->out;
+    size_t count = pair->poses.count, touching = 0;
+    abut_pair_relation *relations = malloc(count * sizeof *relations);
+    if (!relations)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+    abut_pair_poses poses = abut_pair_poses_default();
+    poses.a = pair->bvh[0];
+    poses.b = pair->bvh[1];
+    poses.poses_a = poses_a;
+    poses.poses_b = pair->poses.list;
+    poses.count = count;
+    abut_status status = ask(&poses, &pair->options, device, relations);
+    int code = status ? tool_fail(tool, status) : 0;
+    for (size_t i = 0; !code && i < count; i++)
+        touching += relations[i] != ABUT_PAIR_APART;
+    tool_table table = {pose_columns, 3, count, give_pose, relations};
+    code = code ? code : pair_table(tool, arguments, &table);
+    if (!code && (out->json || (option_given(arguments, "out") && !tool->quiet))) {
+        pair_begin(out, arguments);
+        fact_count(out, "poses", count);
+        fact_count(out, "overlapping", touching);
+        out_list(out, "answers");
+        for (size_t i = 0; out->json && i < count; i++) {
+            out_object(out, NULL);
+            json_boolean(out, "overlap", relations[i] != ABUT_PAIR_APART);
+            json_text(out, "relation", relation_names[relations[i]]);
+            out_end(out);
+        }
+        out_end(out);
+        out_end(out);
+    }
+    free(relations);
+    return code;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    tool_pair pair;
+    if (option_given(arguments, "pairs") && option_given(arguments, "poses"))
+        return tool_refuse(tool, "--pairs is for one pose, not for --poses");
+    if (option_given(arguments, "out") && !option_given(arguments, "pairs") &&
+        !option_given(arguments, "poses"))
+        return tool_refuse(tool, "--out belongs to --pairs or --poses");
+    if (device_named(arguments) && !option_given(arguments, "poses"))
+        return tool_refuse(tool, "--device pays for many poses: it belongs to --poses");
+    abut_device *device = NULL;
+    int code = device_open(tool, arguments, &device);
+    if (code)
+        return code;
+    code = pair_load(tool, arguments, &pair);
+    if (!code && pair.poses.count) {
+        abut_pose *poses_a = pair_repeat(&pair);
+        code = poses_a ? run_many(tool, arguments, &pair, poses_a, device)
+                       : tool_fail_with(tool, "out of memory", "there is no memory for the poses");
+        free(poses_a);
+    } else if (!code) {
+        code = run_one(tool, arguments, &pair);
+    }
+    pair_free(&pair);
+    abut_device_destroy(device);
+    return code;
+}
+
+static const tool_option options[] = {{"pairs", NULL, OPTION_FLAG,
+                                       "list all pairs of triangles that intersect, and where",
+                                       NULL, false},
+                                      PAIR_OPTIONS,
+                                      DEVICE_OPTION,
+                                      {0}};
+
+const tool_command command_overlap = {
+    .name = "overlap",
+    .operands = "A B",
+    .summary = "whether two meshes touch, and where",
+    .about =
+        "Tells whether two meshes touch, exactly: whether any of their triangles intersect or "
+        "touch, or one of the meshes, or a connected part of it, is wholly inside the other. "
+        "With --pairs all pairs of triangles that intersect are listed as comma-separated values, "
+        "each with the segment that they have in common.",
+    .examples = "  abut overlap a.obj b.obj --json\n"
+                "  abut overlap a.obj b.obj --pose 0.5,0,0@z,30 --pairs --out pairs.csv\n"
+                "  abut overlap a.obj b.obj --poses poses.csv >answers.csv\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 2,
+    .operand_most = 2,
+    .run = run,
+};

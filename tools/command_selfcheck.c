@@ -1,0 +1,240 @@
+/* abut selfcheck: which triangles of a mesh meet each other. */
+#include "tool.h"
+
+#include <stdlib.h>
+
+typedef struct self_result {
+    abut_self_pair *pairs; /* from malloc */
+    uint64_t count;
+    bool complete; /* else the search gave up, there are no pairs, and count is a least number */
+} self_result;
+
+/* ---- the search ---- */
+
+/* Room for some first, for all in a second search where there are more. */
+static int search(tool_run *tool, const abut_bvh *bvh, const abut_self_options *options,
+                  self_result *result) {
+    uint64_t room = 4096;
+    abut_status status = ABUT_ERROR_BUFFER;
+    for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
+        free(result->pairs);
+        result->pairs = room < SIZE_MAX / sizeof *result->pairs
+                            ? malloc((size_t)room * sizeof *result->pairs)
+                            : NULL;
+        if (!result->pairs)
+            return tool_fail_with(tool, "out of memory", "there is no memory for %llu pairs",
+                                  (unsigned long long)room);
+        status = abut_bvh_self_all(bvh, options, room, result->pairs, &result->count);
+        room = result->count;
+    }
+    result->complete = !status;
+    return status && status != ABUT_ERROR_LIMIT ? tool_fail(tool, status) : 0;
+}
+
+/* ---- what comes out ---- */
+
+static const char *const meeting_words[] = {"none", "point", "segment", "area"};
+
+static const tool_column columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
+                                      {"triangle_b", COLUMN_WHOLE, NULL},
+                                      {"meeting", COLUMN_WORD, meeting_words},
+                                      {"from_x", COLUMN_REAL, NULL},
+                                      {"from_y", COLUMN_REAL, NULL},
+                                      {"from_z", COLUMN_REAL, NULL},
+                                      {"to_x", COLUMN_REAL, NULL},
+                                      {"to_y", COLUMN_REAL, NULL},
+                                      {"to_z", COLUMN_REAL, NULL}};
+
+static void give_pair(const void *data, size_t row, double *values) {
+    const abut_self_pair *pair = &((const self_result *)data)->pairs[row];
+    values[0] = pair->triangle[0];
+    values[1] = pair->triangle[1];
+    values[2] = pair->meeting;
+    table_vector(values + 3, pair->segment.end[0]);
+    table_vector(values + 6, pair->segment.end[1]);
+}
+
+static void tell_first(tool_output *out, const self_result *result, uint32_t most) {
+    out_table(out, "first");
+    for (uint64_t i = 0; result->complete && i < result->count && i < most; i++) {
+        const abut_self_pair *pair = &result->pairs[i];
+        const abut_vec3 *end = pair->segment.end;
+        out_object(out, NULL);
+        fact_count(out, "triangle_a", pair->triangle[0]);
+        fact_count(out, "triangle_b", pair->triangle[1]);
+        fact_text(out, "meeting", meeting_words[pair->meeting]);
+        json_vector(out, "from", end[0]);
+        json_vector(out, "to", end[1]);
+        say_fact(out, "from", "%.6g, %.6g, %.6g", end[0].x, end[0].y, end[0].z);
+        say_fact(out, "to", "%.6g, %.6g, %.6g", end[1].x, end[1].y, end[1].z);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static void tell(tool_run *tool, const char *path, const abut_mesh *mesh, const self_result *result,
+                 uint32_t most) {
+    tool_output *out = &tool->out;
+    tool_text words = {0};
+    bool found = result->count > 0;
+    text_grouped(&words, abut_mesh_triangle_count(mesh));
+    text_print(&words, " triangle%s; %s", abut_mesh_triangle_count(mesh) == 1 ? "" : "s",
+               shade_on(out, found || !result->complete ? SHADE_WARN : SHADE_GOOD));
+    if (!result->complete)
+        text_add(&words, "given up (see --limit) after ");
+    if (found || !result->complete)
+        text_grouped(&words, result->count);
+    else
+        text_add(&words, "no");
+    text_print(&words, " pair%s of triangles that meet%s", result->count == 1 ? "" : "s",
+               shade_off(out));
+    say_of(out, path, "%s", words.data ? words.data : "");
+    text_free(&words);
+    json_path(out, "mesh", path);
+    json_count(out, "triangles", abut_mesh_triangle_count(mesh));
+    json_boolean(out, "complete", result->complete);
+    if (found || result->complete)
+        json_boolean(out, "self_intersecting", found);
+    else
+        json_null(out, "self_intersecting");
+    json_count(out, "pairs", result->count);
+    if (out->json || (found && !tool->quiet))
+        tell_first(out, result, most);
+}
+
+/* ---- the picture ---- */
+
+static abut_vec3 corner_of(const abut_mesh *mesh, uint32_t triangle, uint32_t corner) {
+    uint32_t vertex = abut_mesh_indices(mesh)[3 * (size_t)triangle + corner];
+    abut_vec3 o = abut_mesh_origin(mesh), p = abut_mesh_positions(mesh)[vertex];
+    return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
+}
+
+/* Outlines of the triangles in orange, what they have in common in red with a dot at its ends. */
+static abut_status draw_pair(abut_picture *picture, const abut_mesh *mesh,
+                             const abut_self_pair *pair) {
+    const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1};
+    const abut_vec3 *end = pair->segment.end;
+    abut_status status = ABUT_OK;
+    for (int side = 0; side < 2; side++)
+        for (uint32_t k = 0; !status && k < 3; k++)
+            status = abut_picture_add_line(picture, corner_of(mesh, pair->triangle[side], k),
+                                           corner_of(mesh, pair->triangle[side], (k + 1) % 3), 1.5,
+                                           orange);
+    if (!status)
+        status = abut_picture_add_line(picture, end[0], end[1], 4, red);
+    for (int k = 0; !status && k < 2; k++)
+        status = abut_picture_add_point(picture, end[k], 6, red);
+    return status;
+}
+
+static abut_status draw(tool_run *tool, const abut_picture_options *options, abut_mesh *mesh,
+                        const self_result *result, const char *path) {
+    abut_picture *picture = NULL;
+    abut_mesh_style style = abut_mesh_style_default();
+    style.smooth = true;
+    style.colour = (abut_colour){0.82f, 0.84f, 0.86f, 1}; /* pale, so that the marks stand out */
+    abut_status status = abut_picture_create(tool->context, options, &picture);
+    if (!status)
+        status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    for (uint64_t i = 0; !status && result->complete && i < result->count; i++)
+        status = draw_pair(picture, mesh, &result->pairs[i]);
+    progress_start(tool->progress, path);
+    if (!status)
+        status = abut_picture_write(picture, path);
+    abut_picture_destroy(picture);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static int answer(tool_run *tool, const tool_arguments *arguments,
+                  const abut_picture_options *camera, abut_mesh *mesh, const self_result *result) {
+    const tool_given *out_path = option_given(arguments, "out"),
+                     *png = option_given(arguments, "png"),
+                     *first = option_given(arguments, "first");
+    int code = 0;
+    if (out_path) {
+        tool_table table = {columns, 9, result->complete ? (size_t)result->count : 0, give_pair,
+                            result};
+        code = table_put(tool, out_path->words, &table);
+    }
+    abut_status status = ABUT_OK;
+    if (!code && png && (status = draw(tool, camera, mesh, result, png->words)))
+        code = tool_fail(tool, status);
+    if (code)
+        return code;
+    out_object(&tool->out, NULL);
+    tell(tool, arguments->operands[0], mesh, result, first ? first->counts[0] : 8);
+    out_end(&tool->out);
+    return result->count > 0 ? CODE_FOUND : result->complete ? CODE_FINE : CODE_WORK;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    abut_self_options options = abut_self_options_default();
+    abut_picture_options camera = abut_picture_options_default();
+    const tool_given *limit = option_given(arguments, "limit"),
+                     *png = option_given(arguments, "png");
+    options.by_index = option_given(arguments, "by-index") != NULL;
+    if (limit)
+        options.limit = (uint64_t)limit->counts[0] * 1000000;
+    if (png && !word_in(path_ending(png->words), "png|ppm"))
+        return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
+    int code = camera_read(tool, arguments, &camera);
+    if (code)
+        return code;
+    abut_mesh *mesh = NULL;
+    abut_bvh *bvh = NULL;
+    self_result result = {0};
+    abut_status status = tool_read(tool, arguments->operands[0], NULL, &mesh);
+    if (!status)
+        status = abut_bvh_create(mesh, NULL, &bvh);
+    code = status ? tool_fail(tool, status) : search(tool, bvh, &options, &result);
+    code = code ? code : answer(tool, arguments, &camera, mesh, &result);
+    free(result.pairs);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    return code;
+}
+
+static const tool_option options[] = {
+    {"first", "N", OPTION_COUNT, "list so many pairs (default: 8)", NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write all pairs there: CSV, or by its ending PLY or NPY", NULL,
+     false},
+    {"png", "FILE", OPTION_TEXT,
+     "draw the mesh there with the pairs: triangles orange, what they have in common red", NULL,
+     false},
+    {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
+     "front|back|left|right|top|bottom|iso", false},
+    {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: z)", "x|y|z|-x|-y|-z", false},
+    {"by-index", NULL, OPTION_FLAG,
+     "vertices at the same place with different numbers are not the same: seams count", NULL,
+     false},
+    {"limit", "M", OPTION_COUNT,
+     "give up after looking at so many million pairs with overlapping boxes (default: 67, and 256 "
+     "pairs a triangle)",
+     NULL, false},
+    {0}};
+
+const tool_command command_selfcheck = {
+    .name = "selfcheck",
+    .operands = "MESH",
+    .summary = "which triangles of a mesh cut each other",
+    .about =
+        "Finds all pairs of triangles of a mesh that meet although they need not, exactly, with "
+        "what they have in common: a point, a segment or an area. Neighbours meet in the vertex or "
+        "edge that they share; only more than that counts. Vertices at the same place are the "
+        "same, so that seams do not count either; triangles with the same three vertices always "
+        "do.\n"
+        "\n"
+        "Returns 0 if no triangles meet, 3 if some do, 1 if the search could not be finished and "
+        "has found none.",
+    .examples = "  abut selfcheck bunny.obj\n"
+                "  abut selfcheck scan.ply --png cuts.png --out cuts.csv\n"
+                "  abut selfcheck --quiet part.stl >/dev/null || echo 'needs repair'\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 1,
+    .operand_most = 1,
+    .run = run,
+};

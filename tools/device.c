@@ -1,0 +1,24 @@
+/* The option --device: where the questions of a command are answered. */
+#include "tool.h"
+
+#include <string.h>
+
+const char *device_named(const tool_arguments *arguments) {
+    const tool_given *given = option_given(arguments, "device");
+    return given && strcmp(given->words, "cpu") != 0 ? given->words : NULL;
+}
+
+int device_open(tool_run *tool, const tool_arguments *arguments, abut_device **device) {
+    const char *name = device_named(arguments);
+    if (device)
+        *device = NULL;
+    if (!name)
+        return 0;
+    if (!device)
+        return tool_refuse(tool,
+                           "--device %s: 'abut %s' works on the CPU only so far; leave the "
+                           "option out or say --device cpu",
+                           name, tool->command->name);
+    abut_status status = abut_device_open(tool->context, name, device);
+    return status ? tool_fail(tool, status) : 0;
+}

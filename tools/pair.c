@@ -1,0 +1,158 @@
+/* What the commands about two meshes share: reading both, their poses, and a picture. */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const relation_names[] = {"apart", "meeting", "a-inside", "b-inside"};
+
+static int read_pose(tool_run *tool, const tool_arguments *arguments, const char *name,
+                     abut_pose *pose) {
+    const tool_given *given = option_given(arguments, name);
+    *pose = (abut_pose){.rotation = {0, 0, 0, 1}};
+    if (!given || pose_read(given->words, pose))
+        return 0;
+    return tool_refuse(tool,
+                       "--%s needs X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW; '%s' is not",
+                       name, given->words);
+}
+
+int pair_load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair) {
+    const tool_given *poses = option_given(arguments, "poses"),
+                     *png = option_given(arguments, "png");
+    memset(pair, 0, sizeof *pair);
+    pair->options = abut_pair_options_default();
+    pair->options.surfaces = option_given(arguments, "surfaces") != NULL;
+    int code = read_pose(tool, arguments, "pose-a", &pair->pose[0]);
+    code = code ? code : read_pose(tool, arguments, "pose", &pair->pose[1]);
+    if (!code && poses && (option_given(arguments, "pose") || png))
+        code = tool_refuse(tool, "--poses goes neither with --pose nor with --png");
+    if (!code && png && !word_in(path_ending(png->words), "png|ppm"))
+        code = tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
+    if (!code && !png && (option_given(arguments, "view") || option_given(arguments, "up")))
+        code = tool_refuse(tool, "--view and --up belong to --png");
+    if (!code && poses)
+        code = poses_load(tool, poses->words, &pair->poses);
+    for (int side = 0; side < 2 && !code; side++) {
+        abut_mesh *mesh = NULL;
+        abut_status status = tool_read(tool, arguments->operands[side], NULL, &mesh);
+        status = status ? status : abut_bvh_create(mesh, NULL, &pair->bvh[side]);
+        abut_mesh_destroy(mesh);
+        if (status)
+            code = tool_fail(tool, status);
+    }
+    return code;
+}
+
+void pair_free(tool_pair *pair) {
+    abut_bvh_destroy(pair->bvh[0]);
+    abut_bvh_destroy(pair->bvh[1]);
+    free(pair->poses.list);
+    memset(pair, 0, sizeof *pair);
+}
+
+abut_posed pair_posed(const tool_pair *pair, int side) {
+    abut_posed posed = {pair->bvh[side], pair->pose[side]};
+    return posed;
+}
+
+abut_pose *pair_repeat(const tool_pair *pair) {
+    abut_pose *list = malloc(pair->poses.count * sizeof *list);
+    for (size_t i = 0; list && i < pair->poses.count; i++)
+        list[i] = pair->pose[0];
+    return list;
+}
+
+void pair_begin(tool_output *out, const tool_arguments *arguments) {
+    out_object(out, NULL);
+    json_path(out, "a", arguments->operands[0]);
+    json_path(out, "b", arguments->operands[1]);
+}
+
+int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table) {
+    const tool_given *path = option_given(arguments, "out");
+    return table_put(tool, path ? path->words : NULL, table);
+}
+
+/* ---- the picture ---- */
+
+static double length_of(abut_vec3 v) {
+    return hypot(hypot(v.x, v.y), v.z);
+}
+
+/* What of `v` is across a unit vector. */
+static abut_vec3 part_across(abut_vec3 v, abut_vec3 unit) {
+    double along = unit.x * v.x + unit.y * v.y + unit.z * v.z;
+    abut_vec3 across = {v.x - along * unit.x, v.y - along * unit.y, v.z - along * unit.z};
+    return across;
+}
+
+/* From the usual place, or from a quarter turn beside it where that looks along the longest
+ * segment; then moved round until it looks across. */
+static void look_across(const abut_segment *segments, size_t count, abut_picture_options *options) {
+    abut_vec3 eye = options->eye_direction, up = options->up, along = {0, 0, 0};
+    double longest = 0;
+    for (size_t i = 0; i < count; i++) {
+        abut_vec3 p = segments[i].end[0], q = segments[i].end[1];
+        abut_vec3 d = {q.x - p.x, q.y - p.y, q.z - p.z};
+        double length = length_of(d);
+        if (!(length > longest))
+            continue;
+        longest = length;
+        along = (abut_vec3){d.x / length, d.y / length, d.z / length};
+    }
+    abut_vec3 across = part_across(eye, along);
+    if (length_of(across) < 0.7 * length_of(eye)) {
+        eye = (abut_vec3){up.y * eye.z - up.z * eye.y + 0.55 * up.x,
+                          up.z * eye.x - up.x * eye.z + 0.55 * up.y,
+                          up.x * eye.y - up.y * eye.x + 0.55 * up.z};
+        across = part_across(eye, along);
+    }
+    if (length_of(across) > 0.3 * length_of(eye))
+        options->eye_direction = across;
+}
+
+static abut_status draw(tool_run *tool, const char *path, const tool_pair *pair,
+                        const abut_picture_options *options, const abut_segment *segments,
+                        size_t count, bool dots) {
+    static const abut_colour red = {0.85f, 0.1f, 0.1f, 1};
+    abut_picture *picture = NULL;
+    abut_status status = abut_picture_create(tool->context, options, &picture);
+    for (int side = 0; side < 2 && !status; side++) {
+        abut_mesh_style style = abut_mesh_style_default();
+        style.smooth = true;
+        status = abut_picture_add_mesh(picture, abut_bvh_mesh(pair->bvh[side]), pair->pose[side],
+                                       &style);
+    }
+    for (size_t i = 0; i < count && !status; i++) {
+        status = abut_picture_add_line(picture, segments[i].end[0], segments[i].end[1], 3, red);
+        for (int k = 0; k < 2 && !status && dots; k++)
+            status = abut_picture_add_point(picture, segments[i].end[k], 9, red);
+    }
+    progress_start(tool->progress, path);
+    if (!status)
+        status = abut_picture_write(picture, path);
+    abut_picture_destroy(picture);
+    return status;
+}
+
+int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                 const abut_segment *segments, size_t count, bool dots) {
+    const tool_given *png = option_given(arguments, "png");
+    if (!png)
+        return 0;
+    abut_picture_options options = abut_picture_options_default();
+    int code = camera_read(tool, arguments, &options);
+    if (code)
+        return code;
+    if (!option_given(arguments, "view"))
+        look_across(segments, count, &options);
+    abut_status status = draw(tool, png->words, pair, &options, segments, count, dots);
+    if (status)
+        return tool_fail(tool, status);
+    json_path(&tool->out, "picture", png->words);
+    if (!tool->quiet)
+        say_fact(&tool->out, "picture", "%s", png->words);
+    return 0;
+}

@@ -1,0 +1,152 @@
+/* Tables of results: comma-separated values for people and spreadsheets, PLY for viewers of points,
+ * NPY for numpy. All three are written by hand, since none needs more than a head and numbers.
+ *
+ * NPY 1.0: the bytes 93 'NUMPY' 1 0, the length of the head as 16 bits, the head as the text of a
+ * Python dictionary, padded with blanks and a newline to a multiple of 64, then the array. */
+#include "tool.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- numbers as bytes, lowest first on any machine ---- */
+
+static void add_bytes(tool_text *to, uint64_t bits, size_t count) {
+    char bytes[8];
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (char)(unsigned char)(bits >> 8 * i & 255);
+    text_bytes(to, bytes, count);
+}
+
+static void add_double(tool_text *to, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    add_bytes(to, bits, sizeof bits);
+}
+
+/* ---- the three formats ---- */
+
+static bool is_whole(const tool_column *column) {
+    return column->kind == COLUMN_WHOLE || column->kind == COLUMN_WORD;
+}
+
+static void add_csv(tool_text *to, const tool_table *table) {
+    double values[TABLE_COLUMNS];
+    for (size_t k = 0; k < table->column_count; k++)
+        text_print(to, "%s%s", k ? "," : "", table->columns[k].name);
+    text_add(to, "\n");
+    for (size_t i = 0; i < table->row_count; i++) {
+        table->row(table->data, i, values);
+        for (size_t k = 0; k < table->column_count; k++) {
+            const tool_column *column = &table->columns[k];
+            text_add(to, k ? "," : "");
+            if (isnan(values[k]))
+                continue;
+            if (column->kind == COLUMN_WORD)
+                text_add(to, column->words[(size_t)values[k]]);
+            else if (column->kind == COLUMN_WHOLE)
+                text_print(to, "%.0f", values[k]);
+            else
+                text_number(to, values[k]);
+        }
+        text_add(to, "\n");
+    }
+}
+
+static void add_ply(tool_text *to, const tool_table *table) {
+    double values[TABLE_COLUMNS];
+    text_print(to, "ply\nformat binary_little_endian 1.0\ncomment abut %s\nelement vertex %zu\n",
+               abut_version(), table->row_count);
+    for (size_t k = 0; k < table->column_count; k++)
+        text_print(to, "property %s %s\n", is_whole(&table->columns[k]) ? "int" : "double",
+                   table->columns[k].name);
+    text_add(to, "end_header\n");
+    for (size_t i = 0; i < table->row_count; i++) {
+        table->row(table->data, i, values);
+        for (size_t k = 0; k < table->column_count; k++)
+            if (!is_whole(&table->columns[k]))
+                add_double(to, values[k]);
+            else
+                add_bytes(to, (uint32_t)(int32_t)(isnan(values[k]) ? -1 : values[k]), 4);
+    }
+}
+
+static void add_npy(tool_text *to, const tool_table *table) {
+    enum { HEAD = 128 }; /* with all that stands before the array */
+    double values[TABLE_COLUMNS];
+    char head[HEAD - 10];
+    int used = snprintf(head, sizeof head,
+                        "{'descr': '<f8', 'fortran_order': False, 'shape': (%zu, %zu), }",
+                        table->row_count, table->column_count);
+    memset(head + used, ' ', sizeof head - (size_t)used);
+    head[sizeof head - 1] = '\n';
+    text_bytes(to, "\x93NUMPY\x01\x00", 8);
+    add_bytes(to, sizeof head, 2);
+    text_bytes(to, head, sizeof head);
+    for (size_t i = 0; i < table->row_count; i++) {
+        table->row(table->data, i, values);
+        for (size_t k = 0; k < table->column_count; k++)
+            add_double(to, is_whole(&table->columns[k]) && isnan(values[k]) ? -1 : values[k]);
+    }
+}
+
+/* ---- files ---- */
+
+static int no_memory(tool_run *tool, const char *path) {
+    return tool_fail_with(tool, "out of memory", "%s: out of memory", path);
+}
+
+/* Writes text to a file, which is there only when complete. */
+static int write_file(tool_run *tool, const char *path, const tool_text *text) {
+    tool_text beside = {0};
+    text_print(&beside, "%s.part", path);
+    if (text->failed || beside.failed) {
+        text_free(&beside);
+        return no_memory(tool, path);
+    }
+    errno = 0;
+    FILE *file = fopen(beside.data, "w");
+    bool fine = file && (!text->used || fwrite(text->data, text->used, 1, file) == 1);
+    if (file) {
+        fine = fflush(file) == 0 && fine && fsync(fileno(file)) == 0;
+        fine = fclose(file) == 0 && fine;
+    }
+    fine = fine && rename(beside.data, path) == 0;
+    int error = errno, code = 0;
+    if (!fine) {
+        if (file)
+            remove(beside.data);
+        code = tool_fail_with(tool, "file error", "%s: cannot be written: %s", path,
+                              strerror(error ? error : EIO));
+    }
+    text_free(&beside);
+    return code;
+}
+
+int table_put(tool_run *tool, const char *path, const tool_table *table) {
+    tool_text text = {0};
+    if (!path) {
+        if (!tool->out.json)
+            add_csv(&tool->out.text, table);
+        return 0;
+    }
+    const char *ending = path_ending(path);
+    if (strcmp(ending, "npy") == 0)
+        add_npy(&text, table);
+    else if (strcmp(ending, "ply") == 0)
+        add_ply(&text, table);
+    else
+        add_csv(&text, table);
+    int code = write_file(tool, path, &text);
+    text_free(&text);
+    return code;
+}
+
+const char *const table_booleans[] = {"false", "true"};
+
+void table_vector(double *values, abut_vec3 v) {
+    values[0] = v.x;
+    values[1] = v.y;
+    values[2] = v.z;
+}

@@ -317,8 +317,11 @@ static void answer_run(worker *w, size_t begin, size_t end) {
     /* Answers go all over memory. One by one they would hold up the work; here many are under way
      * at once. */
     for (uint32_t i = 0; i < count; i++) {
-        if (i + AHEAD < count)
-            ABUTI_PREFETCH(&w->b->nearest[w->places[i + AHEAD].point]);
+        if (i + AHEAD < count) { /* may lie on two lines */
+            const abut_nearest *ahead = &w->b->nearest[w->places[i + AHEAD].point];
+            ABUTI_PREFETCH(ahead);
+            ABUTI_PREFETCH((const char *)(ahead + 1) - 1);
+        }
         complete_answer(w, i, &w->answers[i]);
         w->b->nearest[w->places[i].point] = w->answers[i];
     }

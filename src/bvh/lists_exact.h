@@ -45,6 +45,9 @@ static inline vec3_wide select_wide(real_mask mask_, vec3_wide a, vec3_wide b) {
     vec3_wide r = {d_select(mask_, a.x, b.x), d_select(mask_, a.y, b.y), d_select(mask_, a.z, b.z)};
     return r;
 }
+static inline real_wide larger_wide(real_wide a, real_wide b) {
+    return d_select(d_less(a, b), b, a);
+}
 static inline real_wide clamp_wide(real_wide x) {
     const real_wide zero = d_all(0), one = d_all(1);
     return d_select(d_less(x, zero), zero, d_select(d_less(one, x), one, x));
@@ -180,21 +183,16 @@ static inline void border_foot_wide(const vec3_wide *corner, const vec3_wide *ed
 
 static void exact(const abut_mesh *mesh, const vec3 *points, lists_pair *pairs, uint32_t count) {
     for (uint32_t begin = 0; begin < count; begin += PAIRS) {
-        double column[12][PAIRS], largest[PAIRS];
+        double column[12][PAIRS];
         for (uint32_t k = 0; k < PAIRS; k++) {
             const lists_pair *pair = &pairs[begin + k < count ? begin + k : count - 1];
-            abut_triangle t = bvh_triangle(mesh, pair->triangle);
-            vec3 p = points[pair->point];
-            largest[k] = 0;
-            for (int c = 0; c < 3; c++) {
-                column[3 * c][k] = t.corner[c].x;
-                column[3 * c + 1][k] = t.corner[c].y;
-                column[3 * c + 2][k] = t.corner[c].z;
-                largest[k] = real_max(largest[k], v3_max_abs(v3_sub(t.corner[c], p)));
+            const uint32_t *index = mesh->indices + 3 * (size_t)pair->triangle;
+            for (int c = 0; c < 4; c++) {
+                const vec3 *from = c < 3 ? &mesh->positions[index[c]] : &points[pair->point];
+                column[3 * c][k] = from->x;
+                column[3 * c + 1][k] = from->y;
+                column[3 * c + 2][k] = from->z;
             }
-            column[9][k] = p.x;
-            column[10][k] = p.y;
-            column[11][k] = p.z;
         }
         vec3_wide absolute[4], corner[3], edge[3];
         for (int c = 0; c < 4; c++) {
@@ -202,10 +200,20 @@ static void exact(const abut_mesh *mesh, const vec3 *points, lists_pair *pairs, 
             absolute[c].y = DOUBLED(load)(column[3 * c + 1]);
             absolute[c].z = DOUBLED(load)(column[3 * c + 2]);
         }
+        real_wide largest = d_all(0);
         for (int c = 0; c < 3; c++) {
+            absolute[c].x = d_add(d_all(mesh->origin.x), absolute[c].x);
+            absolute[c].y = d_add(d_all(mesh->origin.y), absolute[c].y);
+            absolute[c].z = d_add(d_all(mesh->origin.z), absolute[c].z);
             corner[c] = sub_wide(absolute[c], absolute[3]);
-            edge[c] = sub_wide(absolute[c == 2 ? 0 : c + 1], absolute[c]);
+            largest = larger_wide(largest, DOUBLED(abs)(corner[c].x));
+            largest = larger_wide(largest, DOUBLED(abs)(corner[c].y));
+            largest = larger_wide(largest, DOUBLED(abs)(corner[c].z));
         }
+        for (int c = 0; c < 3; c++)
+            edge[c] = sub_wide(absolute[c == 2 ? 0 : c + 1], absolute[c]);
+        unsigned plain = DOUBLED(bits)(d_and(DOUBLED(less_equal)(d_all(SCALE_MIN), largest),
+                                             DOUBLED(less_equal)(largest, d_all(SCALE_MAX))));
         foot_wide foot, face;
         face.offset = corner[0];
         border_foot_wide(corner, edge, &foot);
@@ -226,7 +234,7 @@ static void exact(const abut_mesh *mesh, const vec3 *points, lists_pair *pairs, 
             pair->closest = v3(column[4][k], column[5][k], column[6][k]);
             for (int c = 0; c < 3; c++)
                 pair->weight[c] = column[c][k];
-            if (!(largest[k] >= SCALE_MIN && largest[k] <= SCALE_MAX))
+            if (!(plain >> k & 1)) /* would have to be scaled */
                 lists_measure_pair(mesh, points, pair);
         }
     }

@@ -15,7 +15,9 @@ enum {
     RADIX = 1 << RADIX_BITS,
     POINTS_A_TASK = 512,
     TASKS_A_REPORT = 64,
-    SORT_LEAST = 16, /* fewer points are not worth sorting */
+    SORT_LEAST = 16,              /* fewer points are not worth sorting */
+    SORT_PARTS = 64,              /* that threads share, at most */
+    SORT_PART_LEAST = 64 * RADIX, /* points, so that counting is the lesser part */
     /* Lists pay from one point a triangle on (measured: 0.6 to 1 on models of 6,000 to 97,000
      * triangles for points all about, 1 to 1.5 for points near the surface), and never for so few
      * points that memory has hardly been taken when all is done. */
@@ -61,20 +63,45 @@ static void keys_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* Stable, by the digits from the lowest on. */
-static void sort_places(bvh_place *places, bvh_place *spare, size_t count, uint32_t *starts) {
+/* One pass of a sort by digits: every part counts its digits, and from the sums of all it knows
+ * where its own go, in order. */
+typedef struct sorting {
+    const bvh_place *from;
+    bvh_place *to;
+    uint32_t *starts; /* RADIX for each part */
+    int shift;
+} sorting;
+
+static void count_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const sorting *s = data;
+    uint32_t *starts = s->starts + chunk * RADIX;
+    memset(starts, 0, RADIX * sizeof *starts);
+    for (size_t i = begin; i < end; i++)
+        starts[s->from[i].key >> s->shift & (RADIX - 1)]++;
+}
+
+static void move_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const sorting *s = data;
+    uint32_t *starts = s->starts + chunk * RADIX;
+    for (size_t i = begin; i < end; i++)
+        s->to[starts[s->from[i].key >> s->shift & (RADIX - 1)]++] = s->from[i];
+}
+
+/* Stable, by the digits from the lowest on; three passes, so the outcome is in `spare`. */
+static void sort_places(abut_context *context, bvh_place *places, bvh_place *spare, size_t count,
+                        size_t part, uint32_t *starts) {
+    size_t parts = abuti_chunk_count(count, part);
     for (int shift = 0; shift < 3 * MORTON_BITS; shift += RADIX_BITS) {
-        memset(starts, 0, RADIX * sizeof *starts);
-        for (size_t i = 0; i < count; i++)
-            starts[places[i].key >> shift & (RADIX - 1)]++;
+        sorting s = {places, spare, starts, shift};
+        abuti_parallel_for(context, count, part, count_task, &s);
         uint32_t sum = 0;
-        for (size_t d = 0; d < RADIX; d++) {
-            uint32_t here = starts[d];
-            starts[d] = sum;
-            sum += here;
-        }
-        for (size_t i = 0; i < count; i++)
-            spare[starts[places[i].key >> shift & (RADIX - 1)]++] = places[i];
+        for (size_t d = 0; d < RADIX; d++)
+            for (size_t k = 0; k < parts; k++) {
+                uint32_t here = starts[k * RADIX + d];
+                starts[k * RADIX + d] = sum;
+                sum += here;
+            }
+        abuti_parallel_for(context, count, part, move_task, &s);
         bvh_place *kept = places;
         places = spare;
         spare = kept;
@@ -83,14 +110,17 @@ static void sort_places(bvh_place *places, bvh_place *spare, size_t count, uint3
 
 /* Gives the order, in one of two arrays of one allocation. */
 static abut_status order_points(batch *b, abut_context *context, bvh_place **memory) {
-    *memory = abuti_allocate(context, b->points->count, 2 * sizeof **memory);
-    uint32_t *starts = abuti_allocate(context, RADIX, sizeof *starts);
+    size_t count = b->points->count, part = count / SORT_PARTS + 1;
+    part = part < SORT_PART_LEAST ? SORT_PART_LEAST : part;
+    *memory = abuti_allocate(context, count, 2 * sizeof **memory);
+    uint32_t *starts =
+        abuti_allocate(context, abuti_chunk_count(count, part), RADIX * sizeof *starts);
     abut_status status = *memory && starts ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
         b->places = *memory;
-        abuti_parallel_for(context, b->points->count, POINTS_A_TASK * TASKS_A_REPORT, keys_task, b);
-        sort_places(*memory, *memory + b->points->count, b->points->count, starts);
-        b->places = *memory + b->points->count; /* three passes end in the second */
+        abuti_parallel_for(context, count, POINTS_A_TASK * TASKS_A_REPORT, keys_task, b);
+        sort_places(context, *memory, *memory + count, count, part, starts);
+        b->places = *memory + count;
     }
     abuti_release(context, starts);
     return status;

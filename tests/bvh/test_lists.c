@@ -169,7 +169,7 @@ static void out_of_memory(void **state) {
 
 static void threads_agree(void **state) {
     (void)state;
-    enum { MANY = 20000 };
+    enum { MANY = 70000 }; /* sorted in two parts */
     abut_vec3 *p = malloc(MANY * sizeof *p);
     abut_nearest *first = malloc(MANY * sizeof *first), *got = malloc(MANY * sizeof *got);
     assert_true(p && first && got);

@@ -100,9 +100,16 @@ bool close(double a, double b, double scale) {
 
 void compare_nearest(peer::report &report, const model &m, const peer::side &ours, RTCScene scene,
                      int threads) {
-    for (bool near : {false, true}) {
-        const size_t count = report.amount(100000);
-        std::vector<vec> points = peer::make_points(m, count, near);
+    const struct {
+        const char *name;
+        bool near;
+        size_t count;
+    } cases[] = {{"nearest-uniform", false, 100000},
+                 {"nearest-near", true, 100000},
+                 {"nearest-million", false, 1000000}};
+    for (auto &which : cases) {
+        const size_t count = report.amount(which.count);
+        std::vector<vec> points = peer::make_points(m, count, which.near);
         std::vector<abut_nearest> nearest(count);
         std::vector<answer> answers(count);
         abut_points batch = abut_points_default();
@@ -116,8 +123,10 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                                              HUGE_VAL, &nearest[i]));
         };
         for (bool single : {true, false}) {
+            if (single && count > 300000)
+                continue;
             peer::times time = peer::race(
-                report.rounds(),
+                count > 300000 ? std::min(report.rounds(), 3) : report.rounds(),
                 [&] {
                     if (single)
                         one_by_one();
@@ -126,8 +135,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                             abut_bvh_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
                 },
                 [&] { embree_run(scene, m, points, answers, threads); }, threads);
-            std::string what =
-                std::string(near ? "nearest-near" : "nearest-uniform") + (single ? "-single" : "");
+            std::string what = std::string(which.name) + (single ? "-single" : "");
             peer::result r = {what.c_str(), m.name, threads, time, (double)count, "query"};
             for (size_t i = 0; i < count; i++)
                 r.disagreements +=

@@ -17,3 +17,11 @@ bool abuti_simd_wide(void) {
     return false;
 #endif
 }
+
+int abuti_simd_lanes(void) {
+#ifdef ABUTI_WIDE_FILES
+    if (abuti_simd_wide() && __builtin_cpu_supports("bmi2"))
+        return __builtin_cpu_supports("avx512f") ? 16 : 8;
+#endif
+    return 4;
+}

@@ -19,8 +19,17 @@
 
 /* Whether files that are compiled for AVX2 and FMA may be called here. */
 bool abuti_simd_wide(void);
+/* How many floats at once files for several widths should take: 16 (AVX-512), 8 or 4. */
+int abuti_simd_lanes(void);
 /* Tests: behave as on a processor without them. */
 void abuti_simd_narrow(bool only);
+
+/* Brings a line of memory near. */
+#if defined(__GNUC__)
+#define ABUTI_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define ABUTI_PREFETCH(address) ((void)0)
+#endif
 
 #if !defined(ABUT_NO_SIMD) && defined(__SSE2__)
 
@@ -100,6 +109,25 @@ static inline f4 f4_select(m4 mask, f4 a, f4 b) {
 static inline unsigned m4_bits(m4 mask) {
     return (unsigned)_mm_movemask_ps(mask);
 }
+static inline f4 f4_fused(f4 a, f4 b, f4 c) {
+    return _mm_add_ps(_mm_mul_ps(a, b), c);
+}
+static inline f4 f4_fused_less(f4 a, f4 b, f4 c) {
+    return _mm_sub_ps(c, _mm_mul_ps(a, b));
+}
+static inline f4 f4_abs(f4 a) {
+    return _mm_andnot_ps(_mm_set1_ps(-0.0f), a);
+}
+/* a where the mask is set, 0 elsewhere */
+static inline f4 f4_where(m4 mask, f4 a) {
+    return _mm_and_ps(mask, a);
+}
+/* Four floats from each of four places and beyond: column[k] gets the (first + k)-th of all. */
+static inline void f4_columns(const float *const from[4], uint32_t first, f4 column[4]) {
+    for (int i = 0; i < 4; i++)
+        column[i] = _mm_loadu_ps(from[i] + first);
+    _MM_TRANSPOSE4_PS(column[0], column[1], column[2], column[3]);
+}
 
 #elif !defined(ABUT_NO_SIMD) && defined(__aarch64__) && defined(__ARM_NEON)
 
@@ -168,6 +196,28 @@ static inline f4 f4_max(f4 a, f4 b) {
 static inline unsigned m4_bits(m4 mask) {
     const uint32_t weight[4] = {1, 2, 4, 8};
     return vaddvq_u32(vandq_u32(mask, vld1q_u32(weight)));
+}
+static inline f4 f4_fused(f4 a, f4 b, f4 c) {
+    return vfmaq_f32(c, a, b);
+}
+static inline f4 f4_fused_less(f4 a, f4 b, f4 c) {
+    return vfmsq_f32(c, a, b);
+}
+static inline f4 f4_abs(f4 a) {
+    return vabsq_f32(a);
+}
+static inline f4 f4_where(m4 mask, f4 a) {
+    return vreinterpretq_f32_u32(vandq_u32(mask, vreinterpretq_u32_f32(a)));
+}
+static inline void f4_columns(const float *const from[4], uint32_t first, f4 column[4]) {
+    float32x4x2_t even = vzipq_f32(vld1q_f32(from[0] + first), vld1q_f32(from[2] + first));
+    float32x4x2_t odd = vzipq_f32(vld1q_f32(from[1] + first), vld1q_f32(from[3] + first));
+    float32x4x2_t low = vzipq_f32(even.val[0], odd.val[0]);
+    float32x4x2_t high = vzipq_f32(even.val[1], odd.val[1]);
+    column[0] = low.val[0];
+    column[1] = low.val[1];
+    column[2] = high.val[0];
+    column[3] = high.val[1];
 }
 
 #else
@@ -259,8 +309,44 @@ static inline f4 f4_select(m4 mask, f4 a, f4 b) {
 static inline unsigned m4_bits(m4 mask) {
     return mask.bits;
 }
+static inline f4 f4_fused(f4 a, f4 b, f4 c) {
+    return f4_add(f4_mul(a, b), c);
+}
+static inline f4 f4_fused_less(f4 a, f4 b, f4 c) {
+    return f4_sub(c, f4_mul(a, b));
+}
+static inline f4 f4_where(m4 mask, f4 a) {
+    return f4_select(mask, a, f4_all(0));
+}
+static inline f4 f4_abs(f4 a) {
+    for (int i = 0; i < 4; i++)
+        a.lane[i] = fabsf(a.lane[i]);
+    return a;
+}
+static inline void f4_columns(const float *const from[4], uint32_t first, f4 column[4]) {
+    for (uint32_t k = 0; k < 4; k++)
+        for (uint32_t i = 0; i < 4; i++)
+            column[k].lane[i] = from[i][first + k];
+}
 
 #endif
+
+/* The least of the lanes, none of which is NaN. */
+static inline float f4_least(f4 a) {
+    float lane[4];
+    f4_store(lane, a);
+    float low = lane[0] < lane[1] ? lane[0] : lane[1], high = lane[2] < lane[3] ? lane[2] : lane[3];
+    return low < high ? low : high;
+}
+/* Writes first + k for every bit k that is set; gives how many. There must be room for four. */
+static inline uint32_t f4_number(uint32_t *to, uint32_t first, unsigned bits) {
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < 4; k++) { /* no branch: none could be foreseen */
+        to[count] = first + k;
+        count += bits >> k & 1;
+    }
+    return count;
+}
 
 /* ---- groups of four ---- */
 

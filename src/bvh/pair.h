@@ -124,10 +124,6 @@ static inline pair_view pair_view_of(const pair_side *side, const pair_box *box,
     return view;
 }
 
-static inline f4 f4_abs(f4 a) {
-    return f4_max(a, f4_sub(f4_all(0), a));
-}
-
 /* The gaps along six axes between a view and the four boxes of a node: the distance of the shadows
  * on an axis, negative where they overlap, not a number in empty slots. */
 typedef struct pair_gaps {

@@ -102,11 +102,6 @@ static unsigned leaf_may_meet(const beam *b, const bvh_node *node, uint32_t slot
 
 /* ---- the walk ---- */
 
-typedef struct pending {
-    float entry;
-    uint32_t place; /* node and slot */
-} pending;
-
 typedef enum quest { QUEST_FIRST, QUEST_ANY, QUEST_COUNT, QUEST_ALL } quest;
 
 typedef struct hunt {
@@ -152,36 +147,34 @@ static bool hunt_triangle(hunt *h, const beam *b, uint32_t triangle) {
     return false;
 }
 
-static uint32_t push_children(const beam *b, uint32_t index, float most, pending *stack,
-                              uint32_t used) {
+/* Puts the children that the ray may meet on the stack with where it enters them, the nearest last.
+ * Where boxes cannot be tested, all that there are. */
+static inline uint32_t push_children(const beam *b, uint32_t index, float most, keyed *stack) {
     const bvh_node *node = &b->bvh->nodes[index];
-    float entry[4] = {0, 0, 0, 0};
-    unsigned met = b->slab.culls ? bvh_slab_boxes(&b->slab, node, most, entry) : 15;
-    uint32_t first = used;
-    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
-        if (!(met >> slot & 1) || node->child[slot] == ABUT_NONE)
-            continue;
-        uint32_t i = used++;
-        for (; i > first && stack[i - 1].entry < entry[slot]; i--)
-            stack[i] = stack[i - 1];
-        stack[i].entry = entry[slot];
-        stack[i].place = index * BVH_WIDTH + slot;
+    f4 entry = f4_all(0);
+    if (b->slab.culls) {
+        m4 met = bvh_slab_meets(&b->slab, node, most, &entry);
+        return f4_sort_lanes(entry, met, index * BVH_WIDTH, stack);
     }
+    uint32_t used = 0;
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+        if (node->child[slot] != ABUT_NONE)
+            stack[used++] = (keyed){0, index * BVH_WIDTH + slot};
     return used;
 }
 
 static void hunt_run(hunt *h, const beam *b) {
-    pending stack[BVH_STACK];
+    keyed stack[BVH_STACK];
     float most = beam_limit(b, h->most);
-    uint32_t used = push_children(b, 0, most, stack, 0);
+    uint32_t used = push_children(b, 0, most, stack);
     while (used) {
-        pending next = stack[--used];
-        if (next.entry * (1 - SLACK) > most)
+        keyed next = stack[--used];
+        if (next.key * (1 - SLACK) > most)
             continue;
-        const bvh_node *node = &b->bvh->nodes[next.place / BVH_WIDTH];
-        uint32_t slot = next.place % BVH_WIDTH, child = node->child[slot];
+        const bvh_node *node = &b->bvh->nodes[next.value / BVH_WIDTH];
+        uint32_t slot = next.value % BVH_WIDTH, child = node->child[slot];
         if (!(child & BVH_LEAF)) {
-            used = push_children(b, child, most, stack, used);
+            used += push_children(b, child, most, stack + used);
             continue;
         }
         uint32_t leaf = child & ~BVH_LEAF;

@@ -7,13 +7,13 @@
  * from nearest.cl, in the frame of the hierarchy, where the mesh is within 2 of 0 on every axis.
  *
  * Margin: a point that matters is within 2.1 of 0, so that it was rounded by 2^-23 at most; corners
- * by 2^-24, and their difference by 2^-22: in all less than m / 2 with m = 2^-20. From there on it
- * is ray.cl's: the determinant of two corners a and b seen from the point along the axis errs by at
- * most e = 2 m (|a_x| + |a_y| + |b_x| + |b_y| + 2 m), and the height at which the ray passes the
- * triangle by 4 E / D times its range, and 3 m. A point on the triangle is never beyond doubt.
+ * by 2^-24, and their difference by 2^-22: in all less than m / 2 with m = 2^-20. From there on see
+ * pierce_kernel.h; a height is wrong by 3 m more than weights make it. A point on the triangle is
+ * never beyond doubt.
  */
 #include "bvh/crossing_shared.h"
 #include "bvh/node_kernel.h"
+#include "bvh/pierce_kernel.h"
 
 #if ABUTI_REAL_BITS == 64
 #include "bvh/side_shared.h"
@@ -65,25 +65,18 @@ static inline void try_triangle(crossing *to, float4 a, float4 b, float4 c, uint
     a = turn(to->axis, a) - to->at;
     b = turn(to->axis, b) - to->at;
     c = turn(to->axis, c) - to->at;
-    float u = fma(b.x, c.y, -(b.y * c.x)), v = fma(c.x, a.y, -(c.y * a.x)),
-          w = fma(a.x, b.y, -(a.y * b.x));
-    float size_a = fabs(a.x) + fabs(a.y) + m, size_b = fabs(b.x) + fabs(b.y) + m,
-          size_c = fabs(c.x) + fabs(c.y) + m;
-    float eu = 2.0f * m * (size_b + size_c), ev = 2.0f * m * (size_c + size_a),
-          ew = 2.0f * m * (size_a + size_b);
-    bool left = u > eu || v > ev || w > ew, right = u < -eu || v < -ev || w < -ew;
-    if (left && right)
+    piercing p;
+    if (!pierce(a, b, c, m, &p))
         return;
     float low = fmin(a.z, fmin(b.z, c.z)), high = fmax(a.z, fmax(b.z, c.z));
     if (to->up ? high < -m : low > m)
         return;
-    float d = u + v + w, e = eu + ev + ew;
-    if (fabs(u) > eu && fabs(v) > ev && fabs(w) > ew && fabs(d) > 2.0f * e) {
-        float per_d = 1.0f / d, height = fma(u, a.z, fma(v, b.z, w * c.z)) * per_d;
-        float wrong = fma(4.0f * e * fabs(per_d), high - low, 3.0f * m);
+    if (p.certain) {
+        float wrong, height = pierce_height(&p, a.z, b.z, c.z, high - low, &wrong);
+        wrong += 3.0f * m;
         bool ahead = to->up ? height > wrong || low > m : height < -wrong || high < -m;
         if (ahead)
-            to->winding += (d > 0.0f) == to->up ? 1 : -1;
+            to->winding += (p.d > 0.0f) == to->up ? 1 : -1;
         if (ahead || (to->up ? height < -wrong : height > wrong))
             return;
     }

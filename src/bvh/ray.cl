@@ -21,18 +21,14 @@
  * / d_k and z = c_k / d_k, less the same of p: x and y of a corner tell how it lies to the ray, z
  * is the parameter at which the ray passes it. With u = 2^-24: c is wrong by u, -d_i / d_k by u,
  * the shadow of p by 2 u P and 2^-29, and two sums of at most 4 + 2 P are rounded: in all less than
- * u (6 P + 13), and the margin m is 2^-21 (P + 2). z is wrong by less than m / 2. The ray passes a
- * directed edge from a to b on the side of the sign of a_x b_y - a_y b_x, which is wrong by at most
- * e = 2 m (|a_x| + |a_y| + |b_x| + |b_y| + 2 m): m from each factor, and less than half of that
- * from rounding. Beyond e its sign is that of the exact determinant. Two signs that differ for
- * certain are a miss; three that agree are a hit of the line. Then with D the sum of the three
- * determinants and E of their errors, E < D / 2, weights are wrong by 2 E / (D - E) at most in all,
- * and the parameter by 4 E / D times the range of z, and by 2 m. In doubt the parameter is in the
- * range of z: every point of a triangle is.
+ * u (6 P + 13), and the margin m is 2^-21 (P + 2). z is wrong by less than m / 2. From there
+ * on see pierce_kernel.h; a parameter is wrong by 2 m more than weights make it. In doubt it is in
+ * the range of z: every point of a triangle is.
  *
  * The least upper end of the parameters of certain hits bounds the search.
  */
 #include "bvh/node_kernel.h"
+#include "bvh/pierce_kernel.h"
 #include "geom/path_shared.h"
 
 #if ABUTI_REAL_BITS == 64
@@ -170,30 +166,22 @@ static inline float seen(float4 by, float4 c) {
 
 static inline void try_triangle(hunt *h, float4 a, float4 b, float4 c, uint place) {
     float m = h->margin;
-    float ax = seen(h->x, a), ay = seen(h->y, a), bx = seen(h->x, b), by = seen(h->y, b),
-          cx = seen(h->x, c), cy = seen(h->y, c);
-    float u = fma(bx, cy, -(by * cx)), v = fma(cx, ay, -(cy * ax)), w = fma(ax, by, -(ay * bx));
-    float size_a = fabs(ax) + fabs(ay) + m, size_b = fabs(bx) + fabs(by) + m,
-          size_c = fabs(cx) + fabs(cy) + m;
-    float eu = 2.0f * m * (size_b + size_c), ev = 2.0f * m * (size_c + size_a),
-          ew = 2.0f * m * (size_a + size_b);
-    bool left = u > eu || v > ev || w > ew, right = u < -eu || v < -ev || w < -ew;
-    if (left && right)
+    piercing p;
+    if (!pierce((float4)(seen(h->x, a), seen(h->y, a), 0.0f, 0.0f),
+                (float4)(seen(h->x, b), seen(h->y, b), 0.0f, 0.0f),
+                (float4)(seen(h->x, c), seen(h->y, c), 0.0f, 0.0f), m, &p))
         return;
     float az = seen(h->z, a), bz = seen(h->z, b), cz = seen(h->z, c);
     float low = fmin(az, fmin(bz, cz)), high = fmax(az, fmax(bz, cz));
     float least = low - m, greatest = high + m;
-    float d = u + v + w, e = eu + ev + ew;
-    bool certain = fabs(u) > eu && fabs(v) > ev && fabs(w) > ew && fabs(d) > 2.0f * e;
-    if (certain) {
-        float per_d = 1.0f / d, t = fma(u, az, fma(v, bz, w * cz)) * per_d;
-        float wrong = fma(4.0f * e * fabs(per_d), high - low, 2.0f * m);
-        least = fmax(least, t - wrong);
-        greatest = fmin(greatest, t + wrong);
+    if (p.certain) {
+        float wrong, t = pierce_height(&p, az, bz, cz, high - low, &wrong);
+        least = fmax(least, t - (wrong + 2.0f * m));
+        greatest = fmin(greatest, t + (wrong + 2.0f * m));
     }
     if (greatest < 0.0f || least > h->best)
         return;
-    if (certain && least > 0.0f) {
+    if (p.certain && least > 0.0f) {
         h->best = fmin(h->best, greatest);
         if (greatest <= h->within)
             h->count = CERTAIN;

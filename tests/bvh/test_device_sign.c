@@ -108,6 +108,9 @@ static void check_mesh(abut_mesh *mesh, abut_sign_method method, size_t count, u
     if (seed == 1) {
         points.count = 1;
         check_points(bvh, on_device, &points);
+        on_device->features_least = 1; /* as large batches on a GPU are measured */
+        points.count = count;
+        check_points(bvh, on_device, &points);
     }
     abut_device_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);

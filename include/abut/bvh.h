@@ -332,9 +332,9 @@ ABUT_API abut_status abut_device_bvh_ray_any(abut_device_bvh *device_bvh, const 
 
 /* abut_bvh_inside_batch(), abut_bvh_winding_batch() and abut_bvh_nearest_signed_batch() on the
  * device, with the same answers bit for bit. For copies of a hierarchy that was prepared by
- * abut_bvh_prepare_sign() before. Fail with ABUT_ERROR_DEVICE on a device without doubles, and for a
- * surface with a border on one that does not round floats as the CPU does. If the device fails half-way, part of the answers has been written, and
- * the CPU's still work. */
+ * abut_bvh_prepare_sign() before. Fail with ABUT_ERROR_DEVICE on a device without doubles, and for
+ * a surface with a border on one that does not round floats as the CPU does. If the device fails
+ * half-way, part of the answers has been written, and the CPU's still work. */
 ABUT_API abut_status abut_device_bvh_inside(abut_device_bvh *device_bvh, const abut_points *points,
                                             bool *inside);
 ABUT_API abut_status abut_device_bvh_winding(abut_device_bvh *device_bvh, const abut_points *points,

@@ -77,13 +77,15 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
 
 /* Asks the device where there is one, else the CPU path: the answers are the same. */
 static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_points *points,
-                       double radius, abut_nearest *nearest) {
+                       double radius, bool is_signed, abut_nearest *nearest) {
     if (!device)
-        return abut_bvh_nearest_batch(bvh, points, radius, nearest);
+        return is_signed ? abut_bvh_nearest_signed_batch(bvh, points, radius, nearest)
+                         : abut_bvh_nearest_batch(bvh, points, radius, nearest);
     abut_device_bvh *copy = NULL;
     abut_status status = abut_device_bvh_create(bvh, device, &copy);
     if (!status)
-        status = abut_device_bvh_nearest(copy, points, radius, nearest);
+        status = is_signed ? abut_device_bvh_nearest_signed(copy, points, radius, nearest)
+                           : abut_device_bvh_nearest(copy, points, radius, nearest);
     abut_device_bvh_destroy(copy);
     return status;
 }
@@ -134,8 +136,7 @@ static int find_one(tool_run *tool, const abut_bvh *bvh, abut_device *device,
     if (!a->nearest)
         return no_memory(tool);
     a->count = batch->count;
-    abut_status status = is_signed ? abut_bvh_nearest_signed_batch(bvh, batch, radius, a->nearest)
-                                   : ask(bvh, device, batch, radius, a->nearest);
+    abut_status status = ask(bvh, device, batch, radius, is_signed, a->nearest);
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -181,8 +182,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : device_open(tool, arguments, &device);
     if (!code && option_given(arguments, "sign") && option_given(arguments, "most"))
         code = tool_refuse(tool, "--sign and --most do not go together: a point has one sign");
-    if (!code && device && (option_given(arguments, "sign") || option_given(arguments, "most")))
-        code = tool_refuse(tool, "--device does not go with --sign and --most: leave it out");
+    if (!code && device && option_given(arguments, "most"))
+        code = tool_refuse(tool, "--device does not go with --most: leave it out");
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);

@@ -44,12 +44,24 @@ static void summarise(tool_output *out, const char *path, const abut_bvh *bvh,
     out_end(out);
 }
 
+/* Asks the device where there is one, else the CPU path: the answers are the same. */
+static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_ray *rays, size_t count,
+                       double most, abut_bvh_hit *hits) {
+    if (!device)
+        return abut_bvh_ray_batch(bvh, rays, count, most, hits);
+    abut_device_bvh *copy = NULL;
+    abut_status status = abut_device_bvh_create(bvh, device, &copy);
+    if (!status)
+        status = abut_device_bvh_ray_first(copy, rays, count, most, hits);
+    abut_device_bvh_destroy(copy);
+    return status;
+}
+
 static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                  const abut_ray *rays, size_t count, abut_bvh_hit *hits) {
+                  abut_device *device, const abut_ray *rays, size_t count, abut_bvh_hit *hits) {
     const tool_given *most = option_given(arguments, "most");
     const tool_given *out_path = option_given(arguments, "out");
-    abut_status status =
-        abut_bvh_ray_batch(bvh, rays, count, most ? most->numbers[0] : HUGE_VAL, hits);
+    abut_status status = ask(bvh, device, rays, count, most ? most->numbers[0] : HUGE_VAL, hits);
     if (status)
         return tool_fail(tool, status);
     ray_rows rows = {rays, hits};
@@ -80,7 +92,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     tool_points pairs = {0};
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    int code = device_open(tool, arguments, NULL);
+    abut_device *device = NULL;
+    int code = device_open(tool, arguments, &device);
     code = code ? code : get_rays(tool, arguments, &pairs);
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
@@ -96,12 +109,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         rays[i].origin = pairs.list[2 * i];
         rays[i].direction = pairs.list[2 * i + 1];
     }
-    code = code ? code : answer(tool, arguments, bvh, rays, count, hits);
+    code = code ? code : answer(tool, arguments, bvh, device, rays, count, hits);
     free(rays);
     free(hits);
     points_free(&pairs);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
+    abut_device_destroy(device);
     return code;
 }
 

@@ -116,18 +116,33 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
         batch.points = points.data();
         batch.type = ABUT_SCALAR_FLOAT32;
         batch.count = count;
-        peer::times time = peer::race(
-            count > 300000 ? std::min(report.rounds(), 3) : report.rounds(),
-            [&] {
-                peer::check(abut_bvh_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
-            },
-            [&] { embree_run(scene, m, points, answers, threads); }, threads);
-        peer::result r = {which.name, m.name, threads, time, (double)count, "query"};
-        for (size_t i = 0; i < count; i++)
-            r.disagreements +=
-                !close(nearest[i].distance, std::sqrt(answers[i].distance_sq), m.diagonal());
-        r.answer = peer::hash(0, nearest.data(), count * sizeof nearest[0]);
-        report.add(r);
+        auto one_by_one = [&] {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
+            for (size_t i = 0; i < count; i++)
+                peer::check(abut_bvh_nearest(ours.bvh, {points[i].x, points[i].y, points[i].z},
+                                             HUGE_VAL, &nearest[i]));
+        };
+        for (bool single : {true, false}) {
+            if (single && count > 300000)
+                continue;
+            peer::times time = peer::race(
+                count > 300000 ? std::min(report.rounds(), 3) : report.rounds(),
+                [&] {
+                    if (single)
+                        one_by_one();
+                    else
+                        peer::check(
+                            abut_bvh_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
+                },
+                [&] { embree_run(scene, m, points, answers, threads); }, threads);
+            std::string what = std::string(which.name) + (single ? "-single" : "");
+            peer::result r = {what.c_str(), m.name, threads, time, (double)count, "query"};
+            for (size_t i = 0; i < count; i++)
+                r.disagreements +=
+                    !close(nearest[i].distance, std::sqrt(answers[i].distance_sq), m.diagonal());
+            r.answer = peer::hash(0, nearest.data(), count * sizeof nearest[0]);
+            report.add(r);
+        }
     }
 }
 

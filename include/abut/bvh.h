@@ -46,7 +46,7 @@ ABUT_API abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *op
 ABUT_API void abut_bvh_destroy(abut_bvh *bvh);
 
 /* Follows moved vertices: takes a mesh with the same triangles (same indices) and new positions,
- * and fits all boxes to it, in about a seventh of the time of a build. Answers are as exact as
+ * and fits all boxes to it, in about a tenth of the time of a build. Answers are as exact as
  * after a build; speed suffers when triangles that were together move apart: see abut_bvh_info.
  * On failure the hierarchy is as before. Not thread-safe: no one may ask it meanwhile. */
 ABUT_API abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh);
@@ -315,6 +315,33 @@ ABUT_API abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *device_bvh,
                                                     const abut_buffer *points,
                                                     abut_scalar_type type, size_t count,
                                                     double radius, abut_buffer *nearest);
+
+/* abut_bvh_ray_batch() on the device, with the same answers. Needs doubles: fails with
+ * ABUT_ERROR_DEVICE on a device that has none. If the device fails half-way, part of `hits` has
+ * been written, and the CPU's still works. */
+ABUT_API abut_status abut_device_bvh_ray_first(abut_device_bvh *device_bvh, const abut_ray *rays,
+                                               size_t count, double most, abut_bvh_hit *hits);
+/* The same for rays that are on the device: `count` of abut_ray to as many abut_bvh_hit, both close
+ * together. */
+ABUT_API abut_status abut_device_bvh_ray_first_buffer(abut_device_bvh *device_bvh,
+                                                      const abut_buffer *rays, size_t count,
+                                                      double most, abut_buffer *hits);
+/* abut_bvh_ray_any() for many rays on the device, as above: any[i] belongs to rays[i]. */
+ABUT_API abut_status abut_device_bvh_ray_any(abut_device_bvh *device_bvh, const abut_ray *rays,
+                                             size_t count, double most, bool *any);
+
+/* abut_bvh_inside_batch(), abut_bvh_winding_batch() and abut_bvh_nearest_signed_batch() on the
+ * device, with the same answers bit for bit. For copies of a hierarchy that was prepared by
+ * abut_bvh_prepare_sign() before. Fail with ABUT_ERROR_DEVICE on a device without doubles, and for a
+ * surface with a border on one that does not round floats as the CPU does. If the device fails half-way, part of the answers has been written, and
+ * the CPU's still work. */
+ABUT_API abut_status abut_device_bvh_inside(abut_device_bvh *device_bvh, const abut_points *points,
+                                            bool *inside);
+ABUT_API abut_status abut_device_bvh_winding(abut_device_bvh *device_bvh, const abut_points *points,
+                                             double *winding);
+ABUT_API abut_status abut_device_bvh_nearest_signed(abut_device_bvh *device_bvh,
+                                                    const abut_points *points, double radius,
+                                                    abut_nearest *nearest);
 
 #ifdef __cplusplus
 }

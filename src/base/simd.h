@@ -1,21 +1,28 @@
-/* Four floats at once, or eight, or sixteen: the only file with processor-specific code.
+/* Four floats at once, or more: the only file with processor-specific code.
  *
  * SSE2 on x86-64 and NEON on aarch64, which every such processor has, so that binaries run
  * anywhere; plain C elsewhere and where ABUT_NO_SIMD is defined. All three give the same bits: the
  * operations are those of IEEE 754, one rounding each, and the two that processors disagree on are
  * pinned down: f4_min(a, b) is a < b ? a : b and f4_max(a, b) is a > b ? a : b, lane by lane, so
- * that b stands where the two are equal or one is not a number. Two operations differ: f4_fused(a,
- * b, c), which is a b + c, and f4_fused_less(a, b, c), which is c - a b, with one rounding or two,
- * whichever is quicker; they are for bounds only.
+ * that b stands where the two are equal or one is not a number.
  *
- * Eight and sixteen floats are there in files that are built for AVX2 with FMA, or AVX-512; who
- * calls into such a file asks simd_lanes() first.
+ * Beside them, for work whose rounding does not matter, groups of four: two of them in a file that
+ * is compiled for AVX2 and FMA (and called only where abuti_simd_wide() says so), else one.
+ * Products may be added without a rounding in between, so that bits differ.
  */
 #ifndef ABUTI_SIMD_H
 #define ABUTI_SIMD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Whether files that are compiled for AVX2 and FMA may be called here. */
+bool abuti_simd_wide(void);
+/* How many floats at once files for several widths should take: 16 (AVX-512), 8 or 4. */
+int abuti_simd_lanes(void);
+/* Tests: behave as on a processor without them. */
+void abuti_simd_narrow(bool only);
 
 /* Brings a line of memory near. */
 #if defined(__GNUC__)
@@ -44,6 +51,16 @@ static inline f4 f4_load_u16(const uint16_t *from) {
 }
 static inline void f4_store(float *to, f4 a) {
     _mm_storeu_ps(to, a);
+}
+/* Without what stands behind the point. */
+static inline void f4_store_int(int32_t *to, f4 a) {
+    _mm_storeu_si128((__m128i *)(void *)to, _mm_cvttps_epi32(a));
+}
+/* Whole numbers from 0 to 65535. */
+static inline void f4_store_u16(uint16_t *to, f4 a) {
+    __m128i n = _mm_sub_epi32(_mm_cvttps_epi32(a), _mm_set1_epi32(32768));
+    n = _mm_xor_si128(_mm_packs_epi32(n, n), _mm_set1_epi16(INT16_MIN));
+    _mm_storel_epi64((__m128i *)(void *)to, n);
 }
 static inline f4 f4_add(f4 a, f4 b) {
     return _mm_add_ps(a, b);
@@ -74,6 +91,15 @@ static inline m4 f4_less_equal(f4 a, f4 b) {
 }
 static inline m4 m4_and(m4 a, m4 b) {
     return _mm_and_ps(a, b);
+}
+/* a where b is not */
+static inline m4 m4_without(m4 a, m4 b) {
+    return _mm_andnot_ps(b, a);
+}
+/* Lanes whose number has its highest bit set. */
+static inline m4 m4_highest(const uint32_t values[4]) {
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)values);
+    return _mm_castsi128_ps(_mm_srai_epi32(v, 31));
 }
 /* a where the mask is set, b elsewhere */
 static inline f4 f4_select(m4 mask, f4 a, f4 b) {
@@ -122,6 +148,12 @@ static inline f4 f4_load_u16(const uint16_t *from) {
 static inline void f4_store(float *to, f4 a) {
     vst1q_f32(to, a);
 }
+static inline void f4_store_int(int32_t *to, f4 a) {
+    vst1q_s32(to, vcvtq_s32_f32(a));
+}
+static inline void f4_store_u16(uint16_t *to, f4 a) {
+    vst1_u16(to, vmovn_u32(vcvtq_u32_f32(a)));
+}
 static inline f4 f4_add(f4 a, f4 b) {
     return vaddq_f32(a, b);
 }
@@ -145,6 +177,12 @@ static inline m4 f4_less_equal(f4 a, f4 b) {
 }
 static inline m4 m4_and(m4 a, m4 b) {
     return vandq_u32(a, b);
+}
+static inline m4 m4_without(m4 a, m4 b) {
+    return vbicq_u32(a, b);
+}
+static inline m4 m4_highest(const uint32_t values[4]) {
+    return vcltzq_s32(vreinterpretq_s32_u32(vld1q_u32(values)));
 }
 static inline f4 f4_select(m4 mask, f4 a, f4 b) {
     return vbslq_f32(mask, a, b);
@@ -209,6 +247,14 @@ static inline f4 f4_load_u16(const uint16_t *from) {
 static inline void f4_store(float *to, f4 a) {
     memcpy(to, a.lane, sizeof a.lane);
 }
+static inline void f4_store_int(int32_t *to, f4 a) {
+    for (int i = 0; i < 4; i++)
+        to[i] = (int32_t)a.lane[i];
+}
+static inline void f4_store_u16(uint16_t *to, f4 a) {
+    for (int i = 0; i < 4; i++)
+        to[i] = (uint16_t)a.lane[i];
+}
 #define ABUTI_LANES(name, expression)           \
     static inline f4 name(f4 a, f4 b) {         \
         f4 r;                                   \
@@ -245,6 +291,14 @@ static inline f4 f4_sqrt(f4 a) {
 static inline m4 m4_and(m4 a, m4 b) {
     a.bits &= b.bits;
     return a;
+}
+static inline m4 m4_without(m4 a, m4 b) {
+    a.bits &= ~b.bits;
+    return a;
+}
+static inline m4 m4_highest(const uint32_t values[4]) {
+    m4 r = {values[0] >> 31 | values[1] >> 31 << 1 | values[2] >> 31 << 2 | values[3] >> 31 << 3};
+    return r;
 }
 static inline f4 f4_select(m4 mask, f4 a, f4 b) {
     for (int i = 0; i < 4; i++)
@@ -294,109 +348,114 @@ static inline uint32_t f4_number(uint32_t *to, uint32_t first, unsigned bits) {
     return count;
 }
 
-/* ---- more lanes ---- */
+/* ---- groups of four ---- */
 
-#if defined(__AVX2__)
+#if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__)
+
 #include <immintrin.h>
-#endif
 
-/* How many lanes this processor has: 16, 8 or 4. */
-static inline int simd_lanes(void) {
-#if !defined(ABUT_NO_SIMD) && defined(__x86_64__) && defined(__GNUC__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("bmi2"))
-        return __builtin_cpu_supports("avx512f") ? 16 : 8;
-#endif
-    return 4;
-}
+#define ABUTI_SIMD_WIDE
+enum { WIDE_GROUPS = 2 };
 
-#if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__) && defined(__BMI2__)
-#define ABUTI_SIMD_8
+typedef __m256 fw;
+typedef __m256 mw;
 
-typedef __m256 f8;
-typedef __m256 m8;
-
-static inline f8 f8_all(float x) {
+static inline fw fw_all(float x) {
     return _mm256_set1_ps(x);
 }
-static inline f8 f8_load(const float *from) {
-    return _mm256_loadu_ps(from);
+/* A number for each group. */
+static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
+    return _mm256_blend_ps(_mm256_broadcast_ss(from[0]), _mm256_broadcast_ss(from[1]), 0xf0);
 }
-static inline void f8_store(float *to, f8 a) {
+static inline void fw_store(float *to, fw a) {
     _mm256_storeu_ps(to, a);
 }
-static inline f8 f8_add(f8 a, f8 b) {
+static inline fw fw_add(fw a, fw b) {
     return _mm256_add_ps(a, b);
 }
-static inline f8 f8_sub(f8 a, f8 b) {
+static inline fw fw_sub(fw a, fw b) {
     return _mm256_sub_ps(a, b);
 }
-static inline f8 f8_mul(f8 a, f8 b) {
+static inline fw fw_mul(fw a, fw b) {
     return _mm256_mul_ps(a, b);
 }
-static inline f8 f8_fused(f8 a, f8 b, f8 c) {
+/* a b + c */
+static inline fw fw_mul_add(fw a, fw b, fw c) {
     return _mm256_fmadd_ps(a, b, c);
 }
-static inline f8 f8_fused_less(f8 a, f8 b, f8 c) {
+/* c - a b */
+static inline fw fw_mul_from(fw a, fw b, fw c) {
     return _mm256_fnmadd_ps(a, b, c);
 }
-static inline f8 f8_min(f8 a, f8 b) {
+/* The same for four. */
+static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
+    return _mm_fmadd_ps(a, b, c);
+}
+static inline fw fw_div(fw a, fw b) {
+    return _mm256_div_ps(a, b);
+}
+static inline fw fw_sqrt(fw a) {
+    return _mm256_sqrt_ps(a);
+}
+static inline fw fw_min(fw a, fw b) {
     return _mm256_min_ps(a, b);
 }
-static inline f8 f8_max(f8 a, f8 b) {
+static inline fw fw_max(fw a, fw b) {
     return _mm256_max_ps(a, b);
 }
-static inline f8 f8_abs(f8 a) {
-    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
-}
-static inline m8 f8_less(f8 a, f8 b) {
+static inline mw fw_less(fw a, fw b) {
     return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
 }
-static inline m8 f8_less_equal(f8 a, f8 b) {
+static inline mw fw_less_equal(fw a, fw b) {
     return _mm256_cmp_ps(a, b, _CMP_LE_OQ);
 }
-static inline f8 f8_select(m8 mask, f8 a, f8 b) {
-    return _mm256_blendv_ps(b, a, mask);
+static inline mw mw_and(mw a, mw b) {
+    return _mm256_and_ps(a, b);
 }
-static inline f8 f8_where(m8 mask, f8 a) {
+/* a where the mask is set, 0 elsewhere; and the other way round */
+static inline fw fw_where(mw mask, fw a) {
     return _mm256_and_ps(mask, a);
 }
-static inline unsigned m8_bits(m8 mask) {
+static inline fw fw_unless(mw mask, fw a) {
+    return _mm256_andnot_ps(mask, a);
+}
+static inline unsigned mw_bits(mw mask) {
     return (unsigned)_mm256_movemask_ps(mask);
 }
-static inline void f8_columns(const float *const from[8], uint32_t first, f8 column[4]) {
-    f8 row[4];
-    for (int i = 0; i < 4; i++)
-        row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from[i] + first)),
-                                      _mm_loadu_ps(from[i + 4] + first), 1);
-    f8 low = _mm256_unpacklo_ps(row[0], row[1]), high = _mm256_unpackhi_ps(row[0], row[1]);
-    f8 low_2 = _mm256_unpacklo_ps(row[2], row[3]), high_2 = _mm256_unpackhi_ps(row[2], row[3]);
-    column[0] = _mm256_shuffle_ps(low, low_2, 0x44);
-    column[1] = _mm256_shuffle_ps(low, low_2, 0xee);
-    column[2] = _mm256_shuffle_ps(high, high_2, 0x44);
-    column[3] = _mm256_shuffle_ps(high, high_2, 0xee);
+/* The least of all lanes. */
+static inline float fw_least(fw a) {
+    __m128 m = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    m = _mm_min_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
 }
 
-static inline float f8_least(f8 a) {
-    return f4_least(_mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
-}
-static inline uint32_t f8_number(uint32_t *to, uint32_t first, unsigned bits) {
-    uint64_t bytes = _pdep_u64(bits, 0x0101010101010101u) * 0xff;
-    uint64_t numbers = _pext_u64(0x0706050403020100u, bytes);
-    __m256i all = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)numbers));
-    all = _mm256_add_epi32(all, _mm256_set1_epi32((int)first));
-    _mm256_storeu_si256((__m256i *)(void *)to, all);
-    return (uint32_t)__builtin_popcount(bits);
+/* Whole numbers of 16 bits are put into the lowest bits of 2^23, which makes them floats at once:
+ * differences are exact, and taking 2^23 away gives the numbers. */
+#define WIDE_STEPS_ZERO 8388608.0f
+
+/* Nine times four numbers a group: out[i] holds 2^23 + from[group][4 i + lane]. */
+static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
+    const __m256i high = _mm256_set1_epi16(0x4b00);
+    for (int i = 0; i < 4; i++) {
+        __m256i two = _mm256_inserti128_si256(
+            _mm256_castsi128_si256(
+                _mm_loadu_si128((const __m128i *)(const void *)(from[0] + 8 * i))),
+            _mm_loadu_si128((const __m128i *)(const void *)(from[1] + 8 * i)), 1);
+        out[2 * i] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(two, high));
+        out[2 * i + 1] = _mm256_castsi256_ps(_mm256_unpackhi_epi16(two, high));
+    }
+    __m256i last =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(
+                                    _mm_loadl_epi64((const __m128i *)(const void *)(from[0] + 32))),
+                                _mm_loadl_epi64((const __m128i *)(const void *)(from[1] + 32)), 1);
+    out[8] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(last, high));
 }
 
-/* Four doubles. */
+/* Four doubles, one rounding an operation: the same bits as one after the other. */
 typedef __m256d d4;
-typedef __m256d n4; /* a mask */
+
 static inline d4 d4_all(double x) {
     return _mm256_set1_pd(x);
-}
-static inline d4 d4_load(const double *from) {
-    return _mm256_loadu_pd(from);
 }
 static inline void d4_store(double *to, d4 a) {
     _mm256_storeu_pd(to, a);
@@ -416,169 +475,314 @@ static inline d4 d4_div(d4 a, d4 b) {
 static inline d4 d4_sqrt(d4 a) {
     return _mm256_sqrt_pd(a);
 }
+static inline d4 d4_negative(d4 a) {
+    return _mm256_xor_pd(a, _mm256_set1_pd(-0.0));
+}
 static inline d4 d4_abs(d4 a) {
     return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
 }
-static inline d4 d4_minus(d4 a) {
-    return _mm256_xor_pd(_mm256_set1_pd(-0.0), a);
+/* a < b ? a : b and a > b ? a : b */
+static inline d4 d4_min(d4 a, d4 b) {
+    return _mm256_min_pd(a, b);
 }
-static inline n4 d4_less(d4 a, d4 b) {
+static inline d4 d4_max(d4 a, d4 b) {
+    return _mm256_max_pd(a, b);
+}
+/* Masks are d4 as well, all bits of a lane set or none. */
+static inline d4 d4_less(d4 a, d4 b) {
     return _mm256_cmp_pd(a, b, _CMP_LT_OQ);
 }
-static inline n4 d4_less_equal(d4 a, d4 b) {
+static inline d4 d4_less_equal(d4 a, d4 b) {
     return _mm256_cmp_pd(a, b, _CMP_LE_OQ);
 }
-static inline n4 d4_equal(d4 a, d4 b) {
+static inline d4 d4_equal(d4 a, d4 b) {
     return _mm256_cmp_pd(a, b, _CMP_EQ_OQ);
 }
-static inline n4 d4_and(n4 a, n4 b) {
+static inline d4 d4_and(d4 a, d4 b) {
     return _mm256_and_pd(a, b);
 }
-static inline n4 d4_or(n4 a, n4 b) {
+static inline d4 d4_or(d4 a, d4 b) {
     return _mm256_or_pd(a, b);
 }
-static inline d4 d4_select(n4 mask, d4 a, d4 b) {
+static inline d4 d4_select(d4 mask, d4 a, d4 b) {
     return _mm256_blendv_pd(b, a, mask);
 }
-static inline unsigned d4_bits(n4 mask) {
+static inline unsigned d4_bits(d4 mask) {
     return (unsigned)_mm256_movemask_pd(mask);
+}
+static inline f4 f4_from_d4(d4 a) {
+    return _mm256_cvtpd_ps(a);
+}
+static inline double d4_least(d4 a) {
+    __m128d m = _mm_min_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_min_sd(m, _mm_unpackhi_pd(m, m)));
+}
+static inline double d4_greatest(d4 a) {
+    __m128d m = _mm_max_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_max_sd(m, _mm_unpackhi_pd(m, m)));
+}
+/* Three numbers from each of four places: the first of all in out[0], and so on. */
+static inline void d4_load_three(const double *const from[4], d4 out[3]) {
+    d4 even = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(from[0])),
+                                   _mm_loadu_pd(from[2]), 1);
+    d4 odd = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(from[1])),
+                                  _mm_loadu_pd(from[3]), 1);
+    out[0] = _mm256_unpacklo_pd(even, odd);
+    out[1] = _mm256_unpackhi_pd(even, odd);
+    out[2] = _mm256_setr_pd(from[0][2], from[1][2], from[2][2], from[3][2]);
+}
+
+/* A box as its low corner and its high one with the sign changed, so that boxes are joined by
+ * minima alone. The fourth numbers are 0, or whatever. Bits do not depend on the processor. */
+typedef __m256 box4;
+
+static inline box4 box4_load(const float from[8]) {
+    return _mm256_loadu_ps(from);
+}
+static inline void box4_store(float to[8], box4 a) {
+    _mm256_storeu_ps(to, a);
+}
+static inline box4 box4_all(float x) {
+    return _mm256_set1_ps(x);
+}
+static inline box4 box4_join(box4 a, box4 b) {
+    return _mm256_min_ps(a, b);
+}
+static inline f4 box4_low(box4 a) {
+    return _mm256_castps256_ps128(a);
+}
+static inline f4 box4_minus_high(box4 a) {
+    return _mm256_extractf128_ps(a, 1);
+}
+
+#else
+
+enum { WIDE_GROUPS = 1 };
+
+typedef f4 fw;
+typedef m4 mw;
+
+static inline fw fw_all(float x) {
+    return f4_all(x);
+}
+static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
+    return f4_all(*from[0]);
+}
+static inline void fw_store(float *to, fw a) {
+    f4_store(to, a);
+}
+static inline fw fw_add(fw a, fw b) {
+    return f4_add(a, b);
+}
+static inline fw fw_sub(fw a, fw b) {
+    return f4_sub(a, b);
+}
+static inline fw fw_mul(fw a, fw b) {
+    return f4_mul(a, b);
+}
+static inline fw fw_mul_add(fw a, fw b, fw c) {
+    return f4_add(f4_mul(a, b), c);
+}
+static inline fw fw_mul_from(fw a, fw b, fw c) {
+    return f4_sub(c, f4_mul(a, b));
+}
+static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
+    return f4_add(f4_mul(a, b), c);
+}
+static inline fw fw_div(fw a, fw b) {
+    return f4_div(a, b);
+}
+static inline fw fw_sqrt(fw a) {
+    return f4_sqrt(a);
+}
+static inline fw fw_min(fw a, fw b) {
+    return f4_min(a, b);
+}
+static inline fw fw_max(fw a, fw b) {
+    return f4_max(a, b);
+}
+static inline mw fw_less(fw a, fw b) {
+    return f4_less(a, b);
+}
+static inline mw fw_less_equal(fw a, fw b) {
+    return f4_less_equal(a, b);
+}
+static inline mw mw_and(mw a, mw b) {
+    return m4_and(a, b);
+}
+static inline fw fw_where(mw mask, fw a) {
+    return f4_select(mask, a, f4_all(0));
+}
+static inline fw fw_unless(mw mask, fw a) {
+    return f4_select(mask, f4_all(0), a);
+}
+static inline unsigned mw_bits(mw mask) {
+    return m4_bits(mask);
+}
+static inline float fw_least(fw a) {
+    float lane[4];
+    f4_store(lane, a);
+    float x = lane[0] < lane[1] ? lane[0] : lane[1], y = lane[2] < lane[3] ? lane[2] : lane[3];
+    return x < y ? x : y;
+}
+
+typedef struct d4 {
+    double lane[4];
+} d4;
+
+#define ABUTI_LANES(name, expression)            \
+    static inline d4 name(d4 a, d4 b) {          \
+        for (int i = 0; i < 4; i++) {            \
+            double x = a.lane[i], y = b.lane[i]; \
+            a.lane[i] = (expression);            \
+        }                                        \
+        return a;                                \
+    }
+ABUTI_LANES(d4_sub, x - y)
+ABUTI_LANES(d4_mul, x *y)
+ABUTI_LANES(d4_min, x < y ? x : y)
+ABUTI_LANES(d4_max, x > y ? x : y)
+#undef ABUTI_LANES
+static inline d4 d4_all(double x) {
+    d4 r = {{x, x, x, x}};
+    return r;
+}
+static inline f4 f4_from_d4(d4 a) {
+    float lane[4];
+    for (int i = 0; i < 4; i++)
+        lane[i] = (float)a.lane[i];
+    return f4_load(lane);
+}
+static inline double d4_least(d4 a) {
+    double x = a.lane[0] < a.lane[2] ? a.lane[0] : a.lane[2];
+    double y = a.lane[1] < a.lane[3] ? a.lane[1] : a.lane[3];
+    return x < y ? x : y;
+}
+static inline double d4_greatest(d4 a) {
+    double x = a.lane[0] > a.lane[2] ? a.lane[0] : a.lane[2];
+    double y = a.lane[1] > a.lane[3] ? a.lane[1] : a.lane[3];
+    return x > y ? x : y;
+}
+static inline void d4_load_three(const double *const from[4], d4 out[3]) {
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 4; i++)
+            out[k].lane[i] = from[i][k];
+}
+
+typedef struct box4 {
+    f4 low, minus_high;
+} box4;
+
+static inline box4 box4_load(const float from[8]) {
+    box4 r = {f4_load(from), f4_load(from + 4)};
+    return r;
+}
+static inline void box4_store(float to[8], box4 a) {
+    f4_store(to, a.low);
+    f4_store(to + 4, a.minus_high);
+}
+static inline box4 box4_all(float x) {
+    box4 r = {f4_all(x), f4_all(x)};
+    return r;
+}
+static inline box4 box4_join(box4 a, box4 b) {
+    box4 r = {f4_min(a.low, b.low), f4_min(a.minus_high, b.minus_high)};
+    return r;
+}
+static inline f4 box4_low(box4 a) {
+    return a.low;
+}
+static inline f4 box4_minus_high(box4 a) {
+    return a.minus_high;
+}
+
+#define WIDE_STEPS_ZERO 0.0f
+
+static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
+    for (int i = 0; i < 9; i++)
+        out[i] = f4_load_u16(from[0] + 4 * i);
 }
 
 #endif
 
-#if !defined(ABUT_NO_SIMD) && defined(__AVX512F__)
-#define ABUTI_SIMD_16
+/* ---- sorting four ---- */
 
-typedef __m512 f16;
-typedef __mmask16 m16;
+typedef struct keyed {
+    float key;
+    uint32_t value;
+} keyed;
 
-static inline f16 f16_all(float x) {
-    return _mm512_set1_ps(x);
+/* f4_sort(key, chosen, values, to) writes the chosen lanes by descending key, and gives their
+ * number. It writes to all four places, whatever the number. Keys are not negative; they may come
+ * out lower by three roundings. f4_sort_lanes does the same with first, first + 1 and so on as
+ * values. */
+#ifdef ABUTI_SIMD_WIDE
+
+static inline uint32_t abuti_sort(f4 key, m4 chosen, __m128i values, keyed to[4]) {
+    /* the lane in the lowest bits of the key; what is not chosen becomes -1 */
+    __m128i k = _mm_or_si128(_mm_andnot_si128(_mm_set1_epi32(3), _mm_castps_si128(key)),
+                             _mm_setr_epi32(0, 1, 2, 3));
+    k = _mm_or_si128(k, _mm_xor_si128(_mm_castps_si128(chosen), _mm_set1_epi32(-1)));
+    __m128i other = _mm_shuffle_epi32(k, _MM_SHUFFLE(2, 3, 0, 1));
+    k = _mm_blend_epi32(_mm_max_epi32(k, other), _mm_min_epi32(k, other), 10);
+    other = _mm_shuffle_epi32(k, _MM_SHUFFLE(1, 0, 3, 2));
+    k = _mm_blend_epi32(_mm_max_epi32(k, other), _mm_min_epi32(k, other), 12);
+    other = _mm_shuffle_epi32(k, _MM_SHUFFLE(3, 1, 2, 0));
+    k = _mm_blend_epi32(_mm_max_epi32(k, other), _mm_min_epi32(k, other), 4);
+    __m128i v = _mm_castps_si128(_mm_permutevar_ps(_mm_castsi128_ps(values), k));
+    _mm_storeu_si128((__m128i *)(void *)to, _mm_unpacklo_epi32(k, v));
+    _mm_storeu_si128((__m128i *)(void *)(to + 2), _mm_unpackhi_epi32(k, v));
+    return (uint32_t)_mm_popcnt_u32((unsigned)_mm_movemask_ps(chosen));
 }
-static inline f16 f16_load(const float *from) {
-    return _mm512_loadu_ps(from);
+
+static inline uint32_t f4_sort(f4 key, m4 chosen, const uint32_t values[4], keyed to[4]) {
+    return abuti_sort(key, chosen, _mm_loadu_si128((const __m128i *)(const void *)values), to);
 }
-static inline void f16_store(float *to, f16 a) {
-    _mm512_storeu_ps(to, a);
+
+static inline uint32_t f4_sort_lanes(f4 key, m4 chosen, uint32_t first, keyed to[4]) {
+    __m128i values = _mm_add_epi32(_mm_set1_epi32((int)first), _mm_setr_epi32(0, 1, 2, 3));
+    return abuti_sort(key, chosen, values, to);
 }
-static inline f16 f16_add(f16 a, f16 b) {
-    return _mm512_add_ps(a, b);
-}
-static inline f16 f16_sub(f16 a, f16 b) {
-    return _mm512_sub_ps(a, b);
-}
-static inline f16 f16_mul(f16 a, f16 b) {
-    return _mm512_mul_ps(a, b);
-}
-static inline f16 f16_fused(f16 a, f16 b, f16 c) {
-    return _mm512_fmadd_ps(a, b, c);
-}
-static inline f16 f16_fused_less(f16 a, f16 b, f16 c) {
-    return _mm512_fnmadd_ps(a, b, c);
-}
-static inline f16 f16_min(f16 a, f16 b) {
-    return _mm512_min_ps(a, b);
-}
-static inline f16 f16_max(f16 a, f16 b) {
-    return _mm512_max_ps(a, b);
-}
-static inline f16 f16_abs(f16 a) {
-    return _mm512_abs_ps(a);
-}
-static inline m16 f16_less(f16 a, f16 b) {
-    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
-}
-static inline m16 f16_less_equal(f16 a, f16 b) {
-    return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ);
-}
-static inline f16 f16_select(m16 mask, f16 a, f16 b) {
-    return _mm512_mask_blend_ps(mask, b, a);
-}
-static inline f16 f16_where(m16 mask, f16 a) {
-    return _mm512_maskz_mov_ps(mask, a);
-}
-static inline unsigned m16_bits(m16 mask) {
-    return (unsigned)mask;
-}
-static inline void f16_columns(const float *const from[16], uint32_t first, f16 column[4]) {
-    f16 row[4];
-    for (int i = 0; i < 4; i++) {
-        row[i] = _mm512_castps128_ps512(_mm_loadu_ps(from[i] + first));
-        row[i] = _mm512_insertf32x4(row[i], _mm_loadu_ps(from[i + 4] + first), 1);
-        row[i] = _mm512_insertf32x4(row[i], _mm_loadu_ps(from[i + 8] + first), 2);
-        row[i] = _mm512_insertf32x4(row[i], _mm_loadu_ps(from[i + 12] + first), 3);
+
+#else
+
+static inline void keyed_order(keyed *a, keyed *b) {
+    if (a->key < b->key) {
+        keyed kept = *a;
+        *a = *b;
+        *b = kept;
     }
-    f16 low = _mm512_unpacklo_ps(row[0], row[1]), high = _mm512_unpackhi_ps(row[0], row[1]);
-    f16 low_2 = _mm512_unpacklo_ps(row[2], row[3]), high_2 = _mm512_unpackhi_ps(row[2], row[3]);
-    column[0] = _mm512_shuffle_ps(low, low_2, 0x44);
-    column[1] = _mm512_shuffle_ps(low, low_2, 0xee);
-    column[2] = _mm512_shuffle_ps(high, high_2, 0x44);
-    column[3] = _mm512_shuffle_ps(high, high_2, 0xee);
-}
-static inline float f16_least(f16 a) {
-    return _mm512_reduce_min_ps(a);
-}
-static inline uint32_t f16_number(uint32_t *to, uint32_t first, unsigned bits) {
-    const __m512i order = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    __m512i all = _mm512_add_epi32(order, _mm512_set1_epi32((int)first));
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((__mmask16)bits, all));
-    return (uint32_t)__builtin_popcount(bits);
 }
 
-/* Eight doubles. */
-typedef __m512d d8;
-typedef __mmask8 n8;
-static inline d8 d8_all(double x) {
-    return _mm512_set1_pd(x);
+static inline uint32_t f4_sort(f4 key, m4 chosen, const uint32_t values[4], keyed to[4]) {
+    float keys[4];
+    unsigned mask = m4_bits(chosen);
+    uint32_t count = 0;
+    f4_store(keys, key);
+    for (int i = 0; i < 4; i++) { /* no branch: none could be foreseen */
+        to[count].key = keys[i];
+        to[count].value = values[i];
+        count += mask >> i & 1;
+    }
+    if (count == 2) {
+        keyed_order(&to[0], &to[1]);
+    } else if (count == 3) {
+        keyed_order(&to[0], &to[1]);
+        keyed_order(&to[1], &to[2]);
+        keyed_order(&to[0], &to[1]);
+    } else if (count == 4) {
+        keyed_order(&to[0], &to[1]);
+        keyed_order(&to[2], &to[3]);
+        keyed_order(&to[0], &to[2]);
+        keyed_order(&to[1], &to[3]);
+        keyed_order(&to[1], &to[2]);
+    }
+    return count;
 }
-static inline d8 d8_load(const double *from) {
-    return _mm512_loadu_pd(from);
-}
-static inline void d8_store(double *to, d8 a) {
-    _mm512_storeu_pd(to, a);
-}
-static inline d8 d8_add(d8 a, d8 b) {
-    return _mm512_add_pd(a, b);
-}
-static inline d8 d8_sub(d8 a, d8 b) {
-    return _mm512_sub_pd(a, b);
-}
-static inline d8 d8_mul(d8 a, d8 b) {
-    return _mm512_mul_pd(a, b);
-}
-static inline d8 d8_div(d8 a, d8 b) {
-    return _mm512_div_pd(a, b);
-}
-static inline d8 d8_sqrt(d8 a) {
-    return _mm512_sqrt_pd(a);
-}
-static inline d8 d8_abs(d8 a) {
-    return _mm512_abs_pd(a);
-}
-static inline d8 d8_minus(d8 a) {
-    return _mm512_castsi512_pd(
-        _mm512_xor_si512(_mm512_castpd_si512(a), _mm512_castpd_si512(_mm512_set1_pd(-0.0))));
-}
-static inline n8 d8_less(d8 a, d8 b) {
-    return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ);
-}
-static inline n8 d8_less_equal(d8 a, d8 b) {
-    return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ);
-}
-static inline n8 d8_equal(d8 a, d8 b) {
-    return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ);
-}
-static inline n8 d8_and(n8 a, n8 b) {
-    return (n8)(a & b);
-}
-static inline n8 d8_or(n8 a, n8 b) {
-    return (n8)(a | b);
-}
-static inline d8 d8_select(n8 mask, d8 a, d8 b) {
-    return _mm512_mask_blend_pd(mask, b, a);
-}
-static inline unsigned d8_bits(n8 mask) {
-    return mask;
+
+static inline uint32_t f4_sort_lanes(f4 key, m4 chosen, uint32_t first, keyed to[4]) {
+    const uint32_t values[4] = {first, first + 1, first + 2, first + 3};
+    return f4_sort(key, chosen, values, to);
 }
 
 #endif

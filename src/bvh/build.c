@@ -7,7 +7,8 @@
  * goes is known before it is built. A subtree over m leaves is 2m - 1 consecutive nodes.
  * Where all middles coincide, and beyond a depth that only hostile input reaches, the range is
  * halved as it stands. Hence O(n log n) and a bounded depth for any input.
- * Large ranges are split one after the other by all threads, small ones each by one thread.
+ * Large ranges are split one after the other by all threads, middling ones at the same time, and
+ * small ones each by one thread to the end.
  * Guarantee: the tree depends on the mesh alone. Bins hold minima, maxima and counts, which do not
  * depend on the order in which chunks are added.
  */
@@ -19,13 +20,16 @@
 
 enum {
     BIN_MOST = 16,
-    CHUNK = 32768,     /* triangles for one task of a pass over a large range */
-    SMALL_LEAST = 8192 /* below, a range is not worth sharing out */
+    SWEEP_MOST = 16,                /* triangles that are sorted rather than put into bins */
+    CHUNK = 32768,                  /* triangles for one task of a pass over a large range */
+    SMALL_LEAST = 8192,             /* below, a range is not worth sharing out */
+    SMALL_PARTS = 64,               /* a small range is about this part of the whole */
+    MIDDLING_MOST = SMALL_PARTS + 2 /* ranges that are not small, at a time */
 };
 
-/* The box of a triangle; the fourth numbers are 0. */
+/* The box of a triangle as a box4; the fourth numbers are 0. */
 typedef struct item {
-    float lo[4], hi[4];
+    float box[8];
 } item;
 
 typedef struct range {
@@ -33,14 +37,14 @@ typedef struct range {
 } range;
 
 typedef struct bin {
-    f4 lo, hi;
-    uint32_t count;
+    float box[8];
+    uint32_t count, unused[7]; /* 64 bytes */
 } bin;
 
 /* What one pass over some items gathers. */
 typedef struct gathering {
-    f4 lo, hi;               /* all boxes */
-    f4 middle_lo, middle_hi; /* twice the middles */
+    float box[8];    /* of all boxes */
+    float middle[8]; /* of twice their middles */
     bin bins[3][BIN_MOST];
 } gathering;
 
@@ -66,7 +70,9 @@ typedef struct builder {
     bvh_split *splits;
     gathering *chunks;
     uint32_t *chunk_left;
-    range *ranges; /* small ones, each for one thread */
+    range *ranges; /* each for one thread */
+    size_t done;   /* so many of them are small */
+    range halves[MIDDLING_MOST][2];
     /* of the pass that runs */
     range now;
     binning how;
@@ -75,72 +81,72 @@ typedef struct builder {
 
 /* ---- bins ---- */
 
-static f4 middle_of(const item *it) {
-    return f4_add(f4_load(it->lo), f4_load(it->hi));
+/* Twice the middle. */
+static inline f4 middle_of(box4 box) {
+    return f4_sub(box4_low(box), box4_minus_high(box));
 }
 
+/* Every other item on its own, so that one minimum need not wait for the last. */
 static void gather_boxes(const item *items, size_t begin, size_t end, gathering *g) {
-    f4 huge = f4_all(FLT_MAX), low = f4_all(-FLT_MAX);
-    g->lo = g->middle_lo = huge;
-    g->hi = g->middle_hi = low;
-    for (size_t i = begin; i < end; i++) {
-        f4 lo = f4_load(items[i].lo), hi = f4_load(items[i].hi), middle = f4_add(lo, hi);
-        g->lo = f4_min(g->lo, lo);
-        g->hi = f4_max(g->hi, hi);
-        g->middle_lo = f4_min(g->middle_lo, middle);
-        g->middle_hi = f4_max(g->middle_hi, middle);
-    }
+    box4 all[2] = {box4_all(FLT_MAX), box4_all(FLT_MAX)};
+    f4 lo[2] = {f4_all(FLT_MAX), f4_all(FLT_MAX)}, hi[2] = {f4_all(-FLT_MAX), f4_all(-FLT_MAX)};
+    for (size_t i = begin; i < end; i += 2)
+        for (size_t k = 0; k < 2; k++) {
+            box4 box = box4_load(items[i + k < end ? i + k : i].box);
+            f4 middle = middle_of(box);
+            all[k] = box4_join(all[k], box);
+            lo[k] = f4_min(lo[k], middle);
+            hi[k] = f4_max(hi[k], middle);
+        }
+    box4_store(g->box, box4_join(all[0], all[1]));
+    f4_store(g->middle, f4_min(lo[0], lo[1]));
+    f4_store(g->middle + 4, f4_sub(f4_all(0), f4_max(hi[0], hi[1])));
 }
 
 static void join_boxes(gathering *g, const gathering *other) {
-    g->lo = f4_min(g->lo, other->lo);
-    g->hi = f4_max(g->hi, other->hi);
-    g->middle_lo = f4_min(g->middle_lo, other->middle_lo);
-    g->middle_hi = f4_max(g->middle_hi, other->middle_hi);
+    box4_store(g->box, box4_join(box4_load(g->box), box4_load(other->box)));
+    box4_store(g->middle, box4_join(box4_load(g->middle), box4_load(other->middle)));
 }
 
 static binning choose_bins(const gathering *g, uint32_t count) {
     binning how;
-    float lo[4], hi[4], per_bin[4] = {0, 0, 0, 0};
+    float per_bin[4] = {0, 0, 0, 0};
     how.count = count < 32 ? 8 : BIN_MOST;
-    f4_store(lo, g->middle_lo);
-    f4_store(hi, g->middle_hi);
     for (int axis = 0; axis < 3; axis++) {
         /* A quotient beyond floats means that the middles are the same for our purposes. */
-        float k = (float)how.count * 0.9999f / (hi[axis] - lo[axis]);
-        how.flat[axis] = !(hi[axis] > lo[axis]) || !(k <= FLT_MAX);
+        float lo = g->middle[axis], hi = -g->middle[4 + axis];
+        float k = (float)how.count * 0.9999f / (hi - lo);
+        how.flat[axis] = !(hi > lo) || !(k <= FLT_MAX);
         per_bin[axis] = how.flat[axis] ? 0 : k;
     }
-    how.lo = g->middle_lo;
+    how.lo = f4_load(g->middle);
     how.per_bin = f4_load(per_bin);
     return how;
 }
 
-static void bins_of(const binning *how, const item *it, uint32_t number[3]) {
-    float at[4];
-    f4_store(at, f4_mul(f4_sub(middle_of(it), how->lo), how->per_bin));
-    for (int axis = 0; axis < 3; axis++) {
-        uint32_t n = (uint32_t)(int32_t)at[axis];
-        number[axis] = n < how->count ? n : how->count - 1;
-    }
+/* The middles are between the ends that the bins were chosen for, so that the last bin is the
+ * highest number. */
+static inline void bins_of(const binning *how, f4 middle, int32_t number[4]) {
+    f4_store_int(number, f4_mul(f4_sub(middle, how->lo), how->per_bin));
+    assert(number[0] >= 0 && number[0] < (int32_t)how->count && number[1] >= 0 &&
+           number[1] < (int32_t)how->count && number[2] >= 0 && number[2] < (int32_t)how->count);
 }
 
 static void gather_bins(const item *items, size_t begin, size_t end, const binning *how,
                         gathering *g) {
+    binning to = *how;
     for (int axis = 0; axis < 3; axis++)
-        for (uint32_t b = 0; b < how->count; b++) {
-            g->bins[axis][b].lo = f4_all(FLT_MAX);
-            g->bins[axis][b].hi = f4_all(-FLT_MAX);
+        for (uint32_t b = 0; b < to.count; b++) {
+            box4_store(g->bins[axis][b].box, box4_all(FLT_MAX));
             g->bins[axis][b].count = 0;
         }
     for (size_t i = begin; i < end; i++) {
-        uint32_t number[3];
-        bins_of(how, &items[i], number);
-        f4 lo = f4_load(items[i].lo), hi = f4_load(items[i].hi);
+        int32_t number[4];
+        box4 box = box4_load(items[i].box);
+        bins_of(&to, middle_of(box), number);
         for (int axis = 0; axis < 3; axis++) {
-            bin *b = &g->bins[axis][number[axis]];
-            b->lo = f4_min(b->lo, lo);
-            b->hi = f4_max(b->hi, hi);
+            bin *b = &g->bins[axis][(uint32_t)number[axis]];
+            box4_store(b->box, box4_join(box4_load(b->box), box));
             b->count++;
         }
     }
@@ -151,16 +157,15 @@ static void join_bins(gathering *g, const gathering *other, uint32_t count) {
         for (uint32_t b = 0; b < count; b++) {
             bin *to = &g->bins[axis][b];
             const bin *from = &other->bins[axis][b];
-            to->lo = f4_min(to->lo, from->lo);
-            to->hi = f4_max(to->hi, from->hi);
+            box4_store(to->box, box4_join(box4_load(to->box), box4_load(from->box)));
             to->count += from->count;
         }
 }
 
 /* Half the surface of a box. */
-static float area_of(f4 lo, f4 hi) {
+static inline float area_of(box4 box) {
     float d[4];
-    f4_store(d, f4_sub(hi, lo));
+    f4_store(d, f4_sub(f4_sub(f4_all(0), box4_minus_high(box)), box4_low(box)));
     return d[0] * d[1] + d[1] * d[2] + d[2] * d[0];
 }
 
@@ -176,26 +181,23 @@ static border choose_border(const gathering *g, const binning *how, uint32_t tot
         float right_cost[BIN_MOST];
         if (how->flat[axis])
             continue;
-        f4 lo = f4_all(FLT_MAX), hi = f4_all(-FLT_MAX);
+        box4 box = box4_all(FLT_MAX);
         uint32_t count = 0;
         for (uint32_t b = how->count - 1; b > 0; b--) {
             const bin *from = &g->bins[axis][b];
-            lo = f4_min(lo, from->lo);
-            hi = f4_max(hi, from->hi);
+            box = box4_join(box, box4_load(from->box));
             count += from->count;
-            right_cost[b] = count ? area_of(lo, hi) * leaves_of(count) : 0;
+            right_cost[b] = count ? area_of(box) * leaves_of(count) : 0;
         }
-        lo = f4_all(FLT_MAX);
-        hi = f4_all(-FLT_MAX);
+        box = box4_all(FLT_MAX);
         count = 0;
         for (uint32_t b = 0; b + 1 < how->count; b++) {
             const bin *from = &g->bins[axis][b];
-            lo = f4_min(lo, from->lo);
-            hi = f4_max(hi, from->hi);
+            box = box4_join(box, box4_load(from->box));
             count += from->count;
             if (count == 0 || count == total)
                 continue;
-            float cost = area_of(lo, hi) * leaves_of(count) + right_cost[b + 1];
+            float cost = area_of(box) * leaves_of(count) + right_cost[b + 1];
             if (cost < best_cost) {
                 best_cost = cost;
                 best.axis = axis;
@@ -209,32 +211,45 @@ static border choose_border(const gathering *g, const binning *how, uint32_t tot
 
 /* ---- two sides ---- */
 
-static void swap_items(item *items, uint32_t *order, size_t i, size_t j) {
-    item kept = items[i];
+static inline void swap_items(item *items, uint32_t *order, size_t i, size_t j) {
+    box4 box = box4_load(items[i].box);
     uint32_t number = order[i];
-    items[i] = items[j];
+    box4_store(items[i].box, box4_load(items[j].box));
     order[i] = order[j];
-    items[j] = kept;
+    box4_store(items[j].box, box);
     order[j] = number;
 }
 
-static bool goes_left(const binning *how, const border *where, const item *it) {
-    uint32_t number[3];
-    bins_of(how, it, number);
-    return number[where->axis] <= where->bin;
+/* Which side of a border: the bin as bins_of() tells it, on one axis alone. */
+typedef struct side {
+    int axis;
+    float lo, per_bin, end;
+} side;
+
+static side side_of(const binning *how, const border *where) {
+    float lo[4], per_bin[4];
+    f4_store(lo, how->lo);
+    f4_store(per_bin, how->per_bin);
+    side s = {where->axis, lo[where->axis], per_bin[where->axis], (float)(where->bin + 1)};
+    return s;
 }
 
-static void divide(item *items, uint32_t *order, const range *r, const binning *how,
-                   const border *where) {
-    size_t i = r->begin, j = r->end;
-    for (;;) {
-        while (i < j && goes_left(how, where, &items[i]))
-            i++;
-        while (i < j && !goes_left(how, where, &items[j - 1]))
-            j--;
-        if (i >= j)
-            break;
-        swap_items(items, order, i++, --j);
+static float middle_on(const item *it, int axis) {
+    return it->box[axis] - it->box[4 + axis];
+}
+
+static inline bool goes_left(const side *s, const item *it) {
+    return (middle_on(it, s->axis) - s->lo) * s->per_bin < s->end;
+}
+
+/* Each item in turn changes places with the first that goes right: more copies than need be, but no
+ * branch, and half of the branches would be mistaken. */
+static void divide(item *items, uint32_t *order, const range *r, const side *s) {
+    size_t middle = r->begin;
+    for (size_t i = r->begin; i < r->end; i++) {
+        bool left = goes_left(s, &items[i]);
+        swap_items(items, order, i, middle);
+        middle += left;
     }
 }
 
@@ -243,10 +258,6 @@ static uint32_t round_count(uint32_t left, uint32_t total) {
     uint32_t most = (total - 1) / BVH_WIDTH * BVH_WIDTH;
     uint32_t count = (left + BVH_WIDTH / 2) / BVH_WIDTH * BVH_WIDTH;
     return count < BVH_WIDTH ? BVH_WIDTH : count > most ? most : count;
-}
-
-static float middle_on(const item *it, int axis) {
-    return it->lo[axis] + it->hi[axis];
 }
 
 /* Moves the border from `middle` to `wanted`, a few places away: each time the item nearest to it
@@ -287,16 +298,97 @@ static void note_split(builder *b, const range *r, float area, size_t middle, ra
 
 /* ---- one thread ---- */
 
+/* A few items, from the lowest middle to the highest. */
+typedef struct sorted {
+    uint32_t item[SWEEP_MOST];
+    float box[SWEEP_MOST / BVH_WIDTH][8]; /* of each four */
+} sorted;
+
+/* Each goes where as many are lower as there are; of equals the lowest triangle comes first. No
+ * branch could be foreseen, so there is none. */
+static void sort_on(const item *items, const uint32_t *order, uint32_t count, int axis, sorted *s) {
+    uint64_t key[SWEEP_MOST];
+    for (uint32_t i = 0; i < count; i++) {
+        float middle = middle_on(&items[i], axis);
+        uint32_t bits;
+        memcpy(&bits, &middle, sizeof bits);
+        bits ^= (0u - (bits >> 31)) | 0x80000000u; /* ascends as the floats do */
+        key[i] = (uint64_t)bits << 32 | order[i];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t lower = 0;
+        for (uint32_t j = 0; j < count; j++)
+            lower += key[j] < key[i];
+        s->item[lower] = i;
+    }
+    for (uint32_t four = 0; four * BVH_WIDTH < count; four++) {
+        box4 box = box4_load(items[s->item[four * BVH_WIDTH]].box);
+        for (uint32_t i = four * BVH_WIDTH + 1; i < count && i < (four + 1) * BVH_WIDTH; i++)
+            box = box4_join(box, box4_load(items[s->item[i]].box));
+        box4_store(s->box[four], box);
+    }
+}
+
+/* Least cost of all borders between fours. */
+static float best_border(const sorted *s, uint32_t count, uint32_t *left) {
+    uint32_t fours = (count + BVH_WIDTH - 1) / BVH_WIDTH;
+    float right_cost[SWEEP_MOST / BVH_WIDTH], best = FLT_MAX;
+    box4 box = box4_all(FLT_MAX);
+    for (uint32_t i = fours - 1; i > 0; i--) {
+        box = box4_join(box, box4_load(s->box[i]));
+        right_cost[i] = area_of(box) * (float)(fours - i);
+    }
+    box = box4_all(FLT_MAX);
+    for (uint32_t i = 1; i < fours; i++) {
+        box = box4_join(box, box4_load(s->box[i - 1]));
+        float cost = area_of(box) * (float)i + right_cost[i];
+        if (i == 1 || cost < best) {
+            best = cost;
+            *left = i * BVH_WIDTH;
+        }
+    }
+    return best;
+}
+
+/* Splits a few items where it is best of all: they are sorted on every axis. */
+static size_t split_few(builder *b, const range *r) {
+    uint32_t count = r->end - r->begin, best_left = 0, order[SWEEP_MOST];
+    item *items = b->items + r->begin, kept[SWEEP_MOST];
+    sorted s[3];
+    int best = 0;
+    float best_cost = FLT_MAX;
+    for (int axis = 0; axis < 3; axis++) {
+        uint32_t left = 0;
+        sort_on(items, b->order + r->begin, count, axis, &s[axis]);
+        float cost = best_border(&s[axis], count, &left);
+        if (axis == 0 || cost < best_cost) {
+            best_cost = cost;
+            best_left = left;
+            best = axis;
+        }
+    }
+    memcpy(kept, items, count * sizeof *kept);
+    memcpy(order, b->order + r->begin, count * sizeof *order);
+    for (uint32_t i = 0; i < count; i++) {
+        items[i] = kept[s[best].item[i]];
+        b->order[r->begin + i] = order[s[best].item[i]];
+    }
+    return r->begin + best_left;
+}
+
 static size_t split_small(builder *b, const range *r, gathering *g) {
     uint32_t count = r->end - r->begin;
     if (r->depth >= BVH_COST_DEPTH)
         return halve(r);
+    if (count <= SWEEP_MOST)
+        return split_few(b, r);
     binning how = choose_bins(g, count);
     gather_bins(b->items, r->begin, r->end, &how, g);
     border where = choose_border(g, &how, count);
     if (where.axis < 0)
         return halve(r);
-    divide(b->items, b->order, r, &how, &where);
+    side s = side_of(&how, &where);
+    divide(b->items, b->order, r, &s);
     size_t middle = r->begin + round_count(where.left_count, count);
     move_border(b->items, b->order, r, r->begin + where.left_count, middle, where.axis);
     return middle;
@@ -311,7 +403,7 @@ static void build_small(builder *b, range root) {
         range r = stack[--used];
         assert(r.depth < BVH_DEPTH);
         gather_boxes(b->items, r.begin, r.end, &g);
-        float area = area_of(g.lo, g.hi);
+        float area = area_of(box4_load(g.box));
         if (r.end - r.begin <= BVH_WIDTH) {
             b->splits[r.slot] = (bvh_split){area, 0, r.begin / BVH_WIDTH};
             continue;
@@ -345,8 +437,9 @@ static void bins_task(void *data, size_t chunk, size_t begin, size_t end) {
 static void count_task(void *data, size_t chunk, size_t begin, size_t end) {
     builder *b = data;
     uint32_t left = 0;
+    side s = side_of(&b->how, &b->where);
     for (size_t i = b->now.begin + begin; i < b->now.begin + end; i++)
-        left += goes_left(&b->how, &b->where, &b->items[i]);
+        left += goes_left(&s, &b->items[i]);
     b->chunk_left[chunk] = left;
 }
 
@@ -355,9 +448,10 @@ static void scatter_task(void *data, size_t chunk, size_t begin, size_t end) {
     builder *b = data;
     size_t left = b->chunk_left[chunk];
     size_t right = b->where.left_count + begin - left;
+    side s = side_of(&b->how, &b->where);
     for (size_t i = begin; i < end; i++) {
         const item *it = &b->items[b->now.begin + i];
-        size_t to = goes_left(&b->how, &b->where, it) ? left++ : right++;
+        size_t to = goes_left(&s, it) ? left++ : right++;
         b->spare[to] = *it;
         b->spare_order[to] = b->order[b->now.begin + i];
     }
@@ -371,13 +465,10 @@ static void back_task(void *data, size_t chunk, size_t begin, size_t end) {
            (end - begin) * sizeof *b->order);
 }
 
-/* A pass over the range that is being split; one chunk needs no other thread. */
+/* A pass over the range that is being split. */
 static void pass(builder *b, size_t count,
                  void (*body)(void *data, size_t chunk, size_t begin, size_t end)) {
-    if (count <= CHUNK)
-        body(b, 0, 0, count);
-    else
-        abuti_parallel_for(b->context, count, CHUNK, body, b);
+    abuti_parallel_for(b->context, count, CHUNK, body, b);
 }
 
 static void divide_large(builder *b, size_t count) {
@@ -400,7 +491,7 @@ static void split_large(builder *b, range r, range children[2]) {
     pass(b, count, boxes_task);
     for (size_t c = 1; c < chunks; c++)
         join_boxes(g, &b->chunks[c]);
-    float area = area_of(g->lo, g->hi);
+    float area = area_of(box4_load(g->box));
     b->how = choose_bins(g, count);
     b->where.axis = -1;
     if (r.depth < BVH_COST_DEPTH) {
@@ -424,10 +515,10 @@ static void item_task(void *data, size_t chunk, size_t begin, size_t end) {
         double lo[3], hi[3];
         bvh_triangle_box(b->mesh, b->scale, (uint32_t)i, lo, hi);
         for (int axis = 0; axis < 3; axis++) {
-            b->items[i].lo[axis] = (float)lo[axis];
-            b->items[i].hi[axis] = (float)hi[axis];
+            b->items[i].box[axis] = (float)lo[axis];
+            b->items[i].box[4 + axis] = -(float)hi[axis];
         }
-        b->items[i].lo[3] = b->items[i].hi[3] = 0;
+        b->items[i].box[3] = b->items[i].box[7] = 0;
         b->order[i] = (uint32_t)i;
     }
 }
@@ -435,18 +526,52 @@ static void item_task(void *data, size_t chunk, size_t begin, size_t end) {
 /* Ranges that are large for this mesh: below an eighth of a percent or so, there are enough of them
  * to keep many threads busy. */
 static uint32_t small_size(uint32_t triangle_count) {
-    return triangle_count / 64 > SMALL_LEAST ? triangle_count / 64 : SMALL_LEAST;
+    uint32_t part = triangle_count / SMALL_PARTS;
+    return part > SMALL_LEAST ? part : SMALL_LEAST;
+}
+
+static void middling_task(void *data, size_t chunk, size_t begin, size_t end) {
+    builder *b = data;
+    gathering g;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        range r = b->ranges[b->done + i];
+        gather_boxes(b->items, r.begin, r.end, &g);
+        float area = area_of(box4_load(g.box));
+        note_split(b, &r, area, split_small(b, &r, &g), b->halves[i]);
+    }
+}
+
+/* Splits ranges that are too small for all threads together but too large for one alone: each by
+ * one thread, again and again. Those that are small in the end stand before `done`. */
+static size_t split_middling(builder *b, size_t range_count, uint32_t small) {
+    for (;;) {
+        for (size_t i = b->done; i < range_count; i++) { /* what is small goes to the front */
+            range r = b->ranges[i];
+            if (r.end - r.begin > small)
+                continue;
+            b->ranges[i] = b->ranges[b->done];
+            b->ranges[b->done++] = r;
+        }
+        size_t count = range_count - b->done;
+        if (!count)
+            return range_count;
+        assert(count < MIDDLING_MOST);
+        abuti_parallel_for(b->context, count, 1, middling_task, b);
+        memcpy(b->ranges + b->done, b->halves, count * sizeof *b->halves);
+        range_count += count;
+    }
 }
 
 /* Splits what is large, then the rest in groups, so that progress can be told between them. */
 static abut_status build_all(builder *b, uint32_t triangle_count) {
-    uint32_t small = small_size(triangle_count);
+    uint32_t small = small_size(triangle_count), large_least = small > CHUNK ? small : CHUNK;
     range large[2 * BVH_DEPTH];
     uint32_t used = 0;
     size_t range_count = 0, done = 0;
     abut_status status = ABUT_OK;
     range root = {0, triangle_count, 0, 0};
-    if (triangle_count > small)
+    if (triangle_count > large_least)
         large[used++] = root;
     else
         b->ranges[range_count++] = root;
@@ -455,7 +580,7 @@ static abut_status build_all(builder *b, uint32_t triangle_count) {
         split_large(b, r, children);
         for (int k = 1; k >= 0; k--) {
             assert(used + 1 < 2 * BVH_DEPTH);
-            if (children[k].end - children[k].begin > small) {
+            if (children[k].end - children[k].begin > large_least) {
                 large[used++] = children[k];
             } else {
                 b->ranges[range_count++] = children[k];
@@ -463,6 +588,10 @@ static abut_status build_all(builder *b, uint32_t triangle_count) {
             }
         }
         status = abuti_progress(b->context, "bvh", 0.3 * (double)done / triangle_count);
+    }
+    if (!status) {
+        range_count = split_middling(b, range_count, small);
+        status = abuti_progress(b->context, "bvh", 0.3);
     }
     enum { GROUP = 16 };
     for (size_t i = 0; i < range_count && !status; i += GROUP) {
@@ -475,18 +604,19 @@ static abut_status build_all(builder *b, uint32_t triangle_count) {
     return status;
 }
 
-abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
-                            uint32_t *order, bvh_split *splits) {
+static abut_status split_mesh(abut_context *context, const abut_mesh *mesh, double scale,
+                              uint32_t *order, bvh_split *splits) {
     size_t count = mesh->triangle_count, chunks = abuti_chunk_count(count, CHUNK);
     bool large = count > small_size(mesh->triangle_count);
+    bool shared = count > CHUNK; /* some range is split by all threads */
     /* A split of a large range leaves at least one triangle on either side, and every small range
      * comes from such a split; hostile input can make that as many as leaves. */
     size_t range_room = large ? (count + BVH_WIDTH - 1) / BVH_WIDTH : 1;
     builder b = {
         .context = context, .mesh = mesh, .scale = scale, .order = order, .splits = splits};
     b.items = abuti_allocate(context, count, sizeof *b.items);
-    b.spare = abuti_allocate(context, large ? count : 0, sizeof *b.spare);
-    b.spare_order = abuti_allocate(context, large ? count : 0, sizeof *b.spare_order);
+    b.spare = abuti_allocate(context, shared ? count : 0, sizeof *b.spare);
+    b.spare_order = abuti_allocate(context, shared ? count : 0, sizeof *b.spare_order);
     b.chunks = abuti_allocate(context, chunks, sizeof *b.chunks);
     b.chunk_left = abuti_allocate(context, chunks, sizeof *b.chunk_left);
     range *ranges = b.ranges = abuti_allocate(context, range_room, sizeof *b.ranges);
@@ -503,3 +633,16 @@ abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double
     abuti_release(context, ranges);
     return status;
 }
+
+#ifdef ABUTI_BUILD_WIDE
+abut_status abuti_bvh_split_wide(abut_context *context, const abut_mesh *mesh, double scale,
+                                 uint32_t *order, bvh_split *splits) {
+    return split_mesh(context, mesh, scale, order, splits);
+}
+#else
+abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
+                            uint32_t *order, bvh_split *splits) {
+    return abuti_simd_wide() ? abuti_bvh_split_wide(context, mesh, scale, order, splits)
+                             : split_mesh(context, mesh, scale, order, splits);
+}
+#endif

@@ -71,6 +71,9 @@ typedef struct bvh_split {
 /* Sorts the triangles into leaves and gives the tree over them, 2 leaf_count - 1 nodes. */
 abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
                             uint32_t *order, bvh_split *splits);
+/* The same tree; build_wide.c, only where abuti_simd_wide() says so. */
+abut_status abuti_bvh_split_wide(abut_context *context, const abut_mesh *mesh, double scale,
+                                 uint32_t *order, bvh_split *splits);
 
 /* ---- device_build.c ---- */
 
@@ -82,17 +85,24 @@ abut_status abuti_bvh_build_on(abut_device *device, abut_mesh *mesh, abut_bvh **
 double abuti_bvh_scale(const abut_mesh *mesh);
 /* Fits all boxes and blocks to the positions of a mesh. */
 void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh);
+/* The same bits; fit_wide.c, only where abuti_simd_wide() says so. */
+void abuti_bvh_fit_wide(abut_bvh *bvh, const abut_mesh *mesh);
 /* Of boxes that stand; see abut_bvh_info. */
 double abuti_bvh_cost(const abut_bvh *bvh);
 
-/* The largest float that is not above x, and the smallest not below. */
+/* The largest float that is not above x, and the smallest not below. The step to the next float is
+ * one of whole numbers, without a branch, since none could be foreseen. */
 static inline float bvh_float_below(double x) {
     float f = (float)x;
-    return f > x ? nextafterf(f, -INFINITY) : f;
+    uint32_t bits, step = f > x;
+    memcpy(&bits, &f, sizeof bits);
+    bits |= (step & (uint32_t)(bits << 1 == 0)) << 31; /* below 0 is -0 and one more */
+    bits += step * (2 * (bits >> 31) - 1);
+    memcpy(&f, &bits, sizeof f);
+    return f;
 }
 static inline float bvh_float_above(double x) {
-    float f = (float)x;
-    return f < x ? nextafterf(f, INFINITY) : f;
+    return -bvh_float_below(-x);
 }
 
 /* The corners in absolute coordinates: exactly those that came in. */
@@ -127,6 +137,9 @@ abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
                                   const abut_mesh *mesh);
 abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 point);
 abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit);
+/* Refuses the first ray that is not legal. */
+abut_status abuti_bvh_check_rays(const char *function, abut_context *context, const abut_ray *rays,
+                                 size_t count);
 
 /* Sets clean[v] for vertices whose triangles have in common what they share by index and no more;
  * stars.c. Vertices that are not marked may be so too. */

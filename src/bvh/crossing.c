@@ -26,9 +26,8 @@
  * All together less than 2^10 u times the sum of the three largest coordinates. M' e, the direction
  * of the ray, is a row of M and has no error.
  */
+#include "bvh/crossing_shared.h"
 #include "bvh/cull.h"
-
-#include "geom/flat_shared.h"
 
 #include <math.h>
 
@@ -38,8 +37,7 @@ typedef struct walk {
     const abut_bvh *bvh;
     bool posed;
     abuti_motion motion;
-    vec3 point;
-    int axis, sense; /* the ray goes along sense (1 or -1) x axis */
+    axis_ray ray;
     bvh_region region;
     bvh_slab slab; /* where posed */
     int64_t winding;
@@ -48,57 +46,14 @@ typedef struct walk {
 
 /* ---- triangles ---- */
 
-/* On which side of the shadow of a directed edge that of the ray is, moved aside by (e, e^2): 0
- * only where the edge is seen end-on. */
-static inline int side_of_edge(int axis, vec3 a, vec3 b, vec3 p) {
-    int sign = orient2d_axis(axis, a, b, p);
-    if (sign != 0)
-        return sign;
-    int first = (axis + 1) % 3, second = (axis + 2) % 3;
-    sign = sign_of(v3_get(a, second) - v3_get(b, second));
-    return sign != 0 ? sign : sign_of(v3_get(b, first) - v3_get(a, first));
-}
-
-static bool triangle_holds(const abut_triangle *t, vec3 p) {
-    const vec3 *c = t->corner;
-    hull3 hull = triangle_hull(*t);
-    if (hull.count < 3)
-        return hull_holds(&hull, 0, p);
-    return orient3d(c[0], c[1], c[2], p) == 0 &&
-           hull_holds(&hull, shadow_axis(c[0], c[1], c[2]), p);
-}
-
-/* Counts a triangle; true where the point is on it. */
-static bool cross_triangle(walk *w, const abut_triangle *t) {
-    const vec3 *c = t->corner, p = w->point;
-    box3 box = {v3_min(c[0], v3_min(c[1], c[2])), v3_max(c[0], v3_max(c[1], c[2]))};
-    if (box_contains(box, p) && triangle_holds(t, p))
-        return true;
-    double at = v3_get(p, w->axis), lo = v3_get(box.lo, w->axis), hi = v3_get(box.hi, w->axis);
-    if (w->sense > 0 ? hi < at : lo > at)
-        return false;
-    int first = (w->axis + 1) % 3, second = (w->axis + 2) % 3;
-    if (v3_get(p, first) < v3_get(box.lo, first) || v3_get(p, first) > v3_get(box.hi, first) ||
-        v3_get(p, second) < v3_get(box.lo, second) || v3_get(p, second) > v3_get(box.hi, second))
-        return false;
-    int side = side_of_edge(w->axis, c[0], c[1], p);
-    if (side == 0 || side_of_edge(w->axis, c[1], c[2], p) != side ||
-        side_of_edge(w->axis, c[2], c[0], p) != side)
-        return false;
-    /* The normal looks along the axis where side > 0. The point is on the plane only if it is on
-     * the triangle. */
-    bool ahead = w->sense > 0 ? lo > at : hi < at;
-    if (ahead || orient3d(c[0], c[1], c[2], p) == -side * w->sense)
-        w->winding += side * w->sense;
-    return false;
-}
-
 static bool cross_leaf(walk *w, uint32_t leaf) {
     for (uint32_t i = 0; i < bvh_leaf_fill(w->bvh, leaf); i++) {
         abut_triangle t = bvh_triangle(w->bvh->mesh, w->bvh->order[leaf * BVH_WIDTH + i]);
         for (int k = 0; w->posed && k < 3; k++)
             t.corner[k] = abuti_motion_apply(&w->motion, t.corner[k]);
-        if (cross_triangle(w, &t))
+        int on_surface = 0;
+        w->winding += triangle_cross(&w->ray, t, &on_surface);
+        if (on_surface)
             return true;
     }
     return false;
@@ -147,15 +102,15 @@ static double exit_of(const box3 *box, vec3 from, vec3 direction) {
  * what the axes of the world are in the mesh. */
 static void choose_direction(walk *w, const box3 *box, vec3 from, const mat3 *rows) {
     double best = INFINITY;
-    w->axis = 0;
-    w->sense = 1;
+    w->ray.axis = 0;
+    w->ray.sense = 1;
     for (int axis = 0; axis < 3; axis++)
         for (int sense = -1; sense <= 1; sense += 2) {
             double out = exit_of(box, from, v3_scale(rows->row[axis], sense));
             if (out < best) {
                 best = out;
-                w->axis = axis;
-                w->sense = sense;
+                w->ray.axis = axis;
+                w->ray.sense = sense;
             }
         }
 }
@@ -164,11 +119,11 @@ static void choose_direction(walk *w, const box3 *box, vec3 from, const mat3 *ro
 static bool start_at_rest(walk *w) {
     static const mat3 identity = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
     const box3 *box = &w->bvh->mesh->bounds;
-    if (!box_contains(*box, w->point))
+    if (!box_contains(*box, w->ray.from))
         return false;
-    choose_direction(w, box, w->point, &identity);
-    double lo[3] = {w->point.x, w->point.y, w->point.z}, hi[3] = {lo[0], lo[1], lo[2]};
-    (w->sense > 0 ? hi : lo)[w->axis] = w->sense * HUGE_VAL;
+    choose_direction(w, box, w->ray.from, &identity);
+    double lo[3] = {w->ray.from.x, w->ray.from.y, w->ray.from.z}, hi[3] = {lo[0], lo[1], lo[2]};
+    (w->ray.sense > 0 ? hi : lo)[w->ray.axis] = w->ray.sense * HUGE_VAL;
     abut_box ray = {{lo[0], lo[1], lo[2]}, {hi[0], hi[1], hi[2]}};
     w->region = bvh_region_of(w->bvh, &ray);
     return true;
@@ -182,7 +137,7 @@ static bool posed_box_holds(const walk *w, const mat3 *rows, double wrong) {
         vec3 row = rows->row[axis];
         double at = v3_dot(row, middle) + v3_get(w->motion.translation, axis);
         double reach = fabs(row.x) * half.x + fabs(row.y) * half.y + fabs(row.z) * half.z;
-        if (!(fabs(v3_get(w->point, axis) - at) <= reach + wrong))
+        if (!(fabs(v3_get(w->ray.from, axis) - at) <= reach + wrong))
             return false;
     }
     return true;
@@ -197,14 +152,15 @@ static bool start_posed(walk *w, const abut_pose *motion) {
     vec3 t = w->motion.translation;
     double wrong =
         POSE_ERROR * (real_max(v3_max_abs(mesh->bounds.lo), v3_max_abs(mesh->bounds.hi)) +
-                      v3_max_abs(t) + v3_max_abs(w->point));
+                      v3_max_abs(t) + v3_max_abs(w->ray.from));
     if (!posed_box_holds(w, &rows, wrong))
         return false;
     mat3 back = m3_transpose(&rows);
-    vec3 from = m3_apply(&back, v3_sub(w->point, t));
+    vec3 from = m3_apply(&back, v3_sub(w->ray.from, t));
     choose_direction(w, &mesh->bounds, from, &rows);
     vec3 origin = v3_scale(v3_sub(from, mesh->origin), w->bvh->scale);
-    w->slab = bvh_slab_of(origin, v3_scale(rows.row[w->axis], w->sense), wrong * w->bvh->scale);
+    w->slab =
+        bvh_slab_of(origin, v3_scale(rows.row[w->ray.axis], w->ray.sense), wrong * w->bvh->scale);
     return true;
 }
 
@@ -213,7 +169,7 @@ void abuti_bvh_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut
     walk w;
     memset(&w, 0, sizeof w);
     w.bvh = bvh;
-    w.point = point;
+    w.ray.from = point;
     w.posed = pose_or_null != NULL;
     if (w.posed ? start_posed(&w, pose_or_null) : start_at_rest(&w))
         cross_all(&w);
@@ -228,9 +184,9 @@ typedef struct ray_view {
 
 /* Of a point straight ahead only the direction in which the ray is moved aside counts. */
 static ray_view view_of(const walk *w, vec3 p) {
-    vec3 d = v3_sub(p, w->point);
-    ray_view view = {v3_get(d, (w->axis + 1) % 3), v3_get(d, (w->axis + 2) % 3), 0};
-    double against = -w->sense * v3_get(d, w->axis), length = v3_length(d);
+    vec3 d = v3_sub(p, w->ray.from);
+    ray_view view = {v3_get(d, (w->ray.axis + 1) % 3), v3_get(d, (w->ray.axis + 2) % 3), 0};
+    double against = -w->ray.sense * v3_get(d, w->ray.axis), length = v3_length(d);
     double across_sq = view.first * view.first + view.second * view.second;
     view.beside = against >= 0 ? length + against : across_sq / (length - against);
     if (across_sq == 0 && against < 0)
@@ -244,7 +200,7 @@ static ray_view view_of(const walk *w, vec3 p) {
  * of what is across c, which loses no digits. On which side of the ray the edge is, is asked as for
  * triangles, so that both agree where it is on neither. */
 static double strip_angle(const walk *w, vec3 from, vec3 to) {
-    int side = w->sense * side_of_edge(w->axis, from, to, w->point);
+    int side = w->ray.sense * side_of_edge(w->ray.axis, from, to, w->ray.from);
     ray_view a = view_of(w, to), b = view_of(w, from);
     double volume = a.first * b.second - a.second * b.first;
     double rest = a.beside * b.beside + (a.first * b.first + a.second * b.second);
@@ -261,7 +217,7 @@ double abuti_bvh_crossing_open(const abut_bvh *bvh, const abut_pose *pose_or_nul
     walk w;
     memset(&w, 0, sizeof w);
     w.bvh = bvh;
-    w.point = point;
+    w.ray.from = point;
     w.posed = pose_or_null != NULL;
     if (!(w.posed ? start_posed(&w, pose_or_null) : start_at_rest(&w)))
         return 0;
@@ -283,8 +239,8 @@ bool abuti_bvh_touches(const abut_bvh *bvh, abut_vec3 point) {
     walk w;
     memset(&w, 0, sizeof w);
     w.bvh = bvh;
-    w.point = point;
-    w.sense = 1;
+    w.ray.from = point;
+    w.ray.sense = 1;
     abut_box here = {point, point};
     w.region = bvh_region_of(bvh, &here);
     cross_all(&w);

@@ -88,9 +88,9 @@ static inline bvh_slab bvh_slab_of(vec3 origin, vec3 direction, double widen) {
     return b;
 }
 
-/* Which of four boxes the ray may meet before `most`, and where it enters them. */
-static inline unsigned bvh_slab_boxes(const bvh_slab *b, const bvh_node *node, float most,
-                                      float *entry) {
+/* Which of four boxes the ray may meet before `most`, and where it enters them. Never an empty
+ * slot, which it would enter at infinity. */
+static inline m4 bvh_slab_meets(const bvh_slab *b, const bvh_node *node, float most, f4 *entry) {
     f4 enter = f4_all(0), leave = f4_all(most);
     for (int axis = 0; axis < 3; axis++) {
         const float *first = b->negative[axis] ? node->hi[axis] : node->lo[axis];
@@ -101,10 +101,17 @@ static inline unsigned bvh_slab_boxes(const bvh_slab *b, const bvh_node *node, f
         enter = f4_max(in, enter); /* no number sets no limit */
         leave = f4_min(out, leave);
     }
+    *entry = enter;
+    return f4_less_equal(f4_mul(enter, f4_all(1 - BVH_SLAB_SLACK)),
+                         f4_add(f4_mul(leave, f4_all(1 + BVH_SLAB_SLACK)), f4_all(FLT_MIN)));
+}
+
+static inline unsigned bvh_slab_boxes(const bvh_slab *b, const bvh_node *node, float most,
+                                      float *entry) {
+    f4 enter;
+    unsigned met = m4_bits(bvh_slab_meets(b, node, most, &enter));
     f4_store(entry, enter);
-    return m4_bits(
-        f4_less_equal(f4_mul(enter, f4_all(1 - BVH_SLAB_SLACK)),
-                      f4_add(f4_mul(leave, f4_all(1 + BVH_SLAB_SLACK)), f4_all(FLT_MIN))));
+    return met;
 }
 
 #endif

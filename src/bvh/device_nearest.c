@@ -5,7 +5,6 @@
  */
 #include "bvh/device_query.h"
 #include "bvh/features.h"
-#include "bvh/points.h"
 #include "geom/closest_shared.h"
 
 #include <math.h>
@@ -34,48 +33,14 @@
 /* Fewer points are not worth making features for. */
 #define FEATURES_LEAST ((size_t)1 << 16)
 
-typedef struct mesh_frame {
-    double origin[3];
-    double scale;
-} mesh_frame;
-
 _Static_assert(sizeof(abut_nearest) == 64 && sizeof(abut_feature) == 4,
                "nearest_answer in nearest.cl");
 
-static size_t groups_of(size_t count, size_t group) {
-    return count / group + (count % group != 0);
-}
-
 /* ---- kernels ---- */
-
-typedef struct kernel_name {
-    abuti_kernel *kernel;
-    const char *name;
-} kernel_name;
-
-static abut_status make_kernels(abut_device_bvh *bvh, const char *module, const kernel_name *list,
-                                size_t count) {
-    abut_device *device = bvh->queue.device;
-    /* A flat tree needs less of a stack, and memory that is near. Few sizes, since each is a
-     * program of its own. */
-    uint32_t depth = bvh->tree.depth <= 16 ? 16 : bvh->tree.depth <= 32 ? 32 : BVH_DEPTH;
-    /* Doubles want so many registers that few groups would fit NVIDIA's units: a third slower. */
-    const char *more = device->info.kind == ABUT_DEVICE_KIND_CPU ? " -DAPART"
-                       : strstr(device->info.platform, "NVIDIA") ? " -cl-nv-maxrregcount=64"
-                                                                 : "";
-    char options[96];
-    snprintf(options, sizeof options, "-DABUTI_REAL_BITS=%d -DSTACK=%u%s",
-             device->info.has_doubles ? 64 : 32, 3 * depth + 4, more);
-    abuti_program *program;
-    abut_status status = abuti_program_get(device, module, options, &program);
-    for (size_t i = 0; !status && i < count; i++)
-        status = abuti_kernel_create(program, device, list[i].name, list[i].kernel);
-    return status;
-}
 
 abut_status abuti_device_nearest_create(abut_device_bvh *bvh) {
     nearest_kernels *to = &bvh->nearest;
-    const kernel_name list[] = {
+    const abuti_kernel_name list[] = {
         {&to->bounds, "nearest_bounds"},    {&to->keys, "nearest_keys"},
         {&to->gather, "nearest_gather"},    {&to->seed, "nearest_seed"},
         {&to->find, "nearest_find"},        {&to->check, "nearest_check"},
@@ -86,7 +51,7 @@ abut_status abuti_device_nearest_create(abut_device_bvh *bvh) {
         bvh->features_least = FEATURES_LEAST;
     if (bvh->queue.device->info.kind == ABUT_DEVICE_KIND_CPU)
         bvh->features_least = SIZE_MAX; /* groups that share lists are slow there */
-    return make_kernels(bvh, "nearest", list, bvh->queue.device->info.has_doubles ? 9 : 5);
+    return abuti_device_kernels(bvh, "nearest", list, bvh->queue.device->info.has_doubles ? 9 : 5);
 }
 
 void abuti_device_nearest_destroy(abut_device_bvh *bvh) {
@@ -140,10 +105,10 @@ static abut_status upload_features(abut_device_bvh *bvh, const abuti_features *f
 /* Makes features and their kernels, if that has not been done. */
 static abut_status need_features(abut_device_bvh *bvh) {
     nearest_kernels *to = &bvh->nearest;
-    const kernel_name list[] = {{&to->region_boxes, "regions_boxes"},
-                                {&to->region_seed, "regions_seed"},
-                                {&to->region_find, "regions_find"},
-                                {&to->region_measure, "regions_measure"}};
+    const abuti_kernel_name list[] = {{&to->region_boxes, "regions_boxes"},
+                                      {&to->region_seed, "regions_seed"},
+                                      {&to->region_find, "regions_find"},
+                                      {&to->region_measure, "regions_measure"}};
     if (bvh->features.records.device)
         return ABUT_OK;
     size_t places = (size_t)bvh->tree.leaf_count * BVH_WIDTH;
@@ -159,7 +124,7 @@ static abut_status need_features(abut_device_bvh *bvh) {
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         abuti_kernel_destroy(list[i].kernel); /* of a try that failed */
     if (!status)
-        status = make_kernels(bvh, "regions", list, sizeof list / sizeof *list);
+        status = abuti_device_kernels(bvh, "regions", list, sizeof list / sizeof *list);
     if (!status)
         status = upload_features(bvh, &features);
     if (status)
@@ -349,13 +314,15 @@ static abut_status check_points(abut_device_bvh *bvh, const abuti_buffer *points
 
 /* Points that have been checked. */
 static abut_status queue_points(abut_device_bvh *bvh, const abuti_buffer *points, uint32_t is_float,
-                                size_t count, double radius, abuti_buffer *nearest) {
-    const vec3 origin = bvh->tree.mesh->origin;
-    const mesh_frame frame = {{origin.x, origin.y, origin.z}, bvh->tree.scale};
+                                size_t count, double radius, abuti_point_quest quest,
+                                abuti_buffer *answers) {
+    const mesh_frame frame = frame_of(bvh);
     nearest_scratch *s = &bvh->scratch;
     size_t part = part_of(bvh, count);
-    bool by_features = count >= bvh->features_least;
+    bool near = quest <= ABUTI_QUEST_SIGN, by_features = near && count >= bvh->features_least;
     abut_status status = by_features ? need_features(bvh) : ABUT_OK;
+    if (!status && quest != ABUTI_QUEST_NEAREST)
+        status = abuti_device_sign_need(bvh);
     status = status ? status : reserve(bvh, part);
     for (size_t begin = 0; !status && begin < count; begin += part) {
         uint32_t first = (uint32_t)begin;
@@ -364,9 +331,12 @@ static abut_status queue_points(abut_device_bvh *bvh, const abuti_buffer *points
                               ABUTI_BUFFER(points), ABUTI_BUFFER(points), ABUTI_VALUE(is_float),
                               ABUTI_VALUE(first), ABUTI_VALUE(here), ABUTI_VALUE(frame),
                               ABUTI_BUFFER(&s->exact), ABUTI_BUFFER(&s->points));
-        status = status ? status : find(bvh, here, radius, by_features);
         if (!status)
-            status = measure(bvh, here, radius, first, by_features, nearest, &frame);
+            status = near ? find(bvh, here, radius, by_features) : sort_points(bvh, here);
+        if (!status && near)
+            status = measure(bvh, here, radius, first, by_features, answers, &frame);
+        if (!status && quest != ABUTI_QUEST_NEAREST)
+            status = abuti_device_sign_queue(bvh, here, first, quest, answers);
     }
     return status;
 }
@@ -381,7 +351,9 @@ abut_status abuti_device_bvh_nearest(abut_device_bvh *bvh, const abuti_buffer *p
                           "abut_device_bvh_nearest_buffer: point %u is not finite or beyond %g in "
                           "magnitude",
                           refused, ABUT_COORDINATE_MAX);
-    return status ? status : queue_points(bvh, points, is_float, count, radius, nearest);
+    return status
+               ? status
+               : queue_points(bvh, points, is_float, count, radius, ABUTI_QUEST_NEAREST, nearest);
 }
 
 /* ---- points of the host ---- */
@@ -397,28 +369,36 @@ static const void *pack(const bvh_points *points, size_t begin, size_t count, vo
     return room;
 }
 
-static abut_status with_doubles(abut_device_bvh *bvh, const bvh_points *points, double radius,
-                                abut_nearest *nearest) {
+abut_status abuti_device_points(abut_device_bvh *bvh, const bvh_points *points, double radius,
+                                abuti_point_quest quest, void *answers) {
+    static const char *const stages[] = {"nearest", "nearest", "inside", "winding"};
+    static const size_t answer_bytes[] = {sizeof(abut_nearest), sizeof(abut_nearest), sizeof(bool),
+                                          sizeof(double)};
     abut_device *device = bvh->queue.device;
     size_t part = part_of(bvh, points->count), bytes = bvh_point_bytes(points->type);
+    size_t out_bytes = answer_bytes[quest];
     void *room = abuti_allocate(bvh->context, points->stride == bytes ? 0 : part, bytes);
     abut_status status = room ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
         status = abuti_buffer_reserve(device, part, bytes, &bvh->in);
     if (!status)
-        status = abuti_buffer_reserve(device, part, sizeof *nearest, &bvh->out);
+        status = abuti_buffer_reserve(device, part, out_bytes, &bvh->out);
     for (size_t begin = 0; !status && begin < points->count; begin += part) {
         size_t here = points->count - begin < part ? points->count - begin : part;
         status = abuti_buffer_upload(&bvh->queue, &bvh->in, 0, pack(points, begin, here, room),
                                      here * bytes);
         if (!status)
             status = queue_points(bvh, &bvh->in, points->type == ABUT_SCALAR_FLOAT32, here, radius,
-                                  &bvh->out);
+                                  quest, &bvh->out);
         if (!status)
-            status = abuti_buffer_download(&bvh->queue, &bvh->out, 0, nearest + begin,
-                                           here * sizeof *nearest);
+            status = abuti_buffer_download(&bvh->queue, &bvh->out, 0,
+                                           (unsigned char *)answers + begin * out_bytes,
+                                           here * out_bytes);
+        if (!status && quest != ABUTI_QUEST_NEAREST && !bvh->sign.closed)
+            status = abuti_device_sign_finish(bvh, here, quest,
+                                              (unsigned char *)answers + begin * out_bytes);
         if (!status)
-            status = abuti_progress(bvh->context, "nearest",
+            status = abuti_progress(bvh->context, stages[quest],
                                     (double)(begin + here) / (double)points->count);
     }
     abuti_release(bvh->context, room);
@@ -538,25 +518,7 @@ abut_status abut_device_bvh_nearest(abut_device_bvh *bvh, const abut_points *poi
     if (status || !in.count)
         return status;
     return bvh->host ? without_doubles(bvh, &in, radius, nearest)
-                     : with_doubles(bvh, &in, radius, nearest);
-}
-
-static abut_status check_buffer(const abut_device_bvh *bvh, const abut_buffer *buffer, size_t count,
-                                size_t element_bytes, const char *what) {
-    size_t bytes;
-    if (!buffer)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_nearest_buffer: %s is null", what);
-    if (abut_device_native(buffer->memory.device) != abut_device_native(bvh->queue.device))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_device_bvh_nearest_buffer: %s is on another device than the "
-                          "hierarchy",
-                          what);
-    if (abuti_multiply_overflows(count, element_bytes, &bytes) || bytes > buffer->memory.bytes)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_device_bvh_nearest_buffer: %s has %zu bytes; %zu elements of %zu "
-                          "bytes are needed",
-                          what, buffer->memory.bytes, count, element_bytes);
-    return ABUT_OK;
+                     : abuti_device_points(bvh, &in, radius, ABUTI_QUEST_NEAREST, nearest);
 }
 
 abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *bvh, const abut_buffer *points,
@@ -570,9 +532,11 @@ abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *bvh, const abut_buff
     if (count >= ABUT_NONE)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu points; at most %u are possible at once",
                           __func__, count, ABUT_NONE - 1);
-    abut_status status = check_buffer(bvh, points, count, bvh_point_bytes(type), "points");
+    abut_status status =
+        abuti_device_check_buffer(__func__, bvh, points, count, bvh_point_bytes(type), "points");
     if (!status)
-        status = check_buffer(bvh, nearest, count, sizeof(abut_nearest), "nearest");
+        status = abuti_device_check_buffer(__func__, bvh, nearest, count, sizeof(abut_nearest),
+                                           "nearest");
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     if (!status && bvh->host)
         status = abuti_fail(ABUT_ERROR_DEVICE,

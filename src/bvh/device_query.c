@@ -3,6 +3,43 @@
 
 #define EXTRAS (ABUTI_BVH_TRIANGLES | ABUTI_BVH_CORNERS)
 
+abut_status abuti_device_kernels(abut_device_bvh *bvh, const char *module,
+                                 const abuti_kernel_name *list, size_t count) {
+    abut_device *device = bvh->queue.device;
+    /* A flat tree needs less of a stack, and memory that is near. Few sizes, since each is a
+     * program of its own; a CPU gains nothing. */
+    bool on_cpu = device->info.kind == ABUT_DEVICE_KIND_CPU;
+    uint32_t depth = on_cpu || bvh->tree.depth > 32 ? BVH_DEPTH : bvh->tree.depth > 16 ? 32 : 16;
+    /* Doubles want so many registers that few groups would fit NVIDIA's units: a third slower. */
+    const char *more = on_cpu                                    ? " -DAPART"
+                       : strstr(device->info.platform, "NVIDIA") ? " -cl-nv-maxrregcount=64"
+                                                                 : "";
+    char options[96];
+    snprintf(options, sizeof options, "-DABUTI_REAL_BITS=%d -DSTACK=%u%s",
+             device->info.has_doubles ? 64 : 32, 3 * depth + 4, more);
+    abuti_program *program;
+    abut_status status = abuti_program_get(device, module, options, &program);
+    for (size_t i = 0; !status && i < count; i++)
+        status = abuti_kernel_create(program, device, list[i].name, list[i].kernel);
+    return status;
+}
+
+abut_status abuti_device_check_buffer(const char *function, const abut_device_bvh *bvh,
+                                      const abut_buffer *buffer, size_t count, size_t element_bytes,
+                                      const char *what) {
+    size_t bytes;
+    if (!buffer)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, what);
+    if (abut_device_native(buffer->memory.device) != abut_device_native(bvh->queue.device))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is on another device than the hierarchy",
+                          function, what);
+    if (abuti_multiply_overflows(count, element_bytes, &bytes) || bytes > buffer->memory.bytes)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "%s: %s has %zu bytes; %zu elements of %zu bytes are needed", function,
+                          what, buffer->memory.bytes, count, element_bytes);
+    return ABUT_OK;
+}
+
 /* A tree from the CPU, or of a mesh where there is none. */
 static abut_status fill_in(abut_device_bvh *made, const abut_bvh *bvh, abut_mesh *mesh,
                            abut_device *device) {
@@ -14,6 +51,8 @@ static abut_status fill_in(abut_device_bvh *made, const abut_bvh *bvh, abut_mesh
     if (!status)
         status = bvh ? abuti_bvh_device_upload(&made->queue, bvh, EXTRAS, &made->tree)
                      : abuti_bvh_device_build(made->builder, mesh, EXTRAS, &made->tree);
+    if (!status && bvh && bvh->sign && device->info.has_doubles)
+        status = abuti_device_sign_create(made, bvh);
     if (!status && !device->info.has_doubles)
         status = abuti_bvh_device_download(&made->queue, &made->tree, &made->host);
     return status ? status : abuti_device_nearest_create(made);
@@ -83,6 +122,8 @@ void abut_device_bvh_destroy(abut_device_bvh *bvh) {
     if (!bvh)
         return;
     abuti_device_nearest_destroy(bvh);
+    abuti_device_rays_destroy(bvh);
+    abuti_device_sign_destroy(bvh);
     abuti_buffer_destroy(&bvh->in);
     abuti_buffer_destroy(&bvh->out);
     abut_bvh_destroy(bvh->host);

@@ -3,6 +3,7 @@
 #define ABUTI_BVH_DEVICE_QUERY_H
 
 #include "bvh/device.h"
+#include "bvh/points.h"
 #include "device/tools.h"
 
 typedef struct nearest_kernels {
@@ -22,6 +23,32 @@ typedef struct device_features {
     abuti_buffer records, leaf_begin, incident_begin, incidents;
 } device_features;
 
+typedef struct ray_kernels {
+    abuti_kernel check, find, measure;
+} ray_kernels;
+
+typedef struct ray_scratch {
+    abuti_buffer counts, places, refused;
+} ray_scratch;
+
+/* Inside and outside. Scratch memory is that of nearest points. */
+typedef struct device_sign {
+    bool known;           /* the hierarchy had been prepared */
+    bool closed;          /* the surface has no border */
+    double facing;        /* as in bvh_sign */
+    abuti_buffer normals; /* 7 a triangle, of four doubles each; none where not asked for */
+    abuti_buffer fields;  /* bvh_far_node, where there is a border */
+    abuti_buffer sums;    /* scratch of winding.cl */
+    abuti_kernel by_normals, find, settle; /* none until needed */
+    abuti_kernel sum, touch;               /* the same; where there is a border */
+} device_sign;
+
+/* The frame of a hierarchy, as kernels take it. */
+typedef struct mesh_frame {
+    double origin[3];
+    double scale;
+} mesh_frame;
+
 struct abut_device_bvh {
     abut_context *context; /* held */
     abuti_queue queue;     /* of the device, which it holds */
@@ -33,8 +60,35 @@ struct abut_device_bvh {
     device_features features;
     size_t features_least; /* points of a batch for which features pay */
     nearest_scratch scratch;
+    ray_kernels ray; /* none until there are rays */
+    ray_scratch ray_scratch;
+    device_sign sign;
     abuti_buffer in, out; /* of points and answers that come from the host */
 };
+
+typedef struct abuti_kernel_name {
+    abuti_kernel *kernel;
+    const char *name;
+} abuti_kernel_name;
+
+/* Makes kernels of a module. On failure some may have been made. */
+abut_status abuti_device_kernels(abut_device_bvh *bvh, const char *module,
+                                 const abuti_kernel_name *list, size_t count);
+
+/* Whether a caller's buffer is on the device of the hierarchy and large enough. */
+abut_status abuti_device_check_buffer(const char *function, const abut_device_bvh *bvh,
+                                      const abut_buffer *buffer, size_t count, size_t element_bytes,
+                                      const char *what);
+
+static inline size_t groups_of(size_t count, size_t group) {
+    return count / group + (count % group != 0);
+}
+
+static inline mesh_frame frame_of(const abut_device_bvh *bvh) {
+    vec3 origin = bvh->tree.mesh->origin;
+    mesh_frame frame = {{origin.x, origin.y, origin.z}, bvh->tree.scale};
+    return frame;
+}
 
 /* ---- device_nearest.c ---- */
 
@@ -43,11 +97,42 @@ void abuti_device_nearest_destroy(abut_device_bvh *bvh);
 /* The tree has changed. */
 void abuti_device_nearest_forget(abut_device_bvh *bvh);
 
+/* What points ask: abut_nearest, the same with a sign, a byte, a double. As in inside.cl. */
+typedef enum abuti_point_quest {
+    ABUTI_QUEST_NEAREST = 0,
+    ABUTI_QUEST_SIGN,
+    ABUTI_QUEST_INSIDE,
+    ABUTI_QUEST_WINDING
+} abuti_point_quest;
+
+/* Points of the host, which have been checked, in parts that fit the device; it has doubles. */
+abut_status abuti_device_points(abut_device_bvh *bvh, const bvh_points *points, double radius,
+                                abuti_point_quest quest, void *answers);
+
 /* `count` points in a buffer of floats or doubles, three each, to abut_nearest in another. Only
  * queues work, but for a point that is not legal: fails with ABUT_ERROR_ARGUMENT before anything is
  * written. For devices with doubles. */
 abut_status abuti_device_bvh_nearest(abut_device_bvh *bvh, const abuti_buffer *points,
                                      abut_scalar_type type, size_t count, double radius,
                                      abuti_buffer *nearest);
+
+/* ---- device_ray.c ---- */
+
+void abuti_device_rays_destroy(abut_device_bvh *bvh);
+
+/* ---- device_sign.c ---- */
+
+/* Copies what a hierarchy that was prepared for signs knows. */
+abut_status abuti_device_sign_create(abut_device_bvh *bvh, const abut_bvh *from);
+void abuti_device_sign_destroy(abut_device_bvh *bvh);
+abut_status abuti_device_sign_need(abut_device_bvh *bvh);
+/* Queues the answers for the sorted points of nearest.cl; of ABUTI_QUEST_SIGN they are there but
+ * for their signs. */
+abut_status abuti_device_sign_queue(abut_device_bvh *bvh, uint32_t count, uint32_t first,
+                                    abuti_point_quest quest, abuti_buffer *answers);
+/* Where there is a border: completes the answers of the last part that was queued, which have come
+ * back to the host. */
+abut_status abuti_device_sign_finish(abut_device_bvh *bvh, size_t count, abuti_point_quest quest,
+                                     void *answers);
 
 #endif

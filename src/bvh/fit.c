@@ -5,55 +5,54 @@
  */
 #include "bvh/bvh.h"
 
+#include "base/simd.h"
+
 #include <math.h>
 
-enum { NODES_A_TASK = 512 };
+enum {
+    NODES_A_TASK = 512,
+    FETCH_AHEAD = 8 /* leaves */
+};
 
-double abuti_bvh_scale(const abut_mesh *mesh) {
-    vec3 lo = v3_sub(mesh->bounds.lo, mesh->origin), hi = v3_sub(mesh->bounds.hi, mesh->origin);
-    double largest = real_max(v3_max_abs(lo), v3_max_abs(hi));
-    int exponent;
-    if (!(largest > 0))
-        return 1;
-    frexp(largest, &exponent);
-    exponent = 1 - exponent;
-    return ldexp(1, exponent > 1000 ? 1000 : exponent); /* the smallest doubles need no more */
-}
-
-/* How many steps from lo the coordinate is. */
-static uint16_t steps_of(double x, float lo, double per_step) {
-    double steps = (x - lo) * per_step + 0.5;
-    return (uint16_t)(steps < 0 ? 0 : steps > BVH_STEPS ? BVH_STEPS : steps);
+/* The box of four triangles on one axis, and their corners as steps from its low end. Differences
+ * are those of doubles; what floats lose beyond them is less than a hundredth of a step. */
+static inline void fit_axis(const d4 corner[3], float *lo, float *hi, uint16_t *const steps[3]) {
+    d4 least = d4_min(corner[0], d4_min(corner[1], corner[2]));
+    d4 greatest = d4_max(corner[0], d4_max(corner[1], corner[2]));
+    *lo = bvh_float_below(d4_least(least));
+    *hi = bvh_float_above(d4_greatest(greatest));
+    double per_step = BVH_STEPS / ((double)*hi - *lo);
+    f4 factor = f4_all(per_step <= FLT_MAX ? (float)per_step : 0); /* 0: too flat for steps */
+    d4 from = d4_all(*lo);
+    for (int k = 0; k < 3; k++) {
+        f4 at = f4_mul(f4_from_d4(d4_sub(corner[k], from)), factor);
+        at = f4_min(f4_max(f4_add(at, f4_all(0.5f)), f4_all(0)), f4_all(BVH_STEPS));
+        f4_store_u16(steps[k], at);
+    }
 }
 
 static void fit_leaf(abut_bvh *bvh, const abut_mesh *mesh, bvh_node *node, int slot) {
     uint32_t leaf = node->child[slot] & ~BVH_LEAF;
-    const uint32_t *order = bvh->order + (size_t)leaf * BVH_WIDTH;
-    double lo[3], hi[3];
-    bvh_triangle_box(mesh, bvh->scale, order[0], lo, hi);
-    for (int i = 1; i < BVH_WIDTH; i++) {
-        double lo_i[3], hi_i[3];
-        bvh_triangle_box(mesh, bvh->scale, order[i], lo_i, hi_i);
-        for (int axis = 0; axis < 3; axis++) {
-            lo[axis] = real_min(lo[axis], lo_i[axis]);
-            hi[axis] = real_max(hi[axis], hi_i[axis]);
-        }
-    }
-    double per_step[3];
-    for (int axis = 0; axis < 3; axis++) {
-        node->lo[axis][slot] = bvh_float_below(lo[axis]);
-        node->hi[axis][slot] = bvh_float_above(hi[axis]);
-        double extent = (double)node->hi[axis][slot] - node->lo[axis][slot];
-        per_step[axis] = extent > 0 ? BVH_STEPS / extent : 0;
+    const uint32_t *order = bvh->order + (size_t)leaf * BVH_WIDTH, *later = order;
+    if (leaf + FETCH_AHEAD < bvh->leaf_count)
+        later += FETCH_AHEAD * BVH_WIDTH;
+    d4 corner[3][3], scale = d4_all(bvh->scale);
+    for (int i = 0; i < BVH_WIDTH; i++) /* triangles are in any order */
+        __builtin_prefetch(&mesh->indices[3 * (size_t)later[i]]);
+    for (size_t k = 0; k < 3; k++) {
+        const double *from[BVH_WIDTH];
+        d4 at[3];
+        for (int i = 0; i < BVH_WIDTH; i++)
+            from[i] = &mesh->positions[mesh->indices[3 * (size_t)order[i] + k]].x;
+        d4_load_three(from, at);
+        for (int axis = 0; axis < 3; axis++)
+            corner[axis][k] = d4_mul(at[axis], scale);
     }
     bvh_block *block = &bvh->blocks[leaf];
-    for (int i = 0; i < BVH_WIDTH; i++)
-        for (int k = 0; k < 3; k++) {
-            vec3 p = mesh->positions[mesh->indices[3 * (size_t)order[i] + (size_t)k]];
-            for (int axis = 0; axis < 3; axis++)
-                block->step[k][axis][i] =
-                    steps_of(v3_get(p, axis) * bvh->scale, node->lo[axis][slot], per_step[axis]);
-        }
+    for (int axis = 0; axis < 3; axis++) {
+        uint16_t *steps[3] = {block->step[0][axis], block->step[1][axis], block->step[2][axis]};
+        fit_axis(corner[axis], &node->lo[axis][slot], &node->hi[axis][slot], steps);
+    }
 }
 
 typedef struct fitting {
@@ -90,6 +89,31 @@ static double join_slots(const bvh_node *node, bvh_node *parent, int slot) {
     return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
 }
 
+static void fit_all(abut_bvh *bvh, const abut_mesh *mesh) {
+    bvh->scale = abuti_bvh_scale(mesh);
+    fitting fit = {bvh, mesh};
+    abuti_parallel_for(bvh->context, bvh->node_count, NODES_A_TASK, leaves_task, &fit);
+    for (size_t i = bvh->node_count; i-- > 0;) { /* children stand after their parents */
+        bvh_node *node = &bvh->nodes[i];
+        for (int slot = 0; slot < BVH_WIDTH; slot++)
+            if (node->child[slot] != ABUT_NONE && !(node->child[slot] & BVH_LEAF))
+                join_slots(&bvh->nodes[node->child[slot]], node, slot);
+    }
+    bvh->cost = abuti_bvh_cost(bvh);
+}
+
+#ifdef ABUTI_FIT_WIDE
+void abuti_bvh_fit_wide(abut_bvh *bvh, const abut_mesh *mesh) {
+    fit_all(bvh, mesh);
+}
+#else
+void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh) {
+    if (abuti_simd_wide())
+        abuti_bvh_fit_wide(bvh, mesh);
+    else
+        fit_all(bvh, mesh);
+}
+
 static double slot_area(const bvh_node *node, int slot) {
     double extent[3];
     for (int axis = 0; axis < 3; axis++)
@@ -106,15 +130,14 @@ double abuti_bvh_cost(const abut_bvh *bvh) {
     return whole > 0 ? 1 + sum / whole : 1;
 }
 
-void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh) {
-    bvh->scale = abuti_bvh_scale(mesh);
-    fitting fit = {bvh, mesh};
-    abuti_parallel_for(bvh->context, bvh->node_count, NODES_A_TASK, leaves_task, &fit);
-    for (size_t i = bvh->node_count; i-- > 0;) { /* children stand after their parents */
-        bvh_node *node = &bvh->nodes[i];
-        for (int slot = 0; slot < BVH_WIDTH; slot++)
-            if (node->child[slot] != ABUT_NONE && !(node->child[slot] & BVH_LEAF))
-                join_slots(&bvh->nodes[node->child[slot]], node, slot);
-    }
-    bvh->cost = abuti_bvh_cost(bvh);
+double abuti_bvh_scale(const abut_mesh *mesh) {
+    vec3 lo = v3_sub(mesh->bounds.lo, mesh->origin), hi = v3_sub(mesh->bounds.hi, mesh->origin);
+    double largest = real_max(v3_max_abs(lo), v3_max_abs(hi));
+    int exponent;
+    if (!(largest > 0))
+        return 1;
+    frexp(largest, &exponent);
+    exponent = 1 - exponent;
+    return ldexp(1, exponent > 1000 ? 1000 : exponent); /* the smallest doubles need no more */
 }
+#endif

@@ -197,7 +197,7 @@ static void exact(const abut_mesh *mesh, const vec3 *points, lists_pair *pairs, 
 
 const lists_kernel *abuti_lists_kernel(void) {
     static const lists_kernel four = {gather, filter, measure, exact};
-    int lanes = simd_lanes();
+    int lanes = abuti_simd_lanes();
     const lists_kernel *more = lanes >= 16 ? abuti_lists_16() : NULL;
     more = !more && lanes >= 8 ? abuti_lists_8() : more;
     return more ? more : &four;

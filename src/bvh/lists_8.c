@@ -2,7 +2,7 @@
  * the processor has it. */
 #include "bvh/lists.h"
 
-#include "base/simd.h"
+#include "base/simd_lanes.h"
 
 #include <math.h>
 

@@ -18,7 +18,7 @@ typedef n4 real_mask;
 #define d_sub DOUBLED(sub)
 #define d_mul DOUBLED(mul)
 #define d_div DOUBLED(div)
-#define d_minus DOUBLED(minus)
+#define d_negative DOUBLED(negative)
 #define d_less DOUBLED(less)
 #define d_select DOUBLED(select)
 #define d_and DOUBLED(and)
@@ -107,7 +107,7 @@ static inline vec3_wide weights_at_wide(const vec3_wide *corner, const vec3_wide
     vec3_wide a = select_wide(first, edge[0], select_wide(second, edge[1], edge[2]));
     vec3_wide b = select_wide(first, edge[2], select_wide(second, edge[0], edge[1]));
     real_wide s = d_select(first, w[1], d_select(second, w[2], w[0]));
-    real_wide t = d_minus(d_select(first, w[2], d_select(second, w[0], w[1])));
+    real_wide t = d_negative(d_select(first, w[2], d_select(second, w[0], w[1])));
     vec3_wide r = {d_add(c.x, d_add(d_mul(s, a.x), d_mul(t, b.x))),
                    d_add(c.y, d_add(d_mul(s, a.y), d_mul(t, b.y))),
                    d_add(c.z, d_add(d_mul(s, a.z), d_mul(t, b.z)))};
@@ -122,13 +122,13 @@ static inline real_mask face_foot_wide(const vec3_wide *corner, const vec3_wide 
                    d_mul(edge[2].z, d_all(-1))};
     real_wide uu = dot_wide(u, u), vv = dot_wide(v, v);
     real_wide per_uu = d_div(one, uu);
-    real_wide k = d_mul(dot_wide(u, v), per_uu), s = d_mul(d_minus(dot_wide(a, u)), per_uu);
-    vec3_wide w = along_wide(v, d_minus(k), u), beside = along_wide(a, s, u);
+    real_wide k = d_mul(dot_wide(u, v), per_uu), s = d_mul(d_negative(dot_wide(a, u)), per_uu);
+    vec3_wide w = along_wide(v, d_negative(k), u), beside = along_wide(a, s, u);
     real_wide ww = dot_wide(w, w);
     real_mask fine =
         d_and(d_less(zero, uu), d_less(d_mul(vv, d_all(DBL_EPSILON * DBL_EPSILON / 256)), ww));
     real_wide per_ww = d_div(one, ww);
-    real_wide r = d_mul(d_minus(dot_wide(beside, w)), per_ww);
+    real_wide r = d_mul(d_negative(dot_wide(beside, w)), per_ww);
     s = d_sub(s, d_mul(k, r));
     fine = d_and(fine, d_and(d_less(zero, r), d_and(d_less(zero, s), d_less(d_add(r, s), one))));
     real_wide *weight = foot->weight;
@@ -154,7 +154,7 @@ static inline vec3_wide segment_at_wide(vec3_wide a, vec3_wide b, vec3_wide edge
 
 static inline real_wide segment_foot_wide(vec3_wide a, vec3_wide b, vec3_wide edge) {
     real_wide length_sq = dot_wide(edge, edge), inverse = d_div(d_all(1), length_sq);
-    real_wide t = clamp_wide(d_mul(d_minus(dot_wide(a, edge)), inverse));
+    real_wide t = clamp_wide(d_mul(d_negative(dot_wide(a, edge)), inverse));
     t = d_sub(t, d_mul(dot_wide(segment_at_wide(a, b, edge, t), edge), inverse));
     return d_select(d_less(d_all(0), length_sq), clamp_wide(t), d_all(0));
 }

@@ -11,16 +11,15 @@
  * by Pythagoras the point itself within sqrt(8u) < 1e-7 of the distance; then it is rounded, some
  * 2^-50 of the coordinates. Where the product is not beyond all that the sign is left open.
  */
+#include "bvh/side_shared.h"
 #include "bvh/sign.h"
 
 #include <math.h>
 
 enum { GRAIN = 4096 };
 
-#define DIRECTION_ERROR 1e-7
-#define POSITION_ERROR 0x1p-48
 /* An angle is wrong by some 1e-16 however small it is, and at the tip of a spike it is small: as
- * much as DIRECTION_ERROR of this. */
+ * much as NORMAL_DIRECTION_ERROR of this. */
 #define ANGLE_FLOOR 1e-8
 
 typedef struct normals_fitting {
@@ -65,37 +64,29 @@ void abuti_bvh_normals_fit(const abut_bvh *bvh, struct bvh_sign *sign) {
     abuti_parallel_for(bvh->context, sign->topology->view.vertex_count, GRAIN, vertices_task, &fit);
 }
 
-/* The normal of the nearest feature, not of unit length, and the sum of the weights in it. */
-static vec3 feature_normal(const struct bvh_sign *sign, const uint32_t *indices,
-                           const abut_nearest *nearest, double *weight) {
-    uint32_t face = nearest->triangle;
+vec3 abuti_bvh_feature_normal(const abut_bvh *bvh, uint32_t triangle, abut_feature feature,
+                              double *weight) {
+    const struct bvh_sign *sign = bvh->sign;
     const abut_topology_view *view = &sign->topology->view;
     *weight = 1;
-    if (nearest->feature == ABUT_FEATURE_FACE)
-        return sign->faces[face];
-    if (nearest->feature < ABUT_FEATURE_VERTEX_0) {
+    if (feature == ABUT_FEATURE_FACE)
+        return sign->faces[triangle];
+    if (feature < ABUT_FEATURE_VERTEX_0) {
         uint32_t edge =
-            view->triangle_edges[3 * (size_t)face + (nearest->feature - ABUT_FEATURE_EDGE_0)];
+            view->triangle_edges[3 * (size_t)triangle + (feature - ABUT_FEATURE_EDGE_0)];
         const uint32_t *faces;
         if (edge == ABUT_NONE || abuti_edge_faces(view, edge, &faces) != 2)
             return v3(0, 0, 0);
         *weight = 2;
         return v3_add(sign->faces[faces[0]], sign->faces[faces[1]]);
     }
-    uint32_t vertex = indices[3 * (size_t)face + (nearest->feature - ABUT_FEATURE_VERTEX_0)];
+    uint32_t vertex = bvh->mesh->indices[3 * (size_t)triangle + (feature - ABUT_FEATURE_VERTEX_0)];
     *weight = sign->angles[vertex];
     return sign->vertices[vertex];
 }
 
 int abuti_bvh_normals_side(const abut_bvh *bvh, vec3 point, const abut_nearest *nearest) {
     double weight;
-    vec3 normal = feature_normal(bvh->sign, bvh->mesh->indices, nearest, &weight);
-    vec3 d = v3_sub(point, nearest->point);
-    double unit = v3_max_abs(d);
-    if (!(unit > 0))
-        return 0;
-    double product = v3_dot(v3_scale(d, 1 / unit), normal);
-    double wrong =
-        DIRECTION_ERROR + POSITION_ERROR * (v3_max_abs(point) + v3_max_abs(nearest->point)) / unit;
-    return product > 4 * weight * wrong ? 1 : product < -4 * weight * wrong ? -1 : 0;
+    vec3 normal = abuti_bvh_feature_normal(bvh, nearest->triangle, nearest->feature, &weight);
+    return normal_side(point, nearest->point, normal, weight);
 }

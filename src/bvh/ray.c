@@ -20,6 +20,7 @@
 #include "geom/path_shared.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 #define SLACK BVH_SLAB_SLACK
 
@@ -101,11 +102,6 @@ static unsigned leaf_may_meet(const beam *b, const bvh_node *node, uint32_t slot
 
 /* ---- the walk ---- */
 
-typedef struct pending {
-    float entry;
-    uint32_t place; /* node and slot */
-} pending;
-
 typedef enum quest { QUEST_FIRST, QUEST_ANY, QUEST_COUNT, QUEST_ALL } quest;
 
 typedef struct hunt {
@@ -151,36 +147,34 @@ static bool hunt_triangle(hunt *h, const beam *b, uint32_t triangle) {
     return false;
 }
 
-static uint32_t push_children(const beam *b, uint32_t index, float most, pending *stack,
-                              uint32_t used) {
+/* Puts the children that the ray may meet on the stack with where it enters them, the nearest last.
+ * Where boxes cannot be tested, all that there are. */
+static inline uint32_t push_children(const beam *b, uint32_t index, float most, keyed *stack) {
     const bvh_node *node = &b->bvh->nodes[index];
-    float entry[4] = {0, 0, 0, 0};
-    unsigned met = b->slab.culls ? bvh_slab_boxes(&b->slab, node, most, entry) : 15;
-    uint32_t first = used;
-    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
-        if (!(met >> slot & 1) || node->child[slot] == ABUT_NONE)
-            continue;
-        uint32_t i = used++;
-        for (; i > first && stack[i - 1].entry < entry[slot]; i--)
-            stack[i] = stack[i - 1];
-        stack[i].entry = entry[slot];
-        stack[i].place = index * BVH_WIDTH + slot;
+    f4 entry = f4_all(0);
+    if (b->slab.culls) {
+        m4 met = bvh_slab_meets(&b->slab, node, most, &entry);
+        return f4_sort_lanes(entry, met, index * BVH_WIDTH, stack);
     }
+    uint32_t used = 0;
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+        if (node->child[slot] != ABUT_NONE)
+            stack[used++] = (keyed){0, index * BVH_WIDTH + slot};
     return used;
 }
 
 static void hunt_run(hunt *h, const beam *b) {
-    pending stack[BVH_STACK];
+    keyed stack[BVH_STACK];
     float most = beam_limit(b, h->most);
-    uint32_t used = push_children(b, 0, most, stack, 0);
+    uint32_t used = push_children(b, 0, most, stack);
     while (used) {
-        pending next = stack[--used];
-        if (next.entry * (1 - SLACK) > most)
+        keyed next = stack[--used];
+        if (next.key * (1 - SLACK) > most)
             continue;
-        const bvh_node *node = &b->bvh->nodes[next.place / BVH_WIDTH];
-        uint32_t slot = next.place % BVH_WIDTH, child = node->child[slot];
+        const bvh_node *node = &b->bvh->nodes[next.value / BVH_WIDTH];
+        uint32_t slot = next.value % BVH_WIDTH, child = node->child[slot];
         if (!(child & BVH_LEAF)) {
-            used = push_children(b, child, most, stack, used);
+            used += push_children(b, child, most, stack + used);
             continue;
         }
         uint32_t leaf = child & ~BVH_LEAF;
@@ -211,6 +205,45 @@ static abut_status check_ray(const char *function, const abut_ray *ray, size_t i
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is zero; it may have any length but that",
                             function, direction);
     return status;
+}
+
+/* ---- many rays are checked on all threads ---- */
+
+enum { RAYS_A_CHECK = 16384 };
+
+typedef struct ray_check {
+    const abut_ray *rays;
+    atomic_size_t refused; /* the first that is not legal */
+} ray_check;
+
+static bool is_legal(const abut_ray *ray) {
+    const double *scalar = &ray->origin.x;
+    bool legal = true;
+    for (int i = 0; i < 6; i++)
+        legal = legal && fabs(scalar[i]) <= ABUT_COORDINATE_MAX;
+    return legal && v3_max_abs(ray->direction) > 0;
+}
+
+static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
+    ray_check *check = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        if (is_legal(&check->rays[i]))
+            continue;
+        size_t least = atomic_load(&check->refused);
+        while (i < least && !atomic_compare_exchange_weak(&check->refused, &least, i))
+            continue;
+        return;
+    }
+}
+
+abut_status abuti_bvh_check_rays(const char *function, abut_context *context, const abut_ray *rays,
+                                 size_t count) {
+    ray_check check = {.rays = rays};
+    atomic_init(&check.refused, SIZE_MAX);
+    abuti_parallel_for(context, count, RAYS_A_CHECK, check_task, &check);
+    size_t refused = atomic_load(&check.refused);
+    return refused == SIZE_MAX ? ABUT_OK : check_ray(function, &rays[refused], refused);
 }
 
 static abut_bvh_hit first_hit(const abut_bvh *bvh, const abut_ray *ray, double most) {
@@ -298,8 +331,7 @@ abut_status abut_bvh_ray_batch(const abut_bvh *bvh, const abut_ray *rays, size_t
         status =
             abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, rays ? "hits" : "rays");
     status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
-    for (size_t i = 0; i < count && !status; i++)
-        status = check_ray(__func__, &rays[i], i);
+    status = status ? status : abuti_bvh_check_rays(__func__, bvh->context, rays, count);
     const size_t part = (size_t)RAYS_A_TASK * TASKS_A_REPORT;
     for (size_t begin = 0; begin < count && !status; begin += part) {
         size_t here = count - begin < part ? count - begin : part;

@@ -37,11 +37,17 @@ void abuti_bvh_sign_fit(abut_bvh *bvh);
 
 void abuti_bvh_winding_fit(const abut_bvh *bvh, bvh_far_node *far);
 double abuti_bvh_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 point);
+/* The last step: of the solid angle of what is far, half that of what is near as a direction, and
+ * the whole turns beside it. */
+double abuti_bvh_winding_value(double far_angle, double near_x, double near_y, double turns);
 
 /* ---- normals.c: signs by pseudo-normals ---- */
 
 /* Fits faces, vertices and angles to the mesh of the hierarchy. */
 void abuti_bvh_normals_fit(const abut_bvh *bvh, struct bvh_sign *sign);
+/* The normal of a triangle's feature, not of unit length, and the sum of the weights in it. */
+vec3 abuti_bvh_feature_normal(const abut_bvh *bvh, uint32_t triangle, abut_feature feature,
+                              double *weight);
 /* 1 outside, -1 inside, 0 where rounding does not allow to tell. */
 int abuti_bvh_normals_side(const abut_bvh *bvh, vec3 point, const abut_nearest *nearest);
 

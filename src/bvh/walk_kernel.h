@@ -3,25 +3,14 @@
 #ifndef ABUTI_WALK_KERNEL_H
 #define ABUTI_WALK_KERNEL_H
 
-#define WIDTH 4
-#define LEAF 0x80000000u
-#define NONE 0xffffffffu
+#include "bvh/node_kernel.h"
 
 /* Candidates a point; more are left to nearest_complete. */
 #define CANDIDATES 16
 #define COMPLETE 255 /* instead of a count */
 
-#ifndef STACK
-#define STACK 211 /* BVH_STACK; the host may say less for a flat tree */
-#endif
-
 #define SLACK (1.0f + 0x1p-20f)
 #define TINY 1e-30f
-
-typedef struct node {
-    float4 lo[3], hi[3];
-    uint4 child;
-} node;
 
 /* ---- triangles in floats ---- */
 
@@ -146,14 +135,6 @@ static inline uint4 child_keys(__global const node *n, float4 at) {
     float4 sum = fma(x, x, fma(y, y, z * z)); /* of an empty slot: infinity */
     return (as_uint4(sum) & ~3u) | (uint4)(0, 1, 2, 3);
 }
-
-static inline void sort_two(uint *a, uint *b) {
-    uint low = min(*a, *b), high = max(*a, *b);
-    *a = low;
-    *b = high;
-}
-
-#define NAME_OF(key) ((key)&2 ? ((key)&1 ? name.w : name.z) : ((key)&1 ? name.y : name.x))
 
 /* Walks through the tree from the search's bound, nearest children first. `visit` sees the leaves.
  */

@@ -241,9 +241,9 @@ static const lists_kernel *kernel_of(int i) {
     static const lists_kernel four = {gather, filter, measure, exact};
     const lists_kernel *all_kernels[4] = {&four, NULL, NULL, NULL};
     int count = 1;
-    if (simd_lanes() >= 8 && abuti_lists_8())
+    if (abuti_simd_lanes() >= 8 && abuti_lists_8())
         all_kernels[count++] = abuti_lists_8();
-    if (simd_lanes() >= 16 && abuti_lists_16())
+    if (abuti_simd_lanes() >= 16 && abuti_lists_16())
         all_kernels[count++] = abuti_lists_16();
     return all_kernels[i];
 }

@@ -1,6 +1,8 @@
 /* Nearest points: equal, bit for bit, to a search through all triangles. */
 #include "meshes.h"
 
+#include "base/simd.h"
+
 /* The obvious way. */
 static abut_nearest nearest_slowly(const abut_mesh *mesh, abut_vec3 point, double radius) {
     abut_nearest best;
@@ -259,5 +261,10 @@ int main(void) {
         cmocka_unit_test(batch_is_single),  cmocka_unit_test(batch_of_equals),
         cmocka_unit_test(refusals),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (abuti_simd_wide()) { /* and as on a processor without wide instructions */
+        abuti_simd_narrow(true);
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    return failed;
 }

@@ -11,8 +11,8 @@ cp out plain
 try 0 "$tool" nearest box.obj --random 5 --device cpu
 demand "--device cpu changes the answer" "$(cmp plain out 2>&1)" = ""
 try 0 "$tool" inside box.obj --random 5 --device cpu
-try 2 "$tool" inside box.obj --random 5 --device gpu
-complains "works on the CPU only so far"
+try 1 "$tool" inside box.obj --random 5 --device gpu
+complains "abut inside: no OpenCL device"
 try 0 "$tool" nearest box.obj --random 5 --sign winding --device cpu
 try 0 "$tool" ray box.obj rays.txt --device=cpu
 says "0,0,5,0,0,-1,"
@@ -22,9 +22,11 @@ complains "abut distance: --device gpu: 'abut distance' works on the CPU only so
 try 0 "$tool" overlap box.obj box.obj --device cpu
 try 2 "$tool" overlap box.obj box.obj --device gpu
 complains "it belongs to --poses"
-try 2 "$tool" ray box.obj rays.txt --device gpu
-complains "abut ray: --device gpu: 'abut ray' works on the CPU only so far"
-try 2 "$tool" ray box.obj rays.txt --device gpu --json
+try 1 "$tool" ray box.obj rays.txt --device gpu
+complains "abut ray: no OpenCL device"
+try 1 "$tool" inside box.obj --random 5 --device gpu --json
+is "it['error']['kind']" "device error"
+try 2 "$tool" distance box.obj box.obj --device gpu --json
 is "it['error']['kind']" "usage error"
 try 2 "$tool" nearest box.obj --random 5 --device
 complains "--device needs a value: --device NAME"
@@ -46,6 +48,15 @@ elif ! "$tool" devices | grep -q '^ *0 '; then
 else
     try 0 "$tool" nearest box.obj --random 5 --device 0
     demand "the device changes the answer" "$(cmp plain out 2>&1)" = ""
+    for question in "ray box.obj rays.txt" "inside box.obj --random 50 --winding" \
+        "nearest box.obj --random 50 --sign winding" "nearest box.obj --random 50 --sign normal"; do
+        try 0 "$tool" $question
+        cp out plain
+        try 0 "$tool" $question --device 0
+        demand "the device changes the answer of $question" "$(cmp plain out 2>&1)" = ""
+    done
+    try 2 "$tool" nearest box.obj --random 5 --most 2 --device 0
+    complains "--device does not go with --most"
     try 1 "$tool" nearest box.obj --random 5 --device 77
     complains "77"
 fi

@@ -1,0 +1,9 @@
+/* The search of nearest.c, compiled for AVX2 and FMA where there are such processors: two leaves at
+ * a time. Elsewhere it is the same once more, and abuti_simd_wide() sees to it that nobody calls
+ * it.
+ */
+#include "bvh/nearest.h"
+
+void abuti_bvh_search_wide(search *s) {
+    search_near(s);
+}

@@ -1,0 +1,105 @@
+/* Four triangles measured at once: bit for bit what the routine for one gives. */
+#include "meshes.h"
+
+#include "bvh/measure.h"
+
+#ifdef ABUTI_SIMD_WIDE
+
+/* Measures four triangles both ways; gives how many were left to the routine. */
+static unsigned compare(const abut_triangle t[4], abut_vec3 point) {
+    vec3d corner[3];
+    measured out;
+    unsigned left = 0;
+    for (int k = 0; k < 3; k++) {
+        const double *const from[4] = {&t[0].corner[k].x, &t[1].corner[k].x, &t[2].corner[k].x,
+                                       &t[3].corner[k].x};
+        d4 at[3];
+        d4_load_three(from, at);
+        corner[k].x = at[0];
+        corner[k].y = at[1];
+        corner[k].z = at[2];
+    }
+    measure_four(corner, point, &out);
+    for (int i = 0; i < 4; i++) {
+        closest_on_triangle one = triangle_closest_point(t[i], point);
+        const double weight[3] = {out.weight[0][i], out.weight[1][i], out.weight[2][i]};
+        if (out.left >> i & 1) {
+            left++;
+            continue;
+        }
+        if (memcmp(&one.distance, &out.distance[i], sizeof one.distance) != 0 ||
+            memcmp(one.barycentric, weight, sizeof weight) != 0)
+            fail_msg(
+                "lane %d is %.17g (%.17g, %.17g, %.17g) instead of %.17g (%.17g, %.17g, %.17g)", i,
+                out.distance[i], weight[0], weight[1], weight[2], one.distance, one.barycentric[0],
+                one.barycentric[1], one.barycentric[2]);
+    }
+    return left;
+}
+
+/* All kinds of triangles, and points around, near, in the plane, on edges and on corners. */
+static void same_bits(void **state) {
+    (void)state;
+    enum { COUNT = 400, ROUNDS = 40 };
+    unsigned left = 0, total = 0;
+    for (int kind = 0; kind < SOUP_COUNT; kind++) {
+        test_random random = {11 + (uint64_t)kind};
+        abut_mesh *mesh = make_kind(NULL, (soup_kind)kind, COUNT, 3);
+        double size = largest_extent(mesh);
+        for (uint32_t i = 0; i < COUNT * ROUNDS; i++) {
+            abut_triangle t[4];
+            uint32_t first = test_random_below(&random, COUNT);
+            for (uint32_t k = 0; k < 4; k++) /* neighbours, or four times the same turned round */
+                t[k] = triangle_of(mesh, (first + (i % 3 ? k : 0)) % COUNT);
+            for (int k = 1; k < 3 && i % 3 == 0; k++)
+                for (int c = 0; c < 3; c++)
+                    t[k].corner[c] = t[0].corner[(c + k) % 3];
+            double s = test_random_real(&random, 0, 1);
+            abut_vec3 a = t[0].corner[0], b = t[0].corner[1];
+            abut_vec3 p = i % 5 == 0   ? point_around(mesh, &random, 1.5)
+                          : i % 5 == 1 ? point_near(mesh, &random, 1e-6 * size)
+                          : i % 5 == 2 ? a
+                          : i % 5 == 3 ? vec(a.x + s * (b.x - a.x), a.y + s * (b.y - a.y),
+                                             a.z + s * (b.z - a.z))
+                                       : point_around(mesh, &random, 1000);
+            left += compare(t, p);
+            total += 4;
+        }
+        abut_mesh_destroy(mesh);
+    }
+    if (left > total / 4)
+        fail_msg("%u of %u were left to the routine", left, total);
+}
+
+/* What must be scaled is left to the routine. */
+static void extremes(void **state) {
+    (void)state;
+    static const double scales[] = {1e-80, 1e-30, 1e-24, 1e30, 1e33, 1e80};
+    for (int k = 0; k < 6; k++) {
+        test_random random = {5};
+        for (int i = 0; i < 1000; i++) {
+            abut_triangle t[4];
+            for (int j = 0; j < 12; j++)
+                t[j / 3].corner[j % 3] = random_vec(&random, j % 2 ? scales[k] : 1);
+            compare(t, random_vec(&random, scales[k]));
+            for (int j = 0; j < 12; j++)
+                t[j / 3].corner[j % 3] = random_vec(&random, scales[k]);
+            unsigned left = compare(t, random_vec(&random, scales[k]));
+            if (k == 0 || k == 5)
+                assert_int_equal(left, 4);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits), cmocka_unit_test(extremes)};
+    return abuti_simd_wide() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+}
+
+#else
+
+int main(void) {
+    return 77; /* not on this processor */
+}
+
+#endif

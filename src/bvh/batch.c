@@ -169,9 +169,20 @@ static void nearest_visit(void *data, const bvh_place *places, size_t begin, siz
     abuti_batch_single(data, places, begin, end);
 }
 
+/* A stray point far away shall not put all others into one cell: the box of the mesh, three times
+ * as large, is enough, unless all points are outside. */
+static box3 box_near(const abut_mesh *mesh, const box3 *bounds) {
+    double size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
+    vec3 more = v3(size, size, size);
+    box3 box = {v3_max(bounds->lo, v3_sub(mesh->bounds.lo, more)),
+                v3_min(bounds->hi, v3_add(mesh->bounds.hi, more))};
+    return box.lo.x < box.hi.x && box.lo.y < box.hi.y && box.lo.z < box.hi.z ? box : *bounds;
+}
+
 static abut_status nearest_by_lists(nearest_batch *b, const box3 *bounds) {
     abut_context *context = b->bvh->context;
-    batch order = {.points = &b->points, .bounds = bounds};
+    box3 box = box_near(b->bvh->mesh, bounds);
+    batch order = {.points = &b->points, .bounds = &box};
     bvh_place *memory = NULL;
     abut_status status = order_points(&order, context, &memory);
     b->places = order.places;

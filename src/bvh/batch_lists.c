@@ -15,7 +15,7 @@
  * exact numbers: the foot on the face is outside by 2^-36 sqrt(S) and computed with an error of 2 e
  * S / height (closest_shared.h), which is less; feet on the two edges at v are clamped to v itself,
  * whose offset is without rounding; and the third edge is further. So the distance is the length of
- * v, bit for bit the same for all such triangles. The lists tell such vertices (lists_clear): in
+ * v, bit for bit the same for all such triangles. The lists tell such vertices (LISTS_CLEAR): in
  * the frame, with M = largest coordinate + 2, m = 2^-19 M the margin and S < 12 M^2, they are
  * behind both edges by 4 m, of which m may be error, and edges and heights are at least 2^6 m =
  * 2^-13 M long, so that v . (r - v) > 3 m 2^-13 M > 2^-31 M^2 and 2^-36 S < 2^-32 M^2.
@@ -34,7 +34,7 @@
 
 enum {
     POINTS_A_RUN = 4096,
-    RUNS_A_REPORT = 64,
+    RUNS_A_REPORT = 16,
     /* the longest list, and how much room there is for lists of smaller blocks inside */
     LIST_MOST = 8192,
     GROUPS_ROOM = 3 * LIST_MOST / LISTS_GROUP,
@@ -45,8 +45,8 @@ enum {
     FILTER_LEAST = 3,   /* points that are worth a list of their own */
     MEASURE_POINTS = 4, /* so few are measured with the list that is there */
     MEASURE_LIST = 32,  /* and so short a list is not made shorter */
-    AHEAD = 16,
-    PAIRS_MOST = 512,
+    AHEAD = 16,         /* points for which memory is called before its turn */
+    PAIRS_MOST = 512,   /* that wait to be measured */
 };
 
 /* Beyond this many times the size of the mesh a point is far. */

@@ -16,7 +16,8 @@
  * Let f be the point of T that is closest to c. As T is convex, |q|^2 >= |f|^2 + |q - f|^2, and
  * with s = |q - f|, which is at most the diameter of T,
  *     |p - q|^2 - |p - g|^2 >= |f|^2 - |g|^2 - 2 sum h_i |g_i - f_i| + s^2 - 2 rho s.
- * T stays unless that is positive for all s. The point g is the closest one of all the list to c.
+ * T stays unless that is positive for all s; where f is a corner that is closest not only to c but
+ * to the whole block, s is 0. The point g is the closest one of all the list to c.
  * Distances alone would keep all of a shell around c that is 2 rho thick. This keeps a patch that
  * is about 2 rho wide: where the surface is flat f - g is the way along it, and |f|^2 - |g|^2 its
  * square. A box of the hierarchy is tested in the same way, and exactly: the least value is found
@@ -160,7 +161,7 @@ typedef struct lists_kernel {
                        uint32_t *kept, float *nearest_sq);
     /* Finds which triangles of a list can be nearest to a point. `scratch` gets the squares of all
      * distances; then, from the next group on, which of their vertices is nearest, 0 to 2, where
-     * that is clear of all errors and the triangle is no needle (see lists_clear), else 3. */
+     * that is clear of all errors and the triangle is no needle (see LISTS_CLEAR), else 3. */
     uint32_t (*measure)(const lists_list *list, const float point[3], float margin, float *scratch,
                         uint32_t *found);
     /* Measures pairs. Points are absolute. */

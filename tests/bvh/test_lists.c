@@ -198,6 +198,42 @@ static void threads_agree(void **state) {
     free(got);
 }
 
+static bool stop_nearest(void *user, const char *stage, double fraction) {
+    uint32_t *left = user;
+    assert_true(fraction >= 0 && fraction <= 1);
+    return strcmp(stage, "nearest") != 0 || (*left)-- > 1; /* true = go on */
+}
+
+static void cancelling(void **state) {
+    (void)state;
+    enum { MANY = 140000 }; /* three reports */
+    uint32_t left = 2;
+    abut_context_options options = abut_context_options_default();
+    options.progress = stop_nearest;
+    options.progress_user = &left;
+    abut_context *context;
+    assert_ok(abut_context_create(&options, &context));
+    abut_mesh *mesh = make_shape(context, ABUT_SHAPE_BOX, 1);
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_vec3 *p = calloc(MANY, sizeof *p);
+    abut_nearest *got = calloc(MANY, sizeof *got);
+    assert_true(p && got);
+    abut_points points = abut_points_default();
+    points.points = p;
+    points.count = MANY;
+    assert_int_equal(ABUT_ERROR_CANCELLED, abut_bvh_nearest_batch(bvh, &points, HUGE_VAL, got));
+    assert_int_equal(left, 0);
+    left = 100;
+    assert_ok(abut_bvh_nearest_batch(bvh, &points, HUGE_VAL, got));
+    assert_int_equal(left, 97);
+    free(p);
+    free(got);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
+}
+
 /* ---- kernels ---- */
 
 /* All kernels that run here, and then null. */
@@ -408,6 +444,7 @@ int main(void) {
         cmocka_unit_test(sizes_and_places),
         cmocka_unit_test(out_of_memory),
         cmocka_unit_test(threads_agree),
+        cmocka_unit_test(cancelling),
         cmocka_unit_test(errors_are_inside),
         cmocka_unit_test(filters_keep_the_nearest),
         cmocka_unit_test(pairs_are_exact),

@@ -18,9 +18,10 @@ enum {
     SORT_LEAST = 16,              /* fewer points are not worth sorting */
     SORT_PARTS = 64,              /* that threads share, at most */
     SORT_PART_LEAST = 64 * RADIX, /* points, so that counting is the lesser part */
-    /* Lists pay from one point a triangle on (measured: 0.6 to 1 on models of 6,000 to 97,000
-     * triangles for points all about, 1 to 1.5 for points near the surface), and never for so few
-     * points that memory has hardly been taken when all is done. */
+    /* Lists pay from two points a triangle on (measured: 1.3 to 2 on models of 6,000 and 69,000
+     * triangles, all about or near the surface), and never for so few points that memory has hardly
+     * been taken when all is done. */
+    LISTS_A_TRIANGLE = 2,
     LISTS_LEAST = 1024,
 };
 
@@ -207,7 +208,7 @@ abut_status abut_bvh_nearest_batch(const abut_bvh *bvh, const abut_points *point
     status = status ? status : abuti_bvh_points_check(__func__, &b.points, &bounds);
     if (status)
         return status;
-    if (b.points.count >= LISTS_LEAST && b.points.count >= bvh->triangle_count)
+    if (b.points.count >= LISTS_LEAST && b.points.count / LISTS_A_TRIANGLE >= bvh->triangle_count)
         return nearest_by_lists(&b, &bounds);
     return abuti_bvh_points_visit(bvh->context, &b.points, &bounds, "nearest", nearest_visit, &b);
 }

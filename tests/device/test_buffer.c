@@ -1,8 +1,7 @@
 /* Buffers as users have them, and a caller's own OpenCL objects. */
 #include "open.h"
 
-#ifdef ABUT_TEST_OPENCL
-#define ABUT_HAS_OPENCL
+#ifdef ABUT_HAS_OPENCL
 #include "device/opencl.h"
 
 static void there_and_back(void **state) {

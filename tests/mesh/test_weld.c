@@ -168,7 +168,7 @@ static uint32_t weld_many(const double *positions, uint32_t count, double tolera
 
 static void hostile_input_takes_no_square_time(void **state) {
     (void)state;
-    const uint32_t n = 600000;
+    const uint32_t n = test_rounds(600000);
     test_random random = {.state = 33};
     double *p = calloc(3 * (size_t)n, sizeof *p);
     assert_int_equal(0, weld_many(p, n, 0)); /* all in one point */

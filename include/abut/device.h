@@ -79,6 +79,7 @@ typedef struct abut_buffer abut_buffer;
 ABUT_API abut_status abut_buffer_create(abut_device *device, size_t bytes, abut_buffer **buffer);
 /* Null is allowed. */
 ABUT_API void abut_buffer_destroy(abut_buffer *buffer);
+/* Its size; 0 for null. Thread-safe. */
 ABUT_API size_t abut_buffer_bytes(const abut_buffer *buffer);
 /* Copies bytes to the buffer or from it, and waits. Refused: a range beyond its end. */
 ABUT_API abut_status abut_buffer_write(abut_buffer *buffer, size_t offset, const void *data,

@@ -34,7 +34,7 @@
 
 enum {
     POINTS_A_RUN = 4096,
-    RUNS_A_REPORT = 16,
+    RUNS_A_WORKER = 4, /* from one report of progress to the next: none waits long for others */
     /* the longest list, and how much room there is for lists of smaller blocks inside */
     LIST_MOST = 8192,
     GROUPS_ROOM = 3 * LIST_MOST / LISTS_GROUP,
@@ -350,11 +350,13 @@ abut_status abuti_batch_lists(const nearest_batch *b) {
     memset(&r, 0, sizeof r);
     r.b = b;
     r.kernel = abuti_lists_kernel();
+    size_t runs = abuti_chunk_count(b->points.count, POINTS_A_RUN);
     r.worker_count = abuti_context_threads(context);
     r.worker_count = r.worker_count < 4 ? 4 : r.worker_count; /* a caller's tasks may be more */
+    r.worker_count = r.worker_count < runs ? r.worker_count : (uint32_t)runs;
     r.workers = abuti_allocate(context, r.worker_count, sizeof *r.workers);
     abut_status status = r.workers ? abuti_lists_create(b->bvh, &r.table) : ABUT_ERROR_MEMORY;
-    const size_t part = (size_t)POINTS_A_RUN * RUNS_A_REPORT;
+    const size_t part = (size_t)POINTS_A_RUN * RUNS_A_WORKER * r.worker_count;
     for (size_t begin = 0; begin < b->points.count && !status; begin += part) {
         r.begin = begin;
         r.end = b->points.count - begin < part ? b->points.count : begin + part;

@@ -341,7 +341,9 @@ static abut_status queue_points(abut_device_bvh *bvh, const abuti_buffer *points
     return status;
 }
 
-abut_status abuti_device_bvh_nearest(abut_device_bvh *bvh, const abuti_buffer *points,
+/* Only queues work, but for a point that is not legal: that is refused before anything is written.
+ */
+static abut_status nearest_of_buffer(abut_device_bvh *bvh, const abuti_buffer *points,
                                      abut_scalar_type type, size_t count, double radius,
                                      abuti_buffer *nearest) {
     uint32_t is_float = type == ABUT_SCALAR_FLOAT32, refused = UINT32_MAX;
@@ -544,7 +546,6 @@ abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *bvh, const abut_buff
                             "abut_device_bvh_nearest",
                             __func__, bvh->queue.device->info.name);
     if (!status && count)
-        status =
-            abuti_device_bvh_nearest(bvh, &points->memory, type, count, radius, &nearest->memory);
+        status = nearest_of_buffer(bvh, &points->memory, type, count, radius, &nearest->memory);
     return status ? status : abuti_queue_finish(&bvh->queue);
 }

@@ -109,13 +109,6 @@ typedef enum abuti_point_quest {
 abut_status abuti_device_points(abut_device_bvh *bvh, const bvh_points *points, double radius,
                                 abuti_point_quest quest, void *answers);
 
-/* `count` points in a buffer of floats or doubles, three each, to abut_nearest in another. Only
- * queues work, but for a point that is not legal: fails with ABUT_ERROR_ARGUMENT before anything is
- * written. For devices with doubles. */
-abut_status abuti_device_bvh_nearest(abut_device_bvh *bvh, const abuti_buffer *points,
-                                     abut_scalar_type type, size_t count, double radius,
-                                     abuti_buffer *nearest);
-
 /* ---- device_ray.c ---- */
 
 void abuti_device_rays_destroy(abut_device_bvh *bvh);

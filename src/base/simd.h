@@ -457,6 +457,9 @@ typedef __m256d d4;
 static inline d4 d4_all(double x) {
     return _mm256_set1_pd(x);
 }
+static inline d4 d4_load(const double *from) {
+    return _mm256_loadu_pd(from);
+}
 static inline void d4_store(double *to, d4 a) {
     _mm256_storeu_pd(to, a);
 }
@@ -500,9 +503,6 @@ static inline d4 d4_equal(d4 a, d4 b) {
 }
 static inline d4 d4_and(d4 a, d4 b) {
     return _mm256_and_pd(a, b);
-}
-static inline d4 d4_or(d4 a, d4 b) {
-    return _mm256_or_pd(a, b);
 }
 static inline d4 d4_select(d4 mask, d4 a, d4 b) {
     return _mm256_blendv_pd(b, a, mask);

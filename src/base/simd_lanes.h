@@ -12,56 +12,31 @@
 #if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__) && defined(__BMI2__)
 #define ABUTI_SIMD_8
 
-typedef __m256 f8;
-typedef __m256 m8;
-
-static inline f8 f8_all(float x) {
-    return _mm256_set1_ps(x);
-}
+/* The wide vectors of simd.h are just these. */
+typedef fw f8;
+typedef mw m8;
+#define f8_all fw_all
+#define f8_store fw_store
+#define f8_add fw_add
+#define f8_sub fw_sub
+#define f8_mul fw_mul
+#define f8_fused fw_mul_add
+#define f8_fused_less fw_mul_from
+#define f8_min fw_min
+#define f8_max fw_max
+#define f8_less fw_less
+#define f8_less_equal fw_less_equal
+#define f8_where fw_where
+#define f8_least fw_least
+#define m8_bits mw_bits
 static inline f8 f8_load(const float *from) {
     return _mm256_loadu_ps(from);
-}
-static inline void f8_store(float *to, f8 a) {
-    _mm256_storeu_ps(to, a);
-}
-static inline f8 f8_add(f8 a, f8 b) {
-    return _mm256_add_ps(a, b);
-}
-static inline f8 f8_sub(f8 a, f8 b) {
-    return _mm256_sub_ps(a, b);
-}
-static inline f8 f8_mul(f8 a, f8 b) {
-    return _mm256_mul_ps(a, b);
-}
-static inline f8 f8_fused(f8 a, f8 b, f8 c) {
-    return _mm256_fmadd_ps(a, b, c);
-}
-static inline f8 f8_fused_less(f8 a, f8 b, f8 c) {
-    return _mm256_fnmadd_ps(a, b, c);
-}
-static inline f8 f8_min(f8 a, f8 b) {
-    return _mm256_min_ps(a, b);
-}
-static inline f8 f8_max(f8 a, f8 b) {
-    return _mm256_max_ps(a, b);
 }
 static inline f8 f8_abs(f8 a) {
     return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
 }
-static inline m8 f8_less(f8 a, f8 b) {
-    return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
-}
-static inline m8 f8_less_equal(f8 a, f8 b) {
-    return _mm256_cmp_ps(a, b, _CMP_LE_OQ);
-}
 static inline f8 f8_select(m8 mask, f8 a, f8 b) {
     return _mm256_blendv_ps(b, a, mask);
-}
-static inline f8 f8_where(m8 mask, f8 a) {
-    return _mm256_and_ps(mask, a);
-}
-static inline unsigned m8_bits(m8 mask) {
-    return (unsigned)_mm256_movemask_ps(mask);
 }
 static inline void f8_columns(const float *const from[8], uint32_t first, f8 column[4]) {
     f8 row[4];
@@ -76,9 +51,6 @@ static inline void f8_columns(const float *const from[8], uint32_t first, f8 col
     column[3] = _mm256_shuffle_ps(high, high_2, 0xee);
 }
 
-static inline float f8_least(f8 a) {
-    return f4_least(_mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
-}
 static inline uint32_t f8_number(uint32_t *to, uint32_t first, unsigned bits) {
     uint64_t bytes = _pdep_u64(bits, 0x0101010101010101u) * 0xff;
     uint64_t numbers = _pext_u64(0x0706050403020100u, bytes);
@@ -86,12 +58,6 @@ static inline uint32_t f8_number(uint32_t *to, uint32_t first, unsigned bits) {
     all = _mm256_add_epi32(all, _mm256_set1_epi32((int)first));
     _mm256_storeu_si256((__m256i *)(void *)to, all);
     return (uint32_t)__builtin_popcount(bits);
-}
-
-/* Four doubles are in simd.h. */
-typedef d4 n4; /* a mask */
-static inline d4 d4_load(const double *from) {
-    return _mm256_loadu_pd(from);
 }
 
 #endif
@@ -220,9 +186,6 @@ static inline n8 d8_equal(d8 a, d8 b) {
 }
 static inline n8 d8_and(n8 a, n8 b) {
     return (n8)(a & b);
-}
-static inline n8 d8_or(n8 a, n8 b) {
-    return (n8)(a | b);
 }
 static inline d8 d8_select(n8 mask, d8 a, d8 b) {
     return _mm512_mask_blend_pd(mask, b, a);

@@ -1,186 +1,227 @@
-/* triangle_closest_point() of closest_shared.h for four triangles at once, bit for bit.
+/* triangle_closest_point() of closest_shared.h for several triangles at once, bit for bit.
  *
  * Every operation is that of the routine there, in the same order, without contraction; where it
- * takes one of several ways, all are gone and one result is chosen. Two rare turns are left to the
- * routine itself: coordinates that must be scaled, and two edges that are nearest but for rounding.
- * tests/bvh compares both.
+ * takes one of several ways, all are gone and one result is chosen. Coordinates that must be scaled
+ * are left to the routine itself. tests/bvh compares both.
+ *
+ * Four triangles at once, or eight where MEASURE_LANES is 8.
  */
 #ifndef ABUTI_BVH_MEASURE_H
 #define ABUTI_BVH_MEASURE_H
 
-#include "base/simd.h"
+#include "base/simd_lanes.h"
 #include "geom/closest_shared.h"
 
 #ifdef ABUTI_SIMD_WIDE
 
+#ifndef MEASURE_LANES
+#define MEASURE_LANES 4
+#endif
+#if MEASURE_LANES == 8
+#define DW(name) d8_##name
+typedef d8 dw;
+typedef n8 dw_mask;
+#else
+#define DW(name) d4_##name
+typedef d4 dw;
+typedef d4 dw_mask;
+#endif
+
 typedef struct vec3d {
-    d4 x, y, z;
+    dw x, y, z;
 } vec3d;
 
-typedef struct measured {
-    double distance[4], weight[3][4];
-    unsigned left; /* bit k: triangle k is left to the routine */
-} measured;
-
+static inline vec3d v3d_all(vec3 a) {
+    vec3d r = {DW(all)(a.x), DW(all)(a.y), DW(all)(a.z)};
+    return r;
+}
 static inline vec3d v3d_add(vec3d a, vec3d b) {
-    vec3d r = {d4_add(a.x, b.x), d4_add(a.y, b.y), d4_add(a.z, b.z)};
+    vec3d r = {DW(add)(a.x, b.x), DW(add)(a.y, b.y), DW(add)(a.z, b.z)};
     return r;
 }
 static inline vec3d v3d_sub(vec3d a, vec3d b) {
-    vec3d r = {d4_sub(a.x, b.x), d4_sub(a.y, b.y), d4_sub(a.z, b.z)};
+    vec3d r = {DW(sub)(a.x, b.x), DW(sub)(a.y, b.y), DW(sub)(a.z, b.z)};
     return r;
 }
-static inline vec3d v3d_along(vec3d a, d4 s, vec3d b) {
-    vec3d r = {d4_add(a.x, d4_mul(s, b.x)), d4_add(a.y, d4_mul(s, b.y)),
-               d4_add(a.z, d4_mul(s, b.z))};
+static inline dw v3d_dot(vec3d a, vec3d b) {
+    return DW(add)(DW(add)(DW(mul)(a.x, b.x), DW(mul)(a.y, b.y)), DW(mul)(a.z, b.z));
+}
+/* a + s b */
+static inline vec3d v3d_along(vec3d a, dw s, vec3d b) {
+    vec3d r = {DW(add)(a.x, DW(mul)(s, b.x)), DW(add)(a.y, DW(mul)(s, b.y)),
+               DW(add)(a.z, DW(mul)(s, b.z))};
     return r;
 }
-static inline vec3d v3d_blend(d4 s, vec3d a, d4 t, vec3d b) {
-    vec3d r = {d4_add(d4_mul(s, a.x), d4_mul(t, b.x)), d4_add(d4_mul(s, a.y), d4_mul(t, b.y)),
-               d4_add(d4_mul(s, a.z), d4_mul(t, b.z))};
+static inline vec3d v3d_select(dw_mask mask_, vec3d a, vec3d b) {
+    vec3d r = {DW(select)(mask_, a.x, b.x), DW(select)(mask_, a.y, b.y),
+               DW(select)(mask_, a.z, b.z)};
     return r;
 }
-static inline d4 v3d_dot(vec3d a, vec3d b) {
-    return d4_add(d4_add(d4_mul(a.x, b.x), d4_mul(a.y, b.y)), d4_mul(a.z, b.z));
+static inline dw larger_dw(dw a, dw b) {
+    return DW(select)(DW(less)(a, b), b, a);
 }
-static inline vec3d v3d_select(d4 mask, vec3d a, vec3d b) {
-    vec3d r = {d4_select(mask, a.x, b.x), d4_select(mask, a.y, b.y), d4_select(mask, a.z, b.z)};
-    return r;
-}
-static inline vec3d v3d_all(vec3 a) {
-    vec3d r = {d4_all(a.x), d4_all(a.y), d4_all(a.z)};
-    return r;
-}
-static inline d4 clamp_d4(d4 t) {
-    return d4_min(d4_all(1), d4_max(d4_all(0), t));
-}
-static inline d4 square_tail_d4(d4 a, d4 square) {
-    d4 big = d4_mul(d4_all(SPLITTER), a);
-    d4 hi = d4_sub(big, d4_sub(big, a)), lo = d4_sub(a, hi);
-    return d4_add(d4_add(d4_sub(d4_mul(hi, hi), square), d4_mul(d4_mul(d4_all(2), hi), lo)),
-                  d4_mul(lo, lo));
+static inline dw clamp_dw(dw x) {
+    const dw zero = DW(all)(0), one = DW(all)(1);
+    return DW(select)(DW(less)(x, zero), zero, DW(select)(DW(less)(one, x), one, x));
 }
 
-static inline d4 length_precise_d4(vec3d v) {
-    d4 xx = d4_mul(v.x, v.x), yy = d4_mul(v.y, v.y), zz = d4_mul(v.z, v.z);
-    d4 xy = d4_add(xx, yy), y_virtual = d4_sub(xy, xx);
-    d4 sum = d4_add(xy, zz), z_virtual = d4_sub(sum, xy);
-    d4 tail = d4_add(d4_add(d4_sub(xx, d4_sub(xy, y_virtual)), d4_sub(yy, y_virtual)),
-                     d4_add(d4_sub(xy, d4_sub(sum, z_virtual)), d4_sub(zz, z_virtual)));
-    tail = d4_add(tail, d4_add(d4_add(square_tail_d4(v.x, xx), square_tail_d4(v.y, yy)),
-                               square_tail_d4(v.z, zz)));
-    d4 root = d4_sqrt(sum), square = d4_mul(root, root), inverse = d4_div(d4_all(0.5), sum);
-    d4 rest = d4_add(d4_sub(d4_sub(sum, square), square_tail_d4(root, square)), tail);
-    d4 better = d4_add(root, d4_mul(d4_mul(rest, root), inverse));
-    return d4_select(d4_less(d4_all(4 * DBL_MIN), sum), better, root);
+/* ---- lengths ---- */
+
+static inline dw square_tail_dw(dw a, dw square) {
+    dw big = DW(mul)(DW(all)(SPLITTER), a);
+    dw hi = DW(sub)(big, DW(sub)(big, a)), lo = DW(sub)(a, hi);
+    dw cross = DW(mul)(DW(mul)(DW(all)(2), hi), lo);
+    return DW(add)(DW(add)(DW(sub)(DW(mul)(hi, hi), square), cross), DW(mul)(lo, lo));
 }
 
-static inline vec3d weights_at_d4(const vec3d *corner, const vec3d *edge, const d4 *w) {
-    vec3d at[3];
-    for (int i = 0; i < 3; i++) {
-        int next = (i + 1) % 3, last = (i + 2) % 3;
-        at[i] = v3d_add(corner[i], v3d_blend(w[next], edge[i], d4_negative(w[last]), edge[last]));
-    }
-    d4 first = d4_and(d4_less_equal(w[1], w[0]), d4_less_equal(w[2], w[0]));
-    return v3d_select(first, at[0], v3d_select(d4_less_equal(w[2], w[1]), at[1], at[2]));
+static inline dw length_dw(vec3d v) {
+    dw xx = DW(mul)(v.x, v.x), yy = DW(mul)(v.y, v.y), zz = DW(mul)(v.z, v.z);
+    dw xy = DW(add)(xx, yy), y_virtual = DW(sub)(xy, xx);
+    dw sum = DW(add)(xy, zz), z_virtual = DW(sub)(sum, xy);
+    dw tail = DW(add)(DW(add)(DW(sub)(xx, DW(sub)(xy, y_virtual)), DW(sub)(yy, y_virtual)),
+                      DW(add)(DW(sub)(xy, DW(sub)(sum, z_virtual)), DW(sub)(zz, z_virtual)));
+    tail = DW(add)(tail, DW(add)(DW(add)(square_tail_dw(v.x, xx), square_tail_dw(v.y, yy)),
+                                 square_tail_dw(v.z, zz)));
+    dw root = DW(sqrt)(sum), square = DW(mul)(root, root);
+    dw inverse = DW(div)(DW(all)(0.5), sum);
+    dw rest = DW(add)(DW(sub)(DW(sub)(sum, square), square_tail_dw(root, square)), tail);
+    dw better = DW(add)(root, DW(mul)(DW(mul)(rest, root), inverse));
+    return DW(select)(DW(less)(DW(all)(4 * DBL_MIN), sum), better, root);
 }
 
-/* Gives where the foot is inside the face; weights and offset matter only there. */
-static inline d4 face_foot_d4(const vec3d *corner, const vec3d *edge, d4 *weight, vec3d *offset) {
-    const d4 zero = d4_all(0), one = d4_all(1);
+static inline dw_mask is_shorter_dw(vec3d v, dw square, vec3d best, dw best_square) {
+    dw_mask shorter = DW(less)(square, best_square);
+    dw doubt = DW(mul)(DW(all)(8 * DBL_EPSILON), best_square);
+    dw_mask close = DW(less_equal)(DW(abs)(DW(sub)(square, best_square)), doubt);
+    if (!DW(bits)(close)) /* rare */
+        return shorter;
+    dw_mask same =
+        DW(and)(DW(and)(DW(equal)(v.x, best.x), DW(equal)(v.y, best.y)), DW(equal)(v.z, best.z));
+    dw precise = DW(select)(DW(less)(length_dw(v), length_dw(best)), DW(all)(1), DW(all)(0));
+    dw plain = DW(select)(shorter, DW(all)(1), DW(all)(0));
+    plain = DW(select)(close, DW(select)(same, plain, precise), plain);
+    return DW(less)(DW(all)(0.5), plain);
+}
+
+/* ---- feet ---- */
+
+typedef struct foot_dw {
+    dw weight[3];
+    vec3d offset;
+} foot_dw;
+
+static inline vec3d weights_at_dw(const vec3d *corner, const vec3d *edge, const dw *w) {
+    dw_mask first = DW(and)(DW(less_equal)(w[1], w[0]), DW(less_equal)(w[2], w[0]));
+    dw_mask second = DW(less_equal)(w[2], w[1]);
+    vec3d c = v3d_select(first, corner[0], v3d_select(second, corner[1], corner[2]));
+    vec3d a = v3d_select(first, edge[0], v3d_select(second, edge[1], edge[2]));
+    vec3d b = v3d_select(first, edge[2], v3d_select(second, edge[0], edge[1]));
+    dw s = DW(select)(first, w[1], DW(select)(second, w[2], w[0]));
+    dw t = DW(negative)(DW(select)(first, w[2], DW(select)(second, w[0], w[1])));
+    vec3d r = {DW(add)(c.x, DW(add)(DW(mul)(s, a.x), DW(mul)(t, b.x))),
+               DW(add)(c.y, DW(add)(DW(mul)(s, a.y), DW(mul)(t, b.y))),
+               DW(add)(c.z, DW(add)(DW(mul)(s, a.z), DW(mul)(t, b.z)))};
+    return r;
+}
+
+static inline dw_mask face_foot_dw(const vec3d *corner, const vec3d *edge, foot_dw *foot) {
+    const dw zero = DW(all)(0), one = DW(all)(1);
     vec3d a = corner[0], u = edge[0];
-    vec3d v = {d4_negative(edge[2].x), d4_negative(edge[2].y), d4_negative(edge[2].z)};
-    d4 uu = v3d_dot(u, u), vv = v3d_dot(v, v), per_uu = d4_div(one, uu);
-    d4 k = d4_mul(v3d_dot(u, v), per_uu), s = d4_mul(d4_negative(v3d_dot(a, u)), per_uu);
-    vec3d w = v3d_along(v, d4_negative(k), u), beside = v3d_along(a, s, u);
-    d4 ww = v3d_dot(w, w), per_ww = d4_div(one, ww);
-    d4 r = d4_mul(d4_negative(v3d_dot(beside, w)), per_ww);
-    s = d4_sub(s, d4_mul(k, r));
-    d4 inside =
-        d4_and(d4_less(zero, uu), d4_less(d4_mul(vv, d4_all(DBL_EPSILON * DBL_EPSILON / 256)), ww));
-    inside = d4_and(inside, d4_and(d4_less(zero, r), d4_less(zero, s)));
-    inside = d4_and(inside, d4_less(d4_add(r, s), one));
-    weight[0] = d4_sub(one, d4_add(s, r));
+    vec3d v = {DW(mul)(edge[2].x, DW(all)(-1)), DW(mul)(edge[2].y, DW(all)(-1)),
+               DW(mul)(edge[2].z, DW(all)(-1))};
+    dw uu = v3d_dot(u, u), vv = v3d_dot(v, v);
+    dw per_uu = DW(div)(one, uu);
+    dw k = DW(mul)(v3d_dot(u, v), per_uu), s = DW(mul)(DW(negative)(v3d_dot(a, u)), per_uu);
+    vec3d w = v3d_along(v, DW(negative)(k), u), beside = v3d_along(a, s, u);
+    dw ww = v3d_dot(w, w);
+    dw_mask fine = DW(and)(DW(less)(zero, uu),
+                           DW(less)(DW(mul)(vv, DW(all)(DBL_EPSILON * DBL_EPSILON / 256)), ww));
+    dw per_ww = DW(div)(one, ww);
+    dw r = DW(mul)(DW(negative)(v3d_dot(beside, w)), per_ww);
+    s = DW(sub)(s, DW(mul)(k, r));
+    fine = DW(and)(fine, DW(and)(DW(less)(zero, r),
+                                 DW(and)(DW(less)(zero, s), DW(less)(DW(add)(r, s), one))));
+    dw *weight = foot->weight;
+    weight[0] = DW(sub)(one, DW(add)(s, r));
     weight[1] = s;
     weight[2] = r;
-    if (!d4_bits(inside))
-        return inside;
-    vec3d near = weights_at_d4(corner, edge, weight);
-    d4 more = d4_mul(v3d_dot(near, w), per_ww);
-    weight[1] = d4_sub(s, d4_sub(d4_mul(v3d_dot(near, u), per_uu), d4_mul(k, more)));
-    weight[2] = d4_sub(r, more);
-    weight[0] = d4_sub(one, d4_add(weight[1], weight[2]));
-    *offset = weights_at_d4(corner, edge, weight);
-    inside = d4_and(inside, d4_less(zero, weight[0]));
-    return d4_and(inside, d4_and(d4_less(zero, weight[1]), d4_less(zero, weight[2])));
+    if (!DW(bits)(fine))
+        return fine;
+    vec3d near = weights_at_dw(corner, edge, weight);
+    dw more = DW(mul)(v3d_dot(near, w), per_ww);
+    weight[1] = DW(sub)(weight[1], DW(sub)(DW(mul)(v3d_dot(near, u), per_uu), DW(mul)(k, more)));
+    weight[2] = DW(sub)(weight[2], more);
+    weight[0] = DW(sub)(one, DW(add)(weight[1], weight[2]));
+    foot->offset = weights_at_dw(corner, edge, weight);
+    return DW(and)(fine, DW(and)(DW(less)(zero, weight[0]),
+                                 DW(and)(DW(less)(zero, weight[1]), DW(less)(zero, weight[2]))));
 }
 
-static inline vec3d segment_at_d4(vec3d a, vec3d b, vec3d edge, d4 t) {
-    d4 first = d4_less_equal(t, d4_all(0.5));
-    return v3d_along(v3d_select(first, a, b), d4_select(first, t, d4_sub(t, d4_all(1))), edge);
+static inline vec3d segment_at_dw(vec3d a, vec3d b, vec3d edge, dw t) {
+    dw_mask near = DW(less_equal)(t, DW(all)(0.5));
+    return v3d_along(v3d_select(near, a, b), DW(select)(near, t, DW(sub)(t, DW(all)(1))), edge);
 }
 
-/* The foot on the border; gives where that is left to the routine. */
-static inline d4 border_foot_d4(const vec3d *corner, const vec3d *edge, d4 *weight, vec3d *offset) {
-    const d4 zero = d4_all(0), one = d4_all(1);
-    d4 best_sq = zero, left = zero;
+static inline dw segment_foot_dw(vec3d a, vec3d b, vec3d edge) {
+    dw length_sq = v3d_dot(edge, edge), inverse = DW(div)(DW(all)(1), length_sq);
+    dw t = clamp_dw(DW(mul)(DW(negative)(v3d_dot(a, edge)), inverse));
+    t = DW(sub)(t, DW(mul)(v3d_dot(segment_at_dw(a, b, edge, t), edge), inverse));
+    return DW(select)(DW(less)(DW(all)(0), length_sq), clamp_dw(t), DW(all)(0));
+}
+
+static inline void border_foot_dw(const vec3d *corner, const vec3d *edge, foot_dw *foot) {
+    const dw zero = DW(all)(0);
+    dw best_sq = DW(all)(DBL_MAX);
+    foot->offset.x = foot->offset.y = foot->offset.z = zero;
+    foot->weight[0] = foot->weight[1] = foot->weight[2] = zero;
     for (int i = 0; i < 3; i++) {
-        int j = (i + 1) % 3, k = (i + 2) % 3;
-        vec3d a = corner[i], b = corner[j], e = edge[i];
-        d4 length_sq = v3d_dot(e, e), inverse = d4_div(one, length_sq);
-        d4 t = clamp_d4(d4_mul(d4_negative(v3d_dot(a, e)), inverse));
-        t = d4_sub(t, d4_mul(v3d_dot(segment_at_d4(a, b, e, t), e), inverse));
-        t = d4_and(clamp_d4(t), d4_less(zero, length_sq)); /* 0 for a segment of no length */
-        vec3d here = segment_at_d4(a, b, e, t);
-        d4 square = v3d_dot(here, here);
-        if (i == 0) {
-            best_sq = square;
-            *offset = here;
-            weight[0] = d4_sub(one, t);
-            weight[1] = t;
-            weight[2] = zero;
-            continue;
-        }
-        d4 same = d4_and(d4_equal(here.x, offset->x),
-                         d4_and(d4_equal(here.y, offset->y), d4_equal(here.z, offset->z)));
-        d4 doubt = d4_mul(d4_all(8 * DBL_EPSILON), best_sq);
-        d4 close = d4_less_equal(d4_abs(d4_sub(square, best_sq)), doubt);
-        left = d4_or(left, d4_select(same, zero, close));
-        d4 shorter = d4_less(square, best_sq);
-        best_sq = d4_select(shorter, square, best_sq);
-        *offset = v3d_select(shorter, here, *offset);
-        weight[k] = d4_select(shorter, zero, weight[k]);
-        weight[i] = d4_select(shorter, d4_sub(one, t), weight[i]);
-        weight[j] = d4_select(shorter, t, weight[j]);
+        int j = i == 2 ? 0 : i + 1;
+        dw t = segment_foot_dw(corner[i], corner[j], edge[i]);
+        vec3d offset = segment_at_dw(corner[i], corner[j], edge[i], t);
+        dw sq = v3d_dot(offset, offset);
+        dw_mask shorter = is_shorter_dw(offset, sq, foot->offset, best_sq);
+        best_sq = DW(select)(shorter, sq, best_sq);
+        foot->weight[3 - i - j] = DW(select)(shorter, zero, foot->weight[3 - i - j]);
+        foot->weight[i] = DW(select)(shorter, DW(sub)(DW(all)(1), t), foot->weight[i]);
+        foot->weight[j] = DW(select)(shorter, t, foot->weight[j]);
+        foot->offset = v3d_select(shorter, offset, foot->offset);
     }
-    return left;
 }
 
-/* Corners as in triangle3, each of four triangles. */
-static inline void measure_four(const vec3d absolute[3], vec3 point, measured *out) {
-    vec3d corner[3], edge[3], p = v3d_all(point), offset = p, border_offset;
-    d4 largest = d4_all(0), weight[3], border[3];
+/* ---- triangles ---- */
+
+typedef struct measured {
+    vec3d edge[3];
+    dw weight[3], distance;
+    unsigned left; /* bit k: triangle k is left to the routine */
+} measured;
+
+/* Corners as in triangle3, and a point for each triangle. */
+static inline void measure_lanes(const vec3d absolute[3], vec3d point, measured *out) {
+    vec3d corner[3];
+    dw largest = DW(all)(0);
     for (int i = 0; i < 3; i++) {
-        corner[i] = v3d_sub(absolute[i], p);
-        edge[i] = v3d_sub(absolute[(i + 1) % 3], absolute[i]);
-        largest = d4_max(largest, d4_max(d4_abs(corner[i].x),
-                                         d4_max(d4_abs(corner[i].y), d4_abs(corner[i].z))));
+        corner[i] = v3d_sub(absolute[i], point);
+        out->edge[i] = v3d_sub(absolute[i == 2 ? 0 : i + 1], absolute[i]);
+        largest = larger_dw(largest, DW(abs)(corner[i].x));
+        largest = larger_dw(largest, DW(abs)(corner[i].y));
+        largest = larger_dw(largest, DW(abs)(corner[i].z));
     }
-    d4 usual = d4_and(d4_less_equal(d4_all(SCALE_MIN), largest),
-                      d4_less_equal(largest, d4_all(SCALE_MAX)));
-    unsigned left = ~d4_bits(usual) & 15;
-    d4 inside = face_foot_d4(corner, edge, weight, &offset);
-    if (d4_bits(inside) != 15) {
-        d4 unclear = border_foot_d4(corner, edge, border, &border_offset);
-        left |= d4_bits(unclear) & ~d4_bits(inside);
-        offset = v3d_select(inside, offset, border_offset);
+    const unsigned all = (1u << MEASURE_LANES) - 1;
+    out->left = all & ~DW(bits)(DW(and)(DW(less_equal)(DW(all)(SCALE_MIN), largest),
+                                        DW(less_equal)(largest, DW(all)(SCALE_MAX))));
+    foot_dw foot, border;
+    foot.offset = corner[0];
+    dw_mask inside = face_foot_dw(corner, out->edge, &foot);
+    if (DW(bits)(inside) != all) {
+        border_foot_dw(corner, out->edge, &border);
+        foot.offset = v3d_select(inside, foot.offset, border.offset);
         for (int i = 0; i < 3; i++)
-            weight[i] = d4_select(inside, weight[i], border[i]);
+            foot.weight[i] = DW(select)(inside, foot.weight[i], border.weight[i]);
     }
-    d4_store(out->distance, length_precise_d4(offset));
     for (int i = 0; i < 3; i++)
-        d4_store(out->weight[i], weight[i]);
-    out->left = left;
+        out->weight[i] = foot.weight[i];
+    out->distance = length_dw(foot.offset);
 }
 
 #endif

@@ -74,6 +74,7 @@ static void measure_some(search *s, uint32_t triangles[4], uint32_t count) {
     const abut_mesh *mesh = s->bvh->mesh;
     vec3d corner[3], origin = v3d_all(mesh->origin);
     measured out;
+    double distance[4], weights[3][4];
     for (uint32_t i = count; i < 4; i++)
         triangles[i] = triangles[0];
     for (size_t k = 0; k < 3; k++) {
@@ -85,13 +86,16 @@ static void measure_some(search *s, uint32_t triangles[4], uint32_t count) {
         vec3d relative = {at[0], at[1], at[2]};
         corner[k] = v3d_add(origin, relative);
     }
-    measure_four(corner, s->point, &out);
+    measure_lanes(corner, v3d_all(s->point), &out);
+    d4_store(distance, out.distance);
+    for (int k = 0; k < 3; k++)
+        d4_store(weights[k], out.weight[k]);
     for (uint32_t i = 0; i < count; i++) {
-        const double weight[3] = {out.weight[0][i], out.weight[1][i], out.weight[2][i]};
+        const double weight[3] = {weights[0][i], weights[1][i], weights[2][i]};
         if (out.left >> i & 1)
             measure(s, triangles[i]);
         else
-            keep_nearer(s, triangles[i], out.distance[i], weight);
+            keep_nearer(s, triangles[i], distance[i], weight);
     }
 }
 #else

@@ -9,6 +9,7 @@
 static unsigned compare(const abut_triangle t[4], abut_vec3 point) {
     vec3d corner[3];
     measured out;
+    double distance[4], weights[3][4];
     unsigned left = 0;
     for (int k = 0; k < 3; k++) {
         const double *const from[4] = {&t[0].corner[k].x, &t[1].corner[k].x, &t[2].corner[k].x,
@@ -19,19 +20,22 @@ static unsigned compare(const abut_triangle t[4], abut_vec3 point) {
         corner[k].y = at[1];
         corner[k].z = at[2];
     }
-    measure_four(corner, point, &out);
+    measure_lanes(corner, v3d_all(point), &out);
+    d4_store(distance, out.distance);
+    for (int k = 0; k < 3; k++)
+        d4_store(weights[k], out.weight[k]);
     for (int i = 0; i < 4; i++) {
         closest_on_triangle one = triangle_closest_point(t[i], point);
-        const double weight[3] = {out.weight[0][i], out.weight[1][i], out.weight[2][i]};
+        const double weight[3] = {weights[0][i], weights[1][i], weights[2][i]};
         if (out.left >> i & 1) {
             left++;
             continue;
         }
-        if (memcmp(&one.distance, &out.distance[i], sizeof one.distance) != 0 ||
+        if (memcmp(&one.distance, &distance[i], sizeof one.distance) != 0 ||
             memcmp(one.barycentric, weight, sizeof weight) != 0)
             fail_msg(
                 "lane %d is %.17g (%.17g, %.17g, %.17g) instead of %.17g (%.17g, %.17g, %.17g)", i,
-                out.distance[i], weight[0], weight[1], weight[2], one.distance, one.barycentric[0],
+                distance[i], weight[0], weight[1], weight[2], one.distance, one.barycentric[0],
                 one.barycentric[1], one.barycentric[2]);
     }
     return left;

@@ -228,6 +228,12 @@ uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_m
  * `any`, some that are. Fills all of the separation but the relation; false leaves it alone. */
 bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pair_cache *cache,
                         abut_separation *separation);
+/* The same among these pairs of triangles only; not for frames beyond PAIR_FAR. */
+bool abuti_pair_closest_of(const pair_frame *frame, const uint32_t (*pairs)[2], uint32_t count,
+                           double limit, bool any, abut_separation *separation);
+/* The bounds that such a search in floats begins with, in units: by how much distances err, and
+ * beyond which no pair counts for this limit. */
+float abuti_pair_bounds(const pair_frame *frame, double limit, float *upper);
 
 /* For surfaces that do not meet: which contains a part of the other. `vertex` gets the first vertex
  * that is inside, of the inner mesh. */
@@ -235,6 +241,11 @@ abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, co
                                 abut_pair_relation *relation, uint32_t *vertex);
 
 /* ---- pair.c: one question, checked ---- */
+
+/* Fills all of the separation but the relation where a vertex of one side, 0 or 1, is inside the
+ * other. */
+void abuti_pair_inside(const pair_frame *frame, int inner, uint32_t vertex,
+                       abut_separation *separation);
 
 abut_status abuti_pair_check_pose(const char *function, const char *what, const abut_bvh *bvh,
                                   const abut_pose *at);

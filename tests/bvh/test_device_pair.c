@@ -1,4 +1,5 @@
-/* Overlap at many poses on a device: the answers of the CPU, and nothing lost when it fails. */
+/* Questions about many poses on a device: the answers of the CPU, bit for bit, and nothing lost
+ * when it fails. */
 #include "meshes.h"
 
 #include "bvh/device_query.h"
@@ -33,41 +34,100 @@ static abut_pose *make_poses(size_t count, double size, uint64_t seed) {
     return poses;
 }
 
-static void check_pair(abut_mesh *mesh_a, abut_mesh *mesh_b, size_t count, uint64_t seed) {
+/* The same bits in every field. */
+static bool same_separation(const abut_separation *a, const abut_separation *b) {
+    return memcmp(&a->distance, &b->distance, sizeof a->distance) == 0 &&
+           memcmp(&a->point_a, &b->point_a, sizeof a->point_a) == 0 &&
+           memcmp(&a->point_b, &b->point_b, sizeof a->point_b) == 0 && a->relation == b->relation &&
+           a->triangle_a == b->triangle_a && a->triangle_b == b->triangle_b &&
+           a->feature_a == b->feature_a && a->feature_b == b->feature_b;
+}
+
+typedef struct two_bodies {
     abut_bvh *a, *b;
     abut_device_bvh *there_a, *there_b;
-    assert_ok(abut_bvh_create(mesh_a, NULL, &a));
-    assert_ok(abut_bvh_create(mesh_b, NULL, &b));
-    assert_ok(abut_device_bvh_create(a, device, &there_a));
-    assert_ok(abut_device_bvh_create(b, device, &there_b));
-    abut_pair_poses poses = abut_pair_poses_default();
-    abut_pose *list_a = make_poses(count, largest_extent(mesh_a), seed);
-    abut_pose *list_b = make_poses(count, largest_extent(mesh_a), seed + 1);
-    abut_pair_relation *got = malloc(count * sizeof *got), *expected = malloc(count * sizeof *got);
+} two_bodies;
+
+static void check_overlap(const two_bodies *two, const abut_pair_poses *poses,
+                          const abut_pair_options *options) {
+    abut_pair_relation *got = calloc(poses->count, sizeof *got);
+    abut_pair_relation *expected = calloc(poses->count, sizeof *got);
     assert_true(got && expected);
-    poses.a = a;
-    poses.b = b;
+    memset(got, 0xff, poses->count * sizeof *got);
+    assert_ok(abut_pair_overlap_batch(poses, options, expected));
+    assert_ok(abut_device_pair_overlap(two->there_a, two->there_b, poses, options, got));
+    for (size_t i = 0; i < poses->count; i++)
+        if (got[i] != expected[i])
+            fail_msg("pose %zu: %d instead of %d", i, (int)got[i], (int)expected[i]);
+    free(got);
+    free(expected);
+}
+
+/* Gives the middle one of the distances. */
+static double check_distance(const two_bodies *two, const abut_pair_poses *poses,
+                             const abut_pair_options *options) {
+    abut_separation *got = calloc(poses->count, sizeof *got);
+    abut_separation *expected = calloc(poses->count, sizeof *got);
+    assert_true(got && expected);
+    assert_ok(abut_pair_distance_batch(poses, options, expected));
+    assert_ok(abut_device_pair_distance(two->there_a, two->there_b, poses, options, got));
+    for (size_t i = 0; i < poses->count; i++)
+        if (!same_separation(&got[i], &expected[i]))
+            fail_msg(
+                "pose %zu: %.17g (%d) between %u and %u instead of %.17g (%d) between %u and %u", i,
+                got[i].distance, (int)got[i].relation, got[i].triangle_a, got[i].triangle_b,
+                expected[i].distance, (int)expected[i].relation, expected[i].triangle_a,
+                expected[i].triangle_b);
+    double middle = expected[poses->count / 2].distance;
+    free(got);
+    free(expected);
+    return middle;
+}
+
+static void check_within(const two_bodies *two, const abut_pair_poses *poses, double margin,
+                         const abut_pair_options *options) {
+    bool *got = calloc(poses->count, sizeof *got), *expected = calloc(poses->count, sizeof *got);
+    assert_true(got && expected);
+    assert_ok(abut_pair_within_batch(poses, margin, options, expected));
+    assert_ok(abut_device_pair_within(two->there_a, two->there_b, poses, margin, options, got));
+    for (size_t i = 0; i < poses->count; i++)
+        if (got[i] != expected[i])
+            fail_msg("pose %zu: %d instead of %d within %g", i, got[i], expected[i], margin);
+    free(got);
+    free(expected);
+}
+
+static void check_pair(abut_mesh *mesh_a, abut_mesh *mesh_b, size_t count, uint64_t seed) {
+    two_bodies two;
+    assert_ok(abut_bvh_create(mesh_a, NULL, &two.a));
+    assert_ok(abut_bvh_create(mesh_b, NULL, &two.b));
+    assert_ok(abut_device_bvh_create(two.a, device, &two.there_a));
+    assert_ok(abut_device_bvh_create(two.b, device, &two.there_b));
+    double size = largest_extent(mesh_a);
+    abut_pair_poses poses = abut_pair_poses_default();
+    abut_pose *list_a = make_poses(count, size, seed), *list_b = make_poses(count, size, seed + 1);
+    poses.a = two.a;
+    poses.b = two.b;
     poses.count = count;
     for (int round = 0; round < 3; round++) {
         abut_pair_options options = abut_pair_options_default();
         options.surfaces = round == 2;
         poses.poses_a = round == 1 ? list_a : NULL;
         poses.poses_b = list_b;
-        assert_ok(abut_pair_overlap_batch(&poses, &options, expected));
-        memset(got, 0xff, count * sizeof *got);
-        assert_ok(abut_device_pair_overlap(there_a, there_b, &poses, &options, got));
-        for (size_t i = 0; i < count; i++)
-            if (got[i] != expected[i])
-                fail_msg("pose %zu: %d instead of %d", i, (int)got[i], (int)expected[i]);
+        check_overlap(&two, &poses, &options);
+        double middle = check_distance(&two, &poses, &options);
+        /* a margin that one of the poses has exactly, one below it, and any */
+        const double margins[3] = {middle, nextafter(middle, 0), 0.2 * size};
+        check_within(&two, &poses, margins[round], &options);
     }
+    check_within(&two, &poses, 0, NULL);
+    check_within(&two, &poses, INFINITY, NULL);
     free(list_a);
     free(list_b);
-    free(got);
-    free(expected);
-    abut_device_bvh_destroy(there_a);
-    abut_device_bvh_destroy(there_b);
-    abut_bvh_destroy(a);
-    abut_bvh_destroy(b);
+    abut_device_bvh_destroy(two.there_a);
+    abut_device_bvh_destroy(two.there_b);
+    abut_bvh_destroy(two.a);
+    abut_bvh_destroy(two.b);
     abut_mesh_destroy(mesh_a);
     abut_mesh_destroy(mesh_b);
 }

@@ -289,7 +289,8 @@ static abut_status make_kernels(pair_on_device *on, question what) {
         status = abuti_kernel_create(program, device, "pair_meet", &on->meet);
     if (status || what == QUESTION_OVERLAP)
         return status;
-    status = abuti_program_get(device, "pair_closest", "", &program);
+    bool on_cpu = device->info.kind == ABUT_DEVICE_KIND_CPU;
+    status = abuti_program_get(device, "pair_closest", on_cpu ? "-DAPART" : "", &program);
     return status ? status : abuti_kernel_create(program, device, "pair_closest", &on->closest);
 }
 

@@ -13,13 +13,16 @@
 #include "bvh/pair_kernel.h"
 
 #define GROUP 128
-#define OPENED (GROUP / WIDTH)           /* pairs of boxes at a time */
+#define OPENED (GROUP / WIDTH)           /* pairs of boxes at a time, */
+#define OPENED_FIRST 8                   /* and as long as there is no good bound */
 #define LOOKED (GROUP / (WIDTH * WIDTH)) /* pairs of leaves at a time */
-#define STACK 1024                       /* pairs of boxes */
-#define LEAVES (GROUP + LOOKED)          /* pairs of leaves */
-#define LIKELY (2 * GROUP)               /* pairs of triangles to be measured */
-#define KEPT (2 * GROUP)                 /* pairs of triangles that may be closest */
-#define ROUNDS 16384                     /* then the host had better do it, which can settle */
+/* Pairs of boxes. When it is half full only one is opened at a time, depth first, which adds up to
+ * 414 in the deepest of trees: see PAIR_STACK. So it always suffices. */
+#define STACK 1024
+#define LEAVES (GROUP + LOOKED) /* pairs of leaves */
+#define LIKELY (2 * GROUP)      /* pairs of triangles to be measured */
+#define KEPT (2 * GROUP)        /* pairs of triangles that may be closest */
+#define ROUNDS 16384            /* then the host had better do it, which can settle */
 #define MEETS 0xffffffffu
 #define TOO_MUCH 0xfffffffeu
 #define WITHIN 0xfffffffdu
@@ -111,7 +114,13 @@ static inline float edges_sq(const triangle *a, int i, const triangle *b, int j)
     return vec_dot(rest, rest);
 }
 
-static float distance_sq(triangle *a, triangle *b) {
+/* A CPU's compiler takes long to put this into the kernel, and gains nothing. */
+#ifdef APART
+static __attribute__((noinline)) float distance_sq(
+#else
+static inline float distance_sq(
+#endif
+    triangle *a, triangle *b) {
     float least = FLT_MAX;
     triangle_prepare(a);
     triangle_prepare(b);
@@ -156,158 +165,192 @@ static inline void lower_upper(const lists *l, float upper) {
         atomic_min(&l->numbers[UPPER], as_uint(upper));
 }
 
-static inline float square_of(float upper) {
-    return upper * upper * SLACK + FLT_MIN;
+static inline float upper_now(const lists *l) {
+    return as_float(l->numbers[UPPER]);
+}
+static inline float upper_sq_now(const lists *l) {
+    return upper_now(l) * upper_now(l) * SLACK + FLT_MIN;
 }
 
-/* Puts a pair of each item, where it has one and its boxes are near enough, among those of leaves
- * or back on the stack, of which `kept` have stayed there. */
-static inline void file_pairs(const lists *l, const pair_pose *p, const side *a, const side *b,
-                              uint2 pair, uint kept) {
-    uint item = (uint)get_local_id(0);
-    float lower_sq = INFINITY, key = -1.0f;
-    if (pair.x != NONE && child_at(a, pair.x) != NONE && child_at(b, pair.y) != NONE) {
-        box box_a = box_at(a, pair.x), box_b = box_at(b, pair.y);
-        float between;
-        lower_sq = boxes_lower_sq(p, &box_a, &box_b, &between);
-        lower_upper(l, between + sqrt(vec_dot(box_a.half_size, box_a.half_size)) +
-                           sqrt(vec_dot(box_b.half_size, box_b.half_size)) + p->margin);
+/* What the group does in a round: three steps with a barrier after each, the same for all. */
+enum { OPEN, LOOK, MEASURE, DROP };
+
+/* What an item has in hand from step to step. */
+typedef struct hand {
+    uint2 pair[2];
+    float value[2];
+} hand;
+
+/* OPEN: the children of `count` pairs of boxes, or in the first round those of both roots. */
+static inline void open_boxes(const lists *l, const pair_pose *p, const side *a, const side *b,
+                              bool first, uint waiting, uint count, hand *mine) {
+    uint item = (uint)get_local_id(0), from = waiting - count + item / WIDTH;
+    mine->value[0] = INFINITY;
+    if (item / WIDTH >= count || (!first && l->stack_sq[from] > upper_sq_now(l)))
+        return;
+    uint2 pair = first ? (uint2)(item / WIDTH, item % WIDTH)
+                       : pair_below(a, b, l->stack[from], item % WIDTH);
+    if (child_at(a, pair.x) == NONE || child_at(b, pair.y) == NONE)
+        return;
+    box box_a = box_at(a, pair.x), box_b = box_at(b, pair.y);
+    float between;
+    mine->pair[0] = pair;
+    mine->value[0] = boxes_lower_sq(p, &box_a, &box_b, &between);
+    lower_upper(l, between + sqrt(vec_dot(box_a.half_size, box_a.half_size)) +
+                       sqrt(vec_dot(box_b.half_size, box_b.half_size)) + p->margin);
+}
+
+/* Of these, pairs of leaves are put aside; the others get a key. */
+static inline void sort_out(const lists *l, const side *a, const side *b, const hand *mine) {
+    float key = -1.0f;
+    if (mine->value[0] <= upper_sq_now(l)) {
+        if (leaves_both(a, b, mine->pair[0])) {
+            uint place = atomic_inc(&l->numbers[FOUND]);
+            l->leaves[place] = mine->pair[0];
+            l->leaves_sq[place] = mine->value[0];
+        } else {
+            key = mine->value[0];
+        }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    bool near = lower_sq <= square_of(as_float(l->numbers[UPPER]));
-    if (near && leaves_both(a, b, pair)) {
-        uint place = atomic_inc(&l->numbers[FOUND]);
-        l->leaves[place] = pair;
-        l->leaves_sq[place] = lower_sq;
-    } else if (near) {
-        key = lower_sq;
-    }
-    l->keys[item] = key;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    uint before = 0, all = 0; /* those further away, or as far and of an item before this one */
-    for (uint j = 0; j < GROUP; j++) {
+    l->keys[get_local_id(0)] = key;
+}
+
+/* They go on the stack, of which `kept` have stayed there, the nearest on top. */
+static inline void stack_up(const lists *l, uint kept, uint items, const hand *mine) {
+    uint item = (uint)get_local_id(0), before = 0, all = 0;
+    float key = l->keys[item];
+    for (uint j = 0; j < items; j++) {
         float other = l->keys[j];
         all += other >= 0.0f;
         before += other > key || (other == key && j < item);
     }
     if (key >= 0.0f) {
-        l->stack[kept + before] = pair;
-        l->stack_sq[kept + before] = lower_sq;
+        l->stack[kept + before] = mine->pair[0];
+        l->stack_sq[kept + before] = key;
     }
     if (item == 0)
         l->numbers[WAITING] = kept + all;
 }
 
-/* Which triangles of the last `count` pairs of leaves are worth measuring. */
+/* LOOK: the gap between two triangles of the last `count` pairs of leaves along the line between
+ * their middles, times its length. */
 static inline void look_at_leaves(const lists *l, const pair_pose *p, const side *a, const side *b,
-                                  uint found, uint count) {
-    uint item = (uint)get_local_id(0), which = item / (WIDTH * WIDTH);
-    float gap = INFINITY, length = 0.0f;
-    uint2 at;
-    if (which < count &&
-        l->leaves_sq[found - count + which] <= square_of(as_float(l->numbers[UPPER]))) {
-        vec ta[3], tb[3];
-        at = triangles_of(a, b, l->leaves[found - count + which], item % (WIDTH * WIDTH));
-        load_pair(p, a, b, at, ta, tb);
-        vec n = make_vec((tb[0].x + tb[1].x + tb[2].x) - (ta[0].x + ta[1].x + ta[2].x),
-                         (tb[0].y + tb[1].y + tb[2].y) - (ta[0].y + ta[1].y + ta[2].y),
-                         (tb[0].z + tb[1].z + tb[2].z) - (ta[0].z + ta[1].z + ta[2].z));
-        gap = fmin(fmin(vec_dot(n, tb[0]), vec_dot(n, tb[1])), vec_dot(n, tb[2])) -
-              fmax(fmax(vec_dot(n, ta[0]), vec_dot(n, ta[1])), vec_dot(n, ta[2]));
-        length = sqrt(vec_dot(n, n));
-        lower_upper(l, length * (1.0f / 3.0f) + p->margin);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    /* where the square of a length underflows, nothing is known */
-    if (length < 1e-15f ? gap < INFINITY
-                        : gap <= (as_float(l->numbers[UPPER]) + p->margin) * length)
-        l->likely[atomic_inc(&l->numbers[CLOSE])] = at;
-    if (item == 0)
-        l->numbers[FOUND] = found - count;
+                                  uint found, uint count, hand *mine) {
+    uint item = (uint)get_local_id(0), from = found - count + item / (WIDTH * WIDTH);
+    mine->value[0] = INFINITY;
+    if (from >= found || l->leaves_sq[from] > upper_sq_now(l))
+        return;
+    vec ta[3], tb[3];
+    mine->pair[0] = triangles_of(a, b, l->leaves[from], item % (WIDTH * WIDTH));
+    load_pair(p, a, b, mine->pair[0], ta, tb);
+    vec n = make_vec((tb[0].x + tb[1].x + tb[2].x) - (ta[0].x + ta[1].x + ta[2].x),
+                     (tb[0].y + tb[1].y + tb[2].y) - (ta[0].y + ta[1].y + ta[2].y),
+                     (tb[0].z + tb[1].z + tb[2].z) - (ta[0].z + ta[1].z + ta[2].z));
+    mine->value[0] = fmin(fmin(vec_dot(n, tb[0]), vec_dot(n, tb[1])), vec_dot(n, tb[2])) -
+                     fmax(fmax(vec_dot(n, ta[0]), vec_dot(n, ta[1])), vec_dot(n, ta[2]));
+    mine->value[1] = sqrt(vec_dot(n, n));
+    lower_upper(l, mine->value[1] * (1.0f / 3.0f) + p->margin);
 }
 
-/* Measures the last `count` of the likely pairs. */
+/* Where it is small enough they are worth measuring; where the square of the length may have
+ * underflowed, nothing is known. */
+static inline void choose_likely(const lists *l, const pair_pose *p, uint left, const hand *mine) {
+    bool known = mine->value[1] >= 1e-15f;
+    if (mine->value[0] < INFINITY &&
+        (!known || mine->value[0] <= (upper_now(l) + p->margin) * mine->value[1]))
+        l->likely[atomic_inc(&l->numbers[CLOSE])] = mine->pair[0];
+    if (get_local_id(0) == 0)
+        l->numbers[FOUND] = left;
+}
+
+/* MEASURE: the last `count` of these. */
 static inline void measure_pairs(const lists *l, const pair_pose *p, const side *a, const side *b,
-                                 uint likely, uint count) {
+                                 uint close, uint count, hand *mine) {
     uint item = (uint)get_local_id(0);
-    float distance = INFINITY;
-    uint2 at;
-    if (item < count) {
-        triangle ta, tb;
-        at = l->likely[likely - count + item];
-        load_pair(p, a, b, at, ta.corner, tb.corner);
-        distance = sqrt(distance_sq(&ta, &tb));
-        lower_upper(l, distance + p->margin);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    float lower = distance - p->margin;
-    if (lower <= as_float(l->numbers[UPPER])) {
-        uint place = atomic_inc(&l->numbers[CANDIDATES]);
-        l->kept[place] = at;
-        l->kept_lower[place] = lower;
-    }
-    if (item == 0)
-        l->numbers[CLOSE] = likely - count;
+    mine->value[0] = INFINITY;
+    if (item >= count)
+        return;
+    triangle ta, tb;
+    mine->pair[0] = l->likely[close - count + item];
+    load_pair(p, a, b, mine->pair[0], ta.corner, tb.corner);
+    float distance = sqrt(distance_sq(&ta, &tb));
+    mine->value[0] = distance - p->margin;
+    lower_upper(l, distance + p->margin);
 }
 
-/* Drops candidates that have been beaten. */
-static inline void drop_beaten(const lists *l) {
-    uint item = (uint)get_local_id(0), count = l->numbers[CANDIDATES];
-    float upper = as_float(l->numbers[UPPER]), lower[KEPT / GROUP];
-    uint2 at[KEPT / GROUP];
+/* DROP: all candidates are taken up, and those put back that have not been beaten. */
+static inline void take_candidates(const lists *l, uint count, hand *mine) {
     for (uint k = 0; k < KEPT / GROUP; k++) {
-        uint i = k * GROUP + item;
-        lower[k] = i < count ? l->kept_lower[i] : INFINITY;
-        at[k] = l->kept[i];
+        uint from = k * GROUP + (uint)get_local_id(0);
+        mine->pair[k] = from < count ? l->kept[from] : (uint2)(NONE, NONE);
+        mine->value[k] = from < count ? l->kept_lower[from] : INFINITY;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0)
-        l->numbers[CANDIDATES] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint k = 0; k < KEPT / GROUP; k++)
-        if (lower[k] <= upper) {
-            uint place = atomic_inc(&l->numbers[CANDIDATES]);
-            l->kept[place] = at[k];
-            l->kept_lower[place] = lower[k];
-        }
-    barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Finds all candidates. False where there are too many of anything; true too where some are closer
- * than `sure`, which ends the search. */
+static inline void put_candidates(const lists *l, uint most, const hand *mine) {
+    for (uint k = 0; k < most; k++)
+        if (mine->value[k] <= upper_now(l)) {
+            uint place = atomic_inc(&l->numbers[CANDIDATES]);
+            l->kept[place] = mine->pair[k];
+            l->kept_lower[place] = mine->value[k];
+        }
+}
+
+/* Finds all candidates, or some that are closer than `sure`. False where there are too many. */
 static inline bool search(const lists *l, const pair_pose *p, const side *a, const side *b) {
-    uint item = (uint)get_local_id(0);
-    file_pairs(l, p, a, b,
-               item < WIDTH * WIDTH ? (uint2)(item / WIDTH, item % WIDTH) : (uint2)(NONE, NONE), 0);
-    for (uint round = 0; round < ROUNDS; round++) {
+    uint item = (uint)get_local_id(0), action = OPEN, wide = OPENED_FIRST;
+    bool done;
+    hand mine;
+    for (uint round = 0;; round++) {
         barrier(CLK_LOCAL_MEM_FENCE);
         uint waiting = l->numbers[WAITING], found = l->numbers[FOUND], close = l->numbers[CLOSE];
-        uint kept = l->numbers[CANDIDATES];
-        float upper = as_float(l->numbers[UPPER]);
+        uint kept = l->numbers[CANDIDATES], last = action;
+        action = round == 0                               ? OPEN
+                 : waiting + found + close == 0           ? DROP
+                 : close >= GROUP || waiting + found == 0 ? MEASURE
+                 : found >= LOOKED || waiting == 0        ? LOOK
+                                                          : OPEN;
+        if (action == MEASURE && kept > KEPT - GROUP)
+            action = DROP;
+        uint count = action == MEASURE     ? min(close, (uint)GROUP)
+                     : action == LOOK      ? min(found, (uint)LOOKED)
+                     : round == 0          ? WIDTH
+                     : waiting > STACK / 2 ? 1
+                                           : min(waiting, wide);
+        bool sure = upper_now(l) <= p->sure;
+        bool over = sure | (action == DROP & last == DROP) | round == ROUNDS;
+        done = sure | (round < ROUNDS & kept <= KEPT - GROUP);
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (waiting + found + close == 0 || upper <= p->sure)
-            return true;
-        if (close >= GROUP || (close && waiting + found == 0)) {
-            if (kept > KEPT - GROUP) {
-                drop_beaten(l);
-                if (l->numbers[CANDIDATES] > KEPT - GROUP)
-                    return false;
-            }
-            measure_pairs(l, p, a, b, close, min(close, (uint)GROUP));
-        } else if (found >= LOOKED || waiting == 0) {
-            look_at_leaves(l, p, a, b, found, min(found, (uint)LOOKED));
-        } else {
-            uint opened = min(min(waiting, (uint)OPENED), (STACK - waiting) / 3);
-            uint2 pair = (uint2)(NONE, NONE);
-            if (opened == 0)
-                return false;
-            uint from = waiting - opened + item / WIDTH;
-            if (item / WIDTH < opened && l->stack_sq[from] <= square_of(upper))
-                pair = pair_below(a, b, l->stack[from], item % WIDTH);
-            file_pairs(l, p, a, b, pair, waiting - opened);
+        if (over)
+            break;
+        if (action == OPEN)
+            open_boxes(l, p, a, b, round == 0, waiting, count, &mine);
+        else if (action == LOOK)
+            look_at_leaves(l, p, a, b, found, count, &mine);
+        else if (action == MEASURE)
+            measure_pairs(l, p, a, b, close, count, &mine);
+        else
+            take_candidates(l, kept, &mine);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (action == OPEN) {
+            sort_out(l, a, b, &mine);
+        } else if (action == LOOK) {
+            choose_likely(l, p, found - count, &mine);
+            wide = OPENED;
+        } else if (action == MEASURE) {
+            put_candidates(l, 1, &mine);
+            if (item == 0)
+                l->numbers[CLOSE] = close - count;
+        } else if (item == 0) {
+            l->numbers[CANDIDATES] = 0;
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (action == OPEN)
+            stack_up(l, round == 0 ? 0 : waiting - count, count * WIDTH, &mine);
+        else if (action == DROP)
+            put_candidates(l, KEPT / GROUP, &mine);
     }
-    return false;
+    return done;
 }
 
 /* For each pose where pair_meet of pair.cl has found no meeting: where in `pairs` its candidates
@@ -326,21 +369,15 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pair_closest(
         return;
     if (item < NUMBERS)
         l.numbers[item] = item == UPPER ? as_uint(p.upper) : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
     bool done = search(&l, &p, &a, &b);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (!done || as_float(l.numbers[UPPER]) <= p.sure) {
-        if (item == 0)
-            results[pose] = (uint2)(0, done ? WITHIN : TOO_MUCH);
-        return;
-    }
-    drop_beaten(&l);
-    uint count = l.numbers[CANDIDATES];
+    bool listed = done && upper_now(&l) > p.sure;
+    uint count = listed ? l.numbers[CANDIDATES] : 0;
     if (item == 0) {
-        l.numbers[PLACE] = count <= GROUP ? atomic_add(total, count) : 0;
-        results[pose] = (uint2)(l.numbers[PLACE], count <= GROUP ? count : TOO_MUCH);
+        uint start = listed ? atomic_add(total, count) : 0;
+        l.numbers[PLACE] = start;
+        results[pose] = (uint2)(start, listed ? count : done ? WITHIN : TOO_MUCH);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (count <= GROUP && item < count)
+    if (item < count)
         pairs[l.numbers[PLACE] + item] = (uint2)(a.order[l.kept[item].x], b.order[l.kept[item].y]);
 }

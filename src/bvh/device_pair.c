@@ -23,7 +23,7 @@
 #define TOO_MUCH 0xfffffffeu
 #define WITHIN 0xfffffffdu
 #define MEET_ROOM (8 * (1024 + 136) + 4 * 4)
-#define CLOSEST_ROOM ((8 + 4) * (1024 + 136 + 256) + 8 * 256 + 4 * 128 + 4 * 6)
+#define CLOSEST_ROOM (12 * (1024 + 160 + 256) + 8 * (640 + 256) + 4 * (2 * 128 + 7))
 
 enum { PART_POSES = 1 << 15, TASK_POSES = 64 };
 

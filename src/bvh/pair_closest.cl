@@ -2,25 +2,29 @@
  *
  * Method: as pair_closest.c, with the same bounds and margins, but many pairs at a time. Pairs of
  * boxes wait on a stack in local memory, of which 32 are opened together, an item for each child;
- * the children that are near enough go back sorted, the nearest on top. Pairs of leaves are looked
- * at eight at a time, an item for each two triangles, which must be near enough along the line
- * between their middles. What is left is measured in floats, 128 pairs at a time. The bound of the
- * distance comes from all of these: from the far ends of two boxes, from the middles of two
- * triangles, and from distances. Pairs of triangles that may be the closest, within the margin, go
- * to the host, which measures them in doubles: no pair is lost that could win. Nothing is capped:
- * where there is no room for them all the host is told so.
+ * the children that are near enough go back sorted, the nearest on top. Pairs of leaves wait in a
+ * list of their own; there triangles must be near enough along the line between the middles of two
+ * boxes, then along that between their own. What is left is measured in floats. Each list waits for
+ * as many pairs as there are items, but for the first ones, which give a bound. Bounds come from
+ * the far ends of two boxes, from the middles of two triangles, and from distances. Pairs of
+ * triangles that may be the closest, within the margin, go to the host, which measures them in
+ * doubles: no pair is lost that could win. Nothing is capped: where there is no room for them all
+ * the host is told so.
  */
 #include "bvh/pair_kernel.h"
 
 #define GROUP 128
-#define OPENED (GROUP / WIDTH)           /* pairs of boxes at a time, */
-#define OPENED_FIRST 8                   /* and as long as there is no good bound */
-#define LOOKED (GROUP / (WIDTH * WIDTH)) /* pairs of leaves at a time */
-/* Pairs of boxes. When it is half full only one is opened at a time, depth first, which adds up to
- * 414 in the deepest of trees: see PAIR_STACK. So it always suffices. */
+#define OPENED (GROUP / WIDTH) /* pairs of boxes at a time, */
+#define OPENED_FIRST 8         /* and as long as there is no good bound */
+#define LOOKED (GROUP / WIDTH) /* pairs of leaves at a time */
+/* Pairs of boxes. One that is opened adds three at most, so as long as no more are opened than a
+ * quarter of what is free below STACK_WIDE, that is not exceeded. There one is opened at a time,
+ * depth first, which adds up to 414 in the deepest of trees: see PAIR_STACK. So it suffices. */
+#define STACK_WIDE 608
 #define STACK 1024
 #define LEAVES (GROUP + LOOKED) /* pairs of leaves */
-#define LIKELY (2 * GROUP)      /* pairs of triangles to be measured */
+#define LIKELY (5 * GROUP)      /* pairs of triangles to be looked at closely */
+#define CLOSE (2 * GROUP)       /* pairs of triangles to be measured */
 #define KEPT (2 * GROUP)        /* pairs of triangles that may be closest */
 #define ROUNDS 16384            /* then the host had better do it, which can settle */
 #define MEETS 0xffffffffu
@@ -30,6 +34,8 @@
 /* As in pair_closest.c. */
 #define SLACK (1.0f + 0x1p-20f)
 #define TINY 1e-30f
+/* Squares of shorter lengths may underflow. */
+#define LENGTH_KNOWN 1e-15f
 
 /* ---- boxes ---- */
 
@@ -136,13 +142,13 @@ static inline float distance_sq(
 
 /* ---- a pose ---- */
 
-/* How many there are of each, and the bits of the upper bound: those of floats that are not
- * negative stand in the order of the floats. */
-enum { WAITING, FOUND, CLOSE, CANDIDATES, UPPER, PLACE, NUMBERS };
+/* How many pairs there are in each list, and the bits of the upper bound: those of floats that are
+ * not negative stand in the order of the floats. */
+enum { IN_STACK, IN_LEAVES, IN_LIKELY, IN_CLOSE, IN_KEPT, UPPER, PLACE, NUMBERS };
 
 typedef struct lists {
-    __local uint2 *stack, *leaves, *likely, *kept;
-    __local float *stack_sq, *leaves_sq, *kept_lower, *keys;
+    __local uint2 *stack, *leaves, *likely, *close, *kept;
+    __local float *stack_sq, *leaves_sq, *kept_lower, *keys, *lows;
     __local uint *numbers;
 } lists;
 
@@ -151,12 +157,14 @@ static inline lists lists_in(__local uint2 *room) {
     l.stack = room;
     l.leaves = l.stack + STACK;
     l.likely = l.leaves + LEAVES;
-    l.kept = l.likely + LIKELY;
+    l.close = l.likely + LIKELY;
+    l.kept = l.close + CLOSE;
     l.stack_sq = (__local float *)(l.kept + KEPT);
     l.leaves_sq = l.stack_sq + STACK;
     l.kept_lower = l.leaves_sq + LEAVES;
     l.keys = l.kept_lower + KEPT;
-    l.numbers = (__local uint *)(l.keys + GROUP);
+    l.lows = l.keys + GROUP;
+    l.numbers = (__local uint *)(l.lows + GROUP);
     return l;
 }
 
@@ -173,7 +181,7 @@ static inline float upper_sq_now(const lists *l) {
 }
 
 /* What the group does in a round: three steps with a barrier after each, the same for all. */
-enum { OPEN, LOOK, MEASURE, DROP };
+enum { OPEN, LOOK, CHECK, MEASURE, DROP };
 
 /* What an item has in hand from step to step. */
 typedef struct hand {
@@ -205,7 +213,7 @@ static inline void sort_out(const lists *l, const side *a, const side *b, const 
     float key = -1.0f;
     if (mine->value[0] <= upper_sq_now(l)) {
         if (leaves_both(a, b, mine->pair[0])) {
-            uint place = atomic_inc(&l->numbers[FOUND]);
+            uint place = atomic_inc(&l->numbers[IN_LEAVES]);
             l->leaves[place] = mine->pair[0];
             l->leaves_sq[place] = mine->value[0];
         } else {
@@ -229,19 +237,57 @@ static inline void stack_up(const lists *l, uint kept, uint items, const hand *m
         l->stack_sq[kept + before] = key;
     }
     if (item == 0)
-        l->numbers[WAITING] = kept + all;
+        l->numbers[IN_STACK] = kept + all;
 }
 
-/* LOOK: the gap between two triangles of the last `count` pairs of leaves along the line between
- * their middles, times its length. */
+/* LOOK: the shadows of the triangles of a pair of leaves on the line between the middles of their
+ * boxes, one of each leaf an item. */
 static inline void look_at_leaves(const lists *l, const pair_pose *p, const side *a, const side *b,
                                   uint found, uint count, hand *mine) {
-    uint item = (uint)get_local_id(0), from = found - count + item / (WIDTH * WIDTH);
-    mine->value[0] = INFINITY;
+    uint item = (uint)get_local_id(0), from = found - count + item / WIDTH;
+    mine->value[0] = -1.0f;
     if (from >= found || l->leaves_sq[from] > upper_sq_now(l))
         return;
+    uint2 leaves = l->leaves[from];
+    vec n = vec_sub(turned(p, box_at(b, leaves.y).middle), box_at(a, leaves.x).middle), t[3];
+    vec n_b = make_vec(n.x * p->turn[0][0] + n.y * p->turn[0][1] + n.z * p->turn[0][2],
+                       n.x * p->turn[1][0] + n.y * p->turn[1][1] + n.z * p->turn[1][2],
+                       n.x * p->turn[2][0] + n.y * p->turn[2][1] + n.z * p->turn[2][2]);
+    float away = vec_dot(n, make_vec(p->shift[0], p->shift[1], p->shift[2]));
+    mine->pair[0] = triangles_of(a, b, leaves, item % WIDTH * (WIDTH + 1));
+    mine->value[0] = sqrt(vec_dot(n, n));
+    load_corners(a, mine->pair[0].x, t);
+    l->keys[item] = fmax(fmax(vec_dot(n, t[0]), vec_dot(n, t[1])), vec_dot(n, t[2]));
+    load_corners(b, mine->pair[0].y, t);
+    l->lows[item] = away + fmin(fmin(vec_dot(n_b, t[0]), vec_dot(n_b, t[1])), vec_dot(n_b, t[2]));
+}
+
+/* Each item pairs its triangle of a with those of b that are near enough. Where the square of a
+ * length may have underflowed, nothing is known. */
+static inline void choose_likely(const lists *l, const pair_pose *p, const hand *mine) {
+    uint item = (uint)get_local_id(0), first = item - item % WIDTH;
+    float length = mine->value[0];
+    float most = length < LENGTH_KNOWN
+                     ? INFINITY
+                     : l->keys[item] + (upper_now(l) + p->margin) * length * SLACK;
+    if (length < 0.0f)
+        return;
+    for (uint j = 0; j < WIDTH; j++)
+        if (l->lows[first + j] <= most)
+            l->likely[atomic_inc(&l->numbers[IN_LIKELY])] =
+                (uint2)(mine->pair[0].x, mine->pair[0].y - item % WIDTH + j);
+}
+
+/* CHECK: the gap between the last `count` of these along the line between their middles, times its
+ * length. */
+static inline void check_likely(const lists *l, const pair_pose *p, const side *a, const side *b,
+                                uint likely, uint count, hand *mine) {
+    uint item = (uint)get_local_id(0);
+    mine->value[0] = INFINITY;
+    if (item >= count)
+        return;
     vec ta[3], tb[3];
-    mine->pair[0] = triangles_of(a, b, l->leaves[from], item % (WIDTH * WIDTH));
+    mine->pair[0] = l->likely[likely - count + item];
     load_pair(p, a, b, mine->pair[0], ta, tb);
     vec n = make_vec((tb[0].x + tb[1].x + tb[2].x) - (ta[0].x + ta[1].x + ta[2].x),
                      (tb[0].y + tb[1].y + tb[2].y) - (ta[0].y + ta[1].y + ta[2].y),
@@ -252,15 +298,11 @@ static inline void look_at_leaves(const lists *l, const pair_pose *p, const side
     lower_upper(l, mine->value[1] * (1.0f / 3.0f) + p->margin);
 }
 
-/* Where it is small enough they are worth measuring; where the square of the length may have
- * underflowed, nothing is known. */
-static inline void choose_likely(const lists *l, const pair_pose *p, uint left, const hand *mine) {
-    bool known = mine->value[1] >= 1e-15f;
-    if (mine->value[0] < INFINITY &&
-        (!known || mine->value[0] <= (upper_now(l) + p->margin) * mine->value[1]))
-        l->likely[atomic_inc(&l->numbers[CLOSE])] = mine->pair[0];
-    if (get_local_id(0) == 0)
-        l->numbers[FOUND] = left;
+static inline void choose_close(const lists *l, const pair_pose *p, const hand *mine) {
+    float gap = mine->value[0], length = mine->value[1];
+    if (gap < INFINITY &&
+        (length < LENGTH_KNOWN || gap <= (upper_now(l) + p->margin) * length * SLACK))
+        l->close[atomic_inc(&l->numbers[IN_CLOSE])] = mine->pair[0];
 }
 
 /* MEASURE: the last `count` of these. */
@@ -271,7 +313,7 @@ static inline void measure_pairs(const lists *l, const pair_pose *p, const side 
     if (item >= count)
         return;
     triangle ta, tb;
-    mine->pair[0] = l->likely[close - count + item];
+    mine->pair[0] = l->close[close - count + item];
     load_pair(p, a, b, mine->pair[0], ta.corner, tb.corner);
     float distance = sqrt(distance_sq(&ta, &tb));
     mine->value[0] = distance - p->margin;
@@ -290,35 +332,51 @@ static inline void take_candidates(const lists *l, uint count, hand *mine) {
 static inline void put_candidates(const lists *l, uint most, const hand *mine) {
     for (uint k = 0; k < most; k++)
         if (mine->value[k] <= upper_now(l)) {
-            uint place = atomic_inc(&l->numbers[CANDIDATES]);
+            uint place = atomic_inc(&l->numbers[IN_KEPT]);
             l->kept[place] = mine->pair[k];
             l->kept_lower[place] = mine->value[k];
         }
 }
 
+static inline uint opened_of(uint waiting, bool bounded) {
+    uint most = min(waiting, (uint)(bounded ? OPENED : OPENED_FIRST));
+    return waiting + 4 > STACK_WIDE ? 1 : min(most, (STACK_WIDE - waiting) / 4);
+}
+
+/* Lists wait until they fill the group, but for the first pairs, which give a bound. */
+static inline uint next_action(uint round, bool bounded, uint waiting, uint found, uint likely,
+                               uint close, uint kept) {
+    uint least = bounded ? GROUP : 1, least_leaves = bounded ? LOOKED : 1;
+    uint action = round == 0              ? OPEN
+                  : close >= least        ? MEASURE
+                  : likely >= least       ? CHECK
+                  : found >= least_leaves ? LOOK
+                  : waiting               ? OPEN
+                  : found                 ? LOOK
+                  : likely                ? CHECK
+                  : close                 ? MEASURE
+                                          : DROP;
+    return action == MEASURE && kept > KEPT - GROUP ? DROP : action;
+}
+
 /* Finds all candidates, or some that are closer than `sure`. False where there are too many. */
 static inline bool search(const lists *l, const pair_pose *p, const side *a, const side *b) {
-    uint item = (uint)get_local_id(0), action = OPEN, wide = OPENED_FIRST;
-    bool done;
+    uint item = (uint)get_local_id(0), action = OPEN;
+    bool bounded = false, done;
     hand mine;
     for (uint round = 0;; round++) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        uint waiting = l->numbers[WAITING], found = l->numbers[FOUND], close = l->numbers[CLOSE];
-        uint kept = l->numbers[CANDIDATES], last = action;
-        action = round == 0                               ? OPEN
-                 : waiting + found + close == 0           ? DROP
-                 : close >= GROUP || waiting + found == 0 ? MEASURE
-                 : found >= LOOKED || waiting == 0        ? LOOK
-                                                          : OPEN;
-        if (action == MEASURE && kept > KEPT - GROUP)
-            action = DROP;
-        uint count = action == MEASURE     ? min(close, (uint)GROUP)
-                     : action == LOOK      ? min(found, (uint)LOOKED)
-                     : round == 0          ? WIDTH
-                     : waiting > STACK / 2 ? 1
-                                           : min(waiting, wide);
+        uint waiting = l->numbers[IN_STACK], found = l->numbers[IN_LEAVES];
+        uint likely = l->numbers[IN_LIKELY], close = l->numbers[IN_CLOSE];
+        uint kept = l->numbers[IN_KEPT], last = action;
+        action = next_action(round, bounded, waiting, found, likely, close, kept);
+        uint count = action == MEASURE ? min(close, (uint)GROUP)
+                     : action == CHECK ? min(likely, (uint)GROUP)
+                     : action == LOOK  ? min(found, (uint)LOOKED)
+                     : round == 0      ? WIDTH
+                                       : opened_of(waiting, bounded);
         bool sure = upper_now(l) <= p->sure;
-        bool over = sure | (action == DROP & last == DROP) | round == ROUNDS;
+        bool over = sure | (action == DROP & last == DROP) | (round == ROUNDS);
         done = sure | (round < ROUNDS & kept <= KEPT - GROUP);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (over)
@@ -327,28 +385,33 @@ static inline bool search(const lists *l, const pair_pose *p, const side *a, con
             open_boxes(l, p, a, b, round == 0, waiting, count, &mine);
         else if (action == LOOK)
             look_at_leaves(l, p, a, b, found, count, &mine);
+        else if (action == CHECK)
+            check_likely(l, p, a, b, likely, count, &mine);
         else if (action == MEASURE)
             measure_pairs(l, p, a, b, close, count, &mine);
         else
             take_candidates(l, kept, &mine);
+        if (item == 0 && action != OPEN && action != DROP)
+            l->numbers[action == LOOK    ? IN_LEAVES
+                       : action == CHECK ? IN_LIKELY
+                                         : IN_CLOSE] -= count;
+        if (item == 0 && action == DROP)
+            l->numbers[IN_KEPT] = 0;
+        bounded = bounded | (action == MEASURE);
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (action == OPEN) {
+        if (action == OPEN)
             sort_out(l, a, b, &mine);
-        } else if (action == LOOK) {
-            choose_likely(l, p, found - count, &mine);
-            wide = OPENED;
-        } else if (action == MEASURE) {
+        else if (action == LOOK)
+            choose_likely(l, p, &mine);
+        else if (action == CHECK)
+            choose_close(l, p, &mine);
+        else if (action == MEASURE)
             put_candidates(l, 1, &mine);
-            if (item == 0)
-                l->numbers[CLOSE] = close - count;
-        } else if (item == 0) {
-            l->numbers[CANDIDATES] = 0;
-        }
+        else
+            put_candidates(l, KEPT / GROUP, &mine);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (action == OPEN)
             stack_up(l, round == 0 ? 0 : waiting - count, count * WIDTH, &mine);
-        else if (action == DROP)
-            put_candidates(l, KEPT / GROUP, &mine);
     }
     return done;
 }
@@ -371,7 +434,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pair_closest(
         l.numbers[item] = item == UPPER ? as_uint(p.upper) : 0;
     bool done = search(&l, &p, &a, &b);
     bool listed = done && upper_now(&l) > p.sure;
-    uint count = listed ? l.numbers[CANDIDATES] : 0;
+    uint count = listed ? l.numbers[IN_KEPT] : 0;
     if (item == 0) {
         uint start = listed ? atomic_add(total, count) : 0;
         l.numbers[PLACE] = start;

@@ -7,8 +7,8 @@
  * boxes, then along that between their own. What is left is measured in floats. Each list waits for
  * as many pairs as there are items, but for the first ones, which give a bound. Bounds come from
  * the far ends of two boxes, from the middles of two triangles, and from distances. Pairs of
- * triangles that may be the closest, within the margin, go to the host, which measures them in
- * doubles: no pair is lost that could win. Nothing is capped: where there is no room for them all
+ * triangles that may be the closest, within the margin, are listed, and measured in doubles
+ * afterwards: no pair is lost that could win. Nothing is capped: where there is no room for them all
  * the host is told so.
  */
 #include "bvh/pair_kernel.h"

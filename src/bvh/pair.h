@@ -209,6 +209,17 @@ static inline float pair_corners(const pair_side *side, uint32_t place, vec3x4 c
     return longest;
 }
 
+/* One triangle of four, in all lanes. */
+static inline void spread4(const vec3x4 from[3], uint32_t lane, vec3x4 to[3]) {
+    float x[4], y[4], z[4];
+    for (int k = 0; k < 3; k++) {
+        f4_store(x, from[k].x);
+        f4_store(y, from[k].y);
+        f4_store(z, from[k].z);
+        to[k] = all4(x[lane], y[lane], z[lane]);
+    }
+}
+
 /* Points of the other side, as this side sees them. */
 static inline vec3x4 pair_turn4(const pair_side *side, vec3x4 p) {
     vec3x4 r = all4(side->shift[0], side->shift[1], side->shift[2]);

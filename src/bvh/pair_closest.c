@@ -236,17 +236,6 @@ static inline m4 apart_less4(const vec3x4 a[3], const vec3x4 b[3], f4 reach) {
     return f4_less_equal(f4_sub(lo, hi), f4_mul(reach, f4_sqrt(dot4(n, n))));
 }
 
-/* One triangle of four, in all lanes. */
-static inline void spread4(const vec3x4 from[3], uint32_t lane, vec3x4 to[3]) {
-    float x[4], y[4], z[4];
-    for (int k = 0; k < 3; k++) {
-        f4_store(x, from[k].x);
-        f4_store(y, from[k].y);
-        f4_store(z, from[k].z);
-        to[k] = all4(x[lane], y[lane], z[lane]);
-    }
-}
-
 /* The shadows of the four triangles of a leaf on a direction n of its side. */
 static inline void leaf_shadows(const pair_side *side, uint32_t place, const float n[3], f4 *lo,
                                 f4 *hi) {

@@ -56,8 +56,9 @@ static abut_status find_wholly(const pair_asked *asked, const abut_posed posed[2
 
 /* Whether one of the pairs meets that the device was not sure about. */
 static bool unsure_meet(const pair_asked *asked, size_t i, const pair_frame *frame) {
-    for (uint32_t k = 0; k < asked->search.meetings[i]; k++) {
-        const uint32_t *triangle = asked->search.unsure[i][k];
+    const uint32_t *may = asked->search.meetings[i];
+    for (uint32_t k = 0; k < may[1]; k++) {
+        const uint32_t *triangle = asked->search.unsure.pairs[may[0] + k];
         if (triangle_triangle_meet(pair_triangle(&frame->side[0], triangle[0]),
                                    pair_triangle(&frame->side[1], triangle[1]),
                                    NULL) != ABUT_MEETING_NONE)
@@ -71,7 +72,7 @@ static void find_closest(const pair_asked *asked, size_t i, const pair_frame *fr
                          finding *found) {
     const abuti_pair_search *search = &asked->search;
     const uint32_t *near = search->closest[i];
-    const uint32_t(*candidates)[2] = (const uint32_t(*)[2])search->candidates;
+    const uint32_t(*candidates)[2] = (const uint32_t(*)[2])search->candidates.pairs;
     bool any = asked->what == QUESTION_WITHIN;
     if (near[1] == PAIR_WITHIN)
         found->within = true;
@@ -91,8 +92,8 @@ static abut_status find(const pair_asked *asked, size_t i, finding *found) {
     uint32_t vertex;
     abut_separation *separation = &found->separation;
     abuti_pair_search_posed(&asked->search, i, posed);
-    bool meets = asked->search.meetings[i] == PAIR_MEETS;
-    if (asked->search.meetings[i] == PAIR_TOO_MUCH)
+    bool meets = asked->search.meetings[i][1] == PAIR_MEETS;
+    if (asked->search.meetings[i][1] == PAIR_TOO_MUCH)
         return find_wholly(asked, posed, found);
     if (!meets) {
         abuti_pair_start(&posed[0], &posed[1], &frame);

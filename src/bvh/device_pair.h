@@ -27,6 +27,13 @@ typedef struct pair_motion {
 _Static_assert(sizeof(pair_pose) == 80 && sizeof(pair_motion) == 104,
                "the layouts that devices read");
 
+/* Pairs of triangles of all poses of a part. */
+typedef struct pair_list {
+    uint32_t (*pairs)[2];
+    size_t room;
+    abuti_buffer there, total;
+} pair_list;
+
 typedef struct abuti_pair_search {
     abut_device_bvh *a, *b;
     const abut_pair_poses *poses;
@@ -34,22 +41,22 @@ typedef struct abuti_pair_search {
     bool any;       /* one within the limit will do */
     double limit;   /* no pair further away matters */
     /* What was found at the poses of a part: */
-    size_t begin, count, room;
-    uint32_t *meetings; /* PAIR_MEETS, PAIR_TOO_MUCH, or how many pairs are unsure */
-    uint32_t (*unsure)[PAIR_UNSURE][2];
-    /* Where they may not meet, of distances: the place of candidates and how many, or how many and
-     * PAIR_TOO_MUCH or PAIR_WITHIN. If the device has measured them, the closest stands at the
-     * number of its pose. */
+    size_t begin, count;
+    /* Of the pairs of triangles that may meet: where in `unsure` they begin and how many they are,
+     * or any number and PAIR_MEETS or PAIR_TOO_MUCH. */
+    uint32_t (*meetings)[2];
+    pair_list unsure;
+    /* Of distances, where surfaces may not meet, the same of those that may be closest, or any
+     * number and PAIR_TOO_MUCH or PAIR_WITHIN. If the device has measured them, `candidates` has
+     * only the closest, at the number of its pose. */
     uint32_t (*closest)[2];
-    uint32_t (*candidates)[2];
-    size_t candidate_room;
+    pair_list candidates;
     bool measured;
     /* Its own. */
     pair_pose *frames;
     pair_motion (*motions)[2];
     abuti_kernel meet, find, measure;
-    abuti_buffer on_frames, on_meetings, on_unsure;
-    abuti_buffer on_closest, on_candidates, on_total, on_motions, on_winners;
+    abuti_buffer on_frames, on_meetings, on_closest, on_motions, on_winners;
 } abuti_pair_search;
 
 /* Makes what a search needs for parts of up to `room` poses; the fields up to `limit` are set, and

@@ -8,7 +8,7 @@
 #define GROUP 128
 #define MEASURE_GROUP 64
 #define CANDIDATES 128
-#define MEET_ROOM (8 * (1024 + 136) + 4 * 4)
+#define MEET_ROOM (8 * (1024 + 136 + PAIR_UNSURE) + 4 * 5)
 #define FIND_ROOM (12 * (1024 + 160 + 256) + 8 * (640 + 256) + 4 * (2 * 128 + 7))
 #define MEASURE_ROOM (16 * MEASURE_GROUP)
 
@@ -81,14 +81,22 @@ static void frames_task(void *data, size_t chunk, size_t begin, size_t end) {
         ABUTI_BUFFER(&(s)->a->tree.triangles), ABUTI_BUFFER(&(s)->b->tree.triangles), \
         ABUTI_BUFFER(&(s)->a->tree.order), ABUTI_BUFFER(&(s)->b->tree.order)
 
-static abut_status queue_find(abuti_pair_search *s) {
+/* Starts a kernel that lists pairs of triangles. */
+static abut_status queue_search(abuti_pair_search *s, const abuti_kernel *kernel, pair_list *list,
+                                size_t room) {
     abuti_queue *queue = &s->a->queue;
-    abut_status status = abuti_buffer_fill(queue, &s->on_total, 0, sizeof(uint32_t));
-    return status ? status
-                  : ABUTI_LAUNCH(queue, &s->find, s->count, GROUP, TREES(s),
-                                 ABUTI_BUFFER(&s->on_frames), ABUTI_BUFFER(&s->on_meetings),
-                                 ABUTI_BUFFER(&s->on_closest), ABUTI_BUFFER(&s->on_candidates),
-                                 ABUTI_BUFFER(&s->on_total), ABUTI_LOCAL_MEMORY(FIND_ROOM));
+    bool meet = kernel == &s->meet;
+    abut_status status = abuti_buffer_fill(queue, &list->total, 0, sizeof(uint32_t));
+    if (status)
+        return status;
+    if (meet)
+        return ABUTI_LAUNCH(queue, kernel, s->count, GROUP, TREES(s), ABUTI_BUFFER(&s->on_frames),
+                            ABUTI_BUFFER(&s->on_meetings), ABUTI_BUFFER(&list->there),
+                            ABUTI_BUFFER(&list->total), ABUTI_LOCAL_MEMORY(room));
+    return ABUTI_LAUNCH(queue, kernel, s->count, GROUP, TREES(s), ABUTI_BUFFER(&s->on_frames),
+                        ABUTI_BUFFER(&s->on_meetings), ABUTI_BUFFER(&s->on_closest),
+                        ABUTI_BUFFER(&list->there), ABUTI_BUFFER(&list->total),
+                        ABUTI_LOCAL_MEMORY(room));
 }
 
 static abut_status queue_measure(abuti_pair_search *s) {
@@ -100,56 +108,54 @@ static abut_status queue_measure(abuti_pair_search *s) {
                : ABUTI_LAUNCH(queue, &s->measure, s->count, MEASURE_GROUP,
                               ABUTI_BUFFER(&s->a->tree.corners), ABUTI_BUFFER(&s->b->tree.corners),
                               ABUTI_BUFFER(&s->on_motions), ABUTI_BUFFER(&s->on_meetings),
-                              ABUTI_BUFFER(&s->on_closest), ABUTI_BUFFER(&s->on_candidates),
+                              ABUTI_BUFFER(&s->on_closest), ABUTI_BUFFER(&s->candidates.there),
                               ABUTI_BUFFER(&s->on_winners), ABUTI_LOCAL_MEMORY(MEASURE_ROOM));
 }
 
-/* The winners, or all candidates, which lie one after the other. */
-static abut_status fetch_candidates(abuti_pair_search *s) {
+/* Brings back `count` pairs, or as many as there are: they lie one after the other. */
+static abut_status fetch_pairs(abuti_pair_search *s, pair_list *list, const abuti_buffer *from,
+                               const uint32_t *count) {
     abuti_queue *queue = &s->a->queue;
     abut_context *context = s->a->context;
-    uint32_t total = (uint32_t)s->count;
-    abut_status status = ABUT_OK;
-    if (!s->measured)
-        status = abuti_buffer_download(queue, &s->on_total, 0, &total, sizeof total);
-    if (!status && total > s->candidate_room) {
-        abuti_release(context, s->candidates);
-        s->candidates = abuti_allocate(context, total, sizeof *s->candidates);
-        s->candidate_room = s->candidates ? total : 0;
-        status = s->candidates ? ABUT_OK : ABUT_ERROR_MEMORY;
+    uint32_t total = count ? *count : 0;
+    abut_status status =
+        count ? ABUT_OK : abuti_buffer_download(queue, &list->total, 0, &total, sizeof total);
+    if (!status && total > list->room) {
+        abuti_release(context, list->pairs);
+        list->pairs = abuti_allocate(context, total, sizeof *list->pairs);
+        list->room = list->pairs ? total : 0;
+        status = list->pairs ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
     return status || !total
                ? status
-               : abuti_buffer_download(queue, s->measured ? &s->on_winners : &s->on_candidates, 0,
-                                       s->candidates, total * sizeof *s->candidates);
+               : abuti_buffer_download(queue, from, 0, list->pairs, total * sizeof *list->pairs);
 }
 
 abut_status abuti_pair_search_part(abuti_pair_search *s, size_t begin, size_t count) {
     abuti_queue *queue = &s->a->queue;
+    const uint32_t poses = (uint32_t)count;
     s->begin = begin;
     s->count = count;
     abuti_parallel_for(s->a->context, count, TASK_POSES, frames_task, s);
     abut_status status =
         abuti_buffer_upload(queue, &s->on_frames, 0, s->frames, count * sizeof *s->frames);
     if (!status)
-        status = ABUTI_LAUNCH(queue, &s->meet, count, GROUP, TREES(s), ABUTI_BUFFER(&s->on_frames),
-                              ABUTI_BUFFER(&s->on_meetings), ABUTI_BUFFER(&s->on_unsure),
-                              ABUTI_LOCAL_MEMORY(MEET_ROOM));
+        status = queue_search(s, &s->meet, &s->unsure, MEET_ROOM);
     if (!status && s->distances)
-        status = queue_find(s);
+        status = queue_search(s, &s->find, &s->candidates, FIND_ROOM);
     if (!status && s->measured)
         status = queue_measure(s);
     if (!status)
         status = abuti_buffer_download(queue, &s->on_meetings, 0, s->meetings,
                                        count * sizeof *s->meetings);
     if (!status)
-        status =
-            abuti_buffer_download(queue, &s->on_unsure, 0, s->unsure, count * sizeof *s->unsure);
+        status = fetch_pairs(s, &s->unsure, &s->unsure.there, NULL);
     if (!status && s->distances)
         status =
             abuti_buffer_download(queue, &s->on_closest, 0, s->closest, count * sizeof *s->closest);
     if (!status && s->distances)
-        status = fetch_candidates(s);
+        status = s->measured ? fetch_pairs(s, &s->candidates, &s->on_winners, &poses)
+                             : fetch_pairs(s, &s->candidates, &s->candidates.there, NULL);
     return status;
 }
 
@@ -182,45 +188,49 @@ static abut_status make_both(const abuti_pair_search *s, size_t room, size_t byt
     return *here ? abuti_buffer_create(s->a->queue.device, room, bytes, there) : ABUT_ERROR_MEMORY;
 }
 
-abut_status abuti_pair_search_open(abuti_pair_search *s, size_t room) {
+/* Room for the pairs of a part on the device, `most` a pose. */
+static abut_status make_list(const abuti_pair_search *s, size_t room, size_t most,
+                             pair_list *list) {
     abut_device *device = s->a->queue.device;
-    void *frames = NULL, *meetings = NULL, *unsure = NULL, *closest = NULL, *motions = NULL;
-    s->room = room;
+    abut_status status =
+        abuti_buffer_create(device, room * most, sizeof *list->pairs, &list->there);
+    return status ? status : abuti_buffer_create(device, 1, sizeof(uint32_t), &list->total);
+}
+
+abut_status abuti_pair_search_open(abuti_pair_search *s, size_t room) {
+    void *frames = NULL, *meetings = NULL, *closest = NULL, *motions = NULL;
     s->measured = s->distances && s->a->tree.corners.device && s->b->tree.corners.device;
     abut_status status = make_kernels(s);
     if (!status)
         status = make_both(s, room, sizeof *s->frames, &frames, &s->on_frames);
     if (!status)
         status = make_both(s, room, sizeof *s->meetings, &meetings, &s->on_meetings);
-    if (!status)
-        status = make_both(s, room, sizeof *s->unsure, &unsure, &s->on_unsure);
     if (!status && s->distances)
         status = make_both(s, room, sizeof *s->closest, &closest, &s->on_closest);
     if (!status && s->measured)
         status = make_both(s, room, sizeof *s->motions, &motions, &s->on_motions);
     s->frames = frames;
     s->meetings = meetings;
-    s->unsure = unsure;
     s->closest = closest;
     s->motions = motions;
+    if (!status)
+        status = make_list(s, room, PAIR_UNSURE, &s->unsure);
     if (!status && s->distances)
-        status = abuti_buffer_create(device, room * CANDIDATES, sizeof *s->candidates,
-                                     &s->on_candidates);
-    if (!status && s->distances)
-        status = abuti_buffer_create(device, 1, sizeof(uint32_t), &s->on_total);
+        status = make_list(s, room, CANDIDATES, &s->candidates);
     if (!status && s->measured)
-        status = abuti_buffer_create(device, room, sizeof *s->candidates, &s->on_winners);
+        status =
+            abuti_buffer_create(s->a->queue.device, room, 2 * sizeof(uint32_t), &s->on_winners);
     return status;
 }
 
 void abuti_pair_search_close(abuti_pair_search *s) {
     abut_context *context = s->a->context;
     abuti_kernel *const kernels[] = {&s->meet, &s->find, &s->measure};
-    abuti_buffer *const buffers[] = {&s->on_frames,  &s->on_meetings,   &s->on_unsure,
-                                     &s->on_closest, &s->on_candidates, &s->on_total,
-                                     &s->on_motions, &s->on_winners};
-    void *const memory[] = {s->frames,  s->meetings,   s->unsure,
-                            s->closest, s->candidates, s->motions};
+    abuti_buffer *const buffers[] = {&s->on_frames,    &s->on_meetings,      &s->on_closest,
+                                     &s->on_motions,   &s->on_winners,       &s->unsure.there,
+                                     &s->unsure.total, &s->candidates.there, &s->candidates.total};
+    void *const memory[] = {s->frames,  s->meetings,     s->closest,
+                            s->motions, s->unsure.pairs, s->candidates.pairs};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)

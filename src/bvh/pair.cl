@@ -118,12 +118,13 @@ static int triangles_meet(const vec *a, const vec *b, float doubt) {
 
 /* ---- a pose ---- */
 
-/* numbers: waiting pairs, pairs of leaves, whether some meet, uncertain pairs of triangles. */
-enum { WAITING, FOUND, MET, ASKED };
+/* numbers: waiting pairs, pairs of leaves, whether some meet, uncertain pairs of triangles, and
+ * where these go. */
+enum { WAITING, FOUND, MET, ASKED, PLACE, NUMBERS };
 
 static inline void look_at_leaves(const pair_pose *p, const side *a, const side *b,
                                   __local const uint2 *leaves, uint first, uint count,
-                                  __local uint *numbers, __global uint2 *unsure) {
+                                  __local uint *numbers, __local uint2 *unsure) {
     uint item = (uint)get_local_id(0), which = item / (WIDTH * WIDTH);
     if (which >= count)
         return;
@@ -136,7 +137,7 @@ static inline void look_at_leaves(const pair_pose *p, const side *a, const side 
     if (found == UNCERTAIN) {
         uint place = atomic_inc(&numbers[ASKED]);
         if (place < UNSURE)
-            unsure[place] = (uint2)(a->order[at.x], b->order[at.y]);
+            unsure[place] = at;
     }
 }
 
@@ -146,27 +147,26 @@ static inline uint2 if_met(const pair_pose *p, const side *a, const side *b, uin
     return boxes_meet(p, &box_a, &box_b) ? pair : (uint2)(NONE, NONE);
 }
 
-/* For each pose: MEETS, TOO_MUCH, or how many pairs of triangles `unsure` has for it: none = apart.
- */
+/* For each pose: where in `pairs` those of triangles begin that are uncertain and how many they are
+ * (none = apart), or MEETS, or TOO_MUCH. `total` starts with 0. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 pair_meet(__global const node *nodes_a, __global const node *nodes_b,
           __global const float *triangles_a, __global const float *triangles_b,
           __global const uint *order_a, __global const uint *order_b,
-          __global const pair_pose *poses, __global uint *results, __global uint2 *unsure,
-          __local uint2 *room) {
-    __local uint2 *stack = room, *leaves = stack + STACK;
-    __local uint *numbers = (__local uint *)(leaves + LEAVES);
+          __global const pair_pose *poses, __global uint2 *results, __global uint2 *pairs,
+          __global uint *total, __local uint2 *room) {
+    __local uint2 *stack = room, *leaves = stack + STACK, *asked = leaves + LEAVES;
+    __local uint *numbers = (__local uint *)(asked + UNSURE);
     uint item = (uint)get_local_id(0), pose = (uint)get_group_id(0);
     pair_pose p = poses[pose];
     const side a = {nodes_a, triangles_a, order_a, p.unit_a};
     const side b = {nodes_b, triangles_b, order_b, p.unit_b};
-    __global uint2 *asked = unsure + (size_t)UNSURE * pose;
     if (p.skip) {
         if (item == 0)
-            results[pose] = TOO_MUCH;
+            results[pose] = (uint2)(0, TOO_MUCH);
         return;
     }
-    if (item < 4)
+    if (item < NUMBERS)
         numbers[item] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     uint2 child = (uint2)(NONE, NONE); /* to be kept: first the children of both roots */
@@ -204,9 +204,15 @@ pair_meet(__global const node *nodes_a, __global const node *nodes_b,
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (item == 0)
-        results[pose] = numbers[MET] ? MEETS
-                        : numbers[WAITING] || numbers[FOUND] || numbers[ASKED] > UNSURE
-                            ? TOO_MUCH
-                            : numbers[ASKED];
+    bool met = numbers[MET],
+         too_much = numbers[WAITING] || numbers[FOUND] || numbers[ASKED] > UNSURE;
+    uint count = met || too_much ? 0 : numbers[ASKED];
+    if (item == 0) {
+        uint start = count ? atomic_add(total, count) : 0;
+        numbers[PLACE] = start;
+        results[pose] = (uint2)(start, met ? MEETS : too_much ? TOO_MUCH : count);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < count)
+        pairs[numbers[PLACE] + item] = (uint2)(a.order[asked[item].x], b.order[asked[item].y]);
 }

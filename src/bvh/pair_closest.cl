@@ -8,8 +8,8 @@
  * as many pairs as there are items, but for the first ones, which give a bound. Bounds come from
  * the far ends of two boxes, from the middles of two triangles, and from distances. Pairs of
  * triangles that may be the closest, within the margin, are listed, and measured in doubles
- * afterwards: no pair is lost that could win. Nothing is capped: where there is no room for them all
- * the host is told so.
+ * afterwards: no pair is lost that could win. Nothing is capped: where there is no room for them
+ * all the host is told so.
  */
 #include "bvh/pair_kernel.h"
 
@@ -421,14 +421,14 @@ static inline bool search(const lists *l, const pair_pose *p, const side *a, con
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pair_closest(
     __global const node *nodes_a, __global const node *nodes_b, __global const float *triangles_a,
     __global const float *triangles_b, __global const uint *order_a, __global const uint *order_b,
-    __global const pair_pose *poses, __global const uint *meetings, __global uint2 *results,
+    __global const pair_pose *poses, __global const uint2 *meetings, __global uint2 *results,
     __global uint2 *pairs, __global uint *total, __local uint2 *room) {
     uint item = (uint)get_local_id(0), pose = (uint)get_group_id(0);
     pair_pose p = poses[pose];
     const side a = {nodes_a, triangles_a, order_a, p.unit_a};
     const side b = {nodes_b, triangles_b, order_b, p.unit_b};
     const lists l = lists_in(room);
-    if (meetings[pose] == MEETS || meetings[pose] == TOO_MUCH)
+    if (meetings[pose].y == MEETS || meetings[pose].y == TOO_MUCH)
         return;
     if (item < NUMBERS)
         l.numbers[item] = item == UPPER ? as_uint(p.upper) : 0;

@@ -63,13 +63,13 @@ static inline bool is_before(double distance, uint2 pair, double other, uint2 ot
 /* Poses without candidates get none. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 pair_measure(__global const double *corners_a, __global const double *corners_b,
-             __global const motion *motions, __global const uint *meetings,
+             __global const motion *motions, __global const uint2 *meetings,
              __global const uint2 *found, __global const uint2 *pairs, __global uint2 *winners,
              __local double *distances) {
     __local uint2 *best_pairs = (__local uint2 *)(distances + GROUP);
     uint item = (uint)get_local_id(0), pose = (uint)get_group_id(0);
     uint2 mine = found[pose], best_pair = (uint2)(NONE, NONE);
-    if (meetings[pose] == MEETS || meetings[pose] == TOO_MUCH || mine.y == WITHIN ||
+    if (meetings[pose].y == MEETS || meetings[pose].y == TOO_MUCH || mine.y == WITHIN ||
         mine.y == TOO_MUCH)
         return;
     double best = INFINITY;
@@ -84,14 +84,13 @@ pair_measure(__global const double *corners_a, __global const double *corners_b,
     distances[item] = best;
     best_pairs[item] = best_pair;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item != 0)
-        return;
-    for (uint k = 1; k < GROUP; k++)
+    for (uint k = 0; k < GROUP; k++) /* by all items: see docs/decisions.md */
         if (is_before(distances[k], best_pairs[k], best, best_pair)) {
             best = distances[k];
             best_pair = best_pairs[k];
         }
-    winners[pose] = best_pair;
+    if (item == 0)
+        winners[pose] = best_pair;
 }
 
 #endif

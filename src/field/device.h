@@ -1,6 +1,7 @@
 /* Fields on a device among their own files: what a hierarchy keeps for them, and how they are made.
  *
- * The method stands at the head of field_lists.cl, field_cells.cl and field_rows.cl. Whatever those
+ * The method stands at the head of field_lists.cl, field_rows.cl, field_sides.cl and
+ * field_cells.cl. Whatever those
  * leave goes through the search of the hierarchy (abut_device_bvh_nearest_signed), so that every
  * value is the one that the search gives.
  */
@@ -17,6 +18,7 @@ typedef enum field_stage {
     FIELD_STAGE_SEED,
     FIELD_STAGE_WALK,
     FIELD_STAGE_FILTER,
+    FIELD_STAGE_SIDES, /* of surfaces with a border */
     FIELD_STAGE_CELLS,
     FIELD_STAGE_SETTLE, /* what is left to the search */
     FIELD_STAGES
@@ -65,7 +67,7 @@ _Static_assert(sizeof(grid_argument) == 112, "the layout that kernels read");
 
 /* What a hierarchy keeps for fields; scratch memory grows as needed. */
 typedef struct field_parts {
-    abuti_kernel seed, walk, filter, cells, put, cross, sum;
+    abuti_kernel seed, walk, filter, cells, put, cross, sum, sides;
     abuti_buffer records, leaf_begin, exact; /* of features */
     abuti_buffer border;                     /* two ends an edge, four floats each */
     uint32_t border_count;

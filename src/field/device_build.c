@@ -12,8 +12,9 @@
 #define SEED_GROUP 32
 #define EACH 32
 #define STAGED 3072
-#define WALK_BYTES (4 * (1024 + 512 + 16 + STAGED))
-#define FILTER_BYTES (4 * (16 + STAGED))
+#define WALK_BYTES (4 * (1024 + 512 + 32 + STAGED))
+#define FILTER_BYTES (4 * (32 + STAGED))
+#define SIDES_BYTES (4 * 3 * GROUP)
 #define LIST 320
 #define CELLS_BYTES (LIST * 68 + 4 * (512 + 2 * 8 + 2 * 64 + 8) + 2 * (8 * 128 + 64 * 24))
 #define CHUNK 1024
@@ -117,7 +118,7 @@ static abut_status reserve(filling *f) {
                     : abuti_buffer_reserve(device, blocks_of(f->grid, FIELD_BLOCK), 4, &p->left);
     for (int level = 0; !status && level < f->levels; level++) {
         uint32_t blocks = blocks_of(f->grid, f->sides[level]);
-        status = abuti_buffer_reserve(device, blocks, 4, &p->bounds[level]);
+        status = abuti_buffer_reserve(device, blocks, 8, &p->bounds[level]);
         if (!status && level + 1 < f->levels)
             status = abuti_buffer_reserve(device, blocks, 8, &p->lists[level]);
     }
@@ -202,10 +203,24 @@ static abut_status queue_filters(filling *f) {
     return status ? status : stage_end(f, FIELD_STAGE_FILTER);
 }
 
+/* Signs of a surface with a border. */
+static abut_status queue_sides(filling *f) {
+    field_parts *p = f->parts;
+    float facing = (float)f->bvh->sign.facing;
+    if (!p->border_count)
+        return ABUT_OK;
+    stage_begin(f);
+    abut_status status =
+        ABUTI_LAUNCH(&f->bvh->queue, &p->sides, blocks_of(f->grid, FIELD_BLOCK), GROUP,
+                     ABUTI_VALUE(f->argument), ABUTI_BUFFER(&p->bounds[f->levels - 1]),
+                     ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
+                     ABUTI_BUFFER(f->values), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
+    return status ? status : stage_end(f, FIELD_STAGE_SIDES);
+}
+
 static abut_status queue_cells(filling *f) {
     field_parts *p = f->parts;
     uint32_t doubts_most = (uint32_t)f->doubts_most;
-    float facing = (float)f->bvh->sign.facing;
     stage_begin(f);
     abut_status status =
         ABUTI_LAUNCH(&f->bvh->queue, &p->cells, blocks_of(f->grid, FIELD_BLOCK), GROUP,
@@ -213,7 +228,6 @@ static abut_status queue_cells(filling *f) {
                      ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument),
                      ABUTI_BUFFER(&p->lists[f->levels - 2]),
                      ABUTI_BUFFER(&p->bounds[f->levels - 1]), ABUTI_BUFFER(&p->pool),
-                     ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
                      ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(doubts_most),
                      ABUTI_BUFFER(&p->left), ABUTI_BUFFER(&p->counters),
                      ABUTI_LOCAL_MEMORY(CELLS_BYTES));
@@ -232,6 +246,7 @@ static abut_status try_all(filling *f) {
     status = status ? status : queue_rows(f);
     status = status ? status : queue_top(f);
     status = status ? status : queue_filters(f);
+    status = status ? status : queue_sides(f);
     status = status ? status : queue_cells(f);
     return status ? status
                   : abuti_buffer_download(queue, &p->counters, 0, f->counters, sizeof f->counters);

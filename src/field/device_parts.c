@@ -146,7 +146,7 @@ static abut_status upload_border(abut_device_bvh *bvh, field_parts *parts) {
 
 static void destroy_kernels(field_parts *p) {
     abuti_kernel *kernels[] = {&p->seed, &p->walk,  &p->filter, &p->cells,
-                               &p->put,  &p->cross, &p->sum};
+                               &p->put,  &p->cross, &p->sum,    &p->sides};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
 }
@@ -172,10 +172,14 @@ static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
                                        {&p->filter, "field_filter"}};
     const abuti_kernel_name cells[] = {{&p->cells, "field_cells"}, {&p->put, "field_put"}};
     const abuti_kernel_name rows[] = {{&p->cross, "field_cross"}, {&p->sum, "field_sum"}};
+    const abuti_kernel_name sides[] = {{&p->sides, "field_sides"}};
     destroy_kernels(p); /* of a try that failed */
     abut_status status = abuti_device_kernels(bvh, "field_lists", lists, 3);
     status = status ? status : abuti_device_kernels(bvh, "field_cells", cells, 2);
-    return status ? status : abuti_device_kernels(bvh, "field_rows", rows, 2);
+    status = status ? status : abuti_device_kernels(bvh, "field_rows", rows, 2);
+    if (!status && !bvh->sign.closed)
+        status = abuti_device_kernels(bvh, "field_sides", sides, 1);
+    return status;
 }
 
 abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts) {

@@ -20,14 +20,8 @@
  * (docs/geom.md: 4 ulp). So if e = 64 u L = 2^-47 L, and d - e and d + e are one float, it is the
  * search's. Otherwise the cell is left to the search: one in a hundred thousand or so.
  *
- * Sign: the winding number of each cell stands in its place before (field_rows.cl). Of a surface
- * with a border the number there is what a row crosses, N, and the generalised winding number is
- * N - S, where S is the solid angle, over 4 pi, of the strips from the border along the row
- * (abuti_bvh_crossing_open). Where there is no surface between two cells it changes by at most the
- * sum of length / (4 pi distance^2) over the edges of the border times the way. So a whole block,
- * or a row of eight cells, or a single cell, has its sign unless the number may be within 0.02 of
- * 0.5; the fast number that counts is within 0.01 of the true one. What is left is left to the
- * search.
+ * Sign: what field_rows.cl and field_sides.cl have left in the place of each value: 0 outside, and
+ * DOUBTFUL where that is not known.
  */
 #include "base/math_shared.h"
 #include "field/grid_kernel.h"
@@ -40,8 +34,8 @@
 #define LIST_2 24
 #define CELLS 512
 
-#define BORDER_DOUBT 0.02f
-#define POINT_ERROR 0x1p-20f /* of positions in the frame, as floats */
+/* As in field_sides.cl. */
+#define DOUBTFUL (-0x7fffffff - 1)
 
 /* Of a feature, in doubles; as feature_exact of device.h. */
 #define EXACT_FACE 1u
@@ -89,7 +83,6 @@ static inline uint fill_list(const local_list *l, __global const float4 *feature
                              __global const uint *names, uint count, const box *b, float upper,
                              __local uint *kept) {
     uint item = (uint)get_local_id(0);
-    barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0)
         *kept = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -111,11 +104,10 @@ static inline uint fill_list(const local_list *l, __global const float4 *feature
     return *kept;
 }
 
-/* A bound for the middle of a part, from the parent's list. */
+/* A bound for the middle of a part, from the parent's list; none where `count` is 0. */
 static inline float bound_part(__global const float4 *features, __global const uint *names,
                                uint count, const box *b, __local uint *least) {
     float bound = INFINITY;
-    barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0)
         *least = as_uint(INFINITY);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -124,7 +116,8 @@ static inline float bound_part(__global const float4 *features, __global const u
         look l = look_at(&f, b->middle);
         bound = fmin(bound, bound_sq(&l, b->margin));
     }
-    atomic_min(least, as_uint(bound));
+    if (count)
+        atomic_min(least, as_uint(bound));
     barrier(CLK_LOCAL_MEM_FENCE);
     return sqrt(as_float(*least)) * SLACK;
 }
@@ -267,183 +260,42 @@ static inline short_list choose(__local const ushort *places, uint count, uint m
     return count <= most ? s : otherwise;
 }
 
-/* The cells of a part from number `first` on, whose list has `count` features. */
+/* The cells of a part at (x, y, z), from number `first` of the block on, whose list has `count`
+ * features. Every item comes by every barrier: where side is too small for a step it does nothing.
+ */
 static inline void measure_part(const field_grid *g, const block_room *r, uint first, uint side,
-                                uint count, uint x, uint y, uint z, __global const double2 *exact,
-                                __global const double *corners) {
-    uint item = (uint)get_local_id(0), cells = side * side * side;
+                                uint count, bool fits, uint x, uint y, uint z,
+                                __global const double2 *exact, __global const double *corners) {
+    uint item = (uint)get_local_id(0), cells = side * side * side, eighth = item & 7;
+    bool fours = fits && side == 8, twos = fits && side >= 4;
     short_list all = {(__local const ushort *)0, count};
-    if (side == 8) {
-        uint c = (item & 7) << 6;
-        box b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 4);
-        shrink(g, &r->list, all, item / 8, GROUP / 8, &b, true, r->least_4 + (item & 7),
-               r->kept_4 + (item & 7), r->places_4 + LIST_4 * (item & 7), LIST_4);
-    }
-    if (side >= 4) {
-        /* 16 items for each 4^3 cells, two for each 2^3 of them; of a small part half of a 16 */
-        uint part = side == 8 ? item / 16 : 0, c = first + (part << 6) + ((item & 7) << 3);
-        uint box_number = part * 8 + (item & 7);
-        short_list from = all;
-        if (side == 8)
-            from = choose(r->places_4 + LIST_4 * part, r->kept_4[part], LIST_4, all);
-        box b = box_at(g, x - along_x(first) + along_x(c), y - along_y(first) + along_y(c),
-                       z - along_z(first) + along_z(c), 2);
-        uint step = side == 8 ? 2 : GROUP / 8, begin = side == 8 ? item >> 3 & 1 : item / 8;
-        shrink(g, &r->list, from, begin, step, &b, true, r->least_2 + box_number,
-               r->kept_2 + box_number, r->places_2 + LIST_2 * box_number, LIST_2);
-    }
+    uint c = eighth << 6;
+    box b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 4);
+    shrink(g, &r->list, all, item / 8, GROUP / 8, &b, fours, r->least_4 + eighth,
+           r->kept_4 + eighth, r->places_4 + LIST_4 * eighth, LIST_4);
+    /* 16 items for each 4^3 cells, two for each 2^3 of them; or all for 4^3 */
+    uint part = fours ? item / 16 : 0, two = part * 8 + eighth;
+    short_list from = all;
+    if (fours)
+        from = choose(r->places_4 + LIST_4 * part, r->kept_4[part], LIST_4, all);
+    c = two << 3;
+    b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 2);
+    shrink(g, &r->list, from, fours ? item >> 3 & 1 : item / 8, fours ? 2 : GROUP / 8, &b, twos,
+           r->least_2 + two, r->kept_2 + two, r->places_2 + LIST_2 * two, LIST_2);
     for (uint i = item; i < cells; i += GROUP) {
-        short_list from = all;
-        if (side == 8)
+        float value = DOUBT;
+        uint cx = along_x(i), cy = along_y(i), cz = along_z(i);
+        from = all;
+        if (fours)
             from = choose(r->places_4 + LIST_4 * (i >> 6), r->kept_4[i >> 6], LIST_4, all);
-        if (side >= 4)
+        if (twos)
             from = choose(r->places_2 + LIST_2 * (i >> 3), r->kept_2[i >> 3], LIST_2, from);
-        uint c = first + i, cx = along_x(c), cy = along_y(c), cz = along_z(c);
-        r->values[cx + 8 * cy + 64 * cz] =
-            measure_cell(g, &r->list, from, exact, corners, x - along_x(first) + cx,
-                         y - along_y(first) + cy, z - along_z(first) + cz);
-    }
-}
-
-/* All cells of the block at (x, y, z); parts whose lists are too long are cut, down to 2^3 cells,
- * and left then. */
-static inline void measure_block(const field_grid *g, const block_room *r, uint x, uint y, uint z,
-                                 __global const float4 *features, __global const uint *names,
-                                 uint count, float distance, __global const double2 *exact,
-                                 __global const double *corners) {
-    uint item = (uint)get_local_id(0), first = 0, side = 8;
-    while (first < CELLS) {
-        uint px = x + along_x(first), py = y + along_y(first), pz = z + along_z(first);
-        box b = box_at(g, px, py, pz, side);
-        float near = side == 8 ? distance : bound_part(features, names, count, &b, r->numbers);
-        uint kept =
-            fill_list(&r->list, features, names, count, &b, upper_of(g, &b, near), r->numbers + 1);
-        if (kept > LIST && side > 2) {
-            side /= 2;
-            continue;
-        }
-        if (kept <= LIST)
-            measure_part(g, r, first, side, kept, px, py, pz, exact, corners);
-        else if (item < 8)
-            r->values[along_x(first + item) + 8 * along_y(first + item) +
-                      64 * along_z(first + item)] = DOUBT;
-        first += side * side * side;
+        if (fits)
+            value = measure_cell(g, &r->list, from, exact, corners, x + cx, y + cy, z + cz);
+        c = first + i;
+        r->values[along_x(c) + 8 * along_y(c) + 64 * along_z(c)] = value;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-}
-
-/* ---- signs of surfaces with a border ---- */
-
-/* S and what it may be wrong by, here and at another place some way off. */
-typedef struct strips {
-    float sum, wrong, slope;
-} strips;
-
-#define PER_TURN 0.0795774715f /* 1 / (4 pi) */
-
-/* Adds an edge, from `from` to `to`, as seen from a place; no place that matters is further than
- * `way` from there. */
-static inline void add_strip(strips *s, float4 from, float4 to, float4 at, float way) {
-    float4 a = to - at, b = from - at, e = to - from;
-    float aa = dot_f(a, a), bb = dot_f(b, b), ee = dot_f(e, e);
-    float length_a = sqrt(aa), length_b = sqrt(bb), length = sqrt(ee);
-    float across_a = fma(a.y, a.y, a.z * a.z), across_b = fma(b.y, b.y, b.z * b.z);
-    float beside_a = a.x >= 0.0f ? length_a + a.x : across_a / (length_a - a.x);
-    float beside_b = b.x >= 0.0f ? length_b + b.x : across_b / (length_b - b.x);
-    float volume = fma(a.y, b.z, -(a.z * b.y));
-    float rest = fma(beside_a, beside_b, fma(a.y, b.y, a.z * b.z));
-    s->sum += 2.0f * PER_TURN * atan2(volume, rest);
-    /* the nearest point of the edge, less than it is */
-    float t = ee > 0.0f ? clamp(-dot_f(b, e) / ee, 0.0f, 1.0f) : 0.0f;
-    float4 q = (float4)(fma(t, e.x, b.x), fma(t, e.y, b.y), fma(t, e.z, b.z), 0.0f);
-    float away = sqrt(dot_f(q, q)) * 0.9999f - way - 8.0f * POINT_ERROR;
-    s->slope += away > 0.0f ? 1.0001f * PER_TURN * length / (away * away) : INFINITY;
-    /* Positions are off by POINT_ERROR, which the slope knows, unless the row passes the edge on
-     * the other side then, which makes a whole turn where the edge's strip meets the row. */
-    float doubt = 4.0f * POINT_ERROR * (sqrt(across_a) + sqrt(across_b) + POINT_ERROR);
-    float size = fma(beside_a, beside_b, sqrt(across_a * across_b));
-    bool turns = fabs(volume) <= doubt && rest <= 8.0f * POINT_ERROR * (length_a + length_b);
-    s->wrong += turns ? 1.0f : 0x1p-20f * size / fmax(fabs(volume), fabs(rest));
-}
-
-/* 1 inside, 0 outside, -1 where that is not known. `winding`: N less S. */
-static inline int side_of(float winding, float wrong, float facing) {
-    float w = winding * facing - 0.5f;
-    return fabs(w) > wrong + BORDER_DOUBT ? w > 0.0f : -1; /* nor for NAN */
-}
-
-typedef struct border_edges {
-    __global const float4 *ends;
-    uint count;
-    float facing;
-} border_edges;
-
-static inline strips strips_at(const border_edges *b, uint first, uint step, float4 at, float way) {
-    strips s = {0.0f, 0.0f, 0.0f};
-    for (uint i = first; i < b->count; i += step)
-        add_strip(&s, b->ends[2 * i], b->ends[2 * i + 1], at, way);
-    return s;
-}
-
-/* Sums of all items: three floats each in local memory. */
-static inline strips add_strips(strips mine, __local float *sums) {
-    uint item = (uint)get_local_id(0);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    sums[item] = mine.sum;
-    sums[GROUP + item] = mine.wrong;
-    sums[2 * GROUP + item] = mine.slope;
-    for (uint away = GROUP / 2; away > 0; away /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < away)
-            for (uint k = 0; k < 3; k++)
-                sums[k * GROUP + item] += sums[k * GROUP + item + away];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    strips s = {sums[0], sums[GROUP], sums[2 * GROUP]};
-    return s;
-}
-
-/* The side of all cells of a block at once, or -1. `clear`: no surface is in the block. */
-static inline int side_of_block(const field_grid *g, const border_edges *border, bool clear, uint x,
-                                uint y, uint z, __global const int *windings, const block_room *r) {
-    uint ix = min(4u, g->count[0] - x - 1), iy = min(4u, g->count[1] - y - 1),
-         iz = min(4u, g->count[2] - z - 1);
-    float way = 6.93f * g->step, here = r->values[ix + 8 * iy + 64 * iz] * (float)g->scale;
-    if (!clear && !(here > 1.01f * way + g->margin))
-        return -1;
-    float4 at = middle_of(g, x + ix, y + iy, z + iz, 1);
-    strips s = add_strips(strips_at(border, (uint)get_local_id(0), GROUP, at, way),
-                          (__local float *)r->places_2);
-    size_t place = x + ix + (size_t)g->count[0] * (y + iy + (size_t)g->count[1] * (z + iz));
-    return side_of((float)windings[place] - s.sum, s.wrong + s.slope * (way + 2.0f * POINT_ERROR),
-                   border->facing);
-}
-
-/* S and its error for the 64 rows of a block: 128 floats of local memory. */
-static inline void strips_of_rows(const field_grid *g, const border_edges *border, uint x, uint y,
-                                  uint z, __local float *sums) {
-    uint item = (uint)get_local_id(0), row = item % 64;
-    float way = 4.0f * g->step;
-    float4 at = middle_of(g, x + 4, y + row % 8, z + row / 8, 1);
-    strips s = strips_at(border, item / 64, GROUP / 64, at, way);
-    s.wrong += s.slope * (way + 2.0f * POINT_ERROR);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < 64) {
-        sums[item] = s.sum;
-        sums[64 + item] = s.wrong;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item >= 64) {
-        sums[row] += s.sum;
-        sums[64 + row] += s.wrong;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-}
-
-static inline int side_of_cell(const field_grid *g, const border_edges *border, uint x, uint y,
-                               uint z, int winding) {
-    strips s = strips_at(border, 0, 1, middle_of(g, x, y, z, 1), 0.0f);
-    return side_of((float)winding - s.sum, s.wrong + s.slope * 2.0f * POINT_ERROR, border->facing);
 }
 
 /* ---- all ---- */
@@ -456,13 +308,13 @@ static inline uint sortable(float x) {
 
 /* counters: cells in doubt, blocks that are left, the least value and the complement of the
  * greatest as words that sort alike. A cell in doubt goes to `doubts`, or where these are full its
- * whole block to `left`. */
+ * whole block to `left`. Parts of a block whose lists are too long are cut, down to 2^3 cells, and
+ * left then. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_cells(__global const float4 *features, __global const double2 *exact,
             __global const double *corners, field_grid g, __global const uint2 *lists,
-            __global const float *bounds, __global const uint *pool,
-            __global const float4 *border_ends, uint border_count, float facing,
-            __global float *values, __global uint *doubts, uint doubts_most, __global uint *left,
+            __global const float2 *bounds, __global const uint *pool, __global float *values,
+            __global uint *doubts, uint doubts_most, __global uint *left,
             volatile __global uint *counters, __local float4 *room) {
     block_room r;
     r.list.place = room;
@@ -478,68 +330,64 @@ field_cells(__global const float4 *features, __global const double2 *exact,
     r.numbers = r.kept_2 + 64;
     r.places_4 = (__local ushort *)(r.numbers + 8);
     r.places_2 = r.places_4 + 8 * LIST_4;
-    __global const int *windings = (__global const int *)values;
-    border_edges border = {border_ends, border_count, facing};
+    __global const int *sides = (__global const int *)values;
     uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
     block_place p = place_of(&g, block, 8);
     uint x = 8 * p.x, y = 8 * p.y, z = 8 * p.z;
     uint2 list = lists[block_at(&g, 16, p.x / 2, p.y / 2, p.z / 2)];
-    if (list.y == NONE || (list.y == 0 && !(g.reach < INFINITY))) {
+    bool has_band = g.reach < INFINITY;
+    if (list.y == NONE || (list.y == 0 && !has_band)) {
         if (item == 0)
             left[atomic_inc(&counters[1])] = block;
         return;
     }
-    if (list.y == 0) {
-        for (uint i = item; i < CELLS; i += GROUP)
-            r.values[i] = (float)g.band;
-        barrier(CLK_LOCAL_MEM_FENCE);
-    } else {
-        measure_block(&g, &r, x, y, z, features, pool + list.x, list.y, bounds[block], exact,
-                      corners);
-    }
-    int side = -1;
-    __local float *sums = (__local float *)r.places_2;
-    if (border.count) {
-        side = side_of_block(&g, &border, list.y == 0, x, y, z, windings, &r);
-        if (side < 0)
-            strips_of_rows(&g, &border, x, y, z, sums);
-    }
     if (item < 4)
-        r.numbers[item] = item == 0 ? 0u : NONE; /* full, and two minima */
+        r.numbers[item + 4] = item == 0 ? 0u : NONE; /* whether doubts are full, and two minima */
+    for (uint i = item; list.y == 0 && i < CELLS; i += GROUP)
+        r.values[i] = (float)g.band;
     barrier(CLK_LOCAL_MEM_FENCE);
+    __global const uint *names = pool + list.x;
+    float distance = bounds[block].x;
+    for (uint first = list.y ? 0 : CELLS, side = 8; first < CELLS;) {
+        uint px = x + along_x(first), py = y + along_y(first), pz = z + along_z(first);
+        box b = box_at(&g, px, py, pz, side);
+        float near = bound_part(features, names, side == 8 ? 0 : list.y, &b, r.numbers);
+        float upper = upper_of(&g, &b, side == 8 ? distance : near);
+        uint kept = fill_list(&r.list, features, names, list.y, &b, upper, r.numbers + 1);
+        bool fits = kept <= LIST, is_cut = !fits && side > 2;
+        measure_part(&g, &r, first, is_cut ? 0 : side, kept, fits, px, py, pz, exact, corners);
+        side = is_cut ? side / 2 : side;
+        first += is_cut ? 0 : side * side * side;
+    }
     uint least = NONE, most = NONE;
     for (uint i = item; i < CELLS; i += GROUP) {
         uint cx = x + i % 8, cy = y + i / 8 % 8, cz = z + i / 64;
         if (cx >= g.count[0] || cy >= g.count[1] || cz >= g.count[2])
             continue;
         size_t at = cx + (size_t)g.count[0] * (cy + (size_t)g.count[1] * cz);
-        int winding = windings[at], inside = border.count ? side : winding != 0;
-        if (inside < 0)
-            inside = side_of((float)winding - sums[i / 8], sums[64 + i / 8], facing);
-        if (inside < 0)
-            inside = side_of_cell(&g, &border, cx, cy, cz, winding);
+        int side = sides[at];
         float value = r.values[i];
-        if (isnan(value) || inside < 0) {
+        if (isnan(value) || side == DOUBTFUL) {
             uint to = atomic_inc(&counters[0]);
             if (to < doubts_most)
                 doubts[to] = (uint)at;
             else
-                r.numbers[0] = 1;
+                r.numbers[4] = 1;
             continue;
         }
-        value = inside ? -value : value;
+        value = side ? -value : value;
         values[at] = value;
         least = min(least, sortable(value));
         most = min(most, ~sortable(value));
     }
-    atomic_min(&r.numbers[1], least);
-    atomic_min(&r.numbers[2], most);
+    atomic_min(&r.numbers[5], least);
+    atomic_min(&r.numbers[6], most);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0) {
-        if (r.numbers[0])
+        if (r.numbers[4])
             left[atomic_inc(&counters[1])] = block;
-        atomic_min(&counters[2], r.numbers[1]);
-        atomic_min(&counters[3], r.numbers[2]);
+        atomic_min(&counters[2], r.numbers[5]);
+        atomic_min(&counters[3], r.numbers[6]);
     }
 }
 

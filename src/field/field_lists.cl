@@ -3,8 +3,8 @@
  * Method: the largest blocks walk through the hierarchy and keep the features that can be nearest
  * to a point of them (feature_kernel.h); smaller blocks filter the list of the block that they are
  * an eighth of. A list goes to a pool at a place that an atomic counter gives, so that its length
- * need not be known before. Each block also measures the middles of its eighths against its list:
- * that bounds what those need, and no list has to be read twice.
+ * need not be known before. Each block also measures the middles of its eighths against its list,
+ * which bounds their distance from above and below, and what those need.
  * Where the pool is full, lists are marked as missing and all lengths are still added up: the host
  * sees what is needed, makes the pool larger, and begins again.
  * Kept lists are those of regions.cl, whose proof holds for any set of points in a box.
@@ -15,7 +15,7 @@
 #define STAGED 3072
 #define LEAVES 512
 #define WAITING 1024
-#define NUMBERS 16
+#define NUMBERS 32
 
 /* Entries of a pool are counted in chunks as well, so that the sum never wraps around. */
 #define CHUNK 1024
@@ -30,7 +30,7 @@
 /* A distance that the mesh is not beyond from each block's middle; less than 0 where the block is
  * too far away for lists. */
 __kernel void field_seed(__global const node *nodes, __global const float4 *triangles, field_grid g,
-                         uint side, uint blocks, __global float *bounds) {
+                         uint side, uint blocks, __global float2 *bounds) {
     uint block = (uint)get_global_id(0);
     if (block >= blocks)
         return;
@@ -38,9 +38,10 @@ __kernel void field_seed(__global const node *nodes, __global const float4 *tria
     box b = box_at(&g, p.x * side, p.y * side, p.z * side, side);
     float4 most = fabs(b.middle) + b.half_size;
     float4 at = (float4)(b.middle.xyz, g.margin);
-    bounds[block] = fmax(most.x, fmax(most.y, most.z)) < NEAR
-                        ? bound_of(at, 4.0f * NEAR, nodes, triangles)
-                        : -1.0f;
+    bounds[block] = (float2)(fmax(most.x, fmax(most.y, most.z)) < NEAR
+                                 ? bound_of(at, 4.0f * NEAR, nodes, triangles)
+                                 : -1.0f,
+                             0.0f);
 }
 
 /* ---- keeping ---- */
@@ -71,29 +72,33 @@ static inline uint reserve(uint count, uint pool_size, volatile __global uint *c
     return count > pool_size || begin > pool_size - count ? NONE : begin;
 }
 
-/* Bounds of the eight eighths, from a list that is complete. `least`: eight words of local memory.
- */
+/* Bounds of the eight eighths, from a list that is complete. What is beyond the band is no nearer
+ * than that. `least`: 16 words of local memory. */
 static inline void bound_eighths(__global const float4 *features, const field_grid *g,
                                  block_place p, uint side, const keeping *k, uint begin, uint count,
-                                 __global float *bounds, __local uint *least) {
+                                 __global float2 *bounds, __local uint *least) {
     uint item = (uint)get_local_id(0), child = item & 7, half_side = side / 2;
     uint x = 2 * p.x + (child & 1), y = 2 * p.y + (child >> 1 & 1), z = 2 * p.z + (child >> 2);
     float4 at = middle_of(g, x * half_side, y * half_side, z * half_side, half_side);
     bool is_staged = count <= STAGED;
-    float bound = INFINITY;
-    if (item < 8)
+    float bound = INFINITY, low = INFINITY;
+    if (item < 16)
         least[item] = as_uint(INFINITY);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     for (uint i = item / 8; i < count; i += GROUP / 8) {
         feature f = load_feature(features, is_staged ? k->staged[i] : k->pool[begin + i]);
         look l = look_at(&f, at);
         bound = fmin(bound, bound_sq(&l, g->margin));
+        low = fmin(low, outside_of(&l) > g->margin ? INFINITY : l.distance_sq);
     }
     atomic_min(&least[child], as_uint(bound));
+    atomic_min(&least[8 + child], as_uint(low));
     barrier(CLK_LOCAL_MEM_FENCE);
     uint to = block_at(g, half_side, x, y, z);
     if (item < 8 && to != NONE)
-        bounds[to] = sqrt(as_float(least[item])) * SLACK;
+        bounds[to] =
+            (float2)(sqrt(as_float(least[item])) * SLACK,
+                     fmin(sqrt(as_float(least[8 + item])), g->reach) * 0.999f - 4.0f * g->margin);
 }
 
 /* ---- walks ---- */
@@ -157,13 +162,13 @@ static inline void walk_block(__global const node *nodes, __global const float4 
  * is none. A group a block. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_walk(__global const node *nodes, __global const float4 *features,
-           __global const uint *leaf_begin, field_grid g, uint side, __global const float *bounds,
+           __global const uint *leaf_begin, field_grid g, uint side, __global const float2 *bounds,
            __global uint *pool, uint pool_size, volatile __global uint *counters,
-           __global uint2 *lists, __global float *eighths, __local uint *room) {
+           __global uint2 *lists, __global float2 *eighths, __local uint *room) {
     __local uint *stack = room, *leaves = stack + WAITING, *numbers = leaves + LEAVES;
     __local uint *kept = numbers + 2, *begin = numbers + 3, *least = numbers + 8;
     uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
-    float distance = bounds[block];
+    float distance = bounds[block].x;
     if (distance < 0.0f) {
         if (item == 0)
             lists[block] = (uint2)(0, NONE);
@@ -202,9 +207,9 @@ field_walk(__global const node *nodes, __global const float4 *features,
 /* The same for blocks whose parents have lists. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_filter(__global const float4 *features, field_grid g, uint side,
-             __global const uint2 *parents, __global const float *bounds, __global uint *pool,
+             __global const uint2 *parents, __global const float2 *bounds, __global uint *pool,
              uint pool_size, volatile __global uint *counters, __global uint2 *lists,
-             __global float *eighths, __local uint *room) {
+             __global float2 *eighths, __local uint *room) {
     __local uint *kept = room, *begin = room + 1, *least = room + 8;
     uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
     block_place p = place_of(&g, block, side);
@@ -215,7 +220,7 @@ field_filter(__global const float4 *features, field_grid g, uint side,
         return;
     }
     box b = box_at(&g, p.x * side, p.y * side, p.z * side, side);
-    float upper = upper_of(&g, &b, bounds[block]);
+    float upper = upper_of(&g, &b, bounds[block].x);
     keeping k = {room + NUMBERS, kept, pool, NONE};
     uint count = 0;
     for (uint round = 0; round < 2; round++) {

@@ -14,7 +14,9 @@
 
 /* Where the time goes, on the device; the last one as the host sees it. */
 typedef enum field_stage {
-    FIELD_STAGE_ROWS = 0, /* what rows cross */
+    FIELD_STAGE_CLEAR = 0,
+    FIELD_STAGE_CROSS, /* what rows cross */
+    FIELD_STAGE_SUM,   /* and sums along them */
     FIELD_STAGE_SEED,
     FIELD_STAGE_WALK,
     FIELD_STAGE_FILTER,
@@ -72,6 +74,7 @@ typedef struct field_parts {
     abuti_buffer border;                     /* two ends an edge, four floats each */
     uint32_t border_count;
     bool is_ready;
+    double cells_least; /* a triangle; grids of fewer cells are left to the search, all of them */
     abuti_buffer lists[FIELD_LEVELS], bounds[FIELD_LEVELS]; /* a level each; the last has no list */
     abuti_buffer pool, counters, doubts, left, settled;
     size_t pool_count;

@@ -5,6 +5,7 @@
 #include "field/device.h"
 
 #include <math.h>
+#include <time.h>
 
 /* As in the kernels. */
 #define GROUP 128
@@ -150,14 +151,18 @@ static abut_status queue_rows(filling *f) {
     size_t rows = (size_t)f->grid->count[1] * f->grid->count[2];
     stage_begin(f);
     abut_status status = abuti_buffer_fill(queue, f->values, 0, 4 * grid_cells(f->grid));
+    status = status ? status : stage_end(f, FIELD_STAGE_CLEAR);
+    stage_begin(f);
     if (!status)
         status = ABUTI_LAUNCH(queue, &f->parts->cross, groups_of((size_t)triangles * EACH, GROUP),
                               GROUP, ABUTI_BUFFER(&bvh->tree.corners), ABUTI_VALUE(triangles),
                               ABUTI_VALUE(f->argument), ABUTI_BUFFER(f->values));
+    status = status ? status : stage_end(f, FIELD_STAGE_CROSS);
+    stage_begin(f);
     if (!status)
         status = ABUTI_LAUNCH(queue, &f->parts->sum, rows, ROW_GROUP, ABUTI_BUFFER(f->values),
                               ABUTI_VALUE(columns), ABUTI_LOCAL_MEMORY(4 * ROW_GROUP));
-    return status ? status : stage_end(f, FIELD_STAGE_ROWS);
+    return status ? status : stage_end(f, FIELD_STAGE_SUM);
 }
 
 static abut_status queue_top(filling *f) {
@@ -382,12 +387,19 @@ static bool grow_pool(filling *f, bool *fits) {
     return true;
 }
 
+/* Whether all cells are left to the search: pseudo-normals need the nearest triangle, a long border
+ * costs more than the search, and so do lists for cells that are large beside the triangles. */
+static bool is_searched(const filling *f) {
+    const field_parts *p = f->parts;
+    double cells = (double)grid_cells(f->grid);
+    return f->bvh->sign.normals.device || (!f->bvh->sign.closed && !p->border_count) ||
+           p->border_count > BORDER_MOST || cells < p->cells_least * f->bvh->tree.triangle_count;
+}
+
 static abut_status fill(filling *f) {
     field_parts *p = f->parts;
     bool fits = false;
-    /* pseudo-normals need the nearest triangle; a border without edges we do not know */
-    bool all = f->bvh->sign.normals.device || (!f->bvh->sign.closed && !p->border_count) ||
-               p->border_count > BORDER_MOST;
+    bool all = is_searched(f);
     abut_status status = ABUT_OK;
     f->least = INFINITY;
     f->most = -INFINITY;
@@ -406,8 +418,15 @@ static abut_status fill(filling *f) {
         p->account->entries = all ? 0 : f->counters[ENTRIES];
         p->account->searched = all;
     }
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
     status = status ? status : settle(f, all);
-    return status ? status : abuti_queue_finish(&f->bvh->queue);
+    status = status ? status : abuti_queue_finish(&f->bvh->queue);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    if (p->account)
+        p->account->stage_ms[FIELD_STAGE_SETTLE] = (double)(end.tv_sec - begin.tv_sec) * 1e3 +
+                                                   (double)(end.tv_nsec - begin.tv_nsec) * 1e-6;
+    return status;
 }
 
 abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid, double band,

@@ -4,6 +4,7 @@
 #include <math.h>
 
 enum { FEATURES_A_TASK = 4096 };
+#define CELLS_LEAST 4
 
 /* ---- features in doubles ---- */
 
@@ -186,10 +187,11 @@ abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts) {
     if (!bvh->field) {
         bvh->field = abuti_allocate_zeroed(bvh->context, 1, sizeof(field_parts));
         bvh->field_destroy = destroy_parts;
+        if (!bvh->field)
+            return ABUT_ERROR_MEMORY;
+        ((field_parts *)bvh->field)->cells_least = CELLS_LEAST;
     }
     field_parts *p = bvh->field;
-    if (!p)
-        return ABUT_ERROR_MEMORY;
     abut_status status = ABUT_OK;
     if (!p->is_ready) {
         status = make_kernels(bvh, p);

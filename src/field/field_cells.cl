@@ -33,6 +33,7 @@
 #define LIST_4 128
 #define LIST_2 24
 #define CELLS 512
+#define CUT_MOST (32 * LIST) /* longer lists are left to the search without more ado */
 
 /* As in field_sides.cl. */
 #define DOUBTFUL (-0x7fffffff - 1)
@@ -309,7 +310,7 @@ static inline uint sortable(float x) {
 /* counters: cells in doubt, blocks that are left, the least value and the complement of the
  * greatest as words that sort alike. A cell in doubt goes to `doubts`, or where these are full its
  * whole block to `left`. Parts of a block whose lists are too long are cut, down to 2^3 cells, and
- * left then. */
+ * left then or where there is no hope. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_cells(__global const float4 *features, __global const double2 *exact,
             __global const double *corners, field_grid g, __global const uint2 *lists,
@@ -354,7 +355,7 @@ field_cells(__global const float4 *features, __global const double2 *exact,
         float near = bound_part(features, names, side == 8 ? 0 : list.y, &b, r.numbers);
         float upper = upper_of(&g, &b, side == 8 ? distance : near);
         uint kept = fill_list(&r.list, features, names, list.y, &b, upper, r.numbers + 1);
-        bool fits = kept <= LIST, is_cut = !fits && side > 2;
+        bool fits = kept <= LIST, is_cut = !fits && side > 2 && kept <= CUT_MOST;
         measure_part(&g, &r, first, is_cut ? 0 : side, kept, fits, px, py, pz, exact, corners);
         side = is_cut ? side / 2 : side;
         first += is_cut ? 0 : side * side * side;

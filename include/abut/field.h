@@ -123,6 +123,28 @@ ABUT_API abut_status abut_field_at_batch(const abut_field *field, const abut_poi
                                          abut_interpolation interpolation,
                                          abut_field_value *values);
 
+/* ---- fields back to meshes ---- */
+
+/* Makes the mesh of all points at distance `level`: 0 gives the surface again, closed where it was
+ * open, more than 0 an offset outwards, less one inwards. Without values at the border of the grid
+ * that are below the level it is closed, oriented and manifold, whatever the values; else it ends
+ * there. Edges and corners are rounded off by up to a cell. Refused: a level on one side of which
+ * there is no value. Uses the context of the field; reports progress as stage "surface".
+ * Thread-safe. */
+ABUT_API abut_status abut_field_surface(const abut_field *field, double level, abut_mesh **mesh);
+
+typedef enum abut_combination {
+    ABUT_COMBINATION_UNION = 0,    /* in a or in b */
+    ABUT_COMBINATION_INTERSECTION, /* in both */
+    ABUT_COMBINATION_DIFFERENCE    /* in a, not in b */
+} abut_combination;
+
+/* Combines the solids of two fields of the very same grid, as a dense field of floats. The sign is
+ * right everywhere; distances are exact outside a union and inside the others, and nowhere more
+ * than exact. Refused: other grids. Thread-safe. */
+ABUT_API abut_status abut_field_combine(const abut_field *a, const abut_field *b,
+                                        abut_combination combination, abut_field **result);
+
 /* ---- files ---- */
 
 typedef enum abut_field_format {

@@ -11,6 +11,9 @@ enum {
     MARGIN_CELLS = 2, /* around the mesh, at least */
 };
 #define CELLS_MOST ((uint64_t)1 << 40) /* of a grid; what is stored is limited by memory */
+/* Squares of what a float holds: distances and slopes of all fields are far within. */
+#define COORDINATE_MOST 1e30
+#define CELL_LEAST 1e-30
 
 /* ---- options ---- */
 
@@ -49,16 +52,18 @@ static abut_status check_options(const abut_field_options *o) {
     return status;
 }
 
+static bool is_near(vec3 p) {
+    return p.x == p.x && p.y == p.y && p.z == p.z && v3_max_abs(p) <= COORDINATE_MOST;
+}
+
 abut_status abuti_field_check_grid(const char *name, const abut_grid *g) {
     vec3 end = grid_centre(g, g->count[0], g->count[1], g->count[2]);
-    if (!(g->cell > 0 && v3_max_abs(g->origin) <= ABUT_COORDINATE_MAX &&
-          v3_max_abs(end) <= ABUT_COORDINATE_MAX && g->origin.x == g->origin.x &&
-          g->origin.y == g->origin.y && g->origin.z == g->origin.z))
+    if (!(g->cell >= CELL_LEAST && is_near(g->origin) && is_near(end)))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the grid has cells of %g from (%g, %g, %g) on; it must be within %g "
-                          "of the origin",
-                          name, g->cell, g->origin.x, g->origin.y, g->origin.z,
-                          ABUT_COORDINATE_MAX);
+                          "%s: the grid has cells of %g from (%g, %g, %g) on; cells must be at "
+                          "least %g and all within %g of the origin, since values are floats",
+                          name, g->cell, g->origin.x, g->origin.y, g->origin.z, CELL_LEAST,
+                          COORDINATE_MOST);
     for (int axis = 0; axis < 3; axis++)
         if (g->count[axis] < 2 || g->count[axis] > INT32_MAX)
             return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -210,7 +215,13 @@ static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_f
         field->grid = o->grid;
     } else {
         status = choose_grid(bvh->mesh, o, &field->grid);
+        status = status ? status : abuti_field_check_grid("abut_field_create", &field->grid);
     }
+    if (!status && !(is_near(bvh->mesh->bounds.lo) && is_near(bvh->mesh->bounds.hi)))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "abut_field_create: the mesh reaches beyond %g, too far for the floats "
+                            "of a field; make it smaller first",
+                            COORDINATE_MOST);
     status = status ? status : check_cells(&field->grid, o->type, o->layout);
     if (status)
         return status;

@@ -196,12 +196,10 @@ static const char *wrong_in(const file_head *h) {
     if (h->layout > ABUT_FIELD_SPARSE || h->type > ABUT_FIELD_INT16 || h->closed > 1 ||
         h->sign > ABUT_SIGN_NORMAL || h->has_digest > 1 || h->reserved)
         return "its head has values that there are not";
-    for (int axis = 0; axis < 3; axis++)
-        if (h->count[axis] < 2 || h->count[axis] > INT32_MAX ||
-            !(fabs(h->origin[axis]) <= ABUT_COORDINATE_MAX) ||
-            !(fabs(h->origin[axis] + h->cell * h->count[axis]) <= ABUT_COORDINATE_MAX))
-            return "its grid cannot be";
-    if (!(h->cell > 0) || !(h->band > 0))
+    const abut_grid grid = {{h->origin[0], h->origin[1], h->origin[2]},
+                            h->cell,
+                            {h->count[0], h->count[1], h->count[2]}};
+    if (abuti_field_check_grid("", &grid) || !(h->band > 0))
         return "its grid cannot be";
     if (h->type == ABUT_FIELD_FLOAT
             ? h->step != 0

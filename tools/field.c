@@ -2,6 +2,7 @@
 #include "tool.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 int field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
                 abut_field_options *options, abut_field **field) {
@@ -35,7 +36,10 @@ int field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
 
 bool field_is_file(const char *path) {
     unsigned char first[8] = {0};
-    FILE *file = fopen(path, "rb");
+    struct stat about;
+    /* what is read from a pipe is gone */
+    bool regular = stat(path, &about) == 0 && S_ISREG(about.st_mode);
+    FILE *file = regular ? fopen(path, "rb") : NULL;
     if (!file)
         return word_in(path_ending(path), "abutf|dcache");
     size_t got = fread(first, 1, sizeof first, file);

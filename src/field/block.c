@@ -23,11 +23,12 @@ bool abuti_block_can_press(void) {
 
 #ifdef ABUT_HAS_ZSTD
 
-static void spread4(const uint32_t *from, size_t count, unsigned char *to) {
-    uint32_t before = 0;
+static void spread4(const unsigned char *from, size_t count, unsigned char *to) {
+    uint32_t before = 0, value;
     for (size_t i = 0; i < count; i++) {
-        uint32_t d = from[i] - before, z = d << 1 ^ (0 - (d >> 31));
-        before = from[i];
+        memcpy(&value, from + 4 * i, sizeof value);
+        uint32_t d = value - before, z = d << 1 ^ (0 - (d >> 31));
+        before = value;
         to[i] = (unsigned char)z;
         to[count + i] = (unsigned char)(z >> 8);
         to[2 * count + i] = (unsigned char)(z >> 16);
@@ -35,32 +36,35 @@ static void spread4(const uint32_t *from, size_t count, unsigned char *to) {
     }
 }
 
-static void gather4(const unsigned char *from, size_t count, uint32_t *to) {
+static void gather4(const unsigned char *from, size_t count, unsigned char *to) {
     uint32_t before = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t z = (uint32_t)from[i] | (uint32_t)from[count + i] << 8 |
                      (uint32_t)from[2 * count + i] << 16 | (uint32_t)from[3 * count + i] << 24;
         before += z >> 1 ^ (0 - (z & 1));
-        to[i] = before;
+        memcpy(to + 4 * i, &before, sizeof before);
     }
 }
 
-static void spread2(const uint16_t *from, size_t count, unsigned char *to) {
+static void spread2(const unsigned char *from, size_t count, unsigned char *to) {
     uint32_t before = 0;
+    uint16_t value;
     for (size_t i = 0; i < count; i++) {
-        uint32_t d = (from[i] - before) & 0xffff, z = d << 1 ^ (0 - (d >> 15));
-        before = from[i];
+        memcpy(&value, from + 2 * i, sizeof value);
+        uint32_t d = (value - before) & 0xffff, z = d << 1 ^ (0 - (d >> 15));
+        before = value;
         to[i] = (unsigned char)z;
         to[count + i] = (unsigned char)(z >> 8);
     }
 }
 
-static void gather2(const unsigned char *from, size_t count, uint16_t *to) {
+static void gather2(const unsigned char *from, size_t count, unsigned char *to) {
     uint32_t before = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t z = (uint32_t)from[i] | (uint32_t)from[count + i] << 8;
         before += z >> 1 ^ (0 - (z & 1));
-        to[i] = (uint16_t)before;
+        uint16_t value = (uint16_t)before;
+        memcpy(to + 2 * i, &value, sizeof value);
     }
 }
 

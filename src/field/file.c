@@ -234,14 +234,26 @@ static abut_status get_head(abuti_source *source, const char *name, file_head *h
 /* Holds what the head asks for against the size of the file, so that a few bytes cannot ask for
  * much memory. */
 static abut_status check_size(const abuti_source *source, const char *name, const file_head *h) {
-    double cells = (double)h->count[0] * h->count[1] * h->count[2], bricks = cells / 512, values;
-    values =
-        h->layout == ABUT_FIELD_SPARSE ? (double)h->brick_count * FIELD_VALUES + bricks * 2 : cells;
-    double blocks = values * (h->type == ABUT_FIELD_FLOAT ? 4 : 2) / BLOCK;
-    if (values > 0x1p44)
+    double values = 1, bricks = 1, corners = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        double along = ceil((h->count[axis] - 1.0) / FIELD_BRICK);
+        values *= h->count[axis];
+        bricks *= along;
+        corners *= along + 1;
+    }
+    if (h->layout == ABUT_FIELD_SPARSE && h->brick_count > bricks)
+        return damaged(name, "it has more bricks than places for them");
+    double bytes = 0, each = h->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
+    if (h->layout == ABUT_FIELD_SPARSE) {
+        bytes = bricks * sizeof(uint32_t) + corners * sizeof(float);
+        values = (double)h->brick_count * FIELD_VALUES;
+    }
+    bytes += values * each;
+    if (bytes > 0x1p46)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: its %u x %u x %u cells are too many", name,
                           h->count[0], h->count[1], h->count[2]);
-    if (source->total && blocks * (sizeof(block_head) + LEAST_PRESSED) > (double)source->total)
+    if (source->total &&
+        bytes / BLOCK * (sizeof(block_head) + LEAST_PRESSED) > (double)source->total)
         return cut_off(source, name);
     return ABUT_OK;
 }

@@ -206,6 +206,10 @@ void abuti_field_finish(abut_field *field) {
         least *= (float)field->step;
         most *= (float)field->step;
     }
+    const uint32_t *b = field->bricks;
+    if (field->layout == ABUT_FIELD_SPARSE)
+        abuti_field_range(field->coarse, ((size_t)b[0] + 1) * (b[1] + 1) * (b[2] + 1), &least,
+                          &most);
     field->least = least;
     field->most = most;
 }

@@ -25,7 +25,7 @@ completes() { # completes "EXPECTED " WORD...: the words as bash splits them, th
     [ "$got" = "$expected" ] || wrong "'$*' completes to '$got' instead of '$expected'"
 }
 completes "convert " abut co
-completes "bench convert devices distance help info inside make nearest overlap picture ray selfcheck version " abut ""
+completes "bench convert devices distance field help info inside make nearest offset overlap picture ray selfcheck slice version " abut ""
 completes "--help --json --quiet --threads --version " abut --
 completes "info inside " abut --json in
 completes "info inside " abut --threads 2 in

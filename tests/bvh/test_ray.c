@@ -253,7 +253,7 @@ static void batch_is_single(void **state) {
 
 static abut_box box_of(const abut_ray *ray) {
     abut_vec3 a = ray->origin, d = ray->direction;
-    abut_box box = {a, vec(a.x + fabs(d.x) / 4, a.y + fabs(d.y) / 4, a.z + fabs(d.z) / 4)};
+    abut_box box = {a, vec(a.x + fabs(d.x), a.y + fabs(d.y), a.z + fabs(d.z))};
     return box;
 }
 

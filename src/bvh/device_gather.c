@@ -207,45 +207,50 @@ static void note_lengths(const device_quest *q, size_t begin, uint32_t count,
 
 /* ---- all parts ---- */
 
-/* One pass over all questions. Lists are fetched or only counted; those of a single part are in
- * bvh->out in either case. `ends` has room for a word more than a part has questions. */
+/* Some of the questions, whose lists are fetched or only counted. Where these are all and there is
+ * room for their lists, they are in bvh->out in either case. ABUT_ERROR_LIMIT = too many at once.
+ * `ends` has room for count + 1. */
+static abut_status gather_part(const device_quest *q, size_t begin, uint32_t count, bool fetch,
+                               uint32_t *ends, uint32_t *total) {
+    uint32_t accepted = 0, longest = 0;
+    abut_status status = q->ready(q, begin, count);
+    status = status ? status : find_candidates(q, count, total);
+    status = status ? status : judge_candidates(q, count, *total);
+    status = status ? status : measure_lists(q, count, *total, ends, &accepted, &longest);
+    if (status)
+        return status;
+    note_lengths(q, begin, count, ends);
+    const bvh_gather *g = &q->gather;
+    bool write = fetch || (count == g->count && g->offsets[count] <= g->capacity);
+    if (!accepted || !write)
+        return ABUT_OK;
+    status = write_lists(q, *total, accepted, longest, ends[count]);
+    if (status || !fetch)
+        return status;
+    return q->counts ? fetch_rows(q, begin, count, ends) : fetch_lists(q, begin, ends[count]);
+}
+
 static abut_status gather_pass(const device_quest *q, bool fetch, uint32_t *ends, size_t *parts) {
-    size_t count = q->gather.count, part = q->part, here;
+    size_t count = q->gather.count, part = q->part, begin = 0;
     abut_status status = ABUT_OK;
     *parts = 0;
-    for (size_t begin = 0; begin < count && !status; begin += here) {
-        uint32_t total = 0, accepted = 0, longest = 0;
-        here = count - begin < part ? count - begin : part;
-        status = q->ready(q, begin, (uint32_t)here);
-        if (!status)
-            status = find_candidates(q, (uint32_t)here, &total);
+    while (begin < count && !status) {
+        size_t here = count - begin < part ? count - begin : part;
+        uint32_t total = 0;
+        status = gather_part(q, begin, (uint32_t)here, fetch, ends, &total);
         if (status == ABUT_ERROR_LIMIT && here > 1) {
             part = here / 2;
-            here = 0;
             status = ABUT_OK;
             continue;
         }
-        if (!status)
-            status = judge_candidates(q, (uint32_t)here, total);
-        if (!status)
-            status = measure_lists(q, (uint32_t)here, total, ends, &accepted, &longest);
-        if (!status && accepted && (fetch || here == count))
-            status = write_lists(q, total, accepted, longest, ends[here]);
-        if (status)
-            break;
-        note_lengths(q, begin, (uint32_t)here, ends);
-        if (fetch && accepted)
-            status = q->counts ? fetch_rows(q, begin, (uint32_t)here, ends)
-                               : fetch_lists(q, begin, ends[here]);
-        (*parts)++;
-        if (part < q->part && total < items_most(q->bvh) / 4)
+        if (total < items_most(q->bvh) / 4) /* there was room for more */
             part = 2 * part < q->part ? 2 * part : q->part;
-        double done = (double)(begin + here) / (double)count;
-        if (!status)
-            status = abuti_progress(q->bvh->context, q->gather.stage,
-                                    q->counts ? done
-                                    : fetch   ? 0.5 + done / 2
-                                              : done / 2);
+        begin += here;
+        (*parts)++;
+        double done = (double)begin / (double)count;
+        if (!q->counts) /* lists take two passes */
+            done = fetch ? 0.5 + done / 2 : done / 2;
+        status = status ? status : abuti_progress(q->bvh->context, q->gather.stage, done);
     }
     return status;
 }

@@ -48,7 +48,8 @@ elif ! "$tool" devices | grep -q '^ *0 '; then
 else
     try 0 "$tool" nearest box.obj --random 5 --device 0
     demand "the device changes the answer" "$(cmp plain out 2>&1)" = ""
-    for question in "ray box.obj rays.txt" "inside box.obj --random 50 --winding" \
+    for question in "ray box.obj rays.txt" "ray box.obj rays.txt --all" \
+        "inside box.obj --random 50 --winding" \
         "nearest box.obj --random 50 --sign winding" "nearest box.obj --random 50 --sign normal" \
         "nearest box.obj --random 50 --most 3 --radius 0.2"; do
         try 0 "$tool" $question

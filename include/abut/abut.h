@@ -11,6 +11,7 @@
 #include <abut/mesh.h>
 #include <abut/pair.h>
 #include <abut/picture.h>
+#include <abut/samples.h>
 #include <abut/shape.h>
 
 #endif

@@ -9,6 +9,9 @@
  * between two sides, it tells nothing; the way from the middle of the field's body to that of the
  * points stands in, which is the same for all of them and drives the bodies apart.
  *
+ * A contact is the wrong way out where its normal points along the outward normal of the point
+ * itself: there the nearest side of the field's body is one that the point did not come through.
+ *
  * Edges. Each partial derivative of a trilinear function is a mean of differences between
  * neighbouring corners, none of which is larger than a cell, as distances grow no faster than the
  * way. So the interpolated distance grows by at most sqrt(3) times the way, and where it is d and
@@ -21,7 +24,8 @@
 
 #define CONTACT_STEEPEST 1.7320509f /* rounded up */
 #define CONTACT_FLAT 0.1f           /* a gradient below this has no direction */
-#define CONTACT_NONE (-3.0e38f)     /* a depth */
+#define CONTACT_NONE (-3.0e38f)     /* a depth: not in contact */
+#define CONTACT_WRONG (-2.0e38f)    /* in contact, but the wrong way out */
 #define CONTACT_HALVINGS 16         /* by the golden section, at the end of an edge's search */
 
 typedef struct contact_point {
@@ -35,11 +39,14 @@ typedef struct contact_frame {
     float shift[3]; /* of the middle of the points, in cells from the first centre on */
     float away[3];  /* unit: from the middle of the field's body to that of the points */
     float cell, per_cell;
-    float margin; /* depths from minus this on are contacts */
+    float margin;   /* depths from minus this on are contacts */
+    int any_normal; /* nothing is rejected */
+    int one_way;    /* `away` is the normal of all */
+    int edge_ends;  /* the deepest point of an edge may be its end, else this is left to vertices */
 } contact_frame;
 
 typedef struct contact_found {
-    float depth;   /* CONTACT_NONE where there is no contact */
+    float depth;   /* at most CONTACT_WRONG where there is no contact to tell */
     float x, y, z; /* unit, in the axes of the field: outward from it */
     float along;   /* edges: from 0 at their first end to 1 */
 } contact_found;
@@ -61,7 +68,7 @@ static inline field_sample contact_value(const field_view *f, const float at[3])
     float beyond[3], out = 0.0f;
     for (int axis = 0; axis < 3; axis++) {
         float last = (float)(f->count[axis] - 1);
-        float near = at[axis] < 0.0f ? 0.0f : at[axis] > last ? last : at[axis];
+        float near = !(at[axis] > 0.0f) ? 0.0f : at[axis] > last ? last : at[axis]; /* NaN: 0 */
         beyond[axis] = (at[axis] - near) * f->cell;
         out = out + beyond[axis] * beyond[axis];
         place.fraction[axis] = field_fraction(near, f->count[axis], &place.cell[axis]);
@@ -102,7 +109,7 @@ static inline contact_found contact_of(const contact_frame *frame, const field_s
     if (!(-value->distance >= -frame->margin))
         return found;
     float length = contact_sqrt(value->x * value->x + value->y * value->y + value->z * value->z);
-    if (length < CONTACT_FLAT) {
+    if (frame->one_way || length < CONTACT_FLAT) {
         found.x = frame->away[0];
         found.y = frame->away[1];
         found.z = frame->away[2];
@@ -111,8 +118,11 @@ static inline contact_found contact_of(const contact_frame *frame, const field_s
         found.y = value->y / length;
         found.z = value->z / length;
     }
-    if (found.x * normal[0] + found.y * normal[1] + found.z * normal[2] > 0.0f)
+    if (!frame->any_normal &&
+        found.x * normal[0] + found.y * normal[1] + found.z * normal[2] > 0.0f) {
+        found.depth = CONTACT_WRONG;
         return found;
+    }
     found.depth = -value->distance;
     return found;
 }
@@ -193,7 +203,7 @@ static inline contact_found contact_find_edge(const field_view *f, const contact
     contact_turn(frame, a.nx, a.ny, a.nz, normal);
     float t = contact_deepest(f, from, to, frame->margin, &least);
     contact_found found;
-    if (t < 0.0f) {
+    if (t < 0.0f || (!frame->edge_ends && (t == 0.0f || t == 1.0f))) {
         found.depth = CONTACT_NONE;
         found.x = found.y = found.z = found.along = 0.0f;
         return found;

@@ -296,6 +296,7 @@ static abut_status finish(const work *w, abut_samples *to) {
     view->edges = to->edges;
     view->spacing = w->spacing;
     view->area = w->area;
+    to->has_vertices = w->options.kinds & ABUT_SAMPLES_VERTICES && !w->options.limit;
     size_t count = view->count + 2 * (size_t)view->edge_count;
     to->points = abuti_allocate(to->context, count, sizeof *to->points);
     if (!to->points)

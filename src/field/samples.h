@@ -16,7 +16,8 @@ struct abut_samples {
      * with the edge's normal. */
     contact_point *points;
     vec3 centre;
-    double radius; /* of all about the centre */
+    double radius;     /* of all about the centre */
+    bool has_vertices; /* all that are not flat, so that ends of edges are samples */
 };
 
 /* ---- samples_even.c ---- */

@@ -174,7 +174,7 @@ static void tell(contact_call *call, const direction *d, size_t i, const contact
     const abut_samples *s = d->of->samples;
     vec3 outward = m3_apply(&d->motion_at.turn, v3(found->x, found->y, found->z));
     abut_contact contact = {.depth = found->depth, .side = d->side};
-    contact.normal = d->side ? v3_scale(outward, -1) : outward;
+    contact.normal = d->side ? contact_back(outward) : outward;
     if (i < s->view.count) {
         const abut_sample *sample = &s->samples[i];
         contact.point = sample->point;

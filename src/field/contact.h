@@ -46,6 +46,11 @@ static inline vec3 contact_turn_back(const contact_motion *m, vec3 v) {
     return m3_apply(&back, v);
 }
 
+/* The other way, without zeros below 0. */
+static inline vec3 contact_back(vec3 v) {
+    return v3_sub(v3(0, 0, 0), v);
+}
+
 /* The frame that takes points about `centre`, a place in the coordinates of `of`, to the grid of a
  * field at `at`. */
 contact_frame abuti_contact_frame(const abut_field *field, const contact_motion *at,

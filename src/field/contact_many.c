@@ -70,7 +70,7 @@ static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
 static void tell(contact_call *call, const many *m, size_t i, double radius,
                  const contact_found *found) {
     vec3 out = m3_apply(&m->at->turn, v3(found->x, found->y, found->z));
-    abut_contact contact = {.normal = v3_scale(out, -1),
+    abut_contact contact = {.normal = contact_back(out),
                             .depth = found->depth + radius,
                             .side = 1,
                             .element = (uint32_t)i,

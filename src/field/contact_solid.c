@@ -189,7 +189,7 @@ static void put_ball(contact_call *call, ball *b, vec3 out, double depth, uint32
             return;
     b->kept[b->kept_count++] = out;
     abut_contact contact = {.point = v3_along(b->centre, -b->radius, out),
-                            .normal = v3_scale(out, -1),
+                            .normal = contact_back(out),
                             .depth = depth,
                             .side = 1,
                             .kind = ABUT_CONTACT_SOLID,
@@ -220,7 +220,7 @@ static void try_ball(contact_call *call, ball *b) {
     if (!(b->radius - value.distance >= -margin))
         return;
     /* Near the middle between two sides the gradient is a mixture of both. */
-    if (!(settle(b, v3_scale(out, -1), &there, &depth) &&
+    if (!(settle(b, contact_back(out), &there, &depth) &&
           fabs(depth - (b->radius - value.distance)) < cell)) {
         there = out;
         depth = b->radius - value.distance;
@@ -345,7 +345,7 @@ static void try_box(contact_call *call, const abut_body *a, const contact_motion
         if (i >= BOX_POINTS)
             place = v3_lerp(place, v3(p[1].x, p[1].y, p[1].z), found[i].along);
         abut_contact contact = {.point = contact_to_world(&s->motion, place),
-                                .normal = v3_scale(m3_apply(&at->turn, out), -1),
+                                .normal = contact_back(m3_apply(&at->turn, out)),
                                 .depth = found[i].depth,
                                 .side = 1,
                                 .kind = ABUT_CONTACT_SOLID,

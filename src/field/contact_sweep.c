@@ -173,7 +173,7 @@ static abut_contact contact_at(const sweep *s, const touch *t, uint32_t side) {
     contact_motion at = path_at(s->at, t->time), of = path_at(s->of, t->time);
     vec3 out = m3_apply(&at.turn, v3(t->found.x, t->found.y, t->found.z));
     abut_contact contact = {.depth = t->found.depth, .side = side};
-    contact.normal = side ? v3_scale(out, -1) : out;
+    contact.normal = side ? contact_back(out) : out;
     if (t->feature < view->count) {
         const abut_sample *sample = &view->samples[t->feature];
         contact.point = contact_to_world(&of, sample->point);

@@ -5,8 +5,9 @@
  * features. Here are the checks before, and the way back to doubles and the world after.
  *
  * Bodies that are far apart are told by one value: a field at the middle of the samples, less what
- * interpolation may add to a distance, which is the diagonal of a cell, is not more than the
- * distance there, and that falls by no more than the radius of the samples.
+ * interpolation may add to a distance, which is half the diagonal of a cell, or of a brick where
+ * only its corners are known, is not more than the distance there, and that falls by no more than
+ * the radius of the samples. Fields that end at a band are left to the box of their mesh.
  */
 #include "field/contact.h"
 
@@ -101,7 +102,7 @@ contact_frame abuti_contact_frame(const abut_field *field, const contact_motion 
     vec3 away = v3_normalise(v3_sub(middle, box_centre(field->mesh->bounds)));
     if (v3_max_abs(away) == 0)
         away.z = 1;
-    contact_frame frame = {.cell = (float)field->grid.cell,
+    contact_frame frame = {.band = contact_band(field),
                            .per_cell = (float)(1 / field->grid.cell),
                            .margin = (float)margin};
     for (int axis = 0; axis < 3; axis++) {
@@ -164,9 +165,15 @@ typedef struct direction {
 
 static bool far_apart(const direction *d, double margin) {
     const abut_samples *s = d->of->samples;
+    const abut_field *field = d->at->field;
+    double reach = (s->radius + margin) * (1 + 1e-6), cell = field->grid.cell;
     vec3 middle = contact_to_world(&d->motion_of, s->centre);
-    double value = abuti_contact_value(d->at->field, &d->motion_at, middle).distance;
-    return value > (s->radius + margin) * (1 + 1e-6) + 2 * DIAGONAL * d->at->field->grid.cell;
+    vec3 local = contact_to_local(&d->motion_at, middle);
+    vec3 nearest = v3_min(v3_max(local, field->mesh->bounds.lo), field->mesh->bounds.hi);
+    if (v3_length(v3_sub(local, nearest)) > reach + cell)
+        return true;
+    double value = abuti_contact_value(field, &d->motion_at, middle).distance;
+    return value > reach + DIAGONAL * cell * (field->index ? FIELD_BRICK : 1);
 }
 
 /* What was found for feature i, told in the world. */

@@ -9,6 +9,8 @@
 
 #include <abut/contact.h>
 
+#include <float.h>
+
 /* A pose that was checked, ready for use. */
 typedef struct contact_motion {
     mat3 turn;
@@ -49,6 +51,10 @@ static inline vec3 contact_turn_back(const contact_motion *m, vec3 v) {
 /* The other way, without zeros below 0. */
 static inline vec3 contact_back(vec3 v) {
     return v3_sub(v3(0, 0, 0), v);
+}
+
+static inline float contact_band(const abut_field *field) {
+    return field->band < (double)FLT_MAX ? (float)field->band : FLT_MAX;
 }
 
 /* The frame that takes points about `centre`, a place in the coordinates of `of`, to the grid of a

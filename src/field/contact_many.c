@@ -13,7 +13,7 @@ enum { BLOCK = 1 << 16, POINTS_A_TASK = 1024 };
 typedef struct many {
     const abut_body *a;
     const contact_motion *at;
-    contact_frame frame; /* only cell, away and margin are read */
+    contact_frame frame; /* only band, away and margin are read */
     /* One of: */
     const bvh_points *points;
     const abut_mesh *mesh; /* its vertices, or, with edges, those */
@@ -53,7 +53,9 @@ static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
             cells_of(m, many_point(m, edge[1]), to);
             for (int axis = 0; axis < 3; axis++)
                 length_sq += ((double)to[axis] - from[axis]) * ((double)to[axis] - from[axis]);
-            along = length_sq > 1 ? contact_deepest(view, from, to, m->frame.margin, &least) : 0;
+            along = length_sq > 1
+                        ? contact_deepest(view, m->frame.band, from, to, m->frame.margin, &least)
+                        : 0;
             /* Vertices are told for themselves. */
             m->found[i].depth = CONTACT_NONE;
             if (!(along > 0 && along < 1))

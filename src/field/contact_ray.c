@@ -34,6 +34,12 @@ static field_sample value_at(const cell_ray *r, double t) {
     return contact_value(&r->field->view, at);
 }
 
+static double safe_at(const cell_ray *r, double t) {
+    float at[3];
+    place_at(r, t, at);
+    return contact_safe(&r->field->view, contact_band(r->field), at);
+}
+
 /* Cuts the ray to a box that reaches `around` cells beyond the outer centres. */
 static bool clip(cell_ray *r, double around) {
     for (int axis = 0; axis < 3; axis++) {
@@ -55,11 +61,11 @@ static bool clip(cell_ray *r, double around) {
 static double trace(const cell_ray *r) {
     double least = LEAST_STEP * r->field->grid.cell / r->length, before = r->from;
     for (double t = r->from;;) {
-        double value = value_at(r, t).distance;
+        double value = safe_at(r, t);
         if (value <= 0) {
             for (int i = 0; i < HALVINGS && before < t; i++) {
                 double middle = before + 0.5 * (t - before);
-                if (value_at(r, middle).distance <= 0)
+                if (safe_at(r, middle) <= 0)
                     t = middle;
                 else
                     before = middle;

@@ -15,7 +15,8 @@
  * Edges. Each partial derivative of a trilinear function is a mean of differences between
  * neighbouring corners, none of which is larger than a cell, as distances grow no faster than the
  * way. So the interpolated distance grows by at most sqrt(3) times the way, and where it is d and
- * the least found so far is m, nothing less than m lies within (d - m) / sqrt(3).
+ * the least found so far is m, nothing less than m lies within (d - m) / sqrt(3). Where a sparse
+ * field knows no more than the corners of a brick, d is not taken above the band.
  */
 #ifndef ABUTI_CONTACT_SHARED_H
 #define ABUTI_CONTACT_SHARED_H
@@ -38,7 +39,8 @@ typedef struct contact_frame {
     float turn[9];  /* by rows: from the axes of the points to those of the field */
     float shift[3]; /* of the middle of the points, in cells from the first centre on */
     float away[3];  /* unit: from the middle of the field's body to that of the points */
-    float cell, per_cell;
+    float per_cell;
+    float band;     /* of the field; very large without a limit */
     float margin;   /* depths from minus this on are contacts */
     int any_normal; /* nothing is rejected */
     int one_way;    /* `away` is the normal of all */
@@ -83,6 +85,25 @@ static inline field_sample contact_value(const field_view *f, const float at[3])
     value.z = (beyond[2] + at_box * value.z) / distance;
     value.distance = distance;
     return value;
+}
+
+/* The same, but where only corners of a brick are known not beyond the band, which is all that is
+ * known for sure there: steps are taken by this. `band` is that of the field. */
+static inline float contact_safe(const field_view *f, float band, const float at[3]) {
+    field_place place;
+    float out = 0.0f, value = contact_value(f, at).distance;
+    if (!f->index || value <= band)
+        return value;
+    for (int axis = 0; axis < 3; axis++) {
+        float last = (float)(f->count[axis] - 1);
+        float near = !(at[axis] > 0.0f) ? 0.0f : at[axis] > last ? last : at[axis];
+        out = out + (at[axis] - near) * (at[axis] - near);
+        place.fraction[axis] = field_fraction(near, f->count[axis], &place.cell[axis]);
+    }
+    if (field_brick_of(f, &place) != FIELD_NO_BRICK)
+        return value;
+    out = contact_sqrt(out * f->cell * f->cell + band * band);
+    return out < value ? out : value;
 }
 
 static inline void contact_turn(const contact_frame *frame, float x, float y, float z,
@@ -138,19 +159,19 @@ static inline contact_found contact_find(const field_view *f, const contact_fram
 
 /* ---- edges ---- */
 
-static inline float contact_along(const field_view *f, const float from[3], const float way[3],
-                                  float t) {
+static inline float contact_along(const field_view *f, float band, const float from[3],
+                                  const float way[3], float t) {
     float at[3];
     for (int axis = 0; axis < 3; axis++)
         at[axis] = from[axis] + t * way[axis];
-    return contact_value(f, at).distance;
+    return contact_safe(f, band, at);
 }
 
 /* Where between two places, in cells, the distance is least; only looked for below `limit`. Returns
  * the parameter, and -1 where it is nowhere below. Steps are as long as the bound allows, and half
  * a cell at least; the best of them is refined among its neighbours. */
-static inline float contact_deepest(const field_view *f, const float from[3], const float to[3],
-                                    float limit, float *least) {
+static inline float contact_deepest(const field_view *f, float band, const float from[3],
+                                    const float to[3], float limit, float *least) {
     float way[3], length = 0.0f, best = -1.0f, width;
     for (int axis = 0; axis < 3; axis++) {
         way[axis] = to[axis] - from[axis];
@@ -161,7 +182,7 @@ static inline float contact_deepest(const field_view *f, const float from[3], co
     width = length > 0.5f ? 0.5f / length : 1.0f;
     width = width > 1e-6f ? width : 1e-6f; /* else t would stand still */
     for (float t = 0.0f;;) {
-        float value = contact_along(f, from, way, t);
+        float value = contact_along(f, band, from, way, t);
         if (value <= *least) {
             *least = value;
             best = t;
@@ -180,7 +201,8 @@ static inline float contact_deepest(const field_view *f, const float from[3], co
     float hi = best + width < 1.0f ? best + width : 1.0f;
     for (int i = 0; i < CONTACT_HALVINGS; i++) {
         float a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
-        float at_a = contact_along(f, from, way, a), at_b = contact_along(f, from, way, b);
+        float at_a = contact_along(f, band, from, way, a),
+              at_b = contact_along(f, band, from, way, b);
         float t = at_a < at_b ? a : b, value = at_a < at_b ? at_a : at_b;
         if (value < *least) {
             *least = value;
@@ -201,7 +223,7 @@ static inline contact_found contact_find_edge(const field_view *f, const contact
     contact_place(frame, a.x, a.y, a.z, from);
     contact_place(frame, b.x, b.y, b.z, to);
     contact_turn(frame, a.nx, a.ny, a.nz, normal);
-    float t = contact_deepest(f, from, to, frame->margin, &least);
+    float t = contact_deepest(f, frame->band, from, to, frame->margin, &least);
     contact_found found;
     if (t < 0.0f || (!frame->edge_ends && (t == 0.0f || t == 1.0f))) {
         found.depth = CONTACT_NONE;

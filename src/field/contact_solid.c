@@ -261,7 +261,7 @@ static abut_status try_capsule(contact_call *call, const abut_body *a, const abu
         contact_place(&frame, (float)p.x, (float)p.y, (float)p.z, ends[end]);
     }
     float limit = (float)(c->radius + call->options.margin);
-    double t = contact_deepest(&a->field->view, ends[0], ends[1], limit, &least);
+    double t = contact_deepest(&a->field->view, frame.band, ends[0], ends[1], limit, &least);
     if (t > 0 && t < 1) {
         ball b = {a->field,    &at,       v3_lerp(c->end[0], c->end[1], t),
                   away,        c->radius, 2 * BALL_ELEMENTS,

@@ -74,12 +74,17 @@ static double speed_of(const sweep *s, vec3 point, vec3 seen, double t) {
     return u + s->at->angle * (v3_length(seen) + 0.5 * u * (1 - t));
 }
 
-/* The value of the field at a place in its own coordinates. */
-static field_sample value_of(const abut_field *field, vec3 p) {
+/* A place in the coordinates of the field in cells. */
+static void cells_of(const abut_field *field, vec3 p, float at[3]) {
     vec3 from = v3_sub(p, field->grid.origin);
-    const float at[3] = {(float)(from.x / field->grid.cell), (float)(from.y / field->grid.cell),
-                         (float)(from.z / field->grid.cell)};
-    return contact_value(&field->view, at);
+    for (int axis = 0; axis < 3; axis++)
+        at[axis] = (float)(v3_get(from, axis) / field->grid.cell);
+}
+
+static double distance_of(const abut_field *field, vec3 p) {
+    float at[3];
+    cells_of(field, p, at);
+    return contact_safe(&field->view, contact_band(field), at);
 }
 
 /* The next parameter after t, by a safe step as long as there have not been too many. */
@@ -99,7 +104,7 @@ static double least_along(const sweep *s, vec3 a, vec3 b, double *along) {
     double length = v3_length(v3_sub(b, a)), least = INFINITY;
     double t = 0;
     for (int i = 0;; i++) {
-        double value = value_of(s->field, v3_lerp(a, b, t)).distance;
+        double value = distance_of(s->field, v3_lerp(a, b, t));
         if (value < least) {
             least = value;
             *along = t;
@@ -121,9 +126,11 @@ static bool first_touch(const sweep *s, size_t feature, double limit, touch *fou
         contact_motion at = path_at(s->at, t), of = path_at(s->of, t);
         vec3 a = seen_at(&at, &of, p), b = is_edge ? seen_at(&at, &of, q) : a;
         double along = 0, speed = speed_of(s, p, a, t);
-        double value = is_edge ? least_along(s, a, b, &along) : value_of(s->field, a).distance;
+        double value = is_edge ? least_along(s, a, b, &along) : distance_of(s->field, a);
         if (value <= s->tolerance) {
-            field_sample sample = value_of(s->field, v3_lerp(a, b, along));
+            float place[3];
+            cells_of(s->field, v3_lerp(a, b, along), place);
+            field_sample sample = contact_value(&s->field->view, place);
             const float none[3] = {0, 0, 0};
             contact_frame frame = abuti_contact_frame(s->field, &at, &of, s->samples->centre,
                                                       2 * fabs(value) + s->tolerance);

@@ -30,7 +30,8 @@ extern "C" {
 
 /* A field at a pose. The pose of zeros leaves it where it is. */
 typedef struct abut_body {
-    const abut_field *field;     /* may be null for planes, where samples are enough */
+    const abut_field *field; /* may be null where samples are enough: against planes, and for one
+                              * of two bodies */
     const abut_samples *samples; /* of the same mesh; null = none: only the other side's count */
     abut_pose pose;
 } abut_body;
@@ -82,7 +83,7 @@ typedef struct abut_contacts {
 
 /* ---- two bodies ---- */
 
-/* Finds contacts of two bodies, both with fields. Where all would be rejected for their normals, as
+/* Finds contacts of two bodies. Where all would be rejected for their normals, as
  * for a small body in the middle of a large one, those are given that leave in one common
  * direction. Thread-safe. */
 ABUT_API abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,

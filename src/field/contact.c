@@ -219,7 +219,7 @@ static abut_status try_direction(contact_call *call, const direction *d, bool on
     const abut_field *field = d->at->field;
     double margin = call->options.margin;
     contact_found few[FEW], *found = few;
-    if (!s || far_apart(d, margin))
+    if (!s || !field || far_apart(d, margin))
         return ABUT_OK;
     contact_frame frame =
         abuti_contact_frame(field, &d->motion_at, &d->motion_of, s->centre, margin);
@@ -247,9 +247,10 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
     contact_call call;
     contact_motion at_a, at_b;
     size_t wrong = 0;
-    abut_status status = abuti_contact_begin(&call, function, a, true, options, contacts);
-    if (!status && (!b || !b->field))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: b is null or has no field", function);
+    abut_status status = abuti_contact_begin(&call, function, a, false, options, contacts);
+    if (!status && (!b || (!a->field && !b->field)))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s", function,
+                            b ? "neither body has a field" : "b is null");
     status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at_a);
     status = status ? status : abuti_contact_pose(function, "the pose of b", &b->pose, &at_b);
     if (status)

@@ -104,10 +104,12 @@ static void spheres_in_a_box_are_as_deep_as_they_are(void **state) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
         shape.radius = 1;
         shape.segments = segments[s];
+        options.cells = segments[s] < 64 ? 64 : 8; /* of the finest only samples are tried */
         thing sphere = thing_of(&shape, &options);
         assert_int_equal(abut_mesh_triangle_count(sphere.mesh), 20 * segments[s] * segments[s]);
         abut_body a = body_of(&sphere, shifted(0, 0, 1.95)), b = body_of(&box, shifted(0, 0, 0));
         abut_contacts c = contacts_room();
+        a.field = segments[s] < 64 ? a.field : NULL;
         assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
         assert_true(c.count > 0);
         bool found[2] = {false, false};
@@ -117,7 +119,7 @@ static void spheres_in_a_box_are_as_deep_as_they_are(void **state) {
                 found[room[i].side] = true;
         /* The box has a sample in the middle of its face; seen from the field of the sphere it is
          * nearer to the faces around a vertex than to the vertex. */
-        assert_true(found[0] && found[1]);
+        assert_true(found[0] && (found[1] || !a.field));
         size_t kept = abut_contact_reduce(room, c.count, 0, 0);
         assert_true(kept >= 1 && kept <= 8);
         assert_true(fabs(room[0].depth / 0.05 - 1) < 0.01);
@@ -170,7 +172,7 @@ static void bodies_agree_with_a_search(void **state) {
     abut_contact_options options = abut_contact_options_default();
     size_t total = 0, edges = 0;
     options.any_normal = true;
-    for (uint32_t round = 0; round < test_rounds(48); round++) {
+    for (uint32_t round = 0; round < test_rounds(36); round++) {
         thing *a = &things[round % 3], *b = &things[round / 3 % 3];
         abut_body body_a = body_of(a, random_pose(&random, 0.5)),
                   body_b = body_of(b, random_pose(&random, 0.5));
@@ -200,8 +202,7 @@ static void bodies_agree_with_a_search(void **state) {
             assert_true(fabs(told - fmin(least, 0)) < 0.87 * b->cell);
         }
     }
-    assert_true(total > 1000 / (test_rounds(48) < 48 ? 16 : 1) &&
-                edges > 20 / (48 / test_rounds(48)));
+    assert_true(total > 5 * test_rounds(36) && edges > test_rounds(36) / 4);
     for (int i = 0; i < 3; i++)
         thing_free(&things[i]);
 }
@@ -472,10 +473,14 @@ static void meshes_touch_by_vertices_and_edges(void **state) {
 
 /* ---- rays ---- */
 
-static void rays_hit_where_triangles_are(void **state) {
-    (void)state;
-    thing t = thing_by(ABUT_SHAPE_TORUS, 48, 64);
-    test_random random = {31};
+static void check_rays(abut_field_layout layout, uint64_t seed) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
+    abut_field_options options = abut_field_options_default();
+    shape.segments = 48;
+    options.cells = 64;
+    options.layout = layout;
+    thing t = thing_of(&shape, &options);
+    test_random random = {seed};
     uint32_t hits = 0, late = 0;
     for (uint32_t round = 0; round < test_rounds(1000); round++) {
         abut_body a = body_of(&t, random_pose(&random, 1));
@@ -509,20 +514,26 @@ static void rays_hit_where_triangles_are(void **state) {
         if (cell.parameter < HUGE_VAL && hit.parameter < HUGE_VAL)
             assert_true(cell.depth > 0 && fabs(truth(&t, &a.pose, cell.point) + cell.depth) < 1e-5);
     }
-    assert_true(hits > test_rounds(1000) / 4);
+    assert_true(hits > test_rounds(1000) / 8);
     assert_true(late <= test_rounds(1000) / 50 + 1);
     thing_free(&t);
+}
+
+static void rays_hit_where_triangles_are(void **state) {
+    (void)state;
+    check_rays(ABUT_FIELD_DENSE, 31);
+    check_rays(ABUT_FIELD_SPARSE, 32);
 }
 
 /* ---- motion ---- */
 
 /* A ball through a thin plate within one step. */
-static void fast_bodies_do_not_tunnel(void **state) {
-    (void)state;
+static void check_tunnel(abut_field_layout layout) {
     abut_shape plate_shape = abut_shape_default(ABUT_SHAPE_BOX),
                ball_shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     abut_field_options options = abut_field_options_default();
     options.cells = 64;
+    options.layout = layout;
     plate_shape.extent = v3(2, 2, 0.2);
     ball_shape.radius = 0.1;
     thing plate = thing_of(&plate_shape, &options);
@@ -550,6 +561,12 @@ static void fast_bodies_do_not_tunnel(void **state) {
     }
     thing_free(&plate);
     thing_free(&ball);
+}
+
+static void fast_bodies_do_not_tunnel(void **state) {
+    (void)state;
+    check_tunnel(ABUT_FIELD_DENSE);
+    check_tunnel(ABUT_FIELD_SPARSE);
 }
 
 /* With rotations, against small steps in time. */
@@ -671,6 +688,61 @@ static void ids_stay_from_frame_to_frame(void **state) {
     thing_free(&box);
 }
 
+/* More features than one task takes, on one and on three threads. */
+static void same_on_any_number_of_threads(void **state) {
+    (void)state;
+    static abut_contact first[ROOM];
+    size_t counts[3] = {0, 0, 0};
+    for (uint32_t threads = 1; threads <= 3; threads += 2) {
+        test_memory memory = {0};
+        abut_context *context = test_context(&memory, threads);
+        abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
+        abut_samples_options options = abut_samples_options_default();
+        abut_field_options field_options = abut_field_options_default();
+        abut_mesh *mesh;
+        abut_field *field;
+        abut_samples *samples;
+        abut_topology *topology;
+        field_options.cells = 16;
+        options.kinds = 15;
+        options.cell = 0.03;
+        assert_ok(abut_shape_create(context, &shape, &mesh));
+        assert_ok(abut_field_create(mesh, &field_options, &field));
+        assert_ok(abut_samples_create(mesh, &options, &samples));
+        assert_ok(abut_topology_create(mesh, &topology));
+        assert_true(abut_samples_get(samples).count > 3000);
+        abut_body a = {field, samples, shifted(0, 0, 0)}, b = {field, samples, shifted(0.4, 0, 0)};
+        abut_motion rests = {shifted(0, 0, 0), shifted(0, 0, 0)},
+                    moves = {shifted(9, 0.3, 0.1), shifted(-9, 0, 0)};
+        abut_touch touch;
+        abut_contacts c = contacts_room();
+        assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
+        counts[0] = c.count;
+        c.list += c.count;
+        c.capacity -= c.count;
+        assert_ok(abut_contact_mesh(&a, mesh, topology, &b.pose, NULL, &c));
+        counts[1] = counts[0] + c.count;
+        assert_ok(abut_contact_sweep(&a, &rests, &b, &moves, 0, &touch));
+        room[counts[1]++] = touch.contact;
+        assert_true(counts[1] > 500);
+        if (threads == 1) {
+            memcpy(first, room, counts[1] * sizeof *room);
+            counts[2] = counts[1];
+        }
+        assert_int_equal(counts[1], counts[2]);
+        for (size_t i = 0; i < counts[1]; i++) {
+            assert_memory_equal(&room[i].point, &first[i].point, 2 * sizeof(abut_vec3));
+            assert_true(room[i].depth == first[i].depth && room[i].id == first[i].id);
+        }
+        abut_topology_destroy(topology);
+        abut_samples_destroy(samples);
+        abut_field_destroy(field);
+        abut_mesh_destroy(mesh);
+        abut_context_destroy(context);
+        assert_int_equal(memory.live_count, 0);
+    }
+}
+
 /* ---- refusals ---- */
 
 static void wrong_calls_are_refused(void **state) {
@@ -684,7 +756,7 @@ static void wrong_calls_are_refused(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "contacts", abut_contact_bodies(&a, &b, NULL, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "list", abut_contact_bodies(&a, &b, NULL, &none));
     bad.field = NULL;
-    assert_fails(ABUT_ERROR_ARGUMENT, "no field", abut_contact_bodies(&bad, &b, NULL, &c));
+    assert_fails(ABUT_ERROR_ARGUMENT, "neither", abut_contact_bodies(&bad, &bad, NULL, &c));
     bad = a;
     bad.pose.translation.y = NAN;
     assert_fails(ABUT_ERROR_ARGUMENT, "pose of a", abut_contact_bodies(&bad, &b, NULL, &c));
@@ -789,6 +861,7 @@ int main(void) {
         cmocka_unit_test(turning_bodies_touch_in_time),
         cmocka_unit_test(reduction_keeps_the_deepest_and_the_spread),
         cmocka_unit_test(ids_stay_from_frame_to_frame),
+        cmocka_unit_test(same_on_any_number_of_threads),
         cmocka_unit_test(wrong_calls_are_refused),
         cmocka_unit_test(out_of_memory),
     };

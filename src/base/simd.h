@@ -7,7 +7,8 @@
  * that b stands where the two are equal or one is not a number.
  *
  * Beside them, for work whose rounding does not matter, groups of four: two of them in a file that
- * is compiled for AVX2 and FMA (and called only where abuti_simd_wide() says so), else one.
+ * is compiled for AVX2 and FMA (and called only where abuti_simd_wide() says so), four in one that
+ * is compiled for AVX-512 and defines ABUTI_FOUR_GROUPS (abuti_simd_lanes() says 16), else one.
  * Products may be added without a rounding in between, so that bits differ.
  */
 #ifndef ABUTI_SIMD_H
@@ -21,7 +22,8 @@
 bool abuti_simd_wide(void);
 /* How many floats at once files for several widths should take: 16 (AVX-512), 8 or 4. */
 int abuti_simd_lanes(void);
-/* Tests: behave as on a processor without them. */
+/* Tests: behave as on a processor that has no more lanes than so many; or than four. */
+void abuti_simd_at_most(int lanes);
 void abuti_simd_narrow(bool only);
 
 /* Brings a line of memory near. */
@@ -355,6 +357,19 @@ static inline uint32_t f4_number(uint32_t *to, uint32_t first, unsigned bits) {
 #include <immintrin.h>
 
 #define ABUTI_SIMD_WIDE
+
+/* Whole numbers of 16 bits are put into the lowest bits of 2^23, which makes them floats at once:
+ * differences are exact, and taking 2^23 away gives the numbers. */
+#define WIDE_STEPS_ZERO 8388608.0f
+
+#if defined(ABUTI_FOUR_GROUPS) && defined(__AVX512F__) && defined(__AVX512BW__) && \
+    defined(__AVX512DQ__) && defined(__AVX512VL__)
+
+#define ABUTI_SIMD_FOUR_GROUPS
+#include "base/simd_four.h"
+
+#else
+
 enum { WIDE_GROUPS = 2 };
 
 typedef __m256 fw;
@@ -387,11 +402,11 @@ static inline fw fw_mul_add(fw a, fw b, fw c) {
 static inline fw fw_mul_from(fw a, fw b, fw c) {
     return _mm256_fnmadd_ps(a, b, c);
 }
-/* The same for four. */
-static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
-    return _mm_fmadd_ps(a, b, c);
-}
 static inline fw fw_div(fw a, fw b) {
+    return _mm256_div_ps(a, b);
+}
+/* a / b within two roundings, for b between 1e-30 and 1e30. */
+static inline fw fw_quotient(fw a, fw b) {
     return _mm256_div_ps(a, b);
 }
 static inline fw fw_sqrt(fw a) {
@@ -429,10 +444,6 @@ static inline float fw_least(fw a) {
     return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
 }
 
-/* Whole numbers of 16 bits are put into the lowest bits of 2^23, which makes them floats at once:
- * differences are exact, and taking 2^23 away gives the numbers. */
-#define WIDE_STEPS_ZERO 8388608.0f
-
 /* Nine times four numbers a group: out[i] holds 2^23 + from[group][4 i + lane]. */
 static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
     const __m256i high = _mm256_set1_epi16(0x4b00);
@@ -449,6 +460,13 @@ static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out
                                     _mm_loadl_epi64((const __m128i *)(const void *)(from[0] + 32))),
                                 _mm_loadl_epi64((const __m128i *)(const void *)(from[1] + 32)), 1);
     out[8] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(last, high));
+}
+
+#endif
+
+/* fw_mul_add for four. */
+static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
+    return _mm_fmadd_ps(a, b, c);
 }
 
 /* Four doubles, one rounding an operation: the same bits as one after the other. */
@@ -590,6 +608,9 @@ static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
     return f4_add(f4_mul(a, b), c);
 }
 static inline fw fw_div(fw a, fw b) {
+    return f4_div(a, b);
+}
+static inline fw fw_quotient(fw a, fw b) {
     return f4_div(a, b);
 }
 static inline fw fw_sqrt(fw a) {

@@ -262,8 +262,8 @@ int main(void) {
         cmocka_unit_test(refusals),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    if (abuti_simd_wide()) { /* and as on a processor without wide instructions */
-        abuti_simd_narrow(true);
+    for (int lanes = abuti_simd_lanes() / 2; lanes >= 4; lanes /= 2) {
+        abuti_simd_at_most(lanes); /* and as on a processor without so wide instructions */
         failed += cmocka_run_group_tests(tests, NULL, NULL);
     }
     return failed;

@@ -539,6 +539,36 @@ static inline double d4_greatest(d4 a) {
     __m128d m = _mm_max_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
     return _mm_cvtsd_f64(_mm_max_sd(m, _mm_unpackhi_pd(m, m)));
 }
+/* The least of a[0], of a[1], of a[2], and of a[2] again; none is NaN. The greatest likewise. */
+static inline d4 d4_least_three(const d4 a[3]) {
+    d4 two = _mm256_min_pd(_mm256_unpacklo_pd(a[0], a[1]), _mm256_unpackhi_pd(a[0], a[1]));
+    d4 one = _mm256_min_pd(a[2], _mm256_permute_pd(a[2], 5));
+    return _mm256_min_pd(_mm256_permute2f128_pd(two, one, 0x20),
+                         _mm256_permute2f128_pd(two, one, 0x31));
+}
+static inline d4 d4_greatest_three(const d4 a[3]) {
+    d4 two = _mm256_max_pd(_mm256_unpacklo_pd(a[0], a[1]), _mm256_unpackhi_pd(a[0], a[1]));
+    d4 one = _mm256_max_pd(a[2], _mm256_permute_pd(a[2], 5));
+    return _mm256_max_pd(_mm256_permute2f128_pd(two, one, 0x20),
+                         _mm256_permute2f128_pd(two, one, 0x31));
+}
+/* The largest floats that are not above, by a step of whole numbers; below 0 comes -0 and one
+ * more. */
+static inline f4 f4_below_d4(d4 a) {
+    const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+    __m128 nearest = _mm256_cvtpd_ps(a);
+    d4 over = _mm256_cmp_pd(_mm256_cvtps_pd(nearest), a, _CMP_GT_OQ);
+    __m128i step =
+        _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(_mm256_castpd_si256(over), even));
+    __m128i bits = _mm_castps_si128(nearest);
+    __m128i zero = _mm_cmpeq_epi32(_mm_add_epi32(bits, bits), _mm_setzero_si128());
+    bits = _mm_or_si128(bits, _mm_slli_epi32(_mm_and_si128(step, zero), 31));
+    __m128i back = _mm_or_si128(_mm_srai_epi32(bits, 31), _mm_set1_epi32(1)); /* -1 below 0 */
+    return _mm_castsi128_ps(_mm_sub_epi32(bits, _mm_and_si128(step, back)));
+}
+static inline f4 f4_above_d4(d4 a) {
+    return _mm_xor_ps(f4_below_d4(d4_negative(a)), _mm_set1_ps(-0.0f));
+}
 /* Three numbers from each of four places: the first of all in out[0], and so on. */
 static inline void d4_load_three(const double *const from[4], d4 out[3]) {
     d4 even = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(from[0])),

@@ -580,6 +580,23 @@ static inline void d4_load_three(const double *const from[4], d4 out[3]) {
     out[2] = _mm256_setr_pd(from[0][2], from[1][2], from[2][2], from[3][2]);
 }
 
+/* Places of up to sixteen keys in ascending order; of equal ones the lowest tie comes first, and no
+ * two ties are equal. There must be sixteen of each; beyond `count` they do not matter. */
+static inline void abuti_rank(const int32_t key[16], const int32_t tie[16], uint32_t count,
+                              uint32_t place[16]) {
+    const __m256i *keys = (const __m256i *)(const void *)key;
+    const __m256i *ties = (const __m256i *)(const void *)tie;
+    for (uint32_t half = 0; 8 * half < count; half++) {
+        __m256i k = _mm256_loadu_si256(keys + half), t = _mm256_loadu_si256(ties + half);
+        __m256i lower = _mm256_setzero_si256();
+        for (uint32_t j = 0; j < count; j++) { /* a key above, or as high with a tie above */
+            __m256i more = _mm256_sub_epi32(k, _mm256_cmpgt_epi32(t, _mm256_set1_epi32(tie[j])));
+            lower = _mm256_sub_epi32(lower, _mm256_cmpgt_epi32(more, _mm256_set1_epi32(key[j])));
+        }
+        _mm256_storeu_si256((__m256i *)(void *)(place + 8 * half), lower);
+    }
+}
+
 /* A box as its low corner and its high one with the sign changed, so that boxes are joined by
  * minima alone. The fourth numbers are 0, or whatever. Bits do not depend on the processor. */
 typedef __m256 box4;
@@ -718,6 +735,16 @@ static inline void d4_load_three(const double *const from[4], d4 out[3]) {
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < 4; i++)
             out[k].lane[i] = from[i][k];
+}
+
+static inline void abuti_rank(const int32_t key[16], const int32_t tie[16], uint32_t count,
+                              uint32_t place[16]) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t lower = 0;
+        for (uint32_t j = 0; j < count; j++)
+            lower += (key[j] < key[i]) | ((key[j] == key[i]) & (tie[j] < tie[i]));
+        place[i] = lower;
+    }
 }
 
 typedef struct box4 {

@@ -423,6 +423,13 @@ static size_t split_small(builder *b, const range *r, gathering *g) {
     return middle;
 }
 
+static box4 box_of(const item *items, uint32_t count) {
+    box4 box = box4_load(items[0].box);
+    for (uint32_t i = 1; i < count; i++)
+        box = box4_join(box, box4_load(items[i].box));
+    return box;
+}
+
 static void build_small(builder *b, range root) {
     range stack[BVH_DEPTH + 2];
     uint32_t used = 0;
@@ -431,9 +438,13 @@ static void build_small(builder *b, range root) {
     while (used) {
         range r = stack[--used];
         assert(r.depth < BVH_DEPTH);
-        gather_boxes(b->items, r.begin, r.end, &g);
+        uint32_t count = r.end - r.begin;
+        if (count <= SWEEP_MOST) /* no bins */
+            box4_store(g.box, box_of(b->items + r.begin, count));
+        else
+            gather_boxes(b->items, r.begin, r.end, &g);
         float area = area_of(box4_load(g.box));
-        if (r.end - r.begin <= BVH_WIDTH) {
+        if (count <= BVH_WIDTH) {
             b->splits[r.slot] = (bvh_split){area, 0, r.begin / BVH_WIDTH};
             continue;
         }

@@ -365,6 +365,13 @@ static void seams_that_open(void **state) {
     assert_ok(abut_bvh_winding(bvh, vec(0.1, 0.1, 0.1), &winding));
     assert_true(winding == -1);
     abut_bvh_destroy(bvh);
+    /* prepared again, it is looked at again */
+    bvh = make_bvh(apart, ABUT_SIGN_AUTO);
+    assert_false(abut_bvh_sign_info(bvh).closed);
+    assert_ok(abut_bvh_refit(bvh, mesh));
+    assert_ok(abut_bvh_prepare_sign(bvh, NULL));
+    assert_true(abut_bvh_sign_info(bvh).closed);
+    abut_bvh_destroy(bvh);
     abut_mesh_destroy(apart);
     abut_mesh_destroy(mesh);
 }

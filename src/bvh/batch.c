@@ -216,6 +216,6 @@ abut_status abut_bvh_nearest_batch(const abut_bvh *bvh, const abut_points *point
     if (!status && !nearest && b.points.count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_nearest_batch: nearest is null");
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(__func__, &b.points, &bounds);
+    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
     return status ? status : abuti_batch_nearest(&b, &bounds);
 }

@@ -143,7 +143,8 @@ static abut_status batch_start(const char *function, sign_batch *b, const abut_p
     if (!status && !out && b->points.count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, out_name);
     status = status ? status : abuti_bvh_check_limit(function, "radius", b->radius);
-    return status ? status : abuti_bvh_points_check(function, &b->points, &b->bounds);
+    return status ? status
+                  : abuti_bvh_points_check(function, b->bvh->context, &b->points, &b->bounds);
 }
 
 static abut_status batch_run(sign_batch *b, const char *stage, bvh_visit *visit) {

@@ -228,7 +228,18 @@ static void refusals(void **state) {
                          abut_bvh_nearest_batch(bvh, &points, 1, both));
             assert_memory_equal(&both[0], &before, sizeof out);
         }
+    /* the first of several is named, also where many threads look */
+    enum { MANY = 50000 };
+    double(*many)[3] = calloc(MANY, sizeof *many);
+    assert_non_null(many);
+    many[49000][0] = many[35001][1] = many[35000][2] = NAN;
     abut_points points = abut_points_default();
+    points.points = many;
+    points.count = MANY;
+    assert_fails(ABUT_ERROR_ARGUMENT, "point 35000 is (0, 0, ",
+                 abut_bvh_nearest_batch(bvh, &points, 1, &out));
+    free(many);
+    points = abut_points_default();
     assert_fails(ABUT_ERROR_ARGUMENT, "points is null", abut_bvh_nearest_batch(bvh, NULL, 1, &out));
     assert_ok(abut_bvh_nearest_batch(bvh, &points, 1, NULL));
     points.count = 1;

@@ -6,6 +6,7 @@
 #include <abut/base.h>
 #include <abut/bvh.h>
 #include <abut/device.h>
+#include <abut/field.h>
 #include <abut/geom.h>
 #include <abut/mesh.h>
 #include <abut/pair.h>

@@ -133,6 +133,9 @@ static inline vec3 v3_max(vec3 a, vec3 b) {
 static inline real v3_dot(vec3 a, vec3 b) {
     return a.x * b.x + a.y * b.y + a.z * b.z;
 }
+static inline vec3 v3_abs(vec3 a) {
+    return v3(real_abs(a.x), real_abs(a.y), real_abs(a.z));
+}
 static inline vec3 v3_cross(vec3 a, vec3 b) {
     return v3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
 }

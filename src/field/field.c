@@ -1,0 +1,271 @@
+/* Making a field: its grid from the options, its memory, and what it tells of itself. */
+#include "field/field.h"
+
+#include "bvh/sign.h"
+
+#include <math.h>
+
+enum {
+    CELLS_DEFAULT = 64,
+    BAND_CELLS = 3,   /* of a sparse field */
+    MARGIN_CELLS = 2, /* around the mesh, at least */
+};
+#define CELLS_MOST ((uint64_t)1 << 40) /* of a grid; what is stored is limited by memory */
+
+/* ---- options ---- */
+
+static abut_status check_length(const char *name, double length) {
+    if (length >= 0 && length <= ABUT_COORDINATE_MAX)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "abut_field_create: options->%s is %g; it must be a length, or 0 for our "
+                      "choice",
+                      name, length);
+}
+
+static abut_status check_options(const abut_field_options *o) {
+    abut_status status = check_length("cell", o->cell);
+    status = status ? status : check_length("margin", o->margin);
+    status = status ? status : check_length("band", o->band);
+    if (!status && (unsigned)o->layout > ABUT_FIELD_SPARSE)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "abut_field_create: options->layout is %u, which is no layout",
+                            (unsigned)o->layout);
+    if (!status && (unsigned)o->type > ABUT_FIELD_INT16)
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: options->type is %u, which is none",
+                       (unsigned)o->type);
+    if (!status && o->cells && o->cell > 0)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "abut_field_create: options->cells is %u and options->cell %g; give "
+                            "one of them",
+                            o->cells, o->cell);
+    if (!status && o->cells == 1)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: options->cells is 1; a grid "
+                                                 "has at least 2 cells along each axis");
+    if (!status && o->device && o->layout == ABUT_FIELD_SPARSE)
+        status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                            "abut_field_create: sparse fields are not built on devices; leave "
+                            "options->device null, or build a dense one");
+    return status;
+}
+
+static abut_status check_grid(const abut_field_options *o) {
+    const abut_grid *g = &o->grid;
+    vec3 end = grid_centre(g, g->count[0], g->count[1], g->count[2]);
+    if (o->cells || o->cell > 0 || o->margin > 0)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: options->grid is given, so "
+                                               "cells, cell and margin must be 0");
+    if (!(g->cell > 0 && v3_max_abs(g->origin) <= ABUT_COORDINATE_MAX &&
+          v3_max_abs(end) <= ABUT_COORDINATE_MAX && g->origin.x == g->origin.x &&
+          g->origin.y == g->origin.y && g->origin.z == g->origin.z))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_field_create: options->grid has cells of %g from (%g, %g, %g) on; "
+                          "it must be within %g of the origin",
+                          g->cell, g->origin.x, g->origin.y, g->origin.z, ABUT_COORDINATE_MAX);
+    for (int axis = 0; axis < 3; axis++)
+        if (g->count[axis] < 2)
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_field_create: options->grid has %u x %u x %u cells; at least 2 "
+                              "along each axis are needed",
+                              g->count[0], g->count[1], g->count[2]);
+    return ABUT_OK;
+}
+
+/* ---- grid ---- */
+
+typedef struct spacing {
+    double cell, margin;
+} spacing;
+
+/* Where cells are counted and the margin is ours, it is a number of cells, or the band and a cell:
+ * that gives the size of a cell. Of few cells at least one is left for the mesh. */
+static spacing choose_spacing(const abut_field_options *o, double longest) {
+    double cells = o->cells ? o->cells : CELLS_DEFAULT;
+    double around =
+        o->layout == ABUT_FIELD_SPARSE && !(o->band > 0) ? BAND_CELLS + 1 : MARGIN_CELLS;
+    spacing s = {o->cell, o->margin};
+    if (o->margin > 0) {
+        s.cell = o->cell > 0 ? o->cell : (longest + 2 * o->margin) / cells;
+    } else if (o->cell > 0) {
+        s.margin = real_max(around * s.cell, o->band + s.cell);
+    } else {
+        around = real_min(around, (cells - 1) / 2);
+        s.cell = longest / (cells - 2 * around);
+        s.margin = around * s.cell;
+        if (o->band + s.cell > s.margin && cells > 2) {
+            s.cell = (longest + 2 * o->band) / (cells - 2);
+            s.margin = o->band + s.cell;
+        }
+    }
+    return s;
+}
+
+/* Centres are where the box, made wider by the margin, is cut into cubes about its middle. */
+static abut_status choose_grid(const abut_mesh *mesh, const abut_field_options *o,
+                               abut_grid *grid) {
+    vec3 lo = mesh->bounds.lo, extent = v3_sub(mesh->bounds.hi, lo);
+    double longest = real_max(extent.x, real_max(extent.y, extent.z));
+    if (!(longest > 0))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: the mesh is a single point, "
+                                               "which has no size to divide; give options->grid");
+    spacing chosen = choose_spacing(o, longest);
+    double cell = chosen.cell, margin = chosen.margin;
+    if (!(cell > 0x1p-40 * (v3_max_abs(v3_max(v3_abs(lo), v3_abs(mesh->bounds.hi))) + margin)))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_field_create: cells of %g are too small for coordinates of this "
+                          "mesh; take larger ones",
+                          cell);
+    grid->cell = cell;
+    for (int axis = 0; axis < 3; axis++) {
+        double wide = v3_get(extent, axis) + 2 * margin, cells = ceil(wide / cell * (1 - 1e-12));
+        if (!(cells <= INT32_MAX))
+            return abuti_fail(ABUT_ERROR_LIMIT,
+                              "abut_field_create: %g cells along an axis are too many; take larger "
+                              "cells than %g",
+                              cells, cell);
+        grid->count[axis] = (uint32_t)real_max(cells, 2);
+        double middle = v3_get(lo, axis) + 0.5 * v3_get(extent, axis);
+        double first = middle - 0.5 * cell * (grid->count[axis] - 1);
+        *(axis == 0 ? &grid->origin.x : axis == 1 ? &grid->origin.y : &grid->origin.z) = first;
+    }
+    return ABUT_OK;
+}
+
+/* Names the memory that a grid takes where it is beyond all reason. */
+static abut_status check_cells(const abut_grid *g, abut_field_type type, abut_field_layout layout) {
+    double cells = (double)g->count[0] * g->count[1] * g->count[2];
+    double bytes = cells * (type == ABUT_FIELD_FLOAT ? 4 : 2);
+    double most = layout == ABUT_FIELD_SPARSE ? (double)CELLS_MOST * 512 : (double)CELLS_MOST;
+    if (cells <= most && cells / 64 < (double)UINT32_MAX)
+        return ABUT_OK;
+    return abuti_fail(
+        ABUT_ERROR_LIMIT,
+        "abut_field_create: %u x %u x %u cells would take %.3g GiB; take larger cells", g->count[0],
+        g->count[1], g->count[2], bytes / 0x1p30);
+}
+
+/* ---- create and destroy ---- */
+
+abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
+                             double *band) {
+    abut_status status = ABUT_OK;
+    if (o->grid.count[0] || o->grid.count[1] || o->grid.count[2]) {
+        status = check_grid(o);
+        *grid = o->grid;
+    } else {
+        status = choose_grid(mesh, o, grid);
+    }
+    *band = o->band > 0                      ? o->band
+            : o->layout == ABUT_FIELD_SPARSE ? BAND_CELLS * grid->cell
+                                             : INFINITY;
+    return status ? status : check_cells(grid, o->type, o->layout);
+}
+
+static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_field *field) {
+    const abut_sign_info sign = abut_bvh_sign_info(bvh);
+    field->layout = o->layout;
+    field->type = o->type;
+    field->sign = sign.method;
+    field->closed = sign.closed;
+    field->device = o->device;
+    abut_status status = abuti_field_plan(bvh->mesh, o, &field->grid, &field->band);
+    if (status)
+        return status;
+    for (int axis = 0; axis < 3 && o->layout == ABUT_FIELD_SPARSE; axis++)
+        field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
+    return abuti_field_build(field, bvh);
+}
+
+static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,
+                               abut_field **field) {
+    abut_field *made = abuti_allocate_zeroed(bvh->context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(bvh->context);
+    made->mesh = abut_mesh_retain(bvh->mesh);
+    abut_status status = make(bvh, o, made);
+    if (status)
+        abut_field_destroy(made);
+    else
+        *field = made;
+    return status;
+}
+
+abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours) {
+    *ours = abut_field_options_default();
+    abut_status status = abuti_options_read(ours, sizeof *ours, options, "abut_field_create");
+    return status ? status : check_options(ours);
+}
+
+abut_status abut_field_create_from(const abut_bvh *bvh, const abut_field_options *options,
+                                   abut_field **field) {
+    abut_field_options ours;
+    if (!bvh || !field)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_from: %s is null",
+                          bvh ? "field" : "bvh");
+    abut_status status = abuti_field_options(options, &ours);
+    if (status)
+        return status;
+    if (!bvh->sign || (ours.sign != ABUT_SIGN_AUTO && ours.sign != bvh->sign->method))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_from: the hierarchy is not ready "
+                                               "for these signs; call abut_bvh_prepare_sign() "
+                                               "first");
+    return create_from(bvh, &ours, field);
+}
+
+abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options,
+                              abut_field **field) {
+    abut_field_options ours;
+    abut_bvh *bvh = NULL;
+    abut_sign_options sign = abut_sign_options_default();
+    if (!mesh || !field)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: %s is null",
+                          mesh ? "field" : "mesh");
+    abut_status status = abuti_field_options(options, &ours);
+    sign.method = ours.sign;
+    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
+    status = status ? status : abut_bvh_prepare_sign(bvh, &sign);
+    status = status ? status : create_from(bvh, &ours, field);
+    abut_bvh_destroy(bvh);
+    return status;
+}
+
+void abut_field_destroy(abut_field *field) {
+    if (!field)
+        return;
+    abut_context *context = field->context;
+    abut_mesh_destroy(field->mesh);
+    abuti_release(context, field->values);
+    abuti_release(context, field->index);
+    abuti_release(context, field->coarse);
+    abuti_release(context, field);
+    abut_context_destroy(context);
+}
+
+/* ---- what it is ---- */
+
+abut_field_info abut_field_info_get(const abut_field *field) {
+    abut_field_info info;
+    memset(&info, 0, sizeof info);
+    if (!field)
+        return info;
+    info.grid = field->grid;
+    info.layout = field->layout;
+    info.type = field->type;
+    info.band = field->band;
+    info.step = field->step;
+    info.least = field->least;
+    info.most = field->most;
+    info.closed = field->closed;
+    info.sign = field->sign;
+    info.bricks = field->brick_count;
+    info.bytes = (uint64_t)field->value_count *
+                 (field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t));
+    if (field->layout == ABUT_FIELD_SPARSE) {
+        const uint32_t *b = field->bricks;
+        info.bytes += sizeof *field->index * ((uint64_t)b[0] * b[1] * b[2]);
+        info.bytes += sizeof *field->coarse * ((uint64_t)(b[0] + 1) * (b[1] + 1) * (b[2] + 1));
+    }
+    return info;
+}

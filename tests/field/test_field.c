@@ -1,0 +1,243 @@
+/* Fields against a search at every cell, and against solids whose distance is known. */
+#include "support/support.h"
+
+#include "field/field.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- making ---- */
+
+static abut_mesh *mesh_of(abut_shape_kind kind) {
+    abut_shape shape = abut_shape_default(kind);
+    abut_mesh *mesh;
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    return mesh;
+}
+
+static abut_field *field_of(abut_mesh *mesh, const abut_field_options *options) {
+    abut_field *field;
+    assert_ok(abut_field_create(mesh, options, &field));
+    return field;
+}
+
+/* ---- values ---- */
+
+/* Every stored value is the distance at its centre, rounded. */
+static void check_values(abut_mesh *mesh, const abut_field_options *options) {
+    abut_field *field = field_of(mesh, options);
+    abut_field_info info = abut_field_info_get(field);
+    const uint32_t *n = info.grid.count, zero[3] = {0, 0, 0};
+    float *values = malloc(grid_cells(&info.grid) * sizeof *values);
+    abut_bvh *bvh;
+    assert_non_null(values);
+    assert_ok(abut_field_read(field, zero, n, values));
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_sign_options sign = abut_sign_options_default();
+    sign.method = options->sign;
+    assert_ok(abut_bvh_prepare_sign(bvh, &sign));
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    for (uint32_t k = 0; k < n[2]; k++)
+        for (uint32_t j = 0; j < n[1]; j++)
+            for (uint32_t i = 0; i < n[0]; i++) {
+                abut_nearest nearest;
+                float value = values[grid_at(n, i, j, k)];
+                assert_ok(abut_bvh_nearest_signed(bvh, grid_centre(&info.grid, i, j, k), HUGE_VAL,
+                                                  &nearest));
+                double wanted = fmax(-info.band, fmin(info.band, nearest.distance));
+                if (info.layout == ABUT_FIELD_SPARSE && fabs(nearest.distance) > info.band) {
+                    assert_true(fabs(value) > 0.99 * info.band - info.step);
+                    assert_true((value < 0) == (wanted < 0));
+                } else if (info.type == ABUT_FIELD_INT16) {
+                    assert_true(fabs(value - nearest.distance) <= 0.5001 * info.step ||
+                                fabs(value - wanted) <= 0.5001 * info.step);
+                } else {
+                    float rounded =
+                        (float)(info.layout == ABUT_FIELD_SPARSE ? nearest.distance : wanted);
+                    assert_memory_equal(&value, &rounded, sizeof value);
+                }
+                least = fmin(least, value);
+                most = fmax(most, value);
+            }
+    if (info.layout == ABUT_FIELD_DENSE) {
+        assert_true(least == info.least);
+        assert_true(most == info.most);
+    }
+    free(values);
+    abut_bvh_destroy(bvh);
+    abut_field_destroy(field);
+}
+
+static void values_are_those_of_the_search(void **state) {
+    (void)state;
+    const abut_shape_kind kinds[] = {ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TEAPOT, ABUT_SHAPE_TORUS};
+    for (size_t s = 0; s < sizeof kinds / sizeof *kinds; s++) {
+        abut_mesh *mesh = mesh_of(kinds[s]);
+        abut_field_options options = abut_field_options_default();
+        options.cells = 20;
+        check_values(mesh, &options);
+        options.cells = 27;
+        options.band = 0.15;
+        check_values(mesh, &options);
+        options.type = ABUT_FIELD_INT16;
+        check_values(mesh, &options);
+        options.layout = ABUT_FIELD_SPARSE;
+        check_values(mesh, &options);
+        options.type = ABUT_FIELD_FLOAT;
+        options.band = 0;
+        options.cells = 40;
+        check_values(mesh, &options);
+        abut_mesh_destroy(mesh);
+    }
+}
+
+/* ---- interpolation ---- */
+
+static void gradients_are_slopes(void **state) {
+    (void)state;
+    abut_mesh *mesh = mesh_of(ABUT_SHAPE_TORUS);
+    abut_field_options options = abut_field_options_default();
+    test_random random = {7};
+    options.cells = 30;
+    for (int layout = 0; layout < 2; layout++) {
+        options.layout = (abut_field_layout)layout;
+        abut_field *field = field_of(mesh, &options);
+        abut_grid grid = abut_field_info_get(field).grid;
+        for (uint32_t round = 0; round < test_rounds(2000); round++) {
+            double h = 1e-4;
+            abut_vec3 p = {grid.origin.x, grid.origin.y, grid.origin.z};
+            p.x += grid.cell * (floor(test_random_real(&random, 0, grid.count[0] - 1)) + 0.5);
+            p.y += grid.cell * (floor(test_random_real(&random, 0, grid.count[1] - 1)) + 0.3);
+            p.z += grid.cell * (floor(test_random_real(&random, 0, grid.count[2] - 1)) + 0.8);
+            abut_field_value at, on, off;
+            abut_vec3 next = {p.x + h * grid.cell, p.y, p.z},
+                      before = {p.x - h * grid.cell, p.y, p.z};
+            assert_ok(abut_field_at(field, p, ABUT_INTERPOLATION_LINEAR, &at));
+            assert_ok(abut_field_at(field, next, ABUT_INTERPOLATION_LINEAR, &on));
+            assert_ok(abut_field_at(field, before, ABUT_INTERPOLATION_LINEAR, &off));
+            assert_true(at.within);
+            assert_true(fabs((on.distance - off.distance) / (2 * h * grid.cell) - at.gradient.x) <
+                        1e-6);
+            assert_true(v3_length(at.gradient) < 1.8);
+        }
+        abut_field_destroy(field);
+    }
+    abut_mesh_destroy(mesh);
+}
+
+/* Outside the grid the value is a lower bound, and not a bad one. */
+static void beyond_the_grid_it_is_not_too_far(void **state) {
+    (void)state;
+    abut_mesh *mesh = mesh_of(ABUT_SHAPE_TEAPOT);
+    abut_bvh *bvh;
+    test_random random = {3};
+    abut_field_options options = abut_field_options_default();
+    options.cells = 32;
+    abut_field *field = field_of(mesh, &options);
+    double cell = abut_field_info_get(field).grid.cell;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    for (uint32_t round = 0; round < test_rounds(2000); round++) {
+        abut_vec3 p = {test_random_real(&random, -9, 9), test_random_real(&random, -9, 9),
+                       test_random_real(&random, -9, 9)};
+        abut_nearest nearest;
+        abut_field_value at;
+        assert_ok(abut_bvh_nearest(bvh, p, HUGE_VAL, &nearest));
+        assert_ok(abut_field_at(field, p, ABUT_INTERPOLATION_LINEAR, &at));
+        if (at.within)
+            continue;
+        assert_true(at.distance <= nearest.distance + cell);
+        assert_true(at.distance >= 0.5 * nearest.distance - cell);
+        assert_true(fabs(v3_length(at.gradient) - 1) < 1e-6);
+    }
+    abut_bvh_destroy(bvh);
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- bad input ---- */
+
+static void bad_options_are_refused(void **state) {
+    (void)state;
+    abut_mesh *mesh = mesh_of(ABUT_SHAPE_ICOSPHERE), *open;
+    abut_field *field = NULL;
+    abut_field_options o = abut_field_options_default();
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_create(NULL, NULL, &field));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_create(mesh, NULL, NULL));
+    o.cells = 1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "at least 2", abut_field_create(mesh, &o, &field));
+    o.cells = 100000;
+    assert_fails(ABUT_ERROR_LIMIT, "GiB", abut_field_create(mesh, &o, &field));
+    o.cells = 10;
+    o.cell = 1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "one of them", abut_field_create(mesh, &o, &field));
+    o.cells = 0;
+    o.cell = NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "cell", abut_field_create(mesh, &o, &field));
+    o.cell = 0;
+    o.band = -1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "band", abut_field_create(mesh, &o, &field));
+    o.band = 0;
+    o.grid.count[0] = 5;
+    assert_fails(ABUT_ERROR_ARGUMENT, "grid", abut_field_create(mesh, &o, &field));
+    o.grid.cell = 0.1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "at least 2", abut_field_create(mesh, &o, &field));
+    o = abut_field_options_default();
+    o.sign = ABUT_SIGN_NORMAL;
+    open = mesh_of(ABUT_SHAPE_TEAPOT);
+    assert_fails(ABUT_ERROR_ARGUMENT, "edge", abut_field_create(open, &o, &field));
+    assert_null(field);
+    abut_mesh_destroy(open);
+    abut_mesh_destroy(mesh);
+}
+
+static void few_cells_are_fine(void **state) {
+    (void)state;
+    abut_mesh *mesh = mesh_of(ABUT_SHAPE_BOX);
+    for (uint32_t cells = 2; cells < 12; cells++) {
+        abut_field_options o = abut_field_options_default();
+        o.cells = cells;
+        for (int layout = 0; layout < 2; layout++) {
+            o.layout = (abut_field_layout)layout;
+            abut_field *field = field_of(mesh, &o);
+            const uint32_t *n = abut_field_info_get(field).grid.count;
+            uint32_t longest = n[0] > n[1] ? n[0] : n[1];
+            assert_int_equal(cells, longest > n[2] ? longest : n[2]);
+            abut_field_destroy(field);
+        }
+    }
+    abut_mesh_destroy(mesh);
+}
+
+static abut_status make_one(abut_context *context, void *data) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *mesh = NULL;
+    abut_field *field = NULL;
+    shape.segments = 8;
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    if (!status)
+        status = abut_field_create(mesh, data, &field);
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void memory_that_fails_is_no_harm(void **state) {
+    (void)state;
+    abut_field_options o = abut_field_options_default();
+    o.cells = 12;
+    test_every_allocation(make_one, &o);
+    o.layout = ABUT_FIELD_SPARSE;
+    test_every_allocation(make_one, &o);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_those_of_the_search),
+        cmocka_unit_test(gradients_are_slopes),
+        cmocka_unit_test(beyond_the_grid_it_is_not_too_far),
+        cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(few_cells_are_fine),
+        cmocka_unit_test(memory_that_fails_is_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -68,6 +68,11 @@ ABUT_API abut_status abut_field_create(abut_mesh *mesh, const abut_field_options
 /* The same for a mesh whose hierarchy is there already. It is only read. */
 ABUT_API abut_status abut_field_create_from(const abut_bvh *bvh, const abut_field_options *options,
                                             abut_field **field);
+/* A dense field of floats from values of the caller, x fastest, which are copied: distances from
+ * elsewhere, or of what is no mesh. It has no limit of distance. Refused: fewer than 2 cells along
+ * an axis, a value that is not finite. Thread-safe. */
+ABUT_API abut_status abut_field_create_values(abut_context *context, const abut_grid *grid,
+                                              const float *values, abut_field **field);
 /* Null is allowed. Thread-safe when no one else uses the field. */
 ABUT_API void abut_field_destroy(abut_field *field);
 
@@ -117,6 +122,117 @@ ABUT_API abut_status abut_field_at(const abut_field *field, abut_vec3 point,
 ABUT_API abut_status abut_field_at_batch(const abut_field *field, const abut_points *points,
                                          abut_interpolation interpolation,
                                          abut_field_value *values);
+
+/* ---- on a device ---- */
+
+/* A dense field of floats in the memory of a device. For one user at a time. */
+typedef struct abut_device_field abut_device_field;
+
+/* Builds the field of a mesh whose hierarchy is on a device: the values of abut_field_create(), bit
+ * for bit. The hierarchy is a copy of one that was prepared by abut_bvh_prepare_sign(); it keeps
+ * what it needs for the next field. Fails with ABUT_ERROR_DEVICE on a device without doubles, and
+ * for a surface with a border on one that does not round floats as the CPU does. */
+ABUT_API abut_status abut_device_field_build(abut_device_bvh *bvh,
+                                             const abut_field_options *options,
+                                             abut_device_field **field);
+/* Computes all values again, on the same grid, for another hierarchy on the same device or one
+ * that has changed. On failure some of them may have been written. */
+ABUT_API abut_status abut_device_field_update(abut_device_field *field, abut_device_bvh *bvh);
+/* Copies a field to a device, any layout and type: as a dense field of floats there. */
+ABUT_API abut_status abut_device_field_create(const abut_field *field, abut_device *device,
+                                              abut_device_field **device_field);
+/* Null is allowed. */
+ABUT_API void abut_device_field_destroy(abut_device_field *field);
+/* Tells what it is. Null gives zeros. */
+ABUT_API abut_field_info abut_device_field_info_get(const abut_device_field *field);
+/* Its values, a float a cell, x fastest. The field owns them; null for null. */
+ABUT_API const abut_buffer *abut_device_field_values(const abut_device_field *field);
+/* Copies the values of a box of cells to the host, as abut_field_read() does. */
+ABUT_API abut_status abut_device_field_read(const abut_device_field *field, const uint32_t begin[3],
+                                            const uint32_t count[3], float *values);
+
+/* ---- fields back to meshes ---- */
+
+/* Makes the mesh of all points at distance `level`: 0 gives the surface again, closed where it was
+ * open, more than 0 an offset outwards, less one inwards. Without values at the border of the grid
+ * that are below the level it is closed, oriented and manifold, whatever the values; else it ends
+ * there. Edges and corners are rounded off by up to a cell. Refused: a level on one side of which
+ * there is no value. Uses the context of the field; reports progress as stage "surface".
+ * Thread-safe. */
+ABUT_API abut_status abut_field_surface(const abut_field *field, double level, abut_mesh **mesh);
+
+typedef enum abut_combination {
+    ABUT_COMBINATION_UNION = 0,    /* in a or in b */
+    ABUT_COMBINATION_INTERSECTION, /* in both */
+    ABUT_COMBINATION_DIFFERENCE    /* in a, not in b */
+} abut_combination;
+
+/* Combines the solids of two fields of the very same grid, as a dense field of floats. The sign is
+ * right everywhere; distances are exact outside a union and inside the others, and nowhere more
+ * than exact. Refused: other grids. Thread-safe. */
+ABUT_API abut_status abut_field_combine(const abut_field *a, const abut_field *b,
+                                        abut_combination combination, abut_field **result);
+
+/* ---- files ---- */
+
+typedef enum abut_field_format {
+    ABUT_FIELD_FORMAT_AUTO = 0, /* by the ending of the name */
+    ABUT_FIELD_FORMAT_ABUT,     /* .abutf: all of a field, checked and compressed; docs/field.md */
+    ABUT_FIELD_FORMAT_VTI,      /* .vti: image data of VTK, for ParaView and others */
+    ABUT_FIELD_FORMAT_NPY,      /* .npy: an array [z, y, x] of floats for NumPy */
+    ABUT_FIELD_FORMAT_RAW,      /* .raw: floats, x fastest, and the grid in NAME.json beside it */
+    ABUT_FIELD_FORMAT_DCACHE    /* .dcache: the text of Sundholm (2010), without sampling points */
+} abut_field_format;
+
+typedef struct abut_field_write_options {
+    size_t size;
+    abut_field_format format;
+    bool plain; /* .abutf: do not compress, so that it is read faster */
+} abut_field_write_options;
+
+static inline abut_field_write_options abut_field_write_options_default(void) {
+    abut_field_write_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Writes a field, all or nothing: an old file of that name stays until the new one is complete on
+ * disk. `options` may be null. The others but .abutf hold the values of all cells as floats, so a
+ * sparse field is written as if it were dense. Thread-safe. */
+ABUT_API abut_status abut_field_write(const abut_field *field, const char *path,
+                                      const abut_field_write_options *options);
+
+typedef struct abut_field_load_options {
+    size_t size;
+    /* .dcache alone, which does not tell them: */
+    abut_vec3 origin; /* the centre of the first cell */
+    double cell;      /* length of an edge; 0 = 1 */
+    uint32_t number;  /* which of the fields in the file; 0 = the first */
+} abut_field_load_options;
+
+static inline abut_field_load_options abut_field_load_options_default(void) {
+    abut_field_load_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Reads a field from an .abutf or .dcache file, whichever it is by its first bytes. `options` may
+ * be null. A file that is cut off, damaged or of another kind is refused with ABUT_ERROR_FORMAT;
+ * one that a newer version wrote, or that is compressed where this build has no zstd, with
+ * ABUT_ERROR_UNSUPPORTED. The field keeps no mesh. Thread-safe. */
+ABUT_API abut_status abut_field_load(abut_context *context, const char *path,
+                                     const abut_field_load_options *options, abut_field **field);
+/* The same from memory. `name` stands in for the path in messages; it may be null. Thread-safe. */
+ABUT_API abut_status abut_field_load_memory(abut_context *context, const void *data, size_t bytes,
+                                            const char *name,
+                                            const abut_field_load_options *options,
+                                            abut_field **field);
+
+/* Tells whether a field was built from this very mesh, also after it was written and loaded: by a
+ * SHA-256 of positions and indices. False where the field came from no mesh. Thread-safe. */
+ABUT_API abut_status abut_field_is_of(const abut_field *field, const abut_mesh *mesh, bool *is);
 
 #ifdef __cplusplus
 }

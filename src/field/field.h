@@ -11,6 +11,7 @@
 #define ABUTI_FIELD_H
 
 #include "base/base.h"
+#include "base/digest.h"
 #include "base/math_shared.h"
 
 #include "bvh/bvh.h"
@@ -20,13 +21,16 @@
 
 struct abut_field {
     abut_context *context; /* held */
-    abut_mesh *mesh;       /* held */
+    abut_mesh *mesh;       /* held; null where it came from a file, values or other fields */
+    bool has_digest;       /* of the mesh; where that is not held any more */
+    unsigned char digest[ABUTI_DIGEST_BYTES];
     abut_grid grid;
     abut_field_layout layout;
     abut_field_type type;
     abut_sign_method sign;
     bool closed;
-    double band, step; /* infinite without a limit; 0 for floats */
+    abut_device *device; /* while it is built on one, else null; not held */
+    double band, step;   /* infinite without a limit; 0 for floats */
     double least, most;
     void *values; /* float or int16_t; value_count of them */
     size_t value_count;
@@ -57,6 +61,13 @@ static inline vec3 grid_centre(const abut_grid *grid, uint32_t i, uint32_t j, ui
               grid->origin.z + grid->cell * k);
 }
 
+/* ---- field.c ---- */
+
+/* Reads and checks options; gives the grid and the band that they mean for a mesh. */
+abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours);
+abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
+                             double *band);
+
 /* ---- compute.c: values of blocks of cells ---- */
 
 /* Blocks of block x block x block cells, the first of which begin at multiples of FIELD_BRICK, are
@@ -78,11 +89,59 @@ typedef struct field_job {
 
 abut_status abuti_field_compute(const field_job *job);
 
+/* ---- device_dense.c ---- */
+
+/* Computes a dense field on its device; `put` takes the values of some cells in a row. */
+abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
+                                 void (*put)(abut_field *field, size_t at, const float *values,
+                                             size_t count));
+
+/* ---- field.c ---- */
+
+/* A field without anything. */
+abut_status abuti_field_new(abut_context *context, abut_field **field);
+/* Refuses a grid with too few cells or too far away; sentences begin with `name`. */
+abut_status abuti_field_check_grid(const char *name, const abut_grid *grid);
+/* The number of values and their memory, for bricks also theirs, where grid, layout, type and
+ * brick_count stand. */
+abut_status abuti_field_reserve(abut_field *field);
+/* Whether all values are finite, and indices of bricks in range. */
+bool abuti_field_is_sound(const abut_field *field);
+static inline size_t field_value_bytes(const abut_field *field) {
+    return field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
+}
+/* The digest of the mesh; false where the field came from none. */
+bool abuti_field_digest(const abut_field *field, unsigned char digest[ABUTI_DIGEST_BYTES]);
+
+/* ---- files ---- */
+
+/* One for each format. */
+abut_status abuti_field_save(const abut_field *field, abuti_sink *sink, bool plain);
+abut_status abuti_field_export(const abut_field *field, abuti_sink *sink, const char *path,
+                               abut_field_format format);
+#define FIELD_MAGIC "\211abutf\r\n"
+enum { FIELD_MAGIC_BYTES = 8 };
+abut_status abuti_field_restore(abuti_source *source, const char *name, abut_field **field);
+abut_status abuti_field_read_dcache(abuti_source *source, const char *name,
+                                    const abut_field_load_options *options, abut_field **field);
+
+/* block.c: pieces of a file. Differences of neighbours, lowest bytes of all first, then zstd.
+ * Gives the bytes stored, or 0 where it does not get shorter. `to` and `scratch` have room for
+ * `bytes`. */
+size_t abuti_block_press(const void *from, size_t bytes, size_t element_bytes, void *scratch,
+                         void *to);
+/* The reverse; false where `from` is not that. */
+bool abuti_block_expand(const void *from, size_t from_bytes, size_t element_bytes, void *scratch,
+                        void *to, size_t bytes);
+bool abuti_block_can_press(void);
+
 /* ---- build.c ---- */
 
 /* Fills a field whose grid and options stand. */
 abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh);
 /* Gets a field ready to be asked once its values stand: finds their range and makes the view. */
 void abuti_field_finish(abut_field *field);
+/* Widens the range by values; whether all are finite. */
+bool abuti_field_range(const float *values, size_t count, float *least, float *most);
 
 #endif

@@ -119,6 +119,13 @@ static void bad_options_are_refused(void **state) {
     o.grid.cell = 0.1;
     assert_fails(ABUT_ERROR_ARGUMENT, "at least 2", abut_field_create(mesh, &o, &field));
     o = abut_field_options_default();
+    for (int large = 0; large < 2; large++) {
+        abut_mesh *far_off;
+        abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
+        assert_ok(abut_mesh_transform(mesh, large ? 1e40 : 1e-40, still, &far_off));
+        assert_fails(ABUT_ERROR_ARGUMENT, "floats", abut_field_create(far_off, &o, &field));
+        abut_mesh_destroy(far_off);
+    }
     o.sign = ABUT_SIGN_NORMAL;
     open = mesh_of(ABUT_SHAPE_TEAPOT);
     assert_fails(ABUT_ERROR_ARGUMENT, "edge", abut_field_create(open, &o, &field));

@@ -124,6 +124,9 @@ bool abuti_block_can_press(void);
 
 /* Fills a field whose grid and options stand. */
 abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh);
+
+/* ---- finish.c ---- */
+
 /* Gets a field ready to be asked once its values stand: finds their range and makes the view. */
 void abuti_field_finish(abut_field *field);
 /* Widens the range by values; whether all are finite. */

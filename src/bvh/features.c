@@ -162,8 +162,11 @@ static void make_vertex(const making *m, uint32_t vertex, uint32_t feature, feat
 /* ---- which there are ---- */
 
 static uint32_t add_feature(making *m, uint32_t source, feature_kind kind) {
-    uint32_t feature = m->to->count++;
+    uint32_t feature = m->to->count++, *ends = m->to->ends[feature];
+    const uint32_t *edge = kind == FEATURE_EDGE ? m->topology.edges + 2 * (size_t)source : NULL;
     m->source[feature] = source;
+    ends[0] = edge ? edge[0] : source;
+    ends[1] = edge ? edge[1] : kind == FEATURE_FACE ? ABUT_NONE : source;
     put_offset(&m->to->records[feature], 0, kind);
     return feature;
 }
@@ -275,11 +278,12 @@ static abut_status make(making *m, abut_context *context) {
     m->face_feature = allocate_none(context, triangles);
     m->source = abuti_allocate(context, most, sizeof *m->source);
     to->records = abuti_allocate_zeroed(context, most, sizeof *to->records);
+    to->ends = abuti_allocate(context, most, sizeof *to->ends);
     to->leaf_begin = abuti_allocate(context, (size_t)m->leaf_count + 1, sizeof *to->leaf_begin);
     to->incident_begin = abuti_allocate(context, most + 1, sizeof *to->incident_begin);
     to->incidents = abuti_allocate(context, 7 * triangles, sizeof *to->incidents);
     if (!m->place || !m->edge_feature || !m->vertex_feature || !m->face_feature || !m->source ||
-        !to->records || !to->leaf_begin || !to->incident_begin || !to->incidents)
+        !to->records || !to->ends || !to->leaf_begin || !to->incident_begin || !to->incidents)
         return ABUT_ERROR_MEMORY;
     number_features(m);
     list_incidents(m);
@@ -316,6 +320,7 @@ void abuti_features_destroy(abuti_features *features) {
     if (!features->context)
         return;
     abuti_release(features->context, features->records);
+    abuti_release(features->context, features->ends);
     abuti_release(features->context, features->leaf_begin);
     abuti_release(features->context, features->incident_begin);
     abuti_release(features->context, features->incidents);

@@ -38,6 +38,8 @@ static double reach_of(const abut_field *field) {
 }
 
 static abut_status build_dense(abut_field *field, const abut_bvh *bvh) {
+    if (field->device)
+        return abuti_field_dense_on(field, bvh, put_values);
     field_job job = {.bvh = bvh,
                      .grid = &field->grid,
                      .band = field->band,
@@ -171,6 +173,7 @@ abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh) {
         field->values = abuti_allocate(field->context, field->value_count, bytes);
         status = field->values ? build_dense(field, bvh) : ABUT_ERROR_MEMORY;
     }
+    field->device = NULL;
     if (!status)
         abuti_field_finish(field);
     return status;

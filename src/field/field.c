@@ -46,9 +46,10 @@ static abut_status check_options(const abut_field_options *o) {
     if (!status && o->cells == 1)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: options->cells is 1; a grid "
                                                  "has at least 2 cells along each axis");
-    if (!status && o->device)
-        status = abuti_fail(ABUT_ERROR_UNSUPPORTED, "abut_field_create: fields are not built on "
-                                                    "devices yet; leave options->device null");
+    if (!status && o->device && o->layout == ABUT_FIELD_SPARSE)
+        status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                            "abut_field_create: sparse fields are not built on devices; leave "
+                            "options->device null, or build a dense one");
     return status;
 }
 
@@ -155,79 +156,37 @@ static abut_status check_cells(const abut_grid *g, abut_field_type type, abut_fi
 
 /* ---- create and destroy ---- */
 
-abut_status abuti_field_new(abut_context *context, abut_field **field) {
-    context = abuti_context_of(context);
-    abut_field *made = abuti_allocate_zeroed(context, 1, sizeof *made);
-    if (!made)
-        return ABUT_ERROR_MEMORY;
-    made->context = abuti_context_retain(context);
-    made->band = INFINITY;
-    *field = made;
-    return ABUT_OK;
-}
-
-abut_status abuti_field_reserve(abut_field *field) {
-    size_t bricks = 1, corners = 1;
-    field->value_count = grid_cells(&field->grid);
-    if (field->layout == ABUT_FIELD_SPARSE) {
-        for (int axis = 0; axis < 3; axis++) {
-            field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
-            bricks *= field->bricks[axis];
-            corners *= field->bricks[axis] + 1;
-        }
-        field->value_count = (size_t)field->brick_count * FIELD_VALUES;
-        field->index = abuti_allocate(field->context, bricks, sizeof *field->index);
-        field->coarse = abuti_allocate(field->context, corners, sizeof *field->coarse);
-        if (!field->index || !field->coarse)
-            return ABUT_ERROR_MEMORY;
-    }
-    field->values = abuti_allocate(field->context, field->value_count, field_value_bytes(field));
-    return field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
-}
-
-static bool all_finite(const float *values, size_t count) {
-    float least = 0, most = 0;
-    return abuti_field_range(values, count, &least, &most);
-}
-
-bool abuti_field_is_sound(const abut_field *field) {
-    const uint32_t *b = field->bricks;
-    if (field->layout == ABUT_FIELD_SPARSE) {
-        size_t bricks = (size_t)b[0] * b[1] * b[2];
-        for (size_t i = 0; i < bricks; i++)
-            if (field->index[i] != ABUT_NONE && field->index[i] >= field->brick_count)
-                return false;
-        if (!all_finite(field->coarse, ((size_t)b[0] + 1) * (b[1] + 1) * (b[2] + 1)))
-            return false;
-    }
-    return field->type != ABUT_FIELD_FLOAT || all_finite(field->values, field->value_count);
-}
-
-static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_field *field) {
-    const abut_sign_info sign = abut_bvh_sign_info(bvh);
+abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
+                             double *band) {
     abut_status status = ABUT_OK;
-    field->layout = o->layout;
-    field->type = o->type;
-    field->sign = sign.method;
-    field->closed = sign.closed;
     if (o->grid.count[0] || o->grid.count[1] || o->grid.count[2]) {
         status = check_grid(o);
-        field->grid = o->grid;
+        *grid = o->grid;
     } else {
-        status = choose_grid(bvh->mesh, o, &field->grid);
-        status = status ? status : abuti_field_check_grid("abut_field_create", &field->grid);
+        status = choose_grid(mesh, o, grid);
+        status = status ? status : abuti_field_check_grid("abut_field_create", grid);
     }
-    if (!status && !(is_near(bvh->mesh->bounds.lo) && is_near(bvh->mesh->bounds.hi)))
+    if (!status && !(is_near(mesh->bounds.lo) && is_near(mesh->bounds.hi)))
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
                             "abut_field_create: the mesh reaches beyond %g, too far for the floats "
                             "of a field; make it smaller first",
                             COORDINATE_MOST);
-    status = status ? status : check_cells(&field->grid, o->type, o->layout);
+    *band = o->band > 0                      ? o->band
+            : o->layout == ABUT_FIELD_SPARSE ? BAND_CELLS * grid->cell
+                                             : INFINITY;
+    return status ? status : check_cells(grid, o->type, o->layout);
+}
+
+static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_field *field) {
+    const abut_sign_info sign = abut_bvh_sign_info(bvh);
+    field->layout = o->layout;
+    field->type = o->type;
+    field->sign = sign.method;
+    field->closed = sign.closed;
+    field->device = o->device;
+    abut_status status = abuti_field_plan(bvh->mesh, o, &field->grid, &field->band);
     if (status)
         return status;
-    field->band = o->band > 0                      ? o->band
-                  : o->layout == ABUT_FIELD_SPARSE ? BAND_CELLS * field->grid.cell
-                                                   : INFINITY;
     for (int axis = 0; axis < 3 && o->layout == ABUT_FIELD_SPARSE; axis++)
         field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
     return abuti_field_build(field, bvh);
@@ -247,7 +206,7 @@ static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,
     return status;
 }
 
-static abut_status read_options(const abut_field_options *options, abut_field_options *ours) {
+abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours) {
     *ours = abut_field_options_default();
     abut_status status = abuti_options_read(ours, sizeof *ours, options, "abut_field_create");
     return status ? status : check_options(ours);
@@ -259,7 +218,7 @@ abut_status abut_field_create_from(const abut_bvh *bvh, const abut_field_options
     if (!bvh || !field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_from: %s is null",
                           bvh ? "field" : "bvh");
-    abut_status status = read_options(options, &ours);
+    abut_status status = abuti_field_options(options, &ours);
     if (status)
         return status;
     if (!bvh->sign || (ours.sign != ABUT_SIGN_AUTO && ours.sign != bvh->sign->method))
@@ -277,38 +236,13 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
     if (!mesh || !field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: %s is null",
                           mesh ? "field" : "mesh");
-    abut_status status = read_options(options, &ours);
+    abut_status status = abuti_field_options(options, &ours);
     sign.method = ours.sign;
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abut_bvh_prepare_sign(bvh, &sign);
     status = status ? status : create_from(bvh, &ours, field);
     abut_bvh_destroy(bvh);
     return status;
-}
-
-abut_status abut_field_create_values(abut_context *context, const abut_grid *grid,
-                                     const float *values, abut_field **field) {
-    abut_field *made;
-    if (!grid || !values || !field)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_values: an argument is null");
-    abut_status status = abuti_field_check_grid("abut_field_create_values", grid);
-    status = status ? status : check_cells(grid, ABUT_FIELD_FLOAT, ABUT_FIELD_DENSE);
-    if (!status && !all_finite(values, grid_cells(grid)))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "abut_field_create_values: a value is not finite; all must be");
-    status = status ? status : abuti_field_new(context, &made);
-    if (status)
-        return status;
-    made->grid = *grid;
-    status = abuti_field_reserve(made);
-    if (status) {
-        abut_field_destroy(made);
-        return status;
-    }
-    memcpy(made->values, values, made->value_count * sizeof *values);
-    abuti_field_finish(made);
-    *field = made;
-    return ABUT_OK;
 }
 
 void abut_field_destroy(abut_field *field) {
@@ -347,40 +281,4 @@ abut_field_info abut_field_info_get(const abut_field *field) {
         info.bytes += sizeof *field->coarse * ((uint64_t)(b[0] + 1) * (b[1] + 1) * (b[2] + 1));
     }
     return info;
-}
-
-/* ---- of which mesh ---- */
-
-static void digest_of(const abut_mesh *mesh, unsigned char digest[ABUTI_DIGEST_BYTES]) {
-    abuti_digest sum;
-    abuti_digest_begin(&sum);
-    uint32_t counts[2] = {mesh->vertex_count, mesh->triangle_count};
-    abuti_digest_add(&sum, counts, sizeof counts);
-    for (uint32_t i = 0; i < mesh->vertex_count; i++) {
-        vec3 p = abuti_mesh_position(mesh, i);
-        abuti_digest_add(&sum, &p, sizeof p);
-    }
-    abuti_digest_add(&sum, mesh->indices, 3 * sizeof *mesh->indices * (size_t)mesh->triangle_count);
-    abuti_digest_end(&sum, digest);
-}
-
-bool abuti_field_digest(const abut_field *field, unsigned char digest[ABUTI_DIGEST_BYTES]) {
-    if (field->mesh)
-        digest_of(field->mesh, digest);
-    else
-        memcpy(digest, field->digest, ABUTI_DIGEST_BYTES);
-    return field->mesh || field->has_digest;
-}
-
-abut_status abut_field_is_of(const abut_field *field, const abut_mesh *mesh, bool *is) {
-    unsigned char ours[ABUTI_DIGEST_BYTES], theirs[ABUTI_DIGEST_BYTES];
-    if (!field || !mesh || !is)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_is_of: an argument is null");
-    if (field->mesh == mesh) {
-        *is = true;
-        return ABUT_OK;
-    }
-    digest_of(mesh, theirs);
-    *is = abuti_field_digest(field, ours) && memcmp(ours, theirs, sizeof ours) == 0;
-    return ABUT_OK;
 }

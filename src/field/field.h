@@ -29,7 +29,8 @@ struct abut_field {
     abut_field_type type;
     abut_sign_method sign;
     bool closed;
-    double band, step; /* infinite without a limit; 0 for floats */
+    abut_device *device; /* while it is built on one, else null; not held */
+    double band, step;   /* infinite without a limit; 0 for floats */
     double least, most;
     void *values; /* float or int16_t; value_count of them */
     size_t value_count;
@@ -60,6 +61,15 @@ static inline vec3 grid_centre(const abut_grid *grid, uint32_t i, uint32_t j, ui
               grid->origin.z + grid->cell * k);
 }
 
+/* ---- field.c ---- */
+
+/* Reads and checks options; gives the grid and the band that they mean for a mesh. */
+abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours);
+abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
+                             double *band);
+/* Refuses a grid with too few cells or too far away; sentences begin with `name`. */
+abut_status abuti_field_check_grid(const char *name, const abut_grid *grid);
+
 /* ---- compute.c: values of blocks of cells ---- */
 
 /* Blocks of block x block x block cells, the first of which begin at multiples of FIELD_BRICK, are
@@ -81,12 +91,10 @@ typedef struct field_job {
 
 abut_status abuti_field_compute(const field_job *job);
 
-/* ---- field.c ---- */
+/* ---- values.c ---- */
 
 /* A field without anything. */
 abut_status abuti_field_new(abut_context *context, abut_field **field);
-/* Refuses a grid with too few cells or too far away; sentences begin with `name`. */
-abut_status abuti_field_check_grid(const char *name, const abut_grid *grid);
 /* The number of values and their memory, for bricks also theirs, where grid, layout, type and
  * brick_count stand. */
 abut_status abuti_field_reserve(abut_field *field);
@@ -119,6 +127,13 @@ size_t abuti_block_press(const void *from, size_t bytes, size_t element_bytes, v
 bool abuti_block_expand(const void *from, size_t from_bytes, size_t element_bytes, void *scratch,
                         void *to, size_t bytes);
 bool abuti_block_can_press(void);
+
+/* ---- device_dense.c ---- */
+
+/* Computes a dense field on its device; `put` takes the values of some cells in a row. */
+abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
+                                 void (*put)(abut_field *field, size_t at, const float *values,
+                                             size_t count));
 
 /* ---- build.c ---- */
 

@@ -9,7 +9,8 @@ static const bench_case *const tables[] = {
     bench_shape_cases,       bench_picture_cases,     bench_bvh_cases,
     bench_pair_cases,        bench_device_cases,      bench_device_build_cases,
     bench_device_bvh_cases,  bench_device_ray_cases,  bench_device_field_cases,
-    bench_field_query_cases, bench_field_files_cases,
+    bench_field_query_cases, bench_field_files_cases, bench_list_cases,
+    bench_contact_cases,
 };
 
 const bench_case *bench_case_at(size_t index) {

@@ -123,6 +123,36 @@ static void sizes_and_places(void **state) {
     }
 }
 
+/* Lists within a radius side by side, with too little room and with enough. */
+static void check_within(const abut_bvh *bvh, const abut_points *points, const abut_vec3 *p,
+                         double radius) {
+    uint64_t *offsets = malloc((points->count + 1) * sizeof *offsets);
+    assert_non_null(offsets);
+    abut_status status = abut_bvh_within_batch(bvh, points, radius, 0, offsets, NULL);
+    uint64_t total = offsets[points->count];
+    assert_int_equal(status, total ? ABUT_ERROR_BUFFER : ABUT_OK);
+    abut_nearest *got = malloc((total + 1) * sizeof *got), *one = malloc((total + 1) * sizeof *one);
+    assert_true(got && one);
+    memset(got, 0x5a, (total + 1) * sizeof *got);
+    memset(one, 0x5a, (total + 1) * sizeof *one);
+    if (total)
+        assert_fails(ABUT_ERROR_BUFFER, "room for",
+                     abut_bvh_within_batch(bvh, points, radius, total - 1, offsets, got));
+    assert_memory_equal(got, one, (total + 1) * sizeof *got); /* untouched */
+    assert_ok(abut_bvh_within_batch(bvh, points, radius, total, offsets, got));
+    assert_int_equal(offsets[0], 0);
+    for (size_t i = 0; i < points->count; i++) {
+        uint32_t count;
+        assert_ok(abut_bvh_within(bvh, p[i], radius, (uint32_t)total, one, &count));
+        assert_int_equal(offsets[i] + count, offsets[i + 1]);
+        assert_memory_equal(one, got + offsets[i], count * sizeof *one);
+    }
+    assert_int_equal(offsets[points->count], total);
+    free(offsets);
+    free(got);
+    free(one);
+}
+
 static void batch_is_single(void **state) {
     (void)state;
     enum { COUNT = 1500, MOST = 5 };
@@ -150,6 +180,8 @@ static void batch_is_single(void **state) {
         }
         assert_ok(abut_bvh_nearest_many_batch(bvh, &points, 0.1, 0, NULL, counts));
         assert_int_equal(0, counts[0]);
+        check_within(bvh, &points, p, 0.1);
+        check_within(bvh, &points, p, 0);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
         abut_context_destroy(context);
@@ -215,11 +247,28 @@ static void refusals(void **state) {
                  abut_bvh_nearest_many_batch(bvh, &points, 1, 2, NULL, &count));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is nan",
                  abut_bvh_nearest_many_batch(bvh, &points, NAN, 2, out, &count));
+    uint64_t offsets[2] = {77, 77};
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
+                 abut_bvh_within_batch(NULL, &points, 1, 2, offsets, out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "points is null",
+                 abut_bvh_within_batch(bvh, NULL, 1, 2, offsets, out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
+                 abut_bvh_within_batch(bvh, &points, 1, 2, NULL, out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null, but capacity is 2",
+                 abut_bvh_within_batch(bvh, &points, 1, 2, offsets, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "radius is -1",
+                 abut_bvh_within_batch(bvh, &points, -1, 2, offsets, out));
     p.x = NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "point 0 is (",
+                 abut_bvh_within_batch(bvh, &points, 1, 2, offsets, out));
+    assert_int_equal(77, offsets[0]);
     assert_fails(ABUT_ERROR_ARGUMENT, "point 0 is (",
                  abut_bvh_nearest_many_batch(bvh, &points, 1, 2, out, &count));
     assert_int_equal(77, count);
     assert_memory_equal(&out[0], &before, sizeof before);
+    points.count = 0;
+    assert_ok(abut_bvh_within_batch(bvh, &points, 1, 0, offsets, NULL));
+    assert_int_equal(0, offsets[0]);
     assert_ok(abut_bvh_within(bvh, vec(0, 0, 0), 0.25, 0, NULL, &count));
     assert_int_equal(0, count);
     abut_bvh_destroy(bvh);

@@ -15,5 +15,5 @@ if ! "$1" devices | grep -q ' cpu '; then
     exit 77
 fi
 said=$("$build/abut-bench" --quick --filter device --device cpu)
-[ "$(echo "$said" | grep -c '^device/')" -eq 22 ] # 19 run; those of a file are skipped
+[ "$(echo "$said" | grep -c '^device/')" -eq 25 ] # 22 run; those of a file are skipped
 ABUT_BENCH_DEVICE=cpu "$build/abut-bench" --quick --filter device/scan | grep -q '^device/scan .* 1 '

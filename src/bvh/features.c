@@ -161,17 +161,12 @@ static void make_vertex(const making *m, uint32_t vertex, uint32_t feature, feat
 
 /* ---- which there are ---- */
 
-static uint32_t add_feature(making *m, uint32_t source, feature_kind kind) {
+static uint32_t add_feature(making *m, uint32_t source, feature_kind kind, uint32_t corner) {
     uint32_t feature = m->to->count++;
+    m->to->corners[feature] = corner;
     m->source[feature] = source;
     put_offset(&m->to->records[feature], 0, kind);
     return feature;
-}
-
-static feature_kind kind_of(const feature_record *r) {
-    uint32_t bits;
-    memcpy(&bits, &r->offset, sizeof bits);
-    return (feature_kind)(bits & 3);
 }
 
 /* Numbers all features in the order of the leaves. */
@@ -186,16 +181,17 @@ static void number_features(making *m) {
         m->place[triangle] = place;
         feature_record face;
         if (make_face(m, triangle, &face)) {
-            m->face_feature[triangle] = add_feature(m, triangle, FEATURE_FACE);
+            m->face_feature[triangle] = add_feature(m, triangle, FEATURE_FACE, 3 * triangle);
             to->records[to->count - 1] = face;
         }
         for (size_t k = 0; k < 3; k++) {
             uint32_t edge = m->topology.triangle_edges[3 * (size_t)triangle + k];
             uint32_t vertex = m->mesh->indices[3 * (size_t)triangle + k];
+            uint32_t corner = 3 * triangle + (uint32_t)k;
             if (edge != ABUT_NONE && m->edge_feature[edge] == ABUT_NONE)
-                m->edge_feature[edge] = add_feature(m, edge, FEATURE_EDGE);
+                m->edge_feature[edge] = add_feature(m, edge, FEATURE_EDGE, corner);
             if (m->vertex_feature[vertex] == ABUT_NONE)
-                m->vertex_feature[vertex] = add_feature(m, vertex, FEATURE_VERTEX);
+                m->vertex_feature[vertex] = add_feature(m, vertex, FEATURE_VERTEX, corner);
         }
     }
     to->leaf_begin[m->leaf_count] = to->count;
@@ -239,7 +235,7 @@ static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         feature_record *r = &m->to->records[i];
-        switch (kind_of(r)) {
+        switch (feature_kind_of(r)) {
         case FEATURE_EDGE:
             make_edge(m, m->source[i], r);
             break;
@@ -275,11 +271,12 @@ static abut_status make(making *m, abut_context *context) {
     m->face_feature = allocate_none(context, triangles);
     m->source = abuti_allocate(context, most, sizeof *m->source);
     to->records = abuti_allocate_zeroed(context, most, sizeof *to->records);
+    to->corners = abuti_allocate(context, most, sizeof *to->corners);
     to->leaf_begin = abuti_allocate(context, (size_t)m->leaf_count + 1, sizeof *to->leaf_begin);
     to->incident_begin = abuti_allocate(context, most + 1, sizeof *to->incident_begin);
     to->incidents = abuti_allocate(context, 7 * triangles, sizeof *to->incidents);
     if (!m->place || !m->edge_feature || !m->vertex_feature || !m->face_feature || !m->source ||
-        !to->records || !to->leaf_begin || !to->incident_begin || !to->incidents)
+        !to->records || !to->corners || !to->leaf_begin || !to->incident_begin || !to->incidents)
         return ABUT_ERROR_MEMORY;
     number_features(m);
     list_incidents(m);
@@ -316,6 +313,7 @@ void abuti_features_destroy(abuti_features *features) {
     if (!features->context)
         return;
     abuti_release(features->context, features->records);
+    abuti_release(features->context, features->corners);
     abuti_release(features->context, features->leaf_begin);
     abuti_release(features->context, features->incident_begin);
     abuti_release(features->context, features->incidents);

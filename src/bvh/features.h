@@ -52,11 +52,18 @@ typedef struct abuti_features {
     /* In the order of the leaves: a feature stands with the first leaf that has a triangle of it.
      */
     feature_record *records;
+    uint32_t *corners; /* 3 x triangle + corner: of a vertex; where an edge begins; 0 of a face */
     uint32_t *leaf_begin; /* leaf_count + 1 */
     /* All triangles of a feature by their places in the order, ascending by their numbers. */
     uint32_t *incident_begin; /* count + 1 */
     uint32_t *incidents;
 } abuti_features;
+
+static inline feature_kind feature_kind_of(const feature_record *r) {
+    uint32_t bits;
+    memcpy(&bits, &r->offset, sizeof bits);
+    return (feature_kind)(bits & 3);
+}
 
 /* The features of the mesh of a hierarchy with this order of triangles, four a leaf. Takes about
  * 250 bytes a triangle. */

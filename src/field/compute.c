@@ -1,60 +1,660 @@
 /* Values of blocks of cells: the distance at the centre of each cell, negative inside.
  *
- * This is the plain way: all cells of a row of blocks are points of a batch.
+ * Tiles of rows of blocks are shared out to the threads. A worker counts the crossings of the rows
+ * of its tile (sign_rows.c), then goes through cubes of blocks, with lists of features that shrink
+ * on the way from the cube to sixteen cells (cells.h). Where a list would be too long it is not
+ * made, and smaller boxes are tried; where that is still so for sixteen cells, each is searched.
+ * Values are floats of exact distances, so that it does not matter who computes what.
  */
-#include "field/field.h"
+#include "field/cells.h"
+
+#include "base/simd.h"
+#include "bvh/sign.h"
+#include "geom/closest_shared.h"
 
 #include <math.h>
 
-static void centres_of(const field_job *job, size_t number, vec3 *points, uint32_t begin[3]) {
-    begin[0] = (uint32_t)(number % job->blocks[0]) * FIELD_BRICK;
-    begin[1] = (uint32_t)(number / job->blocks[0] % job->blocks[1]) * FIELD_BRICK;
-    begin[2] = (uint32_t)(number / job->blocks[0] / job->blocks[1]) * FIELD_BRICK;
-    for (uint32_t k = 0; k < job->block; k++)
-        for (uint32_t j = 0; j < job->block; j++)
-            for (uint32_t i = 0; i < job->block; i++)
-                *points++ = grid_centre(job->grid, begin[0] + i, begin[1] + j, begin[2] + k);
+enum {
+    CUBE = 4,                        /* blocks along a side of what lists begin with */
+    TILE_LONG = 32,                  /* blocks of a tile along x */
+    LIST_MOST = 16384,               /* features */
+    GROUPS_ROOM = 2048,              /* of all lists on the way down */
+    CHUNK = 2048,                    /* features of leaves that are filtered at a time */
+    SHORT_LIST = 16,                 /* not filtered again but for sixteen cells */
+    MEASURE_LIST = 4,                /* nor for those */
+    TILE_CELLS = CUBE * FIELD_BRICK, /* and one for bricks that share a layer */
+    TILE_ROW = TILE_LONG * FIELD_BRICK
+};
+/* Cells further from the middle than this, in the frame, are searched for one by one. */
+#define NEAR_CELLS 8.0
+
+/* All threads read it. */
+typedef struct computing {
+    const field_job *job;
+    cells_table table;
+    const cells_kernel *kernel;
+    sign_border border;
+    bool closed;
+    double *frame[3];             /* coordinates of cells in the frame */
+    uint32_t end[3];              /* of cells that have values, along each axis */
+    uint32_t tiles[3], tile_rows; /* blocks of a tile along y and z */
+    struct worker *workers;
+    size_t begin; /* of the tiles that run */
+} computing;
+
+typedef struct worker {
+    const computing *c;
+    cells_rule rule;
+    /* the tile: its first block, how many, and their places in `wanted` */
+    uint32_t first[3], blocks[3];
+    size_t at[TILE_LONG * CUBE * CUBE];
+    sign_rows rows;
+    int32_t winding[(TILE_CELLS + 1) * (TILE_CELLS + 1) * (TILE_ROW + 1)];
+    /* the block */
+    float values[FIELD_VALUES];
+    bool inside[FIELD_VALUES];
+    uint32_t zero[FIELD_VALUES], zero_count; /* cells on the surface */
+    uint32_t origin[3];
+    /* lists */
+    uint32_t used; /* groups */
+    uint32_t kept[LIST_MOST + CELLS_GROUP], chunk[CHUNK + CELLS_GROUP];
+    float scratch[2 * (LIST_MOST + CELLS_GROUP)];
+    uint32_t names[GROUPS_ROOM * CELLS_GROUP];
+    cells_group groups[GROUPS_ROOM], chunk_groups[CHUNK / CELLS_GROUP];
+} worker;
+
+static const size_t NOT_WANTED = (size_t)-1;
+
+/* ---- lists ---- */
+
+static cells_box box_of(const worker *w, const cells_span *s) {
+    cells_box box;
+    for (int k = 0; k < 3; k++) {
+        double lo = w->c->frame[k][s->begin[k]], hi = w->c->frame[k][s->begin[k] + s->count[k] - 1];
+        box.centre[k] = (float)(0.5 * (lo + hi));
+        box.half[k] = (float)(0.5 * (hi - lo)) + 0.25f * w->rule.margin; /* and rounding */
+    }
+    box.margin = w->rule.margin;
+    box.reach = (float)(w->rule.band * w->c->table.bvh->scale) * LISTS_SLACK;
+    return box;
 }
 
-static float value_of(double distance, double band) {
-    return (float)(distance > band ? band : distance < -band ? -band : distance);
+/* Room for a list of so many, or false. */
+static bool take_room(worker *w, uint32_t count, cells_list *list) {
+    uint32_t groups = cells_group_count(count);
+    if (groups > GROUPS_ROOM - w->used)
+        return false;
+    list->groups = w->groups + w->used;
+    list->names = w->names + (size_t)w->used * CELLS_GROUP;
+    w->used += groups;
+    return true;
+}
+
+/* Which children of a node are within reach of a box. */
+static unsigned children_within(const bvh_node *node, const cells_box *box, float reach) {
+    f4 sum = f4_all(0), zero = f4_all(0);
+    for (int k = 0; k < 3; k++) {
+        f4 below = f4_sub(f4_load(node->lo[k]), f4_all(box->centre[k] + box->half[k]));
+        f4 above = f4_sub(f4_all(box->centre[k] - box->half[k]), f4_load(node->hi[k]));
+        f4 gap = f4_max(f4_max(below, above), zero);
+        sum = f4_add(sum, f4_mul(gap, gap));
+    }
+    return m4_bits(f4_less_equal(sum, f4_all(reach * reach * LISTS_SLACK)));
+}
+
+/* A collection of names that are filtered some at a time. */
+typedef struct collection {
+    worker *w;
+    cells_box box;
+    uint32_t waiting, count;
+    uint32_t *names;
+    uint32_t most;
+} collection;
+
+/* Filters what waits; false where there are too many. */
+static bool collect_some(collection *c) {
+    worker *w = c->w;
+    cells_list list = {c->waiting, w->chunk_groups, w->chunk};
+    if (!c->waiting)
+        return true;
+    w->c->kernel->gather(w->c->table.rows, w->chunk, c->waiting, &list);
+    uint32_t kept = w->c->kernel->filter(&list, &c->box, w->scratch, w->kept);
+    c->waiting = 0;
+    if (kept > c->most - c->count)
+        return false;
+    for (uint32_t i = 0; i < kept; i++)
+        c->names[c->count++] = w->chunk[w->kept[i]];
+    return true;
+}
+
+static bool collect_leaf(collection *c, uint32_t leaf) {
+    const uint32_t *begin = c->w->c->table.features.leaf_begin + leaf;
+    for (uint32_t i = begin[0]; i < begin[1]; i++) {
+        if (c->waiting == CHUNK && !collect_some(c))
+            return false;
+        c->w->chunk[c->waiting++] = i;
+    }
+    return true;
+}
+
+typedef enum outcome { LISTED, NOTHING_NEAR, TOO_MANY } outcome;
+
+/* Makes a list for a box from the hierarchy. */
+static outcome collect(worker *w, const cells_span *s, cells_list *list) {
+    const abut_bvh *bvh = w->c->table.bvh;
+    collection c = {.w = w, .box = box_of(w, s)};
+    const float *h = c.box.half;
+    float rho = sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) * LISTS_SLACK;
+    vec3 centre = v3(c.box.centre[0], c.box.centre[1], c.box.centre[2]);
+    abut_nearest nearest;
+    abuti_bvh_nearest(bvh, v3_along(bvh->mesh->origin, w->rule.to_world, centre),
+                      w->rule.band + 1.001 * w->rule.to_world * (rho + 4 * c.box.margin), NULL,
+                      &nearest);
+    if (nearest.triangle == ABUT_NONE)
+        return NOTHING_NEAR;
+    float upper = (float)(nearest.distance * bvh->scale) * LISTS_SLACK + rho + c.box.margin;
+    c.box.reach = upper < c.box.reach ? upper : c.box.reach;
+    uint32_t stack[BVH_STACK], used = 0, room = GROUPS_ROOM - w->used;
+    c.names = w->names + (size_t)w->used * CELLS_GROUP;
+    c.most = room * CELLS_GROUP < LIST_MOST ? room * CELLS_GROUP : LIST_MOST;
+    stack[used++] = 0;
+    while (used) {
+        uint32_t next = stack[--used];
+        if (next & BVH_LEAF) {
+            if (!collect_leaf(&c, next & ~BVH_LEAF))
+                return TOO_MANY;
+            continue;
+        }
+        const bvh_node *node = &bvh->nodes[next];
+        unsigned met = children_within(node, &c.box, c.box.reach + 4 * c.box.margin);
+        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+            if (met >> slot & 1 && node->child[slot] != ABUT_NONE)
+                stack[used++] = node->child[slot];
+    }
+    if (!collect_some(&c))
+        return TOO_MANY;
+    take_room(w, c.count, list);
+    w->c->kernel->gather(w->c->table.rows, list->names, c.count, list);
+    return c.count ? LISTED : NOTHING_NEAR;
+}
+
+/* Makes a list for a box, from that of a larger one unless that is null. LISTED may leave the
+ * larger one as it is. */
+static outcome narrow(worker *w, const cells_span *s, const cells_list **list, cells_list *own) {
+    if (!*list) {
+        outcome found = collect(w, s, own);
+        *list = found == LISTED ? own : NULL;
+        return found;
+    }
+    if ((*list)->count <= SHORT_LIST)
+        return LISTED;
+    cells_box box = box_of(w, s);
+    uint32_t kept = w->c->kernel->filter(*list, &box, w->scratch, w->kept);
+    if (kept == 0)
+        return NOTHING_NEAR;
+    if (kept > (*list)->count / 4 * 3 || !take_room(w, kept, own))
+        return LISTED;
+    for (uint32_t i = 0; i < kept; i++)
+        own->names[i] = (*list)->names[w->kept[i]];
+    w->c->kernel->gather(w->c->table.rows, own->names, kept, own);
+    *list = own;
+    return LISTED;
+}
+
+/* ---- cells ---- */
+
+static uint32_t place_of(const worker *w, uint32_t i, uint32_t j, uint32_t k) {
+    uint32_t side = w->c->job->block;
+    return (i - w->origin[0]) + side * ((j - w->origin[1]) + side * (k - w->origin[2]));
+}
+
+static void set_distance(worker *w, const uint32_t cell[3], double distance, float *value) {
+    double band = w->c->job->band;
+    *value = (float)(distance > band ? band : distance);
+    if (distance == 0)
+        w->zero[w->zero_count++] = place_of(w, cell[0], cell[1], cell[2]);
+}
+
+static void search_cell(worker *w, const uint32_t cell[3], float *value) {
+    abut_nearest nearest;
+    abuti_bvh_nearest(w->c->table.bvh, grid_centre(w->c->job->grid, cell[0], cell[1], cell[2]),
+                      INFINITY, NULL, &nearest);
+    set_distance(w, cell, nearest.distance, value);
+}
+
+/* The distance from a feature, exactly but for rounding, if that is less than `best`. */
+static double measure_feature(const worker *w, uint32_t name, vec3 p, double best) {
+    const cells_table *table = &w->c->table;
+    const cells_exact *f = &table->exact[name];
+    vec3 r = v3_sub(p, v3(f->place[0], f->place[1], f->place[2]));
+    vec3 v = v3(f->vector[0], f->vector[1], f->vector[2]);
+    double along = v3_dot(r, v);
+    if (!(f->is_face > 0)) {
+        double length = table->rows[name].column[CELLS_OFFSET]; /* a float, at the far end wrong */
+        if (along >= 0 && along <= length)
+            return v3_length(v3_along(r, -along, v));
+        if (along <= 0)
+            return v3_length(r);
+    } else if (fabs(along) > best) {
+        return INFINITY;
+    }
+    const abut_mesh *mesh = table->bvh->mesh;
+    uint32_t corner = table->features.corners[name];
+    abut_triangle t;
+    for (uint32_t k = 0; k < 3; k++)
+        t.corner[k] =
+            v3_scale(mesh->positions[mesh->indices[corner / 3 * 3 + k]], table->bvh->scale);
+    return triangle_closest_point(t, p).distance;
+}
+
+/* A cell that several features may be nearest to. */
+static void settle_cell(worker *w, const uint32_t *names, uint32_t count, const uint32_t cell[3],
+                        float *value) {
+    const computing *c = w->c;
+    vec3 p = v3(c->frame[0][cell[0]], c->frame[1][cell[1]], c->frame[2][cell[2]]);
+    double best = INFINITY, marked = INFINITY;
+    for (uint32_t k = 0; k < count; k++) {
+        double d = measure_feature(w, names[k], p, best);
+        best = real_min(best, d);
+        if (c->table.exact[names[k]].is_marked > 0)
+            marked = real_min(marked, d);
+    }
+    if (marked <= best + 4 * (double)w->rule.margin || !cells_value(&w->rule, best, value))
+        search_cell(w, cell, value);
+}
+
+/* Sixteen cells or fewer. */
+static void measure_cells(worker *w, const cells_span *s, const uint32_t *names, uint32_t count) {
+    const computing *c = w->c;
+    cells_points points;
+    float values[CELLS_COUNT];
+    for (uint32_t n = 0; n < CELLS_COUNT; n++) {
+        const uint32_t step[3] = {n % CELLS_X, n / CELLS_X % CELLS_Y, n / (CELLS_X * CELLS_Y)};
+        for (int k = 0; k < 3; k++) {
+            uint32_t cell = s->begin[k] + (step[k] < s->count[k] ? step[k] : s->count[k] - 1);
+            points.exact[k][n] = c->frame[k][cell];
+            points.at[k][n] = (float)c->frame[k][cell];
+        }
+    }
+    unsigned doubtful = c->kernel->measure(&c->table, names, count, &points, &w->rule, values);
+    for (uint32_t n = 0; n < CELLS_COUNT; n++) {
+        const uint32_t step[3] = {n % CELLS_X, n / CELLS_X % CELLS_Y, n / (CELLS_X * CELLS_Y)};
+        if (step[0] >= s->count[0] || step[1] >= s->count[1] || step[2] >= s->count[2])
+            continue;
+        const uint32_t cell[3] = {s->begin[0] + step[0], s->begin[1] + step[1],
+                                  s->begin[2] + step[2]};
+        if (doubtful >> n & 1)
+            settle_cell(w, names, count, cell, &values[n]);
+        w->values[place_of(w, cell[0], cell[1], cell[2])] = values[n];
+    }
+}
+
+/* Sets cells of the block to the band, or searches for each. */
+static void set_cells(worker *w, const cells_span *s, bool search) {
+    uint32_t cell[3];
+    for (cell[2] = s->begin[2]; cell[2] < s->begin[2] + s->count[2]; cell[2]++)
+        for (cell[1] = s->begin[1]; cell[1] < s->begin[1] + s->count[1]; cell[1]++)
+            for (cell[0] = s->begin[0]; cell[0] < s->begin[0] + s->count[0]; cell[0]++) {
+                float *value = &w->values[place_of(w, cell[0], cell[1], cell[2])];
+                if (search)
+                    search_cell(w, cell, value);
+                else
+                    *value = (float)w->rule.band;
+            }
+}
+
+/* The last step: a list for sixteen cells. */
+static void finish_cells(worker *w, const cells_span *s, const cells_list *list) {
+    const uint32_t *names = list->names;
+    uint32_t count = list->count;
+    if (count > MEASURE_LIST) {
+        cells_box box = box_of(w, s);
+        count = w->c->kernel->filter(list, &box, w->scratch, w->kept);
+        for (uint32_t i = 0; i < count; i++)
+            w->kept[i] = names[w->kept[i]];
+        names = w->kept;
+    }
+    if (count)
+        measure_cells(w, s, names, count);
+    else
+        set_cells(w, s, w->rule.band == INFINITY);
+}
+
+/* Cuts a number of cells in two; a part is a multiple of `least`, or all there is. */
+static uint32_t first_part(uint32_t count, uint32_t least) {
+    if (count <= least)
+        return count;
+    uint32_t half = (count / 2 + least - 1) / least * least;
+    return half < count ? half : count - least;
+}
+
+/* Goes through the cells of a block with a list for more than these, or null where there is none.
+ * Recursion ends after some four levels: every cut halves. */
+static void divide_cells(worker *w, const cells_span *s, const cells_list *list) {
+    bool last = s->count[0] <= CELLS_X && s->count[1] <= CELLS_Y && s->count[2] <= CELLS_Z;
+    uint32_t before = w->used;
+    cells_list own;
+    if (last && list) {
+        finish_cells(w, s, list);
+        return;
+    }
+    outcome found = narrow(w, s, &list, &own);
+    if (found == NOTHING_NEAR)
+        set_cells(w, s, w->rule.band == INFINITY);
+    else if (last && list)
+        measure_cells(w, s, list->names, list->count);
+    else if (last)
+        set_cells(w, s, true);
+    else {
+        const uint32_t part[3] = {first_part(s->count[0], CELLS_X),
+                                  first_part(s->count[1], CELLS_Y),
+                                  first_part(s->count[2], CELLS_Z)};
+        for (int octant = 0; octant < 8; octant++) {
+            cells_span sub;
+            bool empty = false;
+            for (int k = 0; k < 3; k++) {
+                bool second = octant >> k & 1;
+                sub.begin[k] = s->begin[k] + (second ? part[k] : 0);
+                sub.count[k] = second ? s->count[k] - part[k] : part[k];
+                empty = empty || !sub.count[k];
+            }
+            if (!empty)
+                divide_cells(w, &sub, list);
+        }
+    }
+    w->used = before;
+}
+
+/* ---- blocks ---- */
+
+/* The cells of some blocks of the tile. */
+static cells_span span_of(const worker *w, const uint32_t block[3], const uint32_t count[3]) {
+    cells_span s;
+    uint32_t shared = w->c->job->block - FIELD_BRICK;
+    for (int k = 0; k < 3; k++) {
+        s.begin[k] = (w->first[k] + block[k]) * FIELD_BRICK;
+        uint32_t end = s.begin[k] + count[k] * FIELD_BRICK + shared;
+        s.count[k] = (end < w->c->end[k] ? end : w->c->end[k]) - s.begin[k];
+    }
+    return s;
+}
+
+static size_t *wanted_at(worker *w, const uint32_t block[3]) {
+    return &w->at[block[0] + TILE_LONG * (block[1] + CUBE * block[2])];
+}
+
+/* Signs the values of the block and gives them away. */
+static void finish_block(worker *w, const cells_span *s, size_t at) {
+    const computing *c = w->c;
+    const sign_rows *r = &w->rows;
+    if (!c->closed)
+        abuti_sign_open(c->table.bvh, c->job->grid, &c->border, r, s, c->job->block, w->values,
+                        w->inside);
+    for (uint32_t k = 0; k < s->count[2]; k++)
+        for (uint32_t j = 0; j < s->count[1]; j++) {
+            uint32_t first = c->job->block * (j + c->job->block * k);
+            float *row = w->values + first;
+            const bool *inside = w->inside + first;
+            const int32_t *winding =
+                r->winding + grid_at(r->count, s->begin[0] - r->begin[0],
+                                     s->begin[1] + j - r->begin[1], s->begin[2] + k - r->begin[2]);
+            for (uint32_t i = 0; i < s->count[0]; i++)
+                row[i] = (c->closed ? winding[i] != 0 : inside[i]) ? -row[i] : row[i];
+        }
+    for (uint32_t i = 0; i < w->zero_count; i++)
+        w->values[w->zero[i]] = 0;
+    c->job->put(c->job->data, at, s->begin, w->values);
+}
+
+/* Values of one block; beyond the band if there is no list and `beyond`. */
+static void compute_block(worker *w, const uint32_t block[3], const cells_list *list, bool beyond) {
+    static const uint32_t one[3] = {1, 1, 1};
+    size_t at = *wanted_at(w, block);
+    if (at == NOT_WANTED)
+        return;
+    cells_span s = span_of(w, block, one);
+    memcpy(w->origin, s.begin, sizeof w->origin);
+    w->zero_count = 0;
+    if (beyond)
+        set_cells(w, &s, w->rule.band == INFINITY);
+    else
+        divide_cells(w, &s, list);
+    finish_block(w, &s, at);
+}
+
+static bool any_wanted(worker *w, const uint32_t first[3], const uint32_t count[3]) {
+    uint32_t b[3];
+    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
+        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
+            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
+                if (*wanted_at(w, b) != NOT_WANTED)
+                    return true;
+    return false;
+}
+
+static void compute_beyond(worker *w, const uint32_t first[3], const uint32_t count[3]) {
+    uint32_t b[3];
+    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
+        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
+            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
+                compute_block(w, b, NULL, true);
+}
+
+/* Goes through blocks of the tile as divide_cells() does through cells. */
+static void divide_blocks(worker *w, const uint32_t first[3], const uint32_t count[3],
+                          const cells_list *list) {
+    uint32_t before = w->used;
+    cells_list own;
+    if (count[0] == 1 && count[1] == 1 && count[2] == 1) {
+        compute_block(w, first, list, false);
+        return;
+    }
+    if (!any_wanted(w, first, count))
+        return;
+    cells_span s = span_of(w, first, count);
+    if (narrow(w, &s, &list, &own) == NOTHING_NEAR) {
+        compute_beyond(w, first, count);
+        w->used = before;
+        return;
+    }
+    for (int octant = 0; octant < 8; octant++) {
+        uint32_t begin[3], part[3];
+        bool empty = false;
+        for (int k = 0; k < 3; k++) {
+            uint32_t half = (count[k] + 1) / 2;
+            bool second = octant >> k & 1;
+            begin[k] = first[k] + (second ? half : 0);
+            part[k] = second ? count[k] - half : half;
+            empty = empty || !part[k];
+        }
+        if (!empty)
+            divide_blocks(w, begin, part, list);
+    }
+    w->used = before;
+}
+
+/* ---- tiles ---- */
+
+/* The rule for cells whose coordinates are at most `largest` in the frame. */
+static void set_rule(worker *w, double largest) {
+    w->rule.margin = lists_margin((float)largest);
+    w->rule.error = 0x1p-46 * (largest + 2);
+}
+
+/* A cube of blocks, from the hierarchy on. */
+static void compute_cube(worker *w, const uint32_t first[3], const uint32_t count[3]) {
+    const computing *c = w->c;
+    cells_span s = span_of(w, first, count);
+    double largest = 0;
+    for (int k = 0; k < 3; k++)
+        largest = real_max(largest, real_max(fabs(c->frame[k][s.begin[k]]),
+                                             fabs(c->frame[k][s.begin[k] + s.count[k] - 1])));
+    if (largest <= NEAR_CELLS) {
+        set_rule(w, largest);
+        w->used = 0;
+        divide_blocks(w, first, count, NULL);
+        return;
+    }
+    uint32_t b[3];
+    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
+        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
+            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++) {
+                static const uint32_t one[3] = {1, 1, 1};
+                if (*wanted_at(w, b) == NOT_WANTED)
+                    continue;
+                cells_span cells = span_of(w, b, one);
+                memcpy(w->origin, cells.begin, sizeof w->origin);
+                w->zero_count = 0;
+                set_cells(w, &cells, true);
+                finish_block(w, &cells, *wanted_at(w, b));
+            }
+}
+
+/* The first of the wanted blocks that is not before a number. */
+static size_t wanted_from(const field_job *job, size_t number) {
+    size_t lo = 0, hi = job->wanted_count;
+    while (lo < hi) {
+        size_t middle = lo + (hi - lo) / 2;
+        if (job->wanted[middle] < number)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+/* Lists the places of the tile's blocks; false where none is wanted. */
+static bool list_wanted(worker *w) {
+    const field_job *job = w->c->job;
+    bool any = false;
+    for (uint32_t z = 0; z < w->blocks[2]; z++)
+        for (uint32_t y = 0; y < w->blocks[1]; y++) {
+            const uint32_t row[3] = {0, y, z};
+            size_t *at = wanted_at(w, row);
+            size_t number = grid_at(job->blocks, w->first[0], w->first[1] + y, w->first[2] + z);
+            for (uint32_t x = 0; x < w->blocks[0]; x++)
+                at[x] = job->wanted ? NOT_WANTED : number + x;
+            if (!job->wanted) {
+                any = true;
+                continue;
+            }
+            for (size_t i = wanted_from(job, number);
+                 i < job->wanted_count && job->wanted[i] < number + w->blocks[0]; i++) {
+                at[job->wanted[i] - number] = i;
+                any = true;
+            }
+        }
+    return any;
+}
+
+static void compute_tile(worker *w, size_t tile) {
+    const computing *c = w->c;
+    const uint32_t size[3] = {TILE_LONG, c->tile_rows, c->tile_rows};
+    const size_t place[3] = {tile % c->tiles[0], tile / c->tiles[0] % c->tiles[1],
+                             tile / c->tiles[0] / c->tiles[1]};
+    static const uint32_t none[3] = {0, 0, 0};
+    for (int k = 0; k < 3; k++) {
+        w->first[k] = (uint32_t)place[k] * size[k];
+        uint32_t left = c->job->blocks[k] - w->first[k];
+        w->blocks[k] = left < size[k] ? left : size[k];
+    }
+    if (!list_wanted(w))
+        return;
+    cells_span s = span_of(w, none, w->blocks);
+    memcpy(w->rows.begin, s.begin, sizeof s.begin);
+    memcpy(w->rows.count, s.count, sizeof s.count);
+    w->rows.winding = w->winding;
+    abuti_sign_rows(c->table.bvh, c->job->grid, &w->rows);
+    for (uint32_t x = 0; x < w->blocks[0]; x += c->tile_rows) {
+        uint32_t left = w->blocks[0] - x;
+        const uint32_t first[3] = {x, 0, 0}, count[3] = {left < c->tile_rows ? left : c->tile_rows,
+                                                         w->blocks[1], w->blocks[2]};
+        compute_cube(w, first, count);
+    }
+}
+
+typedef struct part {
+    computing *c;
+    size_t begin, end;
+    atomic_size_t taken;
+} part;
+
+/* Takes tiles as long as there are any. */
+static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
+    part *p = data;
+    worker *w = &p->c->workers[chunk];
+    (void)begin;
+    (void)end;
+    w->c = p->c;
+    w->rule.to_world = 1 / p->c->table.bvh->scale;
+    w->rule.band = p->c->job->band;
+    for (;;) {
+        size_t tile = p->begin + atomic_fetch_add(&p->taken, 1);
+        if (tile >= p->end)
+            return;
+        compute_tile(w, tile);
+    }
+}
+
+/* ---- jobs ---- */
+
+/* Coordinates of all cells in the frame. */
+static abut_status make_frame(computing *c) {
+    const field_job *job = c->job;
+    const abut_bvh *bvh = job->bvh;
+    for (int k = 0; k < 3; k++) {
+        c->end[k] =
+            job->block == FIELD_BRICK ? job->grid->count[k] : job->blocks[k] * FIELD_BRICK + 1;
+        c->frame[k] = abuti_allocate(bvh->context, c->end[k], sizeof *c->frame[k]);
+        if (!c->frame[k])
+            return ABUT_ERROR_MEMORY;
+        for (uint32_t i = 0; i < c->end[k]; i++) /* as grid_centre() */
+            c->frame[k][i] = (v3_get(job->grid->origin, k) + job->grid->cell * i -
+                              v3_get(bvh->mesh->origin, k)) *
+                             bvh->scale;
+    }
+    return ABUT_OK;
+}
+
+static abut_status run_tiles(computing *c, uint32_t workers) {
+    const field_job *job = c->job;
+    abut_context *context = job->bvh->context;
+    size_t all = (size_t)c->tiles[0] * c->tiles[1] * c->tiles[2], most = 16 * (size_t)workers;
+    abut_status status = ABUT_OK;
+    for (size_t begin = 0; begin < all && !status; begin += most) {
+        part p = {.c = c, .begin = begin, .end = all - begin < most ? all : begin + most};
+        abuti_parallel_for(context, workers, 1, worker_task, &p);
+        status = abuti_progress(context, "field",
+                                job->from + (job->to - job->from) * (double)p.end / (double)all);
+    }
+    return status;
 }
 
 abut_status abuti_field_compute(const field_job *job) {
-    abut_context *context = job->bvh->context;
-    size_t cells = (size_t)job->block * job->block * job->block;
-    size_t all =
-        job->wanted ? job->wanted_count : (size_t)job->blocks[0] * job->blocks[1] * job->blocks[2];
-    size_t most = job->blocks[0];
-    vec3 *points = abuti_allocate(context, most * cells, sizeof *points);
-    abut_nearest *nearest = abuti_allocate(context, most * cells, sizeof *nearest);
-    float *values = abuti_allocate(context, cells, sizeof *values);
-    abut_status status = points && nearest && values ? ABUT_OK : ABUT_ERROR_MEMORY;
-    for (size_t first = 0; first < all && !status; first += most) {
-        size_t count = all - first < most ? all - first : most;
-        uint32_t begin[3];
-        for (size_t b = 0; b < count; b++)
-            centres_of(job, job->wanted ? job->wanted[first + b] : first + b, points + b * cells,
-                       begin);
-        abut_points batch = abut_points_default();
-        batch.points = points;
-        batch.type = ABUT_SCALAR_FLOAT64;
-        batch.count = count * cells;
-        status = abut_bvh_nearest_signed_batch(job->bvh, &batch, HUGE_VAL, nearest);
-        for (size_t b = 0; b < count && !status; b++) {
-            size_t number = job->wanted ? job->wanted[first + b] : first + b;
-            centres_of(job, number, points, begin);
-            for (size_t c = 0; c < cells; c++)
-                values[c] = value_of(nearest[b * cells + c].distance, job->band);
-            job->put(job->data, first + b, begin, values);
-        }
-        if (!status)
-            status = abuti_progress(context, "field",
-                                    job->from + (job->to - job->from) * (double)(first + count) /
-                                                    (double)all);
+    const abut_bvh *bvh = job->bvh;
+    abut_context *context = bvh->context;
+    if (bvh->sign->method == ABUT_SIGN_NORMAL)
+        return abuti_field_compute_plain(job);
+    computing c = {.job = job, .kernel = abuti_cells_kernel(), .closed = bvh->sign->closed};
+    uint32_t workers = abuti_context_threads(context);
+    workers = workers < 4 ? 4 : workers; /* a caller's tasks may be more */
+    c.tile_rows = CUBE;
+    for (int k = 0; k < 3; k++) {
+        uint32_t size = k == 0 ? TILE_LONG : c.tile_rows;
+        c.tiles[k] = (job->blocks[k] + size - 1) / size;
     }
-    abuti_release(context, points);
-    abuti_release(context, nearest);
-    abuti_release(context, values);
+    size_t tiles = (size_t)c.tiles[0] * c.tiles[1] * c.tiles[2];
+    workers = workers < tiles ? workers : (uint32_t)tiles;
+    c.workers = abuti_allocate(context, workers, sizeof *c.workers);
+    abut_status status = c.workers ? make_frame(&c) : ABUT_ERROR_MEMORY;
+    status = status ? status : abuti_cells_create(bvh, &c.table);
+    if (!status && !c.closed)
+        status = abuti_sign_border(bvh, &c.border);
+    status = status ? status : run_tiles(&c, workers);
+    abuti_sign_border_destroy(bvh, &c.border);
+    abuti_cells_destroy(&c.table);
+    for (int k = 0; k < 3; k++)
+        abuti_release(context, c.frame[k]);
+    abuti_release(context, c.workers);
     return status;
 }

@@ -73,14 +73,16 @@ typedef struct field_job {
     uint32_t blocks[3];     /* along each axis */
     const uint32_t *wanted; /* ascending numbers of blocks; null = all */
     size_t wanted_count;
-    /* Takes the values of a block, x fastest, cells beyond the grid as well; from any thread. `at`
-     * is its place in `wanted`, or its number. */
+    /* Takes the values of a block, x fastest; from any thread. Those of cells beyond the grid are
+     * whatever where the block is FIELD_BRICK. `at` is its place in `wanted`, or its number. */
     void (*put)(void *data, size_t at, const uint32_t begin[3], const float *values);
     void *data;
     double from, to; /* what it is of all that is reported as progress */
 } field_job;
 
 abut_status abuti_field_compute(const field_job *job);
+/* The same values by a batch of searches; plain.c. */
+abut_status abuti_field_compute_plain(const field_job *job);
 
 /* ---- build.c ---- */
 

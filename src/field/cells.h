@@ -1,0 +1,186 @@
+/* Distances of cells from lists of features: what compute.c and its loops share.
+ *
+ * Problem: the distance at every cell of a grid. Neighbouring cells have the same few features
+ * (faces, edges, vertices; bvh/features.h) nearest to them, and a search for each finds them again.
+ * Method: a list holds every feature that can be nearest to some cell of a box. That of a large box
+ * comes from the hierarchy, that of a smaller box inside it is what is left when the features that
+ * cannot be nearest in there are taken out: by their distance, or because the box is outside the
+ * region in which the feature is nearest to anything. Sixteen cells are then measured against the
+ * few features that are left. All of that is in floats, many lanes at once; the distance from the
+ * one feature that wins is found once more in doubles.
+ *
+ * Nothing that wins is lost. All is in the frame of the hierarchy. Let p be a cell and q the point
+ * of the mesh that is nearest to it, exactly, on the inside of a feature F. Then p is in the region
+ * of F: no way along the mesh leads from q nearer to p. Vectors of a region are units that err by
+ * 2^-23, so that t of features.h errs by less than m / 4, where m = lists_margin() is 32 roundings
+ * of the largest coordinate; distances err by no more. So F passes every test that has a margin of
+ * m. Only a face lower than FEATURE_HEIGHT is no feature: where q is on such a needle an edge of it
+ * or a vertex is at most 2^-21 from q, which is less than m / 2, and passes by distance. Edges and
+ * vertices of needles are marked, and have no regions but for the ends of edges. Where a marked
+ * feature is among those that may win, the search is asked.
+ *
+ * The last step. Where one feature alone is within 2 m of the least distance and within m of its
+ * region, it is F, and the distance is that of p to the plane, the line or the vertex of F. With u
+ * = 2^-53 and L the largest coordinate difference of p and the mesh:
+ *   - p and the vertices relative to the origin of the mesh, and their difference: 4 u L;
+ *   - directions of edges and normals are good to 8 u, but that a normal may turn about the longest
+ *     edge by 8 u L / h, where h is the height over it; the place is on that edge, so that p, which
+ *     is over the face, is no further from it than h: 8 u L more;
+ *   - products, sums and the root: 10 u L.
+ * That is less than 32 u L in all; the search errs by 4 ulp, 8 u L (geom/closest_shared.h). We take
+ * 128 u L for e. If d - e and d + e are the same float, that is the float of the search, whatever
+ * its last bits are. Else, and where d is not above e, the search is asked.
+ */
+#ifndef ABUTI_FIELD_CELLS_H
+#define ABUTI_FIELD_CELLS_H
+
+#include "base/base.h"
+#include "bvh/bvh.h"
+#include "bvh/features.h"
+#include "bvh/lists.h"
+
+#include "field/field.h"
+
+/* ---- table.c: the features of a hierarchy ---- */
+
+/* A row is a feature_record without the kind; the offset of faces is negative. */
+enum {
+    CELLS_PLACE = 0,
+    CELLS_OFFSET = 3,
+    CELLS_FIRST = 4,
+    CELLS_THIRD_X = 7,
+    CELLS_SECOND = 8,
+    CELLS_THIRD_Y = 11,
+    CELLS_FOURTH = 12,
+    CELLS_THIRD_Z = 15,
+    CELLS_COLUMNS = 16,
+};
+typedef struct cells_row {
+    float column[CELLS_COLUMNS];
+} cells_row;
+
+/* The same in doubles: distances are those to the plane, the line or the point. */
+typedef struct cells_exact {
+    double place[3];
+    double vector[3]; /* unit normal of a face, direction of an edge, 0 of a vertex */
+    double is_face;   /* 1 or 0 */
+    double is_marked; /* 1 where the search must be asked */
+} cells_exact;
+
+typedef struct cells_table {
+    const abut_bvh *bvh;
+    abuti_features features; /* their records are the rows */
+    cells_row *rows;
+    cells_exact *exact;
+} cells_table;
+
+/* Some 400 bytes a triangle. */
+abut_status abuti_cells_create(const abut_bvh *bvh, cells_table *table);
+void abuti_cells_destroy(cells_table *table);
+
+/* ---- lists ---- */
+
+enum { CELLS_GROUP = 16 };
+typedef struct cells_group {
+    float column[CELLS_COLUMNS][CELLS_GROUP];
+} cells_group;
+
+typedef struct cells_list {
+    uint32_t count;
+    cells_group *groups; /* the last is filled up with its last feature */
+    uint32_t *names;     /* rows of the table */
+} cells_list;
+
+static inline uint32_t cells_group_count(uint32_t count) {
+    return (count + CELLS_GROUP - 1) / CELLS_GROUP;
+}
+
+/* A box of cells in the frame. */
+typedef struct cells_box {
+    float centre[3], half[3];
+    float margin;
+    float reach; /* distances beyond are of no interest; may be infinite */
+} cells_box;
+
+/* Sixteen cells: 4 along x, 2 along y, 2 along z. */
+enum { CELLS_X = 4, CELLS_Y = 2, CELLS_Z = 2, CELLS_COUNT = CELLS_X * CELLS_Y * CELLS_Z };
+typedef struct cells_points {
+    float at[3][CELLS_COUNT];
+    double exact[3][CELLS_COUNT];
+} cells_points;
+
+/* How a distance becomes a value. */
+typedef struct cells_rule {
+    float margin;
+    double error;    /* e, in the frame */
+    double to_world; /* 1 / scale */
+    double band;     /* in the world */
+} cells_rule;
+
+/* Whether a distance d of the frame is good enough; gives its value. */
+static inline bool cells_value(const cells_rule *rule, double d, float *value) {
+    double lo = (d - rule->error) * rule->to_world, hi = (d + rule->error) * rule->to_world;
+    *value = (float)(lo < rule->band ? lo : rule->band);
+    return d > rule->error && *value == (float)(hi < rule->band ? hi : rule->band);
+}
+
+/* The loops over lists; for 4, 8 or 16 lanes, with the same outcome but for rounding. */
+typedef struct cells_kernel {
+    /* Fills a list with rows of the table; there is room. */
+    void (*gather)(const cells_row *rows, const uint32_t *names, uint32_t count, cells_list *list);
+    /* Finds which features of a list can be nearest in a box: their places in the list, in order.
+     * `scratch` has room for 2 floats and `kept` for one number of each feature, and for a group
+     * more. */
+    uint32_t (*filter)(const cells_list *list, const cells_box *box, float *scratch,
+                       uint32_t *kept);
+    /* Measures all cells. Gives those, as bits, whose value is not certain. */
+    unsigned (*measure)(const cells_table *table, const uint32_t *names, uint32_t count,
+                        const cells_points *points, const cells_rule *rule,
+                        float values[CELLS_COUNT]);
+} cells_kernel;
+
+/* The quickest kernel that runs here. */
+const cells_kernel *abuti_cells_kernel(void);
+/* Eight lanes and sixteen; null where the library has been built without. */
+const cells_kernel *abuti_cells_8(void);
+const cells_kernel *abuti_cells_16(void);
+
+/* ---- sign_rows.c: winding numbers along rows of cells ---- */
+
+/* A box of cells; the number of each, x fastest. */
+typedef struct sign_rows {
+    uint32_t begin[3], count[3];
+    int32_t *winding;
+} sign_rows;
+
+/* How often the surface is crossed on the way along x to each cell, counted by the side: the
+ * winding number where there is no border. Of cells on the surface nothing is known. */
+void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows);
+
+/* ---- sign_open.c: signs where there is a border ---- */
+
+typedef struct sign_border {
+    uint32_t count;
+    /* Of each edge: its middle relative to the mesh's origin, half its length, and its box but for
+     * the greatest x. */
+    double *middle[3], *half, *lo[3], *hi[2];
+    double *memory; /* all of them */
+} sign_border;
+
+/* A box of cells inside those of `rows`. */
+typedef struct cells_span {
+    uint32_t begin[3], count[3];
+} cells_span;
+
+/* Of a mesh with a border. */
+abut_status abuti_sign_border(const abut_bvh *bvh, sign_border *border);
+void abuti_sign_border_destroy(const abut_bvh *bvh, sign_border *border);
+
+/* Tells which cells of a block are inside, as abut_bvh_nearest_signed() does. Distances and answers
+ * are `side` along each axis. Distances are not above the true ones but for the rounding to floats;
+ * of cells with distance 0 nothing is known. */
+void abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
+                     const sign_rows *rows, const cells_span *block, uint32_t side,
+                     const float *distances, bool *inside);
+
+#endif

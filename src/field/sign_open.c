@@ -1,0 +1,193 @@
+/* Signs of blocks of cells around a surface with a border.
+ *
+ * Problem: a cell is inside where the fast winding number (bvh/winding.c) is at least 1/2, and that
+ * takes a walk of the hierarchy for each cell.
+ * Method: the true number w changes smoothly away from the surface, and only because of the border:
+ * its gradient is that of the solid angle of the border's loops (the law of Biot and Savart),
+ *     |grad w| <= 1 / (4 pi)  sum over border edges of  integral dl / r^2.
+ * One fast number at a cell c in the middle of a block and a bound of the change over the block
+ * settle the sign of all cells, unless w may come near 1/2; then the block is cut, down to single
+ * cells that ask the fast number itself.
+ * Where the surface passes through the block, w jumps there. Close the surface by strips from the
+ * border edges to infinity along x: around a point p, which is on none of them, the whole winds as
+ * often as the row of p crosses the surface before p, a whole number W (sign_rows.c), and w - W is
+ * the part of the strips (see abuti_bvh_crossing_open()). That is smooth in a block which no strip
+ * passes, with the same bound. So w(p) = w(c) - W(c) + W(p) but for the bound.
+ * Guarantee: fast numbers are off by 0.01 at most (which bvh.h promises), at c and at p: no sign
+ * that is nearer to 1/2 than that is taken from elsewhere.
+ */
+#include "field/cells.h"
+
+#include "bvh/sign.h"
+
+#include <math.h>
+
+#define PI 3.14159265358979323846
+#define FAST_ERROR 0.021 /* two fast numbers, and rounding */
+
+typedef struct open_block {
+    const abut_bvh *bvh;
+    const abut_grid *grid;
+    const sign_border *border;
+    const sign_rows *rows;
+    const cells_span *block;
+    uint32_t side;
+    const float *distances;
+    bool *inside;
+} open_block;
+
+/* ---- border ---- */
+
+abut_status abuti_sign_border(const abut_bvh *bvh, sign_border *border) {
+    const bvh_solid *solid;
+    const vec3 *positions = bvh->mesh->positions;
+    abut_status status = abuti_bvh_solid(bvh, &solid);
+    if (status)
+        return status;
+    size_t n = solid->border_count;
+    double *memory = abuti_allocate(bvh->context, n, 9 * sizeof *memory);
+    if (!memory)
+        return ABUT_ERROR_MEMORY;
+    border->count = solid->border_count;
+    border->memory = memory;
+    for (size_t k = 0; k < 3; k++) {
+        border->middle[k] = memory + k * n;
+        border->lo[k] = memory + (4 + k) * n;
+    }
+    border->half = memory + 3 * n;
+    border->hi[0] = memory + 7 * n;
+    border->hi[1] = memory + 8 * n;
+    for (size_t i = 0; i < n; i++) {
+        vec3 a = positions[solid->border[i][0]], b = positions[solid->border[i][1]];
+        vec3 middle = v3_lerp(a, b, 0.5), lo = v3_min(a, b), hi = v3_max(a, b);
+        border->half[i] = 0.5 * v3_length(v3_sub(b, a));
+        for (int k = 0; k < 3; k++) {
+            border->middle[k][i] = v3_get(middle, k);
+            border->lo[k][i] = v3_get(lo, k);
+        }
+        border->hi[0][i] = hi.y;
+        border->hi[1][i] = hi.z;
+    }
+    return ABUT_OK;
+}
+
+void abuti_sign_border_destroy(const abut_bvh *bvh, sign_border *border) {
+    abuti_release(bvh->context, border->memory);
+    border->memory = NULL;
+}
+
+/* How much w can change within rho of a point, in units of the mesh relative to its origin. */
+static double change_within(const sign_border *border, vec3 p, double rho) {
+    double sum = 0;
+    for (uint32_t i = 0; i < border->count; i++) {
+        double x = border->middle[0][i] - p.x, y = border->middle[1][i] - p.y,
+               z = border->middle[2][i] - p.z, half = border->half[i];
+        double apart = sqrt(x * x + y * y + z * z) - half - rho;
+        sum += apart > 0 ? half / (apart * apart) : INFINITY;
+    }
+    return 2 * rho * sum / (4 * PI) * (1 + 1e-9);
+}
+
+/* Whether a strip may pass through a box. */
+static bool meets_strip(const sign_border *border, vec3 lo, vec3 hi) {
+    unsigned met = 0;
+    for (uint32_t i = 0; i < border->count; i++)
+        met |= (unsigned)(border->lo[0][i] <= hi.x) & (unsigned)(border->lo[1][i] <= hi.y) &
+               (unsigned)(border->lo[2][i] <= hi.z) & (unsigned)(border->hi[0][i] >= lo.y) &
+               (unsigned)(border->hi[1][i] >= lo.z);
+    return met;
+}
+
+/* ---- blocks ---- */
+
+static size_t place_of(const open_block *o, const uint32_t cell[3]) {
+    const uint32_t *begin = o->block->begin;
+    return (cell[0] - begin[0]) +
+           (size_t)o->side * ((cell[1] - begin[1]) + (size_t)o->side * (cell[2] - begin[2]));
+}
+
+static int32_t winding_of(const open_block *o, const uint32_t cell[3]) {
+    const sign_rows *r = o->rows;
+    return r->winding[grid_at(r->count, cell[0] - r->begin[0], cell[1] - r->begin[1],
+                              cell[2] - r->begin[2])];
+}
+
+static double fast_winding(const open_block *o, const uint32_t cell[3]) {
+    return abuti_bvh_winding(o->bvh, o->bvh->sign->far,
+                             grid_centre(o->grid, cell[0], cell[1], cell[2]));
+}
+
+/* Sets all cells of a span to facing W + rest >= 1/2; without W where there is no surface. */
+static void set_all(const open_block *o, const cells_span *s, bool crossed, double rest) {
+    double facing = crossed ? o->bvh->sign->facing : 0;
+    uint32_t cell[3];
+    for (cell[2] = s->begin[2]; cell[2] < s->begin[2] + s->count[2]; cell[2]++)
+        for (cell[1] = s->begin[1]; cell[1] < s->begin[1] + s->count[1]; cell[1]++)
+            for (cell[0] = s->begin[0]; cell[0] < s->begin[0] + s->count[0]; cell[0]++)
+                o->inside[place_of(o, cell)] = facing * winding_of(o, cell) + rest >= 0.5;
+}
+
+/* Settles all cells of a span at once; false where that cannot be. */
+static bool settle(const open_block *o, const cells_span *s) {
+    uint32_t cell[3], end[3], away = 0;
+    for (int k = 0; k < 3; k++) {
+        cell[k] = s->begin[k] + s->count[k] / 2;
+        end[k] = s->begin[k] + s->count[k] - 1;
+        away += (s->count[k] / 2) * (s->count[k] / 2);
+    }
+    const double facing = o->bvh->sign->facing;
+    if (away == 0) {
+        set_all(o, s, false, fast_winding(o, cell) * facing);
+        return true;
+    }
+    vec3 origin = o->bvh->mesh->origin, at = grid_centre(o->grid, cell[0], cell[1], cell[2]);
+    vec3 c = v3_sub(at, origin);
+    double more = 0.01 * o->grid->cell + 0x1p-48 * (v3_max_abs(at) + v3_max_abs(origin));
+    double rho = sqrt(away) * o->grid->cell + more; /* than any rounding */
+    double doubt = FAST_ERROR + change_within(o->border, c, rho);
+    double distance = real_min(o->distances[place_of(o, cell)], FLT_MAX);
+    if (!(doubt < 0.5 && distance > 0))
+        return false;
+    if (distance * (1 - 1e-6) > rho) {
+        double w = fast_winding(o, cell) * facing;
+        if (!(fabs(w - 0.5) > doubt))
+            return false;
+        set_all(o, s, false, w);
+        return true;
+    }
+    vec3 lo = v3_sub(grid_centre(o->grid, s->begin[0], s->begin[1], s->begin[2]), origin);
+    vec3 hi = v3_sub(grid_centre(o->grid, end[0], end[1], end[2]), origin);
+    if (meets_strip(o->border, v3(lo.x - more, lo.y - more, lo.z - more),
+                    v3(hi.x + more, hi.y + more, hi.z + more)))
+        return false;
+    double rest = fast_winding(o, cell) * facing - facing * winding_of(o, cell);
+    if (!(fabs(rest - 0.5 - rint(rest - 0.5)) > doubt))
+        return false;
+    set_all(o, s, true, rest);
+    return true;
+}
+
+static void settle_parts(const open_block *o, const cells_span *s) {
+    if (settle(o, s))
+        return;
+    for (int part = 0; part < 8; part++) { /* ends at single cells */
+        cells_span sub;
+        bool empty = false;
+        for (int k = 0; k < 3; k++) {
+            uint32_t first = (s->count[k] + 1) / 2;
+            bool second = part >> k & 1;
+            sub.begin[k] = s->begin[k] + (second ? first : 0);
+            sub.count[k] = second ? s->count[k] - first : first;
+            empty = empty || sub.count[k] == 0;
+        }
+        if (!empty)
+            settle_parts(o, &sub);
+    }
+}
+
+void abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
+                     const sign_rows *rows, const cells_span *block, uint32_t side,
+                     const float *distances, bool *inside) {
+    open_block o = {bvh, grid, border, rows, block, side, distances, inside};
+    settle_parts(&o, block);
+}

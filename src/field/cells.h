@@ -11,17 +11,19 @@
  *
  * Nothing that wins is lost. All is in the frame of the hierarchy. Let p be a cell and q the point
  * of the mesh that is nearest to it, exactly, on the inside of a feature F. Then p is in the region
- * of F: no way along the mesh leads from q nearer to p. Vectors of a region are units that err by
- * 2^-23, so that t of features.h errs by less than m / 4, where m = lists_margin() is 32 roundings
- * of the largest coordinate; distances err by no more. So F passes every test that has a margin of
- * m. Only a face lower than FEATURE_HEIGHT is no feature: where q is on such a needle an edge of it
- * or a vertex is at most 2^-21 from q, which is less than m / 2, and passes by distance. Edges and
- * vertices of needles are marked, and have no regions but for the ends of edges. Where a marked
- * feature is among those that may win, the search is asked.
+ * of F: no way along the mesh leads from q nearer to p. With e = 2^-24, P the largest coordinate of
+ * p, and 2 that of the mesh, t of features.h errs by the rounding of p and of the place, sqrt(3) e
+ * (P + 2), and by that of the difference r, the unit vector and the product of both, 5 e |r|; |r| is
+ * at most sqrt(3) (P + 2), so that it is less than 10.4 e (P + 2) in all. Distances are no worse.
+ * The margin m is 16 e (P + 2): F passes every test that has this margin. Only a face lower than
+ * FEATURE_HEIGHT is no feature: where q is on such a needle an edge of it or a vertex is at most
+ * 2^-21 from q, which is less than m / 2, and passes by distance. Edges and vertices of needles are
+ * marked, and have no regions but for the ends of edges. Where a marked feature is among those that
+ * may win, the search is asked.
  *
- * The last step. Where one feature alone is within 2 m of the least distance and within m of its
- * region, it is F, and the distance is that of p to the plane, the line or the vertex of F. With u
- * = 2^-53 and L the largest coordinate difference of p and the mesh:
+ * The last step. Features within 2 m of the least distance and within m of their region may win, F
+ * among them, and the distance is that of p to the plane, the line or the vertex of F. Mostly there
+ * is only one. With u = 2^-53 and L the largest coordinate difference of p and the mesh, it errs by:
  *   - p and the vertices relative to the origin of the mesh, and their difference: 4 u L;
  *   - directions of edges and normals are good to 8 u, but that a normal may turn about the longest
  *     edge by 8 u L / h, where h is the height over it; the place is on that edge, so that p, which
@@ -30,6 +32,11 @@
  * That is less than 32 u L in all; the search errs by 4 ulp, 8 u L (geom/closest_shared.h). We take
  * 128 u L for e. If d - e and d + e are the same float, that is the float of the search, whatever
  * its last bits are. Else, and where d is not above e, the search is asked.
+ * Where there are several, let d be the least of all. That of F is no less. Others may be too low:
+ * p may be outside their region by up to m at two borders, and then the true distance, which is not
+ * below that of F, is at most sqrt(d^2 + 2 m^2). (We take 4 m^2.) So the distance of F is in
+ * between, and no more than the greatest. If all of that is one float, it is the value. Else the
+ * features are measured as they are, with their ends.
  */
 #ifndef ABUTI_FIELD_CELLS_H
 #define ABUTI_FIELD_CELLS_H
@@ -102,11 +109,15 @@ typedef struct cells_box {
     float reach; /* distances beyond are of no interest; may be infinite */
 } cells_box;
 
+static inline float cells_margin(float largest) {
+    return 0x1p-20f * (largest + 2);
+}
+
 /* Sixteen cells: 4 along x, 2 along y, 2 along z. */
 enum { CELLS_X = 4, CELLS_Y = 2, CELLS_Z = 2, CELLS_COUNT = CELLS_X * CELLS_Y * CELLS_Z };
+/* Their coordinates; where there are fewer cells, the last is there again. */
 typedef struct cells_points {
-    float at[3][CELLS_COUNT];
-    double exact[3][CELLS_COUNT];
+    double x[CELLS_X], y[CELLS_Y], z[CELLS_Z];
 } cells_points;
 
 /* How a distance becomes a value. */

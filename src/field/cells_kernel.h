@@ -100,21 +100,47 @@ static uint32_t filter(const cells_list *list, const cells_box *box, float *scra
 
 /* ---- measure ---- */
 
-/* The nearest and the next nearest feature of each cell, as squares of distances. */
+enum { LIST_KEPT = 256 };
+
+/* The nearest feature of each cell by its place in the list, and the squares of its distance and of
+ * the next; of all features where there are not too many. */
 typedef struct winners {
     float best[CELLS_COUNT], next[CELLS_COUNT], place[CELLS_COUNT];
+    float square[LIST_KEPT][CELLS_COUNT];
 } winners;
 
 static inline wide dot_row(const float *row, const wide r[3]) {
     return fused(all(row[0]), r[0], fused(all(row[1]), r[1], mul(all(row[2]), r[2])));
 }
 
+/* A coordinate of each cell. */
+typedef struct cell_lanes {
+    double x[CELLS_COUNT], y[CELLS_COUNT], z[CELLS_COUNT];
+} cell_lanes;
+
+static inline cell_lanes spread(const cells_points *points) {
+    cell_lanes l;
+    for (uint32_t i = 0; i < CELLS_COUNT; i++) {
+        l.x[i] = points->x[i % CELLS_X];
+        l.y[i] = points->y[i / CELLS_X % CELLS_Y];
+        l.z[i] = points->z[i / (CELLS_X * CELLS_Y)];
+    }
+    return l;
+}
+
+static inline wide load_rounded(const double *from) {
+    float to[LANES];
+    for (uint32_t i = 0; i < LANES; i++)
+        to[i] = (float)from[i];
+    return load(to);
+}
+
 static void find_winners(const cells_row *rows, const uint32_t *names, uint32_t count,
-                         const cells_points *points, float m, winners *w) {
+                         const cell_lanes *points, float m, winners *w) {
     const wide zero = all(0), endless = all(INFINITY), margin = all(m);
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
-        const wide p[3] = {load(points->at[0] + i), load(points->at[1] + i),
-                           load(points->at[2] + i)};
+        const wide p[3] = {load_rounded(points->x + i), load_rounded(points->y + i),
+                           load_rounded(points->z + i)};
         wide best = endless, next = endless, place = zero;
         for (uint32_t k = 0; k < count; k++) {
             const float *row = rows[names[k]].column;
@@ -138,6 +164,7 @@ static void find_winners(const cells_row *rows, const uint32_t *names, uint32_t 
                 sq = dot(q, q);
             }
             sq = choose(is_less_equal(out, margin), sq, endless);
+            store(w->square[k % LIST_KEPT] + i, sq);
             next = least(next, most(best, sq));
             place = choose(is_less(sq, best), all((float)k), place);
             best = least(sq, best);
@@ -148,25 +175,55 @@ static void find_winners(const cells_row *rows, const uint32_t *names, uint32_t 
     }
 }
 
+/* The distance of a cell from a plane, a line or a point. */
+static inline double distance_from(const cells_exact *f, const cell_lanes *at, uint32_t i) {
+    double x = at->x[i] - f->place[0], y = at->y[i] - f->place[1], z = at->z[i] - f->place[2];
+    double along = x * f->vector[0] + y * f->vector[1] + z * f->vector[2];
+    double qx = x - along * f->vector[0], qy = y - along * f->vector[1],
+           qz = z - along * f->vector[2];
+    return sqrt(f->is_face > 0 ? along * along : qx * qx + qy * qy + qz * qz);
+}
+
+/* Finds the value of a cell that several features may be nearest to; see cells.h. */
+static bool settle(const cells_table *table, const uint32_t *names, uint32_t count,
+                   const cell_lanes *at, const winners *w, const cells_rule *rule, uint32_t i,
+                   float reach_sq, float *value) {
+    double lowest = INFINITY, highest = 0, m = rule->margin;
+    for (uint32_t k = 0; k < count; k++) {
+        if (!(w->square[k][i] <= reach_sq))
+            continue;
+        const cells_exact *f = &table->exact[names[k]];
+        double d = distance_from(f, at, i);
+        lowest = d < lowest ? d : lowest;
+        highest = d > highest ? d : highest;
+        if (f->is_marked > 0)
+            return false;
+    }
+    double most_of_it = sqrt(lowest * lowest + 4 * m * m);
+    float other;
+    highest = highest < most_of_it ? highest : most_of_it;
+    return cells_value(rule, lowest, value) && cells_value(rule, highest, &other) &&
+           *value == other;
+}
+
 static unsigned measure(const cells_table *table, const uint32_t *names, uint32_t count,
                         const cells_points *points, const cells_rule *rule,
                         float values[CELLS_COUNT]) {
+    const cell_lanes at = spread(points);
     winners w;
     unsigned doubtful = 0;
-    find_winners(table->rows, names, count, points, rule->margin, &w);
+    find_winners(table->rows, names, count, &at, rule->margin, &w);
     for (uint32_t i = 0; i < CELLS_COUNT; i++) {
         const cells_exact *f = &table->exact[names[(uint32_t)w.place[i]]];
-        double x = points->exact[0][i] - f->place[0], y = points->exact[1][i] - f->place[1],
-               z = points->exact[2][i] - f->place[2];
-        double along = x * f->vector[0] + y * f->vector[1] + z * f->vector[2];
-        double qx = x - along * f->vector[0], qy = y - along * f->vector[1],
-               qz = z - along * f->vector[2];
-        double sq = f->is_face > 0 ? along * along : qx * qx + qy * qy + qz * qz;
-        bool none = w.best[i] == INFINITY; /* in the list: it is beyond the band */
-        bool sure = cells_value(rule, none ? INFINITY : sqrt(sq), &values[i]);
-        float reach = sqrtf(w.best[i]) + 2 * rule->margin;
-        bool alone = (w.next[i] > reach * reach * LISTS_SLACK) & (f->is_marked < 1);
-        sure = none ? rule->band < INFINITY : sure & alone;
+        float reach = sqrtf(w.best[i]) + 2 * rule->margin, reach_sq = reach * reach * LISTS_SLACK;
+        bool sure = cells_value(rule, distance_from(f, &at, i), &values[i]) & (f->is_marked < 1);
+        if (w.best[i] == INFINITY) { /* nothing in the list: it is beyond the band */
+            values[i] = (float)rule->band;
+            sure = rule->band < INFINITY;
+        } else if (w.next[i] <= reach_sq) {
+            sure = count <= LIST_KEPT &&
+                   settle(table, names, count, &at, &w, rule, i, reach_sq, &values[i]);
+        }
         doubtful |= (unsigned)!sure << i;
     }
     return doubtful;

@@ -266,27 +266,30 @@ static void settle_cell(worker *w, const uint32_t *names, uint32_t count, const 
 /* Sixteen cells or fewer. */
 static void measure_cells(worker *w, const cells_span *s, const uint32_t *names, uint32_t count) {
     const computing *c = w->c;
+    static const uint32_t most[3] = {CELLS_X, CELLS_Y, CELLS_Z};
     cells_points points;
+    double *const to[3] = {points.x, points.y, points.z};
     float values[CELLS_COUNT];
-    for (uint32_t n = 0; n < CELLS_COUNT; n++) {
-        const uint32_t step[3] = {n % CELLS_X, n / CELLS_X % CELLS_Y, n / (CELLS_X * CELLS_Y)};
-        for (int k = 0; k < 3; k++) {
-            uint32_t cell = s->begin[k] + (step[k] < s->count[k] ? step[k] : s->count[k] - 1);
-            points.exact[k][n] = c->frame[k][cell];
-            points.at[k][n] = (float)c->frame[k][cell];
-        }
-    }
+    for (int k = 0; k < 3; k++)
+        for (uint32_t i = 0; i < most[k]; i++)
+            to[k][i] = c->frame[k][s->begin[k] + (i < s->count[k] ? i : s->count[k] - 1)];
     unsigned doubtful = c->kernel->measure(&c->table, names, count, &points, &w->rule, values);
-    for (uint32_t n = 0; n < CELLS_COUNT; n++) {
+    for (uint32_t n = 0; doubtful >> n; n++) {
         const uint32_t step[3] = {n % CELLS_X, n / CELLS_X % CELLS_Y, n / (CELLS_X * CELLS_Y)};
-        if (step[0] >= s->count[0] || step[1] >= s->count[1] || step[2] >= s->count[2])
+        if (!(doubtful >> n & 1) || step[0] >= s->count[0] || step[1] >= s->count[1] ||
+            step[2] >= s->count[2])
             continue;
         const uint32_t cell[3] = {s->begin[0] + step[0], s->begin[1] + step[1],
                                   s->begin[2] + step[2]};
-        if (doubtful >> n & 1)
-            settle_cell(w, names, count, cell, &values[n]);
-        w->values[place_of(w, cell[0], cell[1], cell[2])] = values[n];
+        settle_cell(w, names, count, cell, &values[n]);
     }
+    for (uint32_t k = 0; k < s->count[2]; k++)
+        for (uint32_t j = 0; j < s->count[1]; j++) {
+            float *row = &w->values[place_of(w, s->begin[0], s->begin[1] + j, s->begin[2] + k)];
+            const float *from = values + CELLS_X * (j + CELLS_Y * k);
+            for (uint32_t i = 0; i < s->count[0]; i++)
+                row[i] = from[i];
+        }
 }
 
 /* Sets cells of the block to the band, or searches for each. */
@@ -477,7 +480,7 @@ static void divide_blocks(worker *w, const uint32_t first[3], const uint32_t cou
 
 /* The rule for cells whose coordinates are at most `largest` in the frame. */
 static void set_rule(worker *w, double largest) {
-    w->rule.margin = lists_margin((float)largest);
+    w->rule.margin = cells_margin((float)largest);
     w->rule.error = 0x1p-46 * (largest + 2);
 }
 

@@ -13,17 +13,18 @@
  * of the mesh that is nearest to it, exactly, on the inside of a feature F. Then p is in the region
  * of F: no way along the mesh leads from q nearer to p. With e = 2^-24, P the largest coordinate of
  * p, and 2 that of the mesh, t of features.h errs by the rounding of p and of the place, sqrt(3) e
- * (P + 2), and by that of the difference r, the unit vector and the product of both, 5 e |r|; |r| is
- * at most sqrt(3) (P + 2), so that it is less than 10.4 e (P + 2) in all. Distances are no worse.
- * The margin m is 16 e (P + 2): F passes every test that has this margin. Only a face lower than
- * FEATURE_HEIGHT is no feature: where q is on such a needle an edge of it or a vertex is at most
- * 2^-21 from q, which is less than m / 2, and passes by distance. Edges and vertices of needles are
- * marked, and have no regions but for the ends of edges. Where a marked feature is among those that
- * may win, the search is asked.
+ * (P + 2), and by that of the difference r, the unit vector and the product of both, 5 e |r|; |r|
+ * is at most sqrt(3) (P + 2), so that it is less than 10.4 e (P + 2) in all. Distances are no
+ * worse. The margin m is 16 e (P + 2): F passes every test that has this margin. Only a face lower
+ * than FEATURE_HEIGHT is no feature: where q is on such a needle an edge of it or a vertex is at
+ * most 2^-21 from q, which is less than m / 2, and passes by distance. Edges and vertices of
+ * needles are marked, and have no regions but for the ends of edges. Where a marked feature is
+ * among those that may win, the search is asked.
  *
  * The last step. Features within 2 m of the least distance and within m of their region may win, F
  * among them, and the distance is that of p to the plane, the line or the vertex of F. Mostly there
- * is only one. With u = 2^-53 and L the largest coordinate difference of p and the mesh, it errs by:
+ * is only one. With u = 2^-53 and L the largest coordinate difference of p and the mesh, it errs
+ * by:
  *   - p and the vertices relative to the origin of the mesh, and their difference: 4 u L;
  *   - directions of edges and normals are good to 8 u, but that a normal may turn about the longest
  *     edge by 8 u L / h, where h is the height over it; the place is on that edge, so that p, which
@@ -115,10 +116,11 @@ static inline float cells_margin(float largest) {
 
 /* Sixteen cells: 4 along x, 2 along y, 2 along z. */
 enum { CELLS_X = 4, CELLS_Y = 2, CELLS_Z = 2, CELLS_COUNT = CELLS_X * CELLS_Y * CELLS_Z };
-/* Their coordinates; where there are fewer cells, the last is there again. */
-typedef struct cells_points {
-    double x[CELLS_X], y[CELLS_Y], z[CELLS_Z];
-} cells_points;
+/* A coordinate of each of them, x fastest, in the frame: as it is and rounded. */
+typedef struct cells_lanes {
+    double exact[CELLS_COUNT];
+    float rounded[CELLS_COUNT];
+} cells_lanes;
 
 /* How a distance becomes a value. */
 typedef struct cells_rule {
@@ -146,7 +148,7 @@ typedef struct cells_kernel {
                        uint32_t *kept);
     /* Measures all cells. Gives those, as bits, whose value is not certain. */
     unsigned (*measure)(const cells_table *table, const uint32_t *names, uint32_t count,
-                        const cells_points *points, const cells_rule *rule,
+                        const cells_lanes *const at[3], const cells_rule *rule,
                         float values[CELLS_COUNT]);
 } cells_kernel;
 

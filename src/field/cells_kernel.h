@@ -113,34 +113,12 @@ static inline wide dot_row(const float *row, const wide r[3]) {
     return fused(all(row[0]), r[0], fused(all(row[1]), r[1], mul(all(row[2]), r[2])));
 }
 
-/* A coordinate of each cell. */
-typedef struct cell_lanes {
-    double x[CELLS_COUNT], y[CELLS_COUNT], z[CELLS_COUNT];
-} cell_lanes;
-
-static inline cell_lanes spread(const cells_points *points) {
-    cell_lanes l;
-    for (uint32_t i = 0; i < CELLS_COUNT; i++) {
-        l.x[i] = points->x[i % CELLS_X];
-        l.y[i] = points->y[i / CELLS_X % CELLS_Y];
-        l.z[i] = points->z[i / (CELLS_X * CELLS_Y)];
-    }
-    return l;
-}
-
-static inline wide load_rounded(const double *from) {
-    float to[LANES];
-    for (uint32_t i = 0; i < LANES; i++)
-        to[i] = (float)from[i];
-    return load(to);
-}
-
 static void find_winners(const cells_row *rows, const uint32_t *names, uint32_t count,
-                         const cell_lanes *points, float m, winners *w) {
+                         const cells_lanes *const at[3], float m, winners *w) {
     const wide zero = all(0), endless = all(INFINITY), margin = all(m);
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
-        const wide p[3] = {load_rounded(points->x + i), load_rounded(points->y + i),
-                           load_rounded(points->z + i)};
+        const wide p[3] = {load(at[0]->rounded + i), load(at[1]->rounded + i),
+                           load(at[2]->rounded + i)};
         wide best = endless, next = endless, place = zero;
         for (uint32_t k = 0; k < count; k++) {
             const float *row = rows[names[k]].column;
@@ -176,24 +154,33 @@ static void find_winners(const cells_row *rows, const uint32_t *names, uint32_t 
 }
 
 /* The distance of a cell from a plane, a line or a point. */
-static inline double distance_from(const cells_exact *f, const cell_lanes *at, uint32_t i) {
-    double x = at->x[i] - f->place[0], y = at->y[i] - f->place[1], z = at->z[i] - f->place[2];
-    double along = x * f->vector[0] + y * f->vector[1] + z * f->vector[2];
-    double qx = x - along * f->vector[0], qy = y - along * f->vector[1],
-           qz = z - along * f->vector[2];
-    return sqrt(f->is_face > 0 ? along * along : qx * qx + qy * qy + qz * qz);
+static inline double distance_from(const double place[3], const double vector[3], double is_face,
+                                   const double p[3]) {
+    double x = p[0] - place[0], y = p[1] - place[1], z = p[2] - place[2];
+    double along = x * vector[0] + y * vector[1] + z * vector[2];
+    double qx = x - along * vector[0], qy = y - along * vector[1], qz = z - along * vector[2];
+    double line = qx * qx + qy * qy + qz * qz, plane = along * along;
+    return sqrt(is_face > 0 ? plane : line);
 }
 
 /* Finds the value of a cell that several features may be nearest to; see cells.h. */
 static bool settle(const cells_table *table, const uint32_t *names, uint32_t count,
-                   const cell_lanes *at, const winners *w, const cells_rule *rule, uint32_t i,
-                   float reach_sq, float *value) {
+                   const cells_lanes *const at[3], const winners *w, const cells_rule *rule,
+                   uint32_t i, float *value) {
+    const double p[3] = {at[0]->exact[i], at[1]->exact[i], at[2]->exact[i]};
+    float reach = sqrtf(w->best[i]) + 2 * rule->margin, reach_sq = reach * reach * LISTS_SLACK;
+    if (w->best[i] == INFINITY) { /* nothing in the list: it is beyond the band */
+        *value = (float)rule->band;
+        return rule->band < INFINITY;
+    }
+    if (count > LIST_KEPT)
+        return false;
     double lowest = INFINITY, highest = 0, m = rule->margin;
     for (uint32_t k = 0; k < count; k++) {
         if (!(w->square[k][i] <= reach_sq))
             continue;
         const cells_exact *f = &table->exact[names[k]];
-        double d = distance_from(f, at, i);
+        double d = distance_from(f->place, f->vector, f->is_face, p);
         lowest = d < lowest ? d : lowest;
         highest = d > highest ? d : highest;
         if (f->is_marked > 0)
@@ -206,25 +193,52 @@ static bool settle(const cells_table *table, const uint32_t *names, uint32_t cou
            *value == other;
 }
 
-static unsigned measure(const cells_table *table, const uint32_t *names, uint32_t count,
-                        const cells_points *points, const cells_rule *rule,
-                        float values[CELLS_COUNT]) {
-    const cell_lanes at = spread(points);
-    winners w;
-    unsigned doubtful = 0;
-    find_winners(table->rows, names, count, &at, rule->margin, &w);
+/* Values of all cells by the feature that wins each. Gives those that are not certain. */
+static unsigned measure_winners(const cells_table *table, const uint32_t *names,
+                                const cells_lanes *const at[3], const winners *w,
+                                const cells_rule *rule, float values[CELLS_COUNT]) {
+    double column[8][CELLS_COUNT];
+    float upper[CELLS_COUNT], marked[CELLS_COUNT];
     for (uint32_t i = 0; i < CELLS_COUNT; i++) {
-        const cells_exact *f = &table->exact[names[(uint32_t)w.place[i]]];
-        float reach = sqrtf(w.best[i]) + 2 * rule->margin, reach_sq = reach * reach * LISTS_SLACK;
-        bool sure = cells_value(rule, distance_from(f, &at, i), &values[i]) & (f->is_marked < 1);
-        if (w.best[i] == INFINITY) { /* nothing in the list: it is beyond the band */
-            values[i] = (float)rule->band;
-            sure = rule->band < INFINITY;
-        } else if (w.next[i] <= reach_sq) {
-            sure = count <= LIST_KEPT &&
-                   settle(table, names, count, &at, &w, rule, i, reach_sq, &values[i]);
+        const cells_exact *f = &table->exact[names[(int32_t)w->place[i]]];
+        for (int k = 0; k < 3; k++) {
+            column[k][i] = f->place[k];
+            column[3 + k][i] = f->vector[k];
         }
-        doubtful |= (unsigned)!sure << i;
+        column[6][i] = f->is_face;
+        column[7][i] = f->is_marked;
     }
-    return doubtful;
+    for (uint32_t i = 0; i < CELLS_COUNT; i++) {
+        const double p[3] = {at[0]->exact[i], at[1]->exact[i], at[2]->exact[i]};
+        const double place[3] = {column[0][i], column[1][i], column[2][i]};
+        const double vector[3] = {column[3][i], column[4][i], column[5][i]};
+        double d = distance_from(place, vector, column[6][i], p);
+        double lo = (d - rule->error) * rule->to_world, hi = (d + rule->error) * rule->to_world;
+        values[i] = (float)(lo < rule->band ? lo : rule->band);
+        upper[i] = (float)(hi < rule->band ? hi : rule->band);
+        marked[i] = (float)column[7][i];
+    }
+    unsigned bits = 0;
+    for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
+        wide reach = add(LANED(sqrt)(load(w->best + i)), all(2 * rule->margin));
+        wide reach_sq = mul(mul(reach, reach), all(LISTS_SLACK)), value = load(values + i);
+        unsigned here = mask_bits(is_less_equal(load(w->next + i), reach_sq)) |
+                        mask_bits(is_less(value, load(upper + i))) |
+                        mask_bits(is_less_equal(value, all(0))) |
+                        mask_bits(is_less(all(0), load(marked + i)));
+        bits |= here << i;
+    }
+    return bits;
+}
+
+static unsigned measure(const cells_table *table, const uint32_t *names, uint32_t count,
+                        const cells_lanes *const at[3], const cells_rule *rule,
+                        float values[CELLS_COUNT]) {
+    winners w;
+    find_winners(table->rows, names, count, at, rule->margin, &w);
+    unsigned doubtful = measure_winners(table, names, at, &w, rule, values), left = 0;
+    for (uint32_t i = 0; doubtful >> i; i++)
+        if (doubtful >> i & 1 && !settle(table, names, count, at, &w, rule, i, &values[i]))
+            left |= 1u << i;
+    return left;
 }

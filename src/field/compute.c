@@ -50,6 +50,7 @@ typedef struct worker {
     size_t at[TILE_LONG * CUBE * CUBE];
     sign_rows rows;
     int32_t winding[(TILE_CELLS + 1) * (TILE_CELLS + 1) * (TILE_ROW + 1)];
+    cells_lanes x[TILE_ROW / CELLS_X + 1], y[TILE_CELLS / CELLS_Y + 1], z[TILE_CELLS / CELLS_Z + 1];
     /* the block */
     float values[FIELD_VALUES];
     bool inside[FIELD_VALUES];
@@ -266,14 +267,12 @@ static void settle_cell(worker *w, const uint32_t *names, uint32_t count, const 
 /* Sixteen cells or fewer. */
 static void measure_cells(worker *w, const cells_span *s, const uint32_t *names, uint32_t count) {
     const computing *c = w->c;
-    static const uint32_t most[3] = {CELLS_X, CELLS_Y, CELLS_Z};
-    cells_points points;
-    double *const to[3] = {points.x, points.y, points.z};
+    const uint32_t *first = w->rows.begin;
+    const cells_lanes *const at[3] = {&w->x[(s->begin[0] - first[0]) / CELLS_X],
+                                      &w->y[(s->begin[1] - first[1]) / CELLS_Y],
+                                      &w->z[(s->begin[2] - first[2]) / CELLS_Z]};
     float values[CELLS_COUNT];
-    for (int k = 0; k < 3; k++)
-        for (uint32_t i = 0; i < most[k]; i++)
-            to[k][i] = c->frame[k][s->begin[k] + (i < s->count[k] ? i : s->count[k] - 1)];
-    unsigned doubtful = c->kernel->measure(&c->table, names, count, &points, &w->rule, values);
+    unsigned doubtful = c->kernel->measure(&c->table, names, count, at, &w->rule, values);
     for (uint32_t n = 0; doubtful >> n; n++) {
         const uint32_t step[3] = {n % CELLS_X, n / CELLS_X % CELLS_Y, n / (CELLS_X * CELLS_Y)};
         if (!(doubtful >> n & 1) || step[0] >= s->count[0] || step[1] >= s->count[1] ||
@@ -550,6 +549,21 @@ static bool list_wanted(worker *w) {
     return any;
 }
 
+/* Coordinates of sixteen cells at a time, along each axis of the tile. */
+static void make_lanes(worker *w) {
+    cells_lanes *const lanes[3] = {w->x, w->y, w->z};
+    static const uint32_t step[3] = {CELLS_X, CELLS_Y, CELLS_Z};
+    static const uint32_t stride[3] = {1, CELLS_X, CELLS_X * CELLS_Y};
+    for (int k = 0; k < 3; k++)
+        for (uint32_t i = 0; i < w->rows.count[k]; i += step[k])
+            for (uint32_t n = 0; n < CELLS_COUNT; n++) {
+                uint32_t cell = i + n / stride[k] % step[k], last = w->rows.count[k] - 1;
+                double x = w->c->frame[k][w->rows.begin[k] + (cell < last ? cell : last)];
+                lanes[k][i / step[k]].exact[n] = x;
+                lanes[k][i / step[k]].rounded[n] = (float)x;
+            }
+}
+
 static void compute_tile(worker *w, size_t tile) {
     const computing *c = w->c;
     const uint32_t size[3] = {TILE_LONG, c->tile_rows, c->tile_rows};
@@ -567,6 +581,7 @@ static void compute_tile(worker *w, size_t tile) {
     memcpy(w->rows.begin, s.begin, sizeof s.begin);
     memcpy(w->rows.count, s.count, sizeof s.count);
     w->rows.winding = w->winding;
+    make_lanes(w);
     abuti_sign_rows(c->table.bvh, c->job->grid, &w->rows);
     for (uint32_t x = 0; x < w->blocks[0]; x += c->tile_rows) {
         uint32_t left = w->blocks[0] - x;

@@ -193,29 +193,44 @@ static bool settle(const cells_table *table, const uint32_t *names, uint32_t cou
            *value == other;
 }
 
+static inline void put_column(const cells_exact *f, double column[8][CELLS_COUNT], uint32_t i) {
+    for (int k = 0; k < 3; k++) {
+        column[k][i] = f->place[k];
+        column[3 + k][i] = f->vector[k];
+    }
+    column[6][i] = f->is_face;
+    column[7][i] = f->is_marked;
+}
+
 /* Values of all cells by the feature that wins each. Gives those that are not certain. */
 static unsigned measure_winners(const cells_table *table, const uint32_t *names,
                                 const cells_lanes *const at[3], const winners *w,
                                 const cells_rule *rule, float values[CELLS_COUNT]) {
-    double column[8][CELLS_COUNT];
+    double column[8][CELLS_COUNT], lower[CELLS_COUNT], higher[CELLS_COUNT];
     float upper[CELLS_COUNT], marked[CELLS_COUNT];
-    for (uint32_t i = 0; i < CELLS_COUNT; i++) {
-        const cells_exact *f = &table->exact[names[(int32_t)w->place[i]]];
-        for (int k = 0; k < 3; k++) {
-            column[k][i] = f->place[k];
-            column[3 + k][i] = f->vector[k];
-        }
-        column[6][i] = f->is_face;
-        column[7][i] = f->is_marked;
-    }
-    for (uint32_t i = 0; i < CELLS_COUNT; i++) {
-        const double p[3] = {at[0]->exact[i], at[1]->exact[i], at[2]->exact[i]};
+    const double error = rule->error, to_world = rule->to_world, band = rule->band;
+    const double *px = at[0]->exact, *py = at[1]->exact, *pz = at[2]->exact;
+    const cells_exact *first = &table->exact[names[(int32_t)w->place[0]]];
+    bool same = true; /* often one feature wins all */
+    for (uint32_t i = 0; i < CELLS_COUNT; i += LANES)
+        same = same & (mask_bits(is_less(load(w->place + i), all(w->place[0]))) == 0) &
+               (mask_bits(is_less(all(w->place[0]), load(w->place + i))) == 0);
+    for (uint32_t i = 0; same && i < CELLS_COUNT; i++)
+        put_column(first, column, i);
+    for (uint32_t i = 0; !same && i < CELLS_COUNT; i++)
+        put_column(&table->exact[names[(int32_t)w->place[i]]], column, i);
+    for (uint32_t i = 0; i < CELLS_COUNT; i++) { /* plain enough for compilers to make vectors of */
+        const double p[3] = {px[i], py[i], pz[i]};
         const double place[3] = {column[0][i], column[1][i], column[2][i]};
         const double vector[3] = {column[3][i], column[4][i], column[5][i]};
         double d = distance_from(place, vector, column[6][i], p);
-        double lo = (d - rule->error) * rule->to_world, hi = (d + rule->error) * rule->to_world;
-        values[i] = (float)(lo < rule->band ? lo : rule->band);
-        upper[i] = (float)(hi < rule->band ? hi : rule->band);
+        double lo = (d - error) * to_world, hi = (d + error) * to_world;
+        lower[i] = lo < band ? lo : band;
+        higher[i] = hi < band ? hi : band;
+    }
+    for (uint32_t i = 0; i < CELLS_COUNT; i++) {
+        values[i] = (float)lower[i];
+        upper[i] = (float)higher[i];
         marked[i] = (float)column[7][i];
     }
     unsigned bits = 0;

@@ -54,7 +54,8 @@ typedef struct worker {
     /* the block */
     float values[FIELD_VALUES];
     bool inside[FIELD_VALUES];
-    uint32_t zero[FIELD_VALUES], zero_count; /* cells on the surface */
+    uint32_t touching[FIELD_VALUES], touching_count; /* cells on the surface, or as good as that */
+    float touching_value[FIELD_VALUES];
     uint32_t origin[3];
     /* lists */
     uint32_t used; /* groups */
@@ -209,18 +210,34 @@ static uint32_t place_of(const worker *w, uint32_t i, uint32_t j, uint32_t k) {
     return (i - w->origin[0]) + side * ((j - w->origin[1]) + side * (k - w->origin[2]));
 }
 
-static void set_distance(worker *w, const uint32_t cell[3], double distance, float *value) {
-    double band = w->c->job->band;
-    *value = (float)(distance > band ? band : distance);
-    if (distance == 0)
-        w->zero[w->zero_count++] = place_of(w, cell[0], cell[1], cell[2]);
+/* The sign of a cell that is so near to the surface that it may be on it: as in bvh/signed.c, where
+ * a distance of 0 has none, and what rounding makes of 0 is inside. */
+static double sign_touching(const computing *c, vec3 p, double distance) {
+    int64_t winding;
+    bool on_surface, inside;
+    if (!(distance > 0))
+        return distance;
+    if (c->closed) {
+        abuti_bvh_crossing(c->table.bvh, NULL, p, &winding, &on_surface);
+        inside = on_surface || winding != 0;
+    } else {
+        const struct bvh_sign *sign = c->table.bvh->sign;
+        inside = abuti_bvh_winding(c->table.bvh, sign->far, p) * sign->facing >= 0.5;
+    }
+    return inside ? -distance : distance;
 }
 
 static void search_cell(worker *w, const uint32_t cell[3], float *value) {
+    const computing *c = w->c;
+    vec3 p = grid_centre(c->job->grid, cell[0], cell[1], cell[2]);
     abut_nearest nearest;
-    abuti_bvh_nearest(w->c->table.bvh, grid_centre(w->c->job->grid, cell[0], cell[1], cell[2]),
-                      INFINITY, NULL, &nearest);
-    set_distance(w, cell, nearest.distance, value);
+    abuti_bvh_nearest(c->table.bvh, p, INFINITY, NULL, &nearest);
+    *value = (float)(nearest.distance > c->job->band ? c->job->band : nearest.distance);
+    if (nearest.distance <= 2 * w->rule.error * w->rule.to_world) {
+        w->touching[w->touching_count] = place_of(w, cell[0], cell[1], cell[2]);
+        w->touching_value[w->touching_count++] =
+            (float)real_clamp(sign_touching(c, p, nearest.distance), -c->job->band, c->job->band);
+    }
 }
 
 /* The distance from a feature, exactly but for rounding, if that is less than `best`. */
@@ -403,8 +420,8 @@ static void finish_block(worker *w, const cells_span *s, size_t at) {
             for (uint32_t i = 0; i < s->count[0]; i++)
                 row[i] = (c->closed ? winding[i] != 0 : inside[i]) ? -row[i] : row[i];
         }
-    for (uint32_t i = 0; i < w->zero_count; i++)
-        w->values[w->zero[i]] = 0;
+    for (uint32_t i = 0; i < w->touching_count; i++)
+        w->values[w->touching[i]] = w->touching_value[i];
     c->job->put(c->job->data, at, s->begin, w->values);
 }
 
@@ -416,7 +433,7 @@ static void compute_block(worker *w, const uint32_t block[3], const cells_list *
         return;
     cells_span s = span_of(w, block, one);
     memcpy(w->origin, s.begin, sizeof w->origin);
-    w->zero_count = 0;
+    w->touching_count = 0;
     if (beyond)
         set_cells(w, &s, w->rule.band == INFINITY);
     else
@@ -491,8 +508,8 @@ static void compute_cube(worker *w, const uint32_t first[3], const uint32_t coun
     for (int k = 0; k < 3; k++)
         largest = real_max(largest, real_max(fabs(c->frame[k][s.begin[k]]),
                                              fabs(c->frame[k][s.begin[k] + s.count[k] - 1])));
+    set_rule(w, largest);
     if (largest <= NEAR_CELLS) {
-        set_rule(w, largest);
         w->used = 0;
         divide_blocks(w, first, count, NULL);
         return;
@@ -506,7 +523,7 @@ static void compute_cube(worker *w, const uint32_t first[3], const uint32_t coun
                     continue;
                 cells_span cells = span_of(w, b, one);
                 memcpy(w->origin, cells.begin, sizeof w->origin);
-                w->zero_count = 0;
+                w->touching_count = 0;
                 set_cells(w, &cells, true);
                 finish_block(w, &cells, *wanted_at(w, b));
             }

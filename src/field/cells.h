@@ -143,9 +143,10 @@ typedef struct cells_kernel {
     void (*gather)(const cells_row *rows, const uint32_t *names, uint32_t count, cells_list *list);
     /* Finds which features of a list can be nearest in a box: their places in the list, in order.
      * `scratch` has room for 2 floats and `kept` for one number of each feature, and for a group
-     * more. */
-    uint32_t (*filter)(const cells_list *list, const cells_box *box, float *scratch,
-                       uint32_t *kept);
+     * more. `nearest` is how far the centre is from the nearest of them, within the margin, if the
+     * list has all that are nearest within. */
+    uint32_t (*filter)(const cells_list *list, const cells_box *box, float *scratch, uint32_t *kept,
+                       float *nearest);
     /* Measures all cells. Gives those, as bits, whose value is not certain. */
     unsigned (*measure)(const cells_table *table, const uint32_t *names, uint32_t count,
                         const cells_lanes *const at[3], const cells_rule *rule,
@@ -160,14 +161,26 @@ const cells_kernel *abuti_cells_16(void);
 
 /* ---- sign_rows.c: winding numbers along rows of cells ---- */
 
-/* A box of cells; the number of each, x fastest. */
-typedef struct sign_rows {
+/* A box of cells. */
+typedef struct cells_span {
     uint32_t begin[3], count[3];
+} cells_span;
+
+/* A number for each cell of a box, x fastest. */
+typedef struct sign_rows {
+    cells_span cells;
     int32_t *winding;
+    unsigned char *inside; /* 1 or 0 */
 } sign_rows;
 
+static inline size_t sign_rows_at(const sign_rows *rows, const uint32_t cell[3]) {
+    const uint32_t *begin = rows->cells.begin;
+    return grid_at(rows->cells.count, cell[0] - begin[0], cell[1] - begin[1], cell[2] - begin[2]);
+}
+
 /* How often the surface is crossed on the way along x to each cell, counted by the side: the
- * winding number where there is no border. Of cells on the surface nothing is known. */
+ * winding number where there is no border. Those where it is not 0 are inside, for now. Of cells on
+ * the surface nothing is known. */
 void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows);
 
 /* ---- sign_open.c: signs where there is a border ---- */
@@ -180,20 +193,20 @@ typedef struct sign_border {
     double *memory; /* all of them */
 } sign_border;
 
-/* A box of cells inside those of `rows`. */
-typedef struct cells_span {
-    uint32_t begin[3], count[3];
-} cells_span;
-
 /* Of a mesh with a border. */
 abut_status abuti_sign_border(const abut_bvh *bvh, sign_border *border);
 void abuti_sign_border_destroy(const abut_bvh *bvh, sign_border *border);
 
-/* Tells which cells of a block are inside, as abut_bvh_nearest_signed() does. Distances and answers
- * are `side` along each axis. Distances are not above the true ones but for the rounding to floats;
- * of cells with distance 0 nothing is known. */
+/* Finds which cells of a span are inside, as abut_bvh_nearest_signed() does: `rows` has the
+ * crossings, and gets the answers. The distances of a block, `side` along each axis from the begin
+ * of the span on, are not above the true ones but for the rounding to floats; of cells with
+ * distance 0 nothing is known. */
 void abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
                      const sign_rows *rows, const cells_span *block, uint32_t side,
-                     const float *distances, bool *inside);
+                     const float *distances);
+/* The same for a span that no surface passes through. False, and nothing done, where not all cells
+ * can be settled at once; `always`: one by one, then. */
+bool abuti_sign_open_clear(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
+                           const sign_rows *rows, const cells_span *span, bool always);
 
 #endif

@@ -79,12 +79,13 @@ static float look_from_centre(const cells_list *list, const cells_box *box, floa
     return LANED(least)(best);
 }
 
-static uint32_t filter(const cells_list *list, const cells_box *box, float *scratch,
-                       uint32_t *kept) {
+static uint32_t filter(const cells_list *list, const cells_box *box, float *scratch, uint32_t *kept,
+                       float *nearest) {
     float radius = sqrtf(box->half[0] * box->half[0] + box->half[1] * box->half[1] +
                          box->half[2] * box->half[2]) *
                    LISTS_SLACK;
-    float upper = sqrtf(look_from_centre(list, box, radius, scratch)) * LISTS_SLACK + radius;
+    *nearest = sqrtf(look_from_centre(list, box, radius, scratch));
+    float upper = *nearest * LISTS_SLACK + radius;
     upper = (upper < box->reach ? upper : box->reach) + 4 * box->margin;
     const wide limit = all(upper * LISTS_SLACK);
     uint32_t count = 0;

@@ -50,10 +50,10 @@ typedef struct worker {
     size_t at[TILE_LONG * CUBE * CUBE];
     sign_rows rows;
     int32_t winding[(TILE_CELLS + 1) * (TILE_CELLS + 1) * (TILE_ROW + 1)];
+    unsigned char inside[(TILE_CELLS + 1) * (TILE_CELLS + 1) * (TILE_ROW + 1)];
     cells_lanes x[TILE_ROW / CELLS_X + 1], y[TILE_CELLS / CELLS_Y + 1], z[TILE_CELLS / CELLS_Z + 1];
     /* the block */
     float values[FIELD_VALUES];
-    bool inside[FIELD_VALUES];
     uint32_t touching[FIELD_VALUES], touching_count; /* cells on the surface, or as good as that */
     float touching_value[FIELD_VALUES];
     uint32_t origin[3];
@@ -79,6 +79,11 @@ static cells_box box_of(const worker *w, const cells_span *s) {
     box.margin = w->rule.margin;
     box.reach = (float)(w->rule.band * w->c->table.bvh->scale) * LISTS_SLACK;
     return box;
+}
+
+static float radius_of(const cells_box *box) {
+    const float *h = box->half;
+    return sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) * LISTS_SLACK;
 }
 
 /* Room for a list of so many, or false. */
@@ -120,7 +125,8 @@ static bool collect_some(collection *c) {
     if (!c->waiting)
         return true;
     w->c->kernel->gather(w->c->table.rows, w->chunk, c->waiting, &list);
-    uint32_t kept = w->c->kernel->filter(&list, &c->box, w->scratch, w->kept);
+    float nearest;
+    uint32_t kept = w->c->kernel->filter(&list, &c->box, w->scratch, w->kept, &nearest);
     c->waiting = 0;
     if (kept > c->most - c->count)
         return false;
@@ -142,16 +148,16 @@ static bool collect_leaf(collection *c, uint32_t leaf) {
 typedef enum outcome { LISTED, NOTHING_NEAR, TOO_MANY } outcome;
 
 /* Makes a list for a box from the hierarchy. */
-static outcome collect(worker *w, const cells_span *s, cells_list *list) {
+static outcome collect(worker *w, const cells_span *s, cells_list *list, bool *clear) {
     const abut_bvh *bvh = w->c->table.bvh;
     collection c = {.w = w, .box = box_of(w, s)};
-    const float *h = c.box.half;
-    float rho = sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) * LISTS_SLACK;
+    const float rho = radius_of(&c.box);
     vec3 centre = v3(c.box.centre[0], c.box.centre[1], c.box.centre[2]);
     abut_nearest nearest;
     abuti_bvh_nearest(bvh, v3_along(bvh->mesh->origin, w->rule.to_world, centre),
                       w->rule.band + 1.001 * w->rule.to_world * (rho + 4 * c.box.margin), NULL,
                       &nearest);
+    *clear = nearest.distance * bvh->scale > rho + 4 * (double)c.box.margin;
     if (nearest.triangle == ABUT_NONE)
         return NOTHING_NEAR;
     float upper = (float)(nearest.distance * bvh->scale) * LISTS_SLACK + rho + c.box.margin;
@@ -181,17 +187,21 @@ static outcome collect(worker *w, const cells_span *s, cells_list *list) {
 }
 
 /* Makes a list for a box, from that of a larger one unless that is null. LISTED may leave the
- * larger one as it is. */
-static outcome narrow(worker *w, const cells_span *s, const cells_list **list, cells_list *own) {
+ * larger one as it is. `clear`: no surface passes through the box. */
+static outcome narrow(worker *w, const cells_span *s, const cells_list **list, cells_list *own,
+                      bool *clear) {
+    *clear = false;
     if (!*list) {
-        outcome found = collect(w, s, own);
+        outcome found = collect(w, s, own, clear);
         *list = found == LISTED ? own : NULL;
         return found;
     }
     if ((*list)->count <= SHORT_LIST)
         return LISTED;
     cells_box box = box_of(w, s);
-    uint32_t kept = w->c->kernel->filter(*list, &box, w->scratch, w->kept);
+    float nearest;
+    uint32_t kept = w->c->kernel->filter(*list, &box, w->scratch, w->kept, &nearest);
+    *clear = w->rule.band == INFINITY && nearest > radius_of(&box) + 4 * box.margin;
     if (kept == 0)
         return NOTHING_NEAR;
     if (kept > (*list)->count / 4 * 3 || !take_room(w, kept, own))
@@ -284,7 +294,7 @@ static void settle_cell(worker *w, const uint32_t *names, uint32_t count, const 
 /* Sixteen cells or fewer. */
 static void measure_cells(worker *w, const cells_span *s, const uint32_t *names, uint32_t count) {
     const computing *c = w->c;
-    const uint32_t *first = w->rows.begin;
+    const uint32_t *first = w->rows.cells.begin;
     const cells_lanes *const at[3] = {&w->x[(s->begin[0] - first[0]) / CELLS_X],
                                       &w->y[(s->begin[1] - first[1]) / CELLS_Y],
                                       &w->z[(s->begin[2] - first[2]) / CELLS_Z]};
@@ -328,7 +338,8 @@ static void finish_cells(worker *w, const cells_span *s, const cells_list *list)
     uint32_t count = list->count;
     if (count > MEASURE_LIST) {
         cells_box box = box_of(w, s);
-        count = w->c->kernel->filter(list, &box, w->scratch, w->kept);
+        float nearest;
+        count = w->c->kernel->filter(list, &box, w->scratch, w->kept, &nearest);
         for (uint32_t i = 0; i < count; i++)
             w->kept[i] = names[w->kept[i]];
         names = w->kept;
@@ -357,7 +368,8 @@ static void divide_cells(worker *w, const cells_span *s, const cells_list *list)
         finish_cells(w, s, list);
         return;
     }
-    outcome found = narrow(w, s, &list, &own);
+    bool clear;
+    outcome found = narrow(w, s, &list, &own, &clear);
     if (found == NOTHING_NEAR)
         set_cells(w, s, w->rule.band == INFINITY);
     else if (last && list)
@@ -403,30 +415,32 @@ static size_t *wanted_at(worker *w, const uint32_t block[3]) {
 }
 
 /* Signs the values of the block and gives them away. */
-static void finish_block(worker *w, const cells_span *s, size_t at) {
+static void finish_block(worker *w, const cells_span *s, size_t at, bool is_signed) {
     const computing *c = w->c;
-    const sign_rows *r = &w->rows;
-    if (!c->closed)
-        abuti_sign_open(c->table.bvh, c->job->grid, &c->border, r, s, c->job->block, w->values,
-                        w->inside);
+    if (!is_signed)
+        abuti_sign_open(c->table.bvh, c->job->grid, &c->border, &w->rows, s, c->job->block,
+                        w->values);
     for (uint32_t k = 0; k < s->count[2]; k++)
         for (uint32_t j = 0; j < s->count[1]; j++) {
-            uint32_t first = c->job->block * (j + c->job->block * k);
-            float *row = w->values + first;
-            const bool *inside = w->inside + first;
-            const int32_t *winding =
-                r->winding + grid_at(r->count, s->begin[0] - r->begin[0],
-                                     s->begin[1] + j - r->begin[1], s->begin[2] + k - r->begin[2]);
+            const uint32_t cell[3] = {s->begin[0], s->begin[1] + j, s->begin[2] + k};
+            float *row = w->values + c->job->block * (j + (size_t)c->job->block * k);
+            const unsigned char *inside = w->rows.inside + sign_rows_at(&w->rows, cell);
             for (uint32_t i = 0; i < s->count[0]; i++)
-                row[i] = (c->closed ? winding[i] != 0 : inside[i]) ? -row[i] : row[i];
+                row[i] = inside[i] ? -row[i] : row[i];
         }
     for (uint32_t i = 0; i < w->touching_count; i++)
         w->values[w->touching[i]] = w->touching_value[i];
     c->job->put(c->job->data, at, s->begin, w->values);
 }
 
-/* Values of one block; beyond the band if there is no list and `beyond`. */
-static void compute_block(worker *w, const uint32_t block[3], const cells_list *list, bool beyond) {
+/* What is known of a box of blocks: a list, or null; that nothing of it is within the band; that
+ * cells have signs. */
+typedef struct known {
+    const cells_list *list;
+    bool is_beyond, is_signed, is_far; /* far: too far from the mesh for floats */
+} known;
+
+static void compute_block(worker *w, const uint32_t block[3], const known *k) {
     static const uint32_t one[3] = {1, 1, 1};
     size_t at = *wanted_at(w, block);
     if (at == NOT_WANTED)
@@ -434,11 +448,21 @@ static void compute_block(worker *w, const uint32_t block[3], const cells_list *
     cells_span s = span_of(w, block, one);
     memcpy(w->origin, s.begin, sizeof w->origin);
     w->touching_count = 0;
-    if (beyond)
-        set_cells(w, &s, w->rule.band == INFINITY);
+    if (k->is_beyond || k->is_far)
+        set_cells(w, &s, k->is_far || w->rule.band == INFINITY);
     else
-        divide_cells(w, &s, list);
-    finish_block(w, &s, at);
+        divide_cells(w, &s, k->list);
+    finish_block(w, &s, at, k->is_signed);
+}
+
+/* Some blocks of which nothing more can be known. */
+static void compute_blocks(worker *w, const uint32_t first[3], const uint32_t count[3],
+                           const known *k) {
+    uint32_t b[3];
+    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
+        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
+            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
+                compute_block(w, b, k);
 }
 
 static bool any_wanted(worker *w, const uint32_t first[3], const uint32_t count[3]) {
@@ -451,44 +475,42 @@ static bool any_wanted(worker *w, const uint32_t first[3], const uint32_t count[
     return false;
 }
 
-static void compute_beyond(worker *w, const uint32_t first[3], const uint32_t count[3]) {
-    uint32_t b[3];
-    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
-        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
-            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
-                compute_block(w, b, NULL, true);
+/* Signs cells that no surface passes through, if that can be done at once. */
+static bool sign_clear(worker *w, const cells_span *s, bool always) {
+    const computing *c = w->c;
+    return abuti_sign_open_clear(c->table.bvh, c->job->grid, &c->border, &w->rows, s, always);
 }
 
 /* Goes through blocks of the tile as divide_cells() does through cells. */
-static void divide_blocks(worker *w, const uint32_t first[3], const uint32_t count[3],
-                          const cells_list *list) {
+static void divide_blocks(worker *w, const uint32_t first[3], const uint32_t count[3], known k) {
     uint32_t before = w->used;
     cells_list own;
-    if (count[0] == 1 && count[1] == 1 && count[2] == 1) {
-        compute_block(w, first, list, false);
-        return;
-    }
+    bool clear;
     if (!any_wanted(w, first, count))
         return;
-    cells_span s = span_of(w, first, count);
-    if (narrow(w, &s, &list, &own) == NOTHING_NEAR) {
-        compute_beyond(w, first, count);
-        w->used = before;
+    if (count[0] == 1 && count[1] == 1 && count[2] == 1) {
+        compute_block(w, first, &k);
         return;
     }
-    for (int octant = 0; octant < 8; octant++) {
+    cells_span s = span_of(w, first, count);
+    k.is_beyond = narrow(w, &s, &k.list, &own, &clear) == NOTHING_NEAR;
+    if (!k.is_signed && (clear || k.is_beyond))
+        k.is_signed = sign_clear(w, &s, k.is_beyond);
+    for (int octant = 0; octant < 8 && !k.is_beyond; octant++) {
         uint32_t begin[3], part[3];
         bool empty = false;
-        for (int k = 0; k < 3; k++) {
-            uint32_t half = (count[k] + 1) / 2;
-            bool second = octant >> k & 1;
-            begin[k] = first[k] + (second ? half : 0);
-            part[k] = second ? count[k] - half : half;
-            empty = empty || !part[k];
+        for (int axis = 0; axis < 3; axis++) {
+            uint32_t half = (count[axis] + 1) / 2;
+            bool second = octant >> axis & 1;
+            begin[axis] = first[axis] + (second ? half : 0);
+            part[axis] = second ? count[axis] - half : half;
+            empty = empty || !part[axis];
         }
         if (!empty)
-            divide_blocks(w, begin, part, list);
+            divide_blocks(w, begin, part, k);
     }
+    if (k.is_beyond)
+        compute_blocks(w, first, count, &k);
     w->used = before;
 }
 
@@ -508,25 +530,13 @@ static void compute_cube(worker *w, const uint32_t first[3], const uint32_t coun
     for (int k = 0; k < 3; k++)
         largest = real_max(largest, real_max(fabs(c->frame[k][s.begin[k]]),
                                              fabs(c->frame[k][s.begin[k] + s.count[k] - 1])));
+    known k = {.is_signed = c->closed, .is_far = !(largest <= NEAR_CELLS)};
     set_rule(w, largest);
-    if (largest <= NEAR_CELLS) {
-        w->used = 0;
-        divide_blocks(w, first, count, NULL);
-        return;
-    }
-    uint32_t b[3];
-    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
-        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
-            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++) {
-                static const uint32_t one[3] = {1, 1, 1};
-                if (*wanted_at(w, b) == NOT_WANTED)
-                    continue;
-                cells_span cells = span_of(w, b, one);
-                memcpy(w->origin, cells.begin, sizeof w->origin);
-                w->touching_count = 0;
-                set_cells(w, &cells, true);
-                finish_block(w, &cells, *wanted_at(w, b));
-            }
+    w->used = 0;
+    if (k.is_far)
+        compute_blocks(w, first, count, &k);
+    else
+        divide_blocks(w, first, count, k);
 }
 
 /* The first of the wanted blocks that is not before a number. */
@@ -572,10 +582,10 @@ static void make_lanes(worker *w) {
     static const uint32_t step[3] = {CELLS_X, CELLS_Y, CELLS_Z};
     static const uint32_t stride[3] = {1, CELLS_X, CELLS_X * CELLS_Y};
     for (int k = 0; k < 3; k++)
-        for (uint32_t i = 0; i < w->rows.count[k]; i += step[k])
+        for (uint32_t i = 0; i < w->rows.cells.count[k]; i += step[k])
             for (uint32_t n = 0; n < CELLS_COUNT; n++) {
-                uint32_t cell = i + n / stride[k] % step[k], last = w->rows.count[k] - 1;
-                double x = w->c->frame[k][w->rows.begin[k] + (cell < last ? cell : last)];
+                uint32_t cell = i + n / stride[k] % step[k], last = w->rows.cells.count[k] - 1;
+                double x = w->c->frame[k][w->rows.cells.begin[k] + (cell < last ? cell : last)];
                 lanes[k][i / step[k]].exact[n] = x;
                 lanes[k][i / step[k]].rounded[n] = (float)x;
             }
@@ -595,9 +605,9 @@ static void compute_tile(worker *w, size_t tile) {
     if (!list_wanted(w))
         return;
     cells_span s = span_of(w, none, w->blocks);
-    memcpy(w->rows.begin, s.begin, sizeof s.begin);
-    memcpy(w->rows.count, s.count, sizeof s.count);
+    w->rows.cells = s;
     w->rows.winding = w->winding;
+    w->rows.inside = w->inside;
     make_lanes(w);
     abuti_sign_rows(c->table.bvh, c->job->grid, &w->rows);
     for (uint32_t x = 0; x < w->blocks[0]; x += c->tile_rows) {

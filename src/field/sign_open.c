@@ -25,16 +25,15 @@
 #define PI 3.14159265358979323846
 #define FAST_ERROR 0.021 /* two fast numbers, and rounding */
 
-typedef struct open_block {
+typedef struct opening {
     const abut_bvh *bvh;
     const abut_grid *grid;
     const sign_border *border;
     const sign_rows *rows;
     const cells_span *block;
     uint32_t side;
-    const float *distances;
-    bool *inside;
-} open_block;
+    const float *distances; /* null where no surface is near */
+} opening;
 
 /* ---- border ---- */
 
@@ -100,35 +99,40 @@ static bool meets_strip(const sign_border *border, vec3 lo, vec3 hi) {
 
 /* ---- blocks ---- */
 
-static size_t place_of(const open_block *o, const uint32_t cell[3]) {
-    const uint32_t *begin = o->block->begin;
-    return (cell[0] - begin[0]) +
-           (size_t)o->side * ((cell[1] - begin[1]) + (size_t)o->side * (cell[2] - begin[2]));
-}
-
-static int32_t winding_of(const open_block *o, const uint32_t cell[3]) {
-    const sign_rows *r = o->rows;
-    return r->winding[grid_at(r->count, cell[0] - r->begin[0], cell[1] - r->begin[1],
-                              cell[2] - r->begin[2])];
-}
-
-static double fast_winding(const open_block *o, const uint32_t cell[3]) {
+static double fast_winding(const opening *o, const uint32_t cell[3]) {
     return abuti_bvh_winding(o->bvh, o->bvh->sign->far,
                              grid_centre(o->grid, cell[0], cell[1], cell[2]));
 }
 
+/* How far the surface is from a cell, at least. */
+static double distance_of(const opening *o, const uint32_t cell[3]) {
+    if (!o->distances)
+        return INFINITY;
+    const uint32_t *begin = o->block->begin;
+    size_t place =
+        (cell[0] - begin[0]) +
+        (size_t)o->side * ((cell[1] - begin[1]) + (size_t)o->side * (cell[2] - begin[2]));
+    return real_min(o->distances[place] * (1 - 1e-6), FLT_MAX);
+}
+
 /* Sets all cells of a span to facing W + rest >= 1/2; without W where there is no surface. */
-static void set_all(const open_block *o, const cells_span *s, bool crossed, double rest) {
-    double facing = crossed ? o->bvh->sign->facing : 0;
-    uint32_t cell[3];
-    for (cell[2] = s->begin[2]; cell[2] < s->begin[2] + s->count[2]; cell[2]++)
-        for (cell[1] = s->begin[1]; cell[1] < s->begin[1] + s->count[1]; cell[1]++)
-            for (cell[0] = s->begin[0]; cell[0] < s->begin[0] + s->count[0]; cell[0]++)
-                o->inside[place_of(o, cell)] = facing * winding_of(o, cell) + rest >= 0.5;
+static void set_all(const opening *o, const cells_span *s, bool crossed, double rest) {
+    const double facing = o->bvh->sign->facing;
+    for (uint32_t k = 0; k < s->count[2]; k++)
+        for (uint32_t j = 0; j < s->count[1]; j++) {
+            const uint32_t cell[3] = {s->begin[0], s->begin[1] + j, s->begin[2] + k};
+            size_t at = sign_rows_at(o->rows, cell);
+            const int32_t *winding = o->rows->winding + at;
+            unsigned char *inside = o->rows->inside + at;
+            if (!crossed)
+                memset(inside, rest >= 0.5, s->count[0]);
+            for (uint32_t i = 0; crossed && i < s->count[0]; i++)
+                inside[i] = facing * winding[i] + rest >= 0.5;
+        }
 }
 
 /* Settles all cells of a span at once; false where that cannot be. */
-static bool settle(const open_block *o, const cells_span *s) {
+static bool settle(const opening *o, const cells_span *s) {
     uint32_t cell[3], end[3], away = 0;
     for (int k = 0; k < 3; k++) {
         cell[k] = s->begin[k] + s->count[k] / 2;
@@ -145,10 +149,10 @@ static bool settle(const open_block *o, const cells_span *s) {
     double more = 0.01 * o->grid->cell + 0x1p-48 * (v3_max_abs(at) + v3_max_abs(origin));
     double rho = sqrt(away) * o->grid->cell + more; /* than any rounding */
     double doubt = FAST_ERROR + change_within(o->border, c, rho);
-    double distance = real_min(o->distances[place_of(o, cell)], FLT_MAX);
+    double distance = distance_of(o, cell);
     if (!(doubt < 0.5 && distance > 0))
         return false;
-    if (distance * (1 - 1e-6) > rho) {
+    if (distance > rho) {
         double w = fast_winding(o, cell) * facing;
         if (!(fabs(w - 0.5) > doubt))
             return false;
@@ -160,14 +164,15 @@ static bool settle(const open_block *o, const cells_span *s) {
     if (meets_strip(o->border, v3(lo.x - more, lo.y - more, lo.z - more),
                     v3(hi.x + more, hi.y + more, hi.z + more)))
         return false;
-    double rest = fast_winding(o, cell) * facing - facing * winding_of(o, cell);
+    double rest =
+        fast_winding(o, cell) * facing - facing * o->rows->winding[sign_rows_at(o->rows, cell)];
     if (!(fabs(rest - 0.5 - rint(rest - 0.5)) > doubt))
         return false;
     set_all(o, s, true, rest);
     return true;
 }
 
-static void settle_parts(const open_block *o, const cells_span *s) {
+static void settle_parts(const opening *o, const cells_span *s) {
     if (settle(o, s))
         return;
     for (int part = 0; part < 8; part++) { /* ends at single cells */
@@ -187,7 +192,16 @@ static void settle_parts(const open_block *o, const cells_span *s) {
 
 void abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
                      const sign_rows *rows, const cells_span *block, uint32_t side,
-                     const float *distances, bool *inside) {
-    open_block o = {bvh, grid, border, rows, block, side, distances, inside};
+                     const float *distances) {
+    opening o = {bvh, grid, border, rows, block, side, distances};
     settle_parts(&o, block);
+}
+
+bool abuti_sign_open_clear(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
+                           const sign_rows *rows, const cells_span *span, bool always) {
+    opening o = {bvh, grid, border, rows, span, 0, NULL};
+    if (!always)
+        return settle(&o, span);
+    settle_parts(&o, span);
+    return true;
 }

@@ -34,7 +34,7 @@ static range cells_between(const scan *s, int axis, double lo, double hi) {
     double first = v3_get(s->grid->origin, axis), cell = s->grid->cell;
     double from = ceil((lo - first) / cell - s->doubt[axis]);
     double to = floor((hi - first) / cell + s->doubt[axis]);
-    uint32_t begin = s->rows->begin[axis], end = begin + s->rows->count[axis];
+    uint32_t begin = s->rows->cells.begin[axis], end = begin + s->rows->cells.count[axis];
     range r = {begin, end}; /* also where cells are so small that these are no numbers */
     if (from > begin)
         r.begin = from < end ? (uint32_t)from : end;
@@ -75,7 +75,7 @@ static uint32_t first_beyond(const scan *s, triangle3 t, int side, vec3 p) {
     vec3 a = t.corner[0], u = v3_sub(t.corner[1], a), v = v3_sub(t.corner[2], a);
     double nx = u.y * v.z - u.z * v.y, ny = u.z * v.x - u.x * v.z, nz = u.x * v.y - u.y * v.x;
     double x = a.x - (ny * (p.y - a.y) + nz * (p.z - a.z)) / nx;
-    uint32_t lo = s->rows->begin[0], hi = lo + s->rows->count[0]; /* is in [lo, hi] */
+    uint32_t lo = s->rows->cells.begin[0], hi = lo + s->rows->cells.count[0]; /* is in [lo, hi] */
     double guess = ceil((x - s->grid->origin.x) / s->grid->cell);
     uint32_t tried = guess > lo ? guess < hi ? (uint32_t)guess : hi : lo;
     if (tried < hi && is_beyond(s, t, side, p, tried))
@@ -118,31 +118,34 @@ static void scan_triangle(const scan *s, triangle3 t) {
             if (side == 0 || side_of_edge(0, c[1], c[2], p) != side ||
                 side_of_edge(0, c[2], c[0], p) != side)
                 continue;
-            uint32_t i = first_beyond(s, t, side, p) - rows->begin[0];
-            if (i < rows->count[0])
-                rows->winding[grid_at(rows->count, i, j - rows->begin[1], k - rows->begin[2])] -=
-                    side;
+            const uint32_t cell[3] = {first_beyond(s, t, side, p), j, k};
+            if (cell[0] < rows->cells.begin[0] + rows->cells.count[0])
+                rows->winding[sign_rows_at(rows, cell)] -= side;
         }
     }
 }
 
 static void sum_rows(const sign_rows *rows) {
-    size_t all = (size_t)rows->count[1] * rows->count[2];
+    const uint32_t *count = rows->cells.count;
+    size_t all = (size_t)count[1] * count[2];
     for (size_t r = 0; r < all; r++) {
-        int32_t *row = rows->winding + r * rows->count[0], sum = 0;
-        for (uint32_t i = 0; i < rows->count[0]; i++) {
+        int32_t *row = rows->winding + r * count[0], sum = 0;
+        for (uint32_t i = 0; i < count[0]; i++) {
             sum += row[i];
             row[i] = sum;
         }
     }
+    for (size_t i = 0; i < all * count[0]; i++)
+        rows->inside[i] = rows->winding[i] != 0;
 }
 
 void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows) {
     scan s = {.grid = grid, .rows = rows};
     uint32_t end[3];
     for (int axis = 0; axis < 3; axis++)
-        end[axis] = rows->begin[axis] + rows->count[axis];
-    vec3 lo = grid_centre(grid, rows->begin[0], rows->begin[1], rows->begin[2]);
+        end[axis] = rows->cells.begin[axis] + rows->cells.count[axis];
+    const uint32_t *begin = rows->cells.begin, *count = rows->cells.count;
+    vec3 lo = grid_centre(grid, begin[0], begin[1], begin[2]);
     vec3 hi = grid_centre(grid, end[0], end[1], end[2]);
     for (int axis = 0; axis < 3; axis++) {
         double largest = real_max(real_max(fabs(v3_get(lo, axis)), fabs(v3_get(hi, axis))),
@@ -151,8 +154,7 @@ void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows
                                                     fabs(v3_get(bvh->mesh->bounds.hi, axis)))));
         s.doubt[axis] = ROUNDING * largest / grid->cell;
     }
-    memset(rows->winding, 0,
-           (size_t)rows->count[0] * rows->count[1] * rows->count[2] * sizeof *rows->winding);
+    memset(rows->winding, 0, (size_t)count[0] * count[1] * count[2] * sizeof *rows->winding);
     abut_box box = {{-HUGE_VAL, lo.y, lo.z}, hi};
     bvh_region region = bvh_region_of(bvh, &box);
     uint32_t stack[BVH_STACK], used = 0;

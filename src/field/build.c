@@ -37,8 +37,22 @@ static double reach_of(const abut_field *field) {
                     v3_length(v3_max(v3_abs(v3_sub(hi, some)), v3_abs(v3_sub(lo, some)))));
 }
 
-static abut_status build_dense(abut_field *field, const abut_bvh *bvh) {
+static void get_dense(const void *data, const uint32_t begin[3], float *distances) {
+    const abut_field *field = data;
+    const uint32_t *count = field->grid.count;
+    for (uint32_t k = 0; k < FIELD_BRICK && begin[2] + k < count[2]; k++)
+        for (uint32_t j = 0; j < FIELD_BRICK && begin[1] + j < count[1]; j++)
+            for (uint32_t i = 0; i < FIELD_BRICK && begin[0] + i < count[0]; i++)
+                distances[i + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k)] = fabsf(
+                    field_value(field, grid_at(count, begin[0] + i, begin[1] + j, begin[2] + k)));
+}
+
+static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abut_field *old,
+                               const unsigned char *known) {
     field_job job = {.bvh = bvh,
+                     .known = known,
+                     .get = get_dense,
+                     .known_data = old,
                      .grid = &field->grid,
                      .band = field->band,
                      .block = FIELD_BRICK,
@@ -156,30 +170,66 @@ static abut_status build_sparse(abut_field *field, const abut_bvh *bvh) {
 
 /* ---- all ---- */
 
+enum { VALUES_A_TASK = 1 << 18, RANGES_MOST = 256 };
+
+typedef struct ranges {
+    const abut_field *field;
+    size_t grain;
+    float least[RANGES_MOST], most[RANGES_MOST];
+} ranges;
+
+static void range_task(void *data, size_t chunk, size_t begin, size_t end) {
+    ranges *r = data;
+    float least = INFINITY, most = -INFINITY;
+    if (r->field->type == ABUT_FIELD_FLOAT) {
+        const float *values = r->field->values;
+        for (size_t i = begin; i < end; i++) {
+            least = values[i] < least ? values[i] : least;
+            most = values[i] > most ? values[i] : most;
+        }
+    } else {
+        const int16_t *values = r->field->values;
+        int16_t low = INT16_MAX, high = INT16_MIN;
+        for (size_t i = begin; i < end; i++) {
+            low = values[i] < low ? values[i] : low;
+            high = values[i] > high ? values[i] : high;
+        }
+        least = (float)(low * r->field->step);
+        most = (float)(high * r->field->step);
+    }
+    r->least[chunk] = least;
+    r->most[chunk] = most;
+}
+
 static void find_range(abut_field *field) {
+    ranges r = {.field = field, .grain = field->value_count / RANGES_MOST + 1};
+    r.grain = r.grain < VALUES_A_TASK ? VALUES_A_TASK : r.grain;
+    abuti_parallel_for(field->context, field->value_count, r.grain, range_task, &r);
     field->least = INFINITY;
     field->most = -INFINITY;
-    for (size_t i = 0; i < field->value_count; i++) {
-        double value = field_value(field, i);
-        field->least = real_min(field->least, value);
-        field->most = real_max(field->most, value);
+    for (size_t i = 0; i < abuti_chunk_count(field->value_count, r.grain); i++) {
+        field->least = real_min(field->least, r.least[i]);
+        field->most = real_max(field->most, r.most[i]);
     }
 }
 
-abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh) {
+double abuti_field_step(const abut_field *field) {
+    /* values of a brick reach beyond the band by no more than its diagonal */
+    double more = field->layout == ABUT_FIELD_SPARSE ? 2 * FIELD_BRICK * field->grid.cell : 0;
+    return field->type == ABUT_FIELD_INT16 ? (reach_of(field) + more) / INT16_MAX : 0;
+}
+
+abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut_field *old,
+                              const unsigned char *known) {
     abut_status status;
-    if (field->type == ABUT_FIELD_INT16) {
-        /* values of a brick reach beyond the band by no more than its diagonal */
-        double more = field->layout == ABUT_FIELD_SPARSE ? 2 * FIELD_BRICK * field->grid.cell : 0;
-        field->step = (reach_of(field) + more) / INT16_MAX;
-    }
+    field->step = abuti_field_step(field);
     if (field->layout == ABUT_FIELD_SPARSE) {
         status = build_sparse(field, bvh);
     } else {
         size_t bytes = field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
         field->value_count = grid_cells(&field->grid);
         field->values = abuti_allocate(field->context, field->value_count, bytes);
-        status = field->values ? build_dense(field, bvh) : ABUT_ERROR_MEMORY;
+        status = field->values ? build_dense(field, bvh, old, known) : ABUT_ERROR_MEMORY;
     }
     if (!status)
         find_range(field);

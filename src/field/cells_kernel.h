@@ -101,7 +101,7 @@ static uint32_t filter(const cells_list *list, const cells_box *box, float *scra
 
 /* ---- measure ---- */
 
-enum { LIST_KEPT = 256 };
+enum { LIST_KEPT = 1024 };
 
 /* The nearest feature of each cell by its place in the list, and the squares of its distance and of
  * the next; of all features where there are not too many. */

@@ -414,6 +414,12 @@ static size_t *wanted_at(worker *w, const uint32_t block[3]) {
     return &w->at[block[0] + TILE_LONG * (block[1] + CUBE * block[2])];
 }
 
+static bool is_known(const worker *w, const uint32_t block[3]) {
+    const field_job *job = w->c->job;
+    return job->known && job->known[grid_at(job->blocks, w->first[0] + block[0],
+                                            w->first[1] + block[1], w->first[2] + block[2])];
+}
+
 /* Signs the values of the block and gives them away. */
 static void finish_block(worker *w, const cells_span *s, size_t at, bool is_signed) {
     const computing *c = w->c;
@@ -448,7 +454,9 @@ static void compute_block(worker *w, const uint32_t block[3], const known *k) {
     cells_span s = span_of(w, block, one);
     memcpy(w->origin, s.begin, sizeof w->origin);
     w->touching_count = 0;
-    if (k->is_beyond || k->is_far)
+    if (is_known(w, block))
+        w->c->job->get(w->c->job->known_data, s.begin, w->values);
+    else if (k->is_beyond || k->is_far)
         set_cells(w, &s, k->is_far || w->rule.band == INFINITY);
     else
         divide_cells(w, &s, k->list);
@@ -465,12 +473,13 @@ static void compute_blocks(worker *w, const uint32_t first[3], const uint32_t co
                 compute_block(w, b, k);
 }
 
+/* Whether distances of some of these blocks must be found. */
 static bool any_wanted(worker *w, const uint32_t first[3], const uint32_t count[3]) {
     uint32_t b[3];
     for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
         for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
             for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
-                if (*wanted_at(w, b) != NOT_WANTED)
+                if (*wanted_at(w, b) != NOT_WANTED && !is_known(w, b))
                     return true;
     return false;
 }
@@ -486,10 +495,9 @@ static void divide_blocks(worker *w, const uint32_t first[3], const uint32_t cou
     uint32_t before = w->used;
     cells_list own;
     bool clear;
-    if (!any_wanted(w, first, count))
-        return;
-    if (count[0] == 1 && count[1] == 1 && count[2] == 1) {
-        compute_block(w, first, &k);
+    bool single = count[0] == 1 && count[1] == 1 && count[2] == 1;
+    if (single || !any_wanted(w, first, count)) {
+        compute_blocks(w, first, count, &k);
         return;
     }
     cells_span s = span_of(w, first, count);

@@ -77,6 +77,11 @@ typedef struct field_job {
      * whatever where the block is FIELD_BRICK. `at` is its place in `wanted`, or its number. */
     void (*put)(void *data, size_t at, const uint32_t begin[3], const float *values);
     void *data;
+    /* Blocks whose distances are known, by their numbers, and what gives them; null where there are
+     * none. They still get their signs and are put. None may have a cell on the surface. */
+    const unsigned char *known;
+    void (*get)(const void *known_data, const uint32_t begin[3], float *distances);
+    const void *known_data;
     double from, to; /* what it is of all that is reported as progress */
 } field_job;
 
@@ -86,7 +91,11 @@ abut_status abuti_field_compute_plain(const field_job *job);
 
 /* ---- build.c ---- */
 
-/* Fills a field whose grid and options stand. */
-abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh);
+/* Fills a field whose grid and options stand. Of a dense one, distances of `known` blocks are those
+ * of `old`; both may be null. */
+abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut_field *old,
+                              const unsigned char *known);
+/* What 16 bits stand for; 0 for floats. */
+double abuti_field_step(const abut_field *field);
 
 #endif

@@ -281,6 +281,141 @@ static void wanted_blocks(void **state) {
     abut_bvh_destroy(bvh);
 }
 
+/* ---- meshes that move ---- */
+
+/* The same mesh with some vertices moved: those within `reach` of the corner of its box. */
+static abut_mesh *make_bent(abut_context *context, const abut_mesh *mesh, double reach,
+                            abut_vec3 by) {
+    uint32_t count = abut_mesh_vertex_count(mesh);
+    abut_vec3 *p = malloc(count * sizeof *p), hi = abut_mesh_bounds(mesh).hi;
+    abut_mesh_input input = abut_mesh_input_default();
+    abut_mesh *bent = NULL;
+    assert_non_null(p);
+    for (uint32_t v = 0; v < count; v++) {
+        p[v] = abuti_mesh_position(mesh, v);
+        if (hi.x - p[v].x <= reach)
+            p[v] = v3_add(p[v], by);
+    }
+    input.positions = p;
+    input.vertex_count = count;
+    input.indices = abut_mesh_indices(mesh);
+    input.triangle_count = abut_mesh_triangle_count(mesh);
+    assert_ok(abut_mesh_create(context, &input, &bent));
+    free(p);
+    return bent;
+}
+
+static void check_same_field(const abut_field *a, const abut_field *b) {
+    abut_field_info x = abut_field_info_get(a), y = abut_field_info_get(b);
+    assert_int_equal(x.bytes, y.bytes);
+    assert_int_equal(x.bricks, y.bricks);
+    assert_true(x.least == y.least && x.most == y.most && x.step == y.step);
+    assert_true(x.closed == y.closed && a->value_count == b->value_count);
+    assert_memory_equal(a->values, b->values,
+                        a->value_count * (x.type == ABUT_FIELD_FLOAT ? sizeof(float) : 2));
+}
+
+/* A few steps, each against a new field. */
+static void check_moving(abut_shape_kind kind, abut_field_options options, double reach) {
+    abut_mesh *mesh = make_shape(NULL, kind, 7);
+    abut_field *field, *fresh;
+    uint64_t recomputed = 77, all;
+    options.grid = grid_about(mesh, 30, 1.5);
+    all = 4 * 4 * 4;
+    assert_ok(abut_field_create(mesh, &options, &field));
+    assert_ok(abut_field_update(field, mesh, &recomputed));
+    if (options.layout == ABUT_FIELD_DENSE && options.sign != ABUT_SIGN_NORMAL)
+        assert_int_equal(0, recomputed);
+    for (int step = 0; step < 3; step++) {
+        abut_mesh *bent = make_bent(NULL, mesh, step == 2 ? 100 : reach,
+                                    vec(0.05 * (step + 1), 0.03, step == 1 ? -0.06 : 0.01));
+        assert_ok(abut_field_update(field, bent, &recomputed));
+        assert_ok(abut_field_create(bent, &options, &fresh));
+        check_same_field(field, fresh);
+        if (step < 2 && options.layout == ABUT_FIELD_DENSE && options.type == ABUT_FIELD_FLOAT &&
+            options.sign != ABUT_SIGN_NORMAL)
+            assert_true(recomputed > 0 && recomputed < (options.band > 0 ? all / 2 : all));
+        abut_field_destroy(fresh);
+        abut_mesh_destroy(mesh);
+        mesh = bent;
+    }
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+}
+
+static void moving(void **state) {
+    (void)state;
+    abut_field_options options = abut_field_options_default();
+    check_moving(ABUT_SHAPE_TORUS, options, 0.2);
+    check_moving(ABUT_SHAPE_TEAPOT, options, 0.3);
+    options.band = 0.1;
+    check_moving(ABUT_SHAPE_TORUS, options, 0.2);
+    options.type = ABUT_FIELD_INT16;
+    check_moving(ABUT_SHAPE_TORUS, options, 0.2);
+    options.layout = ABUT_FIELD_SPARSE;
+    check_moving(ABUT_SHAPE_TORUS, options, 0.2);
+    options = abut_field_options_default();
+    options.sign = ABUT_SIGN_NORMAL;
+    check_moving(ABUT_SHAPE_ICOSPHERE, options, 0.2);
+}
+
+/* A surface far away moves across everything: distances stay and signs change. */
+static void moving_across(void **state) {
+    (void)state;
+    abut_mesh *inner = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0));
+    abut_mesh *mesh =
+        make_joined(make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), 40, vec(0, 0, 0)), inner);
+    abut_mesh *gone =
+        make_joined(make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), 40, vec(100, 0, 0)),
+                    make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0)));
+    abut_field_options options = abut_field_options_default();
+    abut_field *field, *fresh;
+    uint64_t recomputed;
+    options.grid.origin = vec(-0.3, -0.31, -0.32);
+    options.grid.cell = 0.05;
+    options.grid.count[0] = options.grid.count[1] = options.grid.count[2] = 14;
+    assert_ok(abut_field_create(mesh, &options, &field));
+    assert_true(abut_field_info_get(field).most < 0);
+    assert_ok(abut_field_update(field, gone, &recomputed));
+    assert_int_equal(0, recomputed);
+    assert_true(abut_field_info_get(field).most > 0);
+    assert_ok(abut_field_create(gone, &options, &fresh));
+    check_same_field(field, fresh);
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_update(field, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_update(NULL, mesh, NULL));
+    abut_mesh *other = make_shape(NULL, ABUT_SHAPE_BOX, 2);
+    assert_fails(ABUT_ERROR_ARGUMENT, "triangles", abut_field_update(field, other, &recomputed));
+    check_same_field(field, fresh);
+    abut_mesh_destroy(other);
+    abut_field_destroy(fresh);
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+    abut_mesh_destroy(gone);
+}
+
+static abut_status update_one(abut_context *context, void *data) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *mesh = NULL, *moved = NULL;
+    abut_field *field = NULL;
+    const abut_pose aside = {{0, 0, 0, 0}, {0.1, 0, 0}};
+    shape.segments = 3;
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    status = status ? status : abut_mesh_transform(mesh, 1, aside, &moved);
+    status = status ? status : abut_field_create(mesh, data, &field);
+    status = status ? status : abut_field_update(field, moved, NULL);
+    abut_field_destroy(field);
+    abut_mesh_destroy(moved);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void updating_without_memory(void **state) {
+    (void)state;
+    abut_field_options options = abut_field_options_default();
+    options.cells = 9;
+    test_every_allocation(update_one, &options);
+}
+
 /* ---- threads, memory, cancelling ---- */
 
 static void threads_agree(void **state) {
@@ -352,11 +487,19 @@ static void cancelling(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),           cmocka_unit_test(soups),
-        cmocka_unit_test(overlaps),         cmocka_unit_test(aligned),
-        cmocka_unit_test(sizes_and_places), cmocka_unit_test(odd_grids),
-        cmocka_unit_test(long_lists),       cmocka_unit_test(wanted_blocks),
-        cmocka_unit_test(threads_agree),    cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(shapes),
+        cmocka_unit_test(soups),
+        cmocka_unit_test(overlaps),
+        cmocka_unit_test(aligned),
+        cmocka_unit_test(sizes_and_places),
+        cmocka_unit_test(odd_grids),
+        cmocka_unit_test(long_lists),
+        cmocka_unit_test(wanted_blocks),
+        cmocka_unit_test(moving),
+        cmocka_unit_test(moving_across),
+        cmocka_unit_test(updating_without_memory),
+        cmocka_unit_test(threads_agree),
+        cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(cancelling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

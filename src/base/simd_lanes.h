@@ -138,6 +138,10 @@ static inline void f16_columns(const float *const from[16], uint32_t first, f16 
 static inline float f16_least(f16 a) {
     return _mm512_reduce_min_ps(a);
 }
+/* Writes the lanes whose bits are set, close together; there must be room for all. */
+static inline void f16_pack(float *to, unsigned bits, f16 a) {
+    _mm512_storeu_ps(to, _mm512_maskz_compress_ps((__mmask16)bits, a));
+}
 static inline uint32_t f16_number(uint32_t *to, uint32_t first, unsigned bits) {
     const __m512i order = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     __m512i all = _mm512_add_epi32(order, _mm512_set1_epi32((int)first));

@@ -89,18 +89,18 @@ void abuti_cells_destroy(cells_table *table);
 /* ---- lists ---- */
 
 enum { CELLS_GROUP = 16 };
-typedef struct cells_group {
-    float column[CELLS_COLUMNS][CELLS_GROUP];
-} cells_group;
 
+/* Column c of all features begins at c x stride. Behind the last there is room for a group, and up
+ * to the next multiple of a group it is there again. Faces stand first, then edges. */
 typedef struct cells_list {
-    uint32_t count;
-    cells_group *groups; /* the last is filled up with its last feature */
-    uint32_t *names;     /* rows of the table */
+    uint32_t count, stride;
+    float *columns;
+    uint32_t *names; /* rows of the table */
 } cells_list;
 
-static inline uint32_t cells_group_count(uint32_t count) {
-    return (count + CELLS_GROUP - 1) / CELLS_GROUP;
+/* An odd number of groups, so that columns do not get into each other's way in the cache. */
+static inline uint32_t cells_stride(uint32_t count) {
+    return (((count + CELLS_GROUP - 1) / CELLS_GROUP + 1) | 1) * CELLS_GROUP;
 }
 
 /* A box of cells in the frame. */
@@ -139,8 +139,11 @@ static inline bool cells_value(const cells_rule *rule, double d, float *value) {
 
 /* The loops over lists; for 4, 8 or 16 lanes, with the same outcome but for rounding. */
 typedef struct cells_kernel {
-    /* Fills a list with rows of the table; there is room. */
-    void (*gather)(const cells_row *rows, const uint32_t *names, uint32_t count, cells_list *list);
+    /* Fills the columns of a list with rows of the table. */
+    void (*gather)(const cells_row *rows, cells_list *list);
+    /* The same, where they are those of another list at some places, ascending. */
+    void (*take)(const cells_row *rows, const cells_list *from, const uint32_t *places,
+                 cells_list *list);
     /* Finds which features of a list can be nearest in a box: their places in the list, in order.
      * `scratch` has room for 2 floats and `kept` for one number of each feature, and for a group
      * more. `nearest` is how far the centre is from the nearest of them, within the margin, if the

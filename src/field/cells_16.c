@@ -12,7 +12,7 @@
 #include "field/cells_kernel.h"
 
 const cells_kernel *abuti_cells_16(void) {
-    static const cells_kernel kernel = {gather, filter, measure};
+    static const cells_kernel kernel = {gather, take, filter, measure};
     return &kernel;
 }
 

@@ -7,7 +7,7 @@
 #include "field/cells_kernel.h"
 
 const cells_kernel *abuti_cells_kernel(void) {
-    static const cells_kernel four = {gather, filter, measure};
+    static const cells_kernel four = {gather, take, filter, measure};
     int lanes = abuti_simd_lanes();
     const cells_kernel *more = lanes >= 16 ? abuti_cells_16() : NULL;
     more = !more && lanes >= 8 ? abuti_cells_8() : more;

@@ -5,22 +5,51 @@
 
 /* ---- gather ---- */
 
-static void gather(const cells_row *rows, const uint32_t *names, uint32_t count, cells_list *list) {
-    uint32_t room = cells_group_count(count) * CELLS_GROUP;
-    for (uint32_t i = 0; i < room; i += LANES) {
+static void gather(const cells_row *rows, cells_list *list) {
+    const uint32_t count = list->count, *names = list->names;
+    for (uint32_t i = 0; i < count; i += LANES) {
         const float *row[LANES];
         for (uint32_t k = 0; k < LANES; k++)
             row[k] = rows[names[i + k < count ? i + k : count - 1]].column;
-        float *to = &list->groups[i / CELLS_GROUP].column[0][i % CELLS_GROUP];
         for (uint32_t c = 0; c < CELLS_COLUMNS; c += 4) {
             wide column[4];
             LANED(columns)(row, c, column);
             for (uint32_t k = 0; k < 4; k++)
-                store(to + (size_t)(c + k) * CELLS_GROUP, column[k]);
+                store(list->columns + (size_t)(c + k) * list->stride + i, column[k]);
         }
     }
-    list->count = count;
 }
+
+#if LANES == 16
+
+/* Columns are near by, rows may be anywhere. */
+static void take(const cells_row *rows, const cells_list *from, const uint32_t *places,
+                 cells_list *list) {
+    (void)rows;
+    float *to = list->columns;
+    for (uint32_t i = 0; i < list->count;) {
+        uint32_t group = places[i] / LANES * LANES, begin = i;
+        unsigned bits = 0;
+        for (; i < list->count && places[i] < group + LANES; i++)
+            bits |= 1u << (places[i] - group);
+        for (uint32_t c = 0; c < CELLS_COLUMNS; c++)
+            f16_pack(to + (size_t)c * list->stride + begin, bits,
+                     load(from->columns + (size_t)c * from->stride + group));
+    }
+    for (uint32_t c = 0; c < CELLS_COLUMNS; c++, to += list->stride)
+        store(to + list->count, all(to[list->count - 1]));
+}
+
+#else
+
+static void take(const cells_row *rows, const cells_list *from, const uint32_t *places,
+                 cells_list *list) {
+    (void)from;
+    (void)places;
+    gather(rows, list);
+}
+
+#endif
 
 /* ---- filter ---- */
 
@@ -47,8 +76,8 @@ static float look_from_centre(const cells_list *list, const cells_box *box, floa
         half[k] = all(box->half[k]);
     }
     for (uint32_t i = 0; i < list->count; i += LANES) {
-        const float *from = &list->groups[i / CELLS_GROUP].column[0][i % CELLS_GROUP];
-#define COLUMN(c) load(from + (size_t)(c)*CELLS_GROUP)
+        const float *from = list->columns + i;
+#define COLUMN(c) load(from + (size_t)(c)*list->stride)
         const wide first[3] = {COLUMN(CELLS_FIRST), COLUMN(CELLS_FIRST + 1),
                                COLUMN(CELLS_FIRST + 2)};
         const wide second[3] = {COLUMN(CELLS_SECOND), COLUMN(CELLS_SECOND + 1),
@@ -126,21 +155,24 @@ static void find_winners(const cells_row *rows, const uint32_t *names, uint32_t 
             const wide r[3] = {sub(p[0], all(row[CELLS_PLACE])),
                                sub(p[1], all(row[CELLS_PLACE + 1])),
                                sub(p[2], all(row[CELLS_PLACE + 2]))};
+            const float offset = row[CELLS_OFFSET];
             wide t2 =
                 fused(all(row[CELLS_THIRD_X]), r[0],
                       fused(all(row[CELLS_THIRD_Y]), r[1], mul(all(row[CELLS_THIRD_Z]), r[2])));
-            wide along = dot_row(row + CELLS_FOURTH, r);
-            wide out = most(dot_row(row + CELLS_FIRST, r), dot_row(row + CELLS_SECOND, r)), sq;
-            if (row[CELLS_OFFSET] < 0) {
-                out = most(out, add(along, all(row[CELLS_OFFSET])));
+            wide along = dot_row(row + CELLS_FOURTH, r), out = dot_row(row + CELLS_SECOND, r), sq;
+            if (offset < 0) { /* a face */
+                out = most(out, most(dot_row(row + CELLS_FIRST, r), add(along, all(offset))));
                 sq = mul(t2, t2);
-            } else {
-                wide length = all(row[CELLS_OFFSET]), s = least(most(along, zero), length);
-                out = most(most(out, t2), sub(along, length));
+            } else if (offset > 0) { /* an edge, of which the first is the fourth backwards */
+                wide s = least(most(along, zero), all(offset));
+                out = most(most(out, t2), most(sub(along, all(offset)), sub(zero, along)));
                 wide q[3] = {fused_less(s, all(row[CELLS_FOURTH]), r[0]),
                              fused_less(s, all(row[CELLS_FOURTH + 1]), r[1]),
                              fused_less(s, all(row[CELLS_FOURTH + 2]), r[2])};
                 sq = dot(q, q);
+            } else {
+                out = most(most(out, t2), most(dot_row(row + CELLS_FIRST, r), along));
+                sq = dot(r, r);
             }
             sq = choose(is_less_equal(out, margin), sq, endless);
             store(w->square[k % LIST_KEPT] + i, sq);

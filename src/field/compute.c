@@ -18,7 +18,7 @@ enum {
     CUBE = 4,                        /* blocks along a side of what lists begin with */
     TILE_LONG = 32,                  /* blocks of a tile along x */
     LIST_MOST = 16384,               /* features */
-    GROUPS_ROOM = 2048,              /* of all lists on the way down */
+    ROOM = 32768,                    /* features of all lists on the way down */
     CHUNK = 2048,                    /* features of leaves that are filtered at a time */
     SHORT_LIST = 16,                 /* not filtered again but for sixteen cells */
     MEASURE_LIST = 4,                /* nor for those */
@@ -58,11 +58,12 @@ typedef struct worker {
     float touching_value[FIELD_VALUES];
     uint32_t origin[3];
     /* lists */
-    uint32_t used; /* groups */
+    uint32_t used; /* of the room */
     uint32_t kept[LIST_MOST + CELLS_GROUP], chunk[CHUNK + CELLS_GROUP];
     float scratch[2 * (LIST_MOST + CELLS_GROUP)];
-    uint32_t names[GROUPS_ROOM * CELLS_GROUP];
-    cells_group groups[GROUPS_ROOM], chunk_groups[CHUNK / CELLS_GROUP];
+    uint32_t names[ROOM];
+    float columns[ROOM * CELLS_COLUMNS];
+    float chunk_columns[(CHUNK + 3 * CELLS_GROUP) * CELLS_COLUMNS];
 } worker;
 
 static const size_t NOT_WANTED = (size_t)-1;
@@ -88,12 +89,14 @@ static float radius_of(const cells_box *box) {
 
 /* Room for a list of so many, or false. */
 static bool take_room(worker *w, uint32_t count, cells_list *list) {
-    uint32_t groups = cells_group_count(count);
-    if (groups > GROUPS_ROOM - w->used)
+    uint32_t stride = cells_stride(count);
+    if (stride > ROOM - w->used)
         return false;
-    list->groups = w->groups + w->used;
-    list->names = w->names + (size_t)w->used * CELLS_GROUP;
-    w->used += groups;
+    list->count = count;
+    list->stride = stride;
+    list->columns = w->columns + (size_t)w->used * CELLS_COLUMNS;
+    list->names = w->names + w->used;
+    w->used += stride;
     return true;
 }
 
@@ -121,10 +124,10 @@ typedef struct collection {
 /* Filters what waits; false where there are too many. */
 static bool collect_some(collection *c) {
     worker *w = c->w;
-    cells_list list = {c->waiting, w->chunk_groups, w->chunk};
+    cells_list list = {c->waiting, cells_stride(c->waiting), w->chunk_columns, w->chunk};
     if (!c->waiting)
         return true;
-    w->c->kernel->gather(w->c->table.rows, w->chunk, c->waiting, &list);
+    w->c->kernel->gather(w->c->table.rows, &list);
     float nearest;
     uint32_t kept = w->c->kernel->filter(&list, &c->box, w->scratch, w->kept, &nearest);
     c->waiting = 0;
@@ -145,6 +148,18 @@ static bool collect_leaf(collection *c, uint32_t leaf) {
     return true;
 }
 
+/* Puts faces first and vertices last, so that loops need not jump between them. */
+static void sort_kinds(worker *w, cells_list *list) {
+    uint32_t count = 0;
+    for (int kind = 0; kind < 3; kind++)
+        for (uint32_t i = 0; i < list->count; i++) {
+            float offset = w->c->table.rows[list->names[i]].column[CELLS_OFFSET];
+            if (kind == (offset < 0 ? 0 : offset > 0 ? 1 : 2))
+                w->kept[count++] = list->names[i];
+        }
+    memcpy(list->names, w->kept, count * sizeof *list->names);
+}
+
 typedef enum outcome { LISTED, NOTHING_NEAR, TOO_MANY } outcome;
 
 /* Makes a list for a box from the hierarchy. */
@@ -162,9 +177,9 @@ static outcome collect(worker *w, const cells_span *s, cells_list *list, bool *c
         return NOTHING_NEAR;
     float upper = (float)(nearest.distance * bvh->scale) * LISTS_SLACK + rho + c.box.margin;
     c.box.reach = upper < c.box.reach ? upper : c.box.reach;
-    uint32_t stack[BVH_STACK], used = 0, room = GROUPS_ROOM - w->used;
-    c.names = w->names + (size_t)w->used * CELLS_GROUP;
-    c.most = room * CELLS_GROUP < LIST_MOST ? room * CELLS_GROUP : LIST_MOST;
+    uint32_t stack[BVH_STACK], used = 0, room = ROOM - w->used; /* no list is there yet */
+    c.names = w->names + w->used;
+    c.most = room < LIST_MOST + 3 * CELLS_GROUP ? room - 3 * CELLS_GROUP : LIST_MOST;
     stack[used++] = 0;
     while (used) {
         uint32_t next = stack[--used];
@@ -181,9 +196,12 @@ static outcome collect(worker *w, const cells_span *s, cells_list *list, bool *c
     }
     if (!collect_some(&c))
         return TOO_MANY;
+    if (!c.count)
+        return NOTHING_NEAR;
     take_room(w, c.count, list);
-    w->c->kernel->gather(w->c->table.rows, list->names, c.count, list);
-    return c.count ? LISTED : NOTHING_NEAR;
+    sort_kinds(w, list);
+    w->c->kernel->gather(w->c->table.rows, list);
+    return LISTED;
 }
 
 /* Makes a list for a box, from that of a larger one unless that is null. LISTED may leave the
@@ -208,7 +226,7 @@ static outcome narrow(worker *w, const cells_span *s, const cells_list **list, c
         return LISTED;
     for (uint32_t i = 0; i < kept; i++)
         own->names[i] = (*list)->names[w->kept[i]];
-    w->c->kernel->gather(w->c->table.rows, own->names, kept, own);
+    w->c->kernel->take(w->c->table.rows, *list, w->kept, own);
     *list = own;
     return LISTED;
 }

@@ -49,6 +49,13 @@
 
 #include "field/field.h"
 
+enum { CELLS_GROUP = 16 };
+
+/* An odd number of groups, so that columns do not get into each other's way in the cache. */
+static inline uint32_t cells_stride(uint32_t count) {
+    return (((count + CELLS_GROUP - 1) / CELLS_GROUP + 1) | 1) * CELLS_GROUP;
+}
+
 /* ---- table.c: the features of a hierarchy ---- */
 
 /* A row is a feature_record without the kind; the offset of faces is negative. */
@@ -80,15 +87,15 @@ typedef struct cells_table {
     abuti_features features; /* their records are the rows */
     cells_row *rows;
     cells_exact *exact;
+    float *columns; /* the rows again, as one list */
+    uint32_t stride;
 } cells_table;
 
-/* Some 400 bytes a triangle. */
+/* Some 700 bytes a triangle. */
 abut_status abuti_cells_create(const abut_bvh *bvh, cells_table *table);
 void abuti_cells_destroy(cells_table *table);
 
 /* ---- lists ---- */
-
-enum { CELLS_GROUP = 16 };
 
 /* Column c of all features begins at c x stride. Behind the last there is room for a group, and up
  * to the next multiple of a group it is there again. Faces stand first, then edges. */
@@ -97,11 +104,6 @@ typedef struct cells_list {
     float *columns;
     uint32_t *names; /* rows of the table */
 } cells_list;
-
-/* An odd number of groups, so that columns do not get into each other's way in the cache. */
-static inline uint32_t cells_stride(uint32_t count) {
-    return (((count + CELLS_GROUP - 1) / CELLS_GROUP + 1) | 1) * CELLS_GROUP;
-}
 
 /* A box of cells in the frame. */
 typedef struct cells_box {

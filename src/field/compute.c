@@ -19,7 +19,7 @@ enum {
     TILE_LONG = 32,                  /* blocks of a tile along x */
     LIST_MOST = 16384,               /* features */
     ROOM = 32768,                    /* features of all lists on the way down */
-    CHUNK = 2048,                    /* features of leaves that are filtered at a time */
+    CHUNK = 2048,                    /* features of the table that are filtered at a time */
     SHORT_LIST = 16,                 /* not filtered again but for sixteen cells */
     MEASURE_LIST = 4,                /* nor for those */
     TILE_CELLS = CUBE * FIELD_BRICK, /* and one for bricks that share a layer */
@@ -39,7 +39,8 @@ typedef struct computing {
     uint32_t end[3];              /* of cells that have values, along each axis */
     uint32_t tiles[3], tile_rows; /* blocks of a tile along y and z */
     struct worker *workers;
-    size_t begin; /* of the tiles that run */
+    uint64_t *seen; /* of all workers */
+    size_t begin;   /* of the tiles that run */
 } computing;
 
 typedef struct worker {
@@ -59,14 +60,18 @@ typedef struct worker {
     uint32_t origin[3];
     /* lists */
     uint32_t used; /* of the room */
-    uint32_t kept[LIST_MOST + CELLS_GROUP], chunk[CHUNK + CELLS_GROUP];
+    uint32_t kept[LIST_MOST + CELLS_GROUP];
+    uint64_t *seen; /* a bit for each group of the table */
     float scratch[2 * (LIST_MOST + CELLS_GROUP)];
     uint32_t names[ROOM];
     float columns[ROOM * CELLS_COLUMNS];
-    float chunk_columns[(CHUNK + 3 * CELLS_GROUP) * CELLS_COLUMNS];
 } worker;
 
 static const size_t NOT_WANTED = (size_t)-1;
+
+static size_t seen_words(const cells_table *table) {
+    return table->features.count / (64 * CELLS_GROUP) + 1;
+}
 
 /* ---- lists ---- */
 
@@ -112,52 +117,95 @@ static unsigned children_within(const bvh_node *node, const cells_box *box, floa
     return m4_bits(f4_less_equal(sum, f4_all(reach * reach * LISTS_SLACK)));
 }
 
-/* A collection of names that are filtered some at a time. */
+/* A collection of names; groups of the table are filtered some at a time. */
 typedef struct collection {
     worker *w;
     cells_box box;
-    uint32_t waiting, count;
+    uint32_t begin, end; /* groups that wait */
+    uint32_t count, most;
     uint32_t *names;
-    uint32_t most;
 } collection;
 
 /* Filters what waits; false where there are too many. */
 static bool collect_some(collection *c) {
     worker *w = c->w;
-    cells_list list = {c->waiting, cells_stride(c->waiting), w->chunk_columns, w->chunk};
-    if (!c->waiting)
+    const cells_table *table = &w->c->table;
+    const uint32_t first = c->begin * CELLS_GROUP, left = table->features.count - first;
+    cells_list list = {(c->end - c->begin) * CELLS_GROUP, table->stride, table->columns + first,
+                       NULL};
+    if (c->begin == c->end)
         return true;
-    w->c->kernel->gather(w->c->table.rows, &list);
+    list.count = list.count < left ? list.count : left;
     float nearest;
     uint32_t kept = w->c->kernel->filter(&list, &c->box, w->scratch, w->kept, &nearest);
-    c->waiting = 0;
     if (kept > c->most - c->count)
         return false;
     for (uint32_t i = 0; i < kept; i++)
-        c->names[c->count++] = w->chunk[w->kept[i]];
+        c->names[c->count++] = first + w->kept[i];
     return true;
 }
 
+/* Adds the features of a leaf. Groups may have some of other leaves: no harm, but each only once.
+ */
 static bool collect_leaf(collection *c, uint32_t leaf) {
-    const uint32_t *begin = c->w->c->table.features.leaf_begin + leaf;
-    for (uint32_t i = begin[0]; i < begin[1]; i++) {
-        if (c->waiting == CHUNK && !collect_some(c))
-            return false;
-        c->w->chunk[c->waiting++] = i;
+    const uint32_t *features = c->w->c->table.features.leaf_begin + leaf;
+    for (uint32_t g = features[0] / CELLS_GROUP; g * CELLS_GROUP < features[1]; g++) {
+        uint64_t *word = &c->w->seen[g / 64], bit = (uint64_t)1 << g % 64;
+        if (*word & bit)
+            continue;
+        *word |= bit;
+        if (g != c->end || c->end - c->begin == CHUNK / CELLS_GROUP) {
+            if (!collect_some(c))
+                return false;
+            c->begin = g;
+        }
+        c->end = g + 1;
     }
     return true;
 }
 
 /* Puts faces first and vertices last, so that loops need not jump between them. */
 static void sort_kinds(worker *w, cells_list *list) {
-    uint32_t count = 0;
-    for (int kind = 0; kind < 3; kind++)
-        for (uint32_t i = 0; i < list->count; i++) {
-            float offset = w->c->table.rows[list->names[i]].column[CELLS_OFFSET];
-            if (kind == (offset < 0 ? 0 : offset > 0 ? 1 : 2))
-                w->kept[count++] = list->names[i];
-        }
-    memcpy(list->names, w->kept, count * sizeof *list->names);
+    uint32_t faces = 0, edges = 0, vertices = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t name = list->names[i];
+        float offset = w->c->table.rows[name].column[CELLS_OFFSET];
+        if (offset < 0)
+            list->names[faces++] = name;
+        else if (offset > 0)
+            w->kept[edges++] = name;
+        else
+            w->kept[LIST_MOST - ++vertices] = name;
+    }
+    memcpy(list->names + faces, w->kept, edges * sizeof *list->names);
+    memcpy(list->names + faces + edges, w->kept + LIST_MOST - vertices,
+           vertices * sizeof *list->names);
+}
+
+/* What tells which children of a node can hold the nearest of a cell; see lists.h. */
+typedef struct culling {
+    lists_block block;
+    lists_limits limits;
+    float nearest[3], limit;
+} culling;
+
+static culling culling_of(const worker *w, const cells_box *box, const abut_nearest *nearest) {
+    const abut_bvh *bvh = w->c->table.bvh;
+    const uint32_t *index = bvh->mesh->indices + 3 * (size_t)nearest->triangle;
+    culling c = {.block = {.margin = 2 * box->margin}};
+    vec3 g = v3(0, 0, 0);
+    float sq = 0;
+    for (int k = 0; k < 3; k++)
+        g = v3_along(g, nearest->barycentric[k] * bvh->scale, bvh->mesh->positions[index[k]]);
+    for (int k = 0; k < 3; k++) {
+        c.block.centre[k] = box->centre[k];
+        c.block.half[k] = box->half[k];
+        c.nearest[k] = (float)v3_get(g, k);
+        sq += (c.nearest[k] - box->centre[k]) * (c.nearest[k] - box->centre[k]);
+    }
+    c.limits = lists_limits_of(&c.block);
+    c.limit = lists_limit(&c.block, &c.limits, sq);
+    return c;
 }
 
 typedef enum outcome { LISTED, NOTHING_NEAR, TOO_MANY } outcome;
@@ -177,9 +225,11 @@ static outcome collect(worker *w, const cells_span *s, cells_list *list, bool *c
         return NOTHING_NEAR;
     float upper = (float)(nearest.distance * bvh->scale) * LISTS_SLACK + rho + c.box.margin;
     c.box.reach = upper < c.box.reach ? upper : c.box.reach;
+    culling cull = culling_of(w, &c.box, &nearest);
     uint32_t stack[BVH_STACK], used = 0, room = ROOM - w->used; /* no list is there yet */
     c.names = w->names + w->used;
     c.most = room < LIST_MOST + 3 * CELLS_GROUP ? room - 3 * CELLS_GROUP : LIST_MOST;
+    memset(w->seen, 0, seen_words(&w->c->table) * sizeof *w->seen);
     stack[used++] = 0;
     while (used) {
         uint32_t next = stack[--used];
@@ -189,8 +239,9 @@ static outcome collect(worker *w, const cells_span *s, cells_list *list, bool *c
             continue;
         }
         const bvh_node *node = &bvh->nodes[next];
-        unsigned met = children_within(node, &c.box, c.box.reach + 4 * c.box.margin);
-        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+        unsigned met = children_within(node, &c.box, c.box.reach + 4 * c.box.margin) &
+                       lists_boxes_met(node, &cull.block, &cull.limits, cull.nearest, cull.limit);
+        for (uint32_t slot = BVH_WIDTH; slot-- > 0;) /* the first is taken first */
             if (met >> slot & 1 && node->child[slot] != ABUT_NONE)
                 stack[used++] = node->child[slot];
     }
@@ -657,6 +708,7 @@ static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)begin;
     (void)end;
     w->c = p->c;
+    w->seen = p->c->seen + chunk * seen_words(&p->c->table);
     w->rule.to_world = 1 / p->c->table.bvh->scale;
     w->rule.band = p->c->job->band;
     for (;;) {
@@ -721,11 +773,16 @@ abut_status abuti_field_compute(const field_job *job) {
     status = status ? status : abuti_cells_create(bvh, &c.table);
     if (!status && !c.closed)
         status = abuti_sign_border(bvh, &c.border);
+    if (!status) {
+        c.seen = abuti_allocate(context, seen_words(&c.table), workers * sizeof *c.seen);
+        status = c.seen ? ABUT_OK : ABUT_ERROR_MEMORY;
+    }
     status = status ? status : run_tiles(&c, workers);
     abuti_sign_border_destroy(bvh, &c.border);
     abuti_cells_destroy(&c.table);
     for (int k = 0; k < 3; k++)
         abuti_release(context, c.frame[k]);
+    abuti_release(context, c.seen);
     abuti_release(context, c.workers);
     return status;
 }

@@ -93,6 +93,10 @@ static void rows_task(void *data, size_t chunk, size_t begin, size_t end) {
         make_exact(table->bvh, table->features.corners[i], kind, marked, &table->exact[i]);
         make_row(kind, marked, &table->rows[i]);
     }
+    size_t last = end == table->features.count ? table->stride : end; /* filled up */
+    for (size_t i = begin; i < last; i++)
+        for (size_t c = 0; c < CELLS_COLUMNS; c++)
+            table->columns[c * table->stride + i] = table->rows[i < end ? i : end - 1].column[c];
 }
 
 abut_status abuti_cells_create(const abut_bvh *bvh, cells_table *table) {
@@ -105,8 +109,10 @@ abut_status abuti_cells_create(const abut_bvh *bvh, cells_table *table) {
     _Static_assert(sizeof(cells_row) == sizeof(feature_record), "rows take the place of records");
     made.rows = (cells_row *)(void *)made.features.records;
     made.exact = abuti_allocate(context, made.features.count, sizeof *made.exact);
+    made.stride = cells_stride(made.features.count);
+    made.columns = abuti_allocate(context, made.stride, CELLS_COLUMNS * sizeof *made.columns);
     unsigned char *has_face = abuti_allocate_zeroed(context, bvh->triangle_count, 1);
-    if (made.exact && has_face) {
+    if (made.exact && made.columns && has_face) {
         making m = {&made, has_face};
         for (uint32_t i = 0; i < made.features.count; i++)
             if (feature_kind_of(&made.features.records[i]) == FEATURE_FACE)
@@ -125,6 +131,7 @@ void abuti_cells_destroy(cells_table *table) {
     if (!table->bvh)
         return;
     abuti_release(table->bvh->context, table->exact);
+    abuti_release(table->bvh->context, table->columns);
     abuti_features_destroy(&table->features);
     memset(table, 0, sizeof *table);
 }

@@ -192,9 +192,10 @@ void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows
 
 typedef struct sign_border {
     uint32_t count;
-    /* Of each edge: its middle relative to the mesh's origin, half its length, and its box but for
-     * the greatest x. */
-    double *middle[3], *half, *lo[3], *hi[2];
+    /* Of each edge, relative to the mesh's origin: its middle and half its length, in the frame, up
+     * to a multiple of four; and its box but for the greatest x. */
+    float *middle[3], *half;
+    double *lo[3], *hi[2];
     double *memory; /* all of them */
 } sign_border;
 

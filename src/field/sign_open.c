@@ -18,12 +18,16 @@
  */
 #include "field/cells.h"
 
+#include "base/simd.h"
 #include "bvh/sign.h"
 
 #include <math.h>
 
 #define PI 3.14159265358979323846
 #define FAST_ERROR 0.021 /* two fast numbers, and rounding */
+
+/* With more border edges than this, a bound takes longer than the fast number itself. */
+enum { BORDER_MOST = 4096 };
 
 typedef struct opening {
     const abut_bvh *bvh;
@@ -43,29 +47,32 @@ abut_status abuti_sign_border(const abut_bvh *bvh, sign_border *border) {
     abut_status status = abuti_bvh_solid(bvh, &solid);
     if (status)
         return status;
-    size_t n = solid->border_count;
-    double *memory = abuti_allocate(bvh->context, n, 9 * sizeof *memory);
+    size_t n = solid->border_count, room = (n + 3) / 4 * 4;
+    double *memory = abuti_allocate(bvh->context, 5 * n + 2 * room, sizeof *memory);
     if (!memory)
         return ABUT_ERROR_MEMORY;
     border->count = solid->border_count;
     border->memory = memory;
     for (size_t k = 0; k < 3; k++) {
-        border->middle[k] = memory + k * n;
-        border->lo[k] = memory + (4 + k) * n;
+        border->lo[k] = memory + k * n;
+        border->middle[k] = (float *)(memory + 5 * n) + k * room;
     }
-    border->half = memory + 3 * n;
-    border->hi[0] = memory + 7 * n;
-    border->hi[1] = memory + 8 * n;
-    for (size_t i = 0; i < n; i++) {
-        vec3 a = positions[solid->border[i][0]], b = positions[solid->border[i][1]];
+    border->hi[0] = memory + 3 * n;
+    border->hi[1] = memory + 4 * n;
+    border->half = (float *)(memory + 5 * n) + 3 * room;
+    for (size_t i = 0; i < room; i++) {
+        vec3 a = positions[solid->border[i < n ? i : 0][0]],
+             b = positions[solid->border[i < n ? i : 0][1]];
         vec3 middle = v3_lerp(a, b, 0.5), lo = v3_min(a, b), hi = v3_max(a, b);
-        border->half[i] = 0.5 * v3_length(v3_sub(b, a));
-        for (int k = 0; k < 3; k++) {
-            border->middle[k][i] = v3_get(middle, k);
+        border->half[i] = i < n ? (float)(0.5 * v3_length(v3_sub(b, a)) * bvh->scale) : 0;
+        for (int k = 0; k < 3; k++)
+            border->middle[k][i] = i < n ? (float)(v3_get(middle, k) * bvh->scale) : 0x1p50f;
+        for (int k = 0; i < n && k < 3; k++)
             border->lo[k][i] = v3_get(lo, k);
+        if (i < n) {
+            border->hi[0][i] = hi.y;
+            border->hi[1][i] = hi.z;
         }
-        border->hi[0][i] = hi.y;
-        border->hi[1][i] = hi.z;
     }
     return ABUT_OK;
 }
@@ -75,16 +82,28 @@ void abuti_sign_border_destroy(const abut_bvh *bvh, sign_border *border) {
     border->memory = NULL;
 }
 
-/* How much w can change within rho of a point, in units of the mesh relative to its origin. */
+/* How much w can change within rho of a point, in the frame; any number from 1/2 on is as good as
+ * another. Floats err by less than 2^-20 where coordinates are no more than 8, and what is added up
+ * by far less than we take for it. */
 static double change_within(const sign_border *border, vec3 p, double rho) {
-    double sum = 0;
-    for (uint32_t i = 0; i < border->count; i++) {
-        double x = border->middle[0][i] - p.x, y = border->middle[1][i] - p.y,
-               z = border->middle[2][i] - p.z, half = border->half[i];
-        double apart = sqrt(x * x + y * y + z * z) - half - rho;
-        sum += apart > 0 ? half / (apart * apart) : INFINITY;
+    const f4 x = f4_all((float)p.x), y = f4_all((float)p.y), z = f4_all((float)p.z);
+    const f4 around = f4_all((float)rho * (1 + 0x1p-20f) + 0x1p-19f), zero = f4_all(0);
+    const float factor = (float)(rho / (2 * PI)) * 1.001f;
+    float sum = 0;
+    if (!(v3_max_abs(p) < 8 && rho < 8))
+        return 1;
+    for (uint32_t i = 0; i < border->count && factor * sum < 0.5f; i += 4) {
+        f4 dx = f4_sub(f4_load(border->middle[0] + i), x),
+           dy = f4_sub(f4_load(border->middle[1] + i), y),
+           dz = f4_sub(f4_load(border->middle[2] + i), z), half = f4_load(border->half + i);
+        f4 sq = f4_add(f4_add(f4_mul(dx, dx), f4_mul(dy, dy)), f4_mul(dz, dz));
+        f4 apart = f4_sub(f4_sub(f4_sqrt(sq), half), around);
+        f4 part = f4_div(half, f4_mul(apart, apart));
+        float lane[4];
+        f4_store(lane, f4_select(f4_less(zero, apart), part, f4_all(INFINITY)));
+        sum += (lane[0] + lane[1]) + (lane[2] + lane[3]);
     }
-    return 2 * rho * sum / (4 * PI) * (1 + 1e-9);
+    return factor * sum;
 }
 
 /* Whether a strip may pass through a box. */
@@ -133,36 +152,40 @@ static void set_all(const opening *o, const cells_span *s, bool crossed, double 
 
 /* Settles all cells of a span at once; false where that cannot be. */
 static bool settle(const opening *o, const cells_span *s) {
-    uint32_t cell[3], end[3], away = 0;
+    const double facing = o->bvh->sign->facing, size = o->grid->cell, scale = o->bvh->scale;
+    const vec3 origin = o->bvh->mesh->origin;
+    uint32_t cell[3], end[3], across = 0, away = 0;
     for (int k = 0; k < 3; k++) {
         cell[k] = s->begin[k] + s->count[k] / 2;
         end[k] = s->begin[k] + s->count[k] - 1;
+        across += (s->count[k] - 1) * (s->count[k] - 1);
         away += (s->count[k] / 2) * (s->count[k] / 2);
     }
-    const double facing = o->bvh->sign->facing;
     if (away == 0) {
         set_all(o, s, false, fast_winding(o, cell) * facing);
         return true;
     }
-    vec3 origin = o->bvh->mesh->origin, at = grid_centre(o->grid, cell[0], cell[1], cell[2]);
-    vec3 c = v3_sub(at, origin);
-    double more = 0.01 * o->grid->cell + 0x1p-48 * (v3_max_abs(at) + v3_max_abs(origin));
-    double rho = sqrt(away) * o->grid->cell + more; /* than any rounding */
-    double doubt = FAST_ERROR + change_within(o->border, c, rho);
-    double distance = distance_of(o, cell);
-    if (!(doubt < 0.5 && distance > 0))
-        return false;
-    if (distance > rho) {
-        double w = fast_winding(o, cell) * facing;
+    vec3 lo = grid_centre(o->grid, s->begin[0], s->begin[1], s->begin[2]);
+    vec3 hi = grid_centre(o->grid, end[0], end[1], end[2]), middle = v3_lerp(lo, hi, 0.5);
+    double more = 0.01 * size + 0x1p-48 * (v3_max_abs(hi) + v3_max_abs(origin)); /* than rounding */
+    double distance = distance_of(o, cell), rho = 0.5 * sqrt(across) * size + more;
+    if (distance > sqrt(away) * size + more) { /* no surface: from the middle */
+        double doubt =
+            FAST_ERROR +
+            change_within(o->border, v3_scale(v3_sub(middle, origin), scale), rho * scale);
+        if (!(doubt < 0.5))
+            return false;
+        double w = abuti_bvh_winding(o->bvh, o->bvh->sign->far, middle) * facing;
         if (!(fabs(w - 0.5) > doubt))
             return false;
         set_all(o, s, false, w);
         return true;
     }
-    vec3 lo = v3_sub(grid_centre(o->grid, s->begin[0], s->begin[1], s->begin[2]), origin);
-    vec3 hi = v3_sub(grid_centre(o->grid, end[0], end[1], end[2]), origin);
-    if (meets_strip(o->border, v3(lo.x - more, lo.y - more, lo.z - more),
-                    v3(hi.x + more, hi.y + more, hi.z + more)))
+    vec3 c = v3_scale(v3_sub(grid_centre(o->grid, cell[0], cell[1], cell[2]), origin), scale);
+    double doubt = FAST_ERROR + change_within(o->border, c, (sqrt(away) * size + more) * scale);
+    vec3 wide = v3(more, more, more);
+    if (!(doubt < 0.5 && distance > 0) ||
+        meets_strip(o->border, v3_sub(v3_sub(lo, origin), wide), v3_add(v3_sub(hi, origin), wide)))
         return false;
     double rest =
         fast_winding(o, cell) * facing - facing * o->rows->winding[sign_rows_at(o->rows, cell)];
@@ -170,6 +193,16 @@ static bool settle(const opening *o, const cells_span *s) {
         return false;
     set_all(o, s, true, rest);
     return true;
+}
+
+/* Cells one by one. */
+static void ask_all(const opening *o, const cells_span *s) {
+    uint32_t cell[3];
+    for (cell[2] = s->begin[2]; cell[2] < s->begin[2] + s->count[2]; cell[2]++)
+        for (cell[1] = s->begin[1]; cell[1] < s->begin[1] + s->count[1]; cell[1]++)
+            for (cell[0] = s->begin[0]; cell[0] < s->begin[0] + s->count[0]; cell[0]++)
+                o->rows->inside[sign_rows_at(o->rows, cell)] =
+                    fast_winding(o, cell) * o->bvh->sign->facing >= 0.5;
 }
 
 static void settle_parts(const opening *o, const cells_span *s) {
@@ -194,14 +227,20 @@ void abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_bord
                      const sign_rows *rows, const cells_span *block, uint32_t side,
                      const float *distances) {
     opening o = {bvh, grid, border, rows, block, side, distances};
-    settle_parts(&o, block);
+    if (border->count > BORDER_MOST)
+        ask_all(&o, block);
+    else
+        settle_parts(&o, block);
 }
 
 bool abuti_sign_open_clear(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
                            const sign_rows *rows, const cells_span *span, bool always) {
     opening o = {bvh, grid, border, rows, span, 0, NULL};
     if (!always)
-        return settle(&o, span);
-    settle_parts(&o, span);
+        return border->count <= BORDER_MOST && settle(&o, span);
+    if (border->count > BORDER_MOST)
+        ask_all(&o, span);
+    else
+        settle_parts(&o, span);
     return true;
 }

@@ -1,5 +1,6 @@
 /* Queries on a device: nearest points of a grid and of random points that are there already, and
- * overlap at many poses. The first answers are compared with the CPU's before anything is timed.
+ * overlap and distance at many poses. The first answers are compared with the CPU's before anything
+ * is timed.
  */
 #include "bench.h"
 
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { GRID = 0, RANDOM = 4, POSES = 8 };
+enum { GRID = 0, RANDOM = 4, POSES = 8, DISTANCES = 16 };
 
 #define GRID_GOAL_MS 25   /* 256^3 points on an H200 */
 #define RANDOM_GOAL_MS 40 /* ten million points on an H200 */
@@ -24,7 +25,8 @@ typedef struct query_data {
     float (*points)[3];
     abut_buffer *in, *out;
     abut_pose *poses;
-    abut_pair_relation *relations;
+    abut_pair_relation *relations; /* of poses, or */
+    abut_separation *separations;
     size_t count;
 } query_data;
 
@@ -100,8 +102,11 @@ static abut_status setup_poses(bench_state *state, query_data *data) {
     double size = hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
     data->count = state->quick ? 100 : 100000;
     data->poses = calloc(data->count, sizeof *data->poses);
-    data->relations = malloc(data->count * sizeof *data->relations);
-    if (!data->poses || !data->relations)
+    if (state->which->variant & DISTANCES)
+        data->separations = calloc(data->count, sizeof *data->separations);
+    else
+        data->relations = malloc(data->count * sizeof *data->relations);
+    if (!data->poses || !(data->relations || data->separations))
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     for (size_t i = 0; i < data->count; i++) {
         double q[4], d[3], length = 0;
@@ -129,20 +134,41 @@ static abut_pair_poses poses_of(const query_data *data, size_t count) {
 static abut_status run_poses(bench_state *state) {
     query_data *data = state->data;
     abut_pair_poses poses = poses_of(data, data->count);
-    return abut_device_pair_overlap(data->there, data->there, &poses, NULL, data->relations);
+    return data->relations
+               ? abut_device_pair_overlap(data->there, data->there, &poses, NULL, data->relations)
+               : abut_device_pair_distance(data->there, data->there, &poses, NULL,
+                                           data->separations);
+}
+
+/* Field by field: there is padding between them. */
+static uint64_t hash_separations(const abut_separation *list, size_t count) {
+    uint64_t hash = 0;
+    for (size_t i = 0; i < count; i++) {
+        hash = bench_hash(hash, &list[i].distance, sizeof list[i].distance);
+        hash = bench_hash(hash, &list[i].point_a, 2 * sizeof list[i].point_a);
+        hash = bench_hash(hash, &list[i].triangle_a, 2 * sizeof list[i].triangle_a);
+    }
+    return hash;
 }
 
 static abut_status check_poses(bench_state *state) {
     query_data *data = state->data;
     size_t some = data->count < CHECKED / 10 ? data->count : CHECKED / 10;
     abut_pair_poses poses = poses_of(data, some);
-    abut_pair_relation *expected = malloc(some * sizeof *expected);
-    abut_status status = expected ? run_poses(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_pair_relation *relations = malloc(some * sizeof *relations);
+    abut_separation *separations = calloc(some, sizeof *separations);
+    abut_status status =
+        relations && separations ? run_poses(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (!status)
-        status = abut_pair_overlap_batch(&poses, NULL, expected);
-    if (!status && memcmp(data->relations, expected, some * sizeof *expected) != 0)
+        status = data->relations ? abut_pair_overlap_batch(&poses, NULL, relations)
+                                 : abut_pair_distance_batch(&poses, NULL, separations);
+    if (!status &&
+        (data->relations
+             ? memcmp(data->relations, relations, some * sizeof *relations) != 0
+             : hash_separations(data->separations, some) != hash_separations(separations, some)))
         status = bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
-    free(expected);
+    free(relations);
+    free(separations);
     return status;
 }
 
@@ -178,7 +204,9 @@ static abut_status run(bench_state *state) {
 static abut_status finish(bench_state *state) {
     query_data *data = state->data;
     if (state->which->variant & POSES) {
-        state->hash = bench_hash(0, data->relations, data->count * sizeof *data->relations);
+        state->hash = data->relations
+                          ? bench_hash(0, data->relations, data->count * sizeof *data->relations)
+                          : hash_separations(data->separations, data->count);
         return ABUT_OK;
     }
     abut_nearest first[256];
@@ -202,6 +230,7 @@ static void teardown(bench_state *state) {
     free(data->points);
     free(data->poses);
     free(data->relations);
+    free(data->separations);
     free(data);
 }
 
@@ -226,5 +255,7 @@ const bench_case bench_device_bvh_cases[] = {
     QUERY_CASE("device/nearest-random-file", "query", BENCH_MESH_FILE | RANDOM),
     QUERY_CASE("device/overlap-teapot", "pose", BENCH_TEAPOT | POSES),
     QUERY_CASE("device/overlap-file", "pose", BENCH_MESH_FILE | POSES),
+    QUERY_CASE("device/distance-teapot", "pose", BENCH_TEAPOT | POSES | DISTANCES),
+    QUERY_CASE("device/distance-file", "pose", BENCH_MESH_FILE | POSES | DISTANCES),
     {.name = NULL},
 };

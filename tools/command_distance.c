@@ -30,10 +30,29 @@ static void tell_point(tool_output *out, const char *key, abut_vec3 point, uint3
     }
 }
 
+static int run_margin(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                      double margin) {
+    tool_output *out = &tool->out;
+    abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
+    bool within;
+    abut_status status = abut_pair_within(&a, &b, margin, &pair->options, NULL, &within);
+    if (status)
+        return tool_fail(tool, status);
+    pair_begin(out, arguments);
+    json_number(out, "margin", margin);
+    json_boolean(out, "within", within);
+    say_fact(out, "within", "%s", within ? "yes" : "no");
+    out_end(out);
+    return 0;
+}
+
 static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
+    const tool_given *margin = option_given(arguments, "margin");
     tool_output *out = &tool->out;
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     abut_separation found;
+    if (margin)
+        return run_margin(tool, arguments, pair, margin->numbers[0]);
     abut_status status = abut_pair_distance(&a, &b, &pair->options, NULL, &found);
     if (status)
         return tool_fail(tool, status);
@@ -55,22 +74,6 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     int code = pair_picture(tool, arguments, pair, &between, 1, true);
     out_end(out);
     return code;
-}
-
-static int run_margin(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                      double margin) {
-    tool_output *out = &tool->out;
-    abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
-    bool within;
-    abut_status status = abut_pair_within(&a, &b, margin, &pair->options, NULL, &within);
-    if (status)
-        return tool_fail(tool, status);
-    pair_begin(out, arguments);
-    json_number(out, "margin", margin);
-    json_boolean(out, "within", within);
-    say_fact(out, "within", "%s", within ? "yes" : "no");
-    out_end(out);
-    return 0;
 }
 
 /* ---- many poses ---- */
@@ -143,24 +146,28 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const ans
     out_end(out);
 }
 
+/* Asks the device where there is one, else the CPU: the answers are the same. */
+static abut_status ask(const abut_pair_poses *poses, const abut_pair_options *options,
+                       abut_device_bvh *const *there, double margin, const answers *all) {
+    if (all->within)
+        return there ? abut_device_pair_within(there[0], there[1], poses, margin, options,
+                                               all->within)
+                     : abut_pair_within_batch(poses, margin, options, all->within);
+    return there ? abut_device_pair_distance(there[0], there[1], poses, options, all->separations)
+                 : abut_pair_distance_batch(poses, options, all->separations);
+}
+
 static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                    const abut_pose *poses_a, const tool_given *margin) {
-    answers all = {.count = pair->poses.count};
+                    const abut_pair_poses *poses, abut_device_bvh *const *there) {
+    const tool_given *margin = option_given(arguments, "margin");
+    answers all = {.count = poses->count};
     if (margin)
         all.within = malloc(all.count * sizeof *all.within);
     else
         all.separations = malloc(all.count * sizeof *all.separations);
     if (!all.within && !all.separations)
         return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    abut_pair_poses poses = abut_pair_poses_default();
-    poses.a = pair->bvh[0];
-    poses.b = pair->bvh[1];
-    poses.poses_a = poses_a;
-    poses.poses_b = pair->poses.list;
-    poses.count = all.count;
-    abut_status status =
-        margin ? abut_pair_within_batch(&poses, margin->numbers[0], &pair->options, all.within)
-               : abut_pair_distance_batch(&poses, &pair->options, all.separations);
+    abut_status status = ask(poses, &pair->options, there, margin ? margin->numbers[0] : 0, &all);
     int code = status ? tool_fail(tool, status) : 0;
     tool_table table = {margin ? within_columns : columns, margin ? 2 : 11, all.count, give_row,
                         &all};
@@ -174,7 +181,6 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *margin = option_given(arguments, "margin");
-    tool_pair pair;
     if (margin && !(margin->numbers[0] >= 0))
         return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
                            margin->words);
@@ -182,21 +188,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         return tool_refuse(tool, "--margin asks for yes or no, of which there is no picture");
     if (option_given(arguments, "out") && !option_given(arguments, "poses"))
         return tool_refuse(tool, "--out belongs to --poses");
-    int code = device_open(tool, arguments, NULL);
-    if (code)
-        return code;
-    code = pair_load(tool, arguments, &pair);
-    if (!code && pair.poses.count) {
-        abut_pose *poses_a = pair_repeat(&pair);
-        code = poses_a ? run_many(tool, arguments, &pair, poses_a, margin)
-                       : tool_fail_with(tool, "out of memory", "there is no memory for the poses");
-        free(poses_a);
-    } else if (!code) {
-        code = margin ? run_margin(tool, arguments, &pair, margin->numbers[0])
-                      : run_one(tool, arguments, &pair);
-    }
-    pair_free(&pair);
-    return code;
+    return pair_run(tool, arguments, run_one, run_many);
 }
 
 static const tool_option options[] = {

@@ -134,36 +134,16 @@ static void give_pose(const void *data, size_t row, double *values) {
     values[2] = relations[row];
 }
 
-/* Asks the device where there is one, else the CPU: the answers are the same. */
-static abut_status ask(const abut_pair_poses *poses, const abut_pair_options *options,
-                       abut_device *device, abut_pair_relation *relations) {
-    if (!device)
-        return abut_pair_overlap_batch(poses, options, relations);
-    abut_device_bvh *a = NULL, *b = NULL;
-    abut_status status = abut_device_bvh_create(poses->a, device, &a);
-    if (!status)
-        status = abut_device_bvh_create(poses->b, device, &b);
-    if (!status)
-        status = abut_device_pair_overlap(a, b, poses, options, relations);
-    abut_device_bvh_destroy(a);
-    abut_device_bvh_destroy(b);
-    return status;
-}
-
 static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                    const abut_pose *poses_a, abut_device *device) {
+                    const abut_pair_poses *poses, abut_device_bvh *const *there) {
     tool_output *out = &tool->out;
-    size_t count = pair->poses.count, touching = 0;
+    size_t count = poses->count, touching = 0;
     abut_pair_relation *relations = malloc(count * sizeof *relations);
     if (!relations)
         return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    abut_pair_poses poses = abut_pair_poses_default();
-    poses.a = pair->bvh[0];
-    poses.b = pair->bvh[1];
-    poses.poses_a = poses_a;
-    poses.poses_b = pair->poses.list;
-    poses.count = count;
-    abut_status status = ask(&poses, &pair->options, device, relations);
+    abut_status status =
+        there ? abut_device_pair_overlap(there[0], there[1], poses, &pair->options, relations)
+              : abut_pair_overlap_batch(poses, &pair->options, relations);
     int code = status ? tool_fail(tool, status) : 0;
     for (size_t i = 0; !code && i < count; i++)
         touching += relations[i] != ABUT_PAIR_APART;
@@ -188,30 +168,12 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
-    tool_pair pair;
     if (option_given(arguments, "pairs") && option_given(arguments, "poses"))
         return tool_refuse(tool, "--pairs is for one pose, not for --poses");
     if (option_given(arguments, "out") && !option_given(arguments, "pairs") &&
         !option_given(arguments, "poses"))
         return tool_refuse(tool, "--out belongs to --pairs or --poses");
-    if (device_named(arguments) && !option_given(arguments, "poses"))
-        return tool_refuse(tool, "--device pays for many poses: it belongs to --poses");
-    abut_device *device = NULL;
-    int code = device_open(tool, arguments, &device);
-    if (code)
-        return code;
-    code = pair_load(tool, arguments, &pair);
-    if (!code && pair.poses.count) {
-        abut_pose *poses_a = pair_repeat(&pair);
-        code = poses_a ? run_many(tool, arguments, &pair, poses_a, device)
-                       : tool_fail_with(tool, "out of memory", "there is no memory for the poses");
-        free(poses_a);
-    } else if (!code) {
-        code = run_one(tool, arguments, &pair);
-    }
-    pair_free(&pair);
-    abut_device_destroy(device);
-    return code;
+    return pair_run(tool, arguments, run_one, run_many);
 }
 
 static const tool_option options[] = {{"pairs", NULL, OPTION_FLAG,

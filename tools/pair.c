@@ -18,7 +18,8 @@ static int read_pose(tool_run *tool, const tool_arguments *arguments, const char
                        name, given->words);
 }
 
-int pair_load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair) {
+/* 0, or the exit code after the error was reported; to be freed in either case. */
+static int load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair) {
     const tool_given *poses = option_given(arguments, "poses"),
                      *png = option_given(arguments, "png");
     memset(pair, 0, sizeof *pair);
@@ -45,23 +46,55 @@ int pair_load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair) 
     return code;
 }
 
-void pair_free(tool_pair *pair) {
-    abut_bvh_destroy(pair->bvh[0]);
-    abut_bvh_destroy(pair->bvh[1]);
-    free(pair->poses.list);
-    memset(pair, 0, sizeof *pair);
-}
-
 abut_posed pair_posed(const tool_pair *pair, int side) {
     abut_posed posed = {pair->bvh[side], pair->pose[side]};
     return posed;
 }
 
-abut_pose *pair_repeat(const tool_pair *pair) {
-    abut_pose *list = malloc(pair->poses.count * sizeof *list);
-    for (size_t i = 0; list && i < pair->poses.count; i++)
-        list[i] = pair->pose[0];
-    return list;
+/* Many poses, on the device where there is one. */
+static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                    abut_device *device, tool_pair_many *many) {
+    abut_pair_poses poses = abut_pair_poses_default();
+    poses.a = pair->bvh[0];
+    poses.b = pair->bvh[1];
+    poses.poses_b = pair->poses.list;
+    poses.count = pair->poses.count;
+    abut_pose *still = malloc(poses.count * sizeof *still); /* A stays where it is */
+    if (!still)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the poses");
+    for (size_t i = 0; i < poses.count; i++)
+        still[i] = pair->pose[0];
+    poses.poses_a = still;
+    abut_device_bvh *there[2] = {NULL, NULL};
+    abut_status status = ABUT_OK;
+    for (int side = 0; side < 2 && device && !status; side++)
+        status = abut_device_bvh_create(pair->bvh[side], device, &there[side]);
+    int code = status ? tool_fail(tool, status)
+                      : many(tool, arguments, pair, &poses, device ? there : NULL);
+    abut_device_bvh_destroy(there[0]);
+    abut_device_bvh_destroy(there[1]);
+    free(still);
+    return code;
+}
+
+int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one,
+             tool_pair_many *many) {
+    tool_pair pair;
+    abut_device *device = NULL;
+    if (device_named(arguments) && !option_given(arguments, "poses"))
+        return tool_refuse(tool, "--device pays for many poses: it belongs to --poses");
+    int code = device_open(tool, arguments, &device);
+    if (code)
+        return code;
+    code = load(tool, arguments, &pair);
+    if (!code)
+        code = pair.poses.count ? run_many(tool, arguments, &pair, device, many)
+                                : one(tool, arguments, &pair);
+    abut_bvh_destroy(pair.bvh[0]);
+    abut_bvh_destroy(pair.bvh[1]);
+    free(pair.poses.list);
+    abut_device_destroy(device);
+    return code;
 }
 
 void pair_begin(tool_output *out, const tool_arguments *arguments) {

@@ -126,6 +126,34 @@ ABUT_API abut_status abut_field_at_batch(const abut_field *field, const abut_poi
                                          abut_interpolation interpolation,
                                          abut_field_value *values);
 
+/* ---- on a device ---- */
+
+/* A dense field of floats in the memory of a device. For one user at a time. */
+typedef struct abut_device_field abut_device_field;
+
+/* Builds the field of a mesh whose hierarchy is on a device: the values of abut_field_create(), bit
+ * for bit. The hierarchy is a copy of one that was prepared by abut_bvh_prepare_sign(); it keeps
+ * what it needs for the next field. Fails with ABUT_ERROR_DEVICE on a device without doubles, and
+ * for a surface with a border on one that does not round floats as the CPU does. */
+ABUT_API abut_status abut_device_field_build(abut_device_bvh *bvh,
+                                             const abut_field_options *options,
+                                             abut_device_field **field);
+/* Computes all values again, on the same grid, for another hierarchy on the same device or one
+ * that has changed. On failure some of them may have been written. */
+ABUT_API abut_status abut_device_field_update(abut_device_field *field, abut_device_bvh *bvh);
+/* Copies a field to a device, any layout and type: as a dense field of floats there. */
+ABUT_API abut_status abut_device_field_create(const abut_field *field, abut_device *device,
+                                              abut_device_field **device_field);
+/* Null is allowed. */
+ABUT_API void abut_device_field_destroy(abut_device_field *field);
+/* Tells what it is. Null gives zeros. */
+ABUT_API abut_field_info abut_device_field_info_get(const abut_device_field *field);
+/* Its values, a float a cell, x fastest. The field owns them; null for null. */
+ABUT_API const abut_buffer *abut_device_field_values(const abut_device_field *field);
+/* Copies the values of a box of cells to the host, as abut_field_read() does. */
+ABUT_API abut_status abut_device_field_read(const abut_device_field *field, const uint32_t begin[3],
+                                            const uint32_t count[3], float *values);
+
 #ifdef __cplusplus
 }
 #endif

@@ -142,14 +142,21 @@ ABUT_API abut_status abut_pair_within_batch(const abut_pair_poses *poses, double
 
 /* ---- on a device ---- */
 
-/* abut_pair_overlap_batch() with the search through surfaces on a device, for thousands of poses;
- * the same answers. `a` and `b` are copies of poses->a and poses->b on one device, or one copy
- * where these are the same. Works on devices without doubles as well. If the device fails half-way,
- * part of `relations` has been written. Not thread-safe for one `a`. */
+/* The questions about many poses with the search through surfaces on a device, for thousands of
+ * poses: the same answers, bit for bit. `a` and `b` are copies of poses->a and poses->b on one
+ * device, or one copy where these are the same. Work on devices without doubles as well. If the
+ * device fails half-way, part of the answers have been written. Not thread-safe for one `a`. */
 ABUT_API abut_status abut_device_pair_overlap(abut_device_bvh *a, abut_device_bvh *b,
                                               const abut_pair_poses *poses,
                                               const abut_pair_options *options,
                                               abut_pair_relation *relations);
+ABUT_API abut_status abut_device_pair_distance(abut_device_bvh *a, abut_device_bvh *b,
+                                               const abut_pair_poses *poses,
+                                               const abut_pair_options *options,
+                                               abut_separation *separations);
+ABUT_API abut_status abut_device_pair_within(abut_device_bvh *a, abut_device_bvh *b,
+                                             const abut_pair_poses *poses, double margin,
+                                             const abut_pair_options *options, bool *within);
 
 #ifdef __cplusplus
 }

@@ -1,231 +1,226 @@
-/* Overlap at many poses: surfaces on a device, the rest on the host.
+/* Questions about two meshes at many poses: surfaces on a device, the rest on the host.
  *
  * The device tells for each pose that surfaces meet, that they do not, or which few pairs of
  * triangles floats cannot decide; these the exact predicate does. Where surfaces do not meet,
- * containment is asked of the CPU, which rarely has to look at more than boxes. Hence the answers
- * are those of abut_pair_overlap_batch().
+ * containment is asked of the CPU, which rarely has to look at more than boxes. For distances the
+ * device names the closest triangles, or without doubles those that may be, and the host measures.
+ * Hence the answers are those of the batches of pair_batch.c. What the device has no room for, and
+ * where it would be of no use (which of many pairs that meet the CPU names first), is asked of the
+ * CPU as if there were no device.
  */
-#include "bvh/device_query.h"
-#include "bvh/pair.h"
+#include "bvh/device_pair.h"
 #include "geom/meet_shared.h"
 
+#include <math.h>
 #include <stdatomic.h>
 
-/* As in the kernel. */
-#define GROUP 128
-#define UNSURE 32
-#define MEETS 0xffffffffu
-#define TOO_MUCH 0xfffffffeu
-#define ROOM (8 * (1024 + 136) + 4 * 4)
+enum { PART_POSES = 1 << 15, TASK_POSES = 64 };
 
-enum { PART_POSES = 1 << 16, TASK_POSES = 64 };
+typedef enum question { QUESTION_OVERLAP, QUESTION_DISTANCE, QUESTION_WITHIN } question;
 
-typedef struct pair_pose {
-    float turn[3][3];
-    float shift[3];
-    float pad, unit_a, unit_b;
-    uint32_t skip;
-} pair_pose;
-
-_Static_assert(sizeof(pair_pose) == 64, "the layout that devices read");
-
-typedef struct pair_part {
-    const abut_pair_poses *poses;
+typedef struct pair_asked {
+    const char *function;
+    abut_pair_poses poses;
+    question what;
     bool surfaces;
-    size_t begin, count;
-    const uint32_t *order[2]; /* of the trees on the device */
-    pair_pose *frames;
-    uint32_t *results, (*unsure)[UNSURE][2];
+    double limit; /* no pair further away matters */
     abut_pair_relation *relations;
+    abut_separation *separations;
+    bool *within;
+    abuti_pair_search search;
     atomic_uint failure;
-} pair_part;
+} pair_asked;
 
-static void posed_at(const pair_part *part, size_t i, abut_posed posed[2]) {
-    const abut_pair_poses *p = part->poses;
-    memset(posed, 0, 2 * sizeof *posed);
-    posed[0].bvh = p->a;
-    posed[1].bvh = p->b;
-    if (p->poses_a)
-        posed[0].pose = p->poses_a[part->begin + i];
-    if (p->poses_b)
-        posed[1].pose = p->poses_b[part->begin + i];
-}
+/* ---- after the device ---- */
 
-/* ---- before the device ---- */
+/* What is found at a pose. Of a separation only the relation is filled in where the question is
+ * another than the distance. */
+typedef struct finding {
+    abut_separation separation;
+    bool within;
+} finding;
 
-static void frames_task(void *data, size_t chunk, size_t begin, size_t end) {
-    pair_part *part = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        abut_posed posed[2];
-        pair_frame frame;
-        posed_at(part, i, posed);
-        pair_pose *to = &part->frames[i];
-        memset(to, 0, sizeof *to);
-        to->skip = !abuti_pair_start(&posed[0], &posed[1], &frame) || frame.reach > PAIR_FAR;
-        for (int j = 0; j < 3; j++) {
-            to->shift[j] = frame.side[0].shift[j];
-            for (int k = 0; k < 3; k++)
-                to->turn[j][k] = frame.side[0].turn[j][k];
-        }
-        to->pad = frame.pad;
-        to->unit_a = frame.side[0].unit;
-        to->unit_b = frame.side[1].unit;
+/* Asks the CPU only. */
+static abut_status find_wholly(const pair_asked *asked, const abut_posed posed[2], finding *found) {
+    switch (asked->what) {
+    case QUESTION_OVERLAP:
+        return abuti_pair_overlap(&posed[0], &posed[1], asked->surfaces, NULL,
+                                  &found->separation.relation);
+    case QUESTION_DISTANCE:
+        return abuti_pair_distance(&posed[0], &posed[1], asked->surfaces, NULL, &found->separation);
+    default:
+        return abuti_pair_within(&posed[0], &posed[1], asked->limit, asked->surfaces, NULL,
+                                 &found->within);
     }
 }
 
-/* ---- after it ---- */
+/* Whether one of the pairs meets that the device was not sure about. */
+static bool unsure_meet(const pair_asked *asked, size_t i, const pair_frame *frame) {
+    const uint32_t *may = asked->search.meetings[i];
+    for (uint32_t k = 0; k < may[1]; k++) {
+        const uint32_t *triangle = asked->search.unsure.pairs[may[0] + k];
+        if (triangle_triangle_meet(pair_triangle(&frame->side[0], triangle[0]),
+                                   pair_triangle(&frame->side[1], triangle[1]),
+                                   NULL) != ABUT_MEETING_NONE)
+            return true;
+    }
+    return false;
+}
 
-static abut_status relation_at(const pair_part *part, size_t i, abut_pair_relation *relation) {
+/* The distance between surfaces that do not meet. */
+static void find_closest(const pair_asked *asked, size_t i, const pair_frame *frame,
+                         finding *found) {
+    const abuti_pair_search *search = &asked->search;
+    const uint32_t *near = search->closest[i];
+    const uint32_t(*candidates)[2] = (const uint32_t(*)[2])search->candidates.pairs;
+    bool any = asked->what == QUESTION_WITHIN;
+    if (near[1] == PAIR_WITHIN)
+        found->within = true;
+    else if (near[1] == PAIR_TOO_MUCH)
+        found->within = abuti_pair_closest(frame, asked->limit, any, NULL, &found->separation);
+    else if (search->measured)
+        found->within = abuti_pair_closest_of(frame, candidates + i, near[1] > 0, asked->limit, any,
+                                              &found->separation);
+    else
+        found->within = abuti_pair_closest_of(frame, candidates + near[0], near[1], asked->limit,
+                                              any, &found->separation);
+}
+
+static abut_status find(const pair_asked *asked, size_t i, finding *found) {
     abut_posed posed[2];
     pair_frame frame;
     uint32_t vertex;
-    *relation = ABUT_PAIR_MEETING;
-    if (part->results[i] == MEETS)
-        return ABUT_OK;
-    posed_at(part, i, posed);
-    if (part->results[i] == TOO_MUCH)
-        return abuti_pair_overlap(&posed[0], &posed[1], part->surfaces, NULL, relation);
-    abuti_pair_start(&posed[0], &posed[1], &frame);
-    for (uint32_t k = 0; k < part->results[i]; k++) {
-        const uint32_t *place = part->unsure[i][k];
-        if (triangle_triangle_meet(pair_triangle(&frame.side[0], part->order[0][place[0]]),
-                                   pair_triangle(&frame.side[1], part->order[1][place[1]]),
-                                   NULL) != ABUT_MEETING_NONE)
-            return ABUT_OK;
+    abut_separation *separation = &found->separation;
+    abuti_pair_search_posed(&asked->search, i, posed);
+    bool meets = asked->search.meetings[i][1] == PAIR_MEETS;
+    if (asked->search.meetings[i][1] == PAIR_TOO_MUCH)
+        return find_wholly(asked, posed, found);
+    if (!meets) {
+        abuti_pair_start(&posed[0], &posed[1], &frame);
+        meets = unsure_meet(asked, i, &frame);
     }
-    *relation = ABUT_PAIR_APART;
-    return part->surfaces ? ABUT_OK
-                          : abuti_pair_contains(&frame, &posed[0], &posed[1], relation, &vertex);
+    if (meets && asked->what == QUESTION_DISTANCE)
+        return find_wholly(asked, posed, found);
+    separation->relation = meets ? ABUT_PAIR_MEETING : ABUT_PAIR_APART;
+    if (!meets && !asked->surfaces) {
+        abut_status status =
+            abuti_pair_contains(&frame, &posed[0], &posed[1], &separation->relation, &vertex);
+        if (status)
+            return status;
+    }
+    if (asked->what == QUESTION_OVERLAP)
+        return ABUT_OK;
+    if (separation->relation == ABUT_PAIR_APART)
+        find_closest(asked, i, &frame, found);
+    else if (asked->what == QUESTION_DISTANCE)
+        abuti_pair_inside(&frame, separation->relation == ABUT_PAIR_B_INSIDE, vertex, separation);
+    else
+        found->within = true;
+    return ABUT_OK;
 }
 
-static void relations_task(void *data, size_t chunk, size_t begin, size_t end) {
-    pair_part *part = data;
+static void find_task(void *data, size_t chunk, size_t begin, size_t end) {
+    pair_asked *asked = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        abut_status status = relation_at(part, i, &part->relations[part->begin + i]);
+        finding found;
+        memset(&found, 0, sizeof found);
+        abut_status status = find(asked, i, &found);
         if (status)
-            atomic_store(&part->failure, (unsigned)status);
+            atomic_store(&asked->failure, (unsigned)status);
+        else if (asked->what == QUESTION_OVERLAP)
+            asked->relations[asked->search.begin + i] = found.separation.relation;
+        else if (asked->what == QUESTION_DISTANCE)
+            asked->separations[asked->search.begin + i] = found.separation;
+        else
+            asked->within[asked->search.begin + i] = found.within;
     }
 }
 
-/* ---- a part ---- */
+/* ---- part by part ---- */
 
-typedef struct pair_buffers {
-    abuti_kernel kernel;
-    abuti_buffer frames, results, unsure;
-} pair_buffers;
-
-static abut_status run_part(abut_device_bvh *a, abut_device_bvh *b, pair_buffers *on,
-                            pair_part *part) {
-    abuti_queue *queue = &a->queue;
-    abut_context *context = a->context;
-    abuti_parallel_for(context, part->count, TASK_POSES, frames_task, part);
-    abut_status status = abuti_buffer_upload(queue, &on->frames, 0, part->frames,
-                                             part->count * sizeof *part->frames);
-    if (!status)
-        status = ABUTI_LAUNCH(queue, &on->kernel, part->count, GROUP, ABUTI_BUFFER(&a->tree.nodes),
-                              ABUTI_BUFFER(&b->tree.nodes), ABUTI_BUFFER(&a->tree.triangles),
-                              ABUTI_BUFFER(&b->tree.triangles), ABUTI_BUFFER(&on->frames),
-                              ABUTI_BUFFER(&on->results), ABUTI_BUFFER(&on->unsure),
-                              ABUTI_LOCAL_MEMORY(ROOM));
-    if (!status)
-        status = abuti_buffer_download(queue, &on->results, 0, part->results,
-                                       part->count * sizeof *part->results);
-    if (!status)
-        status = abuti_buffer_download(queue, &on->unsure, 0, part->unsure,
-                                       part->count * sizeof *part->unsure);
-    if (status)
-        return status;
-    abuti_parallel_for(context, part->count, TASK_POSES, relations_task, part);
-    status = (abut_status)atomic_load(&part->failure);
-    return status
-               ? abuti_fail(status, "abut_device_pair_overlap: out of memory for a pose far away "
-                                    "or for the parts of a mesh")
-               : ABUT_OK;
-}
-
-static abut_status run(abut_device_bvh *a, abut_device_bvh *b, pair_part *part,
-                       uint32_t *order[2]) {
-    abut_device *device = a->queue.device;
-    abut_context *context = a->context;
-    const size_t count = part->poses->count, most = count < PART_POSES ? count : PART_POSES;
-    pair_buffers on = {0};
-    abuti_program *program;
-    part->frames = abuti_allocate(context, most, sizeof *part->frames);
-    part->results = abuti_allocate(context, most, sizeof *part->results);
-    part->unsure = abuti_allocate(context, most, sizeof *part->unsure);
-    abut_status status =
-        part->frames && part->results && part->unsure ? ABUT_OK : ABUT_ERROR_MEMORY;
-    abut_device_bvh *sides[2] = {a, b};
-    for (int k = 0; k < 2 && !status; k++) {
-        size_t places = (size_t)sides[k]->tree.leaf_count * BVH_WIDTH;
-        order[k] = abuti_allocate(context, places, sizeof *order[k]);
-        status = order[k] ? abuti_buffer_download(&a->queue, &sides[k]->tree.order, 0, order[k],
-                                                  places * sizeof *order[k])
-                          : ABUT_ERROR_MEMORY;
-        part->order[k] = order[k];
+static abut_status run(pair_asked *asked) {
+    abuti_pair_search *search = &asked->search;
+    abut_context *context = search->a->context;
+    const size_t count = asked->poses.count, most = count < PART_POSES ? count : PART_POSES;
+    abut_status status = abuti_pair_search_open(search, most);
+    for (size_t begin = 0; !status && begin < count; begin += most) {
+        size_t here = count - begin < most ? count - begin : most;
+        status = abuti_pair_search_part(search, begin, here);
+        if (status)
+            break;
+        abuti_parallel_for(context, here, TASK_POSES, find_task, asked);
+        status = (abut_status)atomic_load(&asked->failure);
+        status =
+            status ? abuti_fail(status,
+                                "%s: out of memory for a pose far away or for the parts of a mesh",
+                                asked->function)
+                   : abuti_progress(context, "pairs", (double)(begin + here) / (double)count);
     }
-    if (!status)
-        status = abuti_program_get(device, "pair", "", &program);
-    if (!status)
-        status = abuti_kernel_create(program, device, "pair_meet", &on.kernel);
-    if (!status)
-        status = abuti_buffer_create(device, most, sizeof *part->frames, &on.frames);
-    if (!status)
-        status = abuti_buffer_create(device, most, sizeof *part->results, &on.results);
-    if (!status)
-        status = abuti_buffer_create(device, most, sizeof *part->unsure, &on.unsure);
-    for (part->begin = 0; !status && part->begin < count; part->begin += part->count) {
-        part->count = count - part->begin < most ? count - part->begin : most;
-        status = run_part(a, b, &on, part);
-        if (!status)
-            status = abuti_progress(context, "pairs",
-                                    (double)(part->begin + part->count) / (double)count);
-    }
-    abuti_kernel_destroy(&on.kernel);
-    abuti_buffer_destroy(&on.frames);
-    abuti_buffer_destroy(&on.results);
-    abuti_buffer_destroy(&on.unsure);
-    abuti_release(context, part->frames);
-    abuti_release(context, part->results);
-    abuti_release(context, part->unsure);
+    abuti_pair_search_close(search);
     return status;
 }
 
 /* ---- public ---- */
 
-static abut_status check_sides(abut_device_bvh *a, abut_device_bvh *b,
+static abut_status check_sides(const char *function, abut_device_bvh *a, abut_device_bvh *b,
                                const abut_pair_poses *poses) {
     if (a->tree.mesh != poses->a->mesh || b->tree.mesh != poses->b->mesh)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_device_pair_overlap: %s on the device is not of the mesh of "
-                          "poses->%s",
+                          "%s: %s on the device is not of the mesh of poses->%s", function,
                           a->tree.mesh != poses->a->mesh ? "a" : "b",
                           a->tree.mesh != poses->a->mesh ? "a" : "b");
     if (abut_device_native(a->queue.device) != abut_device_native(b->queue.device))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_device_pair_overlap: a and b are on different devices");
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a and b are on different devices", function);
     return ABUT_OK;
+}
+
+/* Asks the question of `part`, which has the answers to write; `out` is where, for the checks. */
+static abut_status ask(abut_device_bvh *a, abut_device_bvh *b, const abut_pair_poses *poses,
+                       const abut_pair_options *options, pair_asked *asked, const void *out,
+                       const char *out_name) {
+    abut_pair_options ours = abut_pair_options_default();
+    if (!a || !b)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", asked->function, a ? "b" : "a");
+    abut_status status =
+        abuti_pair_poses_read(asked->function, poses, out, out_name, &asked->poses);
+    status = status ? status : abuti_options_read(&ours, sizeof ours, options, asked->function);
+    status = status ? status : check_sides(asked->function, a, b, &asked->poses);
+    if (status || !asked->poses.count)
+        return status;
+    asked->surfaces = ours.surfaces;
+    asked->search.a = a;
+    asked->search.b = b;
+    asked->search.poses = &asked->poses;
+    asked->search.distances = asked->what != QUESTION_OVERLAP;
+    asked->search.any = asked->what == QUESTION_WITHIN;
+    asked->search.limit = asked->limit;
+    atomic_init(&asked->failure, ABUT_OK);
+    return run(asked);
 }
 
 abut_status abut_device_pair_overlap(abut_device_bvh *a, abut_device_bvh *b,
                                      const abut_pair_poses *poses, const abut_pair_options *options,
                                      abut_pair_relation *relations) {
-    abut_pair_poses in;
-    abut_pair_options ours = abut_pair_options_default();
-    if (!a || !b)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, a ? "b" : "a");
-    abut_status status = abuti_pair_poses_read(__func__, poses, relations, "relations", &in);
-    status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
-    status = status ? status : check_sides(a, b, &in);
-    if (status || !in.count)
-        return status;
-    uint32_t *order[2] = {NULL, NULL};
-    pair_part part = {.poses = &in, .surfaces = ours.surfaces, .relations = relations};
-    atomic_init(&part.failure, ABUT_OK);
-    status = run(a, b, &part, order);
-    abuti_release(a->context, order[0]);
-    abuti_release(a->context, order[1]);
-    return status;
+    pair_asked asked = {.function = __func__, .what = QUESTION_OVERLAP, .limit = INFINITY};
+    asked.relations = relations;
+    return ask(a, b, poses, options, &asked, relations, "relations");
+}
+
+abut_status abut_device_pair_distance(abut_device_bvh *a, abut_device_bvh *b,
+                                      const abut_pair_poses *poses,
+                                      const abut_pair_options *options,
+                                      abut_separation *separations) {
+    pair_asked asked = {.function = __func__, .what = QUESTION_DISTANCE, .limit = INFINITY};
+    asked.separations = separations;
+    return ask(a, b, poses, options, &asked, separations, "separations");
+}
+
+abut_status abut_device_pair_within(abut_device_bvh *a, abut_device_bvh *b,
+                                    const abut_pair_poses *poses, double margin,
+                                    const abut_pair_options *options, bool *within) {
+    pair_asked asked = {.function = __func__, .what = QUESTION_WITHIN, .limit = margin};
+    asked.within = within;
+    abut_status status = abuti_bvh_check_limit(__func__, "margin", margin);
+    return status ? status : ask(a, b, poses, options, &asked, within, "within");
 }

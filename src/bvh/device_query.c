@@ -121,6 +121,8 @@ abut_status abut_device_bvh_refit(abut_device_bvh *bvh, abut_mesh *mesh) {
 void abut_device_bvh_destroy(abut_device_bvh *bvh) {
     if (!bvh)
         return;
+    if (bvh->field)
+        bvh->field_destroy(bvh);
     abuti_device_nearest_destroy(bvh);
     abuti_device_rays_destroy(bvh);
     abuti_device_sign_destroy(bvh);

@@ -64,6 +64,9 @@ struct abut_device_bvh {
     ray_scratch ray_scratch;
     device_sign sign;
     abuti_buffer in, out; /* of points and answers that come from the host */
+    /* What fields keep with it from one to the next; see field/device.h. */
+    void *field;
+    void (*field_destroy)(abut_device_bvh *bvh);
 };
 
 typedef struct abuti_kernel_name {

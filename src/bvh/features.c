@@ -175,10 +175,12 @@ static void make_vertex(const making *m, uint32_t vertex, uint32_t feature, feat
 
 /* ---- which there are ---- */
 
-static uint32_t add_feature(making *m, uint32_t source, feature_kind kind, uint32_t corner) {
-    uint32_t feature = m->to->count++;
-    m->to->corners[feature] = corner;
+static uint32_t add_feature(making *m, uint32_t source, feature_kind kind) {
+    uint32_t feature = m->to->count++, *ends = m->to->ends[feature];
+    const uint32_t *edge = kind == FEATURE_EDGE ? m->topology.edges + 2 * (size_t)source : NULL;
     m->source[feature] = source;
+    ends[0] = edge ? edge[0] : source;
+    ends[1] = edge ? edge[1] : kind == FEATURE_FACE ? ABUT_NONE : source;
     put_offset(&m->to->records[feature], 0, kind);
     return feature;
 }
@@ -195,17 +197,16 @@ static void number_features(making *m) {
         m->place[triangle] = place;
         feature_record face;
         if (make_face(m, triangle, &face)) {
-            m->face_feature[triangle] = add_feature(m, triangle, FEATURE_FACE, 3 * triangle);
+            m->face_feature[triangle] = add_feature(m, triangle, FEATURE_FACE);
             to->records[to->count - 1] = face;
         }
         for (size_t k = 0; k < 3; k++) {
             uint32_t edge = m->topology.triangle_edges[3 * (size_t)triangle + k];
             uint32_t vertex = m->mesh->indices[3 * (size_t)triangle + k];
-            uint32_t corner = 3 * triangle + (uint32_t)k;
             if (edge != ABUT_NONE && m->edge_feature[edge] == ABUT_NONE)
-                m->edge_feature[edge] = add_feature(m, edge, FEATURE_EDGE, corner);
+                m->edge_feature[edge] = add_feature(m, edge, FEATURE_EDGE);
             if (m->vertex_feature[vertex] == ABUT_NONE)
-                m->vertex_feature[vertex] = add_feature(m, vertex, FEATURE_VERTEX, corner);
+                m->vertex_feature[vertex] = add_feature(m, vertex, FEATURE_VERTEX);
         }
     }
     to->leaf_begin[m->leaf_count] = to->count;
@@ -285,12 +286,12 @@ static abut_status make(making *m, abut_context *context) {
     m->face_feature = allocate_none(context, triangles);
     m->source = abuti_allocate(context, most, sizeof *m->source);
     to->records = abuti_allocate_zeroed(context, most, sizeof *to->records);
-    to->corners = abuti_allocate(context, most, sizeof *to->corners);
+    to->ends = abuti_allocate(context, most, sizeof *to->ends);
     to->leaf_begin = abuti_allocate(context, (size_t)m->leaf_count + 1, sizeof *to->leaf_begin);
     to->incident_begin = abuti_allocate(context, most + 1, sizeof *to->incident_begin);
     to->incidents = abuti_allocate(context, 7 * triangles, sizeof *to->incidents);
     if (!m->place || !m->edge_feature || !m->vertex_feature || !m->face_feature || !m->source ||
-        !to->records || !to->corners || !to->leaf_begin || !to->incident_begin || !to->incidents)
+        !to->records || !to->ends || !to->leaf_begin || !to->incident_begin || !to->incidents)
         return ABUT_ERROR_MEMORY;
     number_features(m);
     list_incidents(m);
@@ -327,7 +328,7 @@ void abuti_features_destroy(abuti_features *features) {
     if (!features->context)
         return;
     abuti_release(features->context, features->records);
-    abuti_release(features->context, features->corners);
+    abuti_release(features->context, features->ends);
     abuti_release(features->context, features->leaf_begin);
     abuti_release(features->context, features->incident_begin);
     abuti_release(features->context, features->incidents);

@@ -200,9 +200,8 @@ static void separation_meeting(const pair_frame *frame, const uint32_t triangle[
     separation->feature_b = triangle_closest_point(b, segment.end[0]).feature;
 }
 
-/* The separation where a vertex of one mesh is inside the other. */
-static void separation_inside(const pair_frame *frame, int inner, uint32_t vertex,
-                              abut_separation *separation) {
+void abuti_pair_inside(const pair_frame *frame, int inner, uint32_t vertex,
+                       abut_separation *separation) {
     const pair_side *side = &frame->side[inner];
     const abut_mesh *mesh = side->bvh->mesh;
     size_t corner = 0;
@@ -233,7 +232,7 @@ abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool s
         if (found.relation == ABUT_PAIR_MEETING)
             separation_meeting(&work.frame, triangle, &found);
         else if (found.relation != ABUT_PAIR_APART)
-            separation_inside(&work.frame, found.relation == ABUT_PAIR_B_INSIDE, vertex, &found);
+            abuti_pair_inside(&work.frame, found.relation == ABUT_PAIR_B_INSIDE, vertex, &found);
         else
             abuti_pair_closest(&work.frame, INFINITY, false, cache, &found);
         *separation = found;

@@ -9,11 +9,7 @@
  * the same side; they are apart for certain where a plane separates them, or no edge of either can
  * pierce the other. What is neither goes to the host, which asks the exact predicate.
  */
-#include "base/math_shared.h"
-
-#define WIDTH 4
-#define LEAF 0x80000000u
-#define NONE 0xffffffffu
+#include "bvh/pair_kernel.h"
 
 #define GROUP 128
 #define OPENED (GROUP / WIDTH)           /* pairs of boxes at a time */
@@ -24,68 +20,7 @@
 #define MEETS 0xffffffffu
 #define TOO_MUCH 0xfffffffeu
 
-typedef struct node {
-    float4 lo[3], hi[3];
-    uint4 child;
-} node;
-
-/* Where b is seen from a: x = turn y + shift. */
-typedef struct pair_pose {
-    float turn[3][3]; /* columns */
-    float shift[3];
-    float pad, unit_a, unit_b;
-    uint skip; /* not for the device */
-} pair_pose;
-
-typedef struct vec {
-    float x, y, z;
-} vec;
-
-static inline vec make_vec(float x, float y, float z) {
-    vec v = {x, y, z};
-    return v;
-}
-static inline vec vec_sub(vec a, vec b) {
-    return make_vec(a.x - b.x, a.y - b.y, a.z - b.z);
-}
-static inline vec vec_cross(vec a, vec b) {
-    return make_vec(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
-}
-static inline float vec_dot(vec a, vec b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-static inline float vec_sum(vec a) {
-    return fabs(a.x) + fabs(a.y) + fabs(a.z);
-}
-static inline float vec_largest(vec a) {
-    return fmax(fmax(fabs(a.x), fabs(a.y)), fabs(a.z));
-}
-
-/* y as a sees it */
-static inline vec turned(const pair_pose *p, vec y) {
-    return make_vec(p->shift[0] + p->turn[0][0] * y.x + p->turn[1][0] * y.y + p->turn[2][0] * y.z,
-                    p->shift[1] + p->turn[0][1] * y.x + p->turn[1][1] * y.y + p->turn[2][1] * y.z,
-                    p->shift[2] + p->turn[0][2] * y.x + p->turn[1][2] * y.y + p->turn[2][2] * y.z);
-}
-
 /* ---- boxes ---- */
-
-typedef struct box {
-    vec middle, half_size;
-} box;
-
-static inline box box_at(__global const node *nodes, uint place, float unit) {
-    __global const float *lo = (__global const float *)nodes[place / WIDTH].lo + place % WIDTH,
-                         *hi = (__global const float *)nodes[place / WIDTH].hi + place % WIDTH;
-    float h = 0.5f * unit;
-    box b = {make_vec((lo[0] + hi[0]) * h, (lo[4] + hi[4]) * h, (lo[8] + hi[8]) * h),
-             make_vec((hi[0] - lo[0]) * h, (hi[4] - lo[4]) * h, (hi[8] - lo[8]) * h)};
-    return b;
-}
-
-static inline uint child_at(__global const node *nodes, uint place) {
-    return ((__global const uint *)&nodes[place / WIDTH].child)[place % WIDTH];
-}
 
 /* Not so where the shadows on one of the face axes of either are apart beyond the pad; never so for
  * an empty slot, whose sizes are no numbers. */
@@ -181,34 +116,22 @@ static int triangles_meet(const vec *a, const vec *b, float doubt) {
     return other > found ? other : found;
 }
 
-static inline void load_corners(__global const float *triangles, uint place, float unit, vec *to) {
-    __global const float *from = triangles + 9 * (size_t)place;
-    for (int k = 0; k < 3; k++)
-        to[k] = make_vec(from[3 * k] * unit, from[3 * k + 1] * unit, from[3 * k + 2] * unit);
-}
-
 /* ---- a pose ---- */
 
-/* numbers: waiting pairs, pairs of leaves, whether some meet, uncertain pairs of triangles. */
-enum { WAITING, FOUND, MET, ASKED };
+/* numbers: waiting pairs, pairs of leaves, whether some meet, uncertain pairs of triangles, and
+ * where these go. */
+enum { WAITING, FOUND, MET, ASKED, PLACE, NUMBERS };
 
-static inline void look_at_leaves(const pair_pose *p, __global const node *nodes_a,
-                                  __global const node *nodes_b, __global const float *triangles_a,
-                                  __global const float *triangles_b, __local const uint2 *leaves,
-                                  uint first, uint count, __local uint *numbers,
-                                  __global uint2 *unsure) {
+static inline void look_at_leaves(const pair_pose *p, const side *a, const side *b,
+                                  __local const uint2 *leaves, uint first, uint count,
+                                  __local uint *numbers, __local uint2 *unsure) {
     uint item = (uint)get_local_id(0), which = item / (WIDTH * WIDTH);
     if (which >= count)
         return;
-    uint2 pair = leaves[first + which];
-    uint2 at = (uint2)((child_at(nodes_a, pair.x) & ~LEAF) * WIDTH + item / WIDTH % WIDTH,
-                       (child_at(nodes_b, pair.y) & ~LEAF) * WIDTH + item % WIDTH);
-    vec a[3], b[3];
-    load_corners(triangles_a, at.x, p->unit_a, a);
-    load_corners(triangles_b, at.y, p->unit_b, b);
-    for (int k = 0; k < 3; k++)
-        b[k] = turned(p, b[k]);
-    int found = triangles_meet(a, b, p->pad);
+    uint2 at = triangles_of(a, b, leaves[first + which], item % (WIDTH * WIDTH));
+    vec corners_a[3], corners_b[3];
+    load_pair(p, a, b, at, corners_a, corners_b);
+    int found = triangles_meet(corners_a, corners_b, p->pad);
     if (found == MEETING)
         numbers[MET] = 1; /* many may write it */
     if (found == UNCERTAIN) {
@@ -218,52 +141,40 @@ static inline void look_at_leaves(const pair_pose *p, __global const node *nodes
     }
 }
 
-/* The child of a pair of boxes that an item looks at, where it may meet the other box. */
-static inline uint2 open_pair(const pair_pose *p, __global const node *nodes_a,
-                              __global const node *nodes_b, uint2 pair, uint slot) {
-    box a = box_at(nodes_a, pair.x, p->unit_a), b = box_at(nodes_b, pair.y, p->unit_b);
-    uint child_a = child_at(nodes_a, pair.x), child_b = child_at(nodes_b, pair.y);
-    bool opens_b =
-        child_a & LEAF || (!(child_b & LEAF) && vec_sum(b.half_size) > vec_sum(a.half_size));
-    if (opens_b) {
-        pair.y = child_b * WIDTH + slot;
-        b = box_at(nodes_b, pair.y, p->unit_b);
-    } else {
-        pair.x = child_a * WIDTH + slot;
-        a = box_at(nodes_a, pair.x, p->unit_a);
-    }
-    return boxes_meet(p, &a, &b) ? pair : (uint2)(NONE, NONE);
+/* The pair, where its boxes may meet. */
+static inline uint2 if_met(const pair_pose *p, const side *a, const side *b, uint2 pair) {
+    box box_a = box_at(a, pair.x), box_b = box_at(b, pair.y);
+    return boxes_meet(p, &box_a, &box_b) ? pair : (uint2)(NONE, NONE);
 }
 
-/* For each pose: MEETS, TOO_MUCH, or how many pairs of places `unsure` has for it: none = apart. */
+/* For each pose: where in `pairs` those of triangles begin that are uncertain and how many they are
+ * (none = apart), or MEETS, or TOO_MUCH. `total` starts with 0. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 pair_meet(__global const node *nodes_a, __global const node *nodes_b,
           __global const float *triangles_a, __global const float *triangles_b,
-          __global const pair_pose *poses, __global uint *results, __global uint2 *unsure,
-          __local uint2 *room) {
-    __local uint2 *stack = room, *leaves = stack + STACK;
-    __local uint *numbers = (__local uint *)(leaves + LEAVES);
+          __global const uint *order_a, __global const uint *order_b,
+          __global const pair_pose *poses, __global uint2 *results, __global uint2 *pairs,
+          __global uint *total, __local uint2 *room) {
+    __local uint2 *stack = room, *leaves = stack + STACK, *asked = leaves + LEAVES;
+    __local uint *numbers = (__local uint *)(asked + UNSURE);
     uint item = (uint)get_local_id(0), pose = (uint)get_group_id(0);
     pair_pose p = poses[pose];
-    __global uint2 *asked = unsure + (size_t)UNSURE * pose;
+    const side a = {nodes_a, triangles_a, order_a, p.unit_a};
+    const side b = {nodes_b, triangles_b, order_b, p.unit_b};
     if (p.skip) {
         if (item == 0)
-            results[pose] = TOO_MUCH;
+            results[pose] = (uint2)(0, TOO_MUCH);
         return;
     }
-    if (item < 4)
+    if (item < NUMBERS)
         numbers[item] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     uint2 child = (uint2)(NONE, NONE); /* to be kept: first the children of both roots */
-    if (item < WIDTH * WIDTH) {
-        uint2 pair = (uint2)(item / WIDTH, item % WIDTH);
-        box a = box_at(nodes_a, pair.x, p.unit_a), b = box_at(nodes_b, pair.y, p.unit_b);
-        if (boxes_meet(&p, &a, &b))
-            child = pair;
-    }
+    if (item < WIDTH * WIDTH)
+        child = if_met(&p, &a, &b, (uint2)(item / WIDTH, item % WIDTH));
     for (;;) {
         if (child.x != NONE) {
-            bool both = child_at(nodes_a, child.x) & child_at(nodes_b, child.y) & LEAF;
+            bool both = leaves_both(&a, &b, child);
             uint place = atomic_inc(&numbers[both ? FOUND : WAITING]);
             if (both)
                 leaves[place] = child;
@@ -279,23 +190,29 @@ pair_meet(__global const node *nodes_a, __global const node *nodes_b,
         uint looked = opened ? 0 : min(found, (uint)LOOKED);
         over = over || opened + looked == 0;
         if (!over && item / WIDTH < opened)
-            child = open_pair(&p, nodes_a, nodes_b, stack[waiting - opened + item / WIDTH],
-                              item % WIDTH);
+            child =
+                if_met(&p, &a, &b,
+                       pair_below(&a, &b, stack[waiting - opened + item / WIDTH], item % WIDTH));
         barrier(CLK_LOCAL_MEM_FENCE);
         if (over)
             break;
         if (looked)
-            look_at_leaves(&p, nodes_a, nodes_b, triangles_a, triangles_b, leaves, found - looked,
-                           looked, numbers, asked);
+            look_at_leaves(&p, &a, &b, leaves, found - looked, looked, numbers, asked);
         if (item == 0) {
             numbers[WAITING] = waiting - opened;
             numbers[FOUND] = found - looked;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (item == 0)
-        results[pose] = numbers[MET] ? MEETS
-                        : numbers[WAITING] || numbers[FOUND] || numbers[ASKED] > UNSURE
-                            ? TOO_MUCH
-                            : numbers[ASKED];
+    bool met = numbers[MET],
+         too_much = numbers[WAITING] || numbers[FOUND] || numbers[ASKED] > UNSURE;
+    uint count = met || too_much ? 0 : numbers[ASKED];
+    if (item == 0) {
+        uint start = count ? atomic_add(total, count) : 0;
+        numbers[PLACE] = start;
+        results[pose] = (uint2)(start, met ? MEETS : too_much ? TOO_MUCH : count);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < count)
+        pairs[numbers[PLACE] + item] = (uint2)(a.order[asked[item].x], b.order[asked[item].y]);
 }

@@ -209,6 +209,17 @@ static inline float pair_corners(const pair_side *side, uint32_t place, vec3x4 c
     return longest;
 }
 
+/* One triangle of four, in all lanes. */
+static inline void spread4(const vec3x4 from[3], uint32_t lane, vec3x4 to[3]) {
+    float x[4], y[4], z[4];
+    for (int k = 0; k < 3; k++) {
+        f4_store(x, from[k].x);
+        f4_store(y, from[k].y);
+        f4_store(z, from[k].z);
+        to[k] = all4(x[lane], y[lane], z[lane]);
+    }
+}
+
 /* Points of the other side, as this side sees them. */
 static inline vec3x4 pair_turn4(const pair_side *side, vec3x4 p) {
     vec3x4 r = all4(side->shift[0], side->shift[1], side->shift[2]);
@@ -228,6 +239,12 @@ uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_m
  * `any`, some that are. Fills all of the separation but the relation; false leaves it alone. */
 bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pair_cache *cache,
                         abut_separation *separation);
+/* The same among these pairs of triangles only; not for frames beyond PAIR_FAR. */
+bool abuti_pair_closest_of(const pair_frame *frame, const uint32_t (*pairs)[2], uint32_t count,
+                           double limit, bool any, abut_separation *separation);
+/* The bounds that such a search in floats begins with, in units: by how much distances err, and
+ * beyond which no pair counts for this limit. */
+float abuti_pair_bounds(const pair_frame *frame, double limit, float *upper);
 
 /* For surfaces that do not meet: which contains a part of the other. `vertex` gets the first vertex
  * that is inside, of the inner mesh. */
@@ -235,6 +252,11 @@ abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, co
                                 abut_pair_relation *relation, uint32_t *vertex);
 
 /* ---- pair.c: one question, checked ---- */
+
+/* Fills all of the separation but the relation where a vertex of one side, 0 or 1, is inside the
+ * other. */
+void abuti_pair_inside(const pair_frame *frame, int inner, uint32_t vertex,
+                       abut_separation *separation);
 
 abut_status abuti_pair_check_pose(const char *function, const char *what, const abut_bvh *bvh,
                                   const abut_pose *at);

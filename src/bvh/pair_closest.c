@@ -236,17 +236,6 @@ static inline m4 apart_less4(const vec3x4 a[3], const vec3x4 b[3], f4 reach) {
     return f4_less_equal(f4_sub(lo, hi), f4_mul(reach, f4_sqrt(dot4(n, n))));
 }
 
-/* One triangle of four, in all lanes. */
-static inline void spread4(const vec3x4 from[3], uint32_t lane, vec3x4 to[3]) {
-    float x[4], y[4], z[4];
-    for (int k = 0; k < 3; k++) {
-        f4_store(x, from[k].x);
-        f4_store(y, from[k].y);
-        f4_store(z, from[k].z);
-        to[k] = all4(x[lane], y[lane], z[lane]);
-    }
-}
-
 /* The shadows of the four triangles of a leaf on a direction n of its side. */
 static inline void leaf_shadows(const pair_side *side, uint32_t place, const float n[3], f4 *lo,
                                 f4 *hi) {
@@ -559,23 +548,47 @@ static void search_far(near_search *s) {
 
 /* ---- one question ---- */
 
+float abuti_pair_bounds(const pair_frame *frame, double limit, float *upper) {
+    float margin = 2 * frame->pad + MARGIN * ((float)real_min(frame->reach, PAIR_FAR) + 8);
+    *upper = (float)real_min(limit * frame->scale, 8 * PAIR_FAR) * SLACK + margin;
+    return margin;
+}
+
+static void search_start(near_search *s, const pair_frame *frame, double limit, bool any) {
+    s->frame = frame;
+    s->any = any;
+    s->over = s->measured = s->settled = false;
+    s->effort = 0;
+    s->effort_most = EFFORT_MOST + EFFORT_A_LEAF * ((uint64_t)frame->side[0].bvh->leaf_count +
+                                                    frame->side[1].bvh->leaf_count);
+    s->count = 0;
+    s->limit = frame->reach > PAIR_FAR ? INFINITY : limit;
+    s->best = INFINITY;
+    s->winner[0] = s->winner[1] = ABUT_NONE;
+    s->upper = INFINITY;
+    float upper;
+    s->margin = abuti_pair_bounds(frame, limit, &upper);
+    lower_bound_to(s, upper);
+}
+
+static bool search_end(const near_search *s, double limit, abut_separation *separation) {
+    if (s->winner[0] == ABUT_NONE || s->best > limit)
+        return false;
+    separation->distance = s->best;
+    separation->point_a = s->closest.point_a;
+    separation->point_b = s->closest.point_b;
+    separation->triangle_a = s->winner[0];
+    separation->triangle_b = s->winner[1];
+    separation->feature_a = s->features[0];
+    separation->feature_b = s->features[1];
+    return true;
+}
+
 bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pair_cache *cache,
                         abut_separation *separation) {
     near_search s;
-    s.frame = frame;
-    s.any = any;
-    s.over = s.measured = s.settled = false;
-    s.effort = 0;
-    s.effort_most = EFFORT_MOST + EFFORT_A_LEAF * ((uint64_t)frame->side[0].bvh->leaf_count +
-                                                   frame->side[1].bvh->leaf_count);
-    s.count = 0;
     bool far = frame->reach > PAIR_FAR;
-    s.limit = far ? INFINITY : limit;
-    s.best = INFINITY;
-    s.winner[0] = s.winner[1] = ABUT_NONE;
-    s.margin = 2 * frame->pad + MARGIN * ((float)real_min(frame->reach, PAIR_FAR) + 8);
-    s.upper = INFINITY;
-    lower_bound_to(&s, (float)real_min(limit * frame->scale, 8 * PAIR_FAR) * SLACK + s.margin);
+    search_start(&s, frame, limit, any);
     if (cache && cache->known && !far && cache->triangle_a < frame->side[0].bvh->triangle_count &&
         cache->triangle_b < frame->side[1].bvh->triangle_count) {
         measure(&s, cache->triangle_a, cache->triangle_b);
@@ -585,19 +598,21 @@ bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pa
         search_far(&s);
     else
         search_near(&s);
-    if (s.winner[0] == ABUT_NONE || s.best > limit)
+    if (!search_end(&s, limit, separation))
         return false;
-    separation->distance = s.best;
-    separation->point_a = s.closest.point_a;
-    separation->point_b = s.closest.point_b;
-    separation->triangle_a = s.winner[0];
-    separation->triangle_b = s.winner[1];
-    separation->feature_a = s.features[0];
-    separation->feature_b = s.features[1];
     if (cache) {
         cache->known = 1;
         cache->triangle_a = s.winner[0];
         cache->triangle_b = s.winner[1];
     }
     return true;
+}
+
+bool abuti_pair_closest_of(const pair_frame *frame, const uint32_t (*pairs)[2], uint32_t count,
+                           double limit, bool any, abut_separation *separation) {
+    near_search s;
+    search_start(&s, frame, limit, any);
+    for (uint32_t i = 0; i < count && !s.over; i++)
+        measure(&s, pairs[i][0], pairs[i][1]);
+    return search_end(&s, limit, separation);
 }

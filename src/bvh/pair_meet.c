@@ -97,17 +97,6 @@ static inline unsigned boxes_cross(const vec3x4 a[3], const vec3x4 b[3], f4 doub
     return any;
 }
 
-/* One triangle of four, in all lanes. */
-static inline void spread4(const vec3x4 from[3], uint32_t lane, vec3x4 to[3]) {
-    float x[4], y[4], z[4];
-    for (int k = 0; k < 3; k++) {
-        f4_store(x, from[k].x);
-        f4_store(y, from[k].y);
-        f4_store(z, from[k].z);
-        to[k] = all4(x[lane], y[lane], z[lane]);
-    }
-}
-
 /* Asks exactly; true where the search is over. */
 static bool meet_triangles(meet_search *s, uint32_t a, const abut_triangle *at_a, uint32_t b) {
     abut_triangle at_b = pair_triangle(&s->frame->side[1], b);

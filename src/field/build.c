@@ -49,6 +49,8 @@ static void get_dense(const void *data, const uint32_t begin[3], float *distance
 
 static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abut_field *old,
                                const unsigned char *known) {
+    if (field->device)
+        return abuti_field_dense_on(field, bvh, put_values);
     field_job job = {.bvh = bvh,
                      .known = known,
                      .get = get_dense,
@@ -231,6 +233,7 @@ abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut
         field->values = abuti_allocate(field->context, field->value_count, bytes);
         status = field->values ? build_dense(field, bvh, old, known) : ABUT_ERROR_MEMORY;
     }
+    field->device = NULL;
     if (!status)
         find_range(field);
     return status;

@@ -319,29 +319,31 @@ static void search_cell(worker *w, const uint32_t cell[3], float *value) {
     }
 }
 
+static vec3 position_of(const abut_bvh *bvh, uint32_t vertex) {
+    return v3_scale(bvh->mesh->positions[vertex], bvh->scale);
+}
+
 /* The distance from a feature, exactly but for rounding, if that is less than `best`. */
-static double measure_feature(const worker *w, uint32_t name, vec3 p, double best) {
-    const cells_table *table = &w->c->table;
+static double measure_feature(const cells_table *table, uint32_t name, vec3 p, double best) {
     const cells_exact *f = &table->exact[name];
-    vec3 r = v3_sub(p, v3(f->place[0], f->place[1], f->place[2]));
+    const uint32_t *ends = table->features.ends[name];
+    vec3 a = v3(f->place[0], f->place[1], f->place[2]), r = v3_sub(p, a);
     vec3 v = v3(f->vector[0], f->vector[1], f->vector[2]);
     double along = v3_dot(r, v);
-    if (!(f->is_face > 0)) {
-        double length = table->rows[name].column[CELLS_OFFSET]; /* a float, at the far end wrong */
-        if (along >= 0 && along <= length)
-            return v3_length(v3_along(r, -along, v));
-        if (along <= 0)
-            return v3_length(r);
-    } else if (fabs(along) > best) {
-        return INFINITY;
+    if (f->is_face > 0) {
+        abut_triangle t;
+        if (fabs(along) > best)
+            return INFINITY;
+        for (size_t k = 0; k < 3; k++)
+            t.corner[k] =
+                position_of(table->bvh, table->bvh->mesh->indices[3 * (size_t)ends[0] + k]);
+        return triangle_closest_point(t, p).distance;
     }
-    const abut_mesh *mesh = table->bvh->mesh;
-    uint32_t corner = table->features.corners[name];
-    abut_triangle t;
-    for (uint32_t k = 0; k < 3; k++)
-        t.corner[k] =
-            v3_scale(mesh->positions[mesh->indices[corner / 3 * 3 + k]], table->bvh->scale);
-    return triangle_closest_point(t, p).distance;
+    vec3 b = position_of(table->bvh, ends[1]);
+    if (along <= 0)
+        return v3_length(r);
+    return along >= v3_dot(v3_sub(b, a), v) ? v3_length(v3_sub(p, b))
+                                            : v3_length(v3_along(r, -along, v));
 }
 
 /* A cell that several features may be nearest to. */
@@ -351,7 +353,7 @@ static void settle_cell(worker *w, const uint32_t *names, uint32_t count, const 
     vec3 p = v3(c->frame[0][cell[0]], c->frame[1][cell[1]], c->frame[2][cell[2]]);
     double best = INFINITY, marked = INFINITY;
     for (uint32_t k = 0; k < count; k++) {
-        double d = measure_feature(w, names[k], p, best);
+        double d = measure_feature(&c->table, names[k], p, best);
         best = real_min(best, d);
         if (c->table.exact[names[k]].is_marked > 0)
             marked = real_min(marked, d);

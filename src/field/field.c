@@ -43,9 +43,10 @@ static abut_status check_options(const abut_field_options *o) {
     if (!status && o->cells == 1)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: options->cells is 1; a grid "
                                                  "has at least 2 cells along each axis");
-    if (!status && o->device)
-        status = abuti_fail(ABUT_ERROR_UNSUPPORTED, "abut_field_create: fields are not built on "
-                                                    "devices yet; leave options->device null");
+    if (!status && o->device && o->layout == ABUT_FIELD_SPARSE)
+        status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                            "abut_field_create: sparse fields are not built on devices; leave "
+                            "options->device null, or build a dense one");
     return status;
 }
 
@@ -146,25 +147,31 @@ static abut_status check_cells(const abut_grid *g, abut_field_type type, abut_fi
 
 /* ---- create and destroy ---- */
 
+abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
+                             double *band) {
+    abut_status status = ABUT_OK;
+    if (o->grid.count[0] || o->grid.count[1] || o->grid.count[2]) {
+        status = check_grid(o);
+        *grid = o->grid;
+    } else {
+        status = choose_grid(mesh, o, grid);
+    }
+    *band = o->band > 0                      ? o->band
+            : o->layout == ABUT_FIELD_SPARSE ? BAND_CELLS * grid->cell
+                                             : INFINITY;
+    return status ? status : check_cells(grid, o->type, o->layout);
+}
+
 static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_field *field) {
     const abut_sign_info sign = abut_bvh_sign_info(bvh);
-    abut_status status = ABUT_OK;
     field->layout = o->layout;
     field->type = o->type;
     field->sign = sign.method;
     field->closed = sign.closed;
-    if (o->grid.count[0] || o->grid.count[1] || o->grid.count[2]) {
-        status = check_grid(o);
-        field->grid = o->grid;
-    } else {
-        status = choose_grid(bvh->mesh, o, &field->grid);
-    }
-    status = status ? status : check_cells(&field->grid, o->type, o->layout);
+    field->device = o->device;
+    abut_status status = abuti_field_plan(bvh->mesh, o, &field->grid, &field->band);
     if (status)
         return status;
-    field->band = o->band > 0                      ? o->band
-                  : o->layout == ABUT_FIELD_SPARSE ? BAND_CELLS * field->grid.cell
-                                                   : INFINITY;
     for (int axis = 0; axis < 3 && o->layout == ABUT_FIELD_SPARSE; axis++)
         field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
     return abuti_field_build(field, bvh, NULL, NULL);
@@ -185,7 +192,7 @@ static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,
     return status;
 }
 
-static abut_status read_options(const abut_field_options *options, abut_field_options *ours) {
+abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours) {
     *ours = abut_field_options_default();
     abut_status status = abuti_options_read(ours, sizeof *ours, options, "abut_field_create");
     return status ? status : check_options(ours);
@@ -197,7 +204,7 @@ abut_status abut_field_create_from(const abut_bvh *bvh, const abut_field_options
     if (!bvh || !field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_from: %s is null",
                           bvh ? "field" : "bvh");
-    abut_status status = read_options(options, &ours);
+    abut_status status = abuti_field_options(options, &ours);
     if (status)
         return status;
     if (!bvh->sign || (ours.sign != ABUT_SIGN_AUTO && ours.sign != bvh->sign->method))
@@ -215,7 +222,7 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
     if (!mesh || !field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: %s is null",
                           mesh ? "field" : "mesh");
-    abut_status status = read_options(options, &ours);
+    abut_status status = abuti_field_options(options, &ours);
     sign.method = ours.sign;
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abut_bvh_prepare_sign(bvh, &sign);

@@ -31,7 +31,8 @@ struct abut_field {
     abut_field_type type;
     abut_sign_method sign;
     bool closed;
-    double band, step; /* infinite without a limit; 0 for floats */
+    abut_device *device; /* while it is built on one, else null; not held */
+    double band, step;   /* infinite without a limit; 0 for floats */
     double least, most;
     void *values; /* float or int16_t; value_count of them */
     size_t value_count;
@@ -61,6 +62,13 @@ static inline vec3 grid_centre(const abut_grid *grid, uint32_t i, uint32_t j, ui
               grid->origin.z + grid->cell * k);
 }
 
+/* ---- field.c ---- */
+
+/* Reads and checks options; gives the grid and the band that they mean for a mesh. */
+abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours);
+abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
+                             double *band);
+
 /* ---- compute.c: values of blocks of cells ---- */
 
 /* Blocks of block x block x block cells, the first of which begin at multiples of FIELD_BRICK, are
@@ -88,6 +96,13 @@ typedef struct field_job {
 abut_status abuti_field_compute(const field_job *job);
 /* The same values by a batch of searches; plain.c. */
 abut_status abuti_field_compute_plain(const field_job *job);
+
+/* ---- device_dense.c ---- */
+
+/* Computes a dense field on its device; `put` takes the values of some cells in a row. */
+abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
+                                 void (*put)(abut_field *field, size_t at, const float *values,
+                                             size_t count));
 
 /* ---- build.c ---- */
 

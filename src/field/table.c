@@ -11,8 +11,8 @@ typedef struct making {
     const unsigned char *has_face; /* of a triangle */
 } making;
 
-static vec3 corner_at(const abut_bvh *bvh, uint32_t corner) {
-    return v3_scale(bvh->mesh->positions[bvh->mesh->indices[corner]], bvh->scale);
+static vec3 position_of(const abut_bvh *bvh, uint32_t vertex) {
+    return v3_scale(bvh->mesh->positions[vertex], bvh->scale);
 }
 
 /* The part of v across the unit vector u: twice, since the first rounding is relative to v. */
@@ -22,12 +22,12 @@ static vec3 across(vec3 v, vec3 u) {
 }
 
 /* A place on the longest edge, and the normal. */
-static void set_face(const abut_bvh *bvh, uint32_t corner, vec3 *place, vec3 *normal) {
+static void set_face(const abut_bvh *bvh, uint32_t triangle, vec3 *place, vec3 *normal) {
     vec3 c[3];
     double longest_sq = -1;
     uint32_t longest = 0;
     for (uint32_t k = 0; k < 3; k++)
-        c[k] = corner_at(bvh, corner + k);
+        c[k] = position_of(bvh, bvh->mesh->indices[3 * (size_t)triangle + k]);
     for (uint32_t k = 0; k < 3; k++) {
         double sq = v3_length_sq(v3_sub(c[(k + 1) % 3], c[k]));
         if (sq > longest_sq) {
@@ -49,14 +49,15 @@ static bool is_marked(const making *m, uint32_t feature) {
     return false;
 }
 
-static void make_exact(const abut_bvh *bvh, uint32_t corner, feature_kind kind, bool marked,
+static void make_exact(const abut_bvh *bvh, const uint32_t ends[2], feature_kind kind, bool marked,
                        cells_exact *to) {
-    vec3 place = corner_at(bvh, corner), vector = v3(0, 0, 0);
-    uint32_t next = corner % 3 == 2 ? corner - 2 : corner + 1;
-    if (kind == FEATURE_FACE)
-        set_face(bvh, corner, &place, &vector);
-    else if (kind == FEATURE_EDGE)
-        vector = v3_normalise(v3_sub(corner_at(bvh, next), place));
+    vec3 place, vector = v3(0, 0, 0);
+    if (kind == FEATURE_FACE) {
+        set_face(bvh, ends[0], &place, &vector);
+    } else {
+        place = position_of(bvh, ends[0]);
+        vector = v3_normalise(v3_sub(position_of(bvh, ends[1]), place));
+    }
     cells_exact made = {{place.x, place.y, place.z},
                         {vector.x, vector.y, vector.z},
                         kind == FEATURE_FACE,
@@ -90,7 +91,7 @@ static void rows_task(void *data, size_t chunk, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) {
         feature_kind kind = feature_kind_of(&table->features.records[i]);
         bool marked = kind == FEATURE_EDGE ? is_marked(m, (uint32_t)i) : kind == FEATURE_VERTEX;
-        make_exact(table->bvh, table->features.corners[i], kind, marked, &table->exact[i]);
+        make_exact(table->bvh, table->features.ends[i], kind, marked, &table->exact[i]);
         make_row(kind, marked, &table->rows[i]);
     }
     size_t last = end == table->features.count ? table->stride : end; /* filled up */
@@ -116,7 +117,7 @@ abut_status abuti_cells_create(const abut_bvh *bvh, cells_table *table) {
         making m = {&made, has_face};
         for (uint32_t i = 0; i < made.features.count; i++)
             if (feature_kind_of(&made.features.records[i]) == FEATURE_FACE)
-                has_face[made.features.corners[i] / 3] = 1;
+                has_face[made.features.ends[i][0]] = 1;
         abuti_parallel_for(context, made.features.count, FEATURES_A_TASK, rows_task, &m);
         *table = made;
     } else {

@@ -18,7 +18,7 @@ try 0 "$tool" ray box.obj rays.txt --device=cpu
 says "0,0,5,0,0,-1,"
 try 0 "$tool" distance box.obj box.obj --device cpu
 try 2 "$tool" distance box.obj box.obj --device gpu
-complains "abut distance: --device gpu: 'abut distance' works on the CPU only so far"
+complains "it belongs to --poses"
 try 0 "$tool" overlap box.obj box.obj --device cpu
 try 2 "$tool" overlap box.obj box.obj --device gpu
 complains "it belongs to --poses"
@@ -53,6 +53,13 @@ else
         try 0 "$tool" $question
         cp out plain
         try 0 "$tool" $question --device 0
+        demand "the device changes the answer of $question" "$(cmp plain out 2>&1)" = ""
+    done
+    printf '2 0 0\n0.5 0 0\n0 0 0\n3 4 0 0 0 0.5 0.5\n' >poses.txt
+    for question in overlap distance "distance --margin 1"; do
+        try 0 "$tool" $question box.obj box.obj --poses poses.txt
+        cp out plain
+        try 0 "$tool" $question box.obj box.obj --poses poses.txt --device 0
         demand "the device changes the answer of $question" "$(cmp plain out 2>&1)" = ""
     done
     try 2 "$tool" nearest box.obj --random 5 --most 2 --device 0

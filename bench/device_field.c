@@ -1,0 +1,190 @@
+/* Fields on a device: all cells of a cube of n x n x n about the middle of the mesh, a tenth of its
+ * longest side larger on every side, exact and signed; or only a band of three cells. The hierarchy
+ * and its features are there already, and the values stay there. Some cells are compared with the
+ * CPU's search before anything is timed. Beside each time stand those of the stages on the device,
+ * and what was left to the search.
+ */
+#include "bench.h"
+
+#include "field/device.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Above the model. */
+enum { SIDE_128 = 4, SIDE_256 = 8, SIDE_512 = 16, BAND = 32 };
+
+#define CHECKED 50000 /* cells that are compared */
+
+typedef struct field_data {
+    abut_device *device;
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    abut_device_bvh *there;
+    abut_device_field *field;
+} field_data;
+
+/* Of the last case, for the line after it. */
+static struct {
+    field_account account;
+    double all_ms;
+} told;
+
+static abut_field_options options_of(const bench_state *state, const abut_mesh *mesh) {
+    int variant = state->which->variant;
+    uint32_t side = variant & SIDE_128 ? 128 : variant & SIDE_256 ? 256 : 512;
+    abut_field_options options = abut_field_options_default();
+    abut_box box = abut_mesh_bounds(mesh);
+    double longest = fmax(fmax(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
+    side = state->quick ? side / 8 - 3 : side;
+    options.grid.cell = 1.2 * longest / side;
+    options.grid.origin = (abut_vec3){0.5 * (box.lo.x + box.hi.x), 0.5 * (box.lo.y + box.hi.y),
+                                      0.5 * (box.lo.z + box.hi.z)};
+    options.grid.origin.x -= 0.5 * options.grid.cell * (side - 1);
+    options.grid.origin.y -= 0.5 * options.grid.cell * (side - 1);
+    options.grid.origin.z -= 0.5 * options.grid.cell * (side - 1);
+    for (int axis = 0; axis < 3; axis++)
+        options.grid.count[axis] = side;
+    options.band = variant & BAND ? 3 * options.grid.cell : 0;
+    return options;
+}
+
+static abut_status compare(field_data *data, const float *values, const abut_nearest *nearest,
+                           const size_t *cells, size_t count) {
+    abut_field_info info = abut_device_field_info_get(data->field);
+    for (size_t i = 0; i < count; i++) {
+        float expected = (float)fmax(-info.band, fmin(info.band, nearest[i].distance));
+        if (memcmp(&expected, &values[cells[i]], sizeof expected) != 0)
+            return bench_fail(ABUT_ERROR_DEVICE, "cell %zu is %.9g instead of %.9g", cells[i],
+                              values[cells[i]], expected);
+    }
+    return ABUT_OK;
+}
+
+/* Random cells, and as many near the surface as come along. */
+static abut_status check(bench_state *state) {
+    field_data *data = state->data;
+    abut_field_info info = abut_device_field_info_get(data->field);
+    size_t all = grid_cells(&info.grid), some = all < CHECKED ? all : CHECKED;
+    float *values = malloc(all * sizeof *values);
+    size_t *cells = malloc(some * sizeof *cells);
+    abut_vec3 *centres = malloc(some * sizeof *centres);
+    abut_nearest *nearest = malloc(some * sizeof *nearest);
+    uint64_t random = 3;
+    const uint32_t *n = info.grid.count;
+    abut_status status = values && cells && centres && nearest
+                             ? ABUT_OK
+                             : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    if (!status)
+        status = abut_device_field_read(data->field, (const uint32_t[3]){0, 0, 0}, n, values);
+    for (size_t i = 0; !status && i < some; i++) {
+        cells[i] = bench_random(&random) % all;
+        for (int tries = 0; i % 2 && tries < 50 && fabsf(values[cells[i]]) > 2 * info.grid.cell;
+             tries++)
+            cells[i] = bench_random(&random) % all;
+        centres[i] =
+            grid_centre(&info.grid, (uint32_t)(cells[i] % n[0]), (uint32_t)(cells[i] / n[0] % n[1]),
+                        (uint32_t)(cells[i] / n[0] / n[1]));
+    }
+    abut_points points = abut_points_default();
+    points.points = centres;
+    points.count = some;
+    if (!status)
+        status = abut_bvh_nearest_signed_batch(data->bvh, &points, HUGE_VAL, nearest);
+    status = status ? status : compare(data, values, nearest, cells, some);
+    free(values);
+    free(cells);
+    free(centres);
+    free(nearest);
+    return status;
+}
+
+static abut_status look(bench_state *state) {
+    field_data *data = state->data;
+    abut_status status = abuti_device_field_account(data->there, &told.account);
+    status = status ? status : abut_device_field_update(data->field, data->there);
+    status = status ? status : abuti_device_field_account(data->there, NULL);
+    abuti_queue_clock_start(&data->there->queue);
+    status = status ? status : abut_device_field_update(data->field, data->there);
+    if (!status)
+        status = abuti_queue_clock_stop(&data->there->queue, &told.all_ms);
+    return status;
+}
+
+static abut_status setup(bench_state *state) {
+    field_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_status status =
+        bench_model_create(state, (bench_model)(state->which->variant & 3), &data->mesh);
+    status = status ? status : bench_device_open(state, &data->device);
+    status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
+    status = status ? status : abut_bvh_prepare_sign(data->bvh, NULL);
+    status = status ? status : abut_device_bvh_create(data->bvh, data->device, &data->there);
+    if (!status) {
+        abut_field_options options = options_of(state, data->mesh);
+        state->elements =
+            (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
+        status = abut_device_field_build(data->there, &options, &data->field);
+    }
+    status = status ? status : check(state);
+    return status ? status : look(state);
+}
+
+static abut_status run(bench_state *state) {
+    field_data *data = state->data;
+    return abut_device_field_update(data->field, data->there);
+}
+
+static abut_status finish(bench_state *state) {
+    field_data *data = state->data;
+    const uint32_t *n = abut_device_field_info_get(data->field).grid.count;
+    float layer[4096];
+    uint32_t count[3] = {n[0] < 64 ? n[0] : 64, n[1] < 64 ? n[1] : 64, 1};
+    abut_status status =
+        abut_device_field_read(data->field, (const uint32_t[3]){0, 0, n[2] / 2}, count, layer);
+    if (!status)
+        state->hash = bench_hash(0, layer, (size_t)count[0] * count[1] * sizeof *layer);
+    return status;
+}
+
+static void teardown(bench_state *state) {
+    field_data *data = state->data;
+    if (!data)
+        return;
+    abut_device_field_destroy(data->field);
+    abut_device_bvh_destroy(data->there);
+    abut_bvh_destroy(data->bvh);
+    abut_mesh_destroy(data->mesh);
+    abut_device_destroy(data->device);
+    free(data);
+}
+
+static void tell(const bench_case *which, const bench_result *result) {
+    static const char *const names[FIELD_STAGES] = {"clear",  "cross", "sum",   "seed",  "walk",
+                                                    "filter", "sides", "cells", "settle"};
+    (void)which;
+    printf("  %.1f Mcells/s; on the device %.3f ms (", result->elements / result->median_ms * 1e-3,
+           told.all_ms);
+    for (int i = 0; i < FIELD_STAGES; i++)
+        printf("%s%s %.3f", i ? ", " : "", names[i], told.account.stage_ms[i]);
+    printf("), %llu cells and %llu blocks left, %.1f M entries",
+           (unsigned long long)told.account.doubtful, (unsigned long long)told.account.left,
+           (double)told.account.entries * 1e-6);
+}
+
+#define FIELD_CASE(name_, variant_)                                                  \
+    {                                                                                \
+        .name = name_, .unit = "cell", .setup = setup, .run = run, .finish = finish, \
+        .teardown = teardown, .variant = variant_, .tell = tell                      \
+    }
+
+const bench_case bench_device_field_cases[] = {
+    FIELD_CASE("device/field-256-teapot", BENCH_TEAPOT | SIDE_256),
+    FIELD_CASE("device/field-256-sphere", BENCH_SPHERE | SIDE_256),
+    FIELD_CASE("device/field-128-file", BENCH_MESH_FILE | SIDE_128),
+    FIELD_CASE("device/field-256-file", BENCH_MESH_FILE | SIDE_256),
+    FIELD_CASE("device/field-512-file", BENCH_MESH_FILE | SIDE_512),
+    FIELD_CASE("device/field-band-256-file", BENCH_MESH_FILE | SIDE_256 | BAND),
+    {.name = NULL},
+};

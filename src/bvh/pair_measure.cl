@@ -1,0 +1,96 @@
+/* Which of the candidates of pair_closest.cl is the closest: a group for each pose.
+ *
+ * Corners are posed and distances taken in doubles, in the order of operations of the CPU, so that
+ * they are the same bits. Of equal ones the lowest pair wins, by the triangle of a, then by that of
+ * b. The host measures the winner once more, for its points.
+ */
+#include "base/math_shared.h"
+
+#if ABUTI_REAL_BITS == 64 /* else there is nothing to measure with */
+
+#include "geom/distance_shared.h"
+
+#define GROUP 64
+#define NONE 0xffffffffu
+#define TOO_MUCH 0xfffffffeu
+#define WITHIN 0xfffffffdu
+#define MEETS 0xffffffffu
+
+/* As abuti_motion. */
+typedef struct motion {
+    double rotation[9]; /* rows */
+    double translation[3];
+    ulong rotates;
+} motion;
+
+static inline vec3 load_vec3(__global const double *from) {
+    return v3(from[0], from[1], from[2]);
+}
+
+static inline triangle3 posed_triangle(__global const double *corners, uint which,
+                                       __global const motion *m) {
+    mat3 rotation;
+    for (int i = 0; i < 3; i++)
+        rotation.row[i] = load_vec3(m->rotation + 3 * i);
+    triangle3 t;
+    for (int k = 0; k < 3; k++) {
+        vec3 p = load_vec3(corners + 9 * (size_t)which + 3 * k);
+        t.corner[k] = v3_add(m->rotates ? m3_apply(&rotation, p) : p, load_vec3(m->translation));
+    }
+    return t;
+}
+
+/* A CPU's compiler takes long to put this into the kernel, and gains nothing. */
+#ifdef APART
+static __attribute__((noinline)) double distance_of(
+#else
+static inline double distance_of(
+#endif
+    __global const double *corners_a, __global const double *corners_b,
+    __global const motion *motions, uint2 pair) {
+    abut_feature features[2];
+    return triangle_triangle_apart_at(posed_triangle(corners_a, pair.x, motions),
+                                      posed_triangle(corners_b, pair.y, motions + 1), features)
+        .distance;
+}
+
+static inline bool is_before(double distance, uint2 pair, double other, uint2 other_pair) {
+    return distance < other ||
+           (distance == other &&
+            (pair.x < other_pair.x || (pair.x == other_pair.x && pair.y < other_pair.y)));
+}
+
+/* Poses without candidates get none. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+pair_measure(__global const double *corners_a, __global const double *corners_b,
+             __global const motion *motions, __global const uint2 *meetings,
+             __global const uint2 *found, __global const uint2 *pairs, __global uint2 *winners,
+             __local double *distances) {
+    __local uint2 *best_pairs = (__local uint2 *)(distances + GROUP);
+    uint item = (uint)get_local_id(0), pose = (uint)get_group_id(0);
+    uint2 mine = found[pose], best_pair = (uint2)(NONE, NONE);
+    if (meetings[pose].y == MEETS || meetings[pose].y == TOO_MUCH || mine.y == WITHIN ||
+        mine.y == TOO_MUCH)
+        return;
+    double best = INFINITY;
+    for (uint k = item; k < mine.y; k += GROUP) {
+        uint2 pair = pairs[mine.x + k];
+        double distance = distance_of(corners_a, corners_b, motions + 2 * pose, pair);
+        if (is_before(distance, pair, best, best_pair)) {
+            best = distance;
+            best_pair = pair;
+        }
+    }
+    distances[item] = best;
+    best_pairs[item] = best_pair;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint k = 0; k < GROUP; k++) /* by all items: see docs/decisions.md */
+        if (is_before(distances[k], best_pairs[k], best, best_pair)) {
+            best = distances[k];
+            best_pair = best_pairs[k];
+        }
+    if (item == 0)
+        winners[pose] = best_pair;
+}
+
+#endif

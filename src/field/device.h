@@ -1,0 +1,101 @@
+/* Fields on a device among their own files: what a hierarchy keeps for them, and how they are made.
+ *
+ * The method stands at the head of field_lists.cl, field_rows.cl, field_sides.cl and
+ * field_cells.cl. Whatever those
+ * leave goes through the search of the hierarchy (abut_device_bvh_nearest_signed), so that every
+ * value is the one that the search gives.
+ */
+#ifndef ABUTI_FIELD_DEVICE_H
+#define ABUTI_FIELD_DEVICE_H
+
+#include "bvh/device_query.h"
+#include "bvh/features.h"
+#include "field/field.h"
+
+/* Where the time goes, on the device; the last one as the host sees it. */
+typedef enum field_stage {
+    FIELD_STAGE_CLEAR = 0,
+    FIELD_STAGE_CROSS, /* what rows cross */
+    FIELD_STAGE_SUM,   /* and sums along them */
+    FIELD_STAGE_SEED,
+    FIELD_STAGE_WALK,
+    FIELD_STAGE_FILTER,
+    FIELD_STAGE_SIDES, /* of surfaces with a border */
+    FIELD_STAGE_CELLS,
+    FIELD_STAGE_SETTLE, /* what is left to the search */
+    FIELD_STAGES
+} field_stage;
+
+/* What a build did, for benchmarks and tests. */
+typedef struct field_account {
+    double stage_ms[FIELD_STAGES];
+    uint64_t doubtful; /* cells that were left to the search one by one */
+    uint64_t left;     /* blocks that were left as a whole */
+    uint64_t entries;  /* of all lists */
+    bool searched;     /* the whole field was left */
+} field_account;
+
+enum {
+    FIELD_LEVEL_LEAST = 16, /* side of the smallest blocks with a list in the pool */
+    FIELD_LEVELS = 24,
+    FIELD_BLOCK = 8, /* side of the blocks that a group measures */
+};
+
+/* A feature in doubles. Of an edge and a vertex: a place, a unit vector and a length, both 0 for a
+ * vertex; of a face a place and its unit normal. */
+typedef struct feature_exact {
+    double place[2];        /* x, y: absolute */
+    double place_z, length; /* the length in the frame */
+    double direction[2];    /* x, y */
+    double direction_z;     /* z */
+    uint32_t triangle, is;  /* of a face; FIELD_IS_FACE, FIELD_IS_LOW */
+} feature_exact;
+
+_Static_assert(sizeof(feature_exact) == 64, "the layout that field_cells.cl reads");
+
+enum {
+    FIELD_IS_FACE = 1,
+    FIELD_IS_LOW = 2 /* beside a triangle that is too low to be a feature */
+};
+
+/* As field_grid of grid_kernel.h. */
+typedef struct grid_argument {
+    double origin[3], cell, mesh_origin[3], scale, band;
+    float base[3], step, margin, reach;
+    uint32_t count[3], unused;
+} grid_argument;
+
+_Static_assert(sizeof(grid_argument) == 112, "the layout that kernels read");
+
+/* What a hierarchy keeps for fields; scratch memory grows as needed. */
+typedef struct field_parts {
+    abuti_kernel seed, walk, filter, cells, put, cross, sum, sides;
+    abuti_buffer records, leaf_begin, exact; /* of features */
+    abuti_buffer border;                     /* two ends an edge, four floats each */
+    uint32_t border_count;
+    bool is_ready;
+    double cells_least; /* a triangle; grids of fewer cells are left to the search, all of them */
+    abuti_buffer lists[FIELD_LEVELS], bounds[FIELD_LEVELS]; /* a level each; the last has no list */
+    abuti_buffer pool, counters, doubts, left, settled;
+    size_t pool_count;
+    field_account *account; /* null unless someone wants to know */
+} field_parts;
+
+/* The parts of a hierarchy, made if there are none. */
+abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts);
+
+/* From now on builds for this hierarchy are accounted for here, and wait after each stage; null
+ * ends that. */
+abut_status abuti_device_field_account(abut_device_bvh *bvh, field_account *account);
+
+/* Fills a buffer with the values of a grid, x fastest, and finds the least and the greatest. Waits.
+ */
+abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid, double band,
+                                    abuti_buffer *values, double *least, double *most);
+
+/* Refuses hierarchies that know no inside, devices without doubles, and grids that are too large.
+ */
+abut_status abuti_device_field_check(const char *function, const abut_device_bvh *bvh,
+                                     const abut_grid *grid);
+
+#endif

@@ -1,5 +1,5 @@
 /* Filling a field: which blocks of cells are computed, and where their values go. */
-#include "field/field.h"
+#include "field/cells.h"
 
 #include <math.h>
 
@@ -124,7 +124,8 @@ static void put_brick(void *data, size_t at, const uint32_t begin[3], const floa
     put_values(data, at * FIELD_VALUES, values, FIELD_VALUES);
 }
 
-static abut_status build_bricks(abut_field *field, const abut_bvh *bvh, const uint32_t *wanted) {
+static abut_status build_bricks(abut_field *field, const abut_bvh *bvh, const cells_table *table,
+                                const uint32_t *wanted) {
     size_t bytes = field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
     field->value_count = (size_t)field->brick_count * FIELD_VALUES;
     field->values = abuti_allocate(field->context, field->value_count, bytes);
@@ -137,6 +138,7 @@ static abut_status build_bricks(abut_field *field, const abut_bvh *bvh, const ui
                      .blocks = {field->bricks[0], field->bricks[1], field->bricks[2]},
                      .wanted = wanted,
                      .wanted_count = field->brick_count,
+                     .table = table,
                      .put = put_brick,
                      .data = field,
                      .from = 0.2,
@@ -144,7 +146,9 @@ static abut_status build_bricks(abut_field *field, const abut_bvh *bvh, const ui
     return abuti_field_compute(&job);
 }
 
-static abut_status build_sparse(abut_field *field, const abut_bvh *bvh) {
+/* `table` may be null. */
+static abut_status build_sparse_with(abut_field *field, const abut_bvh *bvh,
+                                     const cells_table *table) {
     lattice l = {.grid = field->grid};
     uint32_t *wanted = NULL;
     size_t bricks = (size_t)field->bricks[0] * field->bricks[1] * field->bricks[2], corners = 1;
@@ -161,12 +165,23 @@ static abut_status build_sparse(abut_field *field, const abut_bvh *bvh) {
     field->coarse = abuti_allocate(field->context, corners, sizeof *field->coarse);
     abut_status status = l.values && field->index && field->coarse ? ABUT_OK : ABUT_ERROR_MEMORY;
     job.put = put_lattice;
+    job.table = table;
     job.data = &l;
     status = status ? status : abuti_field_compute(&job);
     status = status ? status : number_bricks(field, &l, &wanted);
     abuti_release(field->context, l.values);
-    status = status ? status : build_bricks(field, bvh, wanted);
+    status = status ? status : build_bricks(field, bvh, table, wanted);
     abuti_release(field->context, wanted);
+    return status;
+}
+
+static abut_status build_sparse(abut_field *field, const abut_bvh *bvh) {
+    cells_table table = {.bvh = NULL};
+    if (field->device || field->sign == ABUT_SIGN_NORMAL)
+        return build_sparse_with(field, bvh, NULL);
+    abut_status status = abuti_cells_create(bvh, &table);
+    status = status ? status : build_sparse_with(field, bvh, &table);
+    abuti_cells_destroy(&table);
     return status;
 }
 

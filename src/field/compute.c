@@ -772,7 +772,10 @@ abut_status abuti_field_compute(const field_job *job) {
     workers = workers < tiles ? workers : (uint32_t)tiles;
     c.workers = abuti_allocate(context, workers, sizeof *c.workers);
     abut_status status = c.workers ? make_frame(&c) : ABUT_ERROR_MEMORY;
-    status = status ? status : abuti_cells_create(bvh, &c.table);
+    if (!status && job->table)
+        c.table = *job->table;
+    else if (!status)
+        status = abuti_cells_create(bvh, &c.table);
     if (!status && !c.closed)
         status = abuti_sign_border(bvh, &c.border);
     if (!status) {
@@ -781,7 +784,8 @@ abut_status abuti_field_compute(const field_job *job) {
     }
     status = status ? status : run_tiles(&c, workers);
     abuti_sign_border_destroy(bvh, &c.border);
-    abuti_cells_destroy(&c.table);
+    if (!job->table)
+        abuti_cells_destroy(&c.table);
     for (int k = 0; k < 3; k++)
         abuti_release(context, c.frame[k]);
     abuti_release(context, c.seen);

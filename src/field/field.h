@@ -90,7 +90,8 @@ typedef struct field_job {
     const unsigned char *known;
     void (*get)(const void *known_data, const uint32_t begin[3], float *distances);
     const void *known_data;
-    double from, to; /* what it is of all that is reported as progress */
+    const struct cells_table *table; /* of the hierarchy (cells.h); null = made for this job */
+    double from, to;                 /* what it is of all that is reported as progress */
 } field_job;
 
 abut_status abuti_field_compute(const field_job *job);

@@ -119,6 +119,9 @@ abut_status abuti_cells_create(const abut_bvh *bvh, cells_table *table) {
             if (feature_kind_of(&made.features.records[i]) == FEATURE_FACE)
                 has_face[made.features.ends[i][0]] = 1;
         abuti_parallel_for(context, made.features.count, FEATURES_A_TASK, rows_task, &m);
+        abuti_release(context, made.features.incident_begin); /* no longer needed */
+        abuti_release(context, made.features.incidents);
+        made.features.incident_begin = made.features.incidents = NULL;
         *table = made;
     } else {
         abuti_cells_destroy(&made);

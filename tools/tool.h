@@ -493,13 +493,17 @@ typedef struct tool_pair {
             "x|y|z|-x|-y|-z", false                                                                 \
     }
 
+/* Reads the meshes and poses of a command line. 0, or the exit code after the error was reported;
+ * to be freed in either case. */
+int pair_load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair);
+void pair_free(tool_pair *pair);
 abut_posed pair_posed(const tool_pair *pair, int side);
 /* What a command does at one pose, and at many: with `there` both hierarchies are on a device. The
  * exit code. */
 typedef int tool_pair_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair);
 typedef int tool_pair_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                            const abut_pair_poses *poses, abut_device_bvh *const *there);
-/* Reads the meshes and poses of a command line, opens the device, and goes on with one or many. */
+/* Loads a pair, opens the device, and goes on with one pose or many. */
 int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one,
              tool_pair_many *many);
 /* "apart", "meeting", "a-inside", "b-inside" */

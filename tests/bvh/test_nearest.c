@@ -262,8 +262,14 @@ int main(void) {
         cmocka_unit_test(refusals),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    if (abuti_simd_wide()) { /* and as on a processor without wide instructions */
-        abuti_simd_narrow(true);
+    const struct CMUnitTest some[] = {cmocka_unit_test(shapes), cmocka_unit_test(soups)};
+    int lanes = abuti_simd_lanes();
+    if (lanes > 8) { /* and as on processors without so wide instructions */
+        abuti_simd_at_most(8);
+        failed += cmocka_run_group_tests(some, NULL, NULL);
+    }
+    if (lanes > 4) {
+        abuti_simd_at_most(4);
         failed += cmocka_run_group_tests(tests, NULL, NULL);
     }
     return failed;

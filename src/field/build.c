@@ -1,8 +1,6 @@
 /* Filling a field: which blocks of cells are computed, and where their values go. */
 #include "field/field.h"
 
-#include "base/simd.h"
-
 #include <math.h>
 
 static void put_values(abut_field *field, size_t at, const float *values, size_t count) {
@@ -159,62 +157,6 @@ static abut_status build_sparse(abut_field *field, const abut_bvh *bvh) {
 }
 
 /* ---- all ---- */
-
-bool abuti_field_range(const float *values, size_t count, float *least, float *most) {
-    f4 lo = f4_all(*least), hi = f4_all(*most), odd = f4_all(0);
-    for (size_t i = 0; i < count; i += 4) {
-        float last[4];
-        for (size_t l = 0; count - i < 4 && l < 4; l++)
-            last[l] = values[l < count - i ? i + l : i];
-        f4 v = f4_load(count - i < 4 ? last : values + i);
-        lo = f4_min(v, lo);
-        hi = f4_max(v, hi);
-        odd = f4_add(odd, f4_mul(v, f4_all(0))); /* 0, or NaN once a value is not finite */
-    }
-    float each[3][4];
-    f4_store(each[0], lo);
-    f4_store(each[1], hi);
-    f4_store(each[2], odd);
-    bool finite = true;
-    for (int l = 0; l < 4; l++) {
-        *least = each[0][l] < *least ? each[0][l] : *least;
-        *most = each[1][l] > *most ? each[1][l] : *most;
-        finite = finite && each[2][l] == 0;
-    }
-    return finite;
-}
-
-void abuti_field_finish(abut_field *field) {
-    bool floats = field->type == ABUT_FIELD_FLOAT;
-    field->view =
-        (field_view){.floats = floats ? field->values : NULL,
-                     .shorts = floats ? NULL : field->values,
-                     .index = field->index,
-                     .coarse = field->coarse,
-                     .count = {field->grid.count[0], field->grid.count[1], field->grid.count[2]},
-                     .bricks = {field->bricks[0], field->bricks[1], field->bricks[2]},
-                     .cell = (float)field->grid.cell,
-                     .scale = floats ? 1 : (float)field->step};
-    float least = INFINITY, most = -INFINITY;
-    if (floats) {
-        abuti_field_range(field->values, field->value_count, &least, &most);
-    } else {
-        const int16_t *values = field->values;
-        for (size_t i = 0; i < field->value_count; i++) {
-            float value = (float)values[i];
-            least = value < least ? value : least;
-            most = value > most ? value : most;
-        }
-        least *= (float)field->step;
-        most *= (float)field->step;
-    }
-    const uint32_t *b = field->bricks;
-    if (field->layout == ABUT_FIELD_SPARSE)
-        abuti_field_range(field->coarse, ((size_t)b[0] + 1) * (b[1] + 1) * (b[2] + 1), &least,
-                          &most);
-    field->least = least;
-    field->most = most;
-}
 
 abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh) {
     abut_status status;

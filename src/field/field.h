@@ -67,6 +67,8 @@ static inline vec3 grid_centre(const abut_grid *grid, uint32_t i, uint32_t j, ui
 abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours);
 abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
                              double *band);
+/* Refuses a grid with too few cells or too far away; sentences begin with `name`. */
+abut_status abuti_field_check_grid(const char *name, const abut_grid *grid);
 
 /* ---- compute.c: values of blocks of cells ---- */
 
@@ -89,19 +91,10 @@ typedef struct field_job {
 
 abut_status abuti_field_compute(const field_job *job);
 
-/* ---- device_dense.c ---- */
-
-/* Computes a dense field on its device; `put` takes the values of some cells in a row. */
-abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
-                                 void (*put)(abut_field *field, size_t at, const float *values,
-                                             size_t count));
-
-/* ---- field.c ---- */
+/* ---- values.c ---- */
 
 /* A field without anything. */
 abut_status abuti_field_new(abut_context *context, abut_field **field);
-/* Refuses a grid with too few cells or too far away; sentences begin with `name`. */
-abut_status abuti_field_check_grid(const char *name, const abut_grid *grid);
 /* The number of values and their memory, for bricks also theirs, where grid, layout, type and
  * brick_count stand. */
 abut_status abuti_field_reserve(abut_field *field);
@@ -135,10 +128,20 @@ bool abuti_block_expand(const void *from, size_t from_bytes, size_t element_byte
                         void *to, size_t bytes);
 bool abuti_block_can_press(void);
 
+/* ---- device_dense.c ---- */
+
+/* Computes a dense field on its device; `put` takes the values of some cells in a row. */
+abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
+                                 void (*put)(abut_field *field, size_t at, const float *values,
+                                             size_t count));
+
 /* ---- build.c ---- */
 
 /* Fills a field whose grid and options stand. */
 abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh);
+
+/* ---- finish.c ---- */
+
 /* Gets a field ready to be asked once its values stand: finds their range and makes the view. */
 void abuti_field_finish(abut_field *field);
 /* Widens the range by values; whether all are finite. */

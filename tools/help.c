@@ -62,7 +62,7 @@ static void print_paragraphs(tool_text *to, const char *words) {
 
 void help_general(tool_text *to) {
     text_print(to,
-               "abut %s: whether triangle meshes touch, where, how deep, how far apart\n\n"
+               "abut %s: whether triangle meshes touch, where, how deep, how far apart\n"
                "Usage: abut COMMAND [OPTION...] [FILE...]\n\n",
                abut_version());
     size_t widest = 0;
@@ -72,7 +72,7 @@ void help_general(tool_text *to) {
     for (size_t i = 0; commands[i]; i++)
         if (commands[i]->summary)
             print_entry(to, commands[i]->name, widest, commands[i]->summary);
-    text_add(to, "\nEvery command takes"); /* what they mean stands in the help of each */
+    text_add(to, "Every command takes"); /* what they mean stands in the help of each */
     for (const tool_option *o = global_options; o->name; o++)
         text_print(to, "%s --%s%s%s", o == global_options ? "" : ",", o->name,
                    o->argument ? " " : "", o->argument ? o->argument : "");

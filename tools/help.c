@@ -72,7 +72,7 @@ void help_general(tool_text *to) {
     for (size_t i = 0; commands[i]; i++)
         if (commands[i]->summary)
             print_entry(to, commands[i]->name, widest, commands[i]->summary);
-    text_add(to, "Every command takes"); /* what they mean stands in the help of each */
+    text_add(to, "\nEvery command takes"); /* what they mean stands in the help of each */
     for (const tool_option *o = global_options; o->name; o++)
         text_print(to, "%s --%s%s%s", o == global_options ? "" : ",", o->name,
                    o->argument ? " " : "", o->argument ? o->argument : "");

@@ -75,7 +75,7 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     out_end(out);
 }
 
-/* Asks the device where there is one, else the CPU path: the answers are the same. */
+/* These ask the device where there is one, else the CPU path: the answers are the same. */
 static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_points *points,
                        double radius, bool is_signed, abut_nearest *nearest) {
     if (!device)
@@ -86,6 +86,18 @@ static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_poin
     if (!status)
         status = is_signed ? abut_device_bvh_nearest_signed(copy, points, radius, nearest)
                            : abut_device_bvh_nearest(copy, points, radius, nearest);
+    abut_device_bvh_destroy(copy);
+    return status;
+}
+
+static abut_status ask_many(const abut_bvh *bvh, abut_device *device, const abut_points *points,
+                            double radius, uint32_t most, abut_nearest *nearest, uint32_t *counts) {
+    if (!device)
+        return abut_bvh_nearest_many_batch(bvh, points, radius, most, nearest, counts);
+    abut_device_bvh *copy = NULL;
+    abut_status status = abut_device_bvh_create(bvh, device, &copy);
+    if (!status)
+        status = abut_device_bvh_nearest_many(copy, points, radius, most, nearest, counts);
     abut_device_bvh_destroy(copy);
     return status;
 }
@@ -112,8 +124,8 @@ static bool close_gaps(answers *a, const uint32_t *counts, uint32_t most) {
     return true;
 }
 
-static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *batch, double radius,
-                     uint32_t most, answers *a) {
+static int find_many(tool_run *tool, const abut_bvh *bvh, abut_device *device,
+                     const abut_points *batch, double radius, uint32_t most, answers *a) {
     uint32_t triangles = abut_bvh_info_get(bvh).triangle_count;
     most = most < triangles ? most : triangles;
     uint32_t *counts = malloc((batch->count + 1) * sizeof *counts);
@@ -121,8 +133,7 @@ static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *bat
         a->nearest = malloc((batch->count * most + 1) * sizeof *a->nearest);
     abut_status status = ABUT_OK;
     int code = counts && a->nearest ? 0 : no_memory(tool);
-    if (!code &&
-        (status = abut_bvh_nearest_many_batch(bvh, batch, radius, most, a->nearest, counts)))
+    if (!code && (status = ask_many(bvh, device, batch, radius, most, a->nearest, counts)))
         code = tool_fail(tool, status);
     if (!code && !close_gaps(a, counts, most))
         code = no_memory(tool);
@@ -151,7 +162,7 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
     batch.count = points->count;
     answers a = {.points = points};
     int code =
-        most ? find_many(tool, bvh, &batch, reach, most->counts[0], &a)
+        most ? find_many(tool, bvh, device, &batch, reach, most->counts[0], &a)
              : find_one(tool, bvh, device, &batch, reach, option_given(arguments, "sign"), &a);
     tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
@@ -182,8 +193,6 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : device_open(tool, arguments, &device);
     if (!code && option_given(arguments, "sign") && option_given(arguments, "most"))
         code = tool_refuse(tool, "--sign and --most do not go together: a point has one sign");
-    if (!code && device && option_given(arguments, "most"))
-        code = tool_refuse(tool, "--device does not go with --most: leave it out");
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);

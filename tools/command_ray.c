@@ -1,29 +1,37 @@
-/* abut ray: what rays hit first. */
+/* abut ray: what rays hit first, or all that they hit. */
 #include "tool.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The first is left out where each ray has one answer. */
 static const tool_column columns[] = {
-    {"x", COLUMN_REAL, NULL},           {"y", COLUMN_REAL, NULL},
-    {"z", COLUMN_REAL, NULL},           {"direction_x", COLUMN_REAL, NULL},
-    {"direction_y", COLUMN_REAL, NULL}, {"direction_z", COLUMN_REAL, NULL},
-    {"parameter", COLUMN_REAL, NULL},   {"hit_x", COLUMN_REAL, NULL},
-    {"hit_y", COLUMN_REAL, NULL},       {"hit_z", COLUMN_REAL, NULL},
-    {"triangle", COLUMN_WHOLE, NULL}};
+    {"ray", COLUMN_WHOLE, NULL},        {"x", COLUMN_REAL, NULL},
+    {"y", COLUMN_REAL, NULL},           {"z", COLUMN_REAL, NULL},
+    {"direction_x", COLUMN_REAL, NULL}, {"direction_y", COLUMN_REAL, NULL},
+    {"direction_z", COLUMN_REAL, NULL}, {"parameter", COLUMN_REAL, NULL},
+    {"hit_x", COLUMN_REAL, NULL},       {"hit_y", COLUMN_REAL, NULL},
+    {"hit_z", COLUMN_REAL, NULL},       {"triangle", COLUMN_WHOLE, NULL}};
 
-typedef struct ray_rows {
+/* What was found: one answer a ray, or all hits with the number of the ray for each. */
+typedef struct answers {
     const abut_ray *rays;
-    const abut_bvh_hit *hits;
-} ray_rows;
+    size_t ray_count;
+    abut_bvh_hit *hits;
+    size_t *owners; /* null = one each */
+    size_t count;
+} answers;
 
 static void give_row(const void *data, size_t row, double *values) {
-    const ray_rows *rows = data;
-    const abut_bvh_hit *hit = &rows->hits[row];
-    abut_vec3 o = rows->rays[row].origin, d = rows->rays[row].direction;
+    const answers *a = data;
+    const abut_bvh_hit *hit = &a->hits[row];
+    size_t ray = a->owners ? a->owners[row] : row;
+    abut_vec3 o = a->rays[ray].origin, d = a->rays[ray].direction;
     double t = hit->triangle == ABUT_NONE ? (double)NAN : hit->parameter;
     abut_vec3 at = {o.x + t * d.x, o.y + t * d.y, o.z + t * d.z};
+    if (a->owners)
+        *values++ = (double)ray;
     table_vector(values, o);
     table_vector(values + 3, d);
     values[6] = t;
@@ -31,44 +39,86 @@ static void give_row(const void *data, size_t row, double *values) {
     values[10] = hit->triangle == ABUT_NONE ? (double)NAN : hit->triangle;
 }
 
-static void summarise(tool_output *out, const char *path, const abut_bvh *bvh,
-                      const abut_bvh_hit *hits, size_t count) {
+static void summarise(tool_output *out, const char *path, const abut_bvh *bvh, const answers *a) {
     size_t found = 0;
-    for (size_t i = 0; i < count; i++)
-        found += hits[i].triangle != ABUT_NONE;
+    for (size_t i = 0; i < a->count; i++)
+        found += a->hits[i].triangle != ABUT_NONE;
     out_object(out, NULL);
     json_path(out, "mesh", path);
     json_count(out, "triangles", abut_bvh_info_get(bvh).triangle_count);
-    fact_count(out, "rays", count);
+    fact_count(out, "rays", a->ray_count);
     fact_count(out, "hits", found);
     out_end(out);
 }
 
-/* Asks the device where there is one, else the CPU path: the answers are the same. */
-static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_ray *rays, size_t count,
-                       double most, abut_bvh_hit *hits) {
-    if (!device)
-        return abut_bvh_ray_batch(bvh, rays, count, most, hits);
-    abut_device_bvh *copy = NULL;
-    abut_status status = abut_device_bvh_create(bvh, device, &copy);
-    if (!status)
-        status = abut_device_bvh_ray_first(copy, rays, count, most, hits);
-    abut_device_bvh_destroy(copy);
-    return status;
+/* ---- queries: of the device where there is one, else of the CPU; the answers are the same ---- */
+
+static int no_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+}
+
+static int find_first(tool_run *tool, const abut_bvh *bvh, abut_device_bvh *there, double most,
+                      answers *a) {
+    a->hits = malloc((a->ray_count + 1) * sizeof *a->hits);
+    if (!a->hits)
+        return no_memory(tool);
+    a->count = a->ray_count;
+    abut_status status =
+        there ? abut_device_bvh_ray_first(there, a->rays, a->ray_count, most, a->hits)
+              : abut_bvh_ray_batch(bvh, a->rays, a->ray_count, most, a->hits);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* Tries with room for a few hits a ray, and then with as much as it takes. */
+static int find_all(tool_run *tool, const abut_bvh *bvh, abut_device_bvh *there, answers *a) {
+    uint64_t *offsets = malloc((a->ray_count + 1) * sizeof *offsets);
+    uint64_t capacity = 4 * (uint64_t)a->ray_count;
+    abut_status status = ABUT_ERROR_BUFFER;
+    int code = offsets ? 0 : no_memory(tool);
+    for (int tries = 0; tries < 2 && !code && status == ABUT_ERROR_BUFFER; tries++) {
+        free(a->hits);
+        a->hits = malloc((capacity + 1) * sizeof *a->hits);
+        if (!a->hits)
+            code = no_memory(tool);
+        else
+            status = there ? abut_device_bvh_ray_all(there, a->rays, a->ray_count, capacity,
+                                                     offsets, a->hits)
+                           : abut_bvh_ray_all_batch(bvh, a->rays, a->ray_count, capacity, offsets,
+                                                    a->hits);
+        capacity = status == ABUT_ERROR_BUFFER ? offsets[a->ray_count] : capacity;
+    }
+    if (!code && status)
+        code = tool_fail(tool, status);
+    if (!code) {
+        a->count = (size_t)offsets[a->ray_count];
+        a->owners = malloc((a->count + 1) * sizeof *a->owners);
+        code = a->owners ? 0 : no_memory(tool);
+    }
+    for (size_t i = 0; i < a->ray_count && !code; i++)
+        for (uint64_t k = offsets[i]; k < offsets[i + 1]; k++)
+            a->owners[k] = i;
+    free(offsets);
+    return code;
 }
 
 static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                  abut_device *device, const abut_ray *rays, size_t count, abut_bvh_hit *hits) {
-    const tool_given *most = option_given(arguments, "most");
+                  abut_device *device, const abut_ray *rays, size_t count) {
+    const tool_given *most = option_given(arguments, "most"), *all = option_given(arguments, "all");
     const tool_given *out_path = option_given(arguments, "out");
-    abut_status status = ask(bvh, device, rays, count, most ? most->numbers[0] : HUGE_VAL, hits);
+    abut_device_bvh *there = NULL;
+    abut_status status = device ? abut_device_bvh_create(bvh, device, &there) : ABUT_OK;
     if (status)
         return tool_fail(tool, status);
-    ray_rows rows = {rays, hits};
-    tool_table table = {columns, sizeof columns / sizeof *columns, count, give_row, &rows};
-    int code = table_put(tool, out_path ? out_path->words : NULL, &table);
+    answers a = {.rays = rays, .ray_count = count};
+    int code = all ? find_all(tool, bvh, there, &a)
+                   : find_first(tool, bvh, there, most ? most->numbers[0] : HUGE_VAL, &a);
+    abut_device_bvh_destroy(there);
+    tool_table table = {all ? columns : columns + 1, all ? 12 : 11, a.count, give_row, &a};
+    code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))
-        summarise(&tool->out, arguments->operands[0], bvh, hits, count);
+        summarise(&tool->out, arguments->operands[0], bvh, &a);
+    free(a.hits);
+    free(a.owners);
     return code;
 }
 
@@ -94,6 +144,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_bvh *bvh = NULL;
     abut_device *device = NULL;
     int code = device_open(tool, arguments, &device);
+    if (!code && option_given(arguments, "all") && option_given(arguments, "most"))
+        code = tool_refuse(tool, "--most does not go with --all: leave it out");
     code = code ? code : get_rays(tool, arguments, &pairs);
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
@@ -102,16 +154,14 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         code = tool_fail(tool, status);
     size_t count = pairs.count / 2;
     abut_ray *rays = malloc((count + 1) * sizeof *rays);
-    abut_bvh_hit *hits = malloc((count + 1) * sizeof *hits);
-    if (!code && (!rays || !hits))
-        code = tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+    if (!code && !rays)
+        code = no_memory(tool);
     for (size_t i = 0; i < count && !code; i++) {
         rays[i].origin = pairs.list[2 * i];
         rays[i].direction = pairs.list[2 * i + 1];
     }
-    code = code ? code : answer(tool, arguments, bvh, device, rays, count, hits);
+    code = code ? code : answer(tool, arguments, bvh, device, rays, count);
     free(rays);
-    free(hits);
     points_free(&pairs);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -124,6 +174,7 @@ static const tool_option options[] = {
     {"towards", "X,Y,Z", OPTION_VECTOR, "its direction, of any length", NULL, false},
     {"most", "T", OPTION_POSITIVE, "look no further than this parameter (default: no limit)", NULL,
      false},
+    {"all", NULL, OPTION_FLAG, "all hits of each ray, a line each", NULL, false},
     {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
      NULL, false},
     DEVICE_OPTION,
@@ -132,15 +183,16 @@ static const tool_option options[] = {
 const tool_command command_ray = {
     .name = "ray",
     .operands = "MESH [RAYS]",
-    .summary = "what rays hit first",
+    .summary = "what rays hit first, or all that they hit",
     .about =
         "For each ray prints the first hit as comma-separated values: the parameter (in lengths "
         "of the direction), the point and the triangle; nothing on a miss. Hit or miss is "
-        "exact. Rays come from a file with six numbers a line, origin and direction, or from "
+        "exact. With --all prints all hits, a line each, with the number of the ray before it. "
+        "Rays come from a file with six numbers a line, origin and direction, or from "
         "--from and --towards. With --json a summary is printed instead; add --out to get "
         "both.",
     .examples = "  abut ray bunny.obj rays.csv >hits.csv\n"
-                "  abut ray bunny.obj --from 0,0,5 --towards 0,0,-1\n",
+                "  abut ray bunny.obj --from 0,0,5 --towards 0,0,-1 --all\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,

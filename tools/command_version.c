@@ -11,6 +11,8 @@ static const struct {
     {"png", "pictures as .png and .ppm", "pictures only as .ppm"},
     {"assimp", "reads glTF, FBX, Collada and more", "only OBJ, PLY and STL can be read"},
     {"opencl", "work can run on OpenCL devices: 'abut devices'", "work runs on the CPU only"},
+    {"zstd", "field files are compressed",
+     "field files are not compressed, and compressed ones not read"},
 };
 
 /* Whether a word stands in a list of words separated by spaces. */

@@ -62,6 +62,47 @@ _abut_values() {
     selfcheck:--view) values="front back left right top bottom iso" ;;
     selfcheck:--up) values="x y z -x -y -z" ;;
     selfcheck:--limit) values="" ;;
+    field:--out) values="" ;;
+    field:--cells) values="" ;;
+    field:--cell) values="" ;;
+    field:--margin) values="" ;;
+    field:--band) values="" ;;
+    field:--sign) values="auto winding normal" ;;
+    field:--device) values="cpu gpu" ;;
+    slice:--axis) values="x y z" ;;
+    slice:--at) values="" ;;
+    slice:--size) values="" ;;
+    slice:--palette) values="diverging thesis grey" ;;
+    slice:--sign) values="auto winding normal" ;;
+    offset:--by) values="" ;;
+    offset:--cells) values="" ;;
+    offset:--cell) values="" ;;
+    offset:--sign) values="auto winding normal" ;;
+    offset:--to) values="obj ply stl" ;;
+    offset:--device) values="cpu gpu" ;;
+    samples:--features) values="vertices edges faces" ;;
+    samples:--cells) values="" ;;
+    samples:--cell) values="" ;;
+    samples:--threshold) values="" ;;
+    samples:--flat) values="" ;;
+    samples:--radius) values="" ;;
+    samples:--count) values="" ;;
+    samples:--limit) values="" ;;
+    samples:--out) values="" ;;
+    samples:--png) values="" ;;
+    samples:--view) values="front back left right top bottom iso" ;;
+    samples:--up) values="x y z -x -y -z" ;;
+    contacts:--pose) values="" ;;
+    contacts:--pose-a) values="" ;;
+    contacts:--to) values="" ;;
+    contacts:--cells) values="" ;;
+    contacts:--margin) values="" ;;
+    contacts:--limit) values="" ;;
+    contacts:--most) values="" ;;
+    contacts:--out) values="" ;;
+    contacts:--png) values="" ;;
+    contacts:--view) values="front back left right top bottom iso" ;;
+    contacts:--up) values="x y z -x -y -z" ;;
     bench:--repeat) values="" ;;
     bench:--device) values="cpu gpu" ;;
     *:--threads) values="" ;;
@@ -91,17 +132,22 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest inside ray overlap distance selfcheck devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture nearest inside ray overlap distance selfcheck field slice offset samples contacts devices bench version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --defects --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
     inside) options="--winding --random --near --seed --out --device --json --quiet --threads --help" ;;
-    ray) options="--from --towards --most --out --device --json --quiet --threads --help" ;;
+    ray) options="--from --towards --most --all --out --device --json --quiet --threads --help" ;;
     overlap) options="--pairs --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
+    field) options="--out --sparse --int16 --plain --time --cells --cell --margin --band --sign --device --json --quiet --threads --help" ;;
+    slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
+    offset) options="--by --cells --cell --sign --to --device --json --quiet --threads --help" ;;
+    samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --out --png --view --up --json --quiet --threads --help" ;;
+    contacts) options="--pose --pose-a --to --cells --margin --samples --limit --most --out --png --view --up --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;
@@ -109,7 +155,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest inside ray overlap distance selfcheck devices bench version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest inside ray overlap distance selfcheck field slice offset samples contacts devices bench version help exit-codes formats" ;;
     bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

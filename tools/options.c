@@ -142,7 +142,10 @@ static int refuse_value(tool_run *tool, const tool_given *given) {
 static int take_option(tool_run *tool, const tool_command *command, int count, char **words,
                        int *at, tool_arguments *arguments) {
     const char *word = words[*at];
-    const char *name = strcmp(word, "-h") == 0 ? "help" : word[1] == '-' ? word + 2 : "";
+    const char *name = strcmp(word, "-h") == 0   ? "help"
+                       : strcmp(word, "-o") == 0 ? "out"
+                       : word[1] == '-'          ? word + 2
+                                                 : "";
     size_t length = strcspn(name, "=");
     const tool_option *option = find_option(command, name, length);
     if (!option)

@@ -259,8 +259,60 @@ const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
     command_nearest, command_inside, command_ray, command_overlap, command_distance,
-    command_selfcheck, command_devices, command_bench, command_version, command_help,
+    command_selfcheck, command_field, command_slice, command_offset, command_samples,
+    command_contacts, command_devices, command_bench, command_version, command_help,
     command_completion;
+
+/* ---- field.c: fields from command lines ---- */
+
+/* The options that say how a field is built: a list for tables. */
+#define FIELD_OPTIONS                                                                            \
+    {"cells", "N", OPTION_COUNT, "cells along the longest side (default: 64)", NULL, false},     \
+        {"cell", "SIZE", OPTION_POSITIVE, "length of a cell, instead of --cells", NULL, false},  \
+        {"margin",                                                                               \
+         "SIZE",                                                                                 \
+         OPTION_POSITIVE,                                                                        \
+         "between the box of the mesh and that of the grid (default: 2 cells)",                  \
+         NULL,                                                                                   \
+         false},                                                                                 \
+        {"band",                                                                                 \
+         "SIZE",                                                                                 \
+         OPTION_POSITIVE,                                                                        \
+         "look no further than this from the surface (default: no limit; "                       \
+         "--sparse: 3 cells)",                                                                   \
+         NULL,                                                                                   \
+         false},                                                                                 \
+        {"sign",                                                                                 \
+         "METHOD",                                                                               \
+         OPTION_CHOICE,                                                                          \
+         "what is inside: by winding numbers, which bear holes, or by pseudo-normals (default: " \
+         "auto)",                                                                                \
+         "auto|winding|normal",                                                                  \
+         false},                                                                                 \
+        DEVICE_OPTION
+
+/* Builds the field of a mesh as these options say. 0, or the exit code after the error was
+ * reported.
+ */
+int field_build(struct tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                abut_field_options *options, abut_field **field);
+/* Whether a file begins as fields do. */
+bool field_is_file(const char *path);
+
+/* ---- strokes.c: words in pictures of pixels ---- */
+
+typedef struct tool_canvas {
+    uint8_t *pixels; /* RGBA */
+    uint32_t width, height;
+} tool_canvas;
+
+/* Puts a colour over a pixel, by its alpha; beyond the canvas nothing happens. */
+void canvas_blend(tool_canvas *canvas, int x, int y, abut_colour colour);
+void canvas_fill(tool_canvas *canvas, int x, int y, int width, int height, abut_colour colour);
+/* Draws words in dark ink whose letters are `size` pixels high, with the left end of their base
+ * line at (x, y); letters that there are not are blanks. Gives the width. A null canvas only
+ * measures. */
+double canvas_words(tool_canvas *canvas, double x, double y, double size, const char *words);
 
 /* ---- main.c: one run of the command ---- */
 
@@ -441,13 +493,17 @@ typedef struct tool_pair {
             "x|y|z|-x|-y|-z", false                                                                 \
     }
 
+/* Reads the meshes and poses of a command line. 0, or the exit code after the error was reported;
+ * to be freed in either case. */
+int pair_load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair);
+void pair_free(tool_pair *pair);
 abut_posed pair_posed(const tool_pair *pair, int side);
 /* What a command does at one pose, and at many: with `there` both hierarchies are on a device. The
  * exit code. */
 typedef int tool_pair_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair);
 typedef int tool_pair_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                            const abut_pair_poses *poses, abut_device_bvh *const *there);
-/* Reads the meshes and poses of a command line, opens the device, and goes on with one or many. */
+/* Loads a pair, opens the device, and goes on with one pose or many. */
 int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one,
              tool_pair_many *many);
 /* "apart", "meeting", "a-inside", "b-inside" */

@@ -36,7 +36,7 @@ extern "C" {
 ABUT_API const char *abut_version(void);
 
 /* Returns the optional parts that this build has, as words separated by spaces: "openmp", "png",
- * "assimp", "opencl". An empty string means none of them. Thread-safe. */
+ * "assimp", "opencl", "zstd". An empty string means none of them. Thread-safe. */
 ABUT_API const char *abut_features(void);
 
 /* ---- status ---- */

@@ -127,6 +127,16 @@ ABUT_API abut_status abut_bvh_nearest_many_batch(const abut_bvh *bvh, const abut
 ABUT_API abut_status abut_bvh_within(const abut_bvh *bvh, abut_vec3 point, double radius,
                                      uint32_t capacity, abut_nearest *nearest, uint32_t *count);
 
+/* The same for many points on all threads: those of point i are nearest[offsets[i]] up to but not
+ * including nearest[offsets[i + 1]]. `offsets` has room for points->count + 1. Fails with
+ * ABUT_ERROR_BUFFER where there are more than `capacity`, and `nearest` stays as it was; `offsets`
+ * is written in either case, and its last is how many there are. `nearest` may be null with a
+ * capacity of 0. Refused before anything is written: a point that is not legal. Reports progress as
+ * stage "nearest"; if that cancels, part has been written. Thread-safe. */
+ABUT_API abut_status abut_bvh_within_batch(const abut_bvh *bvh, const abut_points *points,
+                                           double radius, uint64_t capacity, uint64_t *offsets,
+                                           abut_nearest *nearest);
+
 /* ---- inside and outside ---- */
 
 /* How to tell inside from outside. A surface has no border where every edge is run along as often
@@ -226,6 +236,16 @@ ABUT_API abut_status abut_bvh_ray_all(const abut_bvh *bvh, const abut_ray *ray, 
 ABUT_API abut_status abut_bvh_ray_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
                                         double most, abut_bvh_hit *hits);
 
+/* abut_bvh_ray_all for `count` rays on all threads: the hits of rays[i] are hits[offsets[i]] up to
+ * but not including hits[offsets[i + 1]]. `offsets` has room for count + 1. Fails with
+ * ABUT_ERROR_BUFFER where there are more than `capacity`, and `hits` stays as it was; `offsets` is
+ * written in either case, and its last is how many there are. `hits` may be null with a capacity of
+ * 0. Refused before anything is written: a ray that is not legal. Reports progress as stage "rays";
+ * if that cancels, part has been written. Thread-safe. */
+ABUT_API abut_status abut_bvh_ray_all_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
+                                            uint64_t capacity, uint64_t *offsets,
+                                            abut_bvh_hit *hits);
+
 /* ---- boxes ---- */
 
 /* Finds all triangles that meet a box (lo <= hi on every axis), exactly; ascending. Writes them if
@@ -233,6 +253,12 @@ ABUT_API abut_status abut_bvh_ray_batch(const abut_bvh *bvh, const abut_ray *ray
  * either case. `triangles` may be null with a capacity of 0. Thread-safe. */
 ABUT_API abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capacity,
                                   uint32_t *triangles, uint32_t *count);
+
+/* The same for many boxes on all threads, with offsets and errors as those of
+ * abut_bvh_ray_all_batch(): the triangles of boxes[i] begin at triangles[offsets[i]]. Reports
+ * progress as stage "boxes". Thread-safe. */
+ABUT_API abut_status abut_bvh_box_batch(const abut_bvh *bvh, const abut_box *boxes, size_t count,
+                                        uint64_t capacity, uint64_t *offsets, uint32_t *triangles);
 
 /* ---- a mesh against itself ---- */
 
@@ -342,6 +368,24 @@ ABUT_API abut_status abut_device_bvh_winding(abut_device_bvh *device_bvh, const 
 ABUT_API abut_status abut_device_bvh_nearest_signed(abut_device_bvh *device_bvh,
                                                     const abut_points *points, double radius,
                                                     abut_nearest *nearest);
+
+/* abut_bvh_nearest_many_batch(), abut_bvh_within_batch(), abut_bvh_ray_all_batch() and
+ * abut_bvh_box_batch() on the device, with the same answers bit for bit. Fail with ABUT_ERROR_DEVICE
+ * on a device without doubles. If the device fails half-way, part has been written, and the CPU's
+ * still work. */
+ABUT_API abut_status abut_device_bvh_nearest_many(abut_device_bvh *device_bvh,
+                                                  const abut_points *points, double radius,
+                                                  uint32_t most, abut_nearest *nearest,
+                                                  uint32_t *counts);
+ABUT_API abut_status abut_device_bvh_within(abut_device_bvh *device_bvh, const abut_points *points,
+                                            double radius, uint64_t capacity, uint64_t *offsets,
+                                            abut_nearest *nearest);
+ABUT_API abut_status abut_device_bvh_ray_all(abut_device_bvh *device_bvh, const abut_ray *rays,
+                                             size_t count, uint64_t capacity, uint64_t *offsets,
+                                             abut_bvh_hit *hits);
+ABUT_API abut_status abut_device_bvh_box(abut_device_bvh *device_bvh, const abut_box *boxes,
+                                         size_t count, uint64_t capacity, uint64_t *offsets,
+                                         uint32_t *triangles);
 
 #ifdef __cplusplus
 }

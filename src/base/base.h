@@ -86,6 +86,9 @@ void abuti_source_close(abuti_source *source);
  * them; returns how many are visible. */
 size_t abuti_source_fill(abuti_source *source, size_t wanted);
 #define ABUTI_SOURCE_LOOKAHEAD 4096
+/* Copies the next `bytes` bytes, past the window where they are many; returns how many there were.
+ */
+size_t abuti_source_read(abuti_source *source, void *to, size_t bytes);
 static inline uint64_t abuti_source_offset(const abuti_source *source) {
     return source->consumed + (uint64_t)(source->at - source->start);
 }

@@ -53,6 +53,9 @@ const char *abut_features(void) {
 #ifdef ABUT_HAS_OPENCL
                                    " opencl"
 #endif
+#ifdef ABUT_HAS_ZSTD
+                                   " zstd"
+#endif
         ;
     return features[0] ? features + 1 : features;
 }

@@ -79,6 +79,27 @@ size_t abuti_source_fill(abuti_source *source, size_t wanted) {
     return visible;
 }
 
+size_t abuti_source_read(abuti_source *source, void *to, size_t bytes) {
+    unsigned char *out = to;
+    size_t got = (size_t)(source->end - source->at);
+    got = got < bytes ? got : bytes;
+    if (got)
+        memcpy(out, source->at, got);
+    source->at += got;
+    while (got < bytes && source->descriptor >= 0) {
+        ssize_t more = read(source->descriptor, out + got, bytes - got);
+        if (more < 0 && errno == EINTR)
+            continue;
+        if (more <= 0) {
+            source->failed = source->failed || more < 0;
+            break;
+        }
+        got += (size_t)more;
+        source->consumed += (uint64_t)more;
+    }
+    return got;
+}
+
 /* ---- out ---- */
 
 /* Where a symbolic link leads to, so that the link stays and its target is replaced. */

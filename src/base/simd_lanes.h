@@ -9,7 +9,8 @@
 
 #include "base/simd.h"
 
-#if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__) && defined(__BMI2__)
+#if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__) && defined(__BMI2__) && \
+    !defined(ABUTI_SIMD_FOUR_GROUPS)
 #define ABUTI_SIMD_8
 
 /* The wide vectors of simd.h are just these. */
@@ -200,6 +201,14 @@ static inline d8 d8_select(n8 mask, d8 a, d8 b) {
 }
 static inline unsigned d8_bits(n8 mask) {
     return mask;
+}
+/* As d4_load_three. */
+static inline void d8_load_three(const double *const from[8], d8 out[3]) {
+    d4 low[3], high[3];
+    d4_load_three(from, low);
+    d4_load_three(from + 4, high);
+    for (int k = 0; k < 3; k++)
+        out[k] = _mm512_insertf64x4(_mm512_castpd256_pd512(low[k]), high[k], 1);
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* Triangles in a box: boxes of nodes in floats, rounded so that none is missed, then the exact
  * predicate of src/geom. */
 #include "bvh/cull.h"
+#include "bvh/gather.h"
 
 #include "geom/meet_shared.h"
 
@@ -41,19 +42,44 @@ static bool number_after(const void *a, const void *b) {
     return *(const uint32_t *)a > *(const uint32_t *)b;
 }
 
+/* A box of its own, or one of many where the index says which. */
+static abut_status check_box(const char *function, const abut_box *box, size_t index) {
+    char what[32] = "box";
+    if (!box)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: box is null; pass its address", function);
+    if (index != SIZE_MAX)
+        snprintf(what, sizeof what, "boxes[%zu]", index);
+    char lo[48], hi[48];
+    snprintf(lo, sizeof lo, "%s%slo", what, index == SIZE_MAX ? "->" : ".");
+    snprintf(hi, sizeof hi, "%s%shi", what, index == SIZE_MAX ? "->" : ".");
+    abut_status status = abuti_bvh_check_point(function, lo, box->lo);
+    status = status ? status : abuti_bvh_check_point(function, hi, box->hi);
+    if (!status && !(box->lo.x <= box->hi.x && box->lo.y <= box->hi.y && box->lo.z <= box->hi.z))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: %s has lo (%g, %g, %g) beyond hi (%g, %g, %g); lo must not "
+                            "exceed hi on any axis",
+                            function, what, box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y,
+                            box->hi.z);
+    return status;
+}
+
+abut_status abuti_bvh_check_boxes(const char *function, const abut_box *boxes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const double *lo = &boxes[i].lo.x, *hi = &boxes[i].hi.x;
+        bool legal = true;
+        for (int axis = 0; axis < 3; axis++)
+            legal = legal && -ABUT_COORDINATE_MAX <= lo[axis] && lo[axis] <= hi[axis] &&
+                    hi[axis] <= ABUT_COORDINATE_MAX;
+        if (!legal)
+            return check_box(function, &boxes[i], i);
+    }
+    return ABUT_OK;
+}
+
 abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capacity,
                          uint32_t *triangles, uint32_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
-    if (!status && !box)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: box is null; pass its address", __func__);
-    status = status ? status : abuti_bvh_check_point(__func__, "box->lo", box->lo);
-    status = status ? status : abuti_bvh_check_point(__func__, "box->hi", box->hi);
-    if (!status && !(box->lo.x <= box->hi.x && box->lo.y <= box->hi.y && box->lo.z <= box->hi.z))
-        status =
-            abuti_fail(ABUT_ERROR_ARGUMENT,
-                       "%s: the box has lo (%g, %g, %g) beyond hi (%g, %g, %g); lo must not "
-                       "exceed hi on any axis",
-                       __func__, box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y, box->hi.z);
+    status = status ? status : check_box(__func__, box, SIZE_MAX);
     if (!status && !triangles && capacity)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: triangles is null, but capacity is %u",
                             __func__, capacity);
@@ -68,4 +94,33 @@ abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capa
     region_visit(&r, triangles);
     abuti_bvh_sort(triangles, found, sizeof *triangles, number_after);
     return ABUT_OK;
+}
+
+/* ---- many boxes ---- */
+
+typedef struct box_batch {
+    const abut_bvh *bvh;
+    const abut_box *boxes;
+    uint32_t *triangles;
+} box_batch;
+
+static uint32_t box_answer(const void *user, size_t i, bool write, uint64_t at) {
+    const box_batch *b = user;
+    region r = {b->bvh, b->boxes[i], bvh_region_of(b->bvh, &b->boxes[i])};
+    uint32_t *to = write ? b->triangles + at : NULL, found = region_visit(&r, to);
+    if (write)
+        abuti_bvh_sort(to, found, sizeof *to, number_after);
+    return found;
+}
+
+abut_status abut_bvh_box_batch(const abut_bvh *bvh, const abut_box *boxes, size_t count,
+                               uint64_t capacity, uint64_t *offsets, uint32_t *triangles) {
+    box_batch b = {bvh, boxes, triangles};
+    bvh_gather g = {__func__, "boxes", "triangles", count, capacity, offsets, &b, box_answer};
+    abut_status status = abuti_bvh_check(__func__, bvh, bvh, "bvh");
+    status = status ? status : abuti_gather_check(&g, triangles);
+    if (!status && count && !boxes)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: boxes is null", __func__);
+    status = status ? status : abuti_bvh_check_boxes(__func__, boxes, count);
+    return status ? status : abuti_gather_run(bvh->context, &g);
 }

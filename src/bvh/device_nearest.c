@@ -121,10 +121,8 @@ static abut_status need_features(abut_device_bvh *bvh) {
     if (!status)
         status = abuti_features_create(bvh->tree.mesh, bvh->tree.scale, order, bvh->tree.leaf_count,
                                        &features);
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        abuti_kernel_destroy(list[i].kernel); /* of a try that failed */
     if (!status)
-        status = abuti_device_kernels(bvh, "regions", list, sizeof list / sizeof *list);
+        status = abuti_device_need(bvh, "regions", list, sizeof list / sizeof *list);
     if (!status)
         status = upload_features(bvh, &features);
     if (status)
@@ -251,10 +249,13 @@ static abut_status find_triangles(abut_device_bvh *bvh, uint32_t count, float li
     return status;
 }
 
+float abuti_device_reach(const abut_device_bvh *bvh, double radius) {
+    return (float)real_min(radius * bvh->tree.scale, 4 * FAR) * (1 + 0x1p-20f);
+}
+
 /* Sorts the points of the scratch memory and finds what may win. */
 static abut_status find(abut_device_bvh *bvh, uint32_t count, double radius, bool by_features) {
-    /* Nothing is further than this. */
-    float limit = (float)real_min(radius * bvh->tree.scale, 4 * FAR) * (1 + 0x1p-20f);
+    float limit = abuti_device_reach(bvh, radius);
     abut_status status = sort_points(bvh, count);
     if (!status && by_features)
         status = find_features(bvh, count, limit);
@@ -312,12 +313,22 @@ static abut_status check_points(abut_device_bvh *bvh, const abuti_buffer *points
     return status ? status : abuti_buffer_download(&bvh->queue, word, 0, refused, 4);
 }
 
+/* Points of a buffer from `first` on go to the scratch memory. */
+static abut_status frame_points(abut_device_bvh *bvh, const abuti_buffer *points, uint32_t is_float,
+                                uint32_t first, uint32_t count) {
+    const mesh_frame frame = frame_of(bvh);
+    nearest_scratch *s = &bvh->scratch;
+    return ABUTI_LAUNCH(&bvh->queue, &bvh->nearest.frame, groups_of(count, GROUP), GROUP,
+                        ABUTI_BUFFER(points), ABUTI_BUFFER(points), ABUTI_VALUE(is_float),
+                        ABUTI_VALUE(first), ABUTI_VALUE(count), ABUTI_VALUE(frame),
+                        ABUTI_BUFFER(&s->exact), ABUTI_BUFFER(&s->points));
+}
+
 /* Points that have been checked. */
 static abut_status queue_points(abut_device_bvh *bvh, const abuti_buffer *points, uint32_t is_float,
                                 size_t count, double radius, abuti_point_quest quest,
                                 abuti_buffer *answers) {
     const mesh_frame frame = frame_of(bvh);
-    nearest_scratch *s = &bvh->scratch;
     size_t part = part_of(bvh, count);
     bool near = quest <= ABUTI_QUEST_SIGN, by_features = near && count >= bvh->features_least;
     abut_status status = by_features ? need_features(bvh) : ABUT_OK;
@@ -327,10 +338,7 @@ static abut_status queue_points(abut_device_bvh *bvh, const abuti_buffer *points
     for (size_t begin = 0; !status && begin < count; begin += part) {
         uint32_t first = (uint32_t)begin;
         uint32_t here = (uint32_t)(count - begin < part ? count - begin : part);
-        status = ABUTI_LAUNCH(&bvh->queue, &bvh->nearest.frame, groups_of(here, GROUP), GROUP,
-                              ABUTI_BUFFER(points), ABUTI_BUFFER(points), ABUTI_VALUE(is_float),
-                              ABUTI_VALUE(first), ABUTI_VALUE(here), ABUTI_VALUE(frame),
-                              ABUTI_BUFFER(&s->exact), ABUTI_BUFFER(&s->points));
+        status = frame_points(bvh, points, is_float, first, here);
         if (!status)
             status = near ? find(bvh, here, radius, by_features) : sort_points(bvh, here);
         if (!status && near)
@@ -369,6 +377,19 @@ static const void *pack(const bvh_points *points, size_t begin, size_t count, vo
         memcpy((unsigned char *)room + i * bytes, points->first + (begin + i) * points->stride,
                bytes);
     return room;
+}
+
+abut_status abuti_device_points_sort(abut_device_bvh *bvh, const bvh_points *points, size_t begin,
+                                     uint32_t count, void *room) {
+    size_t bytes = bvh_point_bytes(points->type);
+    abut_status status = abuti_buffer_reserve(bvh->queue.device, count, bytes, &bvh->in);
+    if (!status)
+        status = abuti_buffer_upload(&bvh->queue, &bvh->in, 0, pack(points, begin, count, room),
+                                     count * bytes);
+    status = status ? status : reserve(bvh, count);
+    if (!status)
+        status = frame_points(bvh, &bvh->in, points->type == ABUT_SCALAR_FLOAT32, 0, count);
+    return status ? status : sort_points(bvh, count);
 }
 
 abut_status abuti_device_points(abut_device_bvh *bvh, const bvh_points *points, double radius,
@@ -516,7 +537,7 @@ abut_status abut_device_bvh_nearest(abut_device_bvh *bvh, const abut_points *poi
     if (!status && !nearest && in.count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_nearest: nearest is null");
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(__func__, &in, &bounds);
+    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &in, &bounds);
     if (status || !in.count)
         return status;
     return bvh->host ? without_doubles(bvh, &in, radius, nearest)

@@ -24,6 +24,24 @@ abut_status abuti_device_kernels(abut_device_bvh *bvh, const char *module,
     return status;
 }
 
+abut_status abuti_device_need(abut_device_bvh *bvh, const char *module,
+                              const abuti_kernel_name *list, size_t count) {
+    if (list[count - 1].kernel->device)
+        return ABUT_OK;
+    for (size_t i = 0; i < count; i++)
+        abuti_kernel_destroy(list[i].kernel); /* of a try that failed */
+    return abuti_device_kernels(bvh, module, list, count);
+}
+
+abut_status abuti_device_check_doubles(const char *function, const abut_device_bvh *bvh,
+                                       const char *instead) {
+    return bvh->host ? abuti_fail(ABUT_ERROR_DEVICE,
+                                  "%s: %s has no doubles, which exact answers need; call %s() "
+                                  "instead",
+                                  function, bvh->queue.device->info.name, instead)
+                     : ABUT_OK;
+}
+
 abut_status abuti_device_check_buffer(const char *function, const abut_device_bvh *bvh,
                                       const abut_buffer *buffer, size_t count, size_t element_bytes,
                                       const char *what) {
@@ -125,6 +143,7 @@ void abut_device_bvh_destroy(abut_device_bvh *bvh) {
         bvh->field_destroy(bvh);
     abuti_device_nearest_destroy(bvh);
     abuti_device_rays_destroy(bvh);
+    abuti_device_gather_destroy(bvh);
     abuti_device_sign_destroy(bvh);
     abuti_buffer_destroy(&bvh->in);
     abuti_buffer_destroy(&bvh->out);

@@ -31,6 +31,16 @@ typedef struct ray_scratch {
     abuti_buffer counts, places, refused;
 } ray_scratch;
 
+/* Lists of answers: see device_gather.h. Kernels are there when needed. */
+typedef struct device_gather {
+    abuti_kernel pick, lengths_kernel, merge, write;
+    abuti_kernel many_bound, many_find, many_judge;
+    abuti_kernel ray_find, ray_judge, box_find, box_judge;
+    /* A segment of candidates for each question. */
+    abuti_buffer begin, places, owners, before, keys, answers, lists[2], lengths, longest;
+    abuti_buffer heaps, reaches; /* of many.cl */
+} device_gather;
+
 /* Inside and outside. Scratch memory is that of nearest points. */
 typedef struct device_sign {
     bool known;           /* the hierarchy had been prepared */
@@ -62,6 +72,7 @@ struct abut_device_bvh {
     nearest_scratch scratch;
     ray_kernels ray; /* none until there are rays */
     ray_scratch ray_scratch;
+    device_gather gather;
     device_sign sign;
     abuti_buffer in, out; /* of points and answers that come from the host */
     /* What fields keep with it from one to the next; see field/device.h. */
@@ -77,6 +88,14 @@ typedef struct abuti_kernel_name {
 /* Makes kernels of a module. On failure some may have been made. */
 abut_status abuti_device_kernels(abut_device_bvh *bvh, const char *module,
                                  const abuti_kernel_name *list, size_t count);
+
+/* The same once and for all: nothing where they are there already. */
+abut_status abuti_device_need(abut_device_bvh *bvh, const char *module,
+                              const abuti_kernel_name *list, size_t count);
+
+/* Fails where the device has no doubles; `instead` names the CPU's call. */
+abut_status abuti_device_check_doubles(const char *function, const abut_device_bvh *bvh,
+                                       const char *instead);
 
 /* Whether a caller's buffer is on the device of the hierarchy and large enough. */
 abut_status abuti_device_check_buffer(const char *function, const abut_device_bvh *bvh,
@@ -111,6 +130,17 @@ typedef enum abuti_point_quest {
 /* Points of the host, which have been checked, in parts that fit the device; it has doubles. */
 abut_status abuti_device_points(abut_device_bvh *bvh, const bvh_points *points, double radius,
                                 abuti_point_quest quest, void *answers);
+
+/* Copies `count` points of the host from `begin` on to the device, and sorts them: `scratch` then
+ * has them as nearest.cl says. `room` is for as many points that do not lie close together. */
+abut_status abuti_device_points_sort(abut_device_bvh *bvh, const bvh_points *points, size_t begin,
+                                     uint32_t count, void *room);
+/* A radius in floats of the frame, not too small; nothing near is further. */
+float abuti_device_reach(const abut_device_bvh *bvh, double radius);
+
+/* ---- device_gather.c ---- */
+
+void abuti_device_gather_destroy(abut_device_bvh *bvh);
 
 /* ---- device_ray.c ---- */
 

@@ -31,10 +31,7 @@ static abut_status need_kernels(abut_device_bvh *bvh) {
     const abuti_kernel_name list[] = {{&k->check, "ray_check"},
                                       {&k->find, "ray_find"},
                                       {&k->measure, "ray_measure"}};
-    if (k->measure.device)
-        return ABUT_OK;
-    abuti_device_rays_destroy(bvh); /* of a try that failed */
-    return abuti_device_kernels(bvh, "ray", list, sizeof list / sizeof *list);
+    return abuti_device_need(bvh, "ray", list, sizeof list / sizeof *list);
 }
 
 static size_t part_of(const abut_device_bvh *bvh, size_t count) {
@@ -86,15 +83,6 @@ static abut_status check_rays(abut_device_bvh *bvh, const abuti_buffer *rays, ui
 
 /* ---- rays of the host ---- */
 
-static abut_status check_doubles(const char *function, const abut_device_bvh *bvh,
-                                 const char *instead) {
-    return bvh->host ? abuti_fail(ABUT_ERROR_DEVICE,
-                                  "%s: %s has no doubles, which exact answers need; call %s() "
-                                  "instead",
-                                  function, bvh->queue.device->info.name, instead)
-                     : ABUT_OK;
-}
-
 static abut_status check_arguments(const char *function, const char *instead, abut_device_bvh *bvh,
                                    const abut_ray *rays, size_t count, double most, const void *out,
                                    const char *out_name) {
@@ -103,7 +91,7 @@ static abut_status check_arguments(const char *function, const char *instead, ab
     if (count && (!rays || !out))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
                           rays ? out_name : "rays");
-    abut_status status = check_doubles(function, bvh, instead);
+    abut_status status = abuti_device_check_doubles(function, bvh, instead);
     status = status ? status : abuti_bvh_check_limit(function, "most", most);
     return status ? status : abuti_bvh_check_rays(function, bvh->context, rays, count);
 }
@@ -150,7 +138,7 @@ abut_status abut_device_bvh_ray_first_buffer(abut_device_bvh *bvh, const abut_bu
                                              size_t count, double most, abut_buffer *hits) {
     if (!bvh)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bvh is null", __func__);
-    abut_status status = check_doubles(__func__, bvh, "abut_bvh_ray_batch");
+    abut_status status = abuti_device_check_doubles(__func__, bvh, "abut_bvh_ray_batch");
     status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
     if (!status)
         status = abuti_device_check_buffer(__func__, bvh, rays, count, sizeof(abut_ray), "rays");

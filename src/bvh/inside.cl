@@ -147,19 +147,10 @@ __kernel void inside_find(__global const node *nodes, __global const float4 *tri
 
 /* ---- in doubles ---- */
 
-static inline vec3 load_vec3(__global const double *from) {
-    return v3(from[0], from[1], from[2]);
-}
-
 /* Out of line: compilers take long over every copy. */
 static __attribute__((noinline)) int
 cross_exactly(const axis_ray *ray, __global const double *corners, uint triangle, int *on_surface) {
-    __global const double *c = corners + 9 * (size_t)triangle;
-    triangle3 t;
-    t.corner[0] = load_vec3(c);
-    t.corner[1] = load_vec3(c + 3);
-    t.corner[2] = load_vec3(c + 6);
-    return triangle_cross(ray, t, on_surface);
+    return triangle_cross(ray, load_triangle(corners, triangle), on_surface);
 }
 
 /* Answers for point `to`: of QUEST_SIGN they are abut_nearest, whose distance becomes negative
@@ -197,7 +188,7 @@ __kernel void inside_settle(__global const node *nodes, uint triangle_count,
         left = told % DIRECTION;
     }
     axis_ray ray;
-    ray.from = load_vec3(exact + 3 * (size_t)order[i]);
+    ray.from = load_point(exact + 3 * (size_t)order[i]);
     ray.axis = (int)(direction / 2);
     ray.sense = direction & 1 ? 1 : -1;
     /* One loop over candidates or all that the ray may meet, for the sake of a single call. */
@@ -240,8 +231,8 @@ __kernel void inside_normals(__global const double *normals, uint has_normals, d
     if (!settled && has_normals) {
         uint2 what = as_uint2(answer[7]); /* triangle and feature */
         __global const double *normal = normals + 4 * (7 * (size_t)what.x + what.y);
-        side = facing * normal_side(load_vec3(exact + 3 * (size_t)point), load_vec3(answer + 1),
-                                    load_vec3(normal), normal[3]);
+        side = facing * normal_side(load_point(exact + 3 * (size_t)point), load_point(answer + 1),
+                                    load_point(normal), normal[3]);
     }
     if (side < 0.0)
         answer[0] = -distance;

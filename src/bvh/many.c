@@ -10,6 +10,7 @@
  * are the products: a box is dropped where it is further than the bound by more than 2^-50 of that,
  * and 2^-44 of the bound for what the distance of a triangle may be wrong by.
  */
+#include "bvh/gather.h"
 #include "bvh/points.h"
 
 #include "geom/closest_shared.h"
@@ -170,6 +171,12 @@ static uint32_t find_many(const abut_bvh *bvh, vec3 point, double radius, uint32
     return g.count;
 }
 
+static uint32_t count_within(const abut_bvh *bvh, vec3 point, double radius) {
+    gathering g = gather_start(bvh, point, radius, 0, NULL);
+    gather(&g);
+    return g.count;
+}
+
 /* ---- public ---- */
 
 abut_status abut_bvh_nearest_many(const abut_bvh *bvh, abut_vec3 point, double radius,
@@ -195,13 +202,12 @@ abut_status abut_bvh_within(const abut_bvh *bvh, abut_vec3 point, double radius,
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     if (status)
         return status;
-    gathering g = gather_start(bvh, point, radius, 0, NULL);
-    gather(&g); /* counted first, so that a buffer too small stays untouched */
-    *count = g.count;
-    if (g.count > capacity)
+    uint32_t found = count_within(bvh, point, radius); /* a buffer too small stays untouched */
+    *count = found;
+    if (found > capacity)
         return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but room for %u only",
-                          __func__, g.count, capacity);
-    find_many(bvh, point, radius, g.count, nearest);
+                          __func__, found, capacity);
+    find_many(bvh, point, radius, found, nearest);
     return ABUT_OK;
 }
 
@@ -223,25 +229,64 @@ static void many_visit(void *data, const bvh_place *places, size_t begin, size_t
     }
 }
 
+abut_status abuti_bvh_check_rows(const char *function, size_t count, uint32_t most,
+                                 const abut_nearest *nearest, const uint32_t *counts) {
+    size_t places, bytes;
+    if (count && (!counts || (!nearest && most)))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
+                          counts ? "nearest" : "counts");
+    if (abuti_multiply_overflows(count, most, &places) ||
+        abuti_multiply_overflows(places, sizeof *nearest, &bytes))
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: %u places for each of %zu points are too many",
+                          function, most, count);
+    return ABUT_OK;
+}
+
 abut_status abut_bvh_nearest_many_batch(const abut_bvh *bvh, const abut_points *points,
                                         double radius, uint32_t most, abut_nearest *nearest,
                                         uint32_t *counts) {
     many_batch b = {
         .bvh = bvh, .radius = radius, .most = most, .nearest = nearest, .counts = counts};
     box3 bounds;
-    size_t places, bytes;
     abut_status status = abuti_bvh_check(__func__, bvh, points, "points");
     status = status ? status : abuti_bvh_points_read(__func__, points, &b.points);
-    if (!status && b.points.count && (!counts || (!nearest && most)))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__,
-                            counts ? "nearest" : "counts");
-    if (!status && (abuti_multiply_overflows(b.points.count, most, &places) ||
-                    abuti_multiply_overflows(places, sizeof *nearest, &bytes)))
-        status = abuti_fail(ABUT_ERROR_LIMIT, "%s: %u places for each of %zu points are too many",
-                            __func__, most, b.points.count);
+    if (!status)
+        status = abuti_bvh_check_rows(__func__, b.points.count, most, nearest, counts);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(__func__, &b.points, &bounds);
+    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
     if (status)
         return status;
     return abuti_bvh_points_visit(bvh->context, &b.points, &bounds, "nearest", many_visit, &b);
+}
+
+typedef struct within_batch {
+    const abut_bvh *bvh;
+    bvh_points points;
+    double radius;
+    const uint64_t *offsets;
+    abut_nearest *nearest;
+} within_batch;
+
+static uint32_t within_answer(const void *user, size_t i, bool write, uint64_t at) {
+    const within_batch *b = user;
+    vec3 point = bvh_point_at(&b->points, i);
+    return write ? find_many(b->bvh, point, b->radius, (uint32_t)(b->offsets[i + 1] - at),
+                             b->nearest + at)
+                 : count_within(b->bvh, point, b->radius);
+}
+
+abut_status abut_bvh_within_batch(const abut_bvh *bvh, const abut_points *points, double radius,
+                                  uint64_t capacity, uint64_t *offsets, abut_nearest *nearest) {
+    within_batch b = {.bvh = bvh, .radius = radius, .offsets = offsets, .nearest = nearest};
+    box3 bounds;
+    abut_status status = abuti_bvh_check(__func__, bvh, points, "points");
+    status = status ? status : abuti_bvh_points_read(__func__, points, &b.points);
+    if (status)
+        return status;
+    bvh_gather g = {__func__, "nearest", "nearest", b.points.count,
+                    capacity, offsets,   &b,        within_answer};
+    status = abuti_gather_check(&g, nearest);
+    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
+    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
+    return status ? status : abuti_gather_run(bvh->context, &g);
 }

@@ -2,14 +2,8 @@
 #ifndef ABUTI_MEASURE_KERNEL_H
 #define ABUTI_MEASURE_KERNEL_H
 
+#include "bvh/node_kernel.h"
 #include "geom/closest_shared.h"
-
-#define NONE 0xffffffffu
-
-typedef struct mesh_frame {
-    double origin[3];
-    double scale;
-} mesh_frame;
 
 /* As abut_nearest. */
 typedef struct nearest_answer {
@@ -27,10 +21,6 @@ typedef struct measured {
     closest_on_triangle closest;
 } measured;
 
-static inline vec3 load_point(__global const double *from) {
-    return v3(from[0], from[1], from[2]);
-}
-
 /* A CPU's compiler takes ten seconds to put this into every kernel, and gains nothing. */
 #ifdef APART
 static __attribute__((noinline)) void measure(
@@ -38,12 +28,8 @@ static __attribute__((noinline)) void measure(
 static inline void measure(
 #endif
     measured *m, __global const double *corners, uint triangle) {
-    __global const double *c = corners + 9 * (size_t)triangle;
-    triangle3 t;
-    t.corner[0] = load_point(c);
-    t.corner[1] = load_point(c + 3);
-    t.corner[2] = load_point(c + 6);
-    closest_on_triangle closest = triangle_closest_point(t, m->point);
+    closest_on_triangle closest =
+        triangle_closest_point(load_triangle(corners, triangle), m->point);
     if (closest.distance < m->best || (closest.distance == m->best && triangle < m->winner)) {
         if (closest.distance > m->radius)
             return;

@@ -15,6 +15,7 @@
  * Triangles with sides of both signs beyond this doubt are missed for certain.
  */
 #include "bvh/cull.h"
+#include "bvh/gather.h"
 
 #include "geom/meet_shared.h"
 #include "geom/path_shared.h"
@@ -282,6 +283,16 @@ static bool hit_after(const void *one, const void *other) {
            (a->parameter == b->parameter && a->triangle > b->triangle);
 }
 
+/* Gives how many there are; notes them unless null. */
+static uint32_t all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_bvh_hit *hits) {
+    beam b = beam_start(bvh, ray);
+    hunt h = {hits ? QUEST_ALL : QUEST_COUNT, INFINITY, no_hit(), 0, hits};
+    hunt_run(&h, &b);
+    if (hits)
+        abuti_bvh_sort(hits, h.count, sizeof *hits, hit_after);
+    return h.count;
+}
+
 abut_status abut_bvh_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint32_t capacity,
                              abut_bvh_hit *hits, uint32_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
@@ -291,18 +302,13 @@ abut_status abut_bvh_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint32_t 
                             capacity);
     if (status)
         return status;
-    beam b = beam_start(bvh, ray);
-    hunt h = {QUEST_COUNT, INFINITY, no_hit(), 0, NULL};
-    hunt_run(&h, &b); /* counted first, so that a buffer too small stays untouched */
-    *count = h.count;
-    if (h.count > capacity)
+    /* Counted first, so that a buffer too small stays untouched. */
+    uint32_t found = all_hits(bvh, ray, NULL);
+    *count = found;
+    if (found > capacity)
         return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u hits, but room for %u only",
-                          __func__, h.count, capacity);
-    h.what = QUEST_ALL;
-    h.count = 0;
-    h.hits = hits;
-    hunt_run(&h, &b);
-    abuti_bvh_sort(hits, h.count, sizeof *hits, hit_after);
+                          __func__, found, capacity);
+    all_hits(bvh, ray, hits);
     return ABUT_OK;
 }
 
@@ -340,4 +346,27 @@ abut_status abut_bvh_ray_batch(const abut_bvh *bvh, const abut_ray *rays, size_t
         status = abuti_progress(bvh->context, "rays", (double)(begin + here) / (double)count);
     }
     return status;
+}
+
+typedef struct all_batch {
+    const abut_bvh *bvh;
+    const abut_ray *rays;
+    abut_bvh_hit *hits;
+} all_batch;
+
+static uint32_t all_answer(const void *user, size_t i, bool write, uint64_t at) {
+    const all_batch *b = user;
+    return all_hits(b->bvh, &b->rays[i], write ? b->hits + at : NULL);
+}
+
+abut_status abut_bvh_ray_all_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
+                                   uint64_t capacity, uint64_t *offsets, abut_bvh_hit *hits) {
+    all_batch b = {bvh, rays, hits};
+    bvh_gather g = {__func__, "rays", "hits", count, capacity, offsets, &b, all_answer};
+    abut_status status = abuti_bvh_check(__func__, bvh, bvh, "bvh");
+    status = status ? status : abuti_gather_check(&g, hits);
+    if (!status && count && !rays)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: rays is null", __func__);
+    status = status ? status : abuti_bvh_check_rays(__func__, bvh->context, rays, count);
+    return status ? status : abuti_gather_run(bvh->context, &g);
 }

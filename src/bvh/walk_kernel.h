@@ -108,20 +108,8 @@ static inline void visit_triangle(search *s, float4 a, float4 b, float4 c, uint 
         set_best(s, sqrt(distance_sq));
 }
 
-/* Four triangles of nine floats. The last leaf repeats its last triangle: no matter. */
-static inline void visit_leaf(search *s, __global const float4 *triangles, uint leaf) {
-    __global const float4 *f = triangles + 9 * leaf;
-    float4 f0 = f[0], f1 = f[1], f2 = f[2], f3 = f[3], f4 = f[4];
-    visit_triangle(s, (float4)(f0.xyz, 0.0f), (float4)(f0.w, f1.xy, 0.0f),
-                   (float4)(f1.zw, f2.x, 0.0f), leaf * WIDTH);
-    visit_triangle(s, (float4)(f2.yzw, 0.0f), (float4)(f3.xyz, 0.0f), (float4)(f3.w, f4.xy, 0.0f),
-                   leaf * WIDTH + 1);
-    float4 f5 = f[5], f6 = f[6], f7 = f[7], f8 = f[8];
-    visit_triangle(s, (float4)(f4.zw, f5.x, 0.0f), (float4)(f5.yzw, 0.0f), (float4)(f6.xyz, 0.0f),
-                   leaf * WIDTH + 2);
-    visit_triangle(s, (float4)(f6.w, f7.xy, 0.0f), (float4)(f7.zw, f8.x, 0.0f),
-                   (float4)(f8.yzw, 0.0f), leaf * WIDTH + 3);
-}
+/* That the last leaf repeats its last triangle is no matter. */
+DEFINE_LEAF(visit_leaf, search, visit_triangle)
 
 static inline float4 outside(float4 lo, float4 hi, float x) {
     return fmax(fmax(lo - x, x - hi), 0.0f);

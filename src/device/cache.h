@@ -4,7 +4,7 @@
 #define ABUTI_CACHE_H
 
 #include "base/base.h"
-#include "device/digest.h"
+#include "base/digest.h"
 
 /* Looks up the program of this key. False where it is not there, damaged, foreign or unreadable;
  * otherwise *program is to be released with abuti_release. */

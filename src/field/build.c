@@ -187,53 +187,12 @@ static abut_status build_sparse(abut_field *field, const abut_bvh *bvh) {
 
 /* ---- all ---- */
 
-enum { VALUES_A_TASK = 1 << 18, RANGES_MOST = 256 };
-
-typedef struct ranges {
-    const abut_field *field;
-    size_t grain;
-    float least[RANGES_MOST], most[RANGES_MOST];
-} ranges;
-
-static void range_task(void *data, size_t chunk, size_t begin, size_t end) {
-    ranges *r = data;
-    float least = INFINITY, most = -INFINITY;
-    if (r->field->type == ABUT_FIELD_FLOAT) {
-        const float *values = r->field->values;
-        for (size_t i = begin; i < end; i++) {
-            least = values[i] < least ? values[i] : least;
-            most = values[i] > most ? values[i] : most;
-        }
-    } else {
-        const int16_t *values = r->field->values;
-        int16_t low = INT16_MAX, high = INT16_MIN;
-        for (size_t i = begin; i < end; i++) {
-            low = values[i] < low ? values[i] : low;
-            high = values[i] > high ? values[i] : high;
-        }
-        least = (float)(low * r->field->step);
-        most = (float)(high * r->field->step);
-    }
-    r->least[chunk] = least;
-    r->most[chunk] = most;
-}
-
-static void find_range(abut_field *field) {
-    ranges r = {.field = field, .grain = field->value_count / RANGES_MOST + 1};
-    r.grain = r.grain < VALUES_A_TASK ? VALUES_A_TASK : r.grain;
-    abuti_parallel_for(field->context, field->value_count, r.grain, range_task, &r);
-    field->least = INFINITY;
-    field->most = -INFINITY;
-    for (size_t i = 0; i < abuti_chunk_count(field->value_count, r.grain); i++) {
-        field->least = real_min(field->least, r.least[i]);
-        field->most = real_max(field->most, r.most[i]);
-    }
-}
-
 double abuti_field_step(const abut_field *field) {
     /* values of a brick reach beyond the band by no more than its diagonal */
     double more = field->layout == ABUT_FIELD_SPARSE ? 2 * FIELD_BRICK * field->grid.cell : 0;
-    return field->type == ABUT_FIELD_INT16 ? (reach_of(field) + more) / INT16_MAX : 0;
+    return field->type == ABUT_FIELD_INT16
+               ? nextafterf((float)((reach_of(field) + more) / INT16_MAX), INFINITY)
+               : 0;
 }
 
 abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut_field *old,
@@ -250,6 +209,6 @@ abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut
     }
     field->device = NULL;
     if (!status)
-        find_range(field);
+        abuti_field_finish(field);
     return status;
 }

@@ -11,6 +11,9 @@ enum {
     MARGIN_CELLS = 2, /* around the mesh, at least */
 };
 #define CELLS_MOST ((uint64_t)1 << 40) /* of a grid; what is stored is limited by memory */
+/* Squares of what a float holds: distances and slopes of all fields are far within. */
+#define COORDINATE_MOST 1e30
+#define CELL_LEAST 1e-30
 
 /* ---- options ---- */
 
@@ -50,26 +53,32 @@ static abut_status check_options(const abut_field_options *o) {
     return status;
 }
 
-static abut_status check_grid(const abut_field_options *o) {
-    const abut_grid *g = &o->grid;
+static bool is_near(vec3 p) {
+    return p.x == p.x && p.y == p.y && p.z == p.z && v3_max_abs(p) <= COORDINATE_MOST;
+}
+
+abut_status abuti_field_check_grid(const char *name, const abut_grid *g) {
     vec3 end = grid_centre(g, g->count[0], g->count[1], g->count[2]);
+    if (!(g->cell >= CELL_LEAST && is_near(g->origin) && is_near(end)))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the grid has cells of %g from (%g, %g, %g) on; cells must be at "
+                          "least %g and all within %g of the origin, since values are floats",
+                          name, g->cell, g->origin.x, g->origin.y, g->origin.z, CELL_LEAST,
+                          COORDINATE_MOST);
+    for (int axis = 0; axis < 3; axis++)
+        if (g->count[axis] < 2 || g->count[axis] > INT32_MAX)
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: the grid has %u x %u x %u cells; at least 2 along each axis are "
+                              "needed",
+                              name, g->count[0], g->count[1], g->count[2]);
+    return ABUT_OK;
+}
+
+static abut_status check_grid(const abut_field_options *o) {
     if (o->cells || o->cell > 0 || o->margin > 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: options->grid is given, so "
                                                "cells, cell and margin must be 0");
-    if (!(g->cell > 0 && v3_max_abs(g->origin) <= ABUT_COORDINATE_MAX &&
-          v3_max_abs(end) <= ABUT_COORDINATE_MAX && g->origin.x == g->origin.x &&
-          g->origin.y == g->origin.y && g->origin.z == g->origin.z))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_field_create: options->grid has cells of %g from (%g, %g, %g) on; "
-                          "it must be within %g of the origin",
-                          g->cell, g->origin.x, g->origin.y, g->origin.z, ABUT_COORDINATE_MAX);
-    for (int axis = 0; axis < 3; axis++)
-        if (g->count[axis] < 2)
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_field_create: options->grid has %u x %u x %u cells; at least 2 "
-                              "along each axis are needed",
-                              g->count[0], g->count[1], g->count[2]);
-    return ABUT_OK;
+    return abuti_field_check_grid("abut_field_create: options->grid", &o->grid);
 }
 
 /* ---- grid ---- */
@@ -155,7 +164,13 @@ abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o,
         *grid = o->grid;
     } else {
         status = choose_grid(mesh, o, grid);
+        status = status ? status : abuti_field_check_grid("abut_field_create", grid);
     }
+    if (!status && !(is_near(mesh->bounds.lo) && is_near(mesh->bounds.hi)))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "abut_field_create: the mesh reaches beyond %g, too far for the floats "
+                            "of a field; make it smaller first",
+                            COORDINATE_MOST);
     *band = o->band > 0                      ? o->band
             : o->layout == ABUT_FIELD_SPARSE ? BAND_CELLS * grid->cell
                                              : INFINITY;
@@ -179,10 +194,9 @@ static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_f
 
 static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,
                                abut_field **field) {
-    abut_field *made = abuti_allocate_zeroed(bvh->context, 1, sizeof *made);
-    if (!made)
+    abut_field *made;
+    if (abuti_field_new(bvh->context, &made))
         return ABUT_ERROR_MEMORY;
-    made->context = abuti_context_retain(bvh->context);
     made->mesh = abut_mesh_retain(bvh->mesh);
     abut_status status = make(bvh, o, made);
     if (status)
@@ -260,8 +274,7 @@ abut_field_info abut_field_info_get(const abut_field *field) {
     info.closed = field->closed;
     info.sign = field->sign;
     info.bricks = field->brick_count;
-    info.bytes = (uint64_t)field->value_count *
-                 (field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t));
+    info.bytes = (uint64_t)field->value_count * field_value_bytes(field);
     if (field->layout == ABUT_FIELD_SPARSE) {
         const uint32_t *b = field->bricks;
         info.bytes += sizeof *field->index * ((uint64_t)b[0] * b[1] * b[2]);

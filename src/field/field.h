@@ -5,27 +5,25 @@
  * between centres needs one brick only. The corners of all bricks are a coarse dense grid of their
  * own, which answers where there is no brick. Bricks at the end of the grid may reach beyond it.
  *
- * Values of 16 bits stand for themselves times `step`.
+ * Values of 16 bits stand for themselves times `step`, which is a float.
  */
 #ifndef ABUTI_FIELD_H
 #define ABUTI_FIELD_H
 
 #include "base/base.h"
+#include "base/digest.h"
 #include "base/math_shared.h"
 
 #include "bvh/bvh.h"
+#include "field/field_shared.h"
 
 #include <abut/field.h>
 
-enum {
-    FIELD_BRICK = 8,              /* cells from brick to brick */
-    FIELD_SIDE = FIELD_BRICK + 1, /* values along a side of a brick */
-    FIELD_VALUES = FIELD_SIDE * FIELD_SIDE * FIELD_SIDE,
-};
-
 struct abut_field {
     abut_context *context; /* held */
-    abut_mesh *mesh;       /* held */
+    abut_mesh *mesh;       /* held; null where it came from a file, values or other fields */
+    bool has_digest;       /* of the mesh; where that is not held any more */
+    unsigned char digest[ABUTI_DIGEST_BYTES];
     abut_grid grid;
     abut_field_layout layout;
     abut_field_type type;
@@ -40,12 +38,13 @@ struct abut_field {
     uint32_t bricks[3], brick_count;
     uint32_t *index; /* brick_count's number of each brick; ABUT_NONE where it is not stored */
     float *coarse;   /* (bricks + 1) along each axis */
+    field_view view; /* of all this, for interpolation; made by abuti_field_finish() */
 };
 
 static inline float field_value(const abut_field *field, size_t i) {
     return field->type == ABUT_FIELD_FLOAT
                ? ((const float *)field->values)[i]
-               : (float)(((const int16_t *)field->values)[i] * field->step);
+               : (float)((const int16_t *)field->values)[i] * (float)field->step;
 }
 
 static inline size_t grid_cells(const abut_grid *grid) {
@@ -68,6 +67,8 @@ static inline vec3 grid_centre(const abut_grid *grid, uint32_t i, uint32_t j, ui
 abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours);
 abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
                              double *band);
+/* Refuses a grid with too few cells or too far away; sentences begin with `name`. */
+abut_status abuti_field_check_grid(const char *name, const abut_grid *grid);
 
 /* ---- compute.c: values of blocks of cells ---- */
 
@@ -98,6 +99,43 @@ abut_status abuti_field_compute(const field_job *job);
 /* The same values by a batch of searches; plain.c. */
 abut_status abuti_field_compute_plain(const field_job *job);
 
+/* ---- values.c ---- */
+
+/* A field without anything. */
+abut_status abuti_field_new(abut_context *context, abut_field **field);
+/* The number of values and their memory, for bricks also theirs, where grid, layout, type and
+ * brick_count stand. */
+abut_status abuti_field_reserve(abut_field *field);
+/* Whether all values are finite, and indices of bricks in range. */
+bool abuti_field_is_sound(const abut_field *field);
+static inline size_t field_value_bytes(const abut_field *field) {
+    return field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
+}
+/* The digest of the mesh; false where the field came from none. */
+bool abuti_field_digest(const abut_field *field, unsigned char digest[ABUTI_DIGEST_BYTES]);
+
+/* ---- files ---- */
+
+/* One for each format. */
+abut_status abuti_field_save(const abut_field *field, abuti_sink *sink, bool plain);
+abut_status abuti_field_export(const abut_field *field, abuti_sink *sink, const char *path,
+                               abut_field_format format);
+#define FIELD_MAGIC "\211abutf\r\n"
+enum { FIELD_MAGIC_BYTES = 8 };
+abut_status abuti_field_restore(abuti_source *source, const char *name, abut_field **field);
+abut_status abuti_field_read_dcache(abuti_source *source, const char *name,
+                                    const abut_field_load_options *options, abut_field **field);
+
+/* block.c: pieces of a file. Differences of neighbours, lowest bytes of all first, then zstd.
+ * Gives the bytes stored, or 0 where it does not get shorter. `to` and `scratch` have room for
+ * `bytes`. */
+size_t abuti_block_press(const void *from, size_t bytes, size_t element_bytes, void *scratch,
+                         void *to);
+/* The reverse; false where `from` is not that. */
+bool abuti_block_expand(const void *from, size_t from_bytes, size_t element_bytes, void *scratch,
+                        void *to, size_t bytes);
+bool abuti_block_can_press(void);
+
 /* ---- device_dense.c ---- */
 
 /* Computes a dense field on its device; `put` takes the values of some cells in a row. */
@@ -113,5 +151,12 @@ abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut
                               const unsigned char *known);
 /* What 16 bits stand for; 0 for floats. */
 double abuti_field_step(const abut_field *field);
+
+/* ---- finish.c ---- */
+
+/* Gets a field ready to be asked once its values stand: finds their range and makes the view. */
+void abuti_field_finish(abut_field *field);
+/* Widens the range by values; whether all are finite. */
+bool abuti_field_range(const float *values, size_t count, float *least, float *most);
 
 #endif

@@ -1,9 +1,11 @@
-/* Values and gradients between cells.
+/* Values and gradients of points; field_shared.h has the interpolation itself.
  *
- * Trilinear: with the eight values around a point and its fractions of a cell, the value is linear
- * along each axis, and the gradient is that of this very function, so it fits the value. Beyond the
- * grid: let q be the nearest point of the box of centres. All of a mesh that lies in this box is
- * at an obtuse angle behind q, so its distance is at least sqrt(|p - q|^2 + d(q)^2).
+ * Beyond the grid: let q be the nearest point of the box of centres. All of a mesh that lies in
+ * this box is at an obtuse angle behind q, so its distance is at least sqrt(|p - q|^2 + d(q)^2).
+ * The distance grows no faster than the way, so what is linear between the corners c of a cell is
+ * not more than d(q) + sum w |q - c| with their weights w, and that sum is at most the square root
+ * of sum w |q - c|^2 (Jensen), which is the cell times the root of the sum of f (1 - f) over the
+ * fractions f along the axes. So much is taken off before d(q) is put in.
  */
 #include "field/field.h"
 
@@ -13,106 +15,57 @@
 
 enum { POINTS_A_TASK = 4096 };
 
-/* ---- cells ---- */
-
-/* Eight values, x fastest, between which a place is, and its fraction of the way. */
-typedef struct corners {
-    float value[8];
-    double fraction[3];
-    double width; /* between centres: of a cell, or of a brick where only its corners are known */
-} corners;
-
-static void take_corners(const abut_field *field, size_t first, size_t row, size_t layer,
-                         corners *c) {
-    for (size_t i = 0; i < 8; i++)
-        c->value[i] = field_value(field, first + (i & 1) + (i >> 1 & 1) * row + (i >> 2) * layer);
-}
-
-static void corners_sparse(const abut_field *field, const uint32_t at[3], corners *c) {
-    uint32_t brick[3], in[3];
-    for (int axis = 0; axis < 3; axis++) {
-        brick[axis] = at[axis] / FIELD_BRICK;
-        in[axis] = at[axis] % FIELD_BRICK;
-    }
-    uint32_t stored = field->index[grid_at(field->bricks, brick[0], brick[1], brick[2])];
-    if (stored != ABUT_NONE) {
-        const uint32_t side[3] = {FIELD_SIDE, FIELD_SIDE, FIELD_SIDE};
-        take_corners(field, (size_t)stored * FIELD_VALUES + grid_at(side, in[0], in[1], in[2]),
-                     FIELD_SIDE, FIELD_SIDE * FIELD_SIDE, c);
-        return;
-    }
-    const uint32_t count[3] = {field->bricks[0] + 1, field->bricks[1] + 1, field->bricks[2] + 1};
-    for (uint32_t i = 0; i < 8; i++)
-        c->value[i] = field->coarse[grid_at(count, brick[0] + (i & 1), brick[1] + (i >> 1 & 1),
-                                            brick[2] + (i >> 2))];
-    c->width *= FIELD_BRICK;
-    for (int axis = 0; axis < 3; axis++)
-        c->fraction[axis] = (in[axis] + c->fraction[axis]) / FIELD_BRICK;
-}
-
-/* `place`: in cells from the first centre on, within the grid. */
-static corners corners_at(const abut_field *field, const double place[3]) {
-    const uint32_t *count = field->grid.count;
-    uint32_t at[3];
-    corners c;
-    c.width = field->grid.cell;
-    for (int axis = 0; axis < 3; axis++) {
-        at[axis] = (uint32_t)place[axis];
-        at[axis] = at[axis] > count[axis] - 2 ? count[axis] - 2 : at[axis];
-        c.fraction[axis] = place[axis] - at[axis];
-    }
-    if (field->layout == ABUT_FIELD_SPARSE)
-        corners_sparse(field, at, &c);
-    else
-        take_corners(field, grid_at(count, at[0], at[1], at[2]), count[0],
-                     (size_t)count[0] * count[1], &c);
-    return c;
-}
-
-/* ---- interpolation ---- */
-
-static abut_field_value interpolate(const corners *c) {
-    double x = c->fraction[0], y = c->fraction[1], z = c->fraction[2];
-    const float *v = c->value;
-    /* along x, on the four edges; then along y, on two faces; then along z */
-    double slope[4], edge[4];
-    for (int i = 0; i < 4; i++) {
-        slope[i] = (double)v[2 * i + 1] - v[2 * i];
-        edge[i] = v[2 * i] + x * slope[i];
-    }
-    double rise[2] = {edge[1] - edge[0], edge[3] - edge[2]};
-    double face[2] = {edge[0] + y * rise[0], edge[2] + y * rise[1]};
-    double near = slope[0] + y * (slope[1] - slope[0]), far = slope[2] + y * (slope[3] - slope[2]);
-    abut_field_value value = {face[0] + z * (face[1] - face[0]),
-                              {(near + z * (far - near)) / c->width,
-                               (rise[0] + z * (rise[1] - rise[0])) / c->width,
-                               (face[1] - face[0]) / c->width},
-                              true};
-    return value;
-}
-
 /* ---- points ---- */
 
-static abut_field_value value_at(const abut_field *field, vec3 point) {
-    const abut_grid *g = &field->grid;
-    double place[3], beyond[3];
-    bool within = true;
+/* More than all roundings of an interpolated float. */
+#define ROUNDING 1e-6
+
+static double at_most(const abut_field *field, const field_place *place, double value) {
+    bool coarse = field->index && field_brick_of(&field->view, place) == FIELD_NO_BRICK;
+    double sum = 0;
     for (int axis = 0; axis < 3; axis++) {
-        double at = (v3_get(point, axis) - v3_get(g->origin, axis)) / g->cell;
-        place[axis] = real_clamp(at, 0, g->count[axis] - 1);
-        beyond[axis] = (at - place[axis]) * g->cell;
-        within = within && at == place[axis];
+        double f = place->fraction[axis];
+        if (coarse)
+            f = (place->cell[axis] % FIELD_BRICK + f) / FIELD_BRICK;
+        sum += f * (1 - f);
     }
-    corners c = corners_at(field, place);
-    abut_field_value value = interpolate(&c);
-    if (within)
-        return value;
-    vec3 away = v3(beyond[0], beyond[1], beyond[2]);
-    double out = v3_length(away), at_box = real_max(value.distance, 0);
-    value.distance = sqrt(out * out + at_box * at_box);
-    value.gradient = v3_normalise(v3_along(away, at_box, value.gradient));
-    value.within = false;
-    return value;
+    double less = sqrt(sum) * field->grid.cell * (coarse ? FIELD_BRICK : 1) + 0.5 * field->step;
+    return real_max(0, value - less - ROUNDING * fabs(value));
+}
+
+static void go_beyond(const abut_field *field, const field_place *place, vec3 away,
+                      abut_field_value *value) {
+    double out = v3_length(away), at_box = at_most(field, place, value->distance);
+    value->distance = sqrt(out * out + at_box * at_box);
+    value->gradient = v3_normalise(v3_along(away, at_box, value->gradient));
+    value->within = false;
+}
+
+/* Through pointers: structures that are given back by value are written in pieces and read again as
+ * a whole, which stalls. */
+static void value_at(const abut_field *field, const vec3 *point, abut_interpolation interpolation,
+                     abut_field_value *value) {
+    const abut_grid *g = &field->grid;
+    const field_view *view = &field->view;
+    const vec3 at = {(point->x - g->origin.x) / g->cell, (point->y - g->origin.y) / g->cell,
+                     (point->z - g->origin.z) / g->cell};
+    const vec3 near = {real_clamp(at.x, 0, g->count[0] - 1), real_clamp(at.y, 0, g->count[1] - 1),
+                       real_clamp(at.z, 0, g->count[2] - 1)};
+    field_place place;
+    place.fraction[0] = field_fraction(near.x, g->count[0], &place.cell[0]);
+    place.fraction[1] = field_fraction(near.y, g->count[1], &place.cell[1]);
+    place.fraction[2] = field_fraction(near.z, g->count[2], &place.cell[2]);
+    bool within = at.x == near.x && at.y == near.y && at.z == near.z;
+    bool cubic =
+        interpolation == ABUT_INTERPOLATION_CUBIC && within && field_has_cubic(view, &place);
+    field_sample s = cubic ? field_at_cubic(view, &place) : field_at_linear(view, &place);
+    value->distance = s.distance;
+    value->gradient.x = s.x;
+    value->gradient.y = s.y;
+    value->gradient.z = s.z;
+    value->within = within;
+    if (!within)
+        go_beyond(field, &place, v3_scale(v3_sub(at, near), g->cell), value);
 }
 
 static abut_status check_call(const char *function, const abut_field *field,
@@ -122,9 +75,6 @@ static abut_status check_call(const char *function, const abut_field *field,
     if ((unsigned)interpolation > ABUT_INTERPOLATION_CUBIC)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: interpolation is %u, which is none", function,
                           (unsigned)interpolation);
-    if (interpolation == ABUT_INTERPOLATION_CUBIC)
-        return abuti_fail(ABUT_ERROR_UNSUPPORTED, "%s: cubic interpolation is not there yet",
-                          function);
     return ABUT_OK;
 }
 
@@ -141,12 +91,13 @@ abut_status abut_field_at(const abut_field *field, abut_vec3 point,
                           "abut_field_at: the point is (%g, %g, %g); coordinates must be finite "
                           "and at most %g in magnitude",
                           point.x, point.y, point.z, ABUT_COORDINATE_MAX);
-    *value = value_at(field, point);
+    value_at(field, &point, interpolation, value);
     return ABUT_OK;
 }
 
 typedef struct batch {
     const abut_field *field;
+    abut_interpolation interpolation;
     bvh_points points;
     abut_field_value *values;
 } batch;
@@ -154,25 +105,36 @@ typedef struct batch {
 static void points_task(void *data, size_t chunk, size_t begin, size_t end) {
     const batch *b = data;
     (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        b->values[i] = value_at(b->field, bvh_point_at(&b->points, i));
+    for (size_t i = begin; i < end; i++) {
+        const vec3 point = bvh_point_at(&b->points, i);
+        value_at(b->field, &point, b->interpolation, &b->values[i]);
+    }
 }
 
 abut_status abut_field_at_batch(const abut_field *field, const abut_points *points,
                                 abut_interpolation interpolation, abut_field_value *values) {
-    batch b = {.field = field, .values = values};
+    batch b = {.field = field, .interpolation = interpolation, .values = values};
     box3 bounds;
     abut_status status = check_call("abut_field_at_batch", field, interpolation);
     status = status ? status : abuti_bvh_points_read("abut_field_at_batch", points, &b.points);
     if (!status && !values && b.points.count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_at_batch: values is null");
-    status = status ? status : abuti_bvh_points_check("abut_field_at_batch", &b.points, &bounds);
+    status =
+        status ? status
+               : abuti_bvh_points_check("abut_field_at_batch", field->context, &b.points, &bounds);
     if (!status)
         abuti_parallel_for(field->context, b.points.count, POINTS_A_TASK, points_task, &b);
     return status;
 }
 
 /* ---- cells of a box ---- */
+
+static float value_of_cell(const field_view *view, const uint32_t at[3]) {
+    field_place place;
+    for (int axis = 0; axis < 3; axis++)
+        place.fraction[axis] = field_fraction(at[axis], view->count[axis], &place.cell[axis]);
+    return field_at_linear(view, &place).distance;
+}
 
 abut_status abut_field_read(const abut_field *field, const uint32_t begin[3],
                             const uint32_t count[3], float *values) {
@@ -190,13 +152,9 @@ abut_status abut_field_read(const abut_field *field, const uint32_t begin[3],
             for (uint32_t i = 0; i < count[0]; i++) {
                 uint32_t at[3] = {begin[0] + i, begin[1] + j, begin[2] + k};
                 float *to = values + grid_at(count, i, j, k);
-                if (field->layout == ABUT_FIELD_DENSE) {
-                    *to = field_value(field, grid_at(cells, at[0], at[1], at[2]));
-                } else {
-                    const double place[3] = {at[0], at[1], at[2]};
-                    corners c = corners_at(field, place);
-                    *to = (float)interpolate(&c).distance;
-                }
+                *to = field->layout == ABUT_FIELD_DENSE
+                          ? field_value(field, grid_at(cells, at[0], at[1], at[2]))
+                          : value_of_cell(&field->view, at);
             }
     return ABUT_OK;
 }

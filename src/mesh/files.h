@@ -50,6 +50,8 @@ static inline void *abuti_list_push(abut_context *context, abuti_list *list) {
     return abuti_list_at(list, list->count++);
 }
 void abuti_list_release(abut_context *context, abuti_list *list);
+/* Copies a list to one array and releases it. Null with the error set where memory is short. */
+void *abuti_list_flatten(abut_context *context, abuti_list *list);
 
 /* ---- a file being read ---- */
 

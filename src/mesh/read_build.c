@@ -33,8 +33,7 @@ void abuti_list_release(abut_context *context, abuti_list *list) {
     *list = (abuti_list){.element_bytes = list->element_bytes};
 }
 
-/* Copies a list to one array and releases it. Null with the error set where memory is short. */
-static void *flatten(abut_context *context, abuti_list *list) {
+void *abuti_list_flatten(abut_context *context, abuti_list *list) {
     unsigned char *all = abuti_allocate(context, list->count, list->element_bytes);
     for (size_t i = 0; all && i < list->block_count; i++) {
         size_t begin = i * ABUTI_BLOCK, left = list->count - begin;
@@ -175,8 +174,8 @@ abut_status abuti_read_finish(abuti_reader *reader, abut_mesh **mesh) {
     size_t vertex_count = reader->positions.count, triangle_count = reader->triangles.count;
     if (!triangle_count)
         return abuti_fail(ABUT_ERROR_FORMAT, "%s: has no faces", reader->name);
-    vec3 *positions = flatten(context, &reader->positions);
-    uint32_t *indices = positions ? flatten(context, &reader->triangles) : NULL;
+    vec3 *positions = abuti_list_flatten(context, &reader->positions);
+    uint32_t *indices = positions ? abuti_list_flatten(context, &reader->triangles) : NULL;
     abut_status status = indices ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
         status = cut_polygons(reader, positions, indices);

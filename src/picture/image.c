@@ -14,6 +14,13 @@ static bool ends_with(const char *path, const char *ending) {
     return length > tail && strcasecmp(path + length - tail, ending) == 0;
 }
 
+/* What a file is made of: RGBA with A = 255, rows from the top. */
+typedef struct image {
+    abut_context *context;
+    const uint8_t *pixels;
+    uint32_t width, height;
+} image;
+
 /* One row without the fourth byte, which is always 255. */
 static void pack_row(const uint8_t *rgba, size_t width, uint8_t *rgb) {
     for (size_t x = 0; x < width; x++)
@@ -22,12 +29,11 @@ static void pack_row(const uint8_t *rgba, size_t width, uint8_t *rgb) {
 
 /* ---- PPM ---- */
 
-static abut_status write_ppm(abuti_sink *sink, const abut_picture *picture, const uint8_t *pixels,
-                             uint8_t *row) {
-    size_t width = picture->options.width;
-    abuti_sink_print(sink, "P6\n%u %u\n255\n", picture->options.width, picture->options.height);
-    for (size_t y = 0; y < picture->options.height; y++) {
-        pack_row(pixels + 4 * y * width, width, row);
+static abut_status write_ppm(abuti_sink *sink, const image *of, uint8_t *row) {
+    size_t width = of->width;
+    abuti_sink_print(sink, "P6\n%u %u\n255\n", of->width, of->height);
+    for (size_t y = 0; y < of->height; y++) {
+        pack_row(of->pixels + 4 * y * width, width, row);
         abuti_sink_write(sink, row, 3 * width);
     }
     return ABUT_OK;
@@ -40,8 +46,7 @@ static abut_status write_ppm(abuti_sink *sink, const abut_picture *picture, cons
 /* libpng leaves by longjmp. What must survive that is in here, not in locals. */
 typedef struct png_job {
     abuti_sink *sink;
-    const abut_picture *picture;
-    const uint8_t *pixels;
+    const image *of;
     uint8_t *row;
     png_structp png;
     png_infop info;
@@ -72,7 +77,7 @@ static void on_flush(png_structp png) {
 
 static png_voidp on_allocate(png_structp png, png_alloc_size_t bytes) {
     png_job *job = png_get_mem_ptr(png);
-    void *memory = abuti_allocate(job->picture->context, bytes, 1);
+    void *memory = abuti_allocate(job->of->context, bytes, 1);
     if (!memory)
         job->out_of_memory = true;
     return memory;
@@ -80,11 +85,11 @@ static png_voidp on_allocate(png_structp png, png_alloc_size_t bytes) {
 
 static void on_release(png_structp png, png_voidp memory) {
     png_job *job = png_get_mem_ptr(png);
-    abuti_release(job->picture->context, memory);
+    abuti_release(job->of->context, memory);
 }
 
 static void write_rows(png_job *job) {
-    size_t width = job->picture->options.width, height = job->picture->options.height;
+    size_t width = job->of->width, height = job->of->height;
     png_set_write_fn(job->png, job, on_write, on_flush);
     png_set_compression_level(job->png, 5);
     png_set_IHDR(job->png, job->info, (png_uint_32)width, (png_uint_32)height, 8,
@@ -93,15 +98,14 @@ static void write_rows(png_job *job) {
     png_set_sRGB(job->png, job->info, PNG_sRGB_INTENT_PERCEPTUAL);
     png_write_info(job->png, job->info);
     for (size_t y = 0; y < height; y++) {
-        pack_row(job->pixels + 4 * y * width, width, job->row);
+        pack_row(job->of->pixels + 4 * y * width, width, job->row);
         png_write_row(job->png, job->row);
     }
     png_write_end(job->png, NULL);
 }
 
-static abut_status write_png(abuti_sink *sink, const abut_picture *picture, const uint8_t *pixels,
-                             uint8_t *row) {
-    png_job job = {.sink = sink, .picture = picture, .pixels = pixels, .row = row};
+static abut_status write_png(abuti_sink *sink, const image *of, uint8_t *row) {
+    png_job job = {.sink = sink, .of = of, .row = row};
     png_job *volatile keep = &job;
     int failed = setjmp(job.escape);
     if (!failed) {
@@ -122,10 +126,8 @@ static abut_status write_png(abuti_sink *sink, const abut_picture *picture, cons
 
 #else
 
-static abut_status write_png(abuti_sink *sink, const abut_picture *picture, const uint8_t *pixels,
-                             uint8_t *row) {
-    (void)picture;
-    (void)pixels;
+static abut_status write_png(abuti_sink *sink, const image *of, uint8_t *row) {
+    (void)of;
     (void)row;
     return abuti_fail(ABUT_ERROR_UNSUPPORTED, "%s: this build cannot write PNG", sink->path);
 }
@@ -142,35 +144,73 @@ static bool has_png(void) {
 #endif
 }
 
-abut_status abut_picture_write(abut_picture *picture, const char *path) {
-    if (!picture || !path)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_picture_write: %s is null",
-                          picture ? "path" : "picture");
-    bool png = ends_with(path, ".png");
-    if (!png && !ends_with(path, ".ppm"))
+static abut_status check_name(const char *path, bool *png) {
+    *png = ends_with(path, ".png");
+    if (!*png && !ends_with(path, ".ppm"))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a picture's name must end in .png or .ppm",
                           path);
-    if (png && !has_png())
+    if (*png && !has_png())
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
                           "%s: this build cannot write PNG; choose a name that ends in .ppm, or "
                           "build with libpng",
                           path);
+    return ABUT_OK;
+}
+
+/* Ends the sink. */
+static abut_status write_image(abuti_sink *sink, const image *of, uint8_t *row, bool png) {
+    abut_status status = (png ? write_png : write_ppm)(sink, of, row);
+    if (!status)
+        return abuti_sink_commit(sink);
+    abuti_sink_discard(sink);
+    return status;
+}
+
+abut_status abut_picture_write(abut_picture *picture, const char *path) {
+    bool png;
+    if (!picture || !path)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_picture_write: %s is null",
+                          picture ? "path" : "picture");
+    abut_status status = check_name(path, &png);
+    if (status)
+        return status;
     abut_context *context = picture->context;
     uint8_t *pixels = NULL;
     uint8_t *row = abuti_allocate(context, picture->options.width, 3);
     abuti_sink sink;
     /* first the file: who may not write need not wait for the drawing */
-    abut_status status = row ? abuti_sink_open(&sink, context, path) : ABUT_ERROR_MEMORY;
+    status = row ? abuti_sink_open(&sink, context, path) : ABUT_ERROR_MEMORY;
     if (!status) {
         status = abuti_picture_draw(picture, &pixels);
-        if (!status)
-            status = (png ? write_png : write_ppm)(&sink, picture, pixels, row);
+        const image of = {context, pixels, picture->options.width, picture->options.height};
         if (status)
             abuti_sink_discard(&sink);
         else
-            status = abuti_sink_commit(&sink);
+            status = write_image(&sink, &of, row, png);
     }
     abuti_release(context, pixels);
     abuti_release(context, row);
+    return status;
+}
+
+abut_status abut_image_write(abut_context *context, const char *path, const uint8_t *pixels,
+                             uint32_t width, uint32_t height) {
+    bool png;
+    if (!path || !pixels)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_image_write: %s is null",
+                          path ? "pixels" : "path");
+    if (!width || !height || width > 16384 || height > 16384)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_image_write: %u x %u pixels; each side takes 1 to 16384", width,
+                          height);
+    abut_status status = check_name(path, &png);
+    if (status)
+        return status;
+    const image of = {abuti_context_of(context), pixels, width, height};
+    uint8_t *row = abuti_allocate(of.context, width, 3);
+    abuti_sink sink;
+    status = row ? abuti_sink_open(&sink, of.context, path) : ABUT_ERROR_MEMORY;
+    status = status ? status : write_image(&sink, &of, row, png);
+    abuti_release(of.context, row);
     return status;
 }

@@ -1,16 +1,11 @@
 /* Inside, winding numbers and signed distances on a device: the bits of the CPU's answers, and
  * nothing lost when the device fails at any call. */
-#include "meshes.h"
-
-#include "bvh/device_query.h"
-#include "device/open.h"
-
-static abut_device *device;
+#include "there.h"
 
 /* Around, near, on, on corners, straight above corners and edges, far, absurdly far. */
 static abut_vec3 make_point(const abut_mesh *mesh, size_t i, test_random *random) {
     double size = largest_extent(mesh);
-    abut_triangle t = triangle_of(mesh, test_random_below(random, abut_mesh_triangle_count(mesh)));
+    abut_triangle t = any_triangle(mesh, random);
     abut_vec3 p = point_around(mesh, random, 1.1), c = t.corner[i % 3], d = t.corner[(i + 1) % 3];
     switch (i % 10) {
     case 0:
@@ -37,17 +32,7 @@ static abut_vec3 make_point(const abut_mesh *mesh, size_t i, test_random *random
     default:
         break;
     }
-    double *scalar = &p.x;
-    for (int k = 0; k < 3; k++)
-        scalar[k] = fmax(-ABUT_COORDINATE_MAX, fmin(scalar[k], ABUT_COORDINATE_MAX));
-    return p;
-}
-
-static void assert_nearest(const abut_nearest *got, const abut_nearest *expected, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (memcmp(&got[i], &expected[i], sizeof *got) != 0)
-            fail_msg("point %zu: triangle %u at %.17g instead of %u at %.17g", i, got[i].triangle,
-                     got[i].distance, expected[i].triangle, expected[i].distance);
+    return toward(vec(0, 0, 0), p);
 }
 
 static uint64_t inside_count, outside_count;
@@ -101,9 +86,7 @@ static void check_mesh(abut_mesh *mesh, abut_sign_method method, size_t count, u
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_bvh_prepare_sign(bvh, &options));
     assert_ok(abut_device_bvh_create(bvh, device, &on_device));
-    abut_points points = abut_points_default();
-    points.points = list;
-    points.count = count;
+    abut_points points = points_of(list, count);
     check_points(bvh, on_device, &points);
     if (seed == 1) {
         points.count = 1;
@@ -175,45 +158,37 @@ static void sizes(void **state) {
     }
 }
 
-/* The device fails at the n-th call, for every n: an error, nothing left behind; and the same
- * hierarchy answers afterwards. */
+typedef struct asking {
+    abut_points points;
+    const abut_nearest *expected;
+} asking;
+
+static abut_status ask(abut_device_bvh *there, void *data) {
+    const asking *a = data;
+    abut_nearest got[100];
+    bool inside[100];
+    abut_status status = abut_device_bvh_inside(there, &a->points, inside);
+    if (!status)
+        status = abut_device_bvh_nearest_signed(there, &a->points, HUGE_VAL, got);
+    if (!status)
+        assert_nearest(got, a->expected, 100);
+    return status;
+}
+
 static void fail_everywhere(abut_mesh *mesh, abut_sign_method method) {
     abut_bvh *bvh;
     abut_sign_options options = abut_sign_options_default();
     options.method = method;
     test_random random = {3};
     abut_vec3 list[100];
-    abut_nearest got[100], expected[100];
-    bool inside[100];
-    abut_points points = abut_points_default();
-    points.points = list;
-    points.count = 100;
+    abut_nearest expected[100];
+    asking a = {points_of(list, 100), expected};
     for (size_t i = 0; i < 100; i++)
         list[i] = make_point(mesh, i, &random);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_bvh_prepare_sign(bvh, &options));
-    assert_ok(abut_bvh_nearest_signed_batch(bvh, &points, HUGE_VAL, expected));
-    uint64_t live = abuti_opencl_live();
-    abut_status status = ABUT_ERROR_DEVICE;
-    for (uint64_t n = 1; status; n++) {
-        assert_true(n < 1000);
-        abut_device_bvh *on_device = NULL;
-        abuti_opencl_fail_at(n);
-        status = abut_device_bvh_create(bvh, device, &on_device);
-        if (!status)
-            status = abut_device_bvh_inside(on_device, &points, inside);
-        if (!status)
-            status = abut_device_bvh_nearest_signed(on_device, &points, HUGE_VAL, got);
-        abuti_opencl_fail_at(0);
-        if (status)
-            assert_int_equal(status, ABUT_ERROR_DEVICE);
-        if (on_device && (n % 8 == 0 || !status)) { /* sorting takes long on a CPU */
-            assert_ok(abut_device_bvh_nearest_signed(on_device, &points, HUGE_VAL, got));
-            assert_nearest(got, expected, 100);
-        }
-        abut_device_bvh_destroy(on_device);
-        assert_int_equal(abuti_opencl_live(), live);
-    }
+    assert_ok(abut_bvh_nearest_signed_batch(bvh, &a.points, HUGE_VAL, expected));
+    check_failing(bvh, true, ask, &a);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }
@@ -227,27 +202,12 @@ static void failing_device(void **state) {
 
 /* ---- parts, and stopping between them ---- */
 
-typedef struct stopping {
-    const char *stage;
-    int reports; /* after which it stops */
-} stopping;
-
-static bool stop(void *user, const char *stage, double fraction) {
-    stopping *s = user;
-    (void)fraction;
-    return strcmp(stage, s->stage) != 0 || --s->reports > 0;
-}
-
 /* A device of little memory, so that points go in parts of 4096. */
 static void parts(void **state) {
     (void)state;
     enum { COUNT = 5000 };
     stopping when = {"none", 0};
-    abut_context_options options = abut_context_options_default();
-    abut_context *context;
-    options.progress = stop;
-    options.progress_user = &when;
-    assert_ok(abut_context_create(&options, &context));
+    abut_context *context = stopping_context(&when);
     uint64_t memory = device->info.memory_bytes;
     device->info.memory_bytes = 1;
     for (int open = 0; open < 2; open++) {
@@ -265,9 +225,7 @@ static void parts(void **state) {
         assert_true(list && winding);
         for (size_t i = 0; i < COUNT; i++)
             list[i] = point_around(mesh, &random, 1.2);
-        abut_points points = abut_points_default();
-        points.points = list;
-        points.count = COUNT;
+        abut_points points = points_of(list, COUNT);
         if (!open || device->info.same_bits) {
             check_points(bvh, on_device, &points);
             when = (stopping){"winding", 2};
@@ -387,14 +345,10 @@ static void bad_arguments(void **state) {
 }
 
 int main(void) {
-    SKIP_WITHOUT_DEVICE();
-    device = test_device(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes),    cmocka_unit_test(crossed),        cmocka_unit_test(borders),
         cmocka_unit_test(sizes),     cmocka_unit_test(failing_device), cmocka_unit_test(parts),
         cmocka_unit_test(no_memory), cmocka_unit_test(bad_arguments),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    abut_device_destroy(device);
-    return failed;
+    RUN_THERE(tests);
 }

@@ -15,17 +15,8 @@ static abut_nearest *list_slowly(const abut_mesh *mesh, abut_vec3 point, double 
     assert_non_null(list);
     *count = 0;
     for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
-        abut_triangle t = triangle_of(mesh, i);
-        abut_closest_on_triangle closest;
-        assert_ok(abut_triangle_closest_point(&t, point, &closest));
-        if (closest.distance > radius)
-            continue;
-        abut_nearest *n = &list[(*count)++];
-        n->distance = closest.distance;
-        n->point = closest.point;
-        memcpy(n->barycentric, closest.barycentric, sizeof n->barycentric);
-        n->triangle = i;
-        n->feature = closest.feature;
+        list[*count] = nearest_on(mesh, i, point);
+        *count += list[*count].distance <= radius;
     }
     qsort(list, *count, sizeof *list, compare);
     return list;
@@ -34,8 +25,8 @@ static abut_nearest *list_slowly(const abut_mesh *mesh, abut_vec3 point, double 
 static void check_point(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 point,
                         double radius) {
     static const uint32_t most[] = {0, 1, 2, 3, 10, 100, 100000};
-    if (!(fmax(fabs(point.x), fmax(fabs(point.y), fabs(point.z))) <= ABUT_COORDINATE_MAX))
-        return; /* around a mesh that reaches so far itself */
+    if (!is_legal(point))
+        return;
     uint32_t expected, count, all = abut_mesh_triangle_count(mesh);
     abut_nearest *list = list_slowly(mesh, point, radius, &expected);
     abut_nearest *got = malloc((all + 1) * sizeof *got);
@@ -106,21 +97,42 @@ static void shapes(void **state) {
 
 static void soups(void **state) {
     (void)state;
-    for (int kind = 0; kind < SOUP_COUNT; kind++)
-        for (uint32_t count = 1; count <= 200; count = count < 6 ? count + 1 : 5 * count)
-            check_mesh(make_kind(NULL, (soup_kind)kind, count, 7 + count), 4,
-                       100 * count + (uint64_t)kind);
+    check_soups(check_mesh, 4);
 }
 
 static void sizes_and_places(void **state) {
     (void)state;
-    static const double scales[] = {1e-30, 1e30, 1e-80, 1e80, 1e-6};
-    static const double places[] = {0, 0, 0, 0, 1e6};
-    for (int i = 0; i < 5; i++) {
-        abut_vec3 by = vec(places[i], -places[i], 2 * places[i]);
-        check_mesh(make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 8), scales[i], by), 4, 60);
-        check_mesh(make_moved(make_kind(NULL, SOUP_GROWING, 60, 3), scales[i], by), 4, 62);
+    check_sizes(check_mesh, 4);
+}
+
+/* Lists within a radius side by side, with too little room and with enough. */
+static void check_within(const abut_bvh *bvh, const abut_points *points, const abut_vec3 *p,
+                         double radius) {
+    uint64_t *offsets = malloc((points->count + 1) * sizeof *offsets);
+    assert_non_null(offsets);
+    abut_status status = abut_bvh_within_batch(bvh, points, radius, 0, offsets, NULL);
+    uint64_t total = offsets[points->count];
+    assert_int_equal(status, total ? ABUT_ERROR_BUFFER : ABUT_OK);
+    abut_nearest *got = malloc((total + 1) * sizeof *got), *one = malloc((total + 1) * sizeof *one);
+    assert_true(got && one);
+    memset(got, 0x5a, (total + 1) * sizeof *got);
+    memset(one, 0x5a, (total + 1) * sizeof *one);
+    if (total)
+        assert_fails(ABUT_ERROR_BUFFER, "room for",
+                     abut_bvh_within_batch(bvh, points, radius, total - 1, offsets, got));
+    assert_memory_equal(got, one, (total + 1) * sizeof *got); /* untouched */
+    assert_ok(abut_bvh_within_batch(bvh, points, radius, total, offsets, got));
+    assert_int_equal(offsets[0], 0);
+    for (size_t i = 0; i < points->count; i++) {
+        uint32_t count;
+        assert_ok(abut_bvh_within(bvh, p[i], radius, (uint32_t)total, one, &count));
+        assert_int_equal(offsets[i] + count, offsets[i + 1]);
+        assert_memory_equal(one, got + offsets[i], count * sizeof *one);
     }
+    assert_int_equal(offsets[points->count], total);
+    free(offsets);
+    free(got);
+    free(one);
 }
 
 static void batch_is_single(void **state) {
@@ -150,6 +162,8 @@ static void batch_is_single(void **state) {
         }
         assert_ok(abut_bvh_nearest_many_batch(bvh, &points, 0.1, 0, NULL, counts));
         assert_int_equal(0, counts[0]);
+        check_within(bvh, &points, p, 0.1);
+        check_within(bvh, &points, p, 0);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
         abut_context_destroy(context);
@@ -215,11 +229,28 @@ static void refusals(void **state) {
                  abut_bvh_nearest_many_batch(bvh, &points, 1, 2, NULL, &count));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is nan",
                  abut_bvh_nearest_many_batch(bvh, &points, NAN, 2, out, &count));
+    uint64_t offsets[2] = {77, 77};
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
+                 abut_bvh_within_batch(NULL, &points, 1, 2, offsets, out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "points is null",
+                 abut_bvh_within_batch(bvh, NULL, 1, 2, offsets, out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
+                 abut_bvh_within_batch(bvh, &points, 1, 2, NULL, out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null, but capacity is 2",
+                 abut_bvh_within_batch(bvh, &points, 1, 2, offsets, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "radius is -1",
+                 abut_bvh_within_batch(bvh, &points, -1, 2, offsets, out));
     p.x = NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "point 0 is (",
+                 abut_bvh_within_batch(bvh, &points, 1, 2, offsets, out));
+    assert_int_equal(77, offsets[0]);
     assert_fails(ABUT_ERROR_ARGUMENT, "point 0 is (",
                  abut_bvh_nearest_many_batch(bvh, &points, 1, 2, out, &count));
     assert_int_equal(77, count);
     assert_memory_equal(&out[0], &before, sizeof before);
+    points.count = 0;
+    assert_ok(abut_bvh_within_batch(bvh, &points, 1, 0, offsets, NULL));
+    assert_int_equal(0, offsets[0]);
     assert_ok(abut_bvh_within(bvh, vec(0, 0, 0), 0.25, 0, NULL, &count));
     assert_int_equal(0, count);
     abut_bvh_destroy(bvh);

@@ -39,9 +39,7 @@ static uint64_t total_hits;
 static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 from, abut_vec3 to,
                       abut_bvh_hit *expected, abut_bvh_hit *got) {
     abut_ray ray = {from, to};
-    double reach = fmax(fabs(from.x), fmax(fabs(from.y), fabs(from.z)));
-    if ((to.x == 0 && to.y == 0 && to.z == 0) || !(reach <= ABUT_COORDINATE_MAX) ||
-        !(fmax(fabs(to.x), fmax(fabs(to.y), fabs(to.z))) <= ABUT_COORDINATE_MAX))
+    if ((to.x == 0 && to.y == 0 && to.z == 0) || !is_legal(from) || !is_legal(to))
         return;
     uint32_t wanted = rays_slowly(mesh, &ray, expected), count = ABUT_NONE;
     total_hits += wanted;
@@ -95,9 +93,7 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 a, a
                       uint32_t *expected, uint32_t *got) {
     abut_box box = {vec(fmin(a.x, b.x), fmin(a.y, b.y), fmin(a.z, b.z)),
                     vec(fmax(a.x, b.x), fmax(a.y, b.y), fmax(a.z, b.z))};
-    if (!(fmax(fabs(box.lo.x), fabs(box.hi.x)) <= ABUT_COORDINATE_MAX) ||
-        !(fmax(fabs(box.lo.y), fabs(box.hi.y)) <= ABUT_COORDINATE_MAX) ||
-        !(fmax(fabs(box.lo.z), fabs(box.hi.z)) <= ABUT_COORDINATE_MAX))
+    if (!is_legal(box.lo) || !is_legal(box.hi))
         return;
     uint32_t wanted = box_slowly(mesh, &box, expected), count = ABUT_NONE;
     total_hits += wanted;
@@ -178,21 +174,12 @@ static void shapes(void **state) {
 
 static void soups(void **state) {
     (void)state;
-    for (int kind = 0; kind < SOUP_COUNT; kind++)
-        for (uint32_t count = 1; count <= 200; count = 4 * count + 1)
-            check_mesh(make_kind(NULL, (soup_kind)kind, count, 7 + count), 6,
-                       100 * count + (uint64_t)kind);
+    check_soups(check_mesh, 4);
 }
 
 static void sizes_and_places(void **state) {
     (void)state;
-    static const double scales[] = {1e-30, 1e30, 1e-6};
-    static const double places[] = {0, 0, 1e6};
-    for (int i = 0; i < 3; i++) {
-        abut_vec3 by = vec(places[i], -places[i], 2 * places[i]);
-        check_mesh(make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 8), scales[i], by), 6, 60);
-        check_mesh(make_moved(make_kind(NULL, SOUP_LATTICE, 60, 3), scales[i], by), 6, 61);
-    }
+    check_sizes(check_mesh, 2);
 }
 
 /* Rays from inside a closed solid always hit, also through edges and vertices. */
@@ -251,6 +238,123 @@ static void batch_is_single(void **state) {
     abut_mesh_destroy(mesh);
 }
 
+static abut_box box_of(const abut_ray *ray) {
+    abut_vec3 a = ray->origin, d = ray->direction;
+    abut_box box = {a, vec(a.x + fabs(d.x), a.y + fabs(d.y), a.z + fabs(d.z))};
+    return box;
+}
+
+/* Lists of many rays and boxes side by side, on one thread and on four, with too little room and
+ * with enough. */
+static void lists_are_single(void **state) {
+    (void)state;
+    enum { COUNT = 700, ROOM = 2000 };
+    abut_ray *rays = malloc(COUNT * sizeof *rays);
+    abut_box *boxes = malloc(COUNT * sizeof *boxes);
+    abut_bvh_hit *one = malloc(ROOM * sizeof *one);
+    uint32_t *few = malloc(ROOM * sizeof *few);
+    uint64_t *offsets = malloc((COUNT + 1) * sizeof *offsets);
+    assert_true(rays && boxes && one && few && offsets);
+    for (uint32_t threads = 1; threads <= 4; threads += 3) {
+        test_memory memory = {0};
+        test_random random = {9};
+        abut_context *context = test_context(&memory, threads);
+        abut_mesh *mesh = make_shape(context, ABUT_SHAPE_TEAPOT, 3);
+        abut_bvh *bvh;
+        uint32_t count;
+        assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+        for (int i = 0; i < COUNT; i++) {
+            rays[i].origin = point_around(mesh, &random, 1);
+            rays[i].direction = random_vec(&random, 1);
+            boxes[i] = box_of(&rays[i]);
+        }
+        assert_fails(ABUT_ERROR_BUFFER, "room for 0 only",
+                     abut_bvh_ray_all_batch(bvh, rays, COUNT, 0, offsets, NULL));
+        uint64_t total = offsets[COUNT];
+        abut_bvh_hit *hits = malloc(total * sizeof *hits);
+        assert_true(total > COUNT / 2 && hits);
+        memset(hits, 0x5a, total * sizeof *hits);
+        abut_bvh_hit before = hits[0];
+        assert_fails(ABUT_ERROR_BUFFER, "hits",
+                     abut_bvh_ray_all_batch(bvh, rays, COUNT, total - 1, offsets, hits));
+        assert_memory_equal(hits, &before, sizeof before);
+        assert_ok(abut_bvh_ray_all_batch(bvh, rays, COUNT, total, offsets, hits));
+        for (int i = 0; i < COUNT; i++) {
+            assert_ok(abut_bvh_ray_all(bvh, &rays[i], ROOM, one, &count));
+            assert_int_equal(offsets[i] + count, offsets[i + 1]);
+            for (uint32_t k = 0; k < count; k++)
+                assert_hit(&hits[offsets[i] + k], &one[k]);
+        }
+        free(hits);
+        assert_fails(ABUT_ERROR_BUFFER, "room for 0 only",
+                     abut_bvh_box_batch(bvh, boxes, COUNT, 0, offsets, NULL));
+        total = offsets[COUNT];
+        uint32_t *triangles = malloc(total * sizeof *triangles);
+        assert_true(total > COUNT / 2 && triangles);
+        triangles[0] = 77;
+        assert_fails(ABUT_ERROR_BUFFER, "triangles",
+                     abut_bvh_box_batch(bvh, boxes, COUNT, total - 1, offsets, triangles));
+        assert_int_equal(triangles[0], 77);
+        assert_ok(abut_bvh_box_batch(bvh, boxes, COUNT, total, offsets, triangles));
+        for (int i = 0; i < COUNT; i++) {
+            assert_ok(abut_bvh_box(bvh, &boxes[i], ROOM, few, &count));
+            assert_int_equal(offsets[i] + count, offsets[i + 1]);
+            assert_memory_equal(triangles + offsets[i], few, count * sizeof *few);
+        }
+        free(triangles);
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(mesh);
+        abut_context_destroy(context);
+        assert_int_equal(0, memory.live_count);
+    }
+    free(rays);
+    free(boxes);
+    free(one);
+    free(few);
+    free(offsets);
+}
+
+static void list_refusals(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    abut_bvh *bvh;
+    abut_ray rays[2] = {{{0, 0, 0}, {1, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
+    abut_box boxes[3] = {{{0, 0, 0}, {1, 1, 1}}, {{0, 2, 0}, {1, 1, 1}}, {{0, 0, 0}, {1, NAN, 1}}};
+    abut_bvh_hit hits[2];
+    uint32_t triangles[2];
+    uint64_t offsets[3] = {77, 77, 77};
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
+                 abut_bvh_ray_all_batch(NULL, rays, 1, 2, offsets, hits));
+    assert_fails(ABUT_ERROR_ARGUMENT, "rays is null",
+                 abut_bvh_ray_all_batch(bvh, NULL, 1, 2, offsets, hits));
+    assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
+                 abut_bvh_ray_all_batch(bvh, rays, 1, 2, NULL, hits));
+    assert_fails(ABUT_ERROR_ARGUMENT, "hits is null, but capacity is 2",
+                 abut_bvh_ray_all_batch(bvh, rays, 1, 2, offsets, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1: direction is zero",
+                 abut_bvh_ray_all_batch(bvh, rays, 2, 2, offsets, hits));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
+                 abut_bvh_box_batch(NULL, boxes, 1, 2, offsets, triangles));
+    assert_fails(ABUT_ERROR_ARGUMENT, "boxes is null",
+                 abut_bvh_box_batch(bvh, NULL, 1, 2, offsets, triangles));
+    assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
+                 abut_bvh_box_batch(bvh, boxes, 1, 2, NULL, triangles));
+    assert_fails(ABUT_ERROR_ARGUMENT, "triangles is null",
+                 abut_bvh_box_batch(bvh, boxes, 1, 2, offsets, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "boxes[1] has lo",
+                 abut_bvh_box_batch(bvh, boxes, 3, 2, offsets, triangles));
+    boxes[1] = boxes[0];
+    assert_fails(ABUT_ERROR_ARGUMENT, "boxes[2].hi is (",
+                 abut_bvh_box_batch(bvh, boxes, 3, 2, offsets, triangles));
+    assert_int_equal(offsets[0], 77);
+    assert_ok(abut_bvh_ray_all_batch(bvh, NULL, 0, 0, offsets, NULL));
+    assert_int_equal(offsets[0], 0);
+    assert_ok(abut_bvh_box_batch(bvh, NULL, 0, 0, offsets, NULL));
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
 static void refusals(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
@@ -301,7 +405,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes),           cmocka_unit_test(soups),
         cmocka_unit_test(sizes_and_places), cmocka_unit_test(watertight),
-        cmocka_unit_test(batch_is_single),  cmocka_unit_test(refusals),
+        cmocka_unit_test(batch_is_single),  cmocka_unit_test(lists_are_single),
+        cmocka_unit_test(list_refusals),    cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,8 +49,8 @@ static void check_values(abut_mesh *mesh, const abut_field_options *options) {
                     assert_true(fabs(value) > 0.99 * info.band - info.step);
                     assert_true((value < 0) == (wanted < 0));
                 } else if (info.type == ABUT_FIELD_INT16) {
-                    assert_true(fabs(value - nearest.distance) <= 0.5001 * info.step ||
-                                fabs(value - wanted) <= 0.5001 * info.step);
+                    assert_true(fabs(value - nearest.distance) <= 0.503 * info.step ||
+                                fabs(value - wanted) <= 0.503 * info.step);
                 } else {
                     float rounded =
                         (float)(info.layout == ABUT_FIELD_SPARSE ? nearest.distance : wanted);
@@ -91,69 +91,6 @@ static void values_are_those_of_the_search(void **state) {
     }
 }
 
-/* ---- interpolation ---- */
-
-static void gradients_are_slopes(void **state) {
-    (void)state;
-    abut_mesh *mesh = mesh_of(ABUT_SHAPE_TORUS);
-    abut_field_options options = abut_field_options_default();
-    test_random random = {7};
-    options.cells = 30;
-    for (int layout = 0; layout < 2; layout++) {
-        options.layout = (abut_field_layout)layout;
-        abut_field *field = field_of(mesh, &options);
-        abut_grid grid = abut_field_info_get(field).grid;
-        for (uint32_t round = 0; round < test_rounds(2000); round++) {
-            double h = 1e-4;
-            abut_vec3 p = {grid.origin.x, grid.origin.y, grid.origin.z};
-            p.x += grid.cell * (floor(test_random_real(&random, 0, grid.count[0] - 1)) + 0.5);
-            p.y += grid.cell * (floor(test_random_real(&random, 0, grid.count[1] - 1)) + 0.3);
-            p.z += grid.cell * (floor(test_random_real(&random, 0, grid.count[2] - 1)) + 0.8);
-            abut_field_value at, on, off;
-            abut_vec3 next = {p.x + h * grid.cell, p.y, p.z},
-                      before = {p.x - h * grid.cell, p.y, p.z};
-            assert_ok(abut_field_at(field, p, ABUT_INTERPOLATION_LINEAR, &at));
-            assert_ok(abut_field_at(field, next, ABUT_INTERPOLATION_LINEAR, &on));
-            assert_ok(abut_field_at(field, before, ABUT_INTERPOLATION_LINEAR, &off));
-            assert_true(at.within);
-            assert_true(fabs((on.distance - off.distance) / (2 * h * grid.cell) - at.gradient.x) <
-                        1e-6);
-            assert_true(v3_length(at.gradient) < 1.8);
-        }
-        abut_field_destroy(field);
-    }
-    abut_mesh_destroy(mesh);
-}
-
-/* Outside the grid the value is a lower bound, and not a bad one. */
-static void beyond_the_grid_it_is_not_too_far(void **state) {
-    (void)state;
-    abut_mesh *mesh = mesh_of(ABUT_SHAPE_TEAPOT);
-    abut_bvh *bvh;
-    test_random random = {3};
-    abut_field_options options = abut_field_options_default();
-    options.cells = 32;
-    abut_field *field = field_of(mesh, &options);
-    double cell = abut_field_info_get(field).grid.cell;
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    for (uint32_t round = 0; round < test_rounds(2000); round++) {
-        abut_vec3 p = {test_random_real(&random, -9, 9), test_random_real(&random, -9, 9),
-                       test_random_real(&random, -9, 9)};
-        abut_nearest nearest;
-        abut_field_value at;
-        assert_ok(abut_bvh_nearest(bvh, p, HUGE_VAL, &nearest));
-        assert_ok(abut_field_at(field, p, ABUT_INTERPOLATION_LINEAR, &at));
-        if (at.within)
-            continue;
-        assert_true(at.distance <= nearest.distance + cell);
-        assert_true(at.distance >= 0.5 * nearest.distance - cell);
-        assert_true(fabs(v3_length(at.gradient) - 1) < 1e-6);
-    }
-    abut_bvh_destroy(bvh);
-    abut_field_destroy(field);
-    abut_mesh_destroy(mesh);
-}
-
 /* ---- bad input ---- */
 
 static void bad_options_are_refused(void **state) {
@@ -182,6 +119,13 @@ static void bad_options_are_refused(void **state) {
     o.grid.cell = 0.1;
     assert_fails(ABUT_ERROR_ARGUMENT, "at least 2", abut_field_create(mesh, &o, &field));
     o = abut_field_options_default();
+    for (int large = 0; large < 2; large++) {
+        abut_mesh *far_off;
+        abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
+        assert_ok(abut_mesh_transform(mesh, large ? 1e40 : 1e-40, still, &far_off));
+        assert_fails(ABUT_ERROR_ARGUMENT, "floats", abut_field_create(far_off, &o, &field));
+        abut_mesh_destroy(far_off);
+    }
     o.sign = ABUT_SIGN_NORMAL;
     open = mesh_of(ABUT_SHAPE_TEAPOT);
     assert_fails(ABUT_ERROR_ARGUMENT, "edge", abut_field_create(open, &o, &field));
@@ -233,8 +177,6 @@ static void memory_that_fails_is_no_harm(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_those_of_the_search),
-        cmocka_unit_test(gradients_are_slopes),
-        cmocka_unit_test(beyond_the_grid_it_is_not_too_far),
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(few_cells_are_fine),
         cmocka_unit_test(memory_that_fails_is_no_harm),

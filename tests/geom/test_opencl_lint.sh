@@ -28,3 +28,10 @@ for bits in 32 64; do
         -Wno-unused-function -I"$source/src" -I"$source/tests" -I"$source/include" \
         -DABUTI_REAL_BITS=$bits -fsyntax-only "$source/tests/geom/kernel.h"
 done
+# What interpolates fields, which works in floats whatever the precision.
+for version in 1.2 3.0; do
+    echo "lint: fields as OpenCL C $version"
+    clang -x cl -Xclang -finclude-default-header -target spir64 -Wall -Wextra -Werror \
+        -Wno-unused-function -I"$source/src" -fsyntax-only -cl-std=CL$version \
+        "$source/src/field/contact_shared.h"
+done

@@ -47,6 +47,25 @@ static void ppm_holds_the_pixels(void **state) {
         assert_memory_equal(pixels + 4 * i, file + sizeof head - 1 + 3 * i, 3);
 }
 
+static void pixels_of_the_caller_are_written(void **state) {
+    (void)state;
+    const uint8_t pixels[8] = {1, 2, 3, 0, 250, 251, 252, 99};
+    static const char wanted[] = "P6\n2 1\n255\n\1\2\3\372\373\374";
+    char file[64];
+    const char *path = test_path("two.ppm");
+    assert_ok(abut_image_write(NULL, path, pixels, 2, 1));
+    FILE *in = fopen(path, "rb");
+    assert_non_null(in);
+    size_t got = fread(file, 1, sizeof file, in);
+    fclose(in);
+    assert_int_equal(sizeof wanted - 1, got);
+    assert_memory_equal(wanted, file, got);
+    assert_fails(ABUT_ERROR_ARGUMENT, "16384", abut_image_write(NULL, path, pixels, 0, 1));
+    assert_fails(ABUT_ERROR_ARGUMENT, "16384", abut_image_write(NULL, path, pixels, 1, 16385));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_image_write(NULL, path, NULL, 2, 1));
+    assert_fails(ABUT_ERROR_ARGUMENT, ".png or", abut_image_write(NULL, "x.jpg", pixels, 2, 1));
+}
+
 #ifdef ABUT_HAS_PNG
 static void png_holds_the_pixels(void **state) {
     (void)state;
@@ -304,6 +323,7 @@ static void workers_may_run_out_of_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ppm_holds_the_pixels),
+        cmocka_unit_test(pixels_of_the_caller_are_written),
         cmocka_unit_test(png_holds_the_pixels),
         cmocka_unit_test(bad_paths_are_named),
         cmocka_unit_test(options_are_checked),

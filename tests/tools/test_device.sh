@@ -48,8 +48,10 @@ elif ! "$tool" devices | grep -q '^ *0 '; then
 else
     try 0 "$tool" nearest box.obj --random 5 --device 0
     demand "the device changes the answer" "$(cmp plain out 2>&1)" = ""
-    for question in "ray box.obj rays.txt" "inside box.obj --random 50 --winding" \
-        "nearest box.obj --random 50 --sign winding" "nearest box.obj --random 50 --sign normal"; do
+    for question in "ray box.obj rays.txt" "ray box.obj rays.txt --all" \
+        "inside box.obj --random 50 --winding" \
+        "nearest box.obj --random 50 --sign winding" "nearest box.obj --random 50 --sign normal" \
+        "nearest box.obj --random 50 --most 3 --radius 0.2"; do
         try 0 "$tool" $question
         cp out plain
         try 0 "$tool" $question --device 0
@@ -62,8 +64,6 @@ else
         try 0 "$tool" $question box.obj box.obj --poses poses.txt --device 0
         demand "the device changes the answer of $question" "$(cmp plain out 2>&1)" = ""
     done
-    try 2 "$tool" nearest box.obj --random 5 --most 2 --device 0
-    complains "--device does not go with --most"
     try 1 "$tool" nearest box.obj --random 5 --device 77
     complains "77"
 fi

@@ -64,8 +64,17 @@ is "[it['rays'], it['hits']]" "[2, 1]"
 try 0 "$tool" ray box.obj rays.txt --out hits.csv
 says "hits"
 demand "the table is short" "$(wc -l <hits.csv)" -eq 3
+try 0 "$tool" ray box.obj --from 0.25,0.5,5 --towards 0,0,-2 --all
+says "ray,x,y,z,"
+says "0,0.25,0.5,5,0,0,-2,2,0.25,0.5,1,"
+demand "a hit is missing" "$(wc -l <out)" -eq 3
+printf '0.25 0.5 5 0 0 1\n-5 0.5 0.25 1 0 0\n' >rays.txt
+try 0 "$tool" ray box.obj rays.txt --all --json
+is "[it['rays'], it['hits']]" "[2, 2]"
 
 # Wrong input.
+try 2 "$tool" ray box.obj rays.txt --all --most 3
+complains "--most does not go with --all"
 try 2 "$tool" nearest box.obj
 complains "the points are missing"
 try 2 "$tool" nearest box.obj points.csv --random 3

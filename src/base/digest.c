@@ -1,4 +1,4 @@
-#include "device/digest.h"
+#include "base/digest.h"
 
 #include <string.h>
 

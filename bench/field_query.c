@@ -1,0 +1,97 @@
+/* Cases: value and gradient of single points of a field, one after the other, in random order. */
+#include "bench.h"
+
+#include <stdlib.h>
+
+enum { DENSE = 0, INT16 = 1, SPARSE = 2, CUBIC = 4 };
+
+typedef struct query_data {
+    abut_field *field;
+    abut_vec3 *points;
+    uint32_t count;
+    uint64_t hash;
+} query_data;
+
+static abut_status build(bench_state *state, query_data *data) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
+    abut_field_options options = abut_field_options_default();
+    abut_mesh *mesh = NULL;
+    shape.segments = 32;
+    shape.rings = 16;
+    options.cells = state->quick ? 24 : 128;
+    options.layout = state->which->variant & SPARSE ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
+    options.type = state->which->variant & INT16 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
+    abut_status status = abut_shape_create(state->context, &shape, &mesh);
+    status = status ? status : abut_field_create(mesh, &options, &data->field);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static abut_status setup(bench_state *state) {
+    query_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_status status = build(state, data);
+    if (status)
+        return status;
+    data->count = state->quick ? 1000 : 1000000;
+    state->elements = data->count;
+    data->points = malloc(data->count * sizeof *data->points);
+    if (!data->points)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_grid grid = abut_field_info_get(data->field).grid;
+    uint64_t random = 5;
+    for (uint32_t i = 0; i < data->count; i++) {
+        abut_vec3 *p = &data->points[i];
+        p->x = grid.origin.x + bench_random_real(&random, 0, grid.cell * (grid.count[0] - 1));
+        p->y = grid.origin.y + bench_random_real(&random, 0, grid.cell * (grid.count[1] - 1));
+        p->z = grid.origin.z + bench_random_real(&random, 0, grid.cell * (grid.count[2] - 1));
+    }
+    return ABUT_OK;
+}
+
+static abut_status run(bench_state *state) {
+    query_data *data = state->data;
+    abut_interpolation how =
+        state->which->variant & CUBIC ? ABUT_INTERPOLATION_CUBIC : ABUT_INTERPOLATION_LINEAR;
+    double sum[4] = {0};
+    for (uint32_t i = 0; i < data->count; i++) {
+        abut_field_value value;
+        abut_status status = abut_field_at(data->field, data->points[i], how, &value);
+        if (status)
+            return status;
+        sum[0] += value.distance;
+        sum[1] += value.gradient.x;
+        sum[2] += value.gradient.y;
+        sum[3] += value.gradient.z;
+    }
+    data->hash = bench_hash(0, sum, sizeof sum);
+    return ABUT_OK;
+}
+
+static abut_status finish(bench_state *state) {
+    state->hash = ((query_data *)state->data)->hash;
+    return ABUT_OK;
+}
+
+static void teardown(bench_state *state) {
+    query_data *data = state->data;
+    if (!data)
+        return;
+    abut_field_destroy(data->field);
+    free(data->points);
+    free(data);
+}
+
+#define CASE(label, how, goal)                                                     \
+    {                                                                              \
+        .name = "field/query-" label, .unit = "point", .setup = setup, .run = run, \
+        .finish = finish, .teardown = teardown, .variant = how, .goal_ms = goal    \
+    }
+
+/* Goals are those of a million points: 60 ns each. */
+const bench_case bench_field_query_cases[] = {CASE("dense", DENSE, 60),
+                                              CASE("int16", INT16, 60),
+                                              CASE("sparse", SPARSE, 60),
+                                              CASE("cubic", CUBIC, 0),
+                                              {0}};

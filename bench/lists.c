@@ -1,0 +1,196 @@
+/* Lists of answers to many questions, on the CPU and on a device: the 8 nearest triangles, all hits
+ * of rays, triangles in boxes. The model is a teapot of 70,000 triangles, or the mesh file that
+ * ABUT_BENCH_MESH names. Points, rays and boxes of a fiftieth of the model's size are anywhere in
+ * its box, made a tenth larger, and rays go anywhere. They come from the host and answers go back
+ * there, so that the time of all transfers is in it. A device's first answers are compared with the
+ * CPU's before anything is timed.
+ */
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEAREST, RAYS, BOXES, WHAT = 3, THERE = 4 };
+
+#define COUNT ((size_t)100000)
+#define COUNT_THERE ((size_t)2000000)
+#define QUICK_COUNT ((size_t)1000)
+#define CHECKED ((size_t)2000)
+#define MOST 8
+
+typedef struct list_data {
+    abut_device *device;
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    abut_device_bvh *there;
+    abut_vec3 (*questions)[2]; /* of points only the first */
+    uint64_t *offsets;
+    uint32_t *counts;
+    void *answers;
+    uint64_t capacity;
+    size_t count, answer_bytes;
+} list_data;
+
+/* Questions [0, count) to the CPU or to the device. */
+static abut_status ask(list_data *data, int what, bool there, size_t count, uint64_t *offsets,
+                       uint32_t *counts, uint64_t capacity, void *answers) {
+    abut_points points = abut_points_default();
+    points.points = data->questions;
+    points.stride = sizeof *data->questions;
+    points.count = count;
+    const void *list = data->questions;
+    if (what == NEAREST)
+        return there ? abut_device_bvh_nearest_many(data->there, &points, HUGE_VAL, MOST, answers,
+                                                    counts)
+                     : abut_bvh_nearest_many_batch(data->bvh, &points, HUGE_VAL, MOST, answers,
+                                                   counts);
+    if (what == RAYS)
+        return there ? abut_device_bvh_ray_all(data->there, list, count, capacity, offsets, answers)
+                     : abut_bvh_ray_all_batch(data->bvh, list, count, capacity, offsets, answers);
+    return there ? abut_device_bvh_box(data->there, list, count, capacity, offsets, answers)
+                 : abut_bvh_box_batch(data->bvh, list, count, capacity, offsets, answers);
+}
+
+static abut_status run(bench_state *state) {
+    list_data *data = state->data;
+    int variant = state->which->variant;
+    return ask(data, variant & WHAT, variant & THERE, data->count, data->offsets, data->counts,
+               data->capacity, data->answers);
+}
+
+static uint64_t answers_of(const list_data *data, int what, size_t count) {
+    return what == NEAREST ? (uint64_t)count * MOST : data->offsets[count];
+}
+
+/* The first answers of the device against those of the CPU. */
+static abut_status check(bench_state *state) {
+    list_data *data = state->data;
+    int what = state->which->variant & WHAT;
+    size_t count = data->count < CHECKED ? data->count : CHECKED, wrong = 0;
+    abut_status status = run(state);
+    if (status)
+        return status;
+    uint64_t total = answers_of(data, what, count);
+    unsigned char *wanted = calloc(total + 1, data->answer_bytes);
+    uint64_t *offsets = malloc((count + 1) * sizeof *offsets);
+    uint32_t *counts = malloc((count + 1) * sizeof *counts);
+    if (!wanted || !offsets || !counts)
+        status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    if (!status)
+        status = ask(data, what, false, count, offsets, counts, total, wanted);
+    if (!status && what != NEAREST)
+        wrong += memcmp(offsets, data->offsets, (count + 1) * sizeof *offsets) != 0;
+    for (uint64_t i = 0; !status && i < total; i++)
+        wrong += memcmp(wanted + i * data->answer_bytes,
+                        (unsigned char *)data->answers + i * data->answer_bytes,
+                        data->answer_bytes) != 0;
+    free(wanted);
+    free(offsets);
+    free(counts);
+    return wrong ? bench_fail(ABUT_ERROR_DEVICE, "%zu wrong answers", wrong) : status;
+}
+
+static void make_questions(list_data *data, int what) {
+    abut_box box = abut_mesh_bounds(data->mesh);
+    uint64_t random = 21;
+    for (size_t i = 0; i < data->count; i++)
+        for (int axis = 0; axis < 3; axis++) {
+            double lo = (&box.lo.x)[axis], size = (&box.hi.x)[axis] - lo;
+            double at = lo + bench_random_real(&random, -0.05, 1.05) * size;
+            (&data->questions[i][0].x)[axis] = at;
+            (&data->questions[i][1].x)[axis] =
+                what == BOXES ? at + size / 50 : bench_random_real(&random, -1, 1);
+        }
+}
+
+/* Makes room for all answers. */
+static abut_status make_room(bench_state *state) {
+    list_data *data = state->data;
+    int what = state->which->variant & WHAT;
+    static const size_t answer_bytes[] = {sizeof(abut_nearest), sizeof(abut_bvh_hit), 4};
+    data->answer_bytes = answer_bytes[what];
+    data->capacity = (uint64_t)data->count * MOST;
+    data->offsets = malloc((data->count + 1) * sizeof *data->offsets);
+    data->counts = malloc((data->count + 1) * sizeof *data->counts);
+    if (!data->offsets || !data->counts)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    if (what != NEAREST) {
+        data->capacity = 0;
+        abut_status status = run(state);
+        if (status && status != ABUT_ERROR_BUFFER)
+            return status;
+        data->capacity = data->offsets[data->count];
+    }
+    data->answers = calloc(data->capacity + 1, data->answer_bytes);
+    return data->answers ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+}
+
+static abut_status setup(bench_state *state) {
+    list_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    const char *path = getenv("ABUT_BENCH_MESH");
+    int variant = state->which->variant;
+    data->count = state->quick ? QUICK_COUNT : variant & THERE ? COUNT_THERE : COUNT;
+    abut_status status =
+        bench_model_create(state, path && path[0] ? BENCH_MESH_FILE : BENCH_TEAPOT, &data->mesh);
+    if (!status)
+        status = abut_bvh_create(data->mesh, NULL, &data->bvh);
+    if (!status && variant & THERE)
+        status = bench_device_open(state, &data->device);
+    if (!status && variant & THERE)
+        status = abut_device_bvh_create(data->bvh, data->device, &data->there);
+    if (!status && !(data->questions = malloc(data->count * sizeof *data->questions)))
+        status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    if (status)
+        return status;
+    make_questions(data, variant & WHAT);
+    state->elements = (double)data->count;
+    status = make_room(state);
+    return status || !(variant & THERE) ? status : check(state);
+}
+
+static abut_status finish(bench_state *state) {
+    list_data *data = state->data;
+    uint64_t total = answers_of(data, state->which->variant & WHAT, data->count);
+    state->hash = bench_hash(total, data->answers, total * data->answer_bytes);
+    return ABUT_OK;
+}
+
+static void teardown(bench_state *state) {
+    list_data *data = state->data;
+    if (!data)
+        return;
+    abut_device_bvh_destroy(data->there);
+    abut_bvh_destroy(data->bvh);
+    abut_mesh_destroy(data->mesh);
+    abut_device_destroy(data->device);
+    free(data->questions);
+    free(data->offsets);
+    free(data->counts);
+    free(data->answers);
+    free(data);
+}
+
+static void tell(const bench_case *which, const bench_result *result) {
+    static const char *const units[] = {"points", "rays", "boxes"};
+    printf("  %.2f M%s/s", result->elements / result->median_ms * 1e-3,
+           units[which->variant & WHAT]);
+}
+
+#define LIST_CASE(name_, unit_, variant_)                                                        \
+    {                                                                                            \
+        .name = name_, .unit = unit_, .setup = setup, .run = run, .finish = finish,              \
+        .teardown = teardown, .variant = variant_, .threaded = !((variant_)&THERE), .tell = tell \
+    }
+
+const bench_case bench_list_cases[] = {
+    LIST_CASE("bvh/nearest-8", "point", NEAREST),
+    LIST_CASE("bvh/ray-all", "ray", RAYS),
+    LIST_CASE("bvh/boxes", "box", BOXES),
+    LIST_CASE("device/nearest-8-host", "point", NEAREST | THERE),
+    LIST_CASE("device/ray-all-host", "ray", RAYS | THERE),
+    LIST_CASE("device/boxes-host", "box", BOXES | THERE),
+    {.name = NULL},
+};

@@ -1,0 +1,99 @@
+/* Triangles in many boxes on a device. What box.c finds; gather.cl sorts it.
+ *
+ * Method: box_find compares boxes in floats, those of nodes and then those of triangles;
+ * box_judge asks the exact predicate, an item a candidate. In the frame the mesh is within 2 of 0.
+ * A corner of the box is wrong by 2^-52 of its size, and by 2^-24 of it as a float; the corners of
+ * triangles by 2^-23, and boxes of nodes hold what is in them. So the box is made larger by 2^-21
+ * of its size and 1 on each side.
+ */
+#include "bvh/node_kernel.h"
+#include "geom/meet_shared.h"
+
+#if ABUTI_REAL_BITS == 64
+#include "bvh/candidate_kernel.h"
+
+/* Coordinates beyond this are all alike: outside. */
+#define OUTSIDE 1e6
+
+typedef struct listing {
+    float lo[3], hi[3];
+    candidates list;
+} listing;
+
+static inline float frame_corner(double x, double origin, double scale, double wide) {
+    double at = fmin(fmax((x - origin) * scale, -OUTSIDE), OUTSIDE);
+    return (float)(at + wide * (fabs(at) + 1.0));
+}
+
+static inline void try_triangle(listing *l, float4 a, float4 b, float4 c, uint place) {
+    float4 lo = fmin(a, fmin(b, c)), hi = fmax(a, fmax(b, c));
+    if (lo.x <= l->hi[0] && l->lo[0] <= hi.x && lo.y <= l->hi[1] && l->lo[1] <= hi.y &&
+        lo.z <= l->hi[2] && l->lo[2] <= hi.z)
+        candidates_add(&l->list, place);
+}
+
+DEFINE_LEAF(try_leaf, listing, try_triangle)
+
+static void walk(listing *l, __global const node *nodes, __global const float4 *triangles) {
+    uint children[STACK], used = 1;
+    children[0] = 0;
+    while (used) {
+        uint child = children[--used];
+        if (child & LEAF) {
+            try_leaf(l, triangles, child & ~LEAF);
+            continue;
+        }
+        __global const node *n = nodes + child;
+        int4 met = -1;
+        for (int axis = 0; axis < 3; axis++)
+            met &= (n->lo[axis] <= l->hi[axis]) & (l->lo[axis] <= n->hi[axis]);
+        uint4 name = n->child; /* an empty slot meets nothing */
+        if (met.x)
+            children[used++] = name.x;
+        if (met.y)
+            children[used++] = name.y;
+        if (met.z)
+            children[used++] = name.z;
+        if (met.w)
+            children[used++] = name.w;
+    }
+}
+
+/* Boxes are six doubles each. */
+__kernel void box_find(__global const node *nodes, __global const float4 *triangles,
+                       uint triangle_count, __global const double *boxes, uint count,
+                       mesh_frame frame, uint fill, __global uint *begin, __global uint *places) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    __global const double *box = boxes + 6 * (size_t)i;
+    listing l;
+    l.list = candidates_of(fill, begin, places, i, triangle_count);
+    for (int axis = 0; axis < 3; axis++) {
+        l.lo[axis] = frame_corner(box[axis], frame.origin[axis], frame.scale, -0x1p-21);
+        l.hi[axis] = frame_corner(box[axis + 3], frame.origin[axis], frame.scale, 0x1p-21);
+    }
+    walk(&l, nodes, triangles);
+    candidates_end(&l.list, begin, i);
+}
+
+/* Their places become triangles, which are the answers, in the order of which they come. */
+__kernel void box_judge(__global const double *corners, __global const uint *tree_order,
+                        __global const double *boxes, uint total, __global const uint *owners,
+                        __global uint *places, __global uint *accepted, __global double *keys,
+                        __global uint *answers) {
+    uint j = (uint)get_global_id(0);
+    if (j >= total)
+        return;
+    __global const double *from = boxes + 6 * (size_t)owners[j];
+    uint triangle = tree_order[places[j]];
+    box3 box;
+    box.lo = load_point(from);
+    box.hi = load_point(from + 3);
+    places[j] = triangle;
+    accepted[j] = box_triangle_meet(box, load_triangle(corners, triangle)) != 0;
+    keys[j] = 0.0;
+    answers[j] = triangle;
+}
+
+#endif

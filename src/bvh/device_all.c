@@ -1,0 +1,105 @@
+/* The host's side of ray_all.cl and box.cl: all hits of many rays, and the triangles in many boxes.
+ * A ray is six doubles and a box, too, so both go one way. */
+#include "bvh/device_gather.h"
+
+#define FIND_GROUP 128
+#define QUESTION_BYTES 64
+
+_Static_assert(sizeof(abut_ray) == 48 && sizeof(abut_box) == 48 && sizeof(abut_bvh_hit) == 40,
+               "the layouts that ray_all.cl and box.cl read and write");
+
+typedef struct all_quest {
+    const unsigned char *questions;
+    abuti_kernel *find, *judge;
+} all_quest;
+
+static abut_status all_ready(const device_quest *q, size_t begin, uint32_t count) {
+    const all_quest *a = q->user;
+    abut_status status =
+        abuti_buffer_reserve(q->bvh->queue.device, count, sizeof(abut_ray), &q->bvh->in);
+    return status ? status
+                  : abuti_buffer_upload(&q->bvh->queue, &q->bvh->in, 0,
+                                        a->questions + begin * sizeof(abut_ray),
+                                        count * sizeof(abut_ray));
+}
+
+static abut_status all_find(const device_quest *q, uint32_t count, uint32_t fill,
+                            const abuti_buffer *begin, const abuti_buffer *places) {
+    const all_quest *a = q->user;
+    abut_device_bvh *bvh = q->bvh;
+    const mesh_frame frame = frame_of(bvh);
+    return ABUTI_LAUNCH(&bvh->queue, a->find, groups_of(count, FIND_GROUP), FIND_GROUP,
+                        ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),
+                        ABUTI_VALUE(bvh->tree.triangle_count), ABUTI_BUFFER(&bvh->in),
+                        ABUTI_VALUE(count), ABUTI_VALUE(frame), ABUTI_VALUE(fill),
+                        ABUTI_BUFFER(begin), ABUTI_BUFFER(places));
+}
+
+static abut_status all_judge(const device_quest *q, uint32_t total) {
+    const all_quest *a = q->user;
+    abut_device_bvh *bvh = q->bvh;
+    device_gather *g = &bvh->gather;
+    return ABUTI_LAUNCH(&bvh->queue, a->judge, groups_of(total, FIND_GROUP), FIND_GROUP,
+                        ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&bvh->tree.order),
+                        ABUTI_BUFFER(&bvh->in), ABUTI_VALUE(total), ABUTI_BUFFER(&g->owners),
+                        ABUTI_BUFFER(&g->places), ABUTI_BUFFER(&g->before), ABUTI_BUFFER(&g->keys),
+                        ABUTI_BUFFER(&g->answers));
+}
+
+static abut_status ask_all(device_quest *q, const char *module, const abuti_kernel_name *list,
+                           const void *questions, size_t answer_bytes) {
+    all_quest a = {questions, list[0].kernel, list[1].kernel};
+    q->most = UINT32_MAX;
+    q->answer_words = (uint32_t)(answer_bytes / 4);
+    q->user = &a;
+    q->ready = all_ready;
+    q->find = all_find;
+    q->judge = all_judge;
+    q->part = abuti_device_gather_part(q->bvh, q->gather.count, QUESTION_BYTES, 0);
+    abut_status status = q->gather.count ? abuti_device_need(q->bvh, module, list, 2) : ABUT_OK;
+    return status ? status : abuti_device_gather(q);
+}
+
+abut_status abut_device_bvh_ray_all(abut_device_bvh *bvh, const abut_ray *rays, size_t count,
+                                    uint64_t capacity, uint64_t *offsets, abut_bvh_hit *hits) {
+    device_quest q = {.bvh = bvh, .answers = hits};
+    q.gather = (bvh_gather){.function = __func__,
+                            .stage = "rays",
+                            .what = "hits",
+                            .count = count,
+                            .capacity = capacity,
+                            .offsets = offsets};
+    if (!bvh || (count && !rays))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, bvh ? "rays" : "bvh");
+    abut_status status = abuti_gather_check(&q.gather, hits);
+    if (!status)
+        status = abuti_device_check_doubles(__func__, bvh, "abut_bvh_ray_all_batch");
+    status = status ? status : abuti_bvh_check_rays(__func__, bvh->context, rays, count);
+    if (status)
+        return status;
+    const abuti_kernel_name list[] = {{&bvh->gather.ray_find, "ray_all_find"},
+                                      {&bvh->gather.ray_judge, "ray_all_judge"}};
+    return ask_all(&q, "ray_all", list, rays, sizeof *hits);
+}
+
+abut_status abut_device_bvh_box(abut_device_bvh *bvh, const abut_box *boxes, size_t count,
+                                uint64_t capacity, uint64_t *offsets, uint32_t *triangles) {
+    device_quest q = {.bvh = bvh, .answers = triangles};
+    q.gather = (bvh_gather){.function = __func__,
+                            .stage = "boxes",
+                            .what = "triangles",
+                            .count = count,
+                            .capacity = capacity,
+                            .offsets = offsets};
+    if (!bvh || (count && !boxes))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, bvh ? "boxes" : "bvh");
+    abut_status status = abuti_gather_check(&q.gather, triangles);
+    if (!status)
+        status = abuti_device_check_doubles(__func__, bvh, "abut_bvh_box_batch");
+    status = status ? status : abuti_bvh_check_boxes(__func__, boxes, count);
+    if (status)
+        return status;
+    const abuti_kernel_name list[] = {{&bvh->gather.box_find, "box_find"},
+                                      {&bvh->gather.box_judge, "box_judge"}};
+    return ask_all(&q, "box", list, boxes, sizeof *triangles);
+}

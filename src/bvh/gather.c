@@ -1,0 +1,67 @@
+/* Lists of answers to many questions; see gather.h. Every question is asked twice, once to count
+ * and once to write: so lists need no memory but the caller's, and their order no thread. */
+#include "bvh/gather.h"
+
+enum { QUESTIONS_A_TASK = 64, TASKS_A_REPORT = 256 };
+
+typedef struct gather_part {
+    const bvh_gather *g;
+    size_t begin;
+    bool write;
+} gather_part;
+
+static void gather_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const gather_part *part = data;
+    const bvh_gather *g = part->g;
+    (void)chunk;
+    for (size_t i = part->begin + begin; i < part->begin + end; i++)
+        if (!part->write)
+            g->offsets[i + 1] = g->answer(g->user, i, false, 0);
+        else if (g->offsets[i + 1] > g->offsets[i])
+            g->answer(g->user, i, true, g->offsets[i]);
+}
+
+/* One of the two passes, of which the first takes the first half of the reports. */
+static abut_status gather_pass(abut_context *context, const bvh_gather *g, bool write) {
+    const size_t most = (size_t)QUESTIONS_A_TASK * TASKS_A_REPORT;
+    abut_status status = ABUT_OK;
+    for (size_t begin = 0; begin < g->count && !status; begin += most) {
+        size_t here = g->count - begin < most ? g->count - begin : most;
+        gather_part part = {g, begin, write};
+        abuti_parallel_for(context, here, QUESTIONS_A_TASK, gather_task, &part);
+        double done = (double)(begin + here) / (double)g->count;
+        status = abuti_progress(context, g->stage, write ? 0.5 + done / 2 : done / 2);
+    }
+    return status;
+}
+
+abut_status abuti_gather_check(const bvh_gather *g, const void *answers) {
+    if (!g->offsets)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: offsets is null; pass room for one more than there are questions",
+                          g->function);
+    if (!answers && g->capacity)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null, but capacity is %llu", g->function,
+                          g->what, (unsigned long long)g->capacity);
+    return ABUT_OK;
+}
+
+abut_status abuti_gather_fits(const bvh_gather *g) {
+    uint64_t total = g->offsets[g->count];
+    return total <= g->capacity
+               ? ABUT_OK
+               : abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %llu %s, but room for %llu only",
+                            g->function, (unsigned long long)total, g->what,
+                            (unsigned long long)g->capacity);
+}
+
+abut_status abuti_gather_run(abut_context *context, const bvh_gather *g) {
+    g->offsets[0] = 0;
+    abut_status status = gather_pass(context, g, false);
+    if (status)
+        return status;
+    for (size_t i = 0; i < g->count; i++)
+        g->offsets[i + 1] += g->offsets[i];
+    status = abuti_gather_fits(g);
+    return status || !g->offsets[g->count] ? status : gather_pass(context, g, true);
+}

@@ -1,0 +1,30 @@
+/* Many questions, each with a list of answers of unknown length: the lists stand side by side in
+ * the caller's array, that of question i from offsets[i] up to but not including offsets[i + 1]. */
+#ifndef ABUTI_BVH_GATHER_H
+#define ABUTI_BVH_GATHER_H
+
+#include "bvh/bvh.h"
+
+typedef struct bvh_gather {
+    const char *function, *stage; /* for error sentences and reports */
+    const char *what;             /* answers: the name of the caller's array, and what they are */
+    size_t count;                 /* of questions */
+    uint64_t capacity;
+    uint64_t *offsets;
+    const void *user;
+    /* Gives how many answers a question has; where `write`, they go to the array from `at` on. */
+    uint32_t (*answer)(const void *user, size_t question, bool write, uint64_t at);
+} bvh_gather;
+
+/* Whether the caller's arrays are there. */
+abut_status abuti_gather_check(const bvh_gather *g, const void *answers);
+/* Fails with ABUT_ERROR_BUFFER where there are more answers than places. */
+abut_status abuti_gather_fits(const bvh_gather *g);
+
+/* Asks all questions on all threads: counts, and then writes if there is room. */
+abut_status abuti_gather_run(abut_context *context, const bvh_gather *g);
+
+/* Refuses the first box that is not legal. */
+abut_status abuti_bvh_check_boxes(const char *function, const abut_box *boxes, size_t count);
+
+#endif

@@ -1,0 +1,143 @@
+/* The text of distance fields that Sundholm's implementation keeps (.dcache; "Distance Fields
+ * Accelerated with OpenCL", 2010, section 6.2.6), read.
+ *
+ * DISTCACHE, the number of cells, those along each axis, field and grid thickness, the distances,
+ * the number of sampling points, and a point and its normal for each; once for every field. Where
+ * the grid lies is not in there, so the caller tells. Distances are taken with x fastest. Sampling
+ * points are read over.
+ */
+#include "field/field.h"
+
+#include "mesh/files.h"
+
+typedef struct dcache_head {
+    int64_t cells, count[3];
+    double thickness[2]; /* of the field, of the grid */
+} dcache_head;
+
+static abut_status next_word(abuti_reader *reader, const char *where) {
+    return abuti_text_space(reader) ? ABUT_OK : abuti_read_fail_end(reader, where);
+}
+
+static abut_status whole(abuti_reader *reader, const char *what, int64_t *value) {
+    abut_status status = next_word(reader, "in the head of a field");
+    status = status ? status : abuti_text_whole(reader, what, value);
+    if (!status && *value < 0)
+        status = abuti_read_fail(reader, "%s is below 0", what);
+    return status;
+}
+
+static abut_status number(abuti_reader *reader, const char *what, double *value) {
+    abut_status status = next_word(reader, what);
+    return status ? status : abuti_text_number(reader, what, value);
+}
+
+static abut_status read_head(abuti_reader *reader, dcache_head *h) {
+    static const char *const sides[] = {"the width of the grid", "the height of the grid",
+                                        "the depth of the grid"};
+    const char *word;
+    size_t length = abuti_text_word(reader, &word);
+    if (!abuti_text_is(word, length, "distcache"))
+        return abuti_read_fail(reader, "a field must begin with DISTCACHE");
+    if (abuti_text_blanks(reader, false) && abuti_text_peek(reader) == '%')
+        abuti_text_skip_line(reader);
+    abut_status status = whole(reader, "the number of cells", &h->cells);
+    for (int axis = 0; axis < 3 && !status; axis++)
+        status = whole(reader, sides[axis], &h->count[axis]);
+    status = status ? status : number(reader, "the field thickness", &h->thickness[0]);
+    status = status ? status : number(reader, "the grid thickness", &h->thickness[1]);
+    if (status)
+        return status;
+    for (int axis = 0; axis < 3; axis++)
+        if (h->count[axis] < 2 || h->count[axis] > INT32_MAX)
+            return abuti_read_fail(reader,
+                                   "the grid has %lld cells along an axis; it must have at "
+                                   "least 2",
+                                   (long long)h->count[axis]);
+    double all = (double)h->count[0] * (double)h->count[1] * (double)h->count[2];
+    if ((double)h->cells != all)
+        return abuti_read_fail(reader,
+                               "%lld cells of %.0f have a value; fields that leave cells out do "
+                               "not tell which, and cannot be read",
+                               (long long)h->cells, all);
+    if (all > (double)(abuti_read_left(reader) / 2 + 1)) /* a digit and a blank each */
+        return abuti_read_fail_end(reader, "before all cells could have a value");
+    return ABUT_OK;
+}
+
+/* `values` null: read over them. */
+static abut_status read_values(abuti_reader *reader, const dcache_head *h, float *values) {
+    abut_status status = ABUT_OK;
+    for (int64_t i = 0; i < h->cells && !status; i++) {
+        double value;
+        status = number(reader, "a distance", &value);
+        if (!status && !(value >= -(double)FLT_MAX && value <= (double)FLT_MAX))
+            status = abuti_read_fail(reader, "a distance must be finite");
+        if (!status && values)
+            values[i] = (float)value;
+        status = status ? status : abuti_read_tick(reader);
+    }
+    return status;
+}
+
+static abut_status skip_samples(abuti_reader *reader) {
+    int64_t count = 0;
+    abut_status status = whole(reader, "the number of sampling points", &count);
+    for (int64_t i = 0; i < count && !status; i++)
+        for (int k = 0; k < 6 && !status; k++) {
+            double value;
+            status = number(reader, "a coordinate of a sampling point", &value);
+        }
+    return status;
+}
+
+static abut_status read_field(abuti_reader *reader, const abut_field_load_options *options,
+                              abut_field *field) {
+    dcache_head h;
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < options->number && !status; i++) {
+        status = read_head(reader, &h);
+        status = status ? status : read_values(reader, &h, NULL);
+        status = status ? status : skip_samples(reader);
+        if (!status && !abuti_text_space(reader))
+            status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "%s: has %u fields; there is none of number %u, counted from 0",
+                                reader->name, i + 1, options->number);
+    }
+    status = status ? status : read_head(reader, &h);
+    if (status)
+        return status;
+    field->grid.origin = options->origin;
+    field->grid.cell = options->cell > 0 ? options->cell : 1;
+    for (int axis = 0; axis < 3; axis++)
+        field->grid.count[axis] = (uint32_t)h.count[axis];
+    if (h.thickness[0] > 0)
+        field->band = h.thickness[0];
+    status = abuti_field_check_grid("abut_field_load: options", &field->grid);
+    status = status ? status : abuti_field_reserve(field);
+    status = status ? status : read_values(reader, &h, field->values);
+    status = status ? status : skip_samples(reader);
+    if (!status)
+        abuti_field_finish(field);
+    return status;
+}
+
+abut_status abuti_field_read_dcache(abuti_source *source, const char *name,
+                                    const abut_field_load_options *options, abut_field **field) {
+    abuti_reader reader = {.context = source->context, .source = *source, .line = 1};
+    abut_field *made = NULL;
+    snprintf(reader.name, sizeof reader.name, "%s", name);
+    snprintf(reader.stage, sizeof reader.stage, "reading %s", name);
+    reader.locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (reader.locale == (locale_t)0)
+        return abuti_fail(ABUT_ERROR_MEMORY, "%s: out of memory for a locale", name);
+    abut_status status = abuti_field_new(source->context, &made);
+    status = status ? status : read_field(&reader, options, made);
+    freelocale(reader.locale);
+    *source = reader.source;
+    if (status)
+        abut_field_destroy(made);
+    else
+        *field = made;
+    return status;
+}

@@ -1,0 +1,355 @@
+/* Our own files of fields (.abutf): everything that a field is, and the means to notice damage.
+ *
+ * A head with its own checksum; then the index and the corners of bricks (sparse fields) and the
+ * values, each cut into blocks of 256 KiB that are checked, and compressed where zstd is there and
+ * gains something. Blocks go through all threads, some at a time, so that neither reading nor
+ * writing needs much memory beside the field. Numbers are as the machine has them; one of the other
+ * byte order is told by `order` and refused.
+ *
+ * Nothing in a file is trusted: counts are held against its size before memory is taken, and values
+ * against what a field promises.
+ */
+#include "field/field.h"
+
+#include "base/checksum.h"
+
+#include <math.h>
+
+enum {
+    VERSION = 1,
+    ORDER = 0x01020304,
+    BLOCK = 256 * 1024,
+    BATCH = 32, /* blocks at a time */
+    PLAIN = 0,
+    PRESSED = 1,
+    LEAST_PRESSED = 9, /* bytes that zstd needs for anything at all */
+};
+
+typedef struct file_head {
+    unsigned char magic[FIELD_MAGIC_BYTES];
+    uint32_t order, version;
+    uint32_t layout, type, sign, closed;
+    double origin[3], cell, band, step;
+    uint32_t count[3], brick_count;
+    uint32_t has_digest, reserved;
+    unsigned char digest[ABUTI_DIGEST_BYTES];
+    uint64_t checksum; /* of all before */
+} file_head;
+
+typedef struct block_head {
+    uint32_t bytes, method;
+    uint64_t checksum; /* of the bytes as they are in the file */
+} block_head;
+
+_Static_assert(sizeof(file_head) == 144 && sizeof(block_head) == 16, "as in files");
+
+/* ---- blocks ---- */
+
+/* A part of the field that lies in one piece. */
+typedef struct section {
+    unsigned char *data;
+    size_t bytes, element_bytes;
+} section;
+
+typedef struct block {
+    unsigned char *data;
+    size_t bytes, element_bytes;
+} block;
+
+/* Room for a batch. */
+typedef struct batch {
+    section sections[3];
+    size_t block_count;
+    size_t first, count;   /* of this batch */
+    unsigned char *stored; /* a BLOCK for each of a batch, as the next */
+    unsigned char *scratch;
+    block_head heads[BATCH];
+    bool wrong[BATCH];
+} batch;
+
+static size_t blocks_of(const section *s) {
+    return s->bytes / BLOCK + (s->bytes % BLOCK != 0);
+}
+
+static void list_sections(const abut_field *field, batch *b) {
+    const uint32_t *n = field->bricks;
+    if (field->layout == ABUT_FIELD_SPARSE) {
+        b->sections[0] =
+            (section){(unsigned char *)field->index,
+                      sizeof *field->index * ((size_t)n[0] * n[1] * n[2]), sizeof *field->index};
+        b->sections[1] =
+            (section){(unsigned char *)field->coarse,
+                      sizeof *field->coarse * ((size_t)n[0] + 1) * (n[1] + 1) * (n[2] + 1),
+                      sizeof *field->coarse};
+    }
+    b->sections[2] = (section){field->values, field->value_count * field_value_bytes(field),
+                               field_value_bytes(field)};
+    for (int i = 0; i < 3; i++)
+        b->block_count += blocks_of(&b->sections[i]);
+}
+
+static block block_at(const batch *b, size_t number) {
+    int which = 0;
+    while (number >= blocks_of(&b->sections[which]))
+        number -= blocks_of(&b->sections[which++]);
+    const section *s = &b->sections[which];
+    size_t left = s->bytes - number * BLOCK;
+    return (block){s->data + number * BLOCK, left < BLOCK ? left : BLOCK, s->element_bytes};
+}
+
+static abut_status batch_room(abut_context *context, batch *b) {
+    size_t most = b->block_count < BATCH ? b->block_count : BATCH;
+    b->stored = abuti_allocate(context, most, BLOCK);
+    b->scratch = abuti_allocate(context, most, BLOCK);
+    return b->stored && b->scratch ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+static void batch_release(abut_context *context, batch *b) {
+    abuti_release(context, b->stored);
+    abuti_release(context, b->scratch);
+}
+
+/* ---- out ---- */
+
+static void press_task(void *data, size_t chunk, size_t begin, size_t end) {
+    batch *b = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        block from = block_at(b, b->first + i);
+        unsigned char *to = b->stored + i * BLOCK;
+        size_t got = abuti_block_press(from.data, from.bytes, from.element_bytes,
+                                       b->scratch + i * BLOCK, to);
+        b->heads[i] = (block_head){(uint32_t)got, PRESSED, abuti_checksum(to, got)};
+        if (!got)
+            b->heads[i] =
+                (block_head){(uint32_t)from.bytes, PLAIN, abuti_checksum(from.data, from.bytes)};
+    }
+}
+
+static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
+    batch *b = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        block from = block_at(b, b->first + i);
+        b->heads[i] =
+            (block_head){(uint32_t)from.bytes, PLAIN, abuti_checksum(from.data, from.bytes)};
+    }
+}
+
+static void put_head(const abut_field *field, abuti_sink *sink) {
+    const abut_grid *g = &field->grid;
+    file_head head = {.order = ORDER,
+                      .version = VERSION,
+                      .layout = field->layout,
+                      .type = field->type,
+                      .sign = field->sign,
+                      .closed = field->closed,
+                      .origin = {g->origin.x, g->origin.y, g->origin.z},
+                      .cell = g->cell,
+                      .band = field->band,
+                      .step = field->step,
+                      .count = {g->count[0], g->count[1], g->count[2]},
+                      .brick_count = field->brick_count};
+    memcpy(head.magic, FIELD_MAGIC, sizeof head.magic);
+    head.has_digest = abuti_field_digest(field, head.digest);
+    head.checksum = abuti_checksum(&head, offsetof(file_head, checksum));
+    abuti_sink_write(sink, &head, sizeof head);
+}
+
+abut_status abuti_field_save(const abut_field *field, abuti_sink *sink, bool plain) {
+    batch b = {0};
+    list_sections(field, &b);
+    put_head(field, sink);
+    plain = plain || !abuti_block_can_press();
+    abut_status status = plain ? ABUT_OK : batch_room(field->context, &b);
+    for (; !status && b.first < b.block_count; b.first += BATCH) {
+        b.count = b.block_count - b.first < BATCH ? b.block_count - b.first : BATCH;
+        abuti_parallel_for(field->context, b.count, 1, plain ? check_task : press_task, &b);
+        for (size_t i = 0; i < b.count; i++) {
+            abuti_sink_write(sink, &b.heads[i], sizeof b.heads[i]);
+            abuti_sink_write(sink,
+                             b.heads[i].method == PLAIN ? block_at(&b, b.first + i).data
+                                                        : b.stored + i * BLOCK,
+                             b.heads[i].bytes);
+        }
+        status = abuti_progress(field->context, "writing the field",
+                                (double)(b.first + b.count) / (double)b.block_count);
+    }
+    batch_release(field->context, &b);
+    return status;
+}
+
+/* ---- in ---- */
+
+static abut_status damaged(const char *name, const char *what) {
+    return abuti_fail(ABUT_ERROR_FORMAT, "%s: is damaged: %s; build the field again", name, what);
+}
+
+static abut_status cut_off(const abuti_source *source, const char *name) {
+    if (source->failed)
+        return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be read to its end", name);
+    return damaged(name, "it ends too early");
+}
+
+/* Everything that the head says, since a checksum can be forged. */
+static const char *wrong_in(const file_head *h) {
+    if (h->layout > ABUT_FIELD_SPARSE || h->type > ABUT_FIELD_INT16 || h->closed > 1 ||
+        h->sign > ABUT_SIGN_NORMAL || h->has_digest > 1 || h->reserved)
+        return "its head has values that there are not";
+    const abut_grid grid = {{h->origin[0], h->origin[1], h->origin[2]},
+                            h->cell,
+                            {h->count[0], h->count[1], h->count[2]}};
+    if (abuti_field_check_grid("", &grid) || !(h->band > 0))
+        return "its grid cannot be";
+    if (h->type == ABUT_FIELD_FLOAT
+            ? h->step != 0
+            : !(h->step > 0 && h->step < (double)INFINITY && h->step == (double)(float)h->step))
+        return "its step cannot be";
+    if (h->layout == ABUT_FIELD_DENSE && h->brick_count)
+        return "it is dense and has bricks";
+    return NULL;
+}
+
+static abut_status get_head(abuti_source *source, const char *name, file_head *head) {
+    if (abuti_source_read(source, head, sizeof *head) != sizeof *head)
+        return cut_off(source, name);
+    if (memcmp(head->magic, FIELD_MAGIC, sizeof head->magic) != 0)
+        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is no field", name);
+    if (head->order != ORDER)
+        return abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                          "%s: comes from a machine of the other byte order; build the field again",
+                          name);
+    if (head->version > VERSION)
+        return abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                          "%s: was written by a newer version of abut (its format is %u, this "
+                          "version knows %d); update abut, or build the field again",
+                          name, head->version, VERSION);
+    if (head->version != VERSION ||
+        head->checksum != abuti_checksum(head, offsetof(file_head, checksum)))
+        return damaged(name, "its head is not as it was written");
+    const char *wrong = wrong_in(head);
+    return wrong ? damaged(name, wrong) : ABUT_OK;
+}
+
+/* Holds what the head asks for against the size of the file, so that a few bytes cannot ask for
+ * much memory. */
+static abut_status check_size(const abuti_source *source, const char *name, const file_head *h) {
+    double values = 1, bricks = 1, corners = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        double along = ceil((h->count[axis] - 1.0) / FIELD_BRICK);
+        values *= h->count[axis];
+        bricks *= along;
+        corners *= along + 1;
+    }
+    if (h->layout == ABUT_FIELD_SPARSE && h->brick_count > bricks)
+        return damaged(name, "it has more bricks than places for them");
+    double bytes = 0, each = h->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
+    if (h->layout == ABUT_FIELD_SPARSE) {
+        bytes = bricks * sizeof(uint32_t) + corners * sizeof(float);
+        values = (double)h->brick_count * FIELD_VALUES;
+    }
+    bytes += values * each;
+    if (bytes > 0x1p46)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: its %u x %u x %u cells are too many", name,
+                          h->count[0], h->count[1], h->count[2]);
+    if (source->total &&
+        bytes / BLOCK * (sizeof(block_head) + LEAST_PRESSED) > (double)source->total)
+        return cut_off(source, name);
+    return ABUT_OK;
+}
+
+static void expand_task(void *data, size_t chunk, size_t begin, size_t end) {
+    batch *b = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const block_head *head = &b->heads[i];
+        block to = block_at(b, b->first + i);
+        const unsigned char *from = head->method == PLAIN ? to.data : b->stored + i * BLOCK;
+        b->wrong[i] = abuti_checksum(from, head->bytes) != head->checksum ||
+                      (head->method == PRESSED &&
+                       !abuti_block_expand(from, head->bytes, to.element_bytes,
+                                           b->scratch + i * BLOCK, to.data, to.bytes));
+    }
+}
+
+static abut_status get_block(abuti_source *source, const char *name, batch *b, size_t i) {
+    block_head *head = &b->heads[i];
+    block to = block_at(b, b->first + i);
+    if (abuti_source_read(source, head, sizeof *head) != sizeof *head)
+        return cut_off(source, name);
+    if (head->method > PRESSED || !head->bytes || head->bytes > BLOCK ||
+        (head->method == PLAIN && head->bytes != to.bytes))
+        return damaged(name, "a block cannot be as long as it says");
+    if (head->method == PRESSED && !abuti_block_can_press())
+        return abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                          "%s: is compressed, and this build has no zstd; build abut with it, or "
+                          "build the field again",
+                          name);
+    unsigned char *room = head->method == PLAIN ? to.data : b->stored + i * BLOCK;
+    return abuti_source_read(source, room, head->bytes) == head->bytes ? ABUT_OK
+                                                                       : cut_off(source, name);
+}
+
+static abut_status get_blocks(abuti_source *source, const char *name, abut_field *field) {
+    batch b = {0};
+    list_sections(field, &b);
+    abut_status status = batch_room(field->context, &b);
+    for (; !status && b.first < b.block_count; b.first += BATCH) {
+        b.count = b.block_count - b.first < BATCH ? b.block_count - b.first : BATCH;
+        for (size_t i = 0; i < b.count && !status; i++)
+            status = get_block(source, name, &b, i);
+        if (status)
+            break;
+        abuti_parallel_for(field->context, b.count, 1, expand_task, &b);
+        for (size_t i = 0; i < b.count && !status; i++)
+            if (b.wrong[i])
+                status = damaged(name, "values are not as they were written");
+        if (!status)
+            status = abuti_progress(field->context, "reading the field",
+                                    (double)(b.first + b.count) / (double)b.block_count);
+    }
+    batch_release(field->context, &b);
+    unsigned char more;
+    if (!status && abuti_source_read(source, &more, 1))
+        status = damaged(name, "it goes on after its end");
+    return status;
+}
+
+static abut_status fill(abuti_source *source, const char *name, const file_head *h,
+                        abut_field *field) {
+    field->layout = (abut_field_layout)h->layout;
+    field->type = (abut_field_type)h->type;
+    field->sign = (abut_sign_method)h->sign;
+    field->closed = h->closed;
+    field->grid = (abut_grid){{h->origin[0], h->origin[1], h->origin[2]},
+                              h->cell,
+                              {h->count[0], h->count[1], h->count[2]}};
+    field->band = h->band;
+    field->step = h->step;
+    field->brick_count = h->brick_count;
+    field->has_digest = h->has_digest;
+    memcpy(field->digest, h->digest, sizeof field->digest);
+    abut_status status = abuti_field_reserve(field);
+    status = status ? status : get_blocks(source, name, field);
+    if (!status && !abuti_field_is_sound(field))
+        status = damaged(name, "a value is no distance");
+    if (!status)
+        abuti_field_finish(field);
+    return status;
+}
+
+abut_status abuti_field_restore(abuti_source *source, const char *name, abut_field **field) {
+    file_head head;
+    abut_field *made;
+    abut_status status = get_head(source, name, &head);
+    status = status ? status : check_size(source, name, &head);
+    status = status ? status : abuti_field_new(source->context, &made);
+    if (status)
+        return status;
+    status = fill(source, name, &head, made);
+    if (status)
+        abut_field_destroy(made);
+    else
+        *field = made;
+    return status;
+}

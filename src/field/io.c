@@ -1,0 +1,115 @@
+/* The doors to files of fields: which format it is, and the file around it. */
+#include "field/field.h"
+
+#include <strings.h>
+
+/* ---- out ---- */
+
+static abut_field_format format_of(const char *path) {
+    static const struct {
+        const char *ending;
+        abut_field_format format;
+    } known[] = {{".abutf", ABUT_FIELD_FORMAT_ABUT},
+                 {".vti", ABUT_FIELD_FORMAT_VTI},
+                 {".npy", ABUT_FIELD_FORMAT_NPY},
+                 {".raw", ABUT_FIELD_FORMAT_RAW},
+                 {".dcache", ABUT_FIELD_FORMAT_DCACHE}};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof known / sizeof *known; i++)
+        if (strcasecmp(dot, known[i].ending) == 0)
+            return known[i].format;
+    return ABUT_FIELD_FORMAT_AUTO;
+}
+
+abut_status abut_field_write(const abut_field *field, const char *path,
+                             const abut_field_write_options *options) {
+    abut_field_write_options ours = abut_field_write_options_default();
+    if (!field || !path)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_write: %s is null",
+                          field ? "path" : "field");
+    abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_field_write");
+    if (status)
+        return status;
+    if ((unsigned)ours.format > ABUT_FIELD_FORMAT_DCACHE)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_write: unknown format %u",
+                          (unsigned)ours.format);
+    if (ours.format == ABUT_FIELD_FORMAT_AUTO)
+        ours.format = format_of(path);
+    if (ours.format == ABUT_FIELD_FORMAT_AUTO)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: its ending tells no format of fields; use .abutf, .vti, .npy, .raw "
+                          "or .dcache, or give the format",
+                          path);
+    abuti_sink sink;
+    status = abuti_sink_open(&sink, field->context, path);
+    if (status)
+        return status;
+    status = ours.format == ABUT_FIELD_FORMAT_ABUT
+                 ? abuti_field_save(field, &sink, ours.plain)
+                 : abuti_field_export(field, &sink, path, ours.format);
+    if (!status)
+        return abuti_sink_commit(&sink);
+    abuti_sink_discard(&sink);
+    return status;
+}
+
+/* ---- in ---- */
+
+static abut_status check_options(const char *function, const abut_field_load_options *options,
+                                 abut_field_load_options *ours) {
+    *ours = abut_field_load_options_default();
+    abut_status status = abuti_options_read(ours, sizeof *ours, options, function);
+    if (!status && !(ours->cell >= 0 && ours->cell <= ABUT_COORDINATE_MAX))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: options->cell is %g; it must be a length, or 0 for 1", function,
+                            ours->cell);
+    return status;
+}
+
+static abut_status load_and_close(abuti_source *source, const char *path,
+                                  const abut_field_load_options *options, abut_field **field) {
+    char name[320];
+    abuti_escape(path ? path : "memory", name, sizeof name);
+    size_t seen = abuti_source_fill(source, FIELD_MAGIC_BYTES);
+    abut_status status;
+    if (!seen && !source->failed)
+        status = abuti_fail(ABUT_ERROR_FORMAT, "%s: is empty", name);
+    else if (seen >= FIELD_MAGIC_BYTES && !memcmp(source->at, FIELD_MAGIC, FIELD_MAGIC_BYTES))
+        status = abuti_field_restore(source, name, field);
+    else if (seen >= 8 && !strncasecmp((const char *)source->at, "DISTCACH", 8))
+        status = abuti_field_read_dcache(source, name, options, field);
+    else
+        status = abuti_fail(ABUT_ERROR_FORMAT,
+                            "%s: is no field: neither the beginning of an .abutf file nor that of "
+                            "a .dcache file",
+                            name);
+    abuti_source_close(source);
+    return status;
+}
+
+abut_status abut_field_load(abut_context *context, const char *path,
+                            const abut_field_load_options *options, abut_field **field) {
+    abuti_source source;
+    abut_field_load_options ours;
+    if (!path || !field)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_load: %s is null",
+                          path ? "field" : "path");
+    abut_status status = check_options("abut_field_load", options, &ours);
+    status = status ? status : abuti_source_open(&source, abuti_context_of(context), path);
+    return status ? status : load_and_close(&source, path, &ours, field);
+}
+
+abut_status abut_field_load_memory(abut_context *context, const void *data, size_t bytes,
+                                   const char *name, const abut_field_load_options *options,
+                                   abut_field **field) {
+    abuti_source source;
+    abut_field_load_options ours;
+    if ((!data && bytes) || !field)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_load_memory: %s is null",
+                          field ? "data" : "field");
+    abut_status status = check_options("abut_field_load_memory", options, &ours);
+    if (status)
+        return status;
+    abuti_source_memory(&source, abuti_context_of(context), data, bytes, name);
+    return load_and_close(&source, name, &ours, field);
+}

@@ -1,0 +1,396 @@
+/* Files of fields: what is written comes back, and what is damaged does not. */
+#include "support/support.h"
+
+#include "base/checksum.h"
+#include "field/field.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- making ---- */
+
+static abut_mesh *torus(abut_context *context) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
+    abut_mesh *mesh;
+    shape.segments = 12;
+    shape.rings = 8;
+    assert_ok(abut_shape_create(context, &shape, &mesh));
+    return mesh;
+}
+
+static abut_field *field_of(abut_mesh *mesh, int variant, uint32_t cells) {
+    abut_field_options options = abut_field_options_default();
+    abut_field *field;
+    options.cells = cells;
+    options.layout = variant & 1 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
+    options.type = variant & 2 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
+    options.sign = variant & 2 ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
+    assert_ok(abut_field_create(mesh, &options, &field));
+    return field;
+}
+
+typedef struct bytes {
+    unsigned char *data;
+    size_t count;
+} bytes;
+
+static bytes slurp(const char *path) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    bytes b = {malloc(1 << 24), 0};
+    assert_non_null(b.data);
+    b.count = fread(b.data, 1, 1 << 24, file);
+    assert_true(b.count < 1 << 24);
+    fclose(file);
+    return b;
+}
+
+static void same_fields(const abut_field *a, const abut_field *b) {
+    abut_field_info p = abut_field_info_get(a), q = abut_field_info_get(b);
+    assert_memory_equal(&p.grid, &q.grid, sizeof p.grid);
+    assert_true(p.layout == q.layout && p.type == q.type && p.band == q.band && p.step == q.step);
+    assert_true(p.least == q.least && p.most == q.most && p.closed == q.closed);
+    assert_true(p.sign == q.sign && p.bytes == q.bytes && p.bricks == q.bricks);
+    assert_memory_equal(a->values, b->values, a->value_count * field_value_bytes(a));
+    if (a->layout == ABUT_FIELD_SPARSE) {
+        const uint32_t *n = a->bricks;
+        assert_memory_equal(a->index, b->index, sizeof *a->index * n[0] * n[1] * n[2]);
+        assert_memory_equal(a->coarse, b->coarse,
+                            sizeof *a->coarse * (n[0] + 1) * (n[1] + 1) * (n[2] + 1));
+    }
+}
+
+/* ---- checksum ---- */
+
+static void checksums_are_those_of_the_specification(void **state) {
+    (void)state;
+    char text[101];
+    for (int i = 0; i < 101; i++)
+        text[i] = (char)i;
+    assert_true(abuti_checksum("", 0) == 0xEF46DB3751D8E999u);
+    assert_true(abuti_checksum("abc", 3) == 0x44BC2CF5AD770999u);
+    /* every tail: each byte counts */
+    for (size_t length = 1; length <= 101; length++)
+        for (size_t at = 0; at < length; at++) {
+            uint64_t before = abuti_checksum(text, length);
+            text[at] ^= 1;
+            assert_true(abuti_checksum(text, length) != before);
+            text[at] ^= 1;
+        }
+}
+
+/* ---- our own ---- */
+
+static void fields_come_back(void **state) {
+    (void)state;
+    abut_mesh *mesh = torus(NULL), *other;
+    abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
+    assert_ok(abut_shape_create(NULL, &box, &other));
+    for (int variant = 0; variant < 8; variant++) {
+        abut_field *field = field_of(mesh, variant & 3, 45), *back;
+        abut_field_write_options options = abut_field_write_options_default();
+        options.plain = variant & 4;
+        bool is;
+        assert_ok(abut_field_write(field, test_path("a.abutf"), &options));
+        assert_ok(abut_field_load(NULL, test_path("a.abutf"), NULL, &back));
+        same_fields(field, back);
+        assert_ok(abut_field_is_of(back, mesh, &is));
+        assert_true(is);
+        assert_ok(abut_field_is_of(back, other, &is));
+        assert_false(is);
+        /* what was loaded is written as the same bytes */
+        bytes first = slurp(test_path("a.abutf"));
+        assert_ok(abut_field_write(back, test_path("b.abutf"), &options));
+        bytes second = slurp(test_path("b.abutf"));
+        assert_int_equal(first.count, second.count);
+        assert_memory_equal(first.data, second.data, first.count);
+        if (!options.plain && strstr(abut_features(), "zstd"))
+            assert_true((double)first.count < 0.9 * (double)abut_field_info_get(field).bytes);
+        free(first.data);
+        free(second.data);
+        abut_field_destroy(back);
+        abut_field_destroy(field);
+    }
+    abut_mesh_destroy(other);
+    abut_mesh_destroy(mesh);
+}
+
+static void threads_do_not_matter(void **state) {
+    (void)state;
+    bytes files[2];
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        test_memory memory = {0};
+        abut_context *context = test_context(&memory, threads);
+        abut_mesh *mesh = torus(context);
+        abut_field *field = field_of(mesh, 1, 70);
+        assert_ok(abut_field_write(field, test_path("a.abutf"), NULL));
+        files[threads - 1] = slurp(test_path("a.abutf"));
+        abut_field *back;
+        assert_ok(abut_field_load(context, test_path("a.abutf"), NULL, &back));
+        same_fields(field, back);
+        abut_field_destroy(back);
+        abut_field_destroy(field);
+        abut_mesh_destroy(mesh);
+        abut_context_destroy(context);
+        assert_int_equal(memory.live_count, 0);
+    }
+    assert_int_equal(files[0].count, files[1].count);
+    assert_memory_equal(files[0].data, files[1].data, files[0].count);
+    free(files[0].data);
+    free(files[1].data);
+}
+
+/* Each byte of a small file in turn, and every length of it. */
+static void damage_is_noticed(void **state) {
+    (void)state;
+    abut_mesh *mesh = torus(NULL);
+    for (int variant = 0; variant < 2; variant++) {
+        abut_field *field = field_of(mesh, variant, 10), *back = NULL;
+        assert_ok(abut_field_write(field, test_path("a.abutf"), NULL));
+        bytes file = slurp(test_path("a.abutf"));
+        test_random random = {1};
+        size_t step = file.count / test_rounds(1500) + 1;
+        for (size_t i = 0; i < file.count; i += i < 400 ? 1 : step) {
+            unsigned char bit = (unsigned char)(1u << test_random_below(&random, 8));
+            file.data[i] ^= bit;
+            abut_status status =
+                abut_field_load_memory(NULL, file.data, file.count, "a", NULL, &back);
+            assert_true(status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_UNSUPPORTED);
+            assert_memory_equal("a: ", abut_last_error(), 3);
+            file.data[i] ^= bit;
+            status = abut_field_load_memory(NULL, file.data, i, "a", NULL, &back);
+            assert_int_equal(ABUT_ERROR_FORMAT, status);
+            assert_null(back);
+        }
+        file.data = realloc(file.data, file.count + 1);
+        assert_non_null(file.data);
+        file.data[file.count] = 0;
+        assert_fails(ABUT_ERROR_FORMAT, "after its end",
+                     abut_field_load_memory(NULL, file.data, file.count + 1, "a", NULL, &back));
+        file.data[12] = 9;
+        assert_fails(ABUT_ERROR_UNSUPPORTED, "newer version",
+                     abut_field_load_memory(NULL, file.data, file.count, "a", NULL, &back));
+        free(file.data);
+        abut_field_destroy(field);
+    }
+    abut_field *none = NULL;
+    assert_fails(ABUT_ERROR_FORMAT, "is empty", abut_field_load_memory(NULL, "", 0, "a", 0, &none));
+    assert_fails(ABUT_ERROR_FORMAT, "is no field",
+                 abut_field_load_memory(NULL, "solid of STL", 12, NULL, NULL, &none));
+    assert_fails(ABUT_ERROR_FILE, "cannot be opened",
+                 abut_field_load(NULL, test_path("missing.abutf"), NULL, &none));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_load(NULL, NULL, NULL, &none));
+    abut_mesh_destroy(mesh);
+}
+
+static void what_cannot_be_written_is_told(void **state) {
+    (void)state;
+    abut_mesh *mesh = torus(NULL);
+    abut_field *field = field_of(mesh, 0, 10);
+    abut_field_write_options options = abut_field_write_options_default();
+    assert_fails(ABUT_ERROR_ARGUMENT, ".abutf", abut_field_write(field, test_path("a.txt"), NULL));
+    assert_fails(ABUT_ERROR_FILE, "cannot be written",
+                 abut_field_write(field, test_path("no/where.abutf"), NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_write(NULL, test_path("a.abutf"), NULL));
+    options.format = (abut_field_format)77;
+    assert_fails(ABUT_ERROR_ARGUMENT, "77", abut_field_write(field, test_path("a"), &options));
+    if (access("/dev/full", W_OK) == 0) {
+        options.format = ABUT_FIELD_FORMAT_ABUT;
+        assert_fails(ABUT_ERROR_FILE, "No space", abut_field_write(field, "/dev/full", &options));
+    }
+    if (geteuid() != 0) {
+        const char *folder = test_path("locked");
+        assert_int_equal(0, mkdir(folder, 0500));
+        assert_fails(ABUT_ERROR_FILE, "denied",
+                     abut_field_write(field, test_path("locked/a.abutf"), NULL));
+    }
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+}
+
+typedef struct job {
+    abut_field_format format;
+    int variant;
+} job;
+
+static abut_status write_and_load(abut_context *context, void *data) {
+    const job *j = data;
+    abut_field_write_options options = abut_field_write_options_default();
+    abut_mesh *mesh = NULL;
+    abut_field *field = NULL, *back = NULL;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_field_options how = abut_field_options_default();
+    how.cells = 9;
+    how.layout = (abut_field_layout)j->variant;
+    options.format = j->format;
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    status = status ? status : abut_field_create(mesh, &how, &field);
+    status = status ? status : abut_field_write(field, test_path("memory.file"), &options);
+    if (!status && (j->format == ABUT_FIELD_FORMAT_ABUT || j->format == ABUT_FIELD_FORMAT_DCACHE))
+        status = abut_field_load(context, test_path("memory.file"), NULL, &back);
+    abut_field_destroy(back);
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void memory_that_fails_is_no_harm(void **state) {
+    (void)state;
+    for (int format = ABUT_FIELD_FORMAT_ABUT; format <= ABUT_FIELD_FORMAT_DCACHE; format++) {
+        job j = {(abut_field_format)format, format == ABUT_FIELD_FORMAT_ABUT};
+        test_every_allocation(write_and_load, &j);
+    }
+}
+
+/* ---- others ---- */
+
+/* What stands in a binary export after its head are the values. */
+static void exports_hold_the_values(void **state) {
+    (void)state;
+    static const char *const names[] = {"a.npy", "a.raw", "a.vti"};
+    abut_mesh *mesh = torus(NULL);
+    for (int variant = 0; variant < 4; variant++) {
+        abut_field *field = field_of(mesh, variant, 20);
+        const uint32_t *n = field->grid.count, zero[3] = {0, 0, 0};
+        size_t cells = grid_cells(&field->grid), room = cells * sizeof(float);
+        float *values = malloc(room);
+        char wanted[200];
+        assert_non_null(values);
+        assert_ok(abut_field_read(field, zero, n, values));
+        for (int i = 0; i < 3; i++) {
+            assert_ok(abut_field_write(field, test_path(names[i]), NULL));
+            bytes file = slurp(test_path(names[i]));
+            static const char tail[] = "\n  </AppendedData>\n</VTKFile>\n";
+            size_t after = i == 2 ? sizeof tail - 1 : 0;
+            assert_true(file.count >= room + after);
+            size_t head = file.count - room - after;
+            assert_memory_equal(file.data + head, values, room);
+            if (i == 0) {
+                assert_int_equal(head % 64, 0);
+                snprintf(wanted, sizeof wanted, "'shape': (%u, %u, %u)", n[2], n[1], n[0]);
+                file.data[head - 1] = 0;
+                assert_non_null(strstr((char *)file.data + 10, wanted));
+            } else if (i == 1) {
+                assert_int_equal(head, 0);
+            } else {
+                uint64_t count;
+                memcpy(&count, file.data + head - 8, 8);
+                assert_int_equal(count, room);
+                assert_int_equal(file.data[head - 9], '_');
+                snprintf(wanted, sizeof wanted, "WholeExtent=\"0 %u 0 %u 0 %u\"", n[0] - 1,
+                         n[1] - 1, n[2] - 1);
+                file.data[head - 9] = 0;
+                assert_non_null(strstr((char *)file.data, wanted));
+            }
+            free(file.data);
+        }
+        bytes json = slurp(test_path("a.json"));
+        snprintf(wanted, sizeof wanted, "\"count\": [%u, %u, %u]", n[0], n[1], n[2]);
+        json.data[json.count] = 0;
+        assert_non_null(strstr((char *)json.data, wanted));
+        free(json.data);
+        free(values);
+        abut_field_destroy(field);
+    }
+    abut_mesh_destroy(mesh);
+}
+
+static void dcache_comes_back(void **state) {
+    (void)state;
+    abut_mesh *mesh = torus(NULL);
+    abut_field *field = field_of(mesh, 0, 20), *back;
+    abut_field_load_options options = abut_field_load_options_default();
+    options.origin = field->grid.origin;
+    options.cell = field->grid.cell;
+    assert_ok(abut_field_write(field, test_path("a.dcache"), NULL));
+    assert_ok(abut_field_load(NULL, test_path("a.dcache"), &options, &back));
+    assert_memory_equal(&field->grid, &back->grid, sizeof field->grid);
+    assert_memory_equal(field->values, back->values, field->value_count * sizeof(float));
+    abut_field_destroy(back);
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+}
+
+static abut_status load_text(const char *text, uint32_t number, abut_field **field) {
+    abut_field_load_options options = abut_field_load_options_default();
+    options.number = number;
+    return abut_field_load_memory(NULL, text, strlen(text), "t.dcache", &options, field);
+}
+
+static void dcache_is_read_as_published(void **state) {
+    (void)state;
+    static const char two[] = "DISTCACHE %a note\n8 2 2 2 0.5 0.25\n1 2 3\n4 5 6 7 -8\n"
+                              "2\n0 0 0 1 0 0\n1 1 1 0 1 0\n"
+                              "DISTCACHE\n12 3 2 2 0 0 1 2 3 4 5 6 7 8 9 10 11 12\n0\n";
+    abut_field *field = NULL;
+    assert_ok(load_text(two, 0, &field));
+    assert_true(((float *)field->values)[7] == -8 && field->band == 0.5);
+    assert_true(field->grid.cell == 1 && field->least == -8 && field->most == 7);
+    abut_field_destroy(field);
+    assert_ok(load_text(two, 1, &field));
+    assert_int_equal(field->grid.count[0], 3);
+    assert_true(((float *)field->values)[11] == 12 && field->band == HUGE_VAL);
+    abut_field_destroy(field);
+    assert_fails(ABUT_ERROR_ARGUMENT, "2 fields", load_text(two, 2, &field));
+    assert_fails(ABUT_ERROR_FORMAT, "line 3",
+                 load_text("DISTCACHE\n8 2 2 2 0 0\n1 x 2 3 4 5 6 7", 0, &field));
+    assert_fails(ABUT_ERROR_FORMAT, "leave cells out",
+                 load_text("DISTCACHE\n7 2 2 2 0 0 1 2 3 4 5 6 7 0", 0, &field));
+    assert_fails(ABUT_ERROR_FORMAT, "finite",
+                 load_text("DISTCACHE\n8 2 2 2 0 0 1 2 nan 4 5 6 7 8 0", 0, &field));
+    assert_fails(ABUT_ERROR_FORMAT, "at least 2",
+                 load_text("DISTCACHE\n4 1 2 2 0 0 1 2 3 4 0", 0, &field));
+    assert_fails(ABUT_ERROR_FORMAT, "end",
+                 load_text("DISTCACHE 1000000000 1000 1000 1000 0 0 1 2", 0, &field));
+    assert_fails(ABUT_ERROR_FORMAT, "end",
+                 load_text("DISTCACHE 8 2 2 2 0 0 1.5 2.5 3.5 4.5", 0, &field));
+}
+
+/* ---- values of the caller ---- */
+
+static void values_of_the_caller_are_kept(void **state) {
+    (void)state;
+    abut_grid grid = {{1, 2, 3}, 0.5, {2, 2, 2}};
+    float values[8] = {1, 2, 3, 4, 5, 6, 7, -8}, back[8];
+    const uint32_t zero[3] = {0, 0, 0};
+    abut_field *field = NULL;
+    bool is = true;
+    abut_mesh *mesh = torus(NULL);
+    assert_ok(abut_field_create_values(NULL, &grid, values, &field));
+    assert_ok(abut_field_read(field, zero, grid.count, back));
+    assert_memory_equal(values, back, sizeof back);
+    abut_field_value at;
+    assert_ok(abut_field_at(field, (abut_vec3){1.25, 2.25, 3.25}, 0, &at));
+    assert_true(at.distance == 20.0 / 8);
+    assert_ok(abut_field_is_of(field, mesh, &is));
+    assert_false(is);
+    abut_field_destroy(field);
+    field = NULL;
+    values[3] = NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "finite",
+                 abut_field_create_values(NULL, &grid, values, &field));
+    grid.count[1] = 1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "at least 2",
+                 abut_field_create_values(NULL, &grid, values, &field));
+    assert_null(field);
+    abut_mesh_destroy(mesh);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checksums_are_those_of_the_specification),
+        cmocka_unit_test(fields_come_back),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(damage_is_noticed),
+        cmocka_unit_test(what_cannot_be_written_is_told),
+        cmocka_unit_test(memory_that_fails_is_no_harm),
+        cmocka_unit_test(exports_hold_the_values),
+        cmocka_unit_test(dcache_comes_back),
+        cmocka_unit_test(dcache_is_read_as_published),
+        cmocka_unit_test(values_of_the_caller_are_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

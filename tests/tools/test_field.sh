@@ -1,0 +1,118 @@
+# abut field, slice and offset: known distances of a box, files, pictures, and wrong input.
+. "$(dirname "$0")/support.sh"
+
+"$tool" make box box.obj --size 2,2,2 --segments 1 --quiet || exit 1
+"$tool" make teapot teapot.obj --quiet || exit 1
+"$tool" make icosphere ball.ply --segments 8 --quiet || exit 1
+
+# A field of known values: the middle of the box is 1 deep, a corner of the grid as far as it is.
+try 0 "$tool" field box.obj -o box.abutf --cell 0.25 --margin 0.5
+mute err
+says "12 x 12 x 12 cells of 0.25"
+says "winding"
+try 0 "$tool" field box.obj --out box.npy --cell 0.25 --margin 0.5 --json
+is "[it[k] for k in ('count', 'cell', 'layout', 'type', 'bytes', 'file')]" \
+    "[[12, 12, 12], 0.25, 'dense', 'float', 6912, 'box.npy']"
+is "it['least']" -0.875
+is "abs(it['most'] - 3**0.5 * 0.375) < 1e-6" True
+is "it['closed'], it['band'], it['step']" "(True, None, 0)"
+is "it['build_ms'] > 0" True
+demand "an NPY file has another size" "$(wc -c <box.npy)" -eq 7040
+if [ -n "$python" ]; then
+    checks=$((checks + 1))
+    "$python" - <<'END' || wrong "box.npy does not hold the distances"
+import struct
+data = open("box.npy", "rb").read()
+assert data[:6] == b"\x93NUMPY" and b"(12, 12, 12)" in data[:128]
+values = struct.unpack("<1728f", data[128:])
+for i, value in enumerate(values):
+    p = [abs(-1.375 + 0.25 * (i // 12**k % 12)) - 1 for k in range(3)]
+    true = max(p) if max(p) < 0 else sum(max(q, 0) ** 2 for q in p) ** 0.5
+    assert abs(value - true) < 1e-6
+END
+fi
+try 0 "$tool" field box.obj -o box.raw --cells 10 --sparse --int16 --quiet
+mute out
+demand "there is no box.json" -s box.json
+try 0 "$tool" field box.obj -o box.vti --cells 10 --band 0.3 --sign normal --json
+is "it['band'], it['sign'], round(it['most'], 6)" "(0.3, 'pseudo-normals', 0.3)"
+try 0 "$tool" field box.obj -o box.dcache --cells 10 --quiet
+demand "a text field has no head" "$(head -n 1 box.dcache)" = DISTCACHE
+try 0 "$tool" field box.obj --sparse --int16 --cells 40 --json
+is "it['layout'], it['type'], it['bricks'] > 10" "('sparse', 'int16', True)"
+try 0 "$tool" field teapot.obj --cells 12 --time
+says "the mesh has a border"
+says " ms"
+
+# The same bytes on any number of threads, plain or not the same field.
+try 0 "$tool" field ball.ply -o one.abutf --cells 20 --threads 1 --quiet
+try 0 "$tool" field ball.ply -o two.abutf --cells 20 --threads 2 --quiet
+demand "threads change the file" "$(cmp one.abutf two.abutf 2>&1)" = ""
+try 0 "$tool" field ball.ply -o plain.abutf --cells 20 --plain --quiet
+
+# Slices: of fields and of meshes.
+try 0 "$tool" slice box.abutf box.ppm --size 100
+says "z at 0"
+demand "the picture is not a PPM" "$(head -c 2 box.ppm)" = P6
+try 0 "$tool" slice one.abutf one.ppm --size 100 --json
+is "it['axis'], it['at'], it['least'] < -0.4 < 0 < it['most']" "('z', 0, True)"
+try 0 "$tool" slice plain.abutf plain.ppm --size 100 --quiet
+mute out
+demand "compression changes values" "$(cmp one.ppm plain.ppm 2>&1)" = ""
+try 0 "$tool" slice ball.ply exact.ppm --size 100 --axis x --at 25% --palette thesis --json
+is "it['axis'], round(it['at'], 6)" "('x', -0.325)"
+try 0 "$tool" slice box.dcache text.ppm --size 60 --axis y --cubic --palette grey
+
+# Offsets.
+try 0 "$tool" offset teapot.obj closed.ply --cells 24
+says "closed.ply: "
+try 0 "$tool" info closed.ply --json
+is "[it['files'][0][k] for k in ('closed', 'manifold', 'oriented')]" "[True, True, True]"
+try 0 "$tool" offset ball.ply larger.ply --by 0.5 --cells 40 --quiet
+mute out
+try 0 "$tool" info larger.ply --json
+is "abs(it['files'][0]['bounds']['hi'][0] - 1) < 0.02" True
+try 0 "$tool" offset ball.ply smaller.obj --by=-0.2 --cell 0.05 --json
+is "it['by'], it['cell'], it['triangles'] > 100" "(-0.2, 0.05, True)"
+
+# Wrong input.
+try 1 "$tool" field teapot.obj -o t.abutf --sign normal
+complains "edge"
+complains "winding"
+demand "a file was written" ! -e t.abutf
+try 2 "$tool" field box.obj -o box.abutf --cells 0
+try 2 "$tool" field box.obj -o box.abutf --cells 1
+complains "at least 2"
+try 1 "$tool" field box.obj -o box.abutf --cells 100000
+complains "GiB"
+try 2 "$tool" field box.obj -o box.abutf --cells 10 --cell 0.1
+complains "one of them"
+try 2 "$tool" field box.obj -o box.txt
+complains ".abutf"
+try 1 "$tool" field box.obj -o nowhere/box.abutf
+complains "nowhere/box.abutf"
+if [ -w /dev/full ]; then
+    ln -s /dev/full full.abutf
+    try 1 "$tool" field box.obj -o full.abutf --cells 10
+    complains "No space"
+fi
+printf 'v 1 1 1\nf 1 1 1\n' >point.obj
+try 1 "$tool" field point.obj
+complains "single point"
+head -c 3000 one.abutf >cut.abutf
+try 1 "$tool" slice cut.abutf cut.ppm
+complains "ends too early"
+printf 'x' | dd of=two.abutf bs=1 seek=1500 conv=notrunc 2>/dev/null
+try 1 "$tool" slice two.abutf cut.ppm --json
+is "it['error']['kind']" "format error"
+try 2 "$tool" slice one.abutf cut.ppm --at 7
+complains "beyond"
+try 2 "$tool" slice one.abutf cut.ppm --at middle
+try 2 "$tool" slice one.abutf cut.obj
+try 2 "$tool" slice one.abutf cut.ppm --axis w
+try 1 "$tool" slice missing.abutf cut.ppm
+complains "missing.abutf: cannot be opened"
+try 1 "$tool" offset ball.ply none.ply --by=-3 --cells 20
+complains "no surface"
+demand "a picture was written" ! -e cut.ppm
+finish

@@ -1,0 +1,130 @@
+/* abut field: the distance field of a mesh, as a file. */
+#include "tool.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+static double now_ms(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
+}
+
+static const char *const sign_names[] = {"auto", "winding numbers", "pseudo-normals"};
+
+static void tell(tool_output *out, const char *path, const abut_field_info *info, double build_ms,
+                 bool quiet) {
+    const uint32_t *n = info->grid.count;
+    const double counts[3] = {n[0], n[1], n[2]};
+    abut_vec3 o = info->grid.origin;
+    bool sparse = info->layout == ABUT_FIELD_SPARSE;
+    json_path(out, "mesh", path);
+    json_numbers(out, "count", counts, 3);
+    json_number(out, "cell", info->grid.cell);
+    json_vector(out, "origin", o);
+    json_text(out, "layout", sparse ? "sparse" : "dense");
+    json_text(out, "type", info->type == ABUT_FIELD_INT16 ? "int16" : "float");
+    if (info->band < HUGE_VAL)
+        json_number(out, "band", info->band);
+    else
+        json_null(out, "band");
+    json_number(out, "step", info->step);
+    json_number(out, "least", info->least);
+    json_number(out, "most", info->most);
+    json_boolean(out, "closed", info->closed);
+    json_text(out, "sign", sign_names[info->sign]);
+    json_count(out, "bytes", info->bytes);
+    if (sparse)
+        json_count(out, "bricks", info->bricks);
+    json_number(out, "build_ms", build_ms);
+    if (quiet || out->json)
+        return;
+    say_fact(out, "grid", "%u x %u x %u cells of %.4g", n[0], n[1], n[2], info->grid.cell);
+    say_fact(out, "from", "%.4g, %.4g, %.4g", o.x, o.y, o.z);
+    if (info->band < HUGE_VAL)
+        say_fact(out, "band", "%.4g", info->band);
+    say_fact(out, "distances", "%.4g to %.4g", info->least, info->most);
+    say_fact(out, "inside by", "%s%s", sign_names[info->sign],
+             info->closed ? "" : " (the mesh has a border)");
+    if (sparse)
+        say_fact(out, "bricks", "%u of %u", info->bricks,
+                 ((n[0] + 6) / 8) * ((n[1] + 6) / 8) * ((n[2] + 6) / 8));
+    say_fact(out, "memory", "%.2f MB as %s%s", (double)info->bytes / 1e6,
+             info->type == ABUT_FIELD_INT16 ? "16-bit numbers" : "floats",
+             sparse ? ", sparse" : "");
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    tool_output *out = &tool->out;
+    const tool_given *file = option_given(arguments, "out");
+    const char *path = arguments->operands[0];
+    abut_mesh *mesh = NULL;
+    abut_field *field = NULL;
+    if (file && !word_in(path_ending(file->words), "abutf|vti|npy|raw|dcache"))
+        return tool_refuse(tool,
+                           "%s: the name of a field must end in .abutf, .vti, .npy, .raw or "
+                           ".dcache",
+                           file->words);
+    abut_field_options options = abut_field_options_default();
+    if (option_given(arguments, "sparse"))
+        options.layout = ABUT_FIELD_SPARSE;
+    if (option_given(arguments, "int16"))
+        options.type = ABUT_FIELD_INT16;
+    abut_field_write_options how = abut_field_write_options_default();
+    how.plain = option_given(arguments, "plain") != NULL;
+    abut_status status = tool_read(tool, path, NULL, &mesh);
+    if (status)
+        return tool_fail(tool, status);
+    progress_start(tool->progress, path);
+    double begun = now_ms();
+    int code = field_build(tool, arguments, mesh, &options, &field);
+    double build_ms = now_ms() - begun;
+    if (!code && file) {
+        progress_start(tool->progress, file->words);
+        if ((status = abut_field_write(field, file->words, &how)))
+            code = tool_fail(tool, status);
+    }
+    if (!code) {
+        abut_field_info info = abut_field_info_get(field);
+        out_object(out, NULL);
+        tell(out, path, &info, build_ms, tool->quiet);
+        if (file)
+            json_path(out, "file", file->words);
+        if (option_given(arguments, "time") && !tool->quiet)
+            say_fact(out, "time", "%.1f ms", build_ms);
+        out_end(out);
+    }
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+    return code;
+}
+
+static const tool_option options_of_field[] = {
+    {"out", "FILE", OPTION_TEXT,
+     "write the field there: .abutf (all of it), .vti, .npy, .raw (and .json) or .dcache (also -o)",
+     NULL, false},
+    {"sparse", NULL, OPTION_FLAG, "store cells near the surface only", NULL, false},
+    {"int16", NULL, OPTION_FLAG, "store 16 bits a value", NULL, false},
+    {"plain", NULL, OPTION_FLAG, "do not compress the .abutf file", NULL, false},
+    {"time", NULL, OPTION_FLAG, "print how long building took", NULL, false},
+    FIELD_OPTIONS,
+    {0}};
+
+const tool_command command_field = {
+    .name = "field",
+    .operands = "MESH",
+    .summary = "compute the distance to a mesh at every cell of a grid",
+    .about = "Computes the distance to the mesh at the centre of every cell of a grid, negative "
+             "inside, and writes it to a file. Each value is exact, not spread from neighbours. "
+             "Look at it with 'abut slice'.",
+    .examples = "  abut field bunny.obj -o bunny.abutf --cells 128\n"
+                "  abut field bunny.obj -o bunny.vti --cell 0.001 --band 0.01\n"
+                "  abut field bunny.obj -o bunny.abutf --sparse --int16 --cells 512\n"
+                "  abut field torn.obj -o torn.npy --sign winding --json\n",
+    .options = options_of_field,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 1,
+    .operand_most = 1,
+    .run = run,
+};

@@ -1,0 +1,108 @@
+/* abut offset: a mesh at a distance from a mesh, or a closed one for an open one. */
+#include "tool.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The grid must hold the new surface: a margin of the offset and two cells of what may be given. */
+static int choose_margin(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
+                         double by, abut_field_options *options) {
+    const tool_given *cells = option_given(arguments, "cells"),
+                     *cell = option_given(arguments, "cell");
+    abut_box box = abut_mesh_bounds(mesh);
+    double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
+    uint32_t count = cells ? cells->counts[0] : 128;
+    double out = fmax(by, 0);
+    if (cell && cells)
+        return 0; /* refused by field_build() */
+    if (!cell && count < 8)
+        return tool_refuse(tool, "--cells needs at least 8");
+    double size = cell ? cell->numbers[0] : (longest + 2 * out) / (count - 5.0);
+    options->cells = cell ? 0 : count;
+    options->margin = out + 2.5 * size;
+    return 0;
+}
+
+static void tell(tool_run *tool, const char *path, const abut_mesh *mesh, double by,
+                 const abut_field_info *info) {
+    tool_output *out = &tool->out;
+    const double counts[3] = {info->grid.count[0], info->grid.count[1], info->grid.count[2]};
+    out_object(out, NULL);
+    json_path(out, "file", path);
+    json_number(out, "by", by);
+    json_count(out, "vertices", abut_mesh_vertex_count(mesh));
+    json_count(out, "triangles", abut_mesh_triangle_count(mesh));
+    json_numbers(out, "count", counts, 3);
+    json_number(out, "cell", info->grid.cell);
+    if (!tool->quiet && !out->json) {
+        tool_text words = {0};
+        text_grouped(&words, abut_mesh_vertex_count(mesh));
+        text_add(&words, " vertices, ");
+        text_grouped(&words, abut_mesh_triangle_count(mesh));
+        say_of(out, path, "%s triangles, from %u x %u x %u cells of %.4g",
+               words.data ? words.data : "", info->grid.count[0], info->grid.count[1],
+               info->grid.count[2], info->grid.cell);
+        text_free(&words);
+    }
+    out_end(out);
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    const char *from = arguments->operands[0], *to = arguments->operands[1];
+    const tool_given *given = option_given(arguments, "by");
+    double by = given ? given->numbers[0] : 0;
+    abut_mesh *mesh = NULL, *surface = NULL;
+    abut_field *field = NULL;
+    abut_field_options options = abut_field_options_default();
+    abut_mesh_write_options how = abut_mesh_write_options_default();
+    int code = tool_output_format(tool, to, option_given(arguments, "to"), &how.format);
+    abut_status status = ABUT_OK;
+    if (!code && (status = tool_read(tool, from, NULL, &mesh)))
+        code = tool_fail(tool, status);
+    code = code ? code : choose_margin(tool, arguments, mesh, by, &options);
+    progress_start(tool->progress, from);
+    code = code ? code : field_build(tool, arguments, mesh, &options, &field);
+    if (!code && (status = abut_field_surface(field, by, &surface)))
+        code = tool_fail(tool, status);
+    if (!code && (status = abut_mesh_write(surface, to, &how)))
+        code = tool_fail(tool, status);
+    if (!code) {
+        abut_field_info info = abut_field_info_get(field);
+        tell(tool, to, surface, by, &info);
+    }
+    abut_mesh_destroy(surface);
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+    return code;
+}
+
+static const tool_option options_of_offset[] = {
+    {"by", "DISTANCE", OPTION_NUMBER,
+     "how far outwards; inwards below 0 (default: 0, the same surface, closed)", NULL, false},
+    {"cells", "N", OPTION_COUNT, "cells along the longest side (default: 128)", NULL, false},
+    {"cell", "SIZE", OPTION_POSITIVE, "length of a cell, instead of --cells", NULL, false},
+    {"sign", "METHOD", OPTION_CHOICE,
+     "what is inside: by winding numbers, which bear holes, or by pseudo-normals (default: auto)",
+     "auto|winding|normal", false},
+    {"to", "FORMAT", OPTION_CHOICE, "format of OUT (default: by its ending)", "obj|ply|stl", false},
+    DEVICE_OPTION,
+    {0}};
+
+const tool_command command_offset = {
+    .name = "offset",
+    .operands = "MESH OUT",
+    .summary = "make the surface at a distance from a mesh, or close an open one",
+    .about = "Writes the surface of all points at a distance from the mesh: closed, oriented and "
+             "without a hole, whatever the mesh was like. By 0, which is the default, it is the "
+             "surface of the mesh itself, repaired. It comes from a distance field, so edges are "
+             "rounded off and what is thinner than a cell is lost: take more cells for finer "
+             "results.",
+    .examples = "  abut offset bunny.obj shell.ply --by 0.01\n"
+                "  abut offset torn.obj closed.ply --cells 256\n"
+                "  abut offset part.stl shrunk.stl --by=-0.2 --cell 0.05\n",
+    .options = options_of_offset,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 2,
+    .operand_most = 2,
+    .run = run,
+};

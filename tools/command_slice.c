@@ -1,0 +1,382 @@
+/* abut slice: a cut through a distance field as a picture.
+ *
+ * Colours tell the distance, a dark line is where it is 0, thin lines are a step of the scale
+ * apart. Inside and outside have a half of the palette each, whose ends are the largest distances
+ * in this slice. A line is as far from a pixel as the difference from its value over the slope, so
+ * that it has the same width everywhere.
+ */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BORDER = 24, BAR = 26, SIDE = 720, SIDE_MOST = 8192 };
+#define WORDS 13.0 /* height of letters */
+
+/* ---- palettes ---- */
+
+/* Five colours from the surface on, in even steps, outside and inside. */
+typedef struct palette {
+    const char *name;
+    uint32_t outside[5], inside[5];
+} palette;
+
+static const palette palettes[] = {
+    /* light at the surface and dark away from it, orange against blue */
+    {"diverging",
+     {0xfff7ec, 0xfdd4a0, 0xf4a25e, 0xc8602e, 0x7f2a10},
+     {0xeef5fb, 0xb5d4ea, 0x6ca6d2, 0x2f6fae, 0x123a6b}},
+    /* Sundholm 2010, section 7.1.1: red, green, blue away from the object; pink, yellow, cyan into
+     * it */
+    {"thesis",
+     {0xff0000, 0x808000, 0x00ff00, 0x008080, 0x0000ff},
+     {0xff80c0, 0xffc060, 0xffff00, 0x80ff80, 0x00ffff}},
+    {"grey",
+     {0xf2f2f2, 0xcccccc, 0xa6a6a6, 0x808080, 0x5a5a5a},
+     {0xffffff, 0xe0e0e0, 0xb8b8b8, 0x909090, 0x686868}},
+};
+
+static abut_colour colour_at(const uint32_t ramp[5], double share) {
+    double at = 4 * fmin(1, fmax(0, share));
+    int low = (int)fmin(3, floor(at));
+    float t = (float)(at - low), c[3];
+    for (int k = 0; k < 3; k++) {
+        int shift = 16 - 8 * k;
+        float a = (float)(ramp[low] >> shift & 255), b = (float)(ramp[low + 1] >> shift & 255);
+        c[k] = (a + t * (b - a)) / 255;
+    }
+    return (abut_colour){c[0], c[1], c[2], 1};
+}
+
+/* ---- the slice ---- */
+
+typedef struct slice {
+    const char *subject;
+    abut_box box; /* of what is shown */
+    int axis;     /* across the slice */
+    double at;
+    int across[2];            /* axes to the right and up */
+    uint32_t width, height;   /* of the slice in pixels */
+    double pixel;             /* length of a side */
+    abut_field_value *values; /* from malloc, rows from the top */
+    double least, most, step;
+    const palette *palette;
+} slice;
+
+static double *part(abut_vec3 *v, int axis) {
+    return axis == 0 ? &v->x : axis == 1 ? &v->y : &v->z;
+}
+
+static abut_colour colour_of(const slice *s, double distance) {
+    return distance < 0 ? colour_at(s->palette->inside, distance / s->least)
+                        : colour_at(s->palette->outside, s->most > 0 ? distance / s->most : 0);
+}
+
+/* 1, 2 or 5 times a power of ten: about ten steps in all. */
+static double step_of(double range) {
+    double raw = range / 10, power = pow(10, floor(log10(raw))), times = raw / power;
+    return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
+}
+
+static void place(slice *s, uint32_t side) {
+    double wide = *part(&s->box.hi, s->across[0]) - *part(&s->box.lo, s->across[0]);
+    double high = *part(&s->box.hi, s->across[1]) - *part(&s->box.lo, s->across[1]);
+    s->pixel = fmax(wide, high) / side;
+    s->width = (uint32_t)fmax(16, floor(wide / s->pixel));
+    s->height = (uint32_t)fmax(16, floor(high / s->pixel));
+}
+
+static abut_vec3 *points_of(const slice *s) {
+    abut_vec3 *points = malloc((size_t)s->width * s->height * sizeof *points), *to = points;
+    abut_vec3 lo = s->box.lo, hi = s->box.hi;
+    double wide = (*part(&hi, s->across[0]) - *part(&lo, s->across[0])) / s->width;
+    double high = (*part(&hi, s->across[1]) - *part(&lo, s->across[1])) / s->height;
+    for (uint32_t j = 0; points && j < s->height; j++)
+        for (uint32_t i = 0; i < s->width; i++, to++) {
+            *part(to, s->axis) = s->at;
+            *part(to, s->across[0]) = *part(&lo, s->across[0]) + (i + 0.5) * wide;
+            *part(to, s->across[1]) = *part(&hi, s->across[1]) - (j + 0.5) * high;
+        }
+    return points;
+}
+
+/* Exact distances of a mesh; their gradient is the way from the nearest point. */
+static abut_status values_of_mesh(const abut_bvh *bvh, const abut_points *points,
+                                  abut_field_value *values) {
+    abut_nearest *nearest = malloc(points->count * sizeof *nearest);
+    const abut_vec3 *list = points->points;
+    if (!nearest)
+        return ABUT_ERROR_MEMORY;
+    abut_status status = abut_bvh_nearest_signed_batch(bvh, points, HUGE_VAL, nearest);
+    for (size_t i = 0; i < points->count && !status; i++) {
+        double d = nearest[i].distance;
+        abut_vec3 p = nearest[i].point, q = list[i];
+        values[i].distance = d;
+        values[i].gradient = (abut_vec3){0, 0, 0};
+        if (d != 0)
+            values[i].gradient = (abut_vec3){(q.x - p.x) / d, (q.y - p.y) / d, (q.z - p.z) / d};
+    }
+    free(nearest);
+    return status;
+}
+
+static int evaluate(tool_run *tool, const tool_arguments *arguments, slice *s,
+                    const abut_field *field, const abut_bvh *bvh) {
+    abut_points batch = abut_points_default();
+    abut_vec3 *points = points_of(s);
+    batch.points = points;
+    batch.count = (size_t)s->width * s->height;
+    s->values = malloc(batch.count * sizeof *s->values);
+    if (!points || !s->values) {
+        free(points);
+        return tool_fail_with(tool, "out of memory", "there is no memory for the slice");
+    }
+    abut_interpolation how =
+        option_given(arguments, "cubic") ? ABUT_INTERPOLATION_CUBIC : ABUT_INTERPOLATION_LINEAR;
+    abut_status status = field ? abut_field_at_batch(field, &batch, how, s->values)
+                               : values_of_mesh(bvh, &batch, s->values);
+    free(points);
+    if (status)
+        return tool_fail(tool, status);
+    s->least = 0;
+    s->most = 0;
+    for (size_t i = 0; i < batch.count; i++) {
+        s->least = fmin(s->least, s->values[i].distance);
+        s->most = fmax(s->most, s->values[i].distance);
+    }
+    s->step = step_of(fmax(s->most - s->least, 1e-300));
+    return 0;
+}
+
+/* ---- drawing ---- */
+
+/* How much of a line at `level` covers a pixel. */
+static double line_at(const slice *s, const abut_field_value *v, double level, double half) {
+    abut_vec3 g = v->gradient;
+    double slope = hypot(*part(&g, s->across[0]), *part(&g, s->across[1]));
+    double away = fabs(v->distance - level) / (fmax(slope, 0.05) * s->pixel);
+    return fmin(1, fmax(0, half + 0.5 - away));
+}
+
+static void draw_slice(const slice *s, tool_canvas *canvas) {
+    const abut_field_value *v = s->values;
+    for (uint32_t j = 0; j < s->height; j++)
+        for (uint32_t i = 0; i < s->width; i++, v++) {
+            int x = BORDER + (int)i, y = BORDER + (int)j;
+            double level = s->step * round(v->distance / s->step);
+            canvas_blend(canvas, x, y, colour_of(s, v->distance));
+            if (level != 0)
+                canvas_blend(canvas, x, y,
+                             (abut_colour){0, 0, 0, 0.22f * (float)line_at(s, v, level, 0.4)});
+            canvas_blend(canvas, x, y,
+                         (abut_colour){0.05f, 0.05f, 0.08f, (float)line_at(s, v, 0, 1.1)});
+        }
+}
+
+/* A bar from the least to the largest distance, with a word at each step. */
+static void draw_legend(const slice *s, tool_canvas *canvas) {
+    int left = BORDER + (int)s->width + BORDER, high = (int)s->height;
+    double range = fmax(s->most - s->least, 1e-300);
+    for (int j = 0; j < high; j++) {
+        double distance = s->most - (j + 0.5) / high * range;
+        canvas_fill(canvas, left, BORDER + j, BAR, 1, colour_of(s, distance));
+    }
+    long first = (long)ceil(s->least / s->step), last = (long)floor(s->most / s->step);
+    for (long k = first; k <= last; k++) {
+        int y = BORDER + (int)lrint((s->most - (double)k * s->step) / range * high);
+        char words[32];
+        snprintf(words, sizeof words, "%.5g", (double)k * s->step);
+        canvas_fill(canvas, left, y - (k == 0), BAR + 6, k == 0 ? 3 : 1,
+                    (abut_colour){0.05f, 0.05f, 0.08f, k == 0 ? 1 : 0.45f});
+        double base = fmin(BORDER + high, fmax(BORDER + WORDS, y + WORDS / 2));
+        canvas_words(canvas, left + BAR + 13, base, WORDS, words);
+    }
+}
+
+static double words_width(const slice *s) {
+    double widest = 0;
+    long first = (long)ceil(s->least / s->step), last = (long)floor(s->most / s->step);
+    for (long k = first; k <= last; k++) {
+        char words[32];
+        snprintf(words, sizeof words, "%.5g", (double)k * s->step);
+        widest = fmax(widest, canvas_words(NULL, 0, 0, WORDS, words));
+    }
+    return widest;
+}
+
+static int draw(tool_run *tool, const slice *s, const char *path, tool_canvas *canvas) {
+    char words[64];
+    snprintf(words, sizeof words, "%c = %.5g", 'x' + s->axis, s->at);
+    canvas->width = (uint32_t)(3 * BORDER + BAR + 16 + words_width(s)) + s->width;
+    canvas->height = 2 * BORDER + s->height + 24;
+    canvas->pixels = malloc((size_t)canvas->width * canvas->height * 4);
+    if (!canvas->pixels)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+    memset(canvas->pixels, 255, (size_t)canvas->width * canvas->height * 4);
+    draw_slice(s, canvas);
+    draw_legend(s, canvas);
+    double below = BORDER + s->height + 30;
+    canvas_words(canvas, BORDER, below, WORDS, words);
+    snprintf(words, sizeof words, "%c to the right, %c up", 'x' + s->across[0], 'x' + s->across[1]);
+    double wide = canvas_words(NULL, 0, 0, WORDS, words);
+    if (wide < 0.55 * s->width)
+        canvas_words(canvas, BORDER + s->width - wide, below, WORDS, words);
+    abut_status status =
+        abut_image_write(tool->context, path, canvas->pixels, canvas->width, canvas->height);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* ---- the command ---- */
+
+/* A coordinate, or a share of the way through with a per cent sign; the middle by default. */
+static int read_place(tool_run *tool, const tool_arguments *arguments, slice *s) {
+    const tool_given *at = option_given(arguments, "at");
+    double lo = *part(&s->box.lo, s->axis), hi = *part(&s->box.hi, s->axis), number;
+    s->at = 0.5 * (lo + hi);
+    if (!at)
+        return 0;
+    char words[64];
+    size_t length = strlen(at->words);
+    snprintf(words, sizeof words, "%s", at->words);
+    bool share = length > 1 && length < sizeof words && words[length - 1] == '%';
+    if (share)
+        words[length - 1] = 0;
+    if (length >= sizeof words || read_numbers(words, &number, 1) != 1)
+        return tool_refuse(tool,
+                           "--at needs a coordinate such as 0.5, or a share such as 25%%; "
+                           "'%s' is not",
+                           at->words);
+    s->at = share ? lo + number / 100 * (hi - lo) : number;
+    if (!(s->at >= lo && s->at <= hi))
+        return tool_refuse(tool, "--at %s is beyond what there is along %c: %.6g to %.6g",
+                           at->words, 'x' + s->axis, lo, hi);
+    return 0;
+}
+
+static void choose_axes(const tool_arguments *arguments, slice *s) {
+    const tool_given *axis = option_given(arguments, "axis");
+    const tool_given *named = option_given(arguments, "palette");
+    s->axis = axis ? axis->words[0] - 'x' : 2;
+    s->across[0] = s->axis == 0 ? 1 : 0;
+    s->across[1] = s->axis == 2 ? 1 : 2;
+    s->palette = palettes;
+    for (size_t i = 0; named && i < sizeof palettes / sizeof *palettes; i++)
+        if (strcmp(palettes[i].name, named->words) == 0)
+            s->palette = &palettes[i];
+}
+
+/* The field or the mesh of the first operand, and the box that is shown of it. */
+static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_field **field,
+                abut_bvh **bvh) {
+    abut_mesh *mesh = NULL;
+    abut_status status;
+    if (field_is_file(s->subject)) {
+        status = abut_field_load(tool->context, s->subject, NULL, field);
+        if (status)
+            return tool_fail(tool, status);
+        abut_grid g = abut_field_info_get(*field).grid;
+        s->box.lo = g.origin;
+        s->box.hi = (abut_vec3){g.origin.x + g.cell * (g.count[0] - 1),
+                                g.origin.y + g.cell * (g.count[1] - 1),
+                                g.origin.z + g.cell * (g.count[2] - 1)};
+        return 0;
+    }
+    const tool_given *sign = option_given(arguments, "sign");
+    abut_sign_options signs = abut_sign_options_default();
+    if (sign && strcmp(sign->words, "normal") == 0)
+        signs.method = ABUT_SIGN_NORMAL;
+    status = tool_read(tool, s->subject, NULL, &mesh);
+    status = status ? status : abut_bvh_create(mesh, NULL, bvh);
+    status = status ? status : abut_bvh_prepare_sign(*bvh, &signs);
+    if (!status) {
+        s->box = abut_mesh_bounds(mesh);
+        double longest = 0;
+        for (int k = 0; k < 3; k++)
+            longest = fmax(longest, *part(&s->box.hi, k) - *part(&s->box.lo, k));
+        for (int k = 0; k < 3; k++) {
+            *part(&s->box.lo, k) -= 0.15 * longest;
+            *part(&s->box.hi, k) += 0.15 * longest;
+        }
+    }
+    abut_mesh_destroy(mesh);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    const char *path = arguments->operands[1];
+    const tool_given *size = option_given(arguments, "size");
+    slice s = {.subject = arguments->operands[0]};
+    tool_canvas canvas = {0};
+    abut_field *field = NULL;
+    abut_bvh *bvh = NULL;
+    if (!word_in(path_ending(path), "png|ppm"))
+        return tool_refuse(tool,
+                           "%s: the name of the picture comes last and must end in .png or .ppm",
+                           path);
+    if (size && (size->counts[0] < 16 || size->counts[0] > SIDE_MOST))
+        return tool_refuse(tool, "--size needs 16 to %d pixels", SIDE_MOST);
+    choose_axes(arguments, &s);
+    int code = load(tool, arguments, &s, &field, &bvh);
+    code = code ? code : read_place(tool, arguments, &s);
+    if (!code) {
+        place(&s, size ? size->counts[0] : SIDE);
+        code = evaluate(tool, arguments, &s, field, bvh);
+    }
+    code = code ? code : draw(tool, &s, path, &canvas);
+    if (!code) {
+        tool_output *out = &tool->out;
+        const char axis[2] = {(char)('x' + s.axis), 0};
+        out_object(out, NULL);
+        json_path(out, "file", s.subject);
+        json_path(out, "picture", path);
+        json_count(out, "width", canvas.width);
+        json_count(out, "height", canvas.height);
+        json_text(out, "axis", axis);
+        json_number(out, "at", s.at);
+        json_number(out, "least", s.least);
+        json_number(out, "most", s.most);
+        if (!tool->quiet && !out->json)
+            say_of(out, path, "%s at %.6g, distances %.4g to %.4g, %u x %u pixels", axis, s.at,
+                   s.least, s.most, canvas.width, canvas.height);
+        out_end(out);
+    }
+    free(s.values);
+    free(canvas.pixels);
+    abut_field_destroy(field);
+    abut_bvh_destroy(bvh);
+    return code;
+}
+
+static const tool_option options[] = {
+    {"axis", "AXIS", OPTION_CHOICE, "across which axis to cut (default: z)", "x|y|z", false},
+    {"at", "PLACE", OPTION_TEXT,
+     "where: a coordinate, or a share of the way such as 25% (default: 50%)", NULL, false},
+    {"size", "N", OPTION_COUNT, "pixels along the longer side of the slice (default: 720)", NULL,
+     false},
+    {"palette", "NAME", OPTION_CHOICE,
+     "diverging (default): blue inside, orange outside; thesis: red-green-blue and "
+     "pink-yellow-cyan; grey",
+     "diverging|thesis|grey", false},
+    {"cubic", NULL, OPTION_FLAG, "interpolate smoothly between cells", NULL, false},
+    {"sign", "METHOD", OPTION_CHOICE, "of a mesh: what is inside (default: auto)",
+     "auto|winding|normal", false},
+    {0}};
+
+const tool_command command_slice = {
+    .name = "slice",
+    .operands = "FILE OUT.png",
+    .summary = "draw a cut through a distance field or a mesh",
+    .about =
+        "Draws the distances in a plane as colours, with a dark line where the surface is cut, "
+        "thin lines of equal distance, and a legend. The file is a field (.abutf, .dcache), or "
+        "a mesh, whose distance is then found exactly at every pixel.",
+    .examples = "  abut slice bunny.abutf cut.png\n"
+                "  abut slice bunny.abutf cut.png --axis x --at 25% --palette thesis\n"
+                "  abut slice bunny.obj exact.png --at 0.5\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 2,
+    .operand_most = 2,
+    .run = run,
+};

@@ -78,6 +78,7 @@ void compare(peer::report &report, const model &m, int threads) {
     const uint32_t cells = report.quick ? 32 : 256;
     tbb::global_control limit(tbb::global_control::max_allowed_parallelism, (size_t)threads);
     peer::side ours(m, threads);
+    peer::check(abut_bvh_prepare_sign(ours.bvh, nullptr));
     abut_grid grid = peer::make_grid(m, cells);
     input theirs(m, grid);
     openvdb::FloatGrid::Ptr volume;

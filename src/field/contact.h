@@ -23,6 +23,7 @@ typedef struct contact_call {
     abut_contact_options options;
     abut_contacts *out;
     size_t count; /* found so far; those within the capacity are in out->list */
+    bool serial;  /* on this thread alone, and without memory */
 } contact_call;
 
 /* Reads options and checks the list; error sentences begin with `function`. */
@@ -57,6 +58,15 @@ static inline float contact_band(const abut_field *field) {
     return field->band < (double)FLT_MAX ? (float)field->band : FLT_MAX;
 }
 
+/* Where the surface is that a field tells of. */
+static inline box3 contact_bounds(const abut_field *field) {
+    const abut_grid *g = &field->grid;
+    if (field->mesh)
+        return field->mesh->bounds;
+    vec3 last = v3(g->count[0] - 1, g->count[1] - 1, g->count[2] - 1);
+    return (box3){g->origin, v3_along(g->origin, g->cell, last)};
+}
+
 /* The frame that takes points about `centre`, a place in the coordinates of `of`, to the grid of a
  * field at `at`. */
 contact_frame abuti_contact_frame(const abut_field *field, const contact_motion *at,
@@ -76,5 +86,24 @@ static inline uint64_t contact_id(uint32_t side, uint32_t kind, uint32_t element
 void abuti_contact_try(const abut_field *field, const contact_frame *frame,
                        const contact_point *points, size_t count, size_t edges,
                        contact_found *found);
+
+/* ---- two bodies ---- */
+
+/* One direction: the samples of `of` against the field of `at`. */
+typedef struct contact_direction {
+    const abut_body *at, *of; /* their poses are not read */
+    const contact_motion *motion_at, *motion_of;
+    uint32_t side; /* of the samples */
+} contact_direction;
+
+/* Whether one value shows that nothing is in contact. */
+bool abuti_contact_far(const contact_direction *d, double margin);
+contact_frame abuti_contact_frame_of(const contact_direction *d,
+                                     const abut_contact_options *options);
+/* Tells what was found for feature i, samples first and then edges, in the world. */
+void abuti_contact_tell(contact_call *call, const contact_direction *d, size_t i,
+                        const contact_found *found);
+/* Both directions: the samples of a against b first. */
+abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]);
 
 #endif

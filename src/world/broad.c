@@ -1,0 +1,295 @@
+/* The pairs of items whose boxes overlap.
+ *
+ * Items are sorted along a curve that fills space (Morton 1966), and a tree of four children a node
+ * stands over that order: node k of a level holds nodes 4k to 4k + 3 of the level below, so nothing
+ * but boxes is stored, and making it anew costs one sort and one pass. Each item asks the tree for
+ * those behind it in the order. Time: n log n + pairs, as long as boxes are not long and crossing.
+ *
+ * What can never collide is not looked at: the order begins with items that move and have a field,
+ * then come those that move without one, then fixed ones with a field, then the rest. The first ask
+ * for all behind them, the second for fixed ones with a field, the others for nothing. Planes have
+ * no box and are tried with each body.
+ */
+#include "world/world.h"
+
+#include <math.h>
+
+enum { CHILDREN = 4, AXIS_BITS = 16, QUERIES_A_TASK = 32, STACK = 64, CLASSES = 4 };
+
+/* Sorted by class, then along the curve. */
+#define CLASS_SHIFT (3 * AXIS_BITS)
+
+typedef struct level {
+    size_t first, count; /* of its nodes */
+} level;
+
+typedef struct broad {
+    abut_world *world;
+    const uint32_t *order;
+    const box3 *boxes, *nodes;
+    level levels[17];
+    uint32_t level_count;
+    size_t class_begin[CLASSES + 1];
+} broad;
+
+/* ---- sorting ---- */
+
+/* Stable, by bytes; those that all have the same byte take no pass. */
+static world_key *sort_keys(world_key *from, world_key *to, size_t count) {
+    for (uint32_t shift = 0; shift < 64; shift += 8) {
+        size_t begin[257] = {0};
+        for (size_t i = 0; i < count; i++)
+            begin[(from[i].key >> shift & 255) + 1]++;
+        if (!count || begin[(from[0].key >> shift & 255) + 1] == count)
+            continue;
+        for (uint32_t digit = 0; digit < 256; digit++)
+            begin[digit + 1] += begin[digit];
+        for (size_t i = 0; i < count; i++)
+            to[begin[from[i].key >> shift & 255]++] = from[i];
+        world_key *other = from;
+        from = to;
+        to = other;
+    }
+    return from;
+}
+
+/* Bits of x, two places between each. */
+static uint64_t spread(uint64_t x) {
+    x = (x | x << 16) & 0x0000ff0000ffull;
+    x = (x | x << 8) & 0x00f00f00f00full;
+    x = (x | x << 4) & 0x0c30c30c30c3ull;
+    return (x | x << 2) & 0x249249249249ull;
+}
+
+static uint64_t along_curve(vec3 at, box3 all) {
+    uint64_t code = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        double lo = v3_get(all.lo, axis), width = v3_get(all.hi, axis) - lo;
+        double part = width > 0 ? (v3_get(at, axis) - lo) / width : 0;
+        double most = (1 << AXIS_BITS) - 1, cell = part * (most + 1);
+        code |= spread((uint64_t)(cell < most ? cell : most)) << axis;
+    }
+    return code;
+}
+
+static uint32_t class_of(const world_item *item) {
+    return (item->fixed ? 2u : 0u) + (item->body.field ? 0u : 1u);
+}
+
+static bool has_box(const world_item *item) {
+    return item->used && item->kind != ABUT_WORLD_PLANE;
+}
+
+/* ---- the tree ---- */
+
+static void sort_items(broad *b, size_t count) {
+    abut_world *world = b->world;
+    const world_item *items = world_items(world);
+    world_key *keys = world->keys.data;
+    uint32_t *order = world->order.data;
+    box3 *boxes = world->boxes.data, all = box_empty();
+    for (size_t i = 0; i < world->items.count; i++)
+        if (has_box(&items[i]))
+            all = box_grow(all, box_centre(items[i].at.box));
+    size_t used = 0;
+    for (size_t i = 0; i < world->items.count; i++)
+        if (has_box(&items[i])) {
+            uint64_t code = along_curve(box_centre(items[i].at.box), all);
+            keys[used].key = (uint64_t)class_of(&items[i]) << CLASS_SHIFT | code;
+            keys[used++].value = (uint32_t)i;
+        }
+    keys = sort_keys(keys, world->spare.data, count);
+    for (size_t i = 0; i < count; i++) {
+        order[i] = keys[i].value;
+        boxes[i] = items[order[i]].at.box;
+        b->class_begin[(keys[i].key >> CLASS_SHIFT) + 1]++;
+    }
+    for (uint32_t i = 0; i < CLASSES; i++)
+        b->class_begin[i + 1] += b->class_begin[i];
+    b->order = order;
+    b->boxes = boxes;
+}
+
+static void fit(broad *b, size_t count) {
+    box3 *nodes = b->world->nodes.data;
+    const box3 *below = b->boxes;
+    size_t first = 0;
+    b->level_count = 0;
+    b->nodes = nodes;
+    do {
+        size_t parents = count / CHILDREN + (count % CHILDREN != 0);
+        for (size_t k = 0; k < parents; k++) {
+            box3 box = below[CHILDREN * k];
+            for (size_t i = CHILDREN * k + 1; i < CHILDREN * (k + 1) && i < count; i++)
+                box = box_join(box, below[i]);
+            nodes[first + k] = box;
+        }
+        b->levels[b->level_count++] = (level){first, parents};
+        below = nodes + first;
+        first += parents;
+        count = parents;
+    } while (count > 1);
+}
+
+static abut_status make_tree(broad *b) {
+    abut_world *world = b->world;
+    const world_item *items = world_items(world);
+    size_t count = 0;
+    for (size_t i = 0; i < world->items.count; i++)
+        count += has_box(&items[i]);
+    abut_status status = ABUT_OK;
+    const struct {
+        world_list *list;
+        size_t count, bytes;
+    } needs[] = {{&world->keys, count, sizeof(world_key)},
+                 {&world->spare, count, sizeof(world_key)},
+                 {&world->order, count, sizeof(uint32_t)},
+                 {&world->boxes, count, sizeof(box3)},
+                 {&world->nodes, count / 2 + 17, sizeof(box3)}};
+    for (size_t i = 0; i < sizeof needs / sizeof *needs && !status; i++)
+        status = abuti_world_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
+    if (status)
+        return status;
+    sort_items(b, count);
+    if (count)
+        fit(b, count);
+    return ABUT_OK;
+}
+
+/* ---- asking it ---- */
+
+static void put_pair(broad *b, world_chunk *chunk, uint32_t a, uint32_t other) {
+    world_list *list = &chunk->list;
+    if (list->count > b->world->options.most_pairs) /* refused in any case */
+        return;
+    if (list->count == list->room || !list->data)
+        chunk->status =
+            abuti_world_reserve(b->world->context, list, list->count + 64, sizeof(world_key));
+    if (chunk->status)
+        return;
+    uint64_t lo = a < other ? a : other, hi = a < other ? other : a;
+    ((world_key *)list->data)[list->count++].key = lo << 32 | hi;
+}
+
+/* Those from `first` up to `end` in the order that overlap an item. */
+static void ask(broad *b, world_chunk *chunk, size_t item, size_t first, size_t end) {
+    struct {
+        uint32_t depth;
+        size_t node;
+    } stack[STACK]; /* three siblings a level, and at most 17 levels */
+    uint32_t top = 0;
+    box3 box = b->boxes[item];
+    if (first >= end)
+        return;
+    stack[top].depth = b->level_count - 1;
+    stack[top++].node = 0;
+    while (top) {
+        uint32_t depth = stack[--top].depth;
+        size_t node = stack[top].node, each = (size_t)1 << 2 * depth; /* items in a child */
+        if (!box_overlaps(box, b->nodes[b->levels[depth].first + node]))
+            continue;
+        size_t children = depth ? b->levels[depth - 1].count : b->class_begin[CLASSES];
+        for (size_t k = CHILDREN * node; k < CHILDREN * (node + 1) && k < children; k++) {
+            if ((k + 1) * each <= first || k * each >= end)
+                continue;
+            if (depth) {
+                stack[top].depth = depth - 1;
+                stack[top++].node = k;
+            } else if (box_overlaps(box, b->boxes[k])) {
+                put_pair(b, chunk, b->order[item], b->order[k]);
+            }
+        }
+    }
+}
+
+static void ask_some(void *data, size_t chunk, size_t begin, size_t end) {
+    broad *b = data;
+    world_chunk *to = &b->world->pair_chunks[chunk];
+    to->list.count = 0;
+    to->status = ABUT_OK;
+    for (size_t i = begin; i < end && !to->status; i++)
+        if (i < b->class_begin[1])
+            ask(b, to, i, i + 1, b->class_begin[CLASSES]);
+        else
+            ask(b, to, i, b->class_begin[2], b->class_begin[3]);
+}
+
+/* The box of a body already has half the margin; so has the plane. */
+static bool reaches_plane(const world_item *item, const abut_plane *plane, double margin) {
+    vec3 centre = box_centre(item->at.box), half = v3_sub(item->at.box.hi, centre);
+    double least = v3_dot(plane->normal, centre) - v3_dot(v3_abs(plane->normal), half);
+    double rounding = 1e-14 * (fabs(plane->offset) + v3_max_abs(centre) + v3_max_abs(half));
+    return least <= plane->offset + 0.5 * margin + rounding;
+}
+
+static void ask_planes(broad *b, world_chunk *chunk) {
+    const world_item *items = world_items(b->world);
+    for (uint32_t p = 0; p < b->world->items.count; p++)
+        if (items[p].used && items[p].kind == ABUT_WORLD_PLANE)
+            for (uint32_t i = 0; i < b->world->items.count && !chunk->status; i++)
+                if (items[i].used && !(items[i].fixed && items[p].fixed) &&
+                    abuti_world_collides(&items[p], &items[i]) &&
+                    reaches_plane(&items[i], &items[p].at.solid.plane, b->world->options.margin))
+                    put_pair(b, chunk, p, i);
+}
+
+/* ---- all ---- */
+
+/* Brings the pairs of all chunks into order. */
+static abut_status gather(abut_world *world, size_t chunks) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < chunks; i++) {
+        total += world->pair_chunks[i].list.count;
+        if (world->pair_chunks[i].status)
+            return abuti_fail(ABUT_ERROR_MEMORY, "abut_world: no memory for pairs");
+    }
+    if (total > world->options.most_pairs)
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_world: there are more than %llu pairs whose boxes overlap; see "
+                          "options->most_pairs",
+                          (unsigned long long)world->options.most_pairs);
+    abut_status status = ABUT_OK;
+    world_list *lists[] = {&world->keys, &world->spare};
+    for (int i = 0; i < 2 && !status; i++)
+        status = abuti_world_reserve(world->context, lists[i], (size_t)total, sizeof(world_key));
+    if (!status)
+        status = abuti_world_reserve(world->context, &world->pairs, (size_t)total,
+                                     sizeof(abut_world_pair));
+    if (status)
+        return status;
+    world_key *keys = world->keys.data;
+    size_t at = 0;
+    for (size_t i = 0; i < chunks; i++) {
+        const world_list *list = &world->pair_chunks[i].list;
+        if (list->count)
+            memcpy(keys + at, list->data, list->count * sizeof *keys);
+        at += list->count;
+    }
+    keys = sort_keys(keys, world->spare.data, at);
+    abut_world_pair *pairs = world->pairs.data;
+    for (size_t i = 0; i < at; i++)
+        pairs[i] = (abut_world_pair){(uint32_t)(keys[i].key >> 32), (uint32_t)keys[i].key};
+    world->pairs.count = at;
+    return ABUT_OK;
+}
+
+abut_status abuti_world_find_pairs(abut_world *world) {
+    if (world->has_pairs)
+        return ABUT_OK;
+    broad b = {.world = world};
+    abut_status status = make_tree(&b);
+    if (status)
+        return status;
+    /* The last chunk is that of planes. */
+    size_t queries = b.class_begin[2], grain = queries / (WORLD_CHUNKS - 1) + 1;
+    grain = grain < QUERIES_A_TASK ? QUERIES_A_TASK : grain;
+    size_t chunks = abuti_chunk_count(queries, grain);
+    if (queries)
+        abuti_parallel_for(world->context, queries, grain, ask_some, &b);
+    world->pair_chunks[chunks].list.count = 0;
+    world->pair_chunks[chunks].status = ABUT_OK;
+    ask_planes(&b, &world->pair_chunks[chunks]);
+    status = gather(world, chunks + 1);
+    world->has_pairs = !status;
+    return status;
+}

@@ -189,7 +189,7 @@ static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_f
         return status;
     for (int axis = 0; axis < 3 && o->layout == ABUT_FIELD_SPARSE; axis++)
         field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
-    return abuti_field_build(field, bvh);
+    return abuti_field_build(field, bvh, NULL, NULL);
 }
 
 static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,

@@ -82,14 +82,22 @@ typedef struct field_job {
     uint32_t blocks[3];     /* along each axis */
     const uint32_t *wanted; /* ascending numbers of blocks; null = all */
     size_t wanted_count;
-    /* Takes the values of a block, x fastest, cells beyond the grid as well; from any thread. `at`
-     * is its place in `wanted`, or its number. */
+    /* Takes the values of a block, x fastest; from any thread. Those of cells beyond the grid are
+     * whatever where the block is FIELD_BRICK. `at` is its place in `wanted`, or its number. */
     void (*put)(void *data, size_t at, const uint32_t begin[3], const float *values);
     void *data;
-    double from, to; /* what it is of all that is reported as progress */
+    /* Blocks whose distances are known, by their numbers, and what gives them; null where there are
+     * none. They still get their signs and are put. None may have a cell on the surface. */
+    const unsigned char *known;
+    void (*get)(const void *known_data, const uint32_t begin[3], float *distances);
+    const void *known_data;
+    const struct cells_table *table; /* of the hierarchy (cells.h); null = made for this job */
+    double from, to;                 /* what it is of all that is reported as progress */
 } field_job;
 
 abut_status abuti_field_compute(const field_job *job);
+/* The same values by a batch of searches; plain.c. */
+abut_status abuti_field_compute_plain(const field_job *job);
 
 /* ---- values.c ---- */
 
@@ -137,8 +145,12 @@ abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
 
 /* ---- build.c ---- */
 
-/* Fills a field whose grid and options stand. */
-abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh);
+/* Fills a field whose grid and options stand. Of a dense one, distances of `known` blocks are those
+ * of `old`; both may be null. */
+abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut_field *old,
+                              const unsigned char *known);
+/* What 16 bits stand for; 0 for floats. */
+double abuti_field_step(const abut_field *field);
 
 /* ---- finish.c ---- */
 

@@ -13,6 +13,7 @@
 #include "world/world.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 enum { CHILDREN = 4, AXIS_BITS = 16, QUERIES_A_TASK = 32, STACK = 64, CLASSES = 4 };
 
@@ -30,6 +31,7 @@ typedef struct broad {
     level levels[17];
     uint32_t level_count;
     size_t class_begin[CLASSES + 1];
+    atomic_uint_fast64_t total; /* of all chunks, item by item */
 } broad;
 
 /* ---- sorting ---- */
@@ -160,15 +162,13 @@ static abut_status make_tree(broad *b) {
 
 static void put_pair(broad *b, world_chunk *chunk, uint32_t a, uint32_t other) {
     world_list *list = &chunk->list;
-    if (list->count > b->world->options.most_pairs) /* refused in any case */
-        return;
-    if (list->count == list->room || !list->data)
+    if (!chunk->status && (list->count == list->room || !list->data))
         chunk->status =
             abuti_world_reserve(b->world->context, list, list->count + 64, sizeof(world_key));
     if (chunk->status)
         return;
     uint64_t lo = a < other ? a : other, hi = a < other ? other : a;
-    ((world_key *)list->data)[list->count++].key = lo << 32 | hi;
+    ((world_key *)list->data)[list->count++] = (world_key){lo << 32 | hi, 0};
 }
 
 /* Those from `first` up to `end` in the order that overlap an item. */
@@ -178,6 +178,7 @@ static void ask(broad *b, world_chunk *chunk, size_t item, size_t first, size_t 
         size_t node;
     } stack[STACK]; /* three siblings a level, and at most 17 levels */
     uint32_t top = 0;
+    const world_item *items = world_items(b->world);
     box3 box = b->boxes[item];
     if (first >= end)
         return;
@@ -195,11 +196,17 @@ static void ask(broad *b, world_chunk *chunk, size_t item, size_t first, size_t 
             if (depth) {
                 stack[top].depth = depth - 1;
                 stack[top++].node = k;
-            } else if (box_overlaps(box, b->boxes[k])) {
+            } else if (box_overlaps(box, b->boxes[k]) &&
+                       abuti_world_collides(&items[b->order[item]], &items[b->order[k]])) {
                 put_pair(b, chunk, b->order[item], b->order[k]);
             }
         }
     }
+}
+
+/* Then the rest does not matter, as all are refused. */
+static bool too_many(broad *b) {
+    return atomic_load_explicit(&b->total, memory_order_relaxed) > b->world->options.most_pairs;
 }
 
 static void ask_some(void *data, size_t chunk, size_t begin, size_t end) {
@@ -207,11 +214,14 @@ static void ask_some(void *data, size_t chunk, size_t begin, size_t end) {
     world_chunk *to = &b->world->pair_chunks[chunk];
     to->list.count = 0;
     to->status = ABUT_OK;
-    for (size_t i = begin; i < end && !to->status; i++)
+    for (size_t i = begin; i < end && !to->status && !too_many(b); i++) {
+        size_t before = to->list.count;
         if (i < b->class_begin[1])
             ask(b, to, i, i + 1, b->class_begin[CLASSES]);
         else
             ask(b, to, i, b->class_begin[2], b->class_begin[3]);
+        atomic_fetch_add_explicit(&b->total, to->list.count - before, memory_order_relaxed);
+    }
 }
 
 /* The box of a body already has half the margin; so has the plane. */
@@ -224,13 +234,16 @@ static bool reaches_plane(const world_item *item, const abut_plane *plane, doubl
 
 static void ask_planes(broad *b, world_chunk *chunk) {
     const world_item *items = world_items(b->world);
-    for (uint32_t p = 0; p < b->world->items.count; p++)
+    for (uint32_t p = 0; p < b->world->items.count && !too_many(b); p++) {
+        size_t before = chunk->list.count;
         if (items[p].used && items[p].kind == ABUT_WORLD_PLANE)
             for (uint32_t i = 0; i < b->world->items.count && !chunk->status; i++)
                 if (items[i].used && !(items[i].fixed && items[p].fixed) &&
                     abuti_world_collides(&items[p], &items[i]) &&
                     reaches_plane(&items[i], &items[p].at.solid.plane, b->world->options.margin))
                     put_pair(b, chunk, p, i);
+        atomic_fetch_add_explicit(&b->total, chunk->list.count - before, memory_order_relaxed);
+    }
 }
 
 /* ---- all ---- */

@@ -7,7 +7,7 @@
 
 enum { PAIRS_A_TASK = 8, FIRST_ROOM = 256 };
 
-/* Tries a, a body, against b; poses of bodies are in their places. What does not fit is counted. */
+/* Tries a, a body, against b. What does not fit is counted. */
 typedef abut_status collider(const abut_world *world, const world_item *a, const world_item *b,
                              abut_contacts *to);
 
@@ -28,22 +28,26 @@ static abut_status try_bodies(const abut_world *world, const world_item *a, cons
 
 static abut_status try_plane(const abut_world *world, const world_item *a, const world_item *b,
                              abut_contacts *to) {
-    return abut_contact_plane(&a->body, &b->at.solid.plane, &world->contact, to);
+    const abut_body body = {a->body.field, a->body.samples, a->at.pose};
+    return abut_contact_plane(&body, &b->at.solid.plane, &world->contact, to);
 }
 
 static abut_status try_sphere(const abut_world *world, const world_item *a, const world_item *b,
                               abut_contacts *to) {
-    return abut_contact_sphere(&a->body, &b->at.solid.sphere, &world->contact, to);
+    const abut_body body = {a->body.field, a->body.samples, a->at.pose};
+    return abut_contact_sphere(&body, &b->at.solid.sphere, &world->contact, to);
 }
 
 static abut_status try_capsule(const abut_world *world, const world_item *a, const world_item *b,
                                abut_contacts *to) {
-    return abut_contact_capsule(&a->body, &b->at.solid.capsule, &world->contact, to);
+    const abut_body body = {a->body.field, a->body.samples, a->at.pose};
+    return abut_contact_capsule(&body, &b->at.solid.capsule, &world->contact, to);
 }
 
 static abut_status try_box(const abut_world *world, const world_item *a, const world_item *b,
                            abut_contacts *to) {
-    return abut_contact_box(&a->body, &b->at.solid.box, &world->contact, to);
+    const abut_body body = {a->body.field, a->body.samples, a->at.pose};
+    return abut_contact_box(&body, &b->at.solid.box, &world->contact, to);
 }
 
 /* By the kinds of a and b. */

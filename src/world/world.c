@@ -159,9 +159,10 @@ static abut_status check_solid(const char *function, const double *numbers, size
 }
 
 /* Checks what an item would be at a pose, and makes it ready. */
-static abut_status place(const char *function, const world_item *item, const abut_pose *pose,
+static abut_status place(const char *function, const world_item *item, const abut_pose *there,
                          double margin, world_place *to) {
-    abut_status status = abuti_contact_pose(function, "a pose", pose, &to->motion);
+    abut_status status = abuti_contact_pose(function, "a pose", there, &to->motion);
+    to->pose = *there;
     if (status)
         return status;
     const contact_motion *m = &to->motion;
@@ -180,7 +181,7 @@ static abut_status place(const char *function, const world_item *item, const abu
         c->end[1] = contact_to_world(m, c->end[1]);
         status = check_solid(function, (const double *)c, 7, &c->radius, 1);
     } else if (is->kind == ABUT_WORLD_BOX) {
-        to->solid.box = (abut_solid_box){is->shape.half, *pose};
+        to->solid.box = (abut_solid_box){is->shape.half, *there};
         const double *half = (const double *)&to->solid.box.half;
         status = check_solid(function, half, 3, half, 3);
     }

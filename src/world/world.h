@@ -8,6 +8,7 @@
 
 /* Where an item is, ready for use. */
 typedef struct world_place {
+    abut_pose pose;
     contact_motion motion;
     box3 box;             /* with half the margin, rounded outwards; not of planes */
     union {               /* in the world, by kind */
@@ -24,7 +25,7 @@ typedef struct world_item {
     abut_world_kind kind;
     bool fixed;
     abut_world_item is;
-    abut_body body; /* of bodies; the pose is not kept up */
+    abut_body body; /* of bodies; without the pose */
     box3 local;     /* what there is of it in its own coordinates; not of planes */
     world_place at;
 } world_item;

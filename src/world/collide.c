@@ -3,50 +3,68 @@
  * Chunks of consecutive pairs are worked on in any order, each into a list of its own that is kept
  * for the next time; one after the other they are the answer.
  */
-#include "world/world.h"
+#include "world/device.h"
 
 enum { PAIRS_A_TASK = 8, FIRST_ROOM = 256 };
 
 /* Tries a, a body, against b. What does not fit is counted. */
-typedef abut_status collider(const abut_world *world, const world_item *a, const world_item *b,
-                             abut_contacts *to);
+typedef abut_status collider(const abut_world *world, size_t pair, const world_item *a,
+                             const world_item *b, abut_contacts *to);
 
 /* ---- the table ---- */
 
-static abut_status try_bodies(const abut_world *world, const world_item *a, const world_item *b,
-                              abut_contacts *to) {
+/* Tells what the device has found for a pair. */
+static void tell_records(const world_device *device, size_t pair, contact_call *call,
+                         const contact_direction both[2]) {
+    const uint32_t *begin = device->host_begin.data;
+    const world_record *records = device->host_records.data;
+    for (uint32_t i = begin[pair]; i < begin[pair + 1]; i++)
+        abuti_contact_tell(call, &both[records[i].feature >> WORLD_SIDE_SHIFT],
+                           records[i].feature & ~(1u << WORLD_SIDE_SHIFT), &records[i].found);
+}
+
+static abut_status try_bodies(const abut_world *world, size_t pair, const world_item *a,
+                              const world_item *b, abut_contacts *to) {
     const contact_direction both[2] = {{&b->body, &a->body, &b->at.motion, &a->at.motion, 0},
                                        {&a->body, &b->body, &a->at.motion, &b->at.motion, 1}};
     contact_call call = {.function = "abut_world_contacts",
                          .options = world->contact,
                          .out = to,
                          .serial = true};
-    abut_status status = abuti_contact_pair(&call, both);
+    abut_status status = ABUT_OK;
+    if (world->device)
+        tell_records(world->device, pair, &call, both);
+    else
+        status = abuti_contact_pair(&call, both);
     to->count = call.count;
     return status ? status : call.count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;
 }
 
-static abut_status try_plane(const abut_world *world, const world_item *a, const world_item *b,
-                             abut_contacts *to) {
+static abut_status try_plane(const abut_world *world, size_t pair, const world_item *a,
+                             const world_item *b, abut_contacts *to) {
     const abut_body body = {a->body.field, a->body.samples, a->at.pose};
+    (void)pair;
     return abut_contact_plane(&body, &b->at.solid.plane, &world->contact, to);
 }
 
-static abut_status try_sphere(const abut_world *world, const world_item *a, const world_item *b,
-                              abut_contacts *to) {
+static abut_status try_sphere(const abut_world *world, size_t pair, const world_item *a,
+                              const world_item *b, abut_contacts *to) {
     const abut_body body = {a->body.field, a->body.samples, a->at.pose};
+    (void)pair;
     return abut_contact_sphere(&body, &b->at.solid.sphere, &world->contact, to);
 }
 
-static abut_status try_capsule(const abut_world *world, const world_item *a, const world_item *b,
-                               abut_contacts *to) {
+static abut_status try_capsule(const abut_world *world, size_t pair, const world_item *a,
+                               const world_item *b, abut_contacts *to) {
     const abut_body body = {a->body.field, a->body.samples, a->at.pose};
+    (void)pair;
     return abut_contact_capsule(&body, &b->at.solid.capsule, &world->contact, to);
 }
 
-static abut_status try_box(const abut_world *world, const world_item *a, const world_item *b,
-                           abut_contacts *to) {
+static abut_status try_box(const abut_world *world, size_t pair, const world_item *a,
+                           const world_item *b, abut_contacts *to) {
     const abut_body body = {a->body.field, a->body.samples, a->at.pose};
+    (void)pair;
     return abut_contact_box(&body, &b->at.solid.box, &world->contact, to);
 }
 
@@ -108,7 +126,7 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_list *li
         to.list = (abut_contact *)list->data + list->count;
         to.capacity = list->room - list->count;
         to.count = 0;
-        status = table[first->kind][second->kind](world, first, second, &to);
+        status = table[first->kind][second->kind](world, pair, first, second, &to);
         room = list->count + to.count;
     }
     if (status)
@@ -141,6 +159,12 @@ abut_status abuti_world_find_contacts(abut_world *world) {
         return status;
     size_t count = world->pairs.count, grain = world_grain(count, PAIRS_A_TASK);
     world->contact_count = 0;
+    if (world->device) {
+        status = abuti_world_device_find(world);
+        status = status ? status : abuti_world_device_fetch(world);
+        if (status)
+            return status;
+    }
     if (count)
         abuti_parallel_for(world->context, count, grain, try_some, world);
     for (size_t i = 0; i < abuti_chunk_count(count, grain); i++) {

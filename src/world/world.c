@@ -1,7 +1,5 @@
 /* Items of a world: checked at the door, so that nothing fails later but for memory. */
-#include "world/world.h"
-
-#include "device/device.h"
+#include "world/device.h"
 
 #include <math.h>
 
@@ -65,6 +63,10 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
     made->contact.samples = ours.samples;
     made->contact.any_normal = ours.any_normal;
     made->first_free = ABUT_NONE;
+    if (ours.device && (status = abuti_world_device_create(made, ours.device))) {
+        abut_world_destroy(made);
+        return status;
+    }
     *world = made;
     return ABUT_OK;
 }
@@ -73,6 +75,7 @@ void abut_world_destroy(abut_world *world) {
     if (!world)
         return;
     abut_context *context = world->context;
+    abuti_world_device_destroy(world);
     world_list *lists[] = {&world->items, &world->places, &world->keys,  &world->spare,
                            &world->order, &world->boxes,  &world->nodes, &world->pairs};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
@@ -192,8 +195,12 @@ static abut_status place(const char *function, const world_item *item, const abu
 
 /* ---- add and remove ---- */
 
-static void changed(abut_world *world) {
+static void changed(abut_world *world, bool items) {
     world->has_pairs = world->has_contacts = false;
+    if (world->device) {
+        world->device->has_records = false;
+        world->device->has_data = world->device->has_data && !items;
+    }
 }
 
 static abut_status check_item(const abut_world *world, const abut_world_item *item,
@@ -243,7 +250,7 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
     else
         world->first_free = world_items(world)[at].next;
     world_items(world)[at] = made;
-    changed(world);
+    changed(world, true);
     *id = at;
     return ABUT_OK;
 }
@@ -263,7 +270,7 @@ abut_status abut_world_remove(abut_world *world, uint32_t id) {
     world_items(world)[id].used = false;
     world_items(world)[id].next = world->first_free;
     world->first_free = id;
-    changed(world);
+    changed(world, true);
     return ABUT_OK;
 }
 
@@ -319,7 +326,7 @@ abut_status abut_world_move(abut_world *world, const uint32_t *ids, const abut_p
         return status;
     for (size_t i = 0; i < count; i++)
         world_items(world)[move_id(&m, i)].at = ((const world_place *)world->places.data)[i];
-    changed(world);
+    changed(world, false);
     return ABUT_OK;
 }
 

@@ -4,6 +4,8 @@
  * stands over that order: node k of a level holds nodes 4k to 4k + 3 of the level below, so nothing
  * but boxes is stored, and making it anew costs one sort and one pass. Each item asks the tree for
  * those behind it in the order. Time: n log n + pairs, as long as boxes are not long and crossing.
+ * Boxes in nodes are floats, four at once, in a frame in which everything is within 0 to 1, and
+ * larger by more than rounding; those of items are compared in doubles.
  *
  * What can never collide is not looked at: the order begins with items that move and have a field,
  * then come those that move without one, then fixed ones with a field, then the rest. The first ask
@@ -11,6 +13,8 @@
  * no box and are tried with each body.
  */
 #include "world/world.h"
+
+#include "base/simd.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -20,6 +24,12 @@ enum { CHILDREN = 4, AXIS_BITS = 16, QUERIES_A_TASK = 32, STACK = 64, CLASSES = 
 /* Sorted by class, then along the curve. */
 #define CLASS_SHIFT (3 * AXIS_BITS)
 
+/* The boxes of four children, larger by this. */
+typedef struct node {
+    float lo[3][CHILDREN], hi[3][CHILDREN];
+} node;
+#define FRAME_SLACK 0x1p-21f
+
 typedef struct level {
     size_t first, count; /* of its nodes */
 } level;
@@ -27,7 +37,10 @@ typedef struct level {
 typedef struct broad {
     abut_world *world;
     const uint32_t *order;
-    const box3 *boxes, *nodes;
+    const box3 *boxes;
+    const node *nodes;
+    box3 all;     /* of all boxes */
+    double scale; /* from there to the frame */
     level levels[17];
     uint32_t level_count;
     size_t class_begin[CLASSES + 1];
@@ -104,6 +117,7 @@ static void sort_items(broad *b, size_t count) {
     for (size_t i = 0; i < count; i++) {
         order[i] = keys[i].value;
         boxes[i] = items[order[i]].at.box;
+        b->all = i ? box_join(b->all, boxes[i]) : boxes[i];
         b->class_begin[(keys[i].key >> CLASS_SHIFT) + 1]++;
     }
     for (uint32_t i = 0; i < CLASSES; i++)
@@ -112,19 +126,52 @@ static void sort_items(broad *b, size_t count) {
     b->boxes = boxes;
 }
 
+/* Sets a child of a node from a box in the frame; none: one that overlaps nothing. */
+static void set_child(node *n, uint32_t child, const float lo[3], const float hi[3]) {
+    for (int axis = 0; axis < 3; axis++) {
+        n->lo[axis][child] = lo ? lo[axis] : 4;
+        n->hi[axis][child] = hi ? hi[axis] : -4;
+    }
+}
+
+static void to_frame(const broad *b, box3 box, float lo[3], float hi[3]) {
+    for (int axis = 0; axis < 3; axis++) {
+        double origin = v3_get(b->all.lo, axis);
+        lo[axis] = (float)((v3_get(box.lo, axis) - origin) * b->scale) - FRAME_SLACK;
+        hi[axis] = (float)((v3_get(box.hi, axis) - origin) * b->scale) + FRAME_SLACK;
+    }
+}
+
+/* All four children of a node as one box. */
+static void box_of_node(const node *n, float lo[3], float hi[3]) {
+    for (int axis = 0; axis < 3; axis++) {
+        lo[axis] = n->lo[axis][0];
+        hi[axis] = n->hi[axis][0];
+        for (int i = 1; i < CHILDREN; i++) {
+            lo[axis] = n->lo[axis][i] < lo[axis] ? n->lo[axis][i] : lo[axis];
+            hi[axis] = n->hi[axis][i] > hi[axis] ? n->hi[axis][i] : hi[axis];
+        }
+    }
+}
+
 static void fit(broad *b, size_t count) {
-    box3 *nodes = b->world->nodes.data;
-    const box3 *below = b->boxes;
+    node *nodes = b->world->nodes.data;
+    const node *below = NULL; /* items */
     size_t first = 0;
+    double widest = v3_max_abs(v3_sub(b->all.hi, b->all.lo));
+    b->scale = widest > 0 ? 1 / widest : 0;
     b->level_count = 0;
     b->nodes = nodes;
     do {
         size_t parents = count / CHILDREN + (count % CHILDREN != 0);
-        for (size_t k = 0; k < parents; k++) {
-            box3 box = below[CHILDREN * k];
-            for (size_t i = CHILDREN * k + 1; i < CHILDREN * (k + 1) && i < count; i++)
-                box = box_join(box, below[i]);
-            nodes[first + k] = box;
+        for (size_t k = 0; k < CHILDREN * parents; k++) {
+            node *n = &nodes[first + k / CHILDREN];
+            float lo[3], hi[3];
+            if (k < count && below)
+                box_of_node(&below[k], lo, hi);
+            else if (k < count)
+                to_frame(b, b->boxes[k], lo, hi);
+            set_child(n, k % CHILDREN, k < count ? lo : NULL, k < count ? hi : NULL);
         }
         b->levels[b->level_count++] = (level){first, parents};
         below = nodes + first;
@@ -147,7 +194,7 @@ static abut_status make_tree(broad *b) {
                  {&world->spare, count, sizeof(world_key)},
                  {&world->order, count, sizeof(uint32_t)},
                  {&world->boxes, count, sizeof(box3)},
-                 {&world->nodes, count / 2 + 17, sizeof(box3)}};
+                 {&world->nodes, count / 2 + 17, sizeof(node)}};
     for (size_t i = 0; i < sizeof needs / sizeof *needs && !status; i++)
         status = abuti_world_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
     if (status)
@@ -171,34 +218,49 @@ static void put_pair(broad *b, world_chunk *chunk, uint32_t a, uint32_t other) {
     ((world_key *)list->data)[list->count++] = (world_key){lo << 32 | hi, 0};
 }
 
+/* Which children of a node overlap a box. */
+static unsigned overlaps(const node *n, const f4 lo[3], const f4 hi[3]) {
+    m4 met = f4_less_equal(f4_load(n->lo[0]), hi[0]);
+    met = m4_and(met, f4_less_equal(lo[0], f4_load(n->hi[0])));
+    for (int axis = 1; axis < 3; axis++) {
+        met = m4_and(met, f4_less_equal(f4_load(n->lo[axis]), hi[axis]));
+        met = m4_and(met, f4_less_equal(lo[axis], f4_load(n->hi[axis])));
+    }
+    return m4_bits(met);
+}
+
 /* Those from `first` up to `end` in the order that overlap an item. */
 static void ask(broad *b, world_chunk *chunk, size_t item, size_t first, size_t end) {
     struct {
-        uint32_t depth;
-        size_t node;
+        uint32_t depth, node;
     } stack[STACK]; /* three siblings a level, and at most 17 levels */
     uint32_t top = 0;
     const world_item *items = world_items(b->world);
     box3 box = b->boxes[item];
+    float low[3], high[3];
+    f4 lo[3], hi[3];
     if (first >= end)
         return;
+    to_frame(b, box, low, high);
+    for (int axis = 0; axis < 3; axis++) {
+        lo[axis] = f4_all(low[axis]);
+        hi[axis] = f4_all(high[axis]);
+    }
     stack[top].depth = b->level_count - 1;
     stack[top++].node = 0;
     while (top) {
-        uint32_t depth = stack[--top].depth;
-        size_t node = stack[top].node, each = (size_t)1 << 2 * depth; /* items in a child */
-        if (!box_overlaps(box, b->nodes[b->levels[depth].first + node]))
-            continue;
-        size_t children = depth ? b->levels[depth - 1].count : b->class_begin[CLASSES];
-        for (size_t k = CHILDREN * node; k < CHILDREN * (node + 1) && k < children; k++) {
-            if ((k + 1) * each <= first || k * each >= end)
+        uint32_t depth = stack[--top].depth, at = stack[top].node;
+        unsigned met = overlaps(&b->nodes[b->levels[depth].first + at], lo, hi);
+        for (uint32_t i = 0; i < CHILDREN; i++) {
+            size_t child = CHILDREN * (size_t)at + i, each = 2 * depth; /* 4^depth items */
+            if (!(met >> i & 1) || (child + 1) << each <= first || child << each >= end)
                 continue;
             if (depth) {
                 stack[top].depth = depth - 1;
-                stack[top++].node = k;
-            } else if (box_overlaps(box, b->boxes[k]) &&
-                       abuti_world_collides(&items[b->order[item]], &items[b->order[k]])) {
-                put_pair(b, chunk, b->order[item], b->order[k]);
+                stack[top++].node = (uint32_t)child;
+            } else if (box_overlaps(box, b->boxes[child]) &&
+                       abuti_world_collides(&items[b->order[item]], &items[b->order[child]])) {
+                put_pair(b, chunk, b->order[item], b->order[child]);
             }
         }
     }

@@ -2,10 +2,10 @@
  *
  * Items are sorted along a curve that fills space (Morton 1966), and a tree of four children a node
  * stands over that order: node k of a level holds nodes 4k to 4k + 3 of the level below, so nothing
- * but boxes is stored, and making it anew costs one sort and one pass. Each item asks the tree for
- * those behind it in the order. Time: n log n + pairs, as long as boxes are not long and crossing.
- * Boxes in nodes are floats, four at once, in a frame in which everything is within 0 to 1, and
- * larger by more than rounding; those of items are compared in doubles.
+ * but boxes is stored, and making it anew costs one sort and one pass. Items ask the tree, four
+ * together, for those behind them in the order. Time: n log n + pairs, as long as boxes are not
+ * long and crossing. Boxes in nodes are floats, four at once, in a frame in which everything is
+ * within 0 to 1, and larger by more than rounding; those of items are compared in doubles.
  *
  * What can never collide is not looked at: the order begins with items that move and have a field,
  * then come those that move without one, then fixed ones with a field, then the rest. The first ask
@@ -229,39 +229,82 @@ static unsigned overlaps(const node *n, const f4 lo[3], const f4 hi[3]) {
     return m4_bits(met);
 }
 
-/* Those from `first` up to `end` in the order that overlap an item. */
-static void ask(broad *b, world_chunk *chunk, size_t item, size_t first, size_t end) {
+/* A box in the frame, four times. */
+typedef struct wide_box {
+    f4 lo[3], hi[3];
+} wide_box;
+
+static wide_box widen(const float lo[3], const float hi[3]) {
+    wide_box box;
+    for (int axis = 0; axis < 3; axis++) {
+        box.lo[axis] = f4_all(lo[axis]);
+        box.hi[axis] = f4_all(hi[axis]);
+    }
+    return box;
+}
+
+/* Consecutive items that ask together, and what part of the order each may meet. */
+typedef struct block {
+    uint32_t count;
+    size_t first_item, first[CHILDREN], end[CHILDREN], least, most;
+    wide_box items[CHILDREN], all;
+} block;
+
+static block make_block(const broad *b, size_t begin, size_t end) {
+    block k = {.count = (uint32_t)(end - begin), .first_item = begin, .least = SIZE_MAX};
+    float lo[3], hi[3], all_lo[3] = {4, 4, 4}, all_hi[3] = {-4, -4, -4};
+    for (uint32_t i = 0; i < k.count; i++) {
+        bool has_field = begin + i < b->class_begin[1];
+        k.first[i] = has_field ? begin + i + 1 : b->class_begin[2];
+        k.end[i] = b->class_begin[has_field ? CLASSES : 3];
+        k.least = k.first[i] < k.least ? k.first[i] : k.least;
+        k.most = k.end[i] > k.most ? k.end[i] : k.most;
+        to_frame(b, b->boxes[begin + i], lo, hi);
+        k.items[i] = widen(lo, hi);
+        for (int axis = 0; axis < 3; axis++) {
+            all_lo[axis] = lo[axis] < all_lo[axis] ? lo[axis] : all_lo[axis];
+            all_hi[axis] = hi[axis] > all_hi[axis] ? hi[axis] : all_hi[axis];
+        }
+    }
+    k.all = widen(all_lo, all_hi);
+    return k;
+}
+
+static void meet_leaf(broad *b, world_chunk *chunk, const block *k, const node *leaf,
+                      size_t first_child) {
+    const world_item *items = world_items(b->world);
+    for (uint32_t i = 0; i < k->count; i++) {
+        unsigned met = overlaps(leaf, k->items[i].lo, k->items[i].hi);
+        size_t item = k->first_item + i;
+        for (size_t child = first_child; met; child++, met >>= 1)
+            if ((met & 1) && child >= k->first[i] && child < k->end[i] &&
+                box_overlaps(b->boxes[item], b->boxes[child]) &&
+                abuti_world_collides(&items[b->order[item]], &items[b->order[child]]))
+                put_pair(b, chunk, b->order[item], b->order[child]);
+    }
+}
+
+static void ask(broad *b, world_chunk *chunk, const block *k) {
     struct {
         uint32_t depth, node;
     } stack[STACK]; /* three siblings a level, and at most 17 levels */
     uint32_t top = 0;
-    const world_item *items = world_items(b->world);
-    box3 box = b->boxes[item];
-    float low[3], high[3];
-    f4 lo[3], hi[3];
-    if (first >= end)
-        return;
-    to_frame(b, box, low, high);
-    for (int axis = 0; axis < 3; axis++) {
-        lo[axis] = f4_all(low[axis]);
-        hi[axis] = f4_all(high[axis]);
-    }
     stack[top].depth = b->level_count - 1;
     stack[top++].node = 0;
     while (top) {
         uint32_t depth = stack[--top].depth, at = stack[top].node;
-        unsigned met = overlaps(&b->nodes[b->levels[depth].first + at], lo, hi);
+        const node *here = &b->nodes[b->levels[depth].first + at];
+        if (!depth) {
+            meet_leaf(b, chunk, k, here, CHILDREN * (size_t)at);
+            continue;
+        }
+        unsigned met = overlaps(here, k->all.lo, k->all.hi);
         for (uint32_t i = 0; i < CHILDREN; i++) {
             size_t child = CHILDREN * (size_t)at + i, each = 2 * depth; /* 4^depth items */
-            if (!(met >> i & 1) || (child + 1) << each <= first || child << each >= end)
+            if (!(met >> i & 1) || (child + 1) << each <= k->least || child << each >= k->most)
                 continue;
-            if (depth) {
-                stack[top].depth = depth - 1;
-                stack[top++].node = (uint32_t)child;
-            } else if (box_overlaps(box, b->boxes[child]) &&
-                       abuti_world_collides(&items[b->order[item]], &items[b->order[child]])) {
-                put_pair(b, chunk, b->order[item], b->order[child]);
-            }
+            stack[top].depth = depth - 1;
+            stack[top++].node = (uint32_t)child;
         }
     }
 }
@@ -276,12 +319,11 @@ static void ask_some(void *data, size_t chunk, size_t begin, size_t end) {
     world_chunk *to = &b->world->pair_chunks[chunk];
     to->list.count = 0;
     to->status = ABUT_OK;
-    for (size_t i = begin; i < end && !to->status && !too_many(b); i++) {
+    for (size_t i = begin; i < end && !to->status && !too_many(b); i += CHILDREN) {
         size_t before = to->list.count;
-        if (i < b->class_begin[1])
-            ask(b, to, i, i + 1, b->class_begin[CLASSES]);
-        else
-            ask(b, to, i, b->class_begin[2], b->class_begin[3]);
+        block k = make_block(b, i, end - i < CHILDREN ? end : i + CHILDREN);
+        if (k.least < k.most)
+            ask(b, to, &k);
         atomic_fetch_add_explicit(&b->total, to->list.count - before, memory_order_relaxed);
     }
 }

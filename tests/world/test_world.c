@@ -38,7 +38,7 @@ static void random_worlds_agree_with_every_pair(void **state) {
         s.options.samples = round % 4 == 2;
         s.options.any_normal = round % 4 == 3;
         s.options.most = round % 6 == 5 ? 3 : 0;
-        double reach = round % 2 ? 1.5 : 4, scale = round % 8 == 7 ? 1e7 : 0;
+        double reach = round % 2 ? 4 : 1.5, scale = round % 8 == 7 ? 1e7 : 0;
         for (uint32_t i = 0; i < s.count; i++) {
             s.items[i] = random_item(&random, reach);
             s.items[i].pose.translation.x += scale; /* far away from 0 */

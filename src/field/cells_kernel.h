@@ -244,10 +244,11 @@ static unsigned measure_winners(const cells_table *table, const uint32_t *names,
     const double error = rule->error, to_world = rule->to_world, band = rule->band;
     const double *px = at[0]->exact, *py = at[1]->exact, *pz = at[2]->exact;
     const cells_exact *first = &table->exact[names[(int32_t)w->place[0]]];
-    bool same = true; /* often one feature wins all */
+    unsigned others = 0; /* often one feature wins all */
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES)
-        same = same & (mask_bits(is_less(load(w->place + i), all(w->place[0]))) == 0) &
-               (mask_bits(is_less(all(w->place[0]), load(w->place + i))) == 0);
+        others |= mask_bits(is_less(load(w->place + i), all(w->place[0]))) |
+                  mask_bits(is_less(all(w->place[0]), load(w->place + i)));
+    const bool same = others == 0;
     for (uint32_t i = 0; same && i < CELLS_COUNT; i++)
         put_column(first, column, i);
     for (uint32_t i = 0; !same && i < CELLS_COUNT; i++)

@@ -97,23 +97,8 @@ void abuti_contact_put(contact_call *call, const abut_contact *contact) {
 
 contact_frame abuti_contact_frame(const abut_field *field, const contact_motion *at,
                                   const contact_motion *of, vec3 centre, double margin) {
-    mat3 back = m3_transpose(&at->turn), turn = m3_multiply(&back, &of->turn);
-    vec3 middle = contact_to_local(at, contact_to_world(of, centre));
-    vec3 first = v3_sub(middle, field->grid.origin);
-    vec3 away = v3_normalise(v3_sub(middle, box_centre(contact_bounds(field))));
-    if (v3_max_abs(away) == 0)
-        away.z = 1;
-    contact_frame frame = {.band = contact_band(field),
-                           .per_cell = (float)(1 / field->grid.cell),
-                           .margin = (float)margin};
-    for (int axis = 0; axis < 3; axis++) {
-        frame.turn[3 * axis] = (float)turn.row[axis].x;
-        frame.turn[3 * axis + 1] = (float)turn.row[axis].y;
-        frame.turn[3 * axis + 2] = (float)turn.row[axis].z;
-        frame.shift[axis] = (float)(v3_get(first, axis) / field->grid.cell);
-        frame.away[axis] = (float)v3_get(away, axis);
-    }
-    return frame;
+    const contact_grid grid = contact_grid_of(field);
+    return contact_frame_make(&grid, at, of, centre, contact_band(field), (float)margin);
 }
 
 abut_field_value abuti_contact_value(const abut_field *field, const contact_motion *at,
@@ -163,10 +148,8 @@ bool abuti_contact_far(const contact_direction *d, double margin) {
     const abut_field *field = d->at->field;
     double reach = (s->radius + margin) * (1 + 1e-6), cell = field->grid.cell;
     vec3 middle = contact_to_world(d->motion_of, s->centre);
-    vec3 local = contact_to_local(d->motion_at, middle);
-    box3 bounds = contact_bounds(field);
-    vec3 nearest = v3_min(v3_max(local, bounds.lo), bounds.hi);
-    if (v3_length(v3_sub(local, nearest)) > reach + cell)
+    const contact_grid grid = contact_grid_of(field);
+    if (contact_ball_is_far(&grid, contact_to_local(d->motion_at, middle), reach))
         return true;
     double value = abuti_contact_value(field, d->motion_at, middle).distance;
     return value > reach + DIAGONAL * cell * (field->index ? FIELD_BRICK : 1);

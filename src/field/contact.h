@@ -3,19 +3,13 @@
 #ifndef ABUTI_CONTACT_H
 #define ABUTI_CONTACT_H
 
-#include "field/contact_shared.h"
+#include "field/contact_frame_shared.h"
 #include "field/field.h"
 #include "field/samples.h"
 
 #include <abut/contact.h>
 
 #include <float.h>
-
-/* A pose that was checked, ready for use. */
-typedef struct contact_motion {
-    mat3 turn;
-    vec3 shift;
-} contact_motion;
 
 /* What a question is about. */
 typedef struct contact_call {
@@ -37,13 +31,6 @@ abut_status abuti_contact_check(const char *function, const char *what, const do
                                 size_t count);
 abut_status abuti_contact_end(contact_call *call);
 
-static inline vec3 contact_to_world(const contact_motion *m, vec3 p) {
-    return v3_add(m3_apply(&m->turn, p), m->shift);
-}
-static inline vec3 contact_to_local(const contact_motion *m, vec3 p) {
-    mat3 back = m3_transpose(&m->turn);
-    return m3_apply(&back, v3_sub(p, m->shift));
-}
 static inline vec3 contact_turn_back(const contact_motion *m, vec3 v) {
     mat3 back = m3_transpose(&m->turn);
     return m3_apply(&back, v);
@@ -58,13 +45,8 @@ static inline float contact_band(const abut_field *field) {
     return field->band < (double)FLT_MAX ? (float)field->band : FLT_MAX;
 }
 
-/* Where the surface is that a field tells of. */
-static inline box3 contact_bounds(const abut_field *field) {
-    const abut_grid *g = &field->grid;
-    if (field->mesh)
-        return field->mesh->bounds;
-    vec3 last = v3(g->count[0] - 1, g->count[1] - 1, g->count[2] - 1);
-    return (box3){g->origin, v3_along(g->origin, g->cell, last)};
+static inline contact_grid contact_grid_of(const abut_field *field) {
+    return (contact_grid){field->grid.origin, field->grid.cell, field_bounds(field)};
 }
 
 /* The frame that takes points about `centre`, a place in the coordinates of `of`, to the grid of a

@@ -61,6 +61,13 @@ static inline vec3 grid_centre(const abut_grid *grid, uint32_t i, uint32_t j, ui
               grid->origin.z + grid->cell * k);
 }
 
+/* The box of the mesh; where it is not kept, that of the grid. */
+static inline box3 field_bounds(const abut_field *field) {
+    const abut_grid *g = &field->grid;
+    box3 box = {g->origin, grid_centre(g, g->count[0] - 1, g->count[1] - 1, g->count[2] - 1)};
+    return field->mesh ? field->mesh->bounds : box;
+}
+
 /* ---- field.c ---- */
 
 /* Reads and checks options; gives the grid and the band that they mean for a mesh. */

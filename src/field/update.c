@@ -195,6 +195,10 @@ abut_status abut_field_update(abut_field *field, abut_mesh *mesh, uint64_t *reco
     if (!field || !mesh)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_update: %s is null",
                           field ? "mesh" : "field");
+    if (!field->mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_field_update: the field keeps no mesh, since it was not built from "
+                          "one here; build a new field");
     abut_status status = abuti_bvh_check_refit(__func__, field->mesh, mesh);
     sign.method = field->sign;
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);

@@ -49,14 +49,17 @@ typedef struct broad {
 
 /* ---- sorting ---- */
 
-/* Stable, by bytes; those that all have the same byte take no pass. */
+/* Stable, by bytes; those that all keys have in common take no pass. */
 static world_key *sort_keys(world_key *from, world_key *to, size_t count) {
+    uint64_t differing = 0;
+    for (size_t i = 0; i < count; i++)
+        differing |= from[i].key ^ from[0].key;
     for (uint32_t shift = 0; shift < 64; shift += 8) {
         size_t begin[257] = {0};
+        if (!(differing >> shift & 255))
+            continue;
         for (size_t i = 0; i < count; i++)
             begin[(from[i].key >> shift & 255) + 1]++;
-        if (!count || begin[(from[0].key >> shift & 255) + 1] == count)
-            continue;
         for (uint32_t digit = 0; digit < 256; digit++)
             begin[digit + 1] += begin[digit];
         for (size_t i = 0; i < count; i++)
@@ -211,11 +214,11 @@ static void put_pair(broad *b, world_chunk *chunk, uint32_t a, uint32_t other) {
     world_list *list = &chunk->list;
     if (!chunk->status && (list->count == list->room || !list->data))
         chunk->status =
-            abuti_world_reserve(b->world->context, list, list->count + 64, sizeof(world_key));
+            abuti_world_reserve(b->world->context, list, list->count + 64, sizeof(abut_world_pair));
     if (chunk->status)
         return;
-    uint64_t lo = a < other ? a : other, hi = a < other ? other : a;
-    ((world_key *)list->data)[list->count++] = (world_key){lo << 32 | hi, 0};
+    ((abut_world_pair *)list->data)[list->count++] =
+        (abut_world_pair){a < other ? a : other, a < other ? other : a};
 }
 
 /* Which children of a node overlap a box. */
@@ -352,6 +355,36 @@ static void ask_planes(broad *b, world_chunk *chunk) {
 
 /* ---- all ---- */
 
+/* Where the pairs of each b begin, or of each a, counted in all chunks. */
+static void count_pairs(const abut_world *world, size_t chunks, bool by_a, size_t *begin) {
+    memset(begin, 0, (world->items.count + 1) * sizeof *begin);
+    for (size_t c = 0; c < chunks; c++) {
+        const world_list *list = &world->pair_chunks[c].list;
+        const abut_world_pair *pairs = list->data;
+        for (size_t i = 0; i < list->count; i++)
+            begin[(by_a ? pairs[i].a : pairs[i].b) + 1]++;
+    }
+    for (size_t i = 0; i < world->items.count; i++)
+        begin[i + 1] += begin[i];
+}
+
+/* By b first, then by a, which leaves equal ones as they are. */
+static void sort_pairs(abut_world *world, size_t chunks, size_t total) {
+    size_t *begin = world->begin.data;
+    abut_world_pair *spare = world->spare.data, *to = world->pairs.data;
+    count_pairs(world, chunks, false, begin);
+    for (size_t c = 0; c < chunks; c++) {
+        const world_list *list = &world->pair_chunks[c].list;
+        const abut_world_pair *pairs = list->data;
+        for (size_t i = 0; i < list->count; i++)
+            spare[begin[pairs[i].b]++] = pairs[i];
+    }
+    count_pairs(world, chunks, true, begin);
+    for (size_t i = 0; i < total; i++)
+        to[begin[spare[i].a]++] = spare[i];
+    world->pairs.count = total;
+}
+
 /* Brings the pairs of all chunks into order. */
 static abut_status gather(abut_world *world, size_t chunks) {
     uint64_t total = 0;
@@ -365,29 +398,19 @@ static abut_status gather(abut_world *world, size_t chunks) {
                           "abut_world: there are more than %llu pairs whose boxes overlap; see "
                           "options->most_pairs",
                           (unsigned long long)world->options.most_pairs);
+    const struct {
+        world_list *list;
+        size_t count, bytes;
+    } needs[] = {{&world->spare, (size_t)total, sizeof(world_key)}, /* as keys have it too */
+                 {&world->pairs, (size_t)total, sizeof(abut_world_pair)},
+                 {&world->begin, world->items.count + 1, sizeof(size_t)}};
     abut_status status = ABUT_OK;
-    world_list *lists[] = {&world->keys, &world->spare};
-    for (int i = 0; i < 2 && !status; i++)
-        status = abuti_world_reserve(world->context, lists[i], (size_t)total, sizeof(world_key));
+    world->pairs.count = 0;
+    for (size_t i = 0; i < sizeof needs / sizeof *needs && !status; i++)
+        status = abuti_world_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
     if (!status)
-        status = abuti_world_reserve(world->context, &world->pairs, (size_t)total,
-                                     sizeof(abut_world_pair));
-    if (status)
-        return status;
-    world_key *keys = world->keys.data;
-    size_t at = 0;
-    for (size_t i = 0; i < chunks; i++) {
-        const world_list *list = &world->pair_chunks[i].list;
-        if (list->count)
-            memcpy(keys + at, list->data, list->count * sizeof *keys);
-        at += list->count;
-    }
-    keys = sort_keys(keys, world->spare.data, at);
-    abut_world_pair *pairs = world->pairs.data;
-    for (size_t i = 0; i < at; i++)
-        pairs[i] = (abut_world_pair){(uint32_t)(keys[i].key >> 32), (uint32_t)keys[i].key};
-    world->pairs.count = at;
-    return ABUT_OK;
+        sort_pairs(world, chunks, (size_t)total);
+    return status;
 }
 
 abut_status abuti_world_find_pairs(abut_world *world) {

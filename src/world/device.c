@@ -1,30 +1,32 @@
-/* Pairs of bodies on a device: what is uploaded once, what each time, and two launches.
+/* Pairs of bodies on a device: what is uploaded once, what each time, and three launches.
  *
  * Fields are there as they are here, with bricks and 16 bits, so that interpolation does the same.
- * Frames are made in doubles on the host. Items share fields and samples; each is there once.
+ * Items share fields and samples; each is there once. Each time only motions and pairs go there.
  */
 #include "world/device.h"
 
 #include <stdlib.h>
 
-enum { GROUP = 256, ROOM = 4 * (GROUP + GROUP / 16), DIRECTIONS_A_TASK = 64 };
+enum { GROUP = 256, ROOM = 4 * (GROUP + GROUP / 16), MOTIONS_A_TASK = 1024 };
 
 /* ---- create ---- */
 
 abut_status abuti_world_device_create(abut_world *world, abut_device *device) {
     abuti_program *program = NULL;
-    if (!device->info.same_bits)
-        return abuti_fail(ABUT_ERROR_DEVICE,
-                          "abut_world_create: %s does not round floats as this CPU does; leave "
-                          "options->device null",
-                          device->info.name);
+    if (!device->info.same_bits || !device->info.has_doubles)
+        return abuti_fail(ABUT_ERROR_DEVICE, "abut_world_create: %s %s; leave options->device null",
+                          device->info.name,
+                          device->info.has_doubles ? "does not round floats as this CPU does"
+                                                   : "has no doubles");
     world_device *made = abuti_allocate_zeroed(world->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
     world->device = made;
     abut_status status = abuti_queue_open(device, &made->queue);
     status = status ? status : abuti_tools_create(&made->queue, &made->tools);
-    status = status ? status : abuti_program_get(device, "world", "", &program);
+    status = status ? status : abuti_program_get(device, "world", "-DABUTI_REAL_BITS=64", &program);
+    if (!status)
+        status = abuti_kernel_create(program, device, "world_frames", &made->frames);
     if (!status)
         status = abuti_kernel_create(program, device, "world_count", &made->count);
     if (!status)
@@ -37,16 +39,17 @@ void abuti_world_device_destroy(abut_world *world) {
     world_device *d = world->device;
     if (!d)
         return;
-    abuti_buffer *buffers[] = {&d->fields, &d->floats,     &d->shorts, &d->indices,
-                               &d->points, &d->directions, &d->one_way};
-    world_list *lists[] = {&d->item_fields, &d->item_points, &d->host_directions, &d->host_begin,
-                           &d->host_records};
+    abuti_buffer *buffers[] = {&d->fields,  &d->floats,     &d->shorts, &d->indices,
+                               &d->samples, &d->points,     &d->parts,  &d->motions,
+                               &d->pairs,   &d->directions, &d->one_way};
+    world_list *lists[] = {&d->host_parts, &d->host_motions, &d->host_begin, &d->host_records};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         abuti_buffer_destroy(buffers[i]);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(world->context, lists[i]->data);
     abut_buffer_destroy(d->begin);
     abut_buffer_destroy(d->records);
+    abuti_kernel_destroy(&d->frames);
     abuti_kernel_destroy(&d->count);
     abuti_kernel_destroy(&d->fill);
     abuti_tools_destroy(d->tools);
@@ -71,7 +74,7 @@ static int by_address(const void *x, const void *y) {
 
 /* Sizes so far in elements of each buffer, each part from a multiple of eight on. */
 typedef struct sizes {
-    size_t fields, floats, shorts, indices, points;
+    size_t fields, floats, shorts, indices, samples, points;
 } sizes;
 
 static size_t take(size_t *from, size_t count) {
@@ -101,14 +104,17 @@ static abut_status put_field(world_device *d, const abut_field *field, sizes *at
     if (!copy)
         return ABUT_OK;
     const field_view *view = &field->view;
-    world_field told = {is_float ? (uint32_t)(values / 8) : WORLD_NO_VALUES,
-                        is_float ? WORLD_NO_VALUES : (uint32_t)(values / 8),
-                        field->index ? (uint32_t)(index / 8) : WORLD_NO_VALUES,
-                        field->index ? (uint32_t)(coarse / 8) : WORLD_NO_VALUES,
+    world_field told = {contact_grid_of(field),
+                        is_float ? (uint32_t)(values / 8) : WORLD_NONE,
+                        is_float ? WORLD_NONE : (uint32_t)(values / 8),
+                        field->index ? (uint32_t)(index / 8) : WORLD_NONE,
+                        field->index ? (uint32_t)(coarse / 8) : WORLD_NONE,
                         {view->count[0], view->count[1], view->count[2]},
                         {view->bricks[0], view->bricks[1], view->bricks[2]},
                         view->cell,
-                        view->scale};
+                        view->scale,
+                        contact_band(field),
+                        0};
     abut_status status = put(d, &d->fields, number, &told, 1, sizeof told);
     if (!status)
         status = put(d, is_float ? &d->floats : &d->shorts, values, field->values,
@@ -122,34 +128,37 @@ static abut_status put_field(world_device *d, const abut_field *field, sizes *at
 
 static abut_status put_samples(world_device *d, const abut_samples *s, sizes *at, bool copy) {
     size_t count = s->view.count + 2 * (size_t)s->view.edge_count, first = at->points;
+    size_t number = at->samples++;
     at->points += count;
-    return copy ? put(d, &d->points, first, s->points, count, sizeof *s->points) : ABUT_OK;
+    if (!copy)
+        return ABUT_OK;
+    const world_samples told = {s->centre,     s->radius,          (uint32_t)first,
+                                s->view.count, s->view.edge_count, !s->has_vertices};
+    abut_status status = put(d, &d->samples, number, &told, 1, sizeof told);
+    return status ? status : put(d, &d->points, first, s->points, count, sizeof *s->points);
 }
 
-/* All fields, then all samples, each that items share once. Tells items where theirs are. */
+/* All fields, then all samples, each that items share once. Tells items which are theirs. */
 static abut_status put_all(abut_world *world, const shared_part *parts, size_t fields,
                            size_t samples, sizes *at, bool copy) {
     world_device *d = world->device;
+    world_parts *items = d->host_parts.data;
     abut_status status = ABUT_OK;
-    uint32_t *item_fields = d->item_fields.data, *item_points = d->item_points.data;
     memset(at, 0, sizeof *at);
     for (size_t i = 0; i < fields && !status; i++) {
         if (!i || parts[i].what != parts[i - 1].what)
             status = put_field(d, parts[i].what, at, copy);
-        item_fields[parts[i].item] = (uint32_t)(at->fields - 1);
+        items[parts[i].item].field = (uint32_t)(at->fields - 1);
     }
-    size_t last = 0;
     for (size_t i = fields; i < fields + samples && !status; i++) {
-        if (i == fields || parts[i].what != parts[i - 1].what) {
-            last = at->points;
+        if (i == fields || parts[i].what != parts[i - 1].what)
             status = put_samples(d, parts[i].what, at, copy);
-        }
-        item_points[parts[i].item] = (uint32_t)last;
+        items[parts[i].item].samples = (uint32_t)(at->samples - 1);
     }
     return status;
 }
 
-static abut_status reserve_data(world_device *d, const sizes *at) {
+static abut_status reserve_data(world_device *d, const sizes *at, size_t items) {
     abut_device *device = d->queue.device;
     if (at->floats / 8 >= UINT32_MAX || at->shorts / 8 >= UINT32_MAX || at->points >= UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "abut_world: fields and samples of all items are too "
@@ -161,7 +170,9 @@ static abut_status reserve_data(world_device *d, const sizes *at) {
                  {&d->floats, at->floats, sizeof(float)},
                  {&d->shorts, at->shorts, sizeof(int16_t)},
                  {&d->indices, at->indices, sizeof(uint32_t)},
-                 {&d->points, at->points, sizeof(contact_point)}};
+                 {&d->samples, at->samples, sizeof(world_samples)},
+                 {&d->points, at->points, sizeof(contact_point)},
+                 {&d->parts, items, sizeof(world_parts)}};
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < sizeof needs / sizeof *needs && !status; i++)
         status = abuti_buffer_reserve(device, needs[i].count + 1, needs[i].bytes, needs[i].buffer);
@@ -178,10 +189,9 @@ static abut_status upload_data(abut_world *world) {
     shared_part *parts = abuti_allocate(world->context, 2 * count, sizeof *parts);
     abut_status status = parts ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
-        status = abuti_world_reserve(world->context, &d->item_fields, count, sizeof(uint32_t));
-    if (!status)
-        status = abuti_world_reserve(world->context, &d->item_points, count, sizeof(uint32_t));
+        status = abuti_world_reserve(world->context, &d->host_parts, count, sizeof(world_parts));
     if (!status) {
+        memset(d->host_parts.data, 0xff, count * sizeof(world_parts)); /* WORLD_NONE */
         for (uint32_t i = 0; i < count; i++)
             if (items[i].used && items[i].body.field)
                 parts[fields++] = (shared_part){items[i].body.field, i};
@@ -192,8 +202,10 @@ static abut_status upload_data(abut_world *world) {
         qsort(parts + fields, samples, sizeof *parts, by_address);
         status = put_all(world, parts, fields, samples, &at, false);
     }
-    status = status ? status : reserve_data(d, &at);
+    status = status ? status : reserve_data(d, &at, count);
     status = status ? status : put_all(world, parts, fields, samples, &at, true);
+    if (!status)
+        status = put(d, &d->parts, 0, d->host_parts.data, count, sizeof(world_parts));
     abuti_release(world->context, parts);
     d->has_data = !status;
     return status;
@@ -201,34 +213,48 @@ static abut_status upload_data(abut_world *world) {
 
 /* ---- each time: frames, and what they find ---- */
 
-static world_direction direction_of(const abut_world *world, uint32_t at, uint32_t of,
-                                    uint32_t side) {
-    const world_device *device = world->device;
-    const world_item *field = &world_items(world)[at], *points = &world_items(world)[of];
-    const contact_direction d = {&field->body, &points->body, &field->at.motion, &points->at.motion,
-                                 side};
-    world_direction told;
-    memset(&told, 0, sizeof told);
-    if (!field->body.field || !points->body.samples || abuti_contact_far(&d, world->contact.margin))
-        return told;
-    const abut_samples_view *view = &points->body.samples->view;
-    told.frame = abuti_contact_frame_of(&d, &world->contact);
-    told.field = ((const uint32_t *)device->item_fields.data)[at];
-    told.first = ((const uint32_t *)device->item_points.data)[of];
-    told.count = view->count;
-    told.edges = world->contact.samples ? 0 : view->edge_count;
-    return told;
+static void copy_motions(void *data, size_t chunk, size_t begin, size_t end) {
+    const abut_world *world = data;
+    const world_item *items = world_items(world);
+    contact_motion *to = world->device->host_motions.data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        to[i] = items[i].at.motion;
 }
 
-static void direct_some(void *data, size_t chunk, size_t begin, size_t end) {
-    const abut_world *world = data;
-    const abut_world_pair *pairs = world->pairs.data;
-    world_direction *to = world->device->host_directions.data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        to[2 * i] = direction_of(world, pairs[i].b, pairs[i].a, 0);
-        to[2 * i + 1] = direction_of(world, pairs[i].a, pairs[i].b, 1);
-    }
+/* Poses and pairs to the device, and the frames of all directions. */
+static abut_status make_frames(abut_world *world) {
+    world_device *d = world->device;
+    size_t items = world->items.count, pairs = world->pairs.count;
+    const struct {
+        abuti_buffer *buffer;
+        size_t count, bytes;
+    } needs[] = {{&d->motions, items, sizeof(contact_motion)},
+                 {&d->pairs, pairs, sizeof(world_two)},
+                 {&d->directions, 2 * pairs, sizeof(world_direction)},
+                 {&d->one_way, pairs, sizeof(uint32_t)}};
+    abut_status status =
+        abuti_world_reserve(world->context, &d->host_motions, items, sizeof(contact_motion));
+    for (size_t i = 0; i < sizeof needs / sizeof *needs && !status; i++)
+        status =
+            abuti_buffer_reserve(d->queue.device, needs[i].count, needs[i].bytes, needs[i].buffer);
+    if (status || !pairs)
+        return status;
+    abuti_parallel_for(world->context, items, MOTIONS_A_TASK, copy_motions, world);
+    status = put(d, &d->motions, 0, d->host_motions.data, items, sizeof(contact_motion));
+    status = status ? status : put(d, &d->pairs, 0, world->pairs.data, pairs, sizeof(world_two));
+    uint32_t count = 2 * (uint32_t)pairs;
+    double margin = world->contact.margin;
+    int32_t any_normal = world->contact.any_normal, only_samples = world->contact.samples;
+    if (!status)
+        status = ABUTI_LAUNCH(&d->queue, &d->frames, (count + GROUP - 1) / GROUP, GROUP,
+                              ABUTI_BUFFER(&d->fields), ABUTI_BUFFER(&d->floats),
+                              ABUTI_BUFFER(&d->shorts), ABUTI_BUFFER(&d->indices),
+                              ABUTI_BUFFER(&d->samples), ABUTI_BUFFER(&d->parts),
+                              ABUTI_BUFFER(&d->motions), ABUTI_BUFFER(&d->pairs),
+                              ABUTI_BUFFER(&d->directions), ABUTI_VALUE(count), ABUTI_VALUE(margin),
+                              ABUTI_VALUE(any_normal), ABUTI_VALUE(only_samples));
+    return status;
 }
 
 static abut_status measure(void *user, abuti_buffer *begin) {
@@ -258,25 +284,12 @@ abut_status abuti_world_device_find(abut_world *world) {
     abut_status status = abuti_world_find_pairs(world);
     if (status || d->has_records)
         return status;
-    size_t pairs = world->pairs.count;
+    if (world->pairs.count > ABUTI_TOOLS_MOST / 2)
+        return abuti_fail(ABUT_ERROR_LIMIT, "abut_world: %zu pairs are too many for the device",
+                          world->pairs.count);
     status = upload_data(world);
-    if (!status)
-        status = abuti_world_reserve(world->context, &d->host_directions, 2 * pairs,
-                                     sizeof(world_direction));
-    abut_device *device = d->queue.device;
-    if (!status)
-        status =
-            abuti_buffer_reserve(device, 2 * pairs + 1, sizeof(world_direction), &d->directions);
-    if (!status)
-        status = abuti_buffer_reserve(device, pairs + 1, sizeof(uint32_t), &d->one_way);
-    if (status)
-        return status;
-    if (pairs) {
-        abuti_parallel_for(world->context, pairs, DIRECTIONS_A_TASK, direct_some, world);
-        status = abuti_buffer_upload(&d->queue, &d->directions, 0, d->host_directions.data,
-                                     2 * pairs * sizeof(world_direction));
-    }
-    const abuti_segments segments = {.count = pairs,
+    status = status ? status : make_frames(world);
+    const abuti_segments segments = {.count = world->pairs.count,
                                      .item_bytes = sizeof(world_record),
                                      .user = world,
                                      .measure = measure,

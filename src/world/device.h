@@ -6,7 +6,10 @@
 #include "world/world.h"
 #include "world/world_shared.h"
 
-_Static_assert(sizeof(world_field) == 48, "the layout that world.cl reads");
+_Static_assert(sizeof(world_field) == 136, "the layout that world.cl reads");
+_Static_assert(sizeof(world_samples) == 48, "the layout that world.cl reads");
+_Static_assert(sizeof(contact_motion) == 96, "the layout that world.cl reads");
+_Static_assert(sizeof(world_two) == sizeof(abut_world_pair), "the same thing");
 _Static_assert(sizeof(world_direction) == 100, "the layout that world.cl reads");
 _Static_assert(sizeof(world_record) == 24, "the layout that world.cl writes");
 _Static_assert(sizeof(world_record) == sizeof(abut_world_record), "the same thing");
@@ -16,15 +19,14 @@ enum { WORLD_SIDE_SHIFT = 31 };
 struct world_device {
     abuti_queue queue;
     abuti_tools *tools;
-    abuti_kernel count, fill;
-    /* Of all fields and samples, once. */
-    abuti_buffer fields, floats, shorts, indices, points;
+    abuti_kernel frames, count, fill;
+    /* Of all fields and samples, once; and which of them items have. */
+    abuti_buffer fields, floats, shorts, indices, samples, points, parts;
     bool has_data;
-    world_list item_fields; /* uint32_t: where an item's field and points are */
-    world_list item_points;
-    /* Of pairs, each time. */
-    abuti_buffer directions, one_way;
-    world_list host_directions;   /* world_direction: two a pair */
+    world_list host_parts; /* world_parts */
+    /* Each time. */
+    abuti_buffer motions, pairs, directions, one_way;
+    world_list host_motions;      /* contact_motion: of each item */
     abut_buffer *begin, *records; /* uint32_t, one more than pairs; world_record */
     uint64_t record_count;
     bool has_records;

@@ -76,8 +76,9 @@ void abut_world_destroy(abut_world *world) {
         return;
     abut_context *context = world->context;
     abuti_world_device_destroy(world);
-    world_list *lists[] = {&world->items, &world->places, &world->keys,  &world->spare,
-                           &world->order, &world->boxes,  &world->nodes, &world->pairs};
+    world_list *lists[] = {&world->items, &world->places, &world->keys,
+                           &world->spare, &world->order,  &world->boxes,
+                           &world->nodes, &world->pairs,  &world->begin};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(context, lists[i]->data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {

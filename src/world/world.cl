@@ -1,11 +1,15 @@
-/* All pairs of a world at once: a work-group a pair. world_count counts, world_fill writes in the
- * order of features, a tile of GROUP at a time; the sums between them are those of scan.cl. What is
- * found is what contact.c finds, by the same functions.
+/* All pairs of a world at once. world_frames makes the frames of both directions of each pair, and
+ * tells which are far apart, an item a direction. Then a work-group takes a pair: world_count
+ * counts, world_fill writes in the order of features, a tile of GROUP at a time; the sums between
+ * them are those of scan.cl. What is found is what contact.c finds, by the same functions.
  */
 #include "device/group_kernel.h"
 #include "world/world_shared.h"
 
+#if ABUTI_REAL_BITS == 64
+
 #define SIDE 0x80000000u
+#define DIAGONAL 1.7321 /* of a cell, rounded up */
 
 DEFINE_GROUP_SCAN(uint, group_scan)
 
@@ -13,10 +17,10 @@ static field_view view_of(__global const world_field *at, __global const float *
                           __global const short *shorts, __global const uint *indices) {
     field_view view;
     world_field field = *at;
-    view.floats = field.floats == WORLD_NO_VALUES ? 0 : floats + 8 * (size_t)field.floats;
-    view.shorts = field.shorts == WORLD_NO_VALUES ? 0 : shorts + 8 * (size_t)field.shorts;
-    view.index = field.index == WORLD_NO_VALUES ? 0 : indices + 8 * (size_t)field.index;
-    view.coarse = field.coarse == WORLD_NO_VALUES ? 0 : floats + 8 * (size_t)field.coarse;
+    view.floats = field.floats == WORLD_NONE ? 0 : floats + 8 * (size_t)field.floats;
+    view.shorts = field.shorts == WORLD_NONE ? 0 : shorts + 8 * (size_t)field.shorts;
+    view.index = field.index == WORLD_NONE ? 0 : indices + 8 * (size_t)field.index;
+    view.coarse = field.coarse == WORLD_NONE ? 0 : floats + 8 * (size_t)field.coarse;
     for (int axis = 0; axis < 3; axis++) {
         view.count[axis] = field.count[axis];
         view.bricks[axis] = field.bricks[axis];
@@ -24,6 +28,49 @@ static field_view view_of(__global const world_field *at, __global const float *
     view.cell = field.cell;
     view.scale = field.scale;
     return view;
+}
+
+/* As abuti_contact_far(): one value in the middle tells that all samples are too far away. This one
+ * is a float, and off by far less than the thousandth. */
+static bool is_far(const field_view *view, const contact_frame *frame, real reach, real cell) {
+    float value = contact_value(view, frame->shift).distance;
+    return value > (float)(1.001 * (reach + DIAGONAL * cell * (view->index ? FIELD_BRICK : 1)));
+}
+
+__kernel void world_frames(__global const world_field *fields, __global const float *floats,
+                           __global const short *shorts, __global const uint *indices,
+                           __global const world_samples *samples, __global const world_parts *parts,
+                           __global const contact_motion *motions, __global const world_two *pairs,
+                           __global world_direction *directions, uint count, real margin,
+                           int any_normal, int only_samples) {
+    size_t i = get_global_id(0);
+    if (i >= count)
+        return;
+    uint side = (uint)(i & 1);
+    world_two pair = pairs[i / 2];
+    uint at = side ? pair.a : pair.b, of = side ? pair.b : pair.a;
+    world_direction told;
+    told.field = parts[at].field;
+    told.first = told.count = told.edges = 0;
+    if (told.field != WORLD_NONE && parts[of].samples != WORLD_NONE) {
+        world_samples s = samples[parts[of].samples];
+        contact_motion motion_at = motions[at], motion_of = motions[of];
+        contact_grid grid = fields[told.field].grid;
+        field_view view = view_of(fields + told.field, floats, shorts, indices);
+        vec3 middle = contact_to_local(&motion_at, contact_to_world(&motion_of, s.centre));
+        real reach = (s.radius + margin) * (1 + 1e-6);
+        told.frame = contact_frame_make(&grid, &motion_at, &motion_of, s.centre,
+                                        fields[told.field].band, (float)margin);
+        told.frame.any_normal = any_normal;
+        told.frame.edge_ends = (int)s.edge_ends;
+        if (!contact_ball_is_far(&grid, middle, reach) &&
+            !is_far(&view, &told.frame, reach, grid.cell)) {
+            told.first = s.first;
+            told.count = s.count;
+            told.edges = only_samples ? 0 : s.edges;
+        }
+    }
+    directions[i] = told;
 }
 
 static contact_found find(const field_view *view, const world_direction *d,
@@ -103,3 +150,5 @@ __kernel void world_fill(__global const world_field *fields, __global const floa
         }
     }
 }
+
+#endif

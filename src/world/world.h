@@ -70,7 +70,7 @@ struct abut_world {
     world_device *device;         /* null: the CPU */
 
     /* Of the broad phase. */
-    world_list keys, spare, order, boxes, nodes;
+    world_list keys, spare, order, boxes, nodes, begin;
     world_chunk pair_chunks[WORLD_CHUNKS];
     world_list pairs; /* abut_world_pair */
     bool has_pairs;   /* they are those of the items as they are now */

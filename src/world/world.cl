@@ -33,7 +33,8 @@ static field_view view_of(__global const world_field *at, __global const float *
 /* As abuti_contact_far(): one value in the middle tells that all samples are too far away. This one
  * is a float, and off by far less than the thousandth. */
 static bool is_far(const field_view *view, const contact_frame *frame, real reach, real cell) {
-    float value = contact_value(view, frame->shift).distance;
+    const float at[3] = {frame->shift[0], frame->shift[1], frame->shift[2]};
+    float value = contact_value(view, at).distance;
     return value > (float)(1.001 * (reach + DIAGONAL * cell * (view->index ? FIELD_BRICK : 1)));
 }
 

@@ -1,5 +1,5 @@
 /* Making a field: its grid from the options, its memory, and what it tells of itself. */
-#include "field/field.h"
+#include "field/cache.h"
 
 #include "bvh/sign.h"
 
@@ -167,16 +167,23 @@ abut_status abuti_field_new(abut_context *context, abut_field **field) {
     return ABUT_OK;
 }
 
+void abuti_field_count(abut_field *field) {
+    field->value_count = grid_cells(&field->grid);
+    if (field->layout != ABUT_FIELD_SPARSE)
+        return;
+    for (int axis = 0; axis < 3; axis++)
+        field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
+    field->value_count = (size_t)field->brick_count * FIELD_VALUES;
+}
+
 abut_status abuti_field_reserve(abut_field *field) {
     size_t bricks = 1, corners = 1;
-    field->value_count = grid_cells(&field->grid);
+    abuti_field_count(field);
     if (field->layout == ABUT_FIELD_SPARSE) {
         for (int axis = 0; axis < 3; axis++) {
-            field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
             bricks *= field->bricks[axis];
             corners *= field->bricks[axis] + 1;
         }
-        field->value_count = (size_t)field->brick_count * FIELD_VALUES;
         field->index = abuti_allocate(field->context, bricks, sizeof *field->index);
         field->coarse = abuti_allocate(field->context, corners, sizeof *field->coarse);
         if (!field->index || !field->coarse)
@@ -241,17 +248,24 @@ static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_f
 }
 
 static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,
-                               abut_field **field) {
+                               const cache_place *place, abut_field **field) {
     abut_field *made;
     if (abuti_field_new(bvh->context, &made))
         return ABUT_ERROR_MEMORY;
     made->mesh = abut_mesh_retain(bvh->mesh);
+    if (o->cache) {
+        made->has_digest = true;
+        memcpy(made->digest, place->mesh, sizeof made->digest);
+    }
     abut_status status = make(bvh, o, made);
-    if (status)
+    if (status) {
         abut_field_destroy(made);
-    else
-        *field = made;
-    return status;
+        return status;
+    }
+    if (o->cache)
+        abuti_cache_keep(place, made);
+    *field = made;
+    return ABUT_OK;
 }
 
 abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours) {
@@ -273,7 +287,14 @@ abut_status abut_field_create_from(const abut_bvh *bvh, const abut_field_options
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_from: the hierarchy is not ready "
                                                "for these signs; call abut_bvh_prepare_sign() "
                                                "first");
-    return create_from(bvh, &ours, field);
+    ours.sign = bvh->sign->method;
+    cache_place place;
+    abut_field *found = NULL;
+    if (ours.cache)
+        status = abuti_cache_recall(bvh->mesh, &ours, &place, &found);
+    if (found)
+        *field = found;
+    return status || found ? status : create_from(bvh, &ours, &place, field);
 }
 
 abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options,
@@ -285,10 +306,20 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: %s is null",
                           mesh ? "field" : "mesh");
     abut_status status = abuti_field_options(options, &ours);
+    cache_place place;
+    abut_field *found = NULL;
+    if (!status && ours.cache)
+        status = abuti_cache_recall(mesh, &ours, &place, &found);
+    if (status)
+        return status;
+    if (found) {
+        *field = found;
+        return ABUT_OK;
+    }
     sign.method = ours.sign;
-    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
+    status = abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abut_bvh_prepare_sign(bvh, &sign);
-    status = status ? status : create_from(bvh, &ours, field);
+    status = status ? status : create_from(bvh, &ours, &place, field);
     abut_bvh_destroy(bvh);
     return status;
 }
@@ -358,7 +389,7 @@ abut_field_info abut_field_info_get(const abut_field *field) {
 
 /* ---- of which mesh ---- */
 
-static void digest_of(const abut_mesh *mesh, unsigned char digest[ABUTI_DIGEST_BYTES]) {
+void abuti_mesh_digest(const abut_mesh *mesh, unsigned char digest[ABUTI_DIGEST_BYTES]) {
     abuti_digest sum;
     abuti_digest_begin(&sum);
     uint32_t counts[2] = {mesh->vertex_count, mesh->triangle_count};
@@ -372,8 +403,8 @@ static void digest_of(const abut_mesh *mesh, unsigned char digest[ABUTI_DIGEST_B
 }
 
 bool abuti_field_digest(const abut_field *field, unsigned char digest[ABUTI_DIGEST_BYTES]) {
-    if (field->mesh)
-        digest_of(field->mesh, digest);
+    if (field->mesh && !field->has_digest)
+        abuti_mesh_digest(field->mesh, digest);
     else
         memcpy(digest, field->digest, ABUTI_DIGEST_BYTES);
     return field->mesh || field->has_digest;
@@ -387,7 +418,7 @@ abut_status abut_field_is_of(const abut_field *field, const abut_mesh *mesh, boo
         *is = true;
         return ABUT_OK;
     }
-    digest_of(mesh, theirs);
+    abuti_mesh_digest(mesh, theirs);
     *is = abuti_field_digest(field, ours) && memcmp(ours, theirs, sizeof ours) == 0;
     return ABUT_OK;
 }

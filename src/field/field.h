@@ -22,7 +22,7 @@
 struct abut_field {
     abut_context *context; /* held */
     abut_mesh *mesh;       /* held; null where it came from a file, values or other fields */
-    bool has_digest;       /* of the mesh; where that is not held any more */
+    bool has_digest;       /* of the mesh; where that is not held any more, or was needed before */
     unsigned char digest[ABUTI_DIGEST_BYTES];
     abut_grid grid;
     abut_field_layout layout;
@@ -102,14 +102,17 @@ abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
 abut_status abuti_field_new(abut_context *context, abut_field **field);
 /* Refuses a grid with too few cells or too far away; sentences begin with `name`. */
 abut_status abuti_field_check_grid(const char *name, const abut_grid *grid);
-/* The number of values and their memory, for bricks also theirs, where grid, layout, type and
- * brick_count stand. */
+/* The number of values and of bricks along each axis, where grid, layout and brick_count stand. */
+void abuti_field_count(abut_field *field);
+/* The same and their memory, where the type stands too. */
 abut_status abuti_field_reserve(abut_field *field);
 /* Whether all values are finite, and indices of bricks in range. */
 bool abuti_field_is_sound(const abut_field *field);
 static inline size_t field_value_bytes(const abut_field *field) {
     return field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
 }
+/* SHA-256 of positions and indices. */
+void abuti_mesh_digest(const abut_mesh *mesh, unsigned char digest[ABUTI_DIGEST_BYTES]);
 /* The digest of the mesh; false where the field came from none. */
 bool abuti_field_digest(const abut_field *field, unsigned char digest[ABUTI_DIGEST_BYTES]);
 
@@ -122,6 +125,8 @@ abut_status abuti_field_export(const abut_field *field, abuti_sink *sink, const 
 #define FIELD_MAGIC "\211abutf\r\n"
 enum { FIELD_MAGIC_BYTES = 8 };
 abut_status abuti_field_restore(abuti_source *source, const char *name, abut_field **field);
+/* Reads the head alone: what a field is but for its range. */
+abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_info *info);
 abut_status abuti_field_read_dcache(abuti_source *source, const char *name,
                                     const abut_field_load_options *options, abut_field **field);
 

@@ -191,14 +191,18 @@ static abut_status cut_off(const abuti_source *source, const char *name) {
     return damaged(name, "it ends too early");
 }
 
+static abut_grid grid_of(const file_head *h) {
+    return (abut_grid){{h->origin[0], h->origin[1], h->origin[2]},
+                       h->cell,
+                       {h->count[0], h->count[1], h->count[2]}};
+}
+
 /* Everything that the head says, since a checksum can be forged. */
 static const char *wrong_in(const file_head *h) {
     if (h->layout > ABUT_FIELD_SPARSE || h->type > ABUT_FIELD_INT16 || h->closed > 1 ||
         h->sign > ABUT_SIGN_NORMAL || h->has_digest > 1 || h->reserved)
         return "its head has values that there are not";
-    const abut_grid grid = {{h->origin[0], h->origin[1], h->origin[2]},
-                            h->cell,
-                            {h->count[0], h->count[1], h->count[2]}};
+    const abut_grid grid = grid_of(h);
     if (abuti_field_check_grid("", &grid) || !(h->band > 0))
         return "its grid cannot be";
     if (h->type == ABUT_FIELD_FLOAT
@@ -255,6 +259,25 @@ static abut_status check_size(const abuti_source *source, const char *name, cons
     if (source->total &&
         bytes / BLOCK * (sizeof(block_head) + LEAST_PRESSED) > (double)source->total)
         return cut_off(source, name);
+    return ABUT_OK;
+}
+
+abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_info *info) {
+    file_head h;
+    abut_status status = get_head(source, name, &h);
+    status = status ? status : check_size(source, name, &h);
+    if (status)
+        return status;
+    abut_field field = {.layout = (abut_field_layout)h.layout,
+                        .type = (abut_field_type)h.type,
+                        .grid = grid_of(&h),
+                        .brick_count = h.brick_count,
+                        .band = h.band,
+                        .step = h.step,
+                        .closed = h.closed,
+                        .sign = (abut_sign_method)h.sign};
+    abuti_field_count(&field);
+    *info = abut_field_info_get(&field);
     return ABUT_OK;
 }
 
@@ -321,9 +344,7 @@ static abut_status fill(abuti_source *source, const char *name, const file_head 
     field->type = (abut_field_type)h->type;
     field->sign = (abut_sign_method)h->sign;
     field->closed = h->closed;
-    field->grid = (abut_grid){{h->origin[0], h->origin[1], h->origin[2]},
-                              h->cell,
-                              {h->count[0], h->count[1], h->count[2]}};
+    field->grid = grid_of(h);
     field->band = h->band;
     field->step = h->step;
     field->brick_count = h->brick_count;

@@ -77,8 +77,10 @@ static bool tell(void *user, const abut_cache_entry *entry) {
     say_fact(out, "memory", "%.2f MB", (double)entry->info.bytes / 1e6);
     say_fact(out, "on disk", "%.2f MB", (double)entry->stored_bytes / 1e6);
     say_fact(out, "used", "%s", age);
-    out_shade(out, entry->problem ? SHADE_BAD : SHADE_PLAIN);
-    say_fact(out, "state", "%s", entry->problem ? "damaged" : view->verified ? "fine" : "");
+    if (view->verified) {
+        out_shade(out, entry->problem ? SHADE_BAD : SHADE_GOOD);
+        say_fact(out, "state", "%s", entry->problem ? "damaged" : "fine");
+    }
     out_end(out);
     if (entry->problem) {
         text_safe(&view->problems, entry->problem);

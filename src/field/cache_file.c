@@ -161,12 +161,12 @@ typedef struct turn {
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
 static void turn_begin(turn *t, const char *path, const unsigned char *mesh) {
-    char name[CACHE_PATH_BYTES + 8];
+    char name[CACHE_PATH_BYTES + 16];
     const char *slash = strrchr(path, '/');
     const struct timespec moment = {0, 1000000};
     while (atomic_flag_test_and_set(&busy))
         nanosleep(&moment, NULL);
-    snprintf(name, sizeof name, "%.*slock", slash ? (int)(slash - path) + 1 : 0, path);
+    snprintf(name, sizeof name, "%.*sfields.lock", slash ? (int)(slash - path) + 1 : 0, path);
     t->descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0600);
     if (t->descriptor < 0)
         return;

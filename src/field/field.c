@@ -190,25 +190,15 @@ abut_status abuti_field_reserve(abut_field *field) {
             return ABUT_ERROR_MEMORY;
     }
     field->values = abuti_allocate(field->context, field->value_count, field_value_bytes(field));
-    return field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!field->values)
+        return ABUT_ERROR_MEMORY;
+    abuti_expect_all(field->values, field->value_count * field_value_bytes(field));
+    return ABUT_OK;
 }
 
 static bool all_finite(const float *values, size_t count) {
     float least = 0, most = 0;
     return abuti_field_range(values, count, &least, &most);
-}
-
-bool abuti_field_is_sound(const abut_field *field) {
-    const uint32_t *b = field->bricks;
-    if (field->layout == ABUT_FIELD_SPARSE) {
-        size_t bricks = (size_t)b[0] * b[1] * b[2];
-        for (size_t i = 0; i < bricks; i++)
-            if (field->index[i] != ABUT_NONE && field->index[i] >= field->brick_count)
-                return false;
-        if (!all_finite(field->coarse, ((size_t)b[0] + 1) * (b[1] + 1) * (b[2] + 1)))
-            return false;
-    }
-    return field->type != ABUT_FIELD_FLOAT || all_finite(field->values, field->value_count);
 }
 
 abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,

@@ -106,8 +106,6 @@ abut_status abuti_field_check_grid(const char *name, const abut_grid *grid);
 void abuti_field_count(abut_field *field);
 /* The same and their memory, where the type stands too. */
 abut_status abuti_field_reserve(abut_field *field);
-/* Whether all values are finite, and indices of bricks in range. */
-bool abuti_field_is_sound(const abut_field *field);
 static inline size_t field_value_bytes(const abut_field *field) {
     return field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
 }
@@ -146,7 +144,12 @@ bool abuti_block_can_press(void);
 abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh);
 /* Gets a field ready to be asked once its values stand: finds their range and makes the view. */
 void abuti_field_finish(abut_field *field);
+/* The same where the range is known. */
+void abuti_field_finish_with(abut_field *field, float least, float most);
 /* Widens the range by values; whether all are finite. */
 bool abuti_field_range(const float *values, size_t count, float *least, float *most);
+/* The same for values as a field has them. */
+bool abuti_field_values_range(const abut_field *field, const void *values, size_t count,
+                              float *least, float *most);
 
 #endif

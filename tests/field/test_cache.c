@@ -94,7 +94,7 @@ static size_t files_in(const char *folder, char path[CACHE_PATH_BYTES]) {
     assert_non_null(opened);
     for (struct dirent *entry; (entry = readdir(opened));)
         if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
-            strcmp(entry->d_name, "lock")) {
+            strcmp(entry->d_name, "fields.lock")) {
             snprintf(path, CACHE_PATH_BYTES, "%s/%s", folder, entry->d_name);
             count++;
         }

@@ -184,10 +184,12 @@ typedef struct abut_touch {
 } abut_touch;
 
 /* Finds the first time at which a sample or a long edge of one body is within `tolerance` of the
- * other (0 = a hundredth of the smaller cell; at least a thousandth). Never later than the time at
+ * other (0 = a twentieth of the smaller cell; at least a thousandth). Never later than the time at
  * which the interpolated distance becomes 0, but for a millionth of the whole: each feature goes on
  * by its distance over its largest speed (conservative advancement). Bodies that touch at the start
- * do so at time 0. Poses in a and b are not read. Thread-safe. */
+ * do so at time 0. Sliding
+ * along a surface at little more than the tolerance takes many steps. Poses in a and b are not
+ * read. Thread-safe. */
 ABUT_API abut_status abut_contact_sweep(const abut_body *a, const abut_motion *motion_a,
                                         const abut_body *b, const abut_motion *motion_b,
                                         double tolerance, abut_touch *touch);

@@ -75,6 +75,14 @@ ABUT_API abut_status abut_field_create_from(const abut_bvh *bvh, const abut_fiel
  * an axis, a value that is not finite. Thread-safe. */
 ABUT_API abut_status abut_field_create_values(abut_context *context, const abut_grid *grid,
                                               const float *values, abut_field **field);
+/* Follows a mesh that has moved: takes one with the same triangles (same indices) and new
+ * positions, and keeps it instead. Grid, band and the like stay. Values are those of a new field on
+ * this grid, bit for bit, but distances are found anew only in blocks of 8 x 8 x 8 cells that can
+ * have changed: where a triangle that has moved is, or was, no farther than the largest value of
+ * the block. `recomputed` (may be null) gets their number. Sparse fields, signs by pseudo-normals
+ * and 16 bits with another step are computed as a whole. On failure the field is as before. Not
+ * thread-safe: no one may ask it meanwhile. */
+ABUT_API abut_status abut_field_update(abut_field *field, abut_mesh *mesh, uint64_t *recomputed);
 /* Null is allowed. Thread-safe when no one else uses the field. */
 ABUT_API void abut_field_destroy(abut_field *field);
 

@@ -99,7 +99,7 @@ contact_frame abuti_contact_frame(const abut_field *field, const contact_motion 
     mat3 back = m3_transpose(&at->turn), turn = m3_multiply(&back, &of->turn);
     vec3 middle = contact_to_local(at, contact_to_world(of, centre));
     vec3 first = v3_sub(middle, field->grid.origin);
-    vec3 away = v3_normalise(v3_sub(middle, box_centre(field->mesh->bounds)));
+    vec3 away = v3_normalise(v3_sub(middle, box_centre(field_bounds(field))));
     if (v3_max_abs(away) == 0)
         away.z = 1;
     contact_frame frame = {.band = contact_band(field),
@@ -169,7 +169,8 @@ static bool far_apart(const direction *d, double margin) {
     double reach = (s->radius + margin) * (1 + 1e-6), cell = field->grid.cell;
     vec3 middle = contact_to_world(&d->motion_of, s->centre);
     vec3 local = contact_to_local(&d->motion_at, middle);
-    vec3 nearest = v3_min(v3_max(local, field->mesh->bounds.lo), field->mesh->bounds.hi);
+    const box3 box = field_bounds(field);
+    vec3 nearest = v3_min(v3_max(local, box.lo), box.hi);
     if (v3_length(v3_sub(local, nearest)) > reach + cell)
         return true;
     double value = abuti_contact_value(field, &d->motion_at, middle).distance;

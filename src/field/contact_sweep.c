@@ -16,7 +16,7 @@
 
 #include <math.h>
 
-#define TOLERANCE 1e-2
+#define TOLERANCE 0.05
 #define TOLERANCE_LEAST 1e-3
 #define LEAST_STEP 1e-6 /* of the whole time or edge, after SAFE_STEPS of them: an end for all */
 enum { FEATURES_A_TASK = 256, CHUNKS_MOST = 64, SAFE_STEPS = 10000 };

@@ -274,6 +274,9 @@ static abut_status find(work *w, abut_samples *to) {
     if (!status && o->kinds & ABUT_SAMPLES_EVEN)
         status = abuti_samples_even(w->mesh, &w->normals, w->area,
                                     o->radius > 0 ? o->radius : w->spacing, o->count, &w->found);
+    if (!status && w->found.count > (size_t)MOST_SAMPLES)
+        status = abuti_fail(ABUT_ERROR_LIMIT, "abut_samples_create: %zu samples are too many",
+                            w->found.count);
     if (!status && o->limit && o->limit < w->found.count)
         status = abuti_samples_thin(&w->found, 0, o->limit, 0);
     abuti_release(context, w->flat_edge);

@@ -206,6 +206,31 @@ static void fields_are_found_again(void **state) {
     abut_context_destroy(context);
 }
 
+/* A field that follows its mesh is no longer that of the old one. */
+static void digests_follow_the_mesh(void **state) {
+    (void)state;
+    abut_mesh *mesh = mesh_of(NULL, 2), *moved = NULL, *copy = NULL;
+    abut_pose shift = {.rotation = {0, 0, 0, 1}, .translation = {0.05, 0, 0}};
+    abut_field_options o = ways(0);
+    o.cache = fresh("follow");
+    assert_ok(abut_mesh_transform(mesh, 1, shift, &moved));
+    assert_ok(abut_mesh_transform(mesh, 1, shift, &copy));
+    for (int found = 0; found < 2; found++) {
+        abut_field *field;
+        bool is = false;
+        assert_ok(abut_field_create(mesh, &o, &field));
+        assert_ok(abut_field_update(field, moved, NULL));
+        assert_ok(abut_field_is_of(field, copy, &is));
+        assert_true(is);
+        assert_ok(abut_field_is_of(field, mesh, &is));
+        assert_false(is);
+        abut_field_destroy(field);
+    }
+    abut_mesh_destroy(copy);
+    abut_mesh_destroy(moved);
+    abut_mesh_destroy(mesh);
+}
+
 /* With a hierarchy the method is what that was prepared for. */
 static void hierarchies_have_the_cache_too(void **state) {
     (void)state;
@@ -593,6 +618,7 @@ static void the_own_folder_is_taken(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_are_found_again),
+        cmocka_unit_test(digests_follow_the_mesh),
         cmocka_unit_test(hierarchies_have_the_cache_too),
         cmocka_unit_test(damage_is_told_and_mended),
         cmocka_unit_test(damage_of_one_is_not_that_of_all),

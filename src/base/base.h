@@ -105,7 +105,9 @@ typedef struct abuti_sink {
     abut_context *context;
     char *path, *temporary; /* temporary is null when written directly */
     FILE *file;
-    int error; /* first errno */
+    int error;       /* first errno */
+    bool expendable; /* set by a writer whose readers check all: the file need not be on disk before
+                      * it is renamed */
 } abuti_sink;
 
 abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char *path);

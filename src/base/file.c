@@ -226,14 +226,15 @@ static void sync_folder(char *path) {
 abut_status abuti_sink_commit(abuti_sink *sink) {
     if (!sink->error && fflush(sink->file) != 0)
         sink->error = errno;
-    if (!sink->error && sink->temporary && fsync(fileno(sink->file)) != 0)
+    bool sync = sink->temporary && !sink->expendable;
+    if (!sink->error && sync && fsync(fileno(sink->file)) != 0)
         sink->error = errno;
     if (fclose(sink->file) != 0 && !sink->error)
         sink->error = errno;
     if (!sink->error && sink->temporary) {
         if (rename(sink->temporary, sink->path) != 0)
             sink->error = errno;
-        else
+        else if (sync)
             sync_folder(sink->path);
     }
     abut_status status = ABUT_OK;

@@ -200,6 +200,7 @@ void abuti_cache_write(abut_context *context, const unsigned char key[ABUTI_DIGE
     abuti_folder_make(path);
     abut_status status = abuti_sink_open(&sink, context, path);
     if (!status) {
+        sink.expendable = true;
         fchmod(fileno(sink.file), 0600);
         abuti_sink_write(&sink, head, sizeof head);
         abuti_sink_write(&sink, about, about_bytes);

@@ -243,6 +243,7 @@ static abut_status put_file(abut_context *context, const char *path, const unsig
         memcpy(head.magic, MAGIC, sizeof head.magic);
         memcpy(head.mesh, mesh, sizeof head.mesh);
         head.checksum = abuti_checksum(&head, offsetof(cache_head, checksum));
+        sink.expendable = true;
         fchmod(fileno(sink.file), 0600); /* or it would not be read again */
         abuti_sink_write(&sink, &head, sizeof head);
         status = put_fields(&sink, old, key, field, items);

@@ -103,6 +103,10 @@ _abut_values() {
     contacts:--png) values="" ;;
     contacts:--view) values="front back left right top bottom iso" ;;
     contacts:--up) values="x y z -x -y -z" ;;
+    demo:--png) values="" ;;
+    demo:--bodies) values="" ;;
+    demo:--seconds) values="" ;;
+    demo:--seed) values="" ;;
     bench:--repeat) values="" ;;
     bench:--device) values="cpu gpu" ;;
     *:--threads) values="" ;;
@@ -132,7 +136,7 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest inside ray overlap distance selfcheck field slice offset samples contacts devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture nearest inside ray overlap distance selfcheck field slice offset samples contacts demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
@@ -148,6 +152,7 @@ _abut() {
     offset) options="--by --cells --cell --sign --to --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --out --png --view --up --json --quiet --threads --help" ;;
     contacts) options="--pose --pose-a --to --cells --margin --samples --limit --most --out --png --view --up --json --quiet --threads --help" ;;
+    demo) options="--png --bodies --seconds --seed --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;
@@ -155,7 +160,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest inside ray overlap distance selfcheck field slice offset samples contacts devices bench version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest inside ray overlap distance selfcheck field slice offset samples contacts demo devices bench version help exit-codes formats" ;;
     bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

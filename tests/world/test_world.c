@@ -173,6 +173,10 @@ static void candidates_are_all_that_overlap(void **state) {
             }
             if (round == 1) /* all in a line */
                 item.pose.translation.y = item.pose.translation.z = 0;
+            if (round == 2 && i % 20 == 0) /* some fell out of the world */
+                item.pose.translation.z = -1e9 * (1 + i % 3);
+            if (round == 3 && i % 2) /* half of it is far away */
+                item.pose.translation.x += 1e7;
             assert_ok(abut_world_add(world, &item, &id));
         }
         abut_world_pairs(world, 0, NULL, &count);

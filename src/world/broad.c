@@ -4,8 +4,10 @@
  * stands over that order: node k of a level holds nodes 4k to 4k + 3 of the level below, so nothing
  * but boxes is stored, and making it anew costs one sort and one pass. Items ask the tree, four
  * together, for those behind them in the order. Time: n log n + pairs, as long as boxes are not
- * long and crossing. Boxes in nodes are floats, four at once, in a frame in which everything is
- * within 0 to 1, and larger by more than rounding; those of items are compared in doubles.
+ * long and crossing. Boxes in nodes are floats, four at once, in a frame of 0 to 1, and larger by
+ * more than rounding; those of items are compared in doubles. The frame is about where most items
+ * are, by a sample of them, and what is beyond it is moved to its border, which takes no overlap
+ * away: so a few that fell out of the world spoil nothing.
  *
  * What can never collide is not looked at: the order begins with items that move and have a field,
  * then come those that move without one, then fixed ones with a field, then the rest. The first ask
@@ -19,7 +21,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
-enum { CHILDREN = 4, AXIS_BITS = 16, QUERIES_A_TASK = 32, STACK = 64, CLASSES = 4 };
+enum { CHILDREN = 4, AXIS_BITS = 16, QUERIES_A_TASK = 32, STACK = 64, CLASSES = 4, SAMPLED = 64 };
 
 /* Sorted by class, then along the curve. */
 #define CLASS_SHIFT (3 * AXIS_BITS)
@@ -39,8 +41,7 @@ typedef struct broad {
     const uint32_t *order;
     const box3 *boxes;
     const node *nodes;
-    box3 all;     /* of all boxes */
-    double scale; /* from there to the frame */
+    double origin[3], scale[3]; /* of the frame */
     level levels[17];
     uint32_t level_count;
     size_t class_begin[CLASSES + 1];
@@ -79,15 +80,38 @@ static uint64_t spread(uint64_t x) {
     return (x | x << 2) & 0x249249249249ull;
 }
 
-static uint64_t along_curve(vec3 at, box3 all) {
+static double to_frame(const broad *b, vec3 at, int axis) {
+    double place = (v3_get(at, axis) - b->origin[axis]) * b->scale[axis];
+    return place > 0 ? place < 1 ? place : 1 : 0;
+}
+
+static uint64_t along_curve(const broad *b, vec3 at) {
     uint64_t code = 0;
-    for (int axis = 0; axis < 3; axis++) {
-        double lo = v3_get(all.lo, axis), width = v3_get(all.hi, axis) - lo;
-        double part = width > 0 ? (v3_get(at, axis) - lo) / width : 0;
-        double most = (1 << AXIS_BITS) - 1, cell = part * (most + 1);
-        code |= spread((uint64_t)(cell < most ? cell : most)) << axis;
-    }
+    const double most = (1 << AXIS_BITS) - 1;
+    for (int axis = 0; axis < 3; axis++)
+        code |= spread((uint64_t)(to_frame(b, at, axis) * most)) << axis;
     return code;
+}
+
+/* Three times as wide as where seven eighths of a sample of the items are. */
+static void choose_frame(broad *b, const world_key *keys, size_t count) {
+    const world_item *items = world_items(b->world);
+    size_t sampled = count < SAMPLED ? count : SAMPLED;
+    for (int axis = 0; axis < 3; axis++) {
+        double sorted[SAMPLED], largest = 0;
+        for (size_t i = 0; i < sampled; i++) {
+            box3 box = items[keys[i * count / sampled].value].at.box;
+            double at = v3_get(box_centre(box), axis);
+            size_t j = i;
+            for (; j > 0 && sorted[j - 1] > at; j--)
+                sorted[j] = sorted[j - 1];
+            sorted[j] = at;
+            largest = real_max(largest, v3_get(v3_sub(box.hi, box.lo), axis));
+        }
+        double lo = sorted[sampled / 16], width = sorted[sampled - 1 - sampled / 16] - lo + largest;
+        b->origin[axis] = lo - width;
+        b->scale[axis] = width > 1e-200 ? 1 / (3 * width) : 0;
+    }
 }
 
 static uint32_t class_of(const world_item *item) {
@@ -105,22 +129,21 @@ static void sort_items(broad *b, size_t count) {
     const world_item *items = world_items(world);
     world_key *keys = world->keys.data;
     uint32_t *order = world->order.data;
-    box3 *boxes = world->boxes.data, all = box_empty();
-    for (size_t i = 0; i < world->items.count; i++)
-        if (has_box(&items[i]))
-            all = box_grow(all, box_centre(items[i].at.box));
+    box3 *boxes = world->boxes.data;
     size_t used = 0;
     for (size_t i = 0; i < world->items.count; i++)
-        if (has_box(&items[i])) {
-            uint64_t code = along_curve(box_centre(items[i].at.box), all);
-            keys[used].key = (uint64_t)class_of(&items[i]) << CLASS_SHIFT | code;
+        if (has_box(&items[i]))
             keys[used++].value = (uint32_t)i;
-        }
+    choose_frame(b, keys, count);
+    for (size_t i = 0; i < count; i++) {
+        const world_item *item = &items[keys[i].value];
+        keys[i].key =
+            (uint64_t)class_of(item) << CLASS_SHIFT | along_curve(b, box_centre(item->at.box));
+    }
     keys = sort_keys(keys, world->spare.data, count);
     for (size_t i = 0; i < count; i++) {
         order[i] = keys[i].value;
         boxes[i] = items[order[i]].at.box;
-        b->all = i ? box_join(b->all, boxes[i]) : boxes[i];
         b->class_begin[(keys[i].key >> CLASS_SHIFT) + 1]++;
     }
     for (uint32_t i = 0; i < CLASSES; i++)
@@ -137,11 +160,10 @@ static void set_child(node *n, uint32_t child, const float lo[3], const float hi
     }
 }
 
-static void to_frame(const broad *b, box3 box, float lo[3], float hi[3]) {
+static void box_in_frame(const broad *b, box3 box, float lo[3], float hi[3]) {
     for (int axis = 0; axis < 3; axis++) {
-        double origin = v3_get(b->all.lo, axis);
-        lo[axis] = (float)((v3_get(box.lo, axis) - origin) * b->scale) - FRAME_SLACK;
-        hi[axis] = (float)((v3_get(box.hi, axis) - origin) * b->scale) + FRAME_SLACK;
+        lo[axis] = (float)to_frame(b, box.lo, axis) - FRAME_SLACK;
+        hi[axis] = (float)to_frame(b, box.hi, axis) + FRAME_SLACK;
     }
 }
 
@@ -161,8 +183,6 @@ static void fit(broad *b, size_t count) {
     node *nodes = b->world->nodes.data;
     const node *below = NULL; /* items */
     size_t first = 0;
-    double widest = v3_max_abs(v3_sub(b->all.hi, b->all.lo));
-    b->scale = widest > 0 ? 1 / widest : 0;
     b->level_count = 0;
     b->nodes = nodes;
     do {
@@ -173,7 +193,7 @@ static void fit(broad *b, size_t count) {
             if (k < count && below)
                 box_of_node(&below[k], lo, hi);
             else if (k < count)
-                to_frame(b, b->boxes[k], lo, hi);
+                box_in_frame(b, b->boxes[k], lo, hi);
             set_child(n, k % CHILDREN, k < count ? lo : NULL, k < count ? hi : NULL);
         }
         b->levels[b->level_count++] = (level){first, parents};
@@ -202,9 +222,10 @@ static abut_status make_tree(broad *b) {
         status = abuti_world_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
     if (status)
         return status;
-    sort_items(b, count);
-    if (count)
+    if (count) {
+        sort_items(b, count);
         fit(b, count);
+    }
     return ABUT_OK;
 }
 
@@ -262,7 +283,7 @@ static block make_block(const broad *b, size_t begin, size_t end) {
         k.end[i] = b->class_begin[has_field ? CLASSES : 3];
         k.least = k.first[i] < k.least ? k.first[i] : k.least;
         k.most = k.end[i] > k.most ? k.end[i] : k.most;
-        to_frame(b, b->boxes[begin + i], lo, hi);
+        box_in_frame(b, b->boxes[begin + i], lo, hi);
         k.items[i] = widen(lo, hi);
         for (int axis = 0; axis < 3; axis++) {
             all_lo[axis] = lo[axis] < all_lo[axis] ? lo[axis] : all_lo[axis];

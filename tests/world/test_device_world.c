@@ -13,7 +13,7 @@ static void same_as_every_pair(void **state) {
     (void)state;
     test_random random = {21};
     size_t contacts = 0;
-    for (uint32_t round = 0; round < test_rounds(8); round++) {
+    for (uint32_t round = 0; round < test_rounds(6); round++) {
         abut_world_options options = abut_world_options_default();
         abut_world_item items[ITEMS];
         bool used[ITEMS];
@@ -122,11 +122,11 @@ static abut_status live_a_little(abut_context *context, void *data) {
     test_random random = {23};
     abut_world_options options = abut_world_options_default();
     abut_world *world = NULL;
-    abut_pose poses[8];
+    abut_pose poses[5];
     (void)data;
     options.device = device;
     abut_status status = abut_world_create(context, &options, &world);
-    for (uint32_t i = 0; i < 8 && !status; i++) {
+    for (uint32_t i = 0; i < 5 && !status; i++) {
         abut_world_item item = body_item(&things[i % 4], random_pose(&random, 0.5));
         uint32_t id;
         poses[i] = random_pose(&random, 0.5);
@@ -141,7 +141,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
             if (status == ABUT_ERROR_DEVICE)
                 assert_ok(abut_world_contacts(world, &to));
         } else {
-            status = abut_world_move(world, NULL, poses, 8);
+            status = abut_world_move(world, NULL, poses, 5);
         }
     }
     abut_world_destroy(world);

@@ -64,16 +64,16 @@ enum {
 
 /* As field_grid of grid_kernel.h. */
 typedef struct grid_argument {
-    double origin[3], cell, mesh_origin[3], scale, band;
+    double origin[3], cell, mesh_origin[3], scale, per_scale, band;
     float base[3], step, margin, reach;
-    uint32_t count[3], unused;
+    uint32_t count[3], unused[3];
 } grid_argument;
 
-_Static_assert(sizeof(grid_argument) == 112, "the layout that kernels read");
+_Static_assert(sizeof(grid_argument) == 128, "the layout that kernels read");
 
 /* What a hierarchy keeps for fields; scratch memory grows as needed. */
 typedef struct field_parts {
-    abuti_kernel seed, top, filter, cut, cells, few, put, cross, sum, shifts, sides;
+    abuti_kernel seed, top, filter, cut, cells, few, put, cross, sum, shifts, sides, rest;
     abuti_buffer records, exact; /* of features */
     abuti_buffer border;         /* two ends an edge, four floats each */
     uint32_t feature_count, border_count;
@@ -82,7 +82,7 @@ typedef struct field_parts {
     abuti_buffer lists, bounds; /* of all levels */
     abuti_buffer pool, counters, doubts, settled;
     abuti_buffer long_blocks, longer, cut_lists, cut_bounds;
-    abuti_buffer coarse, fine, unsettled; /* signs */
+    abuti_buffer coarse, fine, unsettled, mixed, rows; /* signs */
     size_t pool_count;
     field_account *account; /* null unless someone wants to know */
 } field_parts;

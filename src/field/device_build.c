@@ -12,10 +12,9 @@
 #define ROW_GROUP 64
 #define EACH 32
 #define SEED_BYTES 4
-#define LISTS_BYTES (4 * (16 + 1536))
+#define LISTS_BYTES (4 * (16 + 3072))
 #define SIDES_BYTES (4 * 3 * GROUP)
-#define LIST 320
-#define CELLS_BYTES (LIST * 68 + 4 * (8 + 2 * 64) + 2 * (8 * 128 + 64 * 24))
+#define CELLS_BYTES (4 * (512 + 8 * 192 + 64 * 24 + 8 + 2 * 64))
 #define FEW_BYTES (8 * GROUP + 4 * (2 * 8 + 1024))
 #define CHUNK 1024
 #define CHUNKS_MOST ((uint64_t)1 << 21)
@@ -30,17 +29,20 @@ enum {
     LONG_8,
     LONG_4,
     UNSETTLED,
+    MIXED,
+    ROWS,
     COUNTERS,
     /* Blocks of the largest size; each looks at all features. */
     TOP_BLOCKS = 64,
     /* Slices of a list: so many that a level has this many groups. */
     SLICES_MOST = 64,
-    LEVEL_GROUPS = 8192,
+    LEVEL_GROUPS = 32768,
     SLICE_FEATURES = 256, /* of the mesh, at least */
     /* Blocks that are cut, at most; others are left to the search. They take 330 bytes each. */
     LONG_MOST = 1 << 16,
     /* Groups of a launch that finds out on the device how much there is to do. */
     QUEUE_GROUPS = 4096,
+    ROWS_LEAST = 1 << 12, /* of which each cell looks for its sign */
     POOL_MOST = 12 << 20, /* entries beside those that the cells have */
     /* Points that go through the search at once. */
     SETTLE_POINTS = 1 << 18,
@@ -66,7 +68,7 @@ typedef struct filling {
     uint32_t sides[FIELD_LEVELS], blocks[FIELD_LEVELS], slices[FIELD_LEVELS];
     uint32_t lists_at[FIELD_LEVELS], bounds_at[FIELD_LEVELS];
     int levels;
-    uint32_t long_most, longer_most, doubts_most;
+    uint32_t long_most, longer_most, doubts_most, rows_most;
     uint32_t counters[COUNTERS];
     double least, most;
 } filling;
@@ -86,6 +88,7 @@ static grid_argument argument_of(filling *f) {
     double scale = f->bvh->tree.scale;
     grid_argument a = {.cell = grid->cell,
                        .scale = scale,
+                       .per_scale = 1 / scale,
                        .band = f->band,
                        .step = (float)(grid->cell * scale),
                        .reach = (float)(f->band * scale) * (1 + 0x1p-20f)};
@@ -131,6 +134,7 @@ static void choose_levels(filling *f) {
     f->long_most = f->blocks[f->levels - 1] < LONG_MOST ? f->blocks[f->levels - 1] : LONG_MOST;
     f->longer_most = 8 * f->long_most;
     f->doubts_most = (uint32_t)(grid_cells(f->grid) / 8) + SETTLE_POINTS;
+    f->rows_most = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + ROWS_LEAST : 1;
 }
 
 /* ---- memory ---- */
@@ -158,6 +162,8 @@ static abut_status reserve(filling *f) {
         {&p->coarse, blocks_of(f->grid, FIELD_COARSE), 4},
         {&p->fine, blocks_of(f->grid, FIELD_BLOCK), 4},
         {&p->unsettled, blocks_of(f->grid, FIELD_COARSE), 4},
+        {&p->mixed, blocks_of(f->grid, FIELD_BLOCK), 4},
+        {&p->rows, f->rows_most, 4},
     };
     abut_status status = ABUT_OK;
     for (size_t i = 0; !status && i < sizeof needs / sizeof *needs; i++)
@@ -205,6 +211,15 @@ static abut_status queue_rows(filling *f) {
     return status ? status : stage_end(f, FIELD_STAGE_SUM);
 }
 
+static abut_status queue_shifts(filling *f, uint32_t side, size_t groups, abuti_buffer *shifts,
+                                abuti_buffer *unsettled) {
+    field_parts *p = f->parts;
+    return ABUTI_LAUNCH(&f->bvh->queue, &p->shifts, groups, GROUP, ABUTI_VALUE(f->argument),
+                        ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count), ABUTI_VALUE(side),
+                        ABUTI_BUFFER(&p->unsettled), ABUTI_BUFFER(shifts), ABUTI_BUFFER(unsettled),
+                        ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
+}
+
 /* Signs of a surface with a border. */
 static abut_status queue_sides(filling *f) {
     field_parts *p = f->parts;
@@ -213,16 +228,21 @@ static abut_status queue_sides(filling *f) {
     if (!p->border_count)
         return ABUT_OK;
     stage_begin(f);
-    abut_status status = ABUTI_LAUNCH(queue, &p->shifts, blocks_of(f->grid, FIELD_COARSE), GROUP,
-                                      ABUTI_VALUE(f->argument), ABUTI_BUFFER(&p->border),
-                                      ABUTI_VALUE(p->border_count), ABUTI_BUFFER(&p->coarse),
-                                      ABUTI_BUFFER(&p->unsettled), ABUTI_BUFFER(&p->counters),
-                                      ABUTI_LOCAL_MEMORY(SIDES_BYTES));
+    abut_status status =
+        queue_shifts(f, FIELD_COARSE, blocks_of(f->grid, FIELD_COARSE), &p->coarse, &p->unsettled);
+    status = status ? status : queue_shifts(f, FIELD_BLOCK, QUEUE_GROUPS, &p->fine, &p->mixed);
     if (!status)
-        status = ABUTI_LAUNCH(queue, &p->sides, QUEUE_GROUPS, GROUP, ABUTI_VALUE(f->argument),
+        status =
+            ABUTI_LAUNCH(queue, &p->sides, QUEUE_GROUPS, GROUP, ABUTI_VALUE(f->argument),
+                         ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count),
+                         ABUTI_VALUE(facing), ABUTI_BUFFER(&p->mixed), ABUTI_BUFFER(&p->counters),
+                         ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->rows), ABUTI_VALUE(f->rows_most),
+                         ABUTI_LOCAL_MEMORY(SIDES_BYTES));
+    if (!status)
+        status = ABUTI_LAUNCH(queue, &p->rest, QUEUE_GROUPS, GROUP, ABUTI_VALUE(f->argument),
                               ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count),
-                              ABUTI_VALUE(facing), ABUTI_BUFFER(&p->unsettled),
-                              ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->fine),
+                              ABUTI_VALUE(facing), ABUTI_BUFFER(&p->rows),
+                              ABUTI_VALUE(f->rows_most), ABUTI_BUFFER(&p->counters),
                               ABUTI_BUFFER(f->values), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
     return status ? status : stage_end(f, FIELD_STAGE_SIDES);
 }

@@ -145,7 +145,7 @@ static abut_status upload_border(abut_device_bvh *bvh, field_parts *parts) {
 
 static void destroy_kernels(field_parts *p) {
     abuti_kernel *kernels[] = {&p->seed, &p->top,   &p->filter, &p->cut,    &p->cells, &p->few,
-                               &p->put,  &p->cross, &p->sum,    &p->shifts, &p->sides};
+                               &p->put,  &p->cross, &p->sum,    &p->shifts, &p->sides, &p->rest};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
 }
@@ -155,7 +155,8 @@ static void destroy_parts(abut_device_bvh *bvh) {
     abuti_buffer *buffers[] = {&p->records,    &p->exact,       &p->border,   &p->lists,
                                &p->bounds,     &p->pool,        &p->counters, &p->doubts,
                                &p->settled,    &p->long_blocks, &p->longer,   &p->cut_lists,
-                               &p->cut_bounds, &p->coarse,      &p->fine,     &p->unsettled};
+                               &p->cut_bounds, &p->coarse,      &p->fine,     &p->unsettled,
+                               &p->mixed,      &p->rows};
     destroy_kernels(p);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         abuti_buffer_destroy(buffers[i]);
@@ -172,13 +173,15 @@ static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
                                        {&p->few, "field_few"},
                                        {&p->put, "field_put"}};
     const abuti_kernel_name rows[] = {{&p->cross, "field_cross"}, {&p->sum, "field_sum"}};
-    const abuti_kernel_name sides[] = {{&p->shifts, "field_shifts"}, {&p->sides, "field_sides"}};
+    const abuti_kernel_name sides[] = {{&p->shifts, "field_shifts"},
+                                       {&p->sides, "field_sides"},
+                                       {&p->rest, "field_rest"}};
     destroy_kernels(p); /* of a try that failed */
     abut_status status = abuti_device_kernels(bvh, "field_lists", lists, 4);
     status = status ? status : abuti_device_kernels(bvh, "field_cells", cells, 3);
     status = status ? status : abuti_device_kernels(bvh, "field_rows", rows, 2);
     if (!status && !bvh->sign.closed)
-        status = abuti_device_kernels(bvh, "field_sides", sides, 2);
+        status = abuti_device_kernels(bvh, "field_sides", sides, 3);
     return status;
 }
 

@@ -1,11 +1,11 @@
 /* Values of cells.
  *
- * Method: a group takes the list of a block of 8 x 8 x 8 cells (field_lists.cl) into local memory,
- * filters it for every 4 x 4 x 4 cells, and what is left for every 2 x 2 x 2; of a scanned model
- * some 170, 33 and 7 features remain. Each item then looks at the short list for its cells. Where a
- * list is too long for that, the block waits: field_cut() makes lists for its eighths, which are
- * measured in the same way, and field_few() measures 2 x 2 x 2 cells of those that are too long
- * again, whatever their length, with 16 items a cell.
+ * Method: a group takes the list of a block of 8 x 8 x 8 cells (field_lists.cl), filters it for
+ * every 4 x 4 x 4 cells, and what is left for every 2 x 2 x 2; of a scanned model some 170, 33 and
+ * 7 features remain. Each item then looks at the short list for its cells. Where a list is too long
+ * for that, the block waits: field_cut() makes lists for its eighths, which are measured in the
+ * same way, and field_few() measures 2 x 2 x 2 cells of those that are too long again, whatever
+ * their length, with 16 items a cell.
  *
  * The last step is in doubles. Floats leave the features that may be nearest, mostly one, of which
  * field_measure() gives the distance: that to a vertex, that to an edge by its unit vector, and
@@ -30,9 +30,9 @@
 
 #if ABUTI_REAL_BITS == 64
 
-/* As in device_build.c: features of a list in local memory, and names for 4^3 and 2^3 cells. */
-#define LIST 320
-#define LIST_4 128
+/* As in device_build.c: names of a list in local memory, for a block, for 4^3 and for 2^3 cells. */
+#define LIST 512
+#define LIST_4 192
 #define LIST_2 24
 #define FEW 1024 /* names of a list for 2^3 cells */
 #define LANES (GROUP / 8)
@@ -58,42 +58,20 @@ static inline uint along_z(uint c) {
 
 /* ---- the lists in local memory ---- */
 
-typedef struct local_list {
-    __local float4 *place, *first, *second, *fourth;
-    __local uint *names;
-} local_list;
-
-static inline feature local_feature(const local_list *l, uint i) {
-    feature f = {l->place[i], l->first[i], l->second[i], l->fourth[i]};
-    return f;
-}
-
-/* Some of them: all where `places` is null. */
+/* Names; the features themselves come from the cache. */
 typedef struct short_list {
-    __local const ushort *places;
+    __local const uint *names;
     uint count;
 } short_list;
 
-static inline uint short_at(const short_list *s, uint i) {
-    return s->places ? s->places[i] : i;
-}
-
 /* Takes a list out of the pool. */
-static inline void load_list(const local_list *l, __global const float4 *features,
-                             __global const uint *pool, __global const uint2 *slices, uint count) {
-    uint item = (uint)get_local_id(0), to = 0;
+static inline void load_list(__global const uint *pool, __global const uint2 *slices, uint count,
+                             __local uint *names) {
     for (uint k = 0; k < count; k++) {
         uint2 slice = slices[k];
-        for (uint i = item; i < slice.y; i += GROUP) {
-            uint name = pool[slice.x + i];
-            feature f = load_feature(features, name);
-            l->place[to + i] = f.place;
-            l->first[to + i] = f.first;
-            l->second[to + i] = f.second;
-            l->fourth[to + i] = f.fourth;
-            l->names[to + i] = name;
-        }
-        to += slice.y;
+        for (uint i = (uint)get_local_id(0); i < slice.y; i += GROUP)
+            names[i] = pool[slice.x + i];
+        names += slice.y;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
@@ -101,35 +79,35 @@ static inline void load_list(const local_list *l, __global const float4 *feature
 /* Shrinks a list for a smaller box: every `step`-th feature from `first` on is this item's. Items
  * that have nothing to do (`none`) come here as well, for the barriers. `kept` belongs to the box;
  * `to` has room for `most`. `bound`: a word for upper_of(). */
-static inline void shrink(const field_grid *g, const local_list *l, short_list from, uint first,
-                          uint step, const box *b, uint bound, bool none, __local uint *kept,
-                          __local ushort *to, uint most) {
+static inline void shrink(const field_grid *g, __global const float4 *features, short_list from,
+                          uint first, uint step, const box *b, uint bound, bool none,
+                          __local uint *kept, __local uint *to, uint most) {
     if (first == 0 && !none)
         *kept = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     float upper = upper_of(g, b, bound);
     for (uint i = first; !none && i < from.count; i += step) {
-        uint place = short_at(&from, i);
-        feature f = local_feature(l, place);
+        uint name = from.names[i];
+        feature f = load_feature(features, name);
         if (!is_needed(&f, b, upper))
             continue;
         uint at = atomic_inc(kept);
         if (at < most)
-            to[at] = (ushort)place;
+            to[at] = name;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 /* A word for upper_of(): how near the middle of the box is to the features, of which each item
  * looks at some. */
-static inline uint bound_by(const local_list *l, short_list from, uint first, uint step,
+static inline uint bound_by(__global const float4 *features, short_list from, uint first, uint step,
                             const box *b, bool none, __local uint *least) {
     float bound = INFINITY;
     if (first == 0 && !none)
         *least = as_uint(INFINITY);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint i = first; !none && i < from.count; i += step) {
-        feature f = local_feature(l, short_at(&from, i));
+        feature f = load_feature(features, from.names[i]);
         look look_here = look_at(&f, b->middle);
         bound = fmin(bound, bound_sq(&look_here, b->margin));
     }
@@ -179,9 +157,8 @@ static inline double field_measure(__global const double2 *exact, __global const
 /* The value for a distance in the frame, clamped to the band, or DOUBT. */
 static inline float value_of(const field_grid *g, double d, bool low) {
     double e = (double)g->margin * 0x1p-28; /* 2^-47 times the largest coordinate and 2 */
-    double per_scale = 1.0 / g->scale;
-    float least = (float)fmin((d - e) * per_scale, g->band),
-          most = (float)fmin((d + e) * per_scale, g->band);
+    float least = (float)fmin((d - e) * g->per_scale, g->band),
+          most = (float)fmin((d + e) * g->per_scale, g->band);
     return low || !(d < INFINITY) || least != most || !(least >= FLT_MIN) ? DOUBT : least;
 }
 
@@ -203,23 +180,23 @@ static inline float reach_of(const field_grid *g, float bound) {
 }
 
 /* The value of a cell but for its sign, or DOUBT. */
-static inline float measure_cell(const field_grid *g, const local_list *l, short_list from,
-                                 __global const double2 *exact, __global const double *corners,
-                                 uint x, uint y, uint z) {
+static inline float measure_cell(const field_grid *g, __global const float4 *features,
+                                 short_list from, __global const double2 *exact,
+                                 __global const double *corners, uint x, uint y, uint z) {
     double3 p = centre_of(g, x, y, z);
     float4 at = in_frame(g, p);
     float margin = g->margin, bound = INFINITY, low_sq = INFINITY, second_sq = INFINITY;
     float low_outside = 0.0f;
     uint winner = NONE;
     for (uint i = 0; i < from.count; i++) {
-        uint place = short_at(&from, i);
-        feature f = local_feature(l, place);
+        uint name = from.names[i];
+        feature f = load_feature(features, name);
         look k = look_at(&f, at);
         float out = outside_of(&k), distance_sq = out > margin ? INFINITY : k.distance_sq;
         bound = fmin(bound, k.face && out > -margin ? INFINITY : k.distance_sq);
         bool best = distance_sq < low_sq;
         second_sq = fmin(second_sq, best ? low_sq : distance_sq);
-        winner = best ? place : winner;
+        winner = best ? name : winner;
         low_outside = best ? out : low_outside;
         low_sq = best ? distance_sq : low_sq;
     }
@@ -229,18 +206,16 @@ static inline float measure_cell(const field_grid *g, const local_list *l, short
     bool low = false;
     double d;
     if (second_sq > reach_sq) {
-        d = field_measure(exact, corners, g->scale, l->names[winner], low_outside > -margin, p,
-                          &low);
+        d = field_measure(exact, corners, g->scale, winner, low_outside > -margin, p, &low);
     } else {
         d = INFINITY;
         for (uint i = 0; i < from.count; i++) {
-            uint place = short_at(&from, i);
-            feature f = local_feature(l, place);
+            uint name = from.names[i];
+            feature f = load_feature(features, name);
             look k = look_at(&f, at);
             float out = outside_of(&k);
             if (out <= margin && k.distance_sq <= reach_sq)
-                d = fmin(d, field_measure(exact, corners, g->scale, l->names[place], out > -margin,
-                                          p, &low));
+                d = fmin(d, field_measure(exact, corners, g->scale, name, out > -margin, p, &low));
         }
     }
     return value_of(g, d, low);
@@ -320,49 +295,48 @@ static inline void put_extremes(const results *r, __local uint *room) {
 /* ---- blocks ---- */
 
 typedef struct block_room {
-    local_list list;
-    __local ushort *places_4, *places_2;
+    __local uint *names, *names_4, *names_2;
     __local uint *kept_4, *least_2, *kept_2; /* 8, 64, 64 */
 } block_room;
 
-static inline short_list choose(__local const ushort *places, uint count, uint most,
+static inline short_list choose(__local const uint *names, uint count, uint most,
                                 short_list otherwise) {
-    short_list s = {places, count};
+    short_list s = {names, count};
     return count <= most ? s : otherwise;
 }
 
-/* The cells of a block of 8 or 4 at (x, y, z), whose list is in local memory. bound_4: of the
+/* The cells of a block of 8 or 4 at (x, y, z), whose list is in r.names. bound_4: of the
  * eighth of an item's number, where the side is 8. Every item comes by every barrier. */
-static inline void measure_block(const field_grid *g, const block_room *r, uint side, uint count,
-                                 uint x, uint y, uint z, uint bound_4,
-                                 __global const double2 *exact, __global const double *corners,
-                                 results *to, inside_rule rule) {
+static inline void measure_block(const field_grid *g, __global const float4 *features,
+                                 const block_room *r, uint side, uint count, uint x, uint y, uint z,
+                                 uint bound_4, __global const double2 *exact,
+                                 __global const double *corners, results *to, inside_rule rule) {
     uint item = (uint)get_local_id(0), cells = side * side * side, eighth = item & 7;
     bool fours = side == 8;
-    short_list all = {(__local const ushort *)0, count};
+    short_list all = {r->names, count};
     uint c = eighth << 6;
     box b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 4);
-    shrink(g, &r->list, all, item / 8, GROUP / 8, &b, bound_4, !fours, r->kept_4 + eighth,
-           r->places_4 + LIST_4 * eighth, LIST_4);
+    shrink(g, features, all, item / 8, GROUP / 8, &b, bound_4, !fours, r->kept_4 + eighth,
+           r->names_4 + LIST_4 * eighth, LIST_4);
     /* 16 items for each 4^3 cells, two for each 2^3 of them; or all for 4^3 */
     uint part = fours ? item / 16 : 0, two = part * 8 + eighth;
     uint first = fours ? item >> 3 & 1 : item / 8, step = fours ? 2 : GROUP / 8;
     short_list from = all;
     if (fours)
-        from = choose(r->places_4 + LIST_4 * part, r->kept_4[part], LIST_4, all);
+        from = choose(r->names_4 + LIST_4 * part, r->kept_4[part], LIST_4, all);
     c = two << 3;
     b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 2);
-    uint bound = bound_by(&r->list, from, first, step, &b, false, r->least_2 + two);
-    shrink(g, &r->list, from, first, step, &b, bound, false, r->kept_2 + two,
-           r->places_2 + LIST_2 * two, LIST_2);
+    uint bound = bound_by(features, from, first, step, &b, false, r->least_2 + two);
+    shrink(g, features, from, first, step, &b, bound, false, r->kept_2 + two,
+           r->names_2 + LIST_2 * two, LIST_2);
     for (uint i = item; i < cells; i += GROUP) {
         uint cx = x + along_x(i), cy = y + along_y(i), cz = z + along_z(i);
         from = all;
         if (fours)
-            from = choose(r->places_4 + LIST_4 * (i >> 6), r->kept_4[i >> 6], LIST_4, all);
-        from = choose(r->places_2 + LIST_2 * (i >> 3), r->kept_2[i >> 3], LIST_2, from);
+            from = choose(r->names_4 + LIST_4 * (i >> 6), r->kept_4[i >> 6], LIST_4, all);
+        from = choose(r->names_2 + LIST_2 * (i >> 3), r->kept_2[i >> 3], LIST_2, from);
         put_cell(g, to, rule, cx, cy, cz,
-                 measure_cell(g, &r->list, from, exact, corners, cx, cy, cz));
+                 measure_cell(g, features, from, exact, corners, cx, cy, cz));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
@@ -401,18 +375,14 @@ field_cells(__global const float4 *features, __global const double2 *exact,
             __global const uint *pool, __global const uint *long_blocks, uint long_most,
             __global uint *next, uint next_most, __global const float *coarse,
             __global const float *fine, float facing, __global float *values, __global uint *doubts,
-            uint doubts_most, volatile __global uint *counters, __local float4 *room) {
+            uint doubts_most, volatile __global uint *counters, __local uint *room) {
     block_room r;
-    r.list.place = room;
-    r.list.first = r.list.place + LIST;
-    r.list.second = r.list.first + LIST;
-    r.list.fourth = r.list.second + LIST;
-    r.list.names = (__local uint *)(r.list.fourth + LIST);
-    r.kept_4 = r.list.names + LIST;
+    r.names = room;
+    r.names_4 = r.names + LIST;
+    r.names_2 = r.names_4 + 8 * LIST_4;
+    r.kept_4 = r.names_2 + 64 * LIST_2;
     r.least_2 = r.kept_4 + 8;
     r.kept_2 = r.least_2 + 64;
-    r.places_4 = (__local ushort *)(r.kept_2 + 64);
-    r.places_2 = r.places_4 + 8 * LIST_4;
     results to = {values, doubts, doubts_most, counters, NONE, NONE};
     uint item = (uint)get_local_id(0), c = (item & 7) << 6;
     uint count = side == 8 ? (uint)get_num_groups(0) : 8 * min(counters[COUNT_LONG_8], long_most);
@@ -441,10 +411,10 @@ field_cells(__global const float4 *features, __global const double2 *exact,
             put_block(&g, &to, rule, side, u, g.reach < INFINITY ? (float)g.band : DOUBT);
             continue;
         }
-        load_list(&r.list, features, pool, list, slices);
+        load_list(pool, list, slices, r.names);
         uint part =
             block_at(&g, 4, (u.x + along_x(c)) / 4, (u.y + along_y(c)) / 4, (u.z + along_z(c)) / 4);
-        measure_block(&g, &r, side, length, u.x, u.y, u.z,
+        measure_block(&g, features, &r, side, length, u.x, u.y, u.z,
                       side == 8 && part != NONE ? bounds[level_4 + part] : 0, exact, corners, &to,
                       rule);
     }

@@ -14,8 +14,12 @@
 #include "field/grid_kernel.h"
 
 /* Local memory in words; as in device_build.c. */
-#define STAGED 1536
+#define STAGED 3072
 #define NUMBERS 16
+
+/* Features of a slice that bound the distances of eighths, at most about that many: in a long list
+ * many are nearly as near as the nearest. */
+#define BOUNDING 512
 
 /* Places on the mesh that bound the distances of the largest blocks. */
 #define SAMPLES 4096
@@ -105,8 +109,12 @@ static inline uint keep_all(const source *s, const target *t, uint to) {
     if (s->slices) {
         for (uint k = s->first; k < s->first + s->count; k++) {
             uint2 slice = s->slices[k];
-            for (uint i = item; i < slice.y; i += GROUP)
-                keep_if_needed(s, t, t->pool[slice.x + i], to);
+            uint name = item < slice.y ? t->pool[slice.x + item] : 0;
+            for (uint i = item; i < slice.y; i += GROUP) {
+                uint next = i + GROUP < slice.y ? t->pool[slice.x + i + GROUP] : 0;
+                keep_if_needed(s, t, name, to);
+                name = next;
+            }
         }
     } else {
         for (uint i = item; i < s->count; i += GROUP)
@@ -136,7 +144,8 @@ static inline uint2 make_slice(const source *s, const target *t, float4 at, __gl
     for (uint i = item; is_staged && i < count; i += GROUP)
         t->pool[begin + i] = t->staged[i];
     float best = INFINITY;
-    for (uint i = item / 8; i < count; i += GROUP / 8) {
+    uint step = 1 + count / BOUNDING;
+    for (uint i = item / 8 * step; i < count; i += GROUP / 8 * step) {
         feature f = load_feature(s->features, is_staged ? t->staged[i] : t->pool[begin + i]);
         look l = look_at(&f, at);
         best = fmin(best, bound_sq(&l, t->bounding.margin));

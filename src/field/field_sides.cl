@@ -6,15 +6,16 @@
  * that between places with no strip between them S changes by at most the sum of length / (4 pi
  * distance^2) over the edges of the border, times the way. A block that no strip passes through has
  * one S for all its cells, within a bound, and since N is whole their signs are known unless some
- * whole number less S may be within 0.02 of 0.5: the fast number that counts (winding.c) is within
- * 0.01 of the true one. Rows along x are parallel to the strips: none passes through.
- * So blocks of 32 x 32 x 32 cells are tried first, then 8 x 8 x 8 in those that are not settled,
- * then rows of 8, then single cells; and what is left is left to the search.
+ * whole number less S may be within 0.0125 of 0.5: the fast number that counts (winding.c) is
+ * within 0.01 of the true one. Rows along x are parallel to the strips: none passes through. So
+ * blocks of 32 x 32 x 32 cells are tried first, then 8 x 8 x 8 in those that are not settled, then
+ * rows of 8, then single cells; and what is left is left to the search.
  */
 #include "base/math_shared.h"
 #include "field/grid_kernel.h"
 
-#define BORDER_DOUBT 0.02f
+#define BORDER_DOUBT 0.0125f
+#define LANES (GROUP / 8)
 
 /* ---- strips ---- */
 
@@ -152,68 +153,96 @@ static inline void strips_of_rows(const field_grid *g, const border_edges *borde
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-static inline int side_of_cell(const field_grid *g, const border_edges *border, uint x, uint y,
-                               uint z, int winding) {
-    viewpoint v = view_of(g, x, y, z, 1);
-    strips s = strips_at(border, 0, 1, &v);
-    return side_of((float)winding - s.sum, wrong_by(s, 0.0f, v.error), border->facing);
-}
-
 /* ---- blocks ---- */
 
-/* The large ones, a group each. Those that are not settled are counted and named. */
+/* S of the blocks of COARSE, a group each, or of 8 x 8 x 8 cells in those that were not settled.
+ * What is not settled is counted and named. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-field_shifts(field_grid g, __global const float4 *border_ends, uint border_count,
-             __global float *coarse, __global uint *unsettled, volatile __global uint *counters,
-             __local float *sums) {
+field_shifts(field_grid g, __global const float4 *border_ends, uint border_count, uint side,
+             __global const uint *parents, __global float *shifts, __global uint *unsettled,
+             volatile __global uint *counters, __local float *sums) {
+    const uint along = COARSE / 8, each = along * along * along;
     border_edges border = {border_ends, border_count, 1.0f};
-    uint block = (uint)get_group_id(0);
-    block_place p = place_of(&g, block, COARSE);
-    float shift = shift_of(&g, &border, COARSE * p.x, COARSE * p.y, COARSE * p.z, COARSE, sums);
-    if (get_local_id(0) > 0)
-        return;
-    coarse[block] = shift;
-    if (isnan(shift))
-        unsettled[atomic_inc(&counters[COUNT_UNSETTLED])] = block;
-}
-
-/* Replaces N by 1 inside, 0 outside, or DOUBTFUL, row by row or cell by cell. */
-static inline void settle_cells(const field_grid *g, const border_edges *border, uint x, uint y,
-                                uint z, __global int *windings, __local float *sums) {
-    strips_of_rows(g, border, x, y, z, sums);
-    for (uint i = (uint)get_local_id(0); i < 512; i += GROUP) {
-        uint cx = x + i % 8, cy = y + i / 8 % 8, cz = z + i / 64;
-        if (cx >= g->count[0] || cy >= g->count[1] || cz >= g->count[2])
-            continue;
-        size_t at = cx + (size_t)g->count[0] * (cy + (size_t)g->count[1] * cz);
-        int winding = windings[at];
-        int side = side_of((float)winding - sums[i / 8], sums[64 + i / 8], border->facing);
-        if (side < 0)
-            side = side_of_cell(g, border, cx, cy, cz, winding);
-        windings[at] = side < 0 ? DOUBTFUL : side;
+    bool coarse = side == COARSE;
+    uint count = coarse ? (uint)get_num_groups(0) : each * counters[COUNT_UNSETTLED];
+    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
+        block_place p = place_of(&g, coarse ? i : parents[i / each], COARSE);
+        if (!coarse) {
+            p.x = along * p.x + i % along;
+            p.y = along * p.y + i / along % along;
+            p.z = along * p.z + i % each / (along * along);
+        }
+        uint block = block_at(&g, side, p.x, p.y, p.z);
+        float shift = shift_of(&g, &border, side * p.x, side * p.y, side * p.z, side, sums);
+        if (get_local_id(0) == 0 && block != NONE) {
+            shifts[block] = shift;
+            if (isnan(shift))
+                unsettled[atomic_inc(&counters[coarse ? COUNT_UNSETTLED : COUNT_MIXED])] = block;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 
-/* The blocks of 8 x 8 x 8 cells in those; NAN where each cell has its own answer now. */
+/* ---- rows ---- */
+
+/* Replaces N by 1 inside, 0 outside, or DOUBTFUL in the rows of 8 x 8 x 8 cells that are not
+ * settled. A row that has some of these goes to field_rest(), by the number of its first cell. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_sides(field_grid g, __global const float4 *border_ends, uint border_count, float facing,
-            __global const uint *unsettled, __global const uint *counters, __global float *fine,
-            __global int *windings, __local float *sums) {
-    const uint along = COARSE / 8, each = along * along * along;
+            __global const uint *blocks, volatile __global uint *counters, __global int *windings,
+            __global uint *rows, uint rows_most, __local float *sums) {
     border_edges border = {border_ends, border_count, facing};
-    uint count = each * counters[COUNT_UNSETTLED];
+    uint item = (uint)get_local_id(0), count = counters[COUNT_MIXED];
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
-        block_place p = place_of(&g, unsettled[i / each], COARSE);
-        uint x = COARSE * p.x + 8 * (i % along), y = COARSE * p.y + 8 * (i / along % along),
-             z = COARSE * p.z + 8 * (i % each / along / along);
-        uint block = block_at(&g, 8, x / 8, y / 8, z / 8);
-        if (block == NONE)
-            continue;
-        float shift = shift_of(&g, &border, x, y, z, 8, sums);
-        if (get_local_id(0) == 0)
-            fine[block] = shift;
-        if (isnan(shift))
-            settle_cells(&g, &border, x, y, z, windings, sums);
+        block_place p = place_of(&g, blocks[i], 8);
+        strips_of_rows(&g, &border, 8 * p.x, 8 * p.y, 8 * p.z, sums);
+        uint y = 8 * p.y + item % 8, z = 8 * p.z + item / 8, unknown = 0, to = rows_most;
+        bool valid = item < 64 && y < g.count[1] && z < g.count[2];
+        size_t first = 8 * p.x + (size_t)g.count[0] * (y + (size_t)g.count[1] * z);
+        uint length = valid ? min(8u, g.count[0] - 8 * p.x) : 0;
+        for (uint k = 0; k < length; k++)
+            unknown +=
+                side_of((float)windings[first + k] - sums[item], sums[64 + item], facing) < 0;
+        if (unknown)
+            to = atomic_inc(&counters[COUNT_ROWS]);
+        if (to < rows_most)
+            rows[to] = (uint)first; /* field_rest() needs N */
+        for (uint k = 0; to >= rows_most && k < length; k++) {
+            int side = side_of((float)windings[first + k] - sums[item], sums[64 + item], facing);
+            windings[first + k] = side < 0 ? DOUBTFUL : side;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* ---- cells ---- */
+
+/* Cells of rows that are not settled, with 16 items each. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_rest(field_grid g, __global const float4 *border_ends, uint border_count, float facing,
+           __global const uint *rows, uint rows_most, __global const uint *counters,
+           __global int *windings, __local float *sums) {
+    border_edges border = {border_ends, border_count, facing};
+    uint item = (uint)get_local_id(0), lane = item % LANES,
+         count = min(counters[COUNT_ROWS], rows_most);
+    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
+        uint x = rows[i] % g.count[0], y = rows[i] / g.count[0] % g.count[1],
+             z = rows[i] / g.count[0] / g.count[1];
+        viewpoint v = view_of(&g, x + item / LANES, y, z, 1);
+        strips s = strips_at(&border, lane, LANES, &v);
+        sums[item] = s.sum;
+        sums[GROUP + item] = wrong_by(s, 0.0f, v.error);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane == 0 && x + item / LANES < g.count[0]) {
+            float sum = 0.0f, wrong = 0.0f;
+            for (uint k = 0; k < LANES; k++) {
+                sum += sums[item + k];
+                wrong += sums[GROUP + item + k];
+            }
+            __global int *at = windings + rows[i] + item / LANES;
+            int side = side_of((float)*at - sum, wrong, facing);
+            *at = side < 0 ? DOUBTFUL : side;
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -20,6 +20,8 @@
 #define COUNT_LONG_8 5
 #define COUNT_LONG_4 6
 #define COUNT_UNSETTLED 7
+#define COUNT_MIXED 8
+#define COUNT_ROWS 9
 
 /* Side of the blocks for which signs of a surface with a border are found first. */
 #define COARSE 32
@@ -28,13 +30,13 @@
 
 /* As grid_argument of device.h. */
 typedef struct field_grid {
-    double origin[3], cell; /* absolute */
-    double mesh_origin[3], scale;
+    double origin[3], cell;                  /* absolute */
+    double mesh_origin[3], scale, per_scale; /* a power of two, and its inverse */
     double band;
     float base[3], step; /* of the first centre and a cell, in the frame */
     float margin;        /* of nearest.cl, for the whole grid */
     float reach;         /* the band in the frame; infinite without */
-    uint count[3], unused;
+    uint count[3], unused[3];
 } field_grid;
 
 typedef struct block_place {

@@ -161,9 +161,9 @@ static void teardown(bench_state *state) {
 }
 
 static void tell(const bench_case *which, const bench_result *result) {
-    static const char *const names[FIELD_STAGES] = {"clear", "cross",  "sum",   "sides",
-                                                    "top",   "filter", "cells", "cut",
-                                                    "parts", "few",    "settle"};
+    static const char *const names[FIELD_STAGES] = {"clear",  "cross", "sum",   "sides", "top",
+                                                    "filter", "cells", "cut",   "parts", "few",
+                                                    "settle", "signs", "search"};
     (void)which;
     printf("  %.1f Mcells/s; on the device %.3f ms (", result->elements / result->median_ms * 1e-3,
            told.all_ms);

@@ -24,14 +24,17 @@ typedef enum field_stage {
     FIELD_STAGE_CUT, /* blocks with long lists */
     FIELD_STAGE_PARTS,
     FIELD_STAGE_FEW,
-    FIELD_STAGE_SETTLE, /* what is left to the search */
+    FIELD_STAGE_SETTLE, /* cells in doubt */
+    FIELD_STAGE_SIGNS,  /* of cells whose signs are not known, as the host sees it */
+    FIELD_STAGE_SEARCH, /* all cells, the same */
     FIELD_STAGES
 } field_stage;
 
 /* What a build did, for benchmarks and tests. */
 typedef struct field_account {
     double stage_ms[FIELD_STAGES];
-    uint64_t doubtful; /* cells that were left to the search one by one */
+    uint64_t doubtful; /* cells that were measured again as the search does it */
+    uint64_t unsure;   /* cells whose signs winding numbers told */
     uint64_t cut;      /* blocks whose lists were too long */
     uint64_t cut_again;
     uint64_t unsettled; /* large blocks whose signs are not all the same */
@@ -74,8 +77,9 @@ _Static_assert(sizeof(grid_argument) == 128, "the layout that kernels read");
 /* What a hierarchy keeps for fields; scratch memory grows as needed. */
 typedef struct field_parts {
     abuti_kernel seed, top, filter, cut, cells, few, put, cross, sum, shifts, sides, rest;
-    abuti_buffer records, exact; /* of features */
-    abuti_buffer border;         /* two ends an edge, four floats each */
+    abuti_kernel settle, points, turn;
+    abuti_buffer records, exact, incident_begin, incidents; /* of features */
+    abuti_buffer border;                                    /* two ends an edge, four floats each */
     uint32_t feature_count, border_count;
     bool is_ready;
     double cells_least; /* a triangle; grids of fewer cells are left to the search, all of them */
@@ -83,6 +87,8 @@ typedef struct field_parts {
     abuti_buffer pool, counters, doubts, settled;
     abuti_buffer long_blocks, longer, cut_lists, cut_bounds;
     abuti_buffer coarse, fine, unsettled, mixed, rows; /* signs */
+    abuti_queue aside; /* for winding numbers of cells, while lists are made */
+    abuti_buffer unsure, unsure_points, unsure_order, unsure_sums, unsure_inside;
     size_t pool_count;
     field_account *account; /* null unless someone wants to know */
 } field_parts;

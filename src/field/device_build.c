@@ -2,6 +2,7 @@
  * is left to the search. All work of a field is queued at once, and the host waits once, to see
  * what is left; unless the pool of lists was too small, which is known then: it is made larger and
  * kept, and all is queued again. */
+#include "bvh/sign.h"
 #include "field/device.h"
 
 #include <math.h>
@@ -15,6 +16,9 @@
 #define LISTS_BYTES (4 * (16 + 3072))
 #define SIDES_BYTES (4 * 3 * GROUP)
 #define CELLS_BYTES (4 * (512 + 8 * 192 + 64 * 24 + 8 + 2 * 64))
+#define SETTLE_BYTES (8 * GROUP + 8)
+#define TURN_BYTES 8
+#define SUM_BYTES (4 * sizeof(double))
 #define FEW_BYTES (8 * GROUP + 4 * (2 * 8 + 1024))
 #define CHUNK 1024
 #define CHUNKS_MOST ((uint64_t)1 << 21)
@@ -31,6 +35,8 @@ enum {
     UNSETTLED,
     MIXED,
     ROWS,
+    UNSURE,
+    LEFT,
     COUNTERS,
     /* Blocks of the largest size; each looks at all features. */
     TOP_BLOCKS = 64,
@@ -43,6 +49,7 @@ enum {
     /* Groups of a launch that finds out on the device how much there is to do. */
     QUEUE_GROUPS = 4096,
     ROWS_LEAST = 1 << 12, /* of which each cell looks for its sign */
+    UNSURE_LEAST = 1 << 15,
     POOL_MOST = 12 << 20, /* entries beside those that the cells have */
     /* Points that go through the search at once. */
     SETTLE_POINTS = 1 << 18,
@@ -68,7 +75,7 @@ typedef struct filling {
     uint32_t sides[FIELD_LEVELS], blocks[FIELD_LEVELS], slices[FIELD_LEVELS];
     uint32_t lists_at[FIELD_LEVELS], bounds_at[FIELD_LEVELS];
     int levels;
-    uint32_t long_most, longer_most, doubts_most, rows_most;
+    uint32_t long_most, longer_most, doubts_most, rows_most, unsure_most;
     uint32_t counters[COUNTERS];
     double least, most;
 } filling;
@@ -135,6 +142,8 @@ static void choose_levels(filling *f) {
     f->longer_most = 8 * f->long_most;
     f->doubts_most = (uint32_t)(grid_cells(f->grid) / 8) + SETTLE_POINTS;
     f->rows_most = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + ROWS_LEAST : 1;
+    f->unsure_most =
+        f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + UNSURE_LEAST : 1;
 }
 
 /* ---- memory ---- */
@@ -143,6 +152,14 @@ typedef struct buffer_need {
     abuti_buffer *buffer;
     size_t count, element_bytes;
 } buffer_need;
+
+static abut_status reserve_some(abut_device *device, const buffer_need *needs, size_t count) {
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; !status && i < count; i++)
+        status =
+            abuti_buffer_reserve(device, needs[i].count, needs[i].element_bytes, needs[i].buffer);
+    return status;
+}
 
 static abut_status reserve(filling *f) {
     field_parts *p = f->parts;
@@ -164,12 +181,9 @@ static abut_status reserve(filling *f) {
         {&p->unsettled, blocks_of(f->grid, FIELD_COARSE), 4},
         {&p->mixed, blocks_of(f->grid, FIELD_BLOCK), 4},
         {&p->rows, f->rows_most, 4},
+        {&p->unsure, f->unsure_most, 4},
     };
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; !status && i < sizeof needs / sizeof *needs; i++)
-        status = abuti_buffer_reserve(f->bvh->queue.device, needs[i].count, needs[i].element_bytes,
-                                      needs[i].buffer);
-    return status;
+    return reserve_some(f->bvh->queue.device, needs, sizeof needs / sizeof *needs);
 }
 
 /* ---- stages ---- */
@@ -237,13 +251,15 @@ static abut_status queue_sides(filling *f) {
                          ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count),
                          ABUTI_VALUE(facing), ABUTI_BUFFER(&p->mixed), ABUTI_BUFFER(&p->counters),
                          ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->rows), ABUTI_VALUE(f->rows_most),
+                         ABUTI_BUFFER(&p->unsure), ABUTI_VALUE(f->unsure_most),
                          ABUTI_LOCAL_MEMORY(SIDES_BYTES));
     if (!status)
         status = ABUTI_LAUNCH(queue, &p->rest, QUEUE_GROUPS, GROUP, ABUTI_VALUE(f->argument),
                               ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count),
                               ABUTI_VALUE(facing), ABUTI_BUFFER(&p->rows),
                               ABUTI_VALUE(f->rows_most), ABUTI_BUFFER(&p->counters),
-                              ABUTI_BUFFER(f->values), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
+                              ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->unsure),
+                              ABUTI_VALUE(f->unsure_most), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
     return status ? status : stage_end(f, FIELD_STAGE_SIDES);
 }
 
@@ -346,6 +362,85 @@ static abut_status queue_few(filling *f) {
     return status ? status : stage_end(f, FIELD_STAGE_FEW);
 }
 
+/* What is in doubt, with the search's own arithmetic. */
+static abut_status queue_settle(filling *f) {
+    field_parts *p = f->parts;
+    const abuti_bvh_device *tree = &f->bvh->tree;
+    int last = f->levels - 1;
+    float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
+    stage_begin(f);
+    abut_status status =
+        ABUTI_LAUNCH(&f->bvh->queue, &p->settle, QUEUE_GROUPS, GROUP, ABUTI_BUFFER(&p->records),
+                     ABUTI_BUFFER(&p->incident_begin), ABUTI_BUFFER(&p->incidents),
+                     ABUTI_BUFFER(&tree->order), ABUTI_BUFFER(&tree->corners),
+                     ABUTI_VALUE(f->argument), ABUTI_VALUE(f->slices[last]),
+                     ABUTI_BUFFER(&p->lists), ABUTI_VALUE(f->lists_at[last]),
+                     ABUTI_BUFFER(&p->pool), ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine),
+                     ABUTI_VALUE(facing), ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts),
+                     ABUTI_VALUE(f->doubts_most), ABUTI_BUFFER(&p->counters),
+                     ABUTI_LOCAL_MEMORY(SETTLE_BYTES));
+    return status ? status : stage_end(f, FIELD_STAGE_SETTLE);
+}
+
+/* ---- signs that only the fast winding number tells ---- */
+
+/* On a queue of its own, while lists are made. */
+static abut_status queue_windings(filling *f, uint32_t count) {
+    abut_device_bvh *bvh = f->bvh;
+    field_parts *p = f->parts;
+    const mesh_frame frame = frame_of(bvh);
+    size_t groups = groups_of(count, GROUP);
+    const buffer_need needs[] = {{&p->unsure_points, 3 * (size_t)count, sizeof(double)},
+                                 {&p->unsure_order, count, 4},
+                                 {&p->unsure_inside, count, 4},
+                                 {&p->unsure_sums, count, SUM_BYTES}};
+    abut_status status = reserve_some(bvh->queue.device, needs, sizeof needs / sizeof *needs);
+    if (!status)
+        status = ABUTI_LAUNCH(&p->aside, &p->points, groups, GROUP, ABUTI_VALUE(f->argument),
+                              ABUTI_BUFFER(&p->unsure), ABUTI_VALUE(count),
+                              ABUTI_BUFFER(&p->unsure_points), ABUTI_BUFFER(&p->unsure_order));
+    if (!status)
+        status =
+            ABUTI_LAUNCH(&p->aside, &bvh->sign.sum, groups, GROUP, ABUTI_BUFFER(&bvh->tree.nodes),
+                         ABUTI_BUFFER(&bvh->sign.fields), ABUTI_BUFFER(&bvh->tree.blocks),
+                         ABUTI_VALUE(bvh->tree.triangle_count), ABUTI_BUFFER(&bvh->tree.order),
+                         ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&p->unsure_points),
+                         ABUTI_BUFFER(&p->unsure_order), ABUTI_VALUE(count), ABUTI_VALUE(frame),
+                         ABUTI_BUFFER(&p->unsure_sums));
+    return status;
+}
+
+/* As the search ends; then turns what is inside. */
+static abut_status settle_signs(filling *f, uint32_t count) {
+    abut_context *context = f->bvh->context;
+    field_parts *p = f->parts;
+    double(*sums)[4] = abuti_allocate(context, count, sizeof *sums);
+    uint32_t *inside = abuti_allocate(context, count, sizeof *inside);
+    abut_status status = sums && inside ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_buffer_download(&p->aside, &p->unsure_sums, 0, sums, count * SUM_BYTES);
+    for (uint32_t i = 0; !status && i < count; i++)
+        inside[i] = abuti_bvh_winding_value(sums[i][0], sums[i][1], sums[i][2], sums[i][3]) *
+                        f->bvh->sign.facing >=
+                    0.5;
+    if (!status)
+        status = abuti_buffer_upload(&f->bvh->queue, &p->unsure_inside, 0, inside,
+                                     count * sizeof *inside);
+    if (!status)
+        status = ABUTI_LAUNCH(&f->bvh->queue, &p->turn, groups_of(count, GROUP), GROUP,
+                              ABUTI_BUFFER(&p->unsure), ABUTI_BUFFER(&p->unsure_inside),
+                              ABUTI_VALUE(count), ABUTI_BUFFER(f->values),
+                              ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(TURN_BYTES));
+    abuti_release(context, sums);
+    abuti_release(context, inside);
+    return status;
+}
+
+static abut_status download_counters(filling *f) {
+    return abuti_buffer_download(&f->bvh->queue, &f->parts->counters, 0, f->counters,
+                                 sizeof f->counters);
+}
+
 static abut_status clear(filling *f) {
     const uint32_t start[COUNTERS] = {[LEAST] = UINT32_MAX, [MOST] = UINT32_MAX};
     const uint32_t infinite = 0x7f800000;
@@ -360,27 +455,38 @@ static abut_status clear(filling *f) {
     return status;
 }
 
-/* Queues everything and waits for the counters. */
+/* Queues everything and waits for the counters. With a border the host waits for the signs before,
+ * to know how many winding numbers it must ask for. */
 static abut_status try_all(filling *f) {
     field_parts *p = f->parts;
+    uint32_t unsure = 0;
     if (p->account)
         memset(p->account, 0, sizeof *p->account);
     abut_status status = reserve(f);
     status = status ? status : clear(f);
     status = status ? status : queue_rows(f);
     status = status ? status : queue_sides(f);
+    if (!status && p->border_count)
+        status = download_counters(f);
+    if (!status && p->border_count)
+        unsure = f->counters[UNSURE] < f->unsure_most ? f->counters[UNSURE] : f->unsure_most;
+    if (!status && unsure)
+        status = queue_windings(f, unsure);
     status = status ? status : queue_top(f);
     status = status ? status : queue_filters(f);
     status = status ? status : queue_cells(f, false);
     status = status ? status : queue_cut(f);
     status = status ? status : queue_cells(f, true);
     status = status ? status : queue_few(f);
-    return status ? status
-                  : abuti_buffer_download(&f->bvh->queue, &p->counters, 0, f->counters,
-                                          sizeof f->counters);
+    status = status ? status : queue_settle(f);
+    stage_begin(f);
+    if (!status && unsure)
+        status = settle_signs(f, unsure);
+    status = status ? status : stage_end(f, FIELD_STAGE_SIGNS);
+    return status ? status : download_counters(f);
 }
 
-/* ---- what is left to the search ---- */
+/* ---- the search for all ---- */
 
 static float value_of(double distance, double band) {
     return (float)(distance > band ? band : distance < -band ? -band : distance);
@@ -433,35 +539,25 @@ static abut_status settle_cell(filling *f, settling *s, size_t cell) {
     return s->count < SETTLE_POINTS ? ABUT_OK : settle_some(f, s);
 }
 
-/* Cells that are in doubt, or all cells. */
-static abut_status settle(filling *f, bool all) {
+/* All cells. */
+static abut_status search_all(filling *f) {
     field_parts *p = f->parts;
     abut_context *context = f->bvh->context;
-    size_t cells = grid_cells(f->grid), doubtful = all ? 0 : f->counters[DOUBTFUL];
-    if (!all && !doubtful)
-        return ABUT_OK;
-    size_t most = all || doubtful > SETTLE_POINTS ? SETTLE_POINTS : doubtful + 1;
+    size_t cells = grid_cells(f->grid), most = cells < SETTLE_POINTS ? cells + 1 : SETTLE_POINTS;
     settling s = {abuti_allocate(context, most, sizeof *s.points),
                   abuti_allocate(context, most, sizeof *s.nearest),
                   abuti_allocate(context, most, sizeof *s.cells),
                   abuti_allocate(context, most, sizeof *s.values), 0};
-    uint32_t *list = abuti_allocate(context, doubtful, sizeof *list);
-    abut_status status =
-        s.points && s.nearest && s.cells && s.values && list ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status && all) /* its buffer takes the numbers of what is settled */
+    abut_status status = s.points && s.nearest && s.cells && s.values ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) /* its buffer takes the numbers of what is settled */
         status = abuti_buffer_reserve(f->bvh->queue.device, SETTLE_POINTS, 4, &p->doubts);
-    if (!status && doubtful)
-        status = abuti_buffer_download(&f->bvh->queue, &p->doubts, 0, list, 4 * doubtful);
-    for (size_t i = 0; !status && i < doubtful; i++)
-        status = settle_cell(f, &s, list[i]);
-    for (size_t i = 0; !status && all && i < cells; i++)
+    for (size_t i = 0; !status && i < cells; i++)
         status = settle_cell(f, &s, i);
     status = status ? status : settle_some(f, &s);
     abuti_release(context, s.points);
     abuti_release(context, s.nearest);
     abuti_release(context, s.cells);
     abuti_release(context, s.values);
-    abuti_release(context, list);
     return status;
 }
 
@@ -502,7 +598,8 @@ static bool is_searched(const filling *f) {
 /* Whether lists or cells in doubt found no room. */
 static bool has_failed(const filling *f) {
     return f->counters[CHUNKS] > CHUNKS_MOST || f->counters[ENTRIES] > f->parts->pool_count ||
-           f->counters[DOUBTFUL] > f->doubts_most;
+           f->counters[DOUBTFUL] > f->doubts_most || f->counters[UNSURE] > f->unsure_most ||
+           f->counters[LEFT];
 }
 
 static void tell(const filling *f, bool all) {
@@ -510,6 +607,7 @@ static void tell(const filling *f, bool all) {
     if (!account)
         return;
     account->doubtful = all ? 0 : f->counters[DOUBTFUL];
+    account->unsure = all ? 0 : f->counters[UNSURE];
     account->cut = all ? 0 : f->counters[LONG_8];
     account->cut_again = all ? 0 : f->counters[LONG_4];
     account->unsettled = all ? 0 : f->counters[UNSETTLED];
@@ -536,11 +634,12 @@ static abut_status fill(filling *f) {
     tell(f, all);
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    status = status ? status : settle(f, all);
+    if (!status && all)
+        status = search_all(f);
     status = status ? status : abuti_queue_finish(&f->bvh->queue);
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (p->account)
-        p->account->stage_ms[FIELD_STAGE_SETTLE] = (double)(end.tv_sec - begin.tv_sec) * 1e3 +
+        p->account->stage_ms[FIELD_STAGE_SEARCH] = (double)(end.tv_sec - begin.tv_sec) * 1e3 +
                                                    (double)(end.tv_nsec - begin.tv_nsec) * 1e-6;
     return status;
 }

@@ -109,6 +109,12 @@ static abut_status upload_features(abut_device_bvh *bvh, field_parts *parts) {
         status = upload_array(bvh, features.records, features.count, sizeof *features.records,
                               &parts->records);
     if (!status)
+        status = upload_array(bvh, features.incident_begin, (size_t)features.count + 1, 4,
+                              &parts->incident_begin);
+    if (!status)
+        status =
+            upload_array(bvh, features.incidents, features.incident_count, 4, &parts->incidents);
+    if (!status)
         status = upload_exact(bvh, &features, order, &parts->exact);
     parts->feature_count = features.count;
     abuti_features_destroy(&features);
@@ -144,8 +150,9 @@ static abut_status upload_border(abut_device_bvh *bvh, field_parts *parts) {
 /* ---- life ---- */
 
 static void destroy_kernels(field_parts *p) {
-    abuti_kernel *kernels[] = {&p->seed, &p->top,   &p->filter, &p->cut,    &p->cells, &p->few,
-                               &p->put,  &p->cross, &p->sum,    &p->shifts, &p->sides, &p->rest};
+    abuti_kernel *kernels[] = {&p->seed,  &p->top,  &p->filter, &p->cut,    &p->cells,
+                               &p->few,   &p->put,  &p->cross,  &p->sum,    &p->shifts,
+                               &p->sides, &p->rest, &p->settle, &p->points, &p->turn};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
 }
@@ -160,6 +167,7 @@ static void destroy_parts(abut_device_bvh *bvh) {
     destroy_kernels(p);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         abuti_buffer_destroy(buffers[i]);
+    abuti_queue_close(&p->aside);
     abuti_release(bvh->context, p);
     bvh->field = NULL;
 }
@@ -176,12 +184,20 @@ static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
     const abuti_kernel_name sides[] = {{&p->shifts, "field_shifts"},
                                        {&p->sides, "field_sides"},
                                        {&p->rest, "field_rest"}};
+    const abuti_kernel_name settle[] = {{&p->settle, "field_settle"},
+                                        {&p->points, "field_points"},
+                                        {&p->turn, "field_turn"}};
     destroy_kernels(p); /* of a try that failed */
     abut_status status = abuti_device_kernels(bvh, "field_lists", lists, 4);
     status = status ? status : abuti_device_kernels(bvh, "field_cells", cells, 3);
     status = status ? status : abuti_device_kernels(bvh, "field_rows", rows, 2);
+    status = status ? status : abuti_device_kernels(bvh, "field_settle", settle, 3);
     if (!status && !bvh->sign.closed)
         status = abuti_device_kernels(bvh, "field_sides", sides, 3);
+    if (!status && !bvh->sign.closed)
+        status = abuti_device_sign_need(bvh);
+    if (!status && !bvh->sign.closed && !p->aside.device)
+        status = abuti_queue_open(bvh->queue.device, &p->aside);
     return status;
 }
 

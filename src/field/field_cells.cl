@@ -26,7 +26,7 @@
  * what to make of that where there is a border.
  */
 #include "base/math_shared.h"
-#include "field/grid_kernel.h"
+#include "field/values_kernel.h"
 
 #if ABUTI_REAL_BITS == 64
 
@@ -151,9 +151,6 @@ static inline double field_measure(__global const double2 *exact, __global const
     return sqrt(x * x + y * y + z * z);
 }
 
-/* What a cell gets instead of a distance. */
-#define DOUBT NAN
-
 /* The value for a distance in the frame, clamped to the band, or DOUBT. */
 static inline float value_of(const field_grid *g, double d, bool low) {
     double e = (double)g->margin * 0x1p-28; /* 2^-47 times the largest coordinate and 2 */
@@ -162,29 +159,12 @@ static inline float value_of(const field_grid *g, double d, bool low) {
     return low || !(d < INFINITY) || least != most || !(least >= FLT_MIN) ? DOUBT : least;
 }
 
-static inline double3 centre_of(const field_grid *g, uint x, uint y, uint z) {
-    return (double3)(g->origin[0] + g->cell * x, g->origin[1] + g->cell * y,
-                     g->origin[2] + g->cell * z);
-}
-
-static inline float4 in_frame(const field_grid *g, double3 p) {
-    return (float4)((float)((p.x - g->mesh_origin[0]) * g->scale),
-                    (float)((p.y - g->mesh_origin[1]) * g->scale),
-                    (float)((p.z - g->mesh_origin[2]) * g->scale), 0.0f);
-}
-
-/* Squares beyond this cannot win, if one of `bound` is there. */
-static inline float reach_of(const field_grid *g, float bound) {
-    float reach = fmin(sqrt(bound) + 2.0f * g->margin, g->reach + 4.0f * g->margin);
-    return reach * reach * SLACK;
-}
-
 /* The value of a cell but for its sign, or DOUBT. */
 static inline float measure_cell(const field_grid *g, __global const float4 *features,
                                  short_list from, __global const double2 *exact,
                                  __global const double *corners, uint x, uint y, uint z) {
     double3 p = centre_of(g, x, y, z);
-    float4 at = in_frame(g, p);
+    float4 at = middle_of(g, x, y, z, 1);
     float margin = g->margin, bound = INFINITY, low_sq = INFINITY, second_sq = INFINITY;
     float low_outside = 0.0f;
     uint winner = NONE;
@@ -219,77 +199,6 @@ static inline float measure_cell(const field_grid *g, __global const float4 *fea
         }
     }
     return value_of(g, d, low);
-}
-
-/* ---- what becomes of values ---- */
-
-/* Where values go, and what the group has seen. */
-typedef struct results {
-    __global float *values;
-    __global uint *doubts;
-    uint doubts_most;
-    volatile __global uint *counters;
-    uint least, most; /* as words that sort alike, the second complemented */
-} results;
-
-/* How windings tell the inside, for a block: with a border by what field_sides.cl found. */
-typedef struct inside_rule {
-    float shift, facing; /* shift: NAN where each cell has its answer */
-    bool has_border;
-} inside_rule;
-
-static inline inside_rule rule_of(const field_grid *g, __global const float *coarse,
-                                  __global const float *fine, float facing, uint x, uint y,
-                                  uint z) {
-    inside_rule r = {0.0f, facing, facing != 0.0f};
-    if (r.has_border)
-        r.shift = coarse[block_at(g, COARSE, x / COARSE, y / COARSE, z / COARSE)];
-    if (isnan(r.shift))
-        r.shift = fine[block_at(g, 8, x / 8, y / 8, z / 8)];
-    return r;
-}
-
-/* Words that sort like their floats. */
-static inline uint sortable(float x) {
-    uint bits = as_uint(x);
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-}
-
-/* Gives a value its sign and stores it, or the cell's number where it is in doubt. */
-static inline void put_cell(const field_grid *g, results *r, inside_rule rule, uint x, uint y,
-                            uint z, float value) {
-    if (x >= g->count[0] || y >= g->count[1] || z >= g->count[2])
-        return;
-    size_t at = x + (size_t)g->count[0] * (y + (size_t)g->count[1] * z);
-    int winding = ((__global const int *)r->values)[at];
-    bool inside = winding != 0, each = rule.has_border && isnan(rule.shift);
-    if (rule.has_border && !each)
-        inside = ((float)winding - rule.shift) * rule.facing > 0.5f;
-    if (isnan(value) || (each && winding == DOUBTFUL)) {
-        uint to = atomic_inc(&r->counters[COUNT_DOUBTFUL]);
-        if (to < r->doubts_most)
-            r->doubts[to] = (uint)at;
-        return;
-    }
-    value = inside ? -value : value;
-    r->values[at] = value;
-    r->least = min(r->least, sortable(value));
-    r->most = min(r->most, ~sortable(value));
-}
-
-/* `room`: two words. All items come here. */
-static inline void put_extremes(const results *r, __local uint *room) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (get_local_id(0) < 2)
-        room[get_local_id(0)] = NONE;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    atomic_min(&room[0], r->least);
-    atomic_min(&room[1], r->most);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (get_local_id(0) == 0 && room[0] != NONE) {
-        atomic_min(&r->counters[COUNT_LEAST], room[0]);
-        atomic_min(&r->counters[COUNT_MOST], room[1]);
-    }
 }
 
 /* ---- blocks ---- */
@@ -468,7 +377,7 @@ field_few(__global const float4 *features, __global const double2 *exact,
         uint length = fits ? *kept : list.y;
         uint x = u.x + (cell & 1), y = u.y + (cell >> 1 & 1), z = u.z + (cell >> 2);
         double3 p = centre_of(&g, x, y, z);
-        float4 at = in_frame(&g, p);
+        float4 at = middle_of(&g, x, y, z, 1);
         float bound = INFINITY, margin = g.margin;
         for (uint k = lane; k < length; k += LANES) {
             feature f = load_feature(features, name_at(few, names, fits, k));

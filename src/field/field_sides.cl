@@ -185,13 +185,31 @@ field_shifts(field_grid g, __global const float4 *border_ends, uint border_count
 
 /* ---- rows ---- */
 
+/* Cells whose signs are not known. */
+typedef struct unsure_cells {
+    __global uint *cells;
+    uint most;
+    volatile __global uint *counters;
+} unsure_cells;
+
+static inline int side_or_unsure(const unsure_cells *u, size_t cell, int side) {
+    if (side >= 0)
+        return side;
+    uint to = atomic_inc(&u->counters[COUNT_UNSURE]);
+    if (to < u->most)
+        u->cells[to] = (uint)cell;
+    return DOUBTFUL;
+}
+
 /* Replaces N by 1 inside, 0 outside, or DOUBTFUL in the rows of 8 x 8 x 8 cells that are not
  * settled. A row that has some of these goes to field_rest(), by the number of its first cell. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_sides(field_grid g, __global const float4 *border_ends, uint border_count, float facing,
             __global const uint *blocks, volatile __global uint *counters, __global int *windings,
-            __global uint *rows, uint rows_most, __local float *sums) {
+            __global uint *rows, uint rows_most, __global uint *unsure, uint unsure_most,
+            __local float *sums) {
     border_edges border = {border_ends, border_count, facing};
+    unsure_cells left = {unsure, unsure_most, counters};
     uint item = (uint)get_local_id(0), count = counters[COUNT_MIXED];
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         block_place p = place_of(&g, blocks[i], 8);
@@ -209,7 +227,7 @@ field_sides(field_grid g, __global const float4 *border_ends, uint border_count,
             rows[to] = (uint)first; /* field_rest() needs N */
         for (uint k = 0; to >= rows_most && k < length; k++) {
             int side = side_of((float)windings[first + k] - sums[item], sums[64 + item], facing);
-            windings[first + k] = side < 0 ? DOUBTFUL : side;
+            windings[first + k] = side_or_unsure(&left, first + k, side);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -220,9 +238,10 @@ field_sides(field_grid g, __global const float4 *border_ends, uint border_count,
 /* Cells of rows that are not settled, with 16 items each. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_rest(field_grid g, __global const float4 *border_ends, uint border_count, float facing,
-           __global const uint *rows, uint rows_most, __global const uint *counters,
-           __global int *windings, __local float *sums) {
+           __global const uint *rows, uint rows_most, volatile __global uint *counters,
+           __global int *windings, __global uint *unsure, uint unsure_most, __local float *sums) {
     border_edges border = {border_ends, border_count, facing};
+    unsure_cells left = {unsure, unsure_most, counters};
     uint item = (uint)get_local_id(0), lane = item % LANES,
          count = min(counters[COUNT_ROWS], rows_most);
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
@@ -239,9 +258,9 @@ field_rest(field_grid g, __global const float4 *border_ends, uint border_count, 
                 sum += sums[item + k];
                 wrong += sums[GROUP + item + k];
             }
-            __global int *at = windings + rows[i] + item / LANES;
-            int side = side_of((float)*at - sum, wrong, facing);
-            *at = side < 0 ? DOUBTFUL : side;
+            uint cell = rows[i] + item / LANES;
+            int side = side_of((float)windings[cell] - sum, wrong, facing);
+            windings[cell] = side_or_unsure(&left, cell, side);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

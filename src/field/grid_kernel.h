@@ -22,6 +22,8 @@
 #define COUNT_UNSETTLED 7
 #define COUNT_MIXED 8
 #define COUNT_ROWS 9
+#define COUNT_UNSURE 10
+#define COUNT_LEFT 11
 
 /* Side of the blocks for which signs of a surface with a border are found first. */
 #define COARSE 32

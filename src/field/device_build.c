@@ -194,6 +194,12 @@ static void stage_begin(filling *f) {
         abuti_queue_clock_start(&f->bvh->queue);
 }
 
+static double now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
 static abut_status stage_end(filling *f, field_stage stage) {
     double ms = 0;
     if (!f->parts->account)
@@ -479,11 +485,13 @@ static abut_status try_all(filling *f) {
     status = status ? status : queue_cells(f, true);
     status = status ? status : queue_few(f);
     status = status ? status : queue_settle(f);
-    stage_begin(f);
+    double begin = now_ms();
     if (!status && unsure)
         status = settle_signs(f, unsure);
-    status = status ? status : stage_end(f, FIELD_STAGE_SIGNS);
-    return status ? status : download_counters(f);
+    status = status ? status : download_counters(f);
+    if (p->account)
+        p->account->stage_ms[FIELD_STAGE_SIGNS] = now_ms() - begin;
+    return status;
 }
 
 /* ---- the search for all ---- */
@@ -632,15 +640,12 @@ static abut_status fill(filling *f) {
         }
     }
     tell(f, all);
-    struct timespec begin, end;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    double begin = now_ms();
     if (!status && all)
         status = search_all(f);
     status = status ? status : abuti_queue_finish(&f->bvh->queue);
-    clock_gettime(CLOCK_MONOTONIC, &end);
     if (p->account)
-        p->account->stage_ms[FIELD_STAGE_SEARCH] = (double)(end.tv_sec - begin.tv_sec) * 1e3 +
-                                                   (double)(end.tv_nsec - begin.tv_nsec) * 1e-6;
+        p->account->stage_ms[FIELD_STAGE_SEARCH] = now_ms() - begin;
     return status;
 }
 

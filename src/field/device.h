@@ -90,6 +90,7 @@ typedef struct field_parts {
     abuti_queue aside; /* for winding numbers of cells, while lists are made */
     abuti_buffer unsure, unsure_points, unsure_order, unsure_sums, unsure_inside;
     size_t pool_count;
+    bool pool_fixed;        /* for tests: begins with what it has */
     field_account *account; /* null unless someone wants to know */
 } field_parts;
 

@@ -165,7 +165,7 @@ static abut_status reserve(filling *f) {
     field_parts *p = f->parts;
     size_t first = (size_t)TOP_BLOCKS * p->feature_count;
     size_t pool = grid_cells(f->grid) / 2 + (first < POOL_MOST ? first : POOL_MOST);
-    p->pool_count = p->pool_count < pool ? pool : p->pool_count;
+    p->pool_count = p->pool_count < pool && !p->pool_fixed ? pool : p->pool_count;
     const buffer_need needs[] = {
         {&p->pool, p->pool_count, 4},
         {&p->counters, COUNTERS, 4},
@@ -325,12 +325,12 @@ static abut_status queue_cells(filling *f, bool parts) {
                      ABUTI_VALUE(side), ABUTI_VALUE(slices),
                      ABUTI_BUFFER(parts ? &p->cut_lists : &p->lists), ABUTI_VALUE(from),
                      ABUTI_BUFFER(&p->bounds), ABUTI_VALUE(f->bounds_at[last + 1]),
-                     ABUTI_BUFFER(&p->pool), ABUTI_BUFFER(&p->long_blocks),
-                     ABUTI_VALUE(f->long_most), ABUTI_BUFFER(parts ? &p->longer : &p->long_blocks),
-                     ABUTI_VALUE(next_most), ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine),
-                     ABUTI_VALUE(facing), ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts),
-                     ABUTI_VALUE(f->doubts_most), ABUTI_BUFFER(&p->counters),
-                     ABUTI_LOCAL_MEMORY(CELLS_BYTES));
+                     ABUTI_BUFFER(&p->cut_bounds), ABUTI_BUFFER(&p->pool),
+                     ABUTI_BUFFER(&p->long_blocks), ABUTI_VALUE(f->long_most),
+                     ABUTI_BUFFER(parts ? &p->longer : &p->long_blocks), ABUTI_VALUE(next_most),
+                     ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine), ABUTI_VALUE(facing),
+                     ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(f->doubts_most),
+                     ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(CELLS_BYTES));
     return status ? status : stage_end(f, parts ? FIELD_STAGE_PARTS : FIELD_STAGE_CELLS);
 }
 
@@ -478,6 +478,8 @@ static abut_status try_all(filling *f) {
         unsure = f->counters[UNSURE] < f->unsure_most ? f->counters[UNSURE] : f->unsure_most;
     if (!status && unsure)
         status = queue_windings(f, unsure);
+    if (!status && unsure && p->account) /* NVIDIA does not time what runs beside something else */
+        status = abuti_queue_finish(&p->aside);
     status = status ? status : queue_top(f);
     status = status ? status : queue_filters(f);
     status = status ? status : queue_cells(f, false);

@@ -214,18 +214,18 @@ static inline short_list choose(__local const uint *names, uint count, uint most
     return count <= most ? s : otherwise;
 }
 
-/* The cells of a block of 8 or 4 at (x, y, z), whose list is in r.names. bound_4: of the
- * eighth of an item's number, where the side is 8. Every item comes by every barrier. */
+/* The cells of a block of 8 or 4 at (x, y, z), whose list is in r.names. bound_given: of the
+ * eighth of an item's number. Every item comes by every barrier. */
 static inline void measure_block(const field_grid *g, __global const float4 *features,
                                  const block_room *r, uint side, uint count, uint x, uint y, uint z,
-                                 uint bound_4, __global const double2 *exact,
+                                 uint bound_given, __global const double2 *exact,
                                  __global const double *corners, results *to, inside_rule rule) {
     uint item = (uint)get_local_id(0), cells = side * side * side, eighth = item & 7;
     bool fours = side == 8;
     short_list all = {r->names, count};
     uint c = eighth << 6;
     box b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 4);
-    shrink(g, features, all, item / 8, GROUP / 8, &b, bound_4, !fours, r->kept_4 + eighth,
+    shrink(g, features, all, item / 8, GROUP / 8, &b, bound_given, !fours, r->kept_4 + eighth,
            r->names_4 + LIST_4 * eighth, LIST_4);
     /* 16 items for each 4^3 cells, two for each 2^3 of them; or all for 4^3 */
     uint part = fours ? item / 16 : 0, two = part * 8 + eighth;
@@ -235,7 +235,8 @@ static inline void measure_block(const field_grid *g, __global const float4 *fea
         from = choose(r->names_4 + LIST_4 * part, r->kept_4[part], LIST_4, all);
     c = two << 3;
     b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 2);
-    uint bound = bound_by(features, from, first, step, &b, false, r->least_2 + two);
+    uint bound = bound_by(features, from, first, step, &b, !fours, r->least_2 + two);
+    bound = fours ? bound : bound_given;
     shrink(g, features, from, first, step, &b, bound, false, r->kept_2 + two,
            r->names_2 + LIST_2 * two, LIST_2);
     for (uint i = item; i < cells; i += GROUP) {
@@ -281,10 +282,11 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_cells(__global const float4 *features, __global const double2 *exact,
             __global const double *corners, field_grid g, uint side, uint slices,
             __global const uint2 *lists, uint from, __global const uint *bounds, uint level_4,
-            __global const uint *pool, __global const uint *long_blocks, uint long_most,
-            __global uint *next, uint next_most, __global const float *coarse,
-            __global const float *fine, float facing, __global float *values, __global uint *doubts,
-            uint doubts_most, volatile __global uint *counters, __local uint *room) {
+            __global const uint *cut_bounds, __global const uint *pool,
+            __global const uint *long_blocks, uint long_most, __global uint *next, uint next_most,
+            __global const float *coarse, __global const float *fine, float facing,
+            __global float *values, __global uint *doubts, uint doubts_most,
+            volatile __global uint *counters, __local uint *room) {
     block_room r;
     r.names = room;
     r.names_4 = r.names + LIST;
@@ -323,8 +325,10 @@ field_cells(__global const float4 *features, __global const double2 *exact,
         load_list(pool, list, slices, r.names);
         uint part =
             block_at(&g, 4, (u.x + along_x(c)) / 4, (u.y + along_y(c)) / 4, (u.z + along_z(c)) / 4);
-        measure_block(&g, features, &r, side, length, u.x, u.y, u.z,
-                      side == 8 && part != NONE ? bounds[level_4 + part] : 0, exact, corners, &to,
+        uint bound = part == NONE ? 0 : bounds[level_4 + part];
+        if (side == 4)
+            bound = cut_bounds[8 * i + (item & 7)];
+        measure_block(&g, features, &r, side, length, u.x, u.y, u.z, bound, exact, corners, &to,
                       rule);
     }
     put_extremes(&to, r.kept_4);

@@ -15,7 +15,7 @@
 #define SEED_BYTES 4
 #define LISTS_BYTES (4 * (16 + 3072))
 #define SIDES_BYTES (4 * 3 * GROUP)
-#define CELLS_BYTES (4 * (512 + 8 * 192 + 64 * 24 + 8 + 2 * 64))
+#define CELLS_BYTES (4 * (384 + 8 * 128 + 64 * 32 + 8 + 2 * 64))
 #define SETTLE_BYTES (8 * GROUP + 8)
 #define TURN_BYTES 8
 #define SUM_BYTES (4 * sizeof(double))

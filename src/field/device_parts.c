@@ -4,7 +4,7 @@
 #include <math.h>
 
 enum { FEATURES_A_TASK = 4096 };
-#define CELLS_LEAST 4
+#define CELLS_LEAST 0.5
 
 /* ---- features in doubles ---- */
 

@@ -31,10 +31,10 @@
 #if ABUTI_REAL_BITS == 64
 
 /* As in device_build.c: names of a list in local memory, for a block, for 4^3 and for 2^3 cells. */
-#define LIST 512
-#define LIST_4 192
-#define LIST_2 24
-#define FEW 1024 /* names of a list for 2^3 cells */
+#define LIST 384
+#define LIST_4 128
+#define LIST_2 32 /* eight times that where there are only eight */
+#define FEW 1024  /* names of a list for 2^3 cells */
 #define LANES (GROUP / 8)
 
 /* Of a feature, in doubles; as feature_exact of device.h. */
@@ -230,6 +230,7 @@ static inline void measure_block(const field_grid *g, __global const float4 *fea
     /* 16 items for each 4^3 cells, two for each 2^3 of them; or all for 4^3 */
     uint part = fours ? item / 16 : 0, two = part * 8 + eighth;
     uint first = fours ? item >> 3 & 1 : item / 8, step = fours ? 2 : GROUP / 8;
+    uint most_2 = fours ? LIST_2 : 8 * LIST_2;
     short_list from = all;
     if (fours)
         from = choose(r->names_4 + LIST_4 * part, r->kept_4[part], LIST_4, all);
@@ -238,13 +239,13 @@ static inline void measure_block(const field_grid *g, __global const float4 *fea
     uint bound = bound_by(features, from, first, step, &b, !fours, r->least_2 + two);
     bound = fours ? bound : bound_given;
     shrink(g, features, from, first, step, &b, bound, false, r->kept_2 + two,
-           r->names_2 + LIST_2 * two, LIST_2);
+           r->names_2 + most_2 * two, most_2);
     for (uint i = item; i < cells; i += GROUP) {
         uint cx = x + along_x(i), cy = y + along_y(i), cz = z + along_z(i);
         from = all;
         if (fours)
             from = choose(r->names_4 + LIST_4 * (i >> 6), r->kept_4[i >> 6], LIST_4, all);
-        from = choose(r->names_2 + LIST_2 * (i >> 3), r->kept_2[i >> 3], LIST_2, from);
+        from = choose(r->names_2 + most_2 * (i >> 3), r->kept_2[i >> 3], most_2, from);
         put_cell(g, to, rule, cx, cy, cz,
                  measure_cell(g, features, from, exact, corners, cx, cy, cz));
     }

@@ -19,7 +19,7 @@
 
 /* Features of a slice that bound the distances of eighths, at most about that many: in a long list
  * many are nearly as near as the nearest. */
-#define BOUNDING 512
+#define BOUNDING 128
 
 /* Places on the mesh that bound the distances of the largest blocks. */
 #define SAMPLES 4096

@@ -159,11 +159,12 @@ static void destroy_kernels(field_parts *p) {
 
 static void destroy_parts(abut_device_bvh *bvh) {
     field_parts *p = bvh->field;
-    abuti_buffer *buffers[] = {&p->records,    &p->exact,       &p->border,   &p->lists,
-                               &p->bounds,     &p->pool,        &p->counters, &p->doubts,
-                               &p->settled,    &p->long_blocks, &p->longer,   &p->cut_lists,
-                               &p->cut_bounds, &p->coarse,      &p->fine,     &p->unsettled,
-                               &p->mixed,      &p->rows};
+    abuti_buffer *buffers[] = {
+        &p->records, &p->exact,         &p->incident_begin, &p->incidents,   &p->border,
+        &p->lists,   &p->bounds,        &p->pool,           &p->counters,    &p->doubts,
+        &p->settled, &p->long_blocks,   &p->longer,         &p->cut_lists,   &p->cut_bounds,
+        &p->coarse,  &p->fine,          &p->unsettled,      &p->mixed,       &p->rows,
+        &p->unsure,  &p->unsure_points, &p->unsure_order,   &p->unsure_sums, &p->unsure_inside};
     destroy_kernels(p);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         abuti_buffer_destroy(buffers[i]);

@@ -48,7 +48,7 @@ enum {
     LONG_MOST = 1 << 16,
     /* Groups of a launch that finds out on the device how much there is to do. */
     QUEUE_GROUPS = 4096,
-    ROWS_LEAST = 1 << 12, /* of which each cell looks for its sign */
+    ROWS_LEAST = 1 << 8, /* of which each cell looks for its sign */
     UNSURE_LEAST = 1 << 15,
     POOL_MOST = 12 << 20, /* entries beside those that the cells have */
     /* Points that go through the search at once. */
@@ -231,41 +231,48 @@ static abut_status queue_rows(filling *f) {
     return status ? status : stage_end(f, FIELD_STAGE_SUM);
 }
 
-static abut_status queue_shifts(filling *f, uint32_t side, size_t groups, abuti_buffer *shifts,
-                                abuti_buffer *unsettled) {
+/* Groups of a launch over what only the device knows the number of. */
+static size_t queue_groups(size_t most) {
+    return most < QUEUE_GROUPS ? most : QUEUE_GROUPS;
+}
+
+static abut_status queue_shifts(filling *f, abuti_queue *queue, uint32_t side, size_t groups,
+                                abuti_buffer *shifts, abuti_buffer *unsettled) {
     field_parts *p = f->parts;
-    return ABUTI_LAUNCH(&f->bvh->queue, &p->shifts, groups, GROUP, ABUTI_VALUE(f->argument),
+    return ABUTI_LAUNCH(queue, &p->shifts, groups, GROUP, ABUTI_VALUE(f->argument),
                         ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count), ABUTI_VALUE(side),
                         ABUTI_BUFFER(&p->unsettled), ABUTI_BUFFER(shifts), ABUTI_BUFFER(unsettled),
                         ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
 }
 
-/* Signs of a surface with a border. */
-static abut_status queue_sides(filling *f) {
+/* Signs of a surface with a border. They take few groups for long: beside the lists they take
+ * hardly any time. */
+static abut_status queue_sides(filling *f, abuti_queue *queue) {
     field_parts *p = f->parts;
-    abuti_queue *queue = &f->bvh->queue;
+    size_t blocks = 2 * (size_t)f->blocks[f->levels - 1]; /* some of a large one are outside */
     float facing = (float)f->bvh->sign.facing;
-    if (!p->border_count)
-        return ABUT_OK;
     stage_begin(f);
-    abut_status status =
-        queue_shifts(f, FIELD_COARSE, blocks_of(f->grid, FIELD_COARSE), &p->coarse, &p->unsettled);
-    status = status ? status : queue_shifts(f, FIELD_BLOCK, QUEUE_GROUPS, &p->fine, &p->mixed);
+    abut_status status = queue_shifts(f, queue, FIELD_COARSE, blocks_of(f->grid, FIELD_COARSE),
+                                      &p->coarse, &p->unsettled);
+    status = status
+                 ? status
+                 : queue_shifts(f, queue, FIELD_BLOCK, queue_groups(blocks), &p->fine, &p->mixed);
     if (!status)
         status =
-            ABUTI_LAUNCH(queue, &p->sides, QUEUE_GROUPS, GROUP, ABUTI_VALUE(f->argument),
+            ABUTI_LAUNCH(queue, &p->sides, queue_groups(blocks), GROUP, ABUTI_VALUE(f->argument),
                          ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count),
                          ABUTI_VALUE(facing), ABUTI_BUFFER(&p->mixed), ABUTI_BUFFER(&p->counters),
                          ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->rows), ABUTI_VALUE(f->rows_most),
                          ABUTI_BUFFER(&p->unsure), ABUTI_VALUE(f->unsure_most),
                          ABUTI_LOCAL_MEMORY(SIDES_BYTES));
     if (!status)
-        status = ABUTI_LAUNCH(queue, &p->rest, QUEUE_GROUPS, GROUP, ABUTI_VALUE(f->argument),
-                              ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count),
-                              ABUTI_VALUE(facing), ABUTI_BUFFER(&p->rows),
-                              ABUTI_VALUE(f->rows_most), ABUTI_BUFFER(&p->counters),
-                              ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->unsure),
-                              ABUTI_VALUE(f->unsure_most), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
+        status =
+            ABUTI_LAUNCH(queue, &p->rest, queue_groups(f->rows_most), GROUP,
+                         ABUTI_VALUE(f->argument), ABUTI_BUFFER(&p->border),
+                         ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing), ABUTI_BUFFER(&p->rows),
+                         ABUTI_VALUE(f->rows_most), ABUTI_BUFFER(&p->counters),
+                         ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->unsure),
+                         ABUTI_VALUE(f->unsure_most), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
     return status ? status : stage_end(f, FIELD_STAGE_SIDES);
 }
 
@@ -318,19 +325,17 @@ static abut_status queue_cells(filling *f, bool parts) {
     uint32_t next_most = parts ? f->longer_most : f->long_most;
     float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
     stage_begin(f);
-    abut_status status =
-        ABUTI_LAUNCH(&f->bvh->queue, &p->cells, parts ? QUEUE_GROUPS : f->blocks[last], GROUP,
-                     ABUTI_BUFFER(&p->records), ABUTI_BUFFER(&p->exact),
-                     ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument),
-                     ABUTI_VALUE(side), ABUTI_VALUE(slices),
-                     ABUTI_BUFFER(parts ? &p->cut_lists : &p->lists), ABUTI_VALUE(from),
-                     ABUTI_BUFFER(&p->bounds), ABUTI_VALUE(f->bounds_at[last + 1]),
-                     ABUTI_BUFFER(&p->cut_bounds), ABUTI_BUFFER(&p->pool),
-                     ABUTI_BUFFER(&p->long_blocks), ABUTI_VALUE(f->long_most),
-                     ABUTI_BUFFER(parts ? &p->longer : &p->long_blocks), ABUTI_VALUE(next_most),
-                     ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine), ABUTI_VALUE(facing),
-                     ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(f->doubts_most),
-                     ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(CELLS_BYTES));
+    abut_status status = ABUTI_LAUNCH(
+        &f->bvh->queue, &p->cells, parts ? queue_groups(8 * (size_t)f->long_most) : f->blocks[last],
+        GROUP, ABUTI_BUFFER(&p->records), ABUTI_BUFFER(&p->exact),
+        ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument), ABUTI_VALUE(side),
+        ABUTI_VALUE(slices), ABUTI_BUFFER(parts ? &p->cut_lists : &p->lists), ABUTI_VALUE(from),
+        ABUTI_BUFFER(&p->bounds), ABUTI_VALUE(f->bounds_at[last + 1]), ABUTI_BUFFER(&p->cut_bounds),
+        ABUTI_BUFFER(&p->pool), ABUTI_BUFFER(&p->long_blocks), ABUTI_VALUE(f->long_most),
+        ABUTI_BUFFER(parts ? &p->longer : &p->long_blocks), ABUTI_VALUE(next_most),
+        ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine), ABUTI_VALUE(facing),
+        ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(f->doubts_most),
+        ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(CELLS_BYTES));
     return status ? status : stage_end(f, parts ? FIELD_STAGE_PARTS : FIELD_STAGE_CELLS);
 }
 
@@ -340,14 +345,14 @@ static abut_status queue_cut(filling *f) {
     uint32_t pool_count = (uint32_t)p->pool_count;
     stage_begin(f);
     abut_status status =
-        ABUTI_LAUNCH(&f->bvh->queue, &p->cut, QUEUE_GROUPS, GROUP, ABUTI_BUFFER(&p->records),
-                     ABUTI_VALUE(f->argument), ABUTI_VALUE(f->slices[last]),
-                     ABUTI_BUFFER(&p->bounds), ABUTI_VALUE(f->bounds_at[last + 1]),
-                     ABUTI_BUFFER(&p->lists), ABUTI_VALUE(f->lists_at[last]),
-                     ABUTI_BUFFER(&p->long_blocks), ABUTI_VALUE(f->long_most),
-                     ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count), ABUTI_BUFFER(&p->counters),
-                     ABUTI_BUFFER(&p->cut_lists), ABUTI_BUFFER(&p->cut_bounds),
-                     ABUTI_LOCAL_MEMORY(LISTS_BYTES));
+        ABUTI_LAUNCH(&f->bvh->queue, &p->cut, queue_groups(8 * (size_t)f->long_most), GROUP,
+                     ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
+                     ABUTI_VALUE(f->slices[last]), ABUTI_BUFFER(&p->bounds),
+                     ABUTI_VALUE(f->bounds_at[last + 1]), ABUTI_BUFFER(&p->lists),
+                     ABUTI_VALUE(f->lists_at[last]), ABUTI_BUFFER(&p->long_blocks),
+                     ABUTI_VALUE(f->long_most), ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count),
+                     ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->cut_lists),
+                     ABUTI_BUFFER(&p->cut_bounds), ABUTI_LOCAL_MEMORY(LISTS_BYTES));
     return status ? status : stage_end(f, FIELD_STAGE_CUT);
 }
 
@@ -356,15 +361,15 @@ static abut_status queue_few(filling *f) {
     float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
     stage_begin(f);
     abut_status status =
-        ABUTI_LAUNCH(&f->bvh->queue, &p->few, QUEUE_GROUPS, GROUP, ABUTI_BUFFER(&p->records),
-                     ABUTI_BUFFER(&p->exact), ABUTI_BUFFER(&f->bvh->tree.corners),
-                     ABUTI_VALUE(f->argument), ABUTI_BUFFER(&p->cut_lists),
-                     ABUTI_BUFFER(&p->cut_bounds), ABUTI_BUFFER(&p->pool),
-                     ABUTI_BUFFER(&p->long_blocks), ABUTI_BUFFER(&p->longer),
-                     ABUTI_VALUE(f->longer_most), ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine),
-                     ABUTI_VALUE(facing), ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts),
-                     ABUTI_VALUE(f->doubts_most), ABUTI_BUFFER(&p->counters),
-                     ABUTI_LOCAL_MEMORY(FEW_BYTES));
+        ABUTI_LAUNCH(&f->bvh->queue, &p->few, queue_groups(64 * (size_t)f->long_most), GROUP,
+                     ABUTI_BUFFER(&p->records), ABUTI_BUFFER(&p->exact),
+                     ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument),
+                     ABUTI_BUFFER(&p->cut_lists), ABUTI_BUFFER(&p->cut_bounds),
+                     ABUTI_BUFFER(&p->pool), ABUTI_BUFFER(&p->long_blocks),
+                     ABUTI_BUFFER(&p->longer), ABUTI_VALUE(f->longer_most),
+                     ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine), ABUTI_VALUE(facing),
+                     ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(f->doubts_most),
+                     ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(FEW_BYTES));
     return status ? status : stage_end(f, FIELD_STAGE_FEW);
 }
 
@@ -376,22 +381,22 @@ static abut_status queue_settle(filling *f) {
     float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
     stage_begin(f);
     abut_status status =
-        ABUTI_LAUNCH(&f->bvh->queue, &p->settle, QUEUE_GROUPS, GROUP, ABUTI_BUFFER(&p->records),
-                     ABUTI_BUFFER(&p->incident_begin), ABUTI_BUFFER(&p->incidents),
-                     ABUTI_BUFFER(&tree->order), ABUTI_BUFFER(&tree->corners),
-                     ABUTI_VALUE(f->argument), ABUTI_VALUE(f->slices[last]),
-                     ABUTI_BUFFER(&p->lists), ABUTI_VALUE(f->lists_at[last]),
-                     ABUTI_BUFFER(&p->pool), ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine),
-                     ABUTI_VALUE(facing), ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts),
-                     ABUTI_VALUE(f->doubts_most), ABUTI_BUFFER(&p->counters),
-                     ABUTI_LOCAL_MEMORY(SETTLE_BYTES));
+        ABUTI_LAUNCH(&f->bvh->queue, &p->settle, queue_groups(grid_cells(f->grid)), GROUP,
+                     ABUTI_BUFFER(&p->records), ABUTI_BUFFER(&p->incident_begin),
+                     ABUTI_BUFFER(&p->incidents), ABUTI_BUFFER(&tree->order),
+                     ABUTI_BUFFER(&tree->corners), ABUTI_VALUE(f->argument),
+                     ABUTI_VALUE(f->slices[last]), ABUTI_BUFFER(&p->lists),
+                     ABUTI_VALUE(f->lists_at[last]), ABUTI_BUFFER(&p->pool),
+                     ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine), ABUTI_VALUE(facing),
+                     ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(f->doubts_most),
+                     ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(SETTLE_BYTES));
     return status ? status : stage_end(f, FIELD_STAGE_SETTLE);
 }
 
 /* ---- signs that only the fast winding number tells ---- */
 
 /* On a queue of its own, while lists are made. */
-static abut_status queue_windings(filling *f, uint32_t count) {
+static abut_status queue_windings(filling *f, abuti_queue *aside, uint32_t count) {
     abut_device_bvh *bvh = f->bvh;
     field_parts *p = f->parts;
     const mesh_frame frame = frame_of(bvh);
@@ -402,29 +407,28 @@ static abut_status queue_windings(filling *f, uint32_t count) {
                                  {&p->unsure_sums, count, SUM_BYTES}};
     abut_status status = reserve_some(bvh->queue.device, needs, sizeof needs / sizeof *needs);
     if (!status)
-        status = ABUTI_LAUNCH(&p->aside, &p->points, groups, GROUP, ABUTI_VALUE(f->argument),
+        status = ABUTI_LAUNCH(aside, &p->points, groups, GROUP, ABUTI_VALUE(f->argument),
                               ABUTI_BUFFER(&p->unsure), ABUTI_VALUE(count),
                               ABUTI_BUFFER(&p->unsure_points), ABUTI_BUFFER(&p->unsure_order));
     if (!status)
-        status =
-            ABUTI_LAUNCH(&p->aside, &bvh->sign.sum, groups, GROUP, ABUTI_BUFFER(&bvh->tree.nodes),
-                         ABUTI_BUFFER(&bvh->sign.fields), ABUTI_BUFFER(&bvh->tree.blocks),
-                         ABUTI_VALUE(bvh->tree.triangle_count), ABUTI_BUFFER(&bvh->tree.order),
-                         ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&p->unsure_points),
-                         ABUTI_BUFFER(&p->unsure_order), ABUTI_VALUE(count), ABUTI_VALUE(frame),
-                         ABUTI_BUFFER(&p->unsure_sums));
+        status = ABUTI_LAUNCH(aside, &bvh->sign.sum, groups, GROUP, ABUTI_BUFFER(&bvh->tree.nodes),
+                              ABUTI_BUFFER(&bvh->sign.fields), ABUTI_BUFFER(&bvh->tree.blocks),
+                              ABUTI_VALUE(bvh->tree.triangle_count), ABUTI_BUFFER(&bvh->tree.order),
+                              ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&p->unsure_points),
+                              ABUTI_BUFFER(&p->unsure_order), ABUTI_VALUE(count),
+                              ABUTI_VALUE(frame), ABUTI_BUFFER(&p->unsure_sums));
     return status;
 }
 
 /* As the search ends; then turns what is inside. */
-static abut_status settle_signs(filling *f, uint32_t count) {
+static abut_status settle_signs(filling *f, abuti_queue *aside, uint32_t count) {
     abut_context *context = f->bvh->context;
     field_parts *p = f->parts;
     double(*sums)[4] = abuti_allocate(context, count, sizeof *sums);
     uint32_t *inside = abuti_allocate(context, count, sizeof *inside);
     abut_status status = sums && inside ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
-        status = abuti_buffer_download(&p->aside, &p->unsure_sums, 0, sums, count * SUM_BYTES);
+        status = abuti_buffer_download(aside, &p->unsure_sums, 0, sums, count * SUM_BYTES);
     for (uint32_t i = 0; !status && i < count; i++)
         inside[i] = abuti_bvh_winding_value(sums[i][0], sums[i][1], sums[i][2], sums[i][3]) *
                         f->bvh->sign.facing >=
@@ -442,9 +446,8 @@ static abut_status settle_signs(filling *f, uint32_t count) {
     return status;
 }
 
-static abut_status download_counters(filling *f) {
-    return abuti_buffer_download(&f->bvh->queue, &f->parts->counters, 0, f->counters,
-                                 sizeof f->counters);
+static abut_status download_counters(filling *f, abuti_queue *queue) {
+    return abuti_buffer_download(queue, &f->parts->counters, 0, f->counters, sizeof f->counters);
 }
 
 static abut_status clear(filling *f) {
@@ -461,27 +464,32 @@ static abut_status clear(filling *f) {
     return status;
 }
 
-/* Queues everything and waits for the counters. With a border the host waits for the signs before,
- * to know how many winding numbers it must ask for. */
+/* Queues everything and waits for the counters. With a border the host waits twice before: for what
+ * rows cross, since signs are found on a queue of their own; and for these, to know how many
+ * winding numbers it must ask for. Where stages are timed all is on one queue: NVIDIA does not time
+ * what runs beside something else. */
 static abut_status try_all(filling *f) {
     field_parts *p = f->parts;
+    bool has_border = p->border_count > 0;
+    abuti_queue *queue = &f->bvh->queue, *aside = p->account ? queue : &p->aside;
     uint32_t unsure = 0;
     if (p->account)
         memset(p->account, 0, sizeof *p->account);
     abut_status status = reserve(f);
     status = status ? status : clear(f);
     status = status ? status : queue_rows(f);
-    status = status ? status : queue_sides(f);
-    if (!status && p->border_count)
-        status = download_counters(f);
-    if (!status && p->border_count)
-        unsure = f->counters[UNSURE] < f->unsure_most ? f->counters[UNSURE] : f->unsure_most;
-    if (!status && unsure)
-        status = queue_windings(f, unsure);
-    if (!status && unsure && p->account) /* NVIDIA does not time what runs beside something else */
-        status = abuti_queue_finish(&p->aside);
+    if (!status && has_border)
+        status = abuti_queue_finish(queue);
+    if (!status && has_border)
+        status = queue_sides(f, aside);
     status = status ? status : queue_top(f);
     status = status ? status : queue_filters(f);
+    if (!status && has_border)
+        status = download_counters(f, aside);
+    if (!status && has_border)
+        unsure = f->counters[UNSURE] < f->unsure_most ? f->counters[UNSURE] : f->unsure_most;
+    if (!status && unsure)
+        status = queue_windings(f, aside, unsure);
     status = status ? status : queue_cells(f, false);
     status = status ? status : queue_cut(f);
     status = status ? status : queue_cells(f, true);
@@ -489,10 +497,12 @@ static abut_status try_all(filling *f) {
     status = status ? status : queue_settle(f);
     double begin = now_ms();
     if (!status && unsure)
-        status = settle_signs(f, unsure);
-    status = status ? status : download_counters(f);
+        status = settle_signs(f, aside, unsure);
+    status = status ? status : download_counters(f, queue);
     if (p->account)
         p->account->stage_ms[FIELD_STAGE_SIGNS] = now_ms() - begin;
+    if (status && has_border) /* nothing may be under way when the caller gets the error */
+        (void)abuti_queue_finish(&p->aside);
     return status;
 }
 

@@ -258,13 +258,13 @@ static abut_status queue_sides(filling *f, abuti_queue *queue) {
                  ? status
                  : queue_shifts(f, queue, FIELD_BLOCK, queue_groups(blocks), &p->fine, &p->mixed);
     if (!status)
-        status =
-            ABUTI_LAUNCH(queue, &p->sides, queue_groups(blocks), GROUP, ABUTI_VALUE(f->argument),
-                         ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count),
-                         ABUTI_VALUE(facing), ABUTI_BUFFER(&p->mixed), ABUTI_BUFFER(&p->counters),
-                         ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->rows), ABUTI_VALUE(f->rows_most),
-                         ABUTI_BUFFER(&p->unsure), ABUTI_VALUE(f->unsure_most),
-                         ABUTI_LOCAL_MEMORY(SIDES_BYTES));
+        status = ABUTI_LAUNCH(queue, &p->sides, queue_groups(4 * blocks), GROUP,
+                              ABUTI_VALUE(f->argument), ABUTI_BUFFER(&p->border),
+                              ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
+                              ABUTI_BUFFER(&p->mixed), ABUTI_BUFFER(&p->counters),
+                              ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->rows),
+                              ABUTI_VALUE(f->rows_most), ABUTI_BUFFER(&p->unsure),
+                              ABUTI_VALUE(f->unsure_most), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
     if (!status)
         status =
             ABUTI_LAUNCH(queue, &p->rest, queue_groups(f->rows_most), GROUP,

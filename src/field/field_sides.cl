@@ -132,27 +132,6 @@ static inline float shift_of(const field_grid *g, const border_edges *border, ui
     return is_settled(s.sum, wrong_by(s, v.way, v.error)) ? s.sum : NAN;
 }
 
-/* S and its error for the 64 rows of a block: 128 floats of local memory. */
-static inline void strips_of_rows(const field_grid *g, const border_edges *border, uint x, uint y,
-                                  uint z, __local float *sums) {
-    uint item = (uint)get_local_id(0), row = item % 64;
-    viewpoint v = view_of(g, x + 4, y + row % 8, z + row / 8, 1);
-    v.way = 4.0f * g->step;
-    strips s = strips_at(border, item / 64, GROUP / 64, &v);
-    float wrong = wrong_by(s, v.way, v.error);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < 64) {
-        sums[item] = s.sum;
-        sums[64 + item] = wrong;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item >= 64) {
-        sums[row] += s.sum;
-        sums[64 + row] += wrong;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-}
-
 /* ---- blocks ---- */
 
 /* S of the blocks of COARSE, a group each, or of 8 x 8 x 8 cells in those that were not settled.
@@ -201,8 +180,17 @@ static inline int side_or_unsure(const unsure_cells *u, size_t cell, int side) {
     return DOUBTFUL;
 }
 
+/* Sums of what some items in a row of local memory have found. */
+static inline float sum_of(__local const float *from, uint count) {
+    float sum = 0.0f;
+    for (uint k = 0; k < count; k++)
+        sum += from[k];
+    return sum;
+}
+
 /* Replaces N by 1 inside, 0 outside, or DOUBTFUL in the rows of 8 x 8 x 8 cells that are not
- * settled. A row that has some of these goes to field_rest(), by the number of its first cell. */
+ * settled, 16 rows a group with 8 items each. A row that has some of these goes to field_rest(), by
+ * the number of its first cell. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_sides(field_grid g, __global const float4 *border_ends, uint border_count, float facing,
             __global const uint *blocks, volatile __global uint *counters, __global int *windings,
@@ -210,23 +198,31 @@ field_sides(field_grid g, __global const float4 *border_ends, uint border_count,
             __local float *sums) {
     border_edges border = {border_ends, border_count, facing};
     unsure_cells left = {unsure, unsure_most, counters};
-    uint item = (uint)get_local_id(0), count = counters[COUNT_MIXED];
+    uint item = (uint)get_local_id(0), count = 4 * counters[COUNT_MIXED];
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
-        block_place p = place_of(&g, blocks[i], 8);
-        strips_of_rows(&g, &border, 8 * p.x, 8 * p.y, 8 * p.z, sums);
-        uint y = 8 * p.y + item % 8, z = 8 * p.z + item / 8, unknown = 0, to = rows_most;
-        bool valid = item < 64 && y < g.count[1] && z < g.count[2];
-        size_t first = 8 * p.x + (size_t)g.count[0] * (y + (size_t)g.count[1] * z);
-        uint length = valid ? min(8u, g.count[0] - 8 * p.x) : 0;
+        block_place p = place_of(&g, blocks[i / 4], 8);
+        uint first_row = 16 * (i % 4), row = first_row + item / 8, x = 8 * p.x;
+        viewpoint v = view_of(&g, x + 4, 8 * p.y + row % 8, 8 * p.z + row / 8, 1);
+        v.way = 4.0f * g.step;
+        strips s = strips_at(&border, item % 8, 8, &v);
+        sums[item] = s.sum;
+        sums[GROUP + item] = wrong_by(s, v.way, v.error);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        row = first_row + item % 16;
+        uint y = 8 * p.y + row % 8, z = 8 * p.z + row / 8, unknown = 0, to = rows_most;
+        bool valid = item < 16 && y < g.count[1] && z < g.count[2];
+        size_t first = x + (size_t)g.count[0] * (y + (size_t)g.count[1] * z);
+        uint length = valid ? min(8u, g.count[0] - x) : 0;
+        float sum = sum_of(sums + 8 * (item % 16), 8),
+              wrong = sum_of(sums + GROUP + 8 * (item % 16), 8);
         for (uint k = 0; k < length; k++)
-            unknown +=
-                side_of((float)windings[first + k] - sums[item], sums[64 + item], facing) < 0;
+            unknown += side_of((float)windings[first + k] - sum, wrong, facing) < 0;
         if (unknown)
             to = atomic_inc(&counters[COUNT_ROWS]);
         if (to < rows_most)
             rows[to] = (uint)first; /* field_rest() needs N */
         for (uint k = 0; to >= rows_most && k < length; k++) {
-            int side = side_of((float)windings[first + k] - sums[item], sums[64 + item], facing);
+            int side = side_of((float)windings[first + k] - sum, wrong, facing);
             windings[first + k] = side_or_unsure(&left, first + k, side);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -253,11 +249,7 @@ field_rest(field_grid g, __global const float4 *border_ends, uint border_count, 
         sums[GROUP + item] = wrong_by(s, 0.0f, v.error);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (lane == 0 && x + item / LANES < g.count[0]) {
-            float sum = 0.0f, wrong = 0.0f;
-            for (uint k = 0; k < LANES; k++) {
-                sum += sums[item + k];
-                wrong += sums[GROUP + item + k];
-            }
+            float sum = sum_of(sums + item, LANES), wrong = sum_of(sums + GROUP + item, LANES);
             uint cell = rows[i] + item / LANES;
             int side = side_of((float)windings[cell] - sum, wrong, facing);
             windings[cell] = side_or_unsure(&left, cell, side);

@@ -34,10 +34,7 @@
 #define LIST 384
 #define LIST_4 128
 #define LIST_2 32 /* eight times that where there are only eight */
-/* Lists that are no longer are not filtered for 4^3 and 2^3 cells. */
-#define FOURS_LEAST 24
-#define TWOS_LEAST 4
-#define FEW 1024 /* names of a list for 2^3 cells */
+#define FEW 1024  /* names of a list for 2^3 cells */
 #define LANES (GROUP / 8)
 
 /* Of a feature, in doubles; as feature_exact of device.h. */
@@ -224,32 +221,31 @@ static inline void measure_block(const field_grid *g, __global const float4 *fea
                                  uint bound_given, __global const double2 *exact,
                                  __global const double *corners, results *to, inside_rule rule) {
     uint item = (uint)get_local_id(0), cells = side * side * side, eighth = item & 7;
-    bool fours = side == 8, has_fours = fours && count > FOURS_LEAST, has_twos = count > TWOS_LEAST;
+    bool fours = side == 8;
     short_list all = {r->names, count};
     uint c = eighth << 6;
     box b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 4);
-    shrink(g, features, all, item / 8, GROUP / 8, &b, bound_given, !has_fours, r->kept_4 + eighth,
+    shrink(g, features, all, item / 8, GROUP / 8, &b, bound_given, !fours, r->kept_4 + eighth,
            r->names_4 + LIST_4 * eighth, LIST_4);
     /* 16 items for each 4^3 cells, two for each 2^3 of them; or all for 4^3 */
     uint part = fours ? item / 16 : 0, two = part * 8 + eighth;
     uint first = fours ? item >> 3 & 1 : item / 8, step = fours ? 2 : GROUP / 8;
     uint most_2 = fours ? LIST_2 : 8 * LIST_2;
     short_list from = all;
-    if (has_fours)
+    if (fours)
         from = choose(r->names_4 + LIST_4 * part, r->kept_4[part], LIST_4, all);
     c = two << 3;
     b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 2);
-    uint bound = bound_by(features, from, first, step, &b, !fours || !has_twos, r->least_2 + two);
+    uint bound = bound_by(features, from, first, step, &b, !fours, r->least_2 + two);
     bound = fours ? bound : bound_given;
-    shrink(g, features, from, first, step, &b, bound, !has_twos, r->kept_2 + two,
+    shrink(g, features, from, first, step, &b, bound, false, r->kept_2 + two,
            r->names_2 + most_2 * two, most_2);
     for (uint i = item; i < cells; i += GROUP) {
         uint cx = x + along_x(i), cy = y + along_y(i), cz = z + along_z(i);
         from = all;
-        if (has_fours)
+        if (fours)
             from = choose(r->names_4 + LIST_4 * (i >> 6), r->kept_4[i >> 6], LIST_4, all);
-        if (has_twos)
-            from = choose(r->names_2 + most_2 * (i >> 3), r->kept_2[i >> 3], most_2, from);
+        from = choose(r->names_2 + most_2 * (i >> 3), r->kept_2[i >> 3], most_2, from);
         put_cell(g, to, rule, cx, cy, cz,
                  measure_cell(g, features, from, exact, corners, cx, cy, cz));
     }

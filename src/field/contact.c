@@ -14,8 +14,9 @@
 #include <math.h>
 
 enum {
-    FEW = 1024,          /* features whose results fit the stack */
-    POINTS_A_TASK = 1024 /* of many */
+    FEW = 1024,           /* features whose results fit the stack */
+    POINTS_A_TASK = 1024, /* of many */
+    BALLS_A_TASK = 64
 };
 
 #define DIAGONAL 1.7320508075688772
@@ -117,12 +118,13 @@ typedef struct tries {
     const contact_point *points, *ends;
     contact_found *found; /* of feature `first` on */
     size_t count, first;
+    size_t skip; /* features that are not tried here */
 } tries;
 
 static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
     const tries *t = data;
     (void)chunk;
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = t->skip + begin; i < t->skip + end; i++) {
         size_t edge = i - t->count;
         t->found[i - t->first] =
             i < t->count
@@ -134,11 +136,65 @@ static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
 void abuti_contact_try(const abut_field *field, const contact_frame *frame,
                        const contact_point *points, size_t count, size_t edges,
                        contact_found *found) {
-    tries t = {&field->view, frame, points, points + count, found, count, 0};
+    tries t = {&field->view, frame, points, points + count, found, count, 0, 0};
     if (count + edges <= FEW)
         try_some(&t, 0, 0, count + edges);
     else
         abuti_parallel_for(field->context, count + edges, POINTS_A_TASK, try_some, &t);
+}
+
+/* How far the value at the middle of a ball of samples must be above 0 so that none of them
+ * touches. Within a dense field it falls by no more than sqrt(3) times the way (contact_shared.h).
+ * Everywhere distances fall no faster than the way, and interpolated ones are off by at most half
+ * the diagonal of a cell, or of a brick where only its corners are known, both here and there.
+ * Beyond the grid a value may be less than the distance, but not by more than a factor of sqrt(2).
+ */
+static float ball_reach(const abut_field *field, const sample_ball *ball, float margin) {
+    float off = (float)(DIAGONAL * field->grid.cell) * (field->index ? FIELD_BRICK : 1);
+    float by_distance = ball->radius + off, by_slope = CONTACT_STEEPEST * ball->radius;
+    float reach = field->index || by_distance < by_slope ? by_distance : by_slope;
+    return reach * 1.00001f + 1.5f * margin;
+}
+
+typedef struct ball_tries {
+    const abut_field *field;
+    const abut_samples *samples;
+    const contact_frame *frame;
+    contact_found *found;
+} ball_tries;
+
+static void try_balls(void *data, size_t chunk, size_t begin, size_t end) {
+    const ball_tries *t = data;
+    const field_view *view = &t->field->view;
+    (void)chunk;
+    for (size_t b = begin; b < end; b++) {
+        const sample_ball *ball = &t->samples->balls[b];
+        float at[3];
+        contact_place(t->frame, ball->x, ball->y, ball->z, at);
+        bool far = contact_value(view, at).distance > ball_reach(t->field, ball, t->frame->margin);
+        for (uint32_t i = ball->begin; i < ball->end; i++) {
+            uint32_t sample = t->samples->order[i];
+            if (far)
+                t->found[sample].depth = CONTACT_NONE;
+            else
+                t->found[sample] = contact_find(view, t->frame, t->samples->points[sample]);
+        }
+    }
+}
+
+/* All features of a body; there is room for their results. */
+static void try_body(const abut_field *field, const abut_samples *s, const contact_frame *frame,
+                     size_t edges, contact_found *found) {
+    size_t count = s->view.count;
+    ball_tries balls = {field, s, frame, found};
+    tries t = {&field->view, frame, s->points, s->points + count, found, count, 0, count};
+    if (count + edges <= FEW) {
+        try_balls(&balls, 0, 0, s->ball_count);
+        try_some(&t, 0, 0, edges);
+    } else {
+        abuti_parallel_for(field->context, s->ball_count, BALLS_A_TASK, try_balls, &balls);
+        abuti_parallel_for(field->context, edges, POINTS_A_TASK, try_some, &t);
+    }
 }
 
 /* ---- two bodies ---- */
@@ -211,9 +267,9 @@ static abut_status try_direction(contact_call *call, const contact_direction *d,
     if (one_way)
         contact_go_one_way(&field->view, &frame);
     size_t edges = call->options.samples ? 0 : s->view.edge_count, all = s->view.count + edges;
-    if (call->serial) {
+    if (call->serial && all > FEW) { /* without memory */
         tries t = {&field->view, &frame,        s->points, s->points + s->view.count,
-                   few,          s->view.count, 0};
+                   few,          s->view.count, 0,         0};
         for (; t.first < all; t.first += FEW) {
             size_t end = all - t.first < FEW ? all : t.first + FEW;
             try_some(&t, 0, t.first, end);
@@ -223,7 +279,7 @@ static abut_status try_direction(contact_call *call, const contact_direction *d,
     }
     if (all > FEW && !(found = abuti_allocate(field->context, all, sizeof *found)))
         return ABUT_ERROR_MEMORY;
-    abuti_contact_try(field, &frame, s->points, s->view.count, edges, found);
+    try_body(field, s, &frame, edges, found);
     *wrong += tell_some(call, d, 0, found, all);
     if (found != few)
         abuti_release(field->context, found);

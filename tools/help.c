@@ -62,7 +62,7 @@ static void print_paragraphs(tool_text *to, const char *words) {
 
 void help_general(tool_text *to) {
     text_print(to,
-               "abut %s: whether triangle meshes touch, where, how deep, how far apart\n\n"
+               "abut %s: whether triangle meshes touch, where, how deep, how far apart\n"
                "Usage: abut COMMAND [OPTION...] [FILE...]\n\n",
                abut_version());
     size_t widest = 0;

@@ -18,8 +18,7 @@ static int read_pose(tool_run *tool, const tool_arguments *arguments, const char
                        name, given->words);
 }
 
-/* 0, or the exit code after the error was reported; to be freed in either case. */
-static int load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair) {
+int pair_load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair) {
     const tool_given *poses = option_given(arguments, "poses"),
                      *png = option_given(arguments, "png");
     memset(pair, 0, sizeof *pair);
@@ -77,6 +76,12 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     return code;
 }
 
+void pair_free(tool_pair *pair) {
+    abut_bvh_destroy(pair->bvh[0]);
+    abut_bvh_destroy(pair->bvh[1]);
+    free(pair->poses.list);
+}
+
 int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one,
              tool_pair_many *many) {
     tool_pair pair;
@@ -86,13 +91,11 @@ int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one
     int code = device_open(tool, arguments, &device);
     if (code)
         return code;
-    code = load(tool, arguments, &pair);
+    code = pair_load(tool, arguments, &pair);
     if (!code)
         code = pair.poses.count ? run_many(tool, arguments, &pair, device, many)
                                 : one(tool, arguments, &pair);
-    abut_bvh_destroy(pair.bvh[0]);
-    abut_bvh_destroy(pair.bvh[1]);
-    free(pair.poses.list);
+    pair_free(&pair);
     abut_device_destroy(device);
     return code;
 }

@@ -259,10 +259,18 @@ const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
     command_nearest, command_inside, command_ray, command_overlap, command_distance,
-    command_selfcheck, command_field, command_slice, command_offset, command_devices, command_bench,
-    command_version, command_help, command_completion;
+    command_selfcheck, command_field, command_slice, command_offset, command_samples,
+    command_contacts, command_cache, command_demo, command_devices, command_bench, command_version,
+    command_help, command_completion;
 
 /* ---- field.c: fields from command lines ---- */
+
+/* The option of all commands that build fields. */
+#define CACHE_OPTION                                                                             \
+    {                                                                                            \
+        "cache", NULL, OPTION_FLAG,                                                              \
+            "look for the field on disk first, and keep it there; see 'abut cache'", NULL, false \
+    }
 
 /* The options that say how a field is built: a list for tables. */
 #define FIELD_OPTIONS                                                                            \
@@ -288,7 +296,7 @@ extern const tool_command command_info, command_convert, command_make, command_p
          "auto)",                                                                                \
          "auto|winding|normal",                                                                  \
          false},                                                                                 \
-        DEVICE_OPTION
+        CACHE_OPTION, DEVICE_OPTION
 
 /* Builds the field of a mesh as these options say. 0, or the exit code after the error was
  * reported.
@@ -492,13 +500,17 @@ typedef struct tool_pair {
             "x|y|z|-x|-y|-z", false                                                                 \
     }
 
+/* Reads the meshes and poses of a command line. 0, or the exit code after the error was reported;
+ * to be freed in either case. */
+int pair_load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair);
+void pair_free(tool_pair *pair);
 abut_posed pair_posed(const tool_pair *pair, int side);
 /* What a command does at one pose, and at many: with `there` both hierarchies are on a device. The
  * exit code. */
 typedef int tool_pair_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair);
 typedef int tool_pair_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                            const abut_pair_poses *poses, abut_device_bvh *const *there);
-/* Reads the meshes and poses of a command line, opens the device, and goes on with one or many. */
+/* Loads a pair, opens the device, and goes on with one pose or many. */
 int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one,
              tool_pair_many *many);
 /* "apart", "meeting", "a-inside", "b-inside" */

@@ -5,12 +5,15 @@
 
 #include <abut/base.h>
 #include <abut/bvh.h>
+#include <abut/contact.h>
 #include <abut/device.h>
 #include <abut/field.h>
 #include <abut/geom.h>
 #include <abut/mesh.h>
 #include <abut/pair.h>
 #include <abut/picture.h>
+#include <abut/samples.h>
 #include <abut/shape.h>
+#include <abut/world.h>
 
 #endif

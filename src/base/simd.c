@@ -3,16 +3,28 @@
 
 #include <stdatomic.h>
 
-static atomic_bool narrow;
+static atomic_int most = 16;
+
+void abuti_simd_at_most(int lanes) {
+    atomic_store_explicit(&most, lanes, memory_order_relaxed);
+}
 
 void abuti_simd_narrow(bool only) {
-    atomic_store_explicit(&narrow, only, memory_order_relaxed);
+    abuti_simd_at_most(only ? 4 : 16);
 }
+
+#ifdef ABUTI_WIDE_FILES
+/* All that sixteen lanes are compiled for; processors have them together but for one kind. */
+static bool has_16(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
 
 bool abuti_simd_wide(void) {
 #ifdef ABUTI_WIDE_FILES
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           !atomic_load_explicit(&narrow, memory_order_relaxed);
+           atomic_load_explicit(&most, memory_order_relaxed) >= 8;
 #else
     return false;
 #endif
@@ -21,7 +33,7 @@ bool abuti_simd_wide(void) {
 int abuti_simd_lanes(void) {
 #ifdef ABUTI_WIDE_FILES
     if (abuti_simd_wide() && __builtin_cpu_supports("bmi2"))
-        return __builtin_cpu_supports("avx512f") ? 16 : 8;
+        return has_16() && atomic_load_explicit(&most, memory_order_relaxed) >= 16 ? 16 : 8;
 #endif
     return 4;
 }

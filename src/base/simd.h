@@ -7,7 +7,8 @@
  * that b stands where the two are equal or one is not a number.
  *
  * Beside them, for work whose rounding does not matter, groups of four: two of them in a file that
- * is compiled for AVX2 and FMA (and called only where abuti_simd_wide() says so), else one.
+ * is compiled for AVX2 and FMA (and called only where abuti_simd_wide() says so), four in one that
+ * is compiled for AVX-512 and defines ABUTI_FOUR_GROUPS (abuti_simd_lanes() says 16), else one.
  * Products may be added without a rounding in between, so that bits differ.
  */
 #ifndef ABUTI_SIMD_H
@@ -21,7 +22,8 @@
 bool abuti_simd_wide(void);
 /* How many floats at once files for several widths should take: 16 (AVX-512), 8 or 4. */
 int abuti_simd_lanes(void);
-/* Tests: behave as on a processor without them. */
+/* Tests: behave as on a processor that has no more lanes than so many; or than four. */
+void abuti_simd_at_most(int lanes);
 void abuti_simd_narrow(bool only);
 
 /* Brings a line of memory near. */
@@ -355,6 +357,19 @@ static inline uint32_t f4_number(uint32_t *to, uint32_t first, unsigned bits) {
 #include <immintrin.h>
 
 #define ABUTI_SIMD_WIDE
+
+/* Whole numbers of 16 bits are put into the lowest bits of 2^23, which makes them floats at once:
+ * differences are exact, and taking 2^23 away gives the numbers. */
+#define WIDE_STEPS_ZERO 8388608.0f
+
+#if defined(ABUTI_FOUR_GROUPS) && defined(__AVX512F__) && defined(__AVX512BW__) && \
+    defined(__AVX512DQ__) && defined(__AVX512VL__)
+
+#define ABUTI_SIMD_FOUR_GROUPS
+#include "base/simd_four.h"
+
+#else
+
 enum { WIDE_GROUPS = 2 };
 
 typedef __m256 fw;
@@ -387,11 +402,11 @@ static inline fw fw_mul_add(fw a, fw b, fw c) {
 static inline fw fw_mul_from(fw a, fw b, fw c) {
     return _mm256_fnmadd_ps(a, b, c);
 }
-/* The same for four. */
-static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
-    return _mm_fmadd_ps(a, b, c);
-}
 static inline fw fw_div(fw a, fw b) {
+    return _mm256_div_ps(a, b);
+}
+/* a / b within two roundings, for b between 1e-30 and 1e30. */
+static inline fw fw_quotient(fw a, fw b) {
     return _mm256_div_ps(a, b);
 }
 static inline fw fw_sqrt(fw a) {
@@ -429,10 +444,6 @@ static inline float fw_least(fw a) {
     return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
 }
 
-/* Whole numbers of 16 bits are put into the lowest bits of 2^23, which makes them floats at once:
- * differences are exact, and taking 2^23 away gives the numbers. */
-#define WIDE_STEPS_ZERO 8388608.0f
-
 /* Nine times four numbers a group: out[i] holds 2^23 + from[group][4 i + lane]. */
 static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
     const __m256i high = _mm256_set1_epi16(0x4b00);
@@ -449,6 +460,13 @@ static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out
                                     _mm_loadl_epi64((const __m128i *)(const void *)(from[0] + 32))),
                                 _mm_loadl_epi64((const __m128i *)(const void *)(from[1] + 32)), 1);
     out[8] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(last, high));
+}
+
+#endif
+
+/* fw_mul_add for four. */
+static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
+    return _mm_fmadd_ps(a, b, c);
 }
 
 /* Four doubles, one rounding an operation: the same bits as one after the other. */
@@ -521,6 +539,36 @@ static inline double d4_greatest(d4 a) {
     __m128d m = _mm_max_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
     return _mm_cvtsd_f64(_mm_max_sd(m, _mm_unpackhi_pd(m, m)));
 }
+/* The least of a[0], of a[1], of a[2], and of a[2] again; none is NaN. The greatest likewise. */
+static inline d4 d4_least_three(const d4 a[3]) {
+    d4 two = _mm256_min_pd(_mm256_unpacklo_pd(a[0], a[1]), _mm256_unpackhi_pd(a[0], a[1]));
+    d4 one = _mm256_min_pd(a[2], _mm256_permute_pd(a[2], 5));
+    return _mm256_min_pd(_mm256_permute2f128_pd(two, one, 0x20),
+                         _mm256_permute2f128_pd(two, one, 0x31));
+}
+static inline d4 d4_greatest_three(const d4 a[3]) {
+    d4 two = _mm256_max_pd(_mm256_unpacklo_pd(a[0], a[1]), _mm256_unpackhi_pd(a[0], a[1]));
+    d4 one = _mm256_max_pd(a[2], _mm256_permute_pd(a[2], 5));
+    return _mm256_max_pd(_mm256_permute2f128_pd(two, one, 0x20),
+                         _mm256_permute2f128_pd(two, one, 0x31));
+}
+/* The largest floats that are not above, by a step of whole numbers; below 0 comes -0 and one
+ * more. */
+static inline f4 f4_below_d4(d4 a) {
+    const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+    __m128 nearest = _mm256_cvtpd_ps(a);
+    d4 over = _mm256_cmp_pd(_mm256_cvtps_pd(nearest), a, _CMP_GT_OQ);
+    __m128i step =
+        _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(_mm256_castpd_si256(over), even));
+    __m128i bits = _mm_castps_si128(nearest);
+    __m128i zero = _mm_cmpeq_epi32(_mm_add_epi32(bits, bits), _mm_setzero_si128());
+    bits = _mm_or_si128(bits, _mm_slli_epi32(_mm_and_si128(step, zero), 31));
+    __m128i back = _mm_or_si128(_mm_srai_epi32(bits, 31), _mm_set1_epi32(1)); /* -1 below 0 */
+    return _mm_castsi128_ps(_mm_sub_epi32(bits, _mm_and_si128(step, back)));
+}
+static inline f4 f4_above_d4(d4 a) {
+    return _mm_xor_ps(f4_below_d4(d4_negative(a)), _mm_set1_ps(-0.0f));
+}
 /* Three numbers from each of four places: the first of all in out[0], and so on. */
 static inline void d4_load_three(const double *const from[4], d4 out[3]) {
     d4 even = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(from[0])),
@@ -530,6 +578,23 @@ static inline void d4_load_three(const double *const from[4], d4 out[3]) {
     out[0] = _mm256_unpacklo_pd(even, odd);
     out[1] = _mm256_unpackhi_pd(even, odd);
     out[2] = _mm256_setr_pd(from[0][2], from[1][2], from[2][2], from[3][2]);
+}
+
+/* Places of up to sixteen keys in ascending order; of equal ones the lowest tie comes first, and no
+ * two ties are equal. There must be sixteen of each; beyond `count` they do not matter. */
+static inline void abuti_rank(const int32_t key[16], const int32_t tie[16], uint32_t count,
+                              uint32_t place[16]) {
+    const __m256i *keys = (const __m256i *)(const void *)key;
+    const __m256i *ties = (const __m256i *)(const void *)tie;
+    for (uint32_t half = 0; 8 * half < count; half++) {
+        __m256i k = _mm256_loadu_si256(keys + half), t = _mm256_loadu_si256(ties + half);
+        __m256i lower = _mm256_setzero_si256();
+        for (uint32_t j = 0; j < count; j++) { /* a key above, or as high with a tie above */
+            __m256i more = _mm256_sub_epi32(k, _mm256_cmpgt_epi32(t, _mm256_set1_epi32(tie[j])));
+            lower = _mm256_sub_epi32(lower, _mm256_cmpgt_epi32(more, _mm256_set1_epi32(key[j])));
+        }
+        _mm256_storeu_si256((__m256i *)(void *)(place + 8 * half), lower);
+    }
 }
 
 /* A box as its low corner and its high one with the sign changed, so that boxes are joined by
@@ -590,6 +655,9 @@ static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
     return f4_add(f4_mul(a, b), c);
 }
 static inline fw fw_div(fw a, fw b) {
+    return f4_div(a, b);
+}
+static inline fw fw_quotient(fw a, fw b) {
     return f4_div(a, b);
 }
 static inline fw fw_sqrt(fw a) {
@@ -667,6 +735,16 @@ static inline void d4_load_three(const double *const from[4], d4 out[3]) {
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < 4; i++)
             out[k].lane[i] = from[i][k];
+}
+
+static inline void abuti_rank(const int32_t key[16], const int32_t tie[16], uint32_t count,
+                              uint32_t place[16]) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t lower = 0;
+        for (uint32_t j = 0; j < count; j++)
+            lower += (key[j] < key[i]) | ((key[j] == key[i]) & (tie[j] < tie[i]));
+        place[i] = lower;
+    }
 }
 
 typedef struct box4 {

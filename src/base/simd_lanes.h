@@ -9,7 +9,8 @@
 
 #include "base/simd.h"
 
-#if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__) && defined(__BMI2__)
+#if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__) && defined(__BMI2__) && \
+    !defined(ABUTI_SIMD_FOUR_GROUPS)
 #define ABUTI_SIMD_8
 
 /* The wide vectors of simd.h are just these. */
@@ -25,6 +26,7 @@ typedef mw m8;
 #define f8_min fw_min
 #define f8_max fw_max
 #define f8_less fw_less
+#define f8_sqrt fw_sqrt
 #define f8_less_equal fw_less_equal
 #define f8_where fw_where
 #define f8_least fw_least
@@ -101,6 +103,9 @@ static inline f16 f16_max(f16 a, f16 b) {
 static inline f16 f16_abs(f16 a) {
     return _mm512_abs_ps(a);
 }
+static inline f16 f16_sqrt(f16 a) {
+    return _mm512_sqrt_ps(a);
+}
 static inline m16 f16_less(f16 a, f16 b) {
     return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
 }
@@ -133,6 +138,10 @@ static inline void f16_columns(const float *const from[16], uint32_t first, f16 
 }
 static inline float f16_least(f16 a) {
     return _mm512_reduce_min_ps(a);
+}
+/* Writes the lanes whose bits are set, close together; there must be room for all. */
+static inline void f16_pack(float *to, unsigned bits, f16 a) {
+    _mm512_storeu_ps(to, _mm512_maskz_compress_ps((__mmask16)bits, a));
 }
 static inline uint32_t f16_number(uint32_t *to, uint32_t first, unsigned bits) {
     const __m512i order = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -192,6 +201,14 @@ static inline d8 d8_select(n8 mask, d8 a, d8 b) {
 }
 static inline unsigned d8_bits(n8 mask) {
     return mask;
+}
+/* As d4_load_three. */
+static inline void d8_load_three(const double *const from[8], d8 out[3]) {
+    d4 low[3], high[3];
+    d4_load_three(from, low);
+    d4_load_three(from + 4, high);
+    for (int k = 0; k < 3; k++)
+        out[k] = _mm512_insertf64x4(_mm512_castpd256_pd512(low[k]), high[k], 1);
 }
 
 #endif

@@ -6,6 +6,7 @@
  * next, and the nearest point of one is a good bound for the next. Answers do not depend on that.
  */
 #include "bvh/batch.h"
+#include "bvh/sign.h"
 
 #include <math.h>
 
@@ -158,11 +159,14 @@ abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *poin
 
 void abuti_batch_single(const nearest_batch *b, const bvh_place *places, size_t begin, size_t end) {
     bvh_hint hint;
-    hint.known = false;
+    bvh_side side;
+    hint.known = side.is = false;
     for (size_t i = begin; i < end; i++) {
         size_t point = bvh_place_of(places, i);
-        abuti_bvh_nearest(b->bvh, bvh_point_at(&b->points, point), b->radius, &hint,
-                          &b->nearest[point]);
+        vec3 p = bvh_point_at(&b->points, point);
+        abuti_bvh_nearest(b->bvh, p, b->radius, &hint, &b->nearest[point]);
+        if (b->sign)
+            abuti_bvh_sign_nearest(b->bvh, p, &side, &b->nearest[point]);
     }
 }
 
@@ -193,6 +197,13 @@ static abut_status nearest_by_lists(nearest_batch *b, const box3 *bounds) {
     return status;
 }
 
+abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
+    size_t count = b->points.count;
+    if (count >= LISTS_LEAST && count / LISTS_A_TRIANGLE >= b->bvh->triangle_count)
+        return nearest_by_lists(b, bounds);
+    return abuti_bvh_points_visit(b->bvh->context, &b->points, bounds, "nearest", nearest_visit, b);
+}
+
 abut_status abut_bvh_nearest_batch(const abut_bvh *bvh, const abut_points *points, double radius,
                                    abut_nearest *nearest) {
     nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = nearest};
@@ -205,10 +216,6 @@ abut_status abut_bvh_nearest_batch(const abut_bvh *bvh, const abut_points *point
     if (!status && !nearest && b.points.count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_nearest_batch: nearest is null");
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(__func__, &b.points, &bounds);
-    if (status)
-        return status;
-    if (b.points.count >= LISTS_LEAST && b.points.count / LISTS_A_TRIANGLE >= bvh->triangle_count)
-        return nearest_by_lists(&b, &bounds);
-    return abuti_bvh_points_visit(bvh->context, &b.points, &bounds, "nearest", nearest_visit, &b);
+    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
+    return status ? status : abuti_batch_nearest(&b, &bounds);
 }

@@ -9,8 +9,12 @@ typedef struct nearest_batch {
     bvh_points points;
     double radius;
     abut_nearest *nearest;
+    bool sign;               /* distances are negative inside */
     const bvh_place *places; /* their order, where lists are used */
 } nearest_batch;
+
+/* Answers all points, which have been checked; `bounds` is their box. */
+abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds);
 
 /* Answers points one by one, each with a hint from the last. */
 void abuti_batch_single(const nearest_batch *b, const bvh_place *places, size_t begin, size_t end);

@@ -27,6 +27,7 @@
 
 #include "base/simd.h"
 #include "bvh/lists.h"
+#include "bvh/sign.h"
 #include "geom/closest_shared.h"
 
 #include <math.h>
@@ -106,15 +107,22 @@ static void measure_pairs(worker *w) {
 }
 
 /* What follows from all that. */
-static void complete_answer(const worker *w, uint32_t i, abut_nearest *to) {
-    if (to->triangle == ABUT_NONE || to->distance > w->b->radius) {
-        memset(to, 0, sizeof *to);
-        no_answer(to);
-        to->point = w->exact[i];
-        to->feature = ABUT_FEATURE_FACE;
-        return;
+static void complete_answers(worker *w, uint32_t count) {
+    bvh_side side;
+    side.is = false;
+    for (uint32_t i = 0; i < count; i++) {
+        abut_nearest *to = &w->answers[i];
+        if (to->triangle == ABUT_NONE || to->distance > w->b->radius) {
+            memset(to, 0, sizeof *to);
+            no_answer(to);
+            to->point = w->exact[i];
+            to->feature = ABUT_FEATURE_FACE;
+            continue;
+        }
+        to->feature = weights_feature(to->barycentric);
+        if (w->b->sign)
+            abuti_bvh_sign_nearest(w->b->bvh, w->exact[i], &side, to);
     }
-    to->feature = weights_feature(to->barycentric);
 }
 
 /* Makes pairs of what has been found for a point. */
@@ -264,9 +272,10 @@ static bool find_nearest(const worker *w, const lists_block *block, float neares
 static void collect(worker *w, uint32_t begin, uint32_t end, float margin) {
     uint32_t count = end - begin, most = LIST_MOST, found;
     if (count < COLLECT_LEAST) {
-        abuti_batch_single(w->b, w->places, begin, end);
+        bvh_hint hint;
+        hint.known = false;
         for (uint32_t i = begin; i < end; i++)
-            w->answers[i] = w->b->nearest[w->places[i].point];
+            abuti_bvh_nearest(w->b->bvh, w->exact[i], w->b->radius, &hint, &w->answers[i]);
         return;
     }
     lists_block block = block_of(w, begin, end, margin);
@@ -314,6 +323,7 @@ static void answer_run(worker *w, size_t begin, size_t end) {
     w->pair_count = 0;
     collect(w, 0, count, lists_margin(largest));
     measure_pairs(w);
+    complete_answers(w, count);
     /* Answers go all over memory. One by one they would hold up the work; here many are under way
      * at once. */
     for (uint32_t i = 0; i < count; i++) {
@@ -322,7 +332,6 @@ static void answer_run(worker *w, size_t begin, size_t end) {
             ABUTI_PREFETCH(ahead);
             ABUTI_PREFETCH((const char *)(ahead + 1) - 1);
         }
-        complete_answer(w, i, &w->answers[i]);
         w->b->nearest[w->places[i].point] = w->answers[i];
     }
 }

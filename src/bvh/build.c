@@ -21,6 +21,7 @@
 enum {
     BIN_MOST = 16,
     SWEEP_MOST = 16,                /* triangles that are sorted rather than put into bins */
+    TWICE_LEAST = 64,               /* triangles that go into two sets of bins */
     CHUNK = 32768,                  /* triangles for one task of a pass over a large range */
     SMALL_LEAST = 8192,             /* below, a range is not worth sharing out */
     SMALL_PARTS = 64,               /* a small range is about this part of the whole */
@@ -132,34 +133,53 @@ static inline void bins_of(const binning *how, f4 middle, int32_t number[4]) {
            number[1] < (int32_t)how->count && number[2] >= 0 && number[2] < (int32_t)how->count);
 }
 
-static void gather_bins(const item *items, size_t begin, size_t end, const binning *how,
-                        gathering *g) {
-    binning to = *how;
-    for (int axis = 0; axis < 3; axis++)
-        for (uint32_t b = 0; b < to.count; b++) {
-            box4_store(g->bins[axis][b].box, box4_all(FLT_MAX));
-            g->bins[axis][b].count = 0;
-        }
-    for (size_t i = begin; i < end; i++) {
-        int32_t number[4];
-        box4 box = box4_load(items[i].box);
-        bins_of(&to, middle_of(box), number);
-        for (int axis = 0; axis < 3; axis++) {
-            bin *b = &g->bins[axis][(uint32_t)number[axis]];
-            box4_store(b->box, box4_join(box4_load(b->box), box));
-            b->count++;
-        }
-    }
-}
-
-static void join_bins(gathering *g, const gathering *other, uint32_t count) {
+static void clear_bins(bin bins[3][BIN_MOST], uint32_t count) {
     for (int axis = 0; axis < 3; axis++)
         for (uint32_t b = 0; b < count; b++) {
-            bin *to = &g->bins[axis][b];
-            const bin *from = &other->bins[axis][b];
+            box4_store(bins[axis][b].box, box4_all(FLT_MAX));
+            bins[axis][b].count = 0;
+        }
+}
+
+static void join_bins(bin bins[3][BIN_MOST], bin others[3][BIN_MOST], uint32_t count) {
+    for (int axis = 0; axis < 3; axis++)
+        for (uint32_t b = 0; b < count; b++) {
+            bin *to = &bins[axis][b];
+            const bin *from = &others[axis][b];
             box4_store(to->box, box4_join(box4_load(to->box), box4_load(from->box)));
             to->count += from->count;
         }
+}
+
+static inline void add_to_bins(const item *it, const binning *how, bin bins[3][BIN_MOST]) {
+    int32_t number[4];
+    box4 box = box4_load(it->box);
+    bins_of(how, middle_of(box), number);
+    for (int axis = 0; axis < 3; axis++) {
+        bin *b = &bins[axis][(uint32_t)number[axis]];
+        box4_store(b->box, box4_join(box4_load(b->box), box));
+        b->count++;
+    }
+}
+
+/* Neighbours mostly go into the same bins, and each waits until the last has been stored: so every
+ * other one goes into bins of its own, where that is worth clearing and joining them. */
+static void gather_bins(const item *items, size_t begin, size_t end, const binning *how,
+                        gathering *g) {
+    binning to = *how;
+    bin others[3][BIN_MOST];
+    size_t i = begin;
+    clear_bins(g->bins, to.count);
+    if (end - begin >= TWICE_LEAST) {
+        clear_bins(others, to.count);
+        for (; i + 1 < end; i += 2) {
+            add_to_bins(&items[i], &to, g->bins);
+            add_to_bins(&items[i + 1], &to, others);
+        }
+        join_bins(g->bins, others, to.count);
+    }
+    for (; i < end; i++)
+        add_to_bins(&items[i], &to, g->bins);
 }
 
 /* Half the surface of a box. */
@@ -304,23 +324,30 @@ typedef struct sorted {
     float box[SWEEP_MOST / BVH_WIDTH][8]; /* of each four */
 } sorted;
 
-/* Each goes where as many are lower as there are; of equals the lowest triangle comes first. No
- * branch could be foreseen, so there is none. */
-static void sort_on(const item *items, const uint32_t *order, uint32_t count, int axis, sorted *s) {
-    uint64_t key[SWEEP_MOST];
+/* What items are sorted by: numbers that ascend as their middles do, and triangles among equals. */
+typedef struct sort_keys {
+    int32_t middle[3][SWEEP_MOST], triangle[SWEEP_MOST];
+} sort_keys;
+
+static void make_keys(const item *items, const uint32_t *order, uint32_t count, sort_keys *keys) {
+    memset(keys, 0, sizeof *keys);
     for (uint32_t i = 0; i < count; i++) {
-        float middle = middle_on(&items[i], axis);
-        uint32_t bits;
-        memcpy(&bits, &middle, sizeof bits);
-        bits ^= (0u - (bits >> 31)) | 0x80000000u; /* ascends as the floats do */
-        key[i] = (uint64_t)bits << 32 | order[i];
+        float middle[4];
+        int32_t bits[4];
+        f4_store(middle, middle_of(box4_load(items[i].box)));
+        memcpy(bits, middle, sizeof bits);
+        for (int axis = 0; axis < 3; axis++)
+            keys->middle[axis][i] = bits[axis] < 0 ? bits[axis] ^ INT32_MAX : bits[axis];
+        keys->triangle[i] = (int32_t)order[i];
     }
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t lower = 0;
-        for (uint32_t j = 0; j < count; j++)
-            lower += key[j] < key[i];
-        s->item[lower] = i;
-    }
+}
+
+/* No branch could be foreseen: so each goes where as many are lower as there are. */
+static void sort_on(const item *items, const sort_keys *keys, uint32_t count, int axis, sorted *s) {
+    uint32_t place[SWEEP_MOST];
+    abuti_rank(keys->middle[axis], keys->triangle, count, place);
+    for (uint32_t i = 0; i < count; i++)
+        s->item[place[i]] = i;
     for (uint32_t four = 0; four * BVH_WIDTH < count; four++) {
         box4 box = box4_load(items[s->item[four * BVH_WIDTH]].box);
         for (uint32_t i = four * BVH_WIDTH + 1; i < count && i < (four + 1) * BVH_WIDTH; i++)
@@ -355,11 +382,13 @@ static size_t split_few(builder *b, const range *r) {
     uint32_t count = r->end - r->begin, best_left = 0, order[SWEEP_MOST];
     item *items = b->items + r->begin, kept[SWEEP_MOST];
     sorted s[3];
+    sort_keys keys;
     int best = 0;
     float best_cost = FLT_MAX;
+    make_keys(items, b->order + r->begin, count, &keys);
     for (int axis = 0; axis < 3; axis++) {
         uint32_t left = 0;
-        sort_on(items, b->order + r->begin, count, axis, &s[axis]);
+        sort_on(items, &keys, count, axis, &s[axis]);
         float cost = best_border(&s[axis], count, &left);
         if (axis == 0 || cost < best_cost) {
             best_cost = cost;
@@ -394,6 +423,13 @@ static size_t split_small(builder *b, const range *r, gathering *g) {
     return middle;
 }
 
+static box4 box_of(const item *items, uint32_t count) {
+    box4 box = box4_load(items[0].box);
+    for (uint32_t i = 1; i < count; i++)
+        box = box4_join(box, box4_load(items[i].box));
+    return box;
+}
+
 static void build_small(builder *b, range root) {
     range stack[BVH_DEPTH + 2];
     uint32_t used = 0;
@@ -402,9 +438,13 @@ static void build_small(builder *b, range root) {
     while (used) {
         range r = stack[--used];
         assert(r.depth < BVH_DEPTH);
-        gather_boxes(b->items, r.begin, r.end, &g);
+        uint32_t count = r.end - r.begin;
+        if (count <= SWEEP_MOST) /* no bins */
+            box4_store(g.box, box_of(b->items + r.begin, count));
+        else
+            gather_boxes(b->items, r.begin, r.end, &g);
         float area = area_of(box4_load(g.box));
-        if (r.end - r.begin <= BVH_WIDTH) {
+        if (count <= BVH_WIDTH) {
             b->splits[r.slot] = (bvh_split){area, 0, r.begin / BVH_WIDTH};
             continue;
         }
@@ -497,7 +537,7 @@ static void split_large(builder *b, range r, range children[2]) {
     if (r.depth < BVH_COST_DEPTH) {
         pass(b, count, bins_task);
         for (size_t c = 1; c < chunks; c++)
-            join_bins(g, &b->chunks[c], b->how.count);
+            join_bins(g->bins, b->chunks[c].bins, b->how.count);
         b->where = choose_border(g, &b->how, count);
     }
     if (b->where.axis >= 0) {

@@ -214,7 +214,10 @@ abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
                           "it",
                           function, mesh->triangle_count, old->triangle_count);
     size_t count = 3 * (size_t)old->triangle_count;
-    for (size_t i = 0; mesh->indices != old->indices && i < count; i++)
+    if (mesh->indices == old->indices ||
+        !memcmp(mesh->indices, old->indices, count * sizeof *mesh->indices))
+        return ABUT_OK;
+    for (size_t i = 0; i < count; i++)
         if (mesh->indices[i] != old->indices[i])
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "%s: triangle %zu has vertex %u instead of %u; build a new hierarchy "

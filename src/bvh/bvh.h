@@ -198,6 +198,9 @@ typedef struct bvh_solid {
 
 /* Gives them; made by the first call and kept by the hierarchy. Thread-safe. */
 abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid);
+/* Whether corners of triangles that were in one place, by name, still are. The mesh has the
+ * triangles of the one that was named, and may have other vertices that none uses, even fewer. */
+bool abuti_bvh_names_hold(const abut_mesh *mesh, const uint32_t *names);
 /* After the vertices have moved: forgets it if vertices that were in one place no longer are. */
 void abuti_bvh_solid_fit(abut_bvh *bvh);
 void abuti_bvh_solid_destroy(abut_bvh *bvh);

@@ -102,7 +102,7 @@ abut_status abut_device_bvh_nearest_many(abut_device_bvh *bvh, const abut_points
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     if (!status)
         status = abuti_device_check_doubles(__func__, bvh, "abut_bvh_nearest_many_batch");
-    status = status ? status : abuti_bvh_points_check(__func__, &m.points, &bounds);
+    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &m.points, &bounds);
     if (status || !m.points.count)
         return status;
     if (!most) {
@@ -131,6 +131,6 @@ abut_status abut_device_bvh_within(abut_device_bvh *bvh, const abut_points *poin
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     if (!status)
         status = abuti_device_check_doubles(__func__, bvh, "abut_bvh_within_batch");
-    status = status ? status : abuti_bvh_points_check(__func__, &m.points, &bounds);
+    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &m.points, &bounds);
     return status ? status : ask_many(&q, &m);
 }

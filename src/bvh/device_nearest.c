@@ -537,7 +537,7 @@ abut_status abut_device_bvh_nearest(abut_device_bvh *bvh, const abut_points *poi
     if (!status && !nearest && in.count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_nearest: nearest is null");
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(__func__, &in, &bounds);
+    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &in, &bounds);
     if (status || !in.count)
         return status;
     return bvh->host ? without_doubles(bvh, &in, radius, nearest)

@@ -244,7 +244,7 @@ static abut_status ask(const char *function, const char *instead, abut_device_bv
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, name);
     status = status ? status : check_sign(function, bvh, instead);
     status = status ? status : abuti_bvh_check_limit(function, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(function, &in, &bounds);
+    status = status ? status : abuti_bvh_points_check(function, bvh->context, &in, &bounds);
     if (status || !in.count)
         return status;
     return abuti_device_points(bvh, &in, radius, quest, answers);

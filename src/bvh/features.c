@@ -124,29 +124,43 @@ static void make_edge(const making *m, uint32_t edge, feature_record *r) {
     put_offset(r, length, FEATURE_EDGE);
 }
 
+/* Directions from a vertex along the edges of its triangles, at most so many. */
+enum { DIRECTIONS_MOST = 64 };
+
+static uint32_t list_directions(const making *m, uint32_t vertex, uint32_t feature, vec3 *to) {
+    const abuti_features *f = m->to;
+    vec3 at = corner_at(m, vertex);
+    uint32_t count = 0;
+    for (uint32_t i = f->incident_begin[feature]; i < f->incident_begin[feature + 1]; i++)
+        for (size_t k = 0; k < 3 && count < DIRECTIONS_MOST; k++) {
+            uint32_t other = m->mesh->indices[3 * (size_t)m->order[f->incidents[i]] + k];
+            vec3 way = v3_sub(corner_at(m, other), at);
+            double length = v3_length(way);
+            if (length >= FEATURE_HEIGHT)
+                to[count++] = v3_scale(way, 1 / length);
+        }
+    return count;
+}
+
 /* Directions to neighbours, spread as wide as can be: each next one is that with the least largest
  * cosine to those before. */
 static void make_vertex(const making *m, uint32_t vertex, uint32_t feature, feature_record *r) {
-    vec3 at = corner_at(m, vertex), chosen[VERTEX_EDGES] = {{0, 0, 0}};
+    vec3 at = corner_at(m, vertex), chosen[VERTEX_EDGES] = {{0, 0, 0}}, u[DIRECTIONS_MOST];
+    double cosine[DIRECTIONS_MOST]; /* the largest so far */
     const abuti_features *f = m->to;
+    uint32_t count = list_directions(m, vertex, feature, u);
+    for (uint32_t i = 0; i < count; i++)
+        cosine[i] = -1;
     for (int n = 0; n < VERTEX_EDGES; n++) {
         double least = n ? 0.99 : 2; /* no use in the same direction again */
-        for (uint32_t i = f->incident_begin[feature]; i < f->incident_begin[feature + 1]; i++)
-            for (int k = 0; k < 3; k++) {
-                uint32_t other =
-                    m->mesh->indices[3 * (size_t)m->order[f->incidents[i]] + (size_t)k];
-                vec3 way = v3_sub(corner_at(m, other), at);
-                if (!(v3_length(way) >= FEATURE_HEIGHT))
-                    continue;
-                vec3 u = v3_normalise(way);
-                double cosine = -1;
-                for (int j = 0; j < n; j++)
-                    cosine = real_max(cosine, v3_dot(u, chosen[j]));
-                if (cosine < least) {
-                    least = cosine;
-                    chosen[n] = u;
-                }
+        for (uint32_t i = 0; i < count; i++) {
+            if (n)
+                cosine[i] = real_max(cosine[i], v3_dot(u[i], chosen[n - 1]));
+            if (cosine[i] < least) {
+                least = cosine[i];
+                chosen[n] = u[i];
             }
+        }
     }
     put(r->place, at);
     put(r->first, chosen[0]);
@@ -169,12 +183,6 @@ static uint32_t add_feature(making *m, uint32_t source, feature_kind kind) {
     ends[1] = edge ? edge[1] : kind == FEATURE_FACE ? ABUT_NONE : source;
     put_offset(&m->to->records[feature], 0, kind);
     return feature;
-}
-
-static feature_kind kind_of(const feature_record *r) {
-    uint32_t bits;
-    memcpy(&bits, &r->offset, sizeof bits);
-    return (feature_kind)(bits & 3);
 }
 
 /* Numbers all features in the order of the leaves. */
@@ -242,7 +250,7 @@ static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         feature_record *r = &m->to->records[i];
-        switch (kind_of(r)) {
+        switch (feature_kind_of(r)) {
         case FEATURE_EDGE:
             make_edge(m, m->source[i], r);
             break;

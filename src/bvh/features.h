@@ -60,6 +60,12 @@ typedef struct abuti_features {
     uint32_t (*ends)[2];
 } abuti_features;
 
+static inline feature_kind feature_kind_of(const feature_record *r) {
+    uint32_t bits;
+    memcpy(&bits, &r->offset, sizeof bits);
+    return (feature_kind)(bits & 3);
+}
+
 /* The features of the mesh of a hierarchy with this order of triangles, four a leaf. Takes about
  * 280 bytes a triangle. */
 abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,

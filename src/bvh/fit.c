@@ -14,16 +14,31 @@ enum {
     FETCH_AHEAD = 8 /* leaves */
 };
 
-/* The box of four triangles on one axis, and their corners as steps from its low end. Differences
- * are those of doubles; what floats lose beyond them is less than a hundredth of a step. */
-static inline void fit_axis(const d4 corner[3], float *lo, float *hi, uint16_t *const steps[3]) {
-    d4 least = d4_min(corner[0], d4_min(corner[1], corner[2]));
-    d4 greatest = d4_max(corner[0], d4_max(corner[1], corner[2]));
-    *lo = bvh_float_below(d4_least(least));
-    *hi = bvh_float_above(d4_greatest(greatest));
-    double per_step = BVH_STEPS / ((double)*hi - *lo);
+/* The box of four triangles, rounded outwards. */
+static inline void fit_box(const d4 corner[3][3], float lo[4], float hi[4]) {
+    d4 least[3], greatest[3];
+    for (int axis = 0; axis < 3; axis++) {
+        const d4 *c = corner[axis];
+        least[axis] = d4_min(c[0], d4_min(c[1], c[2]));
+        greatest[axis] = d4_max(c[0], d4_max(c[1], c[2]));
+    }
+#ifdef ABUTI_SIMD_WIDE
+    f4_store(lo, f4_below_d4(d4_least_three(least)));
+    f4_store(hi, f4_above_d4(d4_greatest_three(greatest)));
+#else
+    for (int axis = 0; axis < 3; axis++) {
+        lo[axis] = bvh_float_below(d4_least(least[axis]));
+        hi[axis] = bvh_float_above(d4_greatest(greatest[axis]));
+    }
+#endif
+}
+
+/* Corners on one axis as steps from its low end. Differences are those of doubles; what floats lose
+ * beyond them is less than a hundredth of a step. */
+static inline void fit_steps(const d4 corner[3], float lo, float hi, uint16_t *const steps[3]) {
+    double per_step = BVH_STEPS / ((double)hi - lo);
     f4 factor = f4_all(per_step <= FLT_MAX ? (float)per_step : 0); /* 0: too flat for steps */
-    d4 from = d4_all(*lo);
+    d4 from = d4_all(lo);
     for (int k = 0; k < 3; k++) {
         f4 at = f4_mul(f4_from_d4(d4_sub(corner[k], from)), factor);
         at = f4_min(f4_max(f4_add(at, f4_all(0.5f)), f4_all(0)), f4_all(BVH_STEPS));
@@ -31,14 +46,27 @@ static inline void fit_axis(const d4 corner[3], float *lo, float *hi, uint16_t *
     }
 }
 
+/* Asks for what comes next, since triangles are in any order: first for indices, and half as far
+ * ahead for the corners that they name. */
+static inline __attribute__((always_inline)) void
+fetch_later(const abut_bvh *bvh, const abut_mesh *mesh, uint32_t leaf) {
+    if (leaf + FETCH_AHEAD >= bvh->leaf_count)
+        return;
+    const uint32_t *later = bvh->order + (size_t)(leaf + FETCH_AHEAD) * BVH_WIDTH;
+    const uint32_t *soon = bvh->order + (size_t)(leaf + FETCH_AHEAD / 2) * BVH_WIDTH;
+    for (int i = 0; i < BVH_WIDTH; i++) {
+        ABUTI_PREFETCH(&mesh->indices[3 * (size_t)later[i]]);
+        for (size_t k = 0; k < 3; k++)
+            ABUTI_PREFETCH(&mesh->positions[mesh->indices[3 * (size_t)soon[i] + k]]);
+    }
+}
+
 static void fit_leaf(abut_bvh *bvh, const abut_mesh *mesh, bvh_node *node, int slot) {
     uint32_t leaf = node->child[slot] & ~BVH_LEAF;
-    const uint32_t *order = bvh->order + (size_t)leaf * BVH_WIDTH, *later = order;
-    if (leaf + FETCH_AHEAD < bvh->leaf_count)
-        later += FETCH_AHEAD * BVH_WIDTH;
+    const uint32_t *order = bvh->order + (size_t)leaf * BVH_WIDTH;
     d4 corner[3][3], scale = d4_all(bvh->scale);
-    for (int i = 0; i < BVH_WIDTH; i++) /* triangles are in any order */
-        __builtin_prefetch(&mesh->indices[3 * (size_t)later[i]]);
+    float lo[4], hi[4];
+    fetch_later(bvh, mesh, leaf);
     for (size_t k = 0; k < 3; k++) {
         const double *from[BVH_WIDTH];
         d4 at[3];
@@ -48,10 +76,13 @@ static void fit_leaf(abut_bvh *bvh, const abut_mesh *mesh, bvh_node *node, int s
         for (int axis = 0; axis < 3; axis++)
             corner[axis][k] = d4_mul(at[axis], scale);
     }
+    fit_box(corner, lo, hi);
     bvh_block *block = &bvh->blocks[leaf];
     for (int axis = 0; axis < 3; axis++) {
         uint16_t *steps[3] = {block->step[0][axis], block->step[1][axis], block->step[2][axis]};
-        fit_axis(corner[axis], &node->lo[axis][slot], &node->hi[axis][slot], steps);
+        node->lo[axis][slot] = lo[axis];
+        node->hi[axis][slot] = hi[axis];
+        fit_steps(corner[axis], lo[axis], hi[axis], steps);
     }
 }
 
@@ -89,17 +120,37 @@ static double join_slots(const bvh_node *node, bvh_node *parent, int slot) {
     return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
 }
 
+/* Adds half the surface of every slot of a node. */
+static double add_slots(double sum, const bvh_node *node) {
+    for (int slot = 0; slot < BVH_WIDTH; slot++) {
+        double extent[3];
+        if (node->child[slot] == ABUT_NONE)
+            continue;
+        for (int axis = 0; axis < 3; axis++)
+            extent[axis] = (double)node->hi[axis][slot] - node->lo[axis][slot];
+        sum += extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
+    }
+    return sum;
+}
+
+static double cost_of(const abut_bvh *bvh, double sum) {
+    double whole = join_slots(&bvh->nodes[0], NULL, 0);
+    return whole > 0 ? 1 + sum / whole : 1;
+}
+
 static void fit_all(abut_bvh *bvh, const abut_mesh *mesh) {
     bvh->scale = abuti_bvh_scale(mesh);
     fitting fit = {bvh, mesh};
+    double sum = 0;
     abuti_parallel_for(bvh->context, bvh->node_count, NODES_A_TASK, leaves_task, &fit);
     for (size_t i = bvh->node_count; i-- > 0;) { /* children stand after their parents */
         bvh_node *node = &bvh->nodes[i];
         for (int slot = 0; slot < BVH_WIDTH; slot++)
             if (node->child[slot] != ABUT_NONE && !(node->child[slot] & BVH_LEAF))
                 join_slots(&bvh->nodes[node->child[slot]], node, slot);
+        sum = add_slots(sum, node);
     }
-    bvh->cost = abuti_bvh_cost(bvh);
+    bvh->cost = cost_of(bvh, sum);
 }
 
 #ifdef ABUTI_FIT_WIDE
@@ -114,20 +165,11 @@ void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh) {
         fit_all(bvh, mesh);
 }
 
-static double slot_area(const bvh_node *node, int slot) {
-    double extent[3];
-    for (int axis = 0; axis < 3; axis++)
-        extent[axis] = (double)node->hi[axis][slot] - node->lo[axis][slot];
-    return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
-}
-
 double abuti_bvh_cost(const abut_bvh *bvh) {
-    double sum = 0, whole = join_slots(&bvh->nodes[0], NULL, 0);
+    double sum = 0;
     for (size_t i = bvh->node_count; i-- > 0;)
-        for (int slot = 0; slot < BVH_WIDTH; slot++)
-            if (bvh->nodes[i].child[slot] != ABUT_NONE)
-                sum += slot_area(&bvh->nodes[i], slot);
-    return whole > 0 ? 1 + sum / whole : 1;
+        sum = add_slots(sum, &bvh->nodes[i]);
+    return cost_of(bvh, sum);
 }
 
 double abuti_bvh_scale(const abut_mesh *mesh) {

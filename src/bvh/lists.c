@@ -135,27 +135,6 @@ void abuti_lists_destroy(lists_table *table) {
 
 /* ---- lists from the hierarchy ---- */
 
-/* Which boxes can hold the nearest of a point of the block. Along an axis, with q in the box and g
- * fixed, (q - c)^2 - 2 h |g - q| is the lesser of two parabolas with their vertices at c + h and
- * c - h, so its least value is where one of these is clamped to the box. */
-static unsigned boxes_met(const bvh_node *node, const lists_block *block, const lists_limits *l,
-                          const float nearest[3], float limit) {
-    f4 sum = f4_all(0);
-    for (int axis = 0; axis < 3; axis++) {
-        f4 lo = f4_load(node->lo[axis]), hi = f4_load(node->hi[axis]);
-        f4 c = f4_all(block->centre[axis]), g = f4_all(nearest[axis]);
-        f4 twice = f4_all(2 * l->half[axis]), parabola[2];
-        for (int side = 0; side < 2; side++) {
-            f4 vertex = f4_all(block->centre[axis] + (side ? l->half[axis] : -l->half[axis]));
-            f4 q = f4_min(f4_max(vertex, lo), hi), d = f4_sub(q, c);
-            f4 part = f4_mul(twice, side ? f4_sub(g, q) : f4_sub(q, g));
-            parabola[side] = f4_add(f4_mul(d, d), part);
-        }
-        sum = f4_add(sum, f4_min(parabola[0], parabola[1]));
-    }
-    return m4_bits(f4_less_equal(sum, f4_all(limit))); /* an empty slot gives NaN */
-}
-
 uint32_t abuti_lists_collect(const abut_bvh *bvh, const lists_block *block, const float nearest[3],
                              uint32_t most_places, uint32_t *places) {
     float sq = 0;
@@ -169,7 +148,7 @@ uint32_t abuti_lists_collect(const abut_bvh *bvh, const lists_block *block, cons
     stack[used++] = 0;
     while (used) {
         const bvh_node *node = &bvh->nodes[stack[--used]];
-        unsigned met = boxes_met(node, block, &limits, nearest, limit);
+        unsigned met = lists_boxes_met(node, block, &limits, nearest, limit);
         for (uint32_t slot = 0; met; slot++, met >>= 1) {
             if (!(met & 1))
                 continue;

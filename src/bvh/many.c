@@ -253,7 +253,7 @@ abut_status abut_bvh_nearest_many_batch(const abut_bvh *bvh, const abut_points *
     if (!status)
         status = abuti_bvh_check_rows(__func__, b.points.count, most, nearest, counts);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(__func__, &b.points, &bounds);
+    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
     if (status)
         return status;
     return abuti_bvh_points_visit(bvh->context, &b.points, &bounds, "nearest", many_visit, &b);
@@ -287,6 +287,6 @@ abut_status abut_bvh_within_batch(const abut_bvh *bvh, const abut_points *points
                     capacity, offsets,   &b,        within_answer};
     status = abuti_gather_check(&g, nearest);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(__func__, &b.points, &bounds);
+    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
     return status ? status : abuti_gather_run(bvh->context, &g);
 }

@@ -24,7 +24,7 @@
  * Far away, where floats no longer tell one triangle from the next, boxes are measured in doubles
  * and all triangles that remain become candidates.
  */
-#include "bvh/nearest.h"
+#include "bvh/nearest_walk.h"
 
 /* Beyond this many times the size of the mesh a point is far. */
 #define FAR 64.0
@@ -102,7 +102,7 @@ static bool start_near(search *s, const bvh_hint *hint) {
         s->hi[axis] = nearest + rounding;
     }
     s->margin = MARGIN * ((float)largest + 2);
-    s->count = 0;
+    s->count = s->fetched = 0;
     /* Nothing is further than this. */
     double limit = real_min(s->radius * scale, 4 * FAR);
     if (hint && hint->known)
@@ -121,6 +121,8 @@ void abuti_bvh_nearest(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_
     s.winner = ABUT_NONE;
     if (!start_near(&s, hint))
         search_far(&s);
+    else if (abuti_simd_lanes() >= 16)
+        abuti_bvh_search_16(&s);
     else if (abuti_simd_wide())
         abuti_bvh_search_wide(&s);
     else

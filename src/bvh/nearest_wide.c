@@ -2,8 +2,12 @@
  * a time. Elsewhere it is the same once more, and abuti_simd_wide() sees to it that nobody calls
  * it.
  */
-#include "bvh/nearest.h"
+#include "bvh/nearest_walk.h"
 
 void abuti_bvh_search_wide(search *s) {
     search_near(s);
+}
+
+void abuti_bvh_measure_wide(search *s) {
+    measure_all(s);
 }

@@ -26,16 +26,53 @@ abut_status abuti_bvh_points_read(const char *function, const abut_points *point
     return ABUT_OK;
 }
 
-abut_status abuti_bvh_points_check(const char *function, const bvh_points *points, box3 *bounds) {
+/* ---- checking ---- */
+
+enum {
+    CHECK_PARTS = 64,         /* that threads share, at most */
+    CHECK_PART_LEAST = 16384, /* points */
+};
+
+typedef struct points_check {
+    const bvh_points *points;
+    struct {
+        size_t refused; /* the first, or SIZE_MAX */
+        box3 box;
+    } parts[CHECK_PARTS];
+} points_check;
+
+static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
+    points_check *check = data;
     box3 box = box_empty();
-    for (size_t i = 0; i < points->count; i++) {
-        vec3 p = bvh_point_at(points, i);
+    size_t refused = SIZE_MAX;
+    for (size_t i = begin; i < end && refused == SIZE_MAX; i++) {
+        vec3 p = bvh_point_at(check->points, i);
         if (!(v3_max_abs(p) <= ABUT_COORDINATE_MAX) || p.y != p.y || p.z != p.z || p.x != p.x)
+            refused = i;
+        box = box_grow(box, p);
+    }
+    check->parts[chunk].refused = refused;
+    check->parts[chunk].box = box;
+}
+
+abut_status abuti_bvh_points_check(const char *function, abut_context *context,
+                                   const bvh_points *points, box3 *bounds) {
+    points_check check;
+    check.points = points;
+    size_t part = points->count / CHECK_PARTS + 1;
+    part = part < CHECK_PART_LEAST ? CHECK_PART_LEAST : part;
+    abuti_parallel_for(context, points->count, part, check_task, &check);
+    box3 box = box_empty();
+    for (size_t k = 0; k < abuti_chunk_count(points->count, part); k++) {
+        size_t refused = check.parts[k].refused;
+        if (refused != SIZE_MAX) {
+            vec3 p = bvh_point_at(points, refused);
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "%s: point %zu is (%g, %g, %g); coordinates must be finite and at "
                               "most %g in magnitude",
-                              function, i, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
-        box = box_grow(box, p);
+                              function, refused, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
+        }
+        box = box_join(box, check.parts[k].box);
     }
     *bounds = box;
     return ABUT_OK;

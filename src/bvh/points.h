@@ -29,8 +29,9 @@ static inline vec3 bvh_point_at(const bvh_points *points, size_t i) {
 
 /* Reads the description; error sentences begin with `function`. */
 abut_status abuti_bvh_points_read(const char *function, const abut_points *points, bvh_points *to);
-/* Refuses a point that is not finite or too large; finds the box of all. */
-abut_status abuti_bvh_points_check(const char *function, const bvh_points *points, box3 *bounds);
+/* Refuses the first point that is not finite or too large; finds the box of all. */
+abut_status abuti_bvh_points_check(const char *function, abut_context *context,
+                                   const bvh_points *points, box3 *bounds);
 
 /* Whether there can be `most` answers for each of so many points; many.c. */
 abut_status abuti_bvh_check_rows(const char *function, size_t count, uint32_t most,

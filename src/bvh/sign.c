@@ -2,82 +2,32 @@
  * fitted with it.
  *
  * A surface has no border where every directed edge is balanced by one that runs the other way,
- * vertices of equal coordinates counted as one: then winding numbers are whole, and crossing.c
- * gives them exactly without any memory. Else winding.c needs expansions, 304 bytes a node. The
- * method of pseudo-normals keeps the topology and normals.
+ * vertices of equal coordinates counted as one (solid.c): then winding numbers are whole, and
+ * crossing.c gives them exactly without any memory. Else winding.c needs expansions, 304 bytes a
+ * node. The method of pseudo-normals keeps the topology and normals.
  */
 #include "bvh/sign.h"
 
 #include <math.h>
 
-/* ---- borders ---- */
-
-static size_t edges_up(const abut_mesh *mesh, const uint32_t *name, bool up, uint64_t *keys) {
-    size_t count = 0;
-    for (size_t t = 0; t < mesh->triangle_count; t++)
-        for (size_t k = 0; k < 3; k++) {
-            uint32_t a = mesh->indices[3 * t + k], b = mesh->indices[3 * t + (k + 1) % 3];
-            a = name ? name[a] : a;
-            b = name ? name[b] : b;
-            if (up ? a >= b : a <= b)
-                continue;
-            if (keys)
-                keys[count] = up ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
-            count++;
-        }
-    return count;
-}
-
-/* Whether as many edges run from each vertex to each other as run back. `name`: what each vertex
- * counts as, or null. */
-static abut_status find_border(const abut_mesh *mesh, const uint32_t *name, bool *none) {
-    abut_context *context = mesh->context;
-    size_t count = edges_up(mesh, name, true, NULL);
-    *none = count == edges_up(mesh, name, false, NULL);
-    if (!*none)
-        return ABUT_OK;
-    uint64_t *keys = abuti_allocate(context, count, 3 * sizeof *keys);
-    if (!keys)
-        return ABUT_ERROR_MEMORY;
-    edges_up(mesh, name, true, keys);
-    edges_up(mesh, name, false, keys + count);
-    abuti_sort_keys(keys, keys + 2 * count, count);
-    abuti_sort_keys(keys + count, keys + 2 * count, count);
-    *none = memcmp(keys, keys + count, count * sizeof *keys) == 0;
-    abuti_release(context, keys);
-    return ABUT_OK;
-}
-
-/* Finds out whether there is a border: by vertices, then by their positions. */
-static abut_status find_closed(const abut_mesh *mesh, struct bvh_sign *sign) {
-    abut_status status = find_border(mesh, NULL, &sign->closed);
-    if (status || sign->closed)
+/* Finds out whether there is a border. Names are copied, since the hierarchy forgets its own when
+ * they cease to hold, and a later refit may bring the seams together again. */
+static abut_status find_closed(abut_bvh *bvh, struct bvh_sign *sign) {
+    const bvh_solid *solid = atomic_load(&bvh->solid);
+    if (solid && solid->border_count) /* a refit may have closed it since */
+        abuti_bvh_solid_destroy(bvh);
+    abut_status status = abuti_bvh_solid(bvh, &solid);
+    if (status)
         return status;
-    sign->names = abuti_allocate(mesh->context, mesh->vertex_count, sizeof *sign->names);
+    sign->closed = solid->border_count == 0;
+    if (!sign->closed || !solid->names)
+        return ABUT_OK;
+    uint32_t count = bvh->mesh->vertex_count;
+    sign->names = abuti_allocate(bvh->context, count, sizeof *sign->names);
     if (!sign->names)
         return ABUT_ERROR_MEMORY;
-    status =
-        abuti_coincident_vertices(mesh->context, mesh->positions, mesh->vertex_count, sign->names);
-    status = status ? status : find_border(mesh, sign->names, &sign->closed);
-    if (!sign->closed) {
-        abuti_release(mesh->context, sign->names);
-        sign->names = NULL;
-    }
-    return status;
-}
-
-/* Whether corners that were in one place still are. The mesh may have other vertices that no
- * triangle uses, even fewer. */
-static bool names_hold(const abut_mesh *mesh, const uint32_t *names) {
-    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
-        uint32_t v = mesh->indices[i], name = names[v];
-        if (name >= mesh->vertex_count)
-            return false;
-        vec3 a = mesh->positions[v], b = mesh->positions[name];
-        if (a.x != b.x || a.y != b.y || a.z != b.z)
-            return false;
-    }
-    return true;
+    memcpy(sign->names, solid->names, count * sizeof *sign->names);
+    return ABUT_OK;
 }
 
 /* ---- which way a surface faces ---- */
@@ -148,7 +98,7 @@ void abuti_bvh_sign_destroy(abut_bvh *bvh) {
 void abuti_bvh_sign_fit(abut_bvh *bvh) {
     struct bvh_sign *sign = bvh->sign;
     if (sign->names)
-        sign->closed = names_hold(bvh->mesh, sign->names);
+        sign->closed = abuti_bvh_names_hold(bvh->mesh, sign->names);
     sign->facing = 1;
     if (!sign->closed) {
         abuti_bvh_winding_fit(bvh, sign->far);
@@ -191,12 +141,11 @@ static abut_status make_normals(abut_mesh *mesh, struct bvh_sign *sign) {
     return sign->faces && sign->vertices && sign->angles ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-static abut_status make_sign(const abut_bvh *bvh, struct bvh_sign *sign) {
-    abut_mesh *mesh = bvh->mesh;
+static abut_status make_sign(abut_bvh *bvh, struct bvh_sign *sign) {
     abut_status status = ABUT_OK;
     if (sign->method == ABUT_SIGN_NORMAL)
-        status = make_normals(mesh, sign);
-    status = status ? status : find_closed(mesh, sign);
+        status = make_normals(bvh->mesh, sign);
+    status = status ? status : find_closed(bvh, sign);
     if (status || (sign->closed && !sign->names))
         return status;
     /* where names may cease to hold, these may be needed later */

@@ -33,6 +33,22 @@ void abuti_bvh_sign_destroy(abut_bvh *bvh);
 /* After the hierarchy has been fitted to its mesh. Takes no memory. */
 void abuti_bvh_sign_fit(abut_bvh *bvh);
 
+/* ---- signed.c: signs of distances ---- */
+
+/* What the points of a batch tell each other: a point whose side is known exactly, and the radius
+ * of a ball around it that holds no surface. */
+typedef struct bvh_side {
+    bool is; /* known */
+    bool inside;
+    vec3 point;
+    double ball;
+} bvh_side;
+
+/* Sets the sign of a distance that was found for a point. `known` is what is kept from one point to
+ * the next, or null. */
+void abuti_bvh_sign_nearest(const abut_bvh *bvh, vec3 point, bvh_side *known,
+                            abut_nearest *nearest);
+
 /* ---- winding.c: winding numbers of any surface ---- */
 
 void abuti_bvh_winding_fit(const abut_bvh *bvh, bvh_far_node *far);

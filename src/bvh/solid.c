@@ -154,19 +154,22 @@ void abuti_bvh_solid_destroy(abut_bvh *bvh) {
     abuti_release(bvh->context, atomic_exchange(&bvh->solid, NULL));
 }
 
+bool abuti_bvh_names_hold(const abut_mesh *mesh, const uint32_t *names) {
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
+        uint32_t v = mesh->indices[i], name = names[v];
+        if (name == v)
+            continue;
+        if (name >= mesh->vertex_count) /* vertices that no triangle uses may have gone */
+            return false;
+        vec3 p = mesh->positions[v], q = mesh->positions[name];
+        if (p.x != q.x || p.y != q.y || p.z != q.z)
+            return false;
+    }
+    return true;
+}
+
 void abuti_bvh_solid_fit(abut_bvh *bvh) {
     const bvh_solid *solid = atomic_load(&bvh->solid);
-    const abut_mesh *mesh = bvh->mesh;
-    bool holds = true;
-    for (size_t i = 0; solid && solid->names && holds && i < 3 * (size_t)mesh->triangle_count;
-         i++) {
-        uint32_t v = mesh->indices[i], name = solid->names[v];
-        holds = name < mesh->vertex_count; /* vertices that no triangle uses may have gone */
-        if (holds && name != v) {
-            vec3 p = mesh->positions[v], q = mesh->positions[name];
-            holds = p.x == q.x && p.y == q.y && p.z == q.z;
-        }
-    }
-    if (!holds)
+    if (solid && solid->names && !abuti_bvh_names_hold(bvh->mesh, solid->names))
         abuti_bvh_solid_destroy(bvh);
 }

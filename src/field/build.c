@@ -1,7 +1,5 @@
 /* Filling a field: which blocks of cells are computed, and where their values go. */
-#include "field/field.h"
-
-#include "base/simd.h"
+#include "field/cells.h"
 
 #include <math.h>
 
@@ -39,10 +37,24 @@ static double reach_of(const abut_field *field) {
                     v3_length(v3_max(v3_abs(v3_sub(hi, some)), v3_abs(v3_sub(lo, some)))));
 }
 
-static abut_status build_dense(abut_field *field, const abut_bvh *bvh) {
+static void get_dense(const void *data, const uint32_t begin[3], float *distances) {
+    const abut_field *field = data;
+    const uint32_t *count = field->grid.count;
+    for (uint32_t k = 0; k < FIELD_BRICK && begin[2] + k < count[2]; k++)
+        for (uint32_t j = 0; j < FIELD_BRICK && begin[1] + j < count[1]; j++)
+            for (uint32_t i = 0; i < FIELD_BRICK && begin[0] + i < count[0]; i++)
+                distances[i + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k)] = fabsf(
+                    field_value(field, grid_at(count, begin[0] + i, begin[1] + j, begin[2] + k)));
+}
+
+static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abut_field *old,
+                               const unsigned char *known) {
     if (field->device)
         return abuti_field_dense_on(field, bvh, put_values);
     field_job job = {.bvh = bvh,
+                     .known = known,
+                     .get = get_dense,
+                     .known_data = old,
                      .grid = &field->grid,
                      .band = field->band,
                      .block = FIELD_BRICK,
@@ -112,7 +124,8 @@ static void put_brick(void *data, size_t at, const uint32_t begin[3], const floa
     put_values(data, at * FIELD_VALUES, values, FIELD_VALUES);
 }
 
-static abut_status build_bricks(abut_field *field, const abut_bvh *bvh, const uint32_t *wanted) {
+static abut_status build_bricks(abut_field *field, const abut_bvh *bvh, const cells_table *table,
+                                const uint32_t *wanted) {
     size_t bytes = field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
     field->value_count = (size_t)field->brick_count * FIELD_VALUES;
     field->values = abuti_allocate(field->context, field->value_count, bytes);
@@ -125,6 +138,7 @@ static abut_status build_bricks(abut_field *field, const abut_bvh *bvh, const ui
                      .blocks = {field->bricks[0], field->bricks[1], field->bricks[2]},
                      .wanted = wanted,
                      .wanted_count = field->brick_count,
+                     .table = table,
                      .put = put_brick,
                      .data = field,
                      .from = 0.2,
@@ -132,7 +146,9 @@ static abut_status build_bricks(abut_field *field, const abut_bvh *bvh, const ui
     return abuti_field_compute(&job);
 }
 
-static abut_status build_sparse(abut_field *field, const abut_bvh *bvh) {
+/* `table` may be null. */
+static abut_status build_sparse_with(abut_field *field, const abut_bvh *bvh,
+                                     const cells_table *table) {
     lattice l = {.grid = field->grid};
     uint32_t *wanted = NULL;
     size_t bricks = (size_t)field->bricks[0] * field->bricks[1] * field->bricks[2], corners = 1;
@@ -149,87 +165,47 @@ static abut_status build_sparse(abut_field *field, const abut_bvh *bvh) {
     field->coarse = abuti_allocate(field->context, corners, sizeof *field->coarse);
     abut_status status = l.values && field->index && field->coarse ? ABUT_OK : ABUT_ERROR_MEMORY;
     job.put = put_lattice;
+    job.table = table;
     job.data = &l;
     status = status ? status : abuti_field_compute(&job);
     status = status ? status : number_bricks(field, &l, &wanted);
     abuti_release(field->context, l.values);
-    status = status ? status : build_bricks(field, bvh, wanted);
+    status = status ? status : build_bricks(field, bvh, table, wanted);
     abuti_release(field->context, wanted);
+    return status;
+}
+
+static abut_status build_sparse(abut_field *field, const abut_bvh *bvh) {
+    cells_table table = {.bvh = NULL};
+    if (field->device || field->sign == ABUT_SIGN_NORMAL)
+        return build_sparse_with(field, bvh, NULL);
+    abut_status status = abuti_cells_create(bvh, &table);
+    status = status ? status : build_sparse_with(field, bvh, &table);
+    abuti_cells_destroy(&table);
     return status;
 }
 
 /* ---- all ---- */
 
-bool abuti_field_range(const float *values, size_t count, float *least, float *most) {
-    f4 lo = f4_all(*least), hi = f4_all(*most), odd = f4_all(0);
-    for (size_t i = 0; i < count; i += 4) {
-        float last[4];
-        for (size_t l = 0; count - i < 4 && l < 4; l++)
-            last[l] = values[l < count - i ? i + l : i];
-        f4 v = f4_load(count - i < 4 ? last : values + i);
-        lo = f4_min(v, lo);
-        hi = f4_max(v, hi);
-        odd = f4_add(odd, f4_mul(v, f4_all(0))); /* 0, or NaN once a value is not finite */
-    }
-    float each[3][4];
-    f4_store(each[0], lo);
-    f4_store(each[1], hi);
-    f4_store(each[2], odd);
-    bool finite = true;
-    for (int l = 0; l < 4; l++) {
-        *least = each[0][l] < *least ? each[0][l] : *least;
-        *most = each[1][l] > *most ? each[1][l] : *most;
-        finite = finite && each[2][l] == 0;
-    }
-    return finite;
+double abuti_field_step(const abut_field *field) {
+    /* values of a brick reach beyond the band by no more than its diagonal */
+    double more = field->layout == ABUT_FIELD_SPARSE ? 2 * FIELD_BRICK * field->grid.cell : 0;
+    return field->type == ABUT_FIELD_INT16
+               ? nextafterf((float)((reach_of(field) + more) / INT16_MAX), INFINITY)
+               : 0;
 }
 
-void abuti_field_finish(abut_field *field) {
-    bool floats = field->type == ABUT_FIELD_FLOAT;
-    field->view =
-        (field_view){.floats = floats ? field->values : NULL,
-                     .shorts = floats ? NULL : field->values,
-                     .index = field->index,
-                     .coarse = field->coarse,
-                     .count = {field->grid.count[0], field->grid.count[1], field->grid.count[2]},
-                     .bricks = {field->bricks[0], field->bricks[1], field->bricks[2]},
-                     .cell = (float)field->grid.cell,
-                     .scale = floats ? 1 : (float)field->step};
-    float least = INFINITY, most = -INFINITY;
-    if (floats) {
-        abuti_field_range(field->values, field->value_count, &least, &most);
-    } else {
-        const int16_t *values = field->values;
-        for (size_t i = 0; i < field->value_count; i++) {
-            float value = (float)values[i];
-            least = value < least ? value : least;
-            most = value > most ? value : most;
-        }
-        least *= (float)field->step;
-        most *= (float)field->step;
-    }
-    const uint32_t *b = field->bricks;
-    if (field->layout == ABUT_FIELD_SPARSE)
-        abuti_field_range(field->coarse, ((size_t)b[0] + 1) * (b[1] + 1) * (b[2] + 1), &least,
-                          &most);
-    field->least = least;
-    field->most = most;
-}
-
-abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh) {
+abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut_field *old,
+                              const unsigned char *known) {
     abut_status status;
-    if (field->type == ABUT_FIELD_INT16) {
-        /* values of a brick reach beyond the band by no more than its diagonal */
-        double more = field->layout == ABUT_FIELD_SPARSE ? 2 * FIELD_BRICK * field->grid.cell : 0;
-        field->step = nextafterf((float)((reach_of(field) + more) / INT16_MAX), INFINITY);
-    }
+    field->step = abuti_field_step(field);
     if (field->layout == ABUT_FIELD_SPARSE) {
         status = build_sparse(field, bvh);
     } else {
         size_t bytes = field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
         field->value_count = grid_cells(&field->grid);
         field->values = abuti_allocate(field->context, field->value_count, bytes);
-        status = field->values ? build_dense(field, bvh) : ABUT_ERROR_MEMORY;
+        status = field->values ? build_dense(field, bvh, old, known) : ABUT_ERROR_MEMORY;
     }
     field->device = NULL;
     if (!status)

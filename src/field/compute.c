@@ -1,60 +1,344 @@
 /* Values of blocks of cells: the distance at the centre of each cell, negative inside.
  *
- * This is the plain way: all cells of a row of blocks are points of a batch.
+ * Tiles of rows of blocks are shared out to the threads. A worker counts the crossings of the rows
+ * of its tile (sign_rows.c), then goes through cubes of blocks, with lists of features that shrink
+ * on the way from the cube to sixteen cells (cells.h). Where a list would be too long it is not
+ * made, and smaller boxes are tried; where that is still so for sixteen cells, each is searched.
+ * Values are floats of exact distances, so that it does not matter who computes what.
  */
-#include "field/field.h"
+#include "field/compute.h"
+
+#include "bvh/sign.h"
 
 #include <math.h>
 
-static void centres_of(const field_job *job, size_t number, vec3 *points, uint32_t begin[3]) {
-    begin[0] = (uint32_t)(number % job->blocks[0]) * FIELD_BRICK;
-    begin[1] = (uint32_t)(number / job->blocks[0] % job->blocks[1]) * FIELD_BRICK;
-    begin[2] = (uint32_t)(number / job->blocks[0] / job->blocks[1]) * FIELD_BRICK;
-    for (uint32_t k = 0; k < job->block; k++)
-        for (uint32_t j = 0; j < job->block; j++)
-            for (uint32_t i = 0; i < job->block; i++)
-                *points++ = grid_centre(job->grid, begin[0] + i, begin[1] + j, begin[2] + k);
+/* Cells further from the middle than this, in the frame, are searched for one by one. */
+#define NEAR_CELLS 8.0
+
+static const size_t NOT_WANTED = (size_t)-1;
+
+/* ---- blocks ---- */
+
+/* The cells of some blocks of the tile. */
+static cells_span span_of(const worker *w, const uint32_t block[3], const uint32_t count[3]) {
+    cells_span s;
+    uint32_t shared = w->c->job->block - FIELD_BRICK;
+    for (int k = 0; k < 3; k++) {
+        s.begin[k] = (w->first[k] + block[k]) * FIELD_BRICK;
+        uint32_t end = s.begin[k] + count[k] * FIELD_BRICK + shared;
+        s.count[k] = (end < w->c->end[k] ? end : w->c->end[k]) - s.begin[k];
+    }
+    return s;
 }
 
-static float value_of(double distance, double band) {
-    return (float)(distance > band ? band : distance < -band ? -band : distance);
+static size_t *wanted_at(worker *w, const uint32_t block[3]) {
+    return &w->at[block[0] + TILE_LONG * (block[1] + CUBE * block[2])];
+}
+
+static bool is_known(const worker *w, const uint32_t block[3]) {
+    const field_job *job = w->c->job;
+    return job->known && job->known[grid_at(job->blocks, w->first[0] + block[0],
+                                            w->first[1] + block[1], w->first[2] + block[2])];
+}
+
+/* Signs the values of the block and gives them away. */
+static void finish_block(worker *w, const cells_span *s, size_t at, bool is_signed) {
+    const computing *c = w->c;
+    if (!is_signed)
+        abuti_sign_open(c->table.bvh, c->job->grid, &c->border, &w->rows, s, c->job->block,
+                        w->values);
+    for (uint32_t k = 0; k < s->count[2]; k++)
+        for (uint32_t j = 0; j < s->count[1]; j++) {
+            const uint32_t cell[3] = {s->begin[0], s->begin[1] + j, s->begin[2] + k};
+            float *row = w->values + c->job->block * (j + (size_t)c->job->block * k);
+            const unsigned char *inside = w->rows.inside + sign_rows_at(&w->rows, cell);
+            for (uint32_t i = 0; i < s->count[0]; i++)
+                row[i] = inside[i] ? -row[i] : row[i];
+        }
+    for (uint32_t i = 0; i < w->touching_count; i++)
+        w->values[w->touching[i]] = w->touching_value[i];
+    c->job->put(c->job->data, at, s->begin, w->values);
+}
+
+/* What is known of a box of blocks: a list, or null; that nothing of it is within the band; that
+ * cells have signs. */
+typedef struct known {
+    const cells_list *list;
+    bool is_beyond, is_signed, is_far; /* far: too far from the mesh for floats */
+} known;
+
+static void compute_block(worker *w, const uint32_t block[3], const known *k) {
+    static const uint32_t one[3] = {1, 1, 1};
+    size_t at = *wanted_at(w, block);
+    if (at == NOT_WANTED)
+        return;
+    cells_span s = span_of(w, block, one);
+    memcpy(w->origin, s.begin, sizeof w->origin);
+    w->touching_count = 0;
+    if (is_known(w, block))
+        w->c->job->get(w->c->job->known_data, s.begin, w->values);
+    else if (k->is_beyond || k->is_far)
+        abuti_compute_set(w, &s, k->is_far || w->rule.band == INFINITY);
+    else
+        abuti_compute_cells(w, &s, k->list);
+    finish_block(w, &s, at, k->is_signed);
+}
+
+/* Some blocks of which nothing more can be known. */
+static void compute_blocks(worker *w, const uint32_t first[3], const uint32_t count[3],
+                           const known *k) {
+    uint32_t b[3];
+    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
+        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
+            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
+                compute_block(w, b, k);
+}
+
+/* Whether distances of some of these blocks must be found. */
+static bool any_wanted(worker *w, const uint32_t first[3], const uint32_t count[3]) {
+    uint32_t b[3];
+    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
+        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
+            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
+                if (*wanted_at(w, b) != NOT_WANTED && !is_known(w, b))
+                    return true;
+    return false;
+}
+
+/* Signs cells that no surface passes through, if that can be done at once. */
+static bool sign_clear(worker *w, const cells_span *s, bool always) {
+    const computing *c = w->c;
+    return abuti_sign_open_clear(c->table.bvh, c->job->grid, &c->border, &w->rows, s, always);
+}
+
+/* Goes through blocks of the tile as abuti_compute_cells() does through cells. */
+static void divide_blocks(worker *w, const uint32_t first[3], const uint32_t count[3], known k) {
+    uint32_t before = w->used;
+    cells_list own;
+    bool clear;
+    bool single = count[0] == 1 && count[1] == 1 && count[2] == 1;
+    if (single || !any_wanted(w, first, count)) {
+        compute_blocks(w, first, count, &k);
+        return;
+    }
+    cells_span s = span_of(w, first, count);
+    k.is_beyond = abuti_compute_narrow(w, &s, &k.list, &own, &clear) == NOTHING_NEAR;
+    if (!k.is_signed && (clear || (k.is_beyond && w->rule.band < INFINITY)))
+        k.is_signed = sign_clear(w, &s, k.is_beyond);
+    for (int octant = 0; octant < 8 && !k.is_beyond; octant++) {
+        uint32_t begin[3], part[3];
+        bool empty = false;
+        for (int axis = 0; axis < 3; axis++) {
+            uint32_t half = (count[axis] + 1) / 2;
+            bool second = octant >> axis & 1;
+            begin[axis] = first[axis] + (second ? half : 0);
+            part[axis] = second ? count[axis] - half : half;
+            empty = empty || !part[axis];
+        }
+        if (!empty)
+            divide_blocks(w, begin, part, k);
+    }
+    if (k.is_beyond)
+        compute_blocks(w, first, count, &k);
+    w->used = before;
+}
+
+/* ---- tiles ---- */
+
+/* The rule for cells whose coordinates are at most `largest` in the frame. */
+static void set_rule(worker *w, double largest) {
+    w->rule.margin = cells_margin((float)largest);
+    w->rule.error = 0x1p-46 * (largest + 2);
+}
+
+/* A cube of blocks, from the hierarchy on. */
+static void compute_cube(worker *w, const uint32_t first[3], const uint32_t count[3]) {
+    const computing *c = w->c;
+    cells_span s = span_of(w, first, count);
+    double largest = 0;
+    for (int k = 0; k < 3; k++)
+        largest = real_max(largest, real_max(fabs(c->frame[k][s.begin[k]]),
+                                             fabs(c->frame[k][s.begin[k] + s.count[k] - 1])));
+    known k = {.is_signed = c->closed, .is_far = !(largest <= NEAR_CELLS)};
+    set_rule(w, largest);
+    w->used = 0;
+    if (k.is_far)
+        compute_blocks(w, first, count, &k);
+    else
+        divide_blocks(w, first, count, k);
+}
+
+/* The first of the wanted blocks that is not before a number. */
+static size_t wanted_from(const field_job *job, size_t number) {
+    size_t lo = 0, hi = job->wanted_count;
+    while (lo < hi) {
+        size_t middle = lo + (hi - lo) / 2;
+        if (job->wanted[middle] < number)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+/* Lists the places of the tile's blocks; false where none is wanted. */
+static bool list_wanted(worker *w) {
+    const field_job *job = w->c->job;
+    bool any = false;
+    for (uint32_t z = 0; z < w->blocks[2]; z++)
+        for (uint32_t y = 0; y < w->blocks[1]; y++) {
+            const uint32_t row[3] = {0, y, z};
+            size_t *at = wanted_at(w, row);
+            size_t number = grid_at(job->blocks, w->first[0], w->first[1] + y, w->first[2] + z);
+            for (uint32_t x = 0; x < w->blocks[0]; x++)
+                at[x] = job->wanted ? NOT_WANTED : number + x;
+            if (!job->wanted) {
+                any = true;
+                continue;
+            }
+            for (size_t i = wanted_from(job, number);
+                 i < job->wanted_count && job->wanted[i] < number + w->blocks[0]; i++) {
+                at[job->wanted[i] - number] = i;
+                any = true;
+            }
+        }
+    return any;
+}
+
+/* Coordinates of sixteen cells at a time, along each axis of the tile. */
+static void make_lanes(worker *w) {
+    cells_lanes *const lanes[3] = {w->x, w->y, w->z};
+    static const uint32_t step[3] = {CELLS_X, CELLS_Y, CELLS_Z};
+    static const uint32_t stride[3] = {1, CELLS_X, CELLS_X * CELLS_Y};
+    for (int k = 0; k < 3; k++)
+        for (uint32_t i = 0; i < w->rows.cells.count[k]; i += step[k])
+            for (uint32_t n = 0; n < CELLS_COUNT; n++) {
+                uint32_t cell = i + n / stride[k] % step[k], last = w->rows.cells.count[k] - 1;
+                double x = w->c->frame[k][w->rows.cells.begin[k] + (cell < last ? cell : last)];
+                lanes[k][i / step[k]].exact[n] = x;
+                lanes[k][i / step[k]].rounded[n] = (float)x;
+            }
+}
+
+static void compute_tile(worker *w, size_t tile) {
+    const computing *c = w->c;
+    const uint32_t size[3] = {TILE_LONG, c->tile_rows, c->tile_rows};
+    const size_t place[3] = {tile % c->tiles[0], tile / c->tiles[0] % c->tiles[1],
+                             tile / c->tiles[0] / c->tiles[1]};
+    static const uint32_t none[3] = {0, 0, 0};
+    for (int k = 0; k < 3; k++) {
+        w->first[k] = (uint32_t)place[k] * size[k];
+        uint32_t left = c->job->blocks[k] - w->first[k];
+        w->blocks[k] = left < size[k] ? left : size[k];
+    }
+    if (!list_wanted(w))
+        return;
+    cells_span s = span_of(w, none, w->blocks);
+    w->rows.cells = s;
+    w->rows.winding = w->winding;
+    w->rows.inside = w->inside;
+    make_lanes(w);
+    abuti_sign_rows(c->table.bvh, c->job->grid, &w->rows);
+    for (uint32_t x = 0; x < w->blocks[0]; x += c->tile_rows) {
+        uint32_t left = w->blocks[0] - x;
+        const uint32_t first[3] = {x, 0, 0}, count[3] = {left < c->tile_rows ? left : c->tile_rows,
+                                                         w->blocks[1], w->blocks[2]};
+        compute_cube(w, first, count);
+    }
+}
+
+typedef struct part {
+    computing *c;
+    size_t begin, end;
+    atomic_size_t taken;
+} part;
+
+/* Takes tiles as long as there are any. */
+static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
+    part *p = data;
+    worker *w = &p->c->workers[chunk];
+    (void)begin;
+    (void)end;
+    w->c = p->c;
+    w->seen = p->c->seen + chunk * cells_seen_words(&p->c->table);
+    w->rule.to_world = 1 / p->c->table.bvh->scale;
+    w->rule.band = p->c->job->band;
+    for (;;) {
+        size_t tile = p->begin + atomic_fetch_add(&p->taken, 1);
+        if (tile >= p->end)
+            return;
+        compute_tile(w, tile);
+    }
+}
+
+/* ---- jobs ---- */
+
+/* Coordinates of all cells in the frame. */
+static abut_status make_frame(computing *c) {
+    const field_job *job = c->job;
+    const abut_bvh *bvh = job->bvh;
+    for (int k = 0; k < 3; k++) {
+        c->end[k] =
+            job->block == FIELD_BRICK ? job->grid->count[k] : job->blocks[k] * FIELD_BRICK + 1;
+        c->frame[k] = abuti_allocate(bvh->context, c->end[k], sizeof *c->frame[k]);
+        if (!c->frame[k])
+            return ABUT_ERROR_MEMORY;
+        for (uint32_t i = 0; i < c->end[k]; i++) /* as grid_centre() */
+            c->frame[k][i] = (v3_get(job->grid->origin, k) + job->grid->cell * i -
+                              v3_get(bvh->mesh->origin, k)) *
+                             bvh->scale;
+    }
+    return ABUT_OK;
+}
+
+static abut_status run_tiles(computing *c, uint32_t workers) {
+    const field_job *job = c->job;
+    abut_context *context = job->bvh->context;
+    size_t all = (size_t)c->tiles[0] * c->tiles[1] * c->tiles[2], most = 16 * (size_t)workers;
+    abut_status status = ABUT_OK;
+    for (size_t begin = 0; begin < all && !status; begin += most) {
+        part p = {.c = c, .begin = begin, .end = all - begin < most ? all : begin + most};
+        abuti_parallel_for(context, workers, 1, worker_task, &p);
+        status = abuti_progress(context, "field",
+                                job->from + (job->to - job->from) * (double)p.end / (double)all);
+    }
+    return status;
 }
 
 abut_status abuti_field_compute(const field_job *job) {
-    abut_context *context = job->bvh->context;
-    size_t cells = (size_t)job->block * job->block * job->block;
-    size_t all =
-        job->wanted ? job->wanted_count : (size_t)job->blocks[0] * job->blocks[1] * job->blocks[2];
-    size_t most = job->blocks[0];
-    vec3 *points = abuti_allocate(context, most * cells, sizeof *points);
-    abut_nearest *nearest = abuti_allocate(context, most * cells, sizeof *nearest);
-    float *values = abuti_allocate(context, cells, sizeof *values);
-    abut_status status = points && nearest && values ? ABUT_OK : ABUT_ERROR_MEMORY;
-    for (size_t first = 0; first < all && !status; first += most) {
-        size_t count = all - first < most ? all - first : most;
-        uint32_t begin[3];
-        for (size_t b = 0; b < count; b++)
-            centres_of(job, job->wanted ? job->wanted[first + b] : first + b, points + b * cells,
-                       begin);
-        abut_points batch = abut_points_default();
-        batch.points = points;
-        batch.type = ABUT_SCALAR_FLOAT64;
-        batch.count = count * cells;
-        status = abut_bvh_nearest_signed_batch(job->bvh, &batch, HUGE_VAL, nearest);
-        for (size_t b = 0; b < count && !status; b++) {
-            size_t number = job->wanted ? job->wanted[first + b] : first + b;
-            centres_of(job, number, points, begin);
-            for (size_t c = 0; c < cells; c++)
-                values[c] = value_of(nearest[b * cells + c].distance, job->band);
-            job->put(job->data, first + b, begin, values);
-        }
-        if (!status)
-            status = abuti_progress(context, "field",
-                                    job->from + (job->to - job->from) * (double)(first + count) /
-                                                    (double)all);
+    const abut_bvh *bvh = job->bvh;
+    abut_context *context = bvh->context;
+    if (bvh->sign->method == ABUT_SIGN_NORMAL)
+        return abuti_field_compute_plain(job);
+    computing c = {.job = job, .kernel = abuti_cells_kernel(), .closed = bvh->sign->closed};
+    uint32_t workers = abuti_context_threads(context);
+    workers = workers < 4 ? 4 : workers; /* a caller's tasks may be more */
+    c.tile_rows = CUBE;
+    for (int k = 0; k < 3; k++) {
+        uint32_t size = k == 0 ? TILE_LONG : c.tile_rows;
+        c.tiles[k] = (job->blocks[k] + size - 1) / size;
     }
-    abuti_release(context, points);
-    abuti_release(context, nearest);
-    abuti_release(context, values);
+    size_t tiles = (size_t)c.tiles[0] * c.tiles[1] * c.tiles[2];
+    workers = workers < tiles ? workers : (uint32_t)tiles;
+    c.workers = abuti_allocate(context, workers, sizeof *c.workers);
+    abut_status status = c.workers ? make_frame(&c) : ABUT_ERROR_MEMORY;
+    if (!status && job->table)
+        c.table = *job->table;
+    else if (!status)
+        status = abuti_cells_create(bvh, &c.table);
+    if (!status && !c.closed)
+        status = abuti_sign_border(bvh, &c.border);
+    if (!status) {
+        c.seen = abuti_allocate(context, cells_seen_words(&c.table), workers * sizeof *c.seen);
+        status = c.seen ? ABUT_OK : ABUT_ERROR_MEMORY;
+    }
+    status = status ? status : run_tiles(&c, workers);
+    abuti_sign_border_destroy(bvh, &c.border);
+    if (!job->table)
+        abuti_cells_destroy(&c.table);
+    for (int k = 0; k < 3; k++)
+        abuti_release(context, c.frame[k]);
+    abuti_release(context, c.seen);
+    abuti_release(context, c.workers);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Making a field: its grid from the options, its memory, and what it tells of itself. */
-#include "field/field.h"
+#include "field/cache.h"
 
 #include "bvh/sign.h"
 
@@ -156,54 +156,6 @@ static abut_status check_cells(const abut_grid *g, abut_field_type type, abut_fi
 
 /* ---- create and destroy ---- */
 
-abut_status abuti_field_new(abut_context *context, abut_field **field) {
-    context = abuti_context_of(context);
-    abut_field *made = abuti_allocate_zeroed(context, 1, sizeof *made);
-    if (!made)
-        return ABUT_ERROR_MEMORY;
-    made->context = abuti_context_retain(context);
-    made->band = INFINITY;
-    *field = made;
-    return ABUT_OK;
-}
-
-abut_status abuti_field_reserve(abut_field *field) {
-    size_t bricks = 1, corners = 1;
-    field->value_count = grid_cells(&field->grid);
-    if (field->layout == ABUT_FIELD_SPARSE) {
-        for (int axis = 0; axis < 3; axis++) {
-            field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
-            bricks *= field->bricks[axis];
-            corners *= field->bricks[axis] + 1;
-        }
-        field->value_count = (size_t)field->brick_count * FIELD_VALUES;
-        field->index = abuti_allocate(field->context, bricks, sizeof *field->index);
-        field->coarse = abuti_allocate(field->context, corners, sizeof *field->coarse);
-        if (!field->index || !field->coarse)
-            return ABUT_ERROR_MEMORY;
-    }
-    field->values = abuti_allocate(field->context, field->value_count, field_value_bytes(field));
-    return field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
-}
-
-static bool all_finite(const float *values, size_t count) {
-    float least = 0, most = 0;
-    return abuti_field_range(values, count, &least, &most);
-}
-
-bool abuti_field_is_sound(const abut_field *field) {
-    const uint32_t *b = field->bricks;
-    if (field->layout == ABUT_FIELD_SPARSE) {
-        size_t bricks = (size_t)b[0] * b[1] * b[2];
-        for (size_t i = 0; i < bricks; i++)
-            if (field->index[i] != ABUT_NONE && field->index[i] >= field->brick_count)
-                return false;
-        if (!all_finite(field->coarse, ((size_t)b[0] + 1) * (b[1] + 1) * (b[2] + 1)))
-            return false;
-    }
-    return field->type != ABUT_FIELD_FLOAT || all_finite(field->values, field->value_count);
-}
-
 abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
                              double *band) {
     abut_status status = ABUT_OK;
@@ -237,21 +189,28 @@ static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_f
         return status;
     for (int axis = 0; axis < 3 && o->layout == ABUT_FIELD_SPARSE; axis++)
         field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
-    return abuti_field_build(field, bvh);
+    return abuti_field_build(field, bvh, NULL, NULL);
 }
 
 static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,
-                               abut_field **field) {
+                               const cache_place *place, abut_field **field) {
     abut_field *made;
     if (abuti_field_new(bvh->context, &made))
         return ABUT_ERROR_MEMORY;
     made->mesh = abut_mesh_retain(bvh->mesh);
+    if (o->cache) {
+        made->has_digest = true;
+        memcpy(made->digest, place->mesh, sizeof made->digest);
+    }
     abut_status status = make(bvh, o, made);
-    if (status)
+    if (status) {
         abut_field_destroy(made);
-    else
-        *field = made;
-    return status;
+        return status;
+    }
+    if (o->cache)
+        abuti_cache_keep(place, made);
+    *field = made;
+    return ABUT_OK;
 }
 
 abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours) {
@@ -273,7 +232,14 @@ abut_status abut_field_create_from(const abut_bvh *bvh, const abut_field_options
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_from: the hierarchy is not ready "
                                                "for these signs; call abut_bvh_prepare_sign() "
                                                "first");
-    return create_from(bvh, &ours, field);
+    ours.sign = bvh->sign->method;
+    cache_place place;
+    abut_field *found = NULL;
+    if (ours.cache)
+        status = abuti_cache_recall(bvh->mesh, &ours, &place, &found);
+    if (found)
+        *field = found;
+    return status || found ? status : create_from(bvh, &ours, &place, field);
 }
 
 abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options,
@@ -285,37 +251,22 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: %s is null",
                           mesh ? "field" : "mesh");
     abut_status status = abuti_field_options(options, &ours);
-    sign.method = ours.sign;
-    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_bvh_prepare_sign(bvh, &sign);
-    status = status ? status : create_from(bvh, &ours, field);
-    abut_bvh_destroy(bvh);
-    return status;
-}
-
-abut_status abut_field_create_values(abut_context *context, const abut_grid *grid,
-                                     const float *values, abut_field **field) {
-    abut_field *made;
-    if (!grid || !values || !field)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_values: an argument is null");
-    abut_status status = abuti_field_check_grid("abut_field_create_values", grid);
-    status = status ? status : check_cells(grid, ABUT_FIELD_FLOAT, ABUT_FIELD_DENSE);
-    if (!status && !all_finite(values, grid_cells(grid)))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "abut_field_create_values: a value is not finite; all must be");
-    status = status ? status : abuti_field_new(context, &made);
+    cache_place place;
+    abut_field *found = NULL;
+    if (!status && ours.cache)
+        status = abuti_cache_recall(mesh, &ours, &place, &found);
     if (status)
         return status;
-    made->grid = *grid;
-    status = abuti_field_reserve(made);
-    if (status) {
-        abut_field_destroy(made);
-        return status;
+    if (found) {
+        *field = found;
+        return ABUT_OK;
     }
-    memcpy(made->values, values, made->value_count * sizeof *values);
-    abuti_field_finish(made);
-    *field = made;
-    return ABUT_OK;
+    sign.method = ours.sign;
+    status = abut_bvh_create(mesh, NULL, &bvh);
+    status = status ? status : abut_bvh_prepare_sign(bvh, &sign);
+    status = status ? status : create_from(bvh, &ours, &place, field);
+    abut_bvh_destroy(bvh);
+    return status;
 }
 
 void abut_field_destroy(abut_field *field) {
@@ -354,40 +305,4 @@ abut_field_info abut_field_info_get(const abut_field *field) {
         info.bytes += sizeof *field->coarse * ((uint64_t)(b[0] + 1) * (b[1] + 1) * (b[2] + 1));
     }
     return info;
-}
-
-/* ---- of which mesh ---- */
-
-static void digest_of(const abut_mesh *mesh, unsigned char digest[ABUTI_DIGEST_BYTES]) {
-    abuti_digest sum;
-    abuti_digest_begin(&sum);
-    uint32_t counts[2] = {mesh->vertex_count, mesh->triangle_count};
-    abuti_digest_add(&sum, counts, sizeof counts);
-    for (uint32_t i = 0; i < mesh->vertex_count; i++) {
-        vec3 p = abuti_mesh_position(mesh, i);
-        abuti_digest_add(&sum, &p, sizeof p);
-    }
-    abuti_digest_add(&sum, mesh->indices, 3 * sizeof *mesh->indices * (size_t)mesh->triangle_count);
-    abuti_digest_end(&sum, digest);
-}
-
-bool abuti_field_digest(const abut_field *field, unsigned char digest[ABUTI_DIGEST_BYTES]) {
-    if (field->mesh)
-        digest_of(field->mesh, digest);
-    else
-        memcpy(digest, field->digest, ABUTI_DIGEST_BYTES);
-    return field->mesh || field->has_digest;
-}
-
-abut_status abut_field_is_of(const abut_field *field, const abut_mesh *mesh, bool *is) {
-    unsigned char ours[ABUTI_DIGEST_BYTES], theirs[ABUTI_DIGEST_BYTES];
-    if (!field || !mesh || !is)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_is_of: an argument is null");
-    if (field->mesh == mesh) {
-        *is = true;
-        return ABUT_OK;
-    }
-    digest_of(mesh, theirs);
-    *is = abuti_field_digest(field, ours) && memcmp(ours, theirs, sizeof ours) == 0;
-    return ABUT_OK;
 }

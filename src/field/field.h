@@ -22,7 +22,7 @@
 struct abut_field {
     abut_context *context; /* held */
     abut_mesh *mesh;       /* held; null where it came from a file, values or other fields */
-    bool has_digest;       /* of the mesh; where that is not held any more */
+    bool has_digest;       /* of the mesh; where that is not held any more, or was needed before */
     unsigned char digest[ABUTI_DIGEST_BYTES];
     abut_grid grid;
     abut_field_layout layout;
@@ -61,12 +61,21 @@ static inline vec3 grid_centre(const abut_grid *grid, uint32_t i, uint32_t j, ui
               grid->origin.z + grid->cell * k);
 }
 
+/* The box of the mesh; where it is not kept, that of the grid. */
+static inline box3 field_bounds(const abut_field *field) {
+    const abut_grid *g = &field->grid;
+    box3 box = {g->origin, grid_centre(g, g->count[0] - 1, g->count[1] - 1, g->count[2] - 1)};
+    return field->mesh ? field->mesh->bounds : box;
+}
+
 /* ---- field.c ---- */
 
 /* Reads and checks options; gives the grid and the band that they mean for a mesh. */
 abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours);
 abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
                              double *band);
+/* Refuses a grid with too few cells or too far away; sentences begin with `name`. */
+abut_status abuti_field_check_grid(const char *name, const abut_grid *grid);
 
 /* ---- compute.c: values of blocks of cells ---- */
 
@@ -80,36 +89,36 @@ typedef struct field_job {
     uint32_t blocks[3];     /* along each axis */
     const uint32_t *wanted; /* ascending numbers of blocks; null = all */
     size_t wanted_count;
-    /* Takes the values of a block, x fastest, cells beyond the grid as well; from any thread. `at`
-     * is its place in `wanted`, or its number. */
+    /* Takes the values of a block, x fastest; from any thread. Those of cells beyond the grid are
+     * whatever where the block is FIELD_BRICK. `at` is its place in `wanted`, or its number. */
     void (*put)(void *data, size_t at, const uint32_t begin[3], const float *values);
     void *data;
-    double from, to; /* what it is of all that is reported as progress */
+    /* Blocks whose distances are known, by their numbers, and what gives them; null where there are
+     * none. They still get their signs and are put. None may have a cell on the surface. */
+    const unsigned char *known;
+    void (*get)(const void *known_data, const uint32_t begin[3], float *distances);
+    const void *known_data;
+    const struct cells_table *table; /* of the hierarchy (cells.h); null = made for this job */
+    double from, to;                 /* what it is of all that is reported as progress */
 } field_job;
 
 abut_status abuti_field_compute(const field_job *job);
+/* The same values by a batch of searches; plain.c. */
+abut_status abuti_field_compute_plain(const field_job *job);
 
-/* ---- device_dense.c ---- */
-
-/* Computes a dense field on its device; `put` takes the values of some cells in a row. */
-abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
-                                 void (*put)(abut_field *field, size_t at, const float *values,
-                                             size_t count));
-
-/* ---- field.c ---- */
+/* ---- values.c ---- */
 
 /* A field without anything. */
 abut_status abuti_field_new(abut_context *context, abut_field **field);
-/* Refuses a grid with too few cells or too far away; sentences begin with `name`. */
-abut_status abuti_field_check_grid(const char *name, const abut_grid *grid);
-/* The number of values and their memory, for bricks also theirs, where grid, layout, type and
- * brick_count stand. */
+/* The number of values and of bricks along each axis, where grid, layout and brick_count stand. */
+void abuti_field_count(abut_field *field);
+/* The same and their memory, where the type stands too. */
 abut_status abuti_field_reserve(abut_field *field);
-/* Whether all values are finite, and indices of bricks in range. */
-bool abuti_field_is_sound(const abut_field *field);
 static inline size_t field_value_bytes(const abut_field *field) {
     return field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
 }
+/* SHA-256 of positions and indices. */
+void abuti_mesh_digest(const abut_mesh *mesh, unsigned char digest[ABUTI_DIGEST_BYTES]);
 /* The digest of the mesh; false where the field came from none. */
 bool abuti_field_digest(const abut_field *field, unsigned char digest[ABUTI_DIGEST_BYTES]);
 
@@ -122,6 +131,8 @@ abut_status abuti_field_export(const abut_field *field, abuti_sink *sink, const 
 #define FIELD_MAGIC "\211abutf\r\n"
 enum { FIELD_MAGIC_BYTES = 8 };
 abut_status abuti_field_restore(abuti_source *source, const char *name, abut_field **field);
+/* Reads the head alone: what a field is but for its range. */
+abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_info *info);
 abut_status abuti_field_read_dcache(abuti_source *source, const char *name,
                                     const abut_field_load_options *options, abut_field **field);
 
@@ -135,13 +146,32 @@ bool abuti_block_expand(const void *from, size_t from_bytes, size_t element_byte
                         void *to, size_t bytes);
 bool abuti_block_can_press(void);
 
+/* ---- device_dense.c ---- */
+
+/* Computes a dense field on its device; `put` takes the values of some cells in a row. */
+abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
+                                 void (*put)(abut_field *field, size_t at, const float *values,
+                                             size_t count));
+
 /* ---- build.c ---- */
 
-/* Fills a field whose grid and options stand. */
-abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh);
+/* Fills a field whose grid and options stand. Of a dense one, distances of `known` blocks are those
+ * of `old`; both may be null. */
+abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut_field *old,
+                              const unsigned char *known);
+/* What 16 bits stand for; 0 for floats. */
+double abuti_field_step(const abut_field *field);
+
+/* ---- finish.c ---- */
+
 /* Gets a field ready to be asked once its values stand: finds their range and makes the view. */
 void abuti_field_finish(abut_field *field);
+/* The same where the range is known. */
+void abuti_field_finish_with(abut_field *field, float least, float most);
 /* Widens the range by values; whether all are finite. */
 bool abuti_field_range(const float *values, size_t count, float *least, float *most);
+/* The same for values as a field has them. */
+bool abuti_field_values_range(const abut_field *field, const void *values, size_t count,
+                              float *least, float *most);
 
 #endif

@@ -119,7 +119,9 @@ abut_status abut_field_at_batch(const abut_field *field, const abut_points *poin
     status = status ? status : abuti_bvh_points_read("abut_field_at_batch", points, &b.points);
     if (!status && !values && b.points.count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_at_batch: values is null");
-    status = status ? status : abuti_bvh_points_check("abut_field_at_batch", &b.points, &bounds);
+    status =
+        status ? status
+               : abuti_bvh_points_check("abut_field_at_batch", field->context, &b.points, &bounds);
     if (!status)
         abuti_parallel_for(field->context, b.points.count, POINTS_A_TASK, points_task, &b);
     return status;

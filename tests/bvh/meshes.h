@@ -187,4 +187,49 @@ static inline abut_vec3 point_near(const abut_mesh *mesh, test_random *random, d
                c[0].z + s * (c[1].z - c[0].z) + r * (c[2].z - c[0].z) + d.z);
 }
 
+/* Whether a point is legal; around a mesh that reaches far itself some are not. */
+static inline bool is_legal(abut_vec3 p) {
+    return fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= ABUT_COORDINATE_MAX;
+}
+
+/* The answer to the nearest point if there were only one triangle. */
+static inline abut_nearest nearest_on(const abut_mesh *mesh, uint32_t triangle, abut_vec3 point) {
+    abut_triangle t = triangle_of(mesh, triangle);
+    abut_closest_on_triangle closest;
+    abut_nearest nearest;
+    assert_ok(abut_triangle_closest_point(&t, point, &closest));
+    memset(&nearest, 0, sizeof nearest);
+    nearest.distance = closest.distance;
+    nearest.point = closest.point;
+    memcpy(nearest.barycentric, closest.barycentric, sizeof nearest.barycentric);
+    nearest.triangle = triangle;
+    nearest.feature = closest.feature;
+    return nearest;
+}
+
+/* ---- meshes for a check, which takes them ---- */
+
+typedef void mesh_check(abut_mesh *mesh, int rounds, uint64_t seed);
+
+/* Soups of every kind, from one triangle to some hundreds. */
+static inline void check_soups(mesh_check *check, int rounds) {
+    for (int kind = 0; kind < SOUP_COUNT; kind++)
+        for (uint32_t count = 1; count <= 300; count = count < 6 ? count + 1 : 7 * count / 2)
+            check(make_kind(NULL, (soup_kind)kind, count, 7 + count), rounds,
+                  100 * count + (uint64_t)kind);
+}
+
+/* Any size and place; far from zero the coordinates are coarse, and ties many. */
+static inline void check_sizes(mesh_check *check, int rounds) {
+    static const double scales[] = {1e-6, 1e-30, 1e30, 1e-80, 1e80};
+    for (int i = 0; i < 5; i++) {
+        double far = i ? 0 : 1e6;
+        abut_vec3 by = vec(far, -far, 2 * far);
+        check(make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 8), scales[i], by), rounds, 60);
+        check(make_moved(make_kind(NULL, SOUP_NEEDLES, 60, 3), scales[i], by), rounds, 61);
+        check(make_moved(make_kind(NULL, SOUP_GROWING, 60, 3), scales[i], by), rounds, 62);
+        check(make_moved(make_kind(NULL, SOUP_LATTICE, 60, 3), scales[i], by), rounds, 63);
+    }
+}
+
 #endif

@@ -15,17 +15,8 @@ static abut_nearest *list_slowly(const abut_mesh *mesh, abut_vec3 point, double 
     assert_non_null(list);
     *count = 0;
     for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
-        abut_triangle t = triangle_of(mesh, i);
-        abut_closest_on_triangle closest;
-        assert_ok(abut_triangle_closest_point(&t, point, &closest));
-        if (closest.distance > radius)
-            continue;
-        abut_nearest *n = &list[(*count)++];
-        n->distance = closest.distance;
-        n->point = closest.point;
-        memcpy(n->barycentric, closest.barycentric, sizeof n->barycentric);
-        n->triangle = i;
-        n->feature = closest.feature;
+        list[*count] = nearest_on(mesh, i, point);
+        *count += list[*count].distance <= radius;
     }
     qsort(list, *count, sizeof *list, compare);
     return list;
@@ -34,8 +25,8 @@ static abut_nearest *list_slowly(const abut_mesh *mesh, abut_vec3 point, double 
 static void check_point(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 point,
                         double radius) {
     static const uint32_t most[] = {0, 1, 2, 3, 10, 100, 100000};
-    if (!(fmax(fabs(point.x), fmax(fabs(point.y), fabs(point.z))) <= ABUT_COORDINATE_MAX))
-        return; /* around a mesh that reaches so far itself */
+    if (!is_legal(point))
+        return;
     uint32_t expected, count, all = abut_mesh_triangle_count(mesh);
     abut_nearest *list = list_slowly(mesh, point, radius, &expected);
     abut_nearest *got = malloc((all + 1) * sizeof *got);
@@ -106,21 +97,12 @@ static void shapes(void **state) {
 
 static void soups(void **state) {
     (void)state;
-    for (int kind = 0; kind < SOUP_COUNT; kind++)
-        for (uint32_t count = 1; count <= 200; count = count < 6 ? count + 1 : 5 * count)
-            check_mesh(make_kind(NULL, (soup_kind)kind, count, 7 + count), 4,
-                       100 * count + (uint64_t)kind);
+    check_soups(check_mesh, 4);
 }
 
 static void sizes_and_places(void **state) {
     (void)state;
-    static const double scales[] = {1e-30, 1e30, 1e-80, 1e80, 1e-6};
-    static const double places[] = {0, 0, 0, 0, 1e6};
-    for (int i = 0; i < 5; i++) {
-        abut_vec3 by = vec(places[i], -places[i], 2 * places[i]);
-        check_mesh(make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 8), scales[i], by), 4, 60);
-        check_mesh(make_moved(make_kind(NULL, SOUP_GROWING, 60, 3), scales[i], by), 4, 62);
-    }
+    check_sizes(check_mesh, 4);
 }
 
 /* Lists within a radius side by side, with too little room and with enough. */

@@ -1,6 +1,7 @@
 /* Four triangles measured at once: bit for bit what the routine for one gives. */
 #include "meshes.h"
 
+#include "bvh/bvh.h"
 #include "bvh/measure.h"
 
 #ifdef ABUTI_SIMD_WIDE
@@ -95,8 +96,55 @@ static void extremes(void **state) {
     }
 }
 
+/* Floats beside doubles are those of the plain routine, bit for bit. */
+static void floats_beside(void **state) {
+    (void)state;
+    static const double special[] = {0,           -0.0,         1,        -1,
+                                     0x1p-149,    -0x1p-149,    0x1p-150, -0x1p-150,
+                                     1e-300,      -1e-300,      0x1p-126, -0x1p-126,
+                                     1 + 0x1p-30, -1 - 0x1p-30, FLT_MAX,  -FLT_MAX};
+    test_random random = {17};
+    for (int i = 0; i < 4000; i++) {
+        double x[4];
+        for (int k = 0; k < 4; k++)
+            x[k] = i < 16 ? special[(i + k) % 16]
+                          : ldexp(test_random_real(&random, -1, 1),
+                                  (int)test_random_below(&random, 300) - 180);
+        float below[4], above[4];
+        f4_store(below, f4_below_d4(d4_load(x)));
+        f4_store(above, f4_above_d4(d4_load(x)));
+        for (int k = 0; k < 4; k++) {
+            float expected[2] = {bvh_float_below(x[k]), bvh_float_above(x[k])};
+            assert_memory_equal(&below[k], &expected[0], sizeof(float));
+            assert_memory_equal(&above[k], &expected[1], sizeof(float));
+        }
+    }
+}
+
+/* Places of keys: those of counting, with many equal keys. */
+static void ranks(void **state) {
+    (void)state;
+    test_random random = {23};
+    for (int round = 0; round < 2000; round++) {
+        int32_t key[16] = {0}, tie[16] = {0};
+        uint32_t count = 1 + test_random_below(&random, 16), place[16];
+        for (uint32_t i = 0; i < count; i++) {
+            key[i] = (int32_t)test_random_below(&random, round % 2 ? 4 : 1u << 30) - 2;
+            tie[i] = (int32_t)(i * 7 % 17 + 100 * (i % 3)); /* no two are equal */
+        }
+        abuti_rank(key, tie, count, place);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t lower = 0;
+            for (uint32_t j = 0; j < count; j++)
+                lower += key[j] < key[i] || (key[j] == key[i] && tie[j] < tie[i]);
+            assert_int_equal(place[i], lower);
+        }
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits), cmocka_unit_test(extremes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits), cmocka_unit_test(extremes),
+                                       cmocka_unit_test(floats_beside), cmocka_unit_test(ranks)};
     return abuti_simd_wide() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }
 

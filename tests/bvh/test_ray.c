@@ -39,9 +39,7 @@ static uint64_t total_hits;
 static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 from, abut_vec3 to,
                       abut_bvh_hit *expected, abut_bvh_hit *got) {
     abut_ray ray = {from, to};
-    double reach = fmax(fabs(from.x), fmax(fabs(from.y), fabs(from.z)));
-    if ((to.x == 0 && to.y == 0 && to.z == 0) || !(reach <= ABUT_COORDINATE_MAX) ||
-        !(fmax(fabs(to.x), fmax(fabs(to.y), fabs(to.z))) <= ABUT_COORDINATE_MAX))
+    if ((to.x == 0 && to.y == 0 && to.z == 0) || !is_legal(from) || !is_legal(to))
         return;
     uint32_t wanted = rays_slowly(mesh, &ray, expected), count = ABUT_NONE;
     total_hits += wanted;
@@ -95,9 +93,7 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 a, a
                       uint32_t *expected, uint32_t *got) {
     abut_box box = {vec(fmin(a.x, b.x), fmin(a.y, b.y), fmin(a.z, b.z)),
                     vec(fmax(a.x, b.x), fmax(a.y, b.y), fmax(a.z, b.z))};
-    if (!(fmax(fabs(box.lo.x), fabs(box.hi.x)) <= ABUT_COORDINATE_MAX) ||
-        !(fmax(fabs(box.lo.y), fabs(box.hi.y)) <= ABUT_COORDINATE_MAX) ||
-        !(fmax(fabs(box.lo.z), fabs(box.hi.z)) <= ABUT_COORDINATE_MAX))
+    if (!is_legal(box.lo) || !is_legal(box.hi))
         return;
     uint32_t wanted = box_slowly(mesh, &box, expected), count = ABUT_NONE;
     total_hits += wanted;
@@ -178,21 +174,12 @@ static void shapes(void **state) {
 
 static void soups(void **state) {
     (void)state;
-    for (int kind = 0; kind < SOUP_COUNT; kind++)
-        for (uint32_t count = 1; count <= 200; count = 4 * count + 1)
-            check_mesh(make_kind(NULL, (soup_kind)kind, count, 7 + count), 6,
-                       100 * count + (uint64_t)kind);
+    check_soups(check_mesh, 4);
 }
 
 static void sizes_and_places(void **state) {
     (void)state;
-    static const double scales[] = {1e-30, 1e30, 1e-6};
-    static const double places[] = {0, 0, 1e6};
-    for (int i = 0; i < 3; i++) {
-        abut_vec3 by = vec(places[i], -places[i], 2 * places[i]);
-        check_mesh(make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 8), scales[i], by), 6, 60);
-        check_mesh(make_moved(make_kind(NULL, SOUP_LATTICE, 60, 3), scales[i], by), 6, 61);
-    }
+    check_sizes(check_mesh, 2);
 }
 
 /* Rays from inside a closed solid always hit, also through edges and vertices. */

@@ -365,6 +365,13 @@ static void seams_that_open(void **state) {
     assert_ok(abut_bvh_winding(bvh, vec(0.1, 0.1, 0.1), &winding));
     assert_true(winding == -1);
     abut_bvh_destroy(bvh);
+    /* prepared again, it is looked at again */
+    bvh = make_bvh(apart, ABUT_SIGN_AUTO);
+    assert_false(abut_bvh_sign_info(bvh).closed);
+    assert_ok(abut_bvh_refit(bvh, mesh));
+    assert_ok(abut_bvh_prepare_sign(bvh, NULL));
+    assert_true(abut_bvh_sign_info(bvh).closed);
+    abut_bvh_destroy(bvh);
     abut_mesh_destroy(apart);
     abut_mesh_destroy(mesh);
 }
@@ -421,6 +428,36 @@ static void batch_is_single(void **state) {
     free(nearest);
     free(inside);
     free(winding);
+}
+
+/* Sides spread from point to point, but not through the surface: pairs of neighbours next to it, at
+ * distances of a few roundings, one about as far from the other as from the surface. */
+static void batch_next_to_surface(void **state) {
+    (void)state;
+    test_random random = {43};
+    abut_mesh *mesh = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 3, vec(0.1, 0.2, 0.3));
+    abut_bvh *bvh = make_bvh(mesh, ABUT_SIGN_AUTO);
+    int across = 0;
+    for (int i = 0; i < 20000; i++) {
+        abut_vec3 p[2] = {point_near(mesh, &random, i % 2 ? 1e-14 : 1e-15)};
+        abut_nearest near, nearest[2], one;
+        assert_ok(abut_bvh_nearest(bvh, p[0], HUGE_VAL, &near));
+        double t = test_random_real(&random, 0.5, 1.5);
+        p[1] = vec(p[0].x + t * (near.point.x - p[0].x), p[0].y + t * (near.point.y - p[0].y),
+                   p[0].z + t * (near.point.z - p[0].z));
+        abut_points points = abut_points_default();
+        points.points = p;
+        points.count = 2;
+        assert_ok(abut_bvh_nearest_signed_batch(bvh, &points, HUGE_VAL, nearest));
+        for (int k = 0; k < 2; k++) {
+            assert_ok(abut_bvh_nearest_signed(bvh, p[k], HUGE_VAL, &one));
+            assert_memory_equal(&one, &nearest[k], sizeof one);
+        }
+        across += (nearest[0].distance < 0) != (nearest[1].distance < 0);
+    }
+    assert_true(across > 500);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
 }
 
 /* Cancels whatever runs in the stage that it is given. */
@@ -588,8 +625,9 @@ int main(void) {
         cmocka_unit_test(sharp_solids),    cmocka_unit_test(formulas),
         cmocka_unit_test(torn_shapes),     cmocka_unit_test(soups),
         cmocka_unit_test(refits),          cmocka_unit_test(seams_that_open),
-        cmocka_unit_test(batch_is_single), cmocka_unit_test(no_memory),
-        cmocka_unit_test(cancelled),       cmocka_unit_test(refusals),
+        cmocka_unit_test(batch_is_single), cmocka_unit_test(batch_next_to_surface),
+        cmocka_unit_test(no_memory),       cmocka_unit_test(cancelled),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

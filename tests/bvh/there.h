@@ -181,14 +181,14 @@ static inline void assert_hits(const abut_bvh_hit *got, const abut_bvh_hit *expe
 /* Asks about `count` things with a mesh, which it takes. */
 typedef void check_mesh_type(abut_mesh *mesh, size_t count, uint64_t seed);
 
-static inline void check_soups(check_mesh_type *check, uint32_t triangles, size_t count) {
+static inline void check_soups_there(check_mesh_type *check, uint32_t triangles, size_t count) {
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
         check(make_kind(NULL, kind, triangles, 5 + kind), count, 7 + kind);
     for (uint32_t few = 1; few < 18; few += 4)
         check(make_kind(NULL, SOUP_RANDOM, few, few), count, few);
 }
 
-static inline void check_sizes(check_mesh_type *check, size_t count) {
+static inline void check_sizes_there(check_mesh_type *check, size_t count) {
     const double scales[] = {1e-80, 1e-30, 1e-7, 1e7, 1e30, 1e80};
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
         double s = scales[i];

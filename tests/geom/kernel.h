@@ -1,15 +1,57 @@
 /* What the one-source test computes for one item, in C and in OpenCL C: the same text, so the same
  * bits are expected. 18 numbers come in: two triangles, parts of which serve as points, segments,
- * rays and boxes. */
+ * rays and boxes. The first of all numbers serve as the values of a distance field as well. */
 #ifndef ABUT_TEST_KERNEL_H
 #define ABUT_TEST_KERNEL_H
 
+#include "field/contact_shared.h"
 #include "geom/distance_shared.h"
 #include "geom/solid_shared.h"
 
 #define NUMBERS_IN 18
-#define NUMBERS_OUT 12
+#define NUMBERS_OUT 20
 #define ANSWERS_OUT 6
+
+#if ABUTI_REAL_BITS == 32
+/* A point and an edge against a field of 7 x 7 x 7 cells. */
+static inline void evaluate_contact(ABUTI_GLOBAL const float *all, const float *in, float *number) {
+    field_view f = {0};
+    contact_frame frame = {0};
+    contact_point p, q;
+    float place[12];
+    for (int i = 0; i < 12; i++)
+        place[i] = in[i] > 9.0f ? 9.0f : in[i] > -9.0f ? in[i] : -9.0f;
+    f.floats = all;
+    f.count[0] = f.count[1] = f.count[2] = 7;
+    f.cell = 0.5f;
+    f.scale = 1.0f;
+    frame.turn[0] = frame.turn[5] = frame.turn[7] = 1.0f;
+    frame.shift[0] = frame.shift[1] = frame.shift[2] = 3.0f;
+    frame.away[2] = 1.0f;
+    frame.per_cell = 2.0f;
+    frame.band = 3e38f;
+    frame.margin = 0.25f;
+    p.x = place[0];
+    p.y = place[1];
+    p.z = place[2];
+    p.nx = place[3];
+    p.ny = place[4];
+    p.nz = place[5];
+    q = p;
+    q.x = place[6];
+    q.y = place[7];
+    q.z = place[8];
+    contact_found found = contact_find(&f, &frame, p), edge = contact_find_edge(&f, &frame, p, q);
+    number[0] = found.depth;
+    number[1] = found.x;
+    number[2] = found.y;
+    number[3] = found.z;
+    number[4] = edge.depth;
+    number[5] = edge.x;
+    number[6] = edge.z;
+    number[7] = edge.along;
+}
+#endif
 
 static inline void evaluate(const real *in, real *number, int *answer) {
     vec3 p[6];
@@ -71,6 +113,9 @@ __kernel void evaluate_all(__global const real *in, __global real *number, __glo
     for (int i = 0; i < NUMBERS_IN; i++)
         local_in[i] = in[item * NUMBERS_IN + i];
     evaluate(local_in, local_number, local_answer);
+#if ABUTI_REAL_BITS == 32
+    evaluate_contact(in, local_in, local_number + NUMBERS_OUT - 8);
+#endif
     for (int i = 0; i < NUMBERS_OUT; i++)
         number[item * NUMBERS_OUT + i] = local_number[i];
     for (int i = 0; i < ANSWERS_OUT; i++)

@@ -81,7 +81,7 @@ static void triangles(void **state) {
     test_random random = {31};
     int found[4] = {0};
     worst_end = 0;
-    for (uint32_t i = 0, rounds = test_rounds(100000); i < rounds; i++) {
+    for (uint32_t i = 0, rounds = test_rounds(40000); i < rounds; i++) {
         uint32_t family = sample_family(i);
         triangle3 a = sample_triangle(&random, family);
         triangle3 b = sample_partner(&random, family, a);
@@ -110,7 +110,7 @@ static void triangles(void **state) {
                   "of the largest coordinate\n",
                   found[0], found[1], found[2], found[3], worst_end);
     for (int i = 0; i < 4; i++)
-        assert_true(found[i] > (int)test_rounds(2000));
+        assert_true(found[i] > (int)test_rounds(800));
     assert_true(worst_end <= 4);
 }
 
@@ -128,7 +128,7 @@ static void segments(void **state) {
     test_random random = {32};
     int hits = 0;
     double worst = 0;
-    for (uint32_t i = 0, rounds = test_rounds(100000); i < rounds; i++) {
+    for (uint32_t i = 0, rounds = test_rounds(40000); i < rounds; i++) {
         uint32_t family = sample_family(i);
         triangle3 t = sample_triangle(&random, family);
         segment3 s;
@@ -158,7 +158,7 @@ static void segments(void **state) {
         assert_int_equal(expected, path_triangle_meet(&path, turned(t, 1), NULL));
     }
     print_message("  %d hits; points within %.2f ulp of the largest coordinate\n", hits, worst);
-    assert_true(hits > (int)test_rounds(20000) && hits < (int)test_rounds(100000));
+    assert_true(hits > (int)test_rounds(8000) && hits < (int)test_rounds(40000));
     assert_true(worst <= 4);
 }
 
@@ -167,7 +167,7 @@ static void rays(void **state) {
     test_random random = {33};
     int hits = 0;
     double worst = 0, worst_weight = 0;
-    for (uint32_t i = 0, rounds = test_rounds(100000); i < rounds; i++) {
+    for (uint32_t i = 0, rounds = test_rounds(40000); i < rounds; i++) {
         uint32_t family = sample_family(i);
         triangle3 t = sample_triangle(&random, family);
         vec3 ends[2];
@@ -213,7 +213,7 @@ static void rays(void **state) {
     }
     print_message("  %d hits; parameter within %.2f relative ulp, weighted point within %.2f ulp\n",
                   hits, worst, worst_weight);
-    assert_true(hits > (int)test_rounds(15000) && hits < (int)test_rounds(100000));
+    assert_true(hits > (int)test_rounds(6000) && hits < (int)test_rounds(40000));
     assert_true(worst <= 8);
     assert_true(worst_weight <= 8);
 }
@@ -222,7 +222,7 @@ static void boxes(void **state) {
     (void)state;
     test_random random = {34};
     int hits = 0;
-    for (uint32_t i = 0, rounds = test_rounds(100000); i < rounds; i++) {
+    for (uint32_t i = 0, rounds = test_rounds(40000); i < rounds; i++) {
         uint32_t family = sample_family(i);
         triangle3 t = sample_triangle(&random, family);
         vec3 ends[2];
@@ -248,7 +248,7 @@ static void boxes(void **state) {
         assert_int_equal(meet, box_triangle_meet(box, turned(t, 1)));
     }
     print_message("  %d hits\n", hits);
-    assert_true(hits > (int)test_rounds(20000) && hits < (int)test_rounds(100000));
+    assert_true(hits > (int)test_rounds(8000) && hits < (int)test_rounds(40000));
 }
 
 int main(void) {

@@ -190,10 +190,13 @@ static void device_equals_host(void **state) {
     free(extensions);
     make_items();
     run_on_device(chosen);
+    uint32_t contacts = 0;
     for (int i = 0; i < ITEM_COUNT; i++) {
         real host_number[NUMBERS_OUT];
         int host_answer[ANSWERS_OUT];
         evaluate(in + i * NUMBERS_IN, host_number, host_answer);
+        evaluate_contact(in, in + i * NUMBERS_IN, host_number + NUMBERS_OUT - 8);
+        contacts += host_number[NUMBERS_OUT - 8] > CONTACT_WRONG;
         for (int k = 0; k < (has_doubles ? NUMBERS_OUT : 8); k++)
             if (!same_bits(host_number[k], number[i * NUMBERS_OUT + k]))
                 fail_msg("item %d, number %d: host %a, device %a", i, k, (double)host_number[k],
@@ -203,6 +206,7 @@ static void device_equals_host(void **state) {
                 fail_msg("item %d, answer %d: host %d, device %d", i, k, host_answer[k],
                          answer[i * ANSWERS_OUT + k]);
     }
+    assert_true(contacts > ITEM_COUNT / 20 && contacts < ITEM_COUNT);
 }
 
 int main(void) {

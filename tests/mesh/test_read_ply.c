@@ -78,7 +78,7 @@ static const char *const new_names[] = {"int8",  "uint8",  "int16",   "uint16",
 static void put_value(bytes *out, int type, double value, bool big) {
     unsigned char raw[8];
     float single = (float)value;
-    int64_t whole = (int64_t)value;
+    int64_t whole = type < 6 ? (int64_t)value : 0;
     uint64_t bits = (uint64_t)whole;
     if (type == 6) {
         uint32_t low;

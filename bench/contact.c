@@ -1,0 +1,134 @@
+/* Cases: contacts of two fields of 64^3 with 500 samples each, one of them at random poses of which
+ * about half overlap; the same against spheres; and the first touch of one in motion. */
+#include "bench.h"
+
+#include <stdlib.h>
+
+enum { BODIES, SPHERES, SWEEP };
+
+#define ROOM 4096
+
+typedef struct contact_data {
+    abut_mesh *mesh;
+    abut_field *field;
+    abut_samples *samples;
+    abut_pose *poses;
+    abut_contact *list;
+    uint32_t count;
+    uint64_t hash;
+} contact_data;
+
+static void make_poses(contact_data *data) {
+    uint64_t random = 5;
+    abut_box box = abut_mesh_bounds(data->mesh);
+    double size[3] = {box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z};
+    for (uint32_t i = 0; i < data->count; i++) {
+        /* Half turns and mirrored quarters only: unit quaternions without any rounding. */
+        static const abut_quat turns[] = {{0, 0, 0, 1},
+                                          {0.5, 0.5, 0.5, 0.5},
+                                          {0.6, 0, 0, 0.8},
+                                          {0, -0.8, 0.6, 0}};
+        double t[3];
+        for (int k = 0; k < 3; k++)
+            t[k] = bench_random_real(&random, -0.75, 0.75) * size[k];
+        data->poses[i].rotation = turns[i % 4];
+        data->poses[i].translation = (abut_vec3){t[0], t[1], t[2]};
+    }
+}
+
+static abut_status contact_setup(bench_state *state) {
+    contact_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
+    abut_field_options field = abut_field_options_default();
+    abut_samples_options samples = abut_samples_options_default();
+    shape.segments = state->quick ? 4 : 12;
+    field.cells = state->quick ? 16 : 64;
+    samples.count = 500;
+    abut_status status = abut_shape_create(state->context, &shape, &data->mesh);
+    status = status ? status : abut_field_create(data->mesh, &field, &data->field);
+    status = status ? status : abut_samples_create(data->mesh, &samples, &data->samples);
+    if (status)
+        return status;
+    data->count = state->quick ? 50 : state->which->variant == SWEEP ? 50 : 2000;
+    state->elements = data->count;
+    data->poses = malloc(data->count * sizeof *data->poses);
+    data->list = malloc(ROOM * sizeof *data->list);
+    if (!data->poses || !data->list)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    make_poses(data);
+    return ABUT_OK;
+}
+
+static void hash_contact(contact_data *data, const abut_contact *c) {
+    float depth = (float)c->depth; /* doubles of the world are rounded the same on most machines */
+    data->hash = bench_hash(data->hash, &c->id, sizeof c->id);
+    data->hash = bench_hash(data->hash, &depth, sizeof depth);
+}
+
+static abut_status touch(const bench_state *state, contact_data *data, uint32_t i) {
+    const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
+    const abut_body a = {data->field, data->samples, still},
+                    b = {data->field, data->samples, data->poses[i]};
+    abut_contacts found = {data->list, ROOM, 0};
+    abut_status status = ABUT_OK;
+    if (state->which->variant == SWEEP) {
+        abut_motion rests = {still, still}, moves = {data->poses[i], data->poses[i]};
+        abut_touch first;
+        moves.from.translation.x += 10;
+        moves.to.translation.x -= 10;
+        status = abut_contact_sweep(&a, &rests, &b, &moves, 0, &first);
+        if (!status && first.time <= 1)
+            hash_contact(data, &first.contact);
+        return status;
+    }
+    if (state->which->variant == SPHERES) {
+        abut_sphere sphere = {data->poses[i].translation, 0.3};
+        status = abut_contact_sphere(&a, &sphere, NULL, &found);
+    } else {
+        status = abut_contact_bodies(&a, &b, NULL, &found);
+    }
+    for (size_t k = 0; k < found.count && !status; k++)
+        hash_contact(data, &data->list[k]);
+    return status;
+}
+
+static abut_status contact_run(bench_state *state) {
+    contact_data *data = state->data;
+    abut_status status = ABUT_OK;
+    data->hash = 0;
+    for (uint32_t i = 0; i < data->count && !status; i++)
+        status = touch(state, data, i);
+    return status;
+}
+
+static abut_status contact_finish(bench_state *state) {
+    state->hash = ((contact_data *)state->data)->hash;
+    return ABUT_OK;
+}
+
+static void contact_teardown(bench_state *state) {
+    contact_data *data = state->data;
+    if (!data)
+        return;
+    abut_samples_destroy(data->samples);
+    abut_field_destroy(data->field);
+    abut_mesh_destroy(data->mesh);
+    free(data->poses);
+    free(data->list);
+    free(data);
+}
+
+#define CONTACT(name_, variant_)                                                    \
+    {                                                                               \
+        .name = name_, .unit = "pair", .setup = contact_setup, .run = contact_run,  \
+        .finish = contact_finish, .teardown = contact_teardown, .variant = variant_ \
+    }
+
+const bench_case bench_contact_cases[] = {
+    CONTACT("contact/bodies-teapot", BODIES),
+    CONTACT("contact/sphere-teapot", SPHERES),
+    CONTACT("contact/sweep-teapot", SWEEP),
+    {.name = NULL},
+};

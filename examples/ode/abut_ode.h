@@ -1,0 +1,22 @@
+/* abut fields as a geometry class of the Open Dynamics Engine.
+ *
+ * A geom of this class is a distance field and the samples of its mesh. It collides with its own
+ * kind, and with ODE's planes, spheres, capsules and boxes, through dCollide() and dSpaceCollide()
+ * like any other. A field and its samples may serve any number of geoms, and must outlive them.
+ */
+#ifndef ABUT_ODE_H
+#define ABUT_ODE_H
+
+#include <abut/abut.h>
+
+#include <ode/ode.h>
+
+/* Creates a geom, in a space unless that is null. The coordinates of the mesh are those of the
+ * geom, so a body needs a mesh whose centroid is at the origin. Null where ODE has no more classes.
+ */
+dGeomID abut_ode_create(dSpaceID space, const abut_field *field, const abut_samples *samples);
+
+/* How many contacts of each patch are told to ODE at most; 4 unless set. */
+void abut_ode_set_patch(dGeomID geom, size_t most);
+
+#endif

@@ -1,0 +1,591 @@
+/* The scene of drop.h.
+ *
+ * Every model is moved so that its centroid is at the origin, and gets a field and samples once; a
+ * hundred geoms share them. The bowl is a surface of revolution that does not move: it has a field
+ * and needs no samples, since those of what falls in are tried against it.
+ */
+#include "drop.h"
+
+#include "abut_ode.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    MODELS = 3,
+    MODEL_CELLS = 40,
+    MODEL_SAMPLES = 300,
+    BOWL_CELLS = 144,
+    BOWL_AROUND = 96,
+    BOWL_ALONG = 40,
+    CONTACTS = 64, /* of a pair */
+    STEPS_A_SECOND = 180,
+    FRAMES_A_SECOND = 30,
+    WAVE = 9 /* bodies that are let go side by side */
+};
+#define BOWL_RADIUS 5.0
+#define BOWL_WALL 0.4
+#define BOWL_RIM 0.5 /* of the radius, above the middle */
+#define SIZE 1.5     /* of a body */
+#define WAVE_HEIGHT 4.0
+#define WAVE_SECONDS 0.5
+#define PI 3.14159265358979323846
+
+typedef struct model {
+    abut_mesh *mesh;
+    abut_field *field;
+    abut_samples *samples;
+    dMass mass;
+    abut_colour colour;
+    float *positions; /* for ODE's own colliders */
+    dTriMeshDataID data;
+} model;
+
+struct drop_scene {
+    abut_context *context;
+    model models[MODELS], bowl;
+    double cell; /* the largest of all */
+};
+
+typedef struct body {
+    dBodyID body;
+    dGeomID geom;
+    const model *model;
+} body;
+
+/* Two geoms whose boxes overlap, and their contacts. */
+typedef struct near_pair {
+    dGeomID geom[2];
+    int count;
+    dContactGeom contacts[CONTACTS];
+} near_pair;
+
+/* One run. */
+typedef struct run {
+    drop_scene *scene;
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID joints;
+    dGeomID bowl;
+    body *bodies;
+    abut_pose *poses;
+    uint32_t count, falling; /* bodies, and how many of them have been let go */
+    bool trimesh, out_of_memory;
+    near_pair *pairs;
+    size_t pair_count, pair_room;
+    uint64_t contacts;
+    double collide;
+} run;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- models ---- */
+
+/* A ring of the bowl: from the bottom up inside, over the rim, and down outside. */
+static abut_vec3 bowl_point(uint32_t along, uint32_t around) {
+    double most = PI / 2 + asin(BOWL_RIM); /* from the bottom to the rim */
+    bool inside = along <= BOWL_ALONG / 2;
+    double t = inside ? (double)along / (BOWL_ALONG / 2)
+                      : (double)(BOWL_ALONG + 1 - along) / (BOWL_ALONG / 2);
+    double r = inside ? BOWL_RADIUS : BOWL_RADIUS + BOWL_WALL, a = most * t;
+    double turn = 2 * PI * around / BOWL_AROUND;
+    return (abut_vec3){r * sin(a) * cos(turn), r * sin(a) * sin(turn), -r * cos(a)};
+}
+
+static abut_status make_bowl(abut_context *context, abut_mesh **mesh) {
+    /* rings 1 to BOWL_ALONG, and a pole at either end */
+    enum { VERTICES = BOWL_AROUND * BOWL_ALONG + 2, TRIANGLES = 2 * BOWL_AROUND * BOWL_ALONG };
+    abut_vec3 *positions = malloc(VERTICES * sizeof *positions);
+    uint32_t *indices = malloc(3 * TRIANGLES * sizeof *indices), used = 0;
+    abut_status status = ABUT_ERROR_MEMORY;
+    if (positions && indices) {
+        for (uint32_t i = 0; i < BOWL_ALONG; i++)
+            for (uint32_t j = 0; j < BOWL_AROUND; j++)
+                positions[i * BOWL_AROUND + j] = bowl_point(i + 1, j);
+        positions[VERTICES - 2] = bowl_point(0, 0);
+        positions[VERTICES - 1] = bowl_point(BOWL_ALONG + 1, 0);
+        for (uint32_t j = 0; j < BOWL_AROUND; j++) {
+            uint32_t next = (j + 1) % BOWL_AROUND, last = (BOWL_ALONG - 1) * BOWL_AROUND;
+            const uint32_t caps[6] = {VERTICES - 2, j, next, last + j, VERTICES - 1, last + next};
+            for (int k = 0; k < 6; k++)
+                indices[used++] = caps[k];
+            for (uint32_t i = 0; i + 1 < BOWL_ALONG; i++) {
+                uint32_t a = i * BOWL_AROUND + j, b = i * BOWL_AROUND + next;
+                const uint32_t quad[6] = {a, a + BOWL_AROUND, b,
+                                          b, a + BOWL_AROUND, b + BOWL_AROUND};
+                for (int k = 0; k < 6; k++)
+                    indices[used++] = quad[k];
+            }
+        }
+        abut_mesh_input input = abut_mesh_input_default();
+        input.positions = positions;
+        input.vertex_count = VERTICES;
+        input.indices = indices;
+        input.triangle_count = TRIANGLES;
+        status = abut_mesh_create(context, &input, mesh);
+    }
+    free(positions);
+    free(indices);
+    return status;
+}
+
+/* Facing outwards, with its centroid at the origin, SIZE large, and with the mass of its volume. */
+static abut_status settle_mesh(abut_mesh *raw, model *m) {
+    abut_topology *topology = NULL;
+    abut_mesh *scaled = NULL;
+    abut_mesh_report report;
+    abut_box box = abut_mesh_bounds(raw);
+    double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
+    abut_status status =
+        abut_mesh_transform(raw, SIZE / longest, (abut_pose){{0, 0, 0, 0}, {0, 0, 0}}, &scaled);
+    status = status ? status : abut_topology_create(scaled, &topology);
+    status = status ? status : abut_mesh_examine(topology, &report);
+    if (!status) {
+        abut_pose back = {{0, 0, 0, 0},
+                          {-report.centroid.x, -report.centroid.y, -report.centroid.z}};
+        status = abut_mesh_transform(scaled, 1, back, &m->mesh);
+        const double *i = report.inertia;
+        dMassSetParameters(&m->mass, report.volume, 0, 0, 0, i[0], i[1], i[2], i[3], i[5], i[4]);
+    }
+    abut_topology_destroy(topology);
+    abut_mesh_destroy(scaled);
+    return status;
+}
+
+static abut_status make_field(model *m, uint32_t cells, uint32_t samples) {
+    abut_field_options field = abut_field_options_default();
+    abut_samples_options even = abut_samples_options_default();
+    field.cells = cells;
+    even.kinds = ABUT_SAMPLES_EVEN;
+    even.count = samples;
+    abut_status status = abut_field_create(m->mesh, &field, &m->field);
+    return status || !samples ? status : abut_samples_create(m->mesh, &even, &m->samples);
+}
+
+/* The same triangles for ODE. */
+static abut_status make_trimesh(model *m) {
+    uint32_t vertices = abut_mesh_vertex_count(m->mesh);
+    const abut_vec3 *from = abut_mesh_positions(m->mesh);
+    abut_vec3 origin = abut_mesh_origin(m->mesh);
+    m->positions = malloc(3 * (size_t)vertices * sizeof *m->positions);
+    if (!m->positions)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < vertices; i++) {
+        m->positions[3 * i] = (float)(origin.x + from[i].x);
+        m->positions[3 * i + 1] = (float)(origin.y + from[i].y);
+        m->positions[3 * i + 2] = (float)(origin.z + from[i].z);
+    }
+    m->data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(m->data, m->positions, 3 * sizeof(float), (int)vertices,
+                                abut_mesh_indices(m->mesh),
+                                (int)(3 * abut_mesh_triangle_count(m->mesh)), 3 * sizeof(uint32_t));
+    return ABUT_OK;
+}
+
+/* A body, a head with two ears and a tail: solids whose fields are joined, and made a mesh again.
+ */
+static abut_status make_critter(abut_context *context, abut_mesh **mesh) {
+    static const struct {
+        abut_shape_kind kind;
+        double radius, height;
+        abut_pose pose;
+    } parts[] = {
+        {ABUT_SHAPE_ICOSPHERE, 1.0, 0, {{0, 0, 0, 1}, {0, 0, 0}}},
+        {ABUT_SHAPE_ICOSPHERE, 0.6, 0, {{0, 0, 0, 1}, {0.9, 0, 0.9}}},
+        {ABUT_SHAPE_CAPSULE, 0.2, 0.9, {{0.13, -0.22, 0, 0.967}, {0.6, 0.35, 1.75}}},
+        {ABUT_SHAPE_CAPSULE, 0.2, 0.9, {{-0.13, -0.22, 0, 0.967}, {0.6, -0.35, 1.75}}},
+        {ABUT_SHAPE_ICOSPHERE, 0.35, 0, {{0, 0, 0, 1}, {-1.05, 0, -0.2}}},
+    };
+    abut_field_options options = abut_field_options_default();
+    options.grid = (abut_grid){{-1.7, -1.4, -1.4}, 0.09, {38, 32, 46}};
+    abut_field *all = NULL;
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && !status; i++) {
+        abut_shape shape = abut_shape_default(parts[i].kind);
+        abut_mesh *raw = NULL, *placed = NULL;
+        abut_field *field = NULL, *joined = NULL;
+        shape.radius = parts[i].radius;
+        shape.height = parts[i].height;
+        status = abut_shape_create(context, &shape, &raw);
+        status = status ? status : abut_mesh_transform(raw, 1, parts[i].pose, &placed);
+        status = status ? status : abut_field_create(placed, &options, &field);
+        if (!status && all) {
+            status = abut_field_combine(all, field, ABUT_COMBINATION_UNION, &joined);
+            abut_field_destroy(field);
+            abut_field_destroy(all);
+            field = joined;
+        }
+        all = field;
+        abut_mesh_destroy(placed);
+        abut_mesh_destroy(raw);
+    }
+    status = status ? status : abut_field_surface(all, 0, mesh);
+    abut_field_destroy(all);
+    return status;
+}
+
+static abut_status make_model(abut_context *context, int which, model *m) {
+    static const abut_shape_kind kinds[] = {ABUT_SHAPE_TEAPOT_SOLID, ABUT_SHAPE_TORUS};
+    static const abut_colour colours[MODELS] = {{0.85f, 0.55f, 0.30f, 1},
+                                                {0.30f, 0.55f, 0.80f, 1},
+                                                {0.45f, 0.70f, 0.40f, 1}};
+    abut_mesh *raw = NULL;
+    abut_status status;
+    m->colour = colours[which];
+    if (which < 2) {
+        abut_shape shape = abut_shape_default(kinds[which]);
+        shape.segments = which ? 32 : 4;
+        shape.rings = 16;
+        status = abut_shape_create(context, &shape, &raw);
+    } else {
+        status = make_critter(context, &raw);
+    }
+    status = status ? status : settle_mesh(raw, m);
+    abut_mesh_destroy(raw);
+    return status ? status : make_field(m, MODEL_CELLS, MODEL_SAMPLES);
+}
+
+static void free_model(model *m) {
+    if (m->data)
+        dGeomTriMeshDataDestroy(m->data);
+    free(m->positions);
+    abut_samples_destroy(m->samples);
+    abut_field_destroy(m->field);
+    abut_mesh_destroy(m->mesh);
+}
+
+abut_status drop_create(abut_context *context, const drop_options *options, drop_scene **scene) {
+    drop_scene *made = calloc(1, sizeof *made);
+    (void)options;
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    dInitODE2(0);
+    made->context = context;
+    abut_status status = make_bowl(context, &made->bowl.mesh);
+    status = status ? status : make_field(&made->bowl, BOWL_CELLS, 0);
+    status = status ? status : make_trimesh(&made->bowl);
+    for (int i = 0; i < MODELS && !status; i++) {
+        status = make_model(context, i, &made->models[i]);
+        status = status ? status : make_trimesh(&made->models[i]);
+    }
+    if (status) {
+        drop_destroy(made);
+        return status;
+    }
+    made->cell = abut_field_info_get(made->bowl.field).grid.cell;
+    *scene = made;
+    return ABUT_OK;
+}
+
+void drop_destroy(drop_scene *scene) {
+    if (!scene)
+        return;
+    for (int i = 0; i < MODELS; i++)
+        free_model(&scene->models[i]);
+    free_model(&scene->bowl);
+    dCloseODE();
+    free(scene);
+}
+
+abut_mesh *drop_mesh(const drop_scene *scene, uint32_t index, abut_colour *colour) {
+    const model *m = &scene->models[index % MODELS];
+    *colour = m->colour;
+    return m->mesh;
+}
+
+abut_mesh *drop_bowl(const drop_scene *scene) {
+    return scene->bowl.mesh;
+}
+
+abut_vec3 drop_top(void) {
+    return (abut_vec3){0, 0, WAVE_HEIGHT + SIZE};
+}
+
+/* ---- the engine ---- */
+
+/* ODE tells which pairs are near; their contacts are found together, on all threads. */
+static void near_callback(void *data, dGeomID a, dGeomID b) {
+    run *r = data;
+    dBodyID body_a = dGeomGetBody(a), body_b = dGeomGetBody(b);
+    bool moves = (body_a && dBodyIsEnabled(body_a)) || (body_b && dBodyIsEnabled(body_b));
+    if (!moves || r->out_of_memory)
+        return;
+    if (r->pair_count == r->pair_room) {
+        size_t room = 2 * r->pair_room + 64;
+        near_pair *more = realloc(r->pairs, room * sizeof *more);
+        r->out_of_memory = !more;
+        if (!more)
+            return;
+        r->pairs = more;
+        r->pair_room = room;
+    }
+    r->pairs[r->pair_count].geom[0] = a;
+    r->pairs[r->pair_count++].geom[1] = b;
+}
+
+static void find_pair(near_pair *pair) {
+    pair->count =
+        dCollide(pair->geom[0], pair->geom[1], CONTACTS, pair->contacts, sizeof *pair->contacts);
+}
+
+static void find_contacts(run *r) {
+    double start = now();
+    long count = (long)r->pair_count;
+    if (r->trimesh) /* those of ODE share memory among each other */
+        for (long i = 0; i < count; i++)
+            find_pair(&r->pairs[i]);
+    else {
+#ifdef _OPENMP
+#pragma omp parallel for schedule(dynamic, 4)
+#endif
+        for (long i = 0; i < count; i++)
+            find_pair(&r->pairs[i]);
+    }
+    r->collide += now() - start;
+}
+
+static void add_joints(run *r) {
+    for (size_t i = 0; i < r->pair_count; i++) {
+        const near_pair *pair = &r->pairs[i];
+        r->contacts += (uint64_t)pair->count;
+        for (int k = 0; k < pair->count; k++) {
+            dContact contact = {.geom = pair->contacts[k]};
+            contact.surface.mode = dContactApprox1 | dContactSoftCFM | dContactSoftERP;
+            contact.surface.mu = 0.5;
+            contact.surface.soft_cfm = 1e-4;
+            contact.surface.soft_erp = 0.3;
+            dJointAttach(dJointCreateContact(r->world, r->joints, &contact),
+                         dGeomGetBody(pair->geom[0]), dGeomGetBody(pair->geom[1]));
+        }
+    }
+}
+
+static void step_world(run *r) {
+    r->pair_count = 0;
+    dSpaceCollide(r->space, r, near_callback);
+    find_contacts(r);
+    add_joints(r);
+    dWorldQuickStep(r->world, 1.0 / STEPS_A_SECOND);
+    dJointGroupEmpty(r->joints);
+}
+
+static uint64_t next_random(uint64_t *state) {
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static double random_real(uint64_t *state) {
+    return (double)(next_random(state) >> 11) * 0x1p-53;
+}
+
+/* Where a body is let go. */
+static void place_body(body *b, uint32_t index, uint64_t *random) {
+    uint32_t in = index % WAVE;
+    double x = ((double)(in % 3) - 1) * 1.9, y = ((double)(in / 3) - 1) * 1.9;
+    double turn = index / WAVE, c = cos(turn), s = sin(turn); /* no wave above the last */
+    dQuaternion q;
+    double length = 0;
+    for (int k = 0; k < 4; k++) {
+        q[k] = 2 * random_real(random) - 1;
+        length += q[k] * q[k];
+    }
+    for (int k = 0; k < 4; k++)
+        q[k] /= sqrt(length);
+    dBodySetPosition(b->body, c * x - s * y, s * x + c * y, WAVE_HEIGHT);
+    dBodySetQuaternion(b->body, q);
+    dBodyDisable(b->body);
+    dGeomDisable(b->geom);
+}
+
+/* Lets go of the next wave if it is time. */
+static void release_wave(run *r, double time) {
+    while (r->falling < r->count && time >= WAVE_SECONDS * (r->falling / WAVE))
+        for (uint32_t i = 0; i < WAVE && r->falling < r->count; i++) {
+            body *b = &r->bodies[r->falling++];
+            dBodyEnable(b->body);
+            dGeomEnable(b->geom);
+        }
+}
+
+static bool fill_world(run *r, const drop_options *options) {
+    uint64_t random = options->seed;
+    r->world = dWorldCreate();
+    r->space = dSweepAndPruneSpaceCreate(NULL, dSAP_AXES_XYZ);
+    r->joints = dJointGroupCreate(0);
+    dWorldSetGravity(r->world, 0, 0, -9.81);
+    dWorldSetQuickStepNumIterations(r->world, 30);
+    dWorldSetContactMaxCorrectingVel(r->world, 1);
+    dWorldSetContactSurfaceLayer(r->world, 0.002);
+    dWorldSetLinearDamping(r->world, 1e-3);
+    dWorldSetAngularDamping(r->world, 5e-3);
+    dWorldSetAutoDisableFlag(r->world, 1);
+    dWorldSetAutoDisableLinearThreshold(r->world, 0.08);
+    dWorldSetAutoDisableAngularThreshold(r->world, 0.12);
+    dWorldSetAutoDisableAverageSamplesCount(r->world, 10);
+    r->bowl = options->trimesh ? dCreateTriMesh(r->space, r->scene->bowl.data, NULL, NULL, NULL)
+                               : abut_ode_create(r->space, r->scene->bowl.field, NULL);
+    for (uint32_t i = 0; i < r->count; i++) {
+        body *b = &r->bodies[i];
+        b->model = &r->scene->models[i % MODELS];
+        b->body = dBodyCreate(r->world);
+        dBodySetMass(b->body, &b->model->mass);
+        b->geom = options->trimesh ? dCreateTriMesh(r->space, b->model->data, NULL, NULL, NULL)
+                                   : abut_ode_create(r->space, b->model->field, b->model->samples);
+        if (!b->geom)
+            return false;
+        dGeomSetBody(b->geom, b->body);
+        place_body(b, i, &random);
+    }
+    return r->bowl != NULL;
+}
+
+static void empty_world(run *r) {
+    if (r->joints)
+        dJointGroupDestroy(r->joints);
+    if (r->space)
+        dSpaceDestroy(r->space); /* and its geoms */
+    if (r->world)
+        dWorldDestroy(r->world); /* and its bodies */
+    free(r->bodies);
+    free(r->poses);
+    free(r->pairs);
+}
+
+/* ---- what it came to ---- */
+
+/* Of all bodies: those that wait high up are at rest. */
+static double energy_of(const run *r) {
+    double sum = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        dBodyID b = r->bodies[i].body;
+        const dMass *m = &r->bodies[i].model->mass;
+        const dReal *v = dBodyGetLinearVel(b), *p = dBodyGetPosition(b);
+        dVector3 w, iw;
+        const dReal *spin = dBodyGetAngularVel(b);
+        dBodyVectorFromWorld(b, spin[0], spin[1], spin[2], w);
+        for (int k = 0; k < 3; k++)
+            iw[k] = m->I[4 * k] * w[0] + m->I[4 * k + 1] * w[1] + m->I[4 * k + 2] * w[2];
+        sum += 0.5 * m->mass * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+        sum += 0.5 * (w[0] * iw[0] + w[1] * iw[1] + w[2] * iw[2]);
+        /* against the bottom of the bowl, so that the whole is no difference of large numbers */
+        sum += m->mass * 9.81 * (p[2] + BOWL_RADIUS);
+    }
+    return sum;
+}
+
+static void read_poses(run *r) {
+    for (uint32_t i = 0; i < r->count; i++) {
+        const dReal *p = dBodyGetPosition(r->bodies[i].body);
+        const dReal *q = dBodyGetQuaternion(r->bodies[i].body);
+        r->poses[i] = (abut_pose){{q[1], q[2], q[3], q[0]}, {p[0], p[1], p[2]}};
+    }
+}
+
+static double depth_of(const abut_body *a, const abut_body *b) {
+    abut_contact list[512];
+    abut_contacts contacts = {list, 512, 0};
+    double deepest = 0;
+    abut_status status = abut_contact_bodies(a, b, NULL, &contacts);
+    size_t count = status == ABUT_ERROR_BUFFER ? 512 : status ? 0 : contacts.count;
+    for (size_t i = 0; i < count; i++)
+        deepest = fmax(deepest, list[i].depth);
+    return deepest;
+}
+
+/* How deep bodies are in each other and in the bowl, by fields, whatever moved them. */
+static double deepest_of(run *r) {
+    double deepest = 0;
+    abut_body bowl = {.field = r->scene->bowl.field};
+    read_poses(r);
+    for (uint32_t i = 0; i < r->falling; i++) {
+        const model *m = r->bodies[i].model;
+        abut_body a = {m->field, m->samples, r->poses[i]};
+        deepest = fmax(deepest, depth_of(&a, &bowl));
+        for (uint32_t j = i + 1; j < r->falling; j++) {
+            abut_vec3 p = r->poses[i].translation, q = r->poses[j].translation;
+            if (hypot(hypot(p.x - q.x, p.y - q.y), p.z - q.z) > 2 * SIZE)
+                continue;
+            abut_body b = {r->bodies[j].model->field, r->bodies[j].model->samples, r->poses[j]};
+            deepest = fmax(deepest, depth_of(&a, &b));
+        }
+    }
+    return deepest;
+}
+
+static void finish(run *r, drop_result *result) {
+    result->deepest_last = deepest_of(r) / r->scene->cell;
+    result->deepest = fmax(result->deepest, result->deepest_last);
+    result->energy_last = energy_of(r);
+    for (uint32_t i = 0; i < r->count; i++) {
+        const dReal *v = dBodyGetLinearVel(r->bodies[i].body);
+        const dReal *p = dBodyGetPosition(r->bodies[i].body);
+        double speed = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+        bool resting = !dBodyIsEnabled(r->bodies[i].body);
+        result->speed_last = fmax(result->speed_last, resting ? 0 : speed);
+        result->lost += p[2] < -(BOWL_RADIUS + BOWL_WALL);
+    }
+}
+
+double drop_seconds(uint32_t bodies) {
+    return WAVE_SECONDS * ((bodies + WAVE - 1) / WAVE) + 3;
+}
+
+static abut_status simulate(run *r, const drop_options *options, drop_result *result) {
+    double seconds = options->seconds > 0 ? options->seconds : drop_seconds(r->count), frames = 0;
+    uint32_t steps = (uint32_t)(seconds * STEPS_A_SECOND);
+    double energy = energy_of(r);
+    result->energy_first = energy;
+    for (uint32_t step = 0; step < steps; step++) {
+        double start = now();
+        release_wave(r, (double)step / STEPS_A_SECOND);
+        step_world(r);
+        if (r->out_of_memory)
+            return ABUT_ERROR_MEMORY;
+        result->wall += now() - start;
+        if ((step + 1) % (STEPS_A_SECOND / 10) == 0) {
+            double next = energy_of(r);
+            result->energy_growth =
+                fmax(result->energy_growth, (next - energy) / result->energy_first);
+            energy = next;
+        }
+        if ((step + 1) % (STEPS_A_SECOND / 6) == 0)
+            result->deepest = fmax(result->deepest, deepest_of(r) / r->scene->cell);
+        double time = (double)(step + 1) / STEPS_A_SECOND;
+        if (options->frame && time * FRAMES_A_SECOND >= frames) {
+            read_poses(r);
+            frames += 1;
+            if (!options->frame(options->user, time, r->poses, r->falling))
+                return ABUT_ERROR_CANCELLED;
+        }
+    }
+    result->steps = steps;
+    result->seconds = (double)steps / STEPS_A_SECOND;
+    return ABUT_OK;
+}
+
+abut_status drop_run(drop_scene *scene, const drop_options *options, drop_result *result) {
+    run r = {.scene = scene,
+             .trimesh = options->trimesh,
+             .count = options->bodies ? options->bodies : 100};
+    drop_result ours = {.bodies = r.count};
+    r.bodies = calloc(r.count, sizeof *r.bodies);
+    r.poses = calloc(r.count, sizeof *r.poses);
+    abut_status status =
+        r.bodies && r.poses && fill_world(&r, options) ? ABUT_OK : ABUT_ERROR_MEMORY;
+    status = status ? status : simulate(&r, options, &ours);
+    if (!status) {
+        finish(&r, &ours);
+        ours.contacts = (double)r.contacts / ours.steps;
+        ours.collide = r.collide;
+        *result = ours;
+    }
+    empty_world(&r);
+    return status;
+}

@@ -1,0 +1,210 @@
+/* Contacts from distance fields: where bodies touch, which way out, and how deep.
+ *
+ * A body is a field, the samples of its mesh, and a pose. Two bodies are tried both ways: the
+ * samples and long edges of each against the field of the other. Simple solids and planes bring
+ * closed forms and points of their own. Depths are interpolated between cells, never the value of a
+ * cell, and normals are the gradient of just that.
+ *
+ * Everywhere: the normal is a unit vector that points from b to a, so that a shift of a by the
+ * depth along it ends this contact; the point is on the surface of the body whose feature it is.
+ * What is deep inside a field that is limited to a band has the band as its depth, or more.
+ *
+ * Contacts come in the order of features: those of a, then those of b. Where there are more than
+ * contacts->capacity, the first ones are written and ABUT_ERROR_BUFFER is returned;
+ * contacts->count gets their number in either case, and contacts->list may be null with a capacity
+ * of 0. Poses must be finite; a rotation whose length is neither 0 nor 1 within 1 percent is
+ * refused: it is no rigid motion. All functions only read the bodies, so any number of threads may
+ * ask at once, and answers depend neither on the number of threads nor on the processor.
+ */
+#ifndef ABUT_CONTACT_H
+#define ABUT_CONTACT_H
+
+#include <abut/base.h>
+#include <abut/field.h>
+#include <abut/geom.h>
+#include <abut/samples.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A field at a pose. The pose of zeros leaves it where it is. */
+typedef struct abut_body {
+    const abut_field *field; /* may be null where samples are enough: against planes, and for one
+                              * of two bodies */
+    const abut_samples *samples; /* of the same mesh; null = none: only the other side's count */
+    abut_pose pose;
+} abut_body;
+
+/* What a contact is a feature of. The first four are abut_sample_kind. */
+typedef enum abut_contact_kind {
+    ABUT_CONTACT_VERTEX = 0,
+    ABUT_CONTACT_EDGE,
+    ABUT_CONTACT_FACE,
+    ABUT_CONTACT_EVEN,
+    ABUT_CONTACT_SOLID, /* a place of a sphere, capsule or box; element: which */
+    ABUT_CONTACT_POINT  /* of a cloud; element: its number */
+} abut_contact_kind;
+
+typedef struct abut_contact {
+    abut_vec3 point;
+    abut_vec3 normal;
+    double depth;           /* above 0 where the bodies overlap; from minus the margin on */
+    uint64_t id;            /* of side, kind, element and part: the same for the same feature from
+                             * frame to frame, different within one list */
+    uint32_t pair;          /* as in the options */
+    uint32_t side;          /* 0: the feature is of a; 1: of b */
+    abut_contact_kind kind; /* with element and part as abut_sample has them */
+    uint32_t element, part;
+} abut_contact;
+
+typedef struct abut_contact_options {
+    size_t size;
+    double margin;   /* contacts are also features that are this near */
+    uint32_t pair;   /* given to every contact */
+    bool samples;    /* only samples, no deepest points of edges */
+    bool any_normal; /* keep contacts whose normal points along the normal of their own feature,
+                      * which are the wrong way out */
+} abut_contact_options;
+
+static inline abut_contact_options abut_contact_options_default(void) {
+    abut_contact_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Room for contacts. */
+typedef struct abut_contacts {
+    abut_contact *list;
+    size_t capacity;
+    size_t count; /* that were found */
+} abut_contacts;
+
+/* ---- two bodies ---- */
+
+/* Finds contacts of two bodies. Where all would be rejected for their normals, as
+ * for a small body in the middle of a large one, those are given that leave in one common
+ * direction. Thread-safe. */
+ABUT_API abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
+                                         const abut_contact_options *options,
+                                         abut_contacts *contacts);
+
+/* ---- a body and simple things, which are b ---- */
+
+/* All that is on the far side of a plane: n . x <= offset, with a normal n of any length but 0
+ * (offset counts in that length). Needs samples of a, whose vertices give exact depths. */
+typedef struct abut_plane {
+    abut_vec3 normal;
+    double offset;
+} abut_plane;
+
+typedef struct abut_sphere {
+    abut_vec3 centre;
+    double radius;
+} abut_sphere;
+
+/* All within `radius` of a segment, which may be a point. */
+typedef struct abut_capsule {
+    abut_vec3 end[2];
+    double radius;
+} abut_capsule;
+
+/* A box about the origin of its pose. */
+typedef struct abut_solid_box {
+    abut_vec3 half; /* sizes, none of them negative */
+    abut_pose pose;
+} abut_solid_box;
+
+ABUT_API abut_status abut_contact_plane(const abut_body *a, const abut_plane *plane,
+                                        const abut_contact_options *options,
+                                        abut_contacts *contacts);
+/* Finds the samples of a inside a sphere, and all places of the sphere itself that are deepest
+ * among those around them: one on a large flat face, where no sample may be; two in a groove. */
+ABUT_API abut_status abut_contact_sphere(const abut_body *a, const abut_sphere *sphere,
+                                         const abut_contact_options *options,
+                                         abut_contacts *contacts);
+/* The same for a capsule: at both of its ends and where its axis is deepest. */
+ABUT_API abut_status abut_contact_capsule(const abut_body *a, const abut_capsule *capsule,
+                                          const abut_contact_options *options,
+                                          abut_contacts *contacts);
+/* The samples of a inside a box; corners, middles of faces and deepest points of edges of the box
+ * (elements 0 to 7, 8 to 13 and 14 to 25). */
+ABUT_API abut_status abut_contact_box(const abut_body *a, const abut_solid_box *box,
+                                      const abut_contact_options *options, abut_contacts *contacts);
+/* Points of the world, such as those of a scan or of a liquid, as balls of `radius`. On all
+ * threads. Refused: a point that is not legal. */
+ABUT_API abut_status abut_contact_points(const abut_body *a, const abut_points *points,
+                                         double radius, const abut_contact_options *options,
+                                         abut_contacts *contacts);
+/* A mesh that deforms: its vertices, and the deepest points of its edges as far as they are longer
+ * than a cell. It has no inside here, as cloth has none, so no contact is rejected for its normal.
+ * `topology` may be that of an earlier state of the mesh, with the same triangles. On all threads.
+ */
+ABUT_API abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
+                                       const abut_topology *topology, const abut_pose *pose,
+                                       const abut_contact_options *options,
+                                       abut_contacts *contacts);
+
+/* ---- rays ---- */
+
+typedef enum abut_ray_method {
+    ABUT_RAY_TRACE = 0, /* to the first zero of the interpolated distance, by steps that cannot pass
+                         * it, and halving at the end */
+    ABUT_RAY_CELLS      /* Sundholm 2010, section 5.3: the middle of the first cell along the way
+                         * whose value is negative */
+} abut_ray_method;
+
+typedef struct abut_field_hit {
+    double parameter; /* point = origin + parameter direction; infinity on a miss, when nothing else
+                       * is set */
+    abut_vec3 point;
+    abut_vec3 normal; /* outward; by cells: against the direction */
+    double depth;     /* how deep the point is: 0 but for a ray that begins inside; by cells: of the
+                       * cell */
+} abut_field_hit;
+
+/* Finds where a ray enters a body at a parameter of at most `most` (1 = a segment, HUGE_VAL = no
+ * end). One that begins inside hits at once. What is less than a thousandth of a cell deep may be
+ * passed. Thread-safe. */
+ABUT_API abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double most,
+                                      abut_ray_method method, abut_field_hit *hit);
+
+/* ---- a body in motion ---- */
+
+/* From one pose to the other at constant speed: the origin of the body's coordinates along a
+ * straight line, with a rotation about a fixed axis the short way round. */
+typedef struct abut_motion {
+    abut_pose from, to;
+} abut_motion;
+
+typedef struct abut_touch {
+    double time;          /* from 0 to 1; infinity where they do not touch */
+    abut_contact contact; /* of the feature that touches first, at that time */
+} abut_touch;
+
+/* Finds the first time at which a sample or a long edge of one body is within `tolerance` of the
+ * other (0 = a twentieth of the smaller cell; at least a thousandth). Never later than the time at
+ * which the interpolated distance becomes 0, but for a millionth of the whole: each feature goes on
+ * by its distance over its largest speed (conservative advancement). Bodies that touch at the start
+ * do so at time 0. Sliding
+ * along a surface at little more than the tolerance takes many steps. Poses in a and b are not
+ * read. Thread-safe. */
+ABUT_API abut_status abut_contact_sweep(const abut_body *a, const abut_motion *motion_a,
+                                        const abut_body *b, const abut_motion *motion_b,
+                                        double tolerance, abut_touch *touch);
+
+/* ---- fewer contacts ---- */
+
+/* Keeps of the contacts of a pair what a solver needs. Contacts whose normals agree within `angle`
+ * radians (0 = 0.5) with the deepest of them make a patch; of each patch the deepest stays and the
+ * `most` - 1 (0 = 4 in all) that are furthest from all that stay already. Sorts the list: patches
+ * by their deepest contact, which stands first; so list[0] is the deepest of all. Returns how many
+ * stay. Thread-safe. */
+ABUT_API size_t abut_contact_reduce(abut_contact *list, size_t count, size_t most, double angle);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,156 @@
+/* Four groups of four floats: the part of simd.h that needs AVX-512, and what else comes with it.
+ * Included by simd.h alone. */
+#ifndef ABUTI_SIMD_FOUR_H
+#define ABUTI_SIMD_FOUR_H
+
+enum { WIDE_GROUPS = 4 };
+
+typedef __m512 fw;
+typedef __mmask16 mw;
+
+static inline fw fw_all(float x) {
+    return _mm512_set1_ps(x);
+}
+static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
+    fw r = _mm512_set1_ps(*from[0]);
+    r = _mm512_mask_broadcastss_ps(r, 0x00f0, _mm_load_ss(from[1]));
+    r = _mm512_mask_broadcastss_ps(r, 0x0f00, _mm_load_ss(from[2]));
+    return _mm512_mask_broadcastss_ps(r, 0xf000, _mm_load_ss(from[3]));
+}
+static inline void fw_store(float *to, fw a) {
+    _mm512_storeu_ps(to, a);
+}
+static inline fw fw_add(fw a, fw b) {
+    return _mm512_add_ps(a, b);
+}
+static inline fw fw_sub(fw a, fw b) {
+    return _mm512_sub_ps(a, b);
+}
+static inline fw fw_mul(fw a, fw b) {
+    return _mm512_mul_ps(a, b);
+}
+static inline fw fw_mul_add(fw a, fw b, fw c) {
+    return _mm512_fmadd_ps(a, b, c);
+}
+static inline fw fw_mul_from(fw a, fw b, fw c) {
+    return _mm512_fnmadd_ps(a, b, c);
+}
+static inline fw fw_div(fw a, fw b) {
+    return _mm512_div_ps(a, b);
+}
+/* a / b within two roundings, for b between 1e-30 and 1e30: a guess of 14 bits and a step of
+ * Newton's. Divisions of sixteen take 16 cycles each. */
+static inline fw fw_quotient(fw a, fw b) {
+    fw guess = _mm512_rcp14_ps(b);
+    fw rest = _mm512_fnmadd_ps(b, guess, _mm512_set1_ps(1));
+    return _mm512_mul_ps(a, _mm512_fmadd_ps(guess, rest, guess));
+}
+static inline fw fw_sqrt(fw a) {
+    return _mm512_sqrt_ps(a);
+}
+static inline fw fw_min(fw a, fw b) {
+    return _mm512_min_ps(a, b);
+}
+static inline fw fw_max(fw a, fw b) {
+    return _mm512_max_ps(a, b);
+}
+static inline mw fw_less(fw a, fw b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+static inline mw fw_less_equal(fw a, fw b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ);
+}
+static inline mw mw_and(mw a, mw b) {
+    return (mw)(a & b);
+}
+static inline fw fw_where(mw mask, fw a) {
+    return _mm512_maskz_mov_ps(mask, a);
+}
+static inline fw fw_unless(mw mask, fw a) {
+    return _mm512_maskz_mov_ps((mw)~mask, a);
+}
+static inline unsigned mw_bits(mw mask) {
+    return (unsigned)mask;
+}
+static inline float fw_least(fw a) {
+    return _mm512_reduce_min_ps(a);
+}
+static inline __m512i abuti_load_four(const void *a, const void *b, const void *c, const void *d) {
+    __m512i r = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)a));
+    r = _mm512_inserti32x4(r, _mm_loadu_si128((const __m128i *)b), 1);
+    r = _mm512_inserti32x4(r, _mm_loadu_si128((const __m128i *)c), 2);
+    return _mm512_inserti32x4(r, _mm_loadu_si128((const __m128i *)d), 3);
+}
+static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
+    const __m512i high = _mm512_set1_epi16(0x4b00);
+    const uint16_t *a = from[0], *b = from[1], *c = from[2], *d = from[3];
+    for (int i = 0; i < 4; i++) {
+        __m512i two = abuti_load_four(a + 8 * i, b + 8 * i, c + 8 * i, d + 8 * i);
+        out[2 * i] = _mm512_castsi512_ps(_mm512_unpacklo_epi16(two, high));
+        out[2 * i + 1] = _mm512_castsi512_ps(_mm512_unpackhi_epi16(two, high));
+    }
+    __m512i last = abuti_load_four(a + 28, b + 28, c + 28, d + 28); /* nothing is behind */
+    out[8] = _mm512_castsi512_ps(_mm512_unpackhi_epi16(last, high));
+}
+
+/* Four floats for each group, and as many whole numbers. */
+typedef __m512i nw;
+static inline fw fw_load_groups(const float *a, const float *b, const float *c, const float *d) {
+    return _mm512_castsi512_ps(abuti_load_four(a, b, c, d));
+}
+static inline nw nw_load_groups(const uint32_t *a, const uint32_t *b, const uint32_t *c,
+                                const uint32_t *d) {
+    return abuti_load_four(a, b, c, d);
+}
+/* Number g of those that stand one after the other, for group g. */
+static inline fw fw_spread(const float *from) {
+    const __m512i group = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
+    return _mm512_permutexvar_ps(group, _mm512_castps128_ps512(_mm_loadu_ps(from)));
+}
+/* Bit k where lane k has its highest bit set. */
+static inline unsigned nw_highest(nw a) {
+    return _mm512_movepi32_mask(a);
+}
+/* Without that bit. */
+static inline nw nw_low(nw a) {
+    return _mm512_and_si512(a, _mm512_set1_epi32(INT32_MAX));
+}
+/* Writes those lanes whose bit is set, one after the other; there must be room for all. */
+static inline void fw_pack(float *to, unsigned bits, fw a) {
+    _mm512_storeu_ps(to, _mm512_maskz_compress_ps((mw)bits, a));
+}
+static inline void nw_pack(uint32_t *to, unsigned bits, nw a) {
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((mw)bits, a));
+}
+static inline fw fw_load(const float *from) {
+    return _mm512_loadu_ps(from);
+}
+static inline nw nw_load(const uint32_t *from) {
+    return _mm512_loadu_si512(from);
+}
+/* The same for four. */
+static inline void f4_pack(float *to, unsigned bits, f4 a) {
+    _mm_storeu_ps(to, _mm_maskz_compress_ps((__mmask8)bits, a));
+}
+/* Whole numbers, without their highest bit. */
+static inline void u4_pack_low(uint32_t *to, unsigned bits, const uint32_t from[4]) {
+    __m128i a = _mm_loadu_si128((const __m128i *)(const void *)from);
+    a = _mm_and_si128(a, _mm_set1_epi32(INT32_MAX));
+    _mm_storeu_si128((__m128i *)(void *)to, _mm_maskz_compress_epi32((__mmask8)bits, a));
+}
+/* The lane of the least key, none of which is negative, among those whose value has its highest bit
+ * not set, and that value; any lane where there is none. Keys that differ by less than three
+ * roundings may be taken for one another. */
+static inline unsigned f4_least_low(f4 key, const uint32_t values[4], uint32_t *value) {
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)values);
+    __m128i k = _mm_andnot_si128(_mm_set1_epi32(3), _mm_castps_si128(key));
+    __m128i high = _mm_srli_epi32(_mm_srai_epi32(v, 31), 1);
+    k = _mm_or_si128(_mm_or_si128(k, _mm_setr_epi32(0, 1, 2, 3)), high);
+    k = _mm_min_epi32(k, _mm_shuffle_epi32(k, _MM_SHUFFLE(1, 0, 3, 2)));
+    k = _mm_min_epi32(k, _mm_shuffle_epi32(k, _MM_SHUFFLE(2, 3, 0, 1)));
+    __m128 chosen = _mm_permutevar_ps(_mm_castsi128_ps(v), k);
+    *value = (uint32_t)_mm_cvtsi128_si32(_mm_castps_si128(chosen));
+    return (unsigned)_mm_cvtsi128_si32(k) & 3;
+}
+
+#endif

@@ -1,0 +1,218 @@
+/* Fields of meshes that move.
+ *
+ * Problem: a mesh bends here or there, and most of its field stays as it is.
+ * Method: a distance can change only where a triangle that has moved was nearest, or is now: where
+ * it was or is no farther than the old distance. For each block of cells the nearest of all such
+ * triangles, at their old places and their new ones, is searched for from its middle, as far as the
+ * largest distance in the block can matter. Signs may change anywhere, since a far part of the
+ * surface may have moved across everything, so all blocks get theirs anew; that is quick.
+ * Guarantee: values that stay are the floats that a new field would have, since the triangles that
+ * are nearest have the same corners.
+ */
+#include "field/field.h"
+
+#include "bvh/sign.h"
+
+#include <math.h>
+
+enum { BLOCKS_A_TASK = 64 };
+
+typedef struct updating {
+    const abut_field *field;
+    const abut_bvh *moved; /* old and new places of triangles that have moved */
+    double error;          /* distances that may be 0 are not above this */
+    uint32_t blocks[3];
+    unsigned char *known; /* of each block */
+} updating;
+
+/* ---- what has moved ---- */
+
+static bool has_moved(const abut_mesh *old, const abut_mesh *mesh, size_t triangle) {
+    for (size_t k = 0; k < 3; k++) {
+        uint32_t vertex = old->indices[3 * triangle + k];
+        vec3 a = abuti_mesh_position(old, vertex), b = abuti_mesh_position(mesh, vertex);
+        if (a.x != b.x || a.y != b.y || a.z != b.z)
+            return true;
+    }
+    return false;
+}
+
+/* The old and new places of all triangles that have moved, as one mesh; null where none has. */
+static abut_status gather_moved(const abut_mesh *old, const abut_mesh *mesh, abut_mesh **moved) {
+    abut_context *context = old->context;
+    size_t count = 0;
+    for (size_t t = 0; t < old->triangle_count; t++)
+        count += has_moved(old, mesh, t);
+    *moved = NULL;
+    if (!count)
+        return ABUT_OK;
+    vec3 *positions = abuti_allocate(context, 6 * count, sizeof *positions);
+    uint32_t *indices = abuti_allocate(context, 6 * count, sizeof *indices);
+    if (!positions || !indices) {
+        abuti_release(context, positions);
+        abuti_release(context, indices);
+        return ABUT_ERROR_MEMORY;
+    }
+    size_t at = 0;
+    for (size_t t = 0; t < old->triangle_count; t++) {
+        if (!has_moved(old, mesh, t))
+            continue;
+        for (size_t k = 0; k < 6; k++, at++) {
+            uint32_t vertex = old->indices[3 * t + k % 3];
+            positions[at] = abuti_mesh_position(k < 3 ? old : mesh, vertex);
+            indices[at] = (uint32_t)at;
+        }
+    }
+    return abuti_mesh_adopt(context, "abut_field_update", positions, 6 * count, indices, 2 * count,
+                            moved);
+}
+
+/* ---- blocks ---- */
+
+/* Whether all distances of a block stay. */
+static bool stays(const updating *u, const uint32_t begin[3]) {
+    const abut_field *f = u->field;
+    double least = INFINITY, most = 0;
+    uint32_t end[3];
+    for (int k = 0; k < 3; k++) {
+        end[k] = begin[k] + FIELD_BRICK;
+        end[k] = end[k] < f->grid.count[k] ? end[k] : f->grid.count[k];
+    }
+    for (uint32_t k = begin[2]; k < end[2]; k++)
+        for (uint32_t j = begin[1]; j < end[1]; j++)
+            for (uint32_t i = begin[0]; i < end[0]; i++) {
+                double d = fabs(field_value(f, grid_at(f->grid.count, i, j, k)));
+                least = real_min(least, d);
+                most = real_max(most, d);
+            }
+    if (!(least - f->step > u->error && most < FLT_MAX))
+        return false; /* a cell may be on the surface, or too far for floats */
+    vec3 lo = grid_centre(&f->grid, begin[0], begin[1], begin[2]);
+    vec3 hi = grid_centre(&f->grid, end[0] - 1, end[1] - 1, end[2] - 1),
+         middle = v3_lerp(lo, hi, 0.5);
+    double rho = real_max(v3_length(v3_sub(hi, middle)), v3_length(v3_sub(lo, middle)));
+    abut_nearest nearest;
+    abuti_bvh_nearest(u->moved, middle, (most + f->step + rho) * (1 + 0x1p-20) + u->error, NULL,
+                      &nearest);
+    return nearest.triangle == ABUT_NONE;
+}
+
+static void blocks_task(void *data, size_t chunk, size_t begin, size_t end) {
+    updating *u = data;
+    (void)chunk;
+    for (size_t b = begin; b < end; b++) {
+        const uint32_t first[3] = {FIELD_BRICK * (uint32_t)(b % u->blocks[0]),
+                                   FIELD_BRICK * (uint32_t)(b / u->blocks[0] % u->blocks[1]),
+                                   FIELD_BRICK * (uint32_t)(b / u->blocks[0] / u->blocks[1])};
+        u->known[b] = stays(u, first);
+    }
+}
+
+/* Coordinates are no larger than this. */
+static double largest_of(const abut_field *f, const abut_bvh *bvh) {
+    const abut_grid *g = &f->grid;
+    vec3 end = grid_centre(g, g->count[0], g->count[1], g->count[2]);
+    double grid = real_max(v3_max_abs(g->origin), v3_max_abs(end));
+    return grid + v3_max_abs(bvh->mesh->bounds.lo) + v3_max_abs(bvh->mesh->bounds.hi) +
+           v3_max_abs(f->mesh->bounds.lo) + v3_max_abs(f->mesh->bounds.hi);
+}
+
+/* Finds which blocks of a dense field stay; gives how many do not. */
+static abut_status find_known(const abut_field *field, const abut_bvh *bvh, unsigned char **known,
+                              uint64_t *changed) {
+    updating u = {.field = field, .error = 0x1p-44 * largest_of(field, bvh)};
+    abut_mesh *moved;
+    abut_bvh *hierarchy = NULL;
+    size_t count = 1;
+    for (int k = 0; k < 3; k++) {
+        u.blocks[k] = (field->grid.count[k] + FIELD_BRICK - 1) / FIELD_BRICK;
+        count *= u.blocks[k];
+    }
+    *changed = count;
+    if (field->layout == ABUT_FIELD_SPARSE || field->sign == ABUT_SIGN_NORMAL)
+        return ABUT_OK;
+    abut_status status = gather_moved(field->mesh, bvh->mesh, &moved);
+    if (status)
+        return status;
+    *known = abuti_allocate(field->context, count, 1);
+    if (!*known)
+        status = ABUT_ERROR_MEMORY;
+    else
+        memset(*known, 1, count);
+    if (!status && moved) {
+        status = abut_bvh_create(moved, NULL, &hierarchy);
+        u.moved = hierarchy;
+        u.known = *known;
+        if (!status)
+            abuti_parallel_for(field->context, count, BLOCKS_A_TASK, blocks_task, &u);
+    }
+    for (size_t i = 0; !status && i < count; i++)
+        *changed -= (*known)[i];
+    abut_bvh_destroy(hierarchy);
+    abut_mesh_destroy(moved);
+    return status;
+}
+
+/* ---- the field ---- */
+
+/* Makes a field like another for the mesh of a hierarchy. */
+static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_field **next,
+                             uint64_t *changed) {
+    unsigned char *known = NULL;
+    abut_field *made = abuti_allocate_zeroed(field->context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    *made = *field;
+    made->context = abuti_context_retain(field->context);
+    made->mesh = abut_mesh_retain(bvh->mesh);
+    made->has_digest = false; /* was that of the old one */
+    made->values = NULL;
+    made->index = NULL;
+    made->coarse = NULL;
+    made->brick_count = 0;
+    made->closed = bvh->sign->closed;
+    abut_status status = find_known(field, bvh, &known, changed);
+    if (!status && known && abuti_field_step(made) != field->step) {
+        abuti_release(field->context, known);
+        known = NULL;
+        *changed = ((uint64_t)made->grid.count[0] + FIELD_BRICK - 1) / FIELD_BRICK *
+                   ((made->grid.count[1] + FIELD_BRICK - 1) / FIELD_BRICK) *
+                   ((made->grid.count[2] + FIELD_BRICK - 1) / FIELD_BRICK);
+    }
+    status = status ? status : abuti_field_build(made, bvh, field, known);
+    abuti_release(field->context, known);
+    if (status)
+        abut_field_destroy(made);
+    else
+        *next = made;
+    return status;
+}
+
+abut_status abut_field_update(abut_field *field, abut_mesh *mesh, uint64_t *recomputed) {
+    abut_bvh *bvh = NULL;
+    abut_sign_options sign = abut_sign_options_default();
+    abut_field *next = NULL;
+    uint64_t changed = 0;
+    if (!field || !mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_update: %s is null",
+                          field ? "mesh" : "field");
+    if (!field->mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_field_update: the field keeps no mesh, since it was not built from "
+                          "one here; build a new field");
+    abut_status status = abuti_bvh_check_refit(__func__, field->mesh, mesh);
+    sign.method = field->sign;
+    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
+    status = status ? status : abut_bvh_prepare_sign(bvh, &sign);
+    status = status ? status : make_next(field, bvh, &next, &changed);
+    abut_bvh_destroy(bvh);
+    if (status)
+        return status;
+    abut_field old = *field; /* the handle stays, what is in it changes places */
+    *field = *next;
+    *next = old;
+    abut_field_destroy(next);
+    if (recomputed)
+        *recomputed = field->layout == ABUT_FIELD_SPARSE ? field->brick_count : changed;
+    return ABUT_OK;
+}

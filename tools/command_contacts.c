@@ -1,0 +1,320 @@
+/* abut contacts: where two meshes touch, how deep and which way out, by their distance fields. */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const sides[] = {"a", "b"};
+static const char *const kinds[] = {"vertex", "edge", "face", "even", "solid", "point"};
+
+static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},     {"y", COLUMN_REAL, NULL},
+                                      {"z", COLUMN_REAL, NULL},     {"nx", COLUMN_REAL, NULL},
+                                      {"ny", COLUMN_REAL, NULL},    {"nz", COLUMN_REAL, NULL},
+                                      {"depth", COLUMN_REAL, NULL}, {"side", COLUMN_WORD, sides},
+                                      {"kind", COLUMN_WORD, kinds}, {"element", COLUMN_WHOLE, NULL},
+                                      {"part", COLUMN_WHOLE, NULL}};
+
+static void give_row(const void *data, size_t row, double *values) {
+    const abut_contact *contact = &((const abut_contact *)data)[row];
+    bool deepest = contact->part == ABUT_SAMPLE_DEEPEST;
+    table_vector(values, contact->point);
+    table_vector(values + 3, contact->normal);
+    values[6] = contact->depth;
+    values[7] = contact->side;
+    values[8] = contact->kind;
+    values[9] = contact->element;
+    values[10] = deepest ? NAN : (double)contact->part;
+}
+
+/* Both bodies, and what was found. */
+typedef struct bodies {
+    tool_pair pair;
+    abut_field *field[2];
+    abut_samples *samples[2];
+    abut_body body[2];
+    abut_contact *list; /* from malloc */
+    size_t count, all;  /* that are told; that there are */
+} bodies;
+
+/* ---- making ---- */
+
+static abut_status make_body(const tool_arguments *arguments, bodies *b, int side) {
+    const tool_given *cells = option_given(arguments, "cells"),
+                     *limit = option_given(arguments, "limit");
+    abut_field_options field = abut_field_options_default();
+    abut_samples_options samples = abut_samples_options_default();
+    field.cache = option_given(arguments, "cache") ? "" : NULL;
+    field.cells = cells ? cells->counts[0] : 0;
+    samples.limit = limit ? limit->counts[0] : 0;
+    abut_status status = abut_bvh_prepare_sign(b->pair.bvh[side], NULL);
+    status = status ? status : abut_field_create_from(b->pair.bvh[side], &field, &b->field[side]);
+    samples.cell = abut_field_info_get(b->field[side]).grid.cell;
+    status =
+        status ? status
+               : abut_samples_create(abut_bvh_mesh(b->pair.bvh[side]), &samples, &b->samples[side]);
+    b->body[side] = (abut_body){b->field[side], b->samples[side], b->pair.pose[side]};
+    /* The command takes quaternions of any length. */
+    abut_quat *q = &b->body[side].pose.rotation;
+    double length = sqrt(q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w);
+    *q = (abut_quat){q->x / length, q->y / length, q->z / length, q->w / length};
+    return status;
+}
+
+static abut_contact_options options_of(const tool_arguments *arguments) {
+    abut_contact_options o = abut_contact_options_default();
+    const tool_given *margin = option_given(arguments, "margin");
+    o.margin = margin ? margin->numbers[0] : 0;
+    o.samples = option_given(arguments, "samples") != NULL;
+    return o;
+}
+
+static int find(tool_run *tool, const tool_arguments *arguments, bodies *b) {
+    const tool_given *most = option_given(arguments, "most");
+    abut_contact_options options = options_of(arguments);
+    abut_contacts found = {NULL, 0, 0};
+    abut_status status = abut_contact_bodies(&b->body[0], &b->body[1], &options, &found);
+    if (status == ABUT_ERROR_BUFFER) {
+        found.capacity = found.count;
+        b->list = found.list = malloc(found.count * sizeof *found.list);
+        if (!b->list)
+            return tool_fail_with(tool, "out of memory", "there is no memory for the contacts");
+        status = abut_contact_bodies(&b->body[0], &b->body[1], &options, &found);
+    }
+    if (status)
+        return tool_fail(tool, status);
+    b->all = b->count = found.count;
+    if (most)
+        b->count = abut_contact_reduce(b->list, b->all, most->counts[0], 0);
+    return 0;
+}
+
+/* ---- the picture ---- */
+
+/* Where to look from so that the normals are seen from the side. */
+static void look_across(const bodies *b, abut_picture_options *options) {
+    abut_vec3 n = b->count ? b->list[0].normal : (abut_vec3){0, 0, 0}, eye = {0.6, -1, 0.55};
+    double along = n.x * eye.x + n.y * eye.y + n.z * eye.z;
+    abut_vec3 across = {eye.x - 0.7 * along * n.x, eye.y - 0.7 * along * n.y,
+                        eye.z - 0.7 * along * n.z};
+    if (hypot(hypot(across.x, across.y), across.z) > 0.4)
+        options->eye_direction = across;
+}
+
+static double size_of(const bodies *b) {
+    double size = 0;
+    for (int side = 0; side < 2; side++) {
+        abut_box box = abut_mesh_bounds(abut_bvh_mesh(b->pair.bvh[side]));
+        double own = hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
+        size = side ? fmin(size, own) : own;
+    }
+    return size;
+}
+
+static abut_status draw(tool_run *tool, const char *path, const abut_picture_options *options,
+                        const bodies *b) {
+    static const abut_colour meshes[] = {{0.90f, 0.62f, 0.25f, 0.45f}, {0.35f, 0.6f, 0.85f, 0.45f}};
+    static const abut_colour colours[] = {{0.75f, 0.15f, 0.05f, 1}, {0.1f, 0.2f, 0.65f, 1}};
+    abut_picture *picture = NULL;
+    double arrow = 0.12 * size_of(b);
+    abut_status status = abut_picture_create(tool->context, options, &picture);
+    for (int side = 0; side < 2 && !status; side++) {
+        abut_mesh_style style = abut_mesh_style_default();
+        style.smooth = true;
+        style.colour = meshes[side];
+        status = abut_picture_add_mesh(picture, abut_bvh_mesh(b->pair.bvh[side]),
+                                       b->pair.pose[side], &style);
+    }
+    for (size_t i = 0; i < b->count && !status; i++) {
+        const abut_contact *c = &b->list[i];
+        abut_vec3 p = c->point, q = {p.x + arrow * c->normal.x, p.y + arrow * c->normal.y,
+                                     p.z + arrow * c->normal.z};
+        status = abut_picture_add_line(picture, p, q, 2, colours[c->side]);
+        status = status ? status : abut_picture_add_point(picture, p, 7, colours[c->side]);
+    }
+    progress_start(tool->progress, path);
+    status = status ? status : abut_picture_write(picture, path);
+    abut_picture_destroy(picture);
+    return status;
+}
+
+/* ---- what is told ---- */
+
+static void tell_list(tool_output *out, const bodies *b) {
+    out_list(out, "list");
+    for (size_t i = 0; out->json && i < b->count; i++) {
+        const abut_contact *c = &b->list[i];
+        out_object(out, NULL);
+        json_vector(out, "point", c->point);
+        json_vector(out, "normal", c->normal);
+        json_number(out, "depth", c->depth);
+        json_text(out, "side", sides[c->side]);
+        json_text(out, "kind", kinds[c->kind]);
+        json_count(out, "element", c->element);
+        if (c->part == ABUT_SAMPLE_DEEPEST)
+            json_null(out, "part");
+        else
+            json_count(out, "part", c->part);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static void summarise(tool_run *tool, const tool_arguments *arguments, const bodies *b) {
+    tool_output *out = &tool->out;
+    size_t deepest = 0;
+    for (size_t i = 1; i < b->count; i++)
+        deepest = b->list[i].depth > b->list[deepest].depth ? i : deepest;
+    pair_begin(out, arguments);
+    fact_count(out, "contacts", b->all);
+    if (b->count < b->all)
+        fact_count(out, "kept", b->count);
+    if (b->count) {
+        abut_vec3 n = b->list[deepest].normal;
+        fact_number(out, "depth", b->list[deepest].depth);
+        json_vector(out, "normal", n);
+        say_fact(out, "normal", "%.6g, %.6g, %.6g", n.x, n.y, n.z);
+    } else {
+        json_null(out, "depth");
+        json_null(out, "normal");
+    }
+    tell_list(out, b);
+}
+
+static int tell(tool_run *tool, const tool_arguments *arguments, const bodies *b) {
+    const tool_given *path = option_given(arguments, "out"), *png = option_given(arguments, "png");
+    abut_picture_options camera = abut_picture_options_default();
+    tool_table table = {columns, 11, b->count, give_row, b->list};
+    int code = png ? camera_read(tool, arguments, &camera) : 0;
+    if (!code && (path || !png))
+        code = table_put(tool, path ? path->words : NULL, &table);
+    if (!option_given(arguments, "view"))
+        look_across(b, &camera);
+    abut_status status = ABUT_OK;
+    if (!code && png && (status = draw(tool, png->words, &camera, b)))
+        code = tool_fail(tool, status);
+    if (!code && (tool->out.json || ((path || png) && !tool->quiet))) {
+        summarise(tool, arguments, b);
+        if (png)
+            fact_path(&tool->out, "picture", png->words);
+        out_end(&tool->out);
+    }
+    return code;
+}
+
+/* ---- motion ---- */
+
+static int sweep(tool_run *tool, const tool_arguments *arguments, const bodies *b,
+                 const abut_pose *to) {
+    tool_output *out = &tool->out;
+    abut_motion rests = {b->body[0].pose, b->body[0].pose}, moves = {b->body[1].pose, *to};
+    abut_touch touch;
+    abut_status status = abut_contact_sweep(&b->body[0], &rests, &b->body[1], &moves, 0, &touch);
+    if (status)
+        return tool_fail(tool, status);
+    pair_begin(out, arguments);
+    if (touch.time <= 1) {
+        abut_vec3 p = touch.contact.point, n = touch.contact.normal;
+        fact_number(out, "time", touch.time);
+        json_vector(out, "point", p);
+        json_vector(out, "normal", n);
+        say_fact(out, "point", "%.6g, %.6g, %.6g", p.x, p.y, p.z);
+        say_fact(out, "normal", "%.6g, %.6g, %.6g", n.x, n.y, n.z);
+    } else {
+        json_null(out, "time");
+        say_fact(out, "time", "never");
+    }
+    out_end(out);
+    return 0;
+}
+
+static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to) {
+    const tool_given *given = option_given(arguments, "to"),
+                     *margin = option_given(arguments, "margin");
+    if (given && !pose_read(given->words, to))
+        return tool_refuse(tool, "--to needs X,Y,Z, @z,30 or X,Y,Z@1,1,0,30; '%s' is not",
+                           given->words);
+    if (given && (option_given(arguments, "out") || option_given(arguments, "png") || margin ||
+                  option_given(arguments, "most")))
+        return tool_refuse(tool, "--to asks for a time; it goes with none of --out, --png, "
+                                 "--margin and --most");
+    if (margin && !(margin->numbers[0] >= 0))
+        return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
+                           margin->words);
+    return 0;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    bodies b;
+    abut_pose to;
+    memset(&b, 0, sizeof b);
+    int code = check(tool, arguments, &to);
+    code = code ? code : pair_load(tool, arguments, &b.pair);
+    for (int side = 0; side < 2 && !code; side++) {
+        abut_status status = ABUT_OK;
+        progress_start(tool->progress, arguments->operands[side]);
+        if ((status = make_body(arguments, &b, side)))
+            code = tool_fail(tool, status);
+    }
+    if (!code && option_given(arguments, "to")) {
+        double *q = &to.rotation.x, length = hypot(hypot(q[0], q[1]), hypot(q[2], q[3]));
+        for (int i = 0; i < 4; i++)
+            q[i] /= length;
+        code = sweep(tool, arguments, &b, &to);
+    } else if (!code) {
+        code = find(tool, arguments, &b);
+        code = code ? code : tell(tool, arguments, &b);
+    }
+    for (int side = 0; side < 2; side++) {
+        abut_samples_destroy(b.samples[side]);
+        abut_field_destroy(b.field[side]);
+    }
+    free(b.list);
+    pair_free(&b.pair);
+    return code;
+}
+
+static const tool_option options[] = {
+    {"pose", "POSE", OPTION_TEXT,
+     "where B is: X,Y,Z (shifted), @z,30 (turned by 30 degrees about z), X,Y,Z@1,1,0,30 (turned, "
+     "then shifted) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",
+     NULL, false},
+    {"pose-a", "POSE", OPTION_TEXT, "where A is", NULL, false},
+    {"to", "POSE", OPTION_TEXT,
+     "B moves there: tell when it touches A first, from 0 to 1, whatever its speed", NULL, false},
+    {"cells", "N", OPTION_COUNT, "of each field along its longest side (default: 64)", NULL, false},
+    CACHE_OPTION,
+    {"margin", "M", OPTION_NUMBER, "also what is at most this far apart", NULL, false},
+    {"samples", NULL, OPTION_FLAG, "only at samples, without the deepest points of edges", NULL,
+     false},
+    {"limit", "N", OPTION_COUNT, "at most N samples of each mesh", NULL, false},
+    {"most", "K", OPTION_COUNT,
+     "keep for each direction only the deepest contact and K - 1 more, spread widely", NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+     NULL, false},
+    {"png", "FILE", OPTION_TEXT, "draw both meshes with contacts and normals, and print a summary",
+     NULL, false},
+    {"view", "VIEW", OPTION_TEXT,
+     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: across "
+     "the first normal)",
+     "front|back|left|right|top|bottom|iso", false},
+    {"up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: z)",
+     "x|y|z|-x|-y|-z", false},
+    {0}};
+
+const tool_command command_contacts = {
+    .name = "contacts",
+    .operands = "A B",
+    .summary = "where two meshes touch, how deep, and which way out",
+    .about = "Builds the distance fields of both meshes and prints their contacts as "
+             "comma-separated values: point, normal (from B to A), depth, and the feature of A or "
+             "B that touches. With --json a summary with all contacts is printed instead.",
+    .examples = "  abut contacts a.obj b.obj --pose 0,0,0.9 --most 4\n"
+                "  abut contacts a.obj b.obj --pose 0,0,0.9 --png contacts.png\n"
+                "  abut contacts a.obj b.obj --pose 0,0,9 --to 0,0,-9\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 2,
+    .operand_most = 2,
+    .run = run,
+};

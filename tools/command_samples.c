@@ -1,0 +1,193 @@
+/* abut samples: the points that stand for a mesh where it is tried against distance fields. */
+#include "tool.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const kinds[] = {"vertex", "edge", "face", "even"};
+
+static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},     {"y", COLUMN_REAL, NULL},
+                                      {"z", COLUMN_REAL, NULL},     {"nx", COLUMN_REAL, NULL},
+                                      {"ny", COLUMN_REAL, NULL},    {"nz", COLUMN_REAL, NULL},
+                                      {"kind", COLUMN_WORD, kinds}, {"element", COLUMN_WHOLE, NULL},
+                                      {"part", COLUMN_WHOLE, NULL}};
+
+static void give_row(const void *data, size_t row, double *values) {
+    const abut_sample *sample = &((const abut_samples_view *)data)->samples[row];
+    table_vector(values, sample->point);
+    table_vector(values + 3, sample->normal);
+    values[6] = sample->kind;
+    values[7] = sample->element;
+    values[8] = sample->part;
+}
+
+/* ---- options ---- */
+
+static double number_of(const tool_arguments *arguments, const char *name) {
+    const tool_given *given = option_given(arguments, name);
+    return given ? given->numbers[0] : 0;
+}
+
+static uint32_t count_of(const tool_arguments *arguments, const char *name) {
+    const tool_given *given = option_given(arguments, name);
+    return given ? given->counts[0] : 0;
+}
+
+static int check(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *png = option_given(arguments, "png");
+    if (option_given(arguments, "cell") && option_given(arguments, "cells"))
+        return tool_refuse(tool, "--cell and --cells say the same; give one of them");
+    if (option_given(arguments, "radius") && option_given(arguments, "count"))
+        return tool_refuse(tool, "--radius and --count say the same; give one of them");
+    if (option_given(arguments, "cells") && count_of(arguments, "cells") < 5)
+        return tool_refuse(tool, "--cells needs at least 5: the mesh and two cells around it");
+    if (png && !word_in(path_ending(png->words), "png|ppm"))
+        return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
+    if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
+        return tool_refuse(tool, "--view and --up belong to --png");
+    return 0;
+}
+
+static abut_samples_options options_of(const tool_arguments *arguments, const abut_mesh *mesh) {
+    abut_samples_options o = abut_samples_options_default();
+    abut_box box = abut_mesh_bounds(mesh);
+    const tool_given *features = option_given(arguments, "features");
+    double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
+    o.cell = number_of(arguments, "cell");
+    if (option_given(arguments, "cells")) /* as abut_field_create: two cells at each end */
+        o.cell = longest / (count_of(arguments, "cells") - 4);
+    o.threshold = number_of(arguments, "threshold");
+    o.flat_angle = number_of(arguments, "flat") * (3.14159265358979323846 / 180);
+    o.radius = number_of(arguments, "radius");
+    o.count = count_of(arguments, "count");
+    o.limit = count_of(arguments, "limit");
+    bool even = o.radius > 0 || o.count || option_given(arguments, "even");
+    if (features || !even) {
+        const char *level = features ? features->words : "faces";
+        o.kinds = ABUT_SAMPLES_VERTICES;
+        o.kinds |= strcmp(level, "vertices") != 0 ? ABUT_SAMPLES_EDGES : 0;
+        o.kinds |= strcmp(level, "faces") == 0 ? ABUT_SAMPLES_FACES : 0;
+    }
+    o.kinds |= even ? ABUT_SAMPLES_EVEN : 0;
+    return o;
+}
+
+/* ---- what is told ---- */
+
+static void summarise(tool_output *out, const char *path, const abut_samples_view *view) {
+    out_object(out, NULL);
+    json_path(out, "mesh", path);
+    fact_count(out, "samples", view->count);
+    fact_count(out, "vertices", view->kind_count[ABUT_SAMPLE_VERTEX]);
+    fact_count(out, "edges", view->kind_count[ABUT_SAMPLE_EDGE]);
+    fact_count(out, "faces", view->kind_count[ABUT_SAMPLE_FACE]);
+    fact_count(out, "even", view->kind_count[ABUT_SAMPLE_EVEN]);
+    fact_number(out, "spacing", view->spacing);
+}
+
+static abut_status draw(tool_run *tool, const char *path, const abut_picture_options *options,
+                        abut_mesh *mesh, const abut_samples_view *view) {
+    static const abut_colour colours[] = {{0.8f, 0.1f, 0.1f, 1},
+                                          {0.1f, 0.3f, 0.8f, 1},
+                                          {0.1f, 0.55f, 0.2f, 1},
+                                          {0.55f, 0.2f, 0.6f, 1}};
+    abut_picture *picture = NULL;
+    abut_mesh_style style = abut_mesh_style_default();
+    const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
+    style.edges = true;
+    style.smooth = true;
+    abut_status status = abut_picture_create(tool->context, options, &picture);
+    status = status ? status : abut_picture_add_mesh(picture, mesh, still, &style);
+    for (uint32_t i = 0; i < view->count && !status; i++)
+        status = abut_picture_add_point(picture, view->samples[i].point, 6,
+                                        colours[view->samples[i].kind]);
+    progress_start(tool->progress, path);
+    status = status ? status : abut_picture_write(picture, path);
+    abut_picture_destroy(picture);
+    return status;
+}
+
+static int tell(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                const abut_samples_view *view) {
+    const tool_given *path = option_given(arguments, "out"), *png = option_given(arguments, "png");
+    abut_picture_options camera = abut_picture_options_default();
+    tool_table table = {columns, 9, view->count, give_row, view};
+    int code = png ? camera_read(tool, arguments, &camera) : 0;
+    if (!code && (path || !png))
+        code = table_put(tool, path ? path->words : NULL, &table);
+    abut_status status = ABUT_OK;
+    if (!code && png && (status = draw(tool, png->words, &camera, mesh, view)))
+        code = tool_fail(tool, status);
+    if (!code && (tool->out.json || ((path || png) && !tool->quiet))) {
+        summarise(&tool->out, arguments->operands[0], view);
+        if (png)
+            fact_path(&tool->out, "picture", png->words);
+        out_end(&tool->out);
+    }
+    return code;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    abut_mesh *mesh = NULL;
+    abut_samples *samples = NULL;
+    int code = check(tool, arguments);
+    abut_status status = ABUT_OK;
+    if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
+        code = tool_fail(tool, status);
+    if (!code) {
+        abut_samples_options options = options_of(arguments, mesh);
+        if ((status = abut_samples_create(mesh, &options, &samples)))
+            code = tool_fail(tool, status);
+    }
+    abut_samples_view view = abut_samples_get(samples);
+    code = code ? code : tell(tool, arguments, mesh, &view);
+    abut_samples_destroy(samples);
+    abut_mesh_destroy(mesh);
+    return code;
+}
+
+static const tool_option options[] = {
+    {"features", "LEVEL", OPTION_CHOICE,
+     "vertices, also edges, or also flat faces (default: faces, or none where even ones are asked "
+     "for)",
+     "vertices|edges|faces", false},
+    {"cells", "N", OPTION_COUNT,
+     "for a grid of N cells along the longest side, two of them around the mesh at each end "
+     "(default: 68)",
+     NULL, false},
+    {"cell", "C", OPTION_POSITIVE, "for a grid with cells of this size", NULL, false},
+    {"threshold", "T", OPTION_POSITIVE,
+     "along edges no nearer than this (default: the diagonal of a cell)", NULL, false},
+    {"flat", "DEGREES", OPTION_POSITIVE, "angle up to which faces are flat (default: 0.057)", NULL,
+     false},
+    {"even", NULL, OPTION_FLAG, "spread over the whole surface", NULL, false},
+    {"radius", "R", OPTION_POSITIVE, "even ones, no two of them nearer than this", NULL, false},
+    {"count", "N", OPTION_COUNT, "so many even ones", NULL, false},
+    {"limit", "N", OPTION_COUNT, "keep at most N, those that are spread best", NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+     NULL, false},
+    {"png", "FILE", OPTION_TEXT, "draw the mesh with its samples and print a summary", NULL, false},
+    {"view", "VIEW", OPTION_TEXT,
+     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z",
+     "front|back|left|right|top|bottom|iso", false},
+    {"up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: z)",
+     "x|y|z|-x|-y|-z", false},
+    {0}};
+
+const tool_command command_samples = {
+    .name = "samples",
+    .operands = "MESH",
+    .summary = "the points of a mesh that are tried against distance fields",
+    .about = "Prints points of a mesh, with normals, that stand for it where it is tried against "
+             "the distance field of another, as comma-separated values: vertices that are not "
+             "flat, points along long edges that are not flat, and one point of each large flat "
+             "region; or points spread evenly. With --json a summary is printed instead; add --out "
+             "to get both.",
+    .examples = "  abut samples part.obj --cells 64 --out samples.csv\n"
+                "  abut samples bunny.obj --count 500 --out samples.ply --png samples.png\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 1,
+    .operand_most = 1,
+    .run = run,
+};

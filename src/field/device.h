@@ -1,9 +1,7 @@
 /* Fields on a device among their own files: what a hierarchy keeps for them, and how they are made.
  *
- * The method stands at the head of field_lists.cl, field_rows.cl, field_sides.cl and
- * field_cells.cl. Whatever those
- * leave goes through the search of the hierarchy (abut_device_bvh_nearest_signed), so that every
- * value is the one that the search gives.
+ * The method stands at the head of field_lists.cl, field_rows.cl, field_sides.cl, field_cells.cl
+ * and field_settle.cl. Every value is the one that the search of the hierarchy gives.
  */
 #ifndef ABUTI_FIELD_DEVICE_H
 #define ABUTI_FIELD_DEVICE_H

@@ -1,7 +1,7 @@
-/* The host's side of field_lists.cl, field_cells.cl and field_rows.cl: what is launched, and what
- * is left to the search. All work of a field is queued at once, and the host waits once, to see
- * what is left; unless the pool of lists was too small, which is known then: it is made larger and
- * kept, and all is queued again. */
+/* The host's side of the kernels of fields: what is launched, and what is left to the search. All
+ * work is queued at once, and the host waits at the end to see whether all found room. If the pool
+ * of lists was too small, it is made larger and kept, and all is queued again; if anything else
+ * was, or if lists are of no use, all cells go through the search. */
 #include "bvh/sign.h"
 #include "field/device.h"
 

@@ -194,7 +194,7 @@ static void other_ways(void **state) {
     abut_mesh_destroy(mesh);
 }
 
-/* abut_field_create() with a device: the same bytes as without, in every layout. */
+/* abut_field_create() with a device: the same bytes as without, as floats and with 16 bits. */
 static void for_the_cpu(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12);

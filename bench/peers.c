@@ -15,7 +15,7 @@ static const struct {
     const char *name, *package;
 } peers[] = {
     {"embree", "libembree-dev"}, {"fcl", "libfcl-dev"}, {"cgal", "libcgal-dev"},
-    {"bullet", "libbullet-dev"}, {"ode", "libode-dev"},
+    {"bullet", "libbullet-dev"}, {"ode", "libode-dev"}, {"openvdb", "libopenvdb-dev"},
 };
 
 static bool complain(const char *program, const char *what) {

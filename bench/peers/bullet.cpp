@@ -1,6 +1,7 @@
-// Bodies of triangles: abut against Bullet's GImpact meshes and its static ones.
+// Bodies of triangles: abut against Bullet's GImpact meshes and its static ones; and values of
+// distance fields against its btMiniSDF.
 //
-// Usage: peer-bullet [--out FILE] [--quick] [MODEL...]   (see peer.h)
+// Usage: peer-bullet [--out FILE] [--quick] [--part mesh|field] [MODEL...]   (see peer.h)
 //
 // Bullet is built with floats (Debian's default) and has one thread here. `build` and `refit` are
 // those of btGImpactMeshShape, its only mesh that collides with other meshes; `build-static` is
@@ -11,8 +12,15 @@
 // kept (its own manifold keeps four); contactPairTest finds nothing between GImpact meshes in this
 // version, since they are not in its table. Bullet has no question that stops at the first contact,
 // so that `overlap` pays for all. A body inside another has no contact.
-#include "peer.h"
+//
+// Bullet has no builder of distance fields. Here its btMiniSDF gets the exact signed distances of
+// abut_bvh_nearest_signed() at its nodes, which neighbouring cells share, as in the files that it
+// reads: 32 a cell, the corners and two points on each edge. A value with its gradient is asked at
+// random points of a grid of 64 cells along each side; ours has one value a cell. The note has the
+// mean errors of both against the exact distance, in cells: cubic in 32 nodes is nearer than ours.
+#include "field.h"
 
+#include <BulletCollision/CollisionShapes/btMiniSDF.h>
 #include <BulletCollision/Gimpact/btGImpactCollisionAlgorithm.h>
 #include <BulletCollision/Gimpact/btGImpactShape.h>
 #include <btBulletCollisionCommon.h>
@@ -119,8 +127,138 @@ void compare_pairs(peer::report &report, const model &m, const model &other, boo
                                [&](const abut_pose &pose) { return both.collide(pose); });
 }
 
-void compare(peer::report &report, const model &m) {
-    peer::side ours(m, 1);
+// A place among the nodes of a grid of cells: counted in thirds of a cell.
+struct node {
+    uint32_t at[3];
+};
+
+// The nodes of one cell in Bullet's order: where one of its shape functions is 1.
+std::vector<node> nodes_of_cell(const btMiniSDF &sdf) {
+    std::vector<node> nodes(32);
+    for (uint32_t i = 0; i < 64; i++) {
+        node n = {{i % 4, i / 4 % 4, i / 16}};
+        int between = 0;
+        for (uint32_t c : n.at)
+            between += c % 3 != 0;
+        if (between > 1)
+            continue;
+        auto place = [&](int k) { return (btScalar)(2.0 / 3 * n.at[k] - 1); };
+        btShapeMatrix shape = sdf.shape_function_(btVector3(place(0), place(1), place(2)));
+        for (int k = 0; k < 32; k++)
+            if (shape[k] > 0.99)
+                nodes[k] = n;
+    }
+    return nodes;
+}
+
+// The signed distances at many points, exact.
+std::vector<abut_nearest> ask(const peer::side &ours, const std::vector<abut_vec3> &points) {
+    std::vector<abut_nearest> nearest(points.size());
+    abut_points batch = abut_points_default();
+    batch.points = points.data();
+    batch.count = points.size();
+    peer::check(abut_bvh_nearest_signed_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
+    return nearest;
+}
+
+// Bullet's field over a cube of cells, the first of which begins at `lo`.
+void fill(btMiniSDF &sdf, const peer::side &ours, abut_vec3 lo, double cell, uint32_t cells) {
+    btVector3 first((float)lo.x, (float)lo.y, (float)lo.z);
+    btScalar side = (btScalar)(cell * cells), each = (btScalar)cell;
+    sdf.m_domain = btAlignedBox3d(first, first + btVector3(side, side, side));
+    sdf.m_cell_size.setValue(each, each, each);
+    sdf.m_inv_cell_size.setValue(1 / each, 1 / each, 1 / each);
+    for (unsigned &resolution : sdf.m_resolution)
+        resolution = cells;
+    sdf.m_n_cells = (size_t)cells * cells * cells;
+    sdf.m_n_fields = 1;
+    std::vector<node> local = nodes_of_cell(sdf);
+    const size_t across = 3 * (size_t)cells + 1;
+    std::vector<unsigned> number(across * across * across, ABUT_NONE);
+    std::vector<abut_vec3> points;
+    btAlignedObjectArray<btCell32> list;
+    btAlignedObjectArray<unsigned> map;
+    for (unsigned c = 0; c < sdf.m_n_cells; c++) {
+        const unsigned at[3] = {c % cells, c / cells % cells, c / cells / cells};
+        btCell32 made;
+        for (int n = 0; n < 32; n++) {
+            size_t p[3];
+            for (int k = 0; k < 3; k++)
+                p[k] = 3 * (size_t)at[k] + local[n].at[k];
+            unsigned &index = number[(p[2] * across + p[1]) * across + p[0]];
+            if (index == ABUT_NONE) {
+                index = (unsigned)points.size();
+                points.push_back({lo.x + cell / 3 * (double)p[0], lo.y + cell / 3 * (double)p[1],
+                                  lo.z + cell / 3 * (double)p[2]});
+            }
+            made.m_cells[n] = index;
+        }
+        list.push_back(made);
+        map.push_back(c);
+    }
+    btAlignedObjectArray<double> values;
+    for (const abut_nearest &nearest : ask(ours, points))
+        values.push_back(nearest.distance);
+    sdf.m_nodes.push_back(values);
+    sdf.m_cells.push_back(list);
+    sdf.m_cell_map.push_back(map);
+    sdf.m_isValid = true;
+}
+
+void compare_field(peer::report &report, const model &m, peer::side &ours) {
+    const uint32_t cells = report.quick ? 16 : 64;
+    const size_t count = report.amount(200000);
+    peer::check(abut_bvh_prepare_sign(ours.bvh, nullptr));
+    peer::field field(ours, m, peer::make_grid(m, cells));
+    const abut_grid &grid = field.options.grid;
+    field.build();
+    btMiniSDF sdf;
+    fill(sdf, ours, peer::centre_of(grid, -0.5, -0.5, -0.5), grid.cell, cells);
+    std::vector<abut_vec3> points; // floats, two cells or more from the border
+    peer::random numbers(3);
+    auto place = [&] { return numbers.uniform(2, cells - 3); };
+    for (size_t i = 0; i < count; i++) {
+        double x = place(), y = place(), z = place();
+        abut_vec3 p = peer::centre_of(grid, x, y, z);
+        points.push_back({(float)p.x, (float)p.y, (float)p.z});
+    }
+    std::vector<abut_nearest> exact = ask(ours, points);
+    for (bool cubic : {false, true}) {
+        std::vector<abut_field_value> values(count);
+        std::vector<double> distances(count);
+        std::vector<btVector3> gradients(count);
+        abut_interpolation how = cubic ? ABUT_INTERPOLATION_CUBIC : ABUT_INTERPOLATION_LINEAR;
+        peer::times time = peer::race(
+            report.rounds(),
+            [&] {
+                for (size_t i = 0; i < count; i++)
+                    peer::check(abut_field_at(field.made, points[i], how, &values[i]));
+            },
+            [&] {
+                for (size_t i = 0; i < count; i++) {
+                    const abut_vec3 &p = points[i];
+                    sdf.interpolate(0, distances[i], btVector3((float)p.x, (float)p.y, (float)p.z),
+                                    &gradients[i]);
+                }
+            });
+        double sums[2] = {0, 0};
+        peer::result r = {
+            cubic ? "field-value-cubic" : "field-value", m.name, 1, time, (double)count, "query"};
+        for (size_t i = 0; i < count; i++) {
+            sums[0] += std::fabs(values[i].distance - exact[i].distance);
+            sums[1] += std::fabs(distances[i] - exact[i].distance);
+            r.disagreements += std::fabs(values[i].distance - distances[i]) > grid.cell;
+            r.answer = peer::hash(r.answer, &values[i].distance, sizeof values[i].distance);
+        }
+        char note[96];
+        std::snprintf(note, sizeof note, "mean error %.2g cells, its %.2g",
+                      sums[0] / (double)count / grid.cell, sums[1] / (double)count / grid.cell);
+        r.note = note;
+        report.add(r);
+    }
+}
+
+void compare_mesh(peer::report &report, const model &m, peer::side &ours) {
     body theirs(m);
     peer::times build = peer::race(
         report.rounds(), [&] { ours.build(); }, [&] { theirs.build(); });
@@ -132,13 +270,21 @@ void compare(peer::report &report, const model &m) {
     compare_pairs(report, m, peer::scaled(m, 0.25f), true);
 }
 
+void compare(peer::report &report, const model &m) {
+    peer::side ours(m, 1);
+    if (report.wants("mesh"))
+        compare_mesh(report, m, ours);
+    if (report.wants("field"))
+        compare_field(report, m, ours);
+}
+
 } // namespace
 
 int main(int count, char **words) {
     char label[32];
     std::snprintf(label, sizeof label, "Bullet %d.%02d", btGetVersion() / 100,
                   btGetVersion() % 100);
-    peer::report report("bullet", label, count, words);
+    peer::report report("bullet", label, count, words, {"mesh", "field"});
     for (const model &m : report.models)
         compare(report, m);
     return report.finish();

@@ -1,13 +1,20 @@
-// Nearest points and rays: abut's batch queries against Embree's, on the same queries in turn.
+// Nearest points, rays and distance fields: abut against Embree, on the same queries in turn.
 //
-// Usage: peer-embree [--out FILE] [--quick] [MODEL...]   (see peer.h)
+// Usage: peer-embree [--out FILE] [--quick] [--part build|nearest|ray|field] [MODEL...]   (see
+// peer.h)
 //
 // Embree gives no distance of its own: its user computes it in a callback for every triangle in a
 // leaf that the shrinking ball meets. The callback here is the usual one in floats (Ericson 2005,
 // section 5.1.5), so that Embree's answers err by float rounding; ours are those of doubles. Both
 // get the points in the same random order and each its whole time: ours sorts them first. Embree's
 // rays are single ones in floats with RTC_SCENE_FLAG_ROBUST; whether ours hit is exact.
-#include "peer.h"
+//
+// A field has 256 cells along each side. Embree gets every 16th layer of cells, and its time is
+// taken 16 times: the whole would take minutes. It walks along rows with a bound from the cell
+// before: the distance there and the length of a cell (`field`), or the distance from the triangle
+// that was nearest there (`field-triangle`), which is tighter. Its distances have no sign, and the
+// building of its tree does not count; ours start from the vertices and have their signs.
+#include "field.h"
 
 #include <embree3/rtcore.h>
 #include <omp.h>
@@ -204,23 +211,108 @@ void compare_rays(peer::report &report, const model &m, const peer::side &ours, 
     }
 }
 
+// What is known about a cell from the one beside it.
+struct hint {
+    float distance;
+    uint32_t triangle;
+};
+
+// The distance of one point. The first bound is the distance from the triangle that was nearest
+// beside it; or, `plain`, the distance there and the length of a cell.
+hint embree_cell(RTCScene scene, const model &m, vec p, float cell, hint beside, bool plain) {
+    RTCPointQueryContext context;
+    rtcInitPointQueryContext(&context);
+    answer best = {&m, p, INFINITY, ABUT_NONE};
+    float radius = 1.0001f * (beside.distance + cell);
+    if (plain || beside.triangle == ABUT_NONE) {
+        best.distance_sq = radius * radius;
+    } else {
+        const uint32_t *v = &m.indices[3 * (size_t)beside.triangle];
+        vec d = closest(p, m.vertices[v[0]], m.vertices[v[1]], m.vertices[v[2]]) - p;
+        best.distance_sq = dot(d, d);
+        best.triangle = beside.triangle;
+        radius = std::sqrt(best.distance_sq);
+    }
+    RTCPointQuery query = {p.x, p.y, p.z, 0, radius};
+    rtcPointQuery(scene, &query, &context, nullptr, &best);
+    return {std::sqrt(best.distance_sq), best.triangle};
+}
+
+// The distances of some layers of cells, one after the other, by blocks of 16 rows.
+void embree_layers(RTCScene scene, const model &m, const abut_grid &grid, uint32_t first,
+                   uint32_t step, bool plain, std::vector<float> &distances, int threads) {
+    const uint32_t n = grid.count[0], rows = n / step * n, block = 16;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (uint32_t start = 0; start < rows; start += block) {
+        hint below = {INFINITY, ABUT_NONE}; // of the first cell of the row before
+        for (uint32_t row = start; row < start + block; row++) {
+            hint at = below;
+            for (uint32_t i = 0; i < n; i++) {
+                abut_vec3 c = peer::centre_of(grid, i, row % n, first + step * (row / n));
+                at = embree_cell(scene, m, {(float)c.x, (float)c.y, (float)c.z}, (float)grid.cell,
+                                 at, plain);
+                distances[(size_t)row * n + i] = at.distance;
+                below = i ? below : at;
+            }
+        }
+    }
+}
+
+void compare_field(peer::report &report, const model &m, const peer::side &ours, RTCScene scene,
+                   int threads) {
+    const uint32_t cells = report.quick ? 32 : 256, step = 16, first = step / 2;
+    const size_t layer = (size_t)cells * cells;
+    peer::field field(ours, m, peer::make_grid(m, cells));
+    std::vector<float> distances(cells / step * layer);
+    for (bool plain : {true, false}) {
+        peer::times time = peer::race(
+            std::min(report.rounds(), 3), [&] { field.build(); },
+            [&] {
+                embree_layers(scene, m, field.options.grid, first, step, plain, distances, threads);
+            },
+            threads);
+        time.theirs_best *= step;
+        time.theirs_median *= step;
+        peer::result r = {plain ? "field" : "field-triangle",
+                          m.name,
+                          threads,
+                          time,
+                          (double)(cells * layer),
+                          "cell"};
+        r.note = "every 16th layer of its cells; no signs";
+        for (uint32_t k = 0; k < cells / step; k++) {
+            std::vector<float> values = field.layer(first + step * k);
+            for (size_t i = 0; i < layer; i++)
+                r.disagreements +=
+                    !close(std::fabs(values[i]), distances[k * layer + i], m.diagonal());
+        }
+        r.answer = field.answer();
+        report.add(r);
+    }
+}
+
 void compare(peer::report &report, const model &m, int threads) {
     peer::side ours(m, threads);
     char setting[64];
     std::snprintf(setting, sizeof setting, "threads=%d,set_affinity=0", threads);
     RTCDevice device = rtcNewDevice(setting);
-    RTCScene scene = nullptr;
-    peer::times build = peer::race(
-        report.rounds(), [&] { ours.build(); },
-        [&] {
-            if (scene)
+    RTCScene scene = embree_build(device, m);
+    if (report.wants("build")) {
+        peer::times build = peer::race(
+            report.rounds(), [&] { ours.build(); },
+            [&] {
                 rtcReleaseScene(scene);
-            scene = embree_build(device, m);
-        },
-        threads);
-    report.add({"build", m.name, threads, build, (double)m.triangle_count(), "triangle"});
-    compare_nearest(report, m, ours, scene, threads);
-    compare_rays(report, m, ours, scene, threads);
+                scene = embree_build(device, m);
+            },
+            threads);
+        report.add({"build", m.name, threads, build, (double)m.triangle_count(), "triangle"});
+    }
+    if (report.wants("nearest"))
+        compare_nearest(report, m, ours, scene, threads);
+    if (report.wants("ray"))
+        compare_rays(report, m, ours, scene, threads);
+    if (report.wants("field"))
+        compare_field(report, m, ours, scene, threads);
     rtcReleaseScene(scene);
     rtcReleaseDevice(device);
 }
@@ -228,7 +320,8 @@ void compare(peer::report &report, const model &m, int threads) {
 } // namespace
 
 int main(int count, char **words) {
-    peer::report report("embree", "Embree " RTC_VERSION_STRING, count, words);
+    peer::report report("embree", "Embree " RTC_VERSION_STRING, count, words,
+                        {"build", "nearest", "ray", "field"});
     for (const model &m : report.models)
         for (int threads : {1, 2})
             compare(report, m, threads);

@@ -1,7 +1,8 @@
 // What the comparisons with other libraries share: models, queries, timing, results.
 //
-// Every program has the same command line, `peer-NAME [--out FILE] [--quick] [MODEL...]`: it prints
-// one line a comparison and can write the results in the format of abut-bench (docs/benchmarks.md).
+// Every program has the same command line, `peer-NAME [--out FILE] [--quick] [--part PART]
+// [MODEL...]`: it prints one line a comparison and can write the results in the format of
+// abut-bench (docs/benchmarks.md). Those that take long have parts, one of which can be run alone.
 // Models are files that abut reads; without any, generated ones are taken. Their vertices are
 // rounded to floats once, and both sides get the same: nobody's input is more exact than the
 // other's. Points and rays are floats for the same reason.
@@ -581,24 +582,34 @@ class report {
     bool quick = false;
     std::vector<model> models;
 
-    report(const char *library, const char *label, int count, char **words)
+    report(const char *library, const char *label, int count, char **words,
+           const std::vector<std::string> &parts = {})
         : name(library), title(label) {
         for (int i = 1; i < count; i++) {
             if (!std::strcmp(words[i], "--out") && i + 1 < count)
                 path = words[++i];
             else if (!std::strcmp(words[i], "--quick"))
                 quick = true;
+            else if (!std::strcmp(words[i], "--part") && i + 1 < count)
+                part = words[++i];
             else if (words[i][0] == '-')
-                fail(("usage: peer-" + name + " [--out FILE] [--quick] [MODEL...]").c_str());
+                fail_usage(parts);
             else
                 models.push_back(read_model(words[i]));
         }
+        if (!part.empty() && std::find(parts.begin(), parts.end(), part) == parts.end())
+            fail_usage(parts);
         if (models.empty()) {
             models.push_back(generate_model(ABUT_SHAPE_ICOSPHERE, quick ? 8 : 59));
             models.push_back(generate_model(ABUT_SHAPE_TEAPOT_SOLID, quick ? 4 : 33));
         }
         std::printf("%s\n%-32s %-20s %7s %12s %12s %8s %9s\n", label, "case", "model", "threads",
                     "abut ns", "peer ns", "ratio", "disagree");
+    }
+
+    // Whether a part is to be run.
+    bool wants(const char *which) const {
+        return part.empty() || part == which;
     }
 
     // How many queries, poses or rounds to take.
@@ -666,8 +677,17 @@ class report {
     }
 
   private:
-    std::string name, title, path;
+    std::string name, title, path, part;
     std::vector<std::string> lines;
+
+    [[noreturn]] void fail_usage(const std::vector<std::string> &parts) const {
+        std::string list;
+        for (const std::string &each : parts)
+            list += (list.empty() ? " [--part " : "|") + each;
+        fail(("usage: peer-" + name + " [--out FILE] [--quick]" + list + (list.empty() ? "" : "]") +
+              " [MODEL...]")
+                 .c_str());
+    }
 
     // Names of files may hold anything; those in results do not.
     static std::string plain(std::string text) {

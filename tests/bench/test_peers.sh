@@ -30,7 +30,7 @@ ABUT_BENCH_PEERS=$work/peers
 export ABUT_BENCH_PEERS
 mkdir peers
 expect 0 'embree: not built; bench/peers/setup installs libembree-dev' --peers
-for name in fcl cgal bullet ode; do
+for name in fcl cgal bullet ode openvdb; do
     grep -q "^$name: not built" said || complain "$name is not named"
 done
 grep -q '^0 comparisons' said || complain "something was compared"

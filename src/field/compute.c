@@ -50,6 +50,8 @@ static void finish_block(worker *w, const cells_span *s, size_t at, bool is_sign
     for (uint32_t k = 0; k < s->count[2]; k++)
         for (uint32_t j = 0; j < s->count[1]; j++) {
             const uint32_t cell[3] = {s->begin[0], s->begin[1] + j, s->begin[2] + k};
+            if (c->closed && !w->rows.crossed[sign_rows_row(&w->rows, cell)])
+                continue; /* nothing is inside */
             float *row = w->values + c->job->block * (j + (size_t)c->job->block * k);
             const unsigned char *inside = w->rows.inside + sign_rows_at(&w->rows, cell);
             for (uint32_t i = 0; i < s->count[0]; i++)
@@ -237,6 +239,7 @@ static void compute_tile(worker *w, size_t tile) {
     w->rows.cells = s;
     w->rows.winding = w->winding;
     w->rows.inside = w->inside;
+    w->rows.crossed = w->crossed;
     make_lanes(w);
     abuti_sign_rows(c->table.bvh, c->job->grid, &w->rows);
     for (uint32_t x = 0; x < w->blocks[0]; x += c->tile_rows) {

@@ -10,7 +10,7 @@ static const bench_case *const tables[] = {
     bench_pair_cases,        bench_device_cases,      bench_device_build_cases,
     bench_device_bvh_cases,  bench_device_ray_cases,  bench_device_field_cases,
     bench_field_query_cases, bench_field_files_cases, bench_list_cases,
-    bench_contact_cases,     bench_field_cases,
+    bench_contact_cases,     bench_field_cases,       bench_world_cases,
 };
 
 const bench_case *bench_case_at(size_t index) {

@@ -1,5 +1,5 @@
-/* Fields on a device: all cells of a cube of n x n x n about the middle of the mesh, a tenth of its
- * longest side larger on every side, exact and signed; or only a band of three cells. The hierarchy
+/* Fields on a device: all cells of a cube of n x n x n about the middle of the mesh, a tenth
+ * larger than its longest side, exact and signed; or only a band of three cells. The hierarchy
  * and its features are there already, and the values stay there. Some cells are compared with the
  * CPU's search before anything is timed. Beside each time stand those of the stages on the device,
  * and what was left to the search.
@@ -37,7 +37,7 @@ static abut_field_options options_of(const bench_state *state, const abut_mesh *
     abut_box box = abut_mesh_bounds(mesh);
     double longest = fmax(fmax(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
     side = state->quick ? side / 8 - 3 : side;
-    options.grid.cell = 1.2 * longest / side;
+    options.grid.cell = 1.1 * longest / side;
     options.grid.origin = (abut_vec3){0.5 * (box.lo.x + box.hi.x), 0.5 * (box.lo.y + box.hi.y),
                                       0.5 * (box.lo.z + box.hi.z)};
     options.grid.origin.x -= 0.5 * options.grid.cell * (side - 1);
@@ -161,15 +161,16 @@ static void teardown(bench_state *state) {
 }
 
 static void tell(const bench_case *which, const bench_result *result) {
-    static const char *const names[FIELD_STAGES] = {"clear",  "cross", "sum",   "seed",  "walk",
-                                                    "filter", "sides", "cells", "settle"};
+    static const char *const names[FIELD_STAGES] = {"clear",  "cross", "sum",   "sides", "top",
+                                                    "filter", "cells", "cut",   "parts", "few",
+                                                    "settle", "signs", "search"};
     (void)which;
     printf("  %.1f Mcells/s; on the device %.3f ms (", result->elements / result->median_ms * 1e-3,
            told.all_ms);
     for (int i = 0; i < FIELD_STAGES; i++)
         printf("%s%s %.3f", i ? ", " : "", names[i], told.account.stage_ms[i]);
-    printf("), %llu cells and %llu blocks left, %.1f M entries",
-           (unsigned long long)told.account.doubtful, (unsigned long long)told.account.left,
+    printf("), %llu cells left, %llu blocks cut, %.1f M entries",
+           (unsigned long long)told.account.doubtful, (unsigned long long)told.account.cut,
            (double)told.account.entries * 1e-6);
 }
 

@@ -44,6 +44,7 @@ static abut_status make_body(const tool_arguments *arguments, bodies *b, int sid
                      *limit = option_given(arguments, "limit");
     abut_field_options field = abut_field_options_default();
     abut_samples_options samples = abut_samples_options_default();
+    field.cache = option_given(arguments, "cache") ? "" : NULL;
     field.cells = cells ? cells->counts[0] : 0;
     samples.limit = limit ? limit->counts[0] : 0;
     abut_status status = abut_bvh_prepare_sign(b->pair.bvh[side], NULL);
@@ -282,6 +283,7 @@ static const tool_option options[] = {
     {"to", "POSE", OPTION_TEXT,
      "B moves there: tell when it touches A first, from 0 to 1, whatever its speed", NULL, false},
     {"cells", "N", OPTION_COUNT, "of each field along its longest side (default: 64)", NULL, false},
+    CACHE_OPTION,
     {"margin", "M", OPTION_NUMBER, "also what is at most this far apart", NULL, false},
     {"samples", NULL, OPTION_FLAG, "only at samples, without the deepest points of edges", NULL,
      false},

@@ -103,6 +103,7 @@ _abut_values() {
     contacts:--png) values="" ;;
     contacts:--view) values="front back left right top bottom iso" ;;
     contacts:--up) values="x y z -x -y -z" ;;
+    cache:--older) values="" ;;
     demo:--png) values="" ;;
     demo:--bodies) values="" ;;
     demo:--seconds) values="" ;;
@@ -136,7 +137,7 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest inside ray overlap distance selfcheck field slice offset samples contacts demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture nearest inside ray overlap distance selfcheck field slice offset samples contacts cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
@@ -147,11 +148,12 @@ _abut() {
     overlap) options="--pairs --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
-    field) options="--out --sparse --int16 --plain --time --cells --cell --margin --band --sign --device --json --quiet --threads --help" ;;
+    field) options="--out --sparse --int16 --plain --time --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
-    offset) options="--by --cells --cell --sign --to --device --json --quiet --threads --help" ;;
+    offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --out --png --view --up --json --quiet --threads --help" ;;
-    contacts) options="--pose --pose-a --to --cells --margin --samples --limit --most --out --png --view --up --json --quiet --threads --help" ;;
+    contacts) options="--pose --pose-a --to --cells --cache --margin --samples --limit --most --out --png --view --up --json --quiet --threads --help" ;;
+    cache) options="--older --json --quiet --threads --help" ;;
     demo) options="--png --bodies --seconds --seed --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
@@ -160,7 +162,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest inside ray overlap distance selfcheck field slice offset samples contacts demo devices bench version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest inside ray overlap distance selfcheck field slice offset samples contacts cache demo devices bench version help exit-codes formats" ;;
     bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

@@ -25,6 +25,8 @@ int field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
         options->band = band->numbers[0];
     if (sign && strcmp(sign->words, "auto") != 0)
         options->sign = strcmp(sign->words, "normal") == 0 ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
+    if (option_given(arguments, "cache"))
+        options->cache = "";
     int code = device_open(tool, arguments, &options->device);
     if (code)
         return code;

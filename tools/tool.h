@@ -260,10 +260,17 @@ const tool_command *command_find(const char *name);
 extern const tool_command command_info, command_convert, command_make, command_picture,
     command_nearest, command_inside, command_ray, command_overlap, command_distance,
     command_selfcheck, command_field, command_slice, command_offset, command_samples,
-    command_contacts, command_demo, command_devices, command_bench, command_version, command_help,
-    command_completion;
+    command_contacts, command_cache, command_demo, command_devices, command_bench, command_version,
+    command_help, command_completion;
 
 /* ---- field.c: fields from command lines ---- */
+
+/* The option of all commands that build fields. */
+#define CACHE_OPTION                                                                             \
+    {                                                                                            \
+        "cache", NULL, OPTION_FLAG,                                                              \
+            "look for the field on disk first, and keep it there; see 'abut cache'", NULL, false \
+    }
 
 /* The options that say how a field is built: a list for tables. */
 #define FIELD_OPTIONS                                                                            \
@@ -289,7 +296,7 @@ extern const tool_command command_info, command_convert, command_make, command_p
          "auto)",                                                                                \
          "auto|winding|normal",                                                                  \
          false},                                                                                 \
-        DEVICE_OPTION
+        CACHE_OPTION, DEVICE_OPTION
 
 /* Builds the field of a mesh as these options say. 0, or the exit code after the error was
  * reported.

@@ -14,5 +14,6 @@
 #include <abut/picture.h>
 #include <abut/samples.h>
 #include <abut/shape.h>
+#include <abut/world.h>
 
 #endif

@@ -48,6 +48,8 @@ typedef struct abut_field_options {
     abut_field_type type;
     abut_sign_method sign; /* refused by pseudo-normals: a mesh with a border */
     abut_device *device;   /* where it is built; null = the CPU. The values are the same */
+    const char *cache; /* a folder where fields are kept, to be found there the next time; null =
+                        * none, "" = the user's own. Not for abut_device_field_build() */
 } abut_field_options;
 
 static inline abut_field_options abut_field_options_default(void) {
@@ -241,6 +243,34 @@ ABUT_API abut_status abut_field_load_memory(abut_context *context, const void *d
 /* Tells whether a field was built from this very mesh, also after it was written and loaded: by a
  * SHA-256 of positions and indices. False where the field came from no mesh. Thread-safe. */
 ABUT_API abut_status abut_field_is_of(const abut_field *field, const abut_mesh *mesh, bool *is);
+
+/* ---- the cache ---- */
+
+/* A field in a folder of abut_field_options.cache, or what is wrong with a file there. */
+typedef struct abut_cache_entry {
+    const char *path;      /* of the file: one for each mesh, with any number of fields */
+    char mesh[65];         /* SHA-256 of the mesh, 64 hexadecimal digits */
+    abut_field_info info;  /* its range only when it was verified; zeros where it is not known */
+    uint64_t stored_bytes; /* on disk */
+    double age;            /* seconds since a field of the file was last used */
+    const char *problem;   /* a sentence; null = none was found */
+} abut_cache_entry;
+
+/* Gets one entry after the other, which is there until it returns; false ends the listing. */
+typedef bool abut_cache_visit(void *user, const abut_cache_entry *entry);
+
+/* Lists the fields that a folder keeps, by the names of their files; "" = the user's own folder.
+ * One that is not there has none. Thread-safe. */
+ABUT_API abut_status abut_cache_list(abut_context *context, const char *folder,
+                                     abut_cache_visit *visit, void *user);
+/* The same, and reads all of each field to tell damage. Nothing is changed: what is damaged is
+ * replaced when it is next asked for. Thread-safe. */
+ABUT_API abut_status abut_cache_verify(abut_context *context, const char *folder,
+                                       abut_cache_visit *visit, void *user);
+/* Removes the files of a folder of which no field was used for this many seconds (0 = all), and
+ * tells how many they were and how large; either may be null. Other files stay. Thread-safe. */
+ABUT_API abut_status abut_cache_clear(abut_context *context, const char *folder, double age,
+                                      uint32_t *files, uint64_t *bytes);
 
 #ifdef __cplusplus
 }

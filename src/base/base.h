@@ -44,6 +44,8 @@ abut_status abuti_progress(abut_context *context, const char *stage, double frac
 void *abuti_allocate(abut_context *context, size_t count, size_t element_bytes);
 /* The same, zeroed. */
 void *abuti_allocate_zeroed(abut_context *context, size_t count, size_t element_bytes);
+/* Hints that all of an allocation will be written, so that the system may give it in few pieces. */
+void abuti_expect_all(void *memory, size_t bytes);
 /* Null is allowed. */
 void abuti_release(abut_context *context, void *memory);
 
@@ -75,6 +77,7 @@ typedef struct abuti_source {
     const unsigned char *end;   /* one past the last byte in the window */
     uint64_t consumed;          /* bytes that left earlier windows */
     uint64_t total;             /* size of the whole, or 0 where unknown (a pipe) */
+    uint64_t left;              /* bytes that the file may still give */
     bool failed;                /* the operating system reported a read error */
 } abuti_source;
 
@@ -82,6 +85,8 @@ abut_status abuti_source_open(abuti_source *source, abut_context *context, const
 void abuti_source_memory(abuti_source *source, abut_context *context, const void *data,
                          size_t bytes, const char *name);
 void abuti_source_close(abuti_source *source);
+/* Goes to a part of a file, which from now on is all that there is. */
+abut_status abuti_source_seek(abuti_source *source, uint64_t offset, uint64_t bytes);
 /* Makes at least `wanted` bytes (at most ABUTI_SOURCE_LOOKAHEAD) visible at `at` if the stream has
  * them; returns how many are visible. */
 size_t abuti_source_fill(abuti_source *source, size_t wanted);
@@ -100,7 +105,9 @@ typedef struct abuti_sink {
     abut_context *context;
     char *path, *temporary; /* temporary is null when written directly */
     FILE *file;
-    int error; /* first errno */
+    int error;       /* first errno */
+    bool expendable; /* set by a writer whose readers check all: the file need not be on disk before
+                      * it is renamed */
 } abuti_sink;
 
 abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char *path);

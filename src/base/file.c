@@ -34,7 +34,8 @@ abut_status abuti_source_open(abuti_source *source, abut_context *context, const
                              .buffer = buffer,
                              .start = buffer,
                              .at = buffer,
-                             .end = buffer};
+                             .end = buffer,
+                             .left = UINT64_MAX};
     if (S_ISREG(about.st_mode) && about.st_size > 0)
         source->total = (uint64_t)about.st_size;
     return ABUT_OK;
@@ -58,6 +59,29 @@ void abuti_source_close(abuti_source *source) {
     *source = (abuti_source){.descriptor = -1};
 }
 
+/* Reads from the file, within the part of it that is to be read. */
+static ssize_t get(abuti_source *source, void *to, size_t bytes) {
+    ssize_t got;
+    if (bytes > source->left)
+        bytes = (size_t)source->left;
+    do
+        got = bytes ? read(source->descriptor, to, bytes) : 0;
+    while (got < 0 && errno == EINTR);
+    source->left -= got > 0 ? (uint64_t)got : 0;
+    source->failed = source->failed || got < 0;
+    return got;
+}
+
+abut_status abuti_source_seek(abuti_source *source, uint64_t offset, uint64_t bytes) {
+    if (offset > INT64_MAX || lseek(source->descriptor, (off_t)offset, SEEK_SET) < 0)
+        return abuti_fail(ABUT_ERROR_FILE, "%s: has no byte %llu", source->name,
+                          (unsigned long long)offset);
+    source->start = source->at = source->end = source->buffer;
+    source->consumed = 0;
+    source->total = source->left = bytes;
+    return ABUT_OK;
+}
+
 size_t abuti_source_fill(abuti_source *source, size_t wanted) {
     size_t visible = (size_t)(source->end - source->at);
     if (visible >= wanted || source->descriptor < 0)
@@ -65,13 +89,9 @@ size_t abuti_source_fill(abuti_source *source, size_t wanted) {
     source->consumed += (uint64_t)(source->at - source->start);
     memmove(source->buffer, source->at, visible);
     while (visible < wanted) {
-        ssize_t got = read(source->descriptor, source->buffer + visible, WINDOW - visible);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            source->failed = source->failed || got < 0;
+        ssize_t got = get(source, source->buffer + visible, WINDOW - visible);
+        if (got <= 0)
             break;
-        }
         visible += (size_t)got;
     }
     source->at = source->buffer;
@@ -87,13 +107,9 @@ size_t abuti_source_read(abuti_source *source, void *to, size_t bytes) {
         memcpy(out, source->at, got);
     source->at += got;
     while (got < bytes && source->descriptor >= 0) {
-        ssize_t more = read(source->descriptor, out + got, bytes - got);
-        if (more < 0 && errno == EINTR)
-            continue;
-        if (more <= 0) {
-            source->failed = source->failed || more < 0;
+        ssize_t more = get(source, out + got, bytes - got);
+        if (more <= 0)
             break;
-        }
         got += (size_t)more;
         source->consumed += (uint64_t)more;
     }
@@ -210,14 +226,15 @@ static void sync_folder(char *path) {
 abut_status abuti_sink_commit(abuti_sink *sink) {
     if (!sink->error && fflush(sink->file) != 0)
         sink->error = errno;
-    if (!sink->error && sink->temporary && fsync(fileno(sink->file)) != 0)
+    bool sync = sink->temporary && !sink->expendable;
+    if (!sink->error && sync && fsync(fileno(sink->file)) != 0)
         sink->error = errno;
     if (fclose(sink->file) != 0 && !sink->error)
         sink->error = errno;
     if (!sink->error && sink->temporary) {
         if (rename(sink->temporary, sink->path) != 0)
             sink->error = errno;
-        else
+        else if (sync)
             sync_folder(sink->path);
     }
     abut_status status = ABUT_OK;

@@ -16,9 +16,11 @@ typedef struct making {
     const uint32_t *order;
     uint32_t leaf_count;
     abut_topology_view topology;
-    uint32_t *place;                                        /* of a triangle in the order */
     uint32_t *edge_feature, *vertex_feature, *face_feature; /* ABUT_NONE where there is none yet */
-    uint32_t *source; /* of a feature: its face, edge or vertex; the kind is in the record */
+    unsigned char *has_face;                                /* of a triangle */
+    unsigned char *edge_low;                                /* whether a face of it is too low */
+    uint32_t *source;    /* of a feature: its face, edge or vertex */
+    unsigned char *kind; /* and which of these */
     abuti_features *to;
 } making;
 
@@ -58,35 +60,46 @@ static vec3 across_precise(vec3 v, vec3 u) {
     return across(across(v, u), u);
 }
 
-static bool make_face(const making *m, uint32_t triangle, feature_record *r) {
+/* A triangle over its longest edge, which is that from corner a on. */
+typedef struct face_frame {
+    vec3 corner[3], side[3]; /* side k begins at corner k */
+    int a;
+    vec3 along, up; /* units */
+    double height;
+} face_frame;
+
+/* False where the triangle is too low to be a face. */
+static bool frame_of_face(const making *m, uint32_t triangle, face_frame *f) {
     const uint32_t *index = m->mesh->indices + 3 * (size_t)triangle;
-    vec3 c[3], u[3];
     double length[3];
     for (int k = 0; k < 3; k++)
-        c[k] = corner_at(m, index[k]);
-    int longest = 0;
+        f->corner[k] = corner_at(m, index[k]);
+    f->a = 0;
     for (int k = 0; k < 3; k++) {
-        u[k] = v3_sub(c[(k + 1) % 3], c[k]);
-        length[k] = v3_length(u[k]);
-        longest = length[k] > length[longest] ? k : longest;
+        f->side[k] = v3_sub(f->corner[(k + 1) % 3], f->corner[k]);
+        length[k] = v3_length(f->side[k]);
+        f->a = length[k] > length[f->a] ? k : f->a;
     }
-    if (!(length[longest] > 0))
+    if (!(length[f->a] > 0))
         return false;
-    int a = longest, b = (a + 1) % 3, top = (a + 2) % 3;
-    vec3 along = v3_normalise(u[a]), up = across_precise(v3_sub(c[top], c[a]), along);
-    double height = v3_length(up);
-    if (!(height >= FEATURE_HEIGHT))
-        return false;
-    up = v3_scale(up, 1 / height);
-    vec3 normal = v3_cross(along, up);
-    put(r->place, c[a]);
-    put(r->first, v3_scale(up, -1));                        /* below the longest edge */
-    put(r->second, v3_normalise(v3_cross(u[top], normal))); /* beyond the one that ends in a */
+    f->along = v3_normalise(f->side[f->a]);
+    f->up = across_precise(v3_sub(f->corner[(f->a + 2) % 3], f->corner[f->a]), f->along);
+    f->height = v3_length(f->up);
+    return f->height >= FEATURE_HEIGHT;
+}
+
+static void make_face(const making *m, uint32_t triangle, feature_record *r) {
+    face_frame f;
+    frame_of_face(m, triangle, &f);
+    int a = f.a, b = (a + 1) % 3, top = (a + 2) % 3;
+    vec3 up = v3_scale(f.up, 1 / f.height), normal = v3_cross(f.along, up);
+    put(r->place, f.corner[a]);
+    put(r->first, v3_scale(up, -1));                             /* below the longest edge */
+    put(r->second, v3_normalise(v3_cross(f.side[top], normal))); /* beyond the one that ends in a */
     put_third(r, normal);
-    vec3 beyond = v3_normalise(v3_cross(u[b], normal));
+    vec3 beyond = v3_normalise(v3_cross(f.side[b], normal));
     put(r->fourth, beyond);
-    put_offset(r, v3_dot(beyond, v3_sub(c[b], c[a])), FEATURE_FACE);
-    return true;
+    put_offset(r, v3_dot(beyond, v3_sub(f.corner[b], f.corner[a])), FEATURE_FACE);
 }
 
 /* Whether a face may exclude points from the region of an edge from a along u: gives the direction
@@ -127,13 +140,13 @@ static void make_edge(const making *m, uint32_t edge, feature_record *r) {
 /* Directions from a vertex along the edges of its triangles, at most so many. */
 enum { DIRECTIONS_MOST = 64 };
 
-static uint32_t list_directions(const making *m, uint32_t vertex, uint32_t feature, vec3 *to) {
-    const abuti_features *f = m->to;
+static uint32_t list_directions(const making *m, uint32_t vertex, vec3 *to) {
+    const abut_topology_view *t = &m->topology;
     vec3 at = corner_at(m, vertex);
     uint32_t count = 0;
-    for (uint32_t i = f->incident_begin[feature]; i < f->incident_begin[feature + 1]; i++)
+    for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
         for (size_t k = 0; k < 3 && count < DIRECTIONS_MOST; k++) {
-            uint32_t other = m->mesh->indices[3 * (size_t)m->order[f->incidents[i]] + k];
+            uint32_t other = m->mesh->indices[3 * (size_t)t->vertex_faces[i] + k];
             vec3 way = v3_sub(corner_at(m, other), at);
             double length = v3_length(way);
             if (length >= FEATURE_HEIGHT)
@@ -144,11 +157,11 @@ static uint32_t list_directions(const making *m, uint32_t vertex, uint32_t featu
 
 /* Directions to neighbours, spread as wide as can be: each next one is that with the least largest
  * cosine to those before. */
-static void make_vertex(const making *m, uint32_t vertex, uint32_t feature, feature_record *r) {
+static void make_vertex(const making *m, uint32_t vertex, feature_record *r) {
     vec3 at = corner_at(m, vertex), chosen[VERTEX_EDGES] = {{0, 0, 0}}, u[DIRECTIONS_MOST];
     double cosine[DIRECTIONS_MOST]; /* the largest so far */
-    const abuti_features *f = m->to;
-    uint32_t count = list_directions(m, vertex, feature, u);
+    const abut_topology_view *t = &m->topology;
+    uint32_t count = list_directions(m, vertex, u);
     for (uint32_t i = 0; i < count; i++)
         cosine[i] = -1;
     for (int n = 0; n < VERTEX_EDGES; n++) {
@@ -168,24 +181,29 @@ static void make_vertex(const making *m, uint32_t vertex, uint32_t feature, feat
     put_third(r, chosen[2]);
     put(r->fourth, chosen[3]);
     bool plain = true;
-    for (uint32_t i = f->incident_begin[feature]; i < f->incident_begin[feature + 1]; i++)
-        plain = plain && m->face_feature[m->order[f->incidents[i]]] != ABUT_NONE;
+    for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
+        plain = plain && m->has_face[t->vertex_faces[i]];
     put_offset(r, 0, plain ? FEATURE_PLAIN_VERTEX : FEATURE_VERTEX);
 }
 
 /* ---- which there are ---- */
 
+static void faces_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const making *m = data;
+    face_frame f;
+    (void)chunk;
+    for (size_t t = begin; t < end; t++)
+        m->has_face[t] = frame_of_face(m, (uint32_t)t, &f);
+}
+
 static uint32_t add_feature(making *m, uint32_t source, feature_kind kind) {
-    uint32_t feature = m->to->count++, *ends = m->to->ends[feature];
-    const uint32_t *edge = kind == FEATURE_EDGE ? m->topology.edges + 2 * (size_t)source : NULL;
+    uint32_t feature = m->to->count++;
     m->source[feature] = source;
-    ends[0] = edge ? edge[0] : source;
-    ends[1] = edge ? edge[1] : kind == FEATURE_FACE ? ABUT_NONE : source;
-    put_offset(&m->to->records[feature], 0, kind);
+    m->kind[feature] = (unsigned char)kind;
     return feature;
 }
 
-/* Numbers all features in the order of the leaves. */
+/* Numbers all features in the order of the leaves. One after the other, so no more than that. */
 static void number_features(making *m) {
     abuti_features *to = m->to;
     for (uint32_t place = 0; place < BVH_WIDTH * m->leaf_count; place++) {
@@ -194,17 +212,15 @@ static void number_features(making *m) {
         if (place >= m->mesh->triangle_count)
             continue; /* the last triangle again */
         uint32_t triangle = m->order[place];
-        m->place[triangle] = place;
-        feature_record face;
-        if (make_face(m, triangle, &face)) {
+        if (m->has_face[triangle])
             m->face_feature[triangle] = add_feature(m, triangle, FEATURE_FACE);
-            to->records[to->count - 1] = face;
-        }
         for (size_t k = 0; k < 3; k++) {
             uint32_t edge = m->topology.triangle_edges[3 * (size_t)triangle + k];
             uint32_t vertex = m->mesh->indices[3 * (size_t)triangle + k];
             if (edge != ABUT_NONE && m->edge_feature[edge] == ABUT_NONE)
                 m->edge_feature[edge] = add_feature(m, edge, FEATURE_EDGE);
+            if (edge != ABUT_NONE && !m->has_face[triangle])
+                m->edge_low[edge] = 1;
             if (m->vertex_feature[vertex] == ABUT_NONE)
                 m->vertex_feature[vertex] = add_feature(m, vertex, FEATURE_VERTEX);
         }
@@ -227,9 +243,11 @@ static int features_of(const making *m, uint32_t triangle, uint32_t features[7])
 }
 
 /* Lists the triangles of each feature, ascending. */
-static void list_incidents(making *m) {
+static void list_incidents(making *m, uint32_t *place) {
     abuti_features *to = m->to;
     uint32_t features[7];
+    for (uint32_t i = 0; i < m->mesh->triangle_count; i++)
+        place[m->order[i]] = i;
     memset(to->incident_begin, 0, ((size_t)to->count + 1) * sizeof *to->incident_begin);
     for (uint32_t t = 0; t < m->mesh->triangle_count; t++)
         for (int i = features_of(m, t, features); i-- > 0;)
@@ -242,24 +260,27 @@ static void list_incidents(making *m) {
     to->incident_count = sum;
     for (uint32_t t = m->mesh->triangle_count; t-- > 0;)
         for (int i = features_of(m, t, features); i-- > 0;)
-            to->incidents[--to->incident_begin[features[i]]] = m->place[t];
+            to->incidents[--to->incident_begin[features[i]]] = place[t];
 }
 
 static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
     const making *m = data;
+    abuti_features *to = m->to;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        feature_record *r = &m->to->records[i];
-        switch (feature_kind_of(r)) {
-        case FEATURE_EDGE:
-            make_edge(m, m->source[i], r);
-            break;
-        case FEATURE_VERTEX:
-        case FEATURE_PLAIN_VERTEX:
-            make_vertex(m, m->source[i], (uint32_t)i, r);
-            break;
-        case FEATURE_FACE: /* made when it was numbered */
-            break;
+        feature_record *r = &to->records[i];
+        uint32_t source = m->source[i];
+        to->ends[i][0] = to->ends[i][1] = source;
+        to->low_edge[i] = 0;
+        if (m->kind[i] == FEATURE_FACE) {
+            make_face(m, source, r);
+            to->ends[i][1] = ABUT_NONE;
+        } else if (m->kind[i] == FEATURE_EDGE) {
+            make_edge(m, source, r);
+            memcpy(to->ends[i], m->topology.edges + 2 * (size_t)source, sizeof to->ends[i]);
+            to->low_edge[i] = m->edge_low[source];
+        } else {
+            make_vertex(m, source, r);
         }
     }
 }
@@ -273,34 +294,54 @@ static uint32_t *allocate_none(abut_context *context, size_t count) {
     return words;
 }
 
+/* The triangles of each feature. */
+static abut_status add_incidents(making *m, abut_context *context) {
+    abuti_features *to = m->to;
+    size_t triangles = m->mesh->triangle_count;
+    if (7 * triangles > UINT32_MAX)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%zu triangles have too many edges and corners to list",
+                          triangles);
+    uint32_t *place = abuti_allocate(context, triangles, sizeof *place);
+    to->incident_begin = abuti_allocate(context, (size_t)to->count + 1, sizeof *to->incident_begin);
+    to->incidents = abuti_allocate(context, 7 * triangles, sizeof *to->incidents);
+    bool ready = place && to->incident_begin && to->incidents;
+    if (ready)
+        list_incidents(m, place);
+    abuti_release(context, place);
+    return ready ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
 static abut_status make(making *m, abut_context *context) {
     abuti_features *to = m->to;
     size_t triangles = m->mesh->triangle_count, edges = m->topology.edge_count;
     size_t most = triangles + edges + m->mesh->vertex_count;
-    if (7 * triangles > UINT32_MAX)
+    if (most > UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "%zu triangles have too many edges and corners to list",
                           triangles);
-    m->place = abuti_allocate(context, triangles, sizeof *m->place);
     m->edge_feature = allocate_none(context, edges);
     m->vertex_feature = allocate_none(context, m->mesh->vertex_count);
     m->face_feature = allocate_none(context, triangles);
+    m->has_face = abuti_allocate(context, triangles, 1);
+    m->edge_low = abuti_allocate_zeroed(context, edges, 1);
     m->source = abuti_allocate(context, most, sizeof *m->source);
-    to->records = abuti_allocate_zeroed(context, most, sizeof *to->records);
-    to->ends = abuti_allocate(context, most, sizeof *to->ends);
+    m->kind = abuti_allocate(context, most, 1);
     to->leaf_begin = abuti_allocate(context, (size_t)m->leaf_count + 1, sizeof *to->leaf_begin);
-    to->incident_begin = abuti_allocate(context, most + 1, sizeof *to->incident_begin);
-    to->incidents = abuti_allocate(context, 7 * triangles, sizeof *to->incidents);
-    if (!m->place || !m->edge_feature || !m->vertex_feature || !m->face_feature || !m->source ||
-        !to->records || !to->ends || !to->leaf_begin || !to->incident_begin || !to->incidents)
+    if (!m->edge_feature || !m->vertex_feature || !m->face_feature || !m->has_face ||
+        !m->edge_low || !m->source || !m->kind || !to->leaf_begin)
         return ABUT_ERROR_MEMORY;
+    abuti_parallel_for(context, triangles, 4096, faces_task, m);
     number_features(m);
-    list_incidents(m);
+    to->records = abuti_allocate(context, to->count, sizeof *to->records);
+    to->ends = abuti_allocate(context, to->count, sizeof *to->ends);
+    to->low_edge = abuti_allocate(context, to->count, 1);
+    if (!to->records || !to->ends || !to->low_edge)
+        return ABUT_ERROR_MEMORY;
     abuti_parallel_for(context, to->count, 4096, records_task, m);
     return ABUT_OK;
 }
 
 abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,
-                                  uint32_t leaf_count, abuti_features *features) {
+                                  uint32_t leaf_count, bool incidents, abuti_features *features) {
     abut_context *context = mesh->context;
     abuti_features made = {.context = abuti_context_retain(context)};
     making m = {
@@ -311,11 +352,15 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
         m.topology = abut_topology_get(topology);
         status = make(&m, context);
     }
-    abuti_release(context, m.place);
+    if (!status && incidents)
+        status = add_incidents(&m, context);
     abuti_release(context, m.edge_feature);
     abuti_release(context, m.vertex_feature);
     abuti_release(context, m.face_feature);
+    abuti_release(context, m.has_face);
+    abuti_release(context, m.edge_low);
     abuti_release(context, m.source);
+    abuti_release(context, m.kind);
     abut_topology_destroy(topology);
     if (status)
         abuti_features_destroy(&made);
@@ -329,6 +374,7 @@ void abuti_features_destroy(abuti_features *features) {
         return;
     abuti_release(features->context, features->records);
     abuti_release(features->context, features->ends);
+    abuti_release(features->context, features->low_edge);
     abuti_release(features->context, features->leaf_begin);
     abuti_release(features->context, features->incident_begin);
     abuti_release(features->context, features->incidents);

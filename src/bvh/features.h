@@ -53,11 +53,13 @@ typedef struct abuti_features {
      */
     feature_record *records;
     uint32_t *leaf_begin; /* leaf_count + 1 */
-    /* All triangles of a feature by their places in the order, ascending by their numbers. */
+    /* All triangles of a feature by their places in the order, ascending by their numbers; where
+     * they were asked for. */
     uint32_t *incident_begin; /* count + 1 */
     uint32_t *incidents;
     /* What it is made of: the vertices of an edge, a vertex twice, or a triangle and ABUT_NONE. */
     uint32_t (*ends)[2];
+    unsigned char *low_edge; /* 1: an edge of a triangle lower than FEATURE_HEIGHT */
 } abuti_features;
 
 static inline feature_kind feature_kind_of(const feature_record *r) {
@@ -67,9 +69,9 @@ static inline feature_kind feature_kind_of(const feature_record *r) {
 }
 
 /* The features of the mesh of a hierarchy with this order of triangles, four a leaf. Takes about
- * 280 bytes a triangle. */
+ * 280 bytes a triangle, less where `incidents` are not wanted. */
 abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,
-                                  uint32_t leaf_count, abuti_features *features);
+                                  uint32_t leaf_count, bool incidents, abuti_features *features);
 void abuti_features_destroy(abuti_features *features);
 
 #endif

@@ -73,18 +73,35 @@ static uint32_t list_border(const uint64_t *sides, size_t up, size_t end, uint32
 
 /* Arrays to work with, for a mesh. */
 typedef struct solid_work {
-    uint64_t *sides; /* and as many again to sort with */
+    uint64_t *sides, *buffer; /* as many again to sort with */
     size_t up, end;
     uint32_t *names, *parent, *list; /* a vertex each */
     uint32_t border_count;
 } solid_work;
 
+/* Sorts one of the two lists of sides, or both. */
+static void sort_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const solid_work *work = data;
+    (void)chunk;
+    for (size_t list = begin; list < end; list++) {
+        size_t first = list ? work->up : 0, last = list ? work->end : work->up;
+        abuti_sort_keys(work->sides + first, work->buffer + first, last - first);
+    }
+}
+
 static void find_border(const abut_mesh *mesh, const uint32_t *names, solid_work *work) {
-    uint64_t *buffer = work->sides + 3 * (size_t)mesh->triangle_count;
+    work->buffer = work->sides + 3 * (size_t)mesh->triangle_count;
     work->up = list_sides(mesh, names, work->sides, &work->end);
-    abuti_sort_keys(work->sides, buffer, work->up);
-    abuti_sort_keys(work->sides + work->up, buffer, work->end - work->up);
+    abuti_parallel_for(mesh->context, 2, 1, sort_task, work);
     work->border_count = list_border(work->sides, work->up, work->end, NULL);
+}
+
+/* Whether no two vertices are in one place, so that names change nothing. */
+static bool all_apart(const uint32_t *names, uint32_t count) {
+    for (uint32_t v = 0; v < count; v++)
+        if (names[v] != v)
+            return false;
+    return true;
 }
 
 static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names, const solid_work *work) {
@@ -124,7 +141,7 @@ static bvh_solid *make_solid(const abut_bvh *bvh) {
         if (named)
             status =
                 abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, work.names);
-        if (named && !status)
+        if (named && !status && !all_apart(work.names, mesh->vertex_count))
             find_border(mesh, work.names, &work);
         if (!status)
             solid = fill_solid(bvh, named ? work.names : NULL, &work);

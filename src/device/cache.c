@@ -13,6 +13,8 @@
  */
 #include "device/cache.h"
 
+#include "base/folder.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,45 +33,14 @@
 
 /* ---- where ---- */
 
-/* ABUT_CACHE_DIR, else $XDG_CACHE_HOME/abut, else ~/.cache/abut. */
-static bool folder_of(char *folder, size_t bytes) {
-    const char *own = getenv("ABUT_CACHE_DIR");
-    const char *shared = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length = -1;
-    if (own && strcmp(own, "off") == 0)
-        return false;
-    if (own && own[0])
-        length = snprintf(folder, bytes, "%s", own);
-    else if (shared && shared[0] == '/') /* the standard says to ignore relative ones */
-        length = snprintf(folder, bytes, "%s/abut", shared);
-    else if (home && home[0])
-        length = snprintf(folder, bytes, "%s/.cache/abut", home);
-    return length > 0 && (size_t)length < bytes;
-}
-
 bool abuti_cache_path(const unsigned char key[ABUTI_DIGEST_BYTES], char *path, size_t path_bytes) {
-    static const char digits[] = "0123456789abcdef";
-    char name[2 * ABUTI_DIGEST_BYTES + 1];
-    if (!folder_of(path, path_bytes))
+    char name[ABUTI_HEX_BYTES];
+    if (!abuti_folder_own(path, path_bytes))
         return false;
-    for (size_t i = 0; i < ABUTI_DIGEST_BYTES; i++) {
-        name[2 * i] = digits[key[i] >> 4];
-        name[2 * i + 1] = digits[key[i] & 15];
-    }
-    name[sizeof name - 1] = 0;
+    abuti_folder_name(key, name);
     size_t used = strlen(path);
     int length = snprintf(path + used, path_bytes - used, "/%s.program", name);
     return length > 0 && (size_t)length < path_bytes - used;
-}
-
-/* Makes the folder of a file and those above it, where they are missing. */
-static void make_folders(char *path) {
-    for (char *at = path + 1; *at; at++)
-        if (*at == '/') {
-            *at = 0;
-            mkdir(path, 0700);
-            *at = '/';
-        }
 }
 
 /* ---- numbers ---- */
@@ -88,12 +59,8 @@ static uint64_t get(const unsigned char *from, int bytes) {
 
 /* ---- old entries ---- */
 
-/* A name that this file gives, or one of a file that was being written when its process died. */
 static bool is_ours(const char *name) {
-    if (strncmp(name, ".abut-", 6) == 0)
-        return true;
-    return strspn(name, "0123456789abcdef") == 2 * ABUTI_DIGEST_BYTES &&
-           strcmp(name + 2 * ABUTI_DIGEST_BYTES, ".program") == 0;
+    return abuti_folder_is_temporary(name) || abuti_folder_is_name(name, ".program");
 }
 
 static bool is_older(const struct stat *a, const char *a_name, const struct stat *b,
@@ -164,31 +131,6 @@ static uint64_t most_bytes(void) {
 
 /* ---- in ---- */
 
-/* The length of a file that only its owner, who is us, could have written; 0 for any other. */
-static size_t trusted_bytes(const abuti_source *source) {
-    struct stat about;
-    if (fstat(source->descriptor, &about) != 0 || !S_ISREG(about.st_mode) ||
-        about.st_uid != geteuid() || (about.st_mode & (S_IWGRP | S_IWOTH)) ||
-        about.st_size < HEAD_BYTES + ABUTI_DIGEST_BYTES || (uint64_t)about.st_size > MOST_BYTES)
-        return 0;
-    return (size_t)about.st_size;
-}
-
-static bool read_all(abuti_source *source, unsigned char *to, size_t bytes) {
-    size_t done = 0;
-    while (done < bytes) {
-        size_t visible = abuti_source_fill(source, 1);
-        if (!visible)
-            return false;
-        if (visible > bytes - done)
-            visible = bytes - done;
-        memcpy(to + done, source->at, visible);
-        source->at += visible;
-        done += visible;
-    }
-    return true;
-}
-
 /* Whether these bytes are a whole entry of this key; then where its program starts. */
 static bool is_entry(const unsigned char *file, size_t bytes, const unsigned char *key,
                      size_t *start) {
@@ -211,14 +153,19 @@ bool abuti_cache_read(abut_context *context, const unsigned char key[ABUTI_DIGES
                       unsigned char **program, size_t *bytes) {
     char path[1024];
     abuti_source source;
-    if (!abuti_cache_path(key, path, sizeof path) || access(path, R_OK) != 0 ||
-        abuti_source_open(&source, context, path))
+    if (!abuti_cache_path(key, path, sizeof path) || access(path, R_OK) != 0)
         return false;
-    size_t length = trusted_bytes(&source), start = 0;
-    unsigned char *file = length ? abuti_allocate(context, length, 1) : NULL;
-    bool fine = file && read_all(&source, file, length) && abuti_source_fill(&source, 1) == 0 &&
-                is_entry(file, length, key, &start);
-    abuti_source_close(&source);
+    size_t length = 0, start = 0;
+    unsigned char *file = NULL;
+    bool fine = !abuti_source_open_own(&source, context, path);
+    if (fine) {
+        length = (size_t)source.total;
+        fine = source.total >= HEAD_BYTES + ABUTI_DIGEST_BYTES && source.total <= MOST_BYTES &&
+               (file = abuti_allocate(context, length, 1)) &&
+               abuti_source_read(&source, file, length) == length &&
+               abuti_source_fill(&source, 1) == 0 && is_entry(file, length, key, &start);
+        abuti_source_close(&source);
+    }
     if (!fine) {
         abuti_log(context, ABUT_LOG_INFO, "%s: not a usable program; it is built again", path);
         abuti_release(context, file);
@@ -250,9 +197,10 @@ void abuti_cache_write(abut_context *context, const unsigned char key[ABUTI_DIGE
     abuti_digest_add(&digest, about, about_bytes);
     abuti_digest_add(&digest, program, bytes);
     abuti_digest_end(&digest, sum);
-    make_folders(path);
+    abuti_folder_make(path);
     abut_status status = abuti_sink_open(&sink, context, path);
     if (!status) {
+        sink.expendable = true;
         fchmod(fileno(sink.file), 0600);
         abuti_sink_write(&sink, head, sizeof head);
         abuti_sink_write(&sink, about, about_bytes);

@@ -175,12 +175,18 @@ typedef struct cells_span {
 typedef struct sign_rows {
     cells_span cells;
     int32_t *winding;
-    unsigned char *inside; /* 1 or 0 */
+    unsigned char *inside;  /* 1 or 0 */
+    unsigned char *crossed; /* of a row: 1 where the surface is crossed */
 } sign_rows;
 
 static inline size_t sign_rows_at(const sign_rows *rows, const uint32_t cell[3]) {
     const uint32_t *begin = rows->cells.begin;
     return grid_at(rows->cells.count, cell[0] - begin[0], cell[1] - begin[1], cell[2] - begin[2]);
+}
+
+static inline size_t sign_rows_row(const sign_rows *rows, const uint32_t cell[3]) {
+    const uint32_t *begin = rows->cells.begin;
+    return (cell[1] - begin[1]) + (size_t)rows->cells.count[1] * (cell[2] - begin[2]);
 }
 
 /* How often the surface is crossed on the way along x to each cell, counted by the side: the

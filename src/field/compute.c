@@ -41,6 +41,15 @@ static bool is_known(const worker *w, const uint32_t block[3]) {
                                             w->first[1] + block[1], w->first[2] + block[2])];
 }
 
+static void sign_row(float *row, const unsigned char *inside, uint32_t count) {
+    uint64_t all = 1;
+    _Static_assert(sizeof all == FIELD_BRICK, "as many bytes as cells of a row");
+    if (count == FIELD_BRICK)
+        memcpy(&all, inside, sizeof all);
+    for (uint32_t i = 0; all && i < count; i++)
+        row[i] = inside[i] ? -row[i] : row[i];
+}
+
 /* Signs the values of the block and gives them away. */
 static void finish_block(worker *w, const cells_span *s, size_t at, bool is_signed) {
     const computing *c = w->c;
@@ -50,10 +59,10 @@ static void finish_block(worker *w, const cells_span *s, size_t at, bool is_sign
     for (uint32_t k = 0; k < s->count[2]; k++)
         for (uint32_t j = 0; j < s->count[1]; j++) {
             const uint32_t cell[3] = {s->begin[0], s->begin[1] + j, s->begin[2] + k};
-            float *row = w->values + c->job->block * (j + (size_t)c->job->block * k);
-            const unsigned char *inside = w->rows.inside + sign_rows_at(&w->rows, cell);
-            for (uint32_t i = 0; i < s->count[0]; i++)
-                row[i] = inside[i] ? -row[i] : row[i];
+            if (c->closed && !w->rows.crossed[sign_rows_row(&w->rows, cell)])
+                continue; /* nothing is inside */
+            sign_row(w->values + c->job->block * (j + (size_t)c->job->block * k),
+                     w->rows.inside + sign_rows_at(&w->rows, cell), s->count[0]);
         }
     for (uint32_t i = 0; i < w->touching_count; i++)
         w->values[w->touching[i]] = w->touching_value[i];
@@ -237,6 +246,7 @@ static void compute_tile(worker *w, size_t tile) {
     w->rows.cells = s;
     w->rows.winding = w->winding;
     w->rows.inside = w->inside;
+    w->rows.crossed = w->crossed;
     make_lanes(w);
     abuti_sign_rows(c->table.bvh, c->job->grid, &w->rows);
     for (uint32_t x = 0; x < w->blocks[0]; x += c->tile_rows) {

@@ -38,6 +38,7 @@ typedef struct worker {
     sign_rows rows;
     int32_t winding[(TILE_CELLS + 1) * (TILE_CELLS + 1) * (TILE_ROW + 1)];
     unsigned char inside[(TILE_CELLS + 1) * (TILE_CELLS + 1) * (TILE_ROW + 1)];
+    unsigned char crossed[(TILE_CELLS + 1) * (TILE_CELLS + 1)];
     cells_lanes x[TILE_ROW / CELLS_X + 1], y[TILE_CELLS / CELLS_Y + 1], z[TILE_CELLS / CELLS_Z + 1];
     /* the block */
     float values[FIELD_VALUES];

@@ -314,22 +314,24 @@ static void measure_cells(worker *w, const cells_span *s, const uint32_t *names,
         for (uint32_t j = 0; j < s->count[1]; j++) {
             float *row = &w->values[place_of(w, s->begin[0], s->begin[1] + j, s->begin[2] + k)];
             const float *from = values + CELLS_X * (j + CELLS_Y * k);
-            for (uint32_t i = 0; i < s->count[0]; i++)
-                row[i] = from[i];
+            if (s->count[0] == CELLS_X)
+                memcpy(row, from, CELLS_X * sizeof *row);
+            else
+                memcpy(row, from, s->count[0] * sizeof *row);
         }
 }
 
 void abuti_compute_set(worker *w, const cells_span *s, bool search) {
     uint32_t cell[3];
     for (cell[2] = s->begin[2]; cell[2] < s->begin[2] + s->count[2]; cell[2]++)
-        for (cell[1] = s->begin[1]; cell[1] < s->begin[1] + s->count[1]; cell[1]++)
-            for (cell[0] = s->begin[0]; cell[0] < s->begin[0] + s->count[0]; cell[0]++) {
-                float *value = &w->values[place_of(w, cell[0], cell[1], cell[2])];
-                if (search)
-                    search_cell(w, cell, value);
-                else
-                    *value = (float)w->rule.band;
-            }
+        for (cell[1] = s->begin[1]; cell[1] < s->begin[1] + s->count[1]; cell[1]++) {
+            float *row = &w->values[place_of(w, s->begin[0], cell[1], cell[2])];
+            const float band = (float)w->rule.band;
+            for (uint32_t i = 0; !search && i < s->count[0]; i++)
+                row[i] = band;
+            for (cell[0] = s->begin[0]; search && cell[0] < s->begin[0] + s->count[0]; cell[0]++)
+                search_cell(w, cell, &row[cell[0] - s->begin[0]]);
+        }
 }
 
 /* The last step: a list for sixteen cells. */

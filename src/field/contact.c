@@ -14,8 +14,9 @@
 #include <math.h>
 
 enum {
-    FEW = 1024,          /* features whose results fit the stack */
-    POINTS_A_TASK = 1024 /* of many */
+    FEW = 1024,           /* features whose results fit the stack */
+    POINTS_A_TASK = 1024, /* of many */
+    BALLS_A_TASK = 64
 };
 
 #define DIAGONAL 1.7320508075688772
@@ -58,6 +59,7 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
     call->function = function;
     call->out = out;
     call->count = 0;
+    call->serial = false;
     call->options = abut_contact_options_default();
     if (!a || !out || (!out->list && out->capacity))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
@@ -96,23 +98,8 @@ void abuti_contact_put(contact_call *call, const abut_contact *contact) {
 
 contact_frame abuti_contact_frame(const abut_field *field, const contact_motion *at,
                                   const contact_motion *of, vec3 centre, double margin) {
-    mat3 back = m3_transpose(&at->turn), turn = m3_multiply(&back, &of->turn);
-    vec3 middle = contact_to_local(at, contact_to_world(of, centre));
-    vec3 first = v3_sub(middle, field->grid.origin);
-    vec3 away = v3_normalise(v3_sub(middle, box_centre(field_bounds(field))));
-    if (v3_max_abs(away) == 0)
-        away.z = 1;
-    contact_frame frame = {.band = contact_band(field),
-                           .per_cell = (float)(1 / field->grid.cell),
-                           .margin = (float)margin};
-    for (int axis = 0; axis < 3; axis++) {
-        frame.turn[3 * axis] = (float)turn.row[axis].x;
-        frame.turn[3 * axis + 1] = (float)turn.row[axis].y;
-        frame.turn[3 * axis + 2] = (float)turn.row[axis].z;
-        frame.shift[axis] = (float)(v3_get(first, axis) / field->grid.cell);
-        frame.away[axis] = (float)v3_get(away, axis);
-    }
-    return frame;
+    const contact_grid grid = contact_grid_of(field);
+    return contact_frame_make(&grid, at, of, centre, contact_band(field), (float)margin);
 }
 
 abut_field_value abuti_contact_value(const abut_field *field, const contact_motion *at,
@@ -129,58 +116,105 @@ typedef struct tries {
     const field_view *view;
     const contact_frame *frame;
     const contact_point *points, *ends;
-    contact_found *found;
-    size_t count;
+    contact_found *found; /* of feature `first` on */
+    size_t count, first;
+    size_t skip; /* features that are not tried here */
 } tries;
 
 static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
     const tries *t = data;
     (void)chunk;
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = t->skip + begin; i < t->skip + end; i++) {
         size_t edge = i - t->count;
-        t->found[i] = i < t->count ? contact_find(t->view, t->frame, t->points[i])
-                                   : contact_find_edge(t->view, t->frame, t->ends[2 * edge],
-                                                       t->ends[2 * edge + 1]);
+        t->found[i - t->first] =
+            i < t->count
+                ? contact_find(t->view, t->frame, t->points[i])
+                : contact_find_edge(t->view, t->frame, t->ends[2 * edge], t->ends[2 * edge + 1]);
     }
 }
 
 void abuti_contact_try(const abut_field *field, const contact_frame *frame,
                        const contact_point *points, size_t count, size_t edges,
                        contact_found *found) {
-    tries t = {&field->view, frame, points, points + count, found, count};
+    tries t = {&field->view, frame, points, points + count, found, count, 0, 0};
     if (count + edges <= FEW)
         try_some(&t, 0, 0, count + edges);
     else
         abuti_parallel_for(field->context, count + edges, POINTS_A_TASK, try_some, &t);
 }
 
+/* How far the value at the middle of a ball of samples must be above 0 so that none of them
+ * touches. Within a dense field it falls by no more than sqrt(3) times the way (contact_shared.h).
+ * Everywhere distances fall no faster than the way, and interpolated ones are off by at most half
+ * the diagonal of a cell, or of a brick where only its corners are known, both here and there.
+ * Beyond the grid a value may be less than the distance, but not by more than a factor of sqrt(2).
+ */
+static float ball_reach(const abut_field *field, const sample_ball *ball, float margin) {
+    float off = (float)(DIAGONAL * field->grid.cell) * (field->index ? FIELD_BRICK : 1);
+    float by_distance = ball->radius + off, by_slope = CONTACT_STEEPEST * ball->radius;
+    float reach = field->index || by_distance < by_slope ? by_distance : by_slope;
+    return reach * 1.00001f + 1.5f * margin;
+}
+
+typedef struct ball_tries {
+    const abut_field *field;
+    const abut_samples *samples;
+    const contact_frame *frame;
+    contact_found *found;
+} ball_tries;
+
+static void try_balls(void *data, size_t chunk, size_t begin, size_t end) {
+    const ball_tries *t = data;
+    const field_view *view = &t->field->view;
+    (void)chunk;
+    for (size_t b = begin; b < end; b++) {
+        const sample_ball *ball = &t->samples->balls[b];
+        float at[3];
+        contact_place(t->frame, ball->x, ball->y, ball->z, at);
+        bool far = contact_value(view, at).distance > ball_reach(t->field, ball, t->frame->margin);
+        for (uint32_t i = ball->begin; i < ball->end; i++) {
+            uint32_t sample = t->samples->order[i];
+            if (far)
+                t->found[sample].depth = CONTACT_NONE;
+            else
+                t->found[sample] = contact_find(view, t->frame, t->samples->points[sample]);
+        }
+    }
+}
+
+/* All features of a body; there is room for their results. */
+static void try_body(const abut_field *field, const abut_samples *s, const contact_frame *frame,
+                     size_t edges, contact_found *found) {
+    size_t count = s->view.count;
+    ball_tries balls = {field, s, frame, found};
+    tries t = {&field->view, frame, s->points, s->points + count, found, count, 0, count};
+    if (count + edges <= FEW) {
+        try_balls(&balls, 0, 0, s->ball_count);
+        try_some(&t, 0, 0, edges);
+    } else {
+        abuti_parallel_for(field->context, s->ball_count, BALLS_A_TASK, try_balls, &balls);
+        abuti_parallel_for(field->context, edges, POINTS_A_TASK, try_some, &t);
+    }
+}
+
 /* ---- two bodies ---- */
 
-/* One direction: the samples of `of` against the field of `at`. */
-typedef struct direction {
-    const abut_body *at, *of;
-    contact_motion motion_at, motion_of;
-    uint32_t side; /* of the samples */
-} direction;
-
-static bool far_apart(const direction *d, double margin) {
+bool abuti_contact_far(const contact_direction *d, double margin) {
     const abut_samples *s = d->of->samples;
     const abut_field *field = d->at->field;
     double reach = (s->radius + margin) * (1 + 1e-6), cell = field->grid.cell;
-    vec3 middle = contact_to_world(&d->motion_of, s->centre);
-    vec3 local = contact_to_local(&d->motion_at, middle);
-    const box3 box = field_bounds(field);
-    vec3 nearest = v3_min(v3_max(local, box.lo), box.hi);
-    if (v3_length(v3_sub(local, nearest)) > reach + cell)
+    vec3 middle = contact_to_world(d->motion_of, s->centre);
+    const contact_grid grid = contact_grid_of(field);
+    if (contact_ball_is_far(&grid, contact_to_local(d->motion_at, middle), reach))
         return true;
-    double value = abuti_contact_value(field, &d->motion_at, middle).distance;
+    double value = abuti_contact_value(field, d->motion_at, middle).distance;
     return value > reach + DIAGONAL * cell * (field->index ? FIELD_BRICK : 1);
 }
 
-/* What was found for feature i, told in the world. */
-static void tell(contact_call *call, const direction *d, size_t i, const contact_found *found) {
+void abuti_contact_tell(contact_call *call, const contact_direction *d, size_t i,
+                        const contact_found *found) {
     const abut_samples *s = d->of->samples;
-    vec3 outward = m3_apply(&d->motion_at.turn, v3(found->x, found->y, found->z));
+    vec3 outward = m3_apply(&d->motion_at->turn, v3(found->x, found->y, found->z));
     abut_contact contact = {.depth = found->depth, .side = d->side};
     contact.normal = d->side ? contact_back(outward) : outward;
     if (i < s->view.count) {
@@ -196,50 +230,73 @@ static void tell(contact_call *call, const direction *d, size_t i, const contact
         contact.element = edge->edge;
         contact.part = ABUT_SAMPLE_DEEPEST;
     }
-    contact.point = contact_to_world(&d->motion_of, contact.point);
+    contact.point = contact_to_world(d->motion_of, contact.point);
     abuti_contact_put(call, &contact);
 }
 
-/* Leaves in one direction: that of the field in their middle if this is inside, or the one from
- * middle to middle. */
-static void go_one_way(contact_frame *frame, const field_view *view) {
-    field_sample value = contact_value(view, frame->shift);
-    float length = contact_sqrt(value.x * value.x + value.y * value.y + value.z * value.z);
-    frame->one_way = 1;
-    if (length < CONTACT_FLAT || !(value.distance < 0.0f))
-        return;
-    frame->away[0] = value.x / length;
-    frame->away[1] = value.y / length;
-    frame->away[2] = value.z / length;
+contact_frame abuti_contact_frame_of(const contact_direction *d,
+                                     const abut_contact_options *options) {
+    contact_frame frame = abuti_contact_frame(d->at->field, d->motion_at, d->motion_of,
+                                              d->of->samples->centre, options->margin);
+    frame.any_normal = options->any_normal;
+    frame.edge_ends = !d->of->samples->has_vertices;
+    return frame;
+}
+
+/* Tells what was found for some features; returns how many were the wrong way out. */
+static size_t tell_some(contact_call *call, const contact_direction *d, size_t first,
+                        const contact_found *found, size_t count) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        wrong += found[i].depth == CONTACT_WRONG;
+        if (found[i].depth > CONTACT_WRONG)
+            abuti_contact_tell(call, d, first + i, &found[i]);
+    }
+    return wrong;
 }
 
 /* `wrong` counts the contacts that are not told since they are the wrong way out. */
-static abut_status try_direction(contact_call *call, const direction *d, bool one_way,
+static abut_status try_direction(contact_call *call, const contact_direction *d, bool one_way,
                                  size_t *wrong) {
     const abut_samples *s = d->of->samples;
     const abut_field *field = d->at->field;
-    double margin = call->options.margin;
     contact_found few[FEW], *found = few;
-    if (!s || !field || far_apart(d, margin))
+    if (!s || !field || abuti_contact_far(d, call->options.margin))
         return ABUT_OK;
-    contact_frame frame =
-        abuti_contact_frame(field, &d->motion_at, &d->motion_of, s->centre, margin);
-    frame.any_normal = call->options.any_normal;
-    frame.edge_ends = !s->has_vertices;
+    contact_frame frame = abuti_contact_frame_of(d, &call->options);
     if (one_way)
-        go_one_way(&frame, &field->view);
+        contact_go_one_way(&field->view, &frame);
     size_t edges = call->options.samples ? 0 : s->view.edge_count, all = s->view.count + edges;
+    if (call->serial && all > FEW) { /* without memory */
+        tries t = {&field->view, &frame,        s->points, s->points + s->view.count,
+                   few,          s->view.count, 0,         0};
+        for (; t.first < all; t.first += FEW) {
+            size_t end = all - t.first < FEW ? all : t.first + FEW;
+            try_some(&t, 0, t.first, end);
+            *wrong += tell_some(call, d, t.first, few, end - t.first);
+        }
+        return ABUT_OK;
+    }
     if (all > FEW && !(found = abuti_allocate(field->context, all, sizeof *found)))
         return ABUT_ERROR_MEMORY;
-    abuti_contact_try(field, &frame, s->points, s->view.count, edges, found);
-    for (size_t i = 0; i < all; i++) {
-        *wrong += found[i].depth == CONTACT_WRONG;
-        if (found[i].depth > CONTACT_WRONG)
-            tell(call, d, i, &found[i]);
-    }
+    try_body(field, s, &frame, edges, found);
+    *wrong += tell_some(call, d, 0, found, all);
     if (found != few)
         abuti_release(field->context, found);
     return ABUT_OK;
+}
+
+abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]) {
+    size_t wrong = 0, before = call->count;
+    abut_status status = ABUT_OK;
+    /* Again, where nothing but wrong ways was found: a small body well within a large one, whose
+     * every sample is nearest to the side that it faces. Silence would be worse. */
+    for (int one_way = 0; one_way < 2 && !status; one_way++)
+        if (!one_way || (wrong && call->count == before)) {
+            status = try_direction(call, &both[0], one_way, &wrong);
+            status = status ? status : try_direction(call, &both[1], one_way, &wrong);
+        }
+    return status;
 }
 
 abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
@@ -247,7 +304,6 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
     static const char function[] = "abut_contact_bodies";
     contact_call call;
     contact_motion at_a, at_b;
-    size_t wrong = 0;
     abut_status status = abuti_contact_begin(&call, function, a, false, options, contacts);
     if (!status && (!b || (!a->field && !b->field)))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s", function,
@@ -256,13 +312,7 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
     status = status ? status : abuti_contact_pose(function, "the pose of b", &b->pose, &at_b);
     if (status)
         return status;
-    const direction of_a = {b, a, at_b, at_a, 0}, of_b = {a, b, at_a, at_b, 1};
-    /* Again, where nothing but wrong ways was found: a small body well within a large one, whose
-     * every sample is nearest to the side that it faces. Silence would be worse. */
-    for (int one_way = 0; one_way < 2 && !status; one_way++)
-        if (!one_way || (wrong && !call.count)) {
-            status = try_direction(&call, &of_a, one_way, &wrong);
-            status = status ? status : try_direction(&call, &of_b, one_way, &wrong);
-        }
+    const contact_direction both[2] = {{b, a, &at_b, &at_a, 0}, {a, b, &at_a, &at_b, 1}};
+    status = abuti_contact_pair(&call, both);
     return status ? status : abuti_contact_end(&call);
 }

@@ -3,7 +3,7 @@
 #ifndef ABUTI_CONTACT_H
 #define ABUTI_CONTACT_H
 
-#include "field/contact_shared.h"
+#include "field/contact_frame_shared.h"
 #include "field/field.h"
 #include "field/samples.h"
 
@@ -11,18 +11,13 @@
 
 #include <float.h>
 
-/* A pose that was checked, ready for use. */
-typedef struct contact_motion {
-    mat3 turn;
-    vec3 shift;
-} contact_motion;
-
 /* What a question is about. */
 typedef struct contact_call {
     const char *function;
     abut_contact_options options;
     abut_contacts *out;
     size_t count; /* found so far; those within the capacity are in out->list */
+    bool serial;  /* on this thread alone, and without memory */
 } contact_call;
 
 /* Reads options and checks the list; error sentences begin with `function`. */
@@ -36,13 +31,6 @@ abut_status abuti_contact_check(const char *function, const char *what, const do
                                 size_t count);
 abut_status abuti_contact_end(contact_call *call);
 
-static inline vec3 contact_to_world(const contact_motion *m, vec3 p) {
-    return v3_add(m3_apply(&m->turn, p), m->shift);
-}
-static inline vec3 contact_to_local(const contact_motion *m, vec3 p) {
-    mat3 back = m3_transpose(&m->turn);
-    return m3_apply(&back, v3_sub(p, m->shift));
-}
 static inline vec3 contact_turn_back(const contact_motion *m, vec3 v) {
     mat3 back = m3_transpose(&m->turn);
     return m3_apply(&back, v);
@@ -55,6 +43,10 @@ static inline vec3 contact_back(vec3 v) {
 
 static inline float contact_band(const abut_field *field) {
     return field->band < (double)FLT_MAX ? (float)field->band : FLT_MAX;
+}
+
+static inline contact_grid contact_grid_of(const abut_field *field) {
+    return (contact_grid){field->grid.origin, field->grid.cell, field_bounds(field)};
 }
 
 /* The frame that takes points about `centre`, a place in the coordinates of `of`, to the grid of a
@@ -76,5 +68,24 @@ static inline uint64_t contact_id(uint32_t side, uint32_t kind, uint32_t element
 void abuti_contact_try(const abut_field *field, const contact_frame *frame,
                        const contact_point *points, size_t count, size_t edges,
                        contact_found *found);
+
+/* ---- two bodies ---- */
+
+/* One direction: the samples of `of` against the field of `at`. */
+typedef struct contact_direction {
+    const abut_body *at, *of; /* their poses are not read */
+    const contact_motion *motion_at, *motion_of;
+    uint32_t side; /* of the samples */
+} contact_direction;
+
+/* Whether one value shows that nothing is in contact. */
+bool abuti_contact_far(const contact_direction *d, double margin);
+contact_frame abuti_contact_frame_of(const contact_direction *d,
+                                     const abut_contact_options *options);
+/* Tells what was found for feature i, samples first and then edges, in the world. */
+void abuti_contact_tell(contact_call *call, const contact_direction *d, size_t i,
+                        const contact_found *found);
+/* Both directions: the samples of a against b first. */
+abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]);
 
 #endif

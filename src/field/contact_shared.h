@@ -157,6 +157,20 @@ static inline contact_found contact_find(const field_view *f, const contact_fram
     return contact_of(frame, &value, normal);
 }
 
+/* Makes all leave in one direction: that of the field in their middle if this is inside, or the one
+ * from middle to middle. */
+static inline void contact_go_one_way(const field_view *f, contact_frame *frame) {
+    const float at[3] = {frame->shift[0], frame->shift[1], frame->shift[2]};
+    field_sample value = contact_value(f, at);
+    float length = contact_sqrt(value.x * value.x + value.y * value.y + value.z * value.z);
+    frame->one_way = 1;
+    if (length < CONTACT_FLAT || !(value.distance < 0.0f))
+        return;
+    frame->away[0] = value.x / length;
+    frame->away[1] = value.y / length;
+    frame->away[2] = value.z / length;
+}
+
 /* ---- edges ---- */
 
 static inline float contact_along(const field_view *f, float band, const float from[3],

@@ -121,7 +121,11 @@ static void try_body(contact_call *call, const abut_body *a, const contact_motio
         return;
     for (uint32_t i = 0; i < view.edge_count; i++) {
         const abut_sample_edge *edge = &view.edges[i];
-        vec3 p = contact_to_world(at, edge->end[0]), q = contact_to_world(at, edge->end[1]);
+        vec3 p = contact_to_world(at, edge->end[0]), q = contact_to_world(at, edge->end[1]), out;
+        /* Distances grow no faster than the way. */
+        double reach = call->options.margin + 0.5 * v3_length(v3_sub(q, p));
+        if (solid_distance(s, v3_lerp(p, q, 0.5), &out) > reach * (1 + 1e-9))
+            continue;
         abut_contact contact = {.kind = ABUT_CONTACT_EDGE,
                                 .element = edge->edge,
                                 .part = ABUT_SAMPLE_DEEPEST};

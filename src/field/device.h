@@ -1,9 +1,7 @@
 /* Fields on a device among their own files: what a hierarchy keeps for them, and how they are made.
  *
- * The method stands at the head of field_lists.cl, field_rows.cl, field_sides.cl and
- * field_cells.cl. Whatever those
- * leave goes through the search of the hierarchy (abut_device_bvh_nearest_signed), so that every
- * value is the one that the search gives.
+ * The method stands at the head of field_lists.cl, field_rows.cl, field_sides.cl, field_cells.cl
+ * and field_settle.cl. Every value is the one that the search of the hierarchy gives.
  */
 #ifndef ABUTI_FIELD_DEVICE_H
 #define ABUTI_FIELD_DEVICE_H
@@ -17,28 +15,35 @@ typedef enum field_stage {
     FIELD_STAGE_CLEAR = 0,
     FIELD_STAGE_CROSS, /* what rows cross */
     FIELD_STAGE_SUM,   /* and sums along them */
-    FIELD_STAGE_SEED,
-    FIELD_STAGE_WALK,
-    FIELD_STAGE_FILTER,
     FIELD_STAGE_SIDES, /* of surfaces with a border */
+    FIELD_STAGE_TOP,   /* lists of the largest blocks */
+    FIELD_STAGE_FILTER,
     FIELD_STAGE_CELLS,
-    FIELD_STAGE_SETTLE, /* what is left to the search */
+    FIELD_STAGE_CUT, /* blocks with long lists */
+    FIELD_STAGE_PARTS,
+    FIELD_STAGE_FEW,
+    FIELD_STAGE_SETTLE, /* cells in doubt */
+    FIELD_STAGE_SIGNS,  /* of cells whose signs are not known, as the host sees it */
+    FIELD_STAGE_SEARCH, /* all cells, the same */
     FIELD_STAGES
 } field_stage;
 
 /* What a build did, for benchmarks and tests. */
 typedef struct field_account {
     double stage_ms[FIELD_STAGES];
-    uint64_t doubtful; /* cells that were left to the search one by one */
-    uint64_t left;     /* blocks that were left as a whole */
-    uint64_t entries;  /* of all lists */
-    bool searched;     /* the whole field was left */
+    uint64_t doubtful; /* cells that were measured again as the search does it */
+    uint64_t unsure;   /* cells whose signs winding numbers told */
+    uint64_t cut;      /* blocks whose lists were too long */
+    uint64_t cut_again;
+    uint64_t unsettled; /* large blocks whose signs are not all the same */
+    uint64_t entries;   /* of all lists */
+    bool searched;      /* the whole field was left */
 } field_account;
 
 enum {
-    FIELD_LEVEL_LEAST = 16, /* side of the smallest blocks with a list in the pool */
-    FIELD_LEVELS = 24,
-    FIELD_BLOCK = 8, /* side of the blocks that a group measures */
+    FIELD_LEVELS = 32,
+    FIELD_BLOCK = 8,   /* side of the blocks that a group measures, the last with lists */
+    FIELD_COARSE = 32, /* side of the blocks for which signs are found first */
 };
 
 /* A feature in doubles. Of an edge and a vertex: a place, a unit vector and a length, both 0 for a
@@ -60,24 +65,30 @@ enum {
 
 /* As field_grid of grid_kernel.h. */
 typedef struct grid_argument {
-    double origin[3], cell, mesh_origin[3], scale, band;
+    double origin[3], cell, mesh_origin[3], scale, per_scale, band;
     float base[3], step, margin, reach;
-    uint32_t count[3], unused;
+    uint32_t count[3], unused[3];
 } grid_argument;
 
-_Static_assert(sizeof(grid_argument) == 112, "the layout that kernels read");
+_Static_assert(sizeof(grid_argument) == 128, "the layout that kernels read");
 
 /* What a hierarchy keeps for fields; scratch memory grows as needed. */
 typedef struct field_parts {
-    abuti_kernel seed, walk, filter, cells, put, cross, sum, sides;
-    abuti_buffer records, leaf_begin, exact; /* of features */
-    abuti_buffer border;                     /* two ends an edge, four floats each */
-    uint32_t border_count;
+    abuti_kernel seed, top, filter, cut, cells, few, put, cross, sum, shifts, sides, rest;
+    abuti_kernel settle, points, turn;
+    abuti_buffer records, exact, incident_begin, incidents; /* of features */
+    abuti_buffer border;                                    /* two ends an edge, four floats each */
+    uint32_t feature_count, border_count;
     bool is_ready;
     double cells_least; /* a triangle; grids of fewer cells are left to the search, all of them */
-    abuti_buffer lists[FIELD_LEVELS], bounds[FIELD_LEVELS]; /* a level each; the last has no list */
-    abuti_buffer pool, counters, doubts, left, settled;
+    abuti_buffer lists, bounds; /* of all levels */
+    abuti_buffer pool, counters, doubts, settled;
+    abuti_buffer long_blocks, longer, cut_lists, cut_bounds;
+    abuti_buffer coarse, fine, unsettled, mixed, rows; /* signs */
+    abuti_queue aside; /* for winding numbers of cells, while lists are made */
+    abuti_buffer unsure, unsure_points, unsure_order, unsure_sums, unsure_inside;
     size_t pool_count;
+    bool pool_fixed;        /* for tests: begins with what it has */
     field_account *account; /* null unless someone wants to know */
 } field_parts;
 

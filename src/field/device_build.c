@@ -1,7 +1,8 @@
-/* The host's side of field_lists.cl, field_cells.cl and field_rows.cl: what is launched, and what
- * is left to the search. All work of a field is queued at once, and the host waits once, to see
- * what is left; unless the pool of lists was too small, which is known then: it is made larger and
- * kept, and all is queued again. */
+/* The host's side of the kernels of fields: what is launched, and what is left to the search. All
+ * work is queued at once, and the host waits at the end to see whether all found room. If the pool
+ * of lists was too small, it is made larger and kept, and all is queued again; if anything else
+ * was, or if lists are of no use, all cells go through the search. */
+#include "bvh/sign.h"
 #include "field/device.h"
 
 #include <math.h>
@@ -10,30 +11,46 @@
 /* As in the kernels. */
 #define GROUP 128
 #define ROW_GROUP 64
-#define SEED_GROUP 32
 #define EACH 32
-#define STAGED 3072
-#define WALK_BYTES (4 * (1024 + 512 + 32 + STAGED))
-#define FILTER_BYTES (4 * (32 + STAGED))
+#define SEED_BYTES 4
+#define LISTS_BYTES (4 * (16 + 3072))
 #define SIDES_BYTES (4 * 3 * GROUP)
-#define LIST 320
-#define CELLS_BYTES (LIST * 68 + 4 * (512 + 2 * 8 + 2 * 64 + 8) + 2 * (8 * 128 + 64 * 24))
+#define CELLS_BYTES (4 * (384 + 8 * 128 + 64 * 32 + 8 + 2 * 64))
+#define SETTLE_BYTES (8 * GROUP + 8)
+#define TURN_BYTES 8
+#define SUM_BYTES (4 * sizeof(double))
+#define FEW_BYTES (8 * GROUP + 4 * (2 * 8 + 1024))
 #define CHUNK 1024
 #define CHUNKS_MOST ((uint64_t)1 << 21)
-#define NEAR 4.0
 #define MARGIN 0x1p-19
 
 enum {
     DOUBTFUL = 0,
-    LEFT,
     LEAST,
     MOST,
     ENTRIES,
     CHUNKS,
-    COUNTERS = 8,
-    /* Blocks of the largest size; there are fewer than that, or they are of the least size. */
-    TOP_BLOCKS = 1024,
-    POOL_LEAST = 1 << 20,
+    LONG_8,
+    LONG_4,
+    UNSETTLED,
+    MIXED,
+    ROWS,
+    UNSURE,
+    LEFT,
+    COUNTERS,
+    /* Blocks of the largest size; each looks at all features. */
+    TOP_BLOCKS = 64,
+    /* Slices of a list: so many that a level has this many groups. */
+    SLICES_MOST = 64,
+    LEVEL_GROUPS = 32768,
+    SLICE_FEATURES = 256, /* of the mesh, at least */
+    /* Blocks that are cut, at most; others are left to the search. They take 330 bytes each. */
+    LONG_MOST = 1 << 16,
+    /* Groups of a launch that finds out on the device how much there is to do. */
+    QUEUE_GROUPS = 4096,
+    ROWS_LEAST = 1 << 8, /* of which each cell looks for its sign */
+    UNSURE_LEAST = 1 << 15,
+    POOL_MOST = 12 << 20, /* entries beside those that the cells have */
     /* Points that go through the search at once. */
     SETTLE_POINTS = 1 << 18,
     /* With more edges of the border each cell asks the search: every edge would cost more. */
@@ -41,6 +58,9 @@ enum {
 };
 /* Lists may take this part of a device's memory. */
 #define POOL_SHARE 8
+/* Grids that reach further from the mesh's middle, in its frame, are left to the search: squares of
+ * distances and margins stay well within floats. */
+#define FAR 256.0
 
 typedef struct filling {
     abut_device_bvh *bvh;
@@ -49,9 +69,13 @@ typedef struct filling {
     double band;
     abuti_buffer *values;
     grid_argument argument;
-    uint32_t sides[FIELD_LEVELS]; /* of the blocks of each level; the last are FIELD_BLOCK */
+    double largest; /* coordinate in the frame */
+    /* Of each level, the last of blocks of FIELD_BLOCK: the side and the number of its blocks, the
+     * slices of their lists, and where lists and bounds begin. Bounds have one level more. */
+    uint32_t sides[FIELD_LEVELS], blocks[FIELD_LEVELS], slices[FIELD_LEVELS];
+    uint32_t lists_at[FIELD_LEVELS], bounds_at[FIELD_LEVELS];
     int levels;
-    size_t doubts_most;
+    uint32_t long_most, longer_most, doubts_most, rows_most, unsure_most;
     uint32_t counters[COUNTERS];
     double least, most;
 } filling;
@@ -65,12 +89,13 @@ static uint32_t blocks_of(const abut_grid *grid, uint32_t side) {
 
 /* ---- what the device is told ---- */
 
-static grid_argument argument_of(const filling *f) {
+static grid_argument argument_of(filling *f) {
     const abut_grid *grid = f->grid;
     vec3 mesh_origin = f->bvh->tree.mesh->origin, first, last;
     double scale = f->bvh->tree.scale;
     grid_argument a = {.cell = grid->cell,
                        .scale = scale,
+                       .per_scale = 1 / scale,
                        .band = f->band,
                        .step = (float)(grid->cell * scale),
                        .reach = (float)(f->band * scale) * (1 + 0x1p-20f)};
@@ -79,8 +104,8 @@ static grid_argument argument_of(const filling *f) {
                                        grid->count[2] - 1),
                            mesh_origin),
                     scale);
-    double largest = real_max(v3_max_abs(first), v3_max_abs(last));
-    a.margin = (float)(MARGIN * (real_min(largest, NEAR) + 2));
+    f->largest = real_max(v3_max_abs(first), v3_max_abs(last));
+    a.margin = (float)(MARGIN * (f->largest + 2));
     for (int axis = 0; axis < 3; axis++) {
         a.origin[axis] = v3_get(grid->origin, axis);
         a.mesh_origin[axis] = v3_get(mesh_origin, axis);
@@ -90,40 +115,75 @@ static grid_argument argument_of(const filling *f) {
     return a;
 }
 
-/* From the largest blocks, of which there are at most TOP_BLOCKS, down to those that are measured.
- */
+/* From the largest blocks down to those that are measured. */
 static void choose_levels(filling *f) {
-    uint32_t side = FIELD_LEVEL_LEAST;
-    while (blocks_of(f->grid, side) > TOP_BLOCKS && side < 1u << 24)
+    uint32_t side = FIELD_BLOCK, lists = 0, bounds = 0;
+    while (blocks_of(f->grid, side) > TOP_BLOCKS)
         side *= 2;
     f->levels = 0;
-    for (; side >= FIELD_BLOCK; side /= 2)
-        f->sides[f->levels++] = side;
+    for (; side >= FIELD_BLOCK / 2; side /= 2) {
+        int level = f->levels++;
+        uint32_t blocks = blocks_of(f->grid, side), slices = SLICES_MOST;
+        while (slices > 1 && ((uint64_t)slices * blocks > LEVEL_GROUPS ||
+                              (uint64_t)slices * SLICE_FEATURES > f->parts->feature_count))
+            slices /= 2;
+        f->sides[level] = side;
+        f->blocks[level] = blocks;
+        f->slices[level] = slices;
+        f->lists_at[level] = lists;
+        f->bounds_at[level] = bounds;
+        lists += side < FIELD_BLOCK ? 0 : slices * blocks;
+        bounds += blocks;
+    }
+    f->levels--; /* the last has only bounds */
+    f->lists_at[f->levels] = lists;
+    f->bounds_at[f->levels + 1] = bounds;
+    f->long_most = f->blocks[f->levels - 1] < LONG_MOST ? f->blocks[f->levels - 1] : LONG_MOST;
+    f->longer_most = 8 * f->long_most;
+    f->doubts_most = (uint32_t)(grid_cells(f->grid) / 8) + SETTLE_POINTS;
+    f->rows_most = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + ROWS_LEAST : 1;
+    f->unsure_most =
+        f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + UNSURE_LEAST : 1;
 }
 
 /* ---- memory ---- */
 
+typedef struct buffer_need {
+    abuti_buffer *buffer;
+    size_t count, element_bytes;
+} buffer_need;
+
+static abut_status reserve_some(abut_device *device, const buffer_need *needs, size_t count) {
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; !status && i < count; i++)
+        status =
+            abuti_buffer_reserve(device, needs[i].count, needs[i].element_bytes, needs[i].buffer);
+    return status;
+}
+
 static abut_status reserve(filling *f) {
     field_parts *p = f->parts;
-    abut_device *device = f->bvh->queue.device;
-    size_t cells = grid_cells(f->grid);
-    if (p->pool_count < cells / 2)
-        p->pool_count = cells / 2;
-    if (p->pool_count < POOL_LEAST)
-        p->pool_count = POOL_LEAST;
-    f->doubts_most = cells / 64 + SETTLE_POINTS; /* which settle_some() needs, too */
-    abut_status status = abuti_buffer_reserve(device, p->pool_count, 4, &p->pool);
-    status = status ? status : abuti_buffer_reserve(device, COUNTERS, 4, &p->counters);
-    status = status ? status : abuti_buffer_reserve(device, f->doubts_most, 4, &p->doubts);
-    status = status ? status
-                    : abuti_buffer_reserve(device, blocks_of(f->grid, FIELD_BLOCK), 4, &p->left);
-    for (int level = 0; !status && level < f->levels; level++) {
-        uint32_t blocks = blocks_of(f->grid, f->sides[level]);
-        status = abuti_buffer_reserve(device, blocks, 8, &p->bounds[level]);
-        if (!status && level + 1 < f->levels)
-            status = abuti_buffer_reserve(device, blocks, 8, &p->lists[level]);
-    }
-    return status;
+    size_t first = (size_t)TOP_BLOCKS * p->feature_count;
+    size_t pool = grid_cells(f->grid) / 2 + (first < POOL_MOST ? first : POOL_MOST);
+    p->pool_count = p->pool_count < pool && !p->pool_fixed ? pool : p->pool_count;
+    const buffer_need needs[] = {
+        {&p->pool, p->pool_count, 4},
+        {&p->counters, COUNTERS, 4},
+        {&p->doubts, f->doubts_most, 4},
+        {&p->lists, f->lists_at[f->levels], 8},
+        {&p->bounds, f->bounds_at[f->levels + 1], 4},
+        {&p->long_blocks, f->long_most, 4},
+        {&p->longer, f->longer_most, 4},
+        {&p->cut_lists, 8 * (size_t)f->long_most, 8},
+        {&p->cut_bounds, 64 * (size_t)f->long_most, 4},
+        {&p->coarse, blocks_of(f->grid, FIELD_COARSE), 4},
+        {&p->fine, blocks_of(f->grid, FIELD_BLOCK), 4},
+        {&p->unsettled, blocks_of(f->grid, FIELD_COARSE), 4},
+        {&p->mixed, blocks_of(f->grid, FIELD_BLOCK), 4},
+        {&p->rows, f->rows_most, 4},
+        {&p->unsure, f->unsure_most, 4},
+    };
+    return reserve_some(f->bvh->queue.device, needs, sizeof needs / sizeof *needs);
 }
 
 /* ---- stages ---- */
@@ -132,6 +192,12 @@ static abut_status reserve(filling *f) {
 static void stage_begin(filling *f) {
     if (f->parts->account)
         abuti_queue_clock_start(&f->bvh->queue);
+}
+
+static double now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
 static abut_status stage_end(filling *f, field_stage stage) {
@@ -165,29 +231,70 @@ static abut_status queue_rows(filling *f) {
     return status ? status : stage_end(f, FIELD_STAGE_SUM);
 }
 
-static abut_status queue_top(filling *f) {
-    abut_device_bvh *bvh = f->bvh;
+/* Groups of a launch over what only the device knows the number of. */
+static size_t queue_groups(size_t most) {
+    return most < QUEUE_GROUPS ? most : QUEUE_GROUPS;
+}
+
+static abut_status queue_shifts(filling *f, abuti_queue *queue, uint32_t side, size_t groups,
+                                abuti_buffer *shifts, abuti_buffer *unsettled) {
     field_parts *p = f->parts;
-    abuti_queue *queue = &bvh->queue;
-    uint32_t side = f->sides[0], blocks = blocks_of(f->grid, side);
-    uint32_t pool_count = (uint32_t)p->pool_count;
+    return ABUTI_LAUNCH(queue, &p->shifts, groups, GROUP, ABUTI_VALUE(f->argument),
+                        ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count), ABUTI_VALUE(side),
+                        ABUTI_BUFFER(&p->unsettled), ABUTI_BUFFER(shifts), ABUTI_BUFFER(unsettled),
+                        ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
+}
+
+/* Signs of a surface with a border. They take few groups for long: beside the lists they take
+ * hardly any time. */
+static abut_status queue_sides(filling *f, abuti_queue *queue) {
+    field_parts *p = f->parts;
+    size_t blocks = 2 * (size_t)f->blocks[f->levels - 1]; /* some of a large one are outside */
+    float facing = (float)f->bvh->sign.facing;
     stage_begin(f);
-    abut_status status =
-        ABUTI_LAUNCH(queue, &p->seed, groups_of(blocks, SEED_GROUP), SEED_GROUP,
-                     ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),
-                     ABUTI_VALUE(f->argument), ABUTI_VALUE(side), ABUTI_VALUE(blocks),
-                     ABUTI_BUFFER(&p->bounds[0]));
-    status = status ? status : stage_end(f, FIELD_STAGE_SEED);
-    stage_begin(f);
+    abut_status status = queue_shifts(f, queue, FIELD_COARSE, blocks_of(f->grid, FIELD_COARSE),
+                                      &p->coarse, &p->unsettled);
+    status = status
+                 ? status
+                 : queue_shifts(f, queue, FIELD_BLOCK, queue_groups(blocks), &p->fine, &p->mixed);
+    if (!status)
+        status = ABUTI_LAUNCH(queue, &p->sides, queue_groups(4 * blocks), GROUP,
+                              ABUTI_VALUE(f->argument), ABUTI_BUFFER(&p->border),
+                              ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
+                              ABUTI_BUFFER(&p->mixed), ABUTI_BUFFER(&p->counters),
+                              ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->rows),
+                              ABUTI_VALUE(f->rows_most), ABUTI_BUFFER(&p->unsure),
+                              ABUTI_VALUE(f->unsure_most), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
     if (!status)
         status =
-            ABUTI_LAUNCH(queue, &p->walk, blocks, GROUP, ABUTI_BUFFER(&bvh->tree.nodes),
-                         ABUTI_BUFFER(&p->records), ABUTI_BUFFER(&p->leaf_begin),
-                         ABUTI_VALUE(f->argument), ABUTI_VALUE(side), ABUTI_BUFFER(&p->bounds[0]),
-                         ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count),
-                         ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->lists[0]),
-                         ABUTI_BUFFER(&p->bounds[1]), ABUTI_LOCAL_MEMORY(WALK_BYTES));
-    return status ? status : stage_end(f, FIELD_STAGE_WALK);
+            ABUTI_LAUNCH(queue, &p->rest, queue_groups(f->rows_most), GROUP,
+                         ABUTI_VALUE(f->argument), ABUTI_BUFFER(&p->border),
+                         ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing), ABUTI_BUFFER(&p->rows),
+                         ABUTI_VALUE(f->rows_most), ABUTI_BUFFER(&p->counters),
+                         ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->unsure),
+                         ABUTI_VALUE(f->unsure_most), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
+    return status ? status : stage_end(f, FIELD_STAGE_SIDES);
+}
+
+static abut_status queue_top(filling *f) {
+    field_parts *p = f->parts;
+    abuti_queue *queue = &f->bvh->queue;
+    uint32_t pool_count = (uint32_t)p->pool_count;
+    stage_begin(f);
+    abut_status status = ABUTI_LAUNCH(queue, &p->seed, f->blocks[0], GROUP,
+                                      ABUTI_BUFFER(&p->records), ABUTI_VALUE(p->feature_count),
+                                      ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[0]),
+                                      ABUTI_BUFFER(&p->bounds), ABUTI_LOCAL_MEMORY(SEED_BYTES));
+    if (!status)
+        status = ABUTI_LAUNCH(queue, &p->top, (size_t)f->blocks[0] * f->slices[0], GROUP,
+                              ABUTI_BUFFER(&p->records), ABUTI_VALUE(p->feature_count),
+                              ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[0]),
+                              ABUTI_VALUE(f->slices[0]), ABUTI_BUFFER(&p->bounds),
+                              ABUTI_VALUE(f->bounds_at[0]), ABUTI_VALUE(f->bounds_at[1]),
+                              ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count),
+                              ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->lists),
+                              ABUTI_LOCAL_MEMORY(LISTS_BYTES));
+    return status ? status : stage_end(f, FIELD_STAGE_TOP);
 }
 
 static abut_status queue_filters(filling *f) {
@@ -195,69 +302,211 @@ static abut_status queue_filters(filling *f) {
     uint32_t pool_count = (uint32_t)p->pool_count;
     abut_status status = ABUT_OK;
     stage_begin(f);
-    for (int level = 1; !status && level + 1 < f->levels; level++) {
-        uint32_t side = f->sides[level];
+    for (int level = 1; !status && level < f->levels; level++)
         status =
-            ABUTI_LAUNCH(&f->bvh->queue, &p->filter, blocks_of(f->grid, side), GROUP,
-                         ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument), ABUTI_VALUE(side),
-                         ABUTI_BUFFER(&p->lists[level - 1]), ABUTI_BUFFER(&p->bounds[level]),
+            ABUTI_LAUNCH(&f->bvh->queue, &p->filter, (size_t)f->blocks[level] * f->slices[level],
+                         GROUP, ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
+                         ABUTI_VALUE(f->sides[level]), ABUTI_VALUE(f->slices[level]),
+                         ABUTI_VALUE(f->slices[level - 1]), ABUTI_BUFFER(&p->bounds),
+                         ABUTI_VALUE(f->bounds_at[level]), ABUTI_VALUE(f->bounds_at[level + 1]),
                          ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count),
-                         ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->lists[level]),
-                         ABUTI_BUFFER(&p->bounds[level + 1]), ABUTI_LOCAL_MEMORY(FILTER_BYTES));
-    }
+                         ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->lists),
+                         ABUTI_VALUE(f->lists_at[level - 1]), ABUTI_VALUE(f->lists_at[level]),
+                         ABUTI_LOCAL_MEMORY(LISTS_BYTES));
     return status ? status : stage_end(f, FIELD_STAGE_FILTER);
 }
 
-/* Signs of a surface with a border. */
-static abut_status queue_sides(filling *f) {
+/* Blocks of FIELD_BLOCK, or the eighths of those that were too long. */
+static abut_status queue_cells(filling *f, bool parts) {
     field_parts *p = f->parts;
-    float facing = (float)f->bvh->sign.facing;
-    if (!p->border_count)
-        return ABUT_OK;
+    int last = f->levels - 1;
+    uint32_t side = parts ? FIELD_BLOCK / 2 : FIELD_BLOCK, slices = parts ? 1 : f->slices[last];
+    uint32_t from = parts ? 0 : f->lists_at[last];
+    uint32_t next_most = parts ? f->longer_most : f->long_most;
+    float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
     stage_begin(f);
-    abut_status status =
-        ABUTI_LAUNCH(&f->bvh->queue, &p->sides, blocks_of(f->grid, FIELD_BLOCK), GROUP,
-                     ABUTI_VALUE(f->argument), ABUTI_BUFFER(&p->bounds[f->levels - 1]),
-                     ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
-                     ABUTI_BUFFER(f->values), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
-    return status ? status : stage_end(f, FIELD_STAGE_SIDES);
+    abut_status status = ABUTI_LAUNCH(
+        &f->bvh->queue, &p->cells, parts ? queue_groups(8 * (size_t)f->long_most) : f->blocks[last],
+        GROUP, ABUTI_BUFFER(&p->records), ABUTI_BUFFER(&p->exact),
+        ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument), ABUTI_VALUE(side),
+        ABUTI_VALUE(slices), ABUTI_BUFFER(parts ? &p->cut_lists : &p->lists), ABUTI_VALUE(from),
+        ABUTI_BUFFER(&p->bounds), ABUTI_VALUE(f->bounds_at[last + 1]), ABUTI_BUFFER(&p->cut_bounds),
+        ABUTI_BUFFER(&p->pool), ABUTI_BUFFER(&p->long_blocks), ABUTI_VALUE(f->long_most),
+        ABUTI_BUFFER(parts ? &p->longer : &p->long_blocks), ABUTI_VALUE(next_most),
+        ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine), ABUTI_VALUE(facing),
+        ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(f->doubts_most),
+        ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(CELLS_BYTES));
+    return status ? status : stage_end(f, parts ? FIELD_STAGE_PARTS : FIELD_STAGE_CELLS);
 }
 
-static abut_status queue_cells(filling *f) {
+static abut_status queue_cut(filling *f) {
     field_parts *p = f->parts;
-    uint32_t doubts_most = (uint32_t)f->doubts_most;
+    int last = f->levels - 1;
+    uint32_t pool_count = (uint32_t)p->pool_count;
     stage_begin(f);
     abut_status status =
-        ABUTI_LAUNCH(&f->bvh->queue, &p->cells, blocks_of(f->grid, FIELD_BLOCK), GROUP,
+        ABUTI_LAUNCH(&f->bvh->queue, &p->cut, queue_groups(8 * (size_t)f->long_most), GROUP,
+                     ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
+                     ABUTI_VALUE(f->slices[last]), ABUTI_BUFFER(&p->bounds),
+                     ABUTI_VALUE(f->bounds_at[last + 1]), ABUTI_BUFFER(&p->lists),
+                     ABUTI_VALUE(f->lists_at[last]), ABUTI_BUFFER(&p->long_blocks),
+                     ABUTI_VALUE(f->long_most), ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count),
+                     ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->cut_lists),
+                     ABUTI_BUFFER(&p->cut_bounds), ABUTI_LOCAL_MEMORY(LISTS_BYTES));
+    return status ? status : stage_end(f, FIELD_STAGE_CUT);
+}
+
+static abut_status queue_few(filling *f) {
+    field_parts *p = f->parts;
+    float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
+    stage_begin(f);
+    abut_status status =
+        ABUTI_LAUNCH(&f->bvh->queue, &p->few, queue_groups(64 * (size_t)f->long_most), GROUP,
                      ABUTI_BUFFER(&p->records), ABUTI_BUFFER(&p->exact),
                      ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument),
-                     ABUTI_BUFFER(&p->lists[f->levels - 2]),
-                     ABUTI_BUFFER(&p->bounds[f->levels - 1]), ABUTI_BUFFER(&p->pool),
-                     ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(doubts_most),
-                     ABUTI_BUFFER(&p->left), ABUTI_BUFFER(&p->counters),
-                     ABUTI_LOCAL_MEMORY(CELLS_BYTES));
-    return status ? status : stage_end(f, FIELD_STAGE_CELLS);
+                     ABUTI_BUFFER(&p->cut_lists), ABUTI_BUFFER(&p->cut_bounds),
+                     ABUTI_BUFFER(&p->pool), ABUTI_BUFFER(&p->long_blocks),
+                     ABUTI_BUFFER(&p->longer), ABUTI_VALUE(f->longer_most),
+                     ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine), ABUTI_VALUE(facing),
+                     ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(f->doubts_most),
+                     ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(FEW_BYTES));
+    return status ? status : stage_end(f, FIELD_STAGE_FEW);
 }
 
-/* Queues everything and waits for the counters. */
-static abut_status try_all(filling *f) {
+/* What is in doubt, with the search's own arithmetic. */
+static abut_status queue_settle(filling *f) {
+    field_parts *p = f->parts;
+    const abuti_bvh_device *tree = &f->bvh->tree;
+    int last = f->levels - 1;
+    float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
+    stage_begin(f);
+    abut_status status =
+        ABUTI_LAUNCH(&f->bvh->queue, &p->settle, queue_groups(grid_cells(f->grid)), GROUP,
+                     ABUTI_BUFFER(&p->records), ABUTI_BUFFER(&p->incident_begin),
+                     ABUTI_BUFFER(&p->incidents), ABUTI_BUFFER(&tree->order),
+                     ABUTI_BUFFER(&tree->corners), ABUTI_VALUE(f->argument),
+                     ABUTI_VALUE(f->slices[last]), ABUTI_BUFFER(&p->lists),
+                     ABUTI_VALUE(f->lists_at[last]), ABUTI_BUFFER(&p->pool),
+                     ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine), ABUTI_VALUE(facing),
+                     ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(f->doubts_most),
+                     ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(SETTLE_BYTES));
+    return status ? status : stage_end(f, FIELD_STAGE_SETTLE);
+}
+
+/* ---- signs that only the fast winding number tells ---- */
+
+/* On a queue of its own, while lists are made. */
+static abut_status queue_windings(filling *f, abuti_queue *aside, uint32_t count) {
+    abut_device_bvh *bvh = f->bvh;
+    field_parts *p = f->parts;
+    const mesh_frame frame = frame_of(bvh);
+    size_t groups = groups_of(count, GROUP);
+    const buffer_need needs[] = {{&p->unsure_points, 3 * (size_t)count, sizeof(double)},
+                                 {&p->unsure_order, count, 4},
+                                 {&p->unsure_inside, count, 4},
+                                 {&p->unsure_sums, count, SUM_BYTES}};
+    abut_status status = reserve_some(bvh->queue.device, needs, sizeof needs / sizeof *needs);
+    if (!status)
+        status = ABUTI_LAUNCH(aside, &p->points, groups, GROUP, ABUTI_VALUE(f->argument),
+                              ABUTI_BUFFER(&p->unsure), ABUTI_VALUE(count),
+                              ABUTI_BUFFER(&p->unsure_points), ABUTI_BUFFER(&p->unsure_order));
+    if (!status)
+        status = ABUTI_LAUNCH(aside, &bvh->sign.sum, groups, GROUP, ABUTI_BUFFER(&bvh->tree.nodes),
+                              ABUTI_BUFFER(&bvh->sign.fields), ABUTI_BUFFER(&bvh->tree.blocks),
+                              ABUTI_VALUE(bvh->tree.triangle_count), ABUTI_BUFFER(&bvh->tree.order),
+                              ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&p->unsure_points),
+                              ABUTI_BUFFER(&p->unsure_order), ABUTI_VALUE(count),
+                              ABUTI_VALUE(frame), ABUTI_BUFFER(&p->unsure_sums));
+    return status;
+}
+
+/* As the search ends; then turns what is inside. */
+static abut_status settle_signs(filling *f, abuti_queue *aside, uint32_t count) {
+    abut_context *context = f->bvh->context;
+    field_parts *p = f->parts;
+    double(*sums)[4] = abuti_allocate(context, count, sizeof *sums);
+    uint32_t *inside = abuti_allocate(context, count, sizeof *inside);
+    abut_status status = sums && inside ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_buffer_download(aside, &p->unsure_sums, 0, sums, count * SUM_BYTES);
+    for (uint32_t i = 0; !status && i < count; i++)
+        inside[i] = abuti_bvh_winding_value(sums[i][0], sums[i][1], sums[i][2], sums[i][3]) *
+                        f->bvh->sign.facing >=
+                    0.5;
+    if (!status)
+        status = abuti_buffer_upload(&f->bvh->queue, &p->unsure_inside, 0, inside,
+                                     count * sizeof *inside);
+    if (!status)
+        status = ABUTI_LAUNCH(&f->bvh->queue, &p->turn, groups_of(count, GROUP), GROUP,
+                              ABUTI_BUFFER(&p->unsure), ABUTI_BUFFER(&p->unsure_inside),
+                              ABUTI_VALUE(count), ABUTI_BUFFER(f->values),
+                              ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(TURN_BYTES));
+    abuti_release(context, sums);
+    abuti_release(context, inside);
+    return status;
+}
+
+static abut_status download_counters(filling *f, abuti_queue *queue) {
+    return abuti_buffer_download(queue, &f->parts->counters, 0, f->counters, sizeof f->counters);
+}
+
+static abut_status clear(filling *f) {
+    const uint32_t start[COUNTERS] = {[LEAST] = UINT32_MAX, [MOST] = UINT32_MAX};
+    const uint32_t infinite = 0x7f800000;
     field_parts *p = f->parts;
     abuti_queue *queue = &f->bvh->queue;
-    const uint32_t start[COUNTERS] = {0, 0, UINT32_MAX, UINT32_MAX, 0, 0, 0, 0};
+    abut_status status = abuti_buffer_upload(queue, &p->counters, 0, start, sizeof start);
+    if (!status)
+        status =
+            abuti_buffer_fill(queue, &p->bounds, infinite, 4 * (size_t)f->bounds_at[f->levels + 1]);
+    if (!status)
+        status = abuti_buffer_fill(queue, &p->cut_bounds, infinite, 4 * 64 * (size_t)f->long_most);
+    return status;
+}
+
+/* Queues everything and waits for the counters. With a border the host waits twice before: for what
+ * rows cross, since signs are found on a queue of their own; and for these, to know how many
+ * winding numbers it must ask for. Where stages are timed all is on one queue: NVIDIA does not time
+ * what runs beside something else. */
+static abut_status try_all(filling *f) {
+    field_parts *p = f->parts;
+    bool has_border = p->border_count > 0;
+    abuti_queue *queue = &f->bvh->queue, *aside = p->account ? queue : &p->aside;
+    uint32_t unsure = 0;
     if (p->account)
         memset(p->account, 0, sizeof *p->account);
     abut_status status = reserve(f);
-    status = status ? status : abuti_buffer_upload(queue, &p->counters, 0, start, sizeof start);
+    status = status ? status : clear(f);
     status = status ? status : queue_rows(f);
+    if (!status && has_border)
+        status = abuti_queue_finish(queue);
+    if (!status && has_border)
+        status = queue_sides(f, aside);
     status = status ? status : queue_top(f);
     status = status ? status : queue_filters(f);
-    status = status ? status : queue_sides(f);
-    status = status ? status : queue_cells(f);
-    return status ? status
-                  : abuti_buffer_download(queue, &p->counters, 0, f->counters, sizeof f->counters);
+    if (!status && has_border)
+        status = download_counters(f, aside);
+    if (!status && has_border)
+        unsure = f->counters[UNSURE] < f->unsure_most ? f->counters[UNSURE] : f->unsure_most;
+    if (!status && unsure)
+        status = queue_windings(f, aside, unsure);
+    status = status ? status : queue_cells(f, false);
+    status = status ? status : queue_cut(f);
+    status = status ? status : queue_cells(f, true);
+    status = status ? status : queue_few(f);
+    status = status ? status : queue_settle(f);
+    double begin = now_ms();
+    if (!status && unsure)
+        status = settle_signs(f, aside, unsure);
+    status = status ? status : download_counters(f, queue);
+    if (p->account)
+        p->account->stage_ms[FIELD_STAGE_SIGNS] = now_ms() - begin;
+    if (status && has_border) /* nothing may be under way when the caller gets the error */
+        (void)abuti_queue_finish(&p->aside);
+    return status;
 }
 
-/* ---- what is left to the search ---- */
+/* ---- the search for all ---- */
 
 static float value_of(double distance, double band) {
     return (float)(distance > band ? band : distance < -band ? -band : distance);
@@ -310,55 +559,25 @@ static abut_status settle_cell(filling *f, settling *s, size_t cell) {
     return s->count < SETTLE_POINTS ? ABUT_OK : settle_some(f, s);
 }
 
-static abut_status settle_block(filling *f, settling *s, uint32_t block) {
-    const uint32_t *n = f->grid->count;
-    uint32_t wide = (uint32_t)groups_of(n[0], FIELD_BLOCK),
-             high = (uint32_t)groups_of(n[1], FIELD_BLOCK);
-    uint32_t x = FIELD_BLOCK * (block % wide), y = FIELD_BLOCK * (block / wide % high),
-             z = FIELD_BLOCK * (block / wide / high);
-    abut_status status = ABUT_OK;
-    for (uint32_t k = z; k < z + FIELD_BLOCK && k < n[2]; k++)
-        for (uint32_t j = y; j < y + FIELD_BLOCK && j < n[1]; j++)
-            for (uint32_t i = x; i < x + FIELD_BLOCK && i < n[0] && !status; i++)
-                status = settle_cell(f, s, grid_at(n, i, j, k));
-    return status;
-}
-
-/* Cells and blocks that were left, or all cells. */
-static abut_status settle(filling *f, bool all) {
+/* All cells. */
+static abut_status search_all(filling *f) {
     field_parts *p = f->parts;
     abut_context *context = f->bvh->context;
-    size_t cells = grid_cells(f->grid), doubtful = all ? 0 : f->counters[DOUBTFUL];
-    size_t left = all ? 0 : f->counters[LEFT];
-    doubtful = doubtful < f->doubts_most ? doubtful : f->doubts_most;
-    if (!all && !doubtful && !left)
-        return ABUT_OK;
-    size_t most = all || left || doubtful > SETTLE_POINTS ? SETTLE_POINTS : doubtful + 1;
+    size_t cells = grid_cells(f->grid), most = cells < SETTLE_POINTS ? cells + 1 : SETTLE_POINTS;
     settling s = {abuti_allocate(context, most, sizeof *s.points),
                   abuti_allocate(context, most, sizeof *s.nearest),
                   abuti_allocate(context, most, sizeof *s.cells),
                   abuti_allocate(context, most, sizeof *s.values), 0};
-    uint32_t *list = abuti_allocate(context, doubtful + left, sizeof *list);
-    abut_status status =
-        s.points && s.nearest && s.cells && s.values && list ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status && all) /* its buffer takes the numbers of what is settled */
+    abut_status status = s.points && s.nearest && s.cells && s.values ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) /* its buffer takes the numbers of what is settled */
         status = abuti_buffer_reserve(f->bvh->queue.device, SETTLE_POINTS, 4, &p->doubts);
-    if (!status && doubtful)
-        status = abuti_buffer_download(&f->bvh->queue, &p->doubts, 0, list, 4 * doubtful);
-    if (!status && left)
-        status = abuti_buffer_download(&f->bvh->queue, &p->left, 0, list + doubtful, 4 * left);
-    for (size_t i = 0; !status && i < doubtful; i++)
-        status = settle_cell(f, &s, list[i]);
-    for (size_t i = 0; !status && i < left; i++)
-        status = settle_block(f, &s, list[doubtful + i]);
-    for (size_t i = 0; !status && all && i < cells; i++)
+    for (size_t i = 0; !status && i < cells; i++)
         status = settle_cell(f, &s, i);
     status = status ? status : settle_some(f, &s);
     abuti_release(context, s.points);
     abuti_release(context, s.nearest);
     abuti_release(context, s.cells);
     abuti_release(context, s.values);
-    abuti_release(context, list);
     return status;
 }
 
@@ -371,13 +590,12 @@ static float unsortable(uint32_t word) {
     return value;
 }
 
-/* Whether the pool was too small; makes it larger. False as well where that cannot be. */
-static bool grow_pool(filling *f, bool *fits) {
+/* Whether the pool was too small and could be made larger. */
+static bool grow_pool(filling *f) {
     field_parts *p = f->parts;
     uint64_t most = f->bvh->queue.device->info.memory_bytes / (4 * POOL_SHARE);
     uint64_t largest = f->bvh->queue.device->info.buffer_bytes / 4, needed = f->counters[ENTRIES];
-    *fits = f->counters[CHUNKS] <= CHUNKS_MOST && needed <= p->pool_count;
-    if (*fits || f->counters[CHUNKS] > CHUNKS_MOST)
+    if (f->counters[CHUNKS] > CHUNKS_MOST || needed <= p->pool_count)
         return false;
     /* lists of blocks below one that did not fit are not in this number yet */
     needed += needed / 2;
@@ -393,12 +611,32 @@ static bool is_searched(const filling *f) {
     const field_parts *p = f->parts;
     double cells = (double)grid_cells(f->grid);
     return f->bvh->sign.normals.device || (!f->bvh->sign.closed && !p->border_count) ||
-           p->border_count > BORDER_MOST || cells < p->cells_least * f->bvh->tree.triangle_count;
+           p->border_count > BORDER_MOST || !(f->largest < FAR) ||
+           cells < p->cells_least * f->bvh->tree.triangle_count;
+}
+
+/* Whether lists or cells in doubt found no room. */
+static bool has_failed(const filling *f) {
+    return f->counters[CHUNKS] > CHUNKS_MOST || f->counters[ENTRIES] > f->parts->pool_count ||
+           f->counters[DOUBTFUL] > f->doubts_most || f->counters[UNSURE] > f->unsure_most ||
+           f->counters[LEFT];
+}
+
+static void tell(const filling *f, bool all) {
+    field_account *account = f->parts->account;
+    if (!account)
+        return;
+    account->doubtful = all ? 0 : f->counters[DOUBTFUL];
+    account->unsure = all ? 0 : f->counters[UNSURE];
+    account->cut = all ? 0 : f->counters[LONG_8];
+    account->cut_again = all ? 0 : f->counters[LONG_4];
+    account->unsettled = all ? 0 : f->counters[UNSETTLED];
+    account->entries = all ? 0 : f->counters[ENTRIES];
+    account->searched = all;
 }
 
 static abut_status fill(filling *f) {
     field_parts *p = f->parts;
-    bool fits = false;
     bool all = is_searched(f);
     abut_status status = ABUT_OK;
     f->least = INFINITY;
@@ -406,26 +644,20 @@ static abut_status fill(filling *f) {
     if (!all) {
         do
             status = try_all(f);
-        while (!status && grow_pool(f, &fits));
-        if (!status && f->counters[LEAST] != UINT32_MAX) {
+        while (!status && grow_pool(f));
+        all = !status && has_failed(f);
+        if (!status && !all && f->counters[LEAST] != UINT32_MAX) {
             f->least = unsortable(f->counters[LEAST]);
             f->most = unsortable(~f->counters[MOST]);
         }
     }
-    if (p->account) {
-        p->account->doubtful = all ? 0 : f->counters[DOUBTFUL];
-        p->account->left = all ? 0 : f->counters[LEFT];
-        p->account->entries = all ? 0 : f->counters[ENTRIES];
-        p->account->searched = all;
-    }
-    struct timespec begin, end;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    status = status ? status : settle(f, all);
+    tell(f, all);
+    double begin = now_ms();
+    if (!status && all)
+        status = search_all(f);
     status = status ? status : abuti_queue_finish(&f->bvh->queue);
-    clock_gettime(CLOCK_MONOTONIC, &end);
     if (p->account)
-        p->account->stage_ms[FIELD_STAGE_SETTLE] = (double)(end.tv_sec - begin.tv_sec) * 1e3 +
-                                                   (double)(end.tv_nsec - begin.tv_nsec) * 1e-6;
+        p->account->stage_ms[FIELD_STAGE_SEARCH] = now_ms() - begin;
     return status;
 }
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 enum { FEATURES_A_TASK = 4096 };
-#define CELLS_LEAST 4
+#define CELLS_LEAST 0.5
 
 /* ---- features in doubles ---- */
 
@@ -104,15 +104,19 @@ static abut_status upload_features(abut_device_bvh *bvh, field_parts *parts) {
             abuti_buffer_download(&bvh->queue, &bvh->tree.order, 0, order, places * sizeof *order);
     if (!status)
         status = abuti_features_create(bvh->tree.mesh, bvh->tree.scale, order, bvh->tree.leaf_count,
-                                       &features);
+                                       true, &features);
     if (!status)
         status = upload_array(bvh, features.records, features.count, sizeof *features.records,
                               &parts->records);
     if (!status)
-        status = upload_array(bvh, features.leaf_begin, (size_t)bvh->tree.leaf_count + 1,
-                              sizeof *features.leaf_begin, &parts->leaf_begin);
+        status = upload_array(bvh, features.incident_begin, (size_t)features.count + 1, 4,
+                              &parts->incident_begin);
+    if (!status)
+        status =
+            upload_array(bvh, features.incidents, features.incident_count, 4, &parts->incidents);
     if (!status)
         status = upload_exact(bvh, &features, order, &parts->exact);
+    parts->feature_count = features.count;
     abuti_features_destroy(&features);
     abuti_release(bvh->context, order);
     return status;
@@ -146,40 +150,55 @@ static abut_status upload_border(abut_device_bvh *bvh, field_parts *parts) {
 /* ---- life ---- */
 
 static void destroy_kernels(field_parts *p) {
-    abuti_kernel *kernels[] = {&p->seed, &p->walk,  &p->filter, &p->cells,
-                               &p->put,  &p->cross, &p->sum,    &p->sides};
+    abuti_kernel *kernels[] = {&p->seed,  &p->top,  &p->filter, &p->cut,    &p->cells,
+                               &p->few,   &p->put,  &p->cross,  &p->sum,    &p->shifts,
+                               &p->sides, &p->rest, &p->settle, &p->points, &p->turn};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
 }
 
 static void destroy_parts(abut_device_bvh *bvh) {
     field_parts *p = bvh->field;
-    abuti_buffer *buffers[] = {&p->records,  &p->leaf_begin, &p->exact, &p->border, &p->pool,
-                               &p->counters, &p->doubts,     &p->left,  &p->settled};
+    abuti_buffer *buffers[] = {
+        &p->records, &p->exact,         &p->incident_begin, &p->incidents,   &p->border,
+        &p->lists,   &p->bounds,        &p->pool,           &p->counters,    &p->doubts,
+        &p->settled, &p->long_blocks,   &p->longer,         &p->cut_lists,   &p->cut_bounds,
+        &p->coarse,  &p->fine,          &p->unsettled,      &p->mixed,       &p->rows,
+        &p->unsure,  &p->unsure_points, &p->unsure_order,   &p->unsure_sums, &p->unsure_inside};
     destroy_kernels(p);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         abuti_buffer_destroy(buffers[i]);
-    for (int level = 0; level < FIELD_LEVELS; level++) {
-        abuti_buffer_destroy(&p->lists[level]);
-        abuti_buffer_destroy(&p->bounds[level]);
-    }
+    abuti_queue_close(&p->aside);
     abuti_release(bvh->context, p);
     bvh->field = NULL;
 }
 
 static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
     const abuti_kernel_name lists[] = {{&p->seed, "field_seed"},
-                                       {&p->walk, "field_walk"},
-                                       {&p->filter, "field_filter"}};
-    const abuti_kernel_name cells[] = {{&p->cells, "field_cells"}, {&p->put, "field_put"}};
+                                       {&p->top, "field_top"},
+                                       {&p->filter, "field_filter"},
+                                       {&p->cut, "field_cut"}};
+    const abuti_kernel_name cells[] = {{&p->cells, "field_cells"},
+                                       {&p->few, "field_few"},
+                                       {&p->put, "field_put"}};
     const abuti_kernel_name rows[] = {{&p->cross, "field_cross"}, {&p->sum, "field_sum"}};
-    const abuti_kernel_name sides[] = {{&p->sides, "field_sides"}};
+    const abuti_kernel_name sides[] = {{&p->shifts, "field_shifts"},
+                                       {&p->sides, "field_sides"},
+                                       {&p->rest, "field_rest"}};
+    const abuti_kernel_name settle[] = {{&p->settle, "field_settle"},
+                                        {&p->points, "field_points"},
+                                        {&p->turn, "field_turn"}};
     destroy_kernels(p); /* of a try that failed */
-    abut_status status = abuti_device_kernels(bvh, "field_lists", lists, 3);
-    status = status ? status : abuti_device_kernels(bvh, "field_cells", cells, 2);
+    abut_status status = abuti_device_kernels(bvh, "field_lists", lists, 4);
+    status = status ? status : abuti_device_kernels(bvh, "field_cells", cells, 3);
     status = status ? status : abuti_device_kernels(bvh, "field_rows", rows, 2);
+    status = status ? status : abuti_device_kernels(bvh, "field_settle", settle, 3);
     if (!status && !bvh->sign.closed)
-        status = abuti_device_kernels(bvh, "field_sides", sides, 1);
+        status = abuti_device_kernels(bvh, "field_sides", sides, 3);
+    if (!status && !bvh->sign.closed)
+        status = abuti_device_sign_need(bvh);
+    if (!status && !bvh->sign.closed && !p->aside.device)
+        status = abuti_queue_open(bvh->queue.device, &p->aside);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* Making a field: its grid from the options, its memory, and what it tells of itself. */
-#include "field/field.h"
+#include "field/cache.h"
 
 #include "bvh/sign.h"
 
@@ -193,17 +193,24 @@ static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_f
 }
 
 static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,
-                               abut_field **field) {
+                               const cache_place *place, abut_field **field) {
     abut_field *made;
     if (abuti_field_new(bvh->context, &made))
         return ABUT_ERROR_MEMORY;
     made->mesh = abut_mesh_retain(bvh->mesh);
+    if (o->cache) {
+        made->has_digest = true;
+        memcpy(made->digest, place->mesh, sizeof made->digest);
+    }
     abut_status status = make(bvh, o, made);
-    if (status)
+    if (status) {
         abut_field_destroy(made);
-    else
-        *field = made;
-    return status;
+        return status;
+    }
+    if (o->cache)
+        abuti_cache_keep(place, made);
+    *field = made;
+    return ABUT_OK;
 }
 
 abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours) {
@@ -225,7 +232,14 @@ abut_status abut_field_create_from(const abut_bvh *bvh, const abut_field_options
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_from: the hierarchy is not ready "
                                                "for these signs; call abut_bvh_prepare_sign() "
                                                "first");
-    return create_from(bvh, &ours, field);
+    ours.sign = bvh->sign->method;
+    cache_place place;
+    abut_field *found = NULL;
+    if (ours.cache)
+        status = abuti_cache_recall(bvh->mesh, &ours, &place, &found);
+    if (found)
+        *field = found;
+    return status || found ? status : create_from(bvh, &ours, &place, field);
 }
 
 abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options,
@@ -237,10 +251,20 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: %s is null",
                           mesh ? "field" : "mesh");
     abut_status status = abuti_field_options(options, &ours);
+    cache_place place;
+    abut_field *found = NULL;
+    if (!status && ours.cache)
+        status = abuti_cache_recall(mesh, &ours, &place, &found);
+    if (status)
+        return status;
+    if (found) {
+        *field = found;
+        return ABUT_OK;
+    }
     sign.method = ours.sign;
-    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
+    status = abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abut_bvh_prepare_sign(bvh, &sign);
-    status = status ? status : create_from(bvh, &ours, field);
+    status = status ? status : create_from(bvh, &ours, &place, field);
     abut_bvh_destroy(bvh);
     return status;
 }

@@ -22,7 +22,7 @@
 struct abut_field {
     abut_context *context; /* held */
     abut_mesh *mesh;       /* held; null where it came from a file, values or other fields */
-    bool has_digest;       /* of the mesh; where that is not held any more */
+    bool has_digest;       /* of the mesh; where that is not held any more, or was needed before */
     unsigned char digest[ABUTI_DIGEST_BYTES];
     abut_grid grid;
     abut_field_layout layout;
@@ -110,14 +110,15 @@ abut_status abuti_field_compute_plain(const field_job *job);
 
 /* A field without anything. */
 abut_status abuti_field_new(abut_context *context, abut_field **field);
-/* The number of values and their memory, for bricks also theirs, where grid, layout, type and
- * brick_count stand. */
+/* The number of values and of bricks along each axis, where grid, layout and brick_count stand. */
+void abuti_field_count(abut_field *field);
+/* The same and their memory, where the type stands too. */
 abut_status abuti_field_reserve(abut_field *field);
-/* Whether all values are finite, and indices of bricks in range. */
-bool abuti_field_is_sound(const abut_field *field);
 static inline size_t field_value_bytes(const abut_field *field) {
     return field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
 }
+/* SHA-256 of positions and indices. */
+void abuti_mesh_digest(const abut_mesh *mesh, unsigned char digest[ABUTI_DIGEST_BYTES]);
 /* The digest of the mesh; false where the field came from none. */
 bool abuti_field_digest(const abut_field *field, unsigned char digest[ABUTI_DIGEST_BYTES]);
 
@@ -130,6 +131,8 @@ abut_status abuti_field_export(const abut_field *field, abuti_sink *sink, const 
 #define FIELD_MAGIC "\211abutf\r\n"
 enum { FIELD_MAGIC_BYTES = 8 };
 abut_status abuti_field_restore(abuti_source *source, const char *name, abut_field **field);
+/* Reads the head alone: what a field is but for its range. */
+abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_info *info);
 abut_status abuti_field_read_dcache(abuti_source *source, const char *name,
                                     const abut_field_load_options *options, abut_field **field);
 
@@ -163,7 +166,12 @@ double abuti_field_step(const abut_field *field);
 
 /* Gets a field ready to be asked once its values stand: finds their range and makes the view. */
 void abuti_field_finish(abut_field *field);
+/* The same where the range is known. */
+void abuti_field_finish_with(abut_field *field, float least, float most);
 /* Widens the range by values; whether all are finite. */
 bool abuti_field_range(const float *values, size_t count, float *least, float *most);
+/* The same for values as a field has them. */
+bool abuti_field_values_range(const abut_field *field, const void *values, size_t count,
+                              float *least, float *most);
 
 #endif

@@ -1,9 +1,11 @@
-/* Values of cells: blocks of 8 x 8 x 8 cells, a group each.
+/* Values of cells.
  *
- * Method: the group filters the list of the block that its own is an eighth of (field_lists.cl)
- * into local memory, filters that for every 4 x 4 x 4 cells, and what is left for every 2 x 2 x 2;
- * of a scanned model some 220, 60 and 8 features remain. Each item then looks at the short list for
- * its cells. Where a list does not fit, a smaller part of the block is tried.
+ * Method: a group takes the list of a block of 8 x 8 x 8 cells (field_lists.cl), filters it for
+ * every 4 x 4 x 4 cells, and what is left for every 2 x 2 x 2; of a scanned model some 170, 33 and
+ * 7 features remain. Each item then looks at the short list for its cells. Where a list is too long
+ * for that, the block waits: field_cut() makes lists for its eighths, which are measured in the
+ * same way, and field_few() measures 2 x 2 x 2 cells of those that are too long again, whatever
+ * their length, with 16 items a cell.
  *
  * The last step is in doubles. Floats leave the features that may be nearest, mostly one, of which
  * field_measure() gives the distance: that to a vertex, that to an edge by its unit vector, and
@@ -20,23 +22,20 @@
  * (docs/geom.md: 4 ulp). So if e = 64 u L = 2^-47 L, and d - e and d + e are one float, it is the
  * search's. Otherwise the cell is left to the search: one in a hundred thousand or so.
  *
- * Sign: what field_rows.cl and field_sides.cl have left in the place of each value: 0 outside, and
- * DOUBTFUL where that is not known.
+ * Sign: field_rows.cl has left what rows cross in the place of each value, and field_sides.cl tells
+ * what to make of that where there is a border.
  */
 #include "base/math_shared.h"
-#include "field/grid_kernel.h"
+#include "field/values_kernel.h"
 
 #if ABUTI_REAL_BITS == 64
 
-/* As in device_cells.c: features of a list in local memory, and names for 4^3 and 2^3 cells. */
-#define LIST 320
+/* As in device_build.c: names of a list in local memory, for a block, for 4^3 and for 2^3 cells. */
+#define LIST 384
 #define LIST_4 128
-#define LIST_2 24
-#define CELLS 512
-#define CUT_MOST (32 * LIST) /* longer lists are left to the search without more ado */
-
-/* As in field_sides.cl. */
-#define DOUBTFUL (-0x7fffffff - 1)
+#define LIST_2 32 /* eight times that where there are only eight */
+#define FEW 1024  /* names of a list for 2^3 cells */
+#define LANES (GROUP / 8)
 
 /* Of a feature, in doubles; as feature_exact of device.h. */
 #define EXACT_FACE 1u
@@ -59,100 +58,63 @@ static inline uint along_z(uint c) {
 
 /* ---- the lists in local memory ---- */
 
-typedef struct local_list {
-    __local float4 *place, *first, *second, *fourth;
-    __local uint *names;
-} local_list;
-
-static inline feature local_feature(const local_list *l, uint i) {
-    feature f = {l->place[i], l->first[i], l->second[i], l->fourth[i]};
-    return f;
-}
-
-/* Some of them: all where `places` is null. */
+/* Names; the features themselves come from the cache. */
 typedef struct short_list {
-    __local const ushort *places;
+    __local const uint *names;
     uint count;
 } short_list;
 
-static inline uint short_at(const short_list *s, uint i) {
-    return s->places ? s->places[i] : i;
+/* Takes a list out of the pool. */
+static inline void load_list(__global const uint *pool, __global const uint2 *slices, uint count,
+                             __local uint *names) {
+    for (uint k = 0; k < count; k++) {
+        uint2 slice = slices[k];
+        for (uint i = (uint)get_local_id(0); i < slice.y; i += GROUP)
+            names[i] = pool[slice.x + i];
+        names += slice.y;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Fills the list from the parent's; gives how many there are, of which LIST have been stored. */
-static inline uint fill_list(const local_list *l, __global const float4 *features,
-                             __global const uint *names, uint count, const box *b, float upper,
-                             __local uint *kept) {
-    uint item = (uint)get_local_id(0);
-    if (item == 0)
+/* Shrinks a list for a smaller box: every `step`-th feature from `first` on is this item's. Items
+ * that have nothing to do (`none`) come here as well, for the barriers. `kept` belongs to the box;
+ * `to` has room for `most`. `bound`: a word for upper_of(). */
+static inline void shrink(const field_grid *g, __global const float4 *features, short_list from,
+                          uint first, uint step, const box *b, uint bound, bool none,
+                          __local uint *kept, __local uint *to, uint most) {
+    if (first == 0 && !none)
         *kept = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = item; i < count; i += GROUP) {
-        uint name = names[i];
+    float upper = upper_of(g, b, bound);
+    for (uint i = first; !none && i < from.count; i += step) {
+        uint name = from.names[i];
         feature f = load_feature(features, name);
-        if (!is_needed(&f, b, upper))
-            continue;
-        uint to = atomic_inc(kept);
-        if (to >= LIST)
-            continue;
-        l->place[to] = f.place;
-        l->first[to] = f.first;
-        l->second[to] = f.second;
-        l->fourth[to] = f.fourth;
-        l->names[to] = name;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return *kept;
-}
-
-/* A bound for the middle of a part, from the parent's list; none where `count` is 0. */
-static inline float bound_part(__global const float4 *features, __global const uint *names,
-                               uint count, const box *b, __local uint *least) {
-    float bound = INFINITY;
-    if (get_local_id(0) == 0)
-        *least = as_uint(INFINITY);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = (uint)get_local_id(0); i < count; i += GROUP) {
-        feature f = load_feature(features, names[i]);
-        look l = look_at(&f, b->middle);
-        bound = fmin(bound, bound_sq(&l, b->margin));
-    }
-    if (count)
-        atomic_min(least, as_uint(bound));
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return sqrt(as_float(*least)) * SLACK;
-}
-
-/* Shrinks a list for a smaller box: every `step`-th feature from `first` on is this item's. All
- * items of a group come here. `least` and `kept` belong to the box; `to` has room for `most`. */
-static inline void shrink(const field_grid *g, const local_list *l, short_list from, uint first,
-                          uint step, const box *b, bool is_needed_here, __local uint *least,
-                          __local uint *kept, __local ushort *to, uint most) {
-    float bound = INFINITY;
-    if (first == 0 && is_needed_here) {
-        *least = as_uint(INFINITY);
-        *kept = 0;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = first; is_needed_here && i < from.count; i += step) {
-        feature f = local_feature(l, short_at(&from, i));
-        look look_here = look_at(&f, b->middle);
-        bound = fmin(bound, bound_sq(&look_here, b->margin));
-    }
-    if (is_needed_here)
-        atomic_min(least, as_uint(bound));
-    barrier(CLK_LOCAL_MEM_FENCE);
-    float upper = upper_of(g, b, sqrt(as_float(*least)) * SLACK);
-    for (uint i = first; is_needed_here && i < from.count; i += step) {
-        uint place = short_at(&from, i);
-        feature f = local_feature(l, place);
         if (!is_needed(&f, b, upper))
             continue;
         uint at = atomic_inc(kept);
         if (at < most)
-            to[at] = (ushort)place;
+            to[at] = name;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* A word for upper_of(): how near the middle of the box is to the features, of which each item
+ * looks at some. */
+static inline uint bound_by(__global const float4 *features, short_list from, uint first, uint step,
+                            const box *b, bool none, __local uint *least) {
+    float bound = INFINITY;
+    if (first == 0 && !none)
+        *least = as_uint(INFINITY);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = first; !none && i < from.count; i += step) {
+        feature f = load_feature(features, from.names[i]);
+        look look_here = look_at(&f, b->middle);
+        bound = fmin(bound, bound_sq(&look_here, b->margin));
+    }
+    if (!none)
+        atomic_min(least, as_uint(bound));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return *least;
 }
 
 /* ---- doubles ---- */
@@ -189,207 +151,269 @@ static inline double field_measure(__global const double2 *exact, __global const
     return sqrt(x * x + y * y + z * z);
 }
 
-/* What a cell gets instead of a distance. */
-#define DOUBT NAN
+/* The value for a distance in the frame, clamped to the band, or DOUBT. */
+static inline float value_of(const field_grid *g, double d, bool low) {
+    double e = (double)g->margin * 0x1p-28; /* 2^-47 times the largest coordinate and 2 */
+    float least = (float)fmin((d - e) * g->per_scale, g->band),
+          most = (float)fmin((d + e) * g->per_scale, g->band);
+    return low || !(d < INFINITY) || least != most || !(least >= FLT_MIN) ? DOUBT : least;
+}
 
-/* The distance of a cell as a float, clamped to the band, or DOUBT. */
-static inline float measure_cell(const field_grid *g, const local_list *l, short_list from,
-                                 __global const double2 *exact, __global const double *corners,
-                                 uint x, uint y, uint z) {
-    double3 p = (double3)(g->origin[0] + g->cell * x, g->origin[1] + g->cell * y,
-                          g->origin[2] + g->cell * z);
-    float4 at = (float4)((float)((p.x - g->mesh_origin[0]) * g->scale),
-                         (float)((p.y - g->mesh_origin[1]) * g->scale),
-                         (float)((p.z - g->mesh_origin[2]) * g->scale), 0.0f);
+/* The value of a cell but for its sign, or DOUBT. */
+static inline float measure_cell(const field_grid *g, __global const float4 *features,
+                                 short_list from, __global const double2 *exact,
+                                 __global const double *corners, uint x, uint y, uint z) {
+    double3 p = centre_of(g, x, y, z);
+    float4 at = middle_of(g, x, y, z, 1);
     float margin = g->margin, bound = INFINITY, low_sq = INFINITY, second_sq = INFINITY;
     float low_outside = 0.0f;
     uint winner = NONE;
     for (uint i = 0; i < from.count; i++) {
-        uint place = short_at(&from, i);
-        feature f = local_feature(l, place);
+        uint name = from.names[i];
+        feature f = load_feature(features, name);
         look k = look_at(&f, at);
         float out = outside_of(&k), distance_sq = out > margin ? INFINITY : k.distance_sq;
         bound = fmin(bound, k.face && out > -margin ? INFINITY : k.distance_sq);
         bool best = distance_sq < low_sq;
         second_sq = fmin(second_sq, best ? low_sq : distance_sq);
-        winner = best ? place : winner;
+        winner = best ? name : winner;
         low_outside = best ? out : low_outside;
         low_sq = best ? distance_sq : low_sq;
     }
-    float reach = fmin(sqrt(bound) + 2.0f * margin, g->reach + 4.0f * margin);
-    float reach_sq = reach * reach * SLACK;
-    bool has_band = g->reach < INFINITY;
+    float reach_sq = reach_of(g, bound);
     if (winner == NONE || low_sq > reach_sq)
-        return has_band ? (float)g->band : DOUBT;
+        return g->reach < INFINITY ? (float)g->band : DOUBT;
     bool low = false;
     double d;
     if (second_sq > reach_sq) {
-        d = field_measure(exact, corners, g->scale, l->names[winner], low_outside > -margin, p,
-                          &low);
+        d = field_measure(exact, corners, g->scale, winner, low_outside > -margin, p, &low);
     } else {
         d = INFINITY;
         for (uint i = 0; i < from.count; i++) {
-            uint place = short_at(&from, i);
-            feature f = local_feature(l, place);
+            uint name = from.names[i];
+            feature f = load_feature(features, name);
             look k = look_at(&f, at);
             float out = outside_of(&k);
             if (out <= margin && k.distance_sq <= reach_sq)
-                d = fmin(d, field_measure(exact, corners, g->scale, l->names[place], out > -margin,
-                                          p, &low));
+                d = fmin(d, field_measure(exact, corners, g->scale, name, out > -margin, p, &low));
         }
     }
-    double e = (double)margin * 0x1p-28; /* 2^-47 times the largest coordinate and 2 */
-    double per_scale = 1.0 / g->scale;
-    float least = (float)fmin((d - e) * per_scale, g->band),
-          most = (float)fmin((d + e) * per_scale, g->band);
-    return low || !(d < INFINITY) || least != most || !(least >= FLT_MIN) ? DOUBT : least;
+    return value_of(g, d, low);
 }
 
-/* ---- a block's distances ---- */
+/* ---- blocks ---- */
 
 typedef struct block_room {
-    local_list list;
-    __local ushort *places_4, *places_2;
-    __local uint *least_4, *kept_4, *least_2, *kept_2; /* 8, 8, 64, 64 */
-    __local uint *numbers;                             /* 8 */
-    __local float *values;                             /* CELLS, x fastest */
+    __local uint *names, *names_4, *names_2;
+    __local uint *kept_4, *least_2, *kept_2; /* 8, 64, 64 */
 } block_room;
 
-static inline short_list choose(__local const ushort *places, uint count, uint most,
+static inline short_list choose(__local const uint *names, uint count, uint most,
                                 short_list otherwise) {
-    short_list s = {places, count};
+    short_list s = {names, count};
     return count <= most ? s : otherwise;
 }
 
-/* The cells of a part at (x, y, z), from number `first` of the block on, whose list has `count`
- * features. Every item comes by every barrier: where side is too small for a step it does nothing.
- */
-static inline void measure_part(const field_grid *g, const block_room *r, uint first, uint side,
-                                uint count, bool fits, uint x, uint y, uint z,
-                                __global const double2 *exact, __global const double *corners) {
+/* The cells of a block of 8 or 4 at (x, y, z), whose list is in r.names. bound_given: of the
+ * eighth of an item's number. Every item comes by every barrier. */
+static inline void measure_block(const field_grid *g, __global const float4 *features,
+                                 const block_room *r, uint side, uint count, uint x, uint y, uint z,
+                                 uint bound_given, __global const double2 *exact,
+                                 __global const double *corners, results *to, inside_rule rule) {
     uint item = (uint)get_local_id(0), cells = side * side * side, eighth = item & 7;
-    bool fours = fits && side == 8, twos = fits && side >= 4;
-    short_list all = {(__local const ushort *)0, count};
+    bool fours = side == 8;
+    short_list all = {r->names, count};
     uint c = eighth << 6;
     box b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 4);
-    shrink(g, &r->list, all, item / 8, GROUP / 8, &b, fours, r->least_4 + eighth,
-           r->kept_4 + eighth, r->places_4 + LIST_4 * eighth, LIST_4);
+    shrink(g, features, all, item / 8, GROUP / 8, &b, bound_given, !fours, r->kept_4 + eighth,
+           r->names_4 + LIST_4 * eighth, LIST_4);
     /* 16 items for each 4^3 cells, two for each 2^3 of them; or all for 4^3 */
     uint part = fours ? item / 16 : 0, two = part * 8 + eighth;
+    uint first = fours ? item >> 3 & 1 : item / 8, step = fours ? 2 : GROUP / 8;
+    uint most_2 = fours ? LIST_2 : 8 * LIST_2;
     short_list from = all;
     if (fours)
-        from = choose(r->places_4 + LIST_4 * part, r->kept_4[part], LIST_4, all);
+        from = choose(r->names_4 + LIST_4 * part, r->kept_4[part], LIST_4, all);
     c = two << 3;
     b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 2);
-    shrink(g, &r->list, from, fours ? item >> 3 & 1 : item / 8, fours ? 2 : GROUP / 8, &b, twos,
-           r->least_2 + two, r->kept_2 + two, r->places_2 + LIST_2 * two, LIST_2);
+    uint bound = bound_by(features, from, first, step, &b, !fours, r->least_2 + two);
+    bound = fours ? bound : bound_given;
+    shrink(g, features, from, first, step, &b, bound, false, r->kept_2 + two,
+           r->names_2 + most_2 * two, most_2);
     for (uint i = item; i < cells; i += GROUP) {
-        float value = DOUBT;
-        uint cx = along_x(i), cy = along_y(i), cz = along_z(i);
+        uint cx = x + along_x(i), cy = y + along_y(i), cz = z + along_z(i);
         from = all;
         if (fours)
-            from = choose(r->places_4 + LIST_4 * (i >> 6), r->kept_4[i >> 6], LIST_4, all);
-        if (twos)
-            from = choose(r->places_2 + LIST_2 * (i >> 3), r->kept_2[i >> 3], LIST_2, from);
-        if (fits)
-            value = measure_cell(g, &r->list, from, exact, corners, x + cx, y + cy, z + cz);
-        c = first + i;
-        r->values[along_x(c) + 8 * along_y(c) + 64 * along_z(c)] = value;
+            from = choose(r->names_4 + LIST_4 * (i >> 6), r->kept_4[i >> 6], LIST_4, all);
+        from = choose(r->names_2 + most_2 * (i >> 3), r->kept_2[i >> 3], most_2, from);
+        put_cell(g, to, rule, cx, cy, cz,
+                 measure_cell(g, features, from, exact, corners, cx, cy, cz));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* ---- all ---- */
+/* A unit of work, by its first cell: a block of 8 x 8 x 8, or an eighth of one that was too long.
+ */
+typedef struct unit {
+    uint x, y, z;
+} unit;
 
-/* Words that sort like their floats. */
-static inline uint sortable(float x) {
-    uint bits = as_uint(x);
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+static inline unit unit_of(const field_grid *g, uint i, uint side,
+                           __global const uint *long_blocks) {
+    block_place p = place_of(g, side == 8 ? i : long_blocks[i / 8], 8);
+    unit u = {8 * p.x, 8 * p.y, 8 * p.z};
+    if (side == 4) {
+        u.x += 4 * (i & 1);
+        u.y += 4 * (i >> 1 & 1);
+        u.z += i & 4;
+    }
+    return u;
 }
 
-/* counters: cells in doubt, blocks that are left, the least value and the complement of the
- * greatest as words that sort alike. A cell in doubt goes to `doubts`, or where these are full its
- * whole block to `left`. Parts of a block whose lists are too long are cut, down to 2^3 cells, and
- * left then or where there is no hope. */
+/* Cells that are all beyond the band, or all left to the search. */
+static inline void put_block(const field_grid *g, results *to, inside_rule rule, uint side, unit u,
+                             float value) {
+    for (uint i = (uint)get_local_id(0); i < side * side * side; i += GROUP)
+        put_cell(g, to, rule, u.x + along_x(i), u.y + along_y(i), u.z + along_z(i), value);
+}
+
+/* side: 8 for all blocks, 4 for the eighths of those that were too long. A unit whose list is too
+ * long goes to `next`, if there is room for it. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_cells(__global const float4 *features, __global const double2 *exact,
-            __global const double *corners, field_grid g, __global const uint2 *lists,
-            __global const float2 *bounds, __global const uint *pool, __global float *values,
-            __global uint *doubts, uint doubts_most, __global uint *left,
-            volatile __global uint *counters, __local float4 *room) {
+            __global const double *corners, field_grid g, uint side, uint slices,
+            __global const uint2 *lists, uint from, __global const uint *bounds, uint level_4,
+            __global const uint *cut_bounds, __global const uint *pool,
+            __global const uint *long_blocks, uint long_most, __global uint *next, uint next_most,
+            __global const float *coarse, __global const float *fine, float facing,
+            __global float *values, __global uint *doubts, uint doubts_most,
+            volatile __global uint *counters, __local uint *room) {
     block_room r;
-    r.list.place = room;
-    r.list.first = r.list.place + LIST;
-    r.list.second = r.list.first + LIST;
-    r.list.fourth = r.list.second + LIST;
-    r.list.names = (__local uint *)(r.list.fourth + LIST);
-    r.values = (__local float *)(r.list.names + LIST);
-    r.least_4 = (__local uint *)(r.values + CELLS);
-    r.kept_4 = r.least_4 + 8;
+    r.names = room;
+    r.names_4 = r.names + LIST;
+    r.names_2 = r.names_4 + 8 * LIST_4;
+    r.kept_4 = r.names_2 + 64 * LIST_2;
     r.least_2 = r.kept_4 + 8;
     r.kept_2 = r.least_2 + 64;
-    r.numbers = r.kept_2 + 64;
-    r.places_4 = (__local ushort *)(r.numbers + 8);
-    r.places_2 = r.places_4 + 8 * LIST_4;
-    __global const int *sides = (__global const int *)values;
-    uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
-    block_place p = place_of(&g, block, 8);
-    uint x = 8 * p.x, y = 8 * p.y, z = 8 * p.z;
-    uint2 list = lists[block_at(&g, 16, p.x / 2, p.y / 2, p.z / 2)];
-    bool has_band = g.reach < INFINITY;
-    if (list.y == NONE || (list.y == 0 && !has_band)) {
-        if (item == 0)
-            left[atomic_inc(&counters[1])] = block;
-        return;
-    }
-    if (item < 4)
-        r.numbers[item + 4] = item == 0 ? 0u : NONE; /* whether doubts are full, and two minima */
-    for (uint i = item; list.y == 0 && i < CELLS; i += GROUP)
-        r.values[i] = (float)g.band;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    __global const uint *names = pool + list.x;
-    float distance = bounds[block].x;
-    for (uint first = list.y ? 0 : CELLS, side = 8; first < CELLS;) {
-        uint px = x + along_x(first), py = y + along_y(first), pz = z + along_z(first);
-        box b = box_at(&g, px, py, pz, side);
-        float near = bound_part(features, names, side == 8 ? 0 : list.y, &b, r.numbers);
-        float upper = upper_of(&g, &b, side == 8 ? distance : near);
-        uint kept = fill_list(&r.list, features, names, list.y, &b, upper, r.numbers + 1);
-        bool fits = kept <= LIST, is_cut = !fits && side > 2 && kept <= CUT_MOST;
-        measure_part(&g, &r, first, is_cut ? 0 : side, kept, fits, px, py, pz, exact, corners);
-        side = is_cut ? side / 2 : side;
-        first += is_cut ? 0 : side * side * side;
-    }
-    uint least = NONE, most = NONE;
-    for (uint i = item; i < CELLS; i += GROUP) {
-        uint cx = x + i % 8, cy = y + i / 8 % 8, cz = z + i / 64;
-        if (cx >= g.count[0] || cy >= g.count[1] || cz >= g.count[2])
+    results to = {values, doubts, doubts_most, counters, NONE, NONE};
+    uint item = (uint)get_local_id(0), c = (item & 7) << 6;
+    uint count = side == 8 ? (uint)get_num_groups(0) : 8 * min(counters[COUNT_LONG_8], long_most);
+    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
+        unit u = unit_of(&g, i, side, long_blocks);
+        if (u.x >= g.count[0] || u.y >= g.count[1] || u.z >= g.count[2])
             continue;
-        size_t at = cx + (size_t)g.count[0] * (cy + (size_t)g.count[1] * cz);
-        int side = sides[at];
-        float value = r.values[i];
-        if (isnan(value) || side == DOUBTFUL) {
-            uint to = atomic_inc(&counters[0]);
-            if (to < doubts_most)
-                doubts[to] = (uint)at;
-            else
-                r.numbers[4] = 1;
+        inside_rule rule = rule_of(&g, coarse, fine, facing, u.x, u.y, u.z);
+        __global const uint2 *list = lists + from + i * slices;
+        uint length = 0;
+        for (uint k = 0; k < slices; k++)
+            length += list[k].y;
+        if (length > LIST) {
+            __local uint *place = r.kept_4;
+            if (item == 0)
+                *place = atomic_inc(&counters[side == 8 ? COUNT_LONG_8 : COUNT_LONG_4]);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (*place >= next_most)
+                put_block(&g, &to, rule, side, u, DOUBT);
+            else if (item == 0)
+                next[*place] = i;
+            barrier(CLK_LOCAL_MEM_FENCE);
             continue;
         }
-        value = side ? -value : value;
-        values[at] = value;
-        least = min(least, sortable(value));
-        most = min(most, ~sortable(value));
+        if (length == 0) {
+            put_block(&g, &to, rule, side, u, g.reach < INFINITY ? (float)g.band : DOUBT);
+            continue;
+        }
+        load_list(pool, list, slices, r.names);
+        uint part =
+            block_at(&g, 4, (u.x + along_x(c)) / 4, (u.y + along_y(c)) / 4, (u.z + along_z(c)) / 4);
+        uint bound = part == NONE ? 0 : bounds[level_4 + part];
+        if (side == 4)
+            bound = cut_bounds[8 * i + (item & 7)];
+        measure_block(&g, features, &r, side, length, u.x, u.y, u.z, bound, exact, corners, &to,
+                      rule);
     }
-    atomic_min(&r.numbers[5], least);
-    atomic_min(&r.numbers[6], most);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0) {
-        if (r.numbers[4])
-            left[atomic_inc(&counters[1])] = block;
-        atomic_min(&counters[2], r.numbers[5]);
-        atomic_min(&counters[3], r.numbers[6]);
+    put_extremes(&to, r.kept_4);
+}
+
+/* ---- few cells, long lists ---- */
+
+/* Names of a list: the first FEW of those that are needed in local memory, or all in the pool. */
+static inline uint name_at(__local const uint *few, __global const uint *names, bool fits, uint i) {
+    return fits ? few[i] : names[i];
+}
+
+/* The eighths of blocks of 4 x 4 x 4 cells whose lists were too long: 16 items a cell. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_few(__global const float4 *features, __global const double2 *exact,
+          __global const double *corners, field_grid g, __global const uint2 *cut_lists,
+          __global const uint *cut_bounds, __global const uint *pool,
+          __global const uint *long_blocks, __global const uint *longer, uint longer_most,
+          __global const float *coarse, __global const float *fine, float facing,
+          __global float *values, __global uint *doubts, uint doubts_most,
+          volatile __global uint *counters, __local double *room) {
+    __local double *distances = room;
+    __local uint *least = (__local uint *)(distances + GROUP), *kept = least + 8, *few = kept + 8;
+    results to = {values, doubts, doubts_most, counters, NONE, NONE};
+    uint item = (uint)get_local_id(0), lane = item % LANES, cell = item / LANES;
+    uint count = 8 * min(counters[COUNT_LONG_4], longer_most);
+    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
+        uint name = longer[i / 8], child = i & 7;
+        unit u = unit_of(&g, name, 4, long_blocks);
+        u.x += 2 * (child & 1);
+        u.y += child & 2;
+        u.z += (child & 4) / 2;
+        uint2 list = cut_lists[name];
+        __global const uint *names = pool + list.x;
+        box b = box_at(&g, u.x, u.y, u.z, 2);
+        float upper = upper_of(&g, &b, cut_bounds[8 * name + child]);
+        if (item < 9)
+            least[item] = item < 8 ? as_uint(INFINITY) : 0; /* and *kept */
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint k = item; k < list.y; k += GROUP) {
+            feature f = load_feature(features, names[k]);
+            if (!is_needed(&f, &b, upper))
+                continue;
+            uint place = atomic_inc(kept);
+            if (place < FEW)
+                few[place] = names[k];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        bool fits = *kept <= FEW, low = false;
+        uint length = fits ? *kept : list.y;
+        uint x = u.x + (cell & 1), y = u.y + (cell >> 1 & 1), z = u.z + (cell >> 2);
+        double3 p = centre_of(&g, x, y, z);
+        float4 at = middle_of(&g, x, y, z, 1);
+        float bound = INFINITY, margin = g.margin;
+        for (uint k = lane; k < length; k += LANES) {
+            feature f = load_feature(features, name_at(few, names, fits, k));
+            look l = look_at(&f, at);
+            bound = fmin(bound, bound_sq(&l, margin));
+        }
+        atomic_min(&least[cell], as_uint(bound));
+        barrier(CLK_LOCAL_MEM_FENCE);
+        float reach_sq = reach_of(&g, as_float(least[cell]));
+        double d = INFINITY;
+        for (uint k = lane; k < length; k += LANES) {
+            uint one = name_at(few, names, fits, k);
+            feature f = load_feature(features, one);
+            look l = look_at(&f, at);
+            float out = outside_of(&l);
+            if (out <= margin && l.distance_sq <= reach_sq)
+                d = fmin(d, field_measure(exact, corners, g.scale, one, out > -margin, p, &low));
+        }
+        distances[item] = low ? -1.0 : d;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint k = 1; lane == 0 && k < LANES; k++)
+            d = fmin(d, distances[item + k]);
+        if (lane == 0) {
+            low = low || d < 0.0;
+            bool beyond = !low && d == INFINITY && g.reach < INFINITY;
+            put_cell(&g, &to, rule_of(&g, coarse, fine, facing, u.x, u.y, u.z), x, y, z,
+                     beyond ? (float)g.band : value_of(&g, d, low));
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
+    put_extremes(&to, least);
 }
 
 /* Writes values that came from the search. */

@@ -1,254 +1,234 @@
 /* Lists of features for blocks of cells, from large blocks to small ones.
  *
- * Method: the largest blocks walk through the hierarchy and keep the features that can be nearest
+ * Method: the largest blocks, 64 at most, look at all features and keep those that can be nearest
  * to a point of them (feature_kernel.h); smaller blocks filter the list of the block that they are
- * an eighth of. A list goes to a pool at a place that an atomic counter gives, so that its length
- * need not be known before. Each block also measures the middles of its eighths against its list,
- * which bounds their distance from above and below, and what those need.
- * Where the pool is full, lists are marked as missing and all lengths are still added up: the host
- * sees what is needed, makes the pool larger, and begins again.
+ * an eighth of. Lists near the middle of a solid are long: so that no group has more to do than
+ * others, a list is made in slices, by a group each, and stays in slices. A slice goes to a pool at
+ * a place that an atomic counter gives, so that its length need not be known before. Each slice
+ * also measures the middles of the block's eighths, which together bounds their distance, and what
+ * those need.
+ * Where the pool is full, slices are empty and all lengths are still added up: the host sees what
+ * is needed, makes the pool larger, and begins again.
  * Kept lists are those of regions.cl, whose proof holds for any set of points in a box.
  */
 #include "field/grid_kernel.h"
 
-/* Local memory in words; as in device_lists.c. */
+/* Local memory in words; as in device_build.c. */
 #define STAGED 3072
-#define LEAVES 512
-#define WAITING 1024
-#define NUMBERS 32
+#define NUMBERS 16
+
+/* Features of a slice that bound the distances of eighths, at most about that many: in a long list
+ * many are nearly as near as the nearest. */
+#define BOUNDING 128
+
+/* Places on the mesh that bound the distances of the largest blocks. */
+#define SAMPLES 4096
 
 /* Entries of a pool are counted in chunks as well, so that the sum never wraps around. */
 #define CHUNK 1024
 #define CHUNKS_MOST (1u << 21)
 
-/* Of the counters that field_cells.cl has too. */
-#define ENTRIES 4
-#define CHUNKS 5
-
 /* ---- bounds of the largest blocks ---- */
 
-/* A distance that the mesh is not beyond from each block's middle; less than 0 where the block is
- * too far away for lists. */
-__kernel void field_seed(__global const node *nodes, __global const float4 *triangles, field_grid g,
-                         uint side, uint blocks, __global float2 *bounds) {
-    uint block = (uint)get_global_id(0);
-    if (block >= blocks)
-        return;
+/* Squared distances, as words, to the nearest of some features' places. A group a block. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_seed(__global const float4 *features, uint feature_count, field_grid g, uint side,
+           __global uint *bounds, __local uint *least) {
+    uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
+    uint step = max(1u, feature_count / SAMPLES);
     block_place p = place_of(&g, block, side);
-    box b = box_at(&g, p.x * side, p.y * side, p.z * side, side);
-    float4 most = fabs(b.middle) + b.half_size;
-    float4 at = (float4)(b.middle.xyz, g.margin);
-    bounds[block] = (float2)(fmax(most.x, fmax(most.y, most.z)) < NEAR
-                                 ? bound_of(at, 4.0f * NEAR, nodes, triangles)
-                                 : -1.0f,
-                             0.0f);
+    float4 at = middle_of(&g, p.x * side, p.y * side, p.z * side, side);
+    float bound = INFINITY;
+    if (item == 0)
+        *least = as_uint(INFINITY);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (ulong i = (ulong)item * step; i < feature_count; i += (ulong)GROUP * step) {
+        float4 away = features[4 * i] - at;
+        bound = fmin(bound, dot_f(away, away));
+    }
+    atomic_min(least, as_uint(bound));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0)
+        bounds[block] = *least;
 }
 
 /* ---- keeping ---- */
-
-typedef struct keeping {
-    __local uint *staged; /* the first STAGED names */
-    __local uint *kept;   /* how many there are in all */
-    __global uint *pool;
-    uint to; /* where they go at once, or NONE */
-} keeping;
-
-static inline void keep(const keeping *k, uint name) {
-    uint place = atomic_inc(k->kept);
-    if (k->to != NONE)
-        k->pool[k->to + place] = name;
-    else if (place < STAGED)
-        k->staged[place] = name;
-}
 
 /* Room for `count` entries: its begin, or NONE. By one item. */
 static inline uint reserve(uint count, uint pool_size, volatile __global uint *counters) {
     uint chunks = (count + CHUNK - 1) / CHUNK;
     if (count == 0)
         return 0;
-    if (atomic_add(&counters[CHUNKS], chunks) > CHUNKS_MOST - min(chunks, CHUNKS_MOST))
+    if (atomic_add(&counters[COUNT_CHUNKS], chunks) > CHUNKS_MOST - min(chunks, CHUNKS_MOST))
         return NONE;
-    uint begin = atomic_add(&counters[ENTRIES], count);
+    uint begin = atomic_add(&counters[COUNT_ENTRIES], count);
     return count > pool_size || begin > pool_size - count ? NONE : begin;
 }
 
-/* Bounds of the eight eighths, from a list that is complete. What is beyond the band is no nearer
- * than that. `least`: 16 words of local memory. */
-static inline void bound_eighths(__global const float4 *features, const field_grid *g,
-                                 block_place p, uint side, const keeping *k, uint begin, uint count,
-                                 __global float2 *bounds, __local uint *least) {
-    uint item = (uint)get_local_id(0), child = item & 7, half_side = side / 2;
-    uint x = 2 * p.x + (child & 1), y = 2 * p.y + (child >> 1 & 1), z = 2 * p.z + (child >> 2);
-    float4 at = middle_of(g, x * half_side, y * half_side, z * half_side, half_side);
-    bool is_staged = count <= STAGED;
-    float bound = INFINITY, low = INFINITY;
-    if (item < 16)
-        least[item] = as_uint(INFINITY);
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    for (uint i = item / 8; i < count; i += GROUP / 8) {
-        feature f = load_feature(features, is_staged ? k->staged[i] : k->pool[begin + i]);
-        look l = look_at(&f, at);
-        bound = fmin(bound, bound_sq(&l, g->margin));
-        low = fmin(low, outside_of(&l) > g->margin ? INFINITY : l.distance_sq);
-    }
-    atomic_min(&least[child], as_uint(bound));
-    atomic_min(&least[8 + child], as_uint(low));
-    barrier(CLK_LOCAL_MEM_FENCE);
-    uint to = block_at(g, half_side, x, y, z);
-    if (item < 8 && to != NONE)
-        bounds[to] =
-            (float2)(sqrt(as_float(least[item])) * SLACK,
-                     fmin(sqrt(as_float(least[8 + item])), g->reach) * 0.999f - 4.0f * g->margin);
+/* What a slice is made from: all features from `first` on, or slices of a list in the pool. */
+typedef struct source {
+    __global const float4 *features;
+    __global const uint2 *slices; /* null: all features */
+    uint first, count;
+} source;
+
+/* A box that a slice is made for, and where it goes. */
+typedef struct target {
+    box bounding;
+    float upper;
+    __global uint *pool;
+    uint pool_size;
+    volatile __global uint *counters;
+    __local uint *kept, *begin, *least, *staged; /* 1, 1, 8, STAGED */
+} target;
+
+static inline target target_of(box b, float upper, __global uint *pool, uint pool_size,
+                               volatile __global uint *counters, __local uint *room) {
+    target t = {b, upper, pool, pool_size, counters, room, room + 1, room + 2, room + NUMBERS};
+    return t;
 }
 
-/* ---- walks ---- */
+static inline void keep_if_needed(const source *s, const target *t, uint name, uint to) {
+    feature f = load_feature(s->features, name);
+    if (!is_needed(&f, &t->bounding, t->upper))
+        return;
+    uint place = atomic_inc(t->kept);
+    if (to != NONE)
+        t->pool[to + place] = name;
+    else if (place < STAGED)
+        t->staged[place] = name;
+}
 
-/* Keeps the features of the leaves that are within reach. Nodes wait on a stack, from which several
- * are taken at a time; where it fills up only one, since then it grows by no more than a walk of
- * one needs. numbers: waiting nodes, leaves. */
-static inline void walk_block(__global const node *nodes, __global const float4 *features,
-                              __global const uint *leaf_begin, const box *b, float upper,
-                              const keeping *k, __local uint *stack, __local uint *leaves,
-                              __local uint *numbers) {
+/* Keeps what is needed: the first STAGED of them, or all from `to` on in the pool. Gives how many
+ * there are. */
+static inline uint keep_all(const source *s, const target *t, uint to) {
     uint item = (uint)get_local_id(0);
-    float reach = upper + 2.0f * b->margin, reach_sq = reach * reach * SLACK;
-    float4 lo = b->middle - b->half_size, hi = b->middle + b->half_size;
-    if (item < 2)
-        numbers[item] = item == 0;
     if (item == 0)
-        stack[0] = 0;
-    for (;;) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        uint waiting = numbers[0], leaf_count = numbers[1];
-        uint taken = waiting > WAITING - STACK - GROUP ? 1 : min(waiting, (uint)(GROUP / WIDTH));
-        uint child = NONE;
-        bool flush = leaf_count > LEAVES - GROUP || waiting == 0;
-        if (item / WIDTH < taken) {
-            __global const node *n = nodes + stack[waiting - taken + item / WIDTH];
-            uint slot = item % WIDTH;
-            __global const float *low = (__global const float *)n->lo + slot,
-                                 *high = (__global const float *)n->hi + slot;
-            float x = fmax(fmax(low[0] - hi.x, lo.x - high[0]), 0.0f),
-                  y = fmax(fmax(low[4] - hi.y, lo.y - high[4]), 0.0f),
-                  z = fmax(fmax(low[8] - hi.z, lo.z - high[8]), 0.0f);
-            if (fma(x, x, fma(y, y, z * z)) <= reach_sq)
-                child = ((__global const uint *)&n->child)[slot];
-        }
-        for (uint i = item; flush && i < leaf_count; i += GROUP)
-            for (uint f = leaf_begin[leaves[i]]; f < leaf_begin[leaves[i] + 1]; f++) {
-                feature from = load_feature(features, f);
-                if (is_needed(&from, b, upper))
-                    keep(k, f);
+        *t->kept = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (s->slices) {
+        for (uint k = s->first; k < s->first + s->count; k++) {
+            uint2 slice = s->slices[k];
+            uint name = item < slice.y ? t->pool[slice.x + item] : 0;
+            for (uint i = item; i < slice.y; i += GROUP) {
+                uint next = i + GROUP < slice.y ? t->pool[slice.x + i + GROUP] : 0;
+                keep_if_needed(s, t, name, to);
+                name = next;
             }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (waiting == 0)
-            return;
-        if (item == 0) {
-            numbers[0] = waiting - taken;
-            if (flush)
-                numbers[1] = 0;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (child == NONE)
-            continue;
-        if (child & LEAF)
-            leaves[atomic_inc(&numbers[1])] = child & ~LEAF;
-        else
-            stack[atomic_inc(&numbers[0])] = child;
+    } else {
+        for (uint i = item; i < s->count; i += GROUP)
+            keep_if_needed(s, t, s->first + i, to);
     }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    return *t->kept;
 }
 
-/* The lists of the largest blocks: begin and length in the pool each, a length of NONE where there
- * is none. A group a block. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-field_walk(__global const node *nodes, __global const float4 *features,
-           __global const uint *leaf_begin, field_grid g, uint side, __global const float2 *bounds,
-           __global uint *pool, uint pool_size, volatile __global uint *counters,
-           __global uint2 *lists, __global float2 *eighths, __local uint *room) {
-    __local uint *stack = room, *leaves = stack + WAITING, *numbers = leaves + LEAVES;
-    __local uint *kept = numbers + 2, *begin = numbers + 3, *least = numbers + 8;
-    uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
-    float distance = bounds[block].x;
-    if (distance < 0.0f) {
-        if (item == 0)
-            lists[block] = (uint2)(0, NONE);
-        return;
-    }
-    block_place p = place_of(&g, block, side);
-    box b = box_at(&g, p.x * side, p.y * side, p.z * side, side);
-    float upper = upper_of(&g, &b, distance);
-    keeping k = {numbers + NUMBERS, kept, pool, NONE};
-    uint count = 0;
-    for (uint round = 0; round < 2; round++) {
-        if (item == 0)
-            *kept = 0;
-        walk_block(nodes, features, leaf_begin, &b, upper, &k, stack, leaves, numbers);
-        count = *kept;
-        if (round == 1)
-            break;
-        if (item == 0)
-            *begin = reserve(count, pool_size, counters);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (*begin == NONE || count <= STAGED)
-            break;
-        k.to = *begin;
-    }
+/* Makes a slice, and bounds the middles of eight boxes by it: item 8 k + i measures `at` for box i,
+ * whose bound is at `bound` unless that is NONE. */
+static inline uint2 make_slice(const source *s, const target *t, float4 at, __global uint *bounds,
+                               uint bound) {
+    uint item = (uint)get_local_id(0), child = item & 7;
+    if (item < 8)
+        t->least[item] = as_uint(INFINITY);
+    uint count = keep_all(s, t, NONE);
     if (item == 0)
-        lists[block] = (uint2)(*begin, *begin == NONE ? NONE : count);
-    if (*begin == NONE)
-        return;
-    for (uint i = item; k.to == NONE && i < count; i += GROUP)
-        pool[*begin + i] = k.staged[i];
-    bound_eighths(features, &g, p, side, &k, *begin, count, eighths, least);
+        *t->begin = reserve(count, t->pool_size, t->counters);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint begin = *t->begin;
+    bool is_staged = count <= STAGED;
+    if (begin == NONE)
+        return (uint2)(0, 0);
+    if (!is_staged)
+        keep_all(s, t, begin);
+    for (uint i = item; is_staged && i < count; i += GROUP)
+        t->pool[begin + i] = t->staged[i];
+    float best = INFINITY;
+    uint step = 1 + count / BOUNDING;
+    for (uint i = item / 8 * step; i < count; i += GROUP / 8 * step) {
+        feature f = load_feature(s->features, is_staged ? t->staged[i] : t->pool[begin + i]);
+        look l = look_at(&f, at);
+        best = fmin(best, bound_sq(&l, t->bounding.margin));
+    }
+    atomic_min(&t->least[child], as_uint(best));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < 8 && bound != NONE)
+        atomic_min((volatile __global uint *)&bounds[bound], t->least[item]);
+    return (uint2)(begin, count);
 }
 
-/* ---- filters ---- */
+/* The slice of a block of a level. Levels: where their bounds begin, and those of their eighths. */
+static inline uint2 make_level_slice(const source *s, const field_grid *g, uint side, block_place p,
+                                     uint block, __global uint *bounds, uint level, uint eighths,
+                                     __global uint *pool, uint pool_size,
+                                     volatile __global uint *counters, __local uint *room) {
+    uint child = (uint)get_local_id(0) & 7, half_side = side / 2;
+    uint x = 2 * p.x + (child & 1), y = 2 * p.y + (child >> 1 & 1), z = 2 * p.z + (child >> 2);
+    box b = box_at(g, p.x * side, p.y * side, p.z * side, side);
+    float upper = upper_of(g, &b, bounds[level + block]);
+    target t = target_of(b, upper, pool, pool_size, counters, room);
+    uint to = block_at(g, half_side, x, y, z);
+    return make_slice(s, &t, middle_of(g, x * half_side, y * half_side, z * half_side, half_side),
+                      bounds, to == NONE ? NONE : eighths + to);
+}
 
-/* The same for blocks whose parents have lists. */
+/* ---- levels ---- */
+
+/* The lists of the largest blocks: begin and length in the pool of each slice. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-field_filter(__global const float4 *features, field_grid g, uint side,
-             __global const uint2 *parents, __global const float2 *bounds, __global uint *pool,
-             uint pool_size, volatile __global uint *counters, __global uint2 *lists,
-             __global float2 *eighths, __local uint *room) {
-    __local uint *kept = room, *begin = room + 1, *least = room + 8;
-    uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
+field_top(__global const float4 *features, uint feature_count, field_grid g, uint side, uint slices,
+          __global uint *bounds, uint level, uint eighths, __global uint *pool, uint pool_size,
+          volatile __global uint *counters, __global uint2 *lists, __local uint *room) {
+    uint group = (uint)get_group_id(0), block = group / slices, slice = group % slices;
+    uint each = (feature_count + slices - 1) / slices, first = min(slice * each, feature_count);
+    source s = {features, (__global const uint2 *)0, first, min(each, feature_count - first)};
+    uint2 made = make_level_slice(&s, &g, side, place_of(&g, block, side), block, bounds, level,
+                                  eighths, pool, pool_size, counters, room);
+    if (get_local_id(0) == 0)
+        lists[group] = made;
+}
+
+/* The same for blocks whose parents have lists, which begin at `from`, of so many slices. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_filter(__global const float4 *features, field_grid g, uint side, uint slices,
+             uint parent_slices, __global uint *bounds, uint level, uint eighths,
+             __global uint *pool, uint pool_size, volatile __global uint *counters,
+             __global uint2 *lists, uint from, uint to, __local uint *room) {
+    uint group = (uint)get_group_id(0), block = group / slices, slice = group % slices;
     block_place p = place_of(&g, block, side);
-    uint2 from = parents[block_at(&g, 2 * side, p.x / 2, p.y / 2, p.z / 2)];
-    if (from.y == NONE) {
-        if (item == 0)
-            lists[block] = from;
-        return;
-    }
-    box b = box_at(&g, p.x * side, p.y * side, p.z * side, side);
-    float upper = upper_of(&g, &b, bounds[block].x);
-    keeping k = {room + NUMBERS, kept, pool, NONE};
-    uint count = 0;
-    for (uint round = 0; round < 2; round++) {
-        if (item == 0)
-            *kept = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint i = item; i < from.y; i += GROUP) {
-            uint name = pool[from.x + i];
-            feature f = load_feature(features, name);
-            if (is_needed(&f, &b, upper))
-                keep(&k, name);
+    uint parent = block_at(&g, 2 * side, p.x / 2, p.y / 2, p.z / 2), each = parent_slices / slices;
+    source s = {features, lists + from, parent * parent_slices + slice * each, each};
+    uint2 made = make_level_slice(&s, &g, side, p, block, bounds, level, eighths, pool, pool_size,
+                                  counters, room);
+    if (get_local_id(0) == 0)
+        lists[to + group] = made;
+}
+
+/* Lists of 4 x 4 x 4 cells for the blocks of 8 x 8 x 8 whose lists were too long to be measured.
+ * Those of the i-th such block stand from 8 i on, and the bounds of 2 x 2 x 2 cells, which are all
+ * infinite before, from 64 i on. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_cut(__global const float4 *features, field_grid g, uint slices, __global const uint *bounds,
+          uint level, __global const uint2 *lists, uint from, __global const uint *long_blocks,
+          uint long_most, __global uint *pool, uint pool_size, volatile __global uint *counters,
+          __global uint2 *cut_lists, __global uint *cut_bounds, __local uint *room) {
+    uint count = 8 * min(counters[COUNT_LONG_8], long_most), child = (uint)get_local_id(0) & 7;
+    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
+        uint block = long_blocks[i / 8];
+        block_place p = place_of(&g, block, 8);
+        uint x = 8 * p.x + 4 * (i & 1), y = 8 * p.y + 4 * (i >> 1 & 1), z = 8 * p.z + (i & 4);
+        uint part = block_at(&g, 4, x / 4, y / 4, z / 4);
+        uint2 made = (uint2)(0, 0);
+        if (part != NONE) {
+            box b = box_at(&g, x, y, z, 4);
+            float upper = upper_of(&g, &b, bounds[level + part]);
+            source s = {features, lists + from, block * slices, slices};
+            target t = target_of(b, upper, pool, pool_size, counters, room);
+            float4 at = middle_of(&g, x + 2 * (child & 1), y + (child & 2), z + (child & 4) / 2, 2);
+            made = make_slice(&s, &t, at, cut_bounds, 8 * i + child);
         }
+        if (get_local_id(0) == 0)
+            cut_lists[i] = made;
         barrier(CLK_LOCAL_MEM_FENCE);
-        count = *kept;
-        if (round == 1)
-            break;
-        if (item == 0)
-            *begin = reserve(count, pool_size, counters);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (*begin == NONE || count <= STAGED)
-            break;
-        k.to = *begin;
     }
-    if (item == 0)
-        lists[block] = (uint2)(*begin, *begin == NONE ? NONE : count);
-    if (*begin == NONE)
-        return;
-    for (uint i = item; k.to == NONE && i < count; i += GROUP)
-        pool[*begin + i] = k.staged[i];
-    bound_eighths(features, &g, p, side, &k, *begin, count, eighths, least);
 }

@@ -1,21 +1,21 @@
 /* Signs of cells around a surface with a border.
  *
  * Method: field_rows.cl gives what a row from the cell towards lower x crosses, N. The generalised
- * winding number is N - S, where S is the solid angle, over 4 pi, of the strips from the border
- * along x (abuti_bvh_crossing_open). Where there is no surface between two places it changes by at
- * most the sum of length / (4 pi distance^2) over the edges of the border, times the way. So all
- * cells of a block that no surface passes through, or eight cells in a row, or a single cell, have
- * their signs unless the number may be within 0.02 of 0.5: the fast number that counts
- * (winding.c) is within 0.01 of the true one. What is left is left to the search.
- * A group a block of 8 x 8 x 8 cells; every edge is looked at for each block, for each row where
- * that does not do, and for each cell where that does not either.
+ * winding number is w = N - S, where S is the solid angle, over 4 pi, of the strips from the border
+ * along x (abuti_bvh_crossing_open). The strips together have no border but that of the surface, so
+ * that between places with no strip between them S changes by at most the sum of length / (4 pi
+ * distance^2) over the edges of the border, times the way. A block that no strip passes through has
+ * one S for all its cells, within a bound, and since N is whole their signs are known unless some
+ * whole number less S may be within 0.0125 of 0.5: the fast number that counts (winding.c) is
+ * within 0.01 of the true one. Rows along x are parallel to the strips: none passes through. So
+ * blocks of 32 x 32 x 32 cells are tried first, then 8 x 8 x 8 in those that are not settled, then
+ * rows of 8, then single cells; and what is left is left to the search.
  */
 #include "base/math_shared.h"
 #include "field/grid_kernel.h"
 
-#define DOUBTFUL (-0x7fffffff - 1) /* instead of 0 and 1 */
-#define BORDER_DOUBT 0.02f
-#define POINT_ERROR 0x1p-20f /* of positions in the frame, as floats */
+#define BORDER_DOUBT 0.0125f
+#define LANES (GROUP / 8)
 
 /* ---- strips ---- */
 
@@ -26,10 +26,30 @@ typedef struct strips {
 
 #define PER_TURN 0.0795774715f /* 1 / (4 pi) */
 
-/* Adds an edge, from `from` to `to`, as seen from a place; no place that matters is further than
- * `way` from there. */
-static inline void add_strip(strips *s, float4 from, float4 to, float4 at, float way) {
-    float4 a = to - at, b = from - at, e = to - from;
+/* From where strips are seen: no cell that matters is further than `way` from there, nor than
+ * `half_size` along y and z. `error`: of positions in the frame. */
+typedef struct viewpoint {
+    float4 at;
+    float way, half_size, error;
+} viewpoint;
+
+/* A quarter of the margin covers two positions and what lies between them. */
+static inline viewpoint view_of(const field_grid *g, uint x, uint y, uint z, uint side) {
+    float half_size = 0.5f * (float)(side - 1) * g->step, error = 0.25f * g->margin;
+    viewpoint v = {middle_of(g, x, y, z, side), 1.7321f * half_size, half_size + error, error};
+    return v;
+}
+
+/* Whether a strip may pass by a cell: the edge's shadow along x, as a box. */
+static inline bool is_passed(float4 a, float4 b, float half_size) {
+    return fmin(a.y, b.y) <= half_size && fmax(a.y, b.y) >= -half_size &&
+           fmin(a.z, b.z) <= half_size && fmax(a.z, b.z) >= -half_size &&
+           fmin(a.x, b.x) <= half_size;
+}
+
+/* Adds an edge, from `from` to `to`. */
+static inline void add_strip(strips *s, float4 from, float4 to, const viewpoint *v) {
+    float4 a = to - v->at, b = from - v->at, e = to - from;
     float aa = dot_f(a, a), bb = dot_f(b, b), ee = dot_f(e, e);
     float length_a = sqrt(aa), length_b = sqrt(bb), length = sqrt(ee);
     float across_a = fma(a.y, a.y, a.z * a.z), across_b = fma(b.y, b.y, b.z * b.z);
@@ -41,14 +61,19 @@ static inline void add_strip(strips *s, float4 from, float4 to, float4 at, float
     /* the nearest point of the edge, less than it is */
     float t = ee > 0.0f ? clamp(-dot_f(b, e) / ee, 0.0f, 1.0f) : 0.0f;
     float4 q = (float4)(fma(t, e.x, b.x), fma(t, e.y, b.y), fma(t, e.z, b.z), 0.0f);
-    float away = sqrt(dot_f(q, q)) * 0.9999f - way - 8.0f * POINT_ERROR;
+    float away = sqrt(dot_f(q, q)) * 0.9999f - v->way - 8.0f * v->error;
     s->slope += away > 0.0f ? 1.0001f * PER_TURN * length / (away * away) : INFINITY;
-    /* Positions are off by POINT_ERROR, which the slope knows, unless the row passes the edge on
-     * the other side then, which makes a whole turn where the edge's strip meets the row. */
-    float doubt = 4.0f * POINT_ERROR * (sqrt(across_a) + sqrt(across_b) + POINT_ERROR);
+    /* Positions are off by the error, which the slope knows, unless the row passes the edge on the
+     * other side then, which makes a whole turn where the edge's strip meets the row. */
+    float doubt = 4.0f * v->error * (sqrt(across_a) + sqrt(across_b) + v->error);
     float size = fma(beside_a, beside_b, sqrt(across_a * across_b));
-    bool turns = fabs(volume) <= doubt && rest <= 8.0f * POINT_ERROR * (length_a + length_b);
+    bool turns = fabs(volume) <= doubt && rest <= 8.0f * v->error * (length_a + length_b);
     s->wrong += turns ? 1.0f : 0x1p-20f * size / fmax(fabs(volume), fabs(rest));
+}
+
+/* What S may be wrong by at a cell that is `way` from the viewpoint. */
+static inline float wrong_by(strips s, float way, float error) {
+    return s.wrong + s.slope * (way + 2.0f * error);
 }
 
 /* 1 inside, 0 outside, -1 where that is not known. `winding`: N less S. */
@@ -57,16 +82,22 @@ static inline int side_of(float winding, float wrong, float facing) {
     return fabs(w) > wrong + BORDER_DOUBT ? w > 0.0f : -1; /* nor for NAN */
 }
 
+/* Whether the sign is known whatever whole number N is. */
+static inline bool is_settled(float sum, float wrong) {
+    float away = sum - 0.5f;
+    return fabs(away - rint(away)) > wrong + BORDER_DOUBT; /* nor for NAN */
+}
+
 typedef struct border_edges {
     __global const float4 *ends;
     uint count;
     float facing;
 } border_edges;
 
-static inline strips strips_at(const border_edges *b, uint first, uint step, float4 at, float way) {
+static inline strips strips_at(const border_edges *b, uint first, uint step, const viewpoint *v) {
     strips s = {0.0f, 0.0f, 0.0f};
     for (uint i = first; i < b->count; i += step)
-        add_strip(&s, b->ends[2 * i], b->ends[2 * i + 1], at, way);
+        add_strip(&s, b->ends[2 * i], b->ends[2 * i + 1], v);
     return s;
 }
 
@@ -88,68 +119,141 @@ static inline strips add_strips(strips mine, __local float *sums) {
     return s;
 }
 
-/* S and its error for the 64 rows of a block: 128 floats of local memory. */
-static inline void strips_of_rows(const field_grid *g, const border_edges *border, bool wanted,
-                                  uint x, uint y, uint z, __local float *sums) {
-    uint item = (uint)get_local_id(0), row = item % 64;
-    float way = 4.0f * g->step;
-    float4 at = middle_of(g, x + 4, y + row % 8, z + row / 8, 1);
-    strips s = strips_at(border, wanted ? item / 64 : border->count, GROUP / 64, at, way);
-    s.wrong += s.slope * (way + 2.0f * POINT_ERROR);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < 64) {
-        sums[item] = s.sum;
-        sums[64 + item] = s.wrong;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item >= 64) {
-        sums[row] += s.sum;
-        sums[64 + row] += s.wrong;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+/* S for all cells of a block, or NAN where that does not settle their signs. */
+static inline float shift_of(const field_grid *g, const border_edges *border, uint x, uint y,
+                             uint z, uint side, __local float *sums) {
+    viewpoint v = view_of(g, x, y, z, side);
+    uint item = (uint)get_local_id(0);
+    strips mine = strips_at(border, item, GROUP, &v);
+    for (uint i = item; i < border->count; i += GROUP)
+        if (is_passed(border->ends[2 * i] - v.at, border->ends[2 * i + 1] - v.at, v.half_size))
+            mine.wrong = INFINITY;
+    strips s = add_strips(mine, sums);
+    return is_settled(s.sum, wrong_by(s, v.way, v.error)) ? s.sum : NAN;
 }
 
-static inline int side_of_cell(const field_grid *g, const border_edges *border, uint x, uint y,
-                               uint z, int winding) {
-    strips s = strips_at(border, 0, 1, middle_of(g, x, y, z, 1), 0.0f);
-    return side_of((float)winding - s.sum, s.wrong + s.slope * 2.0f * POINT_ERROR, border->facing);
-}
+/* ---- blocks ---- */
 
-/* ---- all ---- */
-
-/* Replaces N by 1 inside, 0 outside, or DOUBTFUL. bounds[i].y: less than the distance of the middle
- * of block i to the mesh. */
+/* S of the blocks of COARSE, a group each, or of 8 x 8 x 8 cells in those that were not settled.
+ * What is not settled is counted and named. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-field_sides(field_grid g, __global const float2 *bounds, __global const float4 *border_ends,
-            uint border_count, float facing, __global int *windings, __local float *sums) {
+field_shifts(field_grid g, __global const float4 *border_ends, uint border_count, uint side,
+             __global const uint *parents, __global float *shifts, __global uint *unsettled,
+             volatile __global uint *counters, __local float *sums) {
+    const uint along = COARSE / 8, each = along * along * along;
+    border_edges border = {border_ends, border_count, 1.0f};
+    bool coarse = side == COARSE;
+    uint count = coarse ? (uint)get_num_groups(0) : each * counters[COUNT_UNSETTLED];
+    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
+        block_place p = place_of(&g, coarse ? i : parents[i / each], COARSE);
+        if (!coarse) {
+            p.x = along * p.x + i % along;
+            p.y = along * p.y + i / along % along;
+            p.z = along * p.z + i % each / (along * along);
+        }
+        uint block = block_at(&g, side, p.x, p.y, p.z);
+        float shift = shift_of(&g, &border, side * p.x, side * p.y, side * p.z, side, sums);
+        if (get_local_id(0) == 0 && block != NONE) {
+            shifts[block] = shift;
+            if (isnan(shift))
+                unsettled[atomic_inc(&counters[coarse ? COUNT_UNSETTLED : COUNT_MIXED])] = block;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* ---- rows ---- */
+
+/* Cells whose signs are not known. */
+typedef struct unsure_cells {
+    __global uint *cells;
+    uint most;
+    volatile __global uint *counters;
+} unsure_cells;
+
+static inline int side_or_unsure(const unsure_cells *u, size_t cell, int side) {
+    if (side >= 0)
+        return side;
+    uint to = atomic_inc(&u->counters[COUNT_UNSURE]);
+    if (to < u->most)
+        u->cells[to] = (uint)cell;
+    return DOUBTFUL;
+}
+
+/* Sums of what some items in a row of local memory have found. */
+static inline float sum_of(__local const float *from, uint count) {
+    float sum = 0.0f;
+    for (uint k = 0; k < count; k++)
+        sum += from[k];
+    return sum;
+}
+
+/* Replaces N by 1 inside, 0 outside, or DOUBTFUL in the rows of 8 x 8 x 8 cells that are not
+ * settled, 16 rows a group with 8 items each. A row that has some of these goes to field_rest(), by
+ * the number of its first cell. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_sides(field_grid g, __global const float4 *border_ends, uint border_count, float facing,
+            __global const uint *blocks, volatile __global uint *counters, __global int *windings,
+            __global uint *rows, uint rows_most, __global uint *unsure, uint unsure_most,
+            __local float *sums) {
     border_edges border = {border_ends, border_count, facing};
-    uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
-    block_place p = place_of(&g, block, 8);
-    uint x = 8 * p.x, y = 8 * p.y, z = 8 * p.z;
-    /* from the cell in the middle, or the last before the grid ends, to any other */
-    uint ix = x + min(4u, g.count[0] - x - 1), iy = y + min(4u, g.count[1] - y - 1),
-         iz = z + min(4u, g.count[2] - z - 1);
-    float way = 6.93f * g.step;
-    bool clear = bounds[block].y > way;
-    strips s = add_strips(strips_at(&border, clear ? item : border_count, GROUP,
-                                    middle_of(&g, ix, iy, iz, 1), way),
-                          sums);
-    int all =
-        clear ? side_of((float)windings[ix + (size_t)g.count[0] * (iy + (size_t)g.count[1] * iz)] -
-                            s.sum,
-                        s.wrong + s.slope * (way + 2.0f * POINT_ERROR), facing)
-              : -1;
-    strips_of_rows(&g, &border, all < 0, x, y, z, sums);
-    for (uint i = item; i < 512; i += GROUP) {
-        uint cx = x + i % 8, cy = y + i / 8 % 8, cz = z + i / 64;
-        if (cx >= g.count[0] || cy >= g.count[1] || cz >= g.count[2])
-            continue;
-        size_t at = cx + (size_t)g.count[0] * (cy + (size_t)g.count[1] * cz);
-        int winding = windings[at], side = all;
-        if (side < 0)
-            side = side_of((float)winding - sums[i / 8], sums[64 + i / 8], facing);
-        if (side < 0)
-            side = side_of_cell(&g, &border, cx, cy, cz, winding);
-        windings[at] = side < 0 ? DOUBTFUL : side;
+    unsure_cells left = {unsure, unsure_most, counters};
+    uint item = (uint)get_local_id(0), count = 4 * counters[COUNT_MIXED];
+    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
+        block_place p = place_of(&g, blocks[i / 4], 8);
+        uint first_row = 16 * (i % 4), row = first_row + item / 8, x = 8 * p.x;
+        viewpoint v = view_of(&g, x + 4, 8 * p.y + row % 8, 8 * p.z + row / 8, 1);
+        v.way = 4.0f * g.step;
+        strips s = strips_at(&border, item % 8, 8, &v);
+        sums[item] = s.sum;
+        sums[GROUP + item] = wrong_by(s, v.way, v.error);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        row = first_row + item % 16;
+        uint y = 8 * p.y + row % 8, z = 8 * p.z + row / 8, unknown = 0, to = rows_most;
+        bool valid = item < 16 && y < g.count[1] && z < g.count[2];
+        size_t first = x + (size_t)g.count[0] * (y + (size_t)g.count[1] * z);
+        uint length = valid ? min(8u, g.count[0] - x) : 0;
+        float sum = sum_of(sums + 8 * (item % 16), 8),
+              wrong = sum_of(sums + GROUP + 8 * (item % 16), 8);
+        for (uint k = 0; k < length; k++)
+            unknown += side_of((float)windings[first + k] - sum, wrong, facing) < 0;
+        if (unknown)
+            to = atomic_inc(&counters[COUNT_ROWS]);
+        if (to < rows_most)
+            rows[to] = (uint)first; /* field_rest() needs N */
+        for (uint k = 0; to >= rows_most && k < length; k++) {
+            int side = side_of((float)windings[first + k] - sum, wrong, facing);
+            windings[first + k] = side_or_unsure(&left, first + k, side);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* ---- cells ---- */
+
+/* Cells of rows that are not settled, with 16 items each. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_rest(field_grid g, __global const float4 *border_ends, uint border_count, float facing,
+           __global const uint *rows, uint rows_most, volatile __global uint *counters,
+           __global int *windings, __global uint *unsure, uint unsure_most, __local float *sums) {
+    border_edges border = {border_ends, border_count, facing};
+    unsure_cells left = {unsure, unsure_most, counters};
+    uint item = (uint)get_local_id(0), lane = item % LANES,
+         count = min(counters[COUNT_ROWS], rows_most);
+    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
+        uint x = rows[i] % g.count[0], y = rows[i] / g.count[0] % g.count[1],
+             z = rows[i] / g.count[0] / g.count[1];
+        viewpoint v = view_of(&g, x + item / LANES, y, z, 1);
+        strips s = strips_at(&border, lane, LANES, &v);
+        sums[item] = s.sum;
+        sums[GROUP + item] = wrong_by(s, 0.0f, v.error);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane == 0 && x + item / LANES < g.count[0]) {
+            float sum = sum_of(sums + item, LANES), wrong = sum_of(sums + GROUP + item, LANES);
+            uint cell = rows[i] + item / LANES;
+            int side = side_of((float)windings[cell] - sum, wrong, facing);
+            windings[cell] = side_or_unsure(&left, cell, side);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -45,6 +45,8 @@ _Static_assert(sizeof(file_head) == 144 && sizeof(block_head) == 16, "as in file
 
 /* ---- blocks ---- */
 
+enum { INDEX, COARSE, VALUES, SECTIONS };
+
 /* A part of the field that lies in one piece. */
 typedef struct section {
     unsigned char *data;
@@ -54,17 +56,20 @@ typedef struct section {
 typedef struct block {
     unsigned char *data;
     size_t bytes, element_bytes;
+    int section;
 } block;
 
 /* Room for a batch. */
 typedef struct batch {
-    section sections[3];
+    const abut_field *field;
+    section sections[SECTIONS];
     size_t block_count;
     size_t first, count;   /* of this batch */
     unsigned char *stored; /* a BLOCK for each of a batch, as the next */
     unsigned char *scratch;
     block_head heads[BATCH];
-    bool wrong[BATCH];
+    const char *wrong[BATCH]; /* null = nothing */
+    float least[BATCH], most[BATCH];
 } batch;
 
 static size_t blocks_of(const section *s) {
@@ -73,18 +78,19 @@ static size_t blocks_of(const section *s) {
 
 static void list_sections(const abut_field *field, batch *b) {
     const uint32_t *n = field->bricks;
+    b->field = field;
     if (field->layout == ABUT_FIELD_SPARSE) {
-        b->sections[0] =
+        b->sections[INDEX] =
             (section){(unsigned char *)field->index,
                       sizeof *field->index * ((size_t)n[0] * n[1] * n[2]), sizeof *field->index};
-        b->sections[1] =
+        b->sections[COARSE] =
             (section){(unsigned char *)field->coarse,
                       sizeof *field->coarse * ((size_t)n[0] + 1) * (n[1] + 1) * (n[2] + 1),
                       sizeof *field->coarse};
     }
-    b->sections[2] = (section){field->values, field->value_count * field_value_bytes(field),
-                               field_value_bytes(field)};
-    for (int i = 0; i < 3; i++)
+    b->sections[VALUES] = (section){field->values, field->value_count * field_value_bytes(field),
+                                    field_value_bytes(field)};
+    for (int i = 0; i < SECTIONS; i++)
         b->block_count += blocks_of(&b->sections[i]);
 }
 
@@ -94,7 +100,7 @@ static block block_at(const batch *b, size_t number) {
         number -= blocks_of(&b->sections[which++]);
     const section *s = &b->sections[which];
     size_t left = s->bytes - number * BLOCK;
-    return (block){s->data + number * BLOCK, left < BLOCK ? left : BLOCK, s->element_bytes};
+    return (block){s->data + number * BLOCK, left < BLOCK ? left : BLOCK, s->element_bytes, which};
 }
 
 static abut_status batch_room(abut_context *context, batch *b) {
@@ -191,14 +197,18 @@ static abut_status cut_off(const abuti_source *source, const char *name) {
     return damaged(name, "it ends too early");
 }
 
+static abut_grid grid_of(const file_head *h) {
+    return (abut_grid){{h->origin[0], h->origin[1], h->origin[2]},
+                       h->cell,
+                       {h->count[0], h->count[1], h->count[2]}};
+}
+
 /* Everything that the head says, since a checksum can be forged. */
 static const char *wrong_in(const file_head *h) {
     if (h->layout > ABUT_FIELD_SPARSE || h->type > ABUT_FIELD_INT16 || h->closed > 1 ||
         h->sign > ABUT_SIGN_NORMAL || h->has_digest > 1 || h->reserved)
         return "its head has values that there are not";
-    const abut_grid grid = {{h->origin[0], h->origin[1], h->origin[2]},
-                            h->cell,
-                            {h->count[0], h->count[1], h->count[2]}};
+    const abut_grid grid = grid_of(h);
     if (abuti_field_check_grid("", &grid) || !(h->band > 0))
         return "its grid cannot be";
     if (h->type == ABUT_FIELD_FLOAT
@@ -258,6 +268,40 @@ static abut_status check_size(const abuti_source *source, const char *name, cons
     return ABUT_OK;
 }
 
+abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_info *info) {
+    file_head h;
+    abut_status status = get_head(source, name, &h);
+    status = status ? status : check_size(source, name, &h);
+    if (status)
+        return status;
+    abut_field field = {.layout = (abut_field_layout)h.layout,
+                        .type = (abut_field_type)h.type,
+                        .grid = grid_of(&h),
+                        .brick_count = h.brick_count,
+                        .band = h.band,
+                        .step = h.step,
+                        .closed = h.closed,
+                        .sign = (abut_sign_method)h.sign};
+    abuti_field_count(&field);
+    *info = abut_field_info_get(&field);
+    return ABUT_OK;
+}
+
+/* Whether a block holds what a field can hold; widens the range of values. */
+static bool is_sound(const abut_field *field, const block *b, float *least, float *most) {
+    size_t count = b->bytes / b->element_bytes;
+    if (b->section == COARSE)
+        return abuti_field_range((const float *)(const void *)b->data, count, least, most);
+    if (b->section == VALUES)
+        return abuti_field_values_range(field, b->data, count, least, most);
+    const uint32_t *index = (const uint32_t *)(const void *)b->data;
+    for (size_t i = 0; i < count; i++)
+        if (index[i] != ABUT_NONE && index[i] >= field->brick_count)
+            return false;
+    return true;
+}
+
+/* All that is to be done with a block while it is in the cache of a processor. */
 static void expand_task(void *data, size_t chunk, size_t begin, size_t end) {
     batch *b = data;
     (void)chunk;
@@ -265,10 +309,16 @@ static void expand_task(void *data, size_t chunk, size_t begin, size_t end) {
         const block_head *head = &b->heads[i];
         block to = block_at(b, b->first + i);
         const unsigned char *from = head->method == PLAIN ? to.data : b->stored + i * BLOCK;
-        b->wrong[i] = abuti_checksum(from, head->bytes) != head->checksum ||
-                      (head->method == PRESSED &&
-                       !abuti_block_expand(from, head->bytes, to.element_bytes,
-                                           b->scratch + i * BLOCK, to.data, to.bytes));
+        b->least[i] = INFINITY;
+        b->most[i] = -INFINITY;
+        b->wrong[i] = NULL;
+        if (abuti_checksum(from, head->bytes) != head->checksum ||
+            (head->method == PRESSED &&
+             !abuti_block_expand(from, head->bytes, to.element_bytes, b->scratch + i * BLOCK,
+                                 to.data, to.bytes)))
+            b->wrong[i] = "values are not as they were written";
+        else if (!is_sound(b->field, &to, &b->least[i], &b->most[i]))
+            b->wrong[i] = "a value is no distance";
     }
 }
 
@@ -292,6 +342,7 @@ static abut_status get_block(abuti_source *source, const char *name, batch *b, s
 
 static abut_status get_blocks(abuti_source *source, const char *name, abut_field *field) {
     batch b = {0};
+    float least = INFINITY, most = -INFINITY;
     list_sections(field, &b);
     abut_status status = batch_room(field->context, &b);
     for (; !status && b.first < b.block_count; b.first += BATCH) {
@@ -301,9 +352,12 @@ static abut_status get_blocks(abuti_source *source, const char *name, abut_field
         if (status)
             break;
         abuti_parallel_for(field->context, b.count, 1, expand_task, &b);
-        for (size_t i = 0; i < b.count && !status; i++)
+        for (size_t i = 0; i < b.count && !status; i++) {
+            least = b.least[i] < least ? b.least[i] : least;
+            most = b.most[i] > most ? b.most[i] : most;
             if (b.wrong[i])
-                status = damaged(name, "values are not as they were written");
+                status = damaged(name, b.wrong[i]);
+        }
         if (!status)
             status = abuti_progress(field->context, "reading the field",
                                     (double)(b.first + b.count) / (double)b.block_count);
@@ -312,6 +366,8 @@ static abut_status get_blocks(abuti_source *source, const char *name, abut_field
     unsigned char more;
     if (!status && abuti_source_read(source, &more, 1))
         status = damaged(name, "it goes on after its end");
+    if (!status)
+        abuti_field_finish_with(field, least, most);
     return status;
 }
 
@@ -321,21 +377,14 @@ static abut_status fill(abuti_source *source, const char *name, const file_head 
     field->type = (abut_field_type)h->type;
     field->sign = (abut_sign_method)h->sign;
     field->closed = h->closed;
-    field->grid = (abut_grid){{h->origin[0], h->origin[1], h->origin[2]},
-                              h->cell,
-                              {h->count[0], h->count[1], h->count[2]}};
+    field->grid = grid_of(h);
     field->band = h->band;
     field->step = h->step;
     field->brick_count = h->brick_count;
     field->has_digest = h->has_digest;
     memcpy(field->digest, h->digest, sizeof field->digest);
     abut_status status = abuti_field_reserve(field);
-    status = status ? status : get_blocks(source, name, field);
-    if (!status && !abuti_field_is_sound(field))
-        status = damaged(name, "a value is no distance");
-    if (!status)
-        abuti_field_finish(field);
-    return status;
+    return status ? status : get_blocks(source, name, field);
 }
 
 abut_status abuti_field_restore(abuti_source *source, const char *name, abut_field **field) {

@@ -8,27 +8,74 @@
 enum { VALUES_A_TASK = 1 << 18, TASKS_MOST = 256 };
 
 bool abuti_field_range(const float *values, size_t count, float *least, float *most) {
-    f4 lo = f4_all(*least), hi = f4_all(*most), odd = f4_all(0);
-    for (size_t i = 0; i < count; i += 4) {
-        float last[4];
-        for (size_t l = 0; count - i < 4 && l < 4; l++)
-            last[l] = values[l < count - i ? i + l : i];
-        f4 v = f4_load(count - i < 4 ? last : values + i);
-        lo = f4_min(v, lo);
-        hi = f4_max(v, hi);
-        odd = f4_add(odd, f4_mul(v, f4_all(0))); /* 0, or NaN once a value is not finite */
+    enum { CHAINS = 4 }; /* one waits for itself; four keep all units busy */
+    f4 lo[CHAINS], hi[CHAINS], odd[CHAINS];
+    for (int c = 0; c < CHAINS; c++) {
+        lo[c] = f4_all(*least);
+        hi[c] = f4_all(*most);
+        odd[c] = f4_all(0);
     }
-    float each[3][4];
-    f4_store(each[0], lo);
-    f4_store(each[1], hi);
-    f4_store(each[2], odd);
+    for (size_t i = 0; i < count; i += 4 * CHAINS) {
+        float last[4 * CHAINS];
+        const float *from = values + i;
+        if (count - i < 4 * CHAINS) {
+            for (size_t l = 0; l < 4 * CHAINS; l++)
+                last[l] = values[l < count - i ? i + l : i];
+            from = last;
+        }
+        for (int c = 0; c < CHAINS; c++) {
+            f4 v = f4_load(from + 4 * c);
+            lo[c] = f4_min(v, lo[c]);
+            hi[c] = f4_max(v, hi[c]);
+            odd[c] = f4_add(odd[c], f4_mul(v, f4_all(0))); /* NaN once a value is not finite */
+        }
+    }
     bool finite = true;
-    for (int l = 0; l < 4; l++) {
-        *least = each[0][l] < *least ? each[0][l] : *least;
-        *most = each[1][l] > *most ? each[1][l] : *most;
-        finite = finite && each[2][l] == 0;
+    for (int c = 0; c < CHAINS; c++) {
+        float each[3][4];
+        f4_store(each[0], lo[c]);
+        f4_store(each[1], hi[c]);
+        f4_store(each[2], odd[c]);
+        for (int l = 0; l < 4; l++) {
+            *least = each[0][l] < *least ? each[0][l] : *least;
+            *most = each[1][l] > *most ? each[1][l] : *most;
+            finite = finite && each[2][l] == 0;
+        }
     }
     return finite;
+}
+
+bool abuti_field_values_range(const abut_field *field, const void *values, size_t count,
+                              float *least, float *most) {
+    if (field->type == ABUT_FIELD_FLOAT)
+        return abuti_field_range(values, count, least, most);
+    const int16_t *shorts = values;
+    int16_t lo = INT16_MAX, hi = INT16_MIN;
+    for (size_t i = 0; i < count; i++) {
+        lo = shorts[i] < lo ? shorts[i] : lo;
+        hi = shorts[i] > hi ? shorts[i] : hi;
+    }
+    float step = (float)field->step;
+    if (count && (float)lo * step < *least)
+        *least = (float)lo * step;
+    if (count && (float)hi * step > *most)
+        *most = (float)hi * step;
+    return true;
+}
+
+void abuti_field_finish_with(abut_field *field, float least, float most) {
+    bool floats = field->type == ABUT_FIELD_FLOAT;
+    field->view =
+        (field_view){.floats = floats ? field->values : NULL,
+                     .shorts = floats ? NULL : field->values,
+                     .index = field->index,
+                     .coarse = field->coarse,
+                     .count = {field->grid.count[0], field->grid.count[1], field->grid.count[2]},
+                     .bricks = {field->bricks[0], field->bricks[1], field->bricks[2]},
+                     .cell = (float)field->grid.cell,
+                     .scale = floats ? 1 : (float)field->step};
+    field->least = least;
+    field->most = most;
 }
 
 typedef struct ranges {
@@ -40,23 +87,14 @@ static void range_task(void *data, size_t chunk, size_t begin, size_t end) {
     ranges *r = data;
     const abut_field *field = r->field;
     float least = INFINITY, most = -INFINITY;
-    if (field->type == ABUT_FIELD_FLOAT) {
-        abuti_field_range((const float *)field->values + begin, end - begin, &least, &most);
-    } else {
-        const int16_t *values = field->values;
-        int16_t low = INT16_MAX, high = INT16_MIN;
-        for (size_t i = begin; i < end; i++) {
-            low = values[i] < low ? values[i] : low;
-            high = values[i] > high ? values[i] : high;
-        }
-        least = (float)low * (float)field->step;
-        most = (float)high * (float)field->step;
-    }
+    const unsigned char *values = field->values;
+    abuti_field_values_range(field, values + begin * field_value_bytes(field), end - begin, &least,
+                             &most);
     r->least[chunk] = least;
     r->most[chunk] = most;
 }
 
-static void find_range(abut_field *field) {
+void abuti_field_finish(abut_field *field) {
     ranges r = {.field = field};
     size_t count = field->value_count, grain = count / TASKS_MOST + 1;
     float least = INFINITY, most = -INFINITY;
@@ -70,20 +108,5 @@ static void find_range(abut_field *field) {
     if (field->layout == ABUT_FIELD_SPARSE)
         abuti_field_range(field->coarse, ((size_t)b[0] + 1) * (b[1] + 1) * (b[2] + 1), &least,
                           &most);
-    field->least = least;
-    field->most = most;
-}
-
-void abuti_field_finish(abut_field *field) {
-    bool floats = field->type == ABUT_FIELD_FLOAT;
-    field->view =
-        (field_view){.floats = floats ? field->values : NULL,
-                     .shorts = floats ? NULL : field->values,
-                     .index = field->index,
-                     .coarse = field->coarse,
-                     .count = {field->grid.count[0], field->grid.count[1], field->grid.count[2]},
-                     .bricks = {field->bricks[0], field->bricks[1], field->bricks[2]},
-                     .cell = (float)field->grid.cell,
-                     .scale = floats ? 1 : (float)field->step};
-    find_range(field);
+    abuti_field_finish_with(field, least, most);
 }

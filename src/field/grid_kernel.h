@@ -11,18 +11,34 @@
 
 #define GROUP 128
 
-/* Blocks that reach further than this from the mesh's middle are left to the search. */
-#define NEAR 4.0f
+/* What is counted; as in device_build.c. */
+#define COUNT_DOUBTFUL 0
+#define COUNT_LEAST 1
+#define COUNT_MOST 2
+#define COUNT_ENTRIES 3
+#define COUNT_CHUNKS 4
+#define COUNT_LONG_8 5
+#define COUNT_LONG_4 6
+#define COUNT_UNSETTLED 7
+#define COUNT_MIXED 8
+#define COUNT_ROWS 9
+#define COUNT_UNSURE 10
+#define COUNT_LEFT 11
+
+/* Side of the blocks for which signs of a surface with a border are found first. */
+#define COARSE 32
+/* Instead of 0 outside and 1 inside, where that is not known. */
+#define DOUBTFUL (-0x7fffffff - 1)
 
 /* As grid_argument of device.h. */
 typedef struct field_grid {
-    double origin[3], cell; /* absolute */
-    double mesh_origin[3], scale;
+    double origin[3], cell;                  /* absolute */
+    double mesh_origin[3], scale, per_scale; /* a power of two, and its inverse */
     double band;
     float base[3], step; /* of the first centre and a cell, in the frame */
     float margin;        /* of nearest.cl, for the whole grid */
     float reach;         /* the band in the frame; infinite without */
-    uint count[3], unused;
+    uint count[3], unused[3];
 } field_grid;
 
 typedef struct block_place {
@@ -64,9 +80,10 @@ static inline box box_at(const field_grid *g, uint x, uint y, uint z, uint side)
     return box_of(middle - h, middle + h, g->margin);
 }
 
-/* Features further from a block are not needed, if the mesh is `distance` from its middle. */
-static inline float upper_of(const field_grid *g, const box *b, float distance) {
-    return fmin(distance + b->radius, g->reach) + 4.0f * b->margin;
+/* Features further from a block are not needed, if the squared distance of its middle is at most
+ * that of this word. */
+static inline float upper_of(const field_grid *g, const box *b, uint bound) {
+    return fmin(sqrt(as_float(bound)) * SLACK + b->radius, g->reach) + 4.0f * b->margin;
 }
 
 #endif

@@ -316,7 +316,7 @@ static abut_status finish(const work *w, abut_samples *to) {
         to->points[view->count + i] = point_of(e->end[i % 2], to->centre, e->normal);
         to->radius = real_max(to->radius, v3_length(v3_sub(e->end[i % 2], to->centre)));
     }
-    return ABUT_OK;
+    return abuti_samples_balls(to);
 }
 
 abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *options,
@@ -364,6 +364,8 @@ void abut_samples_destroy(abut_samples *samples) {
     abuti_release(context, samples->samples);
     abuti_release(context, samples->edges);
     abuti_release(context, samples->points);
+    abuti_release(context, samples->order);
+    abuti_release(context, samples->balls);
     abuti_release(context, samples);
     abut_context_destroy(context);
 }

@@ -7,6 +7,12 @@
 
 #include <abut/samples.h>
 
+/* Samples close together: order[begin] to order[end - 1] are within the ball. */
+typedef struct sample_ball {
+    float x, y, z, radius; /* about the centre of all, as points; rounded up */
+    uint32_t begin, end;
+} sample_ball;
+
 struct abut_samples {
     abut_context *context; /* held */
     abut_samples_view view;
@@ -18,7 +24,15 @@ struct abut_samples {
     vec3 centre;
     double radius;     /* of all about the centre */
     bool has_vertices; /* all that are not flat, so that ends of edges are samples */
+    uint32_t *order;   /* of samples, along a curve in space */
+    sample_ball *balls;
+    uint32_t ball_count;
 };
+
+/* ---- samples_balls.c ---- */
+
+/* Sorts the points of all samples into balls. */
+abut_status abuti_samples_balls(abut_samples *samples);
 
 /* ---- samples_even.c ---- */
 

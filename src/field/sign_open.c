@@ -134,6 +134,23 @@ static double distance_of(const opening *o, const uint32_t cell[3]) {
     return real_min(o->distances[place] * (1 - 1e-6), FLT_MAX);
 }
 
+/* Whether no surface is between the cells of a span: no point there is farther from the nearest of
+ * them than half the diagonal of a cell. `more` is for rounding. */
+static bool is_clear(const opening *o, const cells_span *s, double more) {
+    const float least = (float)((sqrt(0.75) * o->grid->cell + more) * (1 + 1e-5));
+    unsigned near = 0;
+    for (uint32_t k = 0; k < s->count[2] && !near; k++)
+        for (uint32_t j = 0; j < s->count[1]; j++) {
+            const uint32_t *begin = o->block->begin;
+            const float *row = o->distances + (s->begin[0] - begin[0]) +
+                               (size_t)o->side * ((s->begin[1] + j - begin[1]) +
+                                                  (size_t)o->side * (s->begin[2] + k - begin[2]));
+            for (uint32_t i = 0; i < s->count[0]; i++)
+                near |= !(row[i] > least);
+        }
+    return !near;
+}
+
 /* Sets all cells of a span to facing W + rest >= 1/2; without W where there is no surface. */
 static void set_all(const opening *o, const cells_span *s, bool crossed, double rest) {
     const double facing = o->bvh->sign->facing;
@@ -169,7 +186,7 @@ static bool settle(const opening *o, const cells_span *s) {
     vec3 hi = grid_centre(o->grid, end[0], end[1], end[2]), middle = v3_lerp(lo, hi, 0.5);
     double more = 0.01 * size + 0x1p-48 * (v3_max_abs(hi) + v3_max_abs(origin)); /* than rounding */
     double distance = distance_of(o, cell), rho = 0.5 * sqrt(across) * size + more;
-    if (distance > sqrt(away) * size + more) { /* no surface: from the middle */
+    if (distance > sqrt(away) * size + more || is_clear(o, s, more)) { /* from the middle */
         double doubt =
             FAST_ERROR +
             change_within(o->border, v3_scale(v3_sub(middle, origin), scale), rho * scale);

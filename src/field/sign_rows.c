@@ -119,8 +119,10 @@ static void scan_triangle(const scan *s, triangle3 t) {
                 side_of_edge(0, c[2], c[0], p) != side)
                 continue;
             const uint32_t cell[3] = {first_beyond(s, t, side, p), j, k};
-            if (cell[0] < rows->cells.begin[0] + rows->cells.count[0])
-                rows->winding[sign_rows_at(rows, cell)] -= side;
+            if (cell[0] >= rows->cells.begin[0] + rows->cells.count[0])
+                continue;
+            rows->winding[sign_rows_at(rows, cell)] -= side;
+            rows->crossed[sign_rows_row(rows, cell)] = 1;
         }
     }
 }
@@ -130,13 +132,18 @@ static void sum_rows(const sign_rows *rows) {
     size_t all = (size_t)count[1] * count[2];
     for (size_t r = 0; r < all; r++) {
         int32_t *row = rows->winding + r * count[0], sum = 0;
+        unsigned char *inside = rows->inside + r * count[0];
+        if (!rows->crossed[r]) {
+            memset(inside, 0, count[0]);
+            continue;
+        }
         for (uint32_t i = 0; i < count[0]; i++) {
             sum += row[i];
             row[i] = sum;
         }
+        for (uint32_t i = 0; i < count[0]; i++)
+            inside[i] = row[i] != 0;
     }
-    for (size_t i = 0; i < all * count[0]; i++)
-        rows->inside[i] = rows->winding[i] != 0;
 }
 
 void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows) {
@@ -155,6 +162,7 @@ void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows
         s.doubt[axis] = ROUNDING * largest / grid->cell;
     }
     memset(rows->winding, 0, (size_t)count[0] * count[1] * count[2] * sizeof *rows->winding);
+    memset(rows->crossed, 0, (size_t)count[1] * count[2]);
     abut_box box = {{-HUGE_VAL, lo.y, lo.z}, hi};
     bvh_region region = bvh_region_of(bvh, &box);
     uint32_t stack[BVH_STACK], used = 0;

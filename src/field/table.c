@@ -6,11 +6,6 @@
 
 enum { FEATURES_A_TASK = 4096 };
 
-typedef struct making {
-    cells_table *table;
-    const unsigned char *has_face; /* of a triangle */
-} making;
-
 static vec3 position_of(const abut_bvh *bvh, uint32_t vertex) {
     return v3_scale(bvh->mesh->positions[vertex], bvh->scale);
 }
@@ -39,14 +34,6 @@ static void set_face(const abut_bvh *bvh, uint32_t triangle, vec3 *place, vec3 *
     vec3 up = v3_normalise(across(v3_sub(c[(longest + 2) % 3], a), along));
     *place = a;
     *normal = v3_cross(along, up);
-}
-
-static bool is_marked(const making *m, uint32_t feature) {
-    const abuti_features *f = &m->table->features;
-    for (uint32_t i = f->incident_begin[feature]; i < f->incident_begin[feature + 1]; i++)
-        if (!m->has_face[m->table->bvh->order[f->incidents[i]]])
-            return true;
-    return false;
 }
 
 static void make_exact(const abut_bvh *bvh, const uint32_t ends[2], feature_kind kind, bool marked,
@@ -85,12 +72,11 @@ static void make_row(feature_kind kind, bool marked, cells_row *row) {
 }
 
 static void rows_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const making *m = data;
-    cells_table *table = m->table;
+    cells_table *table = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         feature_kind kind = feature_kind_of(&table->features.records[i]);
-        bool marked = kind == FEATURE_EDGE ? is_marked(m, (uint32_t)i) : kind == FEATURE_VERTEX;
+        bool marked = kind == FEATURE_VERTEX || table->features.low_edge[i];
         make_exact(table->bvh, table->features.ends[i], kind, marked, &table->exact[i]);
         make_row(kind, marked, &table->rows[i]);
     }
@@ -103,8 +89,8 @@ static void rows_task(void *data, size_t chunk, size_t begin, size_t end) {
 abut_status abuti_cells_create(const abut_bvh *bvh, cells_table *table) {
     cells_table made = {.bvh = bvh};
     abut_context *context = bvh->context;
-    abut_status status =
-        abuti_features_create(bvh->mesh, bvh->scale, bvh->order, bvh->leaf_count, &made.features);
+    abut_status status = abuti_features_create(bvh->mesh, bvh->scale, bvh->order, bvh->leaf_count,
+                                               false, &made.features);
     if (status)
         return status;
     _Static_assert(sizeof(cells_row) == sizeof(feature_record), "rows take the place of records");
@@ -112,22 +98,13 @@ abut_status abuti_cells_create(const abut_bvh *bvh, cells_table *table) {
     made.exact = abuti_allocate(context, made.features.count, sizeof *made.exact);
     made.stride = cells_stride(made.features.count);
     made.columns = abuti_allocate(context, made.stride, CELLS_COLUMNS * sizeof *made.columns);
-    unsigned char *has_face = abuti_allocate_zeroed(context, bvh->triangle_count, 1);
-    if (made.exact && made.columns && has_face) {
-        making m = {&made, has_face};
-        for (uint32_t i = 0; i < made.features.count; i++)
-            if (feature_kind_of(&made.features.records[i]) == FEATURE_FACE)
-                has_face[made.features.ends[i][0]] = 1;
-        abuti_parallel_for(context, made.features.count, FEATURES_A_TASK, rows_task, &m);
-        abuti_release(context, made.features.incident_begin); /* no longer needed */
-        abuti_release(context, made.features.incidents);
-        made.features.incident_begin = made.features.incidents = NULL;
+    if (made.exact && made.columns) {
+        abuti_parallel_for(context, made.features.count, FEATURES_A_TASK, rows_task, &made);
         *table = made;
     } else {
         abuti_cells_destroy(&made);
         status = ABUT_ERROR_MEMORY;
     }
-    abuti_release(context, has_face);
     return status;
 }
 

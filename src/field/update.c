@@ -165,6 +165,7 @@ static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_
     *made = *field;
     made->context = abuti_context_retain(field->context);
     made->mesh = abut_mesh_retain(bvh->mesh);
+    made->has_digest = false; /* was that of the old one */
     made->values = NULL;
     made->index = NULL;
     made->coarse = NULL;

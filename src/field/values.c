@@ -16,44 +16,39 @@ abut_status abuti_field_new(abut_context *context, abut_field **field) {
     return ABUT_OK;
 }
 
+void abuti_field_count(abut_field *field) {
+    field->value_count = grid_cells(&field->grid);
+    if (field->layout != ABUT_FIELD_SPARSE)
+        return;
+    for (int axis = 0; axis < 3; axis++)
+        field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
+    field->value_count = (size_t)field->brick_count * FIELD_VALUES;
+}
+
 abut_status abuti_field_reserve(abut_field *field) {
     size_t bricks = 1, corners = 1;
-    field->value_count = grid_cells(&field->grid);
+    abuti_field_count(field);
     if (field->layout == ABUT_FIELD_SPARSE) {
         for (int axis = 0; axis < 3; axis++) {
-            field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
             bricks *= field->bricks[axis];
             corners *= field->bricks[axis] + 1;
         }
-        field->value_count = (size_t)field->brick_count * FIELD_VALUES;
         field->index = abuti_allocate(field->context, bricks, sizeof *field->index);
         field->coarse = abuti_allocate(field->context, corners, sizeof *field->coarse);
         if (!field->index || !field->coarse)
             return ABUT_ERROR_MEMORY;
     }
     field->values = abuti_allocate(field->context, field->value_count, field_value_bytes(field));
-    return field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!field->values)
+        return ABUT_ERROR_MEMORY;
+    abuti_expect_all(field->values, field->value_count * field_value_bytes(field));
+    return ABUT_OK;
 }
 
 static bool all_finite(const float *values, size_t count) {
     float least = 0, most = 0;
     return abuti_field_range(values, count, &least, &most);
 }
-
-bool abuti_field_is_sound(const abut_field *field) {
-    const uint32_t *b = field->bricks;
-    if (field->layout == ABUT_FIELD_SPARSE) {
-        size_t bricks = (size_t)b[0] * b[1] * b[2];
-        for (size_t i = 0; i < bricks; i++)
-            if (field->index[i] != ABUT_NONE && field->index[i] >= field->brick_count)
-                return false;
-        if (!all_finite(field->coarse, ((size_t)b[0] + 1) * (b[1] + 1) * (b[2] + 1)))
-            return false;
-    }
-    return field->type != ABUT_FIELD_FLOAT || all_finite(field->values, field->value_count);
-}
-
-/* ---- values of the caller ---- */
 
 abut_status abut_field_create_values(abut_context *context, const abut_grid *grid,
                                      const float *values, abut_field **field) {
@@ -85,7 +80,7 @@ abut_status abut_field_create_values(abut_context *context, const abut_grid *gri
 
 /* ---- of which mesh ---- */
 
-static void digest_of(const abut_mesh *mesh, unsigned char digest[ABUTI_DIGEST_BYTES]) {
+void abuti_mesh_digest(const abut_mesh *mesh, unsigned char digest[ABUTI_DIGEST_BYTES]) {
     abuti_digest sum;
     abuti_digest_begin(&sum);
     uint32_t counts[2] = {mesh->vertex_count, mesh->triangle_count};
@@ -99,8 +94,8 @@ static void digest_of(const abut_mesh *mesh, unsigned char digest[ABUTI_DIGEST_B
 }
 
 bool abuti_field_digest(const abut_field *field, unsigned char digest[ABUTI_DIGEST_BYTES]) {
-    if (field->mesh)
-        digest_of(field->mesh, digest);
+    if (field->mesh && !field->has_digest)
+        abuti_mesh_digest(field->mesh, digest);
     else
         memcpy(digest, field->digest, ABUTI_DIGEST_BYTES);
     return field->mesh || field->has_digest;
@@ -114,7 +109,7 @@ abut_status abut_field_is_of(const abut_field *field, const abut_mesh *mesh, boo
         *is = true;
         return ABUT_OK;
     }
-    digest_of(mesh, theirs);
+    abuti_mesh_digest(mesh, theirs);
     *is = abuti_field_digest(field, ours) && memcmp(ours, theirs, sizeof ours) == 0;
     return ABUT_OK;
 }

@@ -63,6 +63,7 @@ for kernel in "$source"/src/*/*.cl; do
         lint sort -DKEY_BITS=32
         lint sort -DKEY_BITS=64
         ;;
+    world) lint world -DABUTI_REAL_BITS=64 ;;
     *) lint "$module" ;;
     esac
     # A __local variable may become shared between the threads of PoCL 3.1; see group_kernel.h.

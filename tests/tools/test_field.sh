@@ -115,4 +115,53 @@ complains "missing.abutf: cannot be opened"
 try 1 "$tool" offset ball.ply none.ply --by=-3 --cells 20
 complains "no surface"
 demand "a picture was written" ! -e cut.ppm
+
+# The cache: the same field again, damage that is told and mended, and its care.
+ABUT_CACHE_DIR=$scratch/kept
+export ABUT_CACHE_DIR
+try 0 "$tool" cache ls
+says "no fields are kept"
+try 0 "$tool" field ball.ply -o plain.abutf --cells 12 --quiet
+for round in 1 2; do
+    try 0 "$tool" field ball.ply -o again.abutf --cells 12 --cache
+    mute err
+    checks=$((checks + 1))
+    cmp -s plain.abutf again.abutf || wrong "a field of the cache is another (round $round)"
+done
+try 0 "$tool" offset ball.ply grown.ply --cells 12 --cache --quiet
+try 0 "$tool" contacts box.obj ball.ply --cells 12 --cache --quiet
+try 0 "$tool" cache ls
+says "12 x 12 x 12"
+says "4 fields"
+try 0 "$tool" cache verify --json
+is "sorted(len(f['mesh']) for f in it['fields']), it['damaged']" "([64, 64, 64, 64], 0)"
+is "sum(f['stored_bytes'] for f in it['fields']) == it['stored_bytes']" True
+for file in kept/fields/*.fields; do
+    printf 'some words' | dd of="$file" bs=1 seek=300 conv=notrunc 2>/dev/null
+done
+try 1 "$tool" cache verify
+says "damaged"
+says "values are not as they were written"
+try 0 "$tool" field ball.ply -o again.abutf --cells 12 --cache
+complains "warning: the field is built"
+checks=$((checks + 1))
+cmp -s plain.abutf again.abutf || wrong "a field was read from a damaged cache"
+try 0 "$tool" cache clear --older 1 --json
+is "it" "{'removed': 0, 'bytes': 0}"
+try 0 "$tool" cache clear "$scratch/kept/fields"
+says "removed 2 files"
+try 0 "$tool" cache ls --json
+is "it['fields']" "[]"
+try 2 "$tool" cache remove
+complains "none of ls, verify and clear"
+try 2 "$tool" cache ls --older 3
+try 2 "$tool" cache
+try 1 "$tool" cache ls box.obj
+complains "box.obj: cannot be opened"
+try 1 "$tool" cache ls box.obj --json
+is "it['error']['kind']" "file error"
+printf 'x' >file
+ABUT_CACHE_DIR=$scratch/file
+try 0 "$tool" field ball.ply -o again.abutf --cells 12 --cache
+complains "warning: the field is not kept"
 finish

@@ -1,0 +1,183 @@
+/* Cases: a step of a world of 3,000 teapots, each with a field of 64^3 and 500 samples, packed so
+ * that boxes of about 10,000 pairs overlap: all poses are set, candidates found and all pairs tried
+ * both ways. On the CPU; on a device with contacts left there; and with contacts on the host. Also
+ * the candidates alone, for 3,000 and 10,000 bodies. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { CPU, DEVICE, DEVICE_HOST, PAIRS, PAIRS_10000 };
+
+typedef struct world_data {
+    abut_device *device;
+    abut_mesh *mesh;
+    abut_field *field;
+    abut_samples *samples;
+    abut_world *world;
+    abut_pose *poses;
+    abut_contact *list;
+    size_t room, count, pairs;
+    uint32_t bodies;
+} world_data;
+
+/* Of the last case, for the line after it. */
+static size_t told_pairs, told_contacts;
+
+static void make_poses(world_data *data) {
+    uint64_t random = 9;
+    abut_box box = abut_mesh_bounds(data->mesh);
+    double volume = (box.hi.x - box.lo.x) * (box.hi.y - box.lo.y) * (box.hi.z - box.lo.z);
+    /* Boxes of sizes s, at random in a cube of side L: n^2 / 2 times 8 volumes / L^3 pairs, and
+     * here 10 pairs for 3 bodies. */
+    double side = cbrt(volume * 1.75 * data->bodies);
+    side = (double)(float)side; /* the last bits of cbrt differ between machines */
+    for (uint32_t i = 0; i < data->bodies; i++) {
+        static const abut_quat turns[] = {{0, 0, 0, 1},
+                                          {0.5, 0.5, 0.5, 0.5},
+                                          {0.6, 0, 0, 0.8},
+                                          {0, -0.8, 0.6, 0}};
+        double t[3];
+        for (int k = 0; k < 3; k++)
+            t[k] = bench_random_real(&random, 0, 1) * side;
+        data->poses[i].rotation = turns[i % 4];
+        data->poses[i].translation = (abut_vec3){t[0], t[1], t[2]};
+    }
+}
+
+static abut_status make_world(bench_state *state, world_data *data) {
+    abut_world_options options = abut_world_options_default();
+    abut_world_item item;
+    uint32_t id;
+    memset(&item, 0, sizeof item);
+    item.shape.body.field = data->field;
+    item.shape.body.samples = data->samples;
+    options.device = data->device;
+    abut_status status = abut_world_create(state->context, &options, &data->world);
+    for (uint32_t i = 0; i < data->bodies && !status; i++) {
+        item.pose = data->poses[i];
+        status = abut_world_add(data->world, &item, &id);
+    }
+    return status;
+}
+
+static abut_status world_setup(bench_state *state) {
+    int variant = state->which->variant;
+    world_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
+    abut_field_options field = abut_field_options_default();
+    abut_samples_options samples = abut_samples_options_default();
+    shape.segments = state->quick ? 4 : 12;
+    field.cells = state->quick ? 16 : 64;
+    samples.kinds = ABUT_SAMPLES_EVEN;
+    samples.count = 500;
+    data->bodies = (variant == PAIRS_10000 ? 10000u : 3000u) / (state->quick ? 30u : 1u);
+    abut_status status = ABUT_OK;
+    if (variant == DEVICE || variant == DEVICE_HOST)
+        status = bench_device_open(state, &data->device);
+    status = status ? status : abut_shape_create(state->context, &shape, &data->mesh);
+    status = status ? status : abut_field_create(data->mesh, &field, &data->field);
+    status = status ? status : abut_samples_create(data->mesh, &samples, &data->samples);
+    if (status)
+        return status;
+    data->poses = malloc(data->bodies * sizeof *data->poses);
+    if (!data->poses)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    make_poses(data);
+    status = make_world(state, data);
+    if (status || variant >= PAIRS) {
+        state->elements = data->bodies;
+        return status;
+    }
+    abut_contacts none = {NULL, 0, 0};
+    status = abut_world_contacts(data->world, &none);
+    if (status != ABUT_ERROR_BUFFER)
+        return status ? status : bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
+    data->room = none.count;
+    data->list = malloc(data->room * sizeof *data->list);
+    if (!data->list)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_world_pairs(data->world, 0, NULL, &data->pairs);
+    state->elements = (double)data->pairs;
+    return ABUT_OK;
+}
+
+static abut_status world_run(bench_state *state) {
+    world_data *data = state->data;
+    abut_status status = abut_world_move(data->world, NULL, data->poses, data->bodies);
+    if (status)
+        return status;
+    if (state->which->variant >= PAIRS) {
+        status = abut_world_pairs(data->world, 0, NULL, &data->pairs);
+        return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
+    }
+    if (state->which->variant == DEVICE) {
+        abut_world_records records;
+        return abut_world_records_get(data->world, &records);
+    }
+    abut_contacts found = {data->list, data->room, 0};
+    return abut_world_contacts(data->world, &found);
+}
+
+static abut_status world_finish(bench_state *state) {
+    world_data *data = state->data;
+    uint64_t pairs = data->pairs;
+    state->hash = bench_hash(0, &pairs, sizeof pairs);
+    if (state->which->variant < PAIRS) {
+        abut_contacts found = {data->list, data->room, 0};
+        abut_status status = abut_world_contacts(data->world, &found);
+        if (status)
+            return status;
+        for (size_t i = 0; i < found.count; i++) {
+            const abut_contact *c = &found.list[i];
+            float depth = (float)c->depth;
+            state->hash = bench_hash(state->hash, &c->pair, sizeof c->pair);
+            state->hash = bench_hash(state->hash, &c->id, sizeof c->id);
+            state->hash = bench_hash(state->hash, &depth, sizeof depth);
+        }
+    }
+    told_pairs = data->pairs;
+    told_contacts = data->room;
+    return ABUT_OK;
+}
+
+static void world_tell(const bench_case *which, const bench_result *result) {
+    (void)result;
+    if (which->variant >= PAIRS)
+        printf("    %zu pairs\n", told_pairs);
+    else
+        printf("    %zu pairs, %zu contacts\n", told_pairs, told_contacts);
+}
+
+static void world_teardown(bench_state *state) {
+    world_data *data = state->data;
+    if (!data)
+        return;
+    abut_world_destroy(data->world);
+    abut_samples_destroy(data->samples);
+    abut_field_destroy(data->field);
+    abut_mesh_destroy(data->mesh);
+    abut_device_destroy(data->device);
+    free(data->poses);
+    free(data->list);
+    free(data);
+}
+
+#define WORLD(name_, variant_, unit_, goal_)                                         \
+    {                                                                                \
+        .name = name_, .unit = unit_, .setup = world_setup, .run = world_run,        \
+        .finish = world_finish, .teardown = world_teardown, .variant = variant_,     \
+        .threaded = variant_ != DEVICE && variant_ != DEVICE_HOST, .goal_ms = goal_, \
+        .tell = world_tell                                                           \
+    }
+
+const bench_case bench_world_cases[] = {
+    WORLD("world/contacts-teapots", CPU, "pair", 0),
+    WORLD("world/pairs-3000", PAIRS, "body", 1),
+    WORLD("world/pairs-10000", PAIRS_10000, "body", 0),
+    WORLD("device/world-teapots", DEVICE, "pair", 3),
+    WORLD("device/world-teapots-host", DEVICE_HOST, "pair", 0),
+    {.name = NULL},
+};

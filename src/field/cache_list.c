@@ -1,0 +1,185 @@
+/* What a folder of the cache holds, for people who look after it. */
+#include "field/cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NAME_BYTES = ABUTI_HEX_BYTES + sizeof CACHE_ENDING };
+
+typedef struct listing {
+    abut_context *context;
+    char folder[CACHE_PATH_BYTES];
+    char (*names)[NAME_BYTES]; /* of files that may be ours, in order */
+    size_t count;
+    bool verify, ended; /* `ended` by the visitor */
+    abut_cache_visit *visit;
+    void *user;
+} listing;
+
+static abut_status open_folder(const char *function, const char *given, char *folder,
+                               DIR **opened) {
+    *opened = NULL;
+    if (!given)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: folder is null; \"\" is the user's own",
+                          function);
+    if (!abuti_cache_folder(given, folder, CACHE_PATH_BYTES)) {
+        if (!given[0])
+            return ABUT_OK; /* there is no cache */
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the name of the folder is too long", function);
+    }
+    *opened = opendir(folder);
+    if (!*opened && errno != ENOENT)
+        return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be opened: %s", folder, strerror(errno));
+    return ABUT_OK;
+}
+
+static double age_of(const struct stat *about) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    double age = difftime(now.tv_sec, about->st_mtim.tv_sec) +
+                 1e-9 * (double)(now.tv_nsec - about->st_mtim.tv_nsec);
+    return age > 0 ? age : 0;
+}
+
+/* ---- list and verify ---- */
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(a, b);
+}
+
+/* Names first, since files may come and go meanwhile. */
+static abut_status collect(listing *l, DIR *folder) {
+    size_t room = 0;
+    for (struct dirent *entry; (entry = readdir(folder));)
+        room += abuti_folder_is_name(entry->d_name, CACHE_ENDING);
+    l->names = abuti_allocate(l->context, room, sizeof *l->names);
+    if (!l->names)
+        return ABUT_ERROR_MEMORY;
+    rewinddir(folder);
+    for (struct dirent *entry; l->count < room && (entry = readdir(folder));)
+        if (abuti_folder_is_name(entry->d_name, CACHE_ENDING))
+            strcpy(l->names[l->count++], entry->d_name);
+    qsort(l->names, l->count, sizeof *l->names, by_name);
+    return ABUT_OK;
+}
+
+/* A field of a file. */
+static abut_status list_item(listing *l, cache_file *file, const cache_item *item,
+                             abut_cache_entry *entry) {
+    char problem[1024];
+    abut_field *field = NULL;
+    memset(&entry->info, 0, sizeof entry->info);
+    abut_status status = abuti_cache_file_peek(file, item, &entry->info);
+    if (!status && l->verify)
+        status = abuti_cache_file_load(file, item, &field);
+    if (status == ABUT_ERROR_MEMORY || status == ABUT_ERROR_CANCELLED)
+        return status;
+    if (field)
+        entry->info = abut_field_info_get(field);
+    abut_field_destroy(field);
+    entry->stored_bytes = item->bytes;
+    snprintf(problem, sizeof problem, "%s", abut_last_error());
+    entry->problem = status ? problem : NULL;
+    l->ended = !l->visit(l->user, entry);
+    return ABUT_OK;
+}
+
+static abut_status list_file(listing *l, const char *name) {
+    char path[CACHE_PATH_BYTES + NAME_BYTES], problem[1024];
+    cache_file file;
+    struct stat about;
+    snprintf(path, sizeof path, "%s/%s", l->folder, name);
+    if (stat(path, &about) != 0)
+        return ABUT_OK; /* removed meanwhile */
+    abut_cache_entry entry;
+    memset(&entry, 0, sizeof entry);
+    entry.path = path;
+    entry.age = age_of(&about);
+    memcpy(entry.mesh, name, sizeof entry.mesh - 1);
+    abut_status status = abuti_cache_file_open(&file, l->context, path);
+    if (status == ABUT_ERROR_MEMORY)
+        return status;
+    if (status) {
+        snprintf(problem, sizeof problem, "%s", abut_last_error());
+        entry.problem = problem;
+        entry.stored_bytes = (uint64_t)about.st_size;
+        l->ended = !l->visit(l->user, &entry);
+        return ABUT_OK;
+    }
+    for (size_t i = 0; i < file.count && !status && !l->ended; i++)
+        status = list_item(l, &file, &file.items[i], &entry);
+    abuti_cache_file_close(&file);
+    return status;
+}
+
+static abut_status list(const char *function, const char *folder, listing *l) {
+    DIR *opened;
+    if (!l->visit)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: visit is null", function);
+    abut_status status = open_folder(function, folder, l->folder, &opened);
+    if (status || !opened)
+        return status;
+    status = collect(l, opened);
+    closedir(opened);
+    for (size_t i = 0; i < l->count && !status && !l->ended; i++)
+        status = list_file(l, l->names[i]);
+    abuti_release(l->context, l->names);
+    return status;
+}
+
+abut_status abut_cache_list(abut_context *context, const char *folder, abut_cache_visit *visit,
+                            void *user) {
+    listing l = {.context = abuti_context_of(context), .visit = visit, .user = user};
+    return list("abut_cache_list", folder, &l);
+}
+
+abut_status abut_cache_verify(abut_context *context, const char *folder, abut_cache_visit *visit,
+                              void *user) {
+    listing l = {.context = abuti_context_of(context),
+                 .visit = visit,
+                 .user = user,
+                 .verify = true};
+    return list("abut_cache_verify", folder, &l);
+}
+
+/* ---- clear ---- */
+
+abut_status abut_cache_clear(abut_context *context, const char *folder, double age, uint32_t *files,
+                             uint64_t *bytes) {
+    char path[CACHE_PATH_BYTES];
+    DIR *opened;
+    uint32_t removed = 0;
+    uint64_t sum = 0;
+    (void)context;
+    if (!(age >= 0))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_cache_clear: age is %g; it must be 0 seconds or more", age);
+    abut_status status = open_folder("abut_cache_clear", folder, path, &opened);
+    for (struct dirent *entry; !status && opened && (entry = readdir(opened));) {
+        struct stat about;
+        const char *name = entry->d_name;
+        if ((!abuti_folder_is_name(name, CACHE_ENDING) && !abuti_folder_is_temporary(name)) ||
+            fstatat(dirfd(opened), name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
+            S_ISDIR(about.st_mode) || age_of(&about) < age)
+            continue;
+        if (unlinkat(dirfd(opened), name, 0) == 0) {
+            removed++;
+            sum += (uint64_t)about.st_size;
+        } else if (errno != ENOENT) {
+            status = abuti_fail(ABUT_ERROR_FILE, "%s/%s: cannot be removed: %s", path, name,
+                                strerror(errno));
+        }
+    }
+    if (opened)
+        closedir(opened);
+    if (!status && files)
+        *files = removed;
+    if (!status && bytes)
+        *bytes = sum;
+    return status;
+}

@@ -1,0 +1,456 @@
+/* The pairs of items whose boxes overlap.
+ *
+ * Items are sorted along a curve that fills space (Morton 1966), and a tree of four children a node
+ * stands over that order: node k of a level holds nodes 4k to 4k + 3 of the level below, so nothing
+ * but boxes is stored, and making it anew costs one sort and one pass. Items ask the tree, four
+ * together, for those behind them in the order. Time: n log n + pairs, as long as boxes are not
+ * long and crossing. Boxes in nodes are floats, four at once, in a frame of 0 to 1, and larger by
+ * more than rounding; those of items are compared in doubles. The frame is about where most items
+ * are, by a sample of them, and what is beyond it is moved to its border, which takes no overlap
+ * away: so a few that fell out of the world spoil nothing.
+ *
+ * What can never collide is not looked at: the order begins with items that move and have a field,
+ * then come those that move without one, then fixed ones with a field, then the rest. The first ask
+ * for all behind them, the second for fixed ones with a field, the others for nothing. Planes have
+ * no box and are tried with each body.
+ */
+#include "world/world.h"
+
+#include "base/simd.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+enum { CHILDREN = 4, AXIS_BITS = 16, QUERIES_A_TASK = 32, STACK = 64, CLASSES = 4, SAMPLED = 64 };
+
+/* Sorted by class, then along the curve. */
+#define CLASS_SHIFT (3 * AXIS_BITS)
+
+/* The boxes of four children, larger by this. */
+typedef struct node {
+    float lo[3][CHILDREN], hi[3][CHILDREN];
+} node;
+#define FRAME_SLACK 0x1p-21f
+
+typedef struct level {
+    size_t first, count; /* of its nodes */
+} level;
+
+typedef struct broad {
+    abut_world *world;
+    const uint32_t *order;
+    const box3 *boxes;
+    const node *nodes;
+    double origin[3], scale[3]; /* of the frame */
+    level levels[17];
+    uint32_t level_count;
+    size_t class_begin[CLASSES + 1];
+    atomic_uint_fast64_t total; /* of all chunks, item by item */
+} broad;
+
+/* ---- sorting ---- */
+
+/* Stable, by bytes; those that all keys have in common take no pass. */
+static world_key *sort_keys(world_key *from, world_key *to, size_t count) {
+    uint64_t differing = 0;
+    for (size_t i = 0; i < count; i++)
+        differing |= from[i].key ^ from[0].key;
+    for (uint32_t shift = 0; shift < 64; shift += 8) {
+        size_t begin[257] = {0};
+        if (!(differing >> shift & 255))
+            continue;
+        for (size_t i = 0; i < count; i++)
+            begin[(from[i].key >> shift & 255) + 1]++;
+        for (uint32_t digit = 0; digit < 256; digit++)
+            begin[digit + 1] += begin[digit];
+        for (size_t i = 0; i < count; i++)
+            to[begin[from[i].key >> shift & 255]++] = from[i];
+        world_key *other = from;
+        from = to;
+        to = other;
+    }
+    return from;
+}
+
+/* Bits of x, two places between each. */
+static uint64_t spread(uint64_t x) {
+    x = (x | x << 16) & 0x0000ff0000ffull;
+    x = (x | x << 8) & 0x00f00f00f00full;
+    x = (x | x << 4) & 0x0c30c30c30c3ull;
+    return (x | x << 2) & 0x249249249249ull;
+}
+
+static double to_frame(const broad *b, vec3 at, int axis) {
+    double place = (v3_get(at, axis) - b->origin[axis]) * b->scale[axis];
+    return place > 0 ? place < 1 ? place : 1 : 0;
+}
+
+static uint64_t along_curve(const broad *b, vec3 at) {
+    uint64_t code = 0;
+    const double most = (1 << AXIS_BITS) - 1;
+    for (int axis = 0; axis < 3; axis++)
+        code |= spread((uint64_t)(to_frame(b, at, axis) * most)) << axis;
+    return code;
+}
+
+/* Three times as wide as where seven eighths of a sample of the items are. */
+static void choose_frame(broad *b, const world_key *keys, size_t count) {
+    const world_item *items = world_items(b->world);
+    size_t sampled = count < SAMPLED ? count : SAMPLED;
+    for (int axis = 0; axis < 3; axis++) {
+        double sorted[SAMPLED], largest = 0;
+        for (size_t i = 0; i < sampled; i++) {
+            box3 box = items[keys[i * count / sampled].value].at.box;
+            double at = v3_get(box_centre(box), axis);
+            size_t j = i;
+            for (; j > 0 && sorted[j - 1] > at; j--)
+                sorted[j] = sorted[j - 1];
+            sorted[j] = at;
+            largest = real_max(largest, v3_get(v3_sub(box.hi, box.lo), axis));
+        }
+        double lo = sorted[sampled / 16], width = sorted[sampled - 1 - sampled / 16] - lo + largest;
+        b->origin[axis] = lo - width;
+        b->scale[axis] = width > 1e-200 ? 1 / (3 * width) : 0;
+    }
+}
+
+static uint32_t class_of(const world_item *item) {
+    return (item->fixed ? 2u : 0u) + (item->body.field ? 0u : 1u);
+}
+
+static bool has_box(const world_item *item) {
+    return item->used && item->kind != ABUT_WORLD_PLANE;
+}
+
+/* ---- the tree ---- */
+
+static void sort_items(broad *b, size_t count) {
+    abut_world *world = b->world;
+    const world_item *items = world_items(world);
+    world_key *keys = world->keys.data;
+    uint32_t *order = world->order.data;
+    box3 *boxes = world->boxes.data;
+    size_t used = 0;
+    for (size_t i = 0; i < world->items.count; i++)
+        if (has_box(&items[i]))
+            keys[used++].value = (uint32_t)i;
+    choose_frame(b, keys, count);
+    for (size_t i = 0; i < count; i++) {
+        const world_item *item = &items[keys[i].value];
+        keys[i].key =
+            (uint64_t)class_of(item) << CLASS_SHIFT | along_curve(b, box_centre(item->at.box));
+    }
+    keys = sort_keys(keys, world->spare.data, count);
+    for (size_t i = 0; i < count; i++) {
+        order[i] = keys[i].value;
+        boxes[i] = items[order[i]].at.box;
+        b->class_begin[(keys[i].key >> CLASS_SHIFT) + 1]++;
+    }
+    for (uint32_t i = 0; i < CLASSES; i++)
+        b->class_begin[i + 1] += b->class_begin[i];
+    b->order = order;
+    b->boxes = boxes;
+}
+
+/* Sets a child of a node from a box in the frame; none: one that overlaps nothing. */
+static void set_child(node *n, uint32_t child, const float lo[3], const float hi[3]) {
+    for (int axis = 0; axis < 3; axis++) {
+        n->lo[axis][child] = lo ? lo[axis] : 4;
+        n->hi[axis][child] = hi ? hi[axis] : -4;
+    }
+}
+
+static void box_in_frame(const broad *b, box3 box, float lo[3], float hi[3]) {
+    for (int axis = 0; axis < 3; axis++) {
+        lo[axis] = (float)to_frame(b, box.lo, axis) - FRAME_SLACK;
+        hi[axis] = (float)to_frame(b, box.hi, axis) + FRAME_SLACK;
+    }
+}
+
+/* All four children of a node as one box. */
+static void box_of_node(const node *n, float lo[3], float hi[3]) {
+    for (int axis = 0; axis < 3; axis++) {
+        lo[axis] = n->lo[axis][0];
+        hi[axis] = n->hi[axis][0];
+        for (int i = 1; i < CHILDREN; i++) {
+            lo[axis] = n->lo[axis][i] < lo[axis] ? n->lo[axis][i] : lo[axis];
+            hi[axis] = n->hi[axis][i] > hi[axis] ? n->hi[axis][i] : hi[axis];
+        }
+    }
+}
+
+static void fit(broad *b, size_t count) {
+    node *nodes = b->world->nodes.data;
+    const node *below = NULL; /* items */
+    size_t first = 0;
+    b->level_count = 0;
+    b->nodes = nodes;
+    do {
+        size_t parents = count / CHILDREN + (count % CHILDREN != 0);
+        for (size_t k = 0; k < CHILDREN * parents; k++) {
+            node *n = &nodes[first + k / CHILDREN];
+            float lo[3], hi[3];
+            if (k < count && below)
+                box_of_node(&below[k], lo, hi);
+            else if (k < count)
+                box_in_frame(b, b->boxes[k], lo, hi);
+            set_child(n, k % CHILDREN, k < count ? lo : NULL, k < count ? hi : NULL);
+        }
+        b->levels[b->level_count++] = (level){first, parents};
+        below = nodes + first;
+        first += parents;
+        count = parents;
+    } while (count > 1);
+}
+
+static abut_status make_tree(broad *b) {
+    abut_world *world = b->world;
+    const world_item *items = world_items(world);
+    size_t count = 0;
+    for (size_t i = 0; i < world->items.count; i++)
+        count += has_box(&items[i]);
+    abut_status status = ABUT_OK;
+    const struct {
+        world_list *list;
+        size_t count, bytes;
+    } needs[] = {{&world->keys, count, sizeof(world_key)},
+                 {&world->spare, count, sizeof(world_key)},
+                 {&world->order, count, sizeof(uint32_t)},
+                 {&world->boxes, count, sizeof(box3)},
+                 {&world->nodes, count / 2 + 17, sizeof(node)}};
+    for (size_t i = 0; i < sizeof needs / sizeof *needs && !status; i++)
+        status = abuti_world_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
+    if (status)
+        return status;
+    if (count) {
+        sort_items(b, count);
+        fit(b, count);
+    }
+    return ABUT_OK;
+}
+
+/* ---- asking it ---- */
+
+static void put_pair(broad *b, world_chunk *chunk, uint32_t a, uint32_t other) {
+    world_list *list = &chunk->list;
+    if (!chunk->status && (list->count == list->room || !list->data))
+        chunk->status =
+            abuti_world_reserve(b->world->context, list, list->count + 64, sizeof(abut_world_pair));
+    if (chunk->status)
+        return;
+    ((abut_world_pair *)list->data)[list->count++] =
+        (abut_world_pair){a < other ? a : other, a < other ? other : a};
+}
+
+/* Which children of a node overlap a box. */
+static unsigned overlaps(const node *n, const f4 lo[3], const f4 hi[3]) {
+    m4 met = f4_less_equal(f4_load(n->lo[0]), hi[0]);
+    met = m4_and(met, f4_less_equal(lo[0], f4_load(n->hi[0])));
+    for (int axis = 1; axis < 3; axis++) {
+        met = m4_and(met, f4_less_equal(f4_load(n->lo[axis]), hi[axis]));
+        met = m4_and(met, f4_less_equal(lo[axis], f4_load(n->hi[axis])));
+    }
+    return m4_bits(met);
+}
+
+/* A box in the frame, four times. */
+typedef struct wide_box {
+    f4 lo[3], hi[3];
+} wide_box;
+
+static wide_box widen(const float lo[3], const float hi[3]) {
+    wide_box box;
+    for (int axis = 0; axis < 3; axis++) {
+        box.lo[axis] = f4_all(lo[axis]);
+        box.hi[axis] = f4_all(hi[axis]);
+    }
+    return box;
+}
+
+/* Consecutive items that ask together, and what part of the order each may meet. */
+typedef struct block {
+    uint32_t count;
+    size_t first_item, first[CHILDREN], end[CHILDREN], least, most;
+    wide_box items[CHILDREN], all;
+} block;
+
+static block make_block(const broad *b, size_t begin, size_t end) {
+    block k = {.count = (uint32_t)(end - begin), .first_item = begin, .least = SIZE_MAX};
+    float lo[3], hi[3], all_lo[3] = {4, 4, 4}, all_hi[3] = {-4, -4, -4};
+    for (uint32_t i = 0; i < k.count; i++) {
+        bool has_field = begin + i < b->class_begin[1];
+        k.first[i] = has_field ? begin + i + 1 : b->class_begin[2];
+        k.end[i] = b->class_begin[has_field ? CLASSES : 3];
+        k.least = k.first[i] < k.least ? k.first[i] : k.least;
+        k.most = k.end[i] > k.most ? k.end[i] : k.most;
+        box_in_frame(b, b->boxes[begin + i], lo, hi);
+        k.items[i] = widen(lo, hi);
+        for (int axis = 0; axis < 3; axis++) {
+            all_lo[axis] = lo[axis] < all_lo[axis] ? lo[axis] : all_lo[axis];
+            all_hi[axis] = hi[axis] > all_hi[axis] ? hi[axis] : all_hi[axis];
+        }
+    }
+    k.all = widen(all_lo, all_hi);
+    return k;
+}
+
+static void meet_leaf(broad *b, world_chunk *chunk, const block *k, const node *leaf,
+                      size_t first_child) {
+    const world_item *items = world_items(b->world);
+    for (uint32_t i = 0; i < k->count; i++) {
+        unsigned met = overlaps(leaf, k->items[i].lo, k->items[i].hi);
+        size_t item = k->first_item + i;
+        for (size_t child = first_child; met; child++, met >>= 1)
+            if ((met & 1) && child >= k->first[i] && child < k->end[i] &&
+                box_overlaps(b->boxes[item], b->boxes[child]) &&
+                abuti_world_collides(&items[b->order[item]], &items[b->order[child]]))
+                put_pair(b, chunk, b->order[item], b->order[child]);
+    }
+}
+
+static void ask(broad *b, world_chunk *chunk, const block *k) {
+    struct {
+        uint32_t depth, node;
+    } stack[STACK]; /* three siblings a level, and at most 17 levels */
+    uint32_t top = 0;
+    stack[top].depth = b->level_count - 1;
+    stack[top++].node = 0;
+    while (top) {
+        uint32_t depth = stack[--top].depth, at = stack[top].node;
+        const node *here = &b->nodes[b->levels[depth].first + at];
+        if (!depth) {
+            meet_leaf(b, chunk, k, here, CHILDREN * (size_t)at);
+            continue;
+        }
+        unsigned met = overlaps(here, k->all.lo, k->all.hi);
+        for (uint32_t i = 0; i < CHILDREN; i++) {
+            size_t child = CHILDREN * (size_t)at + i, each = 2 * depth; /* 4^depth items */
+            if (!(met >> i & 1) || (child + 1) << each <= k->least || child << each >= k->most)
+                continue;
+            stack[top].depth = depth - 1;
+            stack[top++].node = (uint32_t)child;
+        }
+    }
+}
+
+/* Then the rest does not matter, as all are refused. */
+static bool too_many(broad *b) {
+    return atomic_load_explicit(&b->total, memory_order_relaxed) > b->world->options.most_pairs;
+}
+
+static void ask_some(void *data, size_t chunk, size_t begin, size_t end) {
+    broad *b = data;
+    world_chunk *to = &b->world->pair_chunks[chunk];
+    to->list.count = 0;
+    to->status = ABUT_OK;
+    for (size_t i = begin; i < end && !to->status && !too_many(b); i += CHILDREN) {
+        size_t before = to->list.count;
+        block k = make_block(b, i, end - i < CHILDREN ? end : i + CHILDREN);
+        if (k.least < k.most)
+            ask(b, to, &k);
+        atomic_fetch_add_explicit(&b->total, to->list.count - before, memory_order_relaxed);
+    }
+}
+
+/* The box of a body already has half the margin; so has the plane. */
+static bool reaches_plane(const world_item *item, const abut_plane *plane, double margin) {
+    vec3 centre = box_centre(item->at.box), half = v3_sub(item->at.box.hi, centre);
+    double least = v3_dot(plane->normal, centre) - v3_dot(v3_abs(plane->normal), half);
+    double rounding = 1e-14 * (fabs(plane->offset) + v3_max_abs(centre) + v3_max_abs(half));
+    return least <= plane->offset + 0.5 * margin + rounding;
+}
+
+static void ask_planes(broad *b, world_chunk *chunk) {
+    const world_item *items = world_items(b->world);
+    for (uint32_t p = 0; p < b->world->items.count && !too_many(b); p++) {
+        size_t before = chunk->list.count;
+        if (items[p].used && items[p].kind == ABUT_WORLD_PLANE)
+            for (uint32_t i = 0; i < b->world->items.count && !chunk->status; i++)
+                if (items[i].used && !(items[i].fixed && items[p].fixed) &&
+                    abuti_world_collides(&items[p], &items[i]) &&
+                    reaches_plane(&items[i], &items[p].at.solid.plane, b->world->options.margin))
+                    put_pair(b, chunk, p, i);
+        atomic_fetch_add_explicit(&b->total, chunk->list.count - before, memory_order_relaxed);
+    }
+}
+
+/* ---- all ---- */
+
+/* Where the pairs of each b begin, or of each a, counted in all chunks. */
+static void count_pairs(const abut_world *world, size_t chunks, bool by_a, size_t *begin) {
+    memset(begin, 0, (world->items.count + 1) * sizeof *begin);
+    for (size_t c = 0; c < chunks; c++) {
+        const world_list *list = &world->pair_chunks[c].list;
+        const abut_world_pair *pairs = list->data;
+        for (size_t i = 0; i < list->count; i++)
+            begin[(by_a ? pairs[i].a : pairs[i].b) + 1]++;
+    }
+    for (size_t i = 0; i < world->items.count; i++)
+        begin[i + 1] += begin[i];
+}
+
+/* By b first, then by a, which leaves equal ones as they are. */
+static void sort_pairs(abut_world *world, size_t chunks, size_t total) {
+    size_t *begin = world->begin.data;
+    abut_world_pair *spare = world->spare.data, *to = world->pairs.data;
+    count_pairs(world, chunks, false, begin);
+    for (size_t c = 0; c < chunks; c++) {
+        const world_list *list = &world->pair_chunks[c].list;
+        const abut_world_pair *pairs = list->data;
+        for (size_t i = 0; i < list->count; i++)
+            spare[begin[pairs[i].b]++] = pairs[i];
+    }
+    count_pairs(world, chunks, true, begin);
+    for (size_t i = 0; i < total; i++)
+        to[begin[spare[i].a]++] = spare[i];
+    world->pairs.count = total;
+}
+
+/* Brings the pairs of all chunks into order. */
+static abut_status gather(abut_world *world, size_t chunks) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < chunks; i++) {
+        total += world->pair_chunks[i].list.count;
+        if (world->pair_chunks[i].status)
+            return abuti_fail(ABUT_ERROR_MEMORY, "abut_world: no memory for pairs");
+    }
+    if (total > world->options.most_pairs)
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_world: there are more than %llu pairs whose boxes overlap; see "
+                          "options->most_pairs",
+                          (unsigned long long)world->options.most_pairs);
+    const struct {
+        world_list *list;
+        size_t count, bytes;
+    } needs[] = {{&world->spare, (size_t)total, sizeof(world_key)}, /* as keys have it too */
+                 {&world->pairs, (size_t)total, sizeof(abut_world_pair)},
+                 {&world->begin, world->items.count + 1, sizeof(size_t)}};
+    abut_status status = ABUT_OK;
+    world->pairs.count = 0;
+    for (size_t i = 0; i < sizeof needs / sizeof *needs && !status; i++)
+        status = abuti_world_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
+    if (!status)
+        sort_pairs(world, chunks, (size_t)total);
+    return status;
+}
+
+abut_status abuti_world_find_pairs(abut_world *world) {
+    if (world->has_pairs)
+        return ABUT_OK;
+    broad b = {.world = world};
+    abut_status status = make_tree(&b);
+    if (status)
+        return status;
+    /* The last chunk is that of planes. */
+    size_t queries = b.class_begin[2], grain = queries / (WORLD_CHUNKS - 1) + 1;
+    grain = grain < QUERIES_A_TASK ? QUERIES_A_TASK : grain;
+    size_t chunks = abuti_chunk_count(queries, grain);
+    if (queries)
+        abuti_parallel_for(world->context, queries, grain, ask_some, &b);
+    world->pair_chunks[chunks].list.count = 0;
+    world->pair_chunks[chunks].status = ABUT_OK;
+    ask_planes(&b, &world->pair_chunks[chunks]);
+    status = gather(world, chunks + 1);
+    world->has_pairs = !status;
+    return status;
+}

@@ -1,0 +1,355 @@
+/* Items of a world: checked at the door, so that nothing fails later but for memory. */
+#include "world/device.h"
+
+#include <math.h>
+
+/* What is known in floats relative to the sizes of two bodies (contact_shared.h), rounded up well;
+ * and in doubles relative to where they are. */
+#define FLOAT_SLACK 1e-6
+#define REAL_SLACK 1e-14
+
+enum { MOVES_A_TASK = 256 };
+
+abut_status abuti_world_reserve(abut_context *context, world_list *list, size_t room,
+                                size_t element_bytes) {
+    if (list->data && room <= list->room)
+        return ABUT_OK;
+    size_t more = list->room + list->room / 2;
+    room = room > more ? room : more;
+    void *data = abuti_allocate(context, room, element_bytes);
+    if (!data)
+        return ABUT_ERROR_MEMORY;
+    if (list->count)
+        memcpy(data, list->data, list->count * element_bytes);
+    abuti_release(context, list->data);
+    list->data = data;
+    list->room = room;
+    return ABUT_OK;
+}
+
+/* ---- create ---- */
+
+static abut_status check_options(const abut_world_options *o) {
+    const char *bad = !(o->margin >= 0 && o->margin <= ABUT_COORDINATE_MAX) ? "margin"
+                      : !(o->angle >= 0 && o->angle <= 4)                   ? "angle"
+                                                                            : NULL;
+    if (bad)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_world_create: options->%s is %g; a margin must be a length, an "
+                          "angle from 0 to 4 radians",
+                          bad, bad[0] == 'm' ? o->margin : o->angle);
+    return ABUT_OK;
+}
+
+abut_status abut_world_create(abut_context *context, const abut_world_options *options,
+                              abut_world **world) {
+    abut_world_options ours = abut_world_options_default();
+    if (!world)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_create: world is null");
+    abut_status status =
+        abuti_options_read(&ours, sizeof ours, options, "abut_world_create: options");
+    status = status ? status : check_options(&ours);
+    if (status)
+        return status;
+    ours.most_pairs = ours.most_pairs ? ours.most_pairs : (uint64_t)1 << 24;
+    context = abuti_context_of(context);
+    abut_world *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(context);
+    made->options = ours;
+    made->contact = abut_contact_options_default();
+    made->contact.margin = ours.margin;
+    made->contact.samples = ours.samples;
+    made->contact.any_normal = ours.any_normal;
+    made->first_free = ABUT_NONE;
+    if (ours.device && (status = abuti_world_device_create(made, ours.device))) {
+        abut_world_destroy(made);
+        return status;
+    }
+    *world = made;
+    return ABUT_OK;
+}
+
+void abut_world_destroy(abut_world *world) {
+    if (!world)
+        return;
+    abut_context *context = world->context;
+    abuti_world_device_destroy(world);
+    world_list *lists[] = {&world->items, &world->places, &world->keys,
+                           &world->spare, &world->order,  &world->boxes,
+                           &world->nodes, &world->pairs,  &world->begin};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        abuti_release(context, lists[i]->data);
+    for (size_t i = 0; i < WORLD_CHUNKS; i++) {
+        abuti_release(context, world->pair_chunks[i].list.data);
+        abuti_release(context, world->contact_chunks[i].list.data);
+    }
+    abuti_release(context, world);
+    abut_context_destroy(context);
+}
+
+/* ---- where items are ---- */
+
+static box3 box_of_body(const abut_body *body) {
+    box3 box = box_empty();
+    if (body->field) {
+        const abut_grid *g = &body->field->grid;
+        vec3 last = v3(g->count[0] - 1, g->count[1] - 1, g->count[2] - 1);
+        box = box_grow(box_grow(box, g->origin), v3_along(g->origin, g->cell, last));
+    }
+    abut_samples_view view = abut_samples_get(body->samples);
+    for (uint32_t i = 0; i < view.count; i++)
+        box = box_grow(box, view.samples[i].point);
+    for (uint32_t i = 0; i < 2 * view.edge_count; i++)
+        box = box_grow(box, view.edges[i / 2].end[i % 2]);
+    /* With neither: a point. */
+    return box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}};
+}
+
+static box3 local_box(const abut_world_item *item, const abut_body *body) {
+    const abut_capsule *c = &item->shape.capsule;
+    vec3 r;
+    switch (item->kind) {
+    case ABUT_WORLD_SPHERE:
+        r = v3(item->shape.sphere.radius, item->shape.sphere.radius, item->shape.sphere.radius);
+        return (box3){v3_sub(item->shape.sphere.centre, r), v3_add(item->shape.sphere.centre, r)};
+    case ABUT_WORLD_CAPSULE:
+        r = v3(c->radius, c->radius, c->radius);
+        return (box3){v3_sub(v3_min(c->end[0], c->end[1]), r),
+                      v3_add(v3_max(c->end[0], c->end[1]), r)};
+    case ABUT_WORLD_BOX:
+        return (box3){v3_scale(item->shape.half, -1), item->shape.half};
+    case ABUT_WORLD_PLANE:
+        return (box3){{0, 0, 0}, {0, 0, 0}};
+    default:
+        return box_of_body(body);
+    }
+}
+
+/* The box of a turned box, with the margin and all that rounding may add. */
+static box3 world_box(box3 local, const contact_motion *m, double margin) {
+    vec3 centre = box_centre(local), half = v3_sub(local.hi, centre);
+    vec3 middle = contact_to_world(m, centre);
+    double slack = 0.5 * margin * (1 + FLOAT_SLACK) + FLOAT_SLACK * v3_length(half) +
+                   REAL_SLACK * (v3_max_abs(m->shift) + v3_max_abs(centre));
+    vec3 h = v3(v3_dot(v3_abs(m->turn.row[0]), half) + slack,
+                v3_dot(v3_abs(m->turn.row[1]), half) + slack,
+                v3_dot(v3_abs(m->turn.row[2]), half) + slack);
+    return (box3){v3_sub(middle, h), v3_add(middle, h)};
+}
+
+static abut_status place_plane(const char *function, const abut_plane *plane, world_place *to) {
+    abut_status status = abuti_contact_check(function, "the plane", (const double *)plane, 4);
+    if (status)
+        return status;
+    double length = v3_length(plane->normal);
+    if (!(length > 0))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the normal of the plane is 0", function);
+    abut_plane *p = &to->solid.plane;
+    p->normal = m3_apply(&to->motion.turn, v3_scale(plane->normal, 1 / length));
+    p->offset = plane->offset / length + v3_dot(p->normal, to->motion.shift);
+    return abuti_contact_check(function, "the plane where it is", (const double *)p, 4);
+}
+
+static abut_status check_solid(const char *function, const double *numbers, size_t count,
+                               const double *sizes, size_t size_count) {
+    abut_status status = abuti_contact_check(function, "the solid", numbers, count);
+    for (size_t i = 0; i < size_count && !status; i++)
+        if (!(sizes[i] >= 0))
+            status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the solid has a size of %g", function,
+                                sizes[i]);
+    return status;
+}
+
+/* Checks what an item would be at a pose, and makes it ready. */
+static abut_status place(const char *function, const world_item *item, const abut_pose *there,
+                         double margin, world_place *to) {
+    abut_status status = abuti_contact_pose(function, "a pose", there, &to->motion);
+    to->pose = *there;
+    if (status)
+        return status;
+    const contact_motion *m = &to->motion;
+    const abut_world_item *is = &item->is;
+    if (is->kind == ABUT_WORLD_PLANE)
+        return place_plane(function, &is->shape.plane, to);
+    if (is->kind == ABUT_WORLD_SPHERE) {
+        abut_sphere *s = &to->solid.sphere;
+        *s = is->shape.sphere;
+        s->centre = contact_to_world(m, s->centre);
+        status = check_solid(function, (const double *)s, 4, &s->radius, 1);
+    } else if (is->kind == ABUT_WORLD_CAPSULE) {
+        abut_capsule *c = &to->solid.capsule;
+        *c = is->shape.capsule;
+        c->end[0] = contact_to_world(m, c->end[0]);
+        c->end[1] = contact_to_world(m, c->end[1]);
+        status = check_solid(function, (const double *)c, 7, &c->radius, 1);
+    } else if (is->kind == ABUT_WORLD_BOX) {
+        to->solid.box = (abut_solid_box){is->shape.half, *there};
+        const double *half = (const double *)&to->solid.box.half;
+        status = check_solid(function, half, 3, half, 3);
+    }
+    if (!status)
+        to->box = world_box(item->local, m, margin);
+    return status;
+}
+
+/* ---- add and remove ---- */
+
+static void changed(abut_world *world, bool items) {
+    world->has_pairs = world->has_contacts = false;
+    if (world->device) {
+        world->device->has_records = false;
+        world->device->has_data = world->device->has_data && !items;
+    }
+}
+
+static abut_status check_item(const abut_world *world, const abut_world_item *item,
+                              const uint32_t *id) {
+    static const char function[] = "abut_world_add";
+    if (!world || !item || !id)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
+                          !world  ? "world"
+                          : !item ? "item"
+                                  : "id");
+    if ((uint32_t)item->kind > ABUT_WORLD_BOX)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind %u", function,
+                          (uint32_t)item->kind);
+    if (item->kind == ABUT_WORLD_BODY && !item->shape.body.field && !item->shape.body.samples)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the body has neither a field nor samples",
+                          function);
+    return ABUT_OK;
+}
+
+abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id) {
+    abut_status status = check_item(world, item, id);
+    if (status)
+        return status;
+    world_item made;
+    memset(&made, 0, sizeof made);
+    made.used = true;
+    made.is = *item;
+    made.kind = item->kind;
+    made.fixed = item->fixed;
+    if (item->kind == ABUT_WORLD_BODY) {
+        made.body.field = item->shape.body.field;
+        made.body.samples = item->shape.body.samples;
+    }
+    made.local = local_box(item, &made.body);
+    status = place("abut_world_add", &made, &item->pose, world->options.margin, &made.at);
+    uint32_t at = world->first_free;
+    if (!status && at == ABUT_NONE) {
+        if (world->items.count >= INT32_MAX)
+            return abuti_fail(ABUT_ERROR_LIMIT, "abut_world_add: there are 2^31 items already");
+        status = abuti_world_reserve(world->context, &world->items, world->items.count + 1,
+                                     sizeof(world_item));
+    }
+    if (status)
+        return status;
+    if (at == ABUT_NONE)
+        at = (uint32_t)world->items.count++;
+    else
+        world->first_free = world_items(world)[at].next;
+    world_items(world)[at] = made;
+    changed(world, true);
+    *id = at;
+    return ABUT_OK;
+}
+
+static abut_status check_id(const char *function, const abut_world *world, uint32_t id) {
+    if (id < world->items.count && world_items(world)[id].used)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no item %u", function, id);
+}
+
+abut_status abut_world_remove(abut_world *world, uint32_t id) {
+    if (!world)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_remove: world is null");
+    abut_status status = check_id("abut_world_remove", world, id);
+    if (status)
+        return status;
+    world_items(world)[id].used = false;
+    world_items(world)[id].next = world->first_free;
+    world->first_free = id;
+    changed(world, true);
+    return ABUT_OK;
+}
+
+/* ---- move ---- */
+
+typedef struct moves {
+    const abut_world *world;
+    const uint32_t *ids;
+    const abut_pose *poses;
+    abut_status chunks[WORLD_CHUNKS];
+} moves;
+
+static uint32_t move_id(const moves *m, size_t i) {
+    return m->ids ? m->ids[i] : (uint32_t)i;
+}
+
+static abut_status move_one(const moves *m, size_t i) {
+    world_place *to = (world_place *)m->world->places.data + i;
+    uint32_t id = move_id(m, i);
+    abut_status status = check_id("abut_world_move", m->world, id);
+    return status ? status
+                  : place("abut_world_move", &world_items(m->world)[id], &m->poses[i],
+                          m->world->options.margin, to);
+}
+
+static void move_some(void *data, size_t chunk, size_t begin, size_t end) {
+    moves *m = data;
+    m->chunks[chunk] = ABUT_OK;
+    for (size_t i = begin; i < end && !m->chunks[chunk]; i++)
+        m->chunks[chunk] = move_one(m, i);
+}
+
+abut_status abut_world_move(abut_world *world, const uint32_t *ids, const abut_pose *poses,
+                            size_t count) {
+    if (!world || (!poses && count))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_move: %s is null",
+                          world ? "poses" : "world");
+    if (!ids && count > world->items.count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_move: %zu poses for %zu items", count,
+                          world->items.count);
+    moves m = {.world = world, .ids = ids, .poses = poses};
+    size_t grain = world_grain(count, MOVES_A_TASK);
+    abut_status status =
+        abuti_world_reserve(world->context, &world->places, count, sizeof(world_place));
+    if (status || !count)
+        return status;
+    abuti_parallel_for(world->context, count, grain, move_some, &m);
+    for (size_t chunk = 0; chunk < abuti_chunk_count(count, grain); chunk++)
+        if (m.chunks[chunk]) /* again, on this thread, for the sentence */
+            for (size_t i = chunk * grain; !status; i++)
+                status = move_one(&m, i);
+    if (status)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        world_items(world)[move_id(&m, i)].at = ((const world_place *)world->places.data)[i];
+    changed(world, false);
+    return ABUT_OK;
+}
+
+/* ---- answers ---- */
+
+abut_status abut_world_pairs(abut_world *world, size_t capacity, abut_world_pair *pairs,
+                             size_t *count) {
+    if (!world || !count || (!pairs && capacity))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_pairs: %s is null",
+                          !world   ? "world"
+                          : !count ? "count"
+                                   : "pairs");
+    abut_status status = abuti_world_find_pairs(world);
+    if (status)
+        return status;
+    *count = world->pairs.count;
+    if (world->pairs.count > capacity)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "abut_world_pairs: there are %zu pairs, but room for "
+                          "%zu",
+                          world->pairs.count, capacity);
+    if (world->pairs.count)
+        memcpy(pairs, world->pairs.data, world->pairs.count * sizeof *pairs);
+    return ABUT_OK;
+}

@@ -1,0 +1,206 @@
+/* Worlds on a device: the contacts of every pair by itself, bit for bit and in the same order; and
+ * nothing lost when the device or the memory fails. */
+#include "device/open.h"
+
+#include "world/scene.h"
+
+enum { ITEMS = 32 };
+
+static abut_device *device;
+
+/* Bodies of all layouts and solids, moved and exchanged. */
+static void same_as_every_pair(void **state) {
+    (void)state;
+    test_random random = {21};
+    size_t contacts = 0;
+    for (uint32_t round = 0; round < test_rounds(6); round++) {
+        abut_world_options options = abut_world_options_default();
+        abut_world_item items[ITEMS];
+        bool used[ITEMS];
+        abut_pose poses[ITEMS];
+        abut_world *world;
+        uint32_t id;
+        options.device = device;
+        options.margin = round % 2 ? 0 : 0.03;
+        options.samples = round % 4 == 2;
+        options.any_normal = round % 4 == 3;
+        options.most = round == 5 ? 3 : 0;
+        assert_ok(abut_world_create(serial, &options, &world));
+        for (uint32_t i = 0; i < ITEMS; i++) {
+            items[i] = random_item(&random, 1.5);
+            used[i] = true;
+            assert_ok(abut_world_add(world, &items[i], &id));
+        }
+        contacts += check_world(world, items, used, ITEMS, &options);
+        for (uint32_t i = 0; i < ITEMS; i++)
+            items[i].pose = poses[i] = random_pose(&random, 1.5);
+        assert_ok(abut_world_move(world, NULL, poses, ITEMS));
+        contacts += check_world(world, items, used, ITEMS, &options);
+        assert_ok(abut_world_remove(world, 5));
+        items[5] = body_item(&things[round % THINGS], random_pose(&random, 1));
+        assert_ok(abut_world_add(world, &items[5], &id));
+        assert_int_equal(id, 5);
+        check_world(world, items, used, ITEMS, &options);
+        abut_world_destroy(world);
+    }
+    assert_true(contacts > 500);
+}
+
+/* Only the second try finds anything. */
+static void small_ones_within_large_ones(void **state) {
+    (void)state;
+    abut_world_options options = abut_world_options_default();
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_world_item items[2];
+    const bool used[2] = {true, true};
+    abut_world *world;
+    uint32_t id;
+    thing large;
+    shape.radius = 5;
+    make_thing(&large, &shape, NULL, 0);
+    items[0] = body_item(&things[1], (abut_pose){{0, 0, 0, 1}, {0.4, 0.1, 0.2}});
+    items[1] = body_item(&large, (abut_pose){{0, 0, 0, 1}, {0, 0, 0}});
+    options.device = device;
+    assert_ok(abut_world_create(serial, &options, &world));
+    for (int i = 0; i < 2; i++)
+        assert_ok(abut_world_add(world, &items[i], &id));
+    assert_true(check_world(world, items, used, 2, &options) > 4);
+    abut_world_destroy(world);
+    abut_samples_destroy(large.samples);
+    abut_field_destroy(large.field);
+    abut_mesh_destroy(large.mesh);
+}
+
+/* What stays on the device is what comes to the host. */
+static void records_are_the_contacts(void **state) {
+    (void)state;
+    test_random random = {22};
+    abut_world_options options = abut_world_options_default();
+    abut_world_records records;
+    abut_world *world;
+    uint32_t id;
+    assert_ok(abut_world_create(serial, NULL, &world));
+    assert_fails(ABUT_ERROR_ARGUMENT, "no device", abut_world_records_get(world, &records));
+    assert_fails(ABUT_ERROR_ARGUMENT, "world is null", abut_world_records_get(NULL, &records));
+    abut_world_destroy(world);
+    options.device = device;
+    assert_ok(abut_world_create(serial, &options, &world));
+    assert_fails(ABUT_ERROR_ARGUMENT, "records is null", abut_world_records_get(world, NULL));
+    assert_ok(abut_world_records_get(world, &records)); /* of an empty world */
+    assert_true(records.pair_count == 0 && records.record_count == 0);
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        abut_world_item item = body_item(&things[i % THINGS], random_pose(&random, 1.2));
+        assert_ok(abut_world_add(world, &item, &id));
+    }
+    assert_ok(abut_world_records_get(world, &records));
+    size_t count = (size_t)records.record_count, bytes = count * sizeof(abut_world_record);
+    abut_contact *list = malloc(count * sizeof *list);
+    abut_world_record *got = malloc(bytes);
+    uint32_t *begin = malloc((records.pair_count + 1) * sizeof *begin);
+    assert_true(count > 100 && list && got && begin);
+    assert_ok(abut_buffer_read(records.records, 0, got, bytes));
+    assert_ok(abut_buffer_read(records.begin, 0, begin, (records.pair_count + 1) * sizeof *begin));
+    abut_contacts to = {list, count, 0};
+    assert_ok(abut_world_contacts(world, &to));
+    assert_int_equal(to.count, count);
+    assert_int_equal(begin[records.pair_count], count);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(list[i].depth == (double)got[i].depth);
+        assert_int_equal(list[i].side, got[i].feature >> 31);
+        assert_true(begin[list[i].pair] <= i && i < begin[list[i].pair + 1]);
+    }
+    free(list);
+    free(got);
+    free(begin);
+    abut_world_destroy(world);
+}
+
+/* ---- failures ---- */
+
+static abut_status live_a_little(abut_context *context, void *data) {
+    static abut_contact room[20000];
+    test_random random = {23};
+    abut_world_options options = abut_world_options_default();
+    abut_world *world = NULL;
+    abut_pose poses[5];
+    (void)data;
+    options.device = device;
+    abut_status status = abut_world_create(context, &options, &world);
+    for (uint32_t i = 0; i < 5 && !status; i++) {
+        abut_world_item item = body_item(&things[i % 4], random_pose(&random, 0.5));
+        uint32_t id;
+        poses[i] = random_pose(&random, 0.5);
+        status = abut_world_add(world, &item, &id);
+    }
+    for (int step = 0; step < 2 && !status; step++) {
+        abut_contacts to = {room, 20000, 77};
+        status = abut_world_contacts(world, &to);
+        if (status) { /* the next try is as good as any */
+            assert_int_equal(to.count, 77);
+            abuti_opencl_fail_at(0);
+            if (status == ABUT_ERROR_DEVICE)
+                assert_ok(abut_world_contacts(world, &to));
+        } else {
+            status = abut_world_move(world, NULL, poses, 5);
+        }
+    }
+    abut_world_destroy(world);
+    return status;
+}
+
+static void every_call_of_the_device(void **state) {
+    (void)state;
+    assert_ok(live_a_little(NULL, NULL));
+    uint64_t live = abuti_opencl_live(), n = 1;
+    for (bool failed = true; failed; n++) {
+        test_memory memory = {0};
+        abut_context *context = test_context(&memory, 1);
+        abuti_opencl_fail_at(n);
+        abut_status status = live_a_little(context, NULL);
+        failed = status == ABUT_ERROR_DEVICE;
+        abuti_opencl_fail_at(0);
+        abut_context_destroy(context);
+        assert_int_equal(0, memory.live_count);
+        assert_int_equal(live, abuti_opencl_live());
+        assert_true(failed || status == ABUT_OK);
+    }
+    assert_true(n > 50);
+}
+
+static void every_allocation(void **state) {
+    (void)state;
+    assert_true(test_every_allocation(live_a_little, NULL) > 12);
+}
+
+static void other_rounding_is_refused(void **state) {
+    (void)state;
+    abut_world_options options = abut_world_options_default();
+    abut_world *world = NULL;
+    bool same = device->info.same_bits;
+    options.device = device;
+    device->info.same_bits = false;
+    assert_fails(ABUT_ERROR_DEVICE, "round", abut_world_create(NULL, &options, &world));
+    device->info.same_bits = same;
+    assert_null(world);
+}
+
+static int set_up(void **state) {
+    device = test_device(NULL);
+    return make_things(state);
+}
+
+static int tear_down(void **state) {
+    abut_device_destroy(device);
+    assert_int_equal(0, abuti_opencl_live());
+    return free_things(state);
+}
+
+int main(void) {
+    SKIP_WITHOUT_DEVICE();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_as_every_pair),       cmocka_unit_test(small_ones_within_large_ones),
+        cmocka_unit_test(records_are_the_contacts), cmocka_unit_test(every_call_of_the_device),
+        cmocka_unit_test(every_allocation),         cmocka_unit_test(other_rounding_is_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

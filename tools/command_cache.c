@@ -1,0 +1,171 @@
+/* abut cache: the fields that are kept on disk. */
+#include "tool.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct cache_view {
+    tool_output *out;
+    bool verified;
+    tool_text problems; /* for people, after the table */
+    uint64_t fields, damaged, bytes;
+} cache_view;
+
+static void print_age(char *words, size_t bytes, double age) {
+    static const struct {
+        double seconds;
+        const char *name;
+    } units[] = {{86400, "days"}, {3600, "hours"}, {60, "minutes"}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (age >= 2 * units[i].seconds) {
+            snprintf(words, bytes, "%.0f %s", floor(age / units[i].seconds), units[i].name);
+            return;
+        }
+    snprintf(words, bytes, "just now");
+}
+
+static void tell_json(tool_output *out, const abut_cache_entry *entry) {
+    const abut_field_info *info = &entry->info;
+    const double counts[3] = {info->grid.count[0], info->grid.count[1], info->grid.count[2]};
+    json_text(out, "mesh", entry->mesh);
+    json_path(out, "file", entry->path);
+    json_count(out, "stored_bytes", entry->stored_bytes);
+    json_number(out, "age_s", entry->age);
+    if (info->bytes) {
+        json_numbers(out, "count", counts, 3);
+        json_number(out, "cell", info->grid.cell);
+        json_text(out, "layout", info->layout == ABUT_FIELD_SPARSE ? "sparse" : "dense");
+        json_text(out, "type", info->type == ABUT_FIELD_INT16 ? "int16" : "float");
+        if (info->band < HUGE_VAL)
+            json_number(out, "band", info->band);
+        else
+            json_null(out, "band");
+        json_count(out, "bytes", info->bytes);
+    }
+    if (entry->problem)
+        json_text(out, "problem", entry->problem);
+    else
+        json_null(out, "problem");
+}
+
+static bool tell(void *user, const abut_cache_entry *entry) {
+    cache_view *view = user;
+    tool_output *out = view->out;
+    const uint32_t *n = entry->info.grid.count;
+    char age[32];
+    bool known = entry->info.bytes > 0;
+    view->fields++;
+    view->damaged += entry->problem != NULL;
+    view->bytes += entry->stored_bytes;
+    out_object(out, NULL);
+    if (out->json) {
+        tell_json(out, entry);
+        out_end(out);
+        return true;
+    }
+    print_age(age, sizeof age, entry->age);
+    say_fact(out, "mesh", "%.12s", entry->mesh);
+    if (known)
+        say_fact(out, "cells", "%u x %u x %u", n[0], n[1], n[2]);
+    else
+        say_fact(out, "cells", "?");
+    say_fact(out, "layout", "%s%s",
+             !known                                    ? "?"
+             : entry->info.layout == ABUT_FIELD_SPARSE ? "sparse"
+                                                       : "dense",
+             known && entry->info.type == ABUT_FIELD_INT16 ? ", 16 bits" : "");
+    say_fact(out, "memory", "%.2f MB", (double)entry->info.bytes / 1e6);
+    say_fact(out, "on disk", "%.2f MB", (double)entry->stored_bytes / 1e6);
+    say_fact(out, "used", "%s", age);
+    if (view->verified) {
+        out_shade(out, entry->problem ? SHADE_BAD : SHADE_GOOD);
+        say_fact(out, "state", "%s", entry->problem ? "damaged" : "fine");
+    }
+    out_end(out);
+    if (entry->problem) {
+        text_safe(&view->problems, entry->problem);
+        text_add(&view->problems, "\n");
+    }
+    return true;
+}
+
+static int look(tool_run *tool, const char *folder, bool verify) {
+    tool_output *out = &tool->out;
+    cache_view view = {.out = out, .verified = verify};
+    out_object(out, NULL);
+    out_table(out, "fields");
+    abut_status status = verify ? abut_cache_verify(tool->context, folder, tell, &view)
+                                : abut_cache_list(tool->context, folder, tell, &view);
+    out_end(out);
+    json_count(out, "stored_bytes", view.bytes);
+    json_count(out, "damaged", view.damaged);
+    if (!tool->quiet && !status && view.fields)
+        say(out, "%llu field%s, %.2f MB", (unsigned long long)view.fields,
+            view.fields == 1 ? "" : "s", (double)view.bytes / 1e6);
+    else if (!tool->quiet && !status)
+        say(out, "no fields are kept");
+    if (view.problems.data) {
+        view.problems.data[view.problems.used - 1] = 0; /* the last line end */
+        say(out, "%s", view.problems.data);
+    }
+    text_free(&view.problems);
+    int code = verify && view.damaged ? CODE_WORK : CODE_FINE;
+    if (status)
+        code = tool_complain(tool, status);
+    out_end(out);
+    return code;
+}
+
+static int clear(tool_run *tool, const char *folder, const tool_given *older) {
+    tool_output *out = &tool->out;
+    uint32_t files;
+    uint64_t bytes;
+    abut_status status = abut_cache_clear(tool->context, folder,
+                                          older ? 86400 * older->numbers[0] : 0, &files, &bytes);
+    if (status)
+        return tool_fail(tool, status);
+    out_object(out, NULL);
+    json_count(out, "removed", files);
+    json_count(out, "bytes", bytes);
+    if (!tool->quiet)
+        say(out, "removed %u file%s, %.2f MB", files, files == 1 ? "" : "s", (double)bytes / 1e6);
+    out_end(out);
+    return CODE_FINE;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    const char *what = arguments->operands[0];
+    const char *folder = arguments->operand_count > 1 ? arguments->operands[1] : "";
+    const tool_given *older = option_given(arguments, "older");
+    if (!word_in(what, "ls|verify|clear"))
+        return tool_refuse(tool, "%s is none of ls, verify and clear", what);
+    if (older && strcmp(what, "clear") != 0)
+        return tool_refuse(tool, "--older is for 'abut cache clear' only");
+    if (strcmp(what, "clear") == 0)
+        return clear(tool, folder, older);
+    return look(tool, folder, strcmp(what, "verify") == 0);
+}
+
+static const tool_option options[] = {{"older", "DAYS", OPTION_POSITIVE,
+                                       "clear: only files that were not used for so long", NULL,
+                                       false},
+                                      {0}};
+
+const tool_command command_cache = {
+    .name = "cache",
+    .operands = "ls|verify|clear [FOLDER]",
+    .summary = "list, check or remove the fields that are kept on disk",
+    .about = "Looks after the fields that '--cache' keeps, one file for each mesh: 'ls' lists "
+             "them, 'verify' also reads them all to find damage, and 'clear' removes them. The "
+             "folder is that of the user, ~/.cache/abut/fields, or 'fields' in ABUT_CACHE_DIR. "
+             "Damaged files do no harm: they are replaced when they are next asked for.",
+    .examples = "  abut field bunny.obj --cells 256 --cache\n"
+                "  abut cache ls\n"
+                "  abut cache verify --json\n"
+                "  abut cache clear --older 30\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 1,
+    .operand_most = 2,
+    .run = run,
+};

@@ -370,9 +370,9 @@ ABUT_API abut_status abut_device_bvh_nearest_signed(abut_device_bvh *device_bvh,
                                                     abut_nearest *nearest);
 
 /* abut_bvh_nearest_many_batch(), abut_bvh_within_batch(), abut_bvh_ray_all_batch() and
- * abut_bvh_box_batch() on the device, with the same answers bit for bit. Fail with ABUT_ERROR_DEVICE
- * on a device without doubles. If the device fails half-way, part has been written, and the CPU's
- * still work. */
+ * abut_bvh_box_batch() on the device, with the same answers bit for bit. Fail with
+ * ABUT_ERROR_DEVICE on a device without doubles. If the device fails half-way, part has been
+ * written, and the CPU's still work. */
 ABUT_API abut_status abut_device_bvh_nearest_many(abut_device_bvh *device_bvh,
                                                   const abut_points *points, double radius,
                                                   uint32_t most, abut_nearest *nearest,

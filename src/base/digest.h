@@ -1,7 +1,7 @@
 /* SHA-256 (FIPS 180-4). Cache entries are found by a hash of what they came from, and some are
- * executable code: a strong hash means that two texts or meshes never share an entry, by accident or
- * on purpose, and that a damaged entry is never taken for a whole one. Measured: 200 MB/s, so that an
- * entry of 0.4 MB takes 2 ms, as does a mesh of 10,000 triangles. */
+ * executable code: a strong hash means that two texts or meshes never share an entry, by accident
+ * or on purpose, and that a damaged entry is never taken for a whole one. Measured: 200 MB/s, so
+ * that an entry of 0.4 MB takes 2 ms, as does a mesh of 10,000 triangles. */
 #ifndef ABUTI_DIGEST_H
 #define ABUTI_DIGEST_H
 

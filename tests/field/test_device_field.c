@@ -76,7 +76,8 @@ static field_account check_grid(const abut_bvh *bvh, abut_device_bvh *there, con
     assert_ok(abuti_device_field_account(there, NULL));
     assert_ok(abut_device_field_update(field, there)); /* now with two queues */
     abut_field_info info = abut_device_field_info_get(field);
-    assert_memory_equal(&info.grid, grid, sizeof *grid);
+    assert_memory_equal(&info.grid, grid,
+                        offsetof(abut_grid, count) + sizeof grid->count); /* not its padding */
     float *got = malloc(info.bytes), *expected = values_of(bvh, grid, band);
     assert_non_null(got);
     assert_ok(abut_device_field_read(field, (const uint32_t[3]){0, 0, 0}, grid->count, got));

@@ -50,7 +50,8 @@ static bytes slurp(const char *path) {
 
 static void same_fields(const abut_field *a, const abut_field *b) {
     abut_field_info p = abut_field_info_get(a), q = abut_field_info_get(b);
-    assert_memory_equal(&p.grid, &q.grid, sizeof p.grid);
+    assert_memory_equal(&p.grid, &q.grid,
+                        offsetof(abut_grid, count) + sizeof p.grid.count); /* not its padding */
     assert_true(p.layout == q.layout && p.type == q.type && p.band == q.band && p.step == q.step);
     assert_true(p.least == q.least && p.most == q.most && p.closed == q.closed);
     assert_true(p.sign == q.sign && p.bytes == q.bytes && p.bricks == q.bricks);
@@ -336,7 +337,8 @@ static void dcache_comes_back(void **state) {
     options.cell = field->grid.cell;
     assert_ok(abut_field_write(field, test_path("a.dcache"), NULL));
     assert_ok(abut_field_load(NULL, test_path("a.dcache"), &options, &back));
-    assert_memory_equal(&field->grid, &back->grid, sizeof field->grid);
+    assert_memory_equal(&field->grid, &back->grid,
+                        offsetof(abut_grid, count) + sizeof field->grid.count);
     assert_memory_equal(field->values, back->values, field->value_count * sizeof(float));
     abut_field_destroy(back);
     abut_field_destroy(field);

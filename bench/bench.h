@@ -100,6 +100,12 @@ typedef enum bench_model {
     BENCH_MESH_FILE
 } bench_model;
 abut_status bench_model_create(bench_state *state, bench_model model, abut_mesh **mesh);
+
+/* A teapot with a field of 64 cells and 500 even samples, each of which the caller destroys, also
+ * on failure; and turns that are unit quaternions without any rounding. */
+abut_status bench_body(bench_state *state, abut_mesh **mesh, abut_field **field,
+                       abut_samples **samples);
+abut_quat bench_turn(uint32_t i);
 /* Renumbers vertices and triangles at random: the worst case for caches. */
 abut_status bench_grid_shuffle(bench_grid *grid);
 void bench_grid_destroy(bench_grid *grid);

@@ -23,15 +23,10 @@ static void make_poses(contact_data *data) {
     abut_box box = abut_mesh_bounds(data->mesh);
     double size[3] = {box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z};
     for (uint32_t i = 0; i < data->count; i++) {
-        /* Half turns and mirrored quarters only: unit quaternions without any rounding. */
-        static const abut_quat turns[] = {{0, 0, 0, 1},
-                                          {0.5, 0.5, 0.5, 0.5},
-                                          {0.6, 0, 0, 0.8},
-                                          {0, -0.8, 0.6, 0}};
         double t[3];
         for (int k = 0; k < 3; k++)
             t[k] = bench_random_real(&random, -0.75, 0.75) * size[k];
-        data->poses[i].rotation = turns[i % 4];
+        data->poses[i].rotation = bench_turn(i);
         data->poses[i].translation = (abut_vec3){t[0], t[1], t[2]};
     }
 }
@@ -40,15 +35,7 @@ static abut_status contact_setup(bench_state *state) {
     contact_data *data = calloc(1, sizeof *data);
     if (!(state->data = data))
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
-    abut_field_options field = abut_field_options_default();
-    abut_samples_options samples = abut_samples_options_default();
-    shape.segments = state->quick ? 4 : 12;
-    field.cells = state->quick ? 16 : 64;
-    samples.count = 500;
-    abut_status status = abut_shape_create(state->context, &shape, &data->mesh);
-    status = status ? status : abut_field_create(data->mesh, &field, &data->field);
-    status = status ? status : abut_samples_create(data->mesh, &samples, &data->samples);
+    abut_status status = bench_body(state, &data->mesh, &data->field, &data->samples);
     if (status)
         return status;
     data->count = state->quick ? 50 : state->which->variant == SWEEP ? 50 : 2000;

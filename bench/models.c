@@ -35,3 +35,24 @@ abut_status bench_model_create(bench_state *state, bench_model model, abut_mesh 
     }
     return abut_shape_create(state->context, &shape, mesh);
 }
+
+abut_status bench_body(bench_state *state, abut_mesh **mesh, abut_field **field,
+                       abut_samples **samples) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
+    abut_field_options grid = abut_field_options_default();
+    abut_samples_options even = abut_samples_options_default();
+    shape.segments = state->quick ? 4 : 12;
+    grid.cells = state->quick ? 16 : 64;
+    even.count = 500;
+    abut_status status = abut_shape_create(state->context, &shape, mesh);
+    status = status ? status : abut_field_create(*mesh, &grid, field);
+    return status ? status : abut_samples_create(*mesh, &even, samples);
+}
+
+abut_quat bench_turn(uint32_t i) {
+    static const abut_quat turns[] = {{0, 0, 0, 1},
+                                      {0.5, 0.5, 0.5, 0.5},
+                                      {0.6, 0, 0, 0.8},
+                                      {0, -0.8, 0.6, 0}};
+    return turns[i % 4];
+}

@@ -33,14 +33,10 @@ static void make_poses(world_data *data) {
     double side = cbrt(volume * 1.75 * data->bodies);
     side = (double)(float)side; /* the last bits of cbrt differ between machines */
     for (uint32_t i = 0; i < data->bodies; i++) {
-        static const abut_quat turns[] = {{0, 0, 0, 1},
-                                          {0.5, 0.5, 0.5, 0.5},
-                                          {0.6, 0, 0, 0.8},
-                                          {0, -0.8, 0.6, 0}};
         double t[3];
         for (int k = 0; k < 3; k++)
             t[k] = bench_random_real(&random, 0, 1) * side;
-        data->poses[i].rotation = turns[i % 4];
+        data->poses[i].rotation = bench_turn(i);
         data->poses[i].translation = (abut_vec3){t[0], t[1], t[2]};
     }
 }
@@ -66,20 +62,11 @@ static abut_status world_setup(bench_state *state) {
     world_data *data = calloc(1, sizeof *data);
     if (!(state->data = data))
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
-    abut_field_options field = abut_field_options_default();
-    abut_samples_options samples = abut_samples_options_default();
-    shape.segments = state->quick ? 4 : 12;
-    field.cells = state->quick ? 16 : 64;
-    samples.kinds = ABUT_SAMPLES_EVEN;
-    samples.count = 500;
     data->bodies = (variant == PAIRS_10000 ? 10000u : 3000u) / (state->quick ? 30u : 1u);
     abut_status status = ABUT_OK;
     if (variant == DEVICE || variant == DEVICE_HOST)
         status = bench_device_open(state, &data->device);
-    status = status ? status : abut_shape_create(state->context, &shape, &data->mesh);
-    status = status ? status : abut_field_create(data->mesh, &field, &data->field);
-    status = status ? status : abut_samples_create(data->mesh, &samples, &data->samples);
+    status = status ? status : bench_body(state, &data->mesh, &data->field, &data->samples);
     if (status)
         return status;
     data->poses = malloc(data->bodies * sizeof *data->poses);

@@ -8,18 +8,16 @@
 
 #include <stdlib.h>
 
-enum { FRAMES = 8, COLUMNS = 4, WIDTH = 480, HEIGHT = 400 };
+enum { FRAMES = 8, COLUMNS = 4, WIDTH = 360, HEIGHT = 300 };
 
 /* The film strip: frames at equal times, side by side. */
 typedef struct film {
     tool_run *tool;
     const drop_scene *scene;
-    const drop_options *options;
     double seconds;
     uint32_t taken;
     uint8_t *pixels; /* null = no film is wanted */
     abut_status status;
-    struct progress *progress;
 } film;
 
 static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
@@ -46,7 +44,7 @@ static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
 
 static bool take_frame(void *user, double time, const abut_pose *poses, uint32_t count) {
     film *f = user;
-    if (!progress_report(f->progress, "falling", time / f->seconds))
+    if (!progress_report(f->tool->progress, "falling", time / f->seconds))
         return false;
     if (!f->pixels || f->taken == FRAMES || time < f->seconds * (f->taken + 1) / FRAMES - 0.02)
         return true;
@@ -95,18 +93,16 @@ static void tell(tool_output *out, const char *name, const drop_result *r) {
     out_end(out);
 }
 
-static int run_scene(tool_run *tool, const drop_scene *scene, drop_options *options, film *f,
+static int run_scene(tool_run *tool, drop_scene *scene, drop_options *options, film *f,
                      const char *name, drop_result *result) {
     options->user = f;
     options->frame = take_frame;
     f->scene = scene;
-    f->options = options;
     f->tool = tool;
-    f->progress = tool->progress;
     f->taken = 0;
     f->seconds = options->seconds;
     progress_start(tool->progress, name);
-    abut_status status = drop_run((drop_scene *)scene, options, result);
+    abut_status status = drop_run(scene, options, result);
     progress_erase(tool->progress);
     if (status)
         return tool_fail(tool, f->status ? f->status : status);
@@ -131,7 +127,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     if (png && !(f.pixels = malloc(4 * (size_t)WIDTH * HEIGHT * FRAMES)))
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     progress_start(tool->progress, "models");
-    abut_status status = drop_create(tool->context, &options, &scene);
+    abut_status status = drop_create(tool->context, &scene);
     int code = status ? tool_fail(tool, status) : 0;
     code = code ? code : run_scene(tool, scene, &options, &f, "abut", &fields);
     if (!code && png &&

@@ -259,9 +259,8 @@ static void free_model(model *m) {
     abut_mesh_destroy(m->mesh);
 }
 
-abut_status drop_create(abut_context *context, const drop_options *options, drop_scene **scene) {
+abut_status drop_create(abut_context *context, drop_scene **scene) {
     drop_scene *made = calloc(1, sizeof *made);
-    (void)options;
     if (!made)
         return ABUT_ERROR_MEMORY;
     dInitODE2(0);

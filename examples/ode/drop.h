@@ -33,7 +33,7 @@ typedef struct drop_result {
 typedef struct drop_scene drop_scene;
 
 /* Makes the models and their fields. Reports progress through the context. */
-abut_status drop_create(abut_context *context, const drop_options *options, drop_scene **scene);
+abut_status drop_create(abut_context *context, drop_scene **scene);
 void drop_destroy(drop_scene *scene);
 /* Runs it from the start. */
 abut_status drop_run(drop_scene *scene, const drop_options *options, drop_result *result);

@@ -60,9 +60,9 @@ typedef struct abut_contact {
 
 typedef struct abut_contact_options {
     size_t size;
-    double margin;   /* contacts are also features that are this near */
-    uint32_t pair;   /* given to every contact */
-    bool samples;    /* only samples, no deepest points of edges */
+    double margin; /* contacts are also features that are this near; the band of a field, if less */
+    uint32_t pair; /* given to every contact */
+    bool samples;  /* only samples, no deepest points of edges */
     bool any_normal; /* keep contacts whose normal points along the normal of their own feature,
                       * which are the wrong way out */
 } abut_contact_options;
@@ -187,9 +187,8 @@ typedef struct abut_touch {
  * other (0 = a twentieth of the smaller cell; at least a thousandth). Never later than the time at
  * which the interpolated distance becomes 0, but for a millionth of the whole: each feature goes on
  * by its distance over its largest speed (conservative advancement). Bodies that touch at the start
- * do so at time 0. Sliding
- * along a surface at little more than the tolerance takes many steps. Poses in a and b are not
- * read. Thread-safe. */
+ * do so at time 0. Sliding along a surface at little more than the tolerance takes many steps.
+ * Poses in a and b are not read. Thread-safe. */
 ABUT_API abut_status abut_contact_sweep(const abut_body *a, const abut_motion *motion_a,
                                         const abut_body *b, const abut_motion *motion_b,
                                         double tolerance, abut_touch *touch);
@@ -197,10 +196,10 @@ ABUT_API abut_status abut_contact_sweep(const abut_body *a, const abut_motion *m
 /* ---- fewer contacts ---- */
 
 /* Keeps of the contacts of a pair what a solver needs. Contacts whose normals agree within `angle`
- * radians (0 = 0.5) with the deepest of them make a patch; of each patch the deepest stays and the
- * `most` - 1 (0 = 4 in all) that are furthest from all that stay already. Sorts the list: patches
- * by their deepest contact, which stands first; so list[0] is the deepest of all. Returns how many
- * stay. Thread-safe. */
+ * radians (0 = 0.5, at most 3) with the deepest of them make a patch; of each patch the deepest
+ * stays and the `most` - 1 (0 = 4 in all, at most 64) that are furthest from all that stay already.
+ * Sorts the list: patches by their deepest contact, which stands first; so list[0] is the deepest
+ * of all. Returns how many stay. Thread-safe. */
 ABUT_API size_t abut_contact_reduce(abut_contact *list, size_t count, size_t most, double angle);
 
 #ifdef __cplusplus

@@ -62,9 +62,10 @@ static inline abut_field_options abut_field_options_default(void) {
 typedef struct abut_field abut_field;
 
 /* Builds the field of a mesh, which it keeps. `options` may be null. Takes at most 1.5 times the
- * result and 64 MiB meanwhile, beside the hierarchy of the mesh. Fails with ABUT_ERROR_LIMIT where
- * there would be too many cells, and names the memory that they would take. Uses the context of the
- * mesh; reports progress as stage "field". Thread-safe. */
+ * result and 64 MiB meanwhile, beside the hierarchy of the mesh and its features (some 700 bytes a
+ * triangle); on a device more where lists are long, see docs/field.md. Fails with ABUT_ERROR_LIMIT
+ * where there would be too many cells, and names the memory that they would take. Uses the context
+ * of the mesh; reports progress as stage "field". Thread-safe. */
 ABUT_API abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options,
                                        abut_field **field);
 /* The same for a mesh whose hierarchy is there already. It is only read. */

@@ -44,8 +44,6 @@ abut_status abuti_progress(abut_context *context, const char *stage, double frac
 void *abuti_allocate(abut_context *context, size_t count, size_t element_bytes);
 /* The same, zeroed. */
 void *abuti_allocate_zeroed(abut_context *context, size_t count, size_t element_bytes);
-/* Hints that all of an allocation will be written, so that the system may give it in few pieces. */
-void abuti_expect_all(void *memory, size_t bytes);
 /* Null is allowed. */
 void abuti_release(abut_context *context, void *memory);
 

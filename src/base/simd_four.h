@@ -1,5 +1,5 @@
-/* Four groups of four floats: the part of simd.h that needs AVX-512, and what else comes with it.
- * Included by simd.h alone. */
+/* Four groups of four floats: the part of simd_groups.h that needs AVX-512, and what else comes
+ * with it. Included by simd_groups.h alone. */
 #ifndef ABUTI_SIMD_FOUR_H
 #define ABUTI_SIMD_FOUR_H
 

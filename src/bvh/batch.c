@@ -6,6 +6,8 @@
  * next, and the nearest point of one is a good bound for the next. Answers do not depend on that.
  */
 #include "bvh/batch.h"
+
+#include "base/morton.h"
 #include "bvh/sign.h"
 
 #include <math.h>
@@ -37,14 +39,6 @@ typedef struct batch {
 
 /* ---- order ---- */
 
-/* Two zeros between each of the lowest ten bits. */
-static uint32_t spread(uint32_t x) {
-    x = (x | x << 16) & 0x030000ff;
-    x = (x | x << 8) & 0x0300f00f;
-    x = (x | x << 4) & 0x030c30c3;
-    return (x | x << 2) & 0x09249249;
-}
-
 static uint32_t cell_on(double x, double lo, double per_cell) {
     double cell = (x - lo) * per_cell;
     return cell >= (1 << MORTON_BITS) ? (1 << MORTON_BITS) - 1 : cell > 0 ? (uint32_t)cell : 0;
@@ -58,9 +52,9 @@ static void keys_task(void *data, size_t chunk, size_t begin, size_t end) {
     double per_cell = (1 << MORTON_BITS) / v3_max_abs(extent);
     for (size_t i = begin; i < end; i++) {
         vec3 p = bvh_point_at(b->points, i);
-        b->places[i].key = spread(cell_on(p.x, lo.x, per_cell)) |
-                           spread(cell_on(p.y, lo.y, per_cell)) << 1 |
-                           spread(cell_on(p.z, lo.z, per_cell)) << 2;
+        b->places[i].key =
+            (uint32_t)morton_code(cell_on(p.x, lo.x, per_cell), cell_on(p.y, lo.y, per_cell),
+                                  cell_on(p.z, lo.z, per_cell));
         b->places[i].point = (uint32_t)i;
     }
 }

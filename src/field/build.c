@@ -131,9 +131,8 @@ static void put_brick(void *data, size_t at, const uint32_t begin[3], const floa
 
 static abut_status build_bricks(abut_field *field, const abut_bvh *bvh, const cells_table *table,
                                 const uint32_t *wanted) {
-    size_t bytes = field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
     field->value_count = (size_t)field->brick_count * FIELD_VALUES;
-    field->values = abuti_allocate(field->context, field->value_count, bytes);
+    field->values = abuti_allocate(field->context, field->value_count, field_value_bytes(field));
     if (!field->values)
         return ABUT_ERROR_MEMORY;
     field_job job = {.bvh = bvh,
@@ -207,9 +206,9 @@ abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut
     if (field->layout == ABUT_FIELD_SPARSE) {
         status = build_sparse(field, bvh);
     } else {
-        size_t bytes = field->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
         field->value_count = grid_cells(&field->grid);
-        field->values = abuti_allocate(field->context, field->value_count, bytes);
+        field->values =
+            abuti_allocate(field->context, field->value_count, field_value_bytes(field));
         status = field->values ? build_dense(field, bvh, old, known) : ABUT_ERROR_MEMORY;
     }
     field->device = NULL;

@@ -231,7 +231,7 @@ static void make_lanes(worker *w) {
 
 static void compute_tile(worker *w, size_t tile) {
     const computing *c = w->c;
-    const uint32_t size[3] = {TILE_LONG, c->tile_rows, c->tile_rows};
+    const uint32_t size[3] = {TILE_LONG, CUBE, CUBE};
     const size_t place[3] = {tile % c->tiles[0], tile / c->tiles[0] % c->tiles[1],
                              tile / c->tiles[0] / c->tiles[1]};
     static const uint32_t none[3] = {0, 0, 0};
@@ -249,10 +249,10 @@ static void compute_tile(worker *w, size_t tile) {
     w->rows.crossed = w->crossed;
     make_lanes(w);
     abuti_sign_rows(c->table.bvh, c->job->grid, &w->rows);
-    for (uint32_t x = 0; x < w->blocks[0]; x += c->tile_rows) {
+    for (uint32_t x = 0; x < w->blocks[0]; x += CUBE) {
         uint32_t left = w->blocks[0] - x;
-        const uint32_t first[3] = {x, 0, 0}, count[3] = {left < c->tile_rows ? left : c->tile_rows,
-                                                         w->blocks[1], w->blocks[2]};
+        const uint32_t first[3] = {x, 0, 0},
+                       count[3] = {left < CUBE ? left : CUBE, w->blocks[1], w->blocks[2]};
         compute_cube(w, first, count);
     }
 }
@@ -323,9 +323,8 @@ abut_status abuti_field_compute(const field_job *job) {
     computing c = {.job = job, .kernel = abuti_cells_kernel(), .closed = bvh->sign->closed};
     uint32_t workers = abuti_context_threads(context);
     workers = workers < 4 ? 4 : workers; /* a caller's tasks may be more */
-    c.tile_rows = CUBE;
     for (int k = 0; k < 3; k++) {
-        uint32_t size = k == 0 ? TILE_LONG : c.tile_rows;
+        uint32_t size = k == 0 ? TILE_LONG : CUBE;
         c.tiles[k] = (job->blocks[k] + size - 1) / size;
     }
     size_t tiles = (size_t)c.tiles[0] * c.tiles[1] * c.tiles[2];

@@ -211,8 +211,7 @@ bool abuti_contact_far(const contact_direction *d, double margin) {
     return value > reach + DIAGONAL * cell * (field->index ? FIELD_BRICK : 1);
 }
 
-void abuti_contact_tell(contact_call *call, const contact_direction *d, size_t i,
-                        const contact_found *found) {
+abut_contact abuti_contact_of(const contact_direction *d, size_t i, const contact_found *found) {
     const abut_samples *s = d->of->samples;
     vec3 outward = m3_apply(&d->motion_at->turn, v3(found->x, found->y, found->z));
     abut_contact contact = {.depth = found->depth, .side = d->side};
@@ -231,6 +230,12 @@ void abuti_contact_tell(contact_call *call, const contact_direction *d, size_t i
         contact.part = ABUT_SAMPLE_DEEPEST;
     }
     contact.point = contact_to_world(d->motion_of, contact.point);
+    return contact;
+}
+
+void abuti_contact_tell(contact_call *call, const contact_direction *d, size_t i,
+                        const contact_found *found) {
+    abut_contact contact = abuti_contact_of(d, i, found);
     abuti_contact_put(call, &contact);
 }
 

@@ -48,7 +48,7 @@ static inline contact_frame contact_frame_make(const contact_grid *g, const cont
     contact_frame frame;
     frame.band = band;
     frame.per_cell = (float)(1 / g->cell);
-    frame.margin = margin;
+    frame.margin = margin < 0.999f * band ? margin : 0.999f * band; /* no more is known */
     frame.any_normal = frame.one_way = frame.edge_ends = 0;
     for (int axis = 0; axis < 3; axis++) {
         frame.turn[3 * axis] = (float)turn.row[axis].x;

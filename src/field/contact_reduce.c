@@ -10,6 +10,7 @@
 #include <math.h>
 
 #define ANGLE 0.5
+#define ANGLE_MOST 3.0 /* all but opposite ones */
 enum { MOST = 4, MOST_OF_ALL = 64 };
 
 static void swap(abut_contact *list, size_t i, size_t k) {
@@ -55,7 +56,7 @@ static void choose(abut_contact *patch, size_t count, size_t most) {
 }
 
 size_t abut_contact_reduce(abut_contact *list, size_t count, size_t most, double angle) {
-    double cosine = cos(angle > 0 && angle < 3 ? angle : ANGLE);
+    double cosine = cos(angle > 0 ? real_min(angle, ANGLE_MOST) : ANGLE);
     size_t kept = 0;
     most = most == 0 ? MOST : most > MOST_OF_ALL ? MOST_OF_ALL : most;
     if (!list)

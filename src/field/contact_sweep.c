@@ -176,24 +176,10 @@ static touch sweep_all(sweep *s) {
 /* ---- both ---- */
 
 static abut_contact contact_at(const sweep *s, const touch *t, uint32_t side) {
-    const abut_samples_view *view = &s->samples->view;
     contact_motion at = path_at(s->at, t->time), of = path_at(s->of, t->time);
-    vec3 out = m3_apply(&at.turn, v3(t->found.x, t->found.y, t->found.z));
-    abut_contact contact = {.depth = t->found.depth, .side = side};
-    contact.normal = side ? contact_back(out) : out;
-    if (t->feature < view->count) {
-        const abut_sample *sample = &view->samples[t->feature];
-        contact.point = contact_to_world(&of, sample->point);
-        contact.kind = (abut_contact_kind)sample->kind;
-        contact.element = sample->element;
-        contact.part = sample->part;
-    } else {
-        const abut_sample_edge *edge = &view->edges[t->feature - view->count];
-        contact.point = contact_to_world(&of, v3_lerp(edge->end[0], edge->end[1], t->found.along));
-        contact.kind = ABUT_CONTACT_EDGE;
-        contact.element = edge->edge;
-        contact.part = ABUT_SAMPLE_DEEPEST;
-    }
+    const abut_body field = {.field = s->field}, features = {.samples = s->samples};
+    const contact_direction d = {&field, &features, &at, &of, side};
+    abut_contact contact = abuti_contact_of(&d, t->feature, &t->found);
     contact.id = contact_id(side, contact.kind, contact.element, contact.part);
     return contact;
 }

@@ -4,26 +4,21 @@
  * about the middle of its own box. */
 #include "field/samples.h"
 
+#include "base/morton.h"
+
 #include <math.h>
 
 enum { BALL_SAMPLES = 6, CURVE_BITS = 10 };
 
-static uint64_t spread(uint32_t x) {
-    uint64_t bits = 0;
-    for (int i = 0; i < CURVE_BITS; i++)
-        bits |= (uint64_t)(x >> i & 1) << (3 * i);
-    return bits;
-}
-
-static uint64_t cell_on(float x, double radius) {
+static uint32_t cell_on(float x, double radius) {
     double share = (x / radius + 1) / 2 * (1 << CURVE_BITS);
-    return spread((uint32_t)real_clamp(share, 0, (1 << CURVE_BITS) - 1));
+    return (uint32_t)real_clamp(share, 0, (1 << CURVE_BITS) - 1);
 }
 
 static uint64_t key_of(const contact_point *p, double radius, uint32_t index) {
     double whole = radius > 0 ? radius : 1;
-    uint64_t code = cell_on(p->x, whole) | cell_on(p->y, whole) << 1 | cell_on(p->z, whole) << 2;
-    return code << 32 | index;
+    return morton_code(cell_on(p->x, whole), cell_on(p->y, whole), cell_on(p->z, whole)) << 32 |
+           index;
 }
 
 static sample_ball ball_of(const abut_samples *s, uint32_t begin, uint32_t end) {

@@ -117,9 +117,9 @@ static double largest_of(const abut_field *f, const abut_bvh *bvh) {
            v3_max_abs(f->mesh->bounds.lo) + v3_max_abs(f->mesh->bounds.hi);
 }
 
-/* Finds which blocks of a dense field stay; gives how many do not. */
-static abut_status find_known(const abut_field *field, const abut_bvh *bvh, unsigned char **known,
-                              uint64_t *changed) {
+/* Finds which blocks of a dense field stay, unless all must be computed; gives how many do not. */
+static abut_status find_known(const abut_field *field, const abut_bvh *bvh, bool all,
+                              unsigned char **known, uint64_t *changed) {
     updating u = {.field = field, .error = 0x1p-44 * largest_of(field, bvh)};
     abut_mesh *moved;
     abut_bvh *hierarchy = NULL;
@@ -129,7 +129,7 @@ static abut_status find_known(const abut_field *field, const abut_bvh *bvh, unsi
         count *= u.blocks[k];
     }
     *changed = count;
-    if (field->layout == ABUT_FIELD_SPARSE || field->sign == ABUT_SIGN_NORMAL)
+    if (all)
         return ABUT_OK;
     abut_status status = gather_moved(field->mesh, bvh->mesh, &moved);
     if (status)
@@ -171,14 +171,9 @@ static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_
     made->coarse = NULL;
     made->brick_count = 0;
     made->closed = bvh->sign->closed;
-    abut_status status = find_known(field, bvh, &known, changed);
-    if (!status && known && abuti_field_step(made) != field->step) {
-        abuti_release(field->context, known);
-        known = NULL;
-        *changed = ((uint64_t)made->grid.count[0] + FIELD_BRICK - 1) / FIELD_BRICK *
-                   ((made->grid.count[1] + FIELD_BRICK - 1) / FIELD_BRICK) *
-                   ((made->grid.count[2] + FIELD_BRICK - 1) / FIELD_BRICK);
-    }
+    bool all = field->layout == ABUT_FIELD_SPARSE || field->sign == ABUT_SIGN_NORMAL ||
+               abuti_field_step(made) != field->step;
+    abut_status status = find_known(field, bvh, all, &known, changed);
     status = status ? status : abuti_field_build(made, bvh, field, known);
     abuti_release(field->context, known);
     if (status)

@@ -39,10 +39,7 @@ abut_status abuti_field_reserve(abut_field *field) {
             return ABUT_ERROR_MEMORY;
     }
     field->values = abuti_allocate(field->context, field->value_count, field_value_bytes(field));
-    if (!field->values)
-        return ABUT_ERROR_MEMORY;
-    abuti_expect_all(field->values, field->value_count * field_value_bytes(field));
-    return ABUT_OK;
+    return field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
 static bool all_finite(const float *values, size_t count) {

@@ -16,6 +16,7 @@
  */
 #include "world/world.h"
 
+#include "base/morton.h"
 #include "base/simd.h"
 
 #include <math.h>
@@ -72,25 +73,15 @@ static world_key *sort_keys(world_key *from, world_key *to, size_t count) {
     return from;
 }
 
-/* Bits of x, two places between each. */
-static uint64_t spread(uint64_t x) {
-    x = (x | x << 16) & 0x0000ff0000ffull;
-    x = (x | x << 8) & 0x00f00f00f00full;
-    x = (x | x << 4) & 0x0c30c30c30c3ull;
-    return (x | x << 2) & 0x249249249249ull;
-}
-
 static double to_frame(const broad *b, vec3 at, int axis) {
     double place = (v3_get(at, axis) - b->origin[axis]) * b->scale[axis];
     return place > 0 ? place < 1 ? place : 1 : 0;
 }
 
 static uint64_t along_curve(const broad *b, vec3 at) {
-    uint64_t code = 0;
     const double most = (1 << AXIS_BITS) - 1;
-    for (int axis = 0; axis < 3; axis++)
-        code |= spread((uint64_t)(to_frame(b, at, axis) * most)) << axis;
-    return code;
+    return morton_code((uint32_t)(to_frame(b, at, 0) * most), (uint32_t)(to_frame(b, at, 1) * most),
+                       (uint32_t)(to_frame(b, at, 2) * most));
 }
 
 /* Three times as wide as where seven eighths of a sample of the items are. */

@@ -31,12 +31,12 @@ abut_status abuti_world_reserve(abut_context *context, world_list *list, size_t 
 
 static abut_status check_options(const abut_world_options *o) {
     const char *bad = !(o->margin >= 0 && o->margin <= ABUT_COORDINATE_MAX) ? "margin"
-                      : !(o->angle >= 0 && o->angle <= 4)                   ? "angle"
+                      : !(o->angle >= 0 && o->angle <= 3)                   ? "angle"
                                                                             : NULL;
     if (bad)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_world_create: options->%s is %g; a margin must be a length, an "
-                          "angle from 0 to 4 radians",
+                          "angle from 0 to 3 radians",
                           bad, bad[0] == 'm' ? o->margin : o->angle);
     return ABUT_OK;
 }

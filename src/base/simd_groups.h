@@ -1,0 +1,437 @@
+/* Groups of four floats side by side: two with AVX2, four with AVX-512 where a file asks for them,
+ * else one. Included by simd.h alone, which has what four floats can do. */
+#ifndef ABUTI_SIMD_GROUPS_H
+#define ABUTI_SIMD_GROUPS_H
+
+#if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__)
+
+#include <immintrin.h>
+
+#define ABUTI_SIMD_WIDE
+
+/* Whole numbers of 16 bits are put into the lowest bits of 2^23, which makes them floats at once:
+ * differences are exact, and taking 2^23 away gives the numbers. */
+#define WIDE_STEPS_ZERO 8388608.0f
+
+#if defined(ABUTI_FOUR_GROUPS) && defined(__AVX512F__) && defined(__AVX512BW__) && \
+    defined(__AVX512DQ__) && defined(__AVX512VL__)
+
+#define ABUTI_SIMD_FOUR_GROUPS
+#include "base/simd_four.h"
+
+#else
+
+enum { WIDE_GROUPS = 2 };
+
+typedef __m256 fw;
+typedef __m256 mw;
+
+static inline fw fw_all(float x) {
+    return _mm256_set1_ps(x);
+}
+/* A number for each group. */
+static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
+    return _mm256_blend_ps(_mm256_broadcast_ss(from[0]), _mm256_broadcast_ss(from[1]), 0xf0);
+}
+static inline void fw_store(float *to, fw a) {
+    _mm256_storeu_ps(to, a);
+}
+static inline fw fw_add(fw a, fw b) {
+    return _mm256_add_ps(a, b);
+}
+static inline fw fw_sub(fw a, fw b) {
+    return _mm256_sub_ps(a, b);
+}
+static inline fw fw_mul(fw a, fw b) {
+    return _mm256_mul_ps(a, b);
+}
+/* a b + c */
+static inline fw fw_mul_add(fw a, fw b, fw c) {
+    return _mm256_fmadd_ps(a, b, c);
+}
+/* c - a b */
+static inline fw fw_mul_from(fw a, fw b, fw c) {
+    return _mm256_fnmadd_ps(a, b, c);
+}
+static inline fw fw_div(fw a, fw b) {
+    return _mm256_div_ps(a, b);
+}
+/* a / b within two roundings, for b between 1e-30 and 1e30. */
+static inline fw fw_quotient(fw a, fw b) {
+    return _mm256_div_ps(a, b);
+}
+static inline fw fw_sqrt(fw a) {
+    return _mm256_sqrt_ps(a);
+}
+static inline fw fw_min(fw a, fw b) {
+    return _mm256_min_ps(a, b);
+}
+static inline fw fw_max(fw a, fw b) {
+    return _mm256_max_ps(a, b);
+}
+static inline mw fw_less(fw a, fw b) {
+    return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
+}
+static inline mw fw_less_equal(fw a, fw b) {
+    return _mm256_cmp_ps(a, b, _CMP_LE_OQ);
+}
+static inline mw mw_and(mw a, mw b) {
+    return _mm256_and_ps(a, b);
+}
+/* a where the mask is set, 0 elsewhere; and the other way round */
+static inline fw fw_where(mw mask, fw a) {
+    return _mm256_and_ps(mask, a);
+}
+static inline fw fw_unless(mw mask, fw a) {
+    return _mm256_andnot_ps(mask, a);
+}
+static inline unsigned mw_bits(mw mask) {
+    return (unsigned)_mm256_movemask_ps(mask);
+}
+/* The least of all lanes. */
+static inline float fw_least(fw a) {
+    __m128 m = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    m = _mm_min_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
+}
+
+/* Nine times four numbers a group: out[i] holds 2^23 + from[group][4 i + lane]. */
+static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
+    const __m256i high = _mm256_set1_epi16(0x4b00);
+    for (int i = 0; i < 4; i++) {
+        __m256i two = _mm256_inserti128_si256(
+            _mm256_castsi128_si256(
+                _mm_loadu_si128((const __m128i *)(const void *)(from[0] + 8 * i))),
+            _mm_loadu_si128((const __m128i *)(const void *)(from[1] + 8 * i)), 1);
+        out[2 * i] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(two, high));
+        out[2 * i + 1] = _mm256_castsi256_ps(_mm256_unpackhi_epi16(two, high));
+    }
+    __m256i last =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(
+                                    _mm_loadl_epi64((const __m128i *)(const void *)(from[0] + 32))),
+                                _mm_loadl_epi64((const __m128i *)(const void *)(from[1] + 32)), 1);
+    out[8] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(last, high));
+}
+
+#endif
+
+/* fw_mul_add for four. */
+static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
+    return _mm_fmadd_ps(a, b, c);
+}
+
+/* Four doubles, one rounding an operation: the same bits as one after the other. */
+typedef __m256d d4;
+
+static inline d4 d4_all(double x) {
+    return _mm256_set1_pd(x);
+}
+static inline d4 d4_load(const double *from) {
+    return _mm256_loadu_pd(from);
+}
+static inline void d4_store(double *to, d4 a) {
+    _mm256_storeu_pd(to, a);
+}
+static inline d4 d4_add(d4 a, d4 b) {
+    return _mm256_add_pd(a, b);
+}
+static inline d4 d4_sub(d4 a, d4 b) {
+    return _mm256_sub_pd(a, b);
+}
+static inline d4 d4_mul(d4 a, d4 b) {
+    return _mm256_mul_pd(a, b);
+}
+static inline d4 d4_div(d4 a, d4 b) {
+    return _mm256_div_pd(a, b);
+}
+static inline d4 d4_sqrt(d4 a) {
+    return _mm256_sqrt_pd(a);
+}
+static inline d4 d4_negative(d4 a) {
+    return _mm256_xor_pd(a, _mm256_set1_pd(-0.0));
+}
+static inline d4 d4_abs(d4 a) {
+    return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
+}
+/* a < b ? a : b and a > b ? a : b */
+static inline d4 d4_min(d4 a, d4 b) {
+    return _mm256_min_pd(a, b);
+}
+static inline d4 d4_max(d4 a, d4 b) {
+    return _mm256_max_pd(a, b);
+}
+/* Masks are d4 as well, all bits of a lane set or none. */
+static inline d4 d4_less(d4 a, d4 b) {
+    return _mm256_cmp_pd(a, b, _CMP_LT_OQ);
+}
+static inline d4 d4_less_equal(d4 a, d4 b) {
+    return _mm256_cmp_pd(a, b, _CMP_LE_OQ);
+}
+static inline d4 d4_equal(d4 a, d4 b) {
+    return _mm256_cmp_pd(a, b, _CMP_EQ_OQ);
+}
+static inline d4 d4_and(d4 a, d4 b) {
+    return _mm256_and_pd(a, b);
+}
+static inline d4 d4_select(d4 mask, d4 a, d4 b) {
+    return _mm256_blendv_pd(b, a, mask);
+}
+static inline unsigned d4_bits(d4 mask) {
+    return (unsigned)_mm256_movemask_pd(mask);
+}
+static inline f4 f4_from_d4(d4 a) {
+    return _mm256_cvtpd_ps(a);
+}
+static inline double d4_least(d4 a) {
+    __m128d m = _mm_min_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_min_sd(m, _mm_unpackhi_pd(m, m)));
+}
+static inline double d4_greatest(d4 a) {
+    __m128d m = _mm_max_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_max_sd(m, _mm_unpackhi_pd(m, m)));
+}
+/* The least of a[0], of a[1], of a[2], and of a[2] again; none is NaN. The greatest likewise. */
+static inline d4 d4_least_three(const d4 a[3]) {
+    d4 two = _mm256_min_pd(_mm256_unpacklo_pd(a[0], a[1]), _mm256_unpackhi_pd(a[0], a[1]));
+    d4 one = _mm256_min_pd(a[2], _mm256_permute_pd(a[2], 5));
+    return _mm256_min_pd(_mm256_permute2f128_pd(two, one, 0x20),
+                         _mm256_permute2f128_pd(two, one, 0x31));
+}
+static inline d4 d4_greatest_three(const d4 a[3]) {
+    d4 two = _mm256_max_pd(_mm256_unpacklo_pd(a[0], a[1]), _mm256_unpackhi_pd(a[0], a[1]));
+    d4 one = _mm256_max_pd(a[2], _mm256_permute_pd(a[2], 5));
+    return _mm256_max_pd(_mm256_permute2f128_pd(two, one, 0x20),
+                         _mm256_permute2f128_pd(two, one, 0x31));
+}
+/* The largest floats that are not above, by a step of whole numbers; below 0 comes -0 and one
+ * more. */
+static inline f4 f4_below_d4(d4 a) {
+    const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+    __m128 nearest = _mm256_cvtpd_ps(a);
+    d4 over = _mm256_cmp_pd(_mm256_cvtps_pd(nearest), a, _CMP_GT_OQ);
+    __m128i step =
+        _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(_mm256_castpd_si256(over), even));
+    __m128i bits = _mm_castps_si128(nearest);
+    __m128i zero = _mm_cmpeq_epi32(_mm_add_epi32(bits, bits), _mm_setzero_si128());
+    bits = _mm_or_si128(bits, _mm_slli_epi32(_mm_and_si128(step, zero), 31));
+    __m128i back = _mm_or_si128(_mm_srai_epi32(bits, 31), _mm_set1_epi32(1)); /* -1 below 0 */
+    return _mm_castsi128_ps(_mm_sub_epi32(bits, _mm_and_si128(step, back)));
+}
+static inline f4 f4_above_d4(d4 a) {
+    return _mm_xor_ps(f4_below_d4(d4_negative(a)), _mm_set1_ps(-0.0f));
+}
+/* Three numbers from each of four places: the first of all in out[0], and so on. */
+static inline void d4_load_three(const double *const from[4], d4 out[3]) {
+    d4 even = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(from[0])),
+                                   _mm_loadu_pd(from[2]), 1);
+    d4 odd = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(from[1])),
+                                  _mm_loadu_pd(from[3]), 1);
+    out[0] = _mm256_unpacklo_pd(even, odd);
+    out[1] = _mm256_unpackhi_pd(even, odd);
+    out[2] = _mm256_setr_pd(from[0][2], from[1][2], from[2][2], from[3][2]);
+}
+
+/* Places of up to sixteen keys in ascending order; of equal ones the lowest tie comes first, and no
+ * two ties are equal. There must be sixteen of each; beyond `count` they do not matter. */
+static inline void abuti_rank(const int32_t key[16], const int32_t tie[16], uint32_t count,
+                              uint32_t place[16]) {
+    const __m256i *keys = (const __m256i *)(const void *)key;
+    const __m256i *ties = (const __m256i *)(const void *)tie;
+    for (uint32_t half = 0; 8 * half < count; half++) {
+        __m256i k = _mm256_loadu_si256(keys + half), t = _mm256_loadu_si256(ties + half);
+        __m256i lower = _mm256_setzero_si256();
+        for (uint32_t j = 0; j < count; j++) { /* a key above, or as high with a tie above */
+            __m256i more = _mm256_sub_epi32(k, _mm256_cmpgt_epi32(t, _mm256_set1_epi32(tie[j])));
+            lower = _mm256_sub_epi32(lower, _mm256_cmpgt_epi32(more, _mm256_set1_epi32(key[j])));
+        }
+        _mm256_storeu_si256((__m256i *)(void *)(place + 8 * half), lower);
+    }
+}
+
+/* A box as its low corner and its high one with the sign changed, so that boxes are joined by
+ * minima alone. The fourth numbers are 0, or whatever. Bits do not depend on the processor. */
+typedef __m256 box4;
+
+static inline box4 box4_load(const float from[8]) {
+    return _mm256_loadu_ps(from);
+}
+static inline void box4_store(float to[8], box4 a) {
+    _mm256_storeu_ps(to, a);
+}
+static inline box4 box4_all(float x) {
+    return _mm256_set1_ps(x);
+}
+static inline box4 box4_join(box4 a, box4 b) {
+    return _mm256_min_ps(a, b);
+}
+static inline f4 box4_low(box4 a) {
+    return _mm256_castps256_ps128(a);
+}
+static inline f4 box4_minus_high(box4 a) {
+    return _mm256_extractf128_ps(a, 1);
+}
+
+#else
+
+enum { WIDE_GROUPS = 1 };
+
+typedef f4 fw;
+typedef m4 mw;
+
+static inline fw fw_all(float x) {
+    return f4_all(x);
+}
+static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
+    return f4_all(*from[0]);
+}
+static inline void fw_store(float *to, fw a) {
+    f4_store(to, a);
+}
+static inline fw fw_add(fw a, fw b) {
+    return f4_add(a, b);
+}
+static inline fw fw_sub(fw a, fw b) {
+    return f4_sub(a, b);
+}
+static inline fw fw_mul(fw a, fw b) {
+    return f4_mul(a, b);
+}
+static inline fw fw_mul_add(fw a, fw b, fw c) {
+    return f4_add(f4_mul(a, b), c);
+}
+static inline fw fw_mul_from(fw a, fw b, fw c) {
+    return f4_sub(c, f4_mul(a, b));
+}
+static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
+    return f4_add(f4_mul(a, b), c);
+}
+static inline fw fw_div(fw a, fw b) {
+    return f4_div(a, b);
+}
+static inline fw fw_quotient(fw a, fw b) {
+    return f4_div(a, b);
+}
+static inline fw fw_sqrt(fw a) {
+    return f4_sqrt(a);
+}
+static inline fw fw_min(fw a, fw b) {
+    return f4_min(a, b);
+}
+static inline fw fw_max(fw a, fw b) {
+    return f4_max(a, b);
+}
+static inline mw fw_less(fw a, fw b) {
+    return f4_less(a, b);
+}
+static inline mw fw_less_equal(fw a, fw b) {
+    return f4_less_equal(a, b);
+}
+static inline mw mw_and(mw a, mw b) {
+    return m4_and(a, b);
+}
+static inline fw fw_where(mw mask, fw a) {
+    return f4_select(mask, a, f4_all(0));
+}
+static inline fw fw_unless(mw mask, fw a) {
+    return f4_select(mask, f4_all(0), a);
+}
+static inline unsigned mw_bits(mw mask) {
+    return m4_bits(mask);
+}
+static inline float fw_least(fw a) {
+    float lane[4];
+    f4_store(lane, a);
+    float x = lane[0] < lane[1] ? lane[0] : lane[1], y = lane[2] < lane[3] ? lane[2] : lane[3];
+    return x < y ? x : y;
+}
+
+typedef struct d4 {
+    double lane[4];
+} d4;
+
+#define ABUTI_LANES(name, expression)            \
+    static inline d4 name(d4 a, d4 b) {          \
+        for (int i = 0; i < 4; i++) {            \
+            double x = a.lane[i], y = b.lane[i]; \
+            a.lane[i] = (expression);            \
+        }                                        \
+        return a;                                \
+    }
+ABUTI_LANES(d4_sub, x - y)
+ABUTI_LANES(d4_mul, x *y)
+ABUTI_LANES(d4_min, x < y ? x : y)
+ABUTI_LANES(d4_max, x > y ? x : y)
+#undef ABUTI_LANES
+static inline d4 d4_all(double x) {
+    d4 r = {{x, x, x, x}};
+    return r;
+}
+static inline f4 f4_from_d4(d4 a) {
+    float lane[4];
+    for (int i = 0; i < 4; i++)
+        lane[i] = (float)a.lane[i];
+    return f4_load(lane);
+}
+static inline double d4_least(d4 a) {
+    double x = a.lane[0] < a.lane[2] ? a.lane[0] : a.lane[2];
+    double y = a.lane[1] < a.lane[3] ? a.lane[1] : a.lane[3];
+    return x < y ? x : y;
+}
+static inline double d4_greatest(d4 a) {
+    double x = a.lane[0] > a.lane[2] ? a.lane[0] : a.lane[2];
+    double y = a.lane[1] > a.lane[3] ? a.lane[1] : a.lane[3];
+    return x > y ? x : y;
+}
+static inline void d4_load_three(const double *const from[4], d4 out[3]) {
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 4; i++)
+            out[k].lane[i] = from[i][k];
+}
+
+static inline void abuti_rank(const int32_t key[16], const int32_t tie[16], uint32_t count,
+                              uint32_t place[16]) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t lower = 0;
+        for (uint32_t j = 0; j < count; j++)
+            lower += (key[j] < key[i]) | ((key[j] == key[i]) & (tie[j] < tie[i]));
+        place[i] = lower;
+    }
+}
+
+typedef struct box4 {
+    f4 low, minus_high;
+} box4;
+
+static inline box4 box4_load(const float from[8]) {
+    box4 r = {f4_load(from), f4_load(from + 4)};
+    return r;
+}
+static inline void box4_store(float to[8], box4 a) {
+    f4_store(to, a.low);
+    f4_store(to + 4, a.minus_high);
+}
+static inline box4 box4_all(float x) {
+    box4 r = {f4_all(x), f4_all(x)};
+    return r;
+}
+static inline box4 box4_join(box4 a, box4 b) {
+    box4 r = {f4_min(a.low, b.low), f4_min(a.minus_high, b.minus_high)};
+    return r;
+}
+static inline f4 box4_low(box4 a) {
+    return a.low;
+}
+static inline f4 box4_minus_high(box4 a) {
+    return a.minus_high;
+}
+
+#define WIDE_STEPS_ZERO 0.0f
+
+static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
+    for (int i = 0; i < 9; i++)
+        out[i] = f4_load_u16(from[0] + 4 * i);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,140 @@
+/* When do moving triangle meshes first touch? Over a time step, in which every vertex goes from its
+ * start to its end along a straight line at constant speed, at times 0 to 1.
+ *
+ * Promise: "no" means no. A collision that exists is never missed, whatever the rounding, and a
+ * time is never later than the true one. What may happen instead is a hit, or a time, that is too
+ * early by no more than the tolerance; with `exact`, hits are exactly the true ones.
+ *
+ * Two meshes, or two parts of one, first touch where a vertex meets a face or an edge an edge. The
+ * elementary functions answer for one such pair; a motion searches whole meshes for them.
+ */
+#ifndef ABUT_SWEEP_H
+#define ABUT_SWEEP_H
+
+#include <abut/base.h>
+#include <abut/device.h>
+#include <abut/mesh.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- one pair ---- */
+
+typedef struct abut_sweep_options {
+    size_t size;
+    double separation; /* features that come this near hit, as for cloth with a thickness; 0: that
+                        * touch. Not negative */
+    double tolerance;  /* a length: hits may be reported where features come nearer than this
+                        * beyond the separation, and times may be early by what it takes the
+                        * features to move this far relative to each other. 0 = 1e-8 of the extent
+                        * of the positions */
+    bool exact;        /* decide by exact arithmetic what the tolerance leaves open, so that yes
+                        * and no are the truth; only without a separation */
+    uint32_t steps;    /* of the search for one pair; where they are spent, the answer is a hit at
+                        * the earliest time that is open. 0 = 1,000,000 */
+} abut_sweep_options;
+
+static inline abut_sweep_options abut_sweep_options_default(void) {
+    abut_sweep_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+typedef struct abut_sweep {
+    bool hit;
+    double time;       /* 0 to 1; 1 where there is no hit */
+    abut_vec3 point;   /* where, at that time: between the nearest points of the two features */
+    abut_vec3 normal;  /* unit, from the second feature to the first just before; zero where the
+                        * features touch from the start in a way that has no direction */
+    double weights[3]; /* vertex-face: of the corners of the face; edge-edge: how far along the
+                        * first and along the second edge, and 0 */
+    uint32_t steps;    /* taken */
+} abut_sweep;
+
+/* A vertex against a face: vertex, then the three corners, at the start and at the end. Any
+ * positions are legal: degenerate, coplanar, touching, not moving. A null `options` gives the
+ * defaults. On failure `sweep` is untouched. Thread-safe. */
+ABUT_API abut_status abut_sweep_vertex_face(const abut_vec3 start[4], const abut_vec3 end[4],
+                                            const abut_sweep_options *options, abut_sweep *sweep);
+/* An edge against an edge: the two ends of the first, then of the second. As above. */
+ABUT_API abut_status abut_sweep_edge_edge(const abut_vec3 start[4], const abut_vec3 end[4],
+                                          const abut_sweep_options *options, abut_sweep *sweep);
+
+/* ---- whole meshes ---- */
+
+typedef enum abut_impact_kind {
+    ABUT_IMPACT_VERTEX_FACE = 0, /* elements: a vertex, a triangle */
+    ABUT_IMPACT_EDGE_EDGE        /* elements: two edges, as the topologies number them */
+} abut_impact_kind;
+
+typedef struct abut_impact {
+    double time;
+    abut_vec3 point, normal; /* as in abut_sweep */
+    double weights[3];
+    abut_impact_kind kind;
+    uint32_t mesh[2], element[2]; /* of the first and of the second feature. Of two edges the first
+                                   * is that of the lower mesh and index */
+} abut_impact;
+
+/* Room for impacts of the caller's. `count` is what was found; more than `capacity` with
+ * ABUT_ERROR_BUFFER, where the first `capacity` are given. */
+typedef struct abut_impacts {
+    abut_impact *impacts; /* may be null with capacity 0 */
+    size_t capacity, count;
+} abut_impacts;
+
+typedef enum abut_motion_mode {
+    ABUT_MOTION_ANY = 0,  /* some impact, or none: the quickest */
+    ABUT_MOTION_EARLIEST, /* the earliest; of equally early ones the first in the order of ALL */
+    ABUT_MOTION_ALL       /* all, by time, then kind, meshes and elements */
+} abut_motion_mode;
+
+/* Meshes that move, with what is kept from step to step. */
+typedef struct abut_motion abut_motion;
+
+typedef struct abut_motion_options {
+    size_t size;
+    bool no_self;        /* leave out pairs within a mesh */
+    bool no_others;      /* leave out pairs of two meshes */
+    abut_device *device; /* where it is searched; null = the CPU. Impacts are the same */
+} abut_motion_options;
+
+static inline abut_motion_options abut_motion_options_default(void) {
+    abut_motion_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Prepares for the steps of some meshes, of which it keeps the triangles; all have the same
+ * context. A null `options` gives the defaults. */
+ABUT_API abut_status abut_motion_create(abut_mesh *const *meshes, size_t count,
+                                        const abut_motion_options *options, abut_motion **motion);
+/* Null is allowed. */
+ABUT_API void abut_motion_destroy(abut_motion *motion);
+
+/* Takes the next step: where all vertices are at its start and at its end, in absolute
+ * coordinates, mesh after mesh. A null `start` means the end of the last step, or at first the
+ * meshes as they came. Copies what it is given. On failure the motion is as before. */
+ABUT_API abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start,
+                                      const abut_vec3 *end);
+
+typedef struct abut_motion_counts {
+    uint64_t vertex_face, edge_edge; /* candidates: pairs whose swept boxes, grown by half the
+                                      * separation each, overlap, and that share no vertex */
+} abut_motion_counts;
+
+/* Searches the step. Pairs that share a vertex touch all the time and are left out. `counts` may
+ * be null, and counts what was tried: all candidates for ALL, fewer for the other modes. On
+ * failure but ABUT_ERROR_BUFFER `impacts` is untouched. Reports progress as stage "sweep". */
+ABUT_API abut_status abut_motion_find(abut_motion *motion, abut_motion_mode mode,
+                                      const abut_sweep_options *options, abut_impacts *impacts,
+                                      abut_motion_counts *counts);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

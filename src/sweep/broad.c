@@ -85,9 +85,9 @@ abut_status abuti_broad_create(abut_motion *m) {
 
 void abuti_broad_destroy(abut_motion *m) {
     sweep_broad *b = &m->broad;
-    void *owned[] = {b->place,          b->mesh,         b->start,        b->end,
-                     b->boxes,          b->memory,       b->vertices.which, b->edges.which,
-                     b->edges.corner,   b->faces.which,  b->faces.corner};
+    void *owned[] = {b->place,        b->mesh,        b->start,          b->end,
+                     b->boxes,        b->memory,      b->vertices.which, b->edges.which,
+                     b->edges.corner, b->faces.which, b->faces.corner};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         abuti_release(m->context, owned[i]);
 }

@@ -24,7 +24,7 @@ struct abut_motion;
 
 enum {
     SWEEP_GROUP = 16,
-    SWEEP_LEVELS = 9,  /* 16^8 features */
+    SWEEP_LEVELS = 9,    /* 16^8 features */
     SWEEP_PORTION = 2048 /* candidates at a time */
 };
 
@@ -67,8 +67,8 @@ abut_status abuti_broad_fit(struct abut_motion *motion, double window, double ma
 typedef struct sweep_sides {
     const sweep_tree *first, *second; /* the same twice: pairs within it, each once */
     const sweep_broad *broad;
-    double margin;    /* as it was fitted with */
-    bool closed;      /* floats that are equal count as overlap: doubles need not be looked at */
+    double margin; /* as it was fitted with */
+    bool closed;   /* floats that are equal count as overlap: doubles need not be looked at */
     bool no_self, no_others; /* pairs within a mesh, of two meshes */
 } sweep_sides;
 

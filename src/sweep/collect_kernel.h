@@ -169,8 +169,7 @@ static void pair_groups(const sweep_sides *sides, uint32_t group, uint32_t other
     const bool same = first == second;
     const sweep_group *ours = &first->groups[0][group], *theirs = &second->groups[0][other];
     const uint32_t here = SWEEP_GROUP * group, there = SWEEP_GROUP * other, from = to->count;
-    wide_box around =
-        box_at(&second->groups[1][other / SWEEP_GROUP], other % SWEEP_GROUP);
+    wide_box around = box_at(&second->groups[1][other / SWEEP_GROUP], other % SWEEP_GROUP);
     for (unsigned rows = overlapping(ours, &around); rows; rows &= rows - 1) {
         uint32_t k = lowest_bit(rows);
         wide_box box = box_at(ours, k);

@@ -97,8 +97,9 @@ abut_status abut_motion_create(abut_mesh *const *meshes, size_t count,
                                const abut_motion_options *options, abut_motion **motion) {
     abut_motion_options ours = abut_motion_options_default();
     abut_status status = check_meshes(meshes, count, motion);
-    status = status ? status
-                    : abuti_options_read(&ours, sizeof ours, options, "abut_motion_create: options");
+    status = status
+                 ? status
+                 : abuti_options_read(&ours, sizeof ours, options, "abut_motion_create: options");
     if (status)
         return status;
     abut_motion *made = abuti_allocate_zeroed(meshes[0]->context, 1, sizeof *made);
@@ -211,8 +212,7 @@ static abut_status check_length(const char *what, double length) {
 static abut_status read_options(const abut_motion *motion, abut_motion_mode mode,
                                 const abut_sweep_options *options, motion_search_options *ours) {
     abut_sweep_options o = abut_sweep_options_default();
-    abut_status status =
-        abuti_options_read(&o, sizeof o, options, "abut_motion_find: options");
+    abut_status status = abuti_options_read(&o, sizeof o, options, "abut_motion_find: options");
     status = status ? status : check_length("separation", o.separation);
     status = status ? status : check_length("tolerance", o.tolerance);
     if (status)
@@ -228,7 +228,9 @@ static abut_status read_options(const abut_motion *motion, abut_motion_mode mode
     ours->separation = o.separation;
     ours->tolerance = o.tolerance;
     ours->exact = o.exact;
-    ours->steps = o.steps && o.steps <= INT32_MAX ? (int)o.steps : o.steps ? INT32_MAX : STEPS_DEFAULT;
+    ours->steps = o.steps && o.steps <= INT32_MAX ? (int)o.steps
+                  : o.steps                       ? INT32_MAX
+                                                  : STEPS_DEFAULT;
     return ABUT_OK;
 }
 

@@ -1,0 +1,278 @@
+/* When do a vertex and a face, or two edges, that move along straight lines first touch? In double,
+ * for C and OpenCL C alike.
+ *
+ * Method: a direction that separates the features over a time interval. For a fixed n, the gap
+ * n.(a_i(t) - b_j(t)) of two vertices is linear in t; where it is positive for all pairs of
+ * vertices, the features are apart. So the values at times 0 and 1 say for which interval n is a
+ * proof, and any n will do, however it was found. The search goes forward: at a time up to which
+ * the features are known to be apart, take the direction of their closest points (for two edges
+ * the common normal while the closest points are inside both), which proves them apart until some
+ * later time, and go on from there. Along the direction of the closest points the gap starts as
+ * the distance does, with the same slope: this is Newton's method on the distance, and it cannot
+ * overshoot. It ends with a hit where the distance is within the tolerance, or where no step
+ * forward is possible, and with "free" where the proof reaches the end of the step.
+ *
+ * Guarantee: "free" is true and the time of a hit is never late, whatever the rounding. At the time
+ * of a hit the features are within separation + tolerance, or the steps were spent there, or the
+ * tolerance is below what rounding allows: about 100 u M, in the letters of the proof.
+ *
+ * Proof. Let u = 2^-53, p_k the vertices, q_k = fl(p_k - p_r) at time 0 or 1 for a fixed vertex r,
+ * M the largest |coordinate| of all q, |n| the length of n and |n|_1 the sum of its |coordinates|.
+ * (1) A difference is rounded once, relative to itself, and never underflows: |q_k - (p_k - p_r)|
+ * <= u M (1 + u) in each coordinate. (2) x_k = fl(n.q_k) is three products and two sums: it is off
+ * n.q_k by less than 3.01 u |n|_1 M, and by 3 x 2^-1075 for products that underflow. (3) g =
+ * fl(x_i - x_j) is off by u |g|, |g| <= 2.01 |n|_1 M. All in all g is off the true n.(p_i - p_j) by
+ * less than (2 x 1.01 + 2 x 3.01 + 2.01) u |n|_1 M + 2^-1072 < 10.1 u |n|_1 M + 2^-1072. (4) We
+ * take G = fl(g - B) with B >= 16 u |n|_1 M (1 - 8u) + |n| separation (1 + u)  + 2^-1022: B is a
+ * sum of positive numbers, each factor rounded relative to itself, and the factor 1 + 8u on the
+ * second part covers its product and root. The last subtraction is off by u |G| <= u (2.01 |n|_1 M
+ * + B). What is left of 16 u |n|_1 M, 3.8 u, covers it, and u B (u/2 of the separation's part is
+ * covered by its factor). Hence G <= n.(p_i - p_j) - |n| separation at both ends.
+ * (5) For t in [0, 1] the true gap at t is (1 - t) times that at 0 plus t times that at 1, hence
+ * more than |n| separation wherever (1 - t) G(0) + t G(1) > 0: for all t where both are positive,
+ * else on one side of c = G(0) / (G(0) - G(1)). c is rounded twice relative to itself; we take 4 u
+ * and 2^-1022 (for underflow) away from it, or add them, on the side of safety. No t but c is
+ * ever computed with, so that no position at a time enters a proof.
+ * (6) M is kept between 2^-150 and 2^150 by a power of two, so that nothing above overflows;
+ * where coordinates have to be scaled down, what they lose is below 2^-1074 while M is at least
+ * 2^-150: part of what is left in (4). A NaN makes every comparison false, which proves nothing.
+ */
+#ifndef ABUTI_SWEEP_SHARED_H
+#define ABUTI_SWEEP_SHARED_H
+
+#include "base/math_shared.h"
+
+#if ABUTI_REAL_BITS == 64
+
+/* How many of the four vertices are the first feature. */
+enum { SWEEP_VERTEX_FACE = 1, SWEEP_EDGE_EDGE = 2 };
+
+typedef struct sweep_limits {
+    real separation, tolerance; /* lengths; the tolerance is positive */
+    real latest;                /* hits later than this may be told as free; 1 for all */
+    int steps;
+} sweep_limits;
+
+typedef struct sweep_answer {
+    real time;   /* 0 to 1; 2 where free */
+    vec3 normal; /* unit, from the second feature to the first, or zero */
+    real weights[3];
+    int steps;
+} sweep_answer;
+
+/* The two features relative to a vertex of the second one: vertex and corners 1 and 2 of the face
+ * from its corner 0; both ends of the first edge and the second end of the other from its first. */
+typedef struct sweep_frame {
+    vec3 q[2][3]; /* at the start and at the end */
+    real extent;  /* M */
+    real separation, tolerance;
+} sweep_frame;
+
+/* The closest points of both features at some time, about. */
+typedef struct sweep_near {
+    vec3 n; /* from the second to the first, of any length */
+    real distance;
+    real weights[3];
+} sweep_near;
+
+#define SWEEP_EXTENT_MIN 0x1p-150
+#define SWEEP_EXTENT_MAX 0x1p150
+
+static inline void sweep_relative(int kind, const vec3 *p, real scale, vec3 *q) {
+    vec3 r = v3_scale(p[kind], scale);
+    q[0] = v3_sub(v3_scale(p[0], scale), r);
+    q[1] = v3_sub(v3_scale(p[kind == SWEEP_EDGE_EDGE ? 1 : 2], scale), r);
+    q[2] = v3_sub(v3_scale(p[3], scale), r);
+}
+
+static inline real sweep_extent(const sweep_frame *frame) {
+    real extent = REAL(0.0);
+    for (int k = 0; k < 3; k++)
+        extent = real_max(extent, real_max(v3_max_abs(frame->q[0][k]), v3_max_abs(frame->q[1][k])));
+    return extent;
+}
+
+static inline void sweep_frame_of(int kind, const vec3 *start, const vec3 *end,
+                                  const sweep_limits *limits, sweep_frame *frame) {
+    real scale = REAL(1.0);
+    sweep_relative(kind, start, scale, frame->q[0]);
+    sweep_relative(kind, end, scale, frame->q[1]);
+    frame->extent = sweep_extent(frame);
+    while (!(frame->extent <= SWEEP_EXTENT_MAX) && scale > REAL(0x1p-1000)) {
+        scale *= REAL(0x1p-250);
+        sweep_relative(kind, start, scale, frame->q[0]);
+        sweep_relative(kind, end, scale, frame->q[1]);
+        frame->extent = sweep_extent(frame);
+    }
+    while (frame->extent < SWEEP_EXTENT_MIN && scale < REAL(0x1p1000)) {
+        scale *= REAL(0x1p250); /* of differences: coordinates may be too large for it */
+        for (int k = 0; k < 3; k++) {
+            frame->q[0][k] = v3_scale(frame->q[0][k], REAL(0x1p250));
+            frame->q[1][k] = v3_scale(frame->q[1][k], REAL(0x1p250));
+        }
+        frame->extent *= REAL(0x1p250);
+    }
+    frame->separation = limits->separation * scale;
+    frame->tolerance = limits->tolerance * scale;
+}
+
+/* ---- directions: nothing here has to be right ---- */
+
+/* Point p against the segment from 0 to e: the vector to p from the closest point, which is at s.
+ */
+static inline vec3 sweep_foot(vec3 p, vec3 e, real *s) {
+    real ee = v3_length_sq(e), along = v3_dot(p, e);
+    *s = along <= REAL(0.0) ? REAL(0.0) : along >= ee ? REAL(1.0) : along / ee;
+    vec3 n = v3_along(p, -*s, e);
+    /* once more, since what is left of e in a short n would turn it */
+    if (along > REAL(0.0) && along < ee)
+        n = v3_along(n, -v3_dot(n, e) / ee, e);
+    return n;
+}
+
+static inline void sweep_near_edges(vec3 v, vec3 b, vec3 c, sweep_near *near) {
+    real best_sq = REAL_MAX; /* where all is NaN it stays, and n proves nothing */
+    near->n = v3(REAL(0.0), REAL(0.0), REAL(0.0));
+    near->weights[0] = near->weights[1] = near->weights[2] = REAL(0.0);
+    for (int k = 0; k < 3; k++) {
+        vec3 from = k == 0 ? v3(REAL(0.0), REAL(0.0), REAL(0.0)) : k == 1 ? b : c;
+        vec3 to = k == 0 ? b : k == 1 ? c : v3(REAL(0.0), REAL(0.0), REAL(0.0));
+        real s;
+        vec3 n = sweep_foot(v3_sub(v, from), v3_sub(to, from), &s);
+        real sq = v3_length_sq(n);
+        if (sq < best_sq) {
+            best_sq = sq;
+            near->n = n;
+            near->weights[0] = k == 0 ? REAL(1.0) - s : k == 1 ? REAL(0.0) : s;
+            near->weights[1] = k == 0 ? s : k == 1 ? REAL(1.0) - s : REAL(0.0);
+            near->weights[2] = k == 0 ? REAL(0.0) : k == 1 ? s : REAL(1.0) - s;
+        }
+    }
+    near->distance = real_sqrt(best_sq);
+}
+
+/* A vertex and the face 0, b, c. */
+static inline void sweep_near_face(vec3 v, vec3 b, vec3 c, sweep_near *near) {
+    vec3 n = v3_cross(b, c);
+    real nn = v3_length_sq(n);
+    real weight_b = v3_dot(v3_cross(v, c), n), weight_c = v3_dot(v3_cross(b, v), n);
+    real weight_a = nn - weight_b - weight_c;
+    if (weight_a > REAL(0.0) && weight_b > REAL(0.0) && weight_c > REAL(0.0) &&
+        nn > REAL(1e-26) * v3_length_sq(b) * v3_length_sq(c)) {
+        real height = v3_dot(n, v);
+        near->n = height < REAL(0.0) ? v3_scale(n, REAL(-1.0)) : n;
+        near->distance = real_abs(height) / real_sqrt(nn);
+        near->weights[0] = weight_a / nn;
+        near->weights[1] = weight_b / nn;
+        near->weights[2] = weight_c / nn;
+        return;
+    }
+    sweep_near_edges(v, b, c, near);
+}
+
+/* An edge from a to b and one from 0 to d. */
+static inline void sweep_near_pair(vec3 a, vec3 b, vec3 d, sweep_near *near) {
+    vec3 e = v3_sub(b, a), n = v3_cross(e, d);
+    real nn = v3_length_sq(n), s = v3_dot(v3_cross(d, a), n), t = v3_dot(v3_cross(e, a), n);
+    near->n = v3(REAL(0.0), REAL(0.0), REAL(0.0));
+    near->weights[0] = near->weights[1] = near->weights[2] = REAL(0.0);
+    if (s > REAL(0.0) && s < nn && t > REAL(0.0) && t < nn &&
+        nn > REAL(1e-26) * v3_length_sq(e) * v3_length_sq(d)) {
+        real height = v3_dot(n, a);
+        near->n = height < REAL(0.0) ? v3_scale(n, REAL(-1.0)) : n;
+        near->distance = real_abs(height) / real_sqrt(nn);
+        near->weights[0] = s / nn;
+        near->weights[1] = t / nn;
+        return;
+    }
+    real best_sq = REAL_MAX;
+    for (int k = 0; k < 4; k++) { /* an end against the other edge */
+        vec3 end = k == 0 ? a : k == 1 ? b : k == 2 ? v3_scale(a, REAL(-1.0)) : v3_sub(d, a);
+        real along, at = k & 1 ? REAL(1.0) : REAL(0.0);
+        vec3 foot = sweep_foot(end, k < 2 ? d : e, &along);
+        real sq = v3_length_sq(foot);
+        if (sq < best_sq) {
+            best_sq = sq;
+            near->n = k < 2 ? foot : v3_scale(foot, REAL(-1.0));
+            near->weights[0] = k < 2 ? at : along;
+            near->weights[1] = k < 2 ? along : at;
+        }
+    }
+    near->distance = real_sqrt(best_sq);
+}
+
+static inline void sweep_near_at(int kind, const sweep_frame *frame, real t, sweep_near *near) {
+    vec3 q[3];
+    for (int k = 0; k < 3; k++)
+        q[k] = v3_lerp(frame->q[0][k], frame->q[1][k], t);
+    if (kind == SWEEP_EDGE_EDGE)
+        sweep_near_pair(q[0], q[1], q[2], near);
+    else
+        sweep_near_face(q[0], q[1], q[2], near);
+}
+
+/* ---- the certificate ---- */
+
+/* How far n proves the features apart: from `time` up to what is returned, which is out of the
+ * proof itself, or 2 where all the rest of the step is proven; `time` where nothing is. */
+static inline real sweep_proof(int kind, const sweep_frame *frame, vec3 n, real time) {
+    real size = real_abs(n.x) + real_abs(n.y) + real_abs(n.z);
+    real bound = REAL(8.0) * REAL_EPSILON * size * frame->extent + REAL_MIN; /* 16 u */
+    if (frame->separation > REAL(0.0))
+        bound += v3_length(n) * frame->separation * (REAL(1.0) + REAL(4.0) * REAL_EPSILON);
+    real x[2][3], until = REAL(2.0);
+    for (int k = 0; k < 3; k++) {
+        x[0][k] = v3_dot(n, frame->q[0][k]);
+        x[1][k] = v3_dot(n, frame->q[1][k]);
+    }
+    for (int k = 0; k < 2 + kind; k++) {
+        int i = kind == SWEEP_EDGE_EDGE ? k & 1 : 0;
+        int j = kind == SWEEP_EDGE_EDGE ? (k < 2 ? 0 : 2) : k;
+        real g0 = (j ? x[0][i] - x[0][j] : x[0][i]) - bound;
+        real g1 = (j ? x[1][i] - x[1][j] : x[1][i]) - bound;
+        if (g0 > REAL(0.0)) {
+            if (!(g1 > REAL(0.0)))
+                until = real_min(until, g0 / (g0 - g1) * (REAL(1.0) - REAL(2.0) * REAL_EPSILON) -
+                                            REAL_MIN);
+        } else if (!(g1 > REAL(0.0)) ||
+                   !(g0 / (g0 - g1) * (REAL(1.0) + REAL(2.0) * REAL_EPSILON) + REAL_MIN < time)) {
+            return time;
+        }
+    }
+    return until > time ? until : time;
+}
+
+/* 1 = hit, 0 = free. The time of a hit does not depend on `latest`. */
+static inline int sweep_pair(int kind, const vec3 *start, const vec3 *end,
+                             const sweep_limits *limits, sweep_answer *answer) {
+    sweep_frame frame;
+    sweep_near near;
+    sweep_frame_of(kind, start, end, limits, &frame);
+    real time = REAL(0.0);
+    vec3 last = v3(REAL(0.0), REAL(0.0), REAL(0.0));
+    int step = 0;
+    /* most pairs are free, and most of these all along the direction halfway */
+    sweep_near_at(kind, &frame, REAL(0.5), &near);
+    int hit = !(sweep_proof(kind, &frame, near.n, time) > limits->latest);
+    while (hit) {
+        step++;
+        sweep_near_at(kind, &frame, time, &near);
+        if (!(near.distance > frame.separation + frame.tolerance) || step >= limits->steps)
+            break;
+        real until = sweep_proof(kind, &frame, near.n, time);
+        if (!(until > time))
+            break;
+        last = near.n;
+        time = until;
+        hit = !(time > limits->latest);
+    }
+    answer->time = hit ? time : REAL(2.0);
+    answer->normal = v3_normalise(v3_max_abs(last) > REAL(0.0) ? last : near.n);
+    answer->steps = step;
+    for (int k = 0; k < 3; k++)
+        answer->weights[k] = near.weights[k];
+    return hit;
+}
+
+#endif
+#endif

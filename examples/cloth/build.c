@@ -48,6 +48,20 @@ static void settle_options(cloth *c) {
 
 /* ---- arrays ---- */
 
+void *cloth_grown(cloth *c, void *list, size_t *room, size_t count, size_t bytes) {
+    if (count <= *room && list)
+        return list;
+    size_t more = count + count / 2;
+    void *larger = abut_context_allocate(c->context, more, bytes);
+    if (!larger)
+        return NULL;
+    if (list)
+        memcpy(larger, list, *room * bytes);
+    abut_context_release(c->context, list);
+    *room = more;
+    return larger;
+}
+
 static void *room(cloth *c, size_t count, size_t bytes) {
     void *memory = abut_context_allocate(c->context, count, bytes);
     if (memory)
@@ -279,11 +293,18 @@ abut_status cloth_add_solid(cloth *c, abut_mesh *solid) {
     uint32_t all = c->vertices + more;
     vec *position = abut_context_allocate(c->context, all, sizeof *position);
     vec *aim = abut_context_allocate(c->context, all, sizeof *aim);
-    if (!position || !aim) {
+    double *inverse = room(c, all, sizeof *inverse);
+    abut_status status = position && aim && inverse ? ABUT_OK : ABUT_ERROR_MEMORY;
+    status = status ? status : abut_topology_create(solid, &c->solid_topology);
+    if (status) {
         abut_context_release(c->context, position);
         abut_context_release(c->context, aim);
-        return ABUT_ERROR_MEMORY;
+        abut_context_release(c->context, inverse);
+        return status;
     }
+    memcpy(inverse, c->inverse_mass, c->vertices * sizeof *inverse);
+    abut_context_release(c->context, c->inverse_mass);
+    c->inverse_mass = inverse;
     memcpy(position, c->position, c->vertices * sizeof *position);
     for (uint32_t i = 0; i < more; i++)
         position[c->vertices + i] =
@@ -306,8 +327,10 @@ void cloth_destroy(cloth *c) {
                       c->edges,    c->sums, c->inverse_mass, c->hinges, c->kept};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         abut_context_release(context, arrays[i]);
-    cloth_free_collisions(c);
+    cloth_free_contacts(c);
+    cloth_free_impacts(c);
     abut_topology_destroy(c->topology);
+    abut_topology_destroy(c->solid_topology);
     abut_mesh_destroy(c->rest);
     abut_mesh_destroy(c->solid);
     abut_context_release(context, c);

@@ -1,209 +1,217 @@
 /* Nothing passes through anything.
  *
- * At the start of a step vertices that are near the solid or near a triangle of the cloth get a
- * plane each that they stay behind (repulsion; Bridson, Fedkiw, Anderson 2002, "Robust treatment of
- * collisions, contact and friction for cloth animation", section 6).
+ * A step plans where every vertex will be at its end (dynamics.c), and then looks for impacts on
+ * the straight ways there with abut_motion_find(), which misses none. Three means, one after the
+ * other:
+ *
+ *   1. barriers: each impact becomes a plane between its two features, with the normal that they
+ *      have when they meet; the ends of the ways are moved until all planes found so far hold, and
+ *      the sweep is made again (impulses, as Bridson et al. 2002, section 7; that planes are kept
+ * from sweep to sweep is Harmon et al. 2008, "Robust treatment of simultaneous collisions");
+ *   2. halving: what still meets goes half as far, and in the end nowhere;
+ *   3. the whole scene, the solid with it, goes only up to just before the earliest impact. Times
+ * of impact are never late, so that this way is free; and nowhere is always free.
+ *
+ * A step is taken only after a sweep of exactly its ways, rounded as they are, has found nothing.
+ * Hence the guarantee: from a start without intersection to an end without one.
  */
 #include "parts.h"
 
+enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, MOST_HALVINGS = 4, CUTS = 6 };
+
 /* ---- room ---- */
 
+static abut_status make_motions(cloth *c) {
+    abut_mesh *const meshes[2] = {c->rest, c->solid};
+    abut_motion_options options = abut_motion_options_default();
+    options.no_others = true;
+    abut_status status =
+        c->motions[0] ? ABUT_OK : abut_motion_create(meshes, 1, &options, &c->motions[0]);
+    options.no_others = false;
+    options.no_self = true; /* that of the solid is the caller's business */
+    if (!status && c->solid && !c->motions[1])
+        status = abut_motion_create(meshes, 2, &options, &c->motions[1]);
+    return status;
+}
+
 static abut_status make_room(cloth *c) {
-    if (c->end)
-        return ABUT_OK;
-    c->touches = abut_context_allocate(c->context, c->vertices, sizeof *c->touches);
-    c->offsets = abut_context_allocate(c->context, (size_t)c->vertices + 1, sizeof *c->offsets);
-    c->end = abut_context_allocate(c->context, c->all_vertices, sizeof *c->end);
-    if (c->touches && c->offsets && c->end)
-        return ABUT_OK;
-    cloth_free_collisions(c);
-    return ABUT_ERROR_MEMORY;
+    if (!c->end)
+        c->end = abut_context_allocate(c->context, c->all_vertices, sizeof *c->end);
+    if (!c->halvings)
+        c->halvings = abut_context_allocate(c->context, c->vertices, 1);
+    return c->end && c->halvings ? make_motions(c) : ABUT_ERROR_MEMORY;
 }
 
-/* A list with room for `count`: the one there is, or a larger one instead. */
-static void *grown(cloth *c, void *list, size_t *room, size_t count, size_t bytes) {
-    if (count <= *room && list)
-        return list;
-    count += count / 2;
-    void *larger = abut_context_allocate(c->context, count, bytes);
-    if (larger) {
-        abut_context_release(c->context, list);
-        *room = count;
-    }
-    return larger;
-}
-
-static abut_status make_room_for_answers(cloth *c, size_t count) {
-    void *list = grown(c, c->nearest, &c->nearest_room, count, sizeof *c->nearest);
-    c->nearest = list ? list : c->nearest;
-    return list ? ABUT_OK : ABUT_ERROR_MEMORY;
-}
-
-static abut_status make_room_for_nears(cloth *c, size_t count) {
-    void *list = grown(c, c->nears, &c->near_room, count, sizeof *c->nears);
-    c->nears = list ? list : c->nears;
-    return list ? ABUT_OK : ABUT_ERROR_MEMORY;
-}
-
-void cloth_free_collisions(cloth *c) {
-    abut_context_release(c->context, c->touches);
-    abut_context_release(c->context, c->nears);
-    abut_context_release(c->context, c->nearest);
-    abut_context_release(c->context, c->offsets);
+void cloth_free_impacts(cloth *c) {
+    abut_motion_destroy(c->motions[0]);
+    abut_motion_destroy(c->motions[1]);
     abut_context_release(c->context, c->end);
-    abut_bvh_destroy(c->cloth_bvh);
-    abut_bvh_destroy(c->solid_bvh);
-    c->touches = NULL;
-    c->nears = NULL;
-    c->nearest = NULL;
-    c->offsets = NULL;
-    c->end = NULL;
-    c->nearest_room = c->near_room = 0;
-    c->cloth_bvh = c->solid_bvh = NULL;
+    abut_context_release(c->context, c->halvings);
+    abut_context_release(c->context, c->impacts);
+    abut_context_release(c->context, c->barriers);
 }
 
-/* ---- contacts ---- */
+/* ---- impacts ---- */
 
-/* The hierarchy of a part where it is now. */
-static abut_status fit(cloth *c, uint32_t which, abut_bvh **bvh) {
-    abut_mesh *mesh = NULL;
-    abut_status status = cloth_mesh(c, which, &mesh);
-    if (!status && *bvh && abut_bvh_info_get(*bvh).rebuild) {
-        abut_bvh_destroy(*bvh);
-        *bvh = NULL;
+static abut_status make_room_for_impacts(cloth *c, size_t count) {
+    void *list = cloth_grown(c, c->impacts, &c->impact_room, count, sizeof *c->impacts);
+    c->impacts = list ? list : c->impacts;
+    return list ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+/* Adds those of one motion from `position` to `end` to the list. */
+static abut_status sweep(cloth *c, abut_motion *motion) {
+    abut_sweep_options options = abut_sweep_options_default();
+    options.exact = true; /* what is close but free must not be held back */
+    abut_status status = abut_motion_step(motion, c->position, c->end);
+    for (int turn = 0; turn < 2 && !status; turn++) {
+        abut_impacts found = {.impacts = c->impacts + c->impact_count,
+                              .capacity = c->impact_room - c->impact_count};
+        if (!c->impacts)
+            found.impacts = NULL;
+        status = abut_motion_find(motion, ABUT_MOTION_ALL, &options, &found, NULL);
+        if (!status) {
+            c->impact_count += found.count;
+            return ABUT_OK;
+        }
+        if (status == ABUT_ERROR_BUFFER && !turn)
+            status = make_room_for_impacts(c, c->impact_count + found.count);
     }
-    if (!status)
-        status = *bvh ? abut_bvh_refit(*bvh, mesh) : abut_bvh_create(mesh, NULL, bvh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
-/* What is too near moves away by and by, so that it does not jump. */
-static double distance_to_keep(const cloth *c, double distance) {
-    double thick = c->options.thickness;
-    return distance < thick ? distance + 0.2 * (thick - distance) : thick;
+static abut_status find_impacts(cloth *c, cloth_report *report) {
+    c->impact_count = 0;
+    abut_status status = sweep(c, c->motions[0]);
+    if (!status && c->solid)
+        status = sweep(c, c->motions[1]);
+    report->rounds++;
+    return status;
 }
 
-static abut_points all_points(const cloth *c) {
-    abut_points points = abut_points_default();
-    points.points = c->position;
-    points.count = c->vertices;
-    return points;
-}
-
-/* How far anything will move in the step, as far as one can tell. */
-static double expected_motion(const cloth *c, double seconds, const vec *solid_end) {
-    double fastest = 0, furthest = 0;
-    for (uint32_t i = 0; i < c->vertices; i++)
-        fastest = fmax(fastest, vec_dot(c->velocity[i], c->velocity[i]));
-    for (uint32_t i = 0; solid_end && i < c->all_vertices - c->vertices; i++) {
-        vec d = vec_sub(solid_end[i], c->position[c->vertices + i]);
-        furthest = fmax(furthest, vec_dot(d, d));
+/* The four vertices of an impact, and with which weights they meet. */
+static void features_of(const cloth *c, const abut_impact *i, cloth_near *n) {
+    const abut_topology_view solid = abut_topology_get(c->solid_topology);
+    const uint32_t *solid_indices = abut_mesh_indices(c->solid);
+    uint32_t used = 0;
+    for (int side = 0; side < 2; side++) {
+        uint32_t shift = i->mesh[side] ? c->vertices : 0, corners = 2;
+        size_t e = i->element[side];
+        const uint32_t *from = (shift ? solid.edges : c->view.edges) + 2 * e;
+        const uint32_t vertex[1] = {i->element[side]};
+        if (i->kind == ABUT_IMPACT_VERTEX_FACE) {
+            corners = side ? 3 : 1;
+            from = side ? (shift ? solid_indices : c->indices) + 3 * e : vertex;
+        }
+        for (uint32_t k = 0; k < corners; k++)
+            n->vertex[used++] = shift + from[k];
     }
-    return seconds * sqrt(fastest) + sqrt(furthest);
+    const double *w = i->weights;
+    if (i->kind == ABUT_IMPACT_VERTEX_FACE) {
+        const double weight[4] = {1, -w[0], -w[1], -w[2]};
+        memcpy(n->weight, weight, sizeof weight);
+    } else {
+        const double weight[4] = {1 - w[0], w[0], w[1] - 1, -w[1]};
+        memcpy(n->weight, weight, sizeof weight);
+    }
+    n->normal = i->normal;
 }
 
-static abut_status find_touches(cloth *c, double seconds, const vec *solid_end) {
-    c->touch_count = 0;
-    if (!c->solid)
-        return ABUT_OK;
-    double radius =
-        c->options.thickness + fmin(expected_motion(c, seconds, solid_end), 2 * c->mean_edge);
-    abut_points points = all_points(c);
-    abut_status status = fit(c, 1, &c->solid_bvh);
-    status = status ? status : make_room_for_answers(c, c->vertices);
-    status = status ? status : abut_bvh_nearest_batch(c->solid_bvh, &points, radius, c->nearest);
-    const uint32_t *indices = abut_mesh_indices(c->solid);
-    for (uint32_t i = 0; i < c->vertices && !status; i++) {
-        const abut_nearest *n = &c->nearest[i];
-        if (n->triangle == ABUT_NONE || !(n->distance > 0))
+/* ---- barriers ---- */
+
+static abut_status add_barriers(cloth *c) {
+    void *list = cloth_grown(c, c->barriers, &c->barrier_room, c->barrier_count + c->impact_count,
+                             sizeof *c->barriers);
+    if (!list)
+        return ABUT_ERROR_MEMORY;
+    c->barriers = list;
+    for (size_t i = 0; i < c->impact_count; i++) {
+        cloth_near *n = &c->barriers[c->barrier_count++];
+        features_of(c, &c->impacts[i], n);
+        n->gap = 0;
+        n->least = 0.1 * c->options.thickness;
+    }
+    return ABUT_OK;
+}
+
+static void hold_barriers(cloth *c) {
+    for (int pass = 0; pass < BARRIER_PASSES; pass++) {
+        double most = 0;
+        for (size_t i = 0; i < c->barrier_count; i++)
+            most = fmax(most, cloth_hold_apart(c, &c->barriers[i], c->end, c->position));
+        if (!(most > 1e-3 * c->options.thickness))
+            break;
+    }
+    for (size_t i = 0; i < c->barrier_count; i++)
+        for (int k = 0; k < 4; k++)
+            c->end[c->barriers[i].vertex[k]] = vec_round(c->end[c->barriers[i].vertex[k]]);
+}
+
+/* ---- holding back ---- */
+
+static void halve(cloth *c, cloth_report *report) {
+    for (size_t i = 0; i < c->impact_count; i++) {
+        cloth_near n;
+        features_of(c, &c->impacts[i], &n);
+        for (int k = 0; k < 4; k++) {
+            uint32_t v = n.vertex[k];
+            if (v < c->vertices && c->halvings[v] < 128)
+                c->halvings[v] |= 128; /* once a round */
+        }
+    }
+    for (uint32_t v = 0; v < c->vertices; v++) {
+        if (c->halvings[v] < 128)
             continue;
-        cloth_touch touch = {.vertex = i, .point = n->point};
-        touch.normal = vec_scale(vec_sub(c->position[i], n->point), 1 / n->distance);
-        touch.gap = n->distance;
-        touch.least = distance_to_keep(c, n->distance);
-        for (int k = 0; k < 3 && solid_end; k++) {
-            uint32_t v = indices[3 * (size_t)n->triangle + (size_t)k];
-            touch.movement = vec_along(touch.movement, n->barycentric[k],
-                                       vec_sub(solid_end[v], c->position[c->vertices + v]));
-        }
-        c->touches[c->touch_count++] = touch;
+        c->halvings[v] = (unsigned char)((c->halvings[v] & 127) + 1);
+        double keep = c->halvings[v] < MOST_HALVINGS ? 0.5 : 0;
+        vec way = vec_sub(c->end[v], c->position[v]);
+        c->end[v] = vec_round(vec_along(c->position[v], keep, way));
+        report->zone_halved++;
     }
-    return status;
 }
 
-static abut_status search_near(cloth *c) {
-    abut_points points = all_points(c);
-    double radius = 1.5 * c->options.thickness;
-    abut_status status = ABUT_ERROR_BUFFER;
-    for (int turn = 0; turn < 2 && status == ABUT_ERROR_BUFFER; turn++) {
-        status = abut_bvh_within_batch(c->cloth_bvh, &points, radius, c->nearest_room, c->offsets,
-                                       c->nearest);
-        if (status == ABUT_ERROR_BUFFER && !turn &&
-            make_room_for_answers(c, (size_t)c->offsets[c->vertices]))
-            return ABUT_ERROR_MEMORY;
+/* Cloth and solid go a part of their ways. */
+static void cut(cloth *c, double part) {
+    for (uint32_t v = 0; v < c->all_vertices; v++) {
+        vec way = vec_sub(c->end[v], c->position[v]);
+        c->end[v] = vec_round(vec_along(c->position[v], part, way));
     }
-    return status;
 }
 
-static bool has_vertex(const uint32_t *corner, uint32_t vertex) {
-    return corner[0] == vertex || corner[1] == vertex || corner[2] == vertex;
-}
-
-static abut_status find_nears(cloth *c) {
-    c->near_count = 0;
-    abut_status status = fit(c, 0, &c->cloth_bvh);
-    status = status ? status : search_near(c);
-    status = status ? status : make_room_for_nears(c, (size_t)c->offsets[c->vertices]);
-    for (uint32_t i = 0; i < c->vertices && !status; i++)
-        for (uint64_t k = c->offsets[i]; k < c->offsets[i + 1]; k++) {
-            const abut_nearest *n = &c->nearest[k];
-            const uint32_t *corner = c->indices + 3 * (size_t)n->triangle;
-            if (has_vertex(corner, i) || !(n->distance > 0))
-                continue;
-            cloth_near near = {.vertex = {i, corner[0], corner[1], corner[2]}};
-            memcpy(near.weight, n->barycentric, sizeof near.weight);
-            near.normal = vec_scale(vec_sub(c->position[i], n->point), 1 / n->distance);
-            near.gap = n->distance;
-            near.least = distance_to_keep(c, n->distance);
-            c->nears[c->near_count++] = near;
-        }
-    return status;
-}
-
-abut_status cloth_is_free(cloth *c, bool *is_free) {
-    bool meets = false;
-    uint64_t count = 0;
-    abut_status status = fit(c, 0, &c->cloth_bvh);
-    status = status ? status : abut_bvh_self_any(c->cloth_bvh, NULL, &meets);
-    if (!status && c->solid) {
-        status = fit(c, 1, &c->solid_bvh);
-        if (status)
-            return status;
-        abut_posed a = {.bvh = c->cloth_bvh}, b = {.bvh = c->solid_bvh};
-        status = abut_pair_meetings(&a, &b, 0, NULL, &count);
-        status = status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
-    }
-    if (!status)
-        *is_free = !meets && !count;
-    return status;
+static double earliest(const cloth *c) {
+    double time = 1;
+    for (size_t i = 0; i < c->impact_count; i++)
+        time = fmin(time, c->impacts[i].time);
+    return time;
 }
 
 /* ---- a step ---- */
 
-static double thinnest_gap(const cloth *c) {
-    double least = 1.5 * c->options.thickness;
-    for (size_t i = 0; i < c->touch_count; i++)
-        least = fmin(least, c->touches[i].gap);
-    for (size_t i = 0; i < c->near_count; i++)
-        least = fmin(least, c->nears[i].gap);
-    return least;
-}
-
 static abut_status settle(cloth *c, cloth_report *report) {
     memcpy(c->end, c->aim, c->all_vertices * sizeof *c->end);
+    memset(c->halvings, 0, c->vertices);
+    c->barrier_count = 0;
     report->fraction = 1;
-    return ABUT_OK;
+    for (int round = 0;; round++) {
+        abut_status status = find_impacts(c, report);
+        if (status || !c->impact_count)
+            return status;
+        report->impacts += round ? 0 : (uint32_t)c->impact_count;
+        if (round < BARRIER_ROUNDS) {
+            if ((status = add_barriers(c)))
+                return status;
+            hold_barriers(c);
+        } else if (round < BARRIER_ROUNDS + HALVING_ROUNDS) {
+            halve(c, report);
+        } else {
+            bool last = round >= BARRIER_ROUNDS + HALVING_ROUNDS + CUTS;
+            double part = last ? 0 : 0.9 * earliest(c);
+            cut(c, part);
+            report->fraction *= part;
+            if (last) /* where nothing moves nothing meets */
+                return ABUT_OK;
+        }
+    }
 }
 
 /* Where vertices could not go as they were to, their velocity is what became of it. */
@@ -216,6 +224,14 @@ static void finish(cloth *c, double seconds) {
     memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
 }
 
+static void plan(cloth *c, double seconds, const vec *solid_end) {
+    cloth_advance(c, seconds);
+    for (uint32_t i = 0; i < c->vertices; i++)
+        c->aim[i] = c->inverse_mass[i] > 0 ? vec_round(c->now[i]) : c->position[i];
+    for (uint32_t i = c->vertices; i < c->all_vertices; i++)
+        c->aim[i] = solid_end ? vec_round(solid_end[i - c->vertices]) : c->position[i];
+}
+
 abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, cloth_report *report) {
     if (!c || !report || !(seconds > 0 && seconds <= 1e30))
         return abut_fail(ABUT_ERROR_ARGUMENT,
@@ -225,20 +241,15 @@ abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, clo
     cloth_report told = {.fraction = 1};
     double start = cloth_clock();
     abut_status status = make_room(c);
-    status = status ? status : find_touches(c, seconds, solid_end);
-    status = status ? status : find_nears(c);
+    status = status ? status : cloth_find_contacts(c, seconds, solid_end);
     if (status)
         return status;
     told.contacts = (uint32_t)(c->touch_count + c->near_count);
-    told.thinnest = thinnest_gap(c);
+    told.thinnest = cloth_thinnest_gap(c);
     double found = cloth_clock();
     memcpy(c->kept, c->velocity, c->vertices * sizeof *c->kept);
-    cloth_advance(c, seconds);
-    for (uint32_t i = 0; i < c->vertices; i++)
-        c->aim[i] = c->inverse_mass[i] > 0 ? vec_round(c->now[i]) : c->position[i];
-    for (uint32_t i = c->vertices; i < c->all_vertices; i++)
-        c->aim[i] = solid_end ? vec_round(solid_end[i - c->vertices]) : c->position[i];
-    double advanced = cloth_clock();
+    plan(c, seconds, solid_end);
+    double planned = cloth_clock();
     status = settle(c, &told);
     if (status) {
         memcpy(c->velocity, c->kept, c->vertices * sizeof *c->kept);
@@ -246,8 +257,8 @@ abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, clo
     }
     finish(c, seconds);
     told.search = found - start;
-    told.dynamics = advanced - found;
-    told.sweep = cloth_clock() - advanced;
+    told.dynamics = planned - found;
+    told.sweep = cloth_clock() - planned;
     *report = told;
     return ABUT_OK;
 }

@@ -183,26 +183,25 @@ static void hold_touches(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static void hold_near(const substep *s, const cloth_near *n) {
-    cloth *c = s->c;
-    vec *x = c->now;
-    const double weight[4] = {1, -n->weight[0], -n->weight[1], -n->weight[2]};
+double cloth_hold_apart(const cloth *c, const cloth_near *n, vec *x, const vec *before) {
     vec gap = {0, 0, 0}, slip = {0, 0, 0};
     double sum = 0;
     for (int k = 0; k < 4; k++) {
         uint32_t v = n->vertex[k];
-        gap = vec_along(gap, weight[k], x[v]);
-        slip = vec_along(slip, weight[k], vec_sub(x[v], c->before[v]));
-        sum += weight[k] * weight[k] * c->inverse_mass[v];
+        gap = vec_along(gap, n->weight[k], x[v]);
+        slip = vec_along(slip, n->weight[k], vec_sub(x[v], before[v]));
+        sum += n->weight[k] * n->weight[k] * c->inverse_mass[v];
     }
     double off = n->least - vec_dot(gap, n->normal);
     if (!(off > 0) || !(sum > 0))
-        return;
+        return 0;
     vec push = vec_scale(n->normal, off);
     push = vec_sub(push, rub(slip, n->normal, off, c->options.friction));
-    for (int k = 0; k < 4; k++)
-        x[n->vertex[k]] =
-            vec_along(x[n->vertex[k]], c->inverse_mass[n->vertex[k]] * weight[k] / sum, push);
+    for (int k = 0; k < 4; k++) {
+        uint32_t v = n->vertex[k];
+        x[v] = vec_along(x[v], c->inverse_mass[v] * n->weight[k] / sum, push);
+    }
+    return off;
 }
 
 /* ---- the whole ---- */
@@ -233,7 +232,7 @@ static void take_substep(substep *s) {
     by_colour(s, &c->hinge_colours, hold_hinges);
     by_colour(s, &c->edge_colours, hold_edges);
     for (uint32_t i = 0; i < c->near_count; i++) /* few, and they share vertices */
-        hold_near(s, &c->nears[i]);
+        cloth_hold_apart(c, &c->nears[i], c->now, c->before);
     run(s, c->touch_count, hold_touches);
     run(s, c->vertices, fit_velocity);
 }

@@ -37,11 +37,12 @@ typedef struct cloth_touch {
     double gap, least;   /* distance that it has, and that it is to keep */
 } cloth_touch;
 
-/* A vertex next to a triangle of the cloth. */
+/* Two features that keep apart: sum of weight_i x_i, from the second to the first, is at least this
+ * long along the normal. Vertices beyond those of the cloth are the solid's. */
 typedef struct cloth_near {
-    uint32_t vertex[4]; /* that one, then the corners */
-    double weight[3];
-    vec normal; /* unit, towards the vertex */
+    uint32_t vertex[4];
+    double weight[4]; /* 1 in all for the first feature, -1 for the second */
+    vec normal;       /* unit, from the second to the first */
     double gap, least;
 } cloth_near;
 
@@ -56,28 +57,36 @@ struct cloth {
     abut_topology_view view;
     double mean_edge, first_volume;
 
-    vec *position;     /* all_vertices: where steps begin and end */
-    vec *aim;          /* all_vertices */
-    vec *velocity;     /* vertices, as the next */
-    vec *now, *before; /* within a step */
-    vec *kept;         /* velocities before it */
-    double *mass, *inverse_mass;
+    vec *position;               /* all_vertices: where steps begin and end */
+    vec *aim;                    /* all_vertices */
+    vec *velocity;               /* vertices, as the next */
+    vec *now, *before;           /* within a step */
+    vec *kept;                   /* velocities before it */
+    double *mass, *inverse_mass; /* inverse: all_vertices */
     cloth_edge *edges;
     cloth_hinge *hinges;
     cloth_colours edge_colours, hinge_colours;
     uint32_t edge_count, hinge_count;
     double *sums; /* a number for each chunk of triangles */
 
-    /* collisions */
+    /* contacts */
     abut_bvh *cloth_bvh, *solid_bvh;
-    abut_motion *motion;
-    vec *end;              /* all_vertices */
     abut_nearest *nearest; /* room for answers */
     uint64_t *offsets;
     size_t nearest_room;
     cloth_touch *touches;
     cloth_near *nears;
     size_t touch_count, near_count, near_room;
+
+    /* impacts */
+    abut_motion *motions[2]; /* of the cloth against itself, and against the solid */
+    abut_topology *solid_topology;
+    vec *end; /* all_vertices */
+    abut_impact *impacts;
+    size_t impact_count, impact_room;
+    cloth_near *barriers;
+    size_t barrier_count, barrier_room;
+    unsigned char *halvings; /* vertices */
 };
 
 /* Items that a thread takes at a time: enough to be worth waking it up for. */
@@ -85,8 +94,20 @@ enum { GRAIN = 4096 };
 
 /* Makes `now` go on from `position` by some seconds, with contacts as planes; fits velocities. */
 void cloth_advance(cloth *c, double seconds);
+/* Moves the vertices of two features apart where they are too near, with friction against the
+ * motion since `before`. Tells how far. */
+double cloth_hold_apart(const cloth *c, const cloth_near *n, vec *x, const vec *before);
 
-void cloth_free_collisions(cloth *c);
+/* Finds touches and nears for a step in which the solid goes to `solid_end`. */
+abut_status cloth_find_contacts(cloth *c, double seconds, const vec *solid_end);
+/* The least distance of all that were found; the range of repulsion where none is. */
+double cloth_thinnest_gap(const cloth *c);
+void cloth_free_contacts(cloth *c);
+void cloth_free_impacts(cloth *c);
+
+/* A list with room for `count`: the one there is, or a larger one instead, with what was in it.
+ * Null when out of memory, and the list is as it was. */
+void *cloth_grown(cloth *c, void *list, size_t *room, size_t count, size_t bytes);
 
 double cloth_clock(void);
 

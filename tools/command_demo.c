@@ -163,7 +163,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                            which);
     int code = check_options(tool, arguments,
                              drop ? "png|bodies|seconds|seed|compare"
-                                  : "png|triangles|frames|record|meshes");
+                                  : "png|triangles|solid|frames|record|meshes");
     if (code)
         return code;
     if (png && !word_in(path_ending(png->words), "png|ppm"))
@@ -174,6 +174,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 static const tool_option options[] = {
     {"png", "FILE", OPTION_TEXT, "draw a film strip into FILE", NULL, false},
     {"triangles", "N", OPTION_COUNT, "cloth: about how many (default: 6000)", NULL, false},
+    {"solid", "N", OPTION_COUNT, "cloth: about how many triangles the solid has (default: half)",
+     NULL, false},
     {"frames", "N", OPTION_COUNT, "cloth: how many, 60 a second (default: 360)", NULL, false},
     {"record", "FILE", OPTION_TEXT, "cloth: keep the motion in FILE (.abutm)", NULL, false},
     {"meshes", "FOLDER", OPTION_TEXT, "cloth: write the meshes of every frame into FOLDER", NULL,

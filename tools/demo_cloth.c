@@ -177,8 +177,8 @@ static void tell(const showing *s) {
     out_end(out);
 }
 
-static abut_status begin(showing *s, uint32_t triangles) {
-    scene_options options = {.triangles = triangles};
+static abut_status begin(showing *s, uint32_t triangles, uint32_t solid) {
+    scene_options options = {.triangles = triangles, .solid_triangles = solid};
     for (int k = 0; k < SCENE_COUNT; k++)
         if (!strcmp(s->name, scene_name((scene_kind)k)))
             options.kind = (scene_kind)k;
@@ -206,6 +206,7 @@ static abut_status begin(showing *s, uint32_t triangles) {
 
 int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *triangles = option_given(arguments, "triangles"),
+                     *solid = option_given(arguments, "solid"),
                      *frames = option_given(arguments, "frames"),
                      *png = option_given(arguments, "png"),
                      *recorded = option_given(arguments, "record"),
@@ -218,10 +219,13 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
                  .frames = frames ? frames->counts[0] : 360};
     if (triangles && (triangles->counts[0] < 100 || triangles->counts[0] > 1000000))
         return tool_refuse(tool, "--triangles needs a number from 100 to 1000000");
+    if (solid && (solid->counts[0] < 12 || solid->counts[0] > 1000000))
+        return tool_refuse(tool, "--solid needs a number from 12 to 1000000");
     if (s.png && !film_start(&s.film))
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     progress_start(tool->progress, s.name);
-    abut_status status = begin(&s, triangles ? triangles->counts[0] : 0);
+    abut_status status =
+        begin(&s, triangles ? triangles->counts[0] : 0, solid ? solid->counts[0] : 0);
     status = status ? status : run_frames(&s);
     if (!status && s.writer) {
         status = abut_frames_writer_finish(s.writer);

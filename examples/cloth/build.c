@@ -78,7 +78,7 @@ static abut_status make_room(cloth *c) {
                (c->inverse_mass = room(c, n, sizeof(double))) &&
                (c->edges = room(c, c->view.edge_count, sizeof *c->edges)) &&
                (c->hinges = room(c, c->view.edge_count, sizeof *c->hinges)) &&
-               (c->sums = room(c, c->triangles / GRAIN + 1, sizeof(double)));
+               (c->sums = room(c, c->triangles / c->options.grain + 1, sizeof(double)));
     return all ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
@@ -271,6 +271,7 @@ abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_opt
     memset(c, 0, sizeof *c);
     c->context = context;
     c->options = *options;
+    c->options.grain = options->grain ? options->grain : 4096; /* worth waking a thread for */
     c->rest = abut_mesh_retain(mesh);
     c->indices = abut_mesh_indices(mesh);
     c->vertices = c->all_vertices = abut_mesh_vertex_count(mesh);

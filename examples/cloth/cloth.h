@@ -31,6 +31,7 @@ typedef struct cloth_options {
     uint32_t substeps;     /* of a step; 0 = 10 */
     const uint32_t *pins;  /* vertices that stay where they are; copied */
     uint32_t pin_count;
+    uint32_t grain; /* items that a thread takes at a time; 0 = 4096 */
 } cloth_options;
 
 /* A cloth of the shape of a mesh, which is its shape at rest. Refused: options that are not finite

@@ -17,7 +17,8 @@ typedef struct substep {
 } substep;
 
 static void run(const substep *s, size_t count, void (*body)(void *, size_t, size_t, size_t)) {
-    abut_context_parallel_for(s->c->context, count, GRAIN, body, (void *)(uintptr_t)s);
+    abut_context_parallel_for(s->c->context, count, s->c->options.grain, body,
+                              (void *)(uintptr_t)s);
 }
 
 /* ---- forces ---- */
@@ -58,9 +59,9 @@ static void add_volume(void *data, size_t chunk, size_t begin, size_t end) {
 
 static double volume_of(const substep *s) {
     double volume = 0;
-    abut_context_parallel_for(s->c->context, s->c->triangles, GRAIN, add_volume,
-                              (void *)(uintptr_t)s);
-    for (size_t i = 0; i < (s->c->triangles + GRAIN - 1) / GRAIN; i++)
+    size_t grain = s->c->options.grain;
+    run(s, s->c->triangles, add_volume);
+    for (size_t i = 0; i < (s->c->triangles + grain - 1) / grain; i++)
         volume += s->c->sums[i];
     return volume;
 }

@@ -89,9 +89,6 @@ struct cloth {
     unsigned char *halvings; /* vertices */
 };
 
-/* Items that a thread takes at a time: enough to be worth waking it up for. */
-enum { GRAIN = 4096 };
-
 /* Makes `now` go on from `position` by some seconds, with contacts as planes; fits velocities. */
 void cloth_advance(cloth *c, double seconds);
 /* Moves the vertices of two features apart where they are too near, with friction against the

@@ -256,6 +256,7 @@ static abut_status prepare(scene *s, const scene_options *o) {
     if (status)
         return status;
     cloth_options of_cloth = cloth_of(s->kind);
+    of_cloth.grain = o->grain;
     s->solid_vertices = abut_mesh_vertex_count(s->meshes[1]);
     s->solid = abut_context_allocate(s->context, s->solid_vertices, sizeof *s->solid);
     s->solid_end = abut_context_allocate(s->context, s->solid_vertices, sizeof *s->solid_end);
@@ -325,8 +326,8 @@ abut_vec3 scene_eye(const scene *s) {
     return s->kind == SCENE_SHEET ? vec_of(0.5, -1, 0.45) : vec_of(0.25, -1, 0.2);
 }
 abut_box scene_view(const scene *s) {
-    static const abut_box views[SCENE_COUNT] = {{{-1.1, -1.1, -1.5}, {1.1, 1.1, 1.4}},
+    static const abut_box views[SCENE_COUNT] = {{{-0.9, -0.9, -1.4}, {0.9, 0.9, 1.3}},
                                                 {{-2.4, -0.5, -0.8}, {2.4, 0.5, 1.5}},
-                                                {{-1, -1, -0.7}, {1, 1, 0.6}}};
+                                                {{-0.7, -0.7, -0.75}, {0.7, 0.7, 0.25}}};
     return views[s->kind];
 }

@@ -74,6 +74,7 @@ typedef struct sweep_near {
     real distance;
     real weights[3];
     int inside; /* the face, or both edges */
+    int edge;   /* else: which candidate it is */
 } sweep_near;
 
 #define SWEEP_EXTENT_MIN 0x1p-150
@@ -172,6 +173,7 @@ static inline void sweep_near_border(int kind, const vec3 *q, int count, sweep_n
     sweep_near next;
     near->n = v3(REAL(0.0), REAL(0.0), REAL(0.0));
     near->weights[0] = near->weights[1] = near->weights[2] = REAL(0.0);
+    near->edge = 0;
     for (int k = 0; k < count; k++) {
         if (kind == SWEEP_EDGE_EDGE)
             sweep_edge_candidate(q[0], q[1], q[2], k, &next);
@@ -181,6 +183,7 @@ static inline void sweep_near_border(int kind, const vec3 *q, int count, sweep_n
         if (sq < best_sq) {
             best_sq = sq;
             *near = next;
+            near->edge = k;
         }
     }
     near->distance = real_sqrt(best_sq);
@@ -210,6 +213,7 @@ static inline void sweep_near_of(int kind, const vec3 *q, sweep_near *near) {
         near->weights[1] = (kind == SWEEP_EDGE_EDGE ? t : s) / nn;
         near->weights[2] = kind == SWEEP_EDGE_EDGE ? REAL(0.0) : t / nn;
         near->inside = 1;
+        near->edge = 0;
         return;
     }
     sweep_near_border(kind, q, 2 + kind, near);
@@ -288,10 +292,31 @@ static inline void sweep_volume_of(int kind, const sweep_frame *frame, sweep_vol
     volume->ready = 1;
 }
 
+/* A polynomial is at least the hull of its coefficients over an interval: how much of the interval
+ * passes before that reaches down to zero, more than 1 for all; 0 where nothing is proven. */
+static inline real sweep_hull(const real *c, int degree) {
+    real x = REAL(2.0);
+    if (!(c[0] > REAL(0.0)))
+        return REAL(0.0);
+    for (int k = 1; k <= degree; k++)
+        if (!(c[k] > REAL(0.0)))
+            for (int i = 0; i < k; i++)
+                if (c[i] > REAL(0.0))
+                    x = real_min(x,
+                                 ((real)i + (real)(k - i) * (c[i] / (c[i] - c[k]))) / (real)degree);
+    return x;
+}
+/* The time when that part of the rest of the step has passed. */
+static inline real sweep_until(real time, real x) {
+    real until =
+        (time + (REAL(1.0) - time) * x) * (REAL(1.0) - REAL(8.0) * REAL_EPSILON) - REAL_MIN;
+    return x > REAL(1.0) ? REAL(2.0) : until > time ? until : time;
+}
+
 /* As sweep_proof. */
 static inline real sweep_volume_proof(const sweep_volume *volume, real time) {
     /* de Casteljau: the coefficients over the rest of the step */
-    real rest = REAL(1.0) - time, c[4], x = REAL(2.0);
+    real rest = REAL(1.0) - time, c[4];
     real a0 = rest * volume->b[0] + time * volume->b[1];
     real a1 = rest * volume->b[1] + time * volume->b[2];
     c[2] = rest * volume->b[2] + time * volume->b[3];
@@ -302,18 +327,56 @@ static inline real sweep_volume_proof(const sweep_volume *volume, real time) {
     real sign = c[0] < REAL(0.0) ? REAL(-1.0) : REAL(1.0);
     for (int k = 0; k < 4; k++)
         c[k] = sign * c[k] - volume->bound;
-    if (!(c[0] > REAL(0.0)))
-        return time;
-    /* where the hull of the coefficients reaches down to zero */
-    for (int k = 1; k < 4; k++)
-        if (!(c[k] > REAL(0.0)))
-            for (int i = 0; i < k; i++)
-                if (c[i] > REAL(0.0))
-                    x = real_min(x, ((real)i + (real)(k - i) * (c[i] / (c[i] - c[k]))) *
-                                        REAL(0x1.5555555555555p-2));
-    real until = (time + rest * x) * (REAL(1.0) - REAL(8.0) * REAL_EPSILON) - REAL_MIN;
-    return x > REAL(1.0) ? REAL(2.0) : until > time ? until : time;
+    return sweep_until(time, sweep_hull(c, 3));
 }
+
+/* ---- the third certificate: a direction that turns ---- */
+
+/* The vector along an edge of a candidate. */
+static inline vec3 sweep_edge_of(int kind, const vec3 *q, int k) {
+    if (kind == SWEEP_EDGE_EDGE)
+        return k < 2 ? q[2] : v3_sub(q[1], q[0]);
+    return k == 0 ? q[1] : k == 1 ? v3_sub(q[2], q[1]) : q[2];
+}
+
+/* As sweep_proof, with the direction n at `time` turned so that it stays square to the edge. */
+static inline real sweep_turning_proof(int kind, const sweep_frame *frame, const sweep_near *near,
+                                       real time) {
+    vec3 e[2], n[2];
+    e[0] = sweep_edge_of(kind, frame->q[0], near->edge);
+    e[1] = sweep_edge_of(kind, frame->q[1], near->edge);
+    vec3 axis = v3_cross(v3_lerp(e[0], e[1], time), near->n);
+    real size = REAL(0.0), length_sq = REAL(0.0), x = REAL(2.0), at[3][3];
+    for (int i = 0; i < 2; i++) {
+        n[i] = v3_cross(axis, e[i]);
+        size = real_max(size, real_abs(n[i].x) + real_abs(n[i].y) + real_abs(n[i].z));
+        length_sq = real_max(length_sq, v3_length_sq(n[i]));
+    }
+    real bound = REAL(16.0) * REAL_EPSILON * size * frame->extent + REAL_MIN; /* 32 u */
+    if (frame->separation > REAL(0.0))
+        bound += real_sqrt(length_sq) * frame->separation * (REAL(1.0) + REAL(4.0) * REAL_EPSILON);
+    for (int k = 0; k < 3; k++) {
+        at[0][k] = v3_dot(n[0], frame->q[0][k]);
+        at[1][k] = REAL(0.5) * (v3_dot(n[0], frame->q[1][k]) + v3_dot(n[1], frame->q[0][k]));
+        at[2][k] = v3_dot(n[1], frame->q[1][k]);
+    }
+    real rest = REAL(1.0) - time;
+    for (int k = 0; k < 2 + kind; k++) {
+        int i = kind == SWEEP_EDGE_EDGE ? k & 1 : 0;
+        int j = kind == SWEEP_EDGE_EDGE ? (k < 2 ? 0 : 2) : k;
+        real g[3], c[3];
+        for (int m = 0; m < 3; m++)
+            g[m] = j ? at[m][i] - at[m][j] : at[m][i];
+        c[1] = rest * g[1] + time * g[2];
+        c[0] = rest * (rest * g[0] + time * g[1]) + time * c[1] - bound;
+        c[1] -= bound;
+        c[2] = g[2] - bound;
+        x = real_min(x, sweep_hull(c, 2));
+    }
+    return sweep_until(time, x);
+}
+
+/* ---- the search ---- */
 
 /* The same with whatever candidate goes furthest: where two of them are equally near but for
  * rounding, only one may be any good. */
@@ -361,6 +424,8 @@ static inline int sweep_pair(int kind, const vec3 *start, const vec3 *end,
             if (!volume.ready)
                 sweep_volume_of(kind, &frame, &volume);
             until = real_max(until, sweep_volume_proof(&volume, time));
+        } else if (step > 3 && until <= REAL(1.0)) {
+            until = real_max(until, sweep_turning_proof(kind, &frame, &near, time));
         }
         if (!(until > time)) {
             until = sweep_rescue(kind, &frame, time, &near.n);

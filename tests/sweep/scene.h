@@ -108,6 +108,11 @@ static inline void scene_try(const scene *s, referee *r, abut_impact impact,
     if (!abuti_sweep_filter(kind, start, end, four, 1, &limits, &survivor) ||
         !sweep_pair(kind, start, end, &limits, &answer))
         return;
+    bool touches = true;
+    if (s->sweep.exact)
+        assert_ok(abuti_sweep_exact(s->meshes[0]->context, kind, start, end, &touches));
+    if (!touches)
+        return;
     impact.time = answer.time;
     impact.normal = answer.normal;
     memcpy(impact.weights, answer.weights, sizeof impact.weights);

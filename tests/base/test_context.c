@@ -119,9 +119,9 @@ static void code_on_top_uses_the_context(void **state) {
     abut_context_release(NULL, abut_context_allocate(NULL, 0, 8));
     for (int k = 0; k < 2; k++) {
         memset(seen, 0, sizeof seen);
-        abut_context_parallel_for(k ? NULL : context, k ? 100 : COUNT, k ? 0 : 1000, mark, seen);
+        abut_context_parallel_for(k ? NULL : context, k ? 1 : COUNT, k ? 0 : 1000, mark, seen);
         for (size_t i = 0; i < COUNT; i++)
-            assert_int_equal(!k || i < 100, seen[i]);
+            assert_int_equal(!k || !i, seen[i]);
     }
     abut_context_parallel_for(context, 5, 1, NULL, NULL);
     assert_fails(ABUT_ERROR_LIMIT, "100% of it", abut_fail(ABUT_ERROR_LIMIT, "100% of it"));

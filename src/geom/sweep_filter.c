@@ -3,12 +3,9 @@
 
 static bool survives(int kind, const sweep_frame *frame) {
     static const double times[] = {0.5, 0, 1};
-    for (int k = 0; k < 3; k++) {
-        sweep_near near;
-        sweep_near_at(kind, frame, times[k], &near);
-        if (sweep_proof(kind, frame, near.n, 0) > 1)
+    for (int k = 0; k < 3; k++)
+        if (sweep_proven_by(kind, frame, times[k]))
             return false;
-    }
     return true;
 }
 

@@ -14,8 +14,7 @@ _Static_assert(sizeof(sweep_impact) == sizeof(abut_impact) &&
                    offsetof(sweep_impact, element) == offsetof(abut_impact, element) &&
                    offsetof(sweep_impact, weights) == offsetof(abut_impact, weights),
                "impacts are copied as they are");
-_Static_assert(sizeof(sweep_open) == 48 && sizeof(sweep_hit) == 72 && sizeof(sweep_box) == 32 &&
-                   sizeof(sweep_scene) == 40,
+_Static_assert(sizeof(sweep_hit) == 72 && sizeof(sweep_box) == 32 && sizeof(sweep_scene) == 40,
                "as on the device");
 
 static const struct {
@@ -24,7 +23,7 @@ static const struct {
     {"sweep_boxes", "sweep_keys"},       {"sweep_boxes", "sweep_blocks"},
     {"sweep_boxes", "sweep_level"},      {"sweep_pairs", "sweep_walk"},
     {"sweep_pairs", "sweep_candidates"}, {"sweep_narrow", "sweep_filter"},
-    {"sweep_narrow", "sweep_march"},     {"sweep_hits", "sweep_hit_keys"},
+    {"sweep_narrow", "sweep_settle"},    {"sweep_hits", "sweep_hit_keys"},
     {"sweep_hits", "sweep_earliest"},    {"sweep_hits", "sweep_impacts"},
 };
 

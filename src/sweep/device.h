@@ -13,7 +13,7 @@ typedef enum motion_kernel {
     MOTION_WALK,
     MOTION_CANDIDATES,
     MOTION_FILTER,
-    MOTION_MARCH,
+    MOTION_SETTLE,
     MOTION_HIT_KEYS,
     MOTION_EARLIEST_OF,
     MOTION_IMPACTS,
@@ -39,7 +39,7 @@ typedef enum motion_memory {
     MOTION_PAIRS_BEGIN, /* of the pairs of each block */
     MOTION_PAIRS,       /* of blocks */
     MOTION_TRIED,       /* candidates */
-    MOTION_OPEN,        /* ping and pong */
+    MOTION_OPEN,        /* candidates that are not free at once; ping and pong */
     MOTION_LEFT,
     MOTION_HITS,
     MOTION_COUNTS,
@@ -55,7 +55,7 @@ typedef enum motion_stage {
     MOTION_STAGE_BLOCKS, /* pairs of blocks */
     MOTION_STAGE_CANDIDATES,
     MOTION_STAGE_FILTER,
-    MOTION_STAGE_MARCH,
+    MOTION_STAGE_SETTLE,
     MOTION_STAGE_ORDER,
     MOTION_STAGES
 } motion_stage;

@@ -30,9 +30,9 @@ enum {
     SAMPLE = 8,           /* see above */
 };
 
-/* Steps of a sweep in each round. Most hits take five to ten. */
-static const uint32_t round_steps[] = {2, 8, 64, 512};
-enum { ROUNDS = sizeof round_steps / sizeof *round_steps, LONG_ROUND = 4096 };
+/* Steps of a sweep in each round; a longer one starts anew in the next. Most need two to five. */
+static const int32_t round_steps[] = {8, 64, 1024};
+enum { ROUNDS = sizeof round_steps / sizeof *round_steps };
 _Static_assert((int)ROUNDS <= (int)SWEEP_ROUNDS, "each round has its counts");
 
 typedef struct searching {
@@ -138,12 +138,12 @@ static abut_status queue_candidates(searching *s, sweep_part part) {
     return status ? status : stop_clock(s, MOTION_STAGE_FILTER);
 }
 
-static abut_status queue_round(searching *s, uint32_t round, uint32_t steps) {
+static abut_status queue_round(searching *s, uint32_t round, int32_t steps) {
     motion_device *d = s->d;
     motion_memory from = round % 2 ? MOTION_LEFT : MOTION_OPEN;
     motion_memory to = round % 2 ? MOTION_OPEN : MOTION_LEFT;
     uint32_t earliest = s->options->mode != ABUT_MOTION_ALL;
-    return ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_MARCH], d->wide_groups, NARROW_GROUP,
+    return ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_SETTLE], d->wide_groups, NARROW_GROUP,
                         MEMORY(from), MEMORY(to), ABUTI_VALUE(d->open_room), ABUTI_VALUE(round),
                         ABUTI_VALUE(steps), MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES),
                         MEMORY(MOTION_START), MEMORY(MOTION_END), ABUTI_VALUE(s->limits),
@@ -174,7 +174,7 @@ static abut_status queue_part(searching *s, sweep_part part) {
     start_clock(s);
     for (uint32_t round = 0; round < ROUNDS && !status; round++)
         status = queue_round(s, round, round_steps[round]);
-    return status ? status : stop_clock(s, MOTION_STAGE_MARCH);
+    return status ? status : stop_clock(s, MOTION_STAGE_SETTLE);
 }
 
 /* ---- room ---- */
@@ -200,8 +200,8 @@ static abut_status make_room(motion_device *d) {
              hits = with_slack(features / 16, TRIED_MOST);
     abut_status status = reserve(d, MOTION_PAIRS, pairs, 2 * sizeof(uint32_t));
     status = status ? status : reserve(d, MOTION_TRIED, tried, 2 * sizeof(uint32_t));
-    status = status ? status : reserve(d, MOTION_OPEN, open, sizeof(sweep_open));
-    status = status ? status : reserve(d, MOTION_LEFT, open, sizeof(sweep_open));
+    status = status ? status : reserve(d, MOTION_OPEN, open, 2 * sizeof(uint32_t));
+    status = status ? status : reserve(d, MOTION_LEFT, open, 2 * sizeof(uint32_t));
     status = status ? status : reserve(d, MOTION_HITS, hits, sizeof(sweep_hit));
     if (status)
         return status;
@@ -254,8 +254,8 @@ static abut_status grow(searching *s, bool *again, bool *smaller) {
         d->tried_room = status ? 0 : room;
     } else if (open > d->open_room) {
         uint32_t room = with_slack(open, TRIED_MOST);
-        status = reserve(d, MOTION_OPEN, room, sizeof(sweep_open));
-        status = status ? status : reserve(d, MOTION_LEFT, room, sizeof(sweep_open));
+        status = reserve(d, MOTION_OPEN, room, 2 * sizeof(uint32_t));
+        status = status ? status : reserve(d, MOTION_LEFT, room, 2 * sizeof(uint32_t));
         d->open_room = status ? 0 : room;
     } else if (c[SWEEP_COUNT_HITS] > d->hits_room) {
         status = grow_hits(s, c[SWEEP_COUNT_HITS]);
@@ -287,24 +287,15 @@ static abut_status grow_pairs(searching *s, bool *again) {
 
 /* ---- all parts ---- */
 
-/* Sweeps that took longer than all rounds. */
+/* Sweeps that took longer than all rounds. They are few, and go on to the end. */
 static abut_status finish_rounds(searching *s) {
-    abut_status status = ABUT_OK;
-    uint32_t *open = s->counts + SWEEP_COUNT_OPEN, round = ROUNDS % 2;
-    memcpy(open + 2 * round, open + 2 * ROUNDS, 2 * sizeof *open);
+    const uint32_t *open = s->counts + SWEEP_COUNT_OPEN + 2 * ROUNDS;
+    if (!open[0] && !open[1])
+        return ABUT_OK;
     start_clock(s);
-    while (!status && open[2 * round] + (uint64_t)open[2 * round + 1] > 0) {
-        open[2 * round + 2] = open[2 * round + 3] = 0;
-        status = write_counts(s);
-        status = status ? status : queue_round(s, round, LONG_ROUND);
-        status = status ? status : read_counts(s);
-        if (!status && s->counts[SWEEP_COUNT_HITS] > s->d->hits_room)
-            return ABUT_OK; /* see grow() */
-        memmove(open + 2 * !round, open + 2 * round + 2, 2 * sizeof *open);
-        round = !round;
-        status = status ? status : abuti_progress(s->motion->context, "sweep", 0.5);
-    }
-    return status ? status : stop_clock(s, MOTION_STAGE_MARCH);
+    abut_status status = queue_round(s, ROUNDS, INT32_MAX);
+    status = status ? status : stop_clock(s, MOTION_STAGE_SETTLE);
+    return status ? status : read_counts(s);
 }
 
 /* Searches a part until all of it had room. Counts are in place when it begins. */

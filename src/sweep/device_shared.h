@@ -63,13 +63,6 @@ typedef struct sweep_scene {
     real margin;    /* around boxes: half of the separation */
 } sweep_scene;
 
-/* A pair that is neither free nor hits so far. */
-typedef struct sweep_open {
-    real time;    /* free until then */
-    real last[3]; /* what proved that */
-    sweep_word first, second, step, unused;
-} sweep_open;
-
 /* As motion_hit. */
 typedef struct sweep_hit {
     real time;

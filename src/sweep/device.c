@@ -22,7 +22,7 @@ static const struct {
 } kernel_names[MOTION_KERNELS] = {
     {"sweep_boxes", "sweep_keys"},       {"sweep_boxes", "sweep_blocks"},
     {"sweep_boxes", "sweep_level"},      {"sweep_pairs", "sweep_walk"},
-    {"sweep_pairs", "sweep_candidates"}, {"sweep_narrow", "sweep_filter"},
+    {"sweep_pairs", "sweep_candidates"}, {"sweep_filter", "sweep_filter"},
     {"sweep_narrow", "sweep_settle"},    {"sweep_hits", "sweep_hit_keys"},
     {"sweep_hits", "sweep_earliest"},    {"sweep_hits", "sweep_impacts"},
 };

@@ -11,7 +11,7 @@
  * done where that has a hit; for EARLIEST the rest has less to look at. Both give the earliest hit
  * of what they looked at, so that the answer is the same every time.
  */
-#include "geom/sweep_shared.h"
+#include "geom/sweep_filter.h"
 #include "sweep/device.h"
 
 #include <math.h>
@@ -41,6 +41,7 @@ typedef struct searching {
     const motion_search_options *options;
     sweep_scene scene;
     sweep_limits limits;
+    float reach; /* separation and tolerance, rounded up */
     uint32_t counts[SWEEP_COUNTS];
     uint32_t hits; /* of parts that are done */
 } searching;
@@ -126,15 +127,26 @@ static abut_status queue_candidates(searching *s, sweep_part part) {
                      MEMORY(MOTION_END), MEMORY(MOTION_MESH_OF), ABUTI_VALUE(d->flags),
                      MEMORY(MOTION_TRIED), ABUTI_VALUE(d->tried_room), MEMORY(MOTION_COUNTS),
                      ABUTI_LOCAL_MEMORY(CANDIDATES_BYTES));
-    status = status ? status : stop_clock(s, MOTION_STAGE_CANDIDATES);
+    return status ? status : stop_clock(s, MOTION_STAGE_CANDIDATES);
+}
+
+/* Candidates to those that are not free at once, in two goes: first all, then what is left. */
+static abut_status queue_filter(searching *s) {
+    motion_device *d = s->d;
+    abut_status status = ABUT_OK;
     start_clock(s);
-    if (!status)
-        status =
-            ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_FILTER], d->wide_groups, NARROW_GROUP,
-                         MEMORY(MOTION_TRIED), ABUTI_VALUE(d->tried_room), MEMORY(MOTION_EDGES),
-                         MEMORY(MOTION_FACES), MEMORY(MOTION_START), MEMORY(MOTION_END),
-                         ABUTI_VALUE(s->limits), MEMORY(MOTION_OPEN), ABUTI_VALUE(d->open_room),
-                         MEMORY(MOTION_COUNTS), ABUTI_LOCAL_MEMORY(8));
+    for (uint32_t halves = 0; halves < 2 && !status; halves++) {
+        const uint32_t from = halves ? SWEEP_COUNT_LEFT : SWEEP_COUNT_EDGE_EDGE;
+        const uint32_t to = halves ? SWEEP_COUNT_OPEN : SWEEP_COUNT_LEFT;
+        const uint32_t room = halves ? d->open_room : d->tried_room;
+        status = ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_FILTER], d->wide_groups, NARROW_GROUP,
+                              MEMORY(halves ? MOTION_LEFT : MOTION_TRIED), ABUTI_VALUE(room),
+                              ABUTI_VALUE(from), ABUTI_VALUE(to), ABUTI_VALUE(halves),
+                              MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES), MEMORY(MOTION_START),
+                              MEMORY(MOTION_END), ABUTI_VALUE(s->reach),
+                              MEMORY(halves ? MOTION_OPEN : MOTION_LEFT), ABUTI_VALUE(d->open_room),
+                              MEMORY(MOTION_COUNTS), ABUTI_LOCAL_MEMORY(8));
+    }
     return status ? status : stop_clock(s, MOTION_STAGE_FILTER);
 }
 
@@ -171,6 +183,7 @@ static void reset_counts(searching *s) {
 
 static abut_status queue_part(searching *s, sweep_part part) {
     abut_status status = queue_candidates(s, part);
+    status = status ? status : queue_filter(s);
     start_clock(s);
     for (uint32_t round = 0; round < ROUNDS && !status; round++)
         status = queue_round(s, round, round_steps[round]);
@@ -240,8 +253,8 @@ static abut_status grow(searching *s, bool *again, bool *smaller) {
     const uint32_t *c = s->counts;
     uint64_t tried = (uint64_t)c[SWEEP_COUNT_EDGE_EDGE] + c[SWEEP_COUNT_VERTEX_FACE], open = 0;
     abut_status status = ABUT_OK;
-    for (int round = 0; round <= ROUNDS; round++) {
-        const uint32_t *of = c + SWEEP_COUNT_OPEN + 2 * round;
+    for (int list = 0; list <= ROUNDS + 1; list++) {
+        const uint32_t *of = c + SWEEP_COUNT_LEFT + 2 * list;
         uint64_t here = (uint64_t)of[0] + of[1];
         open = here > open ? here : open;
     }
@@ -377,6 +390,7 @@ abut_status abuti_motion_device_search(abut_motion *motion, const motion_search_
         return ABUT_OK;
     s.scene = scene_of(motion, options);
     s.limits = (sweep_limits){options->separation, options->tolerance, 1, options->steps};
+    s.reach = abuti_sweep_filter_reach(&s.limits);
     memcpy(&s.counts[SWEEP_COUNT_LATEST], &latest, sizeof latest);
     if (d->stage_ms)
         memset(d->stage_ms, 0, MOTION_STAGES * sizeof *d->stage_ms);

@@ -43,10 +43,12 @@ enum {
     SWEEP_COUNT_MANY,        /* pairs of blocks in units of 256, rounded up for each block */
     SWEEP_COUNT_BLOCKS,      /* pairs of blocks */
     SWEEP_COUNT_EDGE_EDGE,   /* candidates */
-    SWEEP_COUNT_VERTEX_FACE, /* candidates */
+    SWEEP_COUNT_VERTEX_FACE, /* behind it */
     SWEEP_COUNT_HITS,
     SWEEP_COUNT_LATEST, /* a float: no hit later than this is of interest */
-    SWEEP_COUNT_OPEN,   /* for each round two: pairs of edges, of vertices and faces */
+    SWEEP_COUNT_LEFT,   /* two: as below, after the first look */
+    SWEEP_COUNT_OPEN =
+        SWEEP_COUNT_LEFT + 2, /* for each round two: pairs of edges, of vertices and faces */
     SWEEP_COUNTS = 32
 };
 enum { SWEEP_ROUNDS = (SWEEP_COUNTS - SWEEP_COUNT_OPEN) / 2 - 1 };

@@ -6,6 +6,9 @@
  */
 #include "sweep/device.h"
 
+#include "bvh/bvh.h"
+#include "geom/sweep.h"
+
 enum { GROUP = 256 };
 
 _Static_assert(sizeof(sweep_impact) == sizeof(abut_impact) &&
@@ -14,6 +17,11 @@ _Static_assert(sizeof(sweep_impact) == sizeof(abut_impact) &&
                    offsetof(sweep_impact, element) == offsetof(abut_impact, element) &&
                    offsetof(sweep_impact, weights) == offsetof(abut_impact, weights),
                "impacts are copied as they are");
+_Static_assert(sizeof(sweep_hit) == sizeof(motion_hit) &&
+                   offsetof(sweep_hit, second) == offsetof(motion_hit, second) &&
+                   offsetof(sweep_hit, normal) == offsetof(motion_hit, normal) &&
+                   offsetof(sweep_hit, weights) == offsetof(motion_hit, weights),
+               "hits too");
 _Static_assert(sizeof(sweep_hit) == 72 && sizeof(sweep_box) == 32 && sizeof(sweep_scene) == 40,
                "as on the device");
 
@@ -291,18 +299,96 @@ static abut_status fetch(abut_motion *m, uint32_t count, abut_impact *to) {
     return status ? status : abuti_buffer_download(&d->queue, found, 0, to, count * sizeof *to);
 }
 
-abut_status abuti_motion_device_find(abut_motion *motion, const motion_search_options *options,
-                                     abut_impacts *impacts, abut_motion_counts *counts) {
+/* ---- exact ---- */
+
+typedef struct exact_task {
+    abut_motion *motion;
+    motion_hit *hits;
+    bool *touch;
+    abut_status *statuses; /* of chunks */
+} exact_task;
+
+enum { HITS_A_TASK = 64 };
+
+static void decide(void *data, size_t chunk, size_t begin, size_t end) {
+    const exact_task *t = data;
+    const abut_motion *m = t->motion;
+    t->statuses[chunk] = ABUT_OK;
+    for (size_t i = begin; i < end && !t->statuses[chunk]; i++) {
+        const motion_hit *hit = &t->hits[i];
+        uint32_t corners[4];
+        vec3 from[4], to[4];
+        abuti_motion_corners(m, hit->kind, hit->first, hit->second, corners);
+        for (int k = 0; k < 4; k++) {
+            from[k] = m->start[corners[k]];
+            to[k] = m->end[corners[k]];
+        }
+        const int kind = hit->kind == ABUT_IMPACT_EDGE_EDGE ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE;
+        t->statuses[chunk] = abuti_sweep_exact(m->context, kind, from, to, &t->touch[i]);
+    }
+}
+
+/* Keeps the true ones; gives how many. */
+static abut_status decide_all(exact_task *t, uint32_t *count) {
+    size_t chunks = abuti_chunk_count(*count, HITS_A_TASK);
+    uint32_t kept = 0;
+    t->touch = abuti_allocate(t->motion->context, *count, sizeof *t->touch);
+    t->statuses = abuti_allocate(t->motion->context, chunks, sizeof *t->statuses);
+    abut_status status = t->touch && t->statuses ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        abuti_parallel_for(t->motion->context, *count, HITS_A_TASK, decide, t);
+    for (size_t i = 0; i < chunks && !status; i++)
+        if (t->statuses[i]) /* said on another thread */
+            status = abuti_fail(t->statuses[i], "abut_motion_find: out of memory");
+    for (uint32_t i = 0; i < *count && !status; i++) {
+        t->hits[kept] = t->hits[i];
+        kept += t->touch[i];
+    }
+    abuti_release(t->motion->context, t->touch);
+    abuti_release(t->motion->context, t->statuses);
+    *count = kept;
+    return status;
+}
+
+/* What the device finds is decided here: hits are few, and whole numbers no work for a device. */
+static abut_status find_exactly(abut_motion *m, const motion_search_options *options,
+                                abut_impacts *impacts, abut_motion_counts *counts) {
+    motion_device *d = m->on_device;
+    motion_search_options ours = *options;
+    exact_task task = {.motion = m};
+    uint32_t count = 0;
+    ours.mode = ABUT_MOTION_ALL;
+    abut_status status = abuti_motion_device_search(m, &ours, &count, counts);
+    if (status)
+        return status;
+    task.hits = abuti_allocate(m->context, count, sizeof *task.hits);
+    if (!task.hits)
+        return ABUT_ERROR_MEMORY;
+    if (count)
+        status = abuti_buffer_download(&d->queue, &d->memory[MOTION_HITS], 0, task.hits,
+                                       count * sizeof *task.hits);
+    status = status ? status : decide_all(&task, &count);
+    status = status ? status : abuti_progress(m->context, "sweep", 1);
+    if (!status) {
+        abuti_bvh_sort(task.hits, count, sizeof *task.hits, abuti_motion_after);
+        bool all = options->mode == ABUT_MOTION_ALL;
+        status = abuti_motion_report(m, task.hits, all ? count : count > 0, impacts);
+    }
+    abuti_release(m->context, task.hits);
+    return status;
+}
+
+/* ---- all ---- */
+
+static abut_status find_there(abut_motion *motion, const motion_search_options *options,
+                              abut_impacts *impacts, abut_motion_counts *counts) {
     motion_device *d = motion->on_device;
-    abut_motion_counts tried = {0, 0};
     uint32_t hits = 0;
-    abut_status status =
-        d->stale ? send(d, motion->start, motion->end, motion->vertex_count) : ABUT_OK;
-    d->stale = status != ABUT_OK;
-    status = status ? status : abuti_motion_device_search(motion, options, &hits, &tried);
+    abut_status status = abuti_motion_device_search(motion, options, &hits, counts);
     bool all = options->mode == ABUT_MOTION_ALL;
     size_t count = all ? hits : hits > 0;
     size_t given = count < impacts->capacity ? count : impacts->capacity;
+    status = status ? status : abuti_progress(motion->context, "sweep", 1);
     if (!status && given && d->stage_ms)
         abuti_queue_clock_start(&d->queue);
     if (!status && given)
@@ -311,15 +397,27 @@ abut_status abuti_motion_device_find(abut_motion *motion, const motion_search_op
         status = fetch(motion, (uint32_t)given, impacts->impacts);
     if (!status && given && d->stage_ms)
         status = abuti_queue_clock_stop(&d->queue, &d->stage_ms[MOTION_STAGE_ORDER]);
-    status = status ? status : abuti_progress(motion->context, "sweep", 1);
     if (status)
         return status;
     impacts->count = count;
-    if (counts)
-        *counts = tried;
     if (count == given)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_BUFFER,
                       "abut_motion_find: there are %zu impacts, and room for %zu", count,
                       impacts->capacity);
+}
+
+abut_status abuti_motion_device_find(abut_motion *motion, const motion_search_options *options,
+                                     abut_impacts *impacts, abut_motion_counts *counts) {
+    motion_device *d = motion->on_device;
+    abut_motion_counts tried = {0, 0};
+    abut_status status =
+        d->stale ? send(d, motion->start, motion->end, motion->vertex_count) : ABUT_OK;
+    d->stale = status != ABUT_OK;
+    if (!status)
+        status = options->exact ? find_exactly(motion, options, impacts, &tried)
+                                : find_there(motion, options, impacts, &tried);
+    if (counts && (!status || status == ABUT_ERROR_BUFFER))
+        *counts = tried;
+    return status;
 }

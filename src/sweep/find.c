@@ -121,7 +121,11 @@ static int sweep_candidate(search *s, task *t, const uint32_t places[2],
         start[k] = s->motion->start[corners[k]];
         end[k] = s->motion->end[corners[k]];
     }
-    if (sweep_pair(edges ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE, start, end, limits, &answer)) {
+    const int kind = edges ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE;
+    bool touches = sweep_pair(kind, start, end, limits, &answer);
+    if (touches && s->options.exact)
+        t->status = abuti_sweep_exact(s->motion->context, kind, start, end, &touches);
+    if (touches && !t->status) {
         hit.time = answer.time;
         hit.normal = answer.normal;
         for (int k = 0; k < 3; k++)

@@ -91,6 +91,7 @@ static inline scene random_scene(abut_context *context, test_random *random, uin
     s.options.no_others = round % 6 == 4;
     s.sweep.separation = round % 4 == 3 ? 0.25 : 0;
     s.sweep.tolerance = round % 9 == 8 ? 1e-3 : 0;
+    s.sweep.exact = round % 3 == 2 && s.sweep.separation == 0;
     return s;
 }
 
@@ -202,6 +203,11 @@ static inline void scene_try(const scene *s, referee *r, abut_impact impact,
     uint32_t survivor; /* a filter may prove free what a sweep alone takes for a near miss */
     if (!abuti_sweep_filter(kind, start, end, four, 1, &limits, &survivor) ||
         !sweep_pair(kind, start, end, &limits, &answer))
+        return;
+    bool touches = true;
+    if (s->sweep.exact)
+        assert_ok(abuti_sweep_exact(s->meshes[0]->context, kind, start, end, &touches));
+    if (!touches)
         return;
     impact.time = answer.time;
     impact.normal = answer.normal;

@@ -26,7 +26,7 @@ static void random_motions_agree_with_every_pair(void **state) {
     (void)state;
     test_random random = {51};
     abut_context *serial = test_context(NULL, 1);
-    for (uint32_t round = 0; round < test_rounds(400); round++) {
+    for (uint32_t round = 0; round < test_rounds(160); round++) {
         scene s = random_scene(serial, &random, round);
         check_scene(&s);
         scene_free(&s);

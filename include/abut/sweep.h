@@ -132,7 +132,7 @@ typedef struct abut_motion_counts {
 } abut_motion_counts;
 
 /* Searches the step. Pairs that share a vertex touch all the time and are left out. A tolerance of
- * 0 is 1e-8 of the longest side of the box of all starts (of starts and ends where that is 0).
+ * 0 is 1e-10 of the longest side of the box of all starts (of starts and ends where that is 0).
  * `counts` may be null, and counts what was tried: all candidates for ALL, fewer for the other
  * modes. On failure but ABUT_ERROR_BUFFER `impacts` is untouched. Reports progress as stage
  * "sweep"; memory grows with the capacity, not with what is found. */

@@ -65,10 +65,8 @@ static abut_status sweep(cloth *c, abut_motion *motion) {
     options.exact = true; /* what is close but free must not be held back */
     abut_status status = abut_motion_step(motion, c->position, c->end);
     for (int turn = 0; turn < 2 && !status; turn++) {
-        abut_impacts found = {.impacts = c->impacts + c->impact_count,
+        abut_impacts found = {.impacts = c->impacts ? c->impacts + c->impact_count : NULL,
                               .capacity = c->impact_room - c->impact_count};
-        if (!c->impacts)
-            found.impacts = NULL;
         status = abut_motion_find(motion, ABUT_MOTION_ALL, &options, &found, NULL);
         if (!status) {
             c->impact_count += found.count;

@@ -233,7 +233,8 @@ static cloth_options cloth_of(scene_kind kind) {
         o.stretch = 60;
         o.bend = 2e-4;
         o.friction = 0.3;
-        o.pressure = 1.2;
+        o.pressure = 0.6;
+        o.gravity.z = -4; /* all of it hangs on two ears */
         break;
     case SCENE_SLEEVE:
         o.stretch = 150;
@@ -257,6 +258,8 @@ static abut_status prepare(scene *s, const scene_options *o) {
         return status;
     cloth_options of_cloth = cloth_of(s->kind);
     of_cloth.grain = o->grain;
+    /* a pass carries forces from vertex to vertex, so finer cloth needs more of them */
+    of_cloth.substeps = (uint32_t)fmin(fmax(10 * sqrt(o->triangles / 6000.0), 10), 40);
     s->solid_vertices = abut_mesh_vertex_count(s->meshes[1]);
     s->solid = abut_context_allocate(s->context, s->solid_vertices, sizeof *s->solid);
     s->solid_end = abut_context_allocate(s->context, s->solid_vertices, sizeof *s->solid_end);

@@ -302,10 +302,10 @@ static void count_tasks(search *s) {
     }
 }
 
-/* Twice as many turns each time; what has been run need not be again in a smaller window. */
+/* Four times as many turns each time; what has been run need not be again in a smaller window. */
 static abut_status run_earliest(search *s) {
     abut_status status = ABUT_OK;
-    for (uint32_t turn = 0, end = 1; !status && turn < TURNS; turn = end, end *= 2) {
+    for (uint32_t turn = 0, end = 1; !status && turn < TURNS; turn = end, end *= 4) {
         double earliest = atomic_load(&s->earliest);
         if (earliest < 0.5 * s->window)
             status = fit(s, earliest);

@@ -174,6 +174,8 @@ abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const 
                           motion ? "end" : "motion");
     abut_status status = start ? check_positions(motion, start, "start") : ABUT_OK;
     status = status ? status : check_positions(motion, end, "end");
+    if (!status && motion->on_device)
+        status = abuti_motion_device_step(motion, start, end);
     if (status)
         return status;
     const size_t bytes = motion->vertex_count * sizeof *motion->start;
@@ -185,10 +187,10 @@ abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const 
         motion->start = last;
     }
     memcpy(motion->end, end, bytes);
-    box3 box = box_empty();
-    motion->extent = longest_side(motion->start, motion->vertex_count, &box);
+    motion->box = box_empty();
+    motion->extent = longest_side(motion->start, motion->vertex_count, &motion->box);
     if (!(motion->extent > 0))
-        motion->extent = longest_side(motion->end, motion->vertex_count, &box);
+        motion->extent = longest_side(motion->end, motion->vertex_count, &motion->box);
     motion->stepped = true;
     return ABUT_OK;
 }

@@ -22,10 +22,10 @@ for scene in ball sleeve sheet; do
     is "0 < it['thinnest_gap'] <= 1.5 * it['thickness']" True
     demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
     demand "there are other meshes" "$(ls $scene | wc -l)" -eq 26
-    cp $scene.abutm first.abutm
-    try 0 "$tool" demo $scene --threads 2 --triangles 200 --frames 12 --record $scene.abutm
-    demand "another run gives another recording" "$(cmp first.abutm $scene.abutm 2>&1)" = ""
 done
+cp sheet.abutm first.abutm
+try 0 "$tool" demo sheet --threads 2 --triangles 200 --frames 12 --record sheet.abutm
+demand "another run gives another recording" "$(cmp first.abutm sheet.abutm 2>&1)" = ""
 try 0 "$tool" selfcheck sheet/cloth00012.ply
 try 0 "$tool" demo sheet --threads 1 --triangles 200 --frames 2
 says "none in any frame"

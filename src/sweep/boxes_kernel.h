@@ -29,12 +29,17 @@ static inline sweep_corners corners_of(uint kind, uint feature, __global const u
     return c;
 }
 
-/* One axis of the box, as abuti_broad_overlap() has it: x is lo, y is hi. */
+/* One axis of the box: x is lo, y is hi. Of the whole step as abuti_broad_overlap() has it; of its
+ * begin larger than rounding can make a place in it wrong, by four times. */
 static inline double2 swept_axis(const sweep_corners *c, int axis, __global const double *start,
-                                 __global const double *end, double margin) {
-    double lo = start[3 * (size_t)c->at[0] + axis], hi = lo;
+                                 __global const double *end, const sweep_scene *scene) {
+    double lo = start[3 * (size_t)c->at[0] + axis], hi = lo, margin = scene->margin;
     for (int k = 0; k < 3; k++) {
         double p = start[3 * (size_t)c->at[k] + axis], q = end[3 * (size_t)c->at[k] + axis];
+        if (scene->window < 1.0) {
+            margin = real_max(margin, scene->margin + 0x1p-48 * real_max(fabs(p), fabs(q)));
+            q = p + scene->window * (q - p);
+        }
         lo = real_min(lo, real_min(p, q));
         hi = real_max(hi, real_max(p, q));
     }
@@ -51,7 +56,7 @@ static inline sweep_box swept_box(const sweep_corners *c, __global const double 
                                   __global const double *end, const sweep_scene *scene) {
     sweep_box box;
     for (int axis = 0; axis < 3; axis++) {
-        double2 d = swept_axis(c, axis, start, end, scene->margin);
+        double2 d = swept_axis(c, axis, start, end, scene);
         box.lo[axis] = (float)(d.x - scene->origin[axis]);
         box.hi[axis] = (float)(d.y - scene->origin[axis]);
     }

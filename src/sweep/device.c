@@ -2,14 +2,14 @@
  *
  * Positions go there with the step. A search then works there alone; see device_search.c. Hits are
  * put in order there too, by radix sorts: first by kind and elements, then by time, since a sort
- * keeps the order of equal ones.
+ * keeps the order of equal ones. Up to some thousand hits each counts those before it instead.
  */
 #include "sweep/device.h"
 
 #include "bvh/bvh.h"
 #include "geom/sweep.h"
 
-enum { GROUP = 256 };
+enum { GROUP = 256, RANK_GROUP = 64, RANK_MOST = 1 << 14 };
 
 _Static_assert(sizeof(sweep_impact) == sizeof(abut_impact) &&
                    offsetof(sweep_impact, kind) == offsetof(abut_impact, kind) &&
@@ -22,7 +22,7 @@ _Static_assert(sizeof(sweep_hit) == sizeof(motion_hit) &&
                    offsetof(sweep_hit, normal) == offsetof(motion_hit, normal) &&
                    offsetof(sweep_hit, weights) == offsetof(motion_hit, weights),
                "hits too");
-_Static_assert(sizeof(sweep_hit) == 72 && sizeof(sweep_box) == 32 && sizeof(sweep_scene) == 40,
+_Static_assert(sizeof(sweep_hit) == 72 && sizeof(sweep_box) == 32 && sizeof(sweep_scene) == 48,
                "as on the device");
 
 static const struct {
@@ -32,7 +32,8 @@ static const struct {
     {"sweep_boxes", "sweep_level"},      {"sweep_pairs", "sweep_walk"},
     {"sweep_pairs", "sweep_candidates"}, {"sweep_filter", "sweep_filter"},
     {"sweep_narrow", "sweep_settle"},    {"sweep_hits", "sweep_hit_keys"},
-    {"sweep_hits", "sweep_earliest"},    {"sweep_hits", "sweep_impacts"},
+    {"sweep_hits", "sweep_rank"},        {"sweep_hits", "sweep_earliest"},
+    {"sweep_hits", "sweep_impacts"},
 };
 
 /* ---- create ---- */
@@ -260,6 +261,11 @@ static abut_status sort_hits(abut_motion *m, uint32_t count) {
     if (!status)
         status = abuti_buffer_reserve(d->queue.device, count, sizeof(uint32_t),
                                       &d->memory[MOTION_HIT_ORDER]);
+    if (!status && count <= RANK_MOST)
+        return ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_RANK],
+                            (count + (size_t)RANK_GROUP - 1) / RANK_GROUP, RANK_GROUP,
+                            MEMORY(MOTION_HITS), ABUTI_VALUE(count), ABUTI_VALUE(bits),
+                            MEMORY(MOTION_HIT_ORDER), ABUTI_LOCAL_MEMORY(16 * RANK_GROUP));
     for (uint32_t by_time = 0; by_time < 2 && !status; by_time++) {
         status = ABUTI_LAUNCH(&d->queue, keys, groups, GROUP, MEMORY(MOTION_HITS),
                               ABUTI_VALUE(count), ABUTI_VALUE(by_time), ABUTI_VALUE(bits),

@@ -15,6 +15,7 @@ typedef enum motion_kernel {
     MOTION_FILTER,
     MOTION_SETTLE,
     MOTION_HIT_KEYS,
+    MOTION_RANK,
     MOTION_EARLIEST_OF,
     MOTION_IMPACTS,
     MOTION_KERNELS
@@ -67,9 +68,11 @@ typedef struct motion_device {
     abuti_buffer memory[MOTION_MEMORIES];
     sweep_layout layout;
     uint32_t walkers, levels, wide_groups, narrow_groups;
-    uint32_t flags;   /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
-    bool stale;       /* positions there are not those here */
-    double *stage_ms; /* null = nobody asks */
+    uint32_t flags;         /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
+    bool stale;             /* positions there are not those here */
+    bool ordered;           /* the order of the last search will do */
+    uint32_t ordered_pairs; /* of blocks, when the order was made */
+    double *stage_ms;       /* null = nobody asks */
     uint32_t pairs_room, tried_room, open_room, hits_room;
 } motion_device;
 

@@ -7,9 +7,10 @@
  * is repeated with more room. Candidates that would take too much memory are made part by part.
  * Nothing is ever dropped.
  *
- * ANY and EARLIEST look at an eighth of all pairs of blocks first, spread over the scene. ANY is
- * done where that has a hit; for EARLIEST the rest has less to look at. Both give the earliest hit
- * of what they looked at, so that the answer is the same every time.
+ * ANY and EARLIEST look at an eighth of all pairs of blocks first, spread over the scene, then at
+ * the others. ANY is done with the first of the two that hits. EARLIEST then searches the step up
+ * to the earliest of these hits, where boxes are smaller. Both give the earliest hit of what they
+ * looked at, so that the answer is the same every time.
  */
 #include "geom/sweep_filter.h"
 #include "sweep/device.h"
@@ -77,7 +78,7 @@ static abut_status queue_boxes(searching *s) {
                      MEMORY(MOTION_LAYOUT), ABUTI_VALUE(s->scene), MEMORY(MOTION_EDGES),
                      MEMORY(MOTION_FACES), MEMORY(MOTION_START), MEMORY(MOTION_END),
                      MEMORY(MOTION_POINTS), MEMORY(MOTION_KEY), MEMORY(MOTION_ORDER));
-    if (!status)
+    if (!status && !d->ordered)
         status = abuti_tools_sort(d->tools, 32, &d->memory[MOTION_KEY], &d->memory[MOTION_ORDER],
                                   features, 0, 32);
     if (!status)
@@ -336,42 +337,105 @@ static abut_status search_part(searching *s, sweep_part part, bool *smaller) {
     return status;
 }
 
-static abut_status search_parts(searching *s, abut_motion_counts *counts) {
-    const bool all = s->options->mode == ABUT_MOTION_ALL;
-    sweep_part part = {.from = 0, .to = 1, .of = all ? 1 : SAMPLE};
-    part.mixed = !all;
+/* From step to step the order of features along the curve is kept, until half as many pairs of
+ * blocks again overlap as when it was made. */
+static void judge_order(motion_device *d, uint32_t pairs) {
+    if (!d->ordered)
+        d->ordered_pairs = pairs;
+    d->ordered = pairs / 3 <= d->ordered_pairs / 2 + 64;
+}
+
+/* The next part: seven times as much, or what is left. */
+static sweep_part next_part(sweep_part part) {
+    uint32_t width = part.to - part.from;
+    part.from = part.to;
+    part.to = part.of - part.from < 7 * width ? part.of : part.from + 7 * width;
+    return part;
+}
+
+/* Half of the part; at most 2^26 parts, of one pair of blocks each. */
+static sweep_part half_of(sweep_part part) {
+    uint32_t fine = part.to - part.from == 1 ? 2 : 1;
+    part.from *= fine;
+    part.to *= fine;
+    part.of *= fine;
+    part.to = part.from + (part.to - part.from) / 2;
+    return part;
+}
+
+/* Goes on from a part to the others, or until something hits; then `part` is where that was. */
+static abut_status search_parts(searching *s, sweep_part *part, bool until_hit,
+                                abut_motion_counts *counts) {
     abut_status status = ABUT_OK;
-    while (!status && part.from < part.of) {
-        bool smaller;
-        if ((status = search_part(s, part, &smaller)))
+    bool smaller;
+    while (!status && part->from < part->to) {
+        if ((status = search_part(s, *part, &smaller)))
             break;
-        if (smaller) { /* at most 2^26 parts: of one pair of blocks each */
-            bool one = part.to - part.from == 1;
-            part.from *= one ? 2 : 1;
-            part.of *= one ? 2 : 1;
-            part.to = part.from + (part.to - part.from + 1) / 2;
-        } else {
+        if (!smaller) {
             counts->edge_edge += s->counts[SWEEP_COUNT_EDGE_EDGE];
             counts->vertex_face += s->counts[SWEEP_COUNT_VERTEX_FACE];
             s->hits = s->counts[SWEEP_COUNT_HITS];
-            uint32_t width = part.to - part.from;
-            part.from = part.to;
-            part.to = part.of - part.from < 7 * width ? part.of : part.from + 7 * width;
-            if (s->options->mode == ABUT_MOTION_ANY && s->hits)
-                break;
         }
-        if (part.from < part.of) {
+        if (!smaller && until_hit && s->hits)
+            break;
+        *part = smaller ? half_of(*part) : next_part(*part);
+        if (part->from < part->to) {
             reset_counts(s);
             status = write_counts(s);
         }
+        double done = (double)part->from / part->of;
         if (!status)
-            status = abuti_progress(s->motion->context, "sweep", (double)part.from / part.of);
+            status =
+                abuti_progress(s->motion->context, "sweep", until_hit ? 0.5 * done : 0.99 * done);
     }
     return status;
 }
 
+static abut_status queue_broad(searching *s) {
+    abut_status status = write_counts(s);
+    status = status ? status : queue_boxes(s);
+    return status ? status : queue_blocks(s);
+}
+
+/* ANY and EARLIEST: gives whether all of the step was looked at, and not only until a hit. */
+static abut_status search_until_hit(searching *s, bool *done, abut_motion_counts *counts) {
+    sweep_part part = {.from = 0, .to = 1, .of = SAMPLE, .mixed = 1};
+    abut_status status = queue_broad(s);
+    status = status ? status : search_parts(s, &part, true, counts);
+    *done = part.to == part.of;
+    return status;
+}
+
+/* Times that are too early by the tolerance are found in boxes that are larger by it. It does not
+ * work where a sweep ends for another reason: no steps left, or no tolerance to speak of. */
+static bool can_cut(const searching *s) {
+    const box3 *box = &s->motion->box;
+    double size = real_max(v3_max_abs(box->lo), v3_max_abs(box->hi));
+    return s->options->steps >= 1000 && s->options->tolerance > 1e-12 * size;
+}
+
+/* All that could hit before what is known to: boxes until then are smaller. */
+static abut_status search_before(searching *s, abut_motion_counts *counts) {
+    sweep_part part = {.from = 0, .to = 1, .of = 1};
+    float latest;
+    memcpy(&latest, &s->counts[SWEEP_COUNT_LATEST], sizeof latest);
+    reset_counts(s);
+    if (can_cut(s) && latest < 1) {
+        s->scene.window = latest;
+        s->scene.margin += s->options->tolerance;
+    }
+    abut_status status = queue_broad(s);
+    return status ? status : search_parts(s, &part, false, counts);
+}
+
+static abut_status search_all(searching *s, abut_motion_counts *counts) {
+    sweep_part part = {.from = 0, .to = 1, .of = 1};
+    abut_status status = queue_broad(s);
+    return status ? status : search_parts(s, &part, false, counts);
+}
+
 static sweep_scene scene_of(const abut_motion *m, const motion_search_options *options) {
-    sweep_scene scene = {.margin = options->separation - 0.5 * options->separation};
+    sweep_scene scene = {.margin = options->separation - 0.5 * options->separation, .window = 1};
     for (int axis = 0; axis < 3; axis++)
         scene.origin[axis] = v3_get(m->box.lo, axis);
     scene.scale = m->extent > 0 ? 1024 / m->extent : 0;
@@ -394,11 +458,15 @@ abut_status abuti_motion_device_search(abut_motion *motion, const motion_search_
     memcpy(&s.counts[SWEEP_COUNT_LATEST], &latest, sizeof latest);
     if (d->stage_ms)
         memset(d->stage_ms, 0, MOTION_STAGES * sizeof *d->stage_ms);
+    bool done = true;
     abut_status status = make_room(d);
-    status = status ? status : write_counts(&s);
-    status = status ? status : queue_boxes(&s);
-    status = status ? status : queue_blocks(&s);
-    status = status ? status : search_parts(&s, counts);
+    if (!status)
+        status = options->mode == ABUT_MOTION_ALL ? search_all(&s, counts)
+                                                  : search_until_hit(&s, &done, counts);
+    if (!status)
+        judge_order(d, s.counts[SWEEP_COUNT_BLOCKS]);
+    if (!status && !done && options->mode == ABUT_MOTION_EARLIEST)
+        status = search_before(&s, counts);
     *hits = s.hits;
     return status;
 }

@@ -6,9 +6,14 @@
 #include "sweep/device_shared.h"
 
 #define GROUP 256
+#define RANK_GROUP 64
 
-/* Keys for the sort: of time, or (for ties) of kind, first and second. `bits` are those that
- * numbers of features have. */
+/* Kind, first and second as one number; `bits` are those that numbers of features have. */
+static inline ulong name_of(__global const sweep_hit *hit, uint bits) {
+    return ((ulong)hit->kind << 2 * bits | (ulong)hit->first << bits) | hit->second;
+}
+
+/* Keys for the sort: of time, or (for ties) of kind, first and second. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_hit_keys(__global const sweep_hit *hits, uint count, uint by_time, uint bits,
                __global ulong *keys, __global uint *order) {
@@ -17,10 +22,33 @@ sweep_hit_keys(__global const sweep_hit *hits, uint count, uint by_time, uint bi
         return;
     uint at = by_time ? order[i] : i;
     /* Times are from 0 to 1: their bits are in their order. */
-    keys[i] = by_time ? as_ulong(hits[at].time)
-                      : ((ulong)hits[at].kind << 2 * bits | (ulong)hits[at].first << bits) |
-                            hits[at].second;
+    keys[i] = by_time ? as_ulong(hits[at].time) : name_of(&hits[at], bits);
     order[i] = at;
+}
+
+/* The same for few hits: each counts those before it, which is one launch. */
+__kernel __attribute__((reqd_work_group_size(RANK_GROUP, 1, 1))) void
+sweep_rank(__global const sweep_hit *hits, uint count, uint bits, __global uint *order,
+           __local ulong *room) {
+    __local ulong *times = room, *names = room + RANK_GROUP;
+    uint i = (uint)get_global_id(0), item = (uint)get_local_id(0), before = 0;
+    ulong time = 0, name = 0;
+    for (uint first = 0; first < count; first += RANK_GROUP) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (first + item < count) {
+            times[item] = as_ulong(hits[first + item].time);
+            names[item] = name_of(&hits[first + item], bits);
+        }
+        if (first == 0 && i < count) {
+            time = as_ulong(hits[i].time);
+            name = name_of(&hits[i], bits);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint k = 0; k < min(count - first, (uint)RANK_GROUP); k++)
+            before += times[k] < time || (times[k] == time && names[k] < name);
+    }
+    if (i < count)
+        order[before] = i;
 }
 
 static inline bool is_before(double time, uint at, double other, uint other_at,

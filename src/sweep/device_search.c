@@ -29,6 +29,7 @@ enum {
     PAIRS_MOST = 1 << 26, /* of blocks, margin a GiB */
     TRIED_MOST = 1 << 26, /* candidates at a time, likewise */
     SAMPLE = 8,           /* see above */
+    STEPS_LEAST = 1000,   /* of a sweep that always gets to the end, for all we saw */
 };
 
 /* Steps of a sweep in each round; a longer one starts anew in the next. Most need two to five. */
@@ -40,7 +41,7 @@ typedef struct searching {
     abut_motion *motion;
     motion_device *d;
     const motion_search_options *options;
-    sweep_scene scene;
+    sweep_scene scene, whole; /* what is looked at, and with the whole step */
     sweep_limits limits;
     float reach; /* separation and tolerance, rounded up */
     uint32_t counts[SWEEP_COUNTS];
@@ -72,12 +73,14 @@ static abut_status queue_boxes(searching *s) {
     const sweep_layout *l = &d->layout;
     size_t features = (size_t)l->first[SWEEP_FACES] + l->count[SWEEP_FACES];
     size_t blocks = (size_t)l->node_first[SWEEP_FACES][0] + l->nodes[SWEEP_FACES][0];
+    abut_status status = ABUT_OK;
     start_clock(s);
-    abut_status status =
-        ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_KEYS], (features + GROUP - 1) / GROUP, GROUP,
-                     MEMORY(MOTION_LAYOUT), ABUTI_VALUE(s->scene), MEMORY(MOTION_EDGES),
-                     MEMORY(MOTION_FACES), MEMORY(MOTION_START), MEMORY(MOTION_END),
-                     MEMORY(MOTION_POINTS), MEMORY(MOTION_KEY), MEMORY(MOTION_ORDER));
+    if (!d->ordered)
+        status =
+            ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_KEYS], (features + GROUP - 1) / GROUP, GROUP,
+                         MEMORY(MOTION_LAYOUT), ABUTI_VALUE(s->scene), MEMORY(MOTION_EDGES),
+                         MEMORY(MOTION_FACES), MEMORY(MOTION_START), MEMORY(MOTION_END),
+                         MEMORY(MOTION_POINTS), MEMORY(MOTION_KEY), MEMORY(MOTION_ORDER));
     if (!status && !d->ordered)
         status = abuti_tools_sort(d->tools, 32, &d->memory[MOTION_KEY], &d->memory[MOTION_ORDER],
                                   features, 0, 32);
@@ -160,8 +163,8 @@ static abut_status queue_round(searching *s, uint32_t round, int32_t steps) {
                         MEMORY(from), MEMORY(to), ABUTI_VALUE(d->open_room), ABUTI_VALUE(round),
                         ABUTI_VALUE(steps), MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES),
                         MEMORY(MOTION_START), MEMORY(MOTION_END), ABUTI_VALUE(s->limits),
-                        ABUTI_VALUE(earliest), MEMORY(MOTION_HITS), ABUTI_VALUE(d->hits_room),
-                        MEMORY(MOTION_COUNTS), ABUTI_LOCAL_MEMORY(8));
+                        ABUTI_VALUE(s->whole), ABUTI_VALUE(earliest), MEMORY(MOTION_HITS),
+                        ABUTI_VALUE(d->hits_room), MEMORY(MOTION_COUNTS), ABUTI_LOCAL_MEMORY(8));
 }
 
 static abut_status write_counts(searching *s) {
@@ -406,21 +409,15 @@ static abut_status search_until_hit(searching *s, bool *done, abut_motion_counts
     return status;
 }
 
-/* Times that are too early by the tolerance are found in boxes that are larger by it. It does not
- * work where a sweep ends for another reason: no steps left, or no tolerance to speak of. */
-static bool can_cut(const searching *s) {
-    const box3 *box = &s->motion->box;
-    double size = real_max(v3_max_abs(box->lo), v3_max_abs(box->hi));
-    return s->options->steps >= 1000 && s->options->tolerance > 1e-12 * size;
-}
-
 /* All that could hit before what is known to: boxes until then are smaller. */
 static abut_status search_before(searching *s, abut_motion_counts *counts) {
     sweep_part part = {.from = 0, .to = 1, .of = 1};
     float latest;
     memcpy(&latest, &s->counts[SWEEP_COUNT_LATEST], sizeof latest);
     reset_counts(s);
-    if (can_cut(s) && latest < 1) {
+    /* Sweeps that end early by the tolerance or by rounding are found in boxes that are larger by
+     * as much; not so those that are short of steps. */
+    if (s->options->steps >= STEPS_LEAST) {
         s->scene.window = latest;
         s->scene.margin += s->options->tolerance;
     }
@@ -452,7 +449,7 @@ abut_status abuti_motion_device_search(abut_motion *motion, const motion_search_
     /* as on the CPU: no pairs are left */
     if (motion->options.no_self && (motion->mesh_count == 1 || motion->options.no_others))
         return ABUT_OK;
-    s.scene = scene_of(motion, options);
+    s.scene = s.whole = scene_of(motion, options);
     s.limits = (sweep_limits){options->separation, options->tolerance, 1, options->steps};
     s.reach = abuti_sweep_filter_reach(&s.limits);
     memcpy(&s.counts[SWEEP_COUNT_LATEST], &latest, sizeof latest);

@@ -143,18 +143,6 @@ static inline bool share(const sweep_corners *a, const sweep_corners *b) {
     return false;
 }
 
-static bool exact_overlap(const sweep_corners *a, const sweep_corners *b,
-                          __global const double *start, __global const double *end,
-                          const sweep_scene *scene) {
-    for (int axis = 0; axis < 3; axis++) {
-        double2 p = swept_axis(a, axis, start, end, scene);
-        double2 q = swept_axis(b, axis, start, end, scene);
-        if (p.x > q.y || q.x > p.y)
-            return false;
-    }
-    return true;
-}
-
 /* A group takes one of begin[walkers] pairs of blocks after the other, of a part of them.
  * Candidates of edges go to the front of `candidates`, those of vertices and faces to its end. */
 __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void

@@ -2,14 +2,14 @@
  *
  * Positions go there with the step. A search then works there alone; see device_search.c. Hits are
  * put in order there too, by radix sorts: first by kind and elements, then by time, since a sort
- * keeps the order of equal ones. Up to some thousand hits each counts those before it instead.
+ * keeps the order of equal ones. Where they are few, each counts those before it instead.
  */
 #include "sweep/device.h"
 
 #include "bvh/bvh.h"
 #include "geom/sweep.h"
 
-enum { GROUP = 256, RANK_GROUP = 64, RANK_MOST = 1 << 14 };
+enum { GROUP = 256, RANK_CHUNK = 512, RANK_MOST = 1 << 15 };
 
 _Static_assert(sizeof(sweep_impact) == sizeof(abut_impact) &&
                    offsetof(sweep_impact, kind) == offsetof(abut_impact, kind) &&
@@ -32,8 +32,8 @@ static const struct {
     {"sweep_boxes", "sweep_level"},      {"sweep_pairs", "sweep_walk"},
     {"sweep_pairs", "sweep_candidates"}, {"sweep_filter", "sweep_filter"},
     {"sweep_narrow", "sweep_settle"},    {"sweep_hits", "sweep_hit_keys"},
-    {"sweep_hits", "sweep_rank"},        {"sweep_hits", "sweep_earliest"},
-    {"sweep_hits", "sweep_impacts"},
+    {"sweep_hits", "sweep_rank"},        {"sweep_hits", "sweep_place"},
+    {"sweep_hits", "sweep_earliest"},    {"sweep_hits", "sweep_impacts"},
 };
 
 /* ---- create ---- */
@@ -249,6 +249,22 @@ static uint32_t bits_of(uint32_t count) {
 
 #define MEMORY(which) ABUTI_BUFFER(&d->memory[which])
 
+/* For few hits. */
+static abut_status rank_hits(motion_device *d, uint32_t count, uint32_t bits) {
+    size_t tiles = (count + (size_t)GROUP - 1) / GROUP;
+    size_t chunks = (count + (size_t)RANK_CHUNK - 1) / RANK_CHUNK;
+    abut_status status =
+        abuti_buffer_fill(&d->queue, &d->memory[MOTION_HIT_KEY], 0, count * sizeof(uint32_t));
+    if (!status)
+        status = ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_RANK], tiles * chunks, GROUP,
+                              MEMORY(MOTION_HITS), ABUTI_VALUE(count), ABUTI_VALUE(bits),
+                              MEMORY(MOTION_HIT_KEY), ABUTI_LOCAL_MEMORY(16 * GROUP));
+    return status
+               ? status
+               : ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_PLACE], tiles, GROUP,
+                              MEMORY(MOTION_HIT_KEY), ABUTI_VALUE(count), MEMORY(MOTION_HIT_ORDER));
+}
+
 /* Writes the order of all hits to MOTION_HIT_ORDER. */
 static abut_status sort_hits(abut_motion *m, uint32_t count) {
     motion_device *d = m->on_device;
@@ -262,10 +278,7 @@ static abut_status sort_hits(abut_motion *m, uint32_t count) {
         status = abuti_buffer_reserve(d->queue.device, count, sizeof(uint32_t),
                                       &d->memory[MOTION_HIT_ORDER]);
     if (!status && count <= RANK_MOST)
-        return ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_RANK],
-                            (count + (size_t)RANK_GROUP - 1) / RANK_GROUP, RANK_GROUP,
-                            MEMORY(MOTION_HITS), ABUTI_VALUE(count), ABUTI_VALUE(bits),
-                            MEMORY(MOTION_HIT_ORDER), ABUTI_LOCAL_MEMORY(16 * RANK_GROUP));
+        return rank_hits(d, count, bits);
     for (uint32_t by_time = 0; by_time < 2 && !status; by_time++) {
         status = ABUTI_LAUNCH(&d->queue, keys, groups, GROUP, MEMORY(MOTION_HITS),
                               ABUTI_VALUE(count), ABUTI_VALUE(by_time), ABUTI_VALUE(bits),

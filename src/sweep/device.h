@@ -16,6 +16,7 @@ typedef enum motion_kernel {
     MOTION_SETTLE,
     MOTION_HIT_KEYS,
     MOTION_RANK,
+    MOTION_PLACE,
     MOTION_EARLIEST_OF,
     MOTION_IMPACTS,
     MOTION_KERNELS

@@ -22,18 +22,25 @@ static void make_small(abut_motion *motion) {
     d->pairs_room = d->tried_room = d->open_room = d->hits_room = 1;
 }
 
+/* Makes EARLIEST cut the step as it does where there is much to look at. */
+static void look_twice(abut_motion *motion) {
+    motion->on_device->ordered_pairs = 0;
+}
+
 static void random_motions_agree_with_every_pair(void **state) {
     (void)state;
     test_random random = {61};
     abut_context *serial = test_context(NULL, 1);
-    for (uint32_t round = 0; round < test_rounds(72); round++) {
+    for (uint32_t round = 0; round < test_rounds(48); round++) {
         scene s = random_scene(serial, &random, round);
         referee r;
         scene_judge(&s, &r);
         abut_motion *motion = begin(&s);
         scene_check(&s, motion, &r);
-        if (round % 8 == 0 && motion->on_device->pairs_room) {
-            make_small(motion);
+        if (motion->on_device->pairs_room) {
+            look_twice(motion);
+            if (round % 4 == 0)
+                make_small(motion);
             scene_check(&s, motion, &r);
         }
         abut_motion_destroy(motion);
@@ -187,6 +194,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
         abut_impacts found = {.impacts = impacts, .capacity = 4096, .count = 99};
         if (mode == 2)
             make_small(motion);
+        look_twice(motion);
         status = abut_motion_find(motion, (abut_motion_mode)mode, NULL, &found, NULL);
         assert_int_equal(!status, found.count != 99);
         if (status == ABUT_ERROR_DEVICE) { /* the next try is as good as any */

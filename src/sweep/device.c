@@ -161,6 +161,12 @@ static abut_status make_kernels(motion_device *d) {
     return status;
 }
 
+/* How many elements an eighth of the memory has room for; a pair of blocks always fits. */
+static uint32_t most_of(const abut_device_info *info, size_t bytes, uint32_t most) {
+    uint64_t room = info->memory_bytes / 8 / bytes;
+    return room > most ? most : room < 1 << 16 ? 1 << 16 : (uint32_t)room;
+}
+
 abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device) {
     const abut_device_info *info = &device->info;
     if (!info->same_bits || !info->has_doubles)
@@ -185,6 +191,8 @@ abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device)
     uint32_t units = info->compute_units < 1024 ? info->compute_units : 1024;
     d->wide_groups = units * (on_cpu ? 4 : 16);
     d->narrow_groups = units * (on_cpu ? 8 : 64);
+    d->tried_most = most_of(info, 2 * sizeof(uint32_t), 1 << 26);
+    d->hits_most = most_of(info, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MOST);
     abut_status status = abuti_queue_open(device, &d->queue);
     status = status ? status : abuti_tools_create(&d->queue, &d->tools);
     status = status ? status : make_kernels(d);

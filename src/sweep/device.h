@@ -75,6 +75,7 @@ typedef struct motion_device {
     uint32_t ordered_pairs; /* of blocks, when the order was made */
     double *stage_ms;       /* null = nobody asks */
     uint32_t pairs_room, tried_room, open_room, hits_room;
+    uint32_t tried_most, hits_most; /* that the memory of the device is large enough for */
 } motion_device;
 
 /* Between calls of a search, how long its stages take on the device, in ms; null = no longer. Costs

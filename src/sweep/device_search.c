@@ -27,7 +27,6 @@ enum {
 
 enum {
     PAIRS_MOST = 1 << 26, /* of blocks, margin a GiB */
-    TRIED_MOST = 1 << 26, /* candidates at a time, likewise */
     PAIRS_FEW = 1 << 16,  /* that are soon done: 0.2 ms on an H200 */
     SAMPLE = 8,           /* see above */
     STEPS_LEAST = 1000,   /* of a sweep that always gets to the end, for all we saw */
@@ -213,9 +212,9 @@ static abut_status make_room(motion_device *d) {
     if (d->pairs_room)
         return ABUT_OK;
     uint32_t pairs = with_slack(16 * (uint64_t)d->walkers, PAIRS_MOST);
-    uint32_t tried = with_slack(8 * features, TRIED_MOST);
-    uint32_t open = with_slack(features / 4, TRIED_MOST),
-             hits = with_slack(features / 16, TRIED_MOST);
+    uint32_t tried = with_slack(8 * features, d->tried_most);
+    uint32_t open = with_slack(features / 4, d->tried_most),
+             hits = with_slack(features / 16, d->tried_most);
     abut_status status = reserve(d, MOTION_PAIRS, pairs, 2 * sizeof(uint32_t));
     status = status ? status : reserve(d, MOTION_TRIED, tried, 2 * sizeof(uint32_t));
     status = status ? status : reserve(d, MOTION_OPEN, open, 2 * sizeof(uint32_t));
@@ -234,9 +233,12 @@ static abut_status make_room(motion_device *d) {
 static abut_status grow_hits(searching *s, uint64_t wanted) {
     motion_device *d = s->d;
     abuti_buffer more = {0};
-    if (wanted > ABUTI_TOOLS_MOST)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_motion_find: more than 2^31 impacts");
-    uint32_t room = with_slack(wanted, (uint32_t)ABUTI_TOOLS_MOST);
+    if (wanted > d->hits_most)
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_motion_find: more than %u impacts are too many for %s; leave the "
+                          "device null to count them on the CPU",
+                          d->hits_most, d->queue.device->info.name);
+    uint32_t room = with_slack(wanted, d->hits_most);
     abut_status status = abuti_buffer_create(d->queue.device, room, sizeof(sweep_hit), &more);
     if (!status && s->hits)
         status = abuti_buffer_copy(&d->queue, &d->memory[MOTION_HITS], &more,
@@ -263,15 +265,15 @@ static abut_status grow(searching *s, bool *again, bool *smaller) {
         uint64_t here = (uint64_t)of[0] + of[1];
         open = here > open ? here : open;
     }
-    *smaller = tried > TRIED_MOST;
+    *smaller = tried > d->tried_most;
     *again = tried > d->tried_room || open > d->open_room || c[SWEEP_COUNT_HITS] > d->hits_room;
     if (tried > d->tried_room) {
         d->tried_room = 0;
-        uint32_t room = with_slack(tried, TRIED_MOST);
+        uint32_t room = with_slack(tried, d->tried_most);
         status = reserve(d, MOTION_TRIED, room, 2 * sizeof(uint32_t));
         d->tried_room = status ? 0 : room;
     } else if (open > d->open_room) {
-        uint32_t room = with_slack(open, TRIED_MOST);
+        uint32_t room = with_slack(open, d->tried_most);
         status = reserve(d, MOTION_OPEN, room, 2 * sizeof(uint32_t));
         status = status ? status : reserve(d, MOTION_LEFT, room, 2 * sizeof(uint32_t));
         d->open_room = status ? 0 : room;
@@ -349,11 +351,11 @@ static void judge_order(motion_device *d, uint32_t pairs) {
     d->ordered = pairs / 3 <= d->ordered_pairs / 2 + 64;
 }
 
-/* The next part: seven times as much, or what is left. */
-static sweep_part next_part(sweep_part part) {
+/* What is left, or, once parts had to be halved, as much again. */
+static sweep_part next_part(sweep_part part, bool halved) {
     uint32_t width = part.to - part.from;
     part.from = part.to;
-    part.to = part.of - part.from < 7 * width ? part.of : part.from + 7 * width;
+    part.to = halved && part.of - part.from > width ? part.from + width : part.of;
     return part;
 }
 
@@ -371,7 +373,7 @@ static sweep_part half_of(sweep_part part) {
 static abut_status search_parts(searching *s, sweep_part *part, bool until_hit,
                                 abut_motion_counts *counts) {
     abut_status status = ABUT_OK;
-    bool smaller;
+    bool smaller, halved = false;
     while (!status && part->from < part->to) {
         if ((status = search_part(s, *part, &smaller)))
             break;
@@ -382,7 +384,8 @@ static abut_status search_parts(searching *s, sweep_part *part, bool until_hit,
         }
         if (!smaller && until_hit && s->hits)
             break;
-        *part = smaller ? half_of(*part) : next_part(*part);
+        halved |= smaller;
+        *part = smaller ? half_of(*part) : next_part(*part, halved);
         if (part->from < part->to) {
             reset_counts(s);
             status = write_counts(s);

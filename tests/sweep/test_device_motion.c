@@ -105,6 +105,38 @@ static void steps_agree_with_the_cpu(void **state) {
     }
 }
 
+/* Candidates that are too many for the memory of the device are made in parts. */
+static void parts_agree_with_the_cpu(void **state) {
+    (void)state;
+    scene s = shapes(NULL, 1);
+    abut_motion *there = begin(&s), *here;
+    s.options.device = NULL;
+    assert_ok(abut_motion_create(s.meshes, s.mesh_count, &s.options, &here));
+    assert_ok(abut_motion_step(here, s.start, s.end));
+    there->on_device->tried_most = 1024;
+    same_as_the_cpu(&s, there, here);
+    assert_int_equal(1024, there->on_device->tried_room);
+    for (int mode = ABUT_MOTION_ANY; mode <= ABUT_MOTION_EARLIEST; mode++) {
+        abut_impact *impacts[2];
+        look_twice(there);
+        assert_int_equal(1, find(&s, there, (abut_motion_mode)mode, &impacts[0], NULL));
+        assert_int_equal(1, find(&s, here, (abut_motion_mode)mode, &impacts[1], NULL));
+        if (mode == ABUT_MOTION_EARLIEST)
+            scene_same(impacts[1], impacts[0]);
+        free(impacts[0]);
+        free(impacts[1]);
+    }
+    there->on_device->hits_most = 3; /* and too many hits are refused */
+    there->on_device->hits_room = 1;
+    abut_impacts found = {.count = 5};
+    assert_fails(ABUT_ERROR_LIMIT, "more than 3 impacts",
+                 abut_motion_find(there, ABUT_MOTION_ALL, NULL, &found, NULL));
+    assert_int_equal(5, found.count);
+    abut_motion_destroy(there);
+    abut_motion_destroy(here);
+    scene_free(&s);
+}
+
 /* The same every time, also with lists that are too small. */
 static void any_is_the_same_every_time(void **state) {
     (void)state;
@@ -290,6 +322,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_motions_agree_with_every_pair),
         cmocka_unit_test(steps_agree_with_the_cpu),
+        cmocka_unit_test(parts_agree_with_the_cpu),
         cmocka_unit_test(any_is_the_same_every_time),
         cmocka_unit_test(identical_triangles_are_counted),
         cmocka_unit_test(steps_are_counted_as_on_the_cpu),

@@ -26,7 +26,7 @@ enum {
 };
 
 enum {
-    PAIRS_MOST = 1 << 26, /* of blocks, margin a GiB */
+    PAIRS_MOST = 1 << 26, /* of blocks: half a GiB */
     PAIRS_FEW = 1 << 16,  /* that are soon done: 0.2 ms on an H200 */
     SAMPLE = 8,           /* see above */
     STEPS_LEAST = 1000,   /* of a sweep that always gets to the end, for all we saw */

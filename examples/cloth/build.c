@@ -74,6 +74,7 @@ static abut_status make_room(cloth *c) {
     bool all = (c->position = room(c, n, sizeof(vec))) && (c->aim = room(c, n, sizeof(vec))) &&
                (c->velocity = room(c, n, sizeof(vec))) && (c->now = room(c, n, sizeof(vec))) &&
                (c->before = room(c, n, sizeof(vec))) && (c->kept = room(c, n, sizeof(vec))) &&
+               (c->push = room(c, c->triangles, sizeof(vec))) &&
                (c->mass = room(c, n, sizeof(double))) &&
                (c->inverse_mass = room(c, n, sizeof(double))) &&
                (c->edges = room(c, c->view.edge_count, sizeof *c->edges)) &&
@@ -325,7 +326,7 @@ void cloth_destroy(cloth *c) {
         return;
     abut_context *context = c->context;
     void *arrays[] = {c->position, c->aim,  c->velocity,     c->now,    c->before, c->mass,
-                      c->edges,    c->sums, c->inverse_mass, c->hinges, c->kept};
+                      c->edges,    c->sums, c->inverse_mass, c->hinges, c->kept,   c->push};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         abut_context_release(context, arrays[i]);
     cloth_free_contacts(c);

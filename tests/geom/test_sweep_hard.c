@@ -6,6 +6,8 @@
 #include "rational.h"
 #include "sweep_referee.h"
 
+#include "../../bench/sweep_naive.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -36,7 +38,7 @@ static void print_query(const sweep_query *q) {
 }
 
 typedef struct totals {
-    uint32_t hits, filtered, measured, touching;
+    uint32_t hits, filtered, measured, touching, cubic_missed, newton_missed;
     double steps, furthest;
 } totals;
 
@@ -76,6 +78,8 @@ static void check_query(int kind, const sweep_query *q, uint32_t i, bool survive
             fail_msg("kind %d, case %u: exact arithmetic says %d", kind, i, (int)touches);
         }
         sum->touching += touches;
+        sum->cubic_missed += touches && !naive_sweep_cubic(kind, q->start, q->end);
+        sum->newton_missed += touches && !naive_sweep_newton(kind, q->start, q->end);
     }
     if (i % 8 == 0) {
         limits.latest = (double)(i / 8 % 5) / 4;
@@ -113,9 +117,12 @@ static void hard(int kind) {
         assert_int_equal(left, at);
     }
     print_message("  %u pairs: %u hits, %.1f steps, %u filtered; %u hits at most %.3f tolerances "
-                  "away; %u of a sixteenth really touch\n",
+                  "away\n",
                   batches * BATCH, sum.hits, sum.steps / (batches * BATCH), sum.filtered,
-                  sum.measured, sum.furthest, sum.touching);
+                  sum.measured, sum.furthest);
+    print_message("  of a sixteenth %u touch; a cubic solver misses %u, interval Newton %u\n",
+                  sum.touching, sum.cubic_missed, sum.newton_missed);
+    assert_true(sum.cubic_missed > 0 && sum.newton_missed > 0);
     assert_true(sum.hits > batches * BATCH / 8 && sum.hits < batches * BATCH * 7 / 8);
 }
 

@@ -36,7 +36,7 @@
  * Where there are several, let d be the least of all. That of F is no less. Others may be too low:
  * p may be outside their region by up to m at two borders, and then the true distance, which is not
  * below that of F, is at most sqrt(d^2 + 2 m^2). (We take 4 m^2.) So the distance of F is in
- * between, and no more than the greatest. If all of that is one float, it is the value. Else the
+ * between, and no more than the greatest. If all of that is one float, it is the value. Else these
  * features are measured as they are, with their ends.
  */
 #ifndef ABUTI_FIELD_CELLS_H
@@ -48,6 +48,8 @@
 #include "bvh/lists.h"
 
 #include "field/field.h"
+
+#include <math.h>
 
 enum { CELLS_GROUP = 16 };
 
@@ -139,6 +141,21 @@ static inline bool cells_value(const cells_rule *rule, double d, float *value) {
     return d > rule->error && *value == (float)(hi < rule->band ? hi : rule->band);
 }
 
+/* Of sixteen cells: the nearest feature of each by its place in a list, the squares of its distance
+ * and of the next, and those of all features where there are not too many: infinite where a cell is
+ * outside the region of a feature. */
+enum { CELLS_KEPT = 1024 };
+typedef struct cells_winners {
+    float best[CELLS_COUNT], next[CELLS_COUNT], place[CELLS_COUNT];
+    float square[CELLS_KEPT][CELLS_COUNT];
+} cells_winners;
+
+/* Features no farther than that from cell i may win it. */
+static inline float cells_reach_sq(const cells_winners *w, const cells_rule *rule, uint32_t i) {
+    float reach = sqrtf(w->best[i]) + 2 * rule->margin;
+    return reach * reach * LISTS_SLACK;
+}
+
 /* The loops over lists; for 4, 8 or 16 lanes, with the same outcome but for rounding. */
 typedef struct cells_kernel {
     /* Fills the columns of a list with rows of the table. */
@@ -155,7 +172,7 @@ typedef struct cells_kernel {
     /* Measures all cells. Gives those, as bits, whose value is not certain. */
     unsigned (*measure)(const cells_table *table, const uint32_t *names, uint32_t count,
                         const cells_lanes *const at[3], const cells_rule *rule,
-                        float values[CELLS_COUNT]);
+                        cells_winners *winners, float values[CELLS_COUNT]);
 } cells_kernel;
 
 /* The quickest kernel that runs here. */

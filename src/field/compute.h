@@ -42,6 +42,7 @@ typedef struct worker {
     cells_lanes x[TILE_ROW / CELLS_X + 1], y[TILE_CELLS / CELLS_Y + 1], z[TILE_CELLS / CELLS_Z + 1];
     /* the block */
     float values[FIELD_VALUES];
+    cells_winners winners; /* of the sixteen cells that were measured last */
     uint32_t touching[FIELD_VALUES], touching_count; /* cells on the surface, or as good as that */
     float touching_value[FIELD_VALUES];
     uint32_t origin[3];

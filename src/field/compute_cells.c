@@ -276,13 +276,16 @@ static double measure_feature(const cells_table *table, uint32_t name, vec3 p, d
                                             : v3_length(v3_along(r, -along, v));
 }
 
-/* A cell that several features may be nearest to. */
-static void settle_cell(worker *w, const uint32_t *names, uint32_t count, const uint32_t cell[3],
-                        float *value) {
+/* A cell that several features may be nearest to: the n-th of those that were measured. */
+static void settle_cell(worker *w, const uint32_t *names, uint32_t count, uint32_t n,
+                        const uint32_t cell[3], float *value) {
     const computing *c = w->c;
+    const float reach_sq = cells_reach_sq(&w->winners, &w->rule, n);
     vec3 p = v3(c->frame[0][cell[0]], c->frame[1][cell[1]], c->frame[2][cell[2]]);
     double best = INFINITY, marked = INFINITY;
-    for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t k = 0; k < count && count <= CELLS_KEPT; k++) {
+        if (!(w->winners.square[k][n] <= reach_sq))
+            continue;
         double d = measure_feature(&c->table, names[k], p, best);
         best = real_min(best, d);
         if (c->table.exact[names[k]].is_marked > 0)
@@ -300,7 +303,8 @@ static void measure_cells(worker *w, const cells_span *s, const uint32_t *names,
                                       &w->y[(s->begin[1] - first[1]) / CELLS_Y],
                                       &w->z[(s->begin[2] - first[2]) / CELLS_Z]};
     float values[CELLS_COUNT];
-    unsigned doubtful = c->kernel->measure(&c->table, names, count, at, &w->rule, values);
+    unsigned doubtful =
+        c->kernel->measure(&c->table, names, count, at, &w->rule, &w->winners, values);
     for (uint32_t n = 0; doubtful >> n; n++) {
         const uint32_t step[3] = {n % CELLS_X, n / CELLS_X % CELLS_Y, n / (CELLS_X * CELLS_Y)};
         if (!(doubtful >> n & 1) || step[0] >= s->count[0] || step[1] >= s->count[1] ||
@@ -308,7 +312,7 @@ static void measure_cells(worker *w, const cells_span *s, const uint32_t *names,
             continue;
         const uint32_t cell[3] = {s->begin[0] + step[0], s->begin[1] + step[1],
                                   s->begin[2] + step[2]};
-        settle_cell(w, names, count, cell, &values[n]);
+        settle_cell(w, names, count, n, cell, &values[n]);
     }
     for (uint32_t k = 0; k < s->count[2]; k++)
         for (uint32_t j = 0; j < s->count[1]; j++) {

@@ -76,20 +76,12 @@ typedef struct cells_row {
     float column[CELLS_COLUMNS];
 } cells_row;
 
-/* The same in doubles: distances are those to the plane, the line or the point. */
-typedef struct cells_exact {
-    double place[3];
-    double vector[3]; /* unit normal of a face, direction of an edge, 0 of a vertex */
-    double is_face;   /* 1 or 0 */
-    double is_marked; /* 1 where the search must be asked */
-} cells_exact;
-
 typedef struct cells_table {
     const abut_bvh *bvh;
     abuti_features features; /* their records are the rows */
     cells_row *rows;
-    cells_exact *exact;
-    float *columns; /* the rows again, as one list */
+    const feature_support *exact; /* of the features */
+    float *columns;               /* the rows again, as one list */
     uint32_t stride;
 } cells_table;
 

@@ -177,6 +177,16 @@ static void find_winners(const cells_row *rows, const uint32_t *names, uint32_t 
     }
 }
 
+/* The only feature of a list that has the nearest of every cell. */
+static void set_winner(cells_winners *w) {
+    for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
+        store(w->best + i, all(0));
+        store(w->next + i, all(INFINITY));
+        store(w->place + i, all(0));
+        store(w->square[0] + i, all(0));
+    }
+}
+
 /* The distance of a cell from a plane, a line or a point. */
 static inline double distance_from(const double place[3], const double vector[3], double is_face,
                                    const double p[3]) {
@@ -199,7 +209,7 @@ static bool settle(const cells_table *table, const uint32_t *names, uint32_t cou
     for (uint32_t k = 0; k < count; k++) {
         if (!(w->square[k][i] <= reach_sq))
             continue;
-        const cells_exact *f = &table->exact[names[k]];
+        const feature_support *f = &table->exact[names[k]];
         double d = distance_from(f->place, f->vector, f->is_face, p);
         lowest = d < lowest ? d : lowest;
         highest = d > highest ? d : highest;
@@ -218,7 +228,7 @@ static bool settle(const cells_table *table, const uint32_t *names, uint32_t cou
 /* What wins each cell, a number of all cells side by side. */
 static inline void put_columns(const cells_table *table, const uint32_t *names, const float *place,
                                double column[8][CELLS_COUNT]) {
-    _Static_assert(sizeof(cells_exact) == 8 * sizeof(double), "eight numbers and no more");
+    _Static_assert(sizeof(feature_support) == 8 * sizeof(double), "eight numbers and no more");
     for (uint32_t i = 0; i < CELLS_COUNT; i += 8) {
         const double *row[8];
         d8 turned[8];
@@ -235,7 +245,7 @@ static inline void put_columns(const cells_table *table, const uint32_t *names, 
 static inline void put_columns(const cells_table *table, const uint32_t *names, const float *place,
                                double column[8][CELLS_COUNT]) {
     for (uint32_t i = 0; i < CELLS_COUNT; i++) {
-        const cells_exact *f = &table->exact[names[(int32_t)place[i]]];
+        const feature_support *f = &table->exact[names[(int32_t)place[i]]];
         for (int k = 0; k < 3; k++) {
             column[k][i] = f->place[k];
             column[3 + k][i] = f->vector[k];
@@ -267,7 +277,7 @@ static unsigned distances_of_each(const cells_table *table, const uint32_t *name
 }
 
 /* The same where one feature wins all, as it often does. */
-static unsigned distances_of_one(const cells_exact *f, const cells_lanes *const at[3],
+static unsigned distances_of_one(const feature_support *f, const cells_lanes *const at[3],
                                  double d[CELLS_COUNT]) {
     const double *px = at[0]->exact, *py = at[1]->exact, *pz = at[2]->exact;
     const double a = f->place[0], b = f->place[1], c = f->place[2];
@@ -327,7 +337,10 @@ static unsigned measure_winners(const cells_table *table, const uint32_t *names,
 static unsigned measure(const cells_table *table, const uint32_t *names, uint32_t count,
                         const cells_lanes *const at[3], const cells_rule *rule, cells_winners *w,
                         float values[CELLS_COUNT]) {
-    find_winners(table->rows, names, count, at, rule->margin, w);
+    if (count == 1 && rule->band == INFINITY)
+        set_winner(w);
+    else
+        find_winners(table->rows, names, count, at, rule->margin, w);
     unsigned doubtful = measure_winners(table, names, at, w, rule, values), left = 0;
     for (uint32_t i = 0; doubtful >> i; i++)
         if (doubtful >> i & 1 && !settle(table, names, count, at, w, rule, i, &values[i]))

@@ -231,7 +231,7 @@ static void make_lanes(worker *w) {
 
 static void compute_tile(worker *w, size_t tile) {
     const computing *c = w->c;
-    const uint32_t size[3] = {TILE_LONG, CUBE, CUBE};
+    const uint32_t cube = c->cube, size[3] = {TILE_LONG, cube, cube};
     const size_t place[3] = {tile % c->tiles[0], tile / c->tiles[0] % c->tiles[1],
                              tile / c->tiles[0] / c->tiles[1]};
     static const uint32_t none[3] = {0, 0, 0};
@@ -249,10 +249,10 @@ static void compute_tile(worker *w, size_t tile) {
     w->rows.crossed = w->crossed;
     make_lanes(w);
     abuti_sign_rows(c->table.bvh, c->job->grid, &w->rows);
-    for (uint32_t x = 0; x < w->blocks[0]; x += CUBE) {
+    for (uint32_t x = 0; x < w->blocks[0]; x += cube) {
         uint32_t left = w->blocks[0] - x;
         const uint32_t first[3] = {x, 0, 0},
-                       count[3] = {left < CUBE ? left : CUBE, w->blocks[1], w->blocks[2]};
+                       count[3] = {left < cube ? left : cube, w->blocks[1], w->blocks[2]};
         compute_cube(w, first, count);
     }
 }
@@ -301,6 +301,22 @@ static abut_status make_frame(computing *c) {
     return ABUT_OK;
 }
 
+/* Cuts the grid into tiles; smaller ones where some threads would have nothing left to do while
+ * others still work on theirs. */
+static size_t divide_tiles(computing *c, uint32_t threads) {
+    const uint32_t *blocks = c->job->blocks;
+    for (c->cube = CUBE;; c->cube /= 2) {
+        const uint32_t size[3] = {TILE_LONG, c->cube, c->cube};
+        size_t count = 1;
+        for (int k = 0; k < 3; k++) {
+            c->tiles[k] = (blocks[k] + size[k] - 1) / size[k];
+            count *= c->tiles[k];
+        }
+        if (c->cube == CUBE_LEAST || count >= TILES_EACH * (size_t)threads)
+            return count;
+    }
+}
+
 static abut_status run_tiles(computing *c, uint32_t workers) {
     const field_job *job = c->job;
     abut_context *context = job->bvh->context;
@@ -323,11 +339,7 @@ abut_status abuti_field_compute(const field_job *job) {
     computing c = {.job = job, .kernel = abuti_cells_kernel(), .closed = bvh->sign->closed};
     uint32_t workers = abuti_context_threads(context);
     workers = workers < 4 ? 4 : workers; /* a caller's tasks may be more */
-    for (int k = 0; k < 3; k++) {
-        uint32_t size = k == 0 ? TILE_LONG : CUBE;
-        c.tiles[k] = (job->blocks[k] + size - 1) / size;
-    }
-    size_t tiles = (size_t)c.tiles[0] * c.tiles[1] * c.tiles[2];
+    size_t tiles = divide_tiles(&c, abuti_context_threads(context));
     workers = workers < tiles ? workers : (uint32_t)tiles;
     c.workers = abuti_allocate(context, workers, sizeof *c.workers);
     abut_status status = c.workers ? make_frame(&c) : ABUT_ERROR_MEMORY;

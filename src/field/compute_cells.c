@@ -255,7 +255,7 @@ static vec3 position_of(const abut_bvh *bvh, uint32_t vertex) {
 
 /* The distance from a feature, exactly but for rounding, if that is less than `best`. */
 static double measure_feature(const cells_table *table, uint32_t name, vec3 p, double best) {
-    const cells_exact *f = &table->exact[name];
+    const feature_support *f = &table->exact[name];
     const uint32_t *ends = table->features.ends[name];
     vec3 a = v3(f->place[0], f->place[1], f->place[2]), r = v3_sub(p, a);
     vec3 v = v3(f->vector[0], f->vector[1], f->vector[2]);

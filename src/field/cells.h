@@ -207,9 +207,9 @@ void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows
 
 typedef struct sign_border {
     uint32_t count;
-    /* Of each edge, relative to the mesh's origin: its middle and half its length, in the frame, up
-     * to a multiple of four; and its box but for the greatest x. */
-    float *middle[3], *half;
+    /* Of each edge, relative to the mesh's origin: its middle, direction and half its length, in
+     * the frame, up to a multiple of four; and its box but for the greatest x. */
+    float *middle[3], *along[3], *half;
     double *lo[3], *hi[2];
     double *memory; /* all of them */
 } sign_border;
@@ -229,5 +229,9 @@ void abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_bord
  * can be settled at once; `always`: one by one, then. */
 bool abuti_sign_open_clear(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
                            const sign_rows *rows, const cells_span *span, bool always);
+/* The same for a span that a surface may pass through, before distances are known. False, and
+ * nothing done, where not all cells can be settled at once. */
+bool abuti_sign_open_through(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
+                             const sign_rows *rows, const cells_span *span);
 
 #endif

@@ -114,10 +114,13 @@ static bool any_wanted(worker *w, const uint32_t first[3], const uint32_t count[
     return false;
 }
 
-/* Signs cells that no surface passes through, if that can be done at once. */
-static bool sign_clear(worker *w, const cells_span *s, bool always) {
+/* Signs all cells of a span, if that can be done at once. */
+static bool sign_span(worker *w, const cells_span *s, bool is_clear, bool is_beyond) {
     const computing *c = w->c;
-    return abuti_sign_open_clear(c->table.bvh, c->job->grid, &c->border, &w->rows, s, always);
+    if (is_clear || (is_beyond && w->rule.band < INFINITY))
+        return abuti_sign_open_clear(c->table.bvh, c->job->grid, &c->border, &w->rows, s,
+                                     is_beyond);
+    return abuti_sign_open_through(c->table.bvh, c->job->grid, &c->border, &w->rows, s);
 }
 
 /* Goes through blocks of the tile as abuti_compute_cells() does through cells. */
@@ -132,8 +135,8 @@ static void divide_blocks(worker *w, const uint32_t first[3], const uint32_t cou
     }
     cells_span s = span_of(w, first, count);
     k.is_beyond = abuti_compute_narrow(w, &s, &k.list, &own, &clear) == NOTHING_NEAR;
-    if (!k.is_signed && (clear || (k.is_beyond && w->rule.band < INFINITY)))
-        k.is_signed = sign_clear(w, &s, k.is_beyond);
+    if (!k.is_signed)
+        k.is_signed = sign_span(w, &s, clear, k.is_beyond);
     for (int octant = 0; octant < 8 && !k.is_beyond; octant++) {
         uint32_t begin[3], part[3];
         bool empty = false;

@@ -98,18 +98,21 @@ static bool collect_leaf(collection *c, uint32_t leaf) {
     return true;
 }
 
-/* Puts faces first and vertices last, so that loops need not jump between them. */
+/* Puts faces first and vertices last, so that loops need not jump between them. Each name is
+ * written to where it would go as any kind, and what is wrong is written over: no branch, since
+ * none could be foreseen. */
 static void sort_kinds(worker *w, cells_list *list) {
+    const float *offset = w->c->table.columns + (size_t)CELLS_OFFSET * w->c->table.stride;
     uint32_t faces = 0, edges = 0, vertices = 0;
     for (uint32_t i = 0; i < list->count; i++) {
-        uint32_t name = list->names[i];
-        float offset = w->c->table.rows[name].column[CELLS_OFFSET];
-        if (offset < 0)
-            list->names[faces++] = name;
-        else if (offset > 0)
-            w->kept[edges++] = name;
-        else
-            w->kept[LIST_MOST - ++vertices] = name;
+        const uint32_t name = list->names[i];
+        const float o = offset[name];
+        list->names[faces] = name;
+        w->kept[edges] = name;
+        w->kept[LIST_MOST - 1 - vertices] = name;
+        faces += o < 0;
+        edges += o > 0;
+        vertices += o == 0;
     }
     memcpy(list->names + faces, w->kept, edges * sizeof *list->names);
     memcpy(list->names + faces + edges, w->kept + LIST_MOST - vertices,

@@ -183,7 +183,7 @@ typedef struct cells_span {
 /* A number for each cell of a box, x fastest. */
 typedef struct sign_rows {
     cells_span cells;
-    int32_t *winding;
+    int32_t *winding;       /* of rows that are crossed; of others it is 0, and not here */
     unsigned char *inside;  /* 1 or 0 */
     unsigned char *crossed; /* of a row: 1 where the surface is crossed */
 } sign_rows;

@@ -42,12 +42,27 @@ static bool is_known(const worker *w, const uint32_t block[3]) {
 }
 
 static void sign_row(float *row, const unsigned char *inside, uint32_t count) {
-    uint64_t all = 1;
-    _Static_assert(sizeof all == FIELD_BRICK, "as many bytes as cells of a row");
-    if (count == FIELD_BRICK)
-        memcpy(&all, inside, sizeof all);
-    for (uint32_t i = 0; all && i < count; i++)
+    uint32_t bits[FIELD_BRICK]; /* signs are the highest, and distances have none yet */
+    for (uint32_t i = 0; count != FIELD_BRICK && i < count; i++)
         row[i] = inside[i] ? -row[i] : row[i];
+    if (count != FIELD_BRICK)
+        return;
+    memcpy(bits, row, sizeof bits);
+    for (uint32_t i = 0; i < FIELD_BRICK; i++)
+        bits[i] ^= (uint32_t)inside[i] << 31;
+    memcpy(row, bits, sizeof bits);
+}
+
+/* Whether the surface crosses no row of a block. */
+static bool no_row_crosses(const worker *w, const cells_span *s) {
+    unsigned char crossed = 0;
+    for (uint32_t k = 0; k < s->count[2]; k++) {
+        const uint32_t cell[3] = {s->begin[0], s->begin[1], s->begin[2] + k};
+        const unsigned char *row = w->rows.crossed + sign_rows_row(&w->rows, cell);
+        for (uint32_t j = 0; j < s->count[1]; j++)
+            crossed |= row[j];
+    }
+    return !crossed;
 }
 
 /* Signs the values of the block and gives them away. */
@@ -56,11 +71,10 @@ static void finish_block(worker *w, const cells_span *s, size_t at, bool is_sign
     if (!is_signed)
         abuti_sign_open(c->table.bvh, c->job->grid, &c->border, &w->rows, s, c->job->block,
                         w->values);
-    for (uint32_t k = 0; k < s->count[2]; k++)
+    const bool outside = c->closed && no_row_crosses(w, s);
+    for (uint32_t k = 0; !outside && k < s->count[2]; k++)
         for (uint32_t j = 0; j < s->count[1]; j++) {
             const uint32_t cell[3] = {s->begin[0], s->begin[1] + j, s->begin[2] + k};
-            if (c->closed && !w->rows.crossed[sign_rows_row(&w->rows, cell)])
-                continue; /* nothing is inside */
             sign_row(w->values + c->job->block * (j + (size_t)c->job->block * k),
                      w->rows.inside + sign_rows_at(&w->rows, cell), s->count[0]);
         }

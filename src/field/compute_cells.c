@@ -329,7 +329,15 @@ static void measure_cells(worker *w, const cells_span *s, const uint32_t *names,
 }
 
 void abuti_compute_set(worker *w, const cells_span *s, bool search) {
+    const uint32_t side = w->c->job->block;
     uint32_t cell[3];
+    if (!search && memcmp(s->begin, w->origin, sizeof w->origin) == 0 && s->count[0] >= side &&
+        s->count[1] >= side && s->count[2] >= side) { /* the whole block */
+        const float band = (float)w->rule.band;
+        for (uint32_t i = 0; i < side * side * side; i++)
+            w->values[i] = band;
+        return;
+    }
     for (cell[2] = s->begin[2]; cell[2] < s->begin[2] + s->count[2]; cell[2]++)
         for (cell[1] = s->begin[1]; cell[1] < s->begin[1] + s->count[1]; cell[1]++) {
             float *row = &w->values[place_of(w, s->begin[0], cell[1], cell[2])];

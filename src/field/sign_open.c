@@ -169,8 +169,11 @@ static bool is_clear(const opening *o, const cells_span *s, double more) {
     return !near;
 }
 
-static int32_t *winding_at(const opening *o, const uint32_t cell[3]) {
-    return o->rows->winding + sign_rows_at(o->rows, cell);
+/* W of a cell. */
+static int32_t winding_at(const opening *o, const uint32_t cell[3]) {
+    return o->rows->crossed[sign_rows_row(o->rows, cell)]
+               ? o->rows->winding[sign_rows_at(o->rows, cell)]
+               : 0;
 }
 
 /* Sets all cells of a span to the same. */
@@ -185,8 +188,9 @@ static void set_all(const opening *o, const cells_span *s, bool inside) {
 /* Sets cells of a row to facing W + rest >= 1/2, where rest + 1/2 is not nearly a whole number. */
 static void set_row(const opening *o, const uint32_t cell[3], uint32_t count, double rest) {
     const bool up = o->bvh->sign->facing > 0;
-    const int32_t *winding = winding_at(o, cell), least = (int32_t)ceil(0.5 - rest);
-    unsigned char *inside = o->rows->inside + sign_rows_at(o->rows, cell);
+    const size_t at = sign_rows_at(o->rows, cell);
+    const int32_t *winding = o->rows->winding + at, least = (int32_t)ceil(0.5 - rest);
+    unsigned char *inside = o->rows->inside + at;
     if (!o->rows->crossed[sign_rows_row(o->rows, cell)])
         memset(inside, 0 >= least, count);
     else if (up)
@@ -241,7 +245,7 @@ static bool link_row(const opening *o, row_jumps *rows, uint32_t known, uint32_t
         row_cell(rows, other, i, q);
         if (!(distance_of(o, p) > rows->clear || distance_of(o, q) > rows->clear))
             continue;
-        rows->jump[other] = rows->jump[known] + *winding_at(o, p) - *winding_at(o, q);
+        rows->jump[other] = rows->jump[known] + winding_at(o, p) - winding_at(o, q);
         rows->is_known[other] = 1;
         return true;
     }
@@ -274,7 +278,7 @@ static bool ask_row(const opening *o, row_jumps *rows, uint32_t row, double rest
         row_cell(rows, row, i, cell);
         if (!(distance_of(o, cell) > 0))
             continue;
-        rows->jump[row] = (int32_t)rint(fast_winding(o, cell) - *winding_at(o, cell) -
+        rows->jump[row] = (int32_t)rint(fast_winding(o, cell) - winding_at(o, cell) -
                                         o->bvh->sign->facing * rest);
         return true;
     }
@@ -354,7 +358,7 @@ static bool strips_pass(const opening *o, const span_place *at) {
  * the sides of all cells. */
 static bool find_rest(const opening *o, const span_place *at, double doubt, double *rest) {
     const double facing = o->bvh->sign->facing;
-    *rest = fast_winding(o, at->cell) * facing - facing * *winding_at(o, at->cell);
+    *rest = fast_winding(o, at->cell) * facing - facing * winding_at(o, at->cell);
     return fabs(*rest - 0.5 - rint(*rest - 0.5)) > doubt;
 }
 

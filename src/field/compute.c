@@ -42,15 +42,14 @@ static bool is_known(const worker *w, const uint32_t block[3]) {
 }
 
 static void sign_row(float *row, const unsigned char *inside, uint32_t count) {
-    uint32_t bits[FIELD_BRICK]; /* signs are the highest, and distances have none yet */
-    for (uint32_t i = 0; count != FIELD_BRICK && i < count; i++)
-        row[i] = inside[i] ? -row[i] : row[i];
-    if (count != FIELD_BRICK)
+    uint64_t all = 1;
+    _Static_assert(sizeof all == FIELD_BRICK, "as many bytes as cells of a row");
+    if (count == FIELD_BRICK)
+        memcpy(&all, inside, sizeof all);
+    if (!all)
         return;
-    memcpy(bits, row, sizeof bits);
-    for (uint32_t i = 0; i < FIELD_BRICK; i++)
-        bits[i] ^= (uint32_t)inside[i] << 31;
-    memcpy(row, bits, sizeof bits);
+    for (uint32_t i = 0; i < count; i++)
+        row[i] = inside[i] ? -row[i] : row[i];
 }
 
 /* Whether the surface crosses no row of a block. */
@@ -96,7 +95,8 @@ static void compute_block(worker *w, const uint32_t block[3], const known *k) {
     if (at == NOT_WANTED)
         return;
     cells_span s = span_of(w, block, one);
-    memcpy(w->origin, s.begin, sizeof w->origin);
+    for (int axis = 0; axis < 3; axis++) /* two at a time would have to wait for all stores */
+        w->origin[axis] = s.begin[axis];
     w->touching_count = 0;
     if (is_known(w, block))
         w->c->job->get(w->c->job->known_data, s.begin, w->values);

@@ -331,8 +331,7 @@ static void measure_cells(worker *w, const cells_span *s, const uint32_t *names,
 void abuti_compute_set(worker *w, const cells_span *s, bool search) {
     const uint32_t side = w->c->job->block;
     uint32_t cell[3];
-    if (!search && memcmp(s->begin, w->origin, sizeof w->origin) == 0 && s->count[0] >= side &&
-        s->count[1] >= side && s->count[2] >= side) { /* the whole block */
+    if (!search && s->count[0] == side && s->count[1] == side && s->count[2] == side) {
         const float band = (float)w->rule.band;
         for (uint32_t i = 0; i < side * side * side; i++)
             w->values[i] = band;

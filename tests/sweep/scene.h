@@ -169,7 +169,7 @@ static inline double scene_tolerance(const scene *s) {
     double extent = v3_max_abs(v3_sub(box.hi, box.lo));
     for (uint32_t i = 0; !(extent > 0) && i < s->vertex_count; i++)
         box = box_grow(box, s->end[i]);
-    return fmax(1e-8 * v3_max_abs(v3_sub(box.hi, box.lo)), 1e-200);
+    return fmax(SWEEP_TOLERANCE * v3_max_abs(v3_sub(box.hi, box.lo)), 1e-200);
 }
 
 static inline void scene_try(const scene *s, referee *r, abut_impact impact,

@@ -195,6 +195,7 @@ abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device)
      */
     d->round_steps[0] = 16;
     d->round_steps[1] = 1024;
+    d->pairs_most = most_of(info, 2 * sizeof(uint32_t), 1 << 26);
     d->tried_most = most_of(info, 2 * sizeof(uint32_t), 1 << 26);
     d->hits_most = most_of(info, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MOST);
     abut_status status = abuti_queue_open(device, &d->queue);

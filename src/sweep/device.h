@@ -79,7 +79,8 @@ typedef struct motion_device {
     double *stage_ms;                   /* null = nobody asks */
     int32_t round_steps[MOTION_ROUNDS]; /* of a sweep; a longer one starts anew in the next */
     uint32_t pairs_room, tried_room, open_room, hits_room;
-    uint32_t tried_most, hits_most; /* that the memory of the device is large enough for */
+    uint32_t pairs_most, tried_most,
+        hits_most; /* that the memory of the device is large enough for */
 } motion_device;
 
 /* Between calls of a search, how long its stages take on the device, in ms; null = no longer. Costs

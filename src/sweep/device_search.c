@@ -26,10 +26,9 @@ enum {
 };
 
 enum {
-    PAIRS_MOST = 1 << 26, /* of blocks: half a GiB */
-    PAIRS_FEW = 1 << 16,  /* that are soon done: 0.2 ms on an H200 */
-    SAMPLE = 8,           /* see above */
-    STEPS_LEAST = 1000,   /* of a sweep that always gets to the end, for all we saw */
+    PAIRS_FEW = 1 << 16, /* that are soon done: 0.2 ms on an H200 */
+    SAMPLE = 8,          /* see above */
+    STEPS_LEAST = 1000,  /* of a sweep that always gets to the end, for all we saw */
 };
 
 enum { ROUNDS = MOTION_ROUNDS };
@@ -209,7 +208,7 @@ static abut_status make_room(motion_device *d) {
     uint64_t features = (uint64_t)l->first[SWEEP_FACES] + l->count[SWEEP_FACES];
     if (d->pairs_room)
         return ABUT_OK;
-    uint32_t pairs = with_slack(16 * (uint64_t)d->walkers, PAIRS_MOST);
+    uint32_t pairs = with_slack(16 * (uint64_t)d->walkers, d->pairs_most);
     uint32_t tried = with_slack(8 * features, d->tried_most);
     uint32_t open = with_slack(features / 4, d->tried_most),
              hits = with_slack(features / 16, d->tried_most);
@@ -288,16 +287,16 @@ static abut_status grow_pairs(searching *s, bool *again) {
     motion_device *d = s->d;
     uint32_t total = s->counts[SWEEP_COUNT_BLOCKS];
     *again = false;
-    if (s->counts[SWEEP_COUNT_MANY] > (PAIRS_MOST >> 8) + d->walkers || total > PAIRS_MOST)
+    if (s->counts[SWEEP_COUNT_MANY] > (d->pairs_most >> 8) + d->walkers || total > d->pairs_most)
         return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_motion_find: on %s at most 2^26 pairs of blocks of 32 features can "
+                          "abut_motion_find: on %s at most %u pairs of blocks of 32 features can "
                           "overlap; make the step smaller, or leave the device null to search on "
                           "the CPU",
-                          d->queue.device->info.name);
+                          d->queue.device->info.name, d->pairs_most);
     if (total <= d->pairs_room)
         return ABUT_OK;
     *again = true;
-    uint32_t room = with_slack(total, PAIRS_MOST);
+    uint32_t room = with_slack(total, d->pairs_most);
     abut_status status = reserve(d, MOTION_PAIRS, room, 2 * sizeof(uint32_t));
     d->pairs_room = status ? 0 : room;
     return status ? status : queue_walk(s, 1);

@@ -131,6 +131,9 @@ static void parts_agree_with_the_cpu(void **state) {
     abut_impacts found = {.count = 5};
     assert_fails(ABUT_ERROR_LIMIT, "more than 3 impacts",
                  abut_motion_find(there, ABUT_MOTION_ALL, NULL, &found, NULL));
+    there->on_device->pairs_most = 2;
+    assert_fails(ABUT_ERROR_LIMIT, "at most 2 pairs",
+                 abut_motion_find(there, ABUT_MOTION_ALL, NULL, &found, NULL));
     assert_int_equal(5, found.count);
     abut_motion_destroy(there);
     abut_motion_destroy(here);

@@ -89,8 +89,8 @@ void abuti_motion_device_time(abut_motion *motion, double stage_ms[MOTION_STAGES
 
 /* ---- device_search.c ---- */
 
-/* Finds hits into MOTION_HITS, in no order; counts what was tried. For all modes but ALL only those
- * hits are there that may be wanted. */
+/* Finds hits into MOTION_HITS, in no order; counts what was tried. For ANY and EARLIEST at most
+ * one, with MOTION_HIT_ORDER. */
 abut_status abuti_motion_device_search(abut_motion *motion, const motion_search_options *options,
                                        uint32_t *hits, abut_motion_counts *counts);
 

@@ -1,11 +1,12 @@
 /* Whether features touch during a linear motion, in doubles where that is clear: spares whole
  * numbers most of their work.
  *
- * Method: as sweep_exact.c, for a volume that has one sign at the start and another at the end.
- * Halve the step down to a short interval where it changes; seen along the largest coordinate of
- * the normal there, signs of quadratic polynomials over the interval say whether the features
- * touch at the root. No touch is certain only where the volume has no other root: one change of
- * sign among its coefficients (Descartes).
+ * Method: as sweep_exact.c, for a volume that has one sign at the start and another at the end or
+ * at some time between. Halve the step down to a short interval where it changes; seen along the
+ * largest coordinate of the normal there, signs of quadratic polynomials over the interval say
+ * whether the features touch at the root. No touch is certain only where the volume has no other
+ * root: one change of sign among its coefficients (Descartes).
+ *
  * Guarantee: every sign that counts is clear of rounding. Letters as in sweep_proof_shared.h: the
  * volume is off by less than 512 u M^3, as proven there. A quadratic is a coordinate of a product
  * of two vectors that are off by 4.01 u M and at most 2.01 M: its coefficients are off by 57 u M^2
@@ -87,11 +88,18 @@ static inline int sweep_clear(int kind, const vec3 *start, const vec3 *end) {
     int sign[4];
     for (int k = 0; k < 4; k++)
         sign[k] = sweep_clear_sign(volume.b[k], volume.bound);
-    if (sign[0] * sign[3] == 0)
+    if (!sign[0])
         return SWEEP_UNCLEAR;
-    if (sign[0] == sign[3])
-        return sign[1] == sign[0] && sign[2] == sign[0] ? SWEEP_APART : SWEEP_UNCLEAR;
+    if (sign[0] == sign[1] && sign[0] == sign[2] && sign[0] == sign[3])
+        return SWEEP_APART;
     double lo = 0, hi = 1;
+    for (int i = 1; i < 8 && sign[3] != -sign[0]; i++) { /* there and back again, perhaps */
+        hi = 0.125 * i;
+        if (sweep_clear_sign(sweep_volume_at(&volume, hi), volume.bound) == -sign[0])
+            break;
+        if (i == 7)
+            return SWEEP_UNCLEAR;
+    }
     for (int i = 0; i < 24; i++) {
         double middle = 0.5 * (lo + hi);
         int at = sweep_clear_sign(sweep_volume_at(&volume, middle), volume.bound);
@@ -104,7 +112,8 @@ static inline int sweep_clear(int kind, const vec3 *start, const vec3 *end) {
     }
     int result = sweep_sides(kind, &frame, lo, hi);
     /* with three changes of sign there may be more roots; a zero may hide one */
-    bool single = sign[1] * sign[2] != 0 && !(sign[1] == sign[3] && sign[2] == sign[0]);
+    bool single = sign[1] * sign[2] != 0 && sign[3] == -sign[0] &&
+                  !(sign[1] == sign[3] && sign[2] == sign[0]);
     return result == SWEEP_APART && !single ? SWEEP_UNCLEAR : result;
 }
 

@@ -45,6 +45,41 @@ static void shapes_agree_with_every_pair(void **state) {
     }
 }
 
+/* Far steps are looked at part by part: balls that meet early, late or never, with more around them
+ * that is always near itself. */
+static void earliest_is_the_first_of_all(void **state) {
+    (void)state;
+    test_random random = {54};
+    uint32_t late = 0, none = 0;
+    for (uint32_t round = 0; round < test_rounds(24); round++) {
+        scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+        double far = test_random_real(&random, 2.5, 12), part = test_random_real(&random, 0.5, 1.5);
+        s.sweep.separation = round % 4 == 1 ? 0.01 : 0;
+        s.sweep.exact = round % 4 == 2;
+        for (int k = 0; k < 3; k++)
+            add_shape(&s, NULL, ABUT_SHAPE_ICOSPHERE, 3,
+                      v3(k * far, test_random_real(&random, 0, 0.5), 0), 0,
+                      v3((1 - k) * part * far, test_random_real(&random, -0.3, 0.3), 0));
+        add_shape(&s, NULL, ABUT_SHAPE_SHEET, 6, v3(0, 0, 4), 0, v3(20, 3, 0.5));
+        abut_motion *motion = begin(&s);
+        abut_impacts all = {.impacts = malloc(SCENE_HITS * sizeof *all.impacts),
+                            .capacity = SCENE_HITS};
+        abut_impact first;
+        abut_impacts one = {.impacts = &first, .capacity = 1};
+        assert_ok(abut_motion_find(motion, ABUT_MOTION_ALL, &s.sweep, &all, NULL));
+        assert_ok(abut_motion_find(motion, ABUT_MOTION_EARLIEST, &s.sweep, &one, NULL));
+        assert_int_equal(all.count > 0, one.count);
+        if (all.count)
+            scene_same(&all.impacts[0], &first);
+        none += !all.count;
+        late += all.count && first.time > 0.3;
+        abut_motion_destroy(motion);
+        scene_free(&s);
+        free(all.impacts);
+    }
+    assert_true(test_rounds(24) < 24 || (late > 4 && none > 1));
+}
+
 /* ---- the same on any number of threads and lanes, from step to step ---- */
 
 static size_t find_all(const scene *s, abut_motion *motion, abut_motion_mode mode,
@@ -322,6 +357,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_motions_agree_with_every_pair),
         cmocka_unit_test(shapes_agree_with_every_pair),
+        cmocka_unit_test(earliest_is_the_first_of_all),
         cmocka_unit_test(threads_and_lanes_make_no_difference),
         cmocka_unit_test(steps_follow_each_other),
         cmocka_unit_test(identical_triangles_are_counted),

@@ -36,22 +36,26 @@ static bool is_separating(vec3 axis, const vec3 corner[3], vec3 half, double rea
     return lo > most || hi < -most;
 }
 
+/* The square of how far a box from lo to hi is from one about 0. */
+static double apart_sq(vec3 lo, vec3 hi, vec3 half) {
+    vec3 gap = v3_max(v3_sub(v3_max(lo, v3_scale(hi, -1)), half), v3(0, 0, 0));
+    return v3_length_sq(gap);
+}
+
 /* Whether a triangle is farther from all these bricks than the reach; coordinates are in bricks. */
 static bool is_apart(const marking *m, const vec3 corner[3], const brick_range *r) {
-    double half[3], middle[3], apart_sq = 0;
+    double half[3], middle[3], reach_sq = m->reach * m->reach;
     for (int k = 0; k < 3; k++) {
         half[k] = 0.5 * ((double)r->last[k] - r->first[k] + 1);
         middle[k] = r->first[k] + half[k];
     }
     const vec3 h = v3(half[0], half[1], half[2]), at = v3(middle[0], middle[1], middle[2]);
     const vec3 t[3] = {v3_sub(corner[0], at), v3_sub(corner[1], at), v3_sub(corner[2], at)};
-    const vec3 lo = v3_min(t[0], v3_min(t[1], t[2])), hi = v3_max(t[0], v3_max(t[1], t[2]));
-    for (int k = 0; k < 3; k++) {
-        double gap = real_max(real_max(v3_get(lo, k), -v3_get(hi, k)) - half[k], 0);
-        apart_sq += gap * gap;
-    }
-    if (apart_sq > m->reach * m->reach)
+    if (apart_sq(v3_min(t[0], v3_min(t[1], t[2])), v3_max(t[0], v3_max(t[1], t[2])), h) > reach_sq)
         return true;
+    for (int k = 0; k < 3; k++) /* most often a corner is near */
+        if (apart_sq(t[k], t[k], h) <= reach_sq)
+            return false;
     const vec3 edge[3] = {v3_sub(t[1], t[0]), v3_sub(t[2], t[1]), v3_sub(t[0], t[2])};
     if (is_separating(v3_cross(edge[0], edge[1]), t, h, m->reach))
         return true;

@@ -36,7 +36,7 @@ typedef struct field_account {
     uint64_t cut;      /* blocks whose lists were too long */
     uint64_t cut_again;
     uint64_t unsettled; /* large blocks whose signs are not all the same */
-    uint64_t entries;   /* of all lists */
+    uint64_t entries;   /* of the lists of two levels, at most */
     bool searched;      /* the whole field was left */
 } field_account;
 

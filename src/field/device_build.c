@@ -28,7 +28,6 @@ enum {
     DOUBTFUL = 0,
     LEAST,
     MOST,
-    ENTRIES,
     CHUNKS,
     LONG_8,
     LONG_4,
@@ -37,7 +36,8 @@ enum {
     ROWS,
     UNSURE,
     LEFT,
-    COUNTERS,
+    ENTRIES, /* of each level, and of what is cut */
+    COUNTERS = ENTRIES + FIELD_LEVELS + 1,
     /* Blocks of the largest size; each looks at all features. */
     TOP_BLOCKS = 64,
     /* Slices of a list: so many that a level has this many groups. */
@@ -50,7 +50,10 @@ enum {
     QUEUE_GROUPS = 4096,
     ROWS_LEAST = 1 << 8, /* of which each cell looks for its sign */
     UNSURE_LEAST = 1 << 15,
-    POOL_MOST = 12 << 20, /* entries beside those that the cells have */
+    /* Entries of lists, to begin with: a feature, at most so many, and a share of the cells. */
+    POOL_FEATURE = 32,
+    POOL_MOST = 8 << 20,
+    POOL_CELLS = 8,
     /* Points that go through the search at once. */
     SETTLE_POINTS = 1 << 18,
     /* With more edges of the border each cell asks the search: every edge would cost more. */
@@ -74,7 +77,7 @@ typedef struct filling {
      * slices of their lists, and where lists and bounds begin. Bounds have one level more. */
     uint32_t sides[FIELD_LEVELS], blocks[FIELD_LEVELS], slices[FIELD_LEVELS];
     uint32_t lists_at[FIELD_LEVELS], bounds_at[FIELD_LEVELS];
-    int levels;
+    uint32_t levels;
     uint32_t long_most, longer_most, doubts_most, rows_most, unsure_most;
     uint32_t counters[COUNTERS];
     double least, most;
@@ -122,7 +125,7 @@ static void choose_levels(filling *f) {
         side *= 2;
     f->levels = 0;
     for (; side >= FIELD_BLOCK / 2; side /= 2) {
-        int level = f->levels++;
+        uint32_t level = f->levels++;
         uint32_t blocks = blocks_of(f->grid, side), slices = SLICES_MOST;
         while (slices > 1 && ((uint64_t)slices * blocks > LEVEL_GROUPS ||
                               (uint64_t)slices * SLICE_FEATURES > f->parts->feature_count))
@@ -140,7 +143,7 @@ static void choose_levels(filling *f) {
     f->bounds_at[f->levels + 1] = bounds;
     f->long_most = f->blocks[f->levels - 1] < LONG_MOST ? f->blocks[f->levels - 1] : LONG_MOST;
     f->longer_most = 8 * f->long_most;
-    f->doubts_most = (uint32_t)(grid_cells(f->grid) / 8) + SETTLE_POINTS;
+    f->doubts_most = (uint32_t)(grid_cells(f->grid) / 32) + SETTLE_POINTS;
     f->rows_most = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + ROWS_LEAST : 1;
     f->unsure_most =
         f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + UNSURE_LEAST : 1;
@@ -163,8 +166,8 @@ static abut_status reserve_some(abut_device *device, const buffer_need *needs, s
 
 static abut_status reserve(filling *f) {
     field_parts *p = f->parts;
-    size_t first = (size_t)TOP_BLOCKS * p->feature_count;
-    size_t pool = grid_cells(f->grid) / 2 + (first < POOL_MOST ? first : POOL_MOST);
+    size_t first = (size_t)POOL_FEATURE * p->feature_count;
+    size_t pool = grid_cells(f->grid) / POOL_CELLS + (first < POOL_MOST ? first : POOL_MOST);
     p->pool_count = p->pool_count < pool && !p->pool_fixed ? pool : p->pool_count;
     const buffer_need needs[] = {
         {&p->pool, p->pool_count, 4},
@@ -302,14 +305,14 @@ static abut_status queue_filters(filling *f) {
     uint32_t pool_count = (uint32_t)p->pool_count;
     abut_status status = ABUT_OK;
     stage_begin(f);
-    for (int level = 1; !status && level < f->levels; level++)
+    for (uint32_t level = 1; !status && level < f->levels; level++)
         status =
             ABUTI_LAUNCH(&f->bvh->queue, &p->filter, (size_t)f->blocks[level] * f->slices[level],
                          GROUP, ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
                          ABUTI_VALUE(f->sides[level]), ABUTI_VALUE(f->slices[level]),
                          ABUTI_VALUE(f->slices[level - 1]), ABUTI_BUFFER(&p->bounds),
                          ABUTI_VALUE(f->bounds_at[level]), ABUTI_VALUE(f->bounds_at[level + 1]),
-                         ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count),
+                         ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count), ABUTI_VALUE(level),
                          ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->lists),
                          ABUTI_VALUE(f->lists_at[level - 1]), ABUTI_VALUE(f->lists_at[level]),
                          ABUTI_LOCAL_MEMORY(LISTS_BYTES));
@@ -319,7 +322,7 @@ static abut_status queue_filters(filling *f) {
 /* Blocks of FIELD_BLOCK, or the eighths of those that were too long. */
 static abut_status queue_cells(filling *f, bool parts) {
     field_parts *p = f->parts;
-    int last = f->levels - 1;
+    uint32_t last = f->levels - 1;
     uint32_t side = parts ? FIELD_BLOCK / 2 : FIELD_BLOCK, slices = parts ? 1 : f->slices[last];
     uint32_t from = parts ? 0 : f->lists_at[last];
     uint32_t next_most = parts ? f->longer_most : f->long_most;
@@ -341,7 +344,7 @@ static abut_status queue_cells(filling *f, bool parts) {
 
 static abut_status queue_cut(filling *f) {
     field_parts *p = f->parts;
-    int last = f->levels - 1;
+    uint32_t last = f->levels - 1;
     uint32_t pool_count = (uint32_t)p->pool_count;
     stage_begin(f);
     abut_status status =
@@ -351,8 +354,9 @@ static abut_status queue_cut(filling *f) {
                      ABUTI_VALUE(f->bounds_at[last + 1]), ABUTI_BUFFER(&p->lists),
                      ABUTI_VALUE(f->lists_at[last]), ABUTI_BUFFER(&p->long_blocks),
                      ABUTI_VALUE(f->long_most), ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count),
-                     ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->cut_lists),
-                     ABUTI_BUFFER(&p->cut_bounds), ABUTI_LOCAL_MEMORY(LISTS_BYTES));
+                     ABUTI_VALUE(f->levels), ABUTI_BUFFER(&p->counters),
+                     ABUTI_BUFFER(&p->cut_lists), ABUTI_BUFFER(&p->cut_bounds),
+                     ABUTI_LOCAL_MEMORY(LISTS_BYTES));
     return status ? status : stage_end(f, FIELD_STAGE_CUT);
 }
 
@@ -377,7 +381,7 @@ static abut_status queue_few(filling *f) {
 static abut_status queue_settle(filling *f) {
     field_parts *p = f->parts;
     const abuti_bvh_device *tree = &f->bvh->tree;
-    int last = f->levels - 1;
+    uint32_t last = f->levels - 1;
     float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
     stage_begin(f);
     abut_status status =
@@ -451,11 +455,10 @@ static abut_status download_counters(filling *f, abuti_queue *queue) {
 }
 
 static abut_status clear(filling *f) {
-    const uint32_t start[COUNTERS] = {[LEAST] = UINT32_MAX, [MOST] = UINT32_MAX};
     const uint32_t infinite = 0x7f800000;
     field_parts *p = f->parts;
     abuti_queue *queue = &f->bvh->queue;
-    abut_status status = abuti_buffer_upload(queue, &p->counters, 0, start, sizeof start);
+    abut_status status = abuti_buffer_fill(queue, &p->counters, 0, sizeof f->counters);
     if (!status)
         status =
             abuti_buffer_fill(queue, &p->bounds, infinite, 4 * (size_t)f->bounds_at[f->levels + 1]);
@@ -464,10 +467,10 @@ static abut_status clear(filling *f) {
     return status;
 }
 
-/* Queues everything and waits for the counters. With a border the host waits twice before: for what
- * rows cross, since signs are found on a queue of their own; and for these, to know how many
- * winding numbers it must ask for. Where stages are timed all is on one queue: NVIDIA does not time
- * what runs beside something else. */
+/* Queues everything and waits for the counters. With a border signs are found on a queue of their
+ * own, while lists are made; and the host waits for them, to know how many winding numbers it must
+ * ask for, which are found beside the distances. Where stages are timed all is on one queue: NVIDIA
+ * does not time what runs beside something else. */
 static abut_status try_all(filling *f) {
     field_parts *p = f->parts;
     bool has_border = p->border_count > 0;
@@ -479,22 +482,24 @@ static abut_status try_all(filling *f) {
     status = status ? status : clear(f);
     status = status ? status : queue_rows(f);
     if (!status && has_border)
-        status = abuti_queue_finish(queue);
+        status = abuti_queue_wait(aside, queue);
     if (!status && has_border)
         status = queue_sides(f, aside);
     status = status ? status : queue_top(f);
     status = status ? status : queue_filters(f);
+    if (!status && has_border)
+        status = abuti_queue_wait(queue, aside);
+    status = status ? status : queue_cells(f, false);
+    status = status ? status : queue_cut(f);
+    status = status ? status : queue_cells(f, true);
+    status = status ? status : queue_few(f);
+    status = status ? status : queue_settle(f);
     if (!status && has_border)
         status = download_counters(f, aside);
     if (!status && has_border)
         unsure = f->counters[UNSURE] < f->unsure_most ? f->counters[UNSURE] : f->unsure_most;
     if (!status && unsure)
         status = queue_windings(f, aside, unsure);
-    status = status ? status : queue_cells(f, false);
-    status = status ? status : queue_cut(f);
-    status = status ? status : queue_cells(f, true);
-    status = status ? status : queue_few(f);
-    status = status ? status : queue_settle(f);
     double begin = now_ms();
     if (!status && unsure)
         status = settle_signs(f, aside, unsure);
@@ -590,15 +595,25 @@ static float unsortable(uint32_t word) {
     return value;
 }
 
+/* The entries that the pool must hold: of two levels in a row. */
+static uint64_t entries_needed(const filling *f) {
+    uint64_t needed = 0;
+    for (uint32_t level = 0; level < f->levels; level++) {
+        uint64_t both = (uint64_t)f->counters[ENTRIES + level] + f->counters[ENTRIES + level + 1];
+        needed = both > needed ? both : needed;
+    }
+    return needed;
+}
+
 /* Whether the pool was too small and could be made larger. */
 static bool grow_pool(filling *f) {
     field_parts *p = f->parts;
     uint64_t most = f->bvh->queue.device->info.memory_bytes / (4 * POOL_SHARE);
-    uint64_t largest = f->bvh->queue.device->info.buffer_bytes / 4, needed = f->counters[ENTRIES];
+    uint64_t largest = f->bvh->queue.device->info.buffer_bytes / 4, needed = entries_needed(f);
     if (f->counters[CHUNKS] > CHUNKS_MOST || needed <= p->pool_count)
         return false;
     /* lists of blocks below one that did not fit are not in this number yet */
-    needed += needed / 2;
+    needed += needed / 4;
     if (needed > most || needed > largest || needed > CHUNKS_MOST * CHUNK)
         return false;
     p->pool_count = (size_t)needed;
@@ -617,7 +632,7 @@ static bool is_searched(const filling *f) {
 
 /* Whether lists or cells in doubt found no room. */
 static bool has_failed(const filling *f) {
-    return f->counters[CHUNKS] > CHUNKS_MOST || f->counters[ENTRIES] > f->parts->pool_count ||
+    return f->counters[CHUNKS] > CHUNKS_MOST || entries_needed(f) > f->parts->pool_count ||
            f->counters[DOUBTFUL] > f->doubts_most || f->counters[UNSURE] > f->unsure_most ||
            f->counters[LEFT];
 }
@@ -631,7 +646,7 @@ static void tell(const filling *f, bool all) {
     account->cut = all ? 0 : f->counters[LONG_8];
     account->cut_again = all ? 0 : f->counters[LONG_4];
     account->unsettled = all ? 0 : f->counters[UNSETTLED];
-    account->entries = all ? 0 : f->counters[ENTRIES];
+    account->entries = all ? 0 : entries_needed(f);
     account->searched = all;
 }
 
@@ -646,9 +661,9 @@ static abut_status fill(filling *f) {
             status = try_all(f);
         while (!status && grow_pool(f));
         all = !status && has_failed(f);
-        if (!status && !all && f->counters[LEAST] != UINT32_MAX) {
-            f->least = unsortable(f->counters[LEAST]);
-            f->most = unsortable(~f->counters[MOST]);
+        if (!status && !all && f->counters[LEAST]) {
+            f->least = unsortable(~f->counters[LEAST]);
+            f->most = unsortable(f->counters[MOST]);
         }
     }
     tell(f, all);

@@ -7,6 +7,8 @@
  * a place that an atomic counter gives, so that its length need not be known before. Each slice
  * also measures the middles of the block's eighths, which together bounds their distance, and what
  * those need.
+ * Only the lists of two levels in a row are needed at a time: those of even levels are put into the
+ * pool from its begin on, those of odd ones from its end backwards.
  * Where the pool is full, slices are empty and all lengths are still added up: the host sees what
  * is needed, makes the pool larger, and begins again.
  * Kept lists are those of regions.cl, whose proof holds for any set of points in a box.
@@ -54,15 +56,20 @@ field_seed(__global const float4 *features, uint feature_count, field_grid g, ui
 
 /* ---- keeping ---- */
 
-/* Room for `count` entries: its begin, or NONE. By one item. */
-static inline uint reserve(uint count, uint pool_size, volatile __global uint *counters) {
+/* Room for `count` entries of a level, beside those of the level before: its begin, or NONE. By one
+ * item. */
+static inline uint reserve(uint count, uint turn, uint pool_size,
+                           volatile __global uint *counters) {
     uint chunks = (count + CHUNK - 1) / CHUNK;
     if (count == 0)
         return 0;
     if (atomic_add(&counters[COUNT_CHUNKS], chunks) > CHUNKS_MOST - min(chunks, CHUNKS_MOST))
         return NONE;
-    uint begin = atomic_add(&counters[COUNT_ENTRIES], count);
-    return count > pool_size || begin > pool_size - count ? NONE : begin;
+    uint begin = atomic_add(&counters[COUNT_ENTRIES + turn], count);
+    uint taken = turn ? min(counters[COUNT_ENTRIES + turn - 1], pool_size) : 0;
+    if (count > pool_size - taken || begin > pool_size - taken - count)
+        return NONE;
+    return turn & 1 ? pool_size - begin - count : begin;
 }
 
 /* What a slice is made from: all features from `first` on, or slices of a list in the pool. */
@@ -77,14 +84,15 @@ typedef struct target {
     box bounding;
     float upper;
     __global uint *pool;
-    uint pool_size;
+    uint pool_size, turn; /* the number of the level */
     volatile __global uint *counters;
     __local uint *kept, *begin, *least, *staged; /* 1, 1, 8, STAGED */
 } target;
 
-static inline target target_of(box b, float upper, __global uint *pool, uint pool_size,
+static inline target target_of(box b, float upper, __global uint *pool, uint pool_size, uint turn,
                                volatile __global uint *counters, __local uint *room) {
-    target t = {b, upper, pool, pool_size, counters, room, room + 1, room + 2, room + NUMBERS};
+    target t = {b,        upper, pool,     pool_size, turn,
+                counters, room,  room + 1, room + 2,  room + NUMBERS};
     return t;
 }
 
@@ -133,7 +141,7 @@ static inline uint2 make_slice(const source *s, const target *t, float4 at, __gl
         t->least[item] = as_uint(INFINITY);
     uint count = keep_all(s, t, NONE);
     if (item == 0)
-        *t->begin = reserve(count, t->pool_size, t->counters);
+        *t->begin = reserve(count, t->turn, t->pool_size, t->counters);
     barrier(CLK_LOCAL_MEM_FENCE);
     uint begin = *t->begin;
     bool is_staged = count <= STAGED;
@@ -160,13 +168,13 @@ static inline uint2 make_slice(const source *s, const target *t, float4 at, __gl
 /* The slice of a block of a level. Levels: where their bounds begin, and those of their eighths. */
 static inline uint2 make_level_slice(const source *s, const field_grid *g, uint side, block_place p,
                                      uint block, __global uint *bounds, uint level, uint eighths,
-                                     __global uint *pool, uint pool_size,
+                                     __global uint *pool, uint pool_size, uint turn,
                                      volatile __global uint *counters, __local uint *room) {
     uint child = (uint)get_local_id(0) & 7, half_side = side / 2;
     uint x = 2 * p.x + (child & 1), y = 2 * p.y + (child >> 1 & 1), z = 2 * p.z + (child >> 2);
     box b = box_at(g, p.x * side, p.y * side, p.z * side, side);
     float upper = upper_of(g, &b, bounds[level + block]);
-    target t = target_of(b, upper, pool, pool_size, counters, room);
+    target t = target_of(b, upper, pool, pool_size, turn, counters, room);
     uint to = block_at(g, half_side, x, y, z);
     return make_slice(s, &t, middle_of(g, x * half_side, y * half_side, z * half_side, half_side),
                       bounds, to == NONE ? NONE : eighths + to);
@@ -183,7 +191,7 @@ field_top(__global const float4 *features, uint feature_count, field_grid g, uin
     uint each = (feature_count + slices - 1) / slices, first = min(slice * each, feature_count);
     source s = {features, (__global const uint2 *)0, first, min(each, feature_count - first)};
     uint2 made = make_level_slice(&s, &g, side, place_of(&g, block, side), block, bounds, level,
-                                  eighths, pool, pool_size, counters, room);
+                                  eighths, pool, pool_size, 0, counters, room);
     if (get_local_id(0) == 0)
         lists[group] = made;
 }
@@ -192,14 +200,19 @@ field_top(__global const float4 *features, uint feature_count, field_grid g, uin
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_filter(__global const float4 *features, field_grid g, uint side, uint slices,
              uint parent_slices, __global uint *bounds, uint level, uint eighths,
-             __global uint *pool, uint pool_size, volatile __global uint *counters,
+             __global uint *pool, uint pool_size, uint turn, volatile __global uint *counters,
              __global uint2 *lists, uint from, uint to, __local uint *room) {
     uint group = (uint)get_group_id(0), block = group / slices, slice = group % slices;
     block_place p = place_of(&g, block, side);
     uint parent = block_at(&g, 2 * side, p.x / 2, p.y / 2, p.z / 2), each = parent_slices / slices;
     source s = {features, lists + from, parent * parent_slices + slice * each, each};
-    uint2 made = make_level_slice(&s, &g, side, p, block, bounds, level, eighths, pool, pool_size,
-                                  counters, room);
+    uint length = 0;
+    for (uint k = s.first; k < s.first + s.count; k++)
+        length += s.slices[k].y;
+    uint2 made = (uint2)(0, 0);
+    if (length)
+        made = make_level_slice(&s, &g, side, p, block, bounds, level, eighths, pool, pool_size,
+                                turn, counters, room);
     if (get_local_id(0) == 0)
         lists[to + group] = made;
 }
@@ -210,8 +223,8 @@ field_filter(__global const float4 *features, field_grid g, uint side, uint slic
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_cut(__global const float4 *features, field_grid g, uint slices, __global const uint *bounds,
           uint level, __global const uint2 *lists, uint from, __global const uint *long_blocks,
-          uint long_most, __global uint *pool, uint pool_size, volatile __global uint *counters,
-          __global uint2 *cut_lists, __global uint *cut_bounds, __local uint *room) {
+          uint long_most, __global uint *pool, uint pool_size, uint turn,
+          volatile __global uint *counters, __global uint2 *cut_lists, __global uint *cut_bounds, __local uint *room) {
     uint count = 8 * min(counters[COUNT_LONG_8], long_most), child = (uint)get_local_id(0) & 7;
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         uint block = long_blocks[i / 8];
@@ -223,7 +236,7 @@ field_cut(__global const float4 *features, field_grid g, uint slices, __global c
             box b = box_at(&g, x, y, z, 4);
             float upper = upper_of(&g, &b, bounds[level + part]);
             source s = {features, lists + from, block * slices, slices};
-            target t = target_of(b, upper, pool, pool_size, counters, room);
+            target t = target_of(b, upper, pool, pool_size, turn, counters, room);
             float4 at = middle_of(&g, x + 2 * (child & 1), y + (child & 2), z + (child & 4) / 2, 2);
             made = make_slice(&s, &t, at, cut_bounds, 8 * i + child);
         }

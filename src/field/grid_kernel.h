@@ -15,15 +15,15 @@
 #define COUNT_DOUBTFUL 0
 #define COUNT_LEAST 1
 #define COUNT_MOST 2
-#define COUNT_ENTRIES 3
-#define COUNT_CHUNKS 4
-#define COUNT_LONG_8 5
-#define COUNT_LONG_4 6
-#define COUNT_UNSETTLED 7
-#define COUNT_MIXED 8
-#define COUNT_ROWS 9
-#define COUNT_UNSURE 10
-#define COUNT_LEFT 11
+#define COUNT_CHUNKS 3
+#define COUNT_LONG_8 4
+#define COUNT_LONG_4 5
+#define COUNT_UNSETTLED 6
+#define COUNT_MIXED 7
+#define COUNT_ROWS 8
+#define COUNT_UNSURE 9
+#define COUNT_LEFT 10
+#define COUNT_ENTRIES 11 /* of each level */
 
 /* Side of the blocks for which signs of a surface with a border are found first. */
 #define COARSE 32

@@ -101,8 +101,8 @@ static inline void put_extremes(const results *r, __local uint *room) {
     atomic_min(&room[1], r->most);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0 && room[0] != NONE) {
-        atomic_min(&r->counters[COUNT_LEAST], room[0]);
-        atomic_min(&r->counters[COUNT_MOST], room[1]);
+        atomic_max(&r->counters[COUNT_LEAST], ~room[0]); /* counters begin with 0 */
+        atomic_max(&r->counters[COUNT_MOST], ~room[1]);
     }
 }
 

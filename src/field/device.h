@@ -74,7 +74,7 @@ _Static_assert(sizeof(grid_argument) == 128, "the layout that kernels read");
 
 /* What a hierarchy keeps for fields; scratch memory grows as needed. */
 typedef struct field_parts {
-    abuti_kernel seed, top, filter, cut, cells, few, put, cross, sum, shifts, sides, rest;
+    abuti_kernel seed, top, filter, siblings, cut, cells, few, put, cross, sum, shifts, sides, rest;
     abuti_kernel settle, points, turn;
     abuti_buffer records, exact, incident_begin, incidents; /* of features */
     abuti_buffer border;                                    /* two ends an edge, four floats each */

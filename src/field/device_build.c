@@ -14,6 +14,7 @@
 #define EACH 32
 #define SEED_BYTES 4
 #define LISTS_BYTES (4 * (16 + 3072))
+#define SIBLINGS_BYTES (4 * (24 + 64 + 8 * 384))
 #define SIDES_BYTES (4 * 3 * GROUP)
 #define CELLS_BYTES (4 * (384 + 8 * 128 + 64 * 32 + 8 + 2 * 64))
 #define SETTLE_BYTES (8 * GROUP + 8)
@@ -300,22 +301,39 @@ static abut_status queue_top(filling *f) {
     return status ? status : stage_end(f, FIELD_STAGE_TOP);
 }
 
-static abut_status queue_filters(filling *f) {
+static abut_status queue_filter(filling *f, uint32_t level) {
     field_parts *p = f->parts;
     uint32_t pool_count = (uint32_t)p->pool_count;
+    return ABUTI_LAUNCH(&f->bvh->queue, &p->filter, (size_t)f->blocks[level] * f->slices[level],
+                        GROUP, ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
+                        ABUTI_VALUE(f->sides[level]), ABUTI_VALUE(f->slices[level]),
+                        ABUTI_VALUE(f->slices[level - 1]), ABUTI_BUFFER(&p->bounds),
+                        ABUTI_VALUE(f->bounds_at[level]), ABUTI_VALUE(f->bounds_at[level + 1]),
+                        ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count), ABUTI_VALUE(level),
+                        ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->lists),
+                        ABUTI_VALUE(f->lists_at[level - 1]), ABUTI_VALUE(f->lists_at[level]),
+                        ABUTI_LOCAL_MEMORY(LISTS_BYTES));
+}
+
+/* The same where lists have one slice. */
+static abut_status queue_siblings(filling *f, uint32_t level) {
+    field_parts *p = f->parts;
+    uint32_t pool_count = (uint32_t)p->pool_count;
+    return ABUTI_LAUNCH(&f->bvh->queue, &p->siblings, f->blocks[level - 1], GROUP,
+                        ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
+                        ABUTI_VALUE(f->sides[level]), ABUTI_VALUE(f->slices[level - 1]),
+                        ABUTI_BUFFER(&p->bounds), ABUTI_VALUE(f->bounds_at[level]),
+                        ABUTI_VALUE(f->bounds_at[level + 1]), ABUTI_BUFFER(&p->pool),
+                        ABUTI_VALUE(pool_count), ABUTI_VALUE(level), ABUTI_BUFFER(&p->counters),
+                        ABUTI_BUFFER(&p->lists), ABUTI_VALUE(f->lists_at[level - 1]),
+                        ABUTI_VALUE(f->lists_at[level]), ABUTI_LOCAL_MEMORY(SIBLINGS_BYTES));
+}
+
+static abut_status queue_filters(filling *f) {
     abut_status status = ABUT_OK;
     stage_begin(f);
     for (uint32_t level = 1; !status && level < f->levels; level++)
-        status =
-            ABUTI_LAUNCH(&f->bvh->queue, &p->filter, (size_t)f->blocks[level] * f->slices[level],
-                         GROUP, ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
-                         ABUTI_VALUE(f->sides[level]), ABUTI_VALUE(f->slices[level]),
-                         ABUTI_VALUE(f->slices[level - 1]), ABUTI_BUFFER(&p->bounds),
-                         ABUTI_VALUE(f->bounds_at[level]), ABUTI_VALUE(f->bounds_at[level + 1]),
-                         ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count), ABUTI_VALUE(level),
-                         ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->lists),
-                         ABUTI_VALUE(f->lists_at[level - 1]), ABUTI_VALUE(f->lists_at[level]),
-                         ABUTI_LOCAL_MEMORY(LISTS_BYTES));
+        status = f->slices[level] > 1 ? queue_filter(f, level) : queue_siblings(f, level);
     return status ? status : stage_end(f, FIELD_STAGE_FILTER);
 }
 

@@ -150,9 +150,10 @@ static abut_status upload_border(abut_device_bvh *bvh, field_parts *parts) {
 /* ---- life ---- */
 
 static void destroy_kernels(field_parts *p) {
-    abuti_kernel *kernels[] = {&p->seed,  &p->top,  &p->filter, &p->cut,    &p->cells,
-                               &p->few,   &p->put,  &p->cross,  &p->sum,    &p->shifts,
-                               &p->sides, &p->rest, &p->settle, &p->points, &p->turn};
+    abuti_kernel *kernels[] = {&p->seed,  &p->top,    &p->filter, &p->siblings,
+                               &p->cut,   &p->cells,  &p->few,    &p->put,
+                               &p->cross, &p->sum,    &p->shifts, &p->sides,
+                               &p->rest,  &p->settle, &p->points, &p->turn};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
 }
@@ -177,6 +178,7 @@ static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
     const abuti_kernel_name lists[] = {{&p->seed, "field_seed"},
                                        {&p->top, "field_top"},
                                        {&p->filter, "field_filter"},
+                                       {&p->siblings, "field_siblings"},
                                        {&p->cut, "field_cut"}};
     const abuti_kernel_name cells[] = {{&p->cells, "field_cells"},
                                        {&p->few, "field_few"},
@@ -189,7 +191,7 @@ static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
                                         {&p->points, "field_points"},
                                         {&p->turn, "field_turn"}};
     destroy_kernels(p); /* of a try that failed */
-    abut_status status = abuti_device_kernels(bvh, "field_lists", lists, 4);
+    abut_status status = abuti_device_kernels(bvh, "field_lists", lists, 5);
     status = status ? status : abuti_device_kernels(bvh, "field_cells", cells, 3);
     status = status ? status : abuti_device_kernels(bvh, "field_rows", rows, 2);
     status = status ? status : abuti_device_kernels(bvh, "field_settle", settle, 3);

@@ -80,7 +80,9 @@ typedef struct field_parts {
     abuti_buffer border;                                    /* two ends an edge, four floats each */
     uint32_t feature_count, border_count;
     bool is_ready;
-    double cells_least; /* a triangle; grids of fewer cells are left to the search, all of them */
+    double cells_least;   /* a triangle; grids of fewer cells are left to the search, all of them */
+    double short_share;   /* lists are called short with fewer features than this a small block */
+    uint32_t slices_most; /* of a list */
     abuti_buffer lists, bounds; /* of all levels */
     abuti_buffer pool, counters, doubts, settled;
     abuti_buffer long_blocks, longer, cut_lists, cut_bounds;

@@ -41,8 +41,7 @@ enum {
     COUNTERS = ENTRIES + FIELD_LEVELS + 1,
     /* Blocks of the largest size; each looks at all features. */
     TOP_BLOCKS = 64,
-    /* Slices of a list: so many that a level has this many groups; fewer where lists are short. */
-    SLICES_MOST = 64,
+    /* Lists have so many slices that a level has this many groups; fewer where lists are short. */
     LEVEL_GROUPS = 32768,
     LEVEL_GROUPS_SHORT = 8192,
     SLICE_FEATURES = 256, /* of the mesh, at least */
@@ -128,11 +127,11 @@ static void choose_levels(filling *f) {
         side *= 2;
     f->levels = 0;
     f->short_lists =
-        3 * (uint64_t)f->parts->feature_count < 2 * (uint64_t)blocks_of(f->grid, FIELD_BLOCK);
+        f->parts->feature_count < f->parts->short_share * blocks_of(f->grid, FIELD_BLOCK);
     uint32_t groups = f->short_lists ? LEVEL_GROUPS_SHORT : LEVEL_GROUPS;
     for (; side >= FIELD_BLOCK / 2; side /= 2) {
         uint32_t level = f->levels++;
-        uint32_t blocks = blocks_of(f->grid, side), slices = SLICES_MOST;
+        uint32_t blocks = blocks_of(f->grid, side), slices = f->parts->slices_most;
         while (slices > 1 && ((uint64_t)slices * blocks > groups ||
                               (uint64_t)slices * SLICE_FEATURES > f->parts->feature_count))
             slices /= 2;

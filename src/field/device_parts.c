@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-enum { FEATURES_A_TASK = 4096 };
+enum { FEATURES_A_TASK = 4096, SLICES_MOST = 64 };
 #define CELLS_LEAST 0.5
+#define SHORT_SHARE 0.66
 
 /* ---- features in doubles ---- */
 
@@ -210,7 +211,9 @@ abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts) {
         bvh->field_destroy = destroy_parts;
         if (!bvh->field)
             return ABUT_ERROR_MEMORY;
-        ((field_parts *)bvh->field)->cells_least = CELLS_LEAST;
+        *(field_parts *)bvh->field = (field_parts){.cells_least = CELLS_LEAST,
+                                                   .short_share = SHORT_SHARE,
+                                                   .slices_most = SLICES_MOST};
     }
     field_parts *p = bvh->field;
     abut_status status = ABUT_OK;

@@ -160,6 +160,27 @@ static void soups(void **state) {
 
 /* ---- the ways around lists ---- */
 
+/* Lists that are made for eight blocks at once, short ones and those of the middle of a sphere. */
+static void siblings(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 48);
+    abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
+    abut_device_bvh *there;
+    field_parts *parts;
+    abut_grid grid = grid_about(mesh, 36, 0.1);
+    grid.count[2] = 20; /* some have no eight */
+    assert_ok(abut_device_bvh_create(bvh, device, &there));
+    assert_ok(abuti_field_parts(there, &parts));
+    parts->short_share = 1e9;
+    parts->slices_most = 1;
+    assert_true(check_grid(bvh, there, &grid, 0).cut > 0);
+    check_grid(bvh, there, &grid, 2 * grid.cell);
+    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 34);
+}
+
 /* Grids that are left to the search, a pool that must grow, and what a build tells. */
 static void other_ways(void **state) {
     (void)state;
@@ -384,9 +405,10 @@ static void wrong_arguments(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(closed_surfaces), cmocka_unit_test(open_surfaces),
-        cmocka_unit_test(soups),           cmocka_unit_test(other_ways),
-        cmocka_unit_test(for_the_cpu),     cmocka_unit_test(failing_device),
-        cmocka_unit_test(out_of_memory),   cmocka_unit_test(wrong_arguments),
+        cmocka_unit_test(soups),           cmocka_unit_test(siblings),
+        cmocka_unit_test(other_ways),      cmocka_unit_test(for_the_cpu),
+        cmocka_unit_test(failing_device),  cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(wrong_arguments),
     };
     RUN_THERE(tests);
 }

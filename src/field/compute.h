@@ -22,8 +22,8 @@ typedef struct computing {
     const cells_kernel *kernel;
     sign_border border;
     bool closed, is_searched; /* each cell by itself */
-    double *frame[3]; /* coordinates of cells in the frame */
-    uint32_t end[3];  /* of cells that have values, along each axis */
+    double *frame[3];         /* coordinates of cells in the frame */
+    uint32_t end[3];          /* of cells that have values, along each axis */
     uint32_t tiles[3];
     struct worker *workers;
     uint64_t *seen; /* of all workers */

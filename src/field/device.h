@@ -43,6 +43,7 @@ typedef struct field_account {
 enum {
     FIELD_LEVELS = 32,
     FIELD_BLOCK = 8,   /* side of the blocks that a group measures, the last with lists */
+    FIELD_GROUP = 128, /* items of most kernels */
     FIELD_COARSE = 32, /* side of the blocks for which signs are found first */
 };
 
@@ -67,7 +68,7 @@ enum {
 typedef struct grid_argument {
     double origin[3], cell, mesh_origin[3], scale, per_scale, band;
     float base[3], step, margin, reach;
-    uint32_t count[3], unused[3];
+    uint32_t count[3], first[3];
 } grid_argument;
 
 _Static_assert(sizeof(grid_argument) == 128, "the layout that kernels read");
@@ -75,7 +76,7 @@ _Static_assert(sizeof(grid_argument) == 128, "the layout that kernels read");
 /* What a hierarchy keeps for fields; scratch memory grows as needed. */
 typedef struct field_parts {
     abuti_kernel seed, top, filter, siblings, cut, cells, few, put, cross, sum, shifts, sides, rest;
-    abuti_kernel settle, points, turn;
+    abuti_kernel settle, points, turn, bricks;
     abuti_buffer records, exact, incident_begin, incidents; /* of features */
     abuti_buffer border;                                    /* two ends an edge, four floats each */
     uint32_t feature_count, border_count;
@@ -101,10 +102,11 @@ abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts);
  * ends that. */
 abut_status abuti_device_field_account(abut_device_bvh *bvh, field_account *account);
 
-/* Fills a buffer with the values of a grid, x fastest, and finds the least and the greatest. Waits.
- */
-abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid, double band,
-                                    abuti_buffer *values, double *least, double *most);
+/* Fills a buffer with the values of a grid, x fastest, and finds the least and the greatest; of a
+ * part of it, whose size `grid` has, where `first` is not null: its first cell. Waits. */
+abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid,
+                                    const uint32_t first[3], double band, abuti_buffer *values,
+                                    double *least, double *most);
 
 /* Refuses hierarchies that know no inside, devices without doubles, and grids that are too large.
  */

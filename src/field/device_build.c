@@ -9,7 +9,7 @@
 #include <time.h>
 
 /* As in the kernels. */
-#define GROUP 128
+#define GROUP FIELD_GROUP
 #define ROW_GROUP 64
 #define EACH 32
 #define SEED_BYTES 4
@@ -70,6 +70,7 @@ typedef struct filling {
     abut_device_bvh *bvh;
     field_parts *parts;
     const abut_grid *grid;
+    uint32_t first[3]; /* of its cells */
     double band;
     abuti_buffer *values;
     grid_argument argument;
@@ -94,6 +95,10 @@ static uint32_t blocks_of(const abut_grid *grid, uint32_t side) {
 
 /* ---- what the device is told ---- */
 
+static vec3 centre_of(const filling *f, uint32_t i, uint32_t j, uint32_t k) {
+    return grid_centre(f->grid, f->first[0] + i, f->first[1] + j, f->first[2] + k);
+}
+
 static grid_argument argument_of(filling *f) {
     const abut_grid *grid = f->grid;
     vec3 mesh_origin = f->bvh->tree.mesh->origin, first, last;
@@ -104,9 +109,8 @@ static grid_argument argument_of(filling *f) {
                        .band = f->band,
                        .step = (float)(grid->cell * scale),
                        .reach = (float)(f->band * scale) * (1 + 0x1p-20f)};
-    first = v3_scale(v3_sub(grid->origin, mesh_origin), scale);
-    last = v3_scale(v3_sub(grid_centre(grid, grid->count[0] - 1, grid->count[1] - 1,
-                                       grid->count[2] - 1),
+    first = v3_scale(v3_sub(centre_of(f, 0, 0, 0), mesh_origin), scale);
+    last = v3_scale(v3_sub(centre_of(f, grid->count[0] - 1, grid->count[1] - 1, grid->count[2] - 1),
                            mesh_origin),
                     scale);
     f->largest = real_max(v3_max_abs(first), v3_max_abs(last));
@@ -116,6 +120,7 @@ static grid_argument argument_of(filling *f) {
         a.mesh_origin[axis] = v3_get(mesh_origin, axis);
         a.base[axis] = (float)v3_get(first, axis);
         a.count[axis] = grid->count[axis];
+        a.first[axis] = f->first[axis];
     }
     return a;
 }
@@ -556,8 +561,8 @@ static abut_status settle_some(filling *f, settling *s) {
     if (!s->count)
         return ABUT_OK;
     for (size_t i = 0; i < s->count; i++)
-        s->points[i] = grid_centre(f->grid, s->cells[i] % n[0], s->cells[i] / n[0] % n[1],
-                                   s->cells[i] / n[0] / n[1]);
+        s->points[i] =
+            centre_of(f, s->cells[i] % n[0], s->cells[i] / n[0] % n[1], s->cells[i] / n[0] / n[1]);
     abut_points batch = abut_points_default();
     batch.points = s->points;
     batch.count = s->count;
@@ -700,9 +705,12 @@ static abut_status fill(filling *f) {
     return status;
 }
 
-abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid, double band,
-                                    abuti_buffer *values, double *least, double *most) {
+abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid,
+                                    const uint32_t first[3], double band, abuti_buffer *values,
+                                    double *least, double *most) {
     filling f = {.bvh = bvh, .grid = grid, .band = band, .values = values};
+    if (first)
+        memcpy(f.first, first, sizeof f.first);
     abut_status status = abuti_field_parts(bvh, &f.parts);
     if (status)
         return status;

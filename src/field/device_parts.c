@@ -151,10 +151,10 @@ static abut_status upload_border(abut_device_bvh *bvh, field_parts *parts) {
 /* ---- life ---- */
 
 static void destroy_kernels(field_parts *p) {
-    abuti_kernel *kernels[] = {&p->seed,  &p->top,    &p->filter, &p->siblings,
-                               &p->cut,   &p->cells,  &p->few,    &p->put,
-                               &p->cross, &p->sum,    &p->shifts, &p->sides,
-                               &p->rest,  &p->settle, &p->points, &p->turn};
+    abuti_kernel *kernels[] = {&p->seed,   &p->top,   &p->filter, &p->siblings, &p->cut,
+                               &p->cells,  &p->few,   &p->put,    &p->cross,    &p->sum,
+                               &p->shifts, &p->sides, &p->rest,   &p->settle,   &p->points,
+                               &p->turn,   &p->bricks};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
 }
@@ -190,12 +190,13 @@ static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
                                        {&p->rest, "field_rest"}};
     const abuti_kernel_name settle[] = {{&p->settle, "field_settle"},
                                         {&p->points, "field_points"},
-                                        {&p->turn, "field_turn"}};
+                                        {&p->turn, "field_turn"},
+                                        {&p->bricks, "field_bricks"}};
     destroy_kernels(p); /* of a try that failed */
     abut_status status = abuti_device_kernels(bvh, "field_lists", lists, 5);
     status = status ? status : abuti_device_kernels(bvh, "field_cells", cells, 3);
     status = status ? status : abuti_device_kernels(bvh, "field_rows", rows, 2);
-    status = status ? status : abuti_device_kernels(bvh, "field_settle", settle, 3);
+    status = status ? status : abuti_device_kernels(bvh, "field_settle", settle, 4);
     if (!status && !bvh->sign.closed)
         status = abuti_device_kernels(bvh, "field_sides", sides, 3);
     if (!status && !bvh->sign.closed)

@@ -46,10 +46,6 @@ static abut_status check_options(const abut_field_options *o) {
     if (!status && o->cells == 1)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: options->cells is 1; a grid "
                                                  "has at least 2 cells along each axis");
-    if (!status && o->device && o->layout == ABUT_FIELD_SPARSE)
-        status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                            "abut_field_create: sparse fields are not built on devices; leave "
-                            "options->device null, or build a dense one");
     return status;
 }
 

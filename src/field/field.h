@@ -160,6 +160,20 @@ abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
                                  void (*put)(abut_field *field, size_t at, const float *values,
                                              size_t count));
 
+/* ---- device_sparse.c: parts of a sparse field on a device ---- */
+
+/* The grid of the corners of bricks. */
+static inline abut_grid field_corners(const abut_field *field) {
+    abut_grid grid = {field->grid.origin,
+                      FIELD_BRICK * field->grid.cell,
+                      {field->bricks[0] + 1, field->bricks[1] + 1, field->bricks[2] + 1}};
+    return grid;
+}
+/* Puts the hierarchy there, and finds the distances at the corners of bricks. */
+abut_status abuti_field_coarse_on(abut_field *field, const abut_bvh *bvh, abut_device_bvh **there);
+/* Finds the values of all bricks that have numbers; none is above `reach`. */
+abut_status abuti_field_bricks_on(abut_field *field, abut_device_bvh *there, double reach);
+
 /* ---- build.c ---- */
 
 /* Stores values from place `at` on. */

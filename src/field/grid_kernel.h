@@ -35,10 +35,10 @@ typedef struct field_grid {
     double origin[3], cell;                  /* absolute */
     double mesh_origin[3], scale, per_scale; /* a power of two, and its inverse */
     double band;
-    float base[3], step; /* of the first centre and a cell, in the frame */
-    float margin;        /* of nearest.cl, for the whole grid */
-    float reach;         /* the band in the frame; infinite without */
-    uint count[3], unused[3];
+    float base[3], step;     /* of the first of these centres and a cell, in the frame */
+    float margin;            /* of nearest.cl, for the whole grid */
+    float reach;             /* the band in the frame; infinite without */
+    uint count[3], first[3]; /* a part of a grid: so many cells, from this one on */
 } field_grid;
 
 typedef struct block_place {

@@ -18,6 +18,7 @@ typedef struct sparse {
     uint32_t *wanted;
     unsigned char *layers;
     size_t wanted_count;
+    double reach; /* no value of a brick is above this */
 } sparse;
 
 /* ---- corners ---- */
@@ -33,7 +34,7 @@ static void put_coarse(void *data, size_t at, const uint32_t begin[3], const flo
 }
 
 static abut_status build_coarse(sparse *s) {
-    abut_grid grid = {.origin = s->field->grid.origin, .cell = s->field->grid.cell * FIELD_BRICK};
+    const abut_grid grid = field_corners(s->field);
     field_job job = {.bvh = s->bvh,
                      .grid = &grid,
                      .band = INFINITY,
@@ -41,10 +42,8 @@ static abut_status build_coarse(sparse *s) {
                      .put = put_coarse,
                      .data = s,
                      .to = 0.2};
-    for (int axis = 0; axis < 3; axis++) {
-        grid.count[axis] = s->blocks[axis];
+    for (int axis = 0; axis < 3; axis++)
         job.blocks[axis] = (grid.count[axis] + FIELD_BRICK - 1) / FIELD_BRICK;
-    }
     return abuti_field_compute(&job);
 }
 
@@ -83,11 +82,15 @@ static abut_status number_bricks(sparse *s) {
                 most = real_max(most, mixed);
             }
     abuti_release(field->context, marks);
-    /* no cell is farther from a corner than half the diagonal of a brick */
-    double step = (most + FIELD_BRICK * field->grid.cell) / INT16_MAX;
-    if (field->type == ABUT_FIELD_INT16 && step > field->step)
-        field->step = nextafterf((float)step, INFINITY);
-    return ABUT_OK;
+    /* no cell is farther from the part of the band than the diagonal of a brick, nor from a corner
+     * than half of it */
+    s->reach = real_max(field->band + 2 * FIELD_BRICK * field->grid.cell,
+                        most + FIELD_BRICK * field->grid.cell);
+    if (field->type == ABUT_FIELD_INT16 && s->reach / INT16_MAX > field->step && most > 0)
+        field->step = nextafterf((float)(s->reach / INT16_MAX), INFINITY);
+    field->value_count = (size_t)field->brick_count * FIELD_VALUES;
+    field->values = abuti_allocate(field->context, field->value_count, field_value_bytes(field));
+    return field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
 /* Lists the blocks that bricks have cells of, and which. */
@@ -148,11 +151,6 @@ static abut_status build_bricks(sparse *s) {
     abut_context *context = field->context;
     abut_grid grid = field->grid; /* and what bricks at its end have beyond it */
     abut_status status = list_blocks(s);
-    field->value_count = (size_t)field->brick_count * FIELD_VALUES;
-    if (!status) {
-        field->values = abuti_allocate(context, field->value_count, field_value_bytes(field));
-        status = field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
-    }
     if (!status) {
         for (int axis = 0; axis < 3; axis++)
             grid.count[axis] = field->bricks[axis] * FIELD_BRICK + 1;
@@ -177,11 +175,33 @@ static abut_status build_bricks(sparse *s) {
 
 /* ---- all ---- */
 
+static abut_status build_here(sparse *s) {
+    cells_table table = {.bvh = NULL};
+    abut_status status = ABUT_OK;
+    if (s->field->sign != ABUT_SIGN_NORMAL) {
+        status = abuti_cells_create(s->bvh, &table);
+        s->table = &table;
+    }
+    status = status ? status : build_coarse(s);
+    status = status ? status : number_bricks(s);
+    status = status ? status : build_bricks(s);
+    if (s->table)
+        abuti_cells_destroy(&table);
+    return status;
+}
+
+static abut_status build_there(sparse *s) {
+    abut_device_bvh *there = NULL;
+    abut_status status = abuti_field_coarse_on(s->field, s->bvh, &there);
+    status = status ? status : number_bricks(s);
+    status = status ? status : abuti_field_bricks_on(s->field, there, s->reach);
+    abut_device_bvh_destroy(there);
+    return status;
+}
+
 abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh) {
     sparse s = {.field = field, .bvh = bvh};
-    cells_table table = {.bvh = NULL};
     size_t bricks = 1, corners = 1;
-    abut_status status = ABUT_OK;
     for (int axis = 0; axis < 3; axis++) {
         s.blocks[axis] = field->bricks[axis] + 1;
         bricks *= field->bricks[axis];
@@ -190,15 +210,6 @@ abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh) {
     field->index = abuti_allocate(field->context, bricks, sizeof *field->index);
     field->coarse = abuti_allocate(field->context, corners, sizeof *field->coarse);
     if (!field->index || !field->coarse)
-        status = ABUT_ERROR_MEMORY;
-    if (!status && field->sign != ABUT_SIGN_NORMAL) {
-        status = abuti_cells_create(bvh, &table);
-        s.table = &table;
-    }
-    status = status ? status : build_coarse(&s);
-    status = status ? status : number_bricks(&s);
-    status = status ? status : build_bricks(&s);
-    if (s.table)
-        abuti_cells_destroy(&table);
-    return status;
+        return ABUT_ERROR_MEMORY;
+    return field->device ? build_there(&s) : build_here(&s);
 }

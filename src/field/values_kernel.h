@@ -10,8 +10,9 @@
 #define DOUBT NAN
 
 static inline double3 centre_of(const field_grid *g, uint x, uint y, uint z) {
-    return (double3)(g->origin[0] + g->cell * x, g->origin[1] + g->cell * y,
-                     g->origin[2] + g->cell * z);
+    return (double3)(g->origin[0] + g->cell * (x + g->first[0]),
+                     g->origin[1] + g->cell * (y + g->first[1]),
+                     g->origin[2] + g->cell * (z + g->first[2]));
 }
 
 /* Squares beyond this cannot win, if one of `bound` is there. */

@@ -14,6 +14,7 @@
 #include <abut/picture.h>
 #include <abut/samples.h>
 #include <abut/shape.h>
+#include <abut/sweep.h>
 #include <abut/world.h>
 
 #endif

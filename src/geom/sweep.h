@@ -1,0 +1,22 @@
+/* Elementary sweeps, private: many pairs at once. One pair: sweep_shared.h. */
+#ifndef ABUTI_SWEEP_H
+#define ABUTI_SWEEP_H
+
+#include "base/base.h"
+#include "geom/sweep_shared.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes the indices (ascending) of those of `count` pairs that are not proven free over the whole
+ * step by a few directions; gives how many. Pair i has the vertices four[4 i .. 4 i + 3], which
+ * number `start` and `end`. */
+size_t abuti_sweep_filter(int kind, const vec3 *start, const vec3 *end, const uint32_t *four,
+                          size_t count, const sweep_limits *limits, uint32_t *survivors);
+
+/* Whether the features touch at any time of the step, by exact arithmetic. Coordinates are finite.
+ * Fails only for lack of memory. */
+abut_status abuti_sweep_exact(abut_context *context, int kind, const vec3 *start, const vec3 *end,
+                              bool *touches);
+
+#endif

@@ -88,7 +88,7 @@ typedef struct field_parts {
     abuti_buffer pool, counters, doubts, settled;
     abuti_buffer long_blocks, longer, cut_lists, cut_bounds;
     abuti_buffer coarse, fine, unsettled, mixed, rows; /* signs */
-    abuti_queue aside; /* for winding numbers of cells, while lists are made */
+    abuti_queue aside;                                 /* for signs, while lists are made */
     abuti_buffer unsure, unsure_points, unsure_order, unsure_sums, unsure_inside;
     size_t pool_count;
     bool pool_fixed;        /* for tests: begins with what it has */

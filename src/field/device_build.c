@@ -223,9 +223,8 @@ static abut_status stage_end(filling *f, field_stage stage) {
 }
 
 /* What rows cross, as whole numbers in the place of the values. */
-static abut_status queue_rows(filling *f) {
+static abut_status queue_rows(filling *f, abuti_queue *queue) {
     abut_device_bvh *bvh = f->bvh;
-    abuti_queue *queue = &bvh->queue;
     uint32_t triangles = bvh->tree.triangle_count, columns = f->grid->count[0];
     size_t rows = (size_t)f->grid->count[1] * f->grid->count[2];
     stage_begin(f);
@@ -496,8 +495,8 @@ static abut_status clear(filling *f) {
     return status;
 }
 
-/* Queues everything and waits for the counters. With a border signs are found on a queue of their
- * own, while lists are made; and the host waits for them, to know how many winding numbers it must
+/* Queues everything and waits for the counters. Signs are found on a queue of their own, while
+ * lists are made; with a border the host waits for them, to know how many winding numbers it must
  * ask for, which are found beside the distances. Where stages are timed all is on one queue: NVIDIA
  * does not time what runs beside something else. */
 static abut_status try_all(filling *f) {
@@ -509,15 +508,13 @@ static abut_status try_all(filling *f) {
         memset(p->account, 0, sizeof *p->account);
     abut_status status = reserve(f);
     status = status ? status : clear(f);
-    status = status ? status : queue_rows(f);
-    if (!status && has_border)
-        status = abuti_queue_wait(aside, queue);
+    status = status ? status : abuti_queue_wait(aside, queue);
+    status = status ? status : queue_rows(f, aside);
     if (!status && has_border)
         status = queue_sides(f, aside);
     status = status ? status : queue_top(f);
     status = status ? status : queue_filters(f);
-    if (!status && has_border)
-        status = abuti_queue_wait(queue, aside);
+    status = status ? status : abuti_queue_wait(queue, aside);
     status = status ? status : queue_cells(f, false);
     status = status ? status : queue_cut(f);
     status = status ? status : queue_cells(f, true);
@@ -535,7 +532,7 @@ static abut_status try_all(filling *f) {
     status = status ? status : download_counters(f, queue);
     if (p->account)
         p->account->stage_ms[FIELD_STAGE_SIGNS] = now_ms() - begin;
-    if (status && has_border) /* nothing may be under way when the caller gets the error */
+    if (status) /* nothing may be under way when the caller gets the error */
         (void)abuti_queue_finish(&p->aside);
     return status;
 }

@@ -201,7 +201,7 @@ static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
         status = abuti_device_kernels(bvh, "field_sides", sides, 3);
     if (!status && !bvh->sign.closed)
         status = abuti_device_sign_need(bvh);
-    if (!status && !bvh->sign.closed && !p->aside.device)
+    if (!status && !p->aside.device)
         status = abuti_queue_open(bvh->queue.device, &p->aside);
     return status;
 }

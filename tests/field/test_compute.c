@@ -470,11 +470,14 @@ static void memory_is_bounded(void **state) {
     abut_mesh *mesh = make_shape(context, ABUT_SHAPE_TEAPOT_SOLID, 8);
     abut_field_options options = abut_field_options_default();
     abut_field *field;
-    options.cells = 64;
-    assert_ok(abut_field_create(mesh, &options, &field));
-    double bytes = (double)abut_field_info_get(field).bytes;
-    assert_true((double)memory.peak_bytes <= 1.5 * bytes + 0x1p26);
-    abut_field_destroy(field);
+    for (int layout = 0; layout < 2; layout++) {
+        options.cells = layout ? 96 : 64;
+        options.layout = layout ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
+        assert_ok(abut_field_create(mesh, &options, &field));
+        double bytes = (double)abut_field_info_get(field).bytes;
+        assert_true((double)memory.peak_bytes <= 1.5 * bytes + 0x1p26);
+        abut_field_destroy(field);
+    }
     abut_mesh_destroy(mesh);
     abut_context_destroy(context);
     assert_int_equal(0, memory.live_count);

@@ -13,6 +13,7 @@
 #include <abut/pair.h>
 #include <abut/picture.h>
 #include <abut/samples.h>
+#include <abut/self.h>
 #include <abut/shape.h>
 #include <abut/world.h>
 

@@ -1,0 +1,156 @@
+/* The promise of the view-based search: from an intersection-free start it gives the first impact
+ * of all pairs, whatever the shape, the view primitive, holes and parts. */
+#include "self/deform.h"
+
+#include "self/self.h"
+
+#include <math.h>
+
+static double tolerance_of(const abut_vec3 *p, uint32_t count) {
+    box3 box = box_empty();
+    for (uint32_t i = 0; i < count; i++)
+        box = box_grow(box, p[i]);
+    vec3 side = v3_sub(box.hi, box.lo);
+    return 1e-8 * real_max(side.x, real_max(side.y, side.z));
+}
+
+typedef struct promise {
+    abut_mesh *mesh;
+    abut_view *views[6]; /* complete, complete by boxes, point, line, auto, line box-only */
+    uint32_t hits, frees, early, other;
+} promise;
+
+enum { VIEWS = 6 };
+
+static void open_views(promise *p) {
+    const abut_view_scheme schemes[VIEWS] = {ABUT_VIEW_COMPLETE, ABUT_VIEW_COMPLETE,
+                                             ABUT_VIEW_POINT,    ABUT_VIEW_LINE,
+                                             ABUT_VIEW_AUTO,     ABUT_VIEW_LINE};
+    for (int k = 0; k < VIEWS; k++) {
+        abut_view_options options = abut_view_options_default();
+        options.scheme = schemes[k];
+        options.bounds = k == 1 ? ABUT_VIEW_AABB : ABUT_VIEW_DOP16;
+        options.box_boundary = k == 5;
+        options.no_clusters = k == 5;
+        assert_ok(abut_view_create(p->mesh, &options, &p->views[k]));
+    }
+}
+
+static void close_views(promise *p) {
+    for (int k = 0; k < VIEWS; k++)
+        abut_view_destroy(p->views[k]);
+    abut_mesh_destroy(p->mesh);
+}
+
+/* Marks that were kept up to date are those of a new start. */
+static void check_marks(const abut_view *view) {
+    unsigned char *anew = malloc(view->tree.node_count);
+    abuti_view_mark_all(view, anew);
+    assert_memory_equal(anew, view->marks, view->tree.node_count);
+    free(anew);
+}
+
+static void check_result(promise *p, int k, const abut_view_result *r, brute_hit truth) {
+    if ((truth.time <= 1) != r->hit) print_message("k %d hits %u frees %u truth %.17g kind %u %u %u sets %u %u %u %u\n", k, p->hits,p->frees, truth.time, truth.kind, truth.first, truth.second, r->sets[0],r->sets[1],r->sets[2],r->sets[3]);
+    assert_int_equal(truth.time <= 1, r->hit);
+    if (k > 1) {
+        assert_int_equal(ABUT_VIEW_NOT_NEEDED, r->reason);
+        assert_int_equal(abut_mesh_triangle_count(p->mesh),
+                         r->sets[0] + r->sets[1] + r->sets[2] + r->sets[3]);
+        check_marks(p->views[k]);
+    }
+    if (!r->hit)
+        return;
+    assert_true(r->impact.time == truth.time);
+    assert_int_equal(truth.kind, r->impact.kind);
+    assert_int_equal(truth.first, r->impact.element[0]);
+    assert_int_equal(truth.second, r->impact.element[1]);
+}
+
+/* A random line: mostly inside, sometimes anywhere, still or moving, sometimes a point. */
+static abut_view_line random_line(test_random *random, const abut_vec3 *p, uint32_t count) {
+    abut_view_line line;
+    double size = test_random_below(random, 4) ? 0.2 : 2;
+    vec3 mean = v3(0, 0, 0);
+    for (uint32_t i = 0; i < count; i++)
+        mean = v3_along(mean, 1.0 / count, p[i]);
+    bool moves = test_random_below(random, 2);
+    for (int k = 0; k < 2; k++) {
+        line.start[k] = v3_add(mean, random_vector(random, size));
+        line.end[k] = moves ? v3_add(line.start[k], random_vector(random, 0.5 * size))
+                            : line.start[k];
+    }
+    if (test_random_below(random, 8) == 0) {
+        line.start[1] = line.start[0];
+        line.end[1] = line.end[0];
+    }
+    return line;
+}
+
+/* Steps of random motion; after an impact goes on from shortly before it. */
+static void follow(promise *p, test_random *random, uint32_t steps, double size, double noise) {
+    uint32_t count = abut_mesh_vertex_count(p->mesh);
+    abut_vec3 *start = positions_of(p->mesh), *end = positions_of(p->mesh);
+    open_views(p);
+    for (uint32_t s = 0; s < steps; s++) {
+        random_motion(random, start, end, count, size, noise);
+        brute_hit truth = brute_find(p->mesh, start, end, tolerance_of(start, count));
+        abut_view_line line = random_line(random, start, count);
+        bool own = test_random_below(random, 3) > 0;
+        for (int k = 0; k < VIEWS; k++) {
+            abut_view_step step = abut_view_step_default();
+            abut_view_result result;
+            step.start = start;
+            step.end = end;
+            step.line = own ? &line : NULL;
+            assert_ok(abut_view_find(p->views[k], &step, NULL, &result));
+            check_result(p, k, &result, truth);
+        }
+        p->hits += truth.time <= 1;
+        p->frees += truth.time > 1;
+        /* on to the end, or to nine tenths of the way to the impact */
+        double share = truth.time <= 1 ? 0.9 * truth.time : 1;
+        for (uint32_t i = 0; i < count; i++)
+            start[i] = share < 1 ? v3_lerp(start[i], end[i], share) : end[i];
+    }
+    free(start);
+    free(end);
+    close_views(p);
+}
+
+static void test_closed(void **state) {
+    (void)state;
+    test_random random = {1};
+    uint32_t hits = 0, frees = 0;
+    for (uint32_t round = 0; round < test_rounds(12); round++) {
+        const abut_shape_kind kinds[3] = {ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TORUS, ABUT_SHAPE_BOX};
+        promise p = {.mesh = make_shape(NULL, kinds[round % 3], round % 3 == 1 ? 7 : 3)};
+        follow(&p, &random, 16, round % 2 ? 0.5 : 0.25, round % 4 ? 0.05 : 0.0);
+        hits += p.hits;
+        frees += p.frees;
+    }
+    assert_true(hits > 0 && frees > 0);
+    print_message("closed: %u hits, %u free\n", hits, frees);
+}
+
+static void test_open(void **state) {
+    (void)state;
+    test_random random = {2};
+    uint32_t hits = 0, frees = 0;
+    for (uint32_t round = 0; round < test_rounds(16); round++) {
+        promise p = {.mesh = make_sheet(NULL, 6, 6, round % 2)};
+        follow(&p, &random, 16, round % 4 < 2 ? 0.8 : 0.4, round % 3 ? 0.05 : 0.0);
+        hits += p.hits;
+        frees += p.frees;
+    }
+    assert_true(hits > 0 && frees > 0);
+    print_message("open: %u hits, %u free\n", hits, frees);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_closed),
+        cmocka_unit_test(test_open),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

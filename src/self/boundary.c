@@ -16,9 +16,8 @@
  * here they are free again as soon as they have come back, and a mesh of several parts, or one
  * that is rolled up at the first step, is no exception.
  *
- * Of features that can touch first only those are swept of which one is a ghost's own: a vertex
- * against a ghost, the ghost vertex against a triangle, spokes against edges. The rim of a hole is
- * part of the mesh, and what touches it is an impact.
+ * The rim of a hole is part of the mesh and of the ghosts. What touches it is an impact, but one of
+ * which the rim may be the positive side and a ghost the negative: so it is violated as well.
  */
 #include "self/self.h"
 
@@ -179,31 +178,46 @@ static void sweep_corners(pairing *p, const uint32_t *a, const uint32_t *ghost,
     }
 }
 
-static void sweep_spokes(pairing *p, uint32_t triangle, const uint32_t *a, const uint32_t *ghost) {
+/* Corners of the ghost, of which the rim's are the mesh's, against the triangle. */
+static bool sweep_ghost_corners(const pairing *p, const uint32_t *a, const float *bounds,
+                                const uint32_t *ghost) {
+    const abut_view *view = p->view;
+    for (int j = 0; j < 3; j++) {
+        const float *own = view->vertex_bounds + ghost[j] * 2 * (size_t)view->slabs;
+        const uint32_t four[4] = {ghost[j], a[0], a[1], a[2]};
+        if (!is_corner(a, ghost[j]) && bounds_overlap(own, bounds, view->slabs) &&
+            sweep_four(p, SWEEP_VERTEX_FACE, four))
+            return true;
+    }
+    return false;
+}
+
+static void sweep_edges(pairing *p, uint32_t triangle, const uint32_t *a, const uint32_t *ghost) {
     abut_view *view = p->view;
     abut_topology_view t = abut_topology_get(view->topology);
-    for (size_t i = 0; i < 3; i++) {
-        uint32_t from = a[i], to = a[i == 2 ? 0 : i + 1];
-        for (int j = 0; j < 2; j++) {
-            const uint32_t four[4] = {from, to, ghost[j], ghost[2]};
-            if (from != ghost[j] && to != ghost[j] && sweep_four(p, SWEEP_EDGE_EDGE, four))
+    for (size_t i = 0; i < 3; i++)
+        for (size_t j = 0; j < 3; j++) {
+            const uint32_t four[4] = {a[i], a[i == 2 ? 0 : i + 1], ghost[j],
+                                      ghost[j == 2 ? 0 : j + 1]};
+            if (four[0] != four[2] && four[0] != four[3] && four[1] != four[2] &&
+                four[1] != four[3] && sweep_four(p, SWEEP_EDGE_EDGE, four))
                 touch_all(view, &view->of_edge, t.triangle_edges[3 * (size_t)triangle + i]);
         }
-    }
 }
 
 static void sweep_with_ghost(pairing *p, ghost_pair pair) {
     abut_view *view = p->view;
     const uint32_t *a = view->corners + 3 * (size_t)pair.triangle;
     const uint32_t *ghost = view->corners + 3 * (size_t)pair.ghost;
-    const view_tree *ghosts = &view->ghosts;
+    const view_tree *ghosts = &view->ghosts, *tree = &view->tree;
     const float *ghost_bounds = bounds_of(view, ghosts, ghosts->leaf[pair.ghost - ghosts->first]);
-    const uint32_t four[4] = {ghost[2], a[0], a[1], a[2]};
+    unsigned char *near = &view->near_ghost[pair.triangle];
     sweep_corners(p, a, ghost, ghost_bounds);
-    if (sweep_four(p, SWEEP_VERTEX_FACE, four))
-        view->near_ghost[pair.triangle] |= TOUCHES;
-    if (!(view->near_ghost[pair.triangle] & TOUCHES))
-        sweep_spokes(p, pair.triangle, a, ghost);
+    if (!(*near & TOUCHES) &&
+        sweep_ghost_corners(p, a, bounds_of(view, tree, tree->leaf[pair.triangle]), ghost))
+        *near |= TOUCHES;
+    if (!(*near & TOUCHES))
+        sweep_edges(p, pair.triangle, a, ghost);
 }
 
 /* ---- all ---- */
@@ -228,7 +242,8 @@ static void judge_pairs(pairing *p) {
     if ((!known && view->part_count > 1) || memchr(view->near_ghost, MEETS, view->triangle_count))
         keep_largest(view);
     for (size_t i = 0; i < p->count && !boxes; i++)
-        if (view->sets[p->pairs[i].triangle] != SET_V)
+        if (view->sets[p->pairs[i].triangle] != SET_V &&
+            !(view->near_ghost[p->pairs[i].triangle] & TOUCHES))
             sweep_with_ghost(p, p->pairs[i]);
     for (uint32_t i = 0; i < view->triangle_count; i++)
         if (view->near_ghost[i] & TOUCHES)

@@ -61,7 +61,7 @@ static abut_status touch(const bench_state *state, contact_data *data, uint32_t 
     abut_contacts found = {data->list, ROOM, 0};
     abut_status status = ABUT_OK;
     if (state->which->variant == SWEEP) {
-        abut_motion rests = {still, still}, moves = {data->poses[i], data->poses[i]};
+        abut_path rests = {still, still}, moves = {data->poses[i], data->poses[i]};
         abut_touch first;
         moves.from.translation.x += 10;
         moves.to.translation.x -= 10;

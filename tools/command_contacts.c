@@ -207,7 +207,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const bodies *b
 static int sweep(tool_run *tool, const tool_arguments *arguments, const bodies *b,
                  const abut_pose *to) {
     tool_output *out = &tool->out;
-    abut_motion rests = {b->body[0].pose, b->body[0].pose}, moves = {b->body[1].pose, *to};
+    abut_path rests = {b->body[0].pose, b->body[0].pose}, moves = {b->body[1].pose, *to};
     abut_touch touch;
     abut_status status = abut_contact_sweep(&b->body[0], &rests, &b->body[1], &moves, 0, &touch);
     if (status)

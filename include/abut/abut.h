@@ -15,6 +15,7 @@
 #include <abut/samples.h>
 #include <abut/self.h>
 #include <abut/shape.h>
+#include <abut/sweep.h>
 #include <abut/world.h>
 
 #endif

@@ -174,9 +174,9 @@ ABUT_API abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, d
 
 /* From one pose to the other at constant speed: the origin of the body's coordinates along a
  * straight line, with a rotation about a fixed axis the short way round. */
-typedef struct abut_motion {
+typedef struct abut_path {
     abut_pose from, to;
-} abut_motion;
+} abut_path;
 
 typedef struct abut_touch {
     double time;          /* from 0 to 1; infinity where they do not touch */
@@ -189,8 +189,8 @@ typedef struct abut_touch {
  * by its distance over its largest speed (conservative advancement). Bodies that touch at the start
  * do so at time 0. Sliding along a surface at little more than the tolerance takes many steps.
  * Poses in a and b are not read. Thread-safe. */
-ABUT_API abut_status abut_contact_sweep(const abut_body *a, const abut_motion *motion_a,
-                                        const abut_body *b, const abut_motion *motion_b,
+ABUT_API abut_status abut_contact_sweep(const abut_body *a, const abut_path *motion_a,
+                                        const abut_body *b, const abut_path *motion_b,
                                         double tolerance, abut_touch *touch);
 
 /* ---- fewer contacts ---- */

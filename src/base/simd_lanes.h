@@ -27,6 +27,7 @@ typedef mw m8;
 #define f8_max fw_max
 #define f8_less fw_less
 #define f8_sqrt fw_sqrt
+#define f8_div fw_div
 #define f8_less_equal fw_less_equal
 #define f8_where fw_where
 #define f8_least fw_least
@@ -102,6 +103,9 @@ static inline f16 f16_max(f16 a, f16 b) {
 }
 static inline f16 f16_abs(f16 a) {
     return _mm512_abs_ps(a);
+}
+static inline f16 f16_div(f16 a, f16 b) {
+    return _mm512_div_ps(a, b);
 }
 static inline f16 f16_sqrt(f16 a) {
     return _mm512_sqrt_ps(a);

@@ -31,7 +31,7 @@ typedef struct path {
     double angle;
 } path;
 
-static path path_of(const abut_motion *m) {
+static path path_of(const abut_path *m) {
     path p = {.from = quat_normalise(m->from.rotation),
               .start = m->from.translation,
               .way = v3_sub(m->to.translation, m->from.translation)};
@@ -184,8 +184,8 @@ static abut_contact contact_at(const sweep *s, const touch *t, uint32_t side) {
     return contact;
 }
 
-static abut_status check(const char *function, const abut_body *a, const abut_motion *motion_a,
-                         const abut_body *b, const abut_motion *motion_b, double tolerance,
+static abut_status check(const char *function, const abut_body *a, const abut_path *motion_a,
+                         const abut_body *b, const abut_path *motion_b, double tolerance,
                          const void *touch_out) {
     contact_motion unused;
     if (!a || !b || !motion_a || !motion_b || !touch_out)
@@ -205,8 +205,8 @@ static abut_status check(const char *function, const abut_body *a, const abut_mo
                   : abuti_contact_pose(function, "the last pose of b", &motion_b->to, &unused);
 }
 
-abut_status abut_contact_sweep(const abut_body *a, const abut_motion *motion_a, const abut_body *b,
-                               const abut_motion *motion_b, double tolerance, abut_touch *result) {
+abut_status abut_contact_sweep(const abut_body *a, const abut_path *motion_a, const abut_body *b,
+                               const abut_path *motion_b, double tolerance, abut_touch *result) {
     abut_status status = check("abut_contact_sweep", a, motion_a, b, motion_b, tolerance, result);
     if (status)
         return status;

@@ -2,6 +2,7 @@
 #ifndef ABUTI_SWEEP_H
 #define ABUTI_SWEEP_H
 
+#include "base/base.h"
 #include "geom/sweep_shared.h"
 
 #include <stddef.h>
@@ -12,5 +13,10 @@
  * number `start` and `end`. */
 size_t abuti_sweep_filter(int kind, const vec3 *start, const vec3 *end, const uint32_t *four,
                           size_t count, const sweep_limits *limits, uint32_t *survivors);
+
+/* Whether the features touch at any time of the step, by exact arithmetic. Coordinates are finite.
+ * Fails only for lack of memory. */
+abut_status abuti_sweep_exact(abut_context *context, int kind, const vec3 *start, const vec3 *end,
+                              bool *touches);
 
 #endif

@@ -1,30 +1,25 @@
-/* Many pairs at once: those that a direction or two prove free are left out. */
-#include "geom/sweep.h"
+/* Many pairs at once: those that one direction proves free for all the step, or one for each half
+ * of it, are left out. In floats; see sweep_filter_kernel.h for the proof. */
+#include "geom/sweep_filter.h"
 
-static bool survives(int kind, const sweep_frame *frame) {
-    static const double times[] = {0.5, 0, 1};
-    for (int k = 0; k < 3; k++) {
-        sweep_near near;
-        sweep_near_at(kind, frame, times[k], &near);
-        if (sweep_proof(kind, frame, near.n, 0) > 1)
-            return false;
-    }
-    return true;
+#define LANES 4
+#include "geom/sweep_filter_kernel.h"
+
+static sweep_filter_kernel *kernel(void) {
+    const int lanes = abuti_simd_lanes();
+    sweep_filter_kernel *more = lanes >= 16 ? abuti_sweep_filter_16() : NULL;
+    if (!more && lanes >= 8)
+        more = abuti_sweep_filter_8();
+    return more ? more : filter;
 }
 
 size_t abuti_sweep_filter(int kind, const vec3 *start, const vec3 *end, const uint32_t *four,
                           size_t count, const sweep_limits *limits, uint32_t *survivors) {
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        vec3 from[4], to[4];
-        sweep_frame frame;
-        for (int k = 0; k < 4; k++) {
-            from[k] = start[four[4 * i + (size_t)k]];
-            to[k] = end[four[4 * i + (size_t)k]];
-        }
-        sweep_frame_of(kind, from, to, limits, &frame);
-        survivors[found] = (uint32_t)i;
-        found += survives(kind, &frame);
-    }
-    return found;
+    sweep_filter_kernel *run = kernel();
+    double reach = limits->separation + limits->tolerance;
+    sweep_batch batch = {kind, start, end, four, FLT_MAX};
+    if (reach < 1e30) /* else nothing is proven */
+        batch.reach = (float)(reach * (1 + 1e-6)) + FLT_MIN;
+    count = run(&batch, NULL, count, false, survivors);
+    return run(&batch, survivors, count, true, survivors);
 }

@@ -526,8 +526,8 @@ static void same_on_any_number_of_threads(void **state) {
         assert_ok(abut_topology_create(mesh, &topology));
         assert_true(abut_samples_get(samples).count > 3000);
         abut_body a = {field, samples, shifted(0, 0, 0)}, b = {field, samples, shifted(0.4, 0, 0)};
-        abut_motion rests = {shifted(0, 0, 0), shifted(0, 0, 0)},
-                    moves = {shifted(9, 0.3, 0.1), shifted(-9, 0, 0)};
+        abut_path rests = {shifted(0, 0, 0), shifted(0, 0, 0)},
+                  moves = {shifted(9, 0.3, 0.1), shifted(-9, 0, 0)};
         abut_touch touch;
         abut_contacts c = contacts_room();
         assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
@@ -602,7 +602,7 @@ static void wrong_calls_are_refused(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "method",
                  abut_contact_ray(&a, &ray, 1, (abut_ray_method)9, &hit));
     assert_true(hit.depth == 7);
-    abut_motion motion = {shifted(0, 0, 0), shifted(0, 0, NAN)}, still = {b.pose, b.pose};
+    abut_path motion = {shifted(0, 0, 0), shifted(0, 0, NAN)}, still = {b.pose, b.pose};
     abut_touch touch;
     assert_fails(ABUT_ERROR_ARGUMENT, "last pose of a",
                  abut_contact_sweep(&a, &motion, &b, &still, 0, &touch));

@@ -72,8 +72,8 @@ static void check_tunnel(abut_field_layout layout) {
     double lowest = abut_mesh_bounds(ball.mesh).lo.z;
     abut_body a = body_of(&ball, shifted(0, 0, 0)), b = body_of(&plate, shifted(0, 0, 0));
     for (double speed = 1; speed < 1e6; speed *= 10) {
-        abut_motion falls = {shifted(0.3, 0.2, 50), shifted(0.3, 0.2, 50 - 100 * speed)},
-                    rests = {shifted(0, 0, 0), shifted(0, 0, 0)};
+        abut_path falls = {shifted(0.3, 0.2, 50), shifted(0.3, 0.2, 50 - 100 * speed)},
+                  rests = {shifted(0, 0, 0), shifted(0, 0, 0)};
         abut_touch touch;
         assert_ok(abut_contact_sweep(&a, &falls, &b, &rests, 1e-3, &touch));
         double wanted = (50 - 0.1 + lowest) / (100 * speed);
@@ -82,7 +82,7 @@ static void check_tunnel(abut_field_layout layout) {
         assert_true(angle_between(touch.contact.normal, v3(0, 0, 1)) < 2);
         assert_true(fabs(touch.contact.point.z - 0.1) < 0.01);
         /* The same seen from the ball. */
-        abut_motion rises = {shifted(-0.3, -0.2, -50), shifted(-0.3, -0.2, -50 + 100 * speed)};
+        abut_path rises = {shifted(-0.3, -0.2, -50), shifted(-0.3, -0.2, -50 + 100 * speed)};
         assert_ok(abut_contact_sweep(&b, &rises, &a, &rests, 1e-3, &touch));
         assert_true(fabs(touch.time - wanted) * 100 * speed < 0.01);
         falls.to.translation = v3(0.3, 0.2, 0.25);
@@ -110,8 +110,8 @@ static void turning_bodies_touch_in_time(void **state) {
     for (uint32_t round = 0; round < test_rounds(24); round++) {
         abut_body a = body_of(&things[round % 2], shifted(0, 0, 0)),
                   b = body_of(&things[round / 2 % 2], shifted(0, 0, 0));
-        abut_motion move_a = {random_pose(&random, 1), random_pose(&random, 1)},
-                    move_b = {random_pose(&random, 1), random_pose(&random, 1)};
+        abut_path move_a = {random_pose(&random, 1), random_pose(&random, 1)},
+                  move_b = {random_pose(&random, 1), random_pose(&random, 1)};
         move_a.from.translation.x -= 4;
         double tolerance = 0.002;
         abut_touch touch;
@@ -120,7 +120,7 @@ static void turning_bodies_touch_in_time(void **state) {
         for (int i = 0; i <= 400 && seen > 1; i++) {
             double t = i / 400.0;
             for (int k = 0; k < 2; k++) {
-                abut_motion *m = k ? &move_b : &move_a;
+                abut_path *m = k ? &move_b : &move_a;
                 abut_quat p = m->from.rotation, q = m->to.rotation, *r;
                 double dot = p.x * q.x + p.y * q.y + p.z * q.z + p.w * q.w;
                 double sign = dot < 0 ? -1 : 1, angle = acos(fmin(1, fabs(dot)));

@@ -1,0 +1,24 @@
+/* What the kernels of the filter share, one for each number of lanes. */
+#ifndef ABUTI_SWEEP_FILTER_H
+#define ABUTI_SWEEP_FILTER_H
+
+#include "geom/sweep.h"
+
+typedef struct sweep_batch {
+    int kind;
+    const vec3 *start, *end;
+    const uint32_t *four;
+    float reach; /* separation and tolerance, rounded up */
+} sweep_batch;
+
+/* Of the pairs in `list` (null: 0 to count) writes those that are not proven free by the direction
+ * halfway through the step or, with `halves`, by one direction for each half of it. `survivors` may
+ * be `list`. */
+typedef size_t sweep_filter_kernel(const sweep_batch *batch, const uint32_t *list, size_t count,
+                                   bool halves, uint32_t *survivors);
+
+/* Null where they were not built; only where abuti_simd_lanes() says so. */
+sweep_filter_kernel *abuti_sweep_filter_8(void);
+sweep_filter_kernel *abuti_sweep_filter_16(void);
+
+#endif

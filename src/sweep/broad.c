@@ -1,0 +1,405 @@
+/* Order, boxes and trees of swept features; see broad.h. */
+#include "sweep/motion.h"
+
+#include "base/morton.h"
+#include "base/simd.h"
+#include "bvh/bvh.h"
+
+#include <math.h>
+
+enum { VERTICES_A_TASK = 4096, GROUPS_A_TASK = 128, AXIS_BITS = 16, SAMPLED = 128 };
+
+/* Floats of the frame stay within this, so that infinity means an empty place. */
+#define FRAME_MOST 0x1p100
+/* Groups that reach this much farther than when they were ordered are ordered anew. */
+#define SPREAD_MOST 1.4
+
+/* ---- create ---- */
+
+static abut_status plan_tree(abut_context *context, sweep_tree *tree, uint32_t count,
+                             uint32_t corners, size_t *groups) {
+    tree->count = count;
+    tree->corners = corners;
+    tree->which = abuti_allocate(context, count, sizeof *tree->which);
+    if (corners > 1)
+        tree->corner = abuti_allocate(context, count, corners * sizeof *tree->corner);
+    if (!tree->which || (corners > 1 && !tree->corner))
+        return ABUT_ERROR_MEMORY;
+    uint32_t level = 0, left = count;
+    do {
+        left = left / SWEEP_GROUP + (left % SWEEP_GROUP != 0);
+        tree->group_count[level] = left;
+        *groups += left;
+        level++;
+    } while (left > 1 || level < 2); /* one level above the features at least */
+    tree->top = level - 1;
+    return ABUT_OK;
+}
+
+static void place_levels(sweep_tree *tree, sweep_group **memory) {
+    for (uint32_t level = 0; level <= tree->top; level++) {
+        tree->groups[level] = *memory;
+        *memory += tree->group_count[level];
+    }
+}
+
+/* Vertices that no face has are no part of a surface. Gives how many have one. */
+static uint32_t mark_used(const abut_motion *m, uint32_t *place) {
+    uint32_t used = 0;
+    memset(place, 255, m->vertex_count * sizeof *place); /* ABUT_NONE */
+    for (size_t i = 0; i < 3 * (size_t)m->face_count; i++) {
+        used += place[m->faces[i]] == ABUT_NONE;
+        place[m->faces[i]] = 0;
+    }
+    return used;
+}
+
+abut_status abuti_broad_create(abut_motion *m) {
+    sweep_broad *b = &m->broad;
+    abut_context *c = m->context;
+    size_t groups = 0;
+    b->place = abuti_allocate(c, m->vertex_count, sizeof *b->place);
+    if (!b->place)
+        return ABUT_ERROR_MEMORY;
+    uint32_t used = mark_used(m, b->place);
+    abut_status status = plan_tree(c, &b->vertices, used, 1, &groups);
+    status = status ? status : plan_tree(c, &b->edges, m->edge_count, 2, &groups);
+    status = status ? status : plan_tree(c, &b->faces, m->face_count, 3, &groups);
+    if (status)
+        return status;
+    b->start = abuti_allocate(c, used, sizeof *b->start);
+    b->end = abuti_allocate(c, used, sizeof *b->end);
+    b->boxes = abuti_allocate(c, used, 8 * sizeof *b->boxes);
+    b->memory = abuti_allocate(c, groups, sizeof *b->memory);
+    if (!b->start || !b->end || !b->boxes || !b->memory)
+        return ABUT_ERROR_MEMORY;
+    if (m->mesh_count > 1 && (m->options.no_self || m->options.no_others) &&
+        !(b->mesh = abuti_allocate(c, used, sizeof *b->mesh)))
+        return ABUT_ERROR_MEMORY;
+    sweep_group *memory = b->memory;
+    place_levels(&b->vertices, &memory);
+    place_levels(&b->edges, &memory);
+    place_levels(&b->faces, &memory);
+    return ABUT_OK;
+}
+
+void abuti_broad_destroy(abut_motion *m) {
+    sweep_broad *b = &m->broad;
+    void *owned[] = {b->place,        b->mesh,        b->start,          b->end,
+                     b->boxes,        b->memory,      b->vertices.which, b->edges.which,
+                     b->edges.corner, b->faces.which, b->faces.corner};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        abuti_release(m->context, owned[i]);
+}
+
+/* ---- the frame: where most of the vertices are ---- */
+
+typedef struct frame {
+    double origin[3], scale; /* a power of two: most coordinates become 1 or less */
+} frame;
+
+static frame choose_frame(const abut_motion *m) {
+    const sweep_broad *b = &m->broad;
+    const uint32_t count = b->vertices.count, sampled = count < SAMPLED ? count : SAMPLED;
+    double width = 0;
+    frame f;
+    for (int axis = 0; axis < 3; axis++) {
+        double sorted[SAMPLED];
+        for (uint32_t i = 0; i < sampled; i++) {
+            uint32_t v = m->faces[(size_t)i * (3 * (size_t)m->face_count / sampled)];
+            double at = v3_get(m->start[v], axis);
+            uint32_t j = i;
+            for (; j > 0 && sorted[j - 1] > at; j--)
+                sorted[j] = sorted[j - 1];
+            sorted[j] = at;
+        }
+        f.origin[axis] = sorted[sampled / 2];
+        width = real_max(width, sorted[sampled - 1 - sampled / 16] - sorted[sampled / 16]);
+    }
+    int exponent = 0;
+    frexp(width > 0 ? width : real_max(m->extent, 1e-200), &exponent);
+    f.scale = ldexp(1, -exponent);
+    return f;
+}
+
+static float to_frame(const frame *f, double x, int axis) {
+    double at = (x - f->origin[axis]) * f->scale;
+    return (float)real_clamp(at, -FRAME_MOST, FRAME_MOST);
+}
+
+/* ---- order ---- */
+
+typedef struct keyed_vertex {
+    uint64_t key;
+    uint32_t vertex;
+} keyed_vertex;
+
+/* Stable, eight bits at a time; bits that all have in common take no pass. */
+static keyed_vertex *sort_vertices(keyed_vertex *from, keyed_vertex *to, size_t count) {
+    uint64_t differing = 0;
+    for (size_t i = 0; i < count; i++)
+        differing |= from[i].key ^ from[0].key;
+    for (uint32_t shift = 0; shift < 3 * AXIS_BITS; shift += 8) {
+        size_t begin[257] = {0};
+        if (!(differing >> shift & 255))
+            continue;
+        for (size_t i = 0; i < count; i++)
+            begin[(from[i].key >> shift & 255) + 1]++;
+        for (uint32_t digit = 0; digit < 256; digit++)
+            begin[digit + 1] += begin[digit];
+        for (size_t i = 0; i < count; i++)
+            to[begin[from[i].key >> shift & 255]++] = from[i];
+        keyed_vertex *other = from;
+        from = to;
+        to = other;
+    }
+    return from;
+}
+
+/* Within four widths about the frame's origin. */
+static uint64_t along_curve(const frame *f, vec3 start, vec3 end) {
+    const double most = (1 << AXIS_BITS) - 1;
+    uint32_t at[3];
+    for (int axis = 0; axis < 3; axis++) {
+        double x = 0.5 * v3_get(start, axis) + 0.5 * v3_get(end, axis);
+        x = ((x - f->origin[axis]) * f->scale + 2) / 4;
+        at[axis] = (uint32_t)(real_clamp(x, 0, 1) * most);
+    }
+    return morton_code(at[0], at[1], at[2]);
+}
+
+/* Features in the order of their lowest corner, and of equal ones by number. `begin` has room for
+ * one more than vertices. */
+static void order_features(sweep_tree *tree, const uint32_t *features, const uint32_t *place,
+                           uint32_t vertex_count, uint32_t *begin) {
+    const uint32_t corners = tree->corners;
+    memset(begin, 0, ((size_t)vertex_count + 1) * sizeof *begin);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < tree->count; i++) {
+            const uint32_t *of = features + (size_t)corners * i;
+            uint32_t lowest = place[of[0]];
+            for (uint32_t k = 1; k < corners; k++)
+                lowest = place[of[k]] < lowest ? place[of[k]] : lowest;
+            if (pass) {
+                uint32_t at = begin[lowest]++;
+                tree->which[at] = i;
+                for (uint32_t k = 0; k < corners; k++)
+                    tree->corner[(size_t)corners * at + k] = place[of[k]];
+            } else {
+                begin[lowest + 1]++;
+            }
+        }
+        for (uint32_t i = 0; !pass && i < vertex_count; i++)
+            begin[i + 1] += begin[i];
+    }
+}
+
+static abut_status order_all(abut_motion *m, const frame *f) {
+    sweep_broad *b = &m->broad;
+    const uint32_t count = b->vertices.count;
+    keyed_vertex *keys = abuti_allocate(m->context, count, sizeof *keys);
+    keyed_vertex *spare = abuti_allocate(m->context, count, sizeof *spare);
+    uint32_t *begin = abuti_allocate(m->context, (size_t)count + 1, sizeof *begin);
+    abut_status status = keys && spare && begin ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) {
+        uint32_t used = 0;
+        for (uint32_t i = 0; i < m->vertex_count; i++)
+            if (b->place[i] != ABUT_NONE) {
+                keys[used].key = along_curve(f, m->start[i], m->end[i]);
+                keys[used++].vertex = i;
+            }
+        const keyed_vertex *sorted = sort_vertices(keys, spare, count);
+        for (uint32_t i = 0; i < count; i++) {
+            b->vertices.which[i] = sorted[i].vertex;
+            b->place[sorted[i].vertex] = i;
+        }
+        order_features(&b->edges, m->edges, b->place, count, begin);
+        order_features(&b->faces, m->faces, b->place, count, begin);
+        for (uint32_t k = 0; b->mesh && k < m->mesh_count; k++)
+            for (uint32_t i = m->vertex_begin[k]; i < m->vertex_begin[k + 1]; i++)
+                if (b->place[i] != ABUT_NONE)
+                    b->mesh[b->place[i]] = k;
+        b->ordered = true;
+    }
+    abuti_release(m->context, keys);
+    abuti_release(m->context, spare);
+    abuti_release(m->context, begin);
+    return status;
+}
+
+/* ---- boxes ---- */
+
+/* From the start to the window, grown. What is rounded is grown by more than the rounding: sums by
+ * half a unit in the last place each, the place in the window by two. */
+static box3 swept_box(vec3 start, vec3 end, double window, double margin) {
+    if (window < 1) {
+        vec3 size = v3_max(v3_abs(start), v3_abs(end));
+        margin += 0x1p-50 * v3_max_abs(size);
+        end = v3_lerp(start, end, window);
+    }
+    box3 box = {v3_min(start, end), v3_max(start, end)};
+    if (margin > 0) {
+        vec3 all = v3(margin, margin, margin);
+        box.lo = v3_sub(box.lo, all);
+        box.hi = v3_add(box.hi, all);
+        box.lo = v3_sub(box.lo, v3_scale(v3_abs(box.lo), 0x1p-52));
+        box.hi = v3_add(box.hi, v3_scale(v3_abs(box.hi), 0x1p-52));
+    }
+    return box;
+}
+
+static box3 feature_box(const sweep_sides *sides, const sweep_tree *tree, uint32_t place) {
+    const sweep_broad *b = sides->broad;
+    box3 box = box_empty();
+    for (uint32_t k = 0; k < tree->corners; k++) {
+        uint32_t v = tree->corner ? tree->corner[(size_t)tree->corners * place + k] : place;
+        box = box_join(box, swept_box(b->start[v], b->end[v], 1, sides->margin));
+    }
+    return box;
+}
+
+bool abuti_broad_overlap(const sweep_sides *sides, uint32_t first, uint32_t second) {
+    return box_overlaps(feature_box(sides, sides->first, first),
+                        feature_box(sides, sides->second, second));
+}
+
+typedef struct fitting {
+    abut_motion *motion;
+    frame frame;
+    double window, margin;
+    sweep_tree *tree;
+    double *own, *reach; /* by chunk: how large features and groups are */
+} fitting;
+
+static void fit_vertices(void *data, size_t chunk, size_t begin, size_t end) {
+    const fitting *f = data;
+    sweep_broad *b = &f->motion->broad;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        uint32_t v = b->vertices.which[i];
+        b->start[i] = f->motion->start[v];
+        b->end[i] = f->motion->end[v];
+        box3 box = swept_box(b->start[i], b->end[i], f->window, f->margin);
+        float *to = b->boxes + 8 * i;
+        for (int axis = 0; axis < 3; axis++) {
+            to[axis] = to_frame(&f->frame, v3_get(box.lo, axis), axis);
+            to[4 + axis] = -to_frame(&f->frame, v3_get(box.hi, axis), axis);
+        }
+        to[3] = to[7] = 0;
+    }
+}
+
+static void set_box(sweep_group *group, uint32_t at, const float box[8]) {
+    for (int axis = 0; axis < 3; axis++) {
+        group->lo[axis][at] = box[axis];
+        group->hi[axis][at] = -box[4 + axis];
+    }
+}
+
+static double perimeter(const float box[8]) {
+    return -(double)(box[0] + box[4]) - (double)(box[1] + box[5]) - (double)(box[2] + box[6]);
+}
+
+static const float nowhere[8] = {INFINITY, INFINITY, INFINITY, 0, INFINITY, INFINITY, INFINITY, 0};
+
+/* Boxes of features, and those of their groups on the level above. */
+static void fit_groups(void *data, size_t chunk, size_t begin, size_t end) {
+    const fitting *f = data;
+    const sweep_tree *tree = f->tree;
+    const float *boxes = f->motion->broad.boxes;
+    const uint32_t corners = tree->corners;
+    double own = 0, reach = 0;
+    for (size_t g = begin; g < end; g++) {
+        sweep_group *group = &tree->groups[0][g];
+        box4 whole = box4_load(nowhere);
+        float box[8];
+        for (uint32_t k = 0; k < SWEEP_GROUP; k++) {
+            size_t at = SWEEP_GROUP * g + k;
+            if (at >= tree->count) {
+                set_box(group, k, nowhere);
+                continue;
+            }
+            const uint32_t *corner = tree->corner ? tree->corner + corners * at : NULL;
+            box4 one = box4_load(boxes + 8 * (corner ? corner[0] : at));
+            for (uint32_t c = 1; c < corners; c++)
+                one = box4_join(one, box4_load(boxes + 8 * (size_t)corner[c]));
+            whole = box4_join(whole, one);
+            box4_store(box, one);
+            set_box(group, k, box);
+            own += perimeter(box);
+        }
+        box4_store(box, whole);
+        set_box(&tree->groups[1][g / SWEEP_GROUP], g % SWEEP_GROUP, box);
+        reach += perimeter(box) * SWEEP_GROUP;
+    }
+    f->own[chunk] = own;
+    f->reach[chunk] = reach;
+}
+
+static void fill_up(sweep_tree *tree, uint32_t level) {
+    for (uint32_t i = tree->group_count[level - 1]; i < SWEEP_GROUP * tree->group_count[level]; i++)
+        set_box(&tree->groups[level][i / SWEEP_GROUP], i % SWEEP_GROUP, nowhere);
+}
+
+static void fit_levels(sweep_tree *tree) {
+    fill_up(tree, 1);
+    for (uint32_t level = 2; level <= tree->top; level++) {
+        for (uint32_t g = 0; g < tree->group_count[level - 1]; g++) {
+            const sweep_group *of = &tree->groups[level - 1][g];
+            sweep_group *to = &tree->groups[level][g / SWEEP_GROUP];
+            for (int axis = 0; axis < 3; axis++) {
+                float lo = of->lo[axis][0], hi = of->hi[axis][0];
+                for (int k = 1; k < SWEEP_GROUP; k++) {
+                    lo = of->lo[axis][k] < lo ? of->lo[axis][k] : lo;
+                    hi = of->hi[axis][k] > hi ? of->hi[axis][k] : hi;
+                }
+                to->lo[axis][g % SWEEP_GROUP] = lo;
+                to->hi[axis][g % SWEEP_GROUP] = hi;
+            }
+        }
+        fill_up(tree, level);
+    }
+}
+
+/* Gives how far groups reach for the size of their features. */
+static abut_status fit_all(abut_motion *m, fitting *f, double *spread) {
+    sweep_broad *b = &m->broad;
+    sweep_tree *trees[] = {&b->vertices, &b->edges, &b->faces};
+    double own = 0, reach = 0;
+    abuti_parallel_for(m->context, b->vertices.count, VERTICES_A_TASK, fit_vertices, f);
+    for (int i = 0; i < 3; i++) {
+        f->tree = trees[i];
+        size_t chunks = abuti_chunk_count(trees[i]->group_count[0], GROUPS_A_TASK);
+        f->own = abuti_allocate(m->context, chunks, 2 * sizeof *f->own);
+        if (!f->own)
+            return ABUT_ERROR_MEMORY;
+        f->reach = f->own + chunks;
+        abuti_parallel_for(m->context, trees[i]->group_count[0], GROUPS_A_TASK, fit_groups, f);
+        for (size_t k = 0; i > 0 && k < chunks; k++) { /* vertices may have no size */
+            own += f->own[k];
+            reach += f->reach[k];
+        }
+        abuti_release(m->context, f->own);
+        fit_levels(trees[i]);
+    }
+    *spread = own > 0 ? reach / own : 0;
+    return ABUT_OK;
+}
+
+abut_status abuti_broad_fit(abut_motion *m, double window, double margin) {
+    sweep_broad *b = &m->broad;
+    fitting f = {.motion = m, .frame = choose_frame(m), .window = window, .margin = margin};
+    double spread;
+    bool fresh = !b->ordered;
+    for (;;) {
+        abut_status status = fresh ? order_all(m, &f.frame) : ABUT_OK;
+        status = status ? status : fit_all(m, &f, &spread);
+        if (status)
+            return status;
+        if (fresh)
+            b->spread = spread;
+        if (fresh || window < 1 || !(spread > SPREAD_MOST * b->spread))
+            return ABUT_OK;
+        fresh = true;
+    }
+}

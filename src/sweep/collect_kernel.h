@@ -1,0 +1,211 @@
+/* The walk of groups through a tree, for any number of lanes; see broad.h. Included once by each
+ * file that has a kernel, after it has set LANES to 4, 8 or 16. */
+#include "base/simd_laned.h"
+#include "sweep/broad.h"
+
+/* A box for every lane. */
+typedef struct wide_box {
+    wide lo[3], hi[3];
+} wide_box;
+
+static inline wide_box box_at(const sweep_group *group, uint32_t at) {
+    wide_box box;
+    for (int axis = 0; axis < 3; axis++) {
+        box.lo[axis] = all(group->lo[axis][at]);
+        box.hi[axis] = all(group->hi[axis][at]);
+    }
+    return box;
+}
+
+/* Which of a group overlap a box: bit k for place k. */
+static inline unsigned overlapping(const sweep_group *group, const wide_box *box) {
+    unsigned bits = 0;
+    for (uint32_t i = 0; i < SWEEP_GROUP; i += LANES) {
+        unsigned part = ~0u;
+        for (int axis = 0; axis < 3; axis++) {
+            part &= mask_bits(is_less_equal(load(group->lo[axis] + i), box->hi[axis]));
+            part &= mask_bits(is_less_equal(box->lo[axis], load(group->hi[axis] + i)));
+        }
+        bits |= part << i;
+    }
+    return bits;
+}
+
+/* The same, with `sure` for those where nothing is equal. */
+static inline unsigned overlapping_surely(const sweep_group *group, const wide_box *box,
+                                          unsigned *sure) {
+    unsigned bits = 0, inner = 0;
+    for (uint32_t i = 0; i < SWEEP_GROUP; i += LANES) {
+        unsigned part = ~0u, inside = ~0u;
+        for (int axis = 0; axis < 3; axis++) {
+            wide lo = load(group->lo[axis] + i), hi = load(group->hi[axis] + i);
+            part &= mask_bits(is_less_equal(lo, box->hi[axis]));
+            part &= mask_bits(is_less_equal(box->lo[axis], hi));
+            inside &= mask_bits(is_less(lo, box->hi[axis]));
+            inside &= mask_bits(is_less(box->lo[axis], hi));
+        }
+        bits |= part << i;
+        inner |= inside << i;
+    }
+    *sure = inner;
+    return bits;
+}
+
+static inline uint32_t lowest_bit(unsigned bits) {
+#if defined(__GNUC__)
+    return (uint32_t)__builtin_ctz(bits);
+#else
+    uint32_t k = 0;
+    for (; !(bits >> k & 1); k++)
+        continue;
+    return k;
+#endif
+}
+
+/* ---- a walk: which groups overlap a box ---- */
+
+typedef struct walk {
+    const sweep_tree *tree;
+    wide_box box;
+    uint32_t from; /* groups before this are left out */
+    uint32_t level;
+    uint32_t at[SWEEP_LEVELS]; /* group of each level from here up */
+    unsigned left[SWEEP_LEVELS];
+} walk;
+
+static inline void look(walk *w, uint32_t level, uint32_t at) {
+    uint32_t first = (uint32_t)((uint64_t)w->from >> 4 * (level - 1)), here = SWEEP_GROUP * at;
+    unsigned bits = overlapping(&w->tree->groups[level][at], &w->box);
+    if (first > here)
+        bits = first - here < SWEEP_GROUP ? bits & ~0u << (first - here) : 0;
+    w->level = level;
+    w->at[level] = at;
+    w->left[level] = bits;
+}
+
+/* The next group of features, or ABUT_NONE. */
+static inline uint32_t next_group(walk *w) {
+    for (;;) {
+        while (!w->left[w->level])
+            if (w->level++ == w->tree->top)
+                return UINT32_MAX;
+        uint32_t child = SWEEP_GROUP * w->at[w->level] + lowest_bit(w->left[w->level]);
+        w->left[w->level] &= w->left[w->level] - 1;
+        if (w->level == 1)
+            return child;
+        look(w, w->level - 1, child);
+    }
+}
+
+/* ---- pairs of features ---- */
+
+/* Drops those of a row whose boxes do not overlap in doubles. */
+static unsigned decide(const sweep_sides *sides, uint32_t first, uint32_t second, unsigned bits,
+                       unsigned doubtful) {
+    for (; doubtful; doubtful &= doubtful - 1) {
+        uint32_t k = lowest_bit(doubtful);
+        if (!abuti_broad_overlap(sides, first, second + k))
+            bits &= ~(1u << k);
+    }
+    return bits;
+}
+
+/* Drops those of the last pairs that the meshes' being the same or not rules out. */
+static void drop_meshes(const sweep_sides *sides, uint32_t from, sweep_candidates *to) {
+    const uint32_t *mesh = sides->broad->mesh;
+    uint32_t kept = from;
+    for (uint32_t i = from; i < to->count; i++) {
+        const uint32_t *corners = to->corners + 4 * (size_t)i;
+        bool same = mesh[corners[0]] == mesh[corners[3]];
+        memmove(to->corners + 4 * (size_t)kept, corners, 4 * sizeof *corners);
+        memmove(to->pairs + 2 * (size_t)kept, to->pairs + 2 * (size_t)i, 2 * sizeof *to->pairs);
+        kept += !(same ? sides->no_self : sides->no_others);
+    }
+    to->count = kept;
+}
+
+/* One vertex and the faces second + k for bits k, without those that have it. */
+static inline void add_faces(const sweep_tree *faces, uint32_t vertex, uint32_t second,
+                             unsigned bits, sweep_candidates *to) {
+    uint32_t n = to->count;
+    for (; bits; bits &= bits - 1) {
+        uint32_t face = second + lowest_bit(bits);
+        const uint32_t *corner = faces->corner + 3 * (size_t)face;
+        uint32_t *pair = to->pairs + 2 * (size_t)n, *corners = to->corners + 4 * (size_t)n;
+        pair[0] = vertex;
+        pair[1] = face;
+        corners[0] = vertex;
+        corners[1] = corner[0];
+        corners[2] = corner[1];
+        corners[3] = corner[2];
+        n += (corner[0] != vertex) & (corner[1] != vertex) & (corner[2] != vertex);
+    }
+    to->count = n;
+}
+
+static inline void add_edges(const sweep_tree *edges, uint32_t first, uint32_t second,
+                             unsigned bits, sweep_candidates *to) {
+    const uint32_t a = edges->corner[2 * (size_t)first], b = edges->corner[2 * (size_t)first + 1];
+    uint32_t n = to->count;
+    for (; bits; bits &= bits - 1) {
+        uint32_t edge = second + lowest_bit(bits);
+        uint32_t c = edges->corner[2 * (size_t)edge], d = edges->corner[2 * (size_t)edge + 1];
+        uint32_t *pair = to->pairs + 2 * (size_t)n, *corners = to->corners + 4 * (size_t)n;
+        pair[0] = first;
+        pair[1] = edge;
+        corners[0] = a;
+        corners[1] = b;
+        corners[2] = c;
+        corners[3] = d;
+        n += (a != c) & (a != d) & (b != c) & (b != d);
+    }
+    to->count = n;
+}
+
+/* All pairs of two groups. */
+static void pair_groups(const sweep_sides *sides, uint32_t group, uint32_t other,
+                        sweep_candidates *to) {
+    const sweep_tree *first = sides->first, *second = sides->second;
+    const bool same = first == second;
+    const sweep_group *ours = &first->groups[0][group], *theirs = &second->groups[0][other];
+    const uint32_t here = SWEEP_GROUP * group, there = SWEEP_GROUP * other, from = to->count;
+    wide_box around = box_at(&second->groups[1][other / SWEEP_GROUP], other % SWEEP_GROUP);
+    for (unsigned rows = overlapping(ours, &around); rows; rows &= rows - 1) {
+        uint32_t k = lowest_bit(rows);
+        wide_box box = box_at(ours, k);
+        unsigned sure, bits = overlapping_surely(theirs, &box, &sure);
+        if (same && group == other)
+            bits &= ~0u << k << 1;
+        unsigned doubtful = sides->closed ? 0 : bits & ~sure;
+        if (doubtful)
+            bits = decide(sides, here + k, there, bits, doubtful);
+        if (same)
+            add_edges(second, here + k, there, bits, to);
+        else
+            add_faces(second, here + k, there, bits, to);
+    }
+    if (sides->no_self || sides->no_others)
+        drop_meshes(sides, from, to);
+}
+
+static void collect(const sweep_sides *sides, sweep_cursor *cursor, sweep_candidates *to) {
+    const sweep_tree *first = sides->first;
+    for (; cursor->group < cursor->end; cursor->group++) {
+        const uint32_t group = cursor->group;
+        walk w = {.tree = sides->second};
+        w.box = box_at(&first->groups[1][group / SWEEP_GROUP], group % SWEEP_GROUP);
+        w.from = first == sides->second && cursor->next < group ? group : cursor->next;
+        look(&w, w.tree->top, 0);
+        for (;;) {
+            uint32_t other = next_group(&w);
+            if (other == UINT32_MAX)
+                break;
+            if (to->count > SWEEP_PORTION - SWEEP_GROUP * SWEEP_GROUP) {
+                cursor->next = other;
+                return;
+            }
+            pair_groups(sides, group, other, to);
+        }
+        cursor->next = 0;
+    }
+}

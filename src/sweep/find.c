@@ -1,0 +1,346 @@
+/* The search of a step on the CPU.
+ *
+ * Tasks are runs of groups of features (broad.h). Each makes its candidates portion by portion,
+ * drops those that a direction or two prove free, and sweeps the rest. Tasks run on all threads
+ * until an amount of work is done, then progress is reported and those that are not done go on:
+ * so that a report comes soon whatever the meshes, and memory does not grow with the number of
+ * candidates. What is found is put together task by task.
+ *
+ * ANY takes the first impact of the first task that has one. EARLIEST shares the earliest time so
+ * far between threads, by which the sweeps of others end early; since a sweep tells every hit that
+ * is not later than that with the same time, the outcome does not depend on who was first. Where
+ * vertices move far for the size of features, it looks at a part of the step first, whose boxes
+ * are smaller: an impact there is the earliest of all. ALL keeps as many of the first impacts as
+ * the caller has room for, and counts the rest.
+ */
+#include "sweep/motion.h"
+
+#include "bvh/bvh.h"
+#include "geom/sweep.h"
+
+#include <stdatomic.h>
+
+enum {
+    GROUPS_A_TASK = 8,
+    ROUND_WORK = 1 << 23, /* between two reports, in candidates */
+    SWEEP_WORK = 32,      /* of one sweep, in candidates; and one for each of its steps */
+    KEPT_LEAST = 1024     /* hits beyond the room that are kept until the next cut */
+};
+
+typedef struct task {
+    uint32_t kind; /* abut_impact_kind */
+    sweep_cursor cursor;
+    abut_status status;
+    uint64_t candidates, found;
+    motion_hit best;  /* ANY and EARLIEST, where something is found */
+    motion_hit *hits; /* ALL: what this round found */
+    size_t hit_count, hit_room;
+} task;
+
+typedef struct search {
+    abut_motion *motion;
+    motion_search_options options;
+    double window;        /* how much of the step is looked at */
+    sweep_sides sides[2]; /* by kind */
+    task *tasks;
+    uint32_t task_count, group_count;
+    uint32_t *open; /* tasks that are not done, ascending */
+    size_t open_count;
+    atomic_uint_fast64_t work; /* in this round */
+    _Atomic double earliest;
+    atomic_uint_fast32_t first_hit; /* ANY: the lowest task that has one */
+    motion_hit *kept;               /* ALL */
+    size_t kept_count, kept_room;
+    size_t room; /* of the caller */
+    uint64_t found;
+    abut_motion_counts counts;
+} search;
+
+/* Makes room for one more, or many. */
+static abut_status make_room(abut_context *context, motion_hit **hits, size_t count, size_t *room,
+                             size_t wanted) {
+    if (wanted <= *room)
+        return ABUT_OK;
+    size_t most = wanted > 2 * *room ? wanted : 2 * *room;
+    motion_hit *more = abuti_allocate(context, most < 16 ? 16 : most, sizeof *more);
+    if (!more)
+        return ABUT_ERROR_MEMORY;
+    if (count)
+        memcpy(more, *hits, count * sizeof *more);
+    abuti_release(context, *hits);
+    *hits = more;
+    *room = most < 16 ? 16 : most;
+    return ABUT_OK;
+}
+
+/* ---- one task ---- */
+
+static void take_earliest(search *s, task *t, const motion_hit *hit) {
+    double earliest = atomic_load_explicit(&s->earliest, memory_order_relaxed);
+    while (hit->time < earliest &&
+           !atomic_compare_exchange_weak_explicit(&s->earliest, &earliest, hit->time,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        continue;
+    if (t->found == 1 || abuti_motion_after(&t->best, hit))
+        t->best = *hit;
+}
+
+static void take_hit(search *s, task *t, const motion_hit *hit) {
+    t->found++;
+    if (s->options.mode == ABUT_MOTION_EARLIEST) {
+        take_earliest(s, t, hit);
+    } else if (s->options.mode == ABUT_MOTION_ANY) {
+        t->best = *hit;
+    } else if (s->room) {
+        t->status =
+            make_room(s->motion->context, &t->hits, t->hit_count, &t->hit_room, t->hit_count + 1);
+        if (!t->status)
+            t->hits[t->hit_count++] = *hit;
+    }
+}
+
+/* Sweeps one candidate; gives the steps that it took. */
+static int sweep_candidate(search *s, task *t, const uint32_t places[2],
+                           const sweep_limits *limits) {
+    const bool edges = t->kind == ABUT_IMPACT_EDGE_EDGE;
+    const sweep_sides *sides = &s->sides[t->kind];
+    motion_hit hit = {.kind = t->kind};
+    sweep_answer answer;
+    uint32_t corners[4];
+    vec3 start[4], end[4];
+    hit.first = sides->first->which[places[0]];
+    hit.second = sides->second->which[places[1]];
+    if (edges && hit.first > hit.second) {
+        uint32_t lower = hit.second;
+        hit.second = hit.first;
+        hit.first = lower;
+    }
+    abuti_motion_corners(s->motion, t->kind, hit.first, hit.second, corners);
+    for (int k = 0; k < 4; k++) {
+        start[k] = s->motion->start[corners[k]];
+        end[k] = s->motion->end[corners[k]];
+    }
+    if (sweep_pair(edges ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE, start, end, limits, &answer)) {
+        hit.time = answer.time;
+        hit.normal = answer.normal;
+        for (int k = 0; k < 3; k++)
+            hit.weights[k] = answer.weights[k];
+        take_hit(s, t, &hit);
+    }
+    return answer.steps;
+}
+
+static void sweep_portion(search *s, task *t, const sweep_candidates *candidates) {
+    const sweep_broad *b = &s->motion->broad;
+    const bool any = s->options.mode == ABUT_MOTION_ANY;
+    sweep_limits limits = {.separation = s->options.separation,
+                           .tolerance = s->options.tolerance,
+                           .latest = atomic_load_explicit(&s->earliest, memory_order_relaxed),
+                           .steps = s->options.steps};
+    uint32_t survivors[SWEEP_PORTION];
+    uint64_t work = candidates->count;
+    size_t count =
+        abuti_sweep_filter(t->kind == ABUT_IMPACT_EDGE_EDGE ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE,
+                           b->start, b->end, candidates->corners, candidates->count, &limits,
+                           survivors);
+    for (size_t i = 0; i < count && !t->status && !(any && t->found); i++) {
+        limits.latest = atomic_load_explicit(&s->earliest, memory_order_relaxed);
+        int steps = sweep_candidate(s, t, candidates->pairs + 2 * (size_t)survivors[i], &limits);
+        work += SWEEP_WORK + (uint64_t)steps;
+    }
+    t->candidates += candidates->count;
+    atomic_fetch_add_explicit(&s->work, work, memory_order_relaxed);
+}
+
+static void run_task(void *data, size_t chunk, size_t begin, size_t end) {
+    search *s = data;
+    const uint32_t number = s->open[begin];
+    task *t = &s->tasks[number];
+    sweep_candidates candidates;
+    (void)chunk;
+    (void)end;
+    while (t->cursor.group < t->cursor.end && !t->status) {
+        if (atomic_load_explicit(&s->work, memory_order_relaxed) >= ROUND_WORK ||
+            atomic_load_explicit(&s->first_hit, memory_order_relaxed) < number)
+            return;
+        candidates.count = 0;
+        abuti_broad_collect(&s->sides[t->kind], &t->cursor, &candidates);
+        sweep_portion(s, t, &candidates);
+        if (t->found && s->options.mode == ABUT_MOTION_ANY) {
+            uint_fast32_t lowest = atomic_load(&s->first_hit);
+            while (number < lowest && !atomic_compare_exchange_weak(&s->first_hit, &lowest, number))
+                continue;
+            t->cursor.group = t->cursor.end;
+        }
+    }
+}
+
+/* ---- rounds ---- */
+
+/* Cuts to what the caller has room for. */
+static void sort_kept(search *s) {
+    abuti_bvh_sort(s->kept, s->kept_count, sizeof *s->kept, abuti_motion_after);
+    s->kept_count = s->kept_count < s->room ? s->kept_count : s->room;
+}
+
+/* Takes over what a task found in a round. */
+static abut_status gather_hits(search *s, task *t) {
+    size_t wanted;
+    if (abuti_add_overflows(s->kept_count, t->hit_count, &wanted) ||
+        make_room(s->motion->context, &s->kept, s->kept_count, &s->kept_room, wanted))
+        return ABUT_ERROR_MEMORY;
+    if (t->hit_count)
+        memcpy(s->kept + s->kept_count, t->hits, t->hit_count * sizeof *s->kept);
+    s->kept_count = wanted;
+    abuti_release(s->motion->context, t->hits);
+    t->hits = NULL;
+    t->hit_count = t->hit_room = 0;
+    if (s->kept_count > KEPT_LEAST && s->kept_count / 2 > s->room)
+        sort_kept(s);
+    return ABUT_OK;
+}
+
+static abut_status gather(search *s) {
+    size_t left = 0;
+    for (size_t i = 0; i < s->open_count; i++) {
+        task *t = &s->tasks[s->open[i]];
+        abut_status status = t->status;
+        if (!status && t->hits)
+            status = gather_hits(s, t);
+        if (status) /* said on another thread */
+            return abuti_fail(status, "abut_motion_find: out of memory for impacts");
+        if (t->cursor.group < t->cursor.end && s->open[i] < atomic_load(&s->first_hit))
+            s->open[left++] = s->open[i];
+    }
+    s->open_count = left;
+    return ABUT_OK;
+}
+
+static double part_done(const search *s) {
+    uint64_t left = 0;
+    for (size_t i = 0; i < s->open_count; i++)
+        left += s->tasks[s->open[i]].cursor.end - s->tasks[s->open[i]].cursor.group;
+    return s->group_count ? 1 - (double)left / s->group_count : 1;
+}
+
+static uint32_t tasks_for(const sweep_tree *tree) {
+    return (uint32_t)abuti_chunk_count(tree->group_count[0], GROUPS_A_TASK);
+}
+
+static void plan_tasks(search *s) {
+    memset(s->tasks, 0, s->task_count * sizeof *s->tasks);
+    s->group_count = 0;
+    uint32_t number = 0;
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        const uint32_t groups = s->sides[kind].first->group_count[0];
+        s->group_count += groups;
+        for (uint32_t at = 0; at < groups; at += GROUPS_A_TASK, number++) {
+            task *t = &s->tasks[number];
+            t->kind = kind;
+            t->cursor.group = at;
+            t->cursor.end = groups - at < GROUPS_A_TASK ? groups : at + GROUPS_A_TASK;
+            s->open[number] = number;
+        }
+    }
+    s->open_count = number;
+}
+
+/* Looks at the window for all that there is. */
+static abut_status run(search *s, double window) {
+    abut_status status = ABUT_OK;
+    const motion_search_options *o = &s->options;
+    const double margin = o->separation - 0.5 * o->separation + (window < 1 ? o->tolerance : 0);
+    if ((status = abuti_broad_fit(s->motion, window, margin)))
+        return status;
+    for (int kind = 0; kind < 2; kind++) {
+        s->sides[kind].margin = margin;
+        s->sides[kind].closed = window < 1;
+    }
+    plan_tasks(s);
+    atomic_store(&s->earliest, window);
+    atomic_store(&s->first_hit, UINT32_MAX);
+    while (!status && s->open_count) {
+        if ((status = abuti_progress(s->motion->context, "sweep", part_done(s))))
+            break;
+        atomic_store(&s->work, 0);
+        abuti_parallel_for(s->motion->context, s->open_count, 1, run_task, s);
+        status = gather(s);
+    }
+    return status;
+}
+
+/* ---- modes ---- */
+
+/* The best of all tasks of ANY or EARLIEST; null where there is none within the window. */
+static const motion_hit *best_of(const search *s, double window) {
+    const motion_hit *best = NULL;
+    for (uint32_t i = 0; i < s->task_count; i++) {
+        const task *t = &s->tasks[i];
+        if (!t->found || t->best.time > window)
+            continue;
+        if (!best ||
+            (s->options.mode == ABUT_MOTION_EARLIEST && abuti_motion_after(best, &t->best)))
+            best = &t->best;
+    }
+    return best;
+}
+
+static void count_tasks(search *s) {
+    const uint_fast32_t last = atomic_load(&s->first_hit);
+    for (uint32_t i = 0; i < s->task_count && i <= last; i++) {
+        const task *t = &s->tasks[i];
+        if (t->kind == ABUT_IMPACT_VERTEX_FACE)
+            s->counts.vertex_face += t->candidates;
+        else
+            s->counts.edge_edge += t->candidates;
+        s->found += t->found;
+    }
+}
+
+static abut_status find(search *s, abut_impacts *impacts) {
+    double window = 1;
+    abut_status status = run(s, window);
+    if (status)
+        return status;
+    count_tasks(s);
+    if (s->options.mode == ABUT_MOTION_ALL) {
+        sort_kept(s);
+        return abuti_motion_report(s->motion, s->kept, s->found, impacts);
+    }
+    const motion_hit *best = best_of(s, window);
+    return abuti_motion_report(s->motion, best, best ? 1 : 0, impacts);
+}
+
+static abut_status prepare(search *s) {
+    sweep_broad *b = &s->motion->broad;
+    sweep_sides *sides = s->sides;
+    sides[ABUT_IMPACT_VERTEX_FACE] = (sweep_sides){.first = &b->vertices, .second = &b->faces};
+    sides[ABUT_IMPACT_EDGE_EDGE] = (sweep_sides){.first = &b->edges, .second = &b->edges};
+    for (int kind = 0; kind < 2; kind++) {
+        sides[kind].broad = b;
+        sides[kind].no_self = b->mesh && s->motion->options.no_self;
+        sides[kind].no_others = b->mesh && s->motion->options.no_others;
+    }
+    s->task_count = tasks_for(&b->vertices) + tasks_for(&b->edges);
+    s->tasks = abuti_allocate_zeroed(s->motion->context, s->task_count, sizeof *s->tasks);
+    s->open = abuti_allocate(s->motion->context, s->task_count, sizeof *s->open);
+    return s->tasks && s->open ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+abut_status abuti_motion_find_here(abut_motion *motion, const motion_search_options *options,
+                                   abut_impacts *impacts, abut_motion_counts *counts) {
+    search s = {.motion = motion, .options = *options, .room = impacts->capacity};
+    abut_status status = prepare(&s);
+    /* pairs of one mesh only, and there is one, or the other way round: none are left */
+    bool none = motion->options.no_self && (motion->mesh_count == 1 || motion->options.no_others);
+    if (!status)
+        status = none ? abuti_motion_report(motion, NULL, 0, impacts) : find(&s, impacts);
+    if (counts && (!status || status == ABUT_ERROR_BUFFER))
+        *counts = s.counts;
+    for (uint32_t i = 0; s.tasks && i < s.task_count; i++)
+        abuti_release(motion->context, s.tasks[i].hits);
+    abuti_release(motion->context, s.tasks);
+    abuti_release(motion->context, s.open);
+    abuti_release(motion->context, s.kept);
+    return status;
+}

@@ -1,0 +1,335 @@
+/* Motions: meshes that are taken from step to step, checked at the door so that a search has
+ * nothing left to refuse but its own options. */
+#include "sweep/motion.h"
+
+#include "bvh/bvh.h"
+#include "mesh/mesh.h"
+
+#include <stdatomic.h>
+
+enum { VERTICES_A_TASK = 8192 };
+
+/* ---- create ---- */
+
+static abut_status check_meshes(abut_mesh *const *meshes, size_t count, abut_motion **motion) {
+    uint64_t vertices = 0, faces = 0;
+    if (!motion)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_create: motion is null");
+    if (!meshes || !count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_create: %s; give at least one mesh",
+                          meshes ? "count is 0" : "meshes is null");
+    for (size_t i = 0; i < count; i++) {
+        if (!meshes[i])
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_create: meshes[%zu] is null", i);
+        if (meshes[i]->context != meshes[0]->context)
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_motion_create: meshes[%zu] has another context than "
+                              "meshes[0]; create all with the same one",
+                              i);
+        vertices += meshes[i]->vertex_count;
+        faces += meshes[i]->triangle_count;
+        if (count > UINT32_MAX - 1 || vertices >= ABUT_NONE || faces > ABUT_NONE / 3)
+            return abuti_fail(ABUT_ERROR_LIMIT,
+                              "abut_motion_create: more vertices or edges than 32-bit numbers can "
+                              "count with meshes[%zu]",
+                              i);
+    }
+    return ABUT_OK;
+}
+
+static abut_status allocate(abut_motion *m, size_t mesh_count, size_t face_count) {
+    abut_context *c = m->context;
+    m->vertex_begin = abuti_allocate_zeroed(c, mesh_count + 1, sizeof *m->vertex_begin);
+    m->edge_begin = abuti_allocate_zeroed(c, mesh_count + 1, sizeof *m->edge_begin);
+    m->face_begin = abuti_allocate_zeroed(c, mesh_count + 1, sizeof *m->face_begin);
+    m->faces = abuti_allocate(c, face_count, 3 * sizeof *m->faces);
+    m->edges = abuti_allocate(c, face_count, 6 * sizeof *m->edges); /* at most three a face */
+    return m->vertex_begin && m->edge_begin && m->face_begin && m->faces && m->edges
+               ? ABUT_OK
+               : ABUT_ERROR_MEMORY;
+}
+
+static abut_status add_mesh(abut_motion *m, abut_mesh *mesh) {
+    abut_topology *topology;
+    abut_status status = abut_topology_create(mesh, &topology);
+    if (status)
+        return status;
+    const abut_topology_view *view = &topology->view;
+    const uint32_t k = m->mesh_count++, first = m->vertex_count;
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
+        m->faces[3 * (size_t)m->face_count + i] = first + mesh->indices[i];
+    for (size_t i = 0; i < 2 * (size_t)view->edge_count; i++)
+        m->edges[2 * (size_t)m->edge_count + i] = first + view->edges[i];
+    m->vertex_begin[k + 1] = m->vertex_count += mesh->vertex_count;
+    m->edge_begin[k + 1] = m->edge_count += view->edge_count;
+    m->face_begin[k + 1] = m->face_count += mesh->triangle_count;
+    abut_topology_destroy(topology);
+    return ABUT_OK;
+}
+
+static abut_status place_vertices(abut_motion *m, abut_mesh *const *meshes) {
+    m->start = abuti_allocate(m->context, m->vertex_count, sizeof *m->start);
+    m->end = abuti_allocate(m->context, m->vertex_count, sizeof *m->end);
+    if (!m->start || !m->end)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t k = 0; k < m->mesh_count; k++)
+        for (uint32_t i = 0; i < meshes[k]->vertex_count; i++)
+            m->end[m->vertex_begin[k] + i] = abuti_mesh_position(meshes[k], i);
+    memcpy(m->start, m->end, m->vertex_count * sizeof *m->start);
+    return ABUT_OK;
+}
+
+static abut_status prepare(abut_motion *m, abut_mesh *const *meshes, size_t count) {
+    size_t faces = 0;
+    for (size_t i = 0; i < count; i++)
+        faces += meshes[i]->triangle_count;
+    abut_status status = allocate(m, count, faces);
+    for (size_t i = 0; !status && i < count; i++)
+        status = add_mesh(m, meshes[i]);
+    status = status ? status : place_vertices(m, meshes);
+    if (status)
+        return status;
+    return m->options.device ? abuti_motion_device_create(m, m->options.device)
+                             : abuti_broad_create(m);
+}
+
+abut_status abut_motion_create(abut_mesh *const *meshes, size_t count,
+                               const abut_motion_options *options, abut_motion **motion) {
+    abut_motion_options ours = abut_motion_options_default();
+    abut_status status = check_meshes(meshes, count, motion);
+    status = status
+                 ? status
+                 : abuti_options_read(&ours, sizeof ours, options, "abut_motion_create: options");
+    if (status)
+        return status;
+    abut_motion *made = abuti_allocate_zeroed(meshes[0]->context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(meshes[0]->context);
+    made->options = ours;
+    if ((status = prepare(made, meshes, count))) {
+        abut_motion_destroy(made);
+        return status;
+    }
+    *motion = made;
+    return ABUT_OK;
+}
+
+void abut_motion_destroy(abut_motion *motion) {
+    if (!motion)
+        return;
+    abut_context *context = motion->context;
+    abuti_motion_device_destroy(motion);
+    abuti_broad_destroy(motion);
+    void *owned[] = {motion->vertex_begin, motion->edge_begin, motion->face_begin, motion->edges,
+                     motion->faces,        motion->start,      motion->end};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        abuti_release(context, owned[i]);
+    abuti_release(context, motion);
+    abut_context_destroy(context);
+}
+
+/* ---- step ---- */
+
+typedef struct check {
+    const vec3 *at;
+    atomic_uint_fast64_t first_bad;
+} check;
+
+static void check_vertices(void *data, size_t chunk, size_t begin, size_t end) {
+    check *c = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        if (!(v3_max_abs(c->at[i]) <= ABUT_COORDINATE_MAX) || !(c->at[i].x == c->at[i].x) ||
+            !(c->at[i].y == c->at[i].y) || !(c->at[i].z == c->at[i].z)) {
+            uint_fast64_t lowest = atomic_load(&c->first_bad);
+            while (i < lowest && !atomic_compare_exchange_weak(&c->first_bad, &lowest, i))
+                continue;
+            return;
+        }
+}
+
+static abut_status check_positions(const abut_motion *m, const vec3 *at, const char *what) {
+    check c = {.at = at};
+    atomic_init(&c.first_bad, UINT64_MAX);
+    abuti_parallel_for(m->context, m->vertex_count, VERTICES_A_TASK, check_vertices, &c);
+    uint64_t bad = atomic_load(&c.first_bad);
+    if (bad == UINT64_MAX)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "abut_motion_step: %s[%llu] is (%g, %g, %g); coordinates must be finite and "
+                      "at most 1e90 in magnitude",
+                      what, (unsigned long long)bad, at[bad].x, at[bad].y, at[bad].z);
+}
+
+static double longest_side(const vec3 *at, uint32_t count, box3 *box) {
+    for (uint32_t i = 0; i < count; i++)
+        *box = box_grow(*box, at[i]);
+    return v3_max_abs(v3_sub(box->hi, box->lo));
+}
+
+abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const abut_vec3 *end) {
+    if (!motion || !end)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_step: %s is null",
+                          motion ? "end" : "motion");
+    abut_status status = start ? check_positions(motion, start, "start") : ABUT_OK;
+    status = status ? status : check_positions(motion, end, "end");
+    if (status)
+        return status;
+    const size_t bytes = motion->vertex_count * sizeof *motion->start;
+    if (start) {
+        memcpy(motion->start, start, bytes);
+    } else {
+        vec3 *last = motion->end;
+        motion->end = motion->start;
+        motion->start = last;
+    }
+    memcpy(motion->end, end, bytes);
+    box3 box = box_empty();
+    motion->extent = longest_side(motion->start, motion->vertex_count, &box);
+    if (!(motion->extent > 0))
+        motion->extent = longest_side(motion->end, motion->vertex_count, &box);
+    motion->stepped = true;
+    return ABUT_OK;
+}
+
+/* ---- find ---- */
+
+/* The tolerance where none is given, for the extent of the positions. */
+#define TOLERANCE 1e-8
+/* Where there is no extent either, anything above 0 will do. */
+#define TOLERANCE_LEAST 1e-200
+#define STEPS_DEFAULT 1000000
+
+static abut_status check_length(const char *what, double length) {
+    if (length >= 0 && length <= ABUT_COORDINATE_MAX)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "abut_motion_find: options->%s is %g; it must be a length from 0 to 1e90",
+                      what, length);
+}
+
+static abut_status read_options(const abut_motion *motion, abut_motion_mode mode,
+                                const abut_sweep_options *options, motion_search_options *ours) {
+    abut_sweep_options o = abut_sweep_options_default();
+    abut_status status = abuti_options_read(&o, sizeof o, options, "abut_motion_find: options");
+    status = status ? status : check_length("separation", o.separation);
+    status = status ? status : check_length("tolerance", o.tolerance);
+    if (status)
+        return status;
+    if (o.exact && o.separation > 0)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_motion_find: options->exact goes without a separation, but it is "
+                          "%g",
+                          o.separation);
+    if (!(o.tolerance > 0))
+        o.tolerance = real_max(TOLERANCE * motion->extent, TOLERANCE_LEAST);
+    ours->mode = mode;
+    ours->separation = o.separation;
+    ours->tolerance = o.tolerance;
+    ours->exact = o.exact;
+    ours->steps = o.steps && o.steps <= INT32_MAX ? (int)o.steps
+                  : o.steps                       ? INT32_MAX
+                                                  : STEPS_DEFAULT;
+    return ABUT_OK;
+}
+
+abut_status abut_motion_find(abut_motion *motion, abut_motion_mode mode,
+                             const abut_sweep_options *options, abut_impacts *impacts,
+                             abut_motion_counts *counts) {
+    motion_search_options ours;
+    if (!motion || !impacts)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_find: %s is null",
+                          motion ? "impacts" : "motion");
+    if (mode != ABUT_MOTION_ANY && mode != ABUT_MOTION_EARLIEST && mode != ABUT_MOTION_ALL)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_find: there is no mode %d", (int)mode);
+    if (impacts->capacity && !impacts->impacts)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_motion_find: impacts->impacts is null but its capacity is %zu",
+                          impacts->capacity);
+    if (!motion->stepped)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_motion_find: there is no step to search; call abut_motion_step() "
+                          "first");
+    abut_status status = read_options(motion, mode, options, &ours);
+    if (status)
+        return status;
+    return motion->on_device ? abuti_motion_device_find(motion, &ours, impacts, counts)
+                             : abuti_motion_find_here(motion, &ours, impacts, counts);
+}
+
+/* ---- what is found ---- */
+
+bool abuti_motion_after(const void *a, const void *b) {
+    const motion_hit *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time > y->time;
+    if (x->kind != y->kind)
+        return x->kind > y->kind;
+    return x->first != y->first ? x->first > y->first : x->second > y->second;
+}
+
+void abuti_motion_corners(const abut_motion *motion, uint32_t kind, uint32_t first, uint32_t second,
+                          uint32_t corners[4]) {
+    if (kind == ABUT_IMPACT_VERTEX_FACE) {
+        corners[0] = first;
+        memcpy(corners + 1, motion->faces + 3 * (size_t)second, 3 * sizeof *corners);
+    } else {
+        memcpy(corners, motion->edges + 2 * (size_t)first, 2 * sizeof *corners);
+        memcpy(corners + 2, motion->edges + 2 * (size_t)second, 2 * sizeof *corners);
+    }
+}
+
+/* The mesh that has an element, and which of its own it is. */
+static void name_element(const uint32_t *begin, uint32_t mesh_count, uint32_t element,
+                         uint32_t *mesh, uint32_t *local) {
+    uint32_t low = 0, high = mesh_count; /* begin[low] <= element < begin[high] */
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (begin[middle] <= element)
+            low = middle;
+        else
+            high = middle;
+    }
+    *mesh = low;
+    *local = element - begin[low];
+}
+
+abut_impact abuti_motion_impact(const abut_motion *motion, const motion_hit *hit) {
+    abut_impact impact = {.time = hit->time, .normal = hit->normal};
+    uint32_t corners[4];
+    vec3 at[4], a, b;
+    const double *w = hit->weights;
+    abuti_motion_corners(motion, hit->kind, hit->first, hit->second, corners);
+    for (int k = 0; k < 4; k++)
+        at[k] = v3_lerp(motion->start[corners[k]], motion->end[corners[k]], hit->time);
+    if (hit->kind == ABUT_IMPACT_VERTEX_FACE) {
+        a = at[0];
+        b = v3_along(v3_along(v3_scale(at[1], w[0]), w[1], at[2]), w[2], at[3]);
+    } else {
+        a = v3_lerp(at[0], at[1], w[0]);
+        b = v3_lerp(at[2], at[3], w[1]);
+    }
+    impact.point = v3_scale(v3_add(a, b), 0.5);
+    memcpy(impact.weights, w, sizeof impact.weights);
+    impact.kind = (abut_impact_kind)hit->kind;
+    bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;
+    name_element(edges ? motion->edge_begin : motion->vertex_begin, motion->mesh_count, hit->first,
+                 &impact.mesh[0], &impact.element[0]);
+    name_element(edges ? motion->edge_begin : motion->face_begin, motion->mesh_count, hit->second,
+                 &impact.mesh[1], &impact.element[1]);
+    return impact;
+}
+
+abut_status abuti_motion_report(const abut_motion *motion, const motion_hit *hits, uint64_t count,
+                                abut_impacts *impacts) {
+    uint64_t given = count < impacts->capacity ? count : impacts->capacity;
+    for (uint64_t i = 0; i < given; i++)
+        impacts->impacts[i] = abuti_motion_impact(motion, &hits[i]);
+    impacts->count = (size_t)count;
+    if (count == given)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_BUFFER,
+                      "abut_motion_find: there are %llu impacts, and room for %zu",
+                      (unsigned long long)count, impacts->capacity);
+}

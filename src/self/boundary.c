@@ -28,15 +28,27 @@ enum { MEETS = 1, TOUCHES = 2 };
 /* Pairs of bounds that overlap beyond which the scheme is not worth it: some for every triangle. */
 enum { PAIRS_LEAST = 1 << 16, PAIRS_EACH = 16 };
 
+enum { BATCH = 256 }; /* pairs of features that are filtered at once */
+
 typedef struct ghost_pair {
     uint32_t triangle, ghost;
 } ghost_pair;
 
+/* A vertex or an edge of the mesh against a ghost, or a corner of a ghost against a triangle. */
+enum touching { VERTEX_GHOST = 0, EDGE_GHOST, GHOST_FACE, TOUCHINGS };
+
+typedef struct touch_batch {
+    uint32_t count;
+    uint32_t four[4 * BATCH], element[BATCH], survivors[BATCH];
+} touch_batch;
+
 typedef struct pairing {
     abut_view *view;
     const view_limits *limits;
+    const uint32_t *triangle_edges;
     ghost_pair *pairs;
     size_t count, room, most;
+    touch_batch wait[TOUCHINGS];
 } pairing;
 
 /* ---- pairs ---- */
@@ -147,77 +159,89 @@ static void keep_largest(abut_view *view) {
 
 /* ---- during the step ---- */
 
-static bool sweep_four(const pairing *p, int kind, const uint32_t four[4]) {
-    vec3 start[4], end[4];
-    sweep_answer answer;
-    for (int k = 0; k < 4; k++) {
-        start[k] = p->view->start[four[k]];
-        end[k] = p->view->next[four[k]];
-    }
-    return sweep_pair(kind, start, end, &p->limits->sweep, &answer);
-}
-
 static void touch_all(abut_view *view, const view_lists *lists, uint32_t element) {
     for (uint32_t i = lists->begin[element]; i < lists->begin[element + 1]; i++)
         view->near_ghost[lists->items[i]] |= TOUCHES;
 }
 
-static bool is_corner(const uint32_t *corner, uint32_t vertex) {
-    return corner[0] == vertex || corner[1] == vertex || corner[2] == vertex;
-}
-
-static void sweep_corners(pairing *p, const uint32_t *a, const uint32_t *ghost,
-                          const float *ghost_bounds) {
+/* Sweeps what waits. What touches is violated with all triangles around it. */
+static void flush(pairing *p, enum touching what) {
     abut_view *view = p->view;
-    for (int i = 0; i < 3; i++) {
-        const float *own = view->vertex_bounds + a[i] * 2 * (size_t)view->slabs;
-        const uint32_t four[4] = {a[i], ghost[0], ghost[1], ghost[2]};
-        if (!is_corner(ghost, a[i]) && bounds_overlap(own, ghost_bounds, view->slabs) &&
-            sweep_four(p, SWEEP_VERTEX_FACE, four))
-            touch_all(view, &view->of_vertex, a[i]);
-    }
-}
-
-/* Corners of the ghost, of which the rim's are the mesh's, against the triangle. */
-static bool sweep_ghost_corners(const pairing *p, const uint32_t *a, const float *bounds,
-                                const uint32_t *ghost) {
-    const abut_view *view = p->view;
-    for (int j = 0; j < 3; j++) {
-        const float *own = view->vertex_bounds + ghost[j] * 2 * (size_t)view->slabs;
-        const uint32_t four[4] = {ghost[j], a[0], a[1], a[2]};
-        if (!is_corner(a, ghost[j]) && bounds_overlap(own, bounds, view->slabs) &&
-            sweep_four(p, SWEEP_VERTEX_FACE, four))
-            return true;
-    }
-    return false;
-}
-
-static void sweep_edges(pairing *p, uint32_t triangle, const uint32_t *a, const uint32_t *ghost) {
-    abut_view *view = p->view;
-    abut_topology_view t = abut_topology_get(view->topology);
-    for (size_t i = 0; i < 3; i++)
-        for (size_t j = 0; j < 3; j++) {
-            const uint32_t four[4] = {a[i], a[i == 2 ? 0 : i + 1], ghost[j],
-                                      ghost[j == 2 ? 0 : j + 1]};
-            if (four[0] != four[2] && four[0] != four[3] && four[1] != four[2] &&
-                four[1] != four[3] && sweep_four(p, SWEEP_EDGE_EDGE, four))
-                touch_all(view, &view->of_edge, t.triangle_edges[3 * (size_t)triangle + i]);
+    touch_batch *wait = &p->wait[what];
+    int kind = what == EDGE_GHOST ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE;
+    size_t left = abuti_sweep_filter(kind, view->start, view->next, wait->four, wait->count,
+                                     &p->limits->sweep, wait->survivors);
+    for (size_t i = 0; i < left; i++) {
+        uint32_t at = wait->survivors[i], element = wait->element[at];
+        vec3 start[4], end[4];
+        sweep_answer answer;
+        for (size_t k = 0; k < 4; k++) {
+            start[k] = view->start[wait->four[4 * (size_t)at + k]];
+            end[k] = view->next[wait->four[4 * (size_t)at + k]];
         }
+        if (!sweep_pair(kind, start, end, &p->limits->sweep, &answer))
+            continue;
+        if (what == GHOST_FACE)
+            view->near_ghost[element] |= TOUCHES;
+        else
+            touch_all(view, what == VERTEX_GHOST ? &view->of_vertex : &view->of_edge, element);
+    }
+    wait->count = 0;
 }
 
-static void sweep_with_ghost(pairing *p, ghost_pair pair) {
+/* Features that share no vertex wait for their sweep. */
+static void add(pairing *p, enum touching what, uint32_t element, uint32_t a, uint32_t b,
+                uint32_t c, uint32_t d) {
+    touch_batch *wait = &p->wait[what];
+    bool edges = what == EDGE_GHOST;
+    if (a == c || a == d || (edges ? b == c || b == d : a == b))
+        return;
+    uint32_t *four = wait->four + 4 * (size_t)wait->count;
+    four[0] = a;
+    four[1] = b;
+    four[2] = c;
+    four[3] = d;
+    wait->element[wait->count++] = element;
+    if (wait->count == BATCH)
+        flush(p, what);
+}
+
+static const float *vertex_bounds(const abut_view *view, uint32_t vertex) {
+    return view->vertex_bounds + vertex * 2 * (size_t)view->slabs;
+}
+
+/* Every feature of the mesh is added for the first of its triangles; of a ghost b, c, g the rim bc,
+ * the spoke cg and the corner c are its own, and g of the first one around it. The bounds of a
+ * feature are within those of all that have it, so that none is left out. */
+static void add_features(pairing *p, ghost_pair pair) {
     abut_view *view = p->view;
+    int slabs = view->slabs;
     const uint32_t *a = view->corners + 3 * (size_t)pair.triangle;
     const uint32_t *ghost = view->corners + 3 * (size_t)pair.ghost;
-    const view_tree *ghosts = &view->ghosts, *tree = &view->tree;
-    const float *ghost_bounds = bounds_of(view, ghosts, ghosts->leaf[pair.ghost - ghosts->first]);
-    unsigned char *near = &view->near_ghost[pair.triangle];
-    sweep_corners(p, a, ghost, ghost_bounds);
-    if (!(*near & TOUCHES) &&
-        sweep_ghost_corners(p, a, bounds_of(view, tree, tree->leaf[pair.triangle]), ghost))
-        *near |= TOUCHES;
-    if (!(*near & TOUCHES))
-        sweep_edges(p, pair.triangle, a, ghost);
+    const uint32_t *edges = p->triangle_edges + 3 * (size_t)pair.triangle;
+    const float *face = bounds_of(view, &view->tree, view->tree.leaf[pair.triangle]);
+    const float *ghost_face =
+        bounds_of(view, &view->ghosts, view->ghosts.leaf[pair.ghost - view->ghosts.first]);
+    bool first = pair.ghost == view->ghosts.first || ghost[2] != (ghost - 3)[2];
+    float own[2 * DOP_SLABS], side[2][2 * DOP_SLABS];
+    for (int j = 0; j < 2; j++)
+        bounds_join(side[j], vertex_bounds(view, ghost[j]), vertex_bounds(view, ghost[j + 1]),
+                    slabs);
+    for (size_t i = 0; i < 3; i++) {
+        uint32_t next = a[i == 2 ? 0 : i + 1];
+        if (view->of_vertex.items[view->of_vertex.begin[a[i]]] == pair.triangle &&
+            bounds_overlap(vertex_bounds(view, a[i]), ghost_face, slabs))
+            add(p, VERTEX_GHOST, a[i], a[i], ghost[0], ghost[1], ghost[2]);
+        if (view->of_edge.items[view->of_edge.begin[edges[i]]] != pair.triangle)
+            continue;
+        bounds_join(own, vertex_bounds(view, a[i]), vertex_bounds(view, next), slabs);
+        for (size_t j = 0; j < 2; j++)
+            if (bounds_overlap(own, side[j], slabs))
+                add(p, EDGE_GHOST, edges[i], a[i], next, ghost[j], ghost[j + 1]);
+    }
+    for (size_t j = 1; j < (first ? 3 : 2); j++)
+        if (bounds_overlap(vertex_bounds(view, ghost[j]), face, slabs))
+            add(p, GHOST_FACE, pair.triangle, ghost[j], a[0], a[1], a[2]);
 }
 
 /* ---- all ---- */
@@ -242,17 +266,19 @@ static void judge_pairs(pairing *p) {
     if ((!known && view->part_count > 1) || memchr(view->near_ghost, MEETS, view->triangle_count))
         keep_largest(view);
     for (size_t i = 0; i < p->count && !boxes; i++)
-        if (view->sets[p->pairs[i].triangle] != SET_V &&
-            !(view->near_ghost[p->pairs[i].triangle] & TOUCHES))
-            sweep_with_ghost(p, p->pairs[i]);
+        add_features(p, p->pairs[i]);
+    for (int what = 0; what < TOUCHINGS; what++)
+        flush(p, (enum touching)what);
     for (uint32_t i = 0; i < view->triangle_count; i++)
         if (view->near_ghost[i] & TOUCHES)
             view->sets[i] = SET_V;
 }
 
 abut_status abuti_view_boundary(abut_view *view, const view_limits *limits, bool *is_worth) {
+    abut_topology_view t = abut_topology_get(view->topology);
     pairing p = {.view = view,
                  .limits = limits,
+                 .triangle_edges = t.triangle_edges,
                  .most = PAIRS_LEAST +
                          PAIRS_EACH * ((size_t)view->triangle_count + view->ghost_count)};
     *is_worth = true;

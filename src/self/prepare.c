@@ -2,6 +2,8 @@
  * (document 004, section 4.2.3), and ghost triangles for its holes (section 4.1.4). */
 #include "self/self.h"
 
+#include <math.h>
+
 /* ---- lists ---- */
 
 /* Sorts triangles into lists by what `keys` names, three a triangle; ABUT_NONE names nothing. */
@@ -156,15 +158,30 @@ static void add_ghosts(abut_view *view, const abut_topology_view *t) {
         }
 }
 
+/* How far out of its hole a ghost vertex stands, of the square root of the hole's area: a sheet
+ * that is flat would otherwise lie in its own ghosts. */
+#define OUT 0.5
+
 void abuti_view_place_ghosts(const abut_view *view, vec3 *positions) {
     abut_topology_view t = abut_topology_get(view->topology);
     for (uint32_t i = 0; i < view->hole_count; i++) {
         uint32_t begin = t.loop_begin[i], end = t.loop_begin[i + 1];
-        double share = 1.0 / (end - begin);
-        vec3 mean = v3(0, 0, 0);
+        double share = 1.0 / (end - begin), size = 0;
+        vec3 mean = v3(0, 0, 0), area = v3(0, 0, 0);
         for (uint32_t j = begin; j < end; j++)
             mean = v3_along(mean, share, positions[t.loop_vertices[j]]);
-        positions[view->vertex_count + i] = mean;
+        for (uint32_t j = begin; j < end; j++)
+            size = real_max(size, v3_max_abs(v3_sub(positions[t.loop_vertices[j]], mean)));
+        double scale = size > 1e-200 ? 1 / size : 0;
+        for (uint32_t j = begin; j < end; j++) {
+            vec3 from = v3_sub(positions[t.loop_vertices[j]], mean);
+            vec3 to = v3_sub(positions[t.loop_vertices[j + 1 < end ? j + 1 : begin]], mean);
+            area = v3_add(area, v3_cross(v3_scale(from, scale), v3_scale(to, scale)));
+        }
+        /* the way that the ghosts face, against the loop */
+        double root = sqrt(v3_length(area) * 0.5);
+        positions[view->vertex_count + i] =
+            v3_along(mean, -OUT * size * root, v3_normalise(area));
     }
 }
 

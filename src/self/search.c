@@ -51,6 +51,7 @@ typedef struct share {
     size_t next, end; /* portions that it has not come to */
     uint64_t node_pairs, features[2];
     view_hit best;
+    abut_status status;
     batch wait[2]; /* vertex-face, edge-edge */
 } share;
 
@@ -161,6 +162,14 @@ static bool comes_before(const view_hit *a, const view_hit *b) {
     return a->first != b->first ? a->first < b->first : a->second < b->second;
 }
 
+/* By exact arithmetic where that is asked for. */
+static bool touches(const search *s, share *out, int kind, const vec3 *from, const vec3 *to) {
+    bool yes = true;
+    if (s->limits->exact && !out->status)
+        out->status = abuti_sweep_exact(s->view->context, kind, from, to, &yes);
+    return yes;
+}
+
 static void flush(const search *s, share *out, int kind) {
     batch *wait = &out->wait[kind == SWEEP_EDGE_EDGE];
     const vec3 *start = s->view->start, *end = s->view->next;
@@ -183,7 +192,7 @@ static void flush(const search *s, share *out, int kind) {
         hit.kind = kind == SWEEP_EDGE_EDGE ? ABUT_IMPACT_EDGE_EDGE : ABUT_IMPACT_VERTEX_FACE;
         hit.first = wait->element[2 * at];
         hit.second = wait->element[2 * at + 1];
-        if (comes_before(&hit, &out->best))
+        if (comes_before(&hit, &out->best) && touches(s, out, kind, from, to))
             out->best = hit;
     }
     wait->count = 0;
@@ -245,15 +254,9 @@ static void try_vertices(const search *s, share *out, uint32_t a, uint32_t b) {
 /* The bounds of the three edges of a triangle. */
 static void bound_edges(const abut_view *view, uint32_t triangle, float bounds[3][2 * DOP_SLABS]) {
     const uint32_t *corner = view->corners + 3 * (size_t)triangle;
-    for (int k = 0; k < 3; k++) {
-        const float *a = vertex_bounds(view, corner[k]);
-        const float *b = vertex_bounds(view, corner[k == 2 ? 0 : k + 1]);
-        for (int i = 0; i < view->slabs; i++) {
-            bounds[k][i] = a[i] < b[i] ? a[i] : b[i];
-            bounds[k][view->slabs + i] =
-                a[view->slabs + i] > b[view->slabs + i] ? a[view->slabs + i] : b[view->slabs + i];
-        }
-    }
+    for (int k = 0; k < 3; k++)
+        bounds_join(bounds[k], vertex_bounds(view, corner[k]),
+                    vertex_bounds(view, corner[k == 2 ? 0 : k + 1]), view->slabs);
 }
 
 static void try_two_edges(const search *s, share *out, uint32_t a, uint32_t b, uint32_t edge_a,
@@ -372,9 +375,11 @@ static abut_status round_of(search *s) {
     }
     double between = seconds();
     abuti_parallel_for(s->view->context, tasks, 1, sweep_task, s);
-    for (size_t i = 0; i < tasks; i++)
+    for (size_t i = 0; i < tasks; i++) {
         if (comes_before(&s->shares[i].best, &s->best))
             s->best = s->shares[i].best;
+        status = status ? status : s->shares[i].status;
+    }
     s->result->times.traversal += between - begun;
     s->result->times.elementary += seconds() - between;
     return status;
@@ -387,6 +392,7 @@ static abut_status run(search *s) {
         out->node_pairs = out->features[0] = out->features[1] = 0;
         out->wait[0].count = out->wait[1].count = 0;
         out->best = none;
+        out->status = ABUT_OK;
     }
     s->best = none;
     abut_status status = spread(s);

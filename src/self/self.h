@@ -8,6 +8,7 @@
 #define ABUTI_SELF_H
 
 #include "base/base.h"
+#include "base/simd.h"
 #include "geom/sweep.h"
 #include "mesh/mesh.h"
 
@@ -62,10 +63,22 @@ void abuti_view_tree_fit(struct abut_view *view, view_tree *tree);
 
 /* Bounds are floats, rounded in one way everywhere: see tree.c for why none is missed. */
 static inline bool bounds_overlap(const float *a, const float *b, int slabs) {
-    int apart = 0;
-    for (int k = 0; k < slabs; k++)
-        apart |= (a[k] > b[slabs + k]) | (b[k] > a[slabs + k]);
-    return !apart;
+    m4 met = m4_and(f4_less_equal(f4_load(a), f4_load(b + slabs)),
+                    f4_less_equal(f4_load(b), f4_load(a + slabs)));
+    if (slabs == DOP_SLABS) {
+        met = m4_and(met, f4_less_equal(f4_load(a + 4), f4_load(b + slabs + 4)));
+        met = m4_and(met, f4_less_equal(f4_load(b + 4), f4_load(a + slabs + 4)));
+    }
+    return m4_bits(met) == 15;
+}
+
+static inline void bounds_join(float *to, const float *a, const float *b, int slabs) {
+    for (int k = 0; k < slabs; k += 4) {
+        f4 lo = f4_min(f4_load(a + k), f4_load(b + k));
+        f4 hi = f4_max(f4_load(a + slabs + k), f4_load(b + slabs + k));
+        f4_store(to + k, lo);
+        f4_store(to + slabs + k, hi);
+    }
 }
 
 /* ---- the object ---- */
@@ -123,7 +136,7 @@ typedef struct view_limits {
 /* ---- prepare.c: lists, clusters, holes ---- */
 
 abut_status abuti_view_prepare(abut_view *view);
-/* Puts the ghost vertices in the middle of their holes. */
+/* Puts the ghost vertices before the middle of their holes, on the outer side. */
 void abuti_view_place_ghosts(const abut_view *view, vec3 *positions);
 
 /* ---- line.c: where to look from ---- */

@@ -212,26 +212,19 @@ void abuti_view_fit_vertices(abut_view *view, double separation) {
     abuti_parallel_for(view->context, count, VERTICES_A_TASK, fit_vertices_task, &f);
 }
 
-static inline void join(float *to, const float *a, const float *b, int slabs) {
-    for (int k = 0; k < slabs; k++)
-        to[k] = a[k] < b[k] ? a[k] : b[k];
-    for (int k = slabs; k < 2 * slabs; k++)
-        to[k] = a[k] > b[k] ? a[k] : b[k];
-}
-
 static inline void fit_node(const fitting *f, uint32_t node, int slabs) {
     const view_tree *tree = f->tree;
     size_t step = 2 * (size_t)slabs;
     float *to = tree->bounds + node * step;
     uint32_t child = tree->child[node];
     if (!(child & TREE_LEAF)) {
-        join(to, tree->bounds + child * step, tree->bounds + (child + (size_t)1) * step, slabs);
+        bounds_join(to, tree->bounds + child * step, tree->bounds + (child + (size_t)1) * step, slabs);
         return;
     }
     const uint32_t *corner = f->view->corners + 3 * (size_t)(child & ~TREE_LEAF);
     const float *vertex = f->view->vertex_bounds;
-    join(to, vertex + corner[0] * step, vertex + corner[1] * step, slabs);
-    join(to, to, vertex + corner[2] * step, slabs);
+    bounds_join(to, vertex + corner[0] * step, vertex + corner[1] * step, slabs);
+    bounds_join(to, to, vertex + corner[2] * step, slabs);
 }
 
 static void fit_nodes_task(void *data, size_t chunk, size_t begin, size_t end) {

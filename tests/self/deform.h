@@ -38,10 +38,6 @@ static inline void brute_try(int kind, const uint32_t four[4], uint32_t first, u
             return;
     }
     sweep_answer answer;
-    uint32_t survivor;
-    limits->latest = 1;
-    if (!abuti_sweep_filter(kind, start, end, four, 1, limits, &survivor))
-        return;
     limits->latest = real_min(1, best->time);
     /* order of the caller: time, kind, first, second, so that ties keep the first */
     if (sweep_pair(kind, from, to, limits, &answer) && answer.time < best->time)

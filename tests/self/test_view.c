@@ -118,31 +118,44 @@ static void follow(promise *p, test_random *random, uint32_t steps, double size,
     close_views(p);
 }
 
+/* One thread: OpenMP's spin, and meshes are small. */
+static abut_context *serial(void) {
+    abut_context_options options = abut_context_options_default();
+    abut_context *context;
+    options.thread_count = 1;
+    assert_ok(abut_context_create(&options, &context));
+    return context;
+}
+
 static void test_closed(void **state) {
     (void)state;
+    abut_context *context = serial();
     test_random random = {1};
     uint32_t hits = 0, frees = 0;
     for (uint32_t round = 0; round < test_rounds(12); round++) {
         const abut_shape_kind kinds[3] = {ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TORUS, ABUT_SHAPE_BOX};
-        promise p = {.mesh = make_shape(NULL, kinds[round % 3], round % 3 == 1 ? 7 : 3)};
+        promise p = {.mesh = make_shape(context, kinds[round % 3], round % 3 == 1 ? 7 : 3)};
         follow(&p, &random, 16, round % 2 ? 0.5 : 0.25, round % 4 ? 0.05 : 0.0);
         hits += p.hits;
         frees += p.frees;
     }
+    abut_context_destroy(context);
     assert_true(hits > 0 && frees > 0);
     print_message("closed: %u hits, %u free\n", hits, frees);
 }
 
 static void test_open(void **state) {
     (void)state;
+    abut_context *context = serial();
     test_random random = {2};
     uint32_t hits = 0, frees = 0;
     for (uint32_t round = 0; round < test_rounds(16); round++) {
-        promise p = {.mesh = make_sheet(NULL, 6, 6, round % 2)};
+        promise p = {.mesh = make_sheet(context, 6, 6, round % 2)};
         follow(&p, &random, 16, round % 4 < 2 ? 0.8 : 0.4, round % 3 ? 0.05 : 0.0);
         hits += p.hits;
         frees += p.frees;
     }
+    abut_context_destroy(context);
     assert_true(hits > 0 && frees > 0);
     print_message("open: %u hits, %u free\n", hits, frees);
 }

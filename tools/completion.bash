@@ -62,6 +62,15 @@ _abut_values() {
     selfcheck:--view) values="front back left right top bottom iso" ;;
     selfcheck:--up) values="x y z -x -y -z" ;;
     selfcheck:--limit) values="" ;;
+    sweep:--mode) values="earliest all any" ;;
+    sweep:--thickness) values="" ;;
+    sweep:--tolerance) values="" ;;
+    sweep:--first) values="" ;;
+    sweep:--out) values="" ;;
+    sweep:--png) values="" ;;
+    sweep:--view) values="front back left right top bottom iso" ;;
+    sweep:--up) values="x y z -x -y -z" ;;
+    sweep:--device) values="cpu gpu" ;;
     field:--out) values="" ;;
     field:--cells) values="" ;;
     field:--cell) values="" ;;
@@ -137,7 +146,7 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest inside ray overlap distance selfcheck field slice offset samples contacts cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture nearest inside ray overlap distance selfcheck sweep field slice offset samples contacts cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
@@ -148,6 +157,7 @@ _abut() {
     overlap) options="--pairs --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
+    sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --first --out --png --view --up --device --json --quiet --threads --help" ;;
     field) options="--out --sparse --int16 --plain --time --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
@@ -162,7 +172,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest inside ray overlap distance selfcheck field slice offset samples contacts cache demo devices bench version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest inside ray overlap distance selfcheck sweep field slice offset samples contacts cache demo devices bench version help exit-codes formats" ;;
     bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

@@ -97,6 +97,7 @@ static void describe(tool_text *to, const tool_command *command) {
     text_print(to, "\nExit codes: 0 fine, 1 the work failed, 2 wrong usage,%s 130 cancelled.\n",
                command == &command_info        ? " 3 problems\nfound with --strict,"
                : command == &command_selfcheck ? " 3 triangles\nthat meet,"
+               : command == &command_sweep     ? " 3 something\ntouches,"
                                                : "");
     if (command->examples) {
         text_add(to, "\nExamples:\n");
@@ -116,7 +117,7 @@ static const char *const topic_words[] = {
     "       broken, memory ran out, or standard output could not be written\n"
     "  2    the command line was wrong: unknown command, option, shape or value\n"
     "  3    'abut info --strict' found problems in a mesh that it could read;\n"
-    "       'abut selfcheck' found triangles that meet\n"
+    "       'abut selfcheck' found triangles that meet; 'abut sweep' an impact\n"
     "  130  cancelled by Ctrl-C; the process ends by the signal, which shells show\n"
     "       as 128 + its number (143 for a plain kill)\n"
     "\n"

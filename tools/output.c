@@ -207,7 +207,7 @@ static void start_value(tool_output *out, const char *key) {
     if (!out->depth)
         return;
     struct level *level = &out->levels[out->depth - 1];
-    bool flat = out->depth > 4;
+    bool flat = out->lines || out->depth > 4;
     text_add(to, level->filled ? "," : "");
     if (flat)
         text_add(to, level->filled ? " " : "");
@@ -249,7 +249,7 @@ void out_end(tool_output *out) {
     assert(out->depth);
     struct level level = out->levels[--out->depth];
     if (out->json) {
-        if (level.filled && out->depth < 4)
+        if (level.filled && out->depth < 4 && !out->lines)
             text_print(&out->text, "\n%*s", (int)(2 * out->depth), "");
         text_add(&out->text, level.list ? "]" : "}");
         if (!out->depth)

@@ -102,6 +102,7 @@ typedef struct tool_row {
  * table is complete and the widths of its columns are known. */
 typedef struct tool_output {
     bool json;
+    bool lines;   /* JSON: each object of the top on a line of its own */
     bool colour;  /* escape sequences are welcome */
     bool unicode; /* the terminal's character set */
     size_t width; /* of the terminal; 0 = never break lines */
@@ -259,7 +260,7 @@ const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
     command_nearest, command_inside, command_ray, command_overlap, command_distance,
-    command_selfcheck, command_field, command_slice, command_offset, command_samples,
+    command_selfcheck, command_sweep, command_field, command_slice, command_offset, command_samples,
     command_contacts, command_cache, command_demo, command_devices, command_bench, command_version,
     command_help, command_completion;
 
@@ -522,6 +523,38 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
                  const abut_segment *segments, size_t count, bool dots);
 /* Puts a table where it belongs: into --out, or to people. */
 int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
+
+/* ---- moving.c: a mesh from one file to the next ---- */
+
+/* Files of a folder that are meshes by their ending, sorted by name. */
+typedef struct tool_frames {
+    char **paths; /* from malloc, each too */
+    size_t count, room;
+} tool_frames;
+/* 0, or the exit code after the error was reported; to be freed in either case. */
+int frames_list(tool_run *tool, const char *folder, tool_frames *frames);
+void frames_free(tool_frames *frames);
+bool frames_is_folder(const char *path);
+
+/* A mesh as a motion: whole, or each connected part a mesh of its own. */
+typedef struct tool_moving {
+    abut_motion *motion;
+    abut_mesh **parts;          /* from malloc, as all */
+    abut_topology **topologies; /* of the parts */
+    uint32_t part_count, vertex_count;
+    uint32_t *begin;    /* of the vertices of each part in `vertices` */
+    uint32_t *vertices; /* of the mesh, part by part */
+    abut_vec3 *start, *end;
+} tool_moving;
+/* With `parts` the connected ones, through shared vertices, are meshes of their own. */
+int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_motion_options *options,
+                  tool_moving *moving);
+void moving_free(tool_moving *moving);
+/* Takes the step from one mesh to another of the same triangles; refuses others, by their names. */
+int moving_step(tool_run *tool, tool_moving *moving, const char *start_path, abut_mesh *start,
+                const char *end_path, abut_mesh *end);
+/* The four vertices of an impact, by the numbers of the mesh. */
+void moving_vertices(const tool_moving *moving, const abut_impact *impact, uint32_t vertices[4]);
 
 /* ---- command_picture.c ---- */
 

@@ -86,9 +86,12 @@ typedef struct abut_impacts {
 } abut_impacts;
 
 typedef enum abut_motion_mode {
-    ABUT_MOTION_ANY = 0,  /* some impact, or none: the quickest */
-    ABUT_MOTION_EARLIEST, /* the earliest; of equally early ones the first in the order of ALL */
-    ABUT_MOTION_ALL       /* all, by time, then kind, meshes and elements */
+    ABUT_MOTION_ANY = 0,  /* some impact, or none: the quickest. Which one it is depends neither on
+                           * threads nor on SIMD, but on the device and on the steps before */
+    ABUT_MOTION_EARLIEST, /* the first of ALL; an impact that is only told since the steps were
+                           * spent may be passed over for a true one */
+    ABUT_MOTION_ALL       /* all, by time, then kind, then first feature (mesh, element), then
+                           * second */
 } abut_motion_mode;
 
 /* Meshes that move, with what is kept from step to step. */
@@ -109,7 +112,8 @@ static inline abut_motion_options abut_motion_options_default(void) {
 }
 
 /* Prepares for the steps of some meshes, of which it keeps the triangles; all have the same
- * context. A null `options` gives the defaults. */
+ * context. A null `options` gives the defaults. Vertices that no triangle has take no part.
+ * Thread-safe; a motion itself belongs to one thread at a time. */
 ABUT_API abut_status abut_motion_create(abut_mesh *const *meshes, size_t count,
                                         const abut_motion_options *options, abut_motion **motion);
 /* Null is allowed. */
@@ -123,12 +127,15 @@ ABUT_API abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *star
 
 typedef struct abut_motion_counts {
     uint64_t vertex_face, edge_edge; /* candidates: pairs whose swept boxes, grown by half the
-                                      * separation each, overlap, and that share no vertex */
+                                      * separation each and then rounded outwards, overlap, and
+                                      * that share no vertex */
 } abut_motion_counts;
 
-/* Searches the step. Pairs that share a vertex touch all the time and are left out. `counts` may
- * be null, and counts what was tried: all candidates for ALL, fewer for the other modes. On
- * failure but ABUT_ERROR_BUFFER `impacts` is untouched. Reports progress as stage "sweep". */
+/* Searches the step. Pairs that share a vertex touch all the time and are left out. A tolerance of
+ * 0 is 1e-8 of the longest side of the box of all starts (of starts and ends where that is 0).
+ * `counts` may be null, and counts what was tried: all candidates for ALL, fewer for the other
+ * modes. On failure but ABUT_ERROR_BUFFER `impacts` is untouched. Reports progress as stage
+ * "sweep"; memory grows with the capacity, not with what is found. */
 ABUT_API abut_status abut_motion_find(abut_motion *motion, abut_motion_mode mode,
                                       const abut_sweep_options *options, abut_impacts *impacts,
                                       abut_motion_counts *counts);

@@ -8,10 +8,10 @@
  *
  * ANY takes the first impact of the first task that has one. EARLIEST shares the earliest time so
  * far between threads, by which the sweeps of others end early; since a sweep tells every hit that
- * is not later than that with the same time, the outcome does not depend on who was first. Where
- * vertices move far for the size of features, it looks at a part of the step first, whose boxes
- * are smaller: an impact there is the earliest of all. ALL keeps as many of the first impacts as
- * the caller has room for, and counts the rest.
+ * is not later than that with the same time, the outcome does not depend on who was first. It
+ * begins with every sixteenth task: an impact found there ends the step for the others, and where
+ * it is early their boxes, of what is left of the step, are much smaller. ALL keeps as many of the
+ * first impacts as the caller has room for, and counts the rest.
  */
 #include "sweep/motion.h"
 
@@ -24,7 +24,8 @@ enum {
     GROUPS_A_TASK = 8,
     ROUND_WORK = 1 << 23, /* between two reports, in candidates */
     SWEEP_WORK = 32,      /* of one sweep, in candidates; and one for each of its steps */
-    KEPT_LEAST = 1024     /* hits beyond the room that are kept until the next cut */
+    KEPT_LEAST = 1024,    /* hits beyond the room that are kept until the next cut */
+    TURNS = 16            /* of EARLIEST: tasks of a turn are so far apart */
 };
 
 typedef struct task {
@@ -120,7 +121,11 @@ static int sweep_candidate(search *s, task *t, const uint32_t places[2],
         start[k] = s->motion->start[corners[k]];
         end[k] = s->motion->end[corners[k]];
     }
-    if (sweep_pair(edges ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE, start, end, limits, &answer)) {
+    const int kind = edges ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE;
+    bool touches = sweep_pair(kind, start, end, limits, &answer);
+    if (touches && s->options.exact)
+        t->status = abuti_sweep_exact(s->motion->context, kind, start, end, &touches);
+    if (touches && !t->status) {
         hit.time = answer.time;
         hit.normal = answer.normal;
         for (int k = 0; k < 3; k++)
@@ -218,8 +223,8 @@ static abut_status gather(search *s) {
 
 static double part_done(const search *s) {
     uint64_t left = 0;
-    for (size_t i = 0; i < s->open_count; i++)
-        left += s->tasks[s->open[i]].cursor.end - s->tasks[s->open[i]].cursor.group;
+    for (uint32_t i = 0; i < s->task_count; i++)
+        left += s->tasks[i].cursor.end - s->tasks[i].cursor.group;
     return s->group_count ? 1 - (double)left / s->group_count : 1;
 }
 
@@ -228,8 +233,6 @@ static uint32_t tasks_for(const sweep_tree *tree) {
 }
 
 static void plan_tasks(search *s) {
-    memset(s->tasks, 0, s->task_count * sizeof *s->tasks);
-    s->group_count = 0;
     uint32_t number = 0;
     for (uint32_t kind = 0; kind < 2; kind++) {
         const uint32_t groups = s->sides[kind].first->group_count[0];
@@ -239,26 +242,30 @@ static void plan_tasks(search *s) {
             t->kind = kind;
             t->cursor.group = at;
             t->cursor.end = groups - at < GROUPS_A_TASK ? groups : at + GROUPS_A_TASK;
-            s->open[number] = number;
         }
     }
-    s->open_count = number;
 }
 
-/* Looks at the window for all that there is. */
-static abut_status run(search *s, double window) {
-    abut_status status = ABUT_OK;
+/* Fits boxes to the window. One that is not the whole step is grown by the tolerance, so that a
+ * pair that would be told as a hit within it stays. */
+static abut_status fit(search *s, double window) {
     const motion_search_options *o = &s->options;
     const double margin = o->separation - 0.5 * o->separation + (window < 1 ? o->tolerance : 0);
-    if ((status = abuti_broad_fit(s->motion, window, margin)))
-        return status;
+    s->window = window;
     for (int kind = 0; kind < 2; kind++) {
         s->sides[kind].margin = margin;
         s->sides[kind].closed = window < 1;
     }
-    plan_tasks(s);
-    atomic_store(&s->earliest, window);
-    atomic_store(&s->first_hit, UINT32_MAX);
+    return abuti_broad_fit(s->motion, window, margin);
+}
+
+/* Runs the tasks of some turns to their end. */
+static abut_status run(search *s, uint32_t first_turn, uint32_t end_turn) {
+    abut_status status = ABUT_OK;
+    s->open_count = 0;
+    for (uint32_t i = 0; i < s->task_count; i++)
+        if (i % TURNS >= first_turn && i % TURNS < end_turn)
+            s->open[s->open_count++] = i;
     while (!status && s->open_count) {
         if ((status = abuti_progress(s->motion->context, "sweep", part_done(s))))
             break;
@@ -271,15 +278,13 @@ static abut_status run(search *s, double window) {
 
 /* ---- modes ---- */
 
-/* The best of all tasks of ANY or EARLIEST; null where there is none within the window. */
-static const motion_hit *best_of(const search *s, double window) {
+/* The best of all tasks of ANY or EARLIEST; null where there is none. */
+static const motion_hit *best_of(const search *s) {
     const motion_hit *best = NULL;
     for (uint32_t i = 0; i < s->task_count; i++) {
         const task *t = &s->tasks[i];
-        if (!t->found || t->best.time > window)
-            continue;
-        if (!best ||
-            (s->options.mode == ABUT_MOTION_EARLIEST && abuti_motion_after(best, &t->best)))
+        if (t->found && (!best || (s->options.mode == ABUT_MOTION_EARLIEST &&
+                                   abuti_motion_after(best, &t->best))))
             best = &t->best;
     }
     return best;
@@ -297,9 +302,23 @@ static void count_tasks(search *s) {
     }
 }
 
+/* Twice as many turns each time; what has been run need not be again in a smaller window. */
+static abut_status run_earliest(search *s) {
+    abut_status status = ABUT_OK;
+    for (uint32_t turn = 0, end = 1; !status && turn < TURNS; turn = end, end *= 2) {
+        double earliest = atomic_load(&s->earliest);
+        if (earliest < 0.5 * s->window)
+            status = fit(s, earliest);
+        status = status ? status : run(s, turn, end);
+    }
+    return status;
+}
+
 static abut_status find(search *s, abut_impacts *impacts) {
-    double window = 1;
-    abut_status status = run(s, window);
+    abut_status status = fit(s, 1);
+    plan_tasks(s);
+    if (!status)
+        status = s->options.mode == ABUT_MOTION_EARLIEST ? run_earliest(s) : run(s, 0, TURNS);
     if (status)
         return status;
     count_tasks(s);
@@ -307,7 +326,7 @@ static abut_status find(search *s, abut_impacts *impacts) {
         sort_kept(s);
         return abuti_motion_report(s->motion, s->kept, s->found, impacts);
     }
-    const motion_hit *best = best_of(s, window);
+    const motion_hit *best = best_of(s);
     return abuti_motion_report(s->motion, best, best ? 1 : 0, impacts);
 }
 
@@ -321,6 +340,9 @@ static abut_status prepare(search *s) {
         sides[kind].no_self = b->mesh && s->motion->options.no_self;
         sides[kind].no_others = b->mesh && s->motion->options.no_others;
     }
+    atomic_init(&s->earliest, 1);
+    atomic_init(&s->first_hit, UINT32_MAX);
+    atomic_init(&s->work, 0);
     s->task_count = tasks_for(&b->vertices) + tasks_for(&b->edges);
     s->tasks = abuti_allocate_zeroed(s->motion->context, s->task_count, sizeof *s->tasks);
     s->open = abuti_allocate(s->motion->context, s->task_count, sizeof *s->open);
@@ -331,7 +353,7 @@ abut_status abuti_motion_find_here(abut_motion *motion, const motion_search_opti
                                    abut_impacts *impacts, abut_motion_counts *counts) {
     search s = {.motion = motion, .options = *options, .room = impacts->capacity};
     abut_status status = prepare(&s);
-    /* pairs of one mesh only, and there is one, or the other way round: none are left */
+    /* neither of pairs within a mesh nor of two meshes are there any left */
     bool none = motion->options.no_self && (motion->mesh_count == 1 || motion->options.no_others);
     if (!status)
         status = none ? abuti_motion_report(motion, NULL, 0, impacts) : find(&s, impacts);

@@ -14,6 +14,8 @@ import sys
 import tempfile
 
 MODELS = ["teapot teapot.obj", "box box.obj", "torus torus.obj", "sheet sheet.obj --segments 2 --rings 2"]
+# A spike that falls through a triangle, before and after.
+FALL = "v 0 0 0\nv 4 0 0\nv 0 4 0\nv 0.5 0.5 {0}\nv 1 0.5 {0}\nv 0.5 1 {0}\nv 0.75 0.75 {1}\nf 1 2 3\nf 4 6 5\nf 4 5 7\nf 5 6 7\nf 6 4 7\n"
 SPLIT = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 0 0\nv 1 1 0\nv 0 1 0.001\nf 1 2 3\nf 4 6 5\n"
 
 
@@ -47,6 +49,9 @@ def main():
             run(tool, "abut make " + model, environment)
         with open("split.obj", "w") as file:
             file.write(SPLIT)
+        for name, heights in ("high.obj", (3, 2)), ("low.obj", (1, -2)):
+            with open(name, "w") as file:
+                file.write(FALL.format(*heights))
         can = run(tool, "abut version", environment)
         left = [] if "pictures as .png" in can else [".png"]
         left += [] if "field files are compressed" in can else ["abut cache"]  # which tells their size

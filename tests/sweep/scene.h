@@ -1,0 +1,222 @@
+/* Motions that are made up, and the obvious search of all pairs as their referee. */
+#ifndef ABUT_TEST_SWEEP_SCENE_H
+#define ABUT_TEST_SWEEP_SCENE_H
+
+#include "support/support.h"
+
+#include "geom/sweep.h"
+#include "mesh/mesh.h"
+#include "sweep/motion.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SCENE_MESHES = 4, SCENE_HITS = 1 << 17 };
+
+typedef struct scene {
+    abut_mesh *meshes[SCENE_MESHES];
+    uint32_t mesh_count, vertex_count;
+    vec3 *start, *end;
+    abut_motion_options options;
+    abut_sweep_options sweep;
+} scene;
+
+static inline void scene_free(scene *s) {
+    for (uint32_t k = 0; k < s->mesh_count; k++)
+        abut_mesh_destroy(s->meshes[k]);
+    free(s->start);
+    free(s->end);
+}
+
+/* Adds a mesh of positions and triangles. */
+static inline void scene_add(scene *s, abut_context *context, const vec3 *positions,
+                             uint32_t vertex_count, const uint32_t *indices,
+                             uint32_t triangle_count) {
+    abut_mesh_input input = abut_mesh_input_default();
+    input.positions = positions;
+    input.vertex_count = vertex_count;
+    input.indices = indices;
+    input.triangle_count = triangle_count;
+    assert_ok(abut_mesh_create(context, &input, &s->meshes[s->mesh_count++]));
+    s->start = realloc(s->start, (s->vertex_count + vertex_count) * sizeof *s->start);
+    s->end = realloc(s->end, (s->vertex_count + vertex_count) * sizeof *s->end);
+    memcpy(s->start + s->vertex_count, positions, vertex_count * sizeof *positions);
+    memcpy(s->end + s->vertex_count, positions, vertex_count * sizeof *positions);
+    s->vertex_count += vertex_count;
+}
+
+/* ---- the referee ---- */
+
+typedef struct referee {
+    abut_impact *impacts;
+    size_t count;
+    abut_motion_counts counts;
+    double tolerance;
+} referee;
+
+static inline box3 scene_box(const scene *s, const uint32_t *vertices, uint32_t count) {
+    const double half = s->sweep.separation / 2;
+    box3 box = box_empty();
+    for (uint32_t k = 0; k < count; k++)
+        box = box_grow(box_grow(box, s->start[vertices[k]]), s->end[vertices[k]]);
+    box.lo = v3_sub(box.lo, v3(half, half, half));
+    box.hi = v3_add(box.hi, v3(half, half, half));
+    return box;
+}
+
+static inline double scene_tolerance(const scene *s) {
+    if (s->sweep.tolerance > 0)
+        return s->sweep.tolerance;
+    box3 box = box_empty();
+    for (uint32_t i = 0; i < s->vertex_count; i++)
+        box = box_grow(box, s->start[i]);
+    double extent = v3_max_abs(v3_sub(box.hi, box.lo));
+    for (uint32_t i = 0; !(extent > 0) && i < s->vertex_count; i++)
+        box = box_grow(box, s->end[i]);
+    return fmax(1e-8 * v3_max_abs(v3_sub(box.hi, box.lo)), 1e-200);
+}
+
+static inline void scene_try(const scene *s, referee *r, abut_impact impact,
+                             const uint32_t corner[4]) {
+    const int kind = impact.kind == ABUT_IMPACT_EDGE_EDGE ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE;
+    const bool same = impact.mesh[0] == impact.mesh[1];
+    for (int a = 0; a < kind; a++)
+        for (int b = kind; b < 4; b++)
+            if (corner[a] == corner[b])
+                return;
+    if (same ? s->options.no_self : s->options.no_others)
+        return;
+    if (!box_overlaps(scene_box(s, corner, (uint32_t)kind),
+                      scene_box(s, corner + kind, 4 - (uint32_t)kind)))
+        return;
+    if (kind == SWEEP_EDGE_EDGE)
+        r->counts.edge_edge++;
+    else
+        r->counts.vertex_face++;
+    vec3 start[4], end[4];
+    for (int k = 0; k < 4; k++) {
+        start[k] = s->start[corner[k]];
+        end[k] = s->end[corner[k]];
+    }
+    sweep_limits limits = {.separation = s->sweep.separation,
+                           .tolerance = r->tolerance,
+                           .latest = 1,
+                           .steps = s->sweep.steps ? (int)s->sweep.steps : 1000000};
+    sweep_answer answer;
+    const uint32_t four[4] = {0, 1, 2, 3};
+    uint32_t survivor; /* a filter may prove free what a sweep alone takes for a near miss */
+    if (!abuti_sweep_filter(kind, start, end, four, 1, &limits, &survivor) ||
+        !sweep_pair(kind, start, end, &limits, &answer))
+        return;
+    bool touches = true;
+    if (s->sweep.exact)
+        assert_ok(abuti_sweep_exact(s->meshes[0]->context, kind, start, end, &touches));
+    if (!touches)
+        return;
+    impact.time = answer.time;
+    impact.normal = answer.normal;
+    memcpy(impact.weights, answer.weights, sizeof impact.weights);
+    assert_true(r->count < SCENE_HITS);
+    r->impacts[r->count++] = impact;
+}
+
+static inline int scene_compare(const void *a, const void *b) {
+    const abut_impact *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    for (int k = 0; k < 2; k++) {
+        if (x->mesh[k] != y->mesh[k])
+            return x->mesh[k] < y->mesh[k] ? -1 : 1;
+        if (x->element[k] != y->element[k])
+            return x->element[k] < y->element[k] ? -1 : 1;
+    }
+    return 0;
+}
+
+static inline bool scene_uses(const abut_mesh *mesh, uint32_t vertex) {
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
+        if (mesh->indices[i] == vertex)
+            return true;
+    return false;
+}
+
+/* Tries every pair of every two meshes. */
+static inline void scene_judge(const scene *s, referee *r) {
+    abut_topology *topologies[SCENE_MESHES];
+    uint32_t first[SCENE_MESHES + 1] = {0};
+    r->impacts = malloc(SCENE_HITS * sizeof *r->impacts);
+    r->count = 0;
+    r->tolerance = scene_tolerance(s);
+    memset(&r->counts, 0, sizeof r->counts);
+    for (uint32_t k = 0; k < s->mesh_count; k++) {
+        assert_ok(abut_topology_create(s->meshes[k], &topologies[k]));
+        first[k + 1] = first[k] + s->meshes[k]->vertex_count;
+    }
+    for (uint32_t k = 0; k < s->mesh_count; k++)
+        for (uint32_t l = 0; l < s->mesh_count; l++) {
+            const abut_mesh *a = s->meshes[k], *b = s->meshes[l];
+            const abut_topology_view *of_a = &topologies[k]->view, *of_b = &topologies[l]->view;
+            for (uint32_t v = 0; v < a->vertex_count; v++) {
+                const uint32_t faces = scene_uses(a, v) ? b->triangle_count : 0;
+                for (uint32_t f = 0; f < faces; f++) {
+                    abut_impact pair = {.mesh = {k, l}, .element = {v, f}};
+                    uint32_t corner[4] = {first[k] + v};
+                    for (uint32_t i = 0; i < 3; i++)
+                        corner[1 + i] = first[l] + b->indices[3 * f + i];
+                    scene_try(s, r, pair, corner);
+                }
+            }
+            for (uint32_t d = 0; l >= k && d < of_a->edge_count; d++)
+                for (uint32_t e = l == k ? d + 1 : 0; e < of_b->edge_count; e++) {
+                    abut_impact pair = {.kind = ABUT_IMPACT_EDGE_EDGE,
+                                        .mesh = {k, l},
+                                        .element = {d, e}};
+                    const uint32_t corner[4] = {first[k] + of_a->edges[2 * d],
+                                                first[k] + of_a->edges[2 * d + 1],
+                                                first[l] + of_b->edges[2 * e],
+                                                first[l] + of_b->edges[2 * e + 1]};
+                    scene_try(s, r, pair, corner);
+                }
+        }
+    for (uint32_t k = 0; k < s->mesh_count; k++)
+        abut_topology_destroy(topologies[k]);
+    qsort(r->impacts, r->count, sizeof *r->impacts, scene_compare);
+}
+
+/* Bit for bit but for the point, which the referee does not have. */
+static inline void scene_same(const abut_impact *a, const abut_impact *b) {
+    assert_int_equal(0, scene_compare(a, b));
+    assert_memory_equal(&a->normal, &b->normal, sizeof a->normal);
+    assert_memory_equal(a->weights, b->weights, sizeof a->weights);
+}
+
+/* Holds all three modes against the referee. */
+static inline void scene_check(const scene *s, abut_motion *motion, const referee *r) {
+    abut_impacts found = {.impacts = malloc((r->count + 1) * sizeof *found.impacts),
+                          .capacity = r->count + 1};
+    abut_motion_counts counts = {0, 0};
+    assert_ok(abut_motion_find(motion, ABUT_MOTION_ALL, &s->sweep, &found, &counts));
+    if (s->sweep.separation == 0) { /* with one, boxes are rounded outwards */
+        assert_int_equal(r->counts.vertex_face, counts.vertex_face);
+        assert_int_equal(r->counts.edge_edge, counts.edge_edge);
+    }
+    assert_int_equal(r->count, found.count);
+    for (size_t i = 0; i < r->count; i++)
+        scene_same(&r->impacts[i], &found.impacts[i]);
+    found.count = 99;
+    assert_ok(abut_motion_find(motion, ABUT_MOTION_EARLIEST, &s->sweep, &found, NULL));
+    assert_int_equal(r->count > 0, found.count);
+    if (r->count)
+        scene_same(&r->impacts[0], &found.impacts[0]);
+    assert_ok(abut_motion_find(motion, ABUT_MOTION_ANY, &s->sweep, &found, NULL));
+    assert_int_equal(r->count > 0, found.count);
+    bool known = !r->count;
+    for (size_t i = 0; i < r->count && !known; i++)
+        known = !scene_compare(&r->impacts[i], &found.impacts[0]);
+    assert_true(known);
+    free(found.impacts);
+}
+
+#endif

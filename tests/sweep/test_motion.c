@@ -1,0 +1,424 @@
+/* Motions on the CPU against every pair by itself, bit for bit; and motions that are still, wild,
+ * crowded, cancelled and out of memory. */
+#include "sweep/scene.h"
+
+#include "base/simd.h"
+
+/* ---- scenes ---- */
+
+/* Triangles between any vertices, some of them twice the same. On a coarse grid many things touch,
+ * are in one plane and have equal coordinates. */
+static void add_soup(scene *s, abut_context *context, test_random *random, uint32_t vertex_count,
+                     uint32_t triangle_count, bool grid) {
+    vec3 positions[64];
+    uint32_t indices[3 * 64];
+    assert_true(vertex_count <= 64 && triangle_count <= 64);
+    for (uint32_t i = 0; i < vertex_count; i++) {
+        double at[3];
+        for (int k = 0; k < 3; k++)
+            at[k] = grid ? (double)test_random_below(random, 5) : test_random_real(random, 0, 4);
+        positions[i] = v3(at[0], at[1], at[2]);
+    }
+    for (uint32_t i = 0; i < 3 * triangle_count; i++)
+        indices[i] = test_random_below(random, vertex_count);
+    scene_add(s, context, positions, vertex_count, indices, triangle_count);
+}
+
+static void move_all(scene *s, test_random *random, double by, bool grid) {
+    for (uint32_t i = 0; i < s->vertex_count; i++) {
+        double move[3];
+        for (int k = 0; k < 3; k++)
+            move[k] = grid ? by * ((double)test_random_below(random, 3) - 1)
+                           : test_random_real(random, -by, by);
+        s->end[i] = v3_add(s->start[i], v3(move[0], move[1], move[2]));
+    }
+}
+
+static scene random_scene(abut_context *context, test_random *random, uint32_t round) {
+    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    const bool grid = round % 3 == 1;
+    const uint32_t meshes = 1 + round % SCENE_MESHES;
+    for (uint32_t k = 0; k < meshes; k++)
+        add_soup(&s, context, random, 4 + test_random_below(random, 20),
+                 1 + test_random_below(random, 24), grid);
+    if (round % 8 == 5 && meshes > 1) /* the same mesh twice, in the same place */
+        memcpy(s.start, s.start + s.meshes[0]->vertex_count, 4 * sizeof *s.start);
+    move_all(&s, random, round % 5 == 0 ? 0 : round % 5 == 1 ? 3 : 0.5, grid);
+    if (round % 7 == 3)
+        s.end[test_random_below(random, s.vertex_count)].y = 1e20;
+    s.options.no_self = round % 6 == 2;
+    s.options.no_others = round % 6 == 4;
+    s.sweep.separation = round % 4 == 3 ? 0.25 : 0;
+    s.sweep.tolerance = round % 9 == 8 ? 1e-3 : 0;
+    s.sweep.exact = round % 3 == 2 && s.sweep.separation == 0;
+    return s;
+}
+
+static abut_motion *begin(const scene *s) {
+    abut_motion *motion;
+    assert_ok(abut_motion_create(s->meshes, s->mesh_count, &s->options, &motion));
+    assert_ok(abut_motion_step(motion, s->start, s->end));
+    return motion;
+}
+
+static void check_scene(const scene *s) {
+    referee r;
+    scene_judge(s, &r);
+    abut_motion *motion = begin(s);
+    scene_check(s, motion, &r);
+    abut_motion_destroy(motion);
+    free(r.impacts);
+}
+
+/* A shape at a place, whose vertices go where `to` says: turned about z by an angle that grows
+ * along it, and shifted. */
+static void add_shape(scene *s, abut_context *context, abut_shape_kind kind, uint32_t segments,
+                      vec3 at, double twist, vec3 shift) {
+    abut_shape shape = abut_shape_default(kind);
+    abut_mesh *mesh;
+    shape.segments = shape.rings = segments;
+    assert_ok(abut_shape_create(context, &shape, &mesh));
+    const uint32_t first = s->vertex_count;
+    vec3 *positions = malloc(mesh->vertex_count * sizeof *positions);
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        positions[i] = v3_add(abuti_mesh_position(mesh, i), at);
+    scene_add(s, context, positions, mesh->vertex_count, mesh->indices, mesh->triangle_count);
+    for (uint32_t i = first; i < s->vertex_count; i++) {
+        vec3 p = v3_sub(s->start[i], at);
+        double angle = twist * p.z, c = cos(angle), d = sin(angle);
+        p = v3(c * p.x - d * p.y, d * p.x + c * p.y, p.z);
+        s->end[i] = v3_add(v3_add(p, at), shift);
+    }
+    free(positions);
+    abut_mesh_destroy(mesh);
+}
+
+static scene shapes(abut_context *context) {
+    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    add_shape(&s, context, ABUT_SHAPE_TORUS, 12, v3(0, 0, 0), 1, v3(0, 0, 0));
+    add_shape(&s, context, ABUT_SHAPE_ICOSPHERE, 5, v3(1.2, 0.1, 0), 0, v3(-1, 0, 0.1));
+    add_shape(&s, context, ABUT_SHAPE_CYLINDER, 8, v3(0, 0, 2), 20, v3(0, 0.1, -1));
+    return s;
+}
+
+/* ---- against every pair by itself ---- */
+
+static void random_motions_agree_with_every_pair(void **state) {
+    (void)state;
+    test_random random = {51};
+    abut_context *serial = test_context(NULL, 1);
+    for (uint32_t round = 0; round < test_rounds(160); round++) {
+        scene s = random_scene(serial, &random, round);
+        check_scene(&s);
+        scene_free(&s);
+    }
+    abut_context_destroy(serial);
+}
+
+static void shapes_agree_with_every_pair(void **state) {
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        scene s = shapes(NULL);
+        s.sweep.separation = k == 1 ? 0.02 : 0;
+        s.options.no_self = k == 2;
+        check_scene(&s);
+        scene_free(&s);
+    }
+}
+
+/* ---- the same on any number of threads and lanes, from step to step ---- */
+
+static size_t find_all(const scene *s, abut_motion *motion, abut_motion_mode mode,
+                       abut_impact **impacts, abut_motion_counts *counts) {
+    abut_impacts found = {.impacts = calloc(SCENE_HITS, sizeof *found.impacts),
+                          .capacity = SCENE_HITS};
+    assert_ok(abut_motion_find(motion, mode, &s->sweep, &found, counts));
+    *impacts = found.impacts;
+    return found.count;
+}
+
+static void threads_and_lanes_make_no_difference(void **state) {
+    (void)state;
+    for (int mode = ABUT_MOTION_ANY; mode <= ABUT_MOTION_ALL; mode++) {
+        abut_impact *first = NULL;
+        size_t first_count = 0;
+        abut_motion_counts first_counts = {0, 0};
+        for (int k = 0; k < 4; k++) {
+            abut_context *context = test_context(NULL, k == 1 ? 5 : 1);
+            scene s = shapes(context);
+            abut_motion *motion = begin(&s);
+            abut_impact *impacts;
+            abut_motion_counts counts;
+            abuti_simd_at_most(k == 2 ? 8 : k == 3 ? 4 : 16);
+            size_t count = find_all(&s, motion, (abut_motion_mode)mode, &impacts, &counts);
+            abuti_simd_at_most(16);
+            abut_motion_destroy(motion);
+            scene_free(&s);
+            abut_context_destroy(context);
+            if (k) {
+                assert_int_equal(first_count, count);
+                assert_memory_equal(first, impacts, count * sizeof *impacts);
+                assert_memory_equal(&first_counts, &counts, sizeof counts);
+                free(impacts);
+            } else {
+                first = impacts;
+                first_count = count;
+                first_counts = counts;
+            }
+        }
+        assert_true(first_count > 0);
+        free(first);
+    }
+}
+
+static void steps_follow_each_other(void **state) {
+    (void)state;
+    test_random random = {52};
+    scene s = shapes(NULL);
+    abut_motion *motion = begin(&s);
+    for (uint32_t round = 0; round < 4; round++) {
+        /* small steps keep the order, large ones spoil it */
+        memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
+        move_all(&s, &random, round == 2 ? 1 : 0.05, false);
+        assert_ok(abut_motion_step(motion, NULL, s.end));
+        referee r;
+        scene_judge(&s, &r);
+        assert_true(r.count > 0);
+        scene_check(&s, motion, &r);
+        free(r.impacts);
+    }
+    abut_motion_destroy(motion);
+    motion = NULL;
+    /* the first start is where the meshes are */
+    assert_ok(abut_motion_create(s.meshes, s.mesh_count, NULL, &motion));
+    for (uint32_t k = 0, v = 0; k < s.mesh_count; k++)
+        for (uint32_t i = 0; i < s.meshes[k]->vertex_count; i++)
+            s.start[v++] = abuti_mesh_position(s.meshes[k], i);
+    assert_ok(abut_motion_step(motion, NULL, s.end));
+    assert_memory_equal(s.start, motion->start, s.vertex_count * sizeof *s.start);
+    abut_motion_destroy(motion);
+    scene_free(&s);
+}
+
+/* ---- too many to keep ---- */
+
+static scene identical_triangles(abut_context *context, uint32_t count) {
+    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    vec3 *positions = malloc(3 * count * sizeof *positions);
+    uint32_t *indices = malloc(3 * count * sizeof *indices);
+    for (uint32_t i = 0; i < 3 * count; i++) {
+        positions[i] = v3(i % 3 == 0, i % 3 == 1, i % 3 == 2);
+        indices[i] = i;
+    }
+    scene_add(&s, context, positions, 3 * count, indices, count);
+    free(positions);
+    free(indices);
+    return s;
+}
+
+static void identical_triangles_are_counted(void **state) {
+    (void)state;
+    const uint32_t n = 128;
+    const uint64_t faces = (uint64_t)3 * n * (n - 1), edges = (uint64_t)9 * n * (n - 1) / 2;
+    test_memory memory = {0};
+    abut_context *context = test_context(&memory, 2);
+    scene s = identical_triangles(context, n);
+    abut_motion *motion = begin(&s);
+    abut_impact impacts[7];
+    for (size_t room = 0; room <= 7; room += 7) {
+        abut_impacts found = {.impacts = room ? impacts : NULL, .capacity = room};
+        abut_motion_counts counts = {0, 0};
+        assert_fails(ABUT_ERROR_BUFFER, "121920 impacts",
+                     abut_motion_find(motion, ABUT_MOTION_ALL, NULL, &found, &counts));
+        assert_int_equal(faces, counts.vertex_face);
+        assert_int_equal(edges, counts.edge_edge);
+        assert_int_equal(faces + edges, found.count);
+        for (uint32_t i = 0; i < room; i++) {
+            assert_true(impacts[i].time == 0 && impacts[i].kind == ABUT_IMPACT_VERTEX_FACE);
+            assert_int_equal(0, impacts[i].element[0]);
+            assert_int_equal(1 + i, impacts[i].element[1]);
+        }
+    }
+    assert_true(memory.peak_bytes < 40 << 20);
+    abut_motion_destroy(motion);
+    scene_free(&s);
+    abut_context_destroy(context);
+    assert_int_equal(0, memory.live_count);
+}
+
+typedef struct patience {
+    uint32_t calls, most;
+    double last;
+} patience;
+
+static bool report(void *user, const char *stage, double fraction) {
+    patience *p = user;
+    if (strcmp(stage, "sweep")) /* of the mesh */
+        return true;
+    assert_true(fraction >= p->last && fraction <= 1);
+    p->last = fraction;
+    return p->calls++ < p->most;
+}
+
+static void crowds_can_be_cancelled(void **state) {
+    (void)state;
+    patience p = {.most = 3};
+    abut_context_options options = abut_context_options_default();
+    options.progress_user = &p;
+    options.progress = report;
+    options.thread_count = 2;
+    abut_context *context;
+    assert_ok(abut_context_create(&options, &context));
+    scene s = identical_triangles(context, 2000); /* would take a minute */
+    abut_motion *motion = begin(&s);
+    abut_impact impact = {.time = 77};
+    abut_impacts found = {.impacts = &impact, .capacity = 1, .count = 5};
+    abut_motion_counts counts = {6, 7};
+    assert_fails(ABUT_ERROR_CANCELLED, "sweep",
+                 abut_motion_find(motion, ABUT_MOTION_ALL, NULL, &found, &counts));
+    assert_int_equal(4, p.calls);
+    assert_true(impact.time == 77 && found.count == 5 && counts.vertex_face == 6);
+    abut_motion_destroy(motion);
+    scene_free(&s);
+    abut_context_destroy(context);
+}
+
+/* ---- refused ---- */
+
+static abut_status all_of_it(abut_context *context, void *data) {
+    const scene *from = data;
+    scene s = {.options = from->options, .sweep = from->sweep};
+    abut_motion *motion = NULL;
+    abut_impact *impacts = malloc(4096 * sizeof *impacts);
+    abut_status status = ABUT_OK;
+    for (uint32_t k = 0; !status && k < from->mesh_count; k++) {
+        abut_mesh_input input = abut_mesh_input_default();
+        input.positions = from->meshes[k]->positions;
+        input.vertex_count = from->meshes[k]->vertex_count;
+        input.indices = from->meshes[k]->indices;
+        input.triangle_count = from->meshes[k]->triangle_count;
+        status = abut_mesh_create(context, &input, &s.meshes[k]);
+        s.mesh_count += !status;
+    }
+    status = status ? status : abut_motion_create(s.meshes, s.mesh_count, &s.options, &motion);
+    status = status ? status : abut_motion_step(motion, from->start, from->end);
+    for (int mode = 0; !status && mode < 3; mode++) {
+        abut_impacts found = {.impacts = impacts, .capacity = 4096, .count = 99};
+        status = abut_motion_find(motion, (abut_motion_mode)mode, &s.sweep, &found, NULL);
+        assert_int_equal(!status, found.count != 99);
+    }
+    abut_motion_destroy(motion);
+    scene_free(&s);
+    free(impacts);
+    return status;
+}
+
+static void memory_that_runs_out_is_told(void **state) {
+    (void)state;
+    test_random random = {53};
+    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    for (uint32_t k = 0; k < 2; k++)
+        add_soup(&s, NULL, &random, 20, 24, false);
+    move_all(&s, &random, 1, false);
+    s.options.no_others = true;
+    assert_true(test_every_allocation(all_of_it, &s) > 30);
+    scene_free(&s);
+}
+
+static void bad_meshes_are_refused(void **state) {
+    (void)state;
+    abut_context *other = test_context(NULL, 1);
+    scene s = identical_triangles(NULL, 2), t = identical_triangles(other, 2);
+    abut_mesh *two[2] = {s.meshes[0], NULL};
+    abut_motion *motion = (abut_motion *)&s, *kept = motion;
+    assert_fails(ABUT_ERROR_ARGUMENT, "meshes is null", abut_motion_create(NULL, 1, NULL, &motion));
+    assert_fails(ABUT_ERROR_ARGUMENT, "count is 0", abut_motion_create(two, 0, NULL, &motion));
+    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_motion_create(two, 1, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "meshes[1] is null",
+                 abut_motion_create(two, 2, NULL, &motion));
+    two[1] = t.meshes[0];
+    assert_fails(ABUT_ERROR_ARGUMENT, "another context", abut_motion_create(two, 2, NULL, &motion));
+    abut_motion_options options = abut_motion_options_default();
+    options.size = 0;
+    assert_fails(ABUT_ERROR_ARGUMENT, "size", abut_motion_create(two, 1, &options, &motion));
+    assert_ptr_equal(kept, motion);
+    abut_motion_destroy(NULL);
+    scene_free(&s);
+    scene_free(&t);
+    abut_context_destroy(other);
+}
+
+static void bad_steps_are_refused(void **state) {
+    (void)state;
+    scene s = identical_triangles(NULL, 2);
+    abut_motion *motion;
+    abut_impacts found = {.count = 3};
+    assert_ok(abut_motion_create(s.meshes, 1, NULL, &motion));
+    assert_fails(ABUT_ERROR_ARGUMENT, "abut_motion_step() first",
+                 abut_motion_find(motion, ABUT_MOTION_ANY, NULL, &found, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_motion_step(NULL, s.start, s.end));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_motion_step(motion, s.start, NULL));
+    const double bad[] = {NAN, INFINITY, -1e91};
+    for (int k = 0; k < 9; k++) {
+        vec3 *at = k % 2 ? &s.start[3] : &s.end[4], good = *at;
+        *(k / 3 == 0 ? &at->x : k / 3 == 1 ? &at->y : &at->z) = bad[k % 3];
+        assert_fails(ABUT_ERROR_ARGUMENT, k % 2 ? "start[3]" : "end[4]",
+                     abut_motion_step(motion, s.start, s.end));
+        *at = good;
+    }
+    assert_false(motion->stepped);
+    assert_ok(abut_motion_step(motion, s.start, s.end));
+    abut_motion_destroy(motion);
+    scene_free(&s);
+}
+
+static void bad_searches_are_refused(void **state) {
+    (void)state;
+    scene s = identical_triangles(NULL, 2);
+    abut_motion *motion = begin(&s);
+    abut_impacts found = {.capacity = 1, .count = 3};
+    assert_fails(ABUT_ERROR_ARGUMENT, "capacity is 1",
+                 abut_motion_find(motion, ABUT_MOTION_ANY, NULL, &found, NULL));
+    found.capacity = 0;
+    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null",
+                 abut_motion_find(NULL, ABUT_MOTION_ANY, NULL, &found, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "impacts is null",
+                 abut_motion_find(motion, ABUT_MOTION_ANY, NULL, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "no mode 3",
+                 abut_motion_find(motion, (abut_motion_mode)3, NULL, &found, NULL));
+    const double bad[] = {-1, NAN, INFINITY};
+    for (int k = 0; k < 6; k++) {
+        *(k < 3 ? &s.sweep.separation : &s.sweep.tolerance) = bad[k % 3];
+        assert_fails(ABUT_ERROR_ARGUMENT, k < 3 ? "options->separation" : "options->tolerance",
+                     abut_motion_find(motion, ABUT_MOTION_ANY, &s.sweep, &found, NULL));
+        s.sweep = abut_sweep_options_default();
+    }
+    s.sweep.exact = true;
+    s.sweep.separation = 1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "exact",
+                 abut_motion_find(motion, ABUT_MOTION_ANY, &s.sweep, &found, NULL));
+    assert_int_equal(3, found.count);
+    /* a separation beyond all sizes: everything is near */
+    s.sweep = abut_sweep_options_default();
+    s.sweep.separation = 1e30;
+    assert_fails(ABUT_ERROR_BUFFER, "15 impacts",
+                 abut_motion_find(motion, ABUT_MOTION_ALL, &s.sweep, &found, NULL));
+    abut_motion_destroy(motion);
+    scene_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_motions_agree_with_every_pair),
+        cmocka_unit_test(shapes_agree_with_every_pair),
+        cmocka_unit_test(threads_and_lanes_make_no_difference),
+        cmocka_unit_test(steps_follow_each_other),
+        cmocka_unit_test(identical_triangles_are_counted),
+        cmocka_unit_test(crowds_can_be_cancelled),
+        cmocka_unit_test(memory_that_runs_out_is_told),
+        cmocka_unit_test(bad_meshes_are_refused),
+        cmocka_unit_test(bad_steps_are_refused),
+        cmocka_unit_test(bad_searches_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,479 @@
+/* abut sweep: when a mesh that moves first touches itself. */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What was asked for, and what one step gave. */
+typedef struct sweep_run {
+    abut_motion_mode mode;
+    abut_sweep_options options;
+    abut_motion_options motion;
+    bool parts, regardless;
+    abut_impact *impacts; /* from malloc */
+    size_t room, count;
+    abut_motion_counts counts;
+    tool_moving moving;
+} sweep_run;
+
+static const char *const kind_names[] = {"vertex-face", "edge-edge"};
+static const char *const mode_names[] = {"any", "earliest", "all"};
+
+/* ---- the search ---- */
+
+/* Room for some first, for all in a second search where there are more. */
+static int find(tool_run *tool, sweep_run *s) {
+    abut_status status = ABUT_ERROR_BUFFER;
+    for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
+        size_t wanted = round ? s->count : 4096;
+        if (wanted > s->room) {
+            free(s->impacts);
+            s->impacts =
+                wanted < SIZE_MAX / sizeof *s->impacts ? malloc(wanted * sizeof *s->impacts) : NULL;
+            s->room = s->impacts ? wanted : 0;
+            if (!s->impacts)
+                return tool_fail_with(tool, "out of memory", "there is no memory for %zu impacts",
+                                      wanted);
+        }
+        abut_impacts found = {.impacts = s->impacts, .capacity = s->room};
+        status = abut_motion_find(s->moving.motion, s->mode, &s->options, &found, &s->counts);
+        s->count = found.count;
+    }
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* Says which triangles meet, and where there are many the first of them. */
+static int refuse_start(tool_run *tool, const char *path, const abut_self_pair *pairs,
+                        uint64_t count) {
+    enum { SHOWN = 4 };
+    tool_text list = {0};
+    for (uint64_t i = 0; pairs && i < count && i < SHOWN; i++)
+        text_print(&list, "%s%u and %u", i ? ", " : ": ", pairs[i].triangle[0],
+                   pairs[i].triangle[1]);
+    int code =
+        tool_fail_with(tool, "intersecting start",
+                       "%s: cuts itself already; %llu pair%s of triangles meet%s%s. See 'abut "
+                       "selfcheck'; --regardless goes on",
+                       path, (unsigned long long)count, count == 1 ? "" : "s",
+                       list.data ? list.data : "", pairs && count > SHOWN ? ", ..." : "");
+    text_free(&list);
+    return code;
+}
+
+/* A mesh that cuts itself has no first impact to speak of. */
+static int check_start(tool_run *tool, const char *path, abut_mesh *mesh) {
+    enum { MOST = 1 << 20 };
+    abut_self_pair *pairs = NULL;
+    abut_bvh *bvh = NULL;
+    uint64_t count = 0;
+    abut_status status = abut_bvh_create(mesh, NULL, &bvh);
+    status = status ? status : abut_bvh_self_all(bvh, NULL, 0, NULL, &count);
+    if (status == ABUT_ERROR_BUFFER && count <= MOST &&
+        (pairs = malloc((size_t)count * sizeof *pairs)))
+        status = abut_bvh_self_all(bvh, NULL, count, pairs, &count);
+    abut_bvh_destroy(bvh);
+    int code = 0;
+    if (status && status != ABUT_ERROR_BUFFER)
+        code = tool_fail(tool, status);
+    else if (count)
+        code = refuse_start(tool, path, pairs, count);
+    free(pairs);
+    return code;
+}
+
+/* Searches the step from one mesh to the next. */
+static int search(tool_run *tool, sweep_run *s, const char *const path[2],
+                  abut_mesh *const mesh[2]) {
+    int code = s->regardless ? 0 : check_start(tool, path[0], mesh[0]);
+    code = code ? code : moving_step(tool, &s->moving, path[0], mesh[0], path[1], mesh[1]);
+    return code ? code : find(tool, s);
+}
+
+/* ---- what comes out ---- */
+
+static void features(const sweep_run *s, const abut_impact *impact, tool_text names[2]) {
+    uint32_t v[4];
+    moving_vertices(&s->moving, impact, v);
+    if (impact->kind == ABUT_IMPACT_VERTEX_FACE) {
+        text_print(&names[0], "vertex %u", v[0]);
+        text_print(&names[1], "face %u %u %u", v[1], v[2], v[3]);
+    } else {
+        text_print(&names[0], "edge %u %u", v[0], v[1]);
+        text_print(&names[1], "edge %u %u", v[2], v[3]);
+    }
+}
+
+static void tell_impact(tool_output *out, const sweep_run *s, const abut_impact *impact) {
+    uint32_t v[4];
+    tool_text names[2] = {{0}, {0}};
+    moving_vertices(&s->moving, impact, v);
+    features(s, impact, names);
+    out_object(out, NULL);
+    json_number(out, "time", impact->time);
+    json_text(out, "kind", kind_names[impact->kind]);
+    json_numbers(out, "vertices", (double[4]){v[0], v[1], v[2], v[3]}, 4);
+    json_vector(out, "point", impact->point);
+    json_vector(out, "normal", impact->normal);
+    json_numbers(out, "weights", impact->weights, impact->kind == ABUT_IMPACT_EDGE_EDGE ? 2 : 3);
+    say_fact(out, "time", "%.9g", impact->time);
+    say_fact(out, "first", "%s", names[0].data ? names[0].data : "");
+    say_fact(out, "second", "%s", names[1].data ? names[1].data : "");
+    say_fact(out, "point", "%.6g, %.6g, %.6g", impact->point.x, impact->point.y, impact->point.z);
+    out_end(out);
+    text_free(&names[0]);
+    text_free(&names[1]);
+}
+
+static void json_counts(tool_output *out, const sweep_run *s) {
+    json_count(out, "vertex_face_candidates", s->counts.vertex_face);
+    json_count(out, "edge_edge_candidates", s->counts.edge_edge);
+}
+
+static void tell(tool_run *tool, const sweep_run *s, const char *const path[2],
+                 const abut_mesh *mesh, uint32_t most) {
+    tool_output *out = &tool->out;
+    tool_text words = {0};
+    text_safe(&words, path[1]);
+    text_add(&words, ": ");
+    text_grouped(&words, abut_mesh_triangle_count(mesh));
+    text_print(&words, " triangles; %s", shade_on(out, s->count ? SHADE_WARN : SHADE_GOOD));
+    if (!s->count)
+        text_add(&words, "no impact");
+    else if (s->mode == ABUT_MOTION_ALL) {
+        text_grouped(&words, s->count);
+        text_print(&words, " impact%s, the first at time %.9g", s->count == 1 ? "" : "s",
+                   s->impacts[0].time);
+    } else {
+        text_print(&words, "%s at time %.9g",
+                   s->mode == ABUT_MOTION_ANY ? "an impact" : "the first impact",
+                   s->impacts[0].time);
+    }
+    text_add(&words, shade_off(out));
+    tool_text subject = {0};
+    text_print(&subject, "%s to ", path[0]);
+    say(out, "%s%s", subject.data ? subject.data : "", words.data ? words.data : "");
+    text_free(&subject);
+    text_free(&words);
+    json_path(out, "start", path[0]);
+    json_path(out, "end", path[1]);
+    json_count(out, "vertices", abut_mesh_vertex_count(mesh));
+    json_count(out, "triangles", abut_mesh_triangle_count(mesh));
+    json_text(out, "mode", mode_names[s->mode]);
+    json_boolean(out, "hit", s->count > 0);
+    json_count(out, "count", s->count);
+    json_counts(out, s);
+    if (out->json || (s->count && !tool->quiet)) {
+        out_table(out, "impacts");
+        for (size_t i = 0; i < s->count && i < most; i++)
+            tell_impact(out, s, &s->impacts[i]);
+        out_end(out);
+    }
+}
+
+static const tool_column columns[] = {
+    {"time", COLUMN_REAL, NULL}, {"kind", COLUMN_WORD, kind_names}, {"v0", COLUMN_WHOLE, NULL},
+    {"v1", COLUMN_WHOLE, NULL},  {"v2", COLUMN_WHOLE, NULL},        {"v3", COLUMN_WHOLE, NULL},
+    {"x", COLUMN_REAL, NULL},    {"y", COLUMN_REAL, NULL},          {"z", COLUMN_REAL, NULL},
+    {"nx", COLUMN_REAL, NULL},   {"ny", COLUMN_REAL, NULL},         {"nz", COLUMN_REAL, NULL}};
+
+static void give_impact(const void *data, size_t row, double *values) {
+    const sweep_run *s = data;
+    const abut_impact *impact = &s->impacts[row];
+    uint32_t v[4];
+    moving_vertices(&s->moving, impact, v);
+    values[0] = impact->time;
+    values[1] = impact->kind;
+    for (int k = 0; k < 4; k++)
+        values[2 + k] = v[k];
+    table_vector(values + 6, impact->point);
+    table_vector(values + 9, impact->normal);
+}
+
+/* ---- the picture ---- */
+
+enum { WAYS_MOST = 64 };
+
+static abut_vec3 at_time(const abut_mesh *const mesh[2], uint32_t vertex, double time) {
+    abut_vec3 at[2];
+    for (int k = 0; k < 2; k++) {
+        abut_vec3 o = abut_mesh_origin(mesh[k]), p = abut_mesh_positions(mesh[k])[vertex];
+        at[k] = (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
+    }
+    return (abut_vec3){at[0].x + time * (at[1].x - at[0].x), at[0].y + time * (at[1].y - at[0].y),
+                       at[0].z + time * (at[1].z - at[0].z)};
+}
+
+/* The mesh at a time within the step. */
+static abut_status mesh_at(tool_run *tool, const abut_mesh *const mesh[2], double time,
+                           abut_mesh **between) {
+    abut_mesh_input input = abut_mesh_input_default();
+    input.vertex_count = abut_mesh_vertex_count(mesh[0]);
+    input.indices = abut_mesh_indices(mesh[0]);
+    input.triangle_count = abut_mesh_triangle_count(mesh[0]);
+    abut_vec3 *positions = malloc(input.vertex_count * sizeof *positions);
+    if (!positions)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < input.vertex_count; i++)
+        positions[i] = at_time(mesh, i, time);
+    input.positions = positions;
+    abut_status status = abut_mesh_create(tool->context, &input, between);
+    free(positions);
+    return status;
+}
+
+/* Both features in orange where they are at the time of the impact, a red dot where they touch, and
+ * in blue the way that the first goes, where that does not hide the rest. */
+static abut_status draw_impact(abut_picture *picture, const sweep_run *s,
+                               const abut_mesh *const mesh[2], const abut_impact *impact) {
+    static const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1},
+                             blue = {0.1f, 0.3f, 0.95f, 1};
+    const bool edges = impact->kind == ABUT_IMPACT_EDGE_EDGE;
+    uint32_t v[4];
+    abut_vec3 at[4];
+    abut_status status = ABUT_OK;
+    moving_vertices(&s->moving, impact, v);
+    for (int k = 0; k < 4; k++)
+        at[k] = at_time(mesh, v[k], impact->time);
+    if (edges) {
+        status = abut_picture_add_line(picture, at[0], at[1], 2.5, orange);
+        status = status ? status : abut_picture_add_line(picture, at[2], at[3], 2.5, orange);
+    }
+    for (int k = 0; !edges && !status && k < 3; k++)
+        status = abut_picture_add_line(picture, at[1 + k], at[1 + (k + 1) % 3], 2.5, orange);
+    const int ways = s->count > WAYS_MOST ? 0 : edges ? 2 : 1;
+    for (int k = 0; !status && k < ways; k++)
+        status = abut_picture_add_line(picture, at_time(mesh, v[k], 0), at_time(mesh, v[k], 1), 1.5,
+                                       blue);
+    return status ? status : abut_picture_add_point(picture, impact->point, 9, red);
+}
+
+static int draw(tool_run *tool, const tool_arguments *arguments, const sweep_run *s,
+                const abut_mesh *const mesh[2]) {
+    const tool_given *png = option_given(arguments, "png");
+    abut_picture_options camera = abut_picture_options_default();
+    abut_picture *picture = NULL;
+    abut_mesh *between = NULL;
+    abut_mesh_style style = abut_mesh_style_default();
+    int code = png ? camera_read(tool, arguments, &camera) : 0;
+    if (code || !png)
+        return code;
+    style.smooth = true;
+    style.colour = (abut_colour){0.82f, 0.84f, 0.86f, 1}; /* pale, so that the marks stand out */
+    abut_status status = mesh_at(tool, mesh, s->count ? s->impacts[0].time : 1, &between);
+    status = status ? status : abut_picture_create(tool->context, &camera, &picture);
+    status = status ? status : abut_picture_add_mesh(picture, between, (abut_pose){0}, &style);
+    for (size_t i = 0; !status && i < s->count; i++)
+        status = draw_impact(picture, s, mesh, &s->impacts[i]);
+    progress_start(tool->progress, png->words);
+    status = status ? status : abut_picture_write(picture, png->words);
+    abut_picture_destroy(picture);
+    abut_mesh_destroy(between);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* ---- two files ---- */
+
+static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
+    const tool_given *first = option_given(arguments, "first"),
+                     *table_path = option_given(arguments, "out");
+    const char *const *path = arguments->operands;
+    abut_mesh *mesh[2] = {NULL, NULL};
+    abut_status status = tool_read(tool, path[0], NULL, &mesh[0]);
+    status = status ? status : tool_read(tool, path[1], NULL, &mesh[1]);
+    int code = status ? tool_fail(tool, status) : 0;
+    if (!code)
+        code = moving_create(tool, mesh[0], s->parts, &s->motion, &s->moving);
+    progress_start(tool->progress, path[1]);
+    code = code ? code : search(tool, s, path, mesh);
+    if (!code && table_path) {
+        tool_table table = {columns, 12, s->count, give_impact, s};
+        code = table_put(tool, table_path->words, &table);
+    }
+    code = code ? code : draw(tool, arguments, s, (const abut_mesh *const[2]){mesh[0], mesh[1]});
+    if (!code) {
+        out_object(&tool->out, NULL);
+        tell(tool, s, path, mesh[0], first ? first->counts[0] : 8);
+        out_end(&tool->out);
+        code = s->count ? CODE_FOUND : CODE_FINE;
+    }
+    abut_mesh_destroy(mesh[0]);
+    abut_mesh_destroy(mesh[1]);
+    return code;
+}
+
+/* ---- a folder ---- */
+
+static void tell_step(tool_run *tool, const sweep_run *s, size_t step, const char *const path[2]) {
+    tool_output *out = &tool->out;
+    tool_text names[2] = {{0}, {0}};
+    const abut_impact *impact = s->count ? &s->impacts[0] : NULL;
+    if (impact)
+        features(s, impact, names);
+    out_object(out, NULL);
+    fact_count(out, "step", step);
+    json_path(out, "start", path[0]);
+    json_path(out, "end", path[1]);
+    json_boolean(out, "hit", impact);
+    fact_count(out, "impacts", s->count);
+    json_counts(out, s);
+    if (impact) {
+        fact_number(out, "time", impact->time);
+        json_text(out, "kind", kind_names[impact->kind]);
+        json_vector(out, "point", impact->point);
+        json_vector(out, "normal", impact->normal);
+    }
+    say_fact(out, "first", "%s", impact && names[0].data ? names[0].data : "");
+    say_fact(out, "second", "%s", impact && names[1].data ? names[1].data : "");
+    out_end(out);
+    text_free(&names[0]);
+    text_free(&names[1]);
+    if (out->json) {
+        progress_erase(tool->progress);
+        output_flush(out); /* a line a step, for those who wait for it */
+    }
+}
+
+static int run_step(tool_run *tool, sweep_run *s, const tool_frames *frames, size_t step,
+                    abut_mesh *mesh[2]) {
+    const char *const path[2] = {frames->paths[step], frames->paths[step + 1]};
+    abut_status status = tool_read(tool, path[1], NULL, &mesh[1]);
+    int code = status ? tool_fail(tool, status) : 0;
+    if (!code && !s->moving.motion)
+        code = moving_create(tool, mesh[0], s->parts, &s->motion, &s->moving);
+    tool_text subject = {0};
+    text_print(&subject, "step %zu of %zu", step + 1, frames->count - 1);
+    progress_start(tool->progress, subject.data ? subject.data : "");
+    text_free(&subject);
+    code = code ? code : search(tool, s, path, mesh);
+    if (!code)
+        tell_step(tool, s, step, path);
+    return code;
+}
+
+static int run_folder(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
+    const char *folder = arguments->operands[0];
+    tool_frames frames = {0};
+    abut_mesh *mesh[2] = {NULL, NULL};
+    size_t hits = 0, steps = 0;
+    int code = frames_list(tool, folder, &frames);
+    abut_status status = code ? ABUT_OK : tool_read(tool, frames.paths[0], NULL, &mesh[0]);
+    code = status ? tool_fail(tool, status) : code;
+    tool->out.lines = true;
+    if (!tool->out.json)
+        out_table(&tool->out, "steps");
+    for (; !code && steps + 1 < frames.count; steps++) {
+        code = run_step(tool, s, &frames, steps, mesh);
+        hits += !code && s->count;
+        abut_mesh_destroy(mesh[0]);
+        mesh[0] = mesh[1];
+        mesh[1] = NULL;
+    }
+    if (!tool->out.json && !code) {
+        out_end(&tool->out);
+        say(&tool->out, "%zu of %zu steps with an impact", hits, steps);
+    }
+    abut_mesh_destroy(mesh[0]);
+    abut_mesh_destroy(mesh[1]);
+    frames_free(&frames);
+    return code ? code : hits ? CODE_FOUND : CODE_FINE;
+}
+
+/* ---- the command ---- */
+
+static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
+    const tool_given *mode = option_given(arguments, "mode"),
+                     *thickness = option_given(arguments, "thickness"),
+                     *tolerance = option_given(arguments, "tolerance"),
+                     *png = option_given(arguments, "png");
+    const bool folder = arguments->operand_count == 1;
+    s->mode = ABUT_MOTION_EARLIEST;
+    for (int k = 0; mode && k < 3; k++)
+        if (word_in(mode->words, mode_names[k]))
+            s->mode = (abut_motion_mode)k;
+    s->options = abut_sweep_options_default();
+    s->motion = abut_motion_options_default();
+    s->options.separation = thickness ? thickness->numbers[0] : 0;
+    s->options.tolerance = tolerance ? tolerance->numbers[0] : 0;
+    s->options.exact = option_given(arguments, "exact") != NULL;
+    s->regardless = option_given(arguments, "regardless") != NULL;
+    s->motion.no_others = option_given(arguments, "self") != NULL;
+    s->motion.no_self = option_given(arguments, "others") != NULL;
+    s->parts = s->motion.no_self || s->motion.no_others;
+    if (s->motion.no_self && s->motion.no_others)
+        return tool_refuse(tool, "--self and --others together leave nothing to look for");
+    if (s->options.exact && thickness)
+        return tool_refuse(tool, "--exact decides whether surfaces touch, which --thickness does "
+                                 "not ask");
+    if (folder && (png || option_given(arguments, "out")))
+        return tool_refuse(tool, "--%s is for one step, from one file to another",
+                           png ? "png" : "out");
+    if (png && !word_in(path_ending(png->words), "png|ppm"))
+        return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
+    if (folder && !frames_is_folder(arguments->operands[0]))
+        return tool_refuse(tool, "%s: give two meshes, or a folder of them",
+                           arguments->operands[0]);
+    return 0;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    sweep_run s = {0};
+    abut_device *device = NULL;
+    int code = read_options(tool, arguments, &s);
+    code = code ? code : device_open(tool, arguments, &device);
+    s.motion.device = device;
+    if (!code)
+        code = arguments->operand_count == 1 ? run_folder(tool, arguments, &s)
+                                             : run_two(tool, arguments, &s);
+    moving_free(&s.moving);
+    abut_device_destroy(device);
+    free(s.impacts);
+    return code;
+}
+
+static const tool_option options[] = {
+    {"mode", "MODE", OPTION_CHOICE,
+     "what to look for: the earliest impact, all, or just any (default: earliest)",
+     "earliest|all|any", false},
+    {"thickness", "T", OPTION_POSITIVE, "an impact is where surfaces come this near (default: 0)",
+     NULL, false},
+    {"tolerance", "T", OPTION_POSITIVE,
+     "how near counts as touching (default: 1e-8 of the size of the mesh)", NULL, false},
+    {"exact", NULL, OPTION_FLAG, "decide exactly what the tolerance leaves open", NULL, false},
+    {"self", NULL, OPTION_FLAG, "only impacts of a connected part with itself", NULL, false},
+    {"others", NULL, OPTION_FLAG, "only impacts between connected parts", NULL, false},
+    {"regardless", NULL, OPTION_FLAG, "go on where the start cuts itself already", NULL, false},
+    {"first", "N", OPTION_COUNT, "list so many impacts (default: 8)", NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write all impacts there: CSV, or by its ending PLY or NPY", NULL,
+     false},
+    {"png", "FILE", OPTION_TEXT,
+     "draw the mesh at the time of the first impact there, with all impacts that were found", NULL,
+     false},
+    {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
+     "front|back|left|right|top|bottom|iso", false},
+    {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: z)", "x|y|z|-x|-y|-z", false},
+    DEVICE_OPTION,
+    {0}};
+
+const tool_command command_sweep = {
+    .name = "sweep",
+    .operands = "START END | FOLDER",
+    .summary = "when a mesh that moves first touches itself",
+    .about =
+        "Takes a mesh at the start and at the end of a step, in which every vertex moves along a "
+        "straight line, and finds when a vertex first meets a face, or an edge an edge, at times 0 "
+        "to 1. A collision that exists is never missed, and no time is late. Both files have the "
+        "same triangles in the same order. Several bodies are one mesh of several parts.\n"
+        "\n"
+        "A folder of meshes is taken as frames in the order of their names, with a step from each "
+        "to the next; --json then prints a line a step.\n"
+        "\n"
+        "Returns 0 if nothing touches, 3 if something does.",
+    .examples = "  abut sweep frame7.ply frame8.ply\n"
+                "  abut sweep start.obj end.obj --mode all --out impacts.csv --png impacts.png\n"
+                "  abut sweep frames/ --thickness 0.001 --json\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 1,
+    .operand_most = 2,
+    .run = run,
+};

@@ -1,0 +1,265 @@
+/* A mesh from one file to the next: frames of a folder, and motions of whole meshes or of their
+ * parts. */
+#include "tool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- frames ---- */
+
+bool frames_is_folder(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static bool add_path(tool_frames *frames, const char *folder, const char *name) {
+    if (frames->count == frames->room) {
+        size_t room = frames->room ? 2 * frames->room : 64;
+        char **more = realloc(frames->paths, room * sizeof *more);
+        if (!more)
+            return false;
+        frames->paths = more;
+        frames->room = room;
+    }
+    size_t length = strlen(folder);
+    tool_text path = {0};
+    text_print(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name);
+    if (path.failed) {
+        text_free(&path);
+        return false;
+    }
+    frames->paths[frames->count++] = path.data;
+    return true;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int frames_list(tool_run *tool, const char *folder, tool_frames *frames) {
+    DIR *opened = opendir(folder);
+    if (!opened)
+        return tool_fail_with(tool, "file error", "%s: cannot be read: %s", folder,
+                              strerror(errno));
+    bool fine = true;
+    for (const struct dirent *entry; fine && (entry = readdir(opened));)
+        if (word_in(path_ending(entry->d_name), "obj|ply|stl|glb|gltf|fbx|dae"))
+            fine = add_path(frames, folder, entry->d_name);
+    closedir(opened);
+    if (!fine)
+        return tool_fail_with(tool, "out of memory", "%s: there is no memory for its files",
+                              folder);
+    if (frames->count < 2)
+        return tool_fail_with(tool, "file error",
+                              "%s: has %zu mesh%s (.obj, .ply, .stl, ...); a step takes two",
+                              folder, frames->count, frames->count == 1 ? "" : "es");
+    qsort(frames->paths, frames->count, sizeof *frames->paths, by_name);
+    return 0;
+}
+
+void frames_free(tool_frames *frames) {
+    for (size_t i = 0; i < frames->count; i++)
+        free(frames->paths[i]);
+    free(frames->paths);
+}
+
+/* ---- motions ---- */
+
+static uint32_t root_of(uint32_t *parent, uint32_t v) {
+    while (parent[v] != v)
+        v = parent[v] = parent[parent[v]];
+    return v;
+}
+
+/* For every vertex the number of its part, in the order of their first triangles; ABUT_NONE for
+ * vertices that no triangle has. Gives how many parts there are. `parent` is scratch. */
+static uint32_t number_parts(const abut_mesh *mesh, bool parts, uint32_t *parent, uint32_t *part) {
+    const uint32_t vertices = abut_mesh_vertex_count(mesh), *corner = abut_mesh_indices(mesh);
+    const size_t corners = 3 * (size_t)abut_mesh_triangle_count(mesh);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < vertices; i++) {
+        parent[i] = i;
+        part[i] = ABUT_NONE;
+    }
+    for (size_t i = 0; i < corners; i++) {
+        uint32_t a = root_of(parent, corner[i]), b = root_of(parent, corner[i - i % 3]);
+        parent[a > b ? a : b] = a > b ? b : a;
+    }
+    for (size_t i = 0; i < corners; i++) {
+        uint32_t root = parts ? root_of(parent, corner[i]) : root_of(parent, corner[0]);
+        if (part[root] == ABUT_NONE)
+            part[root] = count++;
+        part[corner[i]] = part[root];
+    }
+    return count;
+}
+
+/* What is needed only while parts are made. */
+typedef struct parting {
+    uint32_t *part;  /* of each vertex */
+    uint32_t *local; /* number of each vertex in its part */
+    uint32_t *first; /* triangle of each part, and one more */
+    uint32_t *indices;
+} parting;
+
+/* Sorts vertices and triangles by their parts. */
+static void sort_parts(tool_moving *m, const abut_mesh *mesh, parting *p) {
+    const uint32_t *corner = abut_mesh_indices(mesh), vertices = abut_mesh_vertex_count(mesh);
+    const size_t corners = 3 * (size_t)abut_mesh_triangle_count(mesh);
+    for (uint32_t i = 0; i < vertices; i++)
+        if (p->part[i] != ABUT_NONE)
+            m->begin[p->part[i] + 1]++;
+    for (size_t i = 0; i < corners; i += 3)
+        p->first[p->part[corner[i]] + 1]++;
+    for (uint32_t k = 0; k < m->part_count; k++) {
+        m->begin[k + 1] += m->begin[k];
+        p->first[k + 1] += p->first[k];
+    }
+    for (uint32_t i = 0; i < vertices; i++)
+        if (p->part[i] != ABUT_NONE) {
+            p->local[i] = m->begin[p->part[i]]++;
+            m->vertices[p->local[i]] = i;
+        }
+    for (size_t i = 0; i < corners; i += 3) {
+        uint32_t *to = p->indices + 3 * (size_t)p->first[p->part[corner[i]]]++;
+        for (size_t k = 0; k < 3; k++)
+            to[k] = p->local[corner[i + k]];
+    }
+    for (uint32_t k = m->part_count; k > 0; k--) { /* what was counted up moves back by one */
+        m->begin[k] = m->begin[k - 1];
+        p->first[k] = p->first[k - 1];
+    }
+    m->begin[0] = p->first[0] = 0;
+    m->vertex_count = m->begin[m->part_count];
+}
+
+static void place(const tool_moving *m, const abut_mesh *mesh, abut_vec3 *to) {
+    const abut_vec3 o = abut_mesh_origin(mesh), *p = abut_mesh_positions(mesh);
+    for (uint32_t i = 0; i < m->vertex_count; i++) {
+        abut_vec3 at = p[m->vertices[i]];
+        to[i] = (abut_vec3){o.x + at.x, o.y + at.y, o.z + at.z};
+    }
+}
+
+static abut_status make_parts(tool_run *tool, tool_moving *m, const parting *p) {
+    abut_status status = ABUT_OK;
+    for (uint32_t k = 0; !status && k < m->part_count; k++) {
+        abut_mesh_input input = abut_mesh_input_default();
+        uint32_t *indices = p->indices + 3 * (size_t)p->first[k];
+        input.positions = m->start + m->begin[k];
+        input.vertex_count = m->begin[k + 1] - m->begin[k];
+        input.indices = indices;
+        input.triangle_count = p->first[k + 1] - p->first[k];
+        for (size_t i = 0; i < 3 * (size_t)input.triangle_count; i++)
+            indices[i] -= m->begin[k];
+        status = abut_mesh_create(tool->context, &input, &m->parts[k]);
+        status = status ? status : abut_topology_create(m->parts[k], &m->topologies[k]);
+    }
+    return status;
+}
+
+static bool allocate(tool_moving *m, const abut_mesh *mesh, bool parts, parting *p) {
+    const size_t vertices = abut_mesh_vertex_count(mesh),
+                 triangles = abut_mesh_triangle_count(mesh);
+    p->part = malloc(vertices * sizeof *p->part);
+    p->local = malloc(vertices * sizeof *p->local);
+    p->indices = malloc(triangles * 3 * sizeof *p->indices);
+    m->vertices = malloc(vertices * sizeof *m->vertices);
+    m->start = malloc(vertices * sizeof *m->start);
+    m->end = malloc(vertices * sizeof *m->end);
+    if (!p->part || !p->local || !p->indices || !m->vertices || !m->start || !m->end)
+        return false;
+    m->part_count = number_parts(mesh, parts, p->local, p->part);
+    m->parts = calloc(m->part_count, sizeof *m->parts);
+    m->topologies = calloc(m->part_count, sizeof *m->topologies);
+    m->begin = calloc((size_t)m->part_count + 1, sizeof *m->begin);
+    p->first = calloc((size_t)m->part_count + 1, sizeof *p->first);
+    return m->parts && m->topologies && m->begin && p->first;
+}
+
+int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_motion_options *options,
+                  tool_moving *m) {
+    parting p = {0};
+    memset(m, 0, sizeof *m);
+    abut_status status = ABUT_OK;
+    bool fine = allocate(m, mesh, parts, &p);
+    if (fine) {
+        sort_parts(m, mesh, &p);
+        place(m, mesh, m->start);
+        status = make_parts(tool, m, &p);
+    }
+    free(p.part);
+    free(p.local);
+    free(p.first);
+    free(p.indices);
+    if (!fine)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the motion");
+    status = status ? status : abut_motion_create(m->parts, m->part_count, options, &m->motion);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+void moving_free(tool_moving *m) {
+    abut_motion_destroy(m->motion);
+    for (uint32_t i = 0; m->parts && m->topologies && i < m->part_count; i++) {
+        abut_topology_destroy(m->topologies[i]);
+        abut_mesh_destroy(m->parts[i]);
+    }
+    free(m->parts);
+    free(m->topologies);
+    free(m->begin);
+    free(m->vertices);
+    free(m->start);
+    free(m->end);
+}
+
+static int check_same(tool_run *tool, const char *path_a, const abut_mesh *a, const char *path_b,
+                      const abut_mesh *b) {
+    const uint32_t *x = abut_mesh_indices(a), *y = abut_mesh_indices(b);
+    const uint32_t triangles = abut_mesh_triangle_count(a);
+    if (abut_mesh_vertex_count(a) != abut_mesh_vertex_count(b))
+        return tool_fail_with(tool, "different meshes",
+                              "%s has %u vertices but %s has %u; a step takes the same mesh twice",
+                              path_a, abut_mesh_vertex_count(a), path_b, abut_mesh_vertex_count(b));
+    if (triangles != abut_mesh_triangle_count(b))
+        return tool_fail_with(tool, "different meshes",
+                              "%s has %u triangles but %s has %u; a step takes the same mesh twice",
+                              path_a, triangles, path_b, abut_mesh_triangle_count(b));
+    for (size_t i = 0; i < triangles; i++, x += 3, y += 3)
+        if (x[0] != y[0] || x[1] != y[1] || x[2] != y[2])
+            return tool_fail_with(tool, "different meshes",
+                                  "triangle %zu has the vertices %u, %u, %u in %s but %u, %u, %u "
+                                  "in %s; a step takes the same triangles in the same order",
+                                  i, x[0], x[1], x[2], path_a, y[0], y[1], y[2], path_b);
+    return 0;
+}
+
+int moving_step(tool_run *tool, tool_moving *m, const char *start_path, abut_mesh *start,
+                const char *end_path, abut_mesh *end) {
+    int code = check_same(tool, start_path, start, end_path, end);
+    if (code)
+        return code;
+    place(m, start, m->start);
+    place(m, end, m->end);
+    abut_status status = abut_motion_step(m->motion, m->start, m->end);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+void moving_vertices(const tool_moving *m, const abut_impact *impact, uint32_t vertices[4]) {
+    const bool edges = impact->kind == ABUT_IMPACT_EDGE_EDGE;
+    uint32_t at = 0;
+    for (int side = 0; side < 2; side++) {
+        const uint32_t part = impact->mesh[side], element = impact->element[side];
+        const uint32_t *own = m->vertices + m->begin[part];
+        const abut_topology_view view = abut_topology_get(m->topologies[part]);
+        const uint32_t *corner = edges ? view.edges + 2 * (size_t)element
+                                       : abut_mesh_indices(m->parts[part]) + 3 * (size_t)element;
+        if (!edges && side == 0)
+            vertices[at++] = own[element];
+        else
+            for (uint32_t k = 0; k < (edges ? 2u : 3u); k++)
+                vertices[at++] = own[corner[k]];
+    }
+}

@@ -17,7 +17,8 @@ static double tolerance_of(const abut_vec3 *p, uint32_t count) {
 typedef struct promise {
     abut_mesh *mesh;
     abut_view *views[6]; /* complete, complete by boxes, point, line, auto, line box-only */
-    uint32_t hits, frees, early, other;
+    abut_motion *motion;
+    uint32_t hits, frees;
 } promise;
 
 enum { VIEWS = 6 };
@@ -34,11 +35,13 @@ static void open_views(promise *p) {
         options.no_clusters = k == 5;
         assert_ok(abut_view_create(p->mesh, &options, &p->views[k]));
     }
+    assert_ok(abut_motion_create(&p->mesh, 1, NULL, &p->motion));
 }
 
 static void close_views(promise *p) {
     for (int k = 0; k < VIEWS; k++)
         abut_view_destroy(p->views[k]);
+    abut_motion_destroy(p->motion);
     abut_mesh_destroy(p->mesh);
 }
 
@@ -50,8 +53,23 @@ static void check_marks(const abut_view *view) {
     free(anew);
 }
 
+/* The complete search of whole meshes. */
+static void check_motion(const promise *p, const abut_vec3 *start, const abut_vec3 *end,
+                         brute_hit truth) {
+    abut_impact impact;
+    abut_impacts impacts = {&impact, 1, 0};
+    assert_ok(abut_motion_step(p->motion, start, end));
+    assert_ok(abut_motion_find(p->motion, ABUT_MOTION_EARLIEST, NULL, &impacts, NULL));
+    assert_int_equal(truth.time <= 1, impacts.count);
+    if (impacts.count) {
+        assert_true(impact.time == truth.time);
+        assert_int_equal(truth.kind, impact.kind);
+        assert_int_equal(truth.first, impact.element[0]);
+        assert_int_equal(truth.second, impact.element[1]);
+    }
+}
+
 static void check_result(promise *p, int k, const abut_view_result *r, brute_hit truth) {
-    if ((truth.time <= 1) != r->hit) print_message("k %d hits %u frees %u truth %.17g kind %u %u %u sets %u %u %u %u\n", k, p->hits,p->frees, truth.time, truth.kind, truth.first, truth.second, r->sets[0],r->sets[1],r->sets[2],r->sets[3]);
     assert_int_equal(truth.time <= 1, r->hit);
     if (k > 1) {
         assert_int_equal(ABUT_VIEW_NOT_NEEDED, r->reason);
@@ -95,6 +113,7 @@ static void follow(promise *p, test_random *random, uint32_t steps, double size,
     for (uint32_t s = 0; s < steps; s++) {
         random_motion(random, start, end, count, size, noise);
         brute_hit truth = brute_find(p->mesh, start, end, tolerance_of(start, count));
+        check_motion(p, start, end, truth);
         abut_view_line line = random_line(random, start, count);
         bool own = test_random_below(random, 3) > 0;
         for (int k = 0; k < VIEWS; k++) {
@@ -160,10 +179,96 @@ static void test_open(void **state) {
     print_message("open: %u hits, %u free\n", hits, frees);
 }
 
+/* Two closed surfaces in one mesh: side by side, or one in the other. */
+static abut_mesh *make_two(abut_context *context, double shift, double scale) {
+    abut_mesh *one = make_shape(context, ABUT_SHAPE_ICOSPHERE, 2), *two;
+    uint32_t vertices = abut_mesh_vertex_count(one), triangles = abut_mesh_triangle_count(one);
+    abut_vec3 *from = positions_of(one), *p = malloc(2 * vertices * sizeof *p);
+    uint32_t *indices = malloc(6 * (size_t)triangles * sizeof *indices);
+    for (uint32_t i = 0; i < vertices; i++) {
+        p[i] = from[i];
+        p[vertices + i] = v3_add(v3_scale(from[i], scale), v3(shift, 0, 0));
+    }
+    for (uint32_t i = 0; i < 3 * triangles; i++) {
+        indices[i] = abut_mesh_indices(one)[i];
+        indices[3 * triangles + i] = vertices + indices[i];
+    }
+    abut_mesh_input input = abut_mesh_input_default();
+    input.positions = p;
+    input.vertex_count = 2 * vertices;
+    input.indices = indices;
+    input.triangle_count = 2 * triangles;
+    assert_ok(abut_mesh_create(context, &input, &two));
+    abut_mesh_destroy(one);
+    free(from);
+    free(p);
+    free(indices);
+    return two;
+}
+
+static void test_parts(void **state) {
+    (void)state;
+    abut_context *context = serial();
+    test_random random = {3};
+    uint32_t hits = 0, frees = 0;
+    for (uint32_t round = 0; round < test_rounds(8); round++) {
+        promise p = {.mesh = round % 2 ? make_two(context, 2.2, 1) : make_two(context, 0.1, 0.6)};
+        follow(&p, &random, 12, 0.4, 0.02);
+        hits += p.hits;
+        frees += p.frees;
+    }
+    abut_context_destroy(context);
+    assert_true(hits > 0 && frees > 0);
+}
+
+/* Motions of whole numbers, full of ties, contacts of edges with edges along their length, and
+ * vertices on vertices: the time is that of all pairs but for the tolerance. */
+static void test_ties(void **state) {
+    (void)state;
+    abut_context *context = serial();
+    test_random random = {4};
+    uint32_t hits = 0;
+    for (uint32_t round = 0; round < test_rounds(16); round++) {
+        abut_mesh *mesh = round % 2 ? make_shape(context, ABUT_SHAPE_BOX, 3)
+                                    : make_sheet(context, 4, 4, round % 4 == 0);
+        uint32_t count = abut_mesh_vertex_count(mesh);
+        abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+        abut_view *view;
+        assert_ok(abut_view_create(mesh, NULL, &view));
+        for (int s = 0; s < 16; s++) {
+            for (uint32_t i = 0; i < count; i++)
+                end[i] = test_random_below(&random, 4)
+                             ? start[i]
+                             : v3(start[i].x + test_random_below(&random, 3) - 1,
+                                  start[i].y + test_random_below(&random, 3) - 1,
+                                  start[i].z + test_random_below(&random, 3) - 1);
+            brute_hit truth = brute_find(mesh, start, end, tolerance_of(start, count));
+            abut_view_step step = abut_view_step_default();
+            abut_view_result result;
+            step.start = start;
+            step.end = end;
+            assert_ok(abut_view_find(view, &step, NULL, &result));
+            assert_int_equal(ABUT_VIEW_NOT_NEEDED, result.reason);
+            assert_int_equal(truth.time <= 1, result.hit);
+            if (result.hit)
+                assert_true(fabs(result.impact.time - truth.time) <= 1e-6);
+            hits += result.hit;
+        }
+        abut_view_destroy(view);
+        abut_mesh_destroy(mesh);
+        free(start);
+        free(end);
+    }
+    abut_context_destroy(context);
+    assert_true(hits > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_closed),
         cmocka_unit_test(test_open),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_ties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,17 +119,17 @@ typedef struct abut_view_times { /* in seconds */
 
 typedef struct abut_view_result {
     bool hit;
-    abut_impact impact;        /* where hit */
-    abut_view_scheme scheme;   /* what was used: POINT, LINE or COMPLETE */
-    abut_view_fallback reason; /* for COMPLETE */
-    uint32_t sets[4];          /* triangles in each abut_view_set; zeros for COMPLETE */
-    uint32_t entered[4], left[4]; /* triangles that came into and that left each since the step
-                                   * before */
-    uint32_t regions[5];          /* LINE: vertices that stay before, beyond and beside the line,
-                                   * that pass between before and beside, and between beyond and
-                                   * beside */
-    uint64_t node_pairs;          /* pairs of bounds that were compared */
-    uint64_t triangle_pairs;      /* whose bounds overlap and that the sets let through */
+    abut_impact impact;              /* where hit */
+    abut_view_scheme scheme;         /* what was used: POINT, LINE or COMPLETE */
+    abut_view_fallback reason;       /* for COMPLETE */
+    uint32_t sets[4];                /* triangles in each abut_view_set; zeros for COMPLETE */
+    uint32_t entered[4], left[4];    /* triangles that came into and that left each since the step
+                                      * before */
+    uint32_t regions[5];             /* LINE: vertices that stay before, beyond and beside the line,
+                                      * that pass between before and beside, and between beyond and
+                                      * beside */
+    uint64_t node_pairs;             /* pairs of bounds that were compared */
+    uint64_t triangle_pairs;         /* whose bounds overlap and that the sets let through */
     uint64_t vertex_face, edge_edge; /* pairs of features that were swept */
     abut_view_times times;
 } abut_view_result;

@@ -98,9 +98,9 @@ static abut_status find_pairs(pairing *p) {
                 return status;
             continue;
         }
-        bool open_a = !(child_a & TREE_LEAF) &&
-                      (child_b & TREE_LEAF || longest_side(view, tree, a) >=
-                                                  longest_side(view, ghosts, b));
+        bool open_a =
+            !(child_a & TREE_LEAF) &&
+            (child_b & TREE_LEAF || longest_side(view, tree, a) >= longest_side(view, ghosts, b));
         for (uint32_t k = 0; k < 2; k++, used++) {
             stack[used][0] = open_a ? child_a + k : a;
             stack[used][1] = open_a ? b : child_b + k;
@@ -279,8 +279,8 @@ abut_status abuti_view_boundary(abut_view *view, const view_limits *limits, bool
     pairing p = {.view = view,
                  .limits = limits,
                  .triangle_edges = t.triangle_edges,
-                 .most = PAIRS_LEAST +
-                         PAIRS_EACH * ((size_t)view->triangle_count + view->ghost_count)};
+                 .most =
+                     PAIRS_LEAST + PAIRS_EACH * ((size_t)view->triangle_count + view->ghost_count)};
     *is_worth = true;
     abut_status status = view->ghost_count ? find_pairs(&p) : ABUT_OK;
     if (!status) {

@@ -180,8 +180,7 @@ void abuti_view_place_ghosts(const abut_view *view, vec3 *positions) {
         }
         /* the way that the ghosts face, against the loop */
         double root = sqrt(v3_length(area) * 0.5);
-        positions[view->vertex_count + i] =
-            v3_along(mean, -OUT * size * root, v3_normalise(area));
+        positions[view->vertex_count + i] = v3_along(mean, -OUT * size * root, v3_normalise(area));
     }
 }
 

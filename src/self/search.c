@@ -175,8 +175,8 @@ static void flush(const search *s, share *out, int kind) {
     const vec3 *start = s->view->start, *end = s->view->next;
     sweep_limits limits = s->limits->sweep;
     out->features[kind == SWEEP_EDGE_EDGE] += wait->count;
-    size_t left = abuti_sweep_filter(kind, start, end, wait->four, wait->count, &limits,
-                                     wait->survivors);
+    size_t left =
+        abuti_sweep_filter(kind, start, end, wait->four, wait->count, &limits, wait->survivors);
     for (size_t i = 0; i < left; i++) {
         size_t at = wait->survivors[i];
         vec3 from[4], to[4];

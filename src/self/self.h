@@ -45,10 +45,10 @@ typedef struct view_tree {
     uint32_t first, count; /* triangles */
     uint32_t node_count, level_count;
     uint32_t level_begin[TREE_LEVELS + 2]; /* nodes level by level, the root first */
-    uint32_t *child;                       /* the first of two side by side, or TREE_LEAF + triangle */
-    uint32_t *parent;                      /* of the root: itself */
-    uint32_t *leaf;                        /* the node of triangle first + i */
-    float *bounds;                         /* 2 x slabs a node: lows, highs */
+    uint32_t *child;  /* the first of two side by side, or TREE_LEAF + triangle */
+    uint32_t *parent; /* of the root: itself */
+    uint32_t *leaf;   /* the node of triangle first + i */
+    float *bounds;    /* 2 x slabs a node: lows, highs */
 } view_tree;
 
 struct abut_view;
@@ -95,7 +95,7 @@ struct abut_view {
     abut_view_options options;
     uint32_t vertex_count, triangle_count; /* of the mesh */
     uint32_t hole_count, ghost_count, part_count;
-    bool usable; /* two faces an edge at most, and these run opposite ways */
+    bool usable;            /* two faces an edge at most, and these run opposite ways */
     uint32_t *corners;      /* 3 a triangle, ghosts too */
     view_lists of_vertex;   /* triangles of the mesh around a vertex, */
     view_lists of_edge;     /* and along an edge; collapsed ones too */
@@ -116,12 +116,12 @@ struct abut_view {
     bool prefers_line;
     uint32_t age; /* steps since both were compared */
 
-    double (*along)[2];        /* of a vertex: where on the line, least and most */
-    unsigned char *sets;       /* SET_ of each triangle, ghosts too */
-    unsigned char *last_sets;  /* of the mesh in the step before */
+    double (*along)[2];       /* of a vertex: where on the line, least and most */
+    unsigned char *sets;      /* SET_ of each triangle, ghosts too */
+    unsigned char *last_sets; /* of the mesh in the step before */
     unsigned char *public_sets;
-    bool sets_stand;           /* of the last step */
-    unsigned char *marks;      /* of each node of `tree` */
+    bool sets_stand;      /* of the last step */
+    unsigned char *marks; /* of each node of `tree` */
     bool marks_stand;
     unsigned char *near_ghost; /* of each triangle: MEETS, TOUCHES */
     uint32_t *piece;           /* of each triangle, while pieces are found */

@@ -33,7 +33,12 @@
 
 #include <math.h>
 
-enum { VERTICES_A_TASK = 4096, CLUSTERS_A_TASK = 512, TRIANGLES_A_TASK = 2048, GHOSTS_A_TASK = 512 };
+enum {
+    VERTICES_A_TASK = 4096,
+    CLUSTERS_A_TASK = 512,
+    TRIANGLES_A_TASK = 2048,
+    GHOSTS_A_TASK = 512
+};
 
 #define FACTOR (128 * DBL_EPSILON) /* 256 u */
 #define SMALLEST 1e-290
@@ -70,7 +75,7 @@ unsigned abuti_view_triangle(const vec3 start[3], const vec3 end[3], const vec3 
 typedef struct testing {
     abut_view *view;
     bool by_line;
-    bool turns; /* the line, too much to say who sees what of it */
+    bool turns;                  /* the line, too much to say who sees what of it */
     vec3 along_start, along_end; /* L */
     double d[3];                 /* Bernstein coefficients of L.L */
     double slack;                /* Q */
@@ -164,8 +169,8 @@ static void clusters_task(void *data, size_t chunk, size_t begin, size_t end) {
     const testing *t = data;
     const view_lists *of = &t->view->cluster, *rim = &t->view->cluster_rim;
     for (size_t i = begin; i < end; i++) {
-        checks c = checks_of_vertices(t, rim->items + rim->begin[i],
-                                      rim->begin[i + 1] - rim->begin[i]);
+        checks c =
+            checks_of_vertices(t, rim->items + rim->begin[i], rim->begin[i + 1] - rim->begin[i]);
         for (uint32_t j = of->begin[i]; j < of->begin[i + 1]; j++)
             test_triangle(t, of->items[j], &c, &t->counts[chunk]);
     }
@@ -226,8 +231,7 @@ abut_status abuti_view_test(abut_view *view, bool by_line, view_counts *counts) 
     double largest = real_max(t.d[0], t.d[2]);
     t.turns = !(real_min(t.d[0], real_min(t.d[1], t.d[2])) > 1e-3 * largest && largest > 1e-200);
     for (int k = 0; k < 2; k++)
-        t.slack = real_max(t.slack,
-                           real_max(v3_max_abs(line->start[k]), v3_max_abs(line->end[k])));
+        t.slack = real_max(t.slack, real_max(v3_max_abs(line->start[k]), v3_max_abs(line->end[k])));
     memset(counts, 0, sizeof *counts);
     if (by_line)
         run(&t, all_vertices, VERTICES_A_TASK, room, along_task, counts);

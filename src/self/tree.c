@@ -218,7 +218,8 @@ static inline void fit_node(const fitting *f, uint32_t node, int slabs) {
     float *to = tree->bounds + node * step;
     uint32_t child = tree->child[node];
     if (!(child & TREE_LEAF)) {
-        bounds_join(to, tree->bounds + child * step, tree->bounds + (child + (size_t)1) * step, slabs);
+        bounds_join(to, tree->bounds + child * step, tree->bounds + (child + (size_t)1) * step,
+                    slabs);
         return;
     }
     const uint32_t *corner = f->view->corners + 3 * (size_t)(child & ~TREE_LEAF);

@@ -51,7 +51,8 @@ static abut_status build(abut_view *view) {
     if (!status)
         status = abuti_view_tree_build(view, 0, view->triangle_count, &view->tree);
     if (!status && view->ghost_count)
-        status = abuti_view_tree_build(view, view->triangle_count, view->ghost_count, &view->ghosts);
+        status =
+            abuti_view_tree_build(view, view->triangle_count, view->ghost_count, &view->ghosts);
     if (!status)
         status = allocate_all(view);
     if (status)
@@ -246,8 +247,7 @@ static abut_status test_sets(abut_view *view, view_counts *counts, bool *by_line
         status = status ? status : abuti_view_test(view, true, counts);
         if (status)
             return status;
-        view->prefers_line =
-            in_doubt(counts) < in_doubt(&point) - in_doubt(&point) / 8;
+        view->prefers_line = in_doubt(counts) < in_doubt(&point) - in_doubt(&point) / 8;
         *by_line = view->prefers_line;
         if (*by_line)
             return ABUT_OK;
@@ -263,7 +263,7 @@ typedef struct finding {
     view_limits limits;
     bool start_is_free, follows; /* the start is the end of the step before */
     bool fitted;
-    bool carries;                /* sets and ghosts can be gone on with */
+    bool carries; /* sets and ghosts can be gone on with */
     view_hit hit;
     abut_view_result result;
 } finding;
@@ -375,8 +375,8 @@ static void describe(finding *f) {
         return;
     abut_impact *impact = &f->result.impact;
     bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;
-    const uint32_t *second = edges ? t.edges + 2 * (size_t)hit->second
-                                   : view->corners + 3 * (size_t)hit->second;
+    const uint32_t *second =
+        edges ? t.edges + 2 * (size_t)hit->second : view->corners + 3 * (size_t)hit->second;
     const uint32_t four[4] = {edges ? t.edges[2 * (size_t)hit->first] : hit->first,
                               edges ? t.edges[2 * (size_t)hit->first + 1] : second[0],
                               edges ? second[0] : second[1], edges ? second[1] : second[2]};

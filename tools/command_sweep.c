@@ -437,7 +437,7 @@ static const tool_option options[] = {
     {"thickness", "T", OPTION_POSITIVE, "an impact is where surfaces come this near (default: 0)",
      NULL, false},
     {"tolerance", "T", OPTION_POSITIVE,
-     "how near counts as touching (default: 1e-8 of the size of the mesh)", NULL, false},
+     "how near counts as touching (default: 1e-10 of the size of the mesh)", NULL, false},
     {"exact", NULL, OPTION_FLAG, "decide exactly what the tolerance leaves open", NULL, false},
     {"self", NULL, OPTION_FLAG, "only impacts of a connected part with itself", NULL, false},
     {"others", NULL, OPTION_FLAG, "only impacts between connected parts", NULL, false},

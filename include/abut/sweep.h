@@ -25,10 +25,10 @@ typedef struct abut_sweep_options {
     size_t size;
     double separation; /* features that come this near hit, as for cloth with a thickness; 0: that
                         * touch. Not negative */
-    double tolerance;  /* a length: hits may be reported where features come nearer than this
-                        * beyond the separation, and times may be early by what it takes the
-                        * features to move this far relative to each other. 0 = 1e-8 of the extent
-                        * of the positions */
+    double tolerance;  /* a length: at the time of a hit features are nearer than separation and
+                        * tolerance together, and may come no nearer later. 0 = 1e-10 of the extent
+                        * of the positions. What rounding leaves, some 1e-14 of the extent of the
+                        * pair, comes on top */
     bool exact;        /* decide by exact arithmetic what the tolerance leaves open, so that yes
                         * and no are the truth; only without a separation */
     uint32_t steps;    /* of the search for one pair; where they are spent, the answer is a hit at
@@ -132,7 +132,7 @@ typedef struct abut_motion_counts {
 } abut_motion_counts;
 
 /* Searches the step. Pairs that share a vertex touch all the time and are left out. A tolerance of
- * 0 is 1e-8 of the longest side of the box of all starts (of starts and ends where that is 0).
+ * 0 is 1e-10 of the longest side of the box of all starts (of starts and ends where that is 0).
  * `counts` may be null, and counts what was tried: all candidates for ALL, fewer for the other
  * modes. On failure but ABUT_ERROR_BUFFER `impacts` is untouched. Reports progress as stage
  * "sweep"; memory grows with the capacity, not with what is found. */

@@ -8,6 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What zeros in abut_sweep_options stand for; the tolerance as a part of the extent of the
+ * positions. */
+#define SWEEP_TOLERANCE 1e-10
+#define SWEEP_STEPS 1000000
+
 /* Writes the indices (ascending) of those of `count` pairs that are not proven free over the whole
  * step by a few directions; gives how many. Pair i has the vertices four[4 i .. 4 i + 3], which
  * number `start` and `end`. */

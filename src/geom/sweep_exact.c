@@ -388,8 +388,10 @@ static bool any_inside(sweep_exact *s, place *where, place_test test, const int 
         if (middle && test(s, &right, three))
             return true;
         without_ends(pool, &right.f);
-        int beyond = roots == 1 ? !middle && sign_at_0(&right.f) == sign_at_0(&where->f)
-                                : count_inside(pool, &right.f);
+        /* a single root that is a change of sign needs no counting */
+        bool change = sign_at_0(&where->f) != sign_at_1(pool, &where->f);
+        int beyond = roots == 1 && change ? !middle && sign_at_0(&right.f) == sign_at_0(&where->f)
+                                          : count_inside(pool, &right.f);
         if (beyond && beyond + middle < roots) {
             if (any_inside(s, &right, test, three))
                 return true;
@@ -399,6 +401,7 @@ static bool any_inside(sweep_exact *s, place *where, place_test test, const int 
                 integer_set(&where->f.c[i], &right.f.c[i]);
             integer_set(&where->m, &right.m);
             where->k = right.k;
+            roots = beyond;
             pool->used = mark;
             continue;
         }

@@ -13,13 +13,16 @@ static sweep_filter_kernel *kernel(void) {
     return more ? more : filter;
 }
 
+float abuti_sweep_filter_reach(const sweep_limits *limits) {
+    double reach = limits->separation + limits->tolerance;
+    /* beyond, nothing is proven */
+    return reach < 1e30 ? (float)(reach * (1 + 1e-6)) + FLT_MIN : FLT_MAX;
+}
+
 size_t abuti_sweep_filter(int kind, const vec3 *start, const vec3 *end, const uint32_t *four,
                           size_t count, const sweep_limits *limits, uint32_t *survivors) {
     sweep_filter_kernel *run = kernel();
-    double reach = limits->separation + limits->tolerance;
-    sweep_batch batch = {kind, start, end, four, FLT_MAX};
-    if (reach < 1e30) /* else nothing is proven */
-        batch.reach = (float)(reach * (1 + 1e-6)) + FLT_MIN;
+    sweep_batch batch = {kind, start, end, four, abuti_sweep_filter_reach(limits)};
     count = run(&batch, NULL, count, false, survivors);
     return run(&batch, survivors, count, true, survivors);
 }

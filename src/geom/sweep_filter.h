@@ -11,6 +11,9 @@ typedef struct sweep_batch {
     float reach; /* separation and tolerance, rounded up */
 } sweep_batch;
 
+/* Separation and tolerance, rounded up. */
+float abuti_sweep_filter_reach(const sweep_limits *limits);
+
 /* Of the pairs in `list` (null: 0 to count) writes those that are not proven free by the direction
  * halfway through the step or, with `halves`, by one direction for each half of it. `survivors` may
  * be `list`. */

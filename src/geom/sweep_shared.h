@@ -399,36 +399,31 @@ static inline real sweep_rescue(int kind, const sweep_frame *frame, real time, v
     return best;
 }
 
-/* 1 = hit, 0 = free. The time of a hit does not depend on `latest`. */
-static inline int sweep_pair(int kind, const vec3 *start, const vec3 *end,
-                             const sweep_limits *limits, sweep_answer *answer) {
-    sweep_frame frame;
+/* The search of sweep_pair() without its first look. */
+static inline int sweep_march(int kind, const sweep_frame *frame, const sweep_limits *limits,
+                              sweep_answer *answer) {
     sweep_near near;
     sweep_volume volume;
     volume.b[0] = volume.b[1] = volume.b[2] = volume.b[3] = volume.bound = REAL(0.0);
     volume.ready = 0;
-    sweep_frame_of(kind, start, end, limits, &frame);
     real time = REAL(0.0);
     vec3 last = v3(REAL(0.0), REAL(0.0), REAL(0.0));
-    int step = 0;
-    /* most pairs are free, and most of these all along the direction halfway */
-    sweep_near_at(kind, &frame, REAL(0.5), &near);
-    int hit = !(sweep_proof(kind, &frame, near.n, time) > REAL(1.0));
+    int step = 0, hit = 1;
     while (hit) {
         step++;
-        sweep_near_at(kind, &frame, time, &near);
-        if (!(near.distance > frame.separation + frame.tolerance) || step >= limits->steps)
+        sweep_near_at(kind, frame, time, &near);
+        if (!(near.distance > frame->separation + frame->tolerance) || step >= limits->steps)
             break;
-        real until = sweep_proof(kind, &frame, near.n, time);
+        real until = sweep_proof(kind, frame, near.n, time);
         if (near.inside && step > 1 && until <= REAL(1.0)) {
             if (!volume.ready)
-                sweep_volume_of(kind, &frame, &volume);
+                sweep_volume_of(kind, frame, &volume);
             until = real_max(until, sweep_volume_proof(&volume, time));
         } else if (step > 3 && until <= REAL(1.0)) {
-            until = real_max(until, sweep_turning_proof(kind, &frame, &near, time));
+            until = real_max(until, sweep_turning_proof(kind, frame, &near, time));
         }
         if (!(until > time)) {
-            until = sweep_rescue(kind, &frame, time, &near.n);
+            until = sweep_rescue(kind, frame, time, &near.n);
             if (!(until > time))
                 break;
         }
@@ -442,6 +437,29 @@ static inline int sweep_pair(int kind, const vec3 *start, const vec3 *end,
     for (int k = 0; k < 3; k++)
         answer->weights[k] = near.weights[k];
     return hit;
+}
+
+/* Whether the direction of the closest points at this time proves the whole step. */
+static inline int sweep_proven_by(int kind, const sweep_frame *frame, real time) {
+    sweep_near near;
+    sweep_near_at(kind, frame, time, &near);
+    return sweep_proof(kind, frame, near.n, REAL(0.0)) > REAL(1.0);
+}
+
+/* 1 = hit, 0 = free. The time of a hit does not depend on `latest`. */
+static inline int sweep_pair(int kind, const vec3 *start, const vec3 *end,
+                             const sweep_limits *limits, sweep_answer *answer) {
+    sweep_frame frame;
+    sweep_frame_of(kind, start, end, limits, &frame);
+    /* most pairs are free, and most of these all along the direction halfway */
+    if (!sweep_proven_by(kind, &frame, REAL(0.5)))
+        return sweep_march(kind, &frame, limits, answer);
+    answer->time = REAL(2.0);
+    answer->normal = v3(REAL(0.0), REAL(0.0), REAL(0.0));
+    answer->steps = 0;
+    for (int k = 0; k < 3; k++)
+        answer->weights[k] = REAL(0.0);
+    return 0;
 }
 
 #endif

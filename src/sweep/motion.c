@@ -3,6 +3,7 @@
 #include "sweep/motion.h"
 
 #include "bvh/bvh.h"
+#include "geom/sweep.h"
 #include "mesh/mesh.h"
 
 #include <stdatomic.h>
@@ -174,6 +175,8 @@ abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const 
                           motion ? "end" : "motion");
     abut_status status = start ? check_positions(motion, start, "start") : ABUT_OK;
     status = status ? status : check_positions(motion, end, "end");
+    if (!status && motion->on_device)
+        status = abuti_motion_device_step(motion, start, end);
     if (status)
         return status;
     const size_t bytes = motion->vertex_count * sizeof *motion->start;
@@ -185,21 +188,18 @@ abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const 
         motion->start = last;
     }
     memcpy(motion->end, end, bytes);
-    box3 box = box_empty();
-    motion->extent = longest_side(motion->start, motion->vertex_count, &box);
+    motion->box = box_empty();
+    motion->extent = longest_side(motion->start, motion->vertex_count, &motion->box);
     if (!(motion->extent > 0))
-        motion->extent = longest_side(motion->end, motion->vertex_count, &box);
+        motion->extent = longest_side(motion->end, motion->vertex_count, &motion->box);
     motion->stepped = true;
     return ABUT_OK;
 }
 
 /* ---- find ---- */
 
-/* The tolerance where none is given, for the extent of the positions. */
-#define TOLERANCE 1e-8
 /* Where there is no extent either, anything above 0 will do. */
 #define TOLERANCE_LEAST 1e-200
-#define STEPS_DEFAULT 1000000
 
 static abut_status check_length(const char *what, double length) {
     if (length >= 0 && length <= ABUT_COORDINATE_MAX)
@@ -223,14 +223,14 @@ static abut_status read_options(const abut_motion *motion, abut_motion_mode mode
                           "%g",
                           o.separation);
     if (!(o.tolerance > 0))
-        o.tolerance = real_max(TOLERANCE * motion->extent, TOLERANCE_LEAST);
+        o.tolerance = real_max(SWEEP_TOLERANCE * motion->extent, TOLERANCE_LEAST);
     ours->mode = mode;
     ours->separation = o.separation;
     ours->tolerance = o.tolerance;
     ours->exact = o.exact;
     ours->steps = o.steps && o.steps <= INT32_MAX ? (int)o.steps
                   : o.steps                       ? INT32_MAX
-                                                  : STEPS_DEFAULT;
+                                                  : SWEEP_STEPS;
     return ABUT_OK;
 }
 

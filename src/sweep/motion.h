@@ -22,7 +22,8 @@ struct abut_motion {
     uint32_t *faces; /* 3 a face, as in the meshes */
     bool stepped;
     vec3 *start, *end; /* where vertices are; before the first step both are the meshes' */
-    double extent;     /* the longest side of the box of the starts; of all where that is 0 */
+    box3 box;          /* of the starts; of all where that has no extent */
+    double extent;     /* its longest side */
     sweep_broad broad; /* of the CPU; empty with a device */
     struct motion_device *on_device; /* null on the CPU */
 };
@@ -66,6 +67,9 @@ abut_status abuti_motion_find_here(abut_motion *motion, const motion_search_opti
 abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device);
 /* Nothing where there is none. */
 void abuti_motion_device_destroy(abut_motion *motion);
+/* Takes positions there, before they are taken here; a null `start` means the last end. On failure
+ * those here count. */
+abut_status abuti_motion_device_step(abut_motion *motion, const vec3 *start, const vec3 *end);
 abut_status abuti_motion_device_find(abut_motion *motion, const motion_search_options *options,
                                      abut_impacts *impacts, abut_motion_counts *counts);
 

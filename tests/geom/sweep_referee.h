@@ -7,15 +7,17 @@
  * refining the interval, or by a common divisor where they are zero. Where it is zero throughout,
  * the features lie in one plane all the time, and unless they touch from the start they first do
  * so where a vertex meets an edge; a point on a moving segment is a problem of the same kind, one
- * degree lower. Written for clarity; temporaries live in a ring as in rational.h. */
+ * degree lower. Written for clarity; integers are given back when a question is answered. */
 #ifndef ABUT_TEST_SWEEP_REFEREE_H
 #define ABUT_TEST_SWEEP_REFEREE_H
+
+#include "support/support.h"
 
 #include "base/math_shared.h"
 
 #include <gmp.h>
 
-enum { INTEGERS = 1 << 15, TERMS = 8 };
+enum { INTEGERS = 1 << 17, TERMS = 8 };
 
 typedef struct poly {
     int terms; /* without leading zeros; 0 = the zero polynomial */
@@ -25,13 +27,16 @@ typedef struct poly3 {
     poly x, y, z;
 } poly3;
 
+/* Every question starts with none in use. */
+static int integers_used;
 static inline mpz_ptr integer_new(void) {
-    static mpz_t ring[INTEGERS];
-    static int at, ready;
-    if (ready < INTEGERS)
-        mpz_init(ring[ready++]);
-    at = ready < INTEGERS ? ready - 1 : (at + 1) % INTEGERS;
-    return ring[at];
+    static mpz_t all[INTEGERS];
+    static int ready;
+    if (integers_used == INTEGERS)
+        fail_msg("the referee needs more than %d integers", INTEGERS);
+    if (ready == integers_used)
+        mpz_init(all[ready++]);
+    return all[integers_used++];
 }
 
 static inline poly poly_trim(poly p) {
@@ -204,7 +209,20 @@ static inline poly poly_squarefree(poly p) {
 enum { MOST_CONDITIONS = 32 };
 typedef enum place { AT_START, AT_END, AT_ROOT } place;
 
-/* The signs of the polynomials in `on` at a place; a root is the only one of f in (0, 1), where f
+/* A copy in one of four places of its own. */
+static inline poly kept_poly(poly p, int which) {
+    static mpz_t kept[4][TERMS];
+    static int ready;
+    for (; ready < 4 * TERMS; ready++)
+        mpz_init(kept[ready / TERMS][ready % TERMS]);
+    for (int i = 0; i < p.terms; i++) {
+        mpz_set(kept[which][i], p.c[i]);
+        p.c[i] = kept[which][i];
+    }
+    return p;
+}
+
+/* The sign of a polynomial at a place; a root is the only one of f in (0, 1), where f
  * changes its sign. */
 static inline int sign_at(place where, poly f, poly p) {
     if (where == AT_START)
@@ -213,6 +231,7 @@ static inline int sign_at(place where, poly f, poly p) {
         return sign_at_1(p);
     if (!p.terms)
         return 0;
+    const int used = integers_used;
     for (int round = 0;; round++) {
         if (sign_at_0(p) && sign_at_0(p) == sign_at_1(p) && variations(p) == 0)
             return sign_at_0(p);
@@ -227,8 +246,9 @@ static inline int sign_at(place where, poly f, poly p) {
             return sign_at_1(poly_half(p, 0));
         }
         int right = middle == sign_at_0(f);
-        f = right ? poly_half(f, 1) : left;
-        p = poly_half(p, right);
+        f = kept_poly(right ? poly_half(f, 1) : left, round & 1);
+        p = kept_poly(poly_half(p, right), 2 + (round & 1));
+        integers_used = used;
     }
 }
 
@@ -247,8 +267,10 @@ static inline int any_root(poly f, poly *on, int count, place_test test) {
         return 0;
     if (changes == 1 && sign_at_0(f) && sign_at_1(f))
         return test(AT_ROOT, f, on);
+    const int used = integers_used;
     for (int right = 0; right < 2; right++) {
         poly halves[MOST_CONDITIONS];
+        integers_used = used;
         for (int i = 0; i < count; i++)
             halves[i] = poly_half(on[i], right);
         poly half = poly_half(f, right);
@@ -430,6 +452,7 @@ static inline int volume_is_clear(int kind, const vec3 *start, const vec3 *end) 
 /* Whether they touch at a time from 0 to `until`, which is not part of it unless it is 1. */
 static inline int referee_touches(int kind, const vec3 *start, const vec3 *end, double until) {
     int shift = -2000, time_bits = 0;
+    integers_used = 0;
     if (until == 0 || volume_is_clear(kind, start, end))
         return 0;
     for (int k = 0; k < 8; k++)

@@ -1,7 +1,8 @@
-/* Elementary sweeps: cases with known answers. */
+/* Elementary sweeps: cases with known answers, the public functions, exact arithmetic. */
 #include "support/support.h"
 
 #include "geom/sweep.h"
+#include "sweep_referee.h"
 
 #include <math.h>
 
@@ -138,12 +139,135 @@ static void filter(void **state) {
     }
 }
 
+/* ---- the public functions ---- */
+
+static void known_sweeps(void **state) {
+    (void)state;
+    const abut_vec3 start[4] = {{0.25, 0.25, 1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+    const abut_vec3 end[4] = {{0.25, 0.25, -1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+    abut_sweep sweep;
+    assert_ok(abut_sweep_vertex_face(start, end, NULL, &sweep));
+    assert_true(sweep.hit && sweep.time <= 0.5 && sweep.time > 0.5 - 1e-9);
+    assert_true(sweep.normal.z == 1 && fabs(sweep.point.z) < 1e-9 && sweep.point.x == 0.25);
+    assert_true(sweep.steps > 0);
+    assert_ok(abut_sweep_vertex_face(start, start, NULL, &sweep));
+    assert_true(!sweep.hit && sweep.time == 1 && sweep.normal.z == 0);
+    const abut_vec3 over[4] = {{-1, 0, 1}, {1, 0, 1}, {0, -1, 0}, {0, 1, 0}};
+    const abut_vec3 under[4] = {{-1, 0, -1}, {1, 0, -1}, {0, -1, 0}, {0, 1, 0}};
+    abut_sweep_options options = abut_sweep_options_default();
+    options.separation = 0.5;
+    assert_ok(abut_sweep_edge_edge(over, under, &options, &sweep));
+    assert_true(sweep.hit && sweep.time <= 0.25 && sweep.time > 0.25 - 1e-9);
+    assert_true(fabs(sweep.point.z - 0.25) < 1e-9 && sweep.weights[0] == 0.5);
+    /* 2^-60 beside an edge of the face: within any tolerance, but no touch */
+    abut_vec3 beside[4] = {{0.5, -0x1p-60, 1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+    abut_vec3 below[4] = {{0.5, -0x1p-60, -1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+    assert_ok(abut_sweep_vertex_face(beside, below, NULL, &sweep));
+    assert_true(sweep.hit);
+    options = abut_sweep_options_default();
+    options.exact = true;
+    assert_ok(abut_sweep_vertex_face(beside, below, &options, &sweep));
+    assert_false(sweep.hit);
+    beside[0].y = below[0].y = 0;
+    assert_ok(abut_sweep_vertex_face(beside, below, &options, &sweep));
+    assert_true(sweep.hit);
+    /* the least and the largest of numbers together */
+    beside[0] = v3(0.5, -0x1p-1074, 0x1p1000);
+    below[0] = v3(0.5, -0x1p-1074, -0x1p1000);
+    assert_ok(abut_sweep_vertex_face(beside, below, &options, &sweep));
+    assert_false(sweep.hit);
+    beside[0].y = below[0].y = 0x1p-1074;
+    assert_ok(abut_sweep_vertex_face(beside, below, &options, &sweep));
+    assert_true(sweep.hit);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    abut_vec3 start[4] = {{0, 0, 1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, end[4];
+    memcpy(end, start, sizeof end);
+    abut_sweep sweep, before;
+    memset(&sweep, 7, sizeof sweep);
+    before = sweep;
+    abut_sweep_options options = abut_sweep_options_default();
+    assert_fails(ABUT_ERROR_ARGUMENT, "start is null",
+                 abut_sweep_vertex_face(NULL, end, NULL, &sweep));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null",
+                 abut_sweep_edge_edge(start, NULL, NULL, &sweep));
+    assert_fails(ABUT_ERROR_ARGUMENT, "sweep is null",
+                 abut_sweep_edge_edge(start, end, NULL, NULL));
+    static const double bad[] = {-1, NAN, INFINITY};
+    for (int i = 0; i < 3; i++) {
+        options.separation = bad[i];
+        assert_fails(ABUT_ERROR_ARGUMENT, "separation",
+                     abut_sweep_vertex_face(start, end, &options, &sweep));
+        options.separation = 0;
+        options.tolerance = bad[i];
+        assert_fails(ABUT_ERROR_ARGUMENT, "tolerance",
+                     abut_sweep_edge_edge(start, end, &options, &sweep));
+        options.tolerance = 0;
+        end[2].y = i ? bad[i] : -INFINITY;
+        assert_fails(ABUT_ERROR_ARGUMENT, "end[2]",
+                     abut_sweep_vertex_face(start, end, &options, &sweep));
+        end[2].y = 0;
+    }
+    options.exact = true;
+    options.separation = 0.1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "exact",
+                 abut_sweep_vertex_face(start, end, &options, &sweep));
+    options.size = 1000000;
+    assert_fails(ABUT_ERROR_ARGUMENT, "abut_sweep_vertex_face",
+                 abut_sweep_vertex_face(start, end, &options, &sweep));
+    assert_memory_equal(&before, &sweep, sizeof sweep);
+}
+
+/* ---- exact arithmetic on numbers of all sizes ---- */
+
+static double any_size(test_random *random) {
+    static const double sizes[] = {0, 1, 0x1p-60, 0x1p-200, 0x1p40, 0x1p200, 1};
+    double x = (double)test_random_below(random, 9) - 4;
+    return x * sizes[test_random_below(random, 7)];
+}
+
+static void hostile_sizes(void **state) {
+    (void)state;
+    test_random random = {5};
+    int found[2] = {0, 0};
+    for (uint32_t i = 0, rounds = test_rounds(160); i < rounds; i++) {
+        vec3 start[4], end[4];
+        int kind = 1 + (int)(i & 1);
+        for (int k = 0; k < 4; k++) {
+            start[k] = v3(any_size(&random), any_size(&random), any_size(&random));
+            end[k] = v3(any_size(&random), any_size(&random), any_size(&random));
+        }
+        bool touches;
+        assert_ok(abuti_sweep_exact(abuti_context_of(NULL), kind, start, end, &touches));
+        assert_int_equal(touches, referee_touches(kind, start, end, 1));
+        found[touches]++;
+        sweep_limits limits = {0, DBL_MIN, 1, 1000};
+        sweep_answer answer;
+        assert_true(sweep_pair(kind, start, end, &limits, &answer) || !touches);
+    }
+    assert_true(found[0] > (int)test_rounds(16) && found[1] > (int)test_rounds(16));
+}
+
+static abut_status exact_work(abut_context *context, void *data) {
+    (void)data;
+    const vec3 start[4] = {{-1, 0, 1}, {1, 0, 1}, {0, -1, 0}, {0, 1, 0}};
+    const vec3 end[4] = {{-1, 0x1p-300, -1}, {1, 0, -1}, {0, -1, 0}, {0x1p-400, 1, 0x1p-500}};
+    bool touches;
+    return abuti_sweep_exact(context, 2, start, end, &touches);
+}
+static void out_of_memory(void **state) {
+    (void)state;
+    assert_true(test_every_allocation(exact_work, NULL) >= 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vertex_falls_on_face),
-        cmocka_unit_test(edges_cross),
-        cmocka_unit_test(degenerate),
-        cmocka_unit_test(filter),
+        cmocka_unit_test(vertex_falls_on_face), cmocka_unit_test(edges_cross),
+        cmocka_unit_test(degenerate),           cmocka_unit_test(filter),
+        cmocka_unit_test(known_sweeps),         cmocka_unit_test(refusals),
+        cmocka_unit_test(hostile_sizes),        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,102 @@ static inline void scene_add(scene *s, abut_context *context, const vec3 *positi
     s->vertex_count += vertex_count;
 }
 
+/* ---- scenes that are made up ---- */
+
+/* Triangles between any vertices, some of them twice the same. On a coarse grid many things touch,
+ * are in one plane and have equal coordinates. */
+static inline void add_soup(scene *s, abut_context *context, test_random *random,
+                            uint32_t vertex_count, uint32_t triangle_count, bool grid) {
+    vec3 positions[64];
+    uint32_t indices[3 * 64];
+    assert_true(vertex_count <= 64 && triangle_count <= 64);
+    for (uint32_t i = 0; i < vertex_count; i++) {
+        double at[3];
+        for (int k = 0; k < 3; k++)
+            at[k] = grid ? (double)test_random_below(random, 5) : test_random_real(random, 0, 4);
+        positions[i] = v3(at[0], at[1], at[2]);
+    }
+    for (uint32_t i = 0; i < 3 * triangle_count; i++)
+        indices[i] = test_random_below(random, vertex_count);
+    scene_add(s, context, positions, vertex_count, indices, triangle_count);
+}
+
+static inline void move_all(scene *s, test_random *random, double by, bool grid) {
+    for (uint32_t i = 0; i < s->vertex_count; i++) {
+        double move[3];
+        for (int k = 0; k < 3; k++)
+            move[k] = grid ? by * ((double)test_random_below(random, 3) - 1)
+                           : test_random_real(random, -by, by);
+        s->end[i] = v3_add(s->start[i], v3(move[0], move[1], move[2]));
+    }
+}
+
+static inline scene random_scene(abut_context *context, test_random *random, uint32_t round) {
+    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    const bool grid = round % 3 == 1;
+    const uint32_t meshes = 1 + round % SCENE_MESHES;
+    for (uint32_t k = 0; k < meshes; k++)
+        add_soup(&s, context, random, 4 + test_random_below(random, 20),
+                 1 + test_random_below(random, 24), grid);
+    if (round % 8 == 5 && meshes > 1) /* the same mesh twice, in the same place */
+        memcpy(s.start, s.start + s.meshes[0]->vertex_count, 4 * sizeof *s.start);
+    move_all(&s, random, round % 5 == 0 ? 0 : round % 5 == 1 ? 3 : 0.5, grid);
+    if (round % 7 == 3)
+        s.end[test_random_below(random, s.vertex_count)].y = 1e20;
+    s.options.no_self = round % 6 == 2;
+    s.options.no_others = round % 6 == 4;
+    s.sweep.separation = round % 4 == 3 ? 0.25 : 0;
+    s.sweep.tolerance = round % 9 == 8 ? 1e-3 : 0;
+    s.sweep.exact = round % 3 == 2 && s.sweep.separation == 0;
+    return s;
+}
+
+/* A shape at a place, whose vertices go where `to` says: turned about z by an angle that grows
+ * along it, and shifted. */
+static inline void add_shape(scene *s, abut_context *context, abut_shape_kind kind,
+                             uint32_t segments, vec3 at, double twist, vec3 shift) {
+    abut_shape shape = abut_shape_default(kind);
+    abut_mesh *mesh;
+    shape.segments = shape.rings = segments;
+    assert_ok(abut_shape_create(context, &shape, &mesh));
+    const uint32_t first = s->vertex_count;
+    vec3 *positions = malloc(mesh->vertex_count * sizeof *positions);
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        positions[i] = v3_add(abuti_mesh_position(mesh, i), at);
+    scene_add(s, context, positions, mesh->vertex_count, mesh->indices, mesh->triangle_count);
+    for (uint32_t i = first; i < s->vertex_count; i++) {
+        vec3 p = v3_sub(s->start[i], at);
+        double angle = twist * p.z, c = cos(angle), d = sin(angle);
+        p = v3(c * p.x - d * p.y, d * p.x + c * p.y, p.z);
+        s->end[i] = v3_add(v3_add(p, at), shift);
+    }
+    free(positions);
+    abut_mesh_destroy(mesh);
+}
+
+/* `fine`: how many times finer than coarse. */
+static inline scene shapes(abut_context *context, uint32_t fine) {
+    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    add_shape(&s, context, ABUT_SHAPE_TORUS, 12 * fine, v3(0, 0, 0), 1, v3(0, 0, 0));
+    add_shape(&s, context, ABUT_SHAPE_ICOSPHERE, 5 * fine, v3(1.2, 0.1, 0), 0, v3(-1, 0, 0.1));
+    add_shape(&s, context, ABUT_SHAPE_CYLINDER, 8 * fine, v3(0, 0, 2), 20, v3(0, 0.1, -1));
+    return s;
+}
+
+static inline scene identical_triangles(abut_context *context, uint32_t count) {
+    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    vec3 *positions = malloc(3 * count * sizeof *positions);
+    uint32_t *indices = malloc(3 * count * sizeof *indices);
+    for (uint32_t i = 0; i < 3 * count; i++) {
+        positions[i] = v3(i % 3 == 0, i % 3 == 1, i % 3 == 2);
+        indices[i] = i;
+    }
+    scene_add(&s, context, positions, 3 * count, indices, count);
+    free(positions);
+    free(indices);
+    return s;
+}
+
 /* ---- the referee ---- */
 
 typedef struct referee {
@@ -73,7 +169,7 @@ static inline double scene_tolerance(const scene *s) {
     double extent = v3_max_abs(v3_sub(box.hi, box.lo));
     for (uint32_t i = 0; !(extent > 0) && i < s->vertex_count; i++)
         box = box_grow(box, s->end[i]);
-    return fmax(1e-8 * v3_max_abs(v3_sub(box.hi, box.lo)), 1e-200);
+    return fmax(SWEEP_TOLERANCE * v3_max_abs(v3_sub(box.hi, box.lo)), 1e-200);
 }
 
 static inline void scene_try(const scene *s, referee *r, abut_impact impact,

@@ -1,0 +1,111 @@
+/* The public elementary sweeps of <abut/sweep.h>: checks around sweep_shared.h, and the exact end
+ * game. */
+#include "geom/sweep.h"
+
+#include <abut/sweep.h>
+
+static abut_status check_positions(const char *function, const char *what, const vec3 *p) {
+    if (!p)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null; pass four positions", function,
+                          what);
+    for (int k = 0; k < 4; k++)
+        if (!isfinite(p[k].x) || !isfinite(p[k].y) || !isfinite(p[k].z))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: %s[%d] is (%g, %g, %g); coordinates must be finite", function,
+                              what, k, p[k].x, p[k].y, p[k].z);
+    return ABUT_OK;
+}
+
+static abut_status check_options(const char *function, const abut_sweep_options *options) {
+    const double lengths[2] = {options->separation, options->tolerance};
+    for (int k = 0; k < 2; k++)
+        if (!(lengths[k] >= 0 && lengths[k] <= DBL_MAX))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: options->%s is %g; it must be a length, finite and not negative",
+                              function, k ? "tolerance" : "separation", lengths[k]);
+    if (options->exact && options->separation > 0)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->exact goes without a separation, but it is %g; leave one "
+                          "of them 0",
+                          function, options->separation);
+    return ABUT_OK;
+}
+
+/* The longest side of the box of all positions. Halves, since a whole side may overflow. */
+static double half_extent(const vec3 *start, const vec3 *end) {
+    box3 box = box_empty();
+    for (int k = 0; k < 4; k++)
+        box = box_grow(box_grow(box, start[k]), end[k]);
+    return v3_max_abs(v3_sub(v3_scale(box.hi, 0.5), v3_scale(box.lo, 0.5)));
+}
+
+/* A weighted mean, which cannot overflow. */
+static vec3 mean(vec3 a, vec3 b, double t) {
+    return v3_add(v3_scale(a, 1 - t), v3_scale(b, t));
+}
+
+/* Halfway between the closest points at the time of the hit. */
+static vec3 hit_point(int kind, const vec3 *start, const vec3 *end, const sweep_answer *answer) {
+    const double *w = answer->weights;
+    vec3 p[4], first, second;
+    for (int k = 0; k < 4; k++)
+        p[k] = mean(start[k], end[k], answer->time);
+    if (kind == SWEEP_EDGE_EDGE) {
+        first = mean(p[0], p[1], w[0]);
+        second = mean(p[2], p[3], w[1]);
+    } else {
+        first = p[0];
+        second = v3_add(v3_add(v3_scale(p[1], w[0]), v3_scale(p[2], w[1])), v3_scale(p[3], w[2]));
+    }
+    return mean(first, second, 0.5);
+}
+
+static abut_status sweep_features(const char *function, int kind, const vec3 *start,
+                                  const vec3 *end, const abut_sweep_options *options,
+                                  abut_sweep *sweep) {
+    abut_sweep_options ours = abut_sweep_options_default();
+    sweep_answer answer;
+    bool hit;
+    abut_status status = check_positions(function, "start", start);
+    status = status ? status : check_positions(function, "end", end);
+    status = status ? status : abuti_options_read(&ours, sizeof ours, options, function);
+    status = status ? status : check_options(function, &ours);
+    if (!status && !sweep)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: sweep is null; pass its address", function);
+    if (status)
+        return status;
+    double tolerance = ours.tolerance;
+    if (!(tolerance > 0)) /* of two halves; where there is no extent anything above 0 will do */
+        tolerance = real_max(2 * SWEEP_TOLERANCE * half_extent(start, end), REAL_MIN);
+    const sweep_limits limits = {ours.separation, tolerance, 1,
+                                 ours.steps == 0           ? SWEEP_STEPS
+                                 : ours.steps <= INT32_MAX ? (int)ours.steps
+                                                           : INT32_MAX};
+    hit = sweep_pair(kind, start, end, &limits, &answer);
+    if (hit && ours.exact) {
+        status = abuti_sweep_exact(abuti_context_of(NULL), kind, start, end, &hit);
+        if (status)
+            return status;
+    }
+    memset(sweep, 0, sizeof *sweep);
+    sweep->hit = hit;
+    sweep->time = 1;
+    sweep->steps = (uint32_t)answer.steps;
+    if (hit) {
+        sweep->time = answer.time;
+        sweep->point = hit_point(kind, start, end, &answer);
+        sweep->normal = answer.normal;
+        memcpy(sweep->weights, answer.weights, sizeof sweep->weights);
+    }
+    return ABUT_OK;
+}
+
+abut_status abut_sweep_vertex_face(const abut_vec3 start[4], const abut_vec3 end[4],
+                                   const abut_sweep_options *options, abut_sweep *sweep) {
+    return sweep_features(__func__, SWEEP_VERTEX_FACE, start, end, options, sweep);
+}
+
+abut_status abut_sweep_edge_edge(const abut_vec3 start[4], const abut_vec3 end[4],
+                                 const abut_sweep_options *options, abut_sweep *sweep) {
+    return sweep_features(__func__, SWEEP_EDGE_EDGE, start, end, options, sweep);
+}

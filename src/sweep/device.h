@@ -1,0 +1,87 @@
+/* Motions on a device, among their own files. */
+#ifndef ABUTI_SWEEP_DEVICE_H
+#define ABUTI_SWEEP_DEVICE_H
+
+#include "device/tools.h"
+#include "sweep/device_shared.h"
+#include "sweep/motion.h"
+
+typedef enum motion_kernel {
+    MOTION_KEYS,
+    MOTION_BLOCKS,
+    MOTION_LEVEL,
+    MOTION_WALK,
+    MOTION_CANDIDATES,
+    MOTION_FILTER,
+    MOTION_SETTLE,
+    MOTION_HIT_KEYS,
+    MOTION_EARLIEST_OF,
+    MOTION_IMPACTS,
+    MOTION_KERNELS
+} motion_kernel;
+
+typedef enum motion_memory {
+    /* once */
+    MOTION_LAYOUT,
+    MOTION_EDGES,
+    MOTION_FACES,
+    MOTION_POINTS,  /* vertices that a face has */
+    MOTION_MESH_OF, /* of each vertex; only where not all pairs of meshes are wanted */
+    MOTION_BEGIN,   /* of the meshes' vertices, edges and faces */
+    /* each step */
+    MOTION_START,
+    MOTION_END,
+    /* each search */
+    MOTION_KEY,
+    MOTION_ORDER,
+    MOTION_BOXES,
+    MOTION_NODES,
+    MOTION_PAIRS_BEGIN, /* of the pairs of each block */
+    MOTION_PAIRS,       /* of blocks */
+    MOTION_TRIED,       /* candidates */
+    MOTION_OPEN,        /* candidates that are not free at once; ping and pong */
+    MOTION_LEFT,
+    MOTION_HITS,
+    MOTION_COUNTS,
+    MOTION_HIT_KEY,
+    MOTION_HIT_ORDER,
+    MOTION_FOUND, /* impacts */
+    MOTION_MEMORIES
+} motion_memory;
+
+/* Stages whose time can be told. */
+typedef enum motion_stage {
+    MOTION_STAGE_BOXES,  /* with their order */
+    MOTION_STAGE_BLOCKS, /* pairs of blocks */
+    MOTION_STAGE_CANDIDATES,
+    MOTION_STAGE_FILTER,
+    MOTION_STAGE_SETTLE,
+    MOTION_STAGE_ORDER,
+    MOTION_STAGES
+} motion_stage;
+
+typedef struct motion_device {
+    abuti_queue queue;
+    abuti_tools *tools;
+    abuti_kernel kernels[MOTION_KERNELS];
+    abuti_buffer memory[MOTION_MEMORIES];
+    sweep_layout layout;
+    uint32_t walkers, levels, wide_groups, narrow_groups;
+    uint32_t flags;   /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
+    bool stale;       /* positions there are not those here */
+    double *stage_ms; /* null = nobody asks */
+    uint32_t pairs_room, tried_room, open_room, hits_room;
+} motion_device;
+
+/* Between calls of a search, how long its stages take on the device, in ms; null = no longer. Costs
+ * time. */
+void abuti_motion_device_time(abut_motion *motion, double stage_ms[MOTION_STAGES]);
+
+/* ---- device_search.c ---- */
+
+/* Finds hits into MOTION_HITS, in no order; counts what was tried. For all modes but ALL only those
+ * hits are there that may be wanted. */
+abut_status abuti_motion_device_search(abut_motion *motion, const motion_search_options *options,
+                                       uint32_t *hits, abut_motion_counts *counts);
+
+#endif

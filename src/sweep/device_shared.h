@@ -1,0 +1,84 @@
+/* What the host and the kernels of sweeps tell each other; the same layout on both sides.
+ *
+ * Features of the three kinds are numbered one after the other: vertices, edges, faces. Sorted
+ * along a curve they stand in blocks of SWEEP_BLOCK, a kind beginning with a block of its own;
+ * blocks have boxes, and so have SWEEP_BLOCK blocks, and so on: the levels of a tree without
+ * pointers, for edges and for faces.
+ */
+#ifndef ABUTI_SWEEP_DEVICE_SHARED_H
+#define ABUTI_SWEEP_DEVICE_SHARED_H
+
+#include "base/math_shared.h"
+
+#ifdef __OPENCL_C_VERSION__
+typedef uint sweep_word;
+#else
+typedef uint32_t sweep_word;
+#endif
+
+#define SWEEP_BLOCK 32
+#define SWEEP_BLOCK_LEVELS 6 /* 32^6 blocks and more than there are indices */
+
+enum { SWEEP_VERTICES, SWEEP_EDGES, SWEEP_FACES, SWEEP_KINDS };
+
+typedef struct sweep_layout {
+    sweep_word count[SWEEP_KINDS]; /* features */
+    sweep_word first[SWEEP_KINDS]; /* of the kind, where features are numbered together */
+    sweep_word levels[SWEEP_KINDS];
+    sweep_word nodes[SWEEP_KINDS]
+                    [SWEEP_BLOCK_LEVELS]; /* how many a level has; level 0 are blocks */
+    sweep_word node_first[SWEEP_KINDS][SWEEP_BLOCK_LEVELS];
+} sweep_layout;
+
+/* A box in floats; see sweep_boxes.cl. `feature` is its number among its kind. */
+typedef struct sweep_box {
+    float lo[3];
+    sweep_word feature;
+    float hi[3];
+    sweep_word unused;
+} sweep_box;
+
+/* What the device counts; words of one buffer. */
+enum {
+    SWEEP_COUNT_MANY,        /* pairs of blocks in units of 256, rounded up for each block */
+    SWEEP_COUNT_BLOCKS,      /* pairs of blocks */
+    SWEEP_COUNT_EDGE_EDGE,   /* candidates */
+    SWEEP_COUNT_VERTEX_FACE, /* behind it */
+    SWEEP_COUNT_HITS,
+    SWEEP_COUNT_LATEST, /* a float: no hit later than this is of interest */
+    SWEEP_COUNT_LEFT,   /* two: as below, after the first look */
+    SWEEP_COUNT_OPEN =
+        SWEEP_COUNT_LEFT + 2, /* for each round two: pairs of edges, of vertices and faces */
+    SWEEP_COUNTS = 32
+};
+enum { SWEEP_ROUNDS = (SWEEP_COUNTS - SWEEP_COUNT_OPEN) / 2 - 1 };
+
+/* Which pairs of blocks: from / of up to to / of of all, as listed or mixed over the scene. */
+typedef struct sweep_part {
+    sweep_word from, to, of, mixed;
+} sweep_part;
+
+/* What is searched. */
+typedef struct sweep_scene {
+    real origin[3]; /* near which the positions are */
+    real scale;     /* of cells of the curve */
+    real margin;    /* around boxes: half of the separation */
+} sweep_scene;
+
+/* As motion_hit. */
+typedef struct sweep_hit {
+    real time;
+    sweep_word kind, first, second, unused;
+    real normal[3], weights[3];
+} sweep_hit;
+
+/* As abut_impact. */
+typedef struct sweep_impact {
+    real time;
+    real point[3], normal[3], weights[3];
+    sweep_word kind, mesh[2], element[2], unused;
+} sweep_impact;
+
+enum { SWEEP_NO_SELF = 1, SWEEP_NO_OTHERS = 2 };
+
+#endif

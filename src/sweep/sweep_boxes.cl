@@ -1,0 +1,144 @@
+/* Boxes of features, their order along a curve, and the boxes of blocks and of blocks of blocks.
+ *
+ * The curve is Hilbert's (coordinates transposed after Skilling 2004, "Programming the Hilbert
+ * curve"): blocks along it have no far jumps as those in Morton order have, and a third fewer pairs
+ * of blocks overlap. Ten bits an axis, with the kind above them.
+ */
+#include "base/math_shared.h"
+
+#if ABUTI_REAL_BITS == 64
+
+#include "sweep/boxes_kernel.h"
+
+#define GROUP 256
+#define BITS 10
+
+static uint spread(uint x) {
+    x = (x | x << 16) & 0x030000ffu;
+    x = (x | x << 8) & 0x0300f00fu;
+    x = (x | x << 4) & 0x030c30c3u;
+    return (x | x << 2) & 0x09249249u;
+}
+
+static uint hilbert(uint x, uint y, uint z) {
+    uint c[3];
+    c[0] = x;
+    c[1] = y;
+    c[2] = z;
+    for (uint q = 1u << (BITS - 1); q > 1; q >>= 1)
+        for (int i = 0; i < 3; i++) {
+            uint t = c[i] & q ? 0 : (c[0] ^ c[i]) & (q - 1);
+            c[0] ^= c[i] & q ? q - 1 : t;
+            c[i] ^= t;
+        }
+    c[1] ^= c[0];
+    c[2] ^= c[1];
+    uint turn = 0;
+    for (uint q = 1u << (BITS - 1); q > 1; q >>= 1)
+        turn ^= c[2] & q ? q - 1 : 0;
+    return spread(c[0] ^ turn) << 2 | spread(c[1] ^ turn) << 1 | spread(c[2] ^ turn);
+}
+
+/* An item a feature; `points` are the vertices that a face has. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+sweep_keys(__global const sweep_layout *layout, sweep_scene scene,
+           __global const uint *edges, __global const uint *faces, __global const double *start,
+           __global const double *end, __global const uint *points, __global uint *keys,
+           __global uint *order) {
+    uint i = (uint)get_global_id(0);
+    uint all = layout->first[SWEEP_FACES] + layout->count[SWEEP_FACES];
+    if (i >= all)
+        return;
+    uint kind = (i >= layout->first[SWEEP_EDGES]) + (i >= layout->first[SWEEP_FACES]);
+    uint feature = kind == SWEEP_VERTICES ? points[i] : i - layout->first[kind];
+    sweep_corners corners = corners_of(kind, feature, edges, faces);
+    uint cell[3];
+    for (int axis = 0; axis < 3; axis++) {
+        double2 d = swept_axis(&corners, axis, start, end, 0.0);
+        double middle = 0.5 * (d.x - scene.origin[axis]) + 0.5 * (d.y - scene.origin[axis]);
+        cell[axis] = min(convert_uint_sat(middle * scene.scale), (1u << BITS) - 1);
+    }
+    keys[i] = kind << 3 * BITS | hilbert(cell[0], cell[1], cell[2]);
+    order[i] = feature;
+}
+
+/* The box of SWEEP_BLOCK boxes, in local memory of 6 * SWEEP_BLOCK. Every item gets it. */
+static sweep_box join(sweep_box box, __local float *room) {
+    uint item = (uint)get_local_id(0);
+    sweep_box all;
+    for (int axis = 0; axis < 3; axis++) {
+        room[axis * SWEEP_BLOCK + item] = box.lo[axis];
+        room[(3 + axis) * SWEEP_BLOCK + item] = box.hi[axis];
+    }
+    for (uint step = SWEEP_BLOCK / 2; step > 0; step /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int axis = 0; axis < 3; axis++) {
+            uint lo = axis * SWEEP_BLOCK + item, hi = lo + 3 * SWEEP_BLOCK;
+            if (item < step) {
+                room[lo] = min(room[lo], room[lo + step]);
+                room[hi] = max(room[hi], room[hi + step]);
+            }
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int axis = 0; axis < 3; axis++) {
+        all.lo[axis] = room[axis * SWEEP_BLOCK];
+        all.hi[axis] = room[(3 + axis) * SWEEP_BLOCK];
+    }
+    all.feature = 0;
+    all.unused = 0;
+    return all;
+}
+
+static sweep_box nothing(void) {
+    sweep_box box;
+    for (int axis = 0; axis < 3; axis++) {
+        box.lo[axis] = INFINITY;
+        box.hi[axis] = -INFINITY;
+    }
+    box.feature = 0;
+    box.unused = 0;
+    return box;
+}
+
+/* A group a block: boxes in order, and that of the block. */
+__kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
+sweep_blocks(__global const sweep_layout *layout, sweep_scene scene,
+             __global const uint *edges, __global const uint *faces, __global const double *start,
+             __global const double *end, __global const uint *order, __global sweep_box *boxes,
+             __global sweep_box *nodes, __local float *room) {
+    uint block = (uint)get_group_id(0), item = (uint)get_local_id(0);
+    uint kind = (block >= layout->node_first[SWEEP_EDGES][0]) +
+                (block >= layout->node_first[SWEEP_FACES][0]);
+    uint at = (block - layout->node_first[kind][0]) * SWEEP_BLOCK + item;
+    sweep_box box = nothing();
+    if (at < layout->count[kind]) {
+        uint feature = order[layout->first[kind] + at];
+        sweep_corners corners = corners_of(kind, feature, edges, faces);
+        box = swept_box(&corners, start, end, &scene);
+        box.feature = feature;
+    }
+    boxes[(size_t)block * SWEEP_BLOCK + item] = box;
+    sweep_box all = join(box, room);
+    if (item == 0)
+        nodes[block] = all;
+}
+
+/* A group a node of this level, first those of edges, then those of faces. */
+__kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
+sweep_level(__global const sweep_layout *layout, __global sweep_box *nodes, uint level,
+            __local float *room) {
+    uint node = (uint)get_group_id(0), item = (uint)get_local_id(0);
+    uint of_edges = layout->nodes[SWEEP_EDGES][level];
+    uint kind = node < of_edges ? SWEEP_EDGES : SWEEP_FACES;
+    node -= kind == SWEEP_EDGES ? 0 : of_edges;
+    uint child = node * SWEEP_BLOCK + item;
+    sweep_box box = child < layout->nodes[kind][level - 1]
+                        ? nodes[layout->node_first[kind][level - 1] + child]
+                        : nothing();
+    sweep_box all = join(box, room);
+    if (item == 0)
+        nodes[layout->node_first[kind][level] + node] = all;
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* Hits in order, as the caller wants them. */
+#include "base/math_shared.h"
+
+#if ABUTI_REAL_BITS == 64
+
+#include "sweep/device_shared.h"
+
+#define GROUP 256
+
+/* Keys for the sort: of time, or (for ties) of kind, first and second. `bits` are those that
+ * numbers of features have. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+sweep_hit_keys(__global const sweep_hit *hits, uint count, uint by_time, uint bits,
+               __global ulong *keys, __global uint *order) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    uint at = by_time ? order[i] : i;
+    /* Times are from 0 to 1: their bits are in their order. */
+    keys[i] = by_time ? as_ulong(hits[at].time)
+                      : ((ulong)hits[at].kind << 2 * bits | (ulong)hits[at].first << bits) |
+                            hits[at].second;
+    order[i] = at;
+}
+
+static inline bool is_before(double time, uint at, double other, uint other_at,
+                             __global const sweep_hit *hits) {
+    if (time != other || other_at == at)
+        return time < other;
+    sweep_hit a = hits[at], b = hits[other_at];
+    if (a.kind != b.kind)
+        return a.kind < b.kind;
+    return a.first != b.first ? a.first < b.first : a.second < b.second;
+}
+
+/* The first in order of all hits: one group. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+sweep_earliest(__global const sweep_hit *hits, __global const uint *counts, uint room,
+               __global uint *order, __local double *times) {
+    __local uint *places = (__local uint *)(times + GROUP);
+    uint item = (uint)get_local_id(0), count = min(counts[SWEEP_COUNT_HITS], room), best_at = 0;
+    double best = INFINITY;
+    for (uint i = item; i < count; i += GROUP) {
+        double time = hits[i].time;
+        if (is_before(time, i, best, best_at, hits)) {
+            best = time;
+            best_at = i;
+        }
+    }
+    times[item] = best;
+    places[item] = best_at;
+    for (uint step = GROUP / 2; step > 0; step /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < step && is_before(times[item + step], places[item + step], times[item],
+                                     places[item], hits)) {
+            times[item] = times[item + step];
+            places[item] = places[item + step];
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0)
+        order[0] = places[0];
+}
+
+static inline vec3 place_at(__global const double *start, __global const double *end, uint vertex,
+                            double time) {
+    __global const double *p = start + 3 * (size_t)vertex, *q = end + 3 * (size_t)vertex;
+    return v3_lerp(v3(p[0], p[1], p[2]), v3(q[0], q[1], q[2]), time);
+}
+
+/* The last mesh that begins at the element or before. */
+static inline uint mesh_with(__global const uint *begin, uint meshes, uint element) {
+    uint low = 0, high = meshes;
+    while (high - low > 1) {
+        uint middle = low + (high - low) / 2;
+        if (begin[middle] <= element)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* `begin`: of vertices, edges and faces, meshes + 1 each. As abuti_motion_impact(). */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+sweep_impacts(__global const sweep_hit *hits, __global const uint *order, uint count,
+              __global const uint *edges, __global const uint *faces, __global const double *start,
+              __global const double *end, __global const uint *begin, uint meshes,
+              __global sweep_impact *impacts) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    sweep_hit hit = hits[order[i]];
+    sweep_impact to;
+    vec3 a, b;
+    if (hit.kind == 0) {
+        __global const uint *face = faces + 3 * (size_t)hit.second;
+        a = place_at(start, end, hit.first, hit.time);
+        b = v3_scale(place_at(start, end, face[0], hit.time), hit.weights[0]);
+        b = v3_along(b, hit.weights[1], place_at(start, end, face[1], hit.time));
+        b = v3_along(b, hit.weights[2], place_at(start, end, face[2], hit.time));
+    } else {
+        __global const uint *p = edges + 2 * (size_t)hit.first, *q = edges + 2 * (size_t)hit.second;
+        a = v3_lerp(place_at(start, end, p[0], hit.time), place_at(start, end, p[1], hit.time),
+                    hit.weights[0]);
+        b = v3_lerp(place_at(start, end, q[0], hit.time), place_at(start, end, q[1], hit.time),
+                    hit.weights[1]);
+    }
+    vec3 point = v3_scale(v3_add(a, b), 0.5);
+    to.point[0] = point.x;
+    to.point[1] = point.y;
+    to.point[2] = point.z;
+    to.time = hit.time;
+    for (int k = 0; k < 3; k++) {
+        to.normal[k] = hit.normal[k];
+        to.weights[k] = hit.weights[k];
+    }
+    to.kind = hit.kind;
+    for (int k = 0; k < 2; k++) {
+        __global const uint *first = begin + (hit.kind ? SWEEP_EDGES : k ? SWEEP_FACES : 0) *
+                                                 ((size_t)meshes + 1);
+        uint element = k ? hit.second : hit.first;
+        to.mesh[k] = mesh_with(first, meshes, element);
+        to.element[k] = element - first[to.mesh[k]];
+    }
+    to.unused = 0;
+    impacts[i] = to;
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* What the filter leaves to hits: the search of sweep_pair(), so that times, normals and weights are
+ * those of the CPU, bit for bit. It gives up after some steps, so that a few long searches do not
+ * hold up the others of their group, and is launched again for those.
+ */
+#include "base/math_shared.h"
+
+#if ABUTI_REAL_BITS == 64
+
+#include "sweep/narrow_kernel.h"
+
+static sweep_hit hit_of(int kind, uint2 pair, const sweep_answer *answer) {
+    sweep_hit hit;
+    hit.time = answer->time;
+    hit.kind = kind == SWEEP_EDGE_EDGE;
+    hit.first = pair.x;
+    hit.second = pair.y;
+    hit.unused = 0;
+    hit.normal[0] = answer->normal.x;
+    hit.normal[1] = answer->normal.y;
+    hit.normal[2] = answer->normal.z;
+    for (int k = 0; k < 3; k++)
+        hit.weights[k] = answer->weights[k];
+    return hit;
+}
+
+enum { IS_FREE, HITS, GOES_ON };
+
+static int settle(int kind, const sweep_frame *frame, const sweep_limits *limits, int most,
+                  sweep_answer *answer) {
+    sweep_limits now = *limits;
+    now.steps = min(most, limits->steps);
+    int hit = sweep_march(kind, frame, &now, answer);
+    if (hit && answer->steps >= now.steps && now.steps < limits->steps)
+        return GOES_ON;
+    /* The first look of sweep_pair(), which few need any more. */
+    return hit && !sweep_proven_by(kind, frame, 0.5) ? HITS : IS_FREE;
+}
+
+/* Searches of at most `most` steps; longer ones are left for the next round. `earliest`: a hit says
+ * that later ones are of no interest. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+sweep_settle(__global const uint2 *open, __global uint2 *left, uint open_room, uint round, int most,
+             __global const uint *edges, __global const uint *faces, __global const double *start,
+             __global const double *end, sweep_limits limits, uint earliest,
+             __global sweep_hit *hits, uint hits_room, __global uint *counts, __local uint *room) {
+    __global uint *count = counts + SWEEP_COUNT_OPEN + 2 * round;
+    uint of_edges = count[0], others = count[1];
+    if (!fits(of_edges, others, open_room))
+        return;
+    uint tiles = tiles_of(of_edges, others);
+    for (uint number = (uint)get_group_id(0); number < tiles; number += (uint)get_num_groups(0)) {
+        tile t = tile_at(number, of_edges, others, open_room);
+        sweep_answer answer;
+        int state = IS_FREE;
+        uint2 pair = (uint2)(0, 0);
+        limits.latest = as_float(atomic_or(&counts[SWEEP_COUNT_LATEST], 0u));
+        if (t.there) {
+            sweep_frame frame;
+            vec3 from[4], to[4];
+            uint at[4];
+            pair = open[t.at];
+            corners_of_pair(t.kind, pair, edges, faces, at);
+            for (int k = 0; k < 4; k++) {
+                from[k] = position(start, at[k]);
+                to[k] = position(end, at[k]);
+            }
+            sweep_frame_of(t.kind, from, to, &limits, &frame);
+            state = settle(t.kind, &frame, &limits, most, &answer);
+        }
+        pass_on(state == GOES_ON, t.kind, pair, left, open_room, count + 2, room);
+        uint to = take(state == HITS, &counts[SWEEP_COUNT_HITS], room);
+        if (state == HITS && to < hits_room)
+            hits[to] = hit_of(t.kind, pair, &answer);
+        if (state == HITS && earliest)
+            atomic_min(&counts[SWEEP_COUNT_LATEST], as_uint(convert_float_rtp(answer.time)));
+    }
+}
+
+#endif

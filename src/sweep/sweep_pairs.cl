@@ -1,0 +1,239 @@
+/* Which features' swept boxes overlap: pairs of blocks first, then pairs in them.
+ *
+ * A block of edges looks for blocks of edges from itself on, a block of vertices for blocks of
+ * faces, from the top level down, SWEEP_BLOCK children at a time. It does so twice: to count, and
+ * to list. A pair of blocks then keeps of both the features that meet the other's box, and tries
+ * all pairs of those. Nothing is decided by floats but where they are sure; see boxes_kernel.h.
+ * What does not fit is counted, not written, and the host comes again.
+ */
+#include "base/math_shared.h"
+
+#if ABUTI_REAL_BITS == 64
+
+#include "sweep/boxes_kernel.h"
+
+#define STACK (SWEEP_BLOCK * (SWEEP_BLOCK_LEVELS + 1))
+#define LEVEL_SHIFT 28
+#define MIX 2654435761u /* a prime beyond all totals */
+
+static inline bool overlap(const sweep_box *a, const sweep_box *b) {
+    return a->lo[0] <= b->hi[0] && b->lo[0] <= a->hi[0] && a->lo[1] <= b->hi[1] &&
+           b->lo[1] <= a->hi[1] && a->lo[2] <= b->hi[2] && b->lo[2] <= a->hi[2];
+}
+
+/* Which items of the group say yes, as bits. `mask` is free when it is called. */
+static inline uint ballot(bool yes, __local uint *mask) {
+    uint item = (uint)get_local_id(0);
+    if (item == 0)
+        *mask = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (yes)
+        atomic_or(mask, 1u << item);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint bits = *mask;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return bits;
+}
+
+static inline uint rank_in(uint bits) {
+    return popcount(bits & ((1u << (uint)get_local_id(0)) - 1));
+}
+
+/* A group a block, first those of edges, then those of vertices. Without `fill`, begin[group] =
+ * how many blocks it overlaps; with it, they go to `pairs` from begin[group] on, with the number
+ * of the group. The order is the same every time. */
+__kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
+sweep_walk(__global const sweep_layout *layout, __global const sweep_box *nodes,
+           __global uint *begin, __global uint2 *pairs, uint room, uint fill,
+           __global uint *counts, __local uint *stack) {
+    __local uint *mask = stack + STACK;
+    uint group = (uint)get_group_id(0), item = (uint)get_local_id(0);
+    uint edge_blocks = layout->nodes[SWEEP_EDGES][0];
+    bool of_edges = group < edge_blocks;
+    uint kind = of_edges ? SWEEP_EDGES : SWEEP_FACES;
+    uint block = of_edges ? group : group - edge_blocks;
+    sweep_box mine =
+        nodes[layout->node_first[of_edges ? SWEEP_EDGES : SWEEP_VERTICES][0] + block];
+    uint found = 0, depth = 1, at = fill ? begin[group] : 0;
+    if (item == 0)
+        stack[0] = layout->levels[kind] << LEVEL_SHIFT;
+    while (depth > 0) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        uint top = stack[depth - 1], level = (top >> LEVEL_SHIFT) - 1;
+        uint child = (top & ((1u << LEVEL_SHIFT) - 1)) * SWEEP_BLOCK + item;
+        bool yes = child < layout->nodes[kind][level];
+        if (yes) {
+            sweep_box box = nodes[layout->node_first[kind][level] + child];
+            /* Of two blocks of edges the first looks for the second. */
+            ulong last = ((ulong)child + 1) << 5 * level;
+            yes = overlap(&box, &mine) && !(of_edges && last <= block);
+        }
+        uint bits = ballot(yes, mask), rank = rank_in(bits), count = popcount(bits);
+        if (level == 0) {
+            if (yes && fill && at + found + rank < room)
+                pairs[at + found + rank] = (uint2)(group, child);
+            found += count;
+            depth -= 1;
+        } else {
+            if (yes)
+                stack[depth - 1 + rank] = level << LEVEL_SHIFT | child;
+            depth += count - 1;
+        }
+    }
+    if (item == 0 && !fill) {
+        begin[group] = found;
+        atomic_add(&counts[SWEEP_COUNT_MANY], (found + 255) / 256);
+    }
+}
+
+/* ---- pairs of features ---- */
+
+/* Features of a block that are still in, in local memory. */
+typedef struct kept {
+    __local float *box; /* six rows */
+    __local uint *corner; /* three rows; edges and vertices repeat theirs */
+    __local uint *feature;
+} kept;
+
+#define KEPT_WORDS (10 * SWEEP_BLOCK)
+
+static inline kept kept_at(__local uint *room) {
+    kept k;
+    k.box = (__local float *)room;
+    k.corner = room + 6 * SWEEP_BLOCK;
+    k.feature = room + 9 * SWEEP_BLOCK;
+    return k;
+}
+
+static inline void keep(kept k, uint at, const sweep_box *box, const sweep_corners *corners) {
+    for (int axis = 0; axis < 3; axis++) {
+        k.box[axis * SWEEP_BLOCK + at] = box->lo[axis];
+        k.box[(3 + axis) * SWEEP_BLOCK + at] = box->hi[axis];
+        k.corner[axis * SWEEP_BLOCK + at] = corners->at[axis];
+    }
+    k.feature[at] = box->feature;
+}
+
+/* 0 = apart, 1 = overlap, 2 = the doubles decide. */
+static inline int compare(kept a, uint i, kept b, uint j) {
+    int told = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        float a_lo = a.box[axis * SWEEP_BLOCK + i], a_hi = a.box[(3 + axis) * SWEEP_BLOCK + i];
+        float b_lo = b.box[axis * SWEEP_BLOCK + j], b_hi = b.box[(3 + axis) * SWEEP_BLOCK + j];
+        if (a_lo > b_hi || b_lo > a_hi)
+            return 0;
+        if (a_lo == b_hi || b_lo == a_hi)
+            told = 2;
+    }
+    return told;
+}
+
+static inline sweep_corners kept_corners(kept k, uint i) {
+    sweep_corners c;
+    for (int axis = 0; axis < 3; axis++)
+        c.at[axis] = k.corner[axis * SWEEP_BLOCK + i];
+    return c;
+}
+
+static inline bool share(const sweep_corners *a, const sweep_corners *b) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            if (a->at[i] == b->at[j])
+                return true;
+    return false;
+}
+
+static bool exact_overlap(const sweep_corners *a, const sweep_corners *b,
+                          __global const double *start, __global const double *end, double margin) {
+    for (int axis = 0; axis < 3; axis++) {
+        double2 p = swept_axis(a, axis, start, end, margin);
+        double2 q = swept_axis(b, axis, start, end, margin);
+        if (p.x > q.y || q.x > p.y)
+            return false;
+    }
+    return true;
+}
+
+/* A group takes one of begin[walkers] pairs of blocks after the other, of a part of them.
+ * Candidates of edges go to the front of `candidates`, those of vertices and faces to its end. */
+__kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
+sweep_candidates(__global const sweep_layout *layout, sweep_scene scene,
+                 __global const sweep_box *boxes, __global const sweep_box *nodes,
+                 __global const uint2 *pairs, __global const uint *begin, uint walkers,
+                 uint pairs_room, sweep_part part, __global const uint *edges,
+                 __global const uint *faces, __global const double *start,
+                 __global const double *end, __global const uint *mesh_of, uint which,
+                 __global uint2 *candidates, uint room, __global uint *counts,
+                 __local ulong *memory) {
+    __local uint *words = (__local uint *)memory;
+    kept a = kept_at(words), b = kept_at(words + KEPT_WORDS);
+    __local ushort *list = (__local ushort *)(words + 2 * KEPT_WORDS);
+    __local uint *listed = words + 2 * KEPT_WORDS + SWEEP_BLOCK * SWEEP_BLOCK / 2;
+    __local uint *mask = listed + 1, *place = listed + 2;
+    uint item = (uint)get_local_id(0), total = begin[walkers];
+    uint edge_blocks = layout->nodes[SWEEP_EDGES][0];
+    if (get_group_id(0) == 0 && item == 0)
+        counts[SWEEP_COUNT_BLOCKS] = total;
+    if (total > pairs_room)
+        return; /* the host comes again */
+    uint first = (uint)((ulong)total * part.from / part.of);
+    uint last = (uint)((ulong)total * part.to / part.of);
+    for (uint k = first + (uint)get_group_id(0); k < last; k += (uint)get_num_groups(0)) {
+        uint2 pair = pairs[part.mixed ? (ulong)k * MIX % total : k];
+        bool of_edges = pair.x < edge_blocks;
+        uint kind_a = of_edges ? SWEEP_EDGES : SWEEP_VERTICES;
+        uint kind_b = of_edges ? SWEEP_EDGES : SWEEP_FACES;
+        uint block_a =
+            layout->node_first[kind_a][0] + (of_edges ? pair.x : pair.x - edge_blocks);
+        uint block_b = layout->node_first[kind_b][0] + pair.y;
+        sweep_box all_a = nodes[block_a], all_b = nodes[block_b];
+        sweep_box box_a = boxes[(size_t)block_a * SWEEP_BLOCK + item];
+        sweep_box box_b = boxes[(size_t)block_b * SWEEP_BLOCK + item];
+        bool in_a = overlap(&box_a, &all_b), in_b = overlap(&box_b, &all_a);
+        uint bits_a = ballot(in_a, mask), bits_b = ballot(in_b, mask);
+        uint count_a = popcount(bits_a), count_b = popcount(bits_b);
+        if (in_a) {
+            sweep_corners c = corners_of(kind_a, box_a.feature, edges, faces);
+            keep(a, rank_in(bits_a), &box_a, &c);
+        }
+        if (in_b) {
+            sweep_corners c = corners_of(kind_b, box_b.feature, edges, faces);
+            keep(b, rank_in(bits_b), &box_b, &c);
+        }
+        if (item == 0)
+            *listed = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        float share_of = 1.0f / (float)max(count_b, 1u);
+        for (uint k = item; k < count_a * count_b; k += SWEEP_BLOCK) {
+            uint i = (uint)(((float)k + 0.5f) * share_of), j = k - i * count_b;
+            int told = block_a == block_b && a.feature[i] >= b.feature[j] ? 0 : compare(a, i, b, j);
+            if (told) {
+                sweep_corners ca = kept_corners(a, i), cb = kept_corners(b, j);
+                bool same = which && mesh_of[ca.at[0]] == mesh_of[cb.at[0]];
+                bool out = share(&ca, &cb) || (which & SWEEP_NO_SELF && same) ||
+                           (which & SWEEP_NO_OTHERS && !same) ||
+                           (told == 2 && !exact_overlap(&ca, &cb, start, end, scene.margin));
+                if (!out)
+                    list[atomic_inc(listed)] = (ushort)(i * SWEEP_BLOCK + j);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        uint here = *listed;
+        if (item == 0 && here > 0)
+            *place = atomic_add(
+                &counts[of_edges ? SWEEP_COUNT_EDGE_EDGE : SWEEP_COUNT_VERTEX_FACE], here);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        uint to = *place;
+        for (uint k = item; k < here; k += SWEEP_BLOCK) {
+            uint fa = a.feature[list[k] / SWEEP_BLOCK], fb = b.feature[list[k] % SWEEP_BLOCK];
+            bool swap = of_edges && fa > fb;
+            uint at = to + k;
+            if (at < room)
+                candidates[of_edges ? at : room - 1 - at] =
+                    (uint2)(swap ? fb : fa, swap ? fa : fb);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+#endif

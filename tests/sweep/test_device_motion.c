@@ -1,0 +1,293 @@
+/* Motions on a device: the impacts of the CPU and of every pair by itself, bit for bit; with lists
+ * that are too small at first; and nothing lost when the device or the memory fails. */
+#include "device/open.h"
+
+#include "sweep/device.h"
+#include "sweep/scene.h"
+
+static abut_device *device;
+
+static abut_motion *begin(scene *s) {
+    abut_motion *motion;
+    s->options.device = device;
+    assert_ok(abut_motion_create(s->meshes, s->mesh_count, &s->options, &motion));
+    assert_ok(abut_motion_step(motion, s->start, s->end));
+    return motion;
+}
+
+/* Makes all lists as small as they can be. */
+static void make_small(abut_motion *motion) {
+    motion_device *d = motion->on_device;
+    assert_true(d->pairs_room && d->tried_room && d->open_room && d->hits_room);
+    d->pairs_room = d->tried_room = d->open_room = d->hits_room = 1;
+}
+
+static void random_motions_agree_with_every_pair(void **state) {
+    (void)state;
+    test_random random = {61};
+    abut_context *serial = test_context(NULL, 1);
+    for (uint32_t round = 0; round < test_rounds(72); round++) {
+        scene s = random_scene(serial, &random, round);
+        referee r;
+        scene_judge(&s, &r);
+        abut_motion *motion = begin(&s);
+        scene_check(&s, motion, &r);
+        if (round % 8 == 0 && motion->on_device->pairs_room) {
+            make_small(motion);
+            scene_check(&s, motion, &r);
+        }
+        abut_motion_destroy(motion);
+        free(r.impacts);
+        scene_free(&s);
+    }
+    abut_context_destroy(serial);
+}
+
+static size_t find(const scene *s, abut_motion *motion, abut_motion_mode mode,
+                   abut_impact **impacts, abut_motion_counts *counts) {
+    abut_impacts found = {.impacts = calloc(SCENE_HITS, sizeof *found.impacts),
+                          .capacity = SCENE_HITS};
+    assert_ok(abut_motion_find(motion, mode, &s->sweep, &found, counts));
+    *impacts = found.impacts;
+    return found.count;
+}
+
+/* Points too, which the referee does not have. */
+static void same_as_the_cpu(const scene *s, abut_motion *there, abut_motion *here) {
+    abut_impact *impacts[2];
+    abut_motion_counts counts[2];
+    size_t count = find(s, there, ABUT_MOTION_ALL, &impacts[0], &counts[0]);
+    assert_int_equal(count, find(s, here, ABUT_MOTION_ALL, &impacts[1], &counts[1]));
+    assert_true(count > 0);
+    assert_memory_equal(&counts[0], &counts[1], sizeof counts[0]);
+    for (size_t i = 0; i < count; i++) {
+        scene_same(&impacts[1][i], &impacts[0][i]);
+        assert_memory_equal(&impacts[1][i].point, &impacts[0][i].point, sizeof(vec3));
+    }
+    free(impacts[0]);
+    free(impacts[1]);
+}
+
+/* Shapes with more than one level of blocks, from step to step. */
+static void steps_agree_with_the_cpu(void **state) {
+    (void)state;
+    test_random random = {62};
+    for (int k = 0; k < 3; k++) {
+        scene s = shapes(NULL, k == 0 ? 2 : 1);
+        s.sweep.separation = k == 1 ? 0.02 : 0;
+        s.options.no_self = k == 2;
+        abut_motion *there = begin(&s), *here;
+        s.options.device = NULL;
+        assert_ok(abut_motion_create(s.meshes, s.mesh_count, &s.options, &here));
+        assert_ok(abut_motion_step(here, s.start, s.end));
+        same_as_the_cpu(&s, there, here);
+        if (k) {
+            make_small(there);
+            same_as_the_cpu(&s, there, here);
+        }
+        for (uint32_t round = 0; k && round < 2; round++) {
+            memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
+            move_all(&s, &random, 0.05, false);
+            assert_ok(abut_motion_step(there, NULL, s.end));
+            assert_ok(abut_motion_step(here, NULL, s.end));
+            same_as_the_cpu(&s, there, here);
+        }
+        abut_motion_destroy(there);
+        abut_motion_destroy(here);
+        scene_free(&s);
+    }
+}
+
+/* The same every time, also with lists that are too small. */
+static void any_is_the_same_every_time(void **state) {
+    (void)state;
+    scene s = shapes(NULL, 1);
+    abut_motion *motion = begin(&s);
+    abut_impact *first;
+    size_t count = find(&s, motion, ABUT_MOTION_ANY, &first, NULL);
+    assert_int_equal(1, count);
+    for (int k = 0; k < 3; k++) {
+        abut_impact *again;
+        if (k)
+            make_small(motion);
+        assert_int_equal(1, find(&s, motion, ABUT_MOTION_ANY, &again, NULL));
+        assert_memory_equal(first, again, sizeof *first);
+        free(again);
+    }
+    free(first);
+    abut_motion_destroy(motion);
+    scene_free(&s);
+}
+
+static void identical_triangles_are_counted(void **state) {
+    (void)state;
+    const uint32_t n = 64;
+    const uint64_t faces = (uint64_t)3 * n * (n - 1), edges = (uint64_t)9 * n * (n - 1) / 2;
+    scene s = identical_triangles(NULL, n);
+    abut_motion *motion = begin(&s);
+    abut_impact impacts[7];
+    for (size_t room = 0; room <= 7; room += 7) {
+        abut_impacts found = {.impacts = room ? impacts : NULL, .capacity = room};
+        abut_motion_counts counts = {0, 0};
+        assert_fails(ABUT_ERROR_BUFFER, "30240 impacts",
+                     abut_motion_find(motion, ABUT_MOTION_ALL, NULL, &found, &counts));
+        assert_int_equal(faces, counts.vertex_face);
+        assert_int_equal(edges, counts.edge_edge);
+        assert_int_equal(faces + edges, found.count);
+        for (uint32_t i = 0; i < room; i++) {
+            assert_true(impacts[i].time == 0 && impacts[i].kind == ABUT_IMPACT_VERTEX_FACE);
+            assert_int_equal(0, impacts[i].element[0]);
+            assert_int_equal(1 + i, impacts[i].element[1]);
+        }
+    }
+    abut_motion_destroy(motion);
+    scene_free(&s);
+}
+
+/* Sweeps of more steps than all rounds have, and of fewer than one has. */
+static void steps_are_counted_as_on_the_cpu(void **state) {
+    (void)state;
+    static const uint32_t steps[] = {1, 3, 7, 100};
+    scene s = shapes(NULL, 1);
+    abut_motion *there = begin(&s), *here;
+    s.options.device = NULL;
+    assert_ok(abut_motion_create(s.meshes, s.mesh_count, &s.options, &here));
+    assert_ok(abut_motion_step(here, s.start, s.end));
+    for (int k = 0; k < 4; k++) {
+        s.sweep.steps = steps[k];
+        same_as_the_cpu(&s, there, here);
+    }
+    abut_motion_destroy(there);
+    abut_motion_destroy(here);
+    scene_free(&s);
+}
+
+/* ---- failures ---- */
+
+/* The meshes are there before anything may fail, and made again for each context. */
+static abut_status live_a_little(abut_context *context, void *data) {
+    const scene *from = data;
+    scene s = {.options = from->options};
+    abut_motion *motion = NULL;
+    abut_impact *impacts = malloc(4096 * sizeof *impacts);
+    abut_status status = ABUT_OK;
+    for (uint32_t k = 0; !status && k < from->mesh_count; k++) {
+        abut_mesh_input input = abut_mesh_input_default();
+        input.positions = from->meshes[k]->positions;
+        input.vertex_count = from->meshes[k]->vertex_count;
+        input.indices = from->meshes[k]->indices;
+        input.triangle_count = from->meshes[k]->triangle_count;
+        status = abut_mesh_create(context, &input, &s.meshes[k]);
+        s.mesh_count += !status;
+    }
+    s.options.device = device;
+    status = status ? status : abut_motion_create(s.meshes, s.mesh_count, &s.options, &motion);
+    status = status ? status : abut_motion_step(motion, from->start, from->end);
+    for (int mode = 0; !status && mode < 3; mode++) {
+        abut_impacts found = {.impacts = impacts, .capacity = 4096, .count = 99};
+        if (mode == 2)
+            make_small(motion);
+        status = abut_motion_find(motion, (abut_motion_mode)mode, NULL, &found, NULL);
+        assert_int_equal(!status, found.count != 99);
+        if (status == ABUT_ERROR_DEVICE) { /* the next try is as good as any */
+            abuti_opencl_fail_at(0);
+            assert_ok(abut_motion_find(motion, (abut_motion_mode)mode, NULL, &found, NULL));
+            assert_true(found.count > 0 && found.count != 99);
+        }
+    }
+    if (!status && (status = abut_motion_step(motion, NULL, from->start))) {
+        assert_memory_equal(motion->end, from->end, from->vertex_count * sizeof(vec3));
+        abuti_opencl_fail_at(0);
+        abut_impacts found = {.impacts = impacts, .capacity = 4096};
+        assert_ok(abut_motion_find(motion, ABUT_MOTION_ANY, NULL, &found, NULL));
+        assert_int_equal(1, found.count);
+    }
+    abut_motion_destroy(motion);
+    scene_free(&s);
+    free(impacts);
+    return status;
+}
+
+static scene two_soups(void) {
+    test_random random = {63};
+    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    for (uint32_t k = 0; k < 2; k++)
+        add_soup(&s, NULL, &random, 20, 24, false);
+    move_all(&s, &random, 1, false);
+    s.options.no_others = true;
+    return s;
+}
+
+static void every_call_of_the_device(void **state) {
+    (void)state;
+    scene s = two_soups();
+    assert_ok(live_a_little(NULL, &s));
+    uint64_t live = abuti_opencl_live(), n = 1;
+    /* Every argument of a kernel is a call: of those of the searches a seventh is tried. */
+    for (bool failed = true; failed; n += n < 200 ? 1 : 7) {
+        test_memory memory = {0};
+        abut_context *context = test_context(&memory, 1);
+        abuti_opencl_fail_at(n);
+        abut_status status = live_a_little(context, &s);
+        failed = status == ABUT_ERROR_DEVICE;
+        abuti_opencl_fail_at(0);
+        abut_context_destroy(context);
+        assert_int_equal(0, memory.live_count);
+        assert_int_equal(live, abuti_opencl_live());
+        assert_true(failed || status == ABUT_OK);
+    }
+    assert_true(n > 50);
+    scene_free(&s);
+}
+
+static void every_allocation(void **state) {
+    (void)state;
+    scene s = two_soups();
+    assert_true(test_every_allocation(live_a_little, &s) > 12);
+    scene_free(&s);
+}
+
+static void other_devices_are_refused(void **state) {
+    (void)state;
+    scene s = two_soups();
+    abut_motion *motion = NULL;
+    s.options.device = device;
+    device->info.has_doubles = false;
+    assert_fails(ABUT_ERROR_DEVICE, "has no doubles",
+                 abut_motion_create(s.meshes, 1, &s.options, &motion));
+    device->info.has_doubles = true;
+    bool same = device->info.same_bits;
+    device->info.same_bits = false;
+    assert_fails(ABUT_ERROR_DEVICE, "round", abut_motion_create(s.meshes, 1, &s.options, &motion));
+    device->info.same_bits = same;
+    assert_null(motion);
+    scene_free(&s);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    device = test_device(NULL);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    abut_device_destroy(device);
+    assert_int_equal(0, abuti_opencl_live());
+    return 0;
+}
+
+int main(void) {
+    SKIP_WITHOUT_DEVICE();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_motions_agree_with_every_pair),
+        cmocka_unit_test(steps_agree_with_the_cpu),
+        cmocka_unit_test(any_is_the_same_every_time),
+        cmocka_unit_test(identical_triangles_are_counted),
+        cmocka_unit_test(steps_are_counted_as_on_the_cpu),
+        cmocka_unit_test(every_call_of_the_device),
+        cmocka_unit_test(every_allocation),
+        cmocka_unit_test(other_devices_are_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -186,12 +186,12 @@ static abut_status read_limits(const abut_view *view, const abut_sweep_options *
         double extent = extent_of(view->start, view->vertex_count);
         if (!(extent > 0))
             extent = extent_of(view->next, view->vertex_count);
-        o.tolerance = real_max(1e-8 * extent, 1e-200);
+        o.tolerance = real_max(SWEEP_TOLERANCE * extent, 1e-200);
     }
     limits->sweep.separation = o.separation;
     limits->sweep.tolerance = o.tolerance;
     limits->sweep.latest = 1;
-    limits->sweep.steps = o.steps == 0 ? 1000000 : o.steps < INT32_MAX ? (int)o.steps : INT32_MAX;
+    limits->sweep.steps = o.steps == 0 ? SWEEP_STEPS : o.steps < INT32_MAX ? (int)o.steps : INT32_MAX;
     limits->exact = o.exact;
     return ABUT_OK;
 }

@@ -11,7 +11,7 @@ static double tolerance_of(const abut_vec3 *p, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         box = box_grow(box, p[i]);
     vec3 side = v3_sub(box.hi, box.lo);
-    return 1e-8 * real_max(side.x, real_max(side.y, side.z));
+    return SWEEP_TOLERANCE * real_max(side.x, real_max(side.y, side.z));
 }
 
 typedef struct promise {
@@ -193,7 +193,7 @@ static void test_closed(void **state) {
 static void test_open(void **state) {
     (void)state;
     abut_context *context = serial();
-    test_random random = {2};
+    test_random random = {9}; /* a draw that fails without boundary handling, and without pieces */
     uint32_t hits = 0, frees = 0;
     for (uint32_t round = 0; round < test_rounds(12); round++) {
         promise p = {.mesh = make_sheet(context, 6, 6, round % 2)};

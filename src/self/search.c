@@ -242,8 +242,8 @@ static void try_vertices(const search *s, share *out, uint32_t a, uint32_t b) {
     for (int k = 0; k < 3; k++) {
         uint32_t vertex = of_a[k];
         if (vertex == of_b[0] || vertex == of_b[1] || vertex == of_b[2] ||
-            !bounds_overlap(vertex_bounds(view, vertex), face, view->slabs) ||
-            !owns_vertex(s, vertex, a, b))
+            !owns_vertex(s, vertex, a, b) ||
+            !bounds_overlap(vertex_bounds(view, vertex), face, view->slabs))
             continue;
         uint32_t *four = add_features(s, out, SWEEP_VERTEX_FACE, vertex, b);
         four[0] = vertex;
@@ -251,12 +251,23 @@ static void try_vertices(const search *s, share *out, uint32_t a, uint32_t b) {
     }
 }
 
-/* The bounds of the three edges of a triangle. */
-static void bound_edges(const abut_view *view, uint32_t triangle, float bounds[3][2 * DOP_SLABS]) {
+/* The edges of a triangle that may be swept for it, and their bounds: of all pairs those of which
+ * it is the first. */
+static int bound_edges(const search *s, uint32_t triangle, uint32_t edge[3],
+                       float bounds[3][2 * DOP_SLABS]) {
+    const abut_view *view = s->view;
     const uint32_t *corner = view->corners + 3 * (size_t)triangle;
-    for (int k = 0; k < 3; k++)
-        bounds_join(bounds[k], vertex_bounds(view, corner[k]),
+    const uint32_t *edges = s->triangle_edges + 3 * (size_t)triangle;
+    int count = 0;
+    for (int k = 0; k < 3; k++) {
+        if (edges[k] == ABUT_NONE ||
+            (s->complete && view->of_edge.items[view->of_edge.begin[edges[k]]] != triangle))
+            continue;
+        bounds_join(bounds[count], vertex_bounds(view, corner[k]),
                     vertex_bounds(view, corner[k == 2 ? 0 : k + 1]), view->slabs);
+        edge[count++] = edges[k];
+    }
+    return count;
 }
 
 static void try_two_edges(const search *s, share *out, uint32_t a, uint32_t b, uint32_t edge_a,
@@ -277,17 +288,15 @@ static void try_two_edges(const search *s, share *out, uint32_t a, uint32_t b, u
 
 static void try_edges(const search *s, share *out, uint32_t a, uint32_t b) {
     const abut_view *view = s->view;
-    const uint32_t *of_a = s->triangle_edges + 3 * (size_t)a;
-    const uint32_t *of_b = s->triangle_edges + 3 * (size_t)b;
-    size_t step = 2 * (size_t)view->slabs;
-    const float *face_b = view->tree.bounds + view->tree.leaf[b] * step;
+    const float *face_b = view->tree.bounds + view->tree.leaf[b] * 2 * (size_t)view->slabs;
     float bounds_a[3][2 * DOP_SLABS], bounds_b[3][2 * DOP_SLABS];
-    bound_edges(view, a, bounds_a);
-    bound_edges(view, b, bounds_b);
-    for (int i = 0; i < 3; i++)
-        if (of_a[i] != ABUT_NONE && bounds_overlap(bounds_a[i], face_b, view->slabs))
-            for (int j = 0; j < 3; j++)
-                if (of_b[j] != ABUT_NONE && bounds_overlap(bounds_a[i], bounds_b[j], view->slabs))
+    uint32_t of_a[3], of_b[3];
+    int count_a = bound_edges(s, a, of_a, bounds_a);
+    int count_b = count_a ? bound_edges(s, b, of_b, bounds_b) : 0;
+    for (int i = 0; i < count_a && count_b; i++)
+        if (bounds_overlap(bounds_a[i], face_b, view->slabs))
+            for (int j = 0; j < count_b; j++)
+                if (bounds_overlap(bounds_a[i], bounds_b[j], view->slabs))
                     try_two_edges(s, out, a, b, of_a[i], of_b[j]);
 }
 

@@ -42,7 +42,10 @@ enum {
 
 #define FACTOR (128 * DBL_EPSILON) /* 256 u */
 #define SMALLEST 1e-290
-#define MARGIN 1e-9 /* of places along the line: far more than their rounding */
+/* Of places along the line: far more than their rounding, the second for vertices that are many
+ * times the length of the line away. */
+#define MARGIN 1e-9
+#define FAR_MARGIN 1e-12
 
 /* ---- one triangle ---- */
 
@@ -78,6 +81,7 @@ typedef struct testing {
     bool turns;                  /* the line, too much to say who sees what of it */
     vec3 along_start, along_end; /* L */
     double d[3];                 /* Bernstein coefficients of L.L */
+    double inverse;              /* of the length of L, about */
     double slack;                /* Q */
     view_counts *counts;         /* one a task */
 } testing;
@@ -158,8 +162,9 @@ static void along_task(void *data, size_t chunk, size_t begin, size_t end) {
         double u0 = v3_dot(a, t->along_start) / t->d[0], u2 = v3_dot(e, t->along_end) / t->d[2];
         double u1 = 0.5 * (v3_dot(a, t->along_end) + v3_dot(e, t->along_start)) / t->d[1];
         double lo = real_min(u0, real_min(u1, u2)), hi = real_max(u0, real_max(u1, u2));
-        along[0] = real_clamp(lo - MARGIN, 0, 1);
-        along[1] = real_clamp(hi + MARGIN, 0, 1);
+        double margin = MARGIN + FAR_MARGIN * t->inverse * (v3_max_abs(a) + v3_max_abs(e));
+        along[0] = real_clamp(lo - margin, 0, 1);
+        along[1] = real_clamp(hi + margin, 0, 1);
         int from = u0 < 0 ? 0 : u0 > 1 ? 1 : 2, to = u2 < 0 ? 0 : u2 > 1 ? 1 : 2;
         regions[from == to ? from : from == 1 || to == 1 ? 4 : 3]++;
     }
@@ -230,6 +235,7 @@ abut_status abuti_view_test(abut_view *view, bool by_line, view_counts *counts) 
     t.d[2] = v3_length_sq(t.along_end);
     double largest = real_max(t.d[0], t.d[2]);
     t.turns = !(real_min(t.d[0], real_min(t.d[1], t.d[2])) > 1e-3 * largest && largest > 1e-200);
+    t.inverse = t.turns ? 0 : 1 / sqrt(t.d[1]); /* the others are within a factor of 32 */
     for (int k = 0; k < 2; k++)
         t.slack = real_max(t.slack, real_max(v3_max_abs(line->start[k]), v3_max_abs(line->end[k])));
     memset(counts, 0, sizeof *counts);

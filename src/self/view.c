@@ -191,7 +191,9 @@ static abut_status read_limits(const abut_view *view, const abut_sweep_options *
     limits->sweep.separation = o.separation;
     limits->sweep.tolerance = o.tolerance;
     limits->sweep.latest = 1;
-    limits->sweep.steps = o.steps == 0 ? SWEEP_STEPS : o.steps < INT32_MAX ? (int)o.steps : INT32_MAX;
+    limits->sweep.steps = o.steps == 0          ? SWEEP_STEPS
+                          : o.steps < INT32_MAX ? (int)o.steps
+                                                : INT32_MAX;
     limits->exact = o.exact;
     return ABUT_OK;
 }

@@ -1,10 +1,12 @@
-/* abut-check-data PATH: sweeps with exact answers, from PATH/ccd/queries. tools/check-data runs it.
+/* abut-check-data PATH: sweeps with exact answers, from PATH/ccd/queries; and scenes
+ * (check_scenes.c) and signs (check_signs.c). tools/check-data runs it.
  *
  * Every file there is CSV with eight rows a query, four vertices at the start and four at the end,
  * as three fractions and the answer; its folder, "vertex-face" or "edge-edge", says of which
  * features. Each query is asked twice, plain and exact. Ends with one line of totals; exit code: 0,
- * 1 where something was missed or, by exact arithmetic, wrong, 2 for wrong usage or no data. */
-#include <abut/abut.h>
+ * 1 where something was missed or wrong by exact arithmetic, or a sign was, 2 for wrong usage or no
+ * data. */
+#include "check_data.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -12,13 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum { PATH_BYTES = 4096 };
-
-typedef struct check_totals {
-    uint64_t queries, missed, false_alarms; /* plain */
-    uint64_t exact_wrong;
-} check_totals;
 
 /* ---- queries ---- */
 
@@ -112,14 +107,16 @@ static bool check_queries(const char *data, check_totals *totals) {
 }
 
 int main(int count, char **arguments) {
-    check_totals totals = {0, 0, 0, 0};
+    check_totals totals = {0};
     if (count != 2) {
         fprintf(stderr, "usage: abut-check-data PATH (a folder with ccd/queries in it)\n");
         return 2;
     }
-    if (!check_queries(arguments[1], &totals))
+    if (!check_queries(arguments[1], &totals) || !check_scenes(arguments[1], &totals) ||
+        !check_signs(arguments[1], &totals))
         return 2;
-    printf("missed %llu, false alarms %llu, queries %llu\n", (unsigned long long)totals.missed,
-           (unsigned long long)totals.false_alarms, (unsigned long long)totals.queries);
-    return totals.missed || totals.exact_wrong ? 1 : 0;
+    printf("missed %llu, false alarms %llu, queries %llu, sign errors %llu\n",
+           (unsigned long long)totals.missed, (unsigned long long)totals.false_alarms,
+           (unsigned long long)totals.queries, (unsigned long long)totals.sign_errors);
+    return totals.missed || totals.exact_wrong || totals.sign_errors ? 1 : 0;
 }

@@ -267,7 +267,6 @@ typedef struct fitting {
     abut_motion *motion;
     frame frame;
     double window, margin;
-    sweep_tree *tree;
     double *own, *reach; /* by chunk: how large features and groups are */
 } fitting;
 
@@ -302,35 +301,47 @@ static double perimeter(const float box[8]) {
 
 static const float nowhere[8] = {INFINITY, INFINITY, INFINITY, 0, INFINITY, INFINITY, INFINITY, 0};
 
-/* Boxes of features, and those of their groups on the level above. */
+/* Boxes of the features of a group, and that of the group on the level above. Gives how large the
+ * features are, and how far the group reaches for each. */
+static void fit_group(const sweep_tree *tree, const float *boxes, uint32_t g, double *own,
+                      double *reach) {
+    const uint32_t corners = tree->corners;
+    sweep_group *group = &tree->groups[0][g];
+    box4 whole = box4_load(nowhere);
+    float box[8];
+    for (uint32_t k = 0; k < SWEEP_GROUP; k++) {
+        size_t at = SWEEP_GROUP * (size_t)g + k;
+        if (at >= tree->count) {
+            set_box(group, k, nowhere);
+            continue;
+        }
+        const uint32_t *corner = tree->corner ? tree->corner + corners * at : NULL;
+        box4 one = box4_load(boxes + 8 * (corner ? corner[0] : at));
+        for (uint32_t c = 1; c < corners; c++)
+            one = box4_join(one, box4_load(boxes + 8 * (size_t)corner[c]));
+        whole = box4_join(whole, one);
+        box4_store(box, one);
+        set_box(group, k, box);
+        *own += perimeter(box);
+    }
+    box4_store(box, whole);
+    set_box(&tree->groups[1][g / SWEEP_GROUP], g % SWEEP_GROUP, box);
+    *reach += perimeter(box) * SWEEP_GROUP;
+}
+
+/* Groups are numbered through all trees. */
 static void fit_groups(void *data, size_t chunk, size_t begin, size_t end) {
     const fitting *f = data;
-    const sweep_tree *tree = f->tree;
-    const float *boxes = f->motion->broad.boxes;
-    const uint32_t corners = tree->corners;
-    double own = 0, reach = 0;
+    const sweep_broad *b = &f->motion->broad;
+    const size_t edges = b->vertices.group_count[0], faces = edges + b->edges.group_count[0];
+    double own = 0, reach = 0, ignored = 0; /* vertices may have no size */
     for (size_t g = begin; g < end; g++) {
-        sweep_group *group = &tree->groups[0][g];
-        box4 whole = box4_load(nowhere);
-        float box[8];
-        for (uint32_t k = 0; k < SWEEP_GROUP; k++) {
-            size_t at = SWEEP_GROUP * g + k;
-            if (at >= tree->count) {
-                set_box(group, k, nowhere);
-                continue;
-            }
-            const uint32_t *corner = tree->corner ? tree->corner + corners * at : NULL;
-            box4 one = box4_load(boxes + 8 * (corner ? corner[0] : at));
-            for (uint32_t c = 1; c < corners; c++)
-                one = box4_join(one, box4_load(boxes + 8 * (size_t)corner[c]));
-            whole = box4_join(whole, one);
-            box4_store(box, one);
-            set_box(group, k, box);
-            own += perimeter(box);
-        }
-        box4_store(box, whole);
-        set_box(&tree->groups[1][g / SWEEP_GROUP], g % SWEEP_GROUP, box);
-        reach += perimeter(box) * SWEEP_GROUP;
+        if (g < edges)
+            fit_group(&b->vertices, b->boxes, (uint32_t)g, &ignored, &ignored);
+        else if (g < faces)
+            fit_group(&b->edges, b->boxes, (uint32_t)(g - edges), &own, &reach);
+        else
+            fit_group(&b->faces, b->boxes, (uint32_t)(g - faces), &own, &reach);
     }
     f->own[chunk] = own;
     f->reach[chunk] = reach;
@@ -364,24 +375,24 @@ static void fit_levels(sweep_tree *tree) {
 /* Gives how far groups reach for the size of their features. */
 static abut_status fit_all(abut_motion *m, fitting *f, double *spread) {
     sweep_broad *b = &m->broad;
-    sweep_tree *trees[] = {&b->vertices, &b->edges, &b->faces};
+    const size_t groups =
+        (size_t)b->vertices.group_count[0] + b->edges.group_count[0] + b->faces.group_count[0];
+    const size_t chunks = abuti_chunk_count(groups, GROUPS_A_TASK);
     double own = 0, reach = 0;
+    f->own = abuti_allocate(m->context, chunks, 2 * sizeof *f->own);
+    if (!f->own)
+        return ABUT_ERROR_MEMORY;
+    f->reach = f->own + chunks;
     abuti_parallel_for(m->context, b->vertices.count, VERTICES_A_TASK, fit_vertices, f);
-    for (int i = 0; i < 3; i++) {
-        f->tree = trees[i];
-        size_t chunks = abuti_chunk_count(trees[i]->group_count[0], GROUPS_A_TASK);
-        f->own = abuti_allocate(m->context, chunks, 2 * sizeof *f->own);
-        if (!f->own)
-            return ABUT_ERROR_MEMORY;
-        f->reach = f->own + chunks;
-        abuti_parallel_for(m->context, trees[i]->group_count[0], GROUPS_A_TASK, fit_groups, f);
-        for (size_t k = 0; i > 0 && k < chunks; k++) { /* vertices may have no size */
-            own += f->own[k];
-            reach += f->reach[k];
-        }
-        abuti_release(m->context, f->own);
-        fit_levels(trees[i]);
+    abuti_parallel_for(m->context, groups, GROUPS_A_TASK, fit_groups, f);
+    for (size_t k = 0; k < chunks; k++) {
+        own += f->own[k];
+        reach += f->reach[k];
     }
+    abuti_release(m->context, f->own);
+    fit_levels(&b->vertices);
+    fit_levels(&b->edges);
+    fit_levels(&b->faces);
     *spread = own > 0 ? reach / own : 0;
     return ABUT_OK;
 }

@@ -8,10 +8,11 @@
  *
  * ANY takes the first impact of the first task that has one. EARLIEST shares the earliest time so
  * far between threads, by which the sweeps of others end early; since a sweep tells every hit that
- * is not later than that with the same time, the outcome does not depend on who was first. It
- * begins with every sixteenth task: an impact found there ends the step for the others, and where
- * it is early their boxes, of what is left of the step, are much smaller. ALL keeps as many of the
- * first impacts as the caller has room for, and counts the rest.
+ * is not later than that with the same time, the outcome does not depend on who was first. Where
+ * vertices move far for the length of edges it looks at a first part of the step, whose boxes are
+ * much smaller, then at one four times as long, and so on: an impact there is the earliest of all.
+ * And it begins with every sixteenth task: an impact found there ends the step for the others.
+ * ALL keeps as many of the first impacts as the caller has room for, and counts the rest.
  */
 #include "sweep/motion.h"
 
@@ -25,8 +26,12 @@ enum {
     ROUND_WORK = 1 << 23, /* between two reports, in candidates */
     SWEEP_WORK = 32,      /* of one sweep, in candidates; and one for each of its steps */
     KEPT_LEAST = 1024,    /* hits beyond the room that are kept until the next cut */
-    TURNS = 16            /* of EARLIEST: tasks of a turn are so far apart */
+    TURNS = 16,           /* of EARLIEST: tasks of a turn are so far apart */
+    SAMPLED = 1024        /* edges */
 };
+
+/* The shortest part of a step that is worth looking at first. */
+#define WINDOW_LEAST 1e-6
 
 typedef struct task {
     uint32_t kind; /* abut_impact_kind */
@@ -42,6 +47,7 @@ typedef struct search {
     abut_motion *motion;
     motion_search_options options;
     double window;        /* how much of the step is looked at */
+    double part, done;    /* of all the work: until the end of this window, and by now */
     sweep_sides sides[2]; /* by kind */
     task *tasks;
     uint32_t task_count, group_count;
@@ -100,6 +106,19 @@ static void take_hit(search *s, task *t, const motion_hit *hit) {
     }
 }
 
+static double margin_of(const search *s) {
+    return s->options.separation - 0.5 * s->options.separation; /* not 0 by underflow */
+}
+
+/* Whether a pair whose boxes, grown, overlap in the window is one of the whole step too. */
+static bool is_candidate(const search *s, const sweep_sides *sides, const uint32_t places[2]) {
+    if (!sides->closed)
+        return true;
+    sweep_sides whole = *sides;
+    whole.margin = margin_of(s);
+    return abuti_broad_overlap(&whole, places[0], places[1]);
+}
+
 /* Sweeps one candidate; gives the steps that it took. */
 static int sweep_candidate(search *s, task *t, const uint32_t places[2],
                            const sweep_limits *limits) {
@@ -122,7 +141,7 @@ static int sweep_candidate(search *s, task *t, const uint32_t places[2],
         end[k] = s->motion->end[corners[k]];
     }
     const int kind = edges ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE;
-    bool touches = sweep_pair(kind, start, end, limits, &answer);
+    bool touches = sweep_pair(kind, start, end, limits, &answer) && is_candidate(s, sides, places);
     if (touches && s->options.exact)
         t->status = abuti_sweep_exact(s->motion->context, kind, start, end, &touches);
     if (touches && !t->status) {
@@ -221,11 +240,14 @@ static abut_status gather(search *s) {
     return ABUT_OK;
 }
 
-static double part_done(const search *s) {
+/* Of all tasks in this window; never less than before, though the next window begins anew. */
+static double part_done(search *s) {
     uint64_t left = 0;
     for (uint32_t i = 0; i < s->task_count; i++)
         left += s->tasks[i].cursor.end - s->tasks[i].cursor.group;
-    return s->group_count ? 1 - (double)left / s->group_count : 1;
+    double done = s->group_count ? 1 - (double)left / s->group_count : 1;
+    s->done = done * s->part > s->done ? done * s->part : s->done;
+    return s->done;
 }
 
 static uint32_t tasks_for(const sweep_tree *tree) {
@@ -234,6 +256,7 @@ static uint32_t tasks_for(const sweep_tree *tree) {
 
 static void plan_tasks(search *s) {
     uint32_t number = 0;
+    s->group_count = 0;
     for (uint32_t kind = 0; kind < 2; kind++) {
         const uint32_t groups = s->sides[kind].first->group_count[0];
         s->group_count += groups;
@@ -250,7 +273,7 @@ static void plan_tasks(search *s) {
  * pair that would be told as a hit within it stays. */
 static abut_status fit(search *s, double window) {
     const motion_search_options *o = &s->options;
-    const double margin = o->separation - 0.5 * o->separation + (window < 1 ? o->tolerance : 0);
+    const double margin = margin_of(s) + (window < 1 ? o->tolerance : 0);
     s->window = window;
     for (int kind = 0; kind < 2; kind++) {
         s->sides[kind].margin = margin;
@@ -302,10 +325,26 @@ static void count_tasks(search *s) {
     }
 }
 
-/* Twice as many turns each time; what has been run need not be again in a smaller window. */
-static abut_status run_earliest(search *s) {
-    abut_status status = ABUT_OK;
-    for (uint32_t turn = 0, end = 1; !status && turn < TURNS; turn = end, end *= 2) {
+/* How much of the step to look at first: what moves vertices by half the length of edges, or all
+ * where that would not save much. By a sample. */
+static double first_window(const abut_motion *m) {
+    const uint32_t count = m->edge_count < SAMPLED ? m->edge_count : SAMPLED;
+    double way = 0, length = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t *ends = m->edges + 2 * ((size_t)i * m->edge_count / count);
+        way += v3_max_abs(v3_sub(m->end[ends[0]], m->start[ends[0]]));
+        length += v3_max_abs(v3_sub(m->start[ends[1]], m->start[ends[0]]));
+    }
+    return way > 2 * length ? 0.5 * length / way : 1;
+}
+
+/* Four times as many turns each time; what has been run need not be again in a smaller window. */
+static abut_status run_window(search *s, double window) {
+    abut_status status = fit(s, window);
+    plan_tasks(s);
+    s->part = window;
+    atomic_store(&s->earliest, window);
+    for (uint32_t turn = 0, end = 1; !status && turn < TURNS; turn = end, end *= 4) {
         double earliest = atomic_load(&s->earliest);
         if (earliest < 0.5 * s->window)
             status = fit(s, earliest);
@@ -314,11 +353,27 @@ static abut_status run_earliest(search *s) {
     return status;
 }
 
+static abut_status run_earliest(search *s) {
+    double window = first_window(s->motion);
+    window = window > WINDOW_LEAST ? window : WINDOW_LEAST;
+    for (;;) {
+        abut_status status = run_window(s, window);
+        if (status || window >= 1 || best_of(s))
+            return status;
+        window = window < 0.125 ? 4 * window : 1;
+    }
+}
+
 static abut_status find(search *s, abut_impacts *impacts) {
-    abut_status status = fit(s, 1);
-    plan_tasks(s);
-    if (!status)
-        status = s->options.mode == ABUT_MOTION_EARLIEST ? run_earliest(s) : run(s, 0, TURNS);
+    abut_status status;
+    if (s->options.mode == ABUT_MOTION_EARLIEST) {
+        status = run_earliest(s);
+    } else {
+        status = fit(s, 1);
+        s->part = 1;
+        plan_tasks(s);
+        status = status ? status : run(s, 0, TURNS);
+    }
     if (status)
         return status;
     count_tasks(s);

@@ -1,0 +1,169 @@
+/* Cases: whole steps of meshes that move, from boxes to impacts. Many balls that fly through each
+ * other, and a sheet of pleats that is pressed together until they meet. */
+#include "bench.h"
+
+#include <stdlib.h>
+
+enum { MOST_BALLS = 64 };
+
+typedef struct motion_data {
+    abut_mesh *meshes[MOST_BALLS];
+    uint32_t mesh_count, vertex_count, triangle_count;
+    abut_motion *motion;
+    abut_vec3 *start, *end;
+    abut_impact *impacts;
+    abut_impacts found;
+} motion_data;
+
+/* ---- scenes ---- */
+
+static abut_status allocate(motion_data *data) {
+    data->found.capacity = 1 << 18;
+    data->start = malloc(data->vertex_count * sizeof *data->start);
+    data->end = malloc(data->vertex_count * sizeof *data->end);
+    data->impacts = malloc(data->found.capacity * sizeof *data->impacts);
+    data->found.impacts = data->impacts;
+    return data->start && data->end && data->impacts ? ABUT_OK
+                                                     : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+}
+
+/* Balls of a half in a grid, each of which goes up to a half along every axis. */
+static abut_status make_balls(bench_state *state, motion_data *data) {
+    const uint32_t side = state->quick ? 2 : 4;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    uint64_t random = 21;
+    shape.radius = 0.5;
+    shape.segments = state->quick ? 3 : 8;
+    abut_status status = ABUT_OK;
+    for (; data->mesh_count < side * side * side; data->mesh_count++) {
+        status = abut_shape_create(state->context, &shape, &data->meshes[data->mesh_count]);
+        if (status)
+            return status;
+        data->vertex_count += abut_mesh_vertex_count(data->meshes[data->mesh_count]);
+        data->triangle_count += abut_mesh_triangle_count(data->meshes[data->mesh_count]);
+    }
+    status = allocate(data);
+    for (uint32_t k = 0, at = 0; !status && k < data->mesh_count; k++) {
+        const abut_vec3 o = abut_mesh_origin(data->meshes[k]),
+                        *p = abut_mesh_positions(data->meshes[k]);
+        const double place[3] = {1.25 * (k % side), 1.25 * (k / side % side),
+                                 1.25 * (k / side / side)};
+        double move[3];
+        for (int axis = 0; axis < 3; axis++)
+            move[axis] = bench_random_real(&random, -0.5, 0.5);
+        for (uint32_t i = 0; i < abut_mesh_vertex_count(data->meshes[k]); i++, at++) {
+            data->start[at] = (abut_vec3){o.x + p[i].x + place[0], o.y + p[i].y + place[1],
+                                          o.z + p[i].z + place[2]};
+            data->end[at] = (abut_vec3){data->start[at].x + move[0], data->start[at].y + move[1],
+                                        data->start[at].z + move[2]};
+        }
+    }
+    return status;
+}
+
+/* A sheet that goes up and down eight rows at a time, with a little noise; pressed to a tenth of
+ * its length, where the noise is more than what is left between two pleats. */
+static abut_status make_pleats(bench_state *state, motion_data *data) {
+    const uint32_t side = state->quick ? 33 : 129;
+    uint64_t random = 22;
+    data->vertex_count = side * side;
+    abut_status status = allocate(data);
+    for (uint32_t i = 0; !status && i < side * side; i++) {
+        uint32_t row = i / side, column = i % side, phase = row % 16;
+        double height = phase < 8 ? phase : 16 - phase;
+        abut_vec3 p = {0.4 * row, column, height};
+        data->start[i] = (abut_vec3){p.x + bench_random_real(&random, -0.02, 0.02), p.y,
+                                     p.z + bench_random_real(&random, -0.02, 0.02)};
+        data->end[i] = (abut_vec3){0.1 * p.x + bench_random_real(&random, -0.3, 0.3), p.y,
+                                   p.z + bench_random_real(&random, -0.02, 0.02)};
+    }
+    abut_mesh_input input = abut_mesh_input_default();
+    uint32_t *indices = malloc((size_t)side * side * 6 * sizeof *indices);
+    if (status || !indices) {
+        free(indices);
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    }
+    for (uint32_t row = 0; row + 1 < side; row++)
+        for (uint32_t column = 0; column + 1 < side; column++) {
+            uint32_t a = row * side + column, b = a + side,
+                     *to = indices + 3 * (size_t)data->triangle_count;
+            const uint32_t two[6] = {a, a + 1, b + 1, a, b + 1, b};
+            for (int k = 0; k < 6; k++)
+                to[k] = two[k];
+            data->triangle_count += 2;
+        }
+    input.positions = data->start;
+    input.vertex_count = data->vertex_count;
+    input.indices = indices;
+    input.triangle_count = data->triangle_count;
+    status = abut_mesh_create(state->context, &input, &data->meshes[0]);
+    data->mesh_count = !status;
+    free(indices);
+    return status;
+}
+
+/* ---- cases ---- */
+
+enum { BALLS = 0, PLEATS = 4, MODES = 3 };
+
+static abut_status motion_setup(bench_state *state) {
+    motion_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_status status =
+        state->which->variant & PLEATS ? make_pleats(state, data) : make_balls(state, data);
+    state->elements = data->triangle_count;
+    return status ? status
+                  : abut_motion_create(data->meshes, data->mesh_count, NULL, &data->motion);
+}
+
+static abut_status motion_run(bench_state *state) {
+    motion_data *data = state->data;
+    abut_status status = abut_motion_step(data->motion, data->start, data->end);
+    return status
+               ? status
+               : abut_motion_find(data->motion, (abut_motion_mode)(state->which->variant & MODES),
+                                  NULL, &data->found, NULL);
+}
+
+static abut_status motion_finish(bench_state *state) {
+    const motion_data *data = state->data;
+    state->hash = 0;
+    for (size_t i = 0; i < data->found.count; i++) {
+        const abut_impact *impact = &data->impacts[i];
+        state->hash = bench_hash(state->hash, &impact->time, sizeof impact->time);
+        state->hash = bench_hash(state->hash, impact->mesh, sizeof impact->mesh);
+        state->hash = bench_hash(state->hash, impact->element, sizeof impact->element);
+    }
+    return ABUT_OK;
+}
+
+static void motion_teardown(bench_state *state) {
+    motion_data *data = state->data;
+    if (!data)
+        return;
+    abut_motion_destroy(data->motion);
+    for (uint32_t k = 0; k < data->mesh_count; k++)
+        abut_mesh_destroy(data->meshes[k]);
+    free(data->start);
+    free(data->end);
+    free(data->impacts);
+    free(data);
+}
+
+#define MOTION(name_, variant_)                                                      \
+    {                                                                                \
+        .name = name_, .unit = "triangle", .setup = motion_setup, .run = motion_run, \
+        .finish = motion_finish, .teardown = motion_teardown, .variant = variant_,   \
+        .threaded = true                                                             \
+    }
+
+const bench_case bench_motion_cases[] = {
+    MOTION("motion/any-balls", BALLS + ABUT_MOTION_ANY),
+    MOTION("motion/earliest-balls", BALLS + ABUT_MOTION_EARLIEST),
+    MOTION("motion/all-balls", BALLS + ABUT_MOTION_ALL),
+    MOTION("motion/any-pleats", PLEATS + ABUT_MOTION_ANY),
+    MOTION("motion/earliest-pleats", PLEATS + ABUT_MOTION_EARLIEST),
+    MOTION("motion/all-pleats", PLEATS + ABUT_MOTION_ALL),
+    {.name = NULL},
+};

@@ -8,6 +8,16 @@
 
 #include <stdlib.h>
 
+/* One thread for all small meshes: OpenMP's would mostly wait for each other. Kept to the end. */
+static inline abut_context *one_thread(void) {
+    static abut_context *context;
+    abut_context_options options = abut_context_options_default();
+    options.thread_count = 1;
+    if (!context)
+        assert_ok(abut_context_create(&options, &context));
+    return context;
+}
+
 /* What all pairs of features, one after the other, give. */
 typedef struct brute_hit {
     double time; /* 2 = free */

@@ -63,7 +63,7 @@ static void check_set(test_random *random, unsigned set, const vec3 start[3], co
 static void sets_are_true(void **state) {
     (void)state;
     test_random random = {11};
-    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2);
+    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
     uint32_t count = abut_mesh_vertex_count(mesh), seen[8] = {0};
     abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
     for (uint32_t round = 0; round < test_rounds(24); round++) {
@@ -161,7 +161,7 @@ static void one_vertex_is_not_enough(void **state) {
 
 static void clusters_share_all(void **state) {
     (void)state;
-    abut_mesh *mesh = make_sheet(NULL, 12, 9, true);
+    abut_mesh *mesh = make_sheet(one_thread(), 12, 9, true);
     abut_view *view;
     assert_ok(abut_view_create(mesh, NULL, &view));
     uint32_t seen = 0;
@@ -181,7 +181,7 @@ static void clusters_share_all(void **state) {
 /* With its ghosts a mesh is closed: every directed edge has its opposite. */
 static void ghosts_close(void **state) {
     (void)state;
-    abut_mesh *mesh = make_sheet(NULL, 8, 3, true);
+    abut_mesh *mesh = make_sheet(one_thread(), 8, 3, true);
     abut_view *view;
     assert_ok(abut_view_create(mesh, NULL, &view));
     abut_view_info info = abut_view_get(view);
@@ -197,7 +197,7 @@ static void ghosts_close(void **state) {
         assert_int_equal(1, other);
     }
     abut_view_destroy(view);
-    mesh = (abut_mesh_destroy(mesh), make_shape(NULL, ABUT_SHAPE_BOX, 1));
+    mesh = (abut_mesh_destroy(mesh), make_shape(one_thread(), ABUT_SHAPE_BOX, 1));
     assert_ok(abut_view_create(mesh, NULL, &view));
     assert_int_equal(0, abut_view_get(view).ghost_count);
     abut_view_destroy(view);
@@ -210,7 +210,7 @@ static void ghosts_close(void **state) {
  * free again afterwards, without all of it being positive. */
 static void violated_until_back(void **state) {
     (void)state;
-    abut_mesh *mesh = make_sheet(NULL, 8, 8, true);
+    abut_mesh *mesh = make_sheet(one_thread(), 8, 8, true);
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *in = positions_of(mesh), *rest = positions_of(mesh);
     abut_view *view;
@@ -250,7 +250,7 @@ static abut_mesh *make_mesh(const abut_vec3 *p, uint32_t vertices, const uint32_
     input.vertex_count = vertices;
     input.indices = indices;
     input.triangle_count = triangles;
-    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    assert_ok(abut_mesh_create(one_thread(), &input, &mesh));
     return mesh;
 }
 
@@ -292,7 +292,7 @@ static void fallbacks(void **state) {
     abut_mesh *mesh = make_mesh(crossing, 6, two, 2);
     assert_int_equal(ABUT_VIEW_START, find_one(mesh, NULL, crossing, NULL).reason);
     abut_mesh_destroy(mesh);
-    mesh = make_shape(NULL, ABUT_SHAPE_BOX, 2);
+    mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 2);
     abut_vec3 *end = positions_of(mesh);
     abut_sweep_options sweep = abut_sweep_options_default();
     sweep.separation = 1e-3;
@@ -313,7 +313,7 @@ static void fallbacks(void **state) {
 /* Everything near every ghost: too much, and the complete search finds what there is. */
 static void entangled_boundary(void **state) {
     (void)state;
-    abut_mesh *mesh = make_sheet(NULL, 100, 2, false);
+    abut_mesh *mesh = make_sheet(one_thread(), 100, 2, false);
     abut_vec3 *end = positions_of(mesh);
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
         end[i] = v3(-end[i].x, -end[i].y, 0.5 * end[i].x);
@@ -403,7 +403,7 @@ static bool refuse(void *user, const char *stage, double fraction) {
 
 static void refusals(void **state) {
     (void)state;
-    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
     abut_vec3 *end = positions_of(mesh);
     abut_view *view = NULL;
     abut_view_result result, before;
@@ -472,7 +472,7 @@ static void refusals(void **state) {
 /* No motion, a large one, a point of a mesh, the same place for all: nothing breaks. */
 static void extremes(void **state) {
     (void)state;
-    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2);
+    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
     assert_false(find_one(mesh, NULL, end, NULL).hit);

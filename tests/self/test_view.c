@@ -165,18 +165,9 @@ static void follow(promise *p, test_random *random, uint32_t steps, double size,
     close_views(p);
 }
 
-/* One thread: OpenMP's spin, and meshes are small. */
-static abut_context *serial(void) {
-    abut_context_options options = abut_context_options_default();
-    abut_context *context;
-    options.thread_count = 1;
-    assert_ok(abut_context_create(&options, &context));
-    return context;
-}
-
 static void test_closed(void **state) {
     (void)state;
-    abut_context *context = serial();
+    abut_context *context = one_thread();
     test_random random = {1};
     uint32_t hits = 0, frees = 0;
     for (uint32_t round = 0; round < test_rounds(9); round++) {
@@ -186,13 +177,12 @@ static void test_closed(void **state) {
         hits += p.hits;
         frees += p.frees;
     }
-    abut_context_destroy(context);
     assert_true(hits > 0 && frees > 0);
 }
 
 static void test_open(void **state) {
     (void)state;
-    abut_context *context = serial();
+    abut_context *context = one_thread();
     test_random random = {9}; /* a draw that fails without boundary handling, and without pieces */
     uint32_t hits = 0, frees = 0;
     for (uint32_t round = 0; round < test_rounds(12); round++) {
@@ -201,7 +191,6 @@ static void test_open(void **state) {
         hits += p.hits;
         frees += p.frees;
     }
-    abut_context_destroy(context);
     assert_true(hits > 0 && frees > 0);
 }
 
@@ -234,7 +223,7 @@ static abut_mesh *make_two(abut_context *context, double shift, double scale) {
 
 static void test_parts(void **state) {
     (void)state;
-    abut_context *context = serial();
+    abut_context *context = one_thread();
     test_random random = {3};
     uint32_t hits = 0, frees = 0;
     for (uint32_t round = 0; round < test_rounds(8); round++) {
@@ -243,7 +232,6 @@ static void test_parts(void **state) {
         hits += p.hits;
         frees += p.frees;
     }
-    abut_context_destroy(context);
     assert_true(hits > 0 && frees > 0);
 }
 
@@ -251,7 +239,7 @@ static void test_parts(void **state) {
  * vertices on vertices: the time is that of all pairs but for the tolerance. */
 static void test_ties(void **state) {
     (void)state;
-    abut_context *context = serial();
+    abut_context *context = one_thread();
     test_random random = {4};
     uint32_t hits = 0;
     for (uint32_t round = 0; round < test_rounds(16); round++) {
@@ -285,7 +273,6 @@ static void test_ties(void **state) {
         free(start);
         free(end);
     }
-    abut_context_destroy(context);
     assert_true(hits > 0);
 }
 

@@ -1,6 +1,10 @@
 /* Cases: whole steps of meshes that move, from boxes to impacts. Many balls that fly through each
- * other, and a sheet of pleats that is pressed together until they meet. */
+ * other, and a sheet of pleats that is pressed together until they meet. On devices the impacts are
+ * held against the CPU's before anything is timed; the way there of all positions and the way back
+ * of the impacts count. */
 #include "bench.h"
+
+#include "sweep/device.h"
 
 #include <stdlib.h>
 
@@ -9,6 +13,7 @@ enum { MOST_BALLS = 64 };
 typedef struct motion_data {
     abut_mesh *meshes[MOST_BALLS];
     uint32_t mesh_count, vertex_count, triangle_count;
+    abut_device *device; /* null = the CPU */
     abut_motion *motion;
     abut_vec3 *start, *end;
     abut_impact *impacts;
@@ -104,7 +109,41 @@ static abut_status make_pleats(bench_state *state, motion_data *data) {
 
 /* ---- cases ---- */
 
-enum { BALLS = 0, PLEATS = 4, MODES = 3 };
+enum { BALLS = 0, PLEATS = 4, MODES = 3, DEVICE = 8 };
+
+/* Stages of the last search on a device, for the line after it. */
+static double stage_ms[MOTION_STAGES];
+
+/* Compares with the CPU, but for ANY, which may differ. */
+static abut_status check(bench_state *state, motion_data *data) {
+    abut_motion *here = NULL;
+    abut_motion_mode mode = (abut_motion_mode)(state->which->variant & MODES);
+    size_t bytes = data->found.capacity * sizeof *data->impacts;
+    abut_impacts expected = {calloc(1, bytes), data->found.capacity, 0};
+    if (!expected.impacts)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    memset(data->impacts, 0, bytes);
+    abut_status status = abut_motion_create(data->meshes, data->mesh_count, NULL, &here);
+    status = status ? status : abut_motion_step(here, data->start, data->end);
+    status = status ? status : abut_motion_find(here, mode, NULL, &expected, NULL);
+    status = status ? status : abut_motion_step(data->motion, data->start, data->end);
+    abuti_motion_device_time(data->motion, stage_ms);
+    for (int k = 0; k < 2; k++) /* the second time with order and room */
+        status = status ? status : abut_motion_find(data->motion, mode, NULL, &data->found, NULL);
+    abuti_motion_device_time(data->motion, NULL);
+    bool same = expected.count == data->found.count;
+    for (size_t i = 0; i < expected.count && same && mode != ABUT_MOTION_ANY; i++) {
+        const abut_impact *a = &expected.impacts[i], *b = &data->impacts[i];
+        same = a->time == b->time && a->kind == b->kind &&
+               !memcmp(a->element, b->element, sizeof a->element);
+    }
+    if (!status && !same)
+        status = bench_fail(ABUT_ERROR_DEVICE, "%zu impacts are not the CPU's %zu",
+                            data->found.count, expected.count);
+    abut_motion_destroy(here);
+    free(expected.impacts);
+    return status;
+}
 
 static abut_status motion_setup(bench_state *state) {
     motion_data *data = calloc(1, sizeof *data);
@@ -113,8 +152,13 @@ static abut_status motion_setup(bench_state *state) {
     abut_status status =
         state->which->variant & PLEATS ? make_pleats(state, data) : make_balls(state, data);
     state->elements = data->triangle_count;
-    return status ? status
-                  : abut_motion_create(data->meshes, data->mesh_count, NULL, &data->motion);
+    abut_motion_options options = abut_motion_options_default();
+    if (!status && state->which->variant & DEVICE)
+        status = bench_device_open(state, &data->device);
+    options.device = data->device;
+    if (!status)
+        status = abut_motion_create(data->meshes, data->mesh_count, &options, &data->motion);
+    return status || !data->device ? status : check(state, data);
 }
 
 static abut_status motion_run(bench_state *state) {
@@ -143,6 +187,7 @@ static void motion_teardown(bench_state *state) {
     if (!data)
         return;
     abut_motion_destroy(data->motion);
+    abut_device_destroy(data->device);
     for (uint32_t k = 0; k < data->mesh_count; k++)
         abut_mesh_destroy(data->meshes[k]);
     free(data->start);
@@ -150,6 +195,22 @@ static void motion_teardown(bench_state *state) {
     free(data->impacts);
     free(data);
 }
+
+static void tell(const bench_case *which, const bench_result *result) {
+    static const char *const names[MOTION_STAGES] = {"boxes",  "blocks", "candidates",
+                                                     "filter", "sweeps", "order"};
+    (void)which;
+    (void)result;
+    for (int i = 0; i < MOTION_STAGES; i++)
+        printf("%s%s %.3f", i ? ", " : "  on the device, ms: ", names[i], stage_ms[i]);
+}
+
+#define DEVICE_MOTION(name_, variant_)                                               \
+    {                                                                                \
+        .name = name_, .unit = "triangle", .setup = motion_setup, .run = motion_run, \
+        .finish = motion_finish, .teardown = motion_teardown, .tell = tell,          \
+        .variant = DEVICE | (variant_)                                               \
+    }
 
 #define MOTION(name_, variant_)                                                      \
     {                                                                                \
@@ -165,5 +226,9 @@ const bench_case bench_motion_cases[] = {
     MOTION("motion/any-pleats", PLEATS + ABUT_MOTION_ANY),
     MOTION("motion/earliest-pleats", PLEATS + ABUT_MOTION_EARLIEST),
     MOTION("motion/all-pleats", PLEATS + ABUT_MOTION_ALL),
+    DEVICE_MOTION("device/motion-any-balls", BALLS + ABUT_MOTION_ANY),
+    DEVICE_MOTION("device/motion-earliest-balls", BALLS + ABUT_MOTION_EARLIEST),
+    DEVICE_MOTION("device/motion-all-balls", BALLS + ABUT_MOTION_ALL),
+    DEVICE_MOTION("device/motion-all-pleats", PLEATS + ABUT_MOTION_ALL),
     {.name = NULL},
 };

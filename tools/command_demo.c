@@ -1,4 +1,4 @@
-/* abut demo: fields inside a physics engine. */
+/* abut demo: fields inside a physics engine, and cloth. */
 #include "tool.h"
 
 #include <string.h>
@@ -6,17 +6,12 @@
 #ifdef ABUT_HAS_ODE
 #include "drop.h"
 
-#include <stdlib.h>
-
-enum { FRAMES = 8, COLUMNS = 4, WIDTH = 360, HEIGHT = 300 };
-
-/* The film strip: frames at equal times, side by side. */
+/* Frames at equal times. */
 typedef struct film {
     tool_run *tool;
     const drop_scene *scene;
     double seconds;
-    uint32_t taken;
-    uint8_t *pixels; /* null = no film is wanted */
+    tool_film strip;
     abut_status status;
 } film;
 
@@ -24,8 +19,8 @@ static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
                         abut_picture **picture) {
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
-    camera.width = WIDTH;
-    camera.height = HEIGHT;
+    camera.width = FILM_WIDTH;
+    camera.height = FILM_HEIGHT;
     camera.eye_direction = (abut_vec3){0.25, -1, 0.95};
     abut_status status = abut_picture_create(f->tool->context, &camera, picture);
     style.smooth = true;
@@ -46,19 +41,14 @@ static bool take_frame(void *user, double time, const abut_pose *poses, uint32_t
     film *f = user;
     if (!progress_report(f->tool->progress, "falling", time / f->seconds))
         return false;
-    if (!f->pixels || f->taken == FRAMES || time < f->seconds * (f->taken + 1) / FRAMES - 0.02)
+    if (!f->strip.pixels || f->strip.taken == FILM_FRAMES ||
+        time < f->seconds * (f->strip.taken + 1) / FILM_FRAMES - 0.02)
         return true;
-    static uint8_t frame[WIDTH * HEIGHT * 4];
     abut_picture *picture = NULL;
     f->status = draw(f, poses, count, &picture);
     if (!f->status)
-        f->status = abut_picture_render(picture, frame, sizeof frame);
+        f->status = film_take(&f->strip, picture);
     abut_picture_destroy(picture);
-    size_t row = f->taken / COLUMNS, column = f->taken % COLUMNS;
-    for (size_t y = 0; y < HEIGHT && !f->status; y++)
-        memcpy(f->pixels + 4 * ((row * HEIGHT + y) * COLUMNS + column) * WIDTH,
-               frame + 4 * y * WIDTH, 4 * (size_t)WIDTH);
-    f->taken++;
     return !f->status;
 }
 
@@ -99,7 +89,7 @@ static int run_scene(tool_run *tool, drop_scene *scene, drop_options *options, f
     options->frame = take_frame;
     f->scene = scene;
     f->tool = tool;
-    f->taken = 0;
+    f->strip.taken = 0;
     f->seconds = options->seconds;
     progress_start(tool->progress, name);
     abut_status status = drop_run(scene, options, result);
@@ -118,25 +108,20 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
                             .seed = seed ? seed->counts[0] : 1};
     drop_scene *scene = NULL;
     drop_result fields, meshes;
-    film f = {.pixels = NULL};
+    film f = {.status = ABUT_OK};
     if (!options.bodies || options.bodies > 2000)
         return tool_refuse(tool, "--bodies needs a number from 1 to 2000");
-    if (png && !word_in(path_ending(png->words), "png|ppm"))
-        return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
     options.seconds = seconds ? seconds->numbers[0] : drop_seconds(options.bodies);
-    if (png && !(f.pixels = malloc(4 * (size_t)WIDTH * HEIGHT * FRAMES)))
+    if (png && !film_start(&f.strip))
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     progress_start(tool->progress, "models");
     abut_status status = drop_create(tool->context, &scene);
     int code = status ? tool_fail(tool, status) : 0;
     code = code ? code : run_scene(tool, scene, &options, &f, "abut", &fields);
-    if (!code && png &&
-        (status = abut_image_write(tool->context, png->words, f.pixels, WIDTH * COLUMNS,
-                                   HEIGHT * (FRAMES / COLUMNS))))
+    if (!code && png && (status = film_write(&f.strip, tool->context, png->words)))
         code = tool_fail(tool, status);
     bool compare = option_given(arguments, "compare") != NULL;
-    free(f.pixels);
-    f.pixels = NULL;
+    film_free(&f.strip);
     options.trimesh = true;
     if (!code && compare)
         code = run_scene(tool, scene, &options, &f, "ODE", &meshes);
@@ -158,33 +143,69 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
 }
 #endif
 
+/* Each demo has its own options. */
+static int check_options(tool_run *tool, const tool_arguments *arguments, const char *allowed) {
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        const char *name = arguments->given[i].option->name;
+        if (!word_in(name, allowed) && !word_in(name, "json|quiet|threads|help"))
+            return tool_refuse(tool, "--%s has no meaning for demo %s", name,
+                               arguments->operands[0]);
+    }
+    return 0;
+}
+
 static int run(tool_run *tool, const tool_arguments *arguments) {
-    if (strcmp(arguments->operands[0], "drop") != 0)
-        return tool_refuse(tool, "there is no demo '%s'; the only one is drop",
-                           arguments->operands[0]);
-    return run_drop(tool, arguments);
+    const char *which = arguments->operands[0];
+    const tool_given *png = option_given(arguments, "png");
+    bool drop = !strcmp(which, "drop");
+    if (!drop && !word_in(which, "ball|sleeve|sheet"))
+        return tool_refuse(tool, "there is no demo '%s'; there are drop, ball, sleeve and sheet",
+                           which);
+    int code = check_options(tool, arguments,
+                             drop ? "png|bodies|seconds|seed|compare"
+                                  : "png|triangles|solid|frames|record|meshes");
+    if (code)
+        return code;
+    if (png && !word_in(path_ending(png->words), "png|ppm"))
+        return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
+    return drop ? run_drop(tool, arguments) : demo_cloth(tool, arguments);
 }
 
 static const tool_option options[] = {
     {"png", "FILE", OPTION_TEXT, "draw a film strip into FILE", NULL, false},
-    {"bodies", "N", OPTION_COUNT, "how many fall (default: 100)", NULL, false},
-    {"seconds", "S", OPTION_POSITIVE, "how long (default: until all have come to rest)", NULL,
-     false},
-    {"seed", "S", OPTION_COUNT, "start of the random numbers (default: 1)", NULL, false},
-    {"compare", NULL, OPTION_FLAG, "run it with ODE's own colliders of triangle meshes as well",
+    {"triangles", "N", OPTION_COUNT, "cloth: about how many (default: 6000)", NULL, false},
+    {"solid", "N", OPTION_COUNT, "cloth: about how many triangles the solid has (default: half)",
      NULL, false},
+    {"frames", "N", OPTION_COUNT, "cloth: how many, 60 a second (default: 360)", NULL, false},
+    {"record", "FILE", OPTION_TEXT, "cloth: keep the motion in FILE (.abutm)", NULL, false},
+    {"meshes", "FOLDER", OPTION_TEXT, "cloth: write the meshes of every frame into FOLDER", NULL,
+     false},
+    {"bodies", "N", OPTION_COUNT, "drop: how many fall (default: 100)", NULL, false},
+    {"seconds", "S", OPTION_POSITIVE, "drop: how long (default: until all have come to rest)", NULL,
+     false},
+    {"seed", "S", OPTION_COUNT, "drop: start of the random numbers (default: 1)", NULL, false},
+    {"compare", NULL, OPTION_FLAG,
+     "drop: run it with ODE's own colliders of triangle meshes as well", NULL, false},
     {0}};
 
 const tool_command command_demo = {
     .name = "demo",
-    .operands = "drop",
-    .summary = "watch fields at work in a physics engine",
-    .about = "drop: a hundred teapots, rings and critters fall into a bowl and come to rest. The "
-             "Open Dynamics Engine moves them; abut's distance fields are a geometry class of it "
-             "(examples/ode) and find the contacts. Tells how long that took, how deep bodies sank "
-             "into each other, in cells of the field of the bowl, and whether energy grew.",
+    .operands = "drop|ball|sleeve|sheet",
+    .summary = "watch the library at work in small worlds",
+    .about =
+        "drop: a hundred teapots, rings and critters fall into a bowl and come to rest. The "
+        "Open Dynamics Engine moves them; abut's distance fields are a geometry class of it "
+        "(examples/ode) and find the contacts. Tells how long that took, how deep bodies sank "
+        "into each other, in cells of the field of the bowl, and whether energy grew.\n\n"
+        "ball, sleeve, sheet: cloth that meets a moving solid and itself, and never passes "
+        "through (examples/cloth): a critter in a ball of cloth, a sleeve on a rod that bends, "
+        "a sheet on a board in the wind. Tells the time of a frame, how many impacts were "
+        "found, the thinnest gap, and whether any frame has an intersection, decided exactly: "
+        "then the exit code is 3.",
     .examples = "  abut demo drop --png drop.png\n"
-                "  abut demo drop --bodies 30 --compare --json\n",
+                "  abut demo drop --bodies 30 --compare --json\n"
+                "  abut demo sleeve --png sleeve.png\n"
+                "  abut demo sheet --triangles 80000 --frames 1166 --record sheet.abutm\n",
     .options = options,
     .operand_kind = OPERAND_NONE,
     .operand_least = 1,

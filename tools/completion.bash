@@ -114,6 +114,11 @@ _abut_values() {
     contacts:--up) values="x y z -x -y -z" ;;
     cache:--older) values="" ;;
     demo:--png) values="" ;;
+    demo:--triangles) values="" ;;
+    demo:--solid) values="" ;;
+    demo:--frames) values="" ;;
+    demo:--record) values="" ;;
+    demo:--meshes) values="" ;;
     demo:--bodies) values="" ;;
     demo:--seconds) values="" ;;
     demo:--seed) values="" ;;
@@ -164,7 +169,7 @@ _abut() {
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --out --png --view --up --json --quiet --threads --help" ;;
     contacts) options="--pose --pose-a --to --cells --cache --margin --samples --limit --most --out --png --view --up --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
-    demo) options="--png --bodies --seconds --seed --compare --json --quiet --threads --help" ;;
+    demo) options="--png --triangles --solid --frames --record --meshes --bodies --seconds --seed --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;

@@ -322,6 +322,24 @@ void canvas_fill(tool_canvas *canvas, int x, int y, int width, int height, abut_
  * measures. */
 double canvas_words(tool_canvas *canvas, double x, double y, double size, const char *words);
 
+/* ---- film.c: frames side by side in one picture ---- */
+
+enum { FILM_FRAMES = 8, FILM_WIDTH = 360, FILM_HEIGHT = 300 };
+
+/* Zeroed: no film is wanted. */
+typedef struct tool_film {
+    uint8_t *pixels, *frame;
+    uint32_t taken;
+} tool_film;
+
+/* False when out of memory. */
+bool film_start(tool_film *film);
+/* Adds the next frame; the picture is FILM_WIDTH x FILM_HEIGHT. Those beyond the last are dropped.
+ */
+abut_status film_take(tool_film *film, abut_picture *picture);
+abut_status film_write(const tool_film *film, abut_context *context, const char *path);
+void film_free(tool_film *film);
+
 /* ---- main.c: one run of the command ---- */
 
 typedef struct tool_run {
@@ -359,6 +377,11 @@ abut_mesh_format tool_format(const char *word);
  * the format, or the exit code after the error was reported. */
 int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
                        abut_mesh_format *format);
+
+/* ---- demo_cloth.c ---- */
+
+/* Runs the demo that the operand names: ball, sleeve or sheet. */
+int demo_cloth(tool_run *tool, const tool_arguments *arguments);
 
 /* ---- progress.c ---- */
 

@@ -7,6 +7,7 @@
 #include "drop.h"
 
 #include "abut_ode.h"
+#include "critter.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -187,48 +188,6 @@ static abut_status make_trimesh(model *m) {
     return ABUT_OK;
 }
 
-/* A body, a head with two ears and a tail: solids whose fields are joined, and made a mesh again.
- */
-static abut_status make_critter(abut_context *context, abut_mesh **mesh) {
-    static const struct {
-        abut_shape_kind kind;
-        double radius, height;
-        abut_pose pose;
-    } parts[] = {
-        {ABUT_SHAPE_ICOSPHERE, 1.0, 0, {{0, 0, 0, 1}, {0, 0, 0}}},
-        {ABUT_SHAPE_ICOSPHERE, 0.6, 0, {{0, 0, 0, 1}, {0.9, 0, 0.9}}},
-        {ABUT_SHAPE_CAPSULE, 0.2, 0.9, {{0.13, -0.22, 0, 0.967}, {0.6, 0.35, 1.75}}},
-        {ABUT_SHAPE_CAPSULE, 0.2, 0.9, {{-0.13, -0.22, 0, 0.967}, {0.6, -0.35, 1.75}}},
-        {ABUT_SHAPE_ICOSPHERE, 0.35, 0, {{0, 0, 0, 1}, {-1.05, 0, -0.2}}},
-    };
-    abut_field_options options = abut_field_options_default();
-    options.grid = (abut_grid){{-1.7, -1.4, -1.4}, 0.09, {38, 32, 46}};
-    abut_field *all = NULL;
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && !status; i++) {
-        abut_shape shape = abut_shape_default(parts[i].kind);
-        abut_mesh *raw = NULL, *placed = NULL;
-        abut_field *field = NULL, *joined = NULL;
-        shape.radius = parts[i].radius;
-        shape.height = parts[i].height;
-        status = abut_shape_create(context, &shape, &raw);
-        status = status ? status : abut_mesh_transform(raw, 1, parts[i].pose, &placed);
-        status = status ? status : abut_field_create(placed, &options, &field);
-        if (!status && all) {
-            status = abut_field_combine(all, field, ABUT_COMBINATION_UNION, &joined);
-            abut_field_destroy(field);
-            abut_field_destroy(all);
-            field = joined;
-        }
-        all = field;
-        abut_mesh_destroy(placed);
-        abut_mesh_destroy(raw);
-    }
-    status = status ? status : abut_field_surface(all, 0, mesh);
-    abut_field_destroy(all);
-    return status;
-}
-
 static abut_status make_model(abut_context *context, int which, model *m) {
     static const abut_shape_kind kinds[] = {ABUT_SHAPE_TEAPOT_SOLID, ABUT_SHAPE_TORUS};
     static const abut_colour colours[MODELS] = {{0.85f, 0.55f, 0.30f, 1},
@@ -243,7 +202,7 @@ static abut_status make_model(abut_context *context, int which, model *m) {
         shape.rings = 16;
         status = abut_shape_create(context, &shape, &raw);
     } else {
-        status = make_critter(context, &raw);
+        status = critter_create(context, 1, &raw);
     }
     status = status ? status : settle_mesh(raw, m);
     abut_mesh_destroy(raw);

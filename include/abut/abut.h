@@ -8,6 +8,7 @@
 #include <abut/contact.h>
 #include <abut/device.h>
 #include <abut/field.h>
+#include <abut/frames.h>
 #include <abut/geom.h>
 #include <abut/mesh.h>
 #include <abut/pair.h>

@@ -113,6 +113,27 @@ ABUT_API abut_status abut_context_create(const abut_context_options *options,
  * Null is allowed. Thread-safe. */
 ABUT_API void abut_context_destroy(abut_context *context);
 
+/* ---- for code on top ---- */
+
+/* What the library itself takes from a context, for programs whose own work shall share its memory,
+ * threads and error sentences; a null context is the built-in one. */
+
+/* Memory for count x element_bytes, aligned to 64; null with the error set where there is none, and
+ * the caller returns ABUT_ERROR_MEMORY. Nothing asked for gives a valid pointer. Thread-safe. */
+ABUT_API void *abut_context_allocate(abut_context *context, size_t count, size_t element_bytes);
+/* Gives it back to the context it came from. Null is allowed. Thread-safe. */
+ABUT_API void abut_context_release(abut_context *context, void *memory);
+/* Calls body(data, chunk, begin, end) for consecutive ranges of at most `grain` (0 = 1) items that
+ * cover [0, count), on all threads of the context, and returns when all are done. How items fall
+ * into chunks depends on count and grain alone, so that sums kept by chunk and added in order do
+ * not depend on the number of threads. Thread-safe. */
+ABUT_API void abut_context_parallel_for(abut_context *context, size_t count, size_t grain,
+                                        void (*body)(void *data, size_t chunk, size_t begin,
+                                                     size_t end),
+                                        void *data);
+/* Stores a sentence for abut_last_error() and returns `status`. Thread-safe. */
+ABUT_API abut_status abut_fail(abut_status status, const char *sentence);
+
 /* ---- value types ---- */
 
 /* No coordinate may be larger than this in magnitude: products of three still fit a double. */

@@ -250,3 +250,20 @@ void abuti_parallel_for(abut_context *context, size_t count, size_t grain,
         job.first_chunk += now;
     }
 }
+
+/* ---- for code on top ---- */
+
+void *abut_context_allocate(abut_context *context, size_t count, size_t element_bytes) {
+    return abuti_allocate(abuti_context_of(context), count, element_bytes);
+}
+
+void abut_context_release(abut_context *context, void *memory) {
+    abuti_release(abuti_context_of(context), memory);
+}
+
+void abut_context_parallel_for(abut_context *context, size_t count, size_t grain,
+                               void (*body)(void *data, size_t chunk, size_t begin, size_t end),
+                               void *data) {
+    if (body)
+        abuti_parallel_for(abuti_context_of(context), count, grain ? grain : 1, body, data);
+}

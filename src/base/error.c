@@ -104,3 +104,7 @@ abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs
     memcpy(ours, theirs, size);
     return ABUT_OK;
 }
+
+abut_status abut_fail(abut_status status, const char *sentence) {
+    return abuti_fail(status, "%s", sentence ? sentence : "no reason was given");
+}

@@ -29,12 +29,26 @@ static inline sweep_corners corners_of(uint kind, uint feature, __global const u
     return c;
 }
 
-/* One axis of the box, as abuti_broad_overlap() has it: x is lo, y is hi. */
+/* What is added around a box. Where only the begin of the step is looked at, a sweep may end there
+ * although it is this far from a hit: 100 units in the last place (sweep_shared.h) of twice the
+ * largest coordinate, and what rounding does to places at a time. */
+static inline double margin_of(const sweep_corners *c, __global const double *start,
+                               __global const double *end, const sweep_scene *scene) {
+    double size = 0.0;
+    for (int i = 0; i < 9 && scene->window < 1.0; i++) {
+        size_t at = 3 * (size_t)c->at[i / 3] + i % 3;
+        size = real_max(size, real_max(fabs(start[at]), fabs(end[at])));
+    }
+    return scene->margin + 0x1p-44 * size;
+}
+
+/* One axis of the box: x is lo, y is hi. Of the whole step as abuti_broad_overlap() has it. */
 static inline double2 swept_axis(const sweep_corners *c, int axis, __global const double *start,
-                                 __global const double *end, double margin) {
+                                 __global const double *end, double window, double margin) {
     double lo = start[3 * (size_t)c->at[0] + axis], hi = lo;
     for (int k = 0; k < 3; k++) {
         double p = start[3 * (size_t)c->at[k] + axis], q = end[3 * (size_t)c->at[k] + axis];
+        q = window < 1.0 ? p + window * (q - p) : q;
         lo = real_min(lo, real_min(p, q));
         hi = real_max(hi, real_max(p, q));
     }
@@ -50,14 +64,29 @@ static inline double2 swept_axis(const sweep_corners *c, int axis, __global cons
 static inline sweep_box swept_box(const sweep_corners *c, __global const double *start,
                                   __global const double *end, const sweep_scene *scene) {
     sweep_box box;
+    double margin = margin_of(c, start, end, scene);
     for (int axis = 0; axis < 3; axis++) {
-        double2 d = swept_axis(c, axis, start, end, scene->margin);
+        double2 d = swept_axis(c, axis, start, end, scene->window, margin);
         box.lo[axis] = (float)(d.x - scene->origin[axis]);
         box.hi[axis] = (float)(d.y - scene->origin[axis]);
     }
     box.feature = 0;
     box.unused = 0;
     return box;
+}
+
+/* In doubles. */
+static inline bool exact_overlap(const sweep_corners *a, const sweep_corners *b,
+                          __global const double *start, __global const double *end,
+                          const sweep_scene *scene) {
+    double margin_a = margin_of(a, start, end, scene), margin_b = margin_of(b, start, end, scene);
+    for (int axis = 0; axis < 3; axis++) {
+        double2 p = swept_axis(a, axis, start, end, scene->window, margin_a);
+        double2 q = swept_axis(b, axis, start, end, scene->window, margin_b);
+        if (p.x > q.y || q.x > p.y)
+            return false;
+    }
+    return true;
 }
 
 #endif

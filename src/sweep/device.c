@@ -2,14 +2,14 @@
  *
  * Positions go there with the step. A search then works there alone; see device_search.c. Hits are
  * put in order there too, by radix sorts: first by kind and elements, then by time, since a sort
- * keeps the order of equal ones.
+ * keeps the order of equal ones. Where they are few, each counts those before it instead.
  */
 #include "sweep/device.h"
 
 #include "bvh/bvh.h"
 #include "geom/sweep.h"
 
-enum { GROUP = 256 };
+enum { GROUP = 256, RANK_CHUNK = 512, RANK_MOST = 1 << 15 };
 
 _Static_assert(sizeof(sweep_impact) == sizeof(abut_impact) &&
                    offsetof(sweep_impact, kind) == offsetof(abut_impact, kind) &&
@@ -22,7 +22,7 @@ _Static_assert(sizeof(sweep_hit) == sizeof(motion_hit) &&
                    offsetof(sweep_hit, normal) == offsetof(motion_hit, normal) &&
                    offsetof(sweep_hit, weights) == offsetof(motion_hit, weights),
                "hits too");
-_Static_assert(sizeof(sweep_hit) == 72 && sizeof(sweep_box) == 32 && sizeof(sweep_scene) == 40,
+_Static_assert(sizeof(sweep_hit) == 72 && sizeof(sweep_box) == 32 && sizeof(sweep_scene) == 48,
                "as on the device");
 
 static const struct {
@@ -32,6 +32,7 @@ static const struct {
     {"sweep_boxes", "sweep_level"},      {"sweep_pairs", "sweep_walk"},
     {"sweep_pairs", "sweep_candidates"}, {"sweep_filter", "sweep_filter"},
     {"sweep_narrow", "sweep_settle"},    {"sweep_hits", "sweep_hit_keys"},
+    {"sweep_hits", "sweep_rank"},        {"sweep_hits", "sweep_place"},
     {"sweep_hits", "sweep_earliest"},    {"sweep_hits", "sweep_impacts"},
 };
 
@@ -160,6 +161,12 @@ static abut_status make_kernels(motion_device *d) {
     return status;
 }
 
+/* How many elements an eighth of the memory has room for; a pair of blocks always fits. */
+static uint32_t most_of(const abut_device_info *info, size_t bytes, uint32_t most) {
+    uint64_t room = info->memory_bytes / 8 / bytes;
+    return room > most ? most : room < 1 << 16 ? 1 << 16 : (uint32_t)room;
+}
+
 abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device) {
     const abut_device_info *info = &device->info;
     if (!info->same_bits || !info->has_doubles)
@@ -184,6 +191,8 @@ abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device)
     uint32_t units = info->compute_units < 1024 ? info->compute_units : 1024;
     d->wide_groups = units * (on_cpu ? 4 : 16);
     d->narrow_groups = units * (on_cpu ? 8 : 64);
+    d->tried_most = most_of(info, 2 * sizeof(uint32_t), 1 << 26);
+    d->hits_most = most_of(info, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MOST);
     abut_status status = abuti_queue_open(device, &d->queue);
     status = status ? status : abuti_tools_create(&d->queue, &d->tools);
     status = status ? status : make_kernels(d);
@@ -248,6 +257,22 @@ static uint32_t bits_of(uint32_t count) {
 
 #define MEMORY(which) ABUTI_BUFFER(&d->memory[which])
 
+/* For few hits. */
+static abut_status rank_hits(motion_device *d, uint32_t count, uint32_t bits) {
+    size_t tiles = (count + (size_t)GROUP - 1) / GROUP;
+    size_t chunks = (count + (size_t)RANK_CHUNK - 1) / RANK_CHUNK;
+    abut_status status =
+        abuti_buffer_fill(&d->queue, &d->memory[MOTION_HIT_KEY], 0, count * sizeof(uint32_t));
+    if (!status)
+        status = ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_RANK], tiles * chunks, GROUP,
+                              MEMORY(MOTION_HITS), ABUTI_VALUE(count), ABUTI_VALUE(bits),
+                              MEMORY(MOTION_HIT_KEY), ABUTI_LOCAL_MEMORY(16 * GROUP));
+    return status
+               ? status
+               : ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_PLACE], tiles, GROUP,
+                              MEMORY(MOTION_HIT_KEY), ABUTI_VALUE(count), MEMORY(MOTION_HIT_ORDER));
+}
+
 /* Writes the order of all hits to MOTION_HIT_ORDER. */
 static abut_status sort_hits(abut_motion *m, uint32_t count) {
     motion_device *d = m->on_device;
@@ -260,6 +285,8 @@ static abut_status sort_hits(abut_motion *m, uint32_t count) {
     if (!status)
         status = abuti_buffer_reserve(d->queue.device, count, sizeof(uint32_t),
                                       &d->memory[MOTION_HIT_ORDER]);
+    if (!status && count <= RANK_MOST)
+        return rank_hits(d, count, bits);
     for (uint32_t by_time = 0; by_time < 2 && !status; by_time++) {
         status = ABUTI_LAUNCH(&d->queue, keys, groups, GROUP, MEMORY(MOTION_HITS),
                               ABUTI_VALUE(count), ABUTI_VALUE(by_time), ABUTI_VALUE(bits),

@@ -15,6 +15,8 @@ typedef enum motion_kernel {
     MOTION_FILTER,
     MOTION_SETTLE,
     MOTION_HIT_KEYS,
+    MOTION_RANK,
+    MOTION_PLACE,
     MOTION_EARLIEST_OF,
     MOTION_IMPACTS,
     MOTION_KERNELS
@@ -67,10 +69,13 @@ typedef struct motion_device {
     abuti_buffer memory[MOTION_MEMORIES];
     sweep_layout layout;
     uint32_t walkers, levels, wide_groups, narrow_groups;
-    uint32_t flags;   /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
-    bool stale;       /* positions there are not those here */
-    double *stage_ms; /* null = nobody asks */
+    uint32_t flags;         /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
+    bool stale;             /* positions there are not those here */
+    bool ordered;           /* the order of the last search will do */
+    uint32_t ordered_pairs; /* of blocks, when the order was made */
+    double *stage_ms;       /* null = nobody asks */
     uint32_t pairs_room, tried_room, open_room, hits_room;
+    uint32_t tried_most, hits_most; /* that the memory of the device is large enough for */
 } motion_device;
 
 /* Between calls of a search, how long its stages take on the device, in ms; null = no longer. Costs

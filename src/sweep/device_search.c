@@ -7,9 +7,10 @@
  * is repeated with more room. Candidates that would take too much memory are made part by part.
  * Nothing is ever dropped.
  *
- * ANY and EARLIEST look at an eighth of all pairs of blocks first, spread over the scene. ANY is
- * done where that has a hit; for EARLIEST the rest has less to look at. Both give the earliest hit
- * of what they looked at, so that the answer is the same every time.
+ * ANY and EARLIEST look at an eighth of all pairs of blocks first, spread over the scene, then at
+ * the others. ANY is done with the first of the two that hits. EARLIEST then searches the step up
+ * to the earliest of these hits, where boxes are smaller. Both give the earliest hit of what they
+ * looked at, so that the answer is the same every time.
  */
 #include "geom/sweep_filter.h"
 #include "sweep/device.h"
@@ -25,9 +26,10 @@ enum {
 };
 
 enum {
-    PAIRS_MOST = 1 << 26, /* of blocks, margin a GiB */
-    TRIED_MOST = 1 << 26, /* candidates at a time, likewise */
+    PAIRS_MOST = 1 << 26, /* of blocks: half a GiB */
+    PAIRS_FEW = 1 << 16,  /* that are soon done: 0.2 ms on an H200 */
     SAMPLE = 8,           /* see above */
+    STEPS_LEAST = 1000,   /* of a sweep that always gets to the end, for all we saw */
 };
 
 /* Steps of a sweep in each round; a longer one starts anew in the next. Most need two to five. */
@@ -39,7 +41,7 @@ typedef struct searching {
     abut_motion *motion;
     motion_device *d;
     const motion_search_options *options;
-    sweep_scene scene;
+    sweep_scene scene, whole; /* what is looked at, and with the whole step */
     sweep_limits limits;
     float reach; /* separation and tolerance, rounded up */
     uint32_t counts[SWEEP_COUNTS];
@@ -71,13 +73,15 @@ static abut_status queue_boxes(searching *s) {
     const sweep_layout *l = &d->layout;
     size_t features = (size_t)l->first[SWEEP_FACES] + l->count[SWEEP_FACES];
     size_t blocks = (size_t)l->node_first[SWEEP_FACES][0] + l->nodes[SWEEP_FACES][0];
+    abut_status status = ABUT_OK;
     start_clock(s);
-    abut_status status =
-        ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_KEYS], (features + GROUP - 1) / GROUP, GROUP,
-                     MEMORY(MOTION_LAYOUT), ABUTI_VALUE(s->scene), MEMORY(MOTION_EDGES),
-                     MEMORY(MOTION_FACES), MEMORY(MOTION_START), MEMORY(MOTION_END),
-                     MEMORY(MOTION_POINTS), MEMORY(MOTION_KEY), MEMORY(MOTION_ORDER));
-    if (!status)
+    if (!d->ordered)
+        status =
+            ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_KEYS], (features + GROUP - 1) / GROUP, GROUP,
+                         MEMORY(MOTION_LAYOUT), ABUTI_VALUE(s->scene), MEMORY(MOTION_EDGES),
+                         MEMORY(MOTION_FACES), MEMORY(MOTION_START), MEMORY(MOTION_END),
+                         MEMORY(MOTION_POINTS), MEMORY(MOTION_KEY), MEMORY(MOTION_ORDER));
+    if (!status && !d->ordered)
         status = abuti_tools_sort(d->tools, 32, &d->memory[MOTION_KEY], &d->memory[MOTION_ORDER],
                                   features, 0, 32);
     if (!status)
@@ -159,8 +163,8 @@ static abut_status queue_round(searching *s, uint32_t round, int32_t steps) {
                         MEMORY(from), MEMORY(to), ABUTI_VALUE(d->open_room), ABUTI_VALUE(round),
                         ABUTI_VALUE(steps), MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES),
                         MEMORY(MOTION_START), MEMORY(MOTION_END), ABUTI_VALUE(s->limits),
-                        ABUTI_VALUE(earliest), MEMORY(MOTION_HITS), ABUTI_VALUE(d->hits_room),
-                        MEMORY(MOTION_COUNTS), ABUTI_LOCAL_MEMORY(8));
+                        ABUTI_VALUE(s->whole), ABUTI_VALUE(earliest), MEMORY(MOTION_HITS),
+                        ABUTI_VALUE(d->hits_room), MEMORY(MOTION_COUNTS), ABUTI_LOCAL_MEMORY(8));
 }
 
 static abut_status write_counts(searching *s) {
@@ -208,9 +212,9 @@ static abut_status make_room(motion_device *d) {
     if (d->pairs_room)
         return ABUT_OK;
     uint32_t pairs = with_slack(16 * (uint64_t)d->walkers, PAIRS_MOST);
-    uint32_t tried = with_slack(8 * features, TRIED_MOST);
-    uint32_t open = with_slack(features / 4, TRIED_MOST),
-             hits = with_slack(features / 16, TRIED_MOST);
+    uint32_t tried = with_slack(8 * features, d->tried_most);
+    uint32_t open = with_slack(features / 4, d->tried_most),
+             hits = with_slack(features / 16, d->tried_most);
     abut_status status = reserve(d, MOTION_PAIRS, pairs, 2 * sizeof(uint32_t));
     status = status ? status : reserve(d, MOTION_TRIED, tried, 2 * sizeof(uint32_t));
     status = status ? status : reserve(d, MOTION_OPEN, open, 2 * sizeof(uint32_t));
@@ -229,9 +233,12 @@ static abut_status make_room(motion_device *d) {
 static abut_status grow_hits(searching *s, uint64_t wanted) {
     motion_device *d = s->d;
     abuti_buffer more = {0};
-    if (wanted > ABUTI_TOOLS_MOST)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_motion_find: more than 2^31 impacts");
-    uint32_t room = with_slack(wanted, (uint32_t)ABUTI_TOOLS_MOST);
+    if (wanted > d->hits_most)
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_motion_find: more than %u impacts are too many for %s; leave the "
+                          "device null to count them on the CPU",
+                          d->hits_most, d->queue.device->info.name);
+    uint32_t room = with_slack(wanted, d->hits_most);
     abut_status status = abuti_buffer_create(d->queue.device, room, sizeof(sweep_hit), &more);
     if (!status && s->hits)
         status = abuti_buffer_copy(&d->queue, &d->memory[MOTION_HITS], &more,
@@ -258,15 +265,15 @@ static abut_status grow(searching *s, bool *again, bool *smaller) {
         uint64_t here = (uint64_t)of[0] + of[1];
         open = here > open ? here : open;
     }
-    *smaller = tried > TRIED_MOST;
+    *smaller = tried > d->tried_most;
     *again = tried > d->tried_room || open > d->open_room || c[SWEEP_COUNT_HITS] > d->hits_room;
     if (tried > d->tried_room) {
         d->tried_room = 0;
-        uint32_t room = with_slack(tried, TRIED_MOST);
+        uint32_t room = with_slack(tried, d->tried_most);
         status = reserve(d, MOTION_TRIED, room, 2 * sizeof(uint32_t));
         d->tried_room = status ? 0 : room;
     } else if (open > d->open_room) {
-        uint32_t room = with_slack(open, TRIED_MOST);
+        uint32_t room = with_slack(open, d->tried_most);
         status = reserve(d, MOTION_OPEN, room, 2 * sizeof(uint32_t));
         status = status ? status : reserve(d, MOTION_LEFT, room, 2 * sizeof(uint32_t));
         d->open_room = status ? 0 : room;
@@ -336,42 +343,100 @@ static abut_status search_part(searching *s, sweep_part part, bool *smaller) {
     return status;
 }
 
-static abut_status search_parts(searching *s, abut_motion_counts *counts) {
-    const bool all = s->options->mode == ABUT_MOTION_ALL;
-    sweep_part part = {.from = 0, .to = 1, .of = all ? 1 : SAMPLE};
-    part.mixed = !all;
+/* From step to step the order of features along the curve is kept, until half as many pairs of
+ * blocks again overlap as when it was made. */
+static void judge_order(motion_device *d, uint32_t pairs) {
+    if (!d->ordered)
+        d->ordered_pairs = pairs;
+    d->ordered = pairs / 3 <= d->ordered_pairs / 2 + 64;
+}
+
+/* What is left, or, once parts had to be halved, as much again. */
+static sweep_part next_part(sweep_part part, bool halved) {
+    uint32_t width = part.to - part.from;
+    part.from = part.to;
+    part.to = halved && part.of - part.from > width ? part.from + width : part.of;
+    return part;
+}
+
+/* Half of the part; at most 2^26 parts, of one pair of blocks each. */
+static sweep_part half_of(sweep_part part) {
+    uint32_t fine = part.to - part.from == 1 ? 2 : 1;
+    part.from *= fine;
+    part.to *= fine;
+    part.of *= fine;
+    part.to = part.from + (part.to - part.from) / 2;
+    return part;
+}
+
+/* Goes on from a part to the others, or until something hits; then `part` is where that was. */
+static abut_status search_parts(searching *s, sweep_part *part, bool until_hit,
+                                abut_motion_counts *counts) {
     abut_status status = ABUT_OK;
-    while (!status && part.from < part.of) {
-        bool smaller;
-        if ((status = search_part(s, part, &smaller)))
+    bool smaller, halved = false;
+    while (!status && part->from < part->to) {
+        if ((status = search_part(s, *part, &smaller)))
             break;
-        if (smaller) { /* at most 2^26 parts: of one pair of blocks each */
-            bool one = part.to - part.from == 1;
-            part.from *= one ? 2 : 1;
-            part.of *= one ? 2 : 1;
-            part.to = part.from + (part.to - part.from + 1) / 2;
-        } else {
+        if (!smaller) {
             counts->edge_edge += s->counts[SWEEP_COUNT_EDGE_EDGE];
             counts->vertex_face += s->counts[SWEEP_COUNT_VERTEX_FACE];
             s->hits = s->counts[SWEEP_COUNT_HITS];
-            uint32_t width = part.to - part.from;
-            part.from = part.to;
-            part.to = part.of - part.from < 7 * width ? part.of : part.from + 7 * width;
-            if (s->options->mode == ABUT_MOTION_ANY && s->hits)
-                break;
         }
-        if (part.from < part.of) {
+        if (!smaller && until_hit && s->hits)
+            break;
+        halved |= smaller;
+        *part = smaller ? half_of(*part) : next_part(*part, halved);
+        if (part->from < part->to) {
             reset_counts(s);
             status = write_counts(s);
         }
+        double done = (double)part->from / part->of;
         if (!status)
-            status = abuti_progress(s->motion->context, "sweep", (double)part.from / part.of);
+            status =
+                abuti_progress(s->motion->context, "sweep", until_hit ? 0.5 * done : 0.99 * done);
     }
     return status;
 }
 
+static abut_status queue_broad(searching *s) {
+    abut_status status = write_counts(s);
+    status = status ? status : queue_boxes(s);
+    return status ? status : queue_blocks(s);
+}
+
+/* ANY and EARLIEST: gives whether all of the step was looked at, and not only until a hit. */
+static abut_status search_until_hit(searching *s, bool *done, abut_motion_counts *counts) {
+    sweep_part part = {.from = 0, .to = 1, .of = SAMPLE, .mixed = 1};
+    abut_status status = queue_broad(s);
+    status = status ? status : search_parts(s, &part, true, counts);
+    *done = part.to == part.of;
+    return status;
+}
+
+/* All that could hit before what is known to: boxes until then are smaller. */
+static abut_status search_before(searching *s, abut_motion_counts *counts) {
+    sweep_part part = {.from = 0, .to = 1, .of = 1};
+    float latest;
+    memcpy(&latest, &s->counts[SWEEP_COUNT_LATEST], sizeof latest);
+    reset_counts(s);
+    /* Sweeps that end early by the tolerance or by rounding are found in boxes that are larger by
+     * as much; not so those that are short of steps. */
+    if (s->options->steps >= STEPS_LEAST) {
+        s->scene.window = latest;
+        s->scene.margin += s->options->tolerance;
+    }
+    abut_status status = queue_broad(s);
+    return status ? status : search_parts(s, &part, false, counts);
+}
+
+static abut_status search_all(searching *s, abut_motion_counts *counts) {
+    sweep_part part = {.from = 0, .to = 1, .of = 1};
+    abut_status status = queue_broad(s);
+    return status ? status : search_parts(s, &part, false, counts);
+}
+
 static sweep_scene scene_of(const abut_motion *m, const motion_search_options *options) {
-    sweep_scene scene = {.margin = options->separation - 0.5 * options->separation};
+    sweep_scene scene = {.margin = options->separation - 0.5 * options->separation, .window = 1};
     for (int axis = 0; axis < 3; axis++)
         scene.origin[axis] = v3_get(m->box.lo, axis);
     scene.scale = m->extent > 0 ? 1024 / m->extent : 0;
@@ -388,17 +453,23 @@ abut_status abuti_motion_device_search(abut_motion *motion, const motion_search_
     /* as on the CPU: no pairs are left */
     if (motion->options.no_self && (motion->mesh_count == 1 || motion->options.no_others))
         return ABUT_OK;
-    s.scene = scene_of(motion, options);
+    s.scene = s.whole = scene_of(motion, options);
     s.limits = (sweep_limits){options->separation, options->tolerance, 1, options->steps};
     s.reach = abuti_sweep_filter_reach(&s.limits);
     memcpy(&s.counts[SWEEP_COUNT_LATEST], &latest, sizeof latest);
     if (d->stage_ms)
         memset(d->stage_ms, 0, MOTION_STAGES * sizeof *d->stage_ms);
+    /* Where there is little to look at, looking twice does not pay. */
+    bool done = true, at_once = options->mode == ABUT_MOTION_EARLIEST && d->ordered_pairs > 0 &&
+                                d->ordered_pairs < PAIRS_FEW;
     abut_status status = make_room(d);
-    status = status ? status : write_counts(&s);
-    status = status ? status : queue_boxes(&s);
-    status = status ? status : queue_blocks(&s);
-    status = status ? status : search_parts(&s, counts);
+    if (!status)
+        status = at_once || options->mode == ABUT_MOTION_ALL ? search_all(&s, counts)
+                                                             : search_until_hit(&s, &done, counts);
+    if (!status)
+        judge_order(d, s.counts[SWEEP_COUNT_BLOCKS]);
+    if (!status && !done && options->mode == ABUT_MOTION_EARLIEST)
+        status = search_before(&s, counts);
     *hits = s.hits;
     return status;
 }

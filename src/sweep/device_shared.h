@@ -62,7 +62,8 @@ typedef struct sweep_part {
 typedef struct sweep_scene {
     real origin[3]; /* near which the positions are */
     real scale;     /* of cells of the curve */
-    real margin;    /* around boxes: half of the separation */
+    real margin;    /* around boxes */
+    real window;    /* how much of the step is looked at, from 0 to 1 */
 } sweep_scene;
 
 /* As motion_hit. */

@@ -54,7 +54,7 @@ sweep_keys(__global const sweep_layout *layout, sweep_scene scene,
     sweep_corners corners = corners_of(kind, feature, edges, faces);
     uint cell[3];
     for (int axis = 0; axis < 3; axis++) {
-        double2 d = swept_axis(&corners, axis, start, end, 0.0);
+        double2 d = swept_axis(&corners, axis, start, end, 1.0, 0.0);
         double middle = 0.5 * (d.x - scene.origin[axis]) + 0.5 * (d.y - scene.origin[axis]);
         cell[axis] = min(convert_uint_sat(middle * scene.scale), (1u << BITS) - 1);
     }

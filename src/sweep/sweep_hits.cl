@@ -6,9 +6,14 @@
 #include "sweep/device_shared.h"
 
 #define GROUP 256
+#define RANK_CHUNK 512
 
-/* Keys for the sort: of time, or (for ties) of kind, first and second. `bits` are those that
- * numbers of features have. */
+/* Kind, first and second as one number; `bits` are those that numbers of features have. */
+static inline ulong name_of(__global const sweep_hit *hit, uint bits) {
+    return ((ulong)hit->kind << 2 * bits | (ulong)hit->first << bits) | hit->second;
+}
+
+/* Keys for the sort: of time, or (for ties) of kind, first and second. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_hit_keys(__global const sweep_hit *hits, uint count, uint by_time, uint bits,
                __global ulong *keys, __global uint *order) {
@@ -17,10 +22,41 @@ sweep_hit_keys(__global const sweep_hit *hits, uint count, uint by_time, uint bi
         return;
     uint at = by_time ? order[i] : i;
     /* Times are from 0 to 1: their bits are in their order. */
-    keys[i] = by_time ? as_ulong(hits[at].time)
-                      : ((ulong)hits[at].kind << 2 * bits | (ulong)hits[at].first << bits) |
-                            hits[at].second;
+    keys[i] = by_time ? as_ulong(hits[at].time) : name_of(&hits[at], bits);
     order[i] = at;
+}
+
+/* The same for few hits: each counts those before it. A group takes GROUP hits and counts in
+ * RANK_CHUNK of all; what it counts is added to `ranks`. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+sweep_rank(__global const sweep_hit *hits, uint count, uint bits, __global uint *ranks,
+           __local ulong *room) {
+    __local ulong *times = room, *names = room + GROUP;
+    uint chunks = (count + RANK_CHUNK - 1) / RANK_CHUNK, group = (uint)get_group_id(0);
+    uint item = (uint)get_local_id(0), i = group / chunks * GROUP + item, before = 0;
+    uint begin = group % chunks * RANK_CHUNK, end = min(begin + RANK_CHUNK, count);
+    ulong time = i < count ? as_ulong(hits[i].time) : 0;
+    ulong name = i < count ? name_of(&hits[i], bits) : 0;
+    for (uint first = begin; first < end; first += GROUP) {
+        uint here = min(end - first, (uint)GROUP);
+        if (item < here) {
+            times[item] = as_ulong(hits[first + item].time);
+            names[item] = name_of(&hits[first + item], bits);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint k = 0; k < here; k++)
+            before += times[k] < time || (times[k] == time && names[k] < name);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (i < count && before > 0)
+        atomic_add(&ranks[i], before);
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+sweep_place(__global const uint *ranks, uint count, __global uint *order) {
+    uint i = (uint)get_global_id(0);
+    if (i < count)
+        order[ranks[i]] = i;
 }
 
 static inline bool is_before(double time, uint at, double other, uint other_at,

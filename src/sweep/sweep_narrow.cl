@@ -6,6 +6,7 @@
 
 #if ABUTI_REAL_BITS == 64
 
+#include "sweep/boxes_kernel.h"
 #include "sweep/narrow_kernel.h"
 
 static sweep_hit hit_of(int kind, uint2 pair, const sweep_answer *answer) {
@@ -36,12 +37,22 @@ static int settle(int kind, const sweep_frame *frame, const sweep_limits *limits
     return hit && !sweep_proven_by(kind, frame, 0.5) ? HITS : IS_FREE;
 }
 
+/* Boxes of the begin of the step are larger, and may overlap where those of the step do not. */
+static bool is_candidate(int kind, uint2 pair, __global const uint *edges,
+                         __global const uint *faces, __global const double *start,
+                         __global const double *end, const sweep_scene *scene) {
+    bool of_edges = kind == SWEEP_EDGE_EDGE;
+    sweep_corners a = corners_of(of_edges ? SWEEP_EDGES : SWEEP_VERTICES, pair.x, edges, faces);
+    sweep_corners b = corners_of(of_edges ? SWEEP_EDGES : SWEEP_FACES, pair.y, edges, faces);
+    return exact_overlap(&a, &b, start, end, scene);
+}
+
 /* Searches of at most `most` steps; longer ones are left for the next round. `earliest`: a hit says
- * that later ones are of no interest. */
+ * that later ones are of no interest. `scene`: of the whole step. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_settle(__global const uint2 *open, __global uint2 *left, uint open_room, uint round, int most,
              __global const uint *edges, __global const uint *faces, __global const double *start,
-             __global const double *end, sweep_limits limits, uint earliest,
+             __global const double *end, sweep_limits limits, sweep_scene scene, uint earliest,
              __global sweep_hit *hits, uint hits_room, __global uint *counts, __local uint *room) {
     __global uint *count = counts + SWEEP_COUNT_OPEN + 2 * round;
     uint of_edges = count[0], others = count[1];
@@ -66,6 +77,9 @@ sweep_settle(__global const uint2 *open, __global uint2 *left, uint open_room, u
             }
             sweep_frame_of(t.kind, from, to, &limits, &frame);
             state = settle(t.kind, &frame, &limits, most, &answer);
+            if (state == HITS && earliest &&
+                !is_candidate(t.kind, pair, edges, faces, start, end, &scene))
+                state = IS_FREE;
         }
         pass_on(state == GOES_ON, t.kind, pair, left, open_room, count + 2, room);
         uint to = take(state == HITS, &counts[SWEEP_COUNT_HITS], room);

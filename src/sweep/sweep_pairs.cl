@@ -143,17 +143,6 @@ static inline bool share(const sweep_corners *a, const sweep_corners *b) {
     return false;
 }
 
-static bool exact_overlap(const sweep_corners *a, const sweep_corners *b,
-                          __global const double *start, __global const double *end, double margin) {
-    for (int axis = 0; axis < 3; axis++) {
-        double2 p = swept_axis(a, axis, start, end, margin);
-        double2 q = swept_axis(b, axis, start, end, margin);
-        if (p.x > q.y || q.x > p.y)
-            return false;
-    }
-    return true;
-}
-
 /* A group takes one of begin[walkers] pairs of blocks after the other, of a part of them.
  * Candidates of edges go to the front of `candidates`, those of vertices and faces to its end. */
 __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
@@ -212,7 +201,7 @@ sweep_candidates(__global const sweep_layout *layout, sweep_scene scene,
                 bool same = which && mesh_of[ca.at[0]] == mesh_of[cb.at[0]];
                 bool out = share(&ca, &cb) || (which & SWEEP_NO_SELF && same) ||
                            (which & SWEEP_NO_OTHERS && !same) ||
-                           (told == 2 && !exact_overlap(&ca, &cb, start, end, scene.margin));
+                           (told == 2 && !exact_overlap(&ca, &cb, start, end, &scene));
                 if (!out)
                     list[atomic_inc(listed)] = (ushort)(i * SWEEP_BLOCK + j);
             }

@@ -104,6 +104,31 @@ static void absurd_thread_counts_work(void **state) {
     abut_context_destroy(context);
 }
 
+static void code_on_top_uses_the_context(void **state) {
+    (void)state;
+    static unsigned char seen[COUNT];
+    test_memory memory = {.fail_at = 0};
+    abut_context *context = test_context(&memory, 3);
+    void *some = abut_context_allocate(context, 10, 8);
+    assert_non_null(some);
+    assert_int_equal(0, (uintptr_t)some % 64);
+    assert_int_equal(2, memory.live_count);
+    abut_context_release(context, some);
+    abut_context_release(context, NULL);
+    assert_null(abut_context_allocate(context, SIZE_MAX, 8));
+    abut_context_release(NULL, abut_context_allocate(NULL, 0, 8));
+    for (int k = 0; k < 2; k++) {
+        memset(seen, 0, sizeof seen);
+        abut_context_parallel_for(k ? NULL : context, k ? 1 : COUNT, k ? 0 : 1000, mark, seen);
+        for (size_t i = 0; i < COUNT; i++)
+            assert_int_equal(!k || !i, seen[i]);
+    }
+    abut_context_parallel_for(context, 5, 1, NULL, NULL);
+    assert_fails(ABUT_ERROR_LIMIT, "100% of it", abut_fail(ABUT_ERROR_LIMIT, "100% of it"));
+    assert_fails(ABUT_ERROR_FILE, "no reason", abut_fail(ABUT_ERROR_FILE, NULL));
+    abut_context_destroy(context);
+}
+
 static bool stop(void *user, const char *stage, double fraction) {
     (void)stage;
     *(double *)user = fraction;
@@ -133,6 +158,7 @@ int main(void) {
         cmocka_unit_test(sizes_are_checked),
         cmocka_unit_test(every_item_runs_once),
         cmocka_unit_test(absurd_thread_counts_work),
+        cmocka_unit_test(code_on_top_uses_the_context),
         cmocka_unit_test(progress_can_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,85 @@
+/* Cloth that does not pass through itself nor through a moving solid.
+ *
+ * A triangle mesh whose edges resist stretch and shear and whose hinges resist bending (extended
+ * position-based dynamics), under gravity, wind and pressure. Every step ends without an
+ * intersection if the one before did: see collide.c. All of it gives the same positions on any
+ * number of threads. Positions at the end of a step are floats.
+ *
+ * Two parts, to be compiled into a program that uses abut: this one, and scenes.h on top of it.
+ */
+#ifndef ABUT_CLOTH_H
+#define ABUT_CLOTH_H
+
+#include <abut/abut.h>
+
+typedef struct cloth cloth;
+
+/* Lengths in metres, masses in kilograms; what is 0 has no effect unless said otherwise. */
+typedef struct cloth_options {
+    double stretch, shear; /* stiffness against it in N/m; 0 = 200. Shear is that of edges that are
+                            * the longest of both their triangles: diagonals of a grid */
+    double bend;           /* stiffness against bending, in N m */
+    double density;        /* kg a square metre; 0 = 0.2 */
+    double damping;        /* of all motion, 1/s */
+    abut_vec3 gravity;     /* m/s^2 */
+    abut_vec3 wind;        /* m/s */
+    double drag;           /* of the air: N a square metre for each m/s of relative motion */
+    double pressure;       /* of a closed cloth at its first volume over that outside, in N/m^2; it
+                            * grows as the volume shrinks */
+    double thickness;      /* that contacts keep; 0 = a fifth of the mean length of edges */
+    double friction;       /* coefficient, against the solid and itself */
+    uint32_t substeps;     /* of a step; 0 = 10 */
+    const uint32_t *pins;  /* vertices that stay where they are; copied */
+    uint32_t pin_count;
+    uint32_t grain; /* items that a thread takes at a time; 0 = 4096 */
+} cloth_options;
+
+/* A cloth of the shape of a mesh, which is its shape at rest. Refused: options that are not finite
+ * or below 0, pins that are no vertices. */
+abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_options *options,
+                         cloth **made);
+void cloth_destroy(cloth *c);
+
+/* Gives it a solid not to pass through: `solid` tells its triangles and where it begins. Once,
+ * before the first step. */
+abut_status cloth_add_solid(cloth *c, abut_mesh *solid);
+
+/* What happened in a step. */
+typedef struct cloth_report {
+    uint32_t contacts;    /* places where repulsion was at work */
+    uint32_t impacts;     /* that the sweep of the first plan found */
+    uint32_t rounds;      /* sweeps until there were none */
+    uint32_t zone_halved; /* times that the motion of some vertices was halved */
+    double thinnest;      /* gap between a vertex and a surface when the step began; the range of
+                           * repulsion where nothing is as near */
+    double fraction;      /* of the step that was taken: below 1 only where nothing else helped */
+    double dynamics, search, sweep; /* seconds spent: in constraints, contacts, sweeps */
+} cloth_report;
+
+/* Goes on by some seconds, while the solid moves to `solid_end`: absolute positions, floats, null
+ * without one or where it rests. Where the whole step cannot be taken without an intersection only
+ * a part of it is, by cloth and solid alike; see the report. On failure all is as before. */
+abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, cloth_report *report);
+
+/* Where vertices are, those of the cloth first and then those of the solid; and where they were
+ * about to go in the last step, before impacts were looked for. Absolute. */
+uint32_t cloth_vertex_count(const cloth *c);
+const abut_vec3 *cloth_positions(const cloth *c);
+const abut_vec3 *cloth_aims(const cloth *c);
+/* The same as meshes, made anew: 0 is the cloth, 1 the solid. */
+abut_status cloth_mesh(const cloth *c, uint32_t which, abut_mesh **mesh);
+
+/* Whether no two triangles meet that need not, decided exactly. */
+abut_status cloth_is_free(cloth *c, bool *is_free);
+
+/* Wind may turn. */
+void cloth_set_wind(cloth *c, abut_vec3 wind);
+
+typedef struct cloth_energy {
+    double kinetic, gravity, elastic;
+} cloth_energy;
+/* In joules, without that of pressure. */
+cloth_energy cloth_energy_of(const cloth *c);
+double cloth_thickness(const cloth *c);
+
+#endif

@@ -1,0 +1,262 @@
+/* Nothing passes through anything.
+ *
+ * A step plans where every vertex will be at its end (dynamics.c), and then looks for impacts on
+ * the straight ways there with abut_motion_find(), which misses none. Three means, one after the
+ * other:
+ *
+ *   1. barriers: each impact becomes a plane between its two features, with the normal that they
+ *      have when they meet; the ends of the ways are moved until all planes found so far hold, and
+ *      the sweep is made again (impulses, as Bridson et al. 2002, section 7; that planes are kept
+ * from sweep to sweep is Harmon et al. 2008, "Robust treatment of simultaneous collisions");
+ *   2. halving: what still meets goes half as far, and in the end nowhere;
+ *   3. the whole scene, the solid with it, goes only up to just before the earliest impact. Times
+ * of impact are never late, so that this way is free; and nowhere is always free.
+ *
+ * A step is taken only after a sweep of exactly its ways, rounded as they are, has found nothing.
+ * Hence the guarantee: from a start without intersection to an end without one.
+ */
+#include "parts.h"
+
+enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, MOST_HALVINGS = 4, CUTS = 6 };
+
+/* ---- room ---- */
+
+static abut_status make_motions(cloth *c) {
+    abut_mesh *const meshes[2] = {c->rest, c->solid};
+    abut_motion_options options = abut_motion_options_default();
+    options.no_others = true;
+    abut_status status =
+        c->motions[0] ? ABUT_OK : abut_motion_create(meshes, 1, &options, &c->motions[0]);
+    options.no_others = false;
+    options.no_self = true; /* that of the solid is the caller's business */
+    if (!status && c->solid && !c->motions[1])
+        status = abut_motion_create(meshes, 2, &options, &c->motions[1]);
+    return status;
+}
+
+static abut_status make_room(cloth *c) {
+    if (!c->end)
+        c->end = abut_context_allocate(c->context, c->all_vertices, sizeof *c->end);
+    if (!c->halvings)
+        c->halvings = abut_context_allocate(c->context, c->vertices, 1);
+    return c->end && c->halvings ? make_motions(c) : ABUT_ERROR_MEMORY;
+}
+
+void cloth_free_impacts(cloth *c) {
+    abut_motion_destroy(c->motions[0]);
+    abut_motion_destroy(c->motions[1]);
+    abut_context_release(c->context, c->end);
+    abut_context_release(c->context, c->halvings);
+    abut_context_release(c->context, c->impacts);
+    abut_context_release(c->context, c->barriers);
+}
+
+/* ---- impacts ---- */
+
+static abut_status make_room_for_impacts(cloth *c, size_t count) {
+    void *list = cloth_grown(c, c->impacts, &c->impact_room, count, sizeof *c->impacts);
+    c->impacts = list ? list : c->impacts;
+    return list ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+/* Adds those of one motion from `position` to `end` to the list. */
+static abut_status sweep(cloth *c, abut_motion *motion) {
+    abut_sweep_options options = abut_sweep_options_default();
+    options.exact = true; /* what is close but free must not be held back */
+    abut_status status = abut_motion_step(motion, c->position, c->end);
+    for (int turn = 0; turn < 2 && !status; turn++) {
+        abut_impacts found = {.impacts = c->impacts ? c->impacts + c->impact_count : NULL,
+                              .capacity = c->impact_room - c->impact_count};
+        status = abut_motion_find(motion, ABUT_MOTION_ALL, &options, &found, NULL);
+        if (!status) {
+            c->impact_count += found.count;
+            return ABUT_OK;
+        }
+        if (status == ABUT_ERROR_BUFFER && !turn)
+            status = make_room_for_impacts(c, c->impact_count + found.count);
+    }
+    return status;
+}
+
+static abut_status find_impacts(cloth *c, cloth_report *report) {
+    c->impact_count = 0;
+    abut_status status = sweep(c, c->motions[0]);
+    if (!status && c->solid)
+        status = sweep(c, c->motions[1]);
+    report->rounds++;
+    return status;
+}
+
+/* The four vertices of an impact, and with which weights they meet. */
+static void features_of(const cloth *c, const abut_impact *i, cloth_near *n) {
+    const abut_topology_view solid = abut_topology_get(c->solid_topology);
+    const uint32_t *solid_indices = abut_mesh_indices(c->solid);
+    uint32_t used = 0;
+    for (int side = 0; side < 2; side++) {
+        uint32_t shift = i->mesh[side] ? c->vertices : 0, corners = 2;
+        size_t e = i->element[side];
+        const uint32_t *from = (shift ? solid.edges : c->view.edges) + 2 * e;
+        const uint32_t vertex[1] = {i->element[side]};
+        if (i->kind == ABUT_IMPACT_VERTEX_FACE) {
+            corners = side ? 3 : 1;
+            from = side ? (shift ? solid_indices : c->indices) + 3 * e : vertex;
+        }
+        for (uint32_t k = 0; k < corners; k++)
+            n->vertex[used++] = shift + from[k];
+    }
+    const double *w = i->weights;
+    if (i->kind == ABUT_IMPACT_VERTEX_FACE) {
+        const double weight[4] = {1, -w[0], -w[1], -w[2]};
+        memcpy(n->weight, weight, sizeof weight);
+    } else {
+        const double weight[4] = {1 - w[0], w[0], w[1] - 1, -w[1]};
+        memcpy(n->weight, weight, sizeof weight);
+    }
+    n->normal = i->normal;
+}
+
+/* ---- barriers ---- */
+
+static abut_status add_barriers(cloth *c) {
+    void *list = cloth_grown(c, c->barriers, &c->barrier_room, c->barrier_count + c->impact_count,
+                             sizeof *c->barriers);
+    if (!list)
+        return ABUT_ERROR_MEMORY;
+    c->barriers = list;
+    for (size_t i = 0; i < c->impact_count; i++) {
+        cloth_near *n = &c->barriers[c->barrier_count++];
+        features_of(c, &c->impacts[i], n);
+        n->gap = 0;
+        n->least = 0.1 * c->options.thickness;
+    }
+    return ABUT_OK;
+}
+
+static void hold_barriers(cloth *c) {
+    for (int pass = 0; pass < BARRIER_PASSES; pass++) {
+        double most = 0;
+        for (size_t i = 0; i < c->barrier_count; i++)
+            most = fmax(most, cloth_hold_apart(c, &c->barriers[i], c->end, c->position));
+        if (!(most > 1e-3 * c->options.thickness))
+            break;
+    }
+    for (size_t i = 0; i < c->barrier_count; i++)
+        for (int k = 0; k < 4; k++)
+            c->end[c->barriers[i].vertex[k]] = vec_round(c->end[c->barriers[i].vertex[k]]);
+}
+
+/* ---- holding back ---- */
+
+static void halve(cloth *c, cloth_report *report) {
+    for (size_t i = 0; i < c->impact_count; i++) {
+        cloth_near n;
+        features_of(c, &c->impacts[i], &n);
+        for (int k = 0; k < 4; k++) {
+            uint32_t v = n.vertex[k];
+            if (v < c->vertices && c->halvings[v] < 128)
+                c->halvings[v] |= 128; /* once a round */
+        }
+    }
+    for (uint32_t v = 0; v < c->vertices; v++) {
+        if (c->halvings[v] < 128)
+            continue;
+        c->halvings[v] = (unsigned char)((c->halvings[v] & 127) + 1);
+        double keep = c->halvings[v] < MOST_HALVINGS ? 0.5 : 0;
+        vec way = vec_sub(c->end[v], c->position[v]);
+        c->end[v] = vec_round(vec_along(c->position[v], keep, way));
+        report->zone_halved++;
+    }
+}
+
+/* Cloth and solid go a part of their ways. */
+static void cut(cloth *c, double part) {
+    for (uint32_t v = 0; v < c->all_vertices; v++) {
+        vec way = vec_sub(c->end[v], c->position[v]);
+        c->end[v] = vec_round(vec_along(c->position[v], part, way));
+    }
+}
+
+static double earliest(const cloth *c) {
+    double time = 1;
+    for (size_t i = 0; i < c->impact_count; i++)
+        time = fmin(time, c->impacts[i].time);
+    return time;
+}
+
+/* ---- a step ---- */
+
+static abut_status settle(cloth *c, cloth_report *report) {
+    memcpy(c->end, c->aim, c->all_vertices * sizeof *c->end);
+    memset(c->halvings, 0, c->vertices);
+    c->barrier_count = 0;
+    report->fraction = 1;
+    for (int round = 0;; round++) {
+        abut_status status = find_impacts(c, report);
+        if (status || !c->impact_count)
+            return status;
+        report->impacts += round ? 0 : (uint32_t)c->impact_count;
+        if (round < BARRIER_ROUNDS) {
+            if ((status = add_barriers(c)))
+                return status;
+            hold_barriers(c);
+        } else if (round < BARRIER_ROUNDS + HALVING_ROUNDS) {
+            halve(c, report);
+        } else {
+            bool last = round >= BARRIER_ROUNDS + HALVING_ROUNDS + CUTS;
+            double part = last ? 0 : 0.9 * earliest(c);
+            cut(c, part);
+            report->fraction *= part;
+            if (last) /* where nothing moves nothing meets */
+                return ABUT_OK;
+        }
+    }
+}
+
+/* Where vertices could not go as they were to, their velocity is what became of it. */
+static void finish(cloth *c, double seconds) {
+    for (uint32_t i = 0; i < c->vertices; i++) {
+        vec off = vec_sub(c->end[i], c->aim[i]);
+        if (vec_dot(off, off) > 0)
+            c->velocity[i] = vec_scale(vec_sub(c->end[i], c->position[i]), 1 / seconds);
+    }
+    memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
+}
+
+static void plan(cloth *c, double seconds, const vec *solid_end) {
+    cloth_advance(c, seconds);
+    for (uint32_t i = 0; i < c->vertices; i++)
+        c->aim[i] = c->inverse_mass[i] > 0 ? vec_round(c->now[i]) : c->position[i];
+    for (uint32_t i = c->vertices; i < c->all_vertices; i++)
+        c->aim[i] = solid_end ? vec_round(solid_end[i - c->vertices]) : c->position[i];
+}
+
+abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, cloth_report *report) {
+    if (!c || !report || !(seconds > 0 && seconds <= 1e30))
+        return abut_fail(ABUT_ERROR_ARGUMENT,
+                         "cloth_step: needs a cloth, a report, and seconds above 0");
+    if (!c->solid)
+        solid_end = NULL;
+    cloth_report told = {.fraction = 1};
+    double start = cloth_clock();
+    abut_status status = make_room(c);
+    status = status ? status : cloth_find_contacts(c, seconds, solid_end);
+    if (status)
+        return status;
+    told.contacts = (uint32_t)(c->touch_count + c->near_count);
+    told.thinnest = cloth_thinnest_gap(c);
+    double found = cloth_clock();
+    memcpy(c->kept, c->velocity, c->vertices * sizeof *c->kept);
+    plan(c, seconds, solid_end);
+    double planned = cloth_clock();
+    status = settle(c, &told);
+    if (status) {
+        memcpy(c->velocity, c->kept, c->vertices * sizeof *c->kept);
+        return status;
+    }
+    finish(c, seconds);
+    told.search = found - start;
+    told.dynamics = planned - found;
+    told.sweep = cloth_clock() - planned;
+    *report = told;
+    return ABUT_OK;
+}

@@ -1,0 +1,336 @@
+/* The scenes of scenes.h. Solids move by formulas of time, so that no two runs differ. */
+#include "scenes.h"
+
+#include "critter.h"
+#include "vector.h"
+
+#define PI 3.14159265358979323846
+#define FRAME_SECONDS (1.0 / 60)
+
+/* ball */
+#define BALL_RADIUS 1.0
+#define CRITTER_RADIUS 0.82 /* of the smallest ball around its place of rest that holds it */
+#define CRITTER_RISE 0.4
+#define CRITTER_PERIOD 2.4
+#define CRITTER_SQUASH 0.12
+/* sleeve */
+#define ROD_RADIUS 0.2
+#define ROD_LENGTH 5.0
+#define ROD_BUMP 0.06 /* of the radius */
+#define ROD_BEND 2.6  /* radians from end to end */
+#define ROD_SECONDS 5.0
+#define SLEEVE_RADIUS 0.29
+#define SLEEVE_LENGTH 2.6
+#define SLEEVE_SHIFT (-0.9)
+/* sheet */
+#define BOARD_SIDE 1.0
+#define BOARD_THICK 0.08
+#define SHEET_SIDE 1.7
+
+struct scene {
+    abut_context *context;
+    scene_kind kind;
+    cloth *cloth;
+    abut_mesh *meshes[2]; /* cloth, solid */
+    vec *solid;           /* its vertices at rest */
+    vec *solid_end;
+    uint32_t solid_vertices;
+    double time;
+};
+
+const char *scene_name(scene_kind kind) {
+    static const char *const names[] = {"ball", "sleeve", "sheet"};
+    return (unsigned)kind < SCENE_COUNT ? names[kind] : NULL;
+}
+
+/* ---- surfaces along a line ---- */
+
+/* A grid of `around` x `along` + 1 vertices on a cylinder about the x axis, and with `closed` a
+ * vertex at either end. `radius` tells that of each. */
+static abut_status make_tube(abut_context *context, uint32_t around, uint32_t along, double length,
+                             double (*radius)(double angle, double t), bool closed,
+                             abut_mesh **mesh) {
+    size_t vertices = (size_t)around * (along + 1) + (closed ? 2 : 0);
+    size_t triangles = 2 * (size_t)around * (along + (closed ? 1 : 0)), used = 0;
+    vec *p = abut_context_allocate(context, vertices, sizeof *p);
+    uint32_t *t = abut_context_allocate(context, 3 * triangles, sizeof *t);
+    abut_status status = ABUT_ERROR_MEMORY;
+    if (p && t) {
+        for (uint32_t i = 0; i <= along; i++)
+            for (uint32_t j = 0; j < around; j++) {
+                /* every other ring is turned by half a step: triangles of equal sides */
+                double angle = 2 * PI * (j + 0.5 * (i & 1)) / around, at = (double)i / along;
+                double r = radius(angle, at);
+                p[(size_t)i * around + j] =
+                    vec_round(vec_of((at - 0.5) * length, r * cos(angle), r * sin(angle)));
+            }
+        uint32_t first = around * (along + 1), second = first + 1;
+        if (closed) {
+            p[first] = vec_of(-0.5 * length, 0, 0);
+            p[second] = vec_of(0.5 * length, 0, 0);
+        }
+        for (uint32_t i = 0; i < along; i++)
+            for (uint32_t j = 0; j < around; j++) {
+                uint32_t next = (j + 1) % around, low = i * around, high = low + around;
+                const uint32_t even[6] = {low + j,    low + next,  high + j,
+                                          low + next, high + next, high + j};
+                const uint32_t odd[6] = {low + j, high + next, high + j,
+                                         low + j, low + next,  high + next};
+                memcpy(t + used, i & 1 ? odd : even, sizeof even);
+                used += 6;
+            }
+        for (uint32_t j = 0; j < around && closed; j++) {
+            uint32_t next = (j + 1) % around, high = along * around;
+            const uint32_t caps[6] = {first, next, j, second, high + j, high + next};
+            memcpy(t + used, caps, sizeof caps);
+            used += 6;
+        }
+        abut_mesh_input input = abut_mesh_input_default();
+        input.positions = p;
+        input.vertex_count = (uint32_t)vertices;
+        input.indices = t;
+        input.triangle_count = (uint32_t)triangles;
+        status = abut_mesh_create(context, &input, mesh);
+    }
+    abut_context_release(context, p);
+    abut_context_release(context, t);
+    return status;
+}
+
+static double sleeve_radius(double angle, double t) {
+    (void)angle;
+    (void)t;
+    return SLEEVE_RADIUS;
+}
+
+/* Round ends, and bumps between them. */
+static double rod_radius(double angle, double t) {
+    double end = fmin(t, 1 - t) * ROD_LENGTH / ROD_RADIUS; /* in radii from the nearer end */
+    double cap = end < 1 ? sqrt(fmax(1 - (1 - end) * (1 - end), 0)) : 1;
+    return ROD_RADIUS * fmax(cap, 0.2) * (1 + ROD_BUMP * cos(5 * angle) * cos(2 * PI * 14 * t));
+}
+
+/* How many triangles of equal sides lie around and along a cylinder. */
+static void divide(uint32_t triangles, double radius, double length, uint32_t *around,
+                   uint32_t *along) {
+    double cells = triangles / 2.0, side = sqrt(2 * PI * radius * length / cells / 0.866);
+    *around = (uint32_t)fmax(floor(2 * PI * radius / side + 0.5), 5);
+    *along = (uint32_t)fmax(floor(cells / *around + 0.5), 2);
+}
+
+/* ---- models ---- */
+
+static abut_status make_ball(scene *s, const scene_options *o) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *raw = NULL;
+    shape.radius = BALL_RADIUS;
+    shape.segments = (uint32_t)fmax(floor(sqrt(o->triangles / 20.0) + 0.5), 2);
+    abut_status status = abut_shape_create(s->context, &shape, &s->meshes[0]);
+    double detail = sqrt(o->solid_triangles / 6000.0);
+    detail = fmin(fmax(detail, 0.3), 8);
+    status = status ? status : critter_create(s->context, detail, &raw);
+    if (!status) {
+        abut_box b = abut_mesh_bounds(raw);
+        vec middle = vec_scale(vec_add(b.lo, b.hi), 0.5);
+        double furthest = 0;
+        for (uint32_t i = 0; i < abut_mesh_vertex_count(raw); i++) {
+            vec p = vec_add(abut_mesh_origin(raw), abut_mesh_positions(raw)[i]);
+            furthest = fmax(furthest, vec_length(vec_sub(p, middle)));
+        }
+        double scale = CRITTER_RADIUS / furthest;
+        abut_pose pose = {{0, 0, 0, 0}, vec_scale(middle, -scale)};
+        status = abut_mesh_transform(raw, scale, pose, &s->meshes[1]);
+    }
+    abut_mesh_destroy(raw);
+    return status;
+}
+
+static abut_status make_sleeve(scene *s, const scene_options *o) {
+    uint32_t around, along;
+    abut_mesh *raw = NULL;
+    divide(o->triangles, SLEEVE_RADIUS, SLEEVE_LENGTH, &around, &along);
+    abut_status status =
+        make_tube(s->context, around, along, SLEEVE_LENGTH, sleeve_radius, false, &raw);
+    abut_pose aside = {{0, 0, 0, 0}, {SLEEVE_SHIFT, 0, 0}};
+    status = status ? status : abut_mesh_transform(raw, 1, aside, &s->meshes[0]);
+    abut_mesh_destroy(raw);
+    divide(o->solid_triangles, ROD_RADIUS, ROD_LENGTH, &around, &along);
+    return status
+               ? status
+               : make_tube(s->context, around, along, ROD_LENGTH, rod_radius, true, &s->meshes[1]);
+}
+
+static abut_status make_sheet(scene *s, const scene_options *o) {
+    abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET),
+               board = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_mesh *raw = NULL;
+    sheet.extent = vec_of(SHEET_SIDE, SHEET_SIDE, 0);
+    sheet.segments = sheet.rings = (uint32_t)fmax(floor(sqrt(o->triangles / 2.0) + 0.5), 2);
+    board.extent = vec_of(BOARD_SIDE, BOARD_SIDE, BOARD_THICK);
+    board.segments = (uint32_t)fmax(floor(sqrt(o->solid_triangles / 12.0) + 0.5), 1);
+    abut_status status = abut_shape_create(s->context, &sheet, &raw);
+    /* not in line with the board, and a little above it */
+    abut_pose over = {{0, 0, 0.2, 1}, {0, 0, BOARD_THICK / 2 + 0.03}};
+    status = status ? status : abut_mesh_transform(raw, 1, over, &s->meshes[0]);
+    abut_mesh_destroy(raw);
+    return status ? status : abut_shape_create(s->context, &board, &s->meshes[1]);
+}
+
+/* ---- motion ---- */
+
+static double ease(double t) {
+    t = fmin(fmax(t, 0), 1);
+    return t * t * (3 - 2 * t);
+}
+
+/* Up and down, longer on the way than at the turns. */
+static vec critter_at(vec p, double time) {
+    double phase = 2 * PI * time / CRITTER_PERIOD, q = CRITTER_SQUASH * sin(phase);
+    double start = ease(time / 0.5);
+    return vec_of(p.x * (1 - 0.5 * q * start), p.y * (1 - 0.5 * q * start),
+                  p.z * (1 + q * start) + start * CRITTER_RISE * sin(phase));
+}
+
+/* Bent upwards into an arc whose middle stays, then tilted to and fro. */
+static vec rod_at(vec p, double time) {
+    double bend = ROD_BEND * ease(time / ROD_SECONDS), curvature = bend / ROD_LENGTH;
+    double tilt = 0.5 * ease((time - ROD_SECONDS) / 2) * sin(0.8 * (time - ROD_SECONDS));
+    if (curvature > 1e-6) {
+        double angle = p.x * curvature, r = 1 / curvature - p.z;
+        p = vec_of(r * sin(angle), p.y, 1 / curvature - r * cos(angle));
+    }
+    return vec_of(p.x * cos(tilt) - p.z * sin(tilt), p.y, p.x * sin(tilt) + p.z * cos(tilt));
+}
+
+static vec board_at(vec p, double time) {
+    double turn = 0.35 * ease((time - 1) / 2) * sin(0.9 * (time - 1));
+    return vec_of(p.x * cos(turn) - p.z * sin(turn), p.y, p.x * sin(turn) + p.z * cos(turn));
+}
+
+/* In gusts, from changing sides. */
+static vec wind_at(double time) {
+    double strength =
+        3.0 * ease((time - 0.8) / 1.0) * (1 + 0.6 * sin(2.1 * time) * sin(0.7 * time));
+    double side = 0.9 * sin(0.45 * time);
+    return vec_of(strength * cos(side), strength * sin(side), 0.35 * strength * sin(3.3 * time));
+}
+
+static void place_solid(scene *s, double time) {
+    for (uint32_t i = 0; i < s->solid_vertices; i++) {
+        vec p = s->solid[i];
+        s->solid_end[i] = vec_round(s->kind == SCENE_BALL     ? critter_at(p, time)
+                                    : s->kind == SCENE_SLEEVE ? rod_at(p, time)
+                                                              : board_at(p, time));
+    }
+}
+
+/* ---- the whole ---- */
+
+static cloth_options cloth_of(scene_kind kind) {
+    cloth_options o = {.density = 0.2, .damping = 0.2, .gravity = {0, 0, -9.81}, .drag = 0.3};
+    switch (kind) {
+    case SCENE_BALL:
+        o.stretch = 60;
+        o.bend = 2e-4;
+        o.friction = 0.3;
+        o.pressure = 0.6;
+        o.gravity.z = -4; /* all of it hangs on two ears */
+        break;
+    case SCENE_SLEEVE:
+        o.stretch = 150;
+        o.bend = 1e-4;
+        o.friction = 0.12;
+        break;
+    default:
+        o.stretch = 150;
+        o.shear = 60;
+        o.bend = 5e-5;
+        o.friction = 0.35;
+    }
+    return o;
+}
+
+static abut_status prepare(scene *s, const scene_options *o) {
+    abut_status status = s->kind == SCENE_BALL     ? make_ball(s, o)
+                         : s->kind == SCENE_SLEEVE ? make_sleeve(s, o)
+                                                   : make_sheet(s, o);
+    if (status)
+        return status;
+    cloth_options of_cloth = cloth_of(s->kind);
+    of_cloth.grain = o->grain;
+    /* a pass carries forces from vertex to vertex, so finer cloth needs more of them */
+    of_cloth.substeps = (uint32_t)fmin(fmax(10 * sqrt(o->triangles / 6000.0), 10), 40);
+    s->solid_vertices = abut_mesh_vertex_count(s->meshes[1]);
+    s->solid = abut_context_allocate(s->context, s->solid_vertices, sizeof *s->solid);
+    s->solid_end = abut_context_allocate(s->context, s->solid_vertices, sizeof *s->solid_end);
+    if (!s->solid || !s->solid_end)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < s->solid_vertices; i++)
+        s->solid[i] = vec_add(abut_mesh_origin(s->meshes[1]), abut_mesh_positions(s->meshes[1])[i]);
+    status = cloth_create(s->context, s->meshes[0], &of_cloth, &s->cloth);
+    return status ? status : cloth_add_solid(s->cloth, s->meshes[1]);
+}
+
+abut_status scene_create(abut_context *context, const scene_options *options, scene **made) {
+    scene_options o = *options;
+    if (!scene_name(o.kind))
+        return abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: there is no such scene");
+    o.triangles = o.triangles ? o.triangles : 6000;
+    o.solid_triangles = o.solid_triangles ? o.solid_triangles : o.triangles / 2;
+    if (o.triangles > 10000000 || o.solid_triangles > 10000000)
+        return abut_fail(ABUT_ERROR_LIMIT, "scene_create: at most ten million triangles");
+    scene *s = abut_context_allocate(context, 1, sizeof *s);
+    if (!s)
+        return ABUT_ERROR_MEMORY;
+    memset(s, 0, sizeof *s);
+    s->context = context;
+    s->kind = o.kind;
+    abut_status status = prepare(s, &o);
+    if (status)
+        scene_destroy(s);
+    else
+        *made = s;
+    return status;
+}
+
+void scene_destroy(scene *s) {
+    if (!s)
+        return;
+    abut_context *context = s->context;
+    cloth_destroy(s->cloth);
+    abut_mesh_destroy(s->meshes[0]);
+    abut_mesh_destroy(s->meshes[1]);
+    abut_context_release(context, s->solid);
+    abut_context_release(context, s->solid_end);
+    abut_context_release(context, s);
+}
+
+abut_status scene_step(scene *s, cloth_report *report) {
+    place_solid(s, s->time + FRAME_SECONDS);
+    if (s->kind == SCENE_SHEET)
+        cloth_set_wind(s->cloth, wind_at(s->time));
+    abut_status status = cloth_step(s->cloth, FRAME_SECONDS, s->solid_end, report);
+    if (!status)
+        s->time += FRAME_SECONDS * report->fraction;
+    return status;
+}
+
+cloth *scene_cloth(const scene *s) {
+    return s->cloth;
+}
+abut_mesh *scene_mesh(const scene *s, uint32_t which) {
+    return s->meshes[which ? 1 : 0];
+}
+double scene_frame_seconds(const scene *s) {
+    (void)s;
+    return FRAME_SECONDS;
+}
+abut_vec3 scene_eye(const scene *s) {
+    return s->kind == SCENE_SHEET ? vec_of(0.5, -1, 0.45) : vec_of(0.25, -1, 0.2);
+}
+abut_box scene_view(const scene *s) {
+    static const abut_box views[SCENE_COUNT] = {{{-0.9, -0.9, -1.4}, {0.9, 0.9, 1.3}},
+                                                {{-2.4, -0.5, -0.8}, {2.4, 0.5, 1.5}},
+                                                {{-0.7, -0.7, -0.75}, {0.7, 0.7, 0.25}}};
+    return views[s->kind];
+}

@@ -1,0 +1,42 @@
+/* Scenes of cloth and a moving solid, after animations one, two, five and six of Cheng 2011
+ * ("View-based continuous self-collision detection with graphics hardware acceleration",
+ * section 6.1): of any size, the same every time.
+ */
+#ifndef ABUT_CLOTH_SCENES_H
+#define ABUT_CLOTH_SCENES_H
+
+#include "cloth.h"
+
+typedef enum scene_kind {
+    SCENE_BALL = 0, /* a critter goes up and down inside a ball of cloth that falls on it */
+    SCENE_SLEEVE,   /* an open sleeve slips along a rough rod that bends */
+    SCENE_SHEET,    /* a sheet lies on a square board, in the wind */
+    SCENE_COUNT
+} scene_kind;
+
+/* "ball" and so on; null beyond the last. */
+const char *scene_name(scene_kind kind);
+
+typedef struct scene scene;
+
+typedef struct scene_options {
+    scene_kind kind;
+    uint32_t triangles;       /* of the cloth, about; 0 = 6000 */
+    uint32_t solid_triangles; /* about; 0 = half as many */
+    uint32_t grain;           /* as in cloth_options */
+} scene_options;
+
+abut_status scene_create(abut_context *context, const scene_options *options, scene **made);
+void scene_destroy(scene *s);
+/* Goes on by one frame. */
+abut_status scene_step(scene *s, cloth_report *report);
+
+cloth *scene_cloth(const scene *s);
+/* Triangles of the cloth and of the solid. */
+abut_mesh *scene_mesh(const scene *s, uint32_t which);
+double scene_frame_seconds(const scene *s);
+/* For pictures: where to look from, and a box that holds most of what will happen. */
+abut_vec3 scene_eye(const scene *s);
+abut_box scene_view(const scene *s);
+
+#endif

@@ -1,0 +1,42 @@
+/* The few operations on vectors that the cloth needs. */
+#ifndef CLOTH_VECTOR_H
+#define CLOTH_VECTOR_H
+
+#include <abut/base.h>
+
+#include <math.h>
+
+typedef abut_vec3 vec;
+
+static inline vec vec_of(double x, double y, double z) {
+    vec v = {x, y, z};
+    return v;
+}
+static inline vec vec_add(vec a, vec b) {
+    return vec_of(a.x + b.x, a.y + b.y, a.z + b.z);
+}
+static inline vec vec_sub(vec a, vec b) {
+    return vec_of(a.x - b.x, a.y - b.y, a.z - b.z);
+}
+/* a + s b */
+static inline vec vec_along(vec a, double s, vec b) {
+    return vec_of(a.x + s * b.x, a.y + s * b.y, a.z + s * b.z);
+}
+static inline vec vec_scale(vec a, double s) {
+    return vec_of(a.x * s, a.y * s, a.z * s);
+}
+static inline double vec_dot(vec a, vec b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+static inline vec vec_cross(vec a, vec b) {
+    return vec_of(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+static inline double vec_length(vec a) {
+    return sqrt(vec_dot(a, a));
+}
+/* To the nearest floats: positions at the end of a step are, so that files of floats hold them. */
+static inline vec vec_round(vec a) {
+    return vec_of((double)(float)a.x, (double)(float)a.y, (double)(float)a.z);
+}
+
+#endif

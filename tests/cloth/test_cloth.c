@@ -1,0 +1,397 @@
+/* The cloth of examples/cloth: it moves as cloth does, and passes through nothing. */
+#include "support/support.h"
+
+#include "parts.h"
+#include "scenes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static abut_context *serial; /* small work is quicker so */
+
+static abut_mesh *make_shape(abut_shape_kind kind, uint32_t segments) {
+    abut_shape shape = abut_shape_default(kind);
+    abut_mesh *mesh = NULL;
+    shape.segments = shape.rings = segments;
+    assert_ok(abut_shape_create(serial, &shape, &mesh));
+    return mesh;
+}
+
+static cloth *make_cloth(abut_mesh *mesh, const cloth_options *options) {
+    cloth *c = NULL;
+    assert_ok(cloth_create(serial, mesh, options, &c));
+    return c;
+}
+
+static vec *copy_positions(const cloth *c) {
+    vec *copy = malloc(cloth_vertex_count(c) * sizeof *copy);
+    assert_non_null(copy);
+    memcpy(copy, cloth_positions(c), cloth_vertex_count(c) * sizeof *copy);
+    return copy;
+}
+
+static bool is_free(cloth *c) {
+    bool free_of_all = false;
+    assert_ok(cloth_is_free(c, &free_of_all));
+    return free_of_all;
+}
+
+/* ---- motion ---- */
+
+static void at_rest_it_stays_at_rest(void **state) {
+    (void)state;
+    const abut_shape_kind kinds[] = {ABUT_SHAPE_SHEET, ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TORUS};
+    for (int k = 0; k < 3; k++) {
+        abut_mesh *mesh = make_shape(kinds[k], k == 2 ? 12 : 6);
+        cloth_options options = {.bend = 1e-3};
+        cloth *c = make_cloth(mesh, &options);
+        vec *before = copy_positions(c);
+        for (int i = 0; i < 20; i++) {
+            cloth_report report;
+            assert_ok(cloth_step(c, 1.0 / 60, NULL, &report));
+            assert_int_equal(0, report.impacts);
+        }
+        for (uint32_t i = 0; i < cloth_vertex_count(c); i++)
+            assert_true(vec_length(vec_sub(cloth_positions(c)[i], before[i])) < 1e-6);
+        free(before);
+        cloth_destroy(c);
+        abut_mesh_destroy(mesh);
+    }
+}
+
+static double total(const cloth *c) {
+    cloth_energy e = cloth_energy_of(c);
+    return e.kinetic + e.gravity + e.elastic;
+}
+
+static void energy_does_not_grow_and_pins_stay(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 8);
+    const uint32_t pins[] = {0, 8};
+    cloth_options options = {.bend = 1e-4, .gravity = {0, 0, -9.81}, .pins = pins, .pin_count = 2};
+    cloth *c = make_cloth(mesh, &options);
+    vec *before = copy_positions(c);
+    double first = total(c), least = 0;
+    for (int i = 0; i < 120; i++) {
+        cloth_report report;
+        assert_ok(cloth_step(c, 1.0 / 60, NULL, &report));
+        assert_true(total(c) < first + 0.005); /* a joule is exchanged */
+        least = fmin(least, cloth_energy_of(c).gravity);
+        for (int k = 0; k < 2; k++)
+            assert_memory_equal(&before[pins[k]], &cloth_positions(c)[pins[k]], sizeof *before);
+    }
+    for (uint32_t i = 0; i < cloth_vertex_count(c); i++) {
+        vec now = cloth_positions(c)[i];
+        double rest = vec_length(vec_sub(before[i], before[0]));
+        assert_true(vec_length(vec_sub(now, before[0])) < 1.2 * rest + 0.01); /* it was held */
+    }
+    assert_true(least < -0.3); /* and fell */
+    assert_true(total(c) < first - 0.05);
+    free(before);
+    cloth_destroy(c);
+    abut_mesh_destroy(mesh);
+}
+
+/* What nothing holds falls as Galileo says. */
+static void it_falls_freely(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 4);
+    cloth_options options = {.gravity = {0, 0, -10}, .substeps = 40};
+    cloth *c = make_cloth(mesh, &options);
+    for (int i = 0; i < 30; i++) {
+        cloth_report report;
+        assert_ok(cloth_step(c, 1.0 / 60, NULL, &report));
+    }
+    for (uint32_t i = 0; i < cloth_vertex_count(c); i++)
+        assert_true(fabs(cloth_positions(c)[i].z + 0.5 * 10 * 0.25) < 0.01);
+    cloth_destroy(c);
+    abut_mesh_destroy(mesh);
+}
+
+static void wind_and_pressure_push(void **state) {
+    (void)state;
+    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 4);
+    abut_mesh *ball = make_shape(ABUT_SHAPE_ICOSPHERE, 5);
+    cloth_options windy = {.wind = {0, 0, 2}, .drag = 1};
+    cloth_options blown = {.pressure = 20, .stretch = 50, .damping = 5};
+    cloth *a = make_cloth(sheet, &windy), *b = make_cloth(ball, &blown);
+    double first = vec_length(cloth_positions(b)[0]);
+    for (int i = 0; i < 60; i++) {
+        cloth_report report;
+        assert_ok(cloth_step(a, 1.0 / 60, NULL, &report));
+        assert_ok(cloth_step(b, 1.0 / 60, NULL, &report));
+    }
+    for (uint32_t i = 0; i < cloth_vertex_count(a); i++)
+        assert_true(cloth_positions(a)[i].z > 0.5 && cloth_positions(a)[i].z < 2);
+    for (uint32_t i = 0; i < cloth_vertex_count(b); i++) {
+        double r = vec_length(cloth_positions(b)[i]);
+        assert_true(r > 1.02 * first && r < 1.6 * first);
+    }
+    cloth_destroy(a);
+    cloth_destroy(b);
+    abut_mesh_destroy(sheet);
+    abut_mesh_destroy(ball);
+}
+
+static void colours_share_no_vertex(void **state) {
+    (void)state;
+    abut_mesh *meshes[] = {make_shape(ABUT_SHAPE_ICOSPHERE, 4),
+                           make_shape(ABUT_SHAPE_CONE, 150)}; /* an apex of 150 edges */
+    for (int m = 0; m < 2; m++) {
+        cloth_options options = {.bend = 1e-4, .gravity = {0, 0, -1}};
+        cloth *c = make_cloth(meshes[m], &options);
+        uint32_t *seen = calloc(c->vertices, sizeof *seen), stamp = 0;
+        assert_non_null(seen);
+        assert_int_equal(c->view.edge_count, c->edge_count);
+        assert_int_equal(c->edge_count, c->edge_colours.begin[COLOURS]);
+        assert_int_equal(c->hinge_count, c->hinge_colours.begin[COLOURS]);
+        for (uint32_t k = 0; k < COLOURS - 1; k++) {
+            stamp++;
+            for (uint32_t i = c->edge_colours.begin[k]; i < c->edge_colours.begin[k + 1]; i++)
+                for (int v = 0; v < 2; v++) {
+                    assert_int_not_equal(stamp, seen[c->edges[i].vertex[v]]);
+                    seen[c->edges[i].vertex[v]] = stamp;
+                }
+            stamp++;
+            for (uint32_t i = c->hinge_colours.begin[k]; i < c->hinge_colours.begin[k + 1]; i++)
+                for (int v = 0; v < 4; v++) {
+                    assert_int_not_equal(stamp, seen[c->hinges[i].vertex[v]]);
+                    seen[c->hinges[i].vertex[v]] = stamp;
+                }
+        }
+        assert_int_equal(m ? COLOURS : c->edge_colours.count, c->edge_colours.count);
+        cloth_report report;
+        assert_ok(cloth_step(c, 1.0 / 60, NULL, &report));
+        free(seen);
+        cloth_destroy(c);
+        abut_mesh_destroy(meshes[m]);
+    }
+}
+
+/* ---- scenes ---- */
+
+static scene *make_scene(abut_context *context, scene_kind kind, uint32_t triangles) {
+    scene *s = NULL;
+    scene_options options = {.kind = kind, .triangles = triangles, .grain = 32};
+    assert_ok(scene_create(context, &options, &s));
+    return s;
+}
+
+static void scenes_stay_free(void **state) {
+    (void)state;
+    uint32_t impacts = 0, frames = test_rounds(100) + 20;
+    for (int k = 0; k < SCENE_COUNT; k++) {
+        scene *s = make_scene(serial, (scene_kind)k, 300);
+        cloth *c = scene_cloth(s);
+        assert_true(is_free(c));
+        for (uint32_t frame = 0; frame < frames; frame++) {
+            cloth_report report;
+            assert_ok(scene_step(s, &report));
+            assert_true(report.fraction == 1);
+            assert_true(report.rounds >= 1 && report.thinnest > 0);
+            impacts += report.impacts;
+            if (!is_free(c))
+                fail_msg("%s: frame %u has an intersection", scene_name((scene_kind)k), frame);
+            for (uint32_t i = 0; i < cloth_vertex_count(c); i++) {
+                vec p = cloth_positions(c)[i], q = vec_round(p);
+                assert_true(p.x == q.x && p.y == q.y && p.z == q.z);
+            }
+        }
+        scene_destroy(s);
+    }
+    assert_true(impacts > 20); /* there was something to handle */
+}
+
+static void threads_change_nothing(void **state) {
+    (void)state;
+    for (int k = 0; k < SCENE_COUNT; k++) {
+        test_memory memory[2] = {{.fail_at = 0}, {.fail_at = 0}};
+        abut_context *contexts[2] = {test_context(&memory[0], 1), test_context(&memory[1], 4)};
+        scene *s[2] = {make_scene(contexts[0], (scene_kind)k, 300),
+                       make_scene(contexts[1], (scene_kind)k, 300)};
+        for (uint32_t frame = 0; frame < 20; frame++) {
+            cloth_report reports[2];
+            for (int i = 0; i < 2; i++)
+                assert_ok(scene_step(s[i], &reports[i]));
+            assert_int_equal(reports[0].impacts, reports[1].impacts);
+            assert_int_equal(reports[0].rounds, reports[1].rounds);
+        }
+        size_t bytes = cloth_vertex_count(scene_cloth(s[0])) * sizeof(vec);
+        assert_memory_equal(cloth_positions(scene_cloth(s[0])), cloth_positions(scene_cloth(s[1])),
+                            bytes);
+        assert_memory_equal(cloth_aims(scene_cloth(s[0])), cloth_aims(scene_cloth(s[1])), bytes);
+        for (int i = 0; i < 2; i++) {
+            scene_destroy(s[i]);
+            abut_context_destroy(contexts[i]);
+            assert_int_equal(0, memory[i].live_count);
+        }
+    }
+}
+
+/* ---- the last means ---- */
+
+/* A box drops at a sheet all of whose vertices are pinned: it must be stopped. */
+static void what_cannot_go_on_stops(void **state) {
+    (void)state;
+    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 4), *raw = make_shape(ABUT_SHAPE_BOX, 1);
+    abut_mesh *box = NULL;
+    abut_pose above = {{0, 0, 0, 0}, {0, 0, 0.7}};
+    assert_ok(abut_mesh_transform(raw, 0.5, above, &box));
+    uint32_t pins[25];
+    for (uint32_t i = 0; i < 25; i++)
+        pins[i] = i;
+    cloth_options options = {.gravity = {0, 0, -10}, .pins = pins, .pin_count = 25};
+    cloth *c = make_cloth(sheet, &options);
+    assert_ok(cloth_add_solid(c, box));
+    assert_fails(ABUT_ERROR_ARGUMENT, "without a solid", cloth_add_solid(c, box));
+    uint32_t corners = abut_mesh_vertex_count(box);
+    double taken = 0, lowest = 1;
+    for (int i = 0; i < 20; i++) {
+        vec to[8];
+        cloth_report report;
+        assert_int_equal(8, corners);
+        for (uint32_t k = 0; k < corners; k++)
+            to[k] = vec_add(cloth_positions(c)[25 + k], vec_of(0, 0, -0.1));
+        assert_ok(cloth_step(c, 0.01, to, &report));
+        taken += report.fraction;
+        assert_true(is_free(c));
+        for (uint32_t k = 0; k < corners; k++)
+            lowest = fmin(lowest, cloth_positions(c)[25 + k].z);
+    }
+    assert_true(taken < 6 && lowest > 0 && lowest < 0.1);
+    cloth_destroy(c);
+    abut_mesh_destroy(sheet);
+    abut_mesh_destroy(raw);
+    abut_mesh_destroy(box);
+}
+
+/* A fast box runs into a loose sheet from any side, and takes it along. */
+static void fast_solids_do_not_pass(void **state) {
+    (void)state;
+    test_random random = {3};
+    for (uint32_t round = 0; round < test_rounds(8) + 1; round++) {
+        abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 6);
+        abut_mesh *raw = make_shape(ABUT_SHAPE_BOX, 2), *box = NULL;
+        vec from = {test_random_real(&random, -0.5, 0.5), test_random_real(&random, -0.5, 0.5),
+                    0.6};
+        abut_pose pose = {{test_random_real(&random, -1, 1), test_random_real(&random, -1, 1),
+                           test_random_real(&random, -1, 1), 1},
+                          from};
+        assert_ok(abut_mesh_transform(raw, 0.4, pose, &box));
+        cloth_options options = {.bend = 1e-5, .friction = 0.2};
+        cloth *c = make_cloth(sheet, &options);
+        assert_ok(cloth_add_solid(c, box));
+        uint32_t cloth_count = abut_mesh_vertex_count(sheet), count = abut_mesh_vertex_count(box);
+        vec *to = malloc(count * sizeof *to);
+        assert_non_null(to);
+        vec speed = vec_of(test_random_real(&random, -0.03, 0.03), 0, -0.12); /* 7 m/s */
+        double below = 0;
+        for (int i = 0; i < 12; i++) {
+            cloth_report report;
+            for (uint32_t k = 0; k < count; k++)
+                to[k] = vec_round(vec_add(cloth_positions(c)[cloth_count + k], speed));
+            assert_ok(cloth_step(c, 1.0 / 60, to, &report));
+            assert_true(is_free(c));
+            below += report.fraction;
+        }
+        assert_true(below > 6); /* it got somewhere */
+        free(to);
+        cloth_destroy(c);
+        abut_mesh_destroy(sheet);
+        abut_mesh_destroy(raw);
+        abut_mesh_destroy(box);
+    }
+}
+
+static void intersections_are_seen(void **state) {
+    (void)state;
+    const abut_vec3 positions[6] = {{0, 0, 0},      {1, 0, 0},     {0, 1, 0},
+                                    {0.2, 0.2, -1}, {0.3, 0.2, 1}, {0.2, 0.3, 1}};
+    abut_mesh_input input = abut_mesh_input_default();
+    abut_mesh *mesh = NULL;
+    input.positions = positions;
+    input.vertex_count = 6;
+    assert_ok(abut_mesh_create(serial, &input, &mesh));
+    cloth_options options = {.stretch = 1};
+    cloth *c = make_cloth(mesh, &options);
+    assert_false(is_free(c));
+    cloth_destroy(c);
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- refusals ---- */
+
+static void refusals(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 2);
+    cloth *c = NULL;
+    const uint32_t far_off = 99;
+    cloth_options fine = {.density = 1}, bad = fine;
+    cloth_report report;
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", cloth_create(NULL, NULL, &fine, &c));
+    bad.bend = -1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "stiffness", cloth_create(NULL, mesh, &bad, &c));
+    bad = fine;
+    bad.gravity.y = (double)NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "gravity", cloth_create(NULL, mesh, &bad, &c));
+    bad = fine;
+    bad.pins = &far_off;
+    bad.pin_count = 1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "vertex 99", cloth_create(NULL, mesh, &bad, &c));
+    assert_null(c);
+    c = make_cloth(mesh, &fine);
+    assert_fails(ABUT_ERROR_ARGUMENT, "seconds", cloth_step(c, 0, NULL, &report));
+    assert_fails(ABUT_ERROR_ARGUMENT, "seconds", cloth_step(c, (double)NAN, NULL, &report));
+    abut_mesh *solid = NULL;
+    assert_fails(ABUT_ERROR_ARGUMENT, "no solid", cloth_mesh(c, 1, &solid));
+    cloth_destroy(c);
+    cloth_destroy(NULL);
+    abut_mesh_destroy(mesh);
+    scene *s = NULL;
+    scene_options none = {.kind = SCENE_COUNT}, many = {.triangles = UINT32_MAX};
+    assert_fails(ABUT_ERROR_ARGUMENT, "no such scene", scene_create(NULL, &none, &s));
+    assert_fails(ABUT_ERROR_LIMIT, "ten million", scene_create(NULL, &many, &s));
+    assert_null(s);
+    assert_null(scene_name(SCENE_COUNT));
+}
+
+static abut_status run_small(abut_context *context, void *data) {
+    scene_options options = {.kind = *(scene_kind *)data, .triangles = 30, .solid_triangles = 20};
+    scene *s = NULL;
+    cloth_report report;
+    bool answer = false;
+    abut_status status = scene_create(context, &options, &s);
+    for (int i = 0; i < 2 && !status; i++)
+        status = scene_step(s, &report);
+    status = status ? status : cloth_is_free(scene_cloth(s), &answer);
+    scene_destroy(s);
+    return status;
+}
+
+static void out_of_memory(void **state) {
+    (void)state;
+    scene_kind kinds[] = {SCENE_SLEEVE, SCENE_SHEET};
+    for (int k = 0; k < 2; k++)
+        assert_true(test_every_allocation(run_small, &kinds[k]) > 50);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_rest_it_stays_at_rest),
+        cmocka_unit_test(energy_does_not_grow_and_pins_stay),
+        cmocka_unit_test(it_falls_freely),
+        cmocka_unit_test(wind_and_pressure_push),
+        cmocka_unit_test(colours_share_no_vertex),
+        cmocka_unit_test(scenes_stay_free),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(what_cannot_go_on_stops),
+        cmocka_unit_test(fast_solids_do_not_pass),
+        cmocka_unit_test(intersections_are_seen),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(out_of_memory),
+    };
+    serial = test_context(NULL, 1);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    abut_context_destroy(serial);
+    return failed;
+}

@@ -1,0 +1,244 @@
+/* abut demo ball, sleeve, sheet: cloth that does not pass through itself. */
+#include "tool.h"
+
+#include "scenes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct showing {
+    tool_run *tool;
+    scene *scene;
+    const char *name, *record, *meshes, *png;
+    uint32_t frames;
+    tool_film film;
+    abut_frames_writer *writer;
+    abut_box view; /* what all frames show */
+
+    double dynamics, search, sweep;
+    uint64_t contacts, impacts, rounds, halved;
+    double thinnest;
+    uint32_t cut; /* frames of which only a part was taken */
+    uint32_t bad; /* that have an intersection; the first such frame is `first` */
+    uint32_t first;
+} showing;
+
+/* ---- one frame ---- */
+
+static abut_status record(showing *s) {
+    const cloth *c = scene_cloth(s->scene);
+    return s->writer ? abut_frames_writer_add(s->writer, cloth_positions(c), cloth_aims(c))
+                     : ABUT_OK;
+}
+
+static abut_status write_meshes(const showing *s, uint32_t frame) {
+    static const char *const parts[] = {"cloth", "solid"};
+    abut_status status = ABUT_OK;
+    for (uint32_t which = 0; which < 2 && s->meshes && !status; which++) {
+        char path[4096];
+        abut_mesh *mesh = NULL;
+        int length = snprintf(path, sizeof path, "%s/%s%05u.ply", s->meshes, parts[which], frame);
+        if (length < 0 || (size_t)length >= sizeof path)
+            return abut_fail(ABUT_ERROR_FILE, "the name of the folder is too long");
+        status = cloth_mesh(scene_cloth(s->scene), which, &mesh);
+        status = status ? status : abut_mesh_write(mesh, path, NULL);
+        abut_mesh_destroy(mesh);
+    }
+    return status;
+}
+
+static abut_status draw(const showing *s, abut_picture **picture) {
+    static const abut_colour colours[2] = {{0.30f, 0.55f, 0.80f, 1}, {0.85f, 0.55f, 0.30f, 1}};
+    abut_picture_options camera = abut_picture_options_default();
+    camera.width = FILM_WIDTH;
+    camera.height = FILM_HEIGHT;
+    camera.eye_direction = scene_eye(s->scene);
+    abut_status status = abut_picture_create(s->tool->context, &camera, picture);
+    for (uint32_t which = 0; which < 2 && !status; which++) {
+        abut_mesh_style style = abut_mesh_style_default();
+        abut_mesh *mesh = NULL;
+        style.smooth = true;
+        style.colour = colours[which];
+        if (!which && !strcmp(s->name, "ball"))
+            style.colour.a = 0.45f; /* what is inside shall be seen */
+        status = cloth_mesh(scene_cloth(s->scene), which, &mesh);
+        status = status ? status : abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style);
+        abut_mesh_destroy(mesh);
+    }
+    for (int k = 0; k < 8 && !status; k++) {
+        abut_vec3 corner = {k & 1 ? s->view.lo.x : s->view.hi.x,
+                            k & 2 ? s->view.lo.y : s->view.hi.y,
+                            k & 4 ? s->view.lo.z : s->view.hi.z};
+        status = abut_picture_add_point(*picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f});
+    }
+    return status;
+}
+
+static abut_status take_picture(showing *s, uint32_t frame) {
+    if (!s->png || (uint64_t)frame * FILM_FRAMES < (uint64_t)(s->film.taken + 1) * s->frames)
+        return ABUT_OK;
+    abut_picture *picture = NULL;
+    abut_status status = draw(s, &picture);
+    while (!status && (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames &&
+           s->film.taken < FILM_FRAMES)
+        status = film_take(&s->film, picture);
+    abut_picture_destroy(picture);
+    return status;
+}
+
+static abut_status check(showing *s, uint32_t frame) {
+    bool is_free = true;
+    abut_status status = cloth_is_free(scene_cloth(s->scene), &is_free);
+    if (!status && !is_free) {
+        s->first = s->bad ? s->first : frame;
+        s->bad++;
+    }
+    return status;
+}
+
+static abut_status step(showing *s) {
+    cloth_report r;
+    abut_status status = scene_step(s->scene, &r);
+    if (status)
+        return status;
+    s->dynamics += r.dynamics;
+    s->search += r.search;
+    s->sweep += r.sweep;
+    s->contacts += r.contacts;
+    s->impacts += r.impacts;
+    s->rounds += r.rounds;
+    s->halved += r.zone_halved;
+    s->thinnest = r.thinnest < s->thinnest ? r.thinnest : s->thinnest;
+    s->cut += r.fraction < 1;
+    return ABUT_OK;
+}
+
+/* ---- the whole ---- */
+
+static abut_status run_frames(showing *s) {
+    abut_status status = ABUT_OK;
+    for (uint32_t frame = 0; frame <= s->frames && !status; frame++) {
+        if (frame)
+            status = step(s);
+        if (!progress_report(s->tool->progress, "frames", (double)frame / s->frames))
+            return abut_fail(ABUT_ERROR_CANCELLED, "cancelled");
+        status = status ? status : check(s, frame);
+        status = status ? status : record(s);
+        status = status ? status : write_meshes(s, frame);
+        status = status || !frame ? status : take_picture(s, frame);
+    }
+    return status;
+}
+
+static void tell(const showing *s) {
+    tool_output *out = &s->tool->out;
+    const cloth *c = scene_cloth(s->scene);
+    uint32_t triangles = abut_mesh_triangle_count(scene_mesh(s->scene, 0)),
+             solid = abut_mesh_triangle_count(scene_mesh(s->scene, 1));
+    double all = s->dynamics + s->search + s->sweep, n = s->frames;
+    out_object(out, NULL);
+    json_text(out, "scene", s->name);
+    json_count(out, "triangles", triangles);
+    json_count(out, "solid_triangles", solid);
+    json_count(out, "frames", s->frames);
+    json_number(out, "seconds_a_frame", all / n);
+    json_number(out, "dynamics_seconds", s->dynamics / n);
+    json_number(out, "contact_seconds", s->search / n);
+    json_number(out, "sweep_seconds", s->sweep / n);
+    json_number(out, "contacts", (double)s->contacts / n);
+    json_number(out, "impacts", (double)s->impacts / n);
+    json_number(out, "rounds", (double)s->rounds / n);
+    json_count(out, "zones_halved", s->halved);
+    json_count(out, "frames_cut", s->cut);
+    json_number(out, "thinnest_gap", s->thinnest);
+    json_number(out, "thickness", cloth_thickness(c));
+    json_count(out, "frames_with_intersections", s->bad);
+    if (!out->json) {
+        say(out, "%s: cloth of %u triangles, solid of %u, %u frames", s->name, triangles, solid,
+            s->frames);
+        say_fact(out, "time", "%.1f ms a frame: motion %.1f, contacts %.1f, sweeps %.1f",
+                 1e3 * all / n, 1e3 * s->dynamics / n, 1e3 * s->search / n, 1e3 * s->sweep / n);
+        say_fact(out, "contacts", "%.0f a frame", (double)s->contacts / n);
+        say_fact(out, "impacts", "%.1f a frame, gone after %.1f sweeps", (double)s->impacts / n,
+                 (double)s->rounds / n);
+        if (s->halved || s->cut)
+            say_fact(out, "held back", "some vertices %llu times, the whole scene in %u frames",
+                     (unsigned long long)s->halved, s->cut);
+        say_fact(out, "thinnest gap", "%.3g, of a thickness of %.3g", s->thinnest,
+                 cloth_thickness(c));
+        if (s->bad)
+            say_fact(out, "intersections", "in %u frames, first in frame %u", s->bad, s->first);
+        else
+            say_fact(out, "intersections", "none in any frame, exactly");
+    }
+    out_end(out);
+}
+
+static abut_status begin(showing *s, uint32_t triangles, uint32_t solid) {
+    scene_options options = {.triangles = triangles, .solid_triangles = solid};
+    for (int k = 0; k < SCENE_COUNT; k++)
+        if (!strcmp(s->name, scene_name((scene_kind)k)))
+            options.kind = (scene_kind)k;
+    abut_status status = scene_create(s->tool->context, &options, &s->scene);
+    if (status)
+        return status;
+    s->view = scene_view(s->scene);
+    s->thinnest = 1e300;
+    if (s->record) {
+        abut_mesh *const meshes[] = {scene_mesh(s->scene, 0), scene_mesh(s->scene, 1)};
+        abut_frames_options file = abut_frames_options_default();
+        file.type = ABUT_SCALAR_FLOAT32;
+        file.aims = true;
+        file.seconds = scene_frame_seconds(s->scene);
+        status = abut_frames_writer_create(meshes, 2, s->record, &file, &s->writer);
+    }
+    if (!status && s->meshes && mkdir(s->meshes, 0777) != 0 && errno != EEXIST) {
+        char sentence[256];
+        snprintf(sentence, sizeof sentence, "the folder for meshes cannot be made: %s",
+                 strerror(errno));
+        status = abut_fail(ABUT_ERROR_FILE, sentence);
+    }
+    return status;
+}
+
+int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *triangles = option_given(arguments, "triangles"),
+                     *solid = option_given(arguments, "solid"),
+                     *frames = option_given(arguments, "frames"),
+                     *png = option_given(arguments, "png"),
+                     *recorded = option_given(arguments, "record"),
+                     *meshes = option_given(arguments, "meshes");
+    showing s = {.tool = tool,
+                 .name = arguments->operands[0],
+                 .png = png ? png->words : NULL,
+                 .record = recorded ? recorded->words : NULL,
+                 .meshes = meshes ? meshes->words : NULL,
+                 .frames = frames ? frames->counts[0] : 360};
+    if (triangles && (triangles->counts[0] < 100 || triangles->counts[0] > 1000000))
+        return tool_refuse(tool, "--triangles needs a number from 100 to 1000000");
+    if (solid && (solid->counts[0] < 12 || solid->counts[0] > 1000000))
+        return tool_refuse(tool, "--solid needs a number from 12 to 1000000");
+    if (s.png && !film_start(&s.film))
+        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+    progress_start(tool->progress, s.name);
+    abut_status status =
+        begin(&s, triangles ? triangles->counts[0] : 0, solid ? solid->counts[0] : 0);
+    status = status ? status : run_frames(&s);
+    if (!status && s.writer) {
+        status = abut_frames_writer_finish(s.writer);
+        s.writer = NULL;
+    }
+    if (!status && s.png)
+        status = film_write(&s.film, tool->context, s.png);
+    progress_erase(tool->progress);
+    int code = status ? tool_fail(tool, status) : s.bad ? CODE_FOUND : CODE_FINE;
+    if (!status)
+        tell(&s);
+    abut_frames_writer_discard(s.writer);
+    film_free(&s.film);
+    scene_destroy(s.scene);
+    return code;
+}

@@ -1,0 +1,40 @@
+/* Film strips: frames side by side in one picture. */
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 4, ROWS = FILM_FRAMES / COLUMNS };
+
+bool film_start(tool_film *film) {
+    film->taken = 0;
+    film->pixels = malloc(4 * (size_t)FILM_WIDTH * FILM_HEIGHT * FILM_FRAMES);
+    film->frame = malloc(4 * (size_t)FILM_WIDTH * FILM_HEIGHT);
+    if (film->pixels && film->frame)
+        return true;
+    film_free(film);
+    return false;
+}
+
+abut_status film_take(tool_film *film, abut_picture *picture) {
+    abut_status status =
+        abut_picture_render(picture, film->frame, 4 * (size_t)FILM_WIDTH * FILM_HEIGHT);
+    if (status || film->taken >= FILM_FRAMES)
+        return status;
+    size_t row = film->taken / COLUMNS, column = film->taken % COLUMNS;
+    for (size_t y = 0; y < FILM_HEIGHT; y++)
+        memcpy(film->pixels + 4 * ((row * FILM_HEIGHT + y) * COLUMNS + column) * FILM_WIDTH,
+               film->frame + 4 * y * FILM_WIDTH, 4 * (size_t)FILM_WIDTH);
+    film->taken++;
+    return ABUT_OK;
+}
+
+abut_status film_write(const tool_film *film, abut_context *context, const char *path) {
+    return abut_image_write(context, path, film->pixels, FILM_WIDTH * COLUMNS, FILM_HEIGHT * ROWS);
+}
+
+void film_free(tool_film *film) {
+    free(film->pixels);
+    free(film->frame);
+    film->pixels = film->frame = NULL;
+}

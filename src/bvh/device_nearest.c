@@ -120,7 +120,7 @@ static abut_status need_features(abut_device_bvh *bvh) {
     abuti_features features = {0};
     if (!status)
         status = abuti_features_create(bvh->tree.mesh, bvh->tree.scale, order, bvh->tree.leaf_count,
-                                       true, &features);
+                                       FEATURES_INCIDENTS, &features);
     if (!status)
         status = abuti_device_need(bvh, "regions", list, sizeof list / sizeof *list);
     if (!status)

@@ -60,6 +60,13 @@ static vec3 across_precise(vec3 v, vec3 u) {
     return across(across(v, u), u);
 }
 
+static void put_exact(feature_support *to, vec3 place, vec3 vector, bool is_face, bool is_marked) {
+    *to = (feature_support){{place.x, place.y, place.z},
+                            {vector.x, vector.y, vector.z},
+                            is_face,
+                            is_marked};
+}
+
 /* A triangle over its longest edge, which is that from corner a on. */
 typedef struct face_frame {
     vec3 corner[3], side[3]; /* side k begins at corner k */
@@ -88,7 +95,22 @@ static bool frame_of_face(const making *m, uint32_t triangle, face_frame *f) {
     return f->height >= FEATURE_HEIGHT;
 }
 
-static void make_face(const making *m, uint32_t triangle, feature_record *r) {
+/* Whether a triangle is a face. Where twice its area is more than its longest edge is long times
+ * twice the least height, rounding cannot matter. */
+static bool is_face(const making *m, uint32_t triangle) {
+    const uint32_t *index = m->mesh->indices + 3 * (size_t)triangle;
+    vec3 a = corner_at(m, index[0]), b = corner_at(m, index[1]), c = corner_at(m, index[2]);
+    vec3 u = v3_sub(b, a), v = v3_sub(c, a);
+    double longest_sq =
+        real_max(real_max(v3_length_sq(u), v3_length_sq(v)), v3_length_sq(v3_sub(c, b)));
+    face_frame f;
+    return v3_length_sq(v3_cross(u, v)) > 4 * FEATURE_HEIGHT * FEATURE_HEIGHT * longest_sq ||
+           frame_of_face(m, triangle, &f);
+}
+
+/* `exact` may be null, here and below. */
+static void make_face(const making *m, uint32_t triangle, feature_record *r,
+                      feature_support *exact) {
     face_frame f;
     frame_of_face(m, triangle, &f);
     int a = f.a, b = (a + 1) % 3, top = (a + 2) % 3;
@@ -100,6 +122,8 @@ static void make_face(const making *m, uint32_t triangle, feature_record *r) {
     vec3 beyond = v3_normalise(v3_cross(f.side[b], normal));
     put(r->fourth, beyond);
     put_offset(r, v3_dot(beyond, v3_sub(f.corner[b], f.corner[a])), FEATURE_FACE);
+    if (exact)
+        put_exact(exact, f.corner[a], normal, true, false);
 }
 
 /* Whether a face may exclude points from the region of an edge from a along u: gives the direction
@@ -118,7 +142,7 @@ static bool excludes(const making *m, uint32_t face, uint32_t edge, vec3 a, vec3
     return height >= FEATURE_HEIGHT && height >= LEAN * real_max(foot, length - foot);
 }
 
-static void make_edge(const making *m, uint32_t edge, feature_record *r) {
+static void make_edge(const making *m, uint32_t edge, feature_record *r, feature_support *exact) {
     const uint32_t *ends = m->topology.edges + 2 * (size_t)edge, *faces;
     vec3 a = corner_at(m, ends[0]), way = v3_sub(corner_at(m, ends[1]), a);
     vec3 u = v3_normalise(way), into[EDGE_FACES] = {{0, 0, 0}, {0, 0, 0}};
@@ -135,29 +159,38 @@ static void make_edge(const making *m, uint32_t edge, feature_record *r) {
     put_third(r, into[1]);
     put(r->fourth, u);
     put_offset(r, length, FEATURE_EDGE);
+    if (exact)
+        put_exact(exact, a, u, false, m->edge_low[edge]);
 }
 
-/* Directions from a vertex along the edges of its triangles, at most so many. */
+/* Directions from a vertex along the edges of its triangles, at most so many; each once. */
 enum { DIRECTIONS_MOST = 64 };
 
 static uint32_t list_directions(const making *m, uint32_t vertex, vec3 *to) {
     const abut_topology_view *t = &m->topology;
     vec3 at = corner_at(m, vertex);
-    uint32_t count = 0;
+    uint32_t count = 0, others[DIRECTIONS_MOST];
     for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
         for (size_t k = 0; k < 3 && count < DIRECTIONS_MOST; k++) {
-            uint32_t other = m->mesh->indices[3 * (size_t)t->vertex_faces[i] + k];
+            uint32_t other = m->mesh->indices[3 * (size_t)t->vertex_faces[i] + k], seen = 0;
+            while (seen < count && others[seen] != other)
+                seen++;
+            if (seen < count || other == vertex)
+                continue;
             vec3 way = v3_sub(corner_at(m, other), at);
             double length = v3_length(way);
-            if (length >= FEATURE_HEIGHT)
+            if (length >= FEATURE_HEIGHT) {
+                others[count] = other;
                 to[count++] = v3_scale(way, 1 / length);
+            }
         }
     return count;
 }
 
 /* Directions to neighbours, spread as wide as can be: each next one is that with the least largest
  * cosine to those before. */
-static void make_vertex(const making *m, uint32_t vertex, feature_record *r) {
+static void make_vertex(const making *m, uint32_t vertex, feature_record *r,
+                        feature_support *exact) {
     vec3 at = corner_at(m, vertex), chosen[VERTEX_EDGES] = {{0, 0, 0}}, u[DIRECTIONS_MOST];
     double cosine[DIRECTIONS_MOST]; /* the largest so far */
     const abut_topology_view *t = &m->topology;
@@ -184,16 +217,17 @@ static void make_vertex(const making *m, uint32_t vertex, feature_record *r) {
     for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
         plain = plain && m->has_face[t->vertex_faces[i]];
     put_offset(r, 0, plain ? FEATURE_PLAIN_VERTEX : FEATURE_VERTEX);
+    if (exact)
+        put_exact(exact, at, v3(0, 0, 0), false, !plain);
 }
 
 /* ---- which there are ---- */
 
 static void faces_task(void *data, size_t chunk, size_t begin, size_t end) {
     const making *m = data;
-    face_frame f;
     (void)chunk;
     for (size_t t = begin; t < end; t++)
-        m->has_face[t] = frame_of_face(m, (uint32_t)t, &f);
+        m->has_face[t] = is_face(m, (uint32_t)t);
 }
 
 static uint32_t add_feature(making *m, uint32_t source, feature_kind kind) {
@@ -269,18 +303,19 @@ static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         feature_record *r = &to->records[i];
+        feature_support *exact = to->exact ? &to->exact[i] : NULL;
         uint32_t source = m->source[i];
         to->ends[i][0] = to->ends[i][1] = source;
         to->low_edge[i] = 0;
         if (m->kind[i] == FEATURE_FACE) {
-            make_face(m, source, r);
+            make_face(m, source, r, exact);
             to->ends[i][1] = ABUT_NONE;
         } else if (m->kind[i] == FEATURE_EDGE) {
-            make_edge(m, source, r);
+            make_edge(m, source, r, exact);
             memcpy(to->ends[i], m->topology.edges + 2 * (size_t)source, sizeof to->ends[i]);
             to->low_edge[i] = m->edge_low[source];
         } else {
-            make_vertex(m, source, r);
+            make_vertex(m, source, r, exact);
         }
     }
 }
@@ -311,7 +346,7 @@ static abut_status add_incidents(making *m, abut_context *context) {
     return ready ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-static abut_status make(making *m, abut_context *context) {
+static abut_status make(making *m, bool exact, abut_context *context) {
     abuti_features *to = m->to;
     size_t triangles = m->mesh->triangle_count, edges = m->topology.edge_count;
     size_t most = triangles + edges + m->mesh->vertex_count;
@@ -334,14 +369,15 @@ static abut_status make(making *m, abut_context *context) {
     to->records = abuti_allocate(context, to->count, sizeof *to->records);
     to->ends = abuti_allocate(context, to->count, sizeof *to->ends);
     to->low_edge = abuti_allocate(context, to->count, 1);
-    if (!to->records || !to->ends || !to->low_edge)
+    to->exact = exact ? abuti_allocate(context, to->count, sizeof *to->exact) : NULL;
+    if (!to->records || !to->ends || !to->low_edge || (exact && !to->exact))
         return ABUT_ERROR_MEMORY;
     abuti_parallel_for(context, to->count, 4096, records_task, m);
     return ABUT_OK;
 }
 
 abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,
-                                  uint32_t leaf_count, bool incidents, abuti_features *features) {
+                                  uint32_t leaf_count, unsigned wanted, abuti_features *features) {
     abut_context *context = mesh->context;
     abuti_features made = {.context = abuti_context_retain(context)};
     making m = {
@@ -350,9 +386,9 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
     abut_status status = abut_topology_create(mesh, &topology);
     if (!status) {
         m.topology = abut_topology_get(topology);
-        status = make(&m, context);
+        status = make(&m, wanted & FEATURES_EXACT, context);
     }
-    if (!status && incidents)
+    if (!status && wanted & FEATURES_INCIDENTS)
         status = add_incidents(&m, context);
     abuti_release(context, m.edge_feature);
     abuti_release(context, m.vertex_feature);
@@ -373,6 +409,7 @@ void abuti_features_destroy(abuti_features *features) {
     if (!features->context)
         return;
     abuti_release(features->context, features->records);
+    abuti_release(features->context, features->exact);
     abuti_release(features->context, features->ends);
     abuti_release(features->context, features->low_edge);
     abuti_release(features->context, features->leaf_begin);

@@ -46,13 +46,26 @@ typedef struct feature_record {
 
 _Static_assert(sizeof(feature_record) == 64, "the layout that devices read");
 
+/* The same in doubles: distances are those to the plane, the line or the point. All are numbers of
+ * one kind, so that vectors can be made of them. */
+typedef struct feature_support {
+    double place[3];  /* of a face: on its longest edge */
+    double vector[3]; /* unit normal of a face, direction of an edge, 0 of a vertex */
+    double is_face;   /* 1 or 0 */
+    double is_marked; /* 1: an edge or a vertex of a triangle lower than FEATURE_HEIGHT */
+} feature_support;
+
+/* What may be wanted beside the records. */
+enum { FEATURES_INCIDENTS = 1, FEATURES_EXACT = 2 };
+
 typedef struct abuti_features {
     abut_context *context; /* held; null = none */
     uint32_t count, incident_count;
     /* In the order of the leaves: a feature stands with the first leaf that has a triangle of it.
      */
     feature_record *records;
-    uint32_t *leaf_begin; /* leaf_count + 1 */
+    feature_support *exact; /* where they were asked for */
+    uint32_t *leaf_begin;   /* leaf_count + 1 */
     /* All triangles of a feature by their places in the order, ascending by their numbers; where
      * they were asked for. */
     uint32_t *incident_begin; /* count + 1 */
@@ -69,9 +82,9 @@ static inline feature_kind feature_kind_of(const feature_record *r) {
 }
 
 /* The features of the mesh of a hierarchy with this order of triangles, four a leaf. Takes about
- * 280 bytes a triangle, less where `incidents` are not wanted. */
+ * 280 bytes a triangle, less where incidents are not wanted, and 190 more for the exact ones. */
 abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,
-                                  uint32_t leaf_count, bool incidents, abuti_features *features);
+                                  uint32_t leaf_count, unsigned wanted, abuti_features *features);
 void abuti_features_destroy(abuti_features *features);
 
 #endif

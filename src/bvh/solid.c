@@ -1,100 +1,137 @@
 /* What questions about inside and outside need to know of a mesh: its connected parts and its
- * border. O(n log n), once, when first wanted. From indices alone where that leaves no border; such
- * a list stays true when vertices move. Else vertices in one place count as one, as long as they
- * stay so. */
+ * border. O(n log n), once, when first wanted; linear where vertices have few sides. From indices
+ * alone where that leaves no border; such a list stays true when vertices move. Else vertices in
+ * one place count as one, as long as they stay so. */
 #include "bvh/bvh.h"
-
-/* The lowest vertex of each part. `parent` and `list` have room for all vertices; a vertex in no
- * triangle is in no part. */
-static uint32_t list_parts(const abut_mesh *mesh, const uint32_t *names, uint32_t *parent,
-                           uint32_t *list) {
-    for (uint32_t v = 0; v < mesh->vertex_count; v++)
-        parent[v] = ABUT_NONE;
-    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
-        parent[mesh->indices[i]] = mesh->indices[i];
-    for (size_t t = 0; t < mesh->triangle_count; t++) {
-        const uint32_t *corner = mesh->indices + 3 * t;
-        abuti_join(parent, corner[0], corner[1]);
-        abuti_join(parent, corner[0], corner[2]);
-    }
-    for (uint32_t v = 0; names && v < mesh->vertex_count; v++)
-        if (parent[v] != ABUT_NONE && parent[names[v]] != ABUT_NONE)
-            abuti_join(parent, v, names[v]);
-    uint32_t count = 0;
-    for (uint32_t v = 0; v < mesh->vertex_count; v++)
-        if (parent[v] == v)
-            list[count++] = v;
-    return count;
-}
-
-/* Sides of triangles as pairs of vertices, the lower one first: from the start those that run up,
- * from the end those that run down. Gives the number of the former; sides of no length are left
- * out. */
-static size_t list_sides(const abut_mesh *mesh, const uint32_t *names, uint64_t *sides,
-                         size_t *end) {
-    size_t up = 0, down = 3 * (size_t)mesh->triangle_count;
-    *end = down;
-    for (size_t t = 0; t < mesh->triangle_count; t++)
-        for (size_t k = 0; k < 3; k++) {
-            uint32_t tail = mesh->indices[3 * t + k], head = mesh->indices[3 * t + (k + 1) % 3];
-            uint64_t from = names ? names[tail] : tail, to = names ? names[head] : head;
-            if (from < to)
-                sides[up++] = from << 32 | to;
-            else if (to < from)
-                sides[--down] = to << 32 | from;
-        }
-    /* close the hole that sides of no length have left */
-    size_t count = *end - down;
-    memmove(sides + up, sides + down, count * sizeof *sides);
-    *end = up + count;
-    return up;
-}
-
-/* The sides that occur more often in one direction: both lists are sorted, and each pair of equals
- * cancels. Writes them unless null. */
-static uint32_t list_border(const uint64_t *sides, size_t up, size_t end, uint32_t (*border)[2]) {
-    uint32_t count = 0;
-    for (size_t i = 0, j = up; i < up || j < end;) {
-        if (i < up && j < end && sides[i] == sides[j]) {
-            i++;
-            j++;
-            continue;
-        }
-        bool runs_up = j == end || (i < up && sides[i] < sides[j]);
-        uint64_t side = runs_up ? sides[i++] : sides[j++];
-        if (border) {
-            border[count][0] = (uint32_t)(runs_up ? side >> 32 : side);
-            border[count][1] = (uint32_t)(runs_up ? side : side >> 32);
-        }
-        count++;
-    }
-    return count;
-}
 
 /* Arrays to work with, for a mesh. */
 typedef struct solid_work {
-    uint64_t *sides, *buffer; /* as many again to sort with */
-    size_t up, end;
+    const abut_mesh *mesh;
+    uint64_t *sides, *buffer;        /* as many again to sort with */
+    size_t *begin;                   /* of the sides of a vertex, which is the lower one of each */
+    size_t *chunk_border;            /* border edges of each chunk of vertices */
     uint32_t *names, *parent, *list; /* a vertex each */
     uint32_t border_count;
 } solid_work;
 
-/* Sorts one of the two lists of sides, or both. */
-static void sort_task(void *data, size_t chunk, size_t begin, size_t end) {
+enum { TRIANGLES_A_TASK = 16384, VERTICES_A_TASK = 8192 };
+
+/* ---- parts ---- */
+
+static void join_task(void *data, size_t chunk, size_t begin, size_t end) {
     const solid_work *work = data;
     (void)chunk;
-    for (size_t list = begin; list < end; list++) {
-        size_t first = list ? work->up : 0, last = list ? work->end : work->up;
-        abuti_sort_keys(work->sides + first, work->buffer + first, last - first);
+    for (size_t t = begin; t < end; t++) {
+        const uint32_t *corner = work->mesh->indices + 3 * t;
+        abuti_join(work->parent, corner[0], corner[1]);
+        abuti_join(work->parent, corner[0], corner[2]);
     }
 }
 
-static void find_border(const abut_mesh *mesh, const uint32_t *names, solid_work *work) {
-    work->buffer = work->sides + 3 * (size_t)mesh->triangle_count;
-    work->up = list_sides(mesh, names, work->sides, &work->end);
-    abuti_parallel_for(mesh->context, 2, 1, sort_task, work);
-    work->border_count = list_border(work->sides, work->up, work->end, NULL);
+/* Lists the lowest vertex of each part. A vertex in no triangle is in no part. */
+static uint32_t list_parts(const solid_work *work, const uint32_t *names) {
+    const abut_mesh *mesh = work->mesh;
+    uint32_t *parent = work->parent, count = 0;
+    for (uint32_t v = 0; v < mesh->vertex_count; v++)
+        parent[v] = ABUT_NONE;
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
+        parent[mesh->indices[i]] = mesh->indices[i];
+    abuti_parallel_for(mesh->context, mesh->triangle_count, TRIANGLES_A_TASK, join_task,
+                       (void *)(uintptr_t)work);
+    for (uint32_t v = 0; names && v < mesh->vertex_count; v++)
+        if (parent[v] != ABUT_NONE && parent[names[v]] != ABUT_NONE)
+            abuti_join(parent, v, names[v]);
+    for (uint32_t v = 0; v < mesh->vertex_count; v++)
+        if (parent[v] == v)
+            work->list[count++] = v;
+    return count;
 }
+
+/* ---- border ---- */
+
+/* A side of a triangle, if it has a length: the lower vertex, and a key of the other one and of
+ * whether the side runs down to the lower. */
+static bool side_at(const abut_mesh *mesh, const uint32_t *names, size_t t, size_t k, uint32_t *low,
+                    uint64_t *key) {
+    uint32_t tail = mesh->indices[3 * t + k], head = mesh->indices[3 * t + (k == 2 ? 0 : k + 1)];
+    uint32_t from = names ? names[tail] : tail, to = names ? names[head] : head;
+    *low = from < to ? from : to;
+    *key = from < to ? (uint64_t)to << 1 : (uint64_t)from << 1 | 1;
+    return from != to;
+}
+
+/* Puts all sides with their lower vertices. */
+static void list_sides(const solid_work *work, const uint32_t *names) {
+    const abut_mesh *mesh = work->mesh;
+    size_t *begin = work->begin, sum = 0;
+    uint32_t low;
+    uint64_t key;
+    memset(begin, 0, ((size_t)mesh->vertex_count + 1) * sizeof *begin);
+    for (size_t t = 0; t < mesh->triangle_count; t++)
+        for (size_t k = 0; k < 3; k++)
+            if (side_at(mesh, names, t, k, &low, &key))
+                begin[low]++;
+    for (size_t v = 0; v < mesh->vertex_count; v++) {
+        sum += begin[v];
+        begin[v] = sum; /* the end, which comes down to the begin below */
+    }
+    begin[mesh->vertex_count] = sum;
+    for (size_t t = 0; t < mesh->triangle_count; t++)
+        for (size_t k = 0; k < 3; k++)
+            if (side_at(mesh, names, t, k, &low, &key))
+                work->sides[--begin[low]] = key;
+}
+
+/* The sides of a vertex, sorted, that run more often one way: writes them unless null. Each pair of
+ * opposites cancels. */
+static uint32_t border_of(const solid_work *work, uint32_t vertex, uint32_t (*border)[2]) {
+    const uint64_t *sides = work->sides;
+    uint32_t count = 0;
+    for (size_t i = work->begin[vertex], next; i < work->begin[vertex + 1]; i = next) {
+        uint32_t ups = 0, downs = 0, high = (uint32_t)(sides[i] >> 1);
+        for (next = i; next < work->begin[vertex + 1] && sides[next] >> 1 == high; next++) {
+            ups += !(sides[next] & 1);
+            downs += sides[next] & 1;
+        }
+        uint32_t more = ups > downs ? ups - downs : downs - ups;
+        for (uint32_t k = 0; border && k < more; k++) {
+            border[count + k][0] = ups > downs ? vertex : high;
+            border[count + k][1] = ups > downs ? high : vertex;
+        }
+        count += more;
+    }
+    return count;
+}
+
+static void sort_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const solid_work *work = data;
+    size_t count = 0;
+    for (size_t v = begin; v < end; v++) {
+        size_t first = work->begin[v];
+        abuti_sort_keys(work->sides + first, work->buffer + first, work->begin[v + 1] - first);
+        count += border_of(work, (uint32_t)v, NULL);
+    }
+    work->chunk_border[chunk] = count;
+}
+
+static void find_border(const uint32_t *names, solid_work *work) {
+    const abut_mesh *mesh = work->mesh;
+    size_t count = 0;
+    list_sides(work, names);
+    abuti_parallel_for(mesh->context, mesh->vertex_count, VERTICES_A_TASK, sort_task, work);
+    for (size_t i = 0; i < abuti_chunk_count(mesh->vertex_count, VERTICES_A_TASK); i++)
+        count += work->chunk_border[i];
+    work->border_count = (uint32_t)count;
+}
+
+/* Border edges, ordered by their lower vertices. */
+static void list_border(const solid_work *work, uint32_t (*border)[2]) {
+    size_t count = 0;
+    for (uint32_t v = 0; v < work->mesh->vertex_count && count < work->border_count; v++)
+        count += border_of(work, v, border + count);
+}
+
+/* ---- all ---- */
 
 /* Whether no two vertices are in one place, so that names change nothing. */
 static bool all_apart(const uint32_t *names, uint32_t count) {
@@ -106,7 +143,7 @@ static bool all_apart(const uint32_t *names, uint32_t count) {
 
 static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names, const solid_work *work) {
     const abut_mesh *mesh = bvh->mesh;
-    uint32_t part_count = list_parts(mesh, names, work->parent, work->list);
+    uint32_t part_count = list_parts(work, names);
     size_t words =
         (size_t)part_count + 2 * (size_t)work->border_count + (names ? mesh->vertex_count : 0);
     bvh_solid *solid = abuti_allocate(bvh->context, 1, sizeof *solid + words * sizeof(uint32_t));
@@ -118,7 +155,7 @@ static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names, const s
     solid->parts = (uint32_t *)(solid->border + work->border_count);
     solid->names = names ? solid->parts + part_count : NULL;
     memcpy(solid->parts, work->list, part_count * sizeof *work->list);
-    list_border(work->sides, work->up, work->end, solid->border);
+    list_border(work, solid->border);
     if (names)
         memcpy(solid->names, names, mesh->vertex_count * sizeof *names);
     return solid;
@@ -127,26 +164,31 @@ static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names, const s
 static bvh_solid *make_solid(const abut_bvh *bvh) {
     const abut_mesh *mesh = bvh->mesh;
     abut_context *context = bvh->context;
-    solid_work work;
-    memset(&work, 0, sizeof work);
+    const size_t vertices = mesh->vertex_count,
+                 chunks = abuti_chunk_count(vertices, VERTICES_A_TASK);
+    solid_work work = {.mesh = mesh};
     work.sides = abuti_allocate(context, mesh->triangle_count, 6 * sizeof *work.sides);
-    work.names = abuti_allocate(context, mesh->vertex_count, 3 * sizeof *work.names);
+    work.begin = abuti_allocate(context, vertices + 1 + chunks, sizeof *work.begin);
+    work.names = abuti_allocate(context, vertices, 3 * sizeof *work.names);
     bvh_solid *solid = NULL;
-    if (work.sides && work.names) {
-        work.parent = work.names + mesh->vertex_count;
-        work.list = work.parent + mesh->vertex_count;
+    if (work.sides && work.begin && work.names) {
+        work.buffer = work.sides + 3 * (size_t)mesh->triangle_count;
+        work.chunk_border = work.begin + vertices + 1;
+        work.parent = work.names + vertices;
+        work.list = work.parent + vertices;
         abut_status status = ABUT_OK;
-        find_border(mesh, NULL, &work);
+        find_border(NULL, &work);
         bool named = work.border_count > 0;
         if (named)
             status =
                 abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, work.names);
         if (named && !status && !all_apart(work.names, mesh->vertex_count))
-            find_border(mesh, work.names, &work);
+            find_border(work.names, &work);
         if (!status)
             solid = fill_solid(bvh, named ? work.names : NULL, &work);
     }
     abuti_release(context, work.sides);
+    abuti_release(context, work.begin);
     abuti_release(context, work.names);
     return solid;
 }

@@ -36,7 +36,7 @@
  * Where there are several, let d be the least of all. That of F is no less. Others may be too low:
  * p may be outside their region by up to m at two borders, and then the true distance, which is not
  * below that of F, is at most sqrt(d^2 + 2 m^2). (We take 4 m^2.) So the distance of F is in
- * between, and no more than the greatest. If all of that is one float, it is the value. Else the
+ * between, and no more than the greatest. If all of that is one float, it is the value. Else these
  * features are measured as they are, with their ends.
  */
 #ifndef ABUTI_FIELD_CELLS_H
@@ -48,6 +48,8 @@
 #include "bvh/lists.h"
 
 #include "field/field.h"
+
+#include <math.h>
 
 enum { CELLS_GROUP = 16 };
 
@@ -74,20 +76,12 @@ typedef struct cells_row {
     float column[CELLS_COLUMNS];
 } cells_row;
 
-/* The same in doubles: distances are those to the plane, the line or the point. */
-typedef struct cells_exact {
-    double place[3];
-    double vector[3]; /* unit normal of a face, direction of an edge, 0 of a vertex */
-    double is_face;   /* 1 or 0 */
-    double is_marked; /* 1 where the search must be asked */
-} cells_exact;
-
 typedef struct cells_table {
     const abut_bvh *bvh;
     abuti_features features; /* their records are the rows */
     cells_row *rows;
-    cells_exact *exact;
-    float *columns; /* the rows again, as one list */
+    const feature_support *exact; /* of the features */
+    float *columns;               /* the rows again, as one list */
     uint32_t stride;
 } cells_table;
 
@@ -139,6 +133,21 @@ static inline bool cells_value(const cells_rule *rule, double d, float *value) {
     return d > rule->error && *value == (float)(hi < rule->band ? hi : rule->band);
 }
 
+/* Of sixteen cells: the nearest feature of each by its place in a list, the squares of its distance
+ * and of the next, and those of all features where there are not too many: infinite where a cell is
+ * outside the region of a feature. */
+enum { CELLS_KEPT = 1024 };
+typedef struct cells_winners {
+    float best[CELLS_COUNT], next[CELLS_COUNT], place[CELLS_COUNT];
+    float square[CELLS_KEPT][CELLS_COUNT];
+} cells_winners;
+
+/* Features no farther than that from cell i may win it. */
+static inline float cells_reach_sq(const cells_winners *w, const cells_rule *rule, uint32_t i) {
+    float reach = sqrtf(w->best[i]) + 2 * rule->margin;
+    return reach * reach * LISTS_SLACK;
+}
+
 /* The loops over lists; for 4, 8 or 16 lanes, with the same outcome but for rounding. */
 typedef struct cells_kernel {
     /* Fills the columns of a list with rows of the table. */
@@ -155,7 +164,7 @@ typedef struct cells_kernel {
     /* Measures all cells. Gives those, as bits, whose value is not certain. */
     unsigned (*measure)(const cells_table *table, const uint32_t *names, uint32_t count,
                         const cells_lanes *const at[3], const cells_rule *rule,
-                        float values[CELLS_COUNT]);
+                        cells_winners *winners, float values[CELLS_COUNT]);
 } cells_kernel;
 
 /* The quickest kernel that runs here. */
@@ -174,7 +183,7 @@ typedef struct cells_span {
 /* A number for each cell of a box, x fastest. */
 typedef struct sign_rows {
     cells_span cells;
-    int32_t *winding;
+    int32_t *winding;       /* of rows that are crossed; of others it is 0, and not here */
     unsigned char *inside;  /* 1 or 0 */
     unsigned char *crossed; /* of a row: 1 where the surface is crossed */
 } sign_rows;
@@ -198,9 +207,9 @@ void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows
 
 typedef struct sign_border {
     uint32_t count;
-    /* Of each edge, relative to the mesh's origin: its middle and half its length, in the frame, up
-     * to a multiple of four; and its box but for the greatest x. */
-    float *middle[3], *half;
+    /* Of each edge, relative to the mesh's origin: its middle, direction and half its length, in
+     * the frame, up to a multiple of four; and its box but for the greatest x. */
+    float *middle[3], *along[3], *half;
     double *lo[3], *hi[2];
     double *memory; /* all of them */
 } sign_border;
@@ -220,5 +229,9 @@ void abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_bord
  * can be settled at once; `always`: one by one, then. */
 bool abuti_sign_open_clear(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
                            const sign_rows *rows, const cells_span *span, bool always);
+/* The same for a span that a surface may pass through, before distances are known. False, and
+ * nothing done, where not all cells can be settled at once. */
+bool abuti_sign_open_through(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
+                             const sign_rows *rows, const cells_span *span);
 
 #endif

@@ -130,21 +130,12 @@ static uint32_t filter(const cells_list *list, const cells_box *box, float *scra
 
 /* ---- measure ---- */
 
-enum { LIST_KEPT = 1024 };
-
-/* The nearest feature of each cell by its place in the list, and the squares of its distance and of
- * the next; of all features where there are not too many. */
-typedef struct winners {
-    float best[CELLS_COUNT], next[CELLS_COUNT], place[CELLS_COUNT];
-    float square[LIST_KEPT][CELLS_COUNT];
-} winners;
-
 static inline wide dot_row(const float *row, const wide r[3]) {
     return fused(all(row[0]), r[0], fused(all(row[1]), r[1], mul(all(row[2]), r[2])));
 }
 
 static void find_winners(const cells_row *rows, const uint32_t *names, uint32_t count,
-                         const cells_lanes *const at[3], float m, winners *w) {
+                         const cells_lanes *const at[3], float m, cells_winners *w) {
     const wide zero = all(0), endless = all(INFINITY), margin = all(m);
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
         const wide p[3] = {load(at[0]->rounded + i), load(at[1]->rounded + i),
@@ -175,7 +166,7 @@ static void find_winners(const cells_row *rows, const uint32_t *names, uint32_t 
                 sq = dot(r, r);
             }
             sq = choose(is_less_equal(out, margin), sq, endless);
-            store(w->square[k % LIST_KEPT] + i, sq);
+            store(w->square[k % CELLS_KEPT] + i, sq);
             next = least(next, most(best, sq));
             place = choose(is_less(sq, best), all((float)k), place);
             best = least(sq, best);
@@ -183,6 +174,16 @@ static void find_winners(const cells_row *rows, const uint32_t *names, uint32_t 
         store(w->best + i, best);
         store(w->next + i, next);
         store(w->place + i, place);
+    }
+}
+
+/* The only feature of a list that has the nearest of every cell. */
+static void set_winner(cells_winners *w) {
+    for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
+        store(w->best + i, all(0));
+        store(w->next + i, all(INFINITY));
+        store(w->place + i, all(0));
+        store(w->square[0] + i, all(0));
     }
 }
 
@@ -198,21 +199,17 @@ static inline double distance_from(const double place[3], const double vector[3]
 
 /* Finds the value of a cell that several features may be nearest to; see cells.h. */
 static bool settle(const cells_table *table, const uint32_t *names, uint32_t count,
-                   const cells_lanes *const at[3], const winners *w, const cells_rule *rule,
+                   const cells_lanes *const at[3], const cells_winners *w, const cells_rule *rule,
                    uint32_t i, float *value) {
     const double p[3] = {at[0]->exact[i], at[1]->exact[i], at[2]->exact[i]};
-    float reach = sqrtf(w->best[i]) + 2 * rule->margin, reach_sq = reach * reach * LISTS_SLACK;
-    if (w->best[i] == INFINITY) { /* nothing in the list: it is beyond the band */
-        *value = (float)rule->band;
-        return rule->band < INFINITY;
-    }
-    if (count > LIST_KEPT)
+    const float reach_sq = cells_reach_sq(w, rule, i);
+    if (count > CELLS_KEPT || w->best[i] == INFINITY)
         return false;
     double lowest = INFINITY, highest = 0, m = rule->margin;
     for (uint32_t k = 0; k < count; k++) {
         if (!(w->square[k][i] <= reach_sq))
             continue;
-        const cells_exact *f = &table->exact[names[k]];
+        const feature_support *f = &table->exact[names[k]];
         double d = distance_from(f->place, f->vector, f->is_face, p);
         lowest = d < lowest ? d : lowest;
         highest = d > highest ? d : highest;
@@ -226,68 +223,127 @@ static bool settle(const cells_table *table, const uint32_t *names, uint32_t cou
            *value == other;
 }
 
-static inline void put_column(const cells_exact *f, double column[8][CELLS_COUNT], uint32_t i) {
-    for (int k = 0; k < 3; k++) {
-        column[k][i] = f->place[k];
-        column[3 + k][i] = f->vector[k];
+#if LANES == 16
+
+/* What wins each cell, a number of all cells side by side. */
+static inline void put_columns(const cells_table *table, const uint32_t *names, const float *place,
+                               double column[8][CELLS_COUNT]) {
+    _Static_assert(sizeof(feature_support) == 8 * sizeof(double), "eight numbers and no more");
+    for (uint32_t i = 0; i < CELLS_COUNT; i += 8) {
+        const double *row[8];
+        d8 turned[8];
+        for (uint32_t k = 0; k < 8; k++)
+            row[k] = (const double *)(const void *)&table->exact[names[(int32_t)place[i + k]]];
+        d8_columns(row, turned);
+        for (uint32_t k = 0; k < 8; k++)
+            d8_store(column[k] + i, turned[k]);
     }
-    column[6][i] = f->is_face;
-    column[7][i] = f->is_marked;
+}
+
+#else
+
+static inline void put_columns(const cells_table *table, const uint32_t *names, const float *place,
+                               double column[8][CELLS_COUNT]) {
+    for (uint32_t i = 0; i < CELLS_COUNT; i++) {
+        const feature_support *f = &table->exact[names[(int32_t)place[i]]];
+        for (int k = 0; k < 3; k++) {
+            column[k][i] = f->place[k];
+            column[3 + k][i] = f->vector[k];
+        }
+        column[6][i] = f->is_face;
+        column[7][i] = f->is_marked;
+    }
+}
+
+#endif
+
+/* Distances of all cells from what wins each; gives which of them are marked. Loops are plain
+ * enough for compilers to make vectors of. */
+static unsigned distances_of_each(const cells_table *table, const uint32_t *names,
+                                  const cells_lanes *const at[3], const float *place,
+                                  double d[CELLS_COUNT]) {
+    double column[8][CELLS_COUNT];
+    unsigned marked = 0;
+    put_columns(table, names, place, column);
+    for (uint32_t i = 0; i < CELLS_COUNT; i++) {
+        const double p[3] = {at[0]->exact[i], at[1]->exact[i], at[2]->exact[i]};
+        const double from[3] = {column[0][i], column[1][i], column[2][i]};
+        const double vector[3] = {column[3][i], column[4][i], column[5][i]};
+        d[i] = distance_from(from, vector, column[6][i], p);
+    }
+    for (uint32_t i = 0; i < CELLS_COUNT; i++)
+        marked |= (unsigned)(column[7][i] > 0) << i;
+    return marked;
+}
+
+/* The same where one feature wins all, as it often does. */
+static unsigned distances_of_one(const feature_support *f, const cells_lanes *const at[3],
+                                 double d[CELLS_COUNT]) {
+    const double *px = at[0]->exact, *py = at[1]->exact, *pz = at[2]->exact;
+    const double a = f->place[0], b = f->place[1], c = f->place[2];
+    const double u = f->vector[0], v = f->vector[1], w = f->vector[2];
+    if (f->is_face > 0) /* needs no root */
+        for (uint32_t i = 0; i < CELLS_COUNT; i++)
+            d[i] = fabs((px[i] - a) * u + (py[i] - b) * v + (pz[i] - c) * w);
+    else
+        for (uint32_t i = 0; i < CELLS_COUNT; i++) {
+            double x = px[i] - a, y = py[i] - b, z = pz[i] - c, along = x * u + y * v + z * w;
+            double qx = x - along * u, qy = y - along * v, qz = z - along * w;
+            d[i] = sqrt(qx * qx + qy * qy + qz * qz);
+        }
+    return f->is_marked > 0 ? (1u << CELLS_COUNT) - 1 : 0;
 }
 
 /* Values of all cells by the feature that wins each. Gives those that are not certain. */
 static unsigned measure_winners(const cells_table *table, const uint32_t *names,
-                                const cells_lanes *const at[3], const winners *w,
+                                const cells_lanes *const at[3], const cells_winners *w,
                                 const cells_rule *rule, float values[CELLS_COUNT]) {
-    double column[8][CELLS_COUNT], lower[CELLS_COUNT], higher[CELLS_COUNT];
-    float upper[CELLS_COUNT], marked[CELLS_COUNT];
+    double d[CELLS_COUNT], lower[CELLS_COUNT], higher[CELLS_COUNT];
+    float upper[CELLS_COUNT];
     const double error = rule->error, to_world = rule->to_world, band = rule->band;
-    const double *px = at[0]->exact, *py = at[1]->exact, *pz = at[2]->exact;
-    const cells_exact *first = &table->exact[names[(int32_t)w->place[0]]];
-    unsigned others = 0; /* often one feature wins all */
+    unsigned others = 0, bits;
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES)
         others |= mask_bits(is_less(load(w->place + i), all(w->place[0]))) |
                   mask_bits(is_less(all(w->place[0]), load(w->place + i)));
-    const bool same = others == 0;
-    for (uint32_t i = 0; same && i < CELLS_COUNT; i++)
-        put_column(first, column, i);
-    for (uint32_t i = 0; !same && i < CELLS_COUNT; i++)
-        put_column(&table->exact[names[(int32_t)w->place[i]]], column, i);
-    for (uint32_t i = 0; i < CELLS_COUNT; i++) { /* plain enough for compilers to make vectors of */
-        const double p[3] = {px[i], py[i], pz[i]};
-        const double place[3] = {column[0][i], column[1][i], column[2][i]};
-        const double vector[3] = {column[3][i], column[4][i], column[5][i]};
-        double d = distance_from(place, vector, column[6][i], p);
-        double lo = (d - error) * to_world, hi = (d + error) * to_world;
+    if (others)
+        bits = distances_of_each(table, names, at, w->place, d);
+    else
+        bits = distances_of_one(&table->exact[names[(int32_t)w->place[0]]], at, d);
+    for (uint32_t i = 0; i < CELLS_COUNT; i++) {
+        double lo = (d[i] - error) * to_world, hi = (d[i] + error) * to_world;
         lower[i] = lo < band ? lo : band;
         higher[i] = hi < band ? hi : band;
     }
     for (uint32_t i = 0; i < CELLS_COUNT; i++) {
         values[i] = (float)lower[i];
         upper[i] = (float)higher[i];
-        marked[i] = (float)column[7][i];
     }
-    unsigned bits = 0;
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
-        wide reach = add(LANED(sqrt)(load(w->best + i)), all(2 * rule->margin));
+        wide best = load(w->best + i), reach = add(LANED(sqrt)(best), all(2 * rule->margin));
         wide reach_sq = mul(mul(reach, reach), all(LISTS_SLACK)), value = load(values + i);
         unsigned here = mask_bits(is_less_equal(load(w->next + i), reach_sq)) |
                         mask_bits(is_less(value, load(upper + i))) |
-                        mask_bits(is_less_equal(value, all(0))) |
-                        mask_bits(is_less(all(0), load(marked + i)));
+                        mask_bits(is_less_equal(value, all(0)));
         bits |= here << i;
+        if (band < INFINITY) { /* where nothing is in reach, that is the value */
+            mask listed = is_less(best, all(INFINITY));
+            store(values + i, choose(listed, value, all((float)band)));
+            bits &= mask_bits(listed) << i | ~(((1u << LANES) - 1) << i);
+        }
     }
     return bits;
 }
 
 static unsigned measure(const cells_table *table, const uint32_t *names, uint32_t count,
-                        const cells_lanes *const at[3], const cells_rule *rule,
+                        const cells_lanes *const at[3], const cells_rule *rule, cells_winners *w,
                         float values[CELLS_COUNT]) {
-    winners w;
-    find_winners(table->rows, names, count, at, rule->margin, &w);
-    unsigned doubtful = measure_winners(table, names, at, &w, rule, values), left = 0;
+    if (count == 1 && rule->band == INFINITY)
+        set_winner(w);
+    else
+        find_winners(table->rows, names, count, at, rule->margin, w);
+    unsigned doubtful = measure_winners(table, names, at, w, rule, values), left = 0;
     for (uint32_t i = 0; doubtful >> i; i++)
-        if (doubtful >> i & 1 && !settle(table, names, count, at, &w, rule, i, &values[i]))
+        if (doubtful >> i & 1 && !settle(table, names, count, at, w, rule, i, &values[i]))
             left |= 1u << i;
     return left;
 }

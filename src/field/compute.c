@@ -46,8 +46,22 @@ static void sign_row(float *row, const unsigned char *inside, uint32_t count) {
     _Static_assert(sizeof all == FIELD_BRICK, "as many bytes as cells of a row");
     if (count == FIELD_BRICK)
         memcpy(&all, inside, sizeof all);
-    for (uint32_t i = 0; all && i < count; i++)
+    if (!all)
+        return;
+    for (uint32_t i = 0; i < count; i++)
         row[i] = inside[i] ? -row[i] : row[i];
+}
+
+/* Whether the surface crosses no row of a block. */
+static bool no_row_crosses(const worker *w, const cells_span *s) {
+    unsigned char crossed = 0;
+    for (uint32_t k = 0; k < s->count[2]; k++) {
+        const uint32_t cell[3] = {s->begin[0], s->begin[1], s->begin[2] + k};
+        const unsigned char *row = w->rows.crossed + sign_rows_row(&w->rows, cell);
+        for (uint32_t j = 0; j < s->count[1]; j++)
+            crossed |= row[j];
+    }
+    return !crossed;
 }
 
 /* Signs the values of the block and gives them away. */
@@ -56,11 +70,10 @@ static void finish_block(worker *w, const cells_span *s, size_t at, bool is_sign
     if (!is_signed)
         abuti_sign_open(c->table.bvh, c->job->grid, &c->border, &w->rows, s, c->job->block,
                         w->values);
-    for (uint32_t k = 0; k < s->count[2]; k++)
+    const bool outside = c->closed && no_row_crosses(w, s);
+    for (uint32_t k = 0; !outside && k < s->count[2]; k++)
         for (uint32_t j = 0; j < s->count[1]; j++) {
             const uint32_t cell[3] = {s->begin[0], s->begin[1] + j, s->begin[2] + k};
-            if (c->closed && !w->rows.crossed[sign_rows_row(&w->rows, cell)])
-                continue; /* nothing is inside */
             sign_row(w->values + c->job->block * (j + (size_t)c->job->block * k),
                      w->rows.inside + sign_rows_at(&w->rows, cell), s->count[0]);
         }
@@ -82,7 +95,8 @@ static void compute_block(worker *w, const uint32_t block[3], const known *k) {
     if (at == NOT_WANTED)
         return;
     cells_span s = span_of(w, block, one);
-    memcpy(w->origin, s.begin, sizeof w->origin);
+    for (int axis = 0; axis < 3; axis++) /* two at a time would have to wait for all stores */
+        w->origin[axis] = s.begin[axis];
     w->touching_count = 0;
     if (is_known(w, block))
         w->c->job->get(w->c->job->known_data, s.begin, w->values);
@@ -114,10 +128,13 @@ static bool any_wanted(worker *w, const uint32_t first[3], const uint32_t count[
     return false;
 }
 
-/* Signs cells that no surface passes through, if that can be done at once. */
-static bool sign_clear(worker *w, const cells_span *s, bool always) {
+/* Signs all cells of a span, if that can be done at once. */
+static bool sign_span(worker *w, const cells_span *s, bool is_clear, bool is_beyond) {
     const computing *c = w->c;
-    return abuti_sign_open_clear(c->table.bvh, c->job->grid, &c->border, &w->rows, s, always);
+    if (is_clear || (is_beyond && w->rule.band < INFINITY))
+        return abuti_sign_open_clear(c->table.bvh, c->job->grid, &c->border, &w->rows, s,
+                                     is_beyond);
+    return abuti_sign_open_through(c->table.bvh, c->job->grid, &c->border, &w->rows, s);
 }
 
 /* Goes through blocks of the tile as abuti_compute_cells() does through cells. */
@@ -132,8 +149,8 @@ static void divide_blocks(worker *w, const uint32_t first[3], const uint32_t cou
     }
     cells_span s = span_of(w, first, count);
     k.is_beyond = abuti_compute_narrow(w, &s, &k.list, &own, &clear) == NOTHING_NEAR;
-    if (!k.is_signed && (clear || (k.is_beyond && w->rule.band < INFINITY)))
-        k.is_signed = sign_clear(w, &s, k.is_beyond);
+    if (!k.is_signed)
+        k.is_signed = sign_span(w, &s, clear, k.is_beyond);
     for (int octant = 0; octant < 8 && !k.is_beyond; octant++) {
         uint32_t begin[3], part[3];
         bool empty = false;
@@ -231,7 +248,7 @@ static void make_lanes(worker *w) {
 
 static void compute_tile(worker *w, size_t tile) {
     const computing *c = w->c;
-    const uint32_t size[3] = {TILE_LONG, CUBE, CUBE};
+    const uint32_t cube = c->cube, size[3] = {TILE_LONG, cube, cube};
     const size_t place[3] = {tile % c->tiles[0], tile / c->tiles[0] % c->tiles[1],
                              tile / c->tiles[0] / c->tiles[1]};
     static const uint32_t none[3] = {0, 0, 0};
@@ -249,10 +266,10 @@ static void compute_tile(worker *w, size_t tile) {
     w->rows.crossed = w->crossed;
     make_lanes(w);
     abuti_sign_rows(c->table.bvh, c->job->grid, &w->rows);
-    for (uint32_t x = 0; x < w->blocks[0]; x += CUBE) {
+    for (uint32_t x = 0; x < w->blocks[0]; x += cube) {
         uint32_t left = w->blocks[0] - x;
         const uint32_t first[3] = {x, 0, 0},
-                       count[3] = {left < CUBE ? left : CUBE, w->blocks[1], w->blocks[2]};
+                       count[3] = {left < cube ? left : cube, w->blocks[1], w->blocks[2]};
         compute_cube(w, first, count);
     }
 }
@@ -301,6 +318,22 @@ static abut_status make_frame(computing *c) {
     return ABUT_OK;
 }
 
+/* Cuts the grid into tiles; smaller ones where some threads would have nothing left to do while
+ * others still work on theirs. */
+static size_t divide_tiles(computing *c, uint32_t threads) {
+    const uint32_t *blocks = c->job->blocks;
+    for (c->cube = CUBE;; c->cube /= 2) {
+        const uint32_t size[3] = {TILE_LONG, c->cube, c->cube};
+        size_t count = 1;
+        for (int k = 0; k < 3; k++) {
+            c->tiles[k] = (blocks[k] + size[k] - 1) / size[k];
+            count *= c->tiles[k];
+        }
+        if (c->cube == CUBE_LEAST || count >= TILES_EACH * (size_t)threads)
+            return count;
+    }
+}
+
 static abut_status run_tiles(computing *c, uint32_t workers) {
     const field_job *job = c->job;
     abut_context *context = job->bvh->context;
@@ -323,11 +356,7 @@ abut_status abuti_field_compute(const field_job *job) {
     computing c = {.job = job, .kernel = abuti_cells_kernel(), .closed = bvh->sign->closed};
     uint32_t workers = abuti_context_threads(context);
     workers = workers < 4 ? 4 : workers; /* a caller's tasks may be more */
-    for (int k = 0; k < 3; k++) {
-        uint32_t size = k == 0 ? TILE_LONG : CUBE;
-        c.tiles[k] = (job->blocks[k] + size - 1) / size;
-    }
-    size_t tiles = (size_t)c.tiles[0] * c.tiles[1] * c.tiles[2];
+    size_t tiles = divide_tiles(&c, abuti_context_threads(context));
     workers = workers < tiles ? workers : (uint32_t)tiles;
     c.workers = abuti_allocate(context, workers, sizeof *c.workers);
     abut_status status = c.workers ? make_frame(&c) : ABUT_ERROR_MEMORY;

@@ -5,13 +5,15 @@
 #include "field/cells.h"
 
 enum {
-    CUBE = 4,                        /* blocks along a side of what lists begin with */
+    CUBE = 4,                        /* blocks along a side of what lists begin with, at most */
+    CUBE_LEAST = 2,                  /* and at least */
+    TILES_EACH = 8,                  /* for a thread, so that all end at about the same time */
     TILE_LONG = 32,                  /* blocks of a tile along x */
     LIST_MOST = 16384,               /* features */
     ROOM = 32768,                    /* features of all lists on the way down */
     CHUNK = 2048,                    /* features of the table that are filtered at a time */
     SHORT_LIST = 16,                 /* not filtered again but for sixteen cells */
-    MEASURE_LIST = 4,                /* nor for those */
+    MEASURE_LIST = 6,                /* nor for those */
     TILE_CELLS = CUBE * FIELD_BRICK, /* and one for bricks that share a layer */
     TILE_ROW = TILE_LONG * FIELD_BRICK
 };
@@ -24,7 +26,7 @@ typedef struct computing {
     bool closed;
     double *frame[3]; /* coordinates of cells in the frame */
     uint32_t end[3];  /* of cells that have values, along each axis */
-    uint32_t tiles[3];
+    uint32_t cube, tiles[3];
     struct worker *workers;
     uint64_t *seen; /* of all workers */
 } computing;
@@ -42,6 +44,7 @@ typedef struct worker {
     cells_lanes x[TILE_ROW / CELLS_X + 1], y[TILE_CELLS / CELLS_Y + 1], z[TILE_CELLS / CELLS_Z + 1];
     /* the block */
     float values[FIELD_VALUES];
+    cells_winners winners; /* of the sixteen cells that were measured last */
     uint32_t touching[FIELD_VALUES], touching_count; /* cells on the surface, or as good as that */
     float touching_value[FIELD_VALUES];
     uint32_t origin[3];

@@ -98,18 +98,21 @@ static bool collect_leaf(collection *c, uint32_t leaf) {
     return true;
 }
 
-/* Puts faces first and vertices last, so that loops need not jump between them. */
+/* Puts faces first and vertices last, so that loops need not jump between them. Each name is
+ * written to where it would go as any kind, and what is wrong is written over: no branch, since
+ * none could be foreseen. */
 static void sort_kinds(worker *w, cells_list *list) {
+    const float *offset = w->c->table.columns + (size_t)CELLS_OFFSET * w->c->table.stride;
     uint32_t faces = 0, edges = 0, vertices = 0;
     for (uint32_t i = 0; i < list->count; i++) {
-        uint32_t name = list->names[i];
-        float offset = w->c->table.rows[name].column[CELLS_OFFSET];
-        if (offset < 0)
-            list->names[faces++] = name;
-        else if (offset > 0)
-            w->kept[edges++] = name;
-        else
-            w->kept[LIST_MOST - ++vertices] = name;
+        const uint32_t name = list->names[i];
+        const float o = offset[name];
+        list->names[faces] = name;
+        w->kept[edges] = name;
+        w->kept[LIST_MOST - 1 - vertices] = name;
+        faces += o < 0;
+        edges += o > 0;
+        vertices += o == 0;
     }
     memcpy(list->names + faces, w->kept, edges * sizeof *list->names);
     memcpy(list->names + faces + edges, w->kept + LIST_MOST - vertices,
@@ -255,7 +258,7 @@ static vec3 position_of(const abut_bvh *bvh, uint32_t vertex) {
 
 /* The distance from a feature, exactly but for rounding, if that is less than `best`. */
 static double measure_feature(const cells_table *table, uint32_t name, vec3 p, double best) {
-    const cells_exact *f = &table->exact[name];
+    const feature_support *f = &table->exact[name];
     const uint32_t *ends = table->features.ends[name];
     vec3 a = v3(f->place[0], f->place[1], f->place[2]), r = v3_sub(p, a);
     vec3 v = v3(f->vector[0], f->vector[1], f->vector[2]);
@@ -276,13 +279,16 @@ static double measure_feature(const cells_table *table, uint32_t name, vec3 p, d
                                             : v3_length(v3_along(r, -along, v));
 }
 
-/* A cell that several features may be nearest to. */
-static void settle_cell(worker *w, const uint32_t *names, uint32_t count, const uint32_t cell[3],
-                        float *value) {
+/* A cell that several features may be nearest to: the n-th of those that were measured. */
+static void settle_cell(worker *w, const uint32_t *names, uint32_t count, uint32_t n,
+                        const uint32_t cell[3], float *value) {
     const computing *c = w->c;
+    const float reach_sq = cells_reach_sq(&w->winners, &w->rule, n);
     vec3 p = v3(c->frame[0][cell[0]], c->frame[1][cell[1]], c->frame[2][cell[2]]);
     double best = INFINITY, marked = INFINITY;
-    for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t k = 0; k < count && count <= CELLS_KEPT; k++) {
+        if (!(w->winners.square[k][n] <= reach_sq))
+            continue;
         double d = measure_feature(&c->table, names[k], p, best);
         best = real_min(best, d);
         if (c->table.exact[names[k]].is_marked > 0)
@@ -300,7 +306,8 @@ static void measure_cells(worker *w, const cells_span *s, const uint32_t *names,
                                       &w->y[(s->begin[1] - first[1]) / CELLS_Y],
                                       &w->z[(s->begin[2] - first[2]) / CELLS_Z]};
     float values[CELLS_COUNT];
-    unsigned doubtful = c->kernel->measure(&c->table, names, count, at, &w->rule, values);
+    unsigned doubtful =
+        c->kernel->measure(&c->table, names, count, at, &w->rule, &w->winners, values);
     for (uint32_t n = 0; doubtful >> n; n++) {
         const uint32_t step[3] = {n % CELLS_X, n / CELLS_X % CELLS_Y, n / (CELLS_X * CELLS_Y)};
         if (!(doubtful >> n & 1) || step[0] >= s->count[0] || step[1] >= s->count[1] ||
@@ -308,7 +315,7 @@ static void measure_cells(worker *w, const cells_span *s, const uint32_t *names,
             continue;
         const uint32_t cell[3] = {s->begin[0] + step[0], s->begin[1] + step[1],
                                   s->begin[2] + step[2]};
-        settle_cell(w, names, count, cell, &values[n]);
+        settle_cell(w, names, count, n, cell, &values[n]);
     }
     for (uint32_t k = 0; k < s->count[2]; k++)
         for (uint32_t j = 0; j < s->count[1]; j++) {
@@ -322,7 +329,14 @@ static void measure_cells(worker *w, const cells_span *s, const uint32_t *names,
 }
 
 void abuti_compute_set(worker *w, const cells_span *s, bool search) {
+    const uint32_t side = w->c->job->block;
     uint32_t cell[3];
+    if (!search && s->count[0] == side && s->count[1] == side && s->count[2] == side) {
+        const float band = (float)w->rule.band;
+        for (uint32_t i = 0; i < side * side * side; i++)
+            w->values[i] = band;
+        return;
+    }
     for (cell[2] = s->begin[2]; cell[2] < s->begin[2] + s->count[2]; cell[2]++)
         for (cell[1] = s->begin[1]; cell[1] < s->begin[1] + s->count[1]; cell[1]++) {
             float *row = &w->values[place_of(w, s->begin[0], cell[1], cell[2])];

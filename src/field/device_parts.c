@@ -104,7 +104,7 @@ static abut_status upload_features(abut_device_bvh *bvh, field_parts *parts) {
             abuti_buffer_download(&bvh->queue, &bvh->tree.order, 0, order, places * sizeof *order);
     if (!status)
         status = abuti_features_create(bvh->tree.mesh, bvh->tree.scale, order, bvh->tree.leaf_count,
-                                       true, &features);
+                                       FEATURES_INCIDENTS, &features);
     if (!status)
         status = upload_array(bvh, features.records, features.count, sizeof *features.records,
                               &parts->records);

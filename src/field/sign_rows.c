@@ -121,8 +121,12 @@ static void scan_triangle(const scan *s, triangle3 t) {
             const uint32_t cell[3] = {first_beyond(s, t, side, p), j, k};
             if (cell[0] >= rows->cells.begin[0] + rows->cells.count[0])
                 continue;
-            rows->winding[sign_rows_at(rows, cell)] -= side;
-            rows->crossed[sign_rows_row(rows, cell)] = 1;
+            size_t at = sign_rows_at(rows, cell), row = sign_rows_row(rows, cell);
+            if (!rows->crossed[row]) /* the first time: rows are mostly not crossed at all */
+                memset(rows->winding + row * rows->cells.count[0], 0,
+                       rows->cells.count[0] * sizeof *rows->winding);
+            rows->winding[at] -= side;
+            rows->crossed[row] = 1;
         }
     }
 }
@@ -161,7 +165,6 @@ void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows
                                                     fabs(v3_get(bvh->mesh->bounds.hi, axis)))));
         s.doubt[axis] = ROUNDING * largest / grid->cell;
     }
-    memset(rows->winding, 0, (size_t)count[0] * count[1] * count[2] * sizeof *rows->winding);
     memset(rows->crossed, 0, (size_t)count[1] * count[2]);
     abut_box box = {{-HUGE_VAL, lo.y, lo.z}, hi};
     bvh_region region = bvh_region_of(bvh, &box);

@@ -1,13 +1,13 @@
 /* The first look at a pair in floats, one pair or many at once, for C and OpenCL C alike: the
- * certificate of sweep_shared.h for the direction of the closest points at one time. `wide` and the
- * operations on it are those of simd_laned.h, or a float and its own in OpenCL C.
+ * certificate of sweep_proof_shared.h for the direction of the closest points at one time. `wide`
+ * and the operations on it are those of simd_laned.h, or a float and its own in OpenCL C.
  *
  * Guarantee: what is left out stays further apart than separation and tolerance. The proof is that
- * of sweep_shared.h with u = 2^-24: differences are taken in double and then rounded to float,
- * which costs 1.01 u M as there, and positions halfway are rounded once more, which adds 2.01 u
- * |n|_1 M to the 10.1 u |n|_1 M; with the rounding of the last subtraction that is less than the
- * 16 u |n|_1 M that we take. M between 2^-30 and 2^30 keeps everything in range, whatever n is;
- * the rest is left to double. Only the operations of IEEE 754, one rounding each, so that any
+ * of sweep_proof_shared.h with u = 2^-24: differences are taken in double and then rounded to
+ * float, which costs 1.01 u M as there, and positions halfway are rounded once more, which
+ * adds 2.01 u |n|_1 M to the 10.1 u |n|_1 M; with the rounding of the last subtraction that is less
+ * than the 16 u |n|_1 M that we take. M between 2^-30 and 2^30 keeps everything in range, whatever
+ * n is; the rest is left to double. Only the operations of IEEE 754, one rounding each, so that any
  * number of lanes gives the same bits. */
 #ifndef ABUTI_SWEEP_LANES_SHARED_H
 #define ABUTI_SWEEP_LANES_SHARED_H

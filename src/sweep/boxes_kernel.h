@@ -77,8 +77,8 @@ static inline sweep_box swept_box(const sweep_corners *c, __global const double 
 
 /* In doubles. */
 static inline bool exact_overlap(const sweep_corners *a, const sweep_corners *b,
-                          __global const double *start, __global const double *end,
-                          const sweep_scene *scene) {
+                                 __global const double *start, __global const double *end,
+                                 const sweep_scene *scene) {
     double margin_a = margin_of(a, start, end, scene), margin_b = margin_of(b, start, end, scene);
     for (int axis = 0; axis < 3; axis++) {
         double2 p = swept_axis(a, axis, start, end, scene->window, margin_a);

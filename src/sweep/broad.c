@@ -117,7 +117,7 @@ static frame choose_frame(const abut_motion *m) {
         width = real_max(width, sorted[sampled - 1 - sampled / 16] - sorted[sampled / 16]);
     }
     int exponent = 0;
-    frexp(width > 0 ? width : real_max(m->extent, 1e-200), &exponent);
+    frexp(real_max(width > 0 ? width : m->extent, 1e-200), &exponent);
     f.scale = ldexp(1, -exponent);
     return f;
 }
@@ -229,13 +229,15 @@ static abut_status order_all(abut_motion *m, const frame *f) {
 
 /* ---- boxes ---- */
 
-/* From the start to the window, grown. What is rounded is grown by more than the rounding: sums by
- * half a unit in the last place each, the place in the window by two. */
-static box3 swept_box(vec3 start, vec3 end, double window, double margin) {
-    if (window < 1) {
-        vec3 size = v3_max(v3_abs(start), v3_abs(end));
-        margin += 0x1p-50 * v3_max_abs(size);
-        end = v3_lerp(start, end, window);
+/* Of a part of the way, grown. What is rounded is grown by more than the rounding: sums by half a
+ * unit in the last place each; places on the way by far more, so that a hit that sweep_pair tells
+ * since rounding lets it see no gap is within the boxes too. */
+static box3 swept_box(vec3 start, vec3 end, double from, double to, double margin) {
+    if (from > 0 || to < 1) {
+        vec3 first = start;
+        margin += 0x1p-45 * v3_max_abs(v3_max(v3_abs(start), v3_abs(end)));
+        start = v3_lerp(first, end, from);
+        end = v3_lerp(first, end, to);
     }
     box3 box = {v3_min(start, end), v3_max(start, end)};
     if (margin > 0) {
@@ -253,7 +255,7 @@ static box3 feature_box(const sweep_sides *sides, const sweep_tree *tree, uint32
     box3 box = box_empty();
     for (uint32_t k = 0; k < tree->corners; k++) {
         uint32_t v = tree->corner ? tree->corner[(size_t)tree->corners * place + k] : place;
-        box = box_join(box, swept_box(b->start[v], b->end[v], 1, sides->margin));
+        box = box_join(box, swept_box(b->start[v], b->end[v], 0, 1, sides->margin));
     }
     return box;
 }
@@ -266,8 +268,8 @@ bool abuti_broad_overlap(const sweep_sides *sides, uint32_t first, uint32_t seco
 typedef struct fitting {
     abut_motion *motion;
     frame frame;
-    double window, margin;
-    double *own, *reach; /* by chunk: how large features and groups are */
+    double from, to, margin; /* part of the step */
+    double *own, *reach;     /* by chunk: how large features and groups are */
 } fitting;
 
 static void fit_vertices(void *data, size_t chunk, size_t begin, size_t end) {
@@ -278,7 +280,7 @@ static void fit_vertices(void *data, size_t chunk, size_t begin, size_t end) {
         uint32_t v = b->vertices.which[i];
         b->start[i] = f->motion->start[v];
         b->end[i] = f->motion->end[v];
-        box3 box = swept_box(b->start[i], b->end[i], f->window, f->margin);
+        box3 box = swept_box(b->start[i], b->end[i], f->from, f->to, f->margin);
         float *to = b->boxes + 8 * i;
         for (int axis = 0; axis < 3; axis++) {
             to[axis] = to_frame(&f->frame, v3_get(box.lo, axis), axis);
@@ -397,9 +399,9 @@ static abut_status fit_all(abut_motion *m, fitting *f, double *spread) {
     return ABUT_OK;
 }
 
-abut_status abuti_broad_fit(abut_motion *m, double window, double margin) {
+abut_status abuti_broad_fit(abut_motion *m, double from, double to, double margin) {
     sweep_broad *b = &m->broad;
-    fitting f = {.motion = m, .frame = choose_frame(m), .window = window, .margin = margin};
+    fitting f = {.motion = m, .frame = choose_frame(m), .from = from, .to = to, .margin = margin};
     double spread;
     bool fresh = !b->ordered;
     for (;;) {
@@ -409,7 +411,7 @@ abut_status abuti_broad_fit(abut_motion *m, double window, double margin) {
             return status;
         if (fresh)
             b->spread = spread;
-        if (fresh || window < 1 || !(spread > SPREAD_MOST * b->spread))
+        if (fresh || from > 0 || to < 1 || !(spread > SPREAD_MOST * b->spread))
             return ABUT_OK;
         fresh = true;
     }

@@ -59,9 +59,9 @@ typedef struct sweep_broad {
 abut_status abuti_broad_create(struct abut_motion *motion);
 void abuti_broad_destroy(struct abut_motion *motion);
 
-/* Fits everything to the step from its start to `window`, 1 for the whole, with boxes grown by
- * `margin`, and more where that must be rounded. Fails for memory only. */
-abut_status abuti_broad_fit(struct abut_motion *motion, double window, double margin);
+/* Fits everything to a part of the step, from 0 to 1 for the whole, with boxes grown by `margin`,
+ * and more where that must be rounded. Fails for memory only. */
+abut_status abuti_broad_fit(struct abut_motion *motion, double from, double to, double margin);
 
 /* Which pairs are asked for: of vertices and faces, or of edges. */
 typedef struct sweep_sides {

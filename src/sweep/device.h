@@ -62,6 +62,9 @@ typedef enum motion_stage {
     MOTION_STAGES
 } motion_stage;
 
+/* Rounds of sweeps that are queued without a look at what is left. */
+enum { MOTION_ROUNDS = 2 };
+
 typedef struct motion_device {
     abuti_queue queue;
     abuti_tools *tools;
@@ -69,11 +72,12 @@ typedef struct motion_device {
     abuti_buffer memory[MOTION_MEMORIES];
     sweep_layout layout;
     uint32_t walkers, levels, wide_groups, narrow_groups;
-    uint32_t flags;         /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
-    bool stale;             /* positions there are not those here */
-    bool ordered;           /* the order of the last search will do */
-    uint32_t ordered_pairs; /* of blocks, when the order was made */
-    double *stage_ms;       /* null = nobody asks */
+    uint32_t flags;                     /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
+    bool stale;                         /* positions there are not those here */
+    bool ordered;                       /* the order of the last search will do */
+    uint32_t ordered_pairs;             /* of blocks, when the order was made */
+    double *stage_ms;                   /* null = nobody asks */
+    int32_t round_steps[MOTION_ROUNDS]; /* of a sweep; a longer one starts anew in the next */
     uint32_t pairs_room, tried_room, open_room, hits_room;
     uint32_t tried_most, hits_most; /* that the memory of the device is large enough for */
 } motion_device;

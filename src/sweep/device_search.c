@@ -32,9 +32,7 @@ enum {
     STEPS_LEAST = 1000,   /* of a sweep that always gets to the end, for all we saw */
 };
 
-/* Steps of a sweep in each round; a longer one starts anew in the next. Most need two to five. */
-static const int32_t round_steps[] = {8, 64, 1024};
-enum { ROUNDS = sizeof round_steps / sizeof *round_steps };
+enum { ROUNDS = MOTION_ROUNDS };
 _Static_assert((int)ROUNDS <= (int)SWEEP_ROUNDS, "each round has its counts");
 
 typedef struct searching {
@@ -190,7 +188,7 @@ static abut_status queue_part(searching *s, sweep_part part) {
     status = status ? status : queue_filter(s);
     start_clock(s);
     for (uint32_t round = 0; round < ROUNDS && !status; round++)
-        status = queue_round(s, round, round_steps[round]);
+        status = queue_round(s, round, s->d->round_steps[round]);
     return status ? status : stop_clock(s, MOTION_STAGE_SETTLE);
 }
 

@@ -10,8 +10,9 @@
  * far between threads, by which the sweeps of others end early; since a sweep tells every hit that
  * is not later than that with the same time, the outcome does not depend on who was first. Where
  * vertices move far for the length of edges it looks at a first part of the step, whose boxes are
- * much smaller, then at one four times as long, and so on: an impact there is the earliest of all.
- * And it begins with every sixteenth task: an impact found there ends the step for the others.
+ * much smaller, then at another as long, then at one twice as long, and so on: an impact there is
+ * the earliest of all. And it begins with every sixteenth task: an impact found there ends the step
+ * for the others.
  * ALL keeps as many of the first impacts as the caller has room for, and counts the rest.
  */
 #include "sweep/motion.h"
@@ -31,7 +32,7 @@ enum {
 };
 
 /* The shortest part of a step that is worth looking at first. */
-#define WINDOW_LEAST 1e-6
+#define PART_LEAST 1e-6
 
 typedef struct task {
     uint32_t kind; /* abut_impact_kind */
@@ -46,8 +47,8 @@ typedef struct task {
 typedef struct search {
     abut_motion *motion;
     motion_search_options options;
-    double window;        /* how much of the step is looked at */
-    double part, done;    /* of all the work: until the end of this window, and by now */
+    double from, to;      /* the part of the step that is looked at */
+    double part, done;    /* of all the work: until the end of this part, and by now */
     sweep_sides sides[2]; /* by kind */
     task *tasks;
     uint32_t task_count, group_count;
@@ -110,7 +111,7 @@ static double margin_of(const search *s) {
     return s->options.separation - 0.5 * s->options.separation; /* not 0 by underflow */
 }
 
-/* Whether a pair whose boxes, grown, overlap in the window is one of the whole step too. */
+/* Whether a pair whose boxes, grown, overlap in a part of the step does so in the whole too. */
 static bool is_candidate(const search *s, const sweep_sides *sides, const uint32_t places[2]) {
     if (!sides->closed)
         return true;
@@ -240,7 +241,7 @@ static abut_status gather(search *s) {
     return ABUT_OK;
 }
 
-/* Of all tasks in this window; never less than before, though the next window begins anew. */
+/* Of all tasks in this part of the step; never less than before, though the next begins anew. */
 static double part_done(search *s) {
     uint64_t left = 0;
     for (uint32_t i = 0; i < s->task_count; i++)
@@ -269,17 +270,18 @@ static void plan_tasks(search *s) {
     }
 }
 
-/* Fits boxes to the window. One that is not the whole step is grown by the tolerance, so that a
+/* Fits boxes to a part of the step. One that is not the whole is grown by the tolerance, so that a
  * pair that would be told as a hit within it stays. */
-static abut_status fit(search *s, double window) {
-    const motion_search_options *o = &s->options;
-    const double margin = margin_of(s) + (window < 1 ? o->tolerance : 0);
-    s->window = window;
+static abut_status fit(search *s, double from, double to) {
+    const bool whole = from <= 0 && to >= 1;
+    const double margin = margin_of(s) + (whole ? 0 : s->options.tolerance);
+    s->from = from;
+    s->to = to;
     for (int kind = 0; kind < 2; kind++) {
         s->sides[kind].margin = margin;
-        s->sides[kind].closed = window < 1;
+        s->sides[kind].closed = !whole;
     }
-    return abuti_broad_fit(s->motion, window, margin);
+    return abuti_broad_fit(s->motion, from, to, margin);
 }
 
 /* Runs the tasks of some turns to their end. */
@@ -327,7 +329,7 @@ static void count_tasks(search *s) {
 
 /* How much of the step to look at first: what moves vertices by half the length of edges, or all
  * where that would not save much. By a sample. */
-static double first_window(const abut_motion *m) {
+static double first_part(const abut_motion *m) {
     const uint32_t count = m->edge_count < SAMPLED ? m->edge_count : SAMPLED;
     double way = 0, length = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -335,32 +337,29 @@ static double first_window(const abut_motion *m) {
         way += v3_max_abs(v3_sub(m->end[ends[0]], m->start[ends[0]]));
         length += v3_max_abs(v3_sub(m->start[ends[1]], m->start[ends[0]]));
     }
-    return way > 2 * length ? 0.5 * length / way : 1;
+    return way > 2 * length ? real_max(0.5 * length / way, PART_LEAST) : 1;
 }
 
-/* Four times as many turns each time; what has been run need not be again in a smaller window. */
-static abut_status run_window(search *s, double window) {
-    abut_status status = fit(s, window);
+/* Four times as many turns each time; what has been run need not be again up to an earlier end. */
+static abut_status run_part(search *s, double from, double to) {
+    abut_status status = fit(s, from, to);
     plan_tasks(s);
-    s->part = window;
-    atomic_store(&s->earliest, window);
+    s->part = to;
+    atomic_store(&s->earliest, to);
     for (uint32_t turn = 0, end = 1; !status && turn < TURNS; turn = end, end *= 4) {
         double earliest = atomic_load(&s->earliest);
-        if (earliest < 0.5 * s->window)
-            status = fit(s, earliest);
+        if (earliest - from < 0.5 * (s->to - from))
+            status = fit(s, from, earliest > from ? earliest : from);
         status = status ? status : run(s, turn, end);
     }
     return status;
 }
 
 static abut_status run_earliest(search *s) {
-    double window = first_window(s->motion);
-    window = window > WINDOW_LEAST ? window : WINDOW_LEAST;
-    for (;;) {
-        abut_status status = run_window(s, window);
-        if (status || window >= 1 || best_of(s))
+    for (double from = 0, to = first_part(s->motion);; from = to, to = to < 0.4 ? 2 * to : 1) {
+        abut_status status = run_part(s, from, to);
+        if (status || to >= 1 || best_of(s))
             return status;
-        window = window < 0.125 ? 4 * window : 1;
     }
 }
 
@@ -369,7 +368,7 @@ static abut_status find(search *s, abut_impacts *impacts) {
     if (s->options.mode == ABUT_MOTION_EARLIEST) {
         status = run_earliest(s);
     } else {
-        status = fit(s, 1);
+        status = fit(s, 0, 1);
         s->part = 1;
         plan_tasks(s);
         status = status ? status : run(s, 0, TURNS);

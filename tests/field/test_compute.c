@@ -206,6 +206,59 @@ static void overlaps(void **state) {
                14);
 }
 
+/* Takes a mesh; gives it without the triangles near some points, in units of half its size. */
+static abut_mesh *make_pierced(abut_mesh *mesh, const abut_vec3 *points, size_t count,
+                               double radius) {
+    abut_mesh_input input = abut_mesh_input_default();
+    const uint32_t *indices = abut_mesh_indices(mesh), triangles = abut_mesh_triangle_count(mesh);
+    uint32_t *left = malloc(3 * sizeof *left * triangles), used = 0;
+    abut_mesh *made;
+    assert_non_null(left);
+    for (uint32_t t = 0; t < triangles; t++) {
+        vec3 at = v3_scale(bvh_triangle(mesh, t).corner[0], 2 / largest_extent(mesh));
+        bool near = false;
+        for (size_t i = 0; i < count; i++)
+            near = near || v3_length(v3_sub(at, points[i])) < radius;
+        for (size_t k = 0; k < 3 && !near; k++)
+            left[used++] = indices[3 * (size_t)t + k];
+    }
+    input.positions = abut_mesh_positions(mesh);
+    input.vertex_count = abut_mesh_vertex_count(mesh);
+    input.indices = left;
+    input.triangle_count = used / 3;
+    assert_true(used > 0 && used / 3 < triangles);
+    assert_ok(abut_mesh_create(NULL, &input, &made));
+    free(left);
+    abut_mesh_destroy(mesh);
+    return made;
+}
+
+/* Strips from borders pass through surfaces behind them; inside and outside, and many at once. */
+static void holes(void **state) {
+    (void)state;
+    static const abut_vec3 points[] = {{-1, 0, 0}, {0, 0.1, 1}, {-0.4, -0.9, 0}, {0.7, 0.7, 0}};
+    for (int flip = 0; flip < 2; flip++) {
+        abut_mesh *ball = make_pierced(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 9), points,
+                                       flip ? 1 : 4, flip ? 0.5 : 0.22);
+        check_mesh(flip ? make_flipped(ball) : ball, 23);
+    }
+    /* far from the hole, where a strip comes out */
+    abut_bvh *bvh =
+        hierarchy_of(make_pierced(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 9), points, 1, 0.25));
+    double half = largest_extent(bvh->mesh) / 2;
+    abut_grid grid = {.origin = vec(0.7 * half, -0.24 * half, -0.25 * half),
+                      .cell = 0.031 * half,
+                      .count = {16, 16, 16}};
+    check_grid_of(bvh, &grid, FIELD_BRICK, INFINITY);
+    abut_bvh_destroy(bvh);
+    /* two walls close to each other, which hide one from the other */
+    abut_mesh *walls =
+        make_joined(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 8),
+                    make_flipped(make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 8), 0.93,
+                                            vec(0.02, 0, 0))));
+    check_mesh(make_pierced(walls, points, 2, 0.3), 23);
+}
+
 /* Centres on vertices, edges and faces. */
 static void aligned(void **state) {
     (void)state;
@@ -488,19 +541,13 @@ static void cancelling(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),
-        cmocka_unit_test(soups),
-        cmocka_unit_test(overlaps),
-        cmocka_unit_test(aligned),
-        cmocka_unit_test(sizes_and_places),
-        cmocka_unit_test(odd_grids),
-        cmocka_unit_test(long_lists),
-        cmocka_unit_test(wanted_blocks),
-        cmocka_unit_test(moving),
-        cmocka_unit_test(moving_across),
-        cmocka_unit_test(updating_without_memory),
-        cmocka_unit_test(threads_agree),
-        cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(shapes),        cmocka_unit_test(soups),
+        cmocka_unit_test(overlaps),      cmocka_unit_test(holes),
+        cmocka_unit_test(aligned),       cmocka_unit_test(sizes_and_places),
+        cmocka_unit_test(odd_grids),     cmocka_unit_test(long_lists),
+        cmocka_unit_test(wanted_blocks), cmocka_unit_test(moving),
+        cmocka_unit_test(moving_across), cmocka_unit_test(updating_without_memory),
+        cmocka_unit_test(threads_agree), cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(cancelling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -258,6 +258,8 @@ typedef struct sweep_case {
     int open_end; /* leave out the end itself */
 } sweep_case;
 
+/* Whether something holds at a place: 0 no, 1 yes, 2 that is yet to be said with more conditions.
+ */
 typedef int (*place_test)(place where, poly f, const poly *on);
 
 /* Tries every root of f (no multiple one) in (0, 1). */
@@ -274,20 +276,20 @@ static inline int any_root(poly f, poly *on, int count, place_test test) {
         for (int i = 0; i < count; i++)
             halves[i] = poly_half(on[i], right);
         poly half = poly_half(f, right);
-        if (right && sign_at_0(half) == 0 && test(AT_START, half, halves))
-            return 1;
-        if (any_root(half, halves, count, test))
-            return 1;
+        int found = right && sign_at_0(half) == 0 ? test(AT_START, half, halves) : 0;
+        if (!found)
+            found = any_root(half, halves, count, test);
+        if (found)
+            return found;
     }
     return 0;
 }
 /* The same for any f but zero, with the ends. */
 static inline int any_time(poly f, poly *on, int count, int open_end, place_test test) {
-    if (sign_at_0(f) == 0 && test(AT_START, f, on))
-        return 1;
-    if (!open_end && sign_at_1(f) == 0 && test(AT_END, f, on))
-        return 1;
-    return any_root(variations(f) > 1 ? poly_squarefree(f) : f, on, count, test);
+    int found = sign_at_0(f) == 0 ? test(AT_START, f, on) : 0;
+    if (!found && !open_end && sign_at_1(f) == 0)
+        found = test(AT_END, f, on);
+    return found ? found : any_root(variations(f) > 1 ? poly_squarefree(f) : f, on, count, test);
 }
 
 static inline int is_any(place where, poly f, const poly *on) {
@@ -320,6 +322,9 @@ static inline int segment_touched(poly3 v, poly3 a, poly3 b, int open_end) {
     return any_time(on[3], on, 0, 1, is_any);
 }
 
+/* Whether there are conditions from 15 on, which few need. */
+static int with_edges;
+
 /* Conditions of both kinds: the normal, 0 to 2; orientations in the projection along each axis,
  * three or four, from 3; four for each vertex that may be on an edge, from 15. */
 static inline int axis_of(place where, poly f, const poly *on, int *side) {
@@ -330,6 +335,8 @@ static inline int axis_of(place where, poly f, const poly *on, int *side) {
 }
 static inline int is_in_face(place where, poly f, const poly *on) {
     int side, axis = axis_of(where, f, on, &side);
+    if (axis < 0 && !with_edges)
+        return 2;
     if (axis < 0)
         return is_on_segment(where, f, on + 15) || is_on_segment(where, f, on + 19) ||
                is_on_segment(where, f, on + 23);
@@ -351,12 +358,14 @@ static inline int face_touched(const sweep_case *c) {
         poly3 side = poly3_cross(poly3_minus(b, a), poly3_minus(p[0], a));
         for (int axis = 0; axis < 3; axis++)
             on[3 + 4 * axis + k] = AXIS_OF(side, axis);
-        segment_conditions(p[0], a, b, on + 15 + 4 * k);
+        if (with_edges)
+            segment_conditions(p[0], a, b, on + 15 + 4 * k);
     }
     if (f.terms)
-        return any_time(f, on, 27, c->open_end, is_in_face);
-    if (is_in_face(AT_START, f, on))
-        return 1;
+        return any_time(f, on, with_edges ? 27 : 15, c->open_end, is_in_face);
+    int found = is_in_face(AT_START, f, on);
+    if (found)
+        return found;
     for (int k = 0; k < 3; k++)
         if (segment_touched(p[0], p[1 + k], p[1 + (k + 1) % 3], c->open_end))
             return 1;
@@ -366,6 +375,8 @@ static inline int face_touched(const sweep_case *c) {
 /* Segments that are not parallel cross where the ends of each are on both sides of the other. */
 static inline int is_crossing(place where, poly f, const poly *on) {
     int side, axis = axis_of(where, f, on, &side);
+    if (axis < 0 && !with_edges)
+        return 2;
     if (axis < 0)
         return is_on_segment(where, f, on + 15) || is_on_segment(where, f, on + 19) ||
                is_on_segment(where, f, on + 23) || is_on_segment(where, f, on + 27);
@@ -385,12 +396,14 @@ static inline int edges_touched(const sweep_case *c) {
         poly3 side = poly3_cross(k < 2 ? u : w, poly3_minus(p[end], p[base]));
         for (int axis = 0; axis < 3; axis++)
             on[3 + 4 * axis + k] = AXIS_OF(side, axis);
-        segment_conditions(p[end], p[base], p[base + 1], on + 15 + 4 * k);
+        if (with_edges)
+            segment_conditions(p[end], p[base], p[base + 1], on + 15 + 4 * k);
     }
     if (f.terms)
-        return any_time(f, on, 31, c->open_end, is_crossing);
-    if (is_crossing(AT_START, f, on))
-        return 1;
+        return any_time(f, on, with_edges ? 31 : 15, c->open_end, is_crossing);
+    int found = is_crossing(AT_START, f, on);
+    if (found)
+        return found;
     for (int k = 0; k < 4; k++) {
         int base = k < 2 ? 0 : 2, end = k < 2 ? 2 + k : k - 2;
         if (segment_touched(p[end], p[base], p[base + 1], c->open_end))
@@ -458,12 +471,11 @@ static inline int referee_touches(int kind, const vec3 *start, const vec3 *end, 
     for (int k = 0; k < 8; k++)
         for (int axis = 0; axis < 3; axis++) {
             double x = v3_get(k < 4 ? start[k] : end[k - 4], axis);
-            int exponent;
-            double m = frexp(x, &exponent);
-            int bits = 53;
-            while (bits > 0 && ldexp(m, bits - 1) == floor(ldexp(m, bits - 1)))
+            int exponent, bits = 53;
+            int64_t m = (int64_t)ldexp(frexp(x, &exponent), 53);
+            for (; m && !(m & 1); m /= 2)
                 bits--; /* as many as are needed, to keep integers short */
-            if (x != 0 && bits - exponent > shift)
+            if (m && bits - exponent > shift)
                 shift = bits - exponent;
         }
     while (ldexp(until, time_bits) != floor(ldexp(until, time_bits)))
@@ -475,7 +487,10 @@ static inline int referee_touches(int kind, const vec3 *start, const vec3 *end, 
         c.p[k].y = poly_moving(start[k].y, end[k].y, shift, time, time_bits);
         c.p[k].z = poly_moving(start[k].z, end[k].z, shift, time, time_bits);
     }
-    return kind == 1 ? face_touched(&c) : edges_touched(&c);
+    int found = 2;
+    for (with_edges = 0; found == 2; with_edges = 1)
+        found = kind == 1 ? face_touched(&c) : edges_touched(&c);
+    return found;
 }
 
 #endif

@@ -35,3 +35,11 @@ for version in 1.2 3.0; do
         -Wno-unused-function -I"$source/src" -fsyntax-only -cl-std=CL$version \
         "$source/src/field/contact_shared.h"
 done
+# Sweeps, which work in doubles.
+for version in 1.2 3.0; do
+    number=$(echo "$version" | tr -d .)0
+    echo "lint: sweeps as OpenCL C $version"
+    clang -x cl -Xclang -finclude-default-header -target spir64 -Wall -Wextra -Werror \
+        -Wno-unused-function -I"$source/src" -fsyntax-only -cl-std=CL$version \
+        -D__OPENCL_VERSION__="$number" -DABUTI_REAL_BITS=64 "$source/src/geom/sweep_shared.h"
+done

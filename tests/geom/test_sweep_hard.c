@@ -6,6 +6,8 @@
 #include "rational.h"
 #include "sweep_referee.h"
 
+#include "../../bench/sweep_naive.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -36,7 +38,7 @@ static void print_query(const sweep_query *q) {
 }
 
 typedef struct totals {
-    uint32_t hits, filtered, measured, touching;
+    uint32_t hits, filtered, measured, touching, cubic_missed, newton_missed;
     double steps, furthest;
 } totals;
 
@@ -76,6 +78,8 @@ static void check_query(int kind, const sweep_query *q, uint32_t i, bool survive
             fail_msg("kind %d, case %u: exact arithmetic says %d", kind, i, (int)touches);
         }
         sum->touching += touches;
+        sum->cubic_missed += touches && !naive_sweep_cubic(kind, q->start, q->end);
+        sum->newton_missed += touches && !naive_sweep_newton(kind, q->start, q->end);
     }
     if (i % 8 == 0) {
         limits.latest = (double)(i / 8 % 5) / 4;
@@ -113,9 +117,12 @@ static void hard(int kind) {
         assert_int_equal(left, at);
     }
     print_message("  %u pairs: %u hits, %.1f steps, %u filtered; %u hits at most %.3f tolerances "
-                  "away; %u of a sixteenth really touch\n",
+                  "away\n",
                   batches * BATCH, sum.hits, sum.steps / (batches * BATCH), sum.filtered,
-                  sum.measured, sum.furthest, sum.touching);
+                  sum.measured, sum.furthest);
+    print_message("  of a sixteenth %u touch; a cubic solver misses %u, interval Newton %u\n",
+                  sum.touching, sum.cubic_missed, sum.newton_missed);
+    assert_true(sum.cubic_missed > 0 && sum.newton_missed > 0);
     assert_true(sum.hits > batches * BATCH / 8 && sum.hits < batches * BATCH * 7 / 8);
 }
 
@@ -128,7 +135,45 @@ static void edge_edge(void **state) {
     hard(2);
 }
 
+/* With a separation there is no referee for all times, only for some of them. */
+static void separations(void **state) {
+    (void)state;
+    test_random random = {9};
+    uint32_t hits = 0, rounds = test_rounds(4000);
+    for (uint32_t i = 0; i < rounds; i++) {
+        int kind = 1 + (int)(i & 1);
+        sweep_query q;
+        sample_sweep(&random, kind, i / 2, &q);
+        double size = sweep_size(&q) + 1e-300;
+        sweep_limits limits = {size * ldexp(1, -(int)test_random_below(&random, 20)), size * 1e-9,
+                               1, 1000000};
+        sweep_answer answer;
+        uint32_t four[4] = {0, 1, 2, 3}, survivor;
+        int hit = sweep_pair(kind, q.start, q.end, &limits, &answer);
+        double safe = hit ? answer.time : 1;
+        hits += (uint32_t)hit;
+        for (int k = 0; k < 6; k++) {
+            double time = k == 0 ? 0 : k == 1 ? safe : safe * test_random_real(&random, 0, 1);
+            double distance = distance_at(kind, &q, time) - limits.separation;
+            /* the distance is rounded, so that it may seem a little less */
+            if ((!hit || time < safe) && distance < -1e-14 * size) {
+                print_query(&q);
+                fail_msg("case %u: %g within the separation at %a", i, distance, time);
+            }
+            if (hit && k == 1 && distance > 1.01 * limits.tolerance) {
+                print_query(&q);
+                fail_msg("case %u: a hit at %a, %g outside", i, time, distance);
+            }
+        }
+        if (!abuti_sweep_filter(kind, q.start, q.end, four, 1, &limits, &survivor))
+            assert_false(hit);
+    }
+    print_message("  %u hits of %u\n", hits, rounds);
+    assert_true(hits > rounds / 8 && hits < rounds * 7 / 8);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(vertex_face), cmocka_unit_test(edge_edge)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(vertex_face), cmocka_unit_test(edge_edge),
+                                       cmocka_unit_test(separations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,41 @@ static void shapes_agree_with_every_pair(void **state) {
     }
 }
 
+/* Far steps are looked at part by part: balls that meet early, late or never, with more around them
+ * that is always near itself. */
+static void earliest_is_the_first_of_all(void **state) {
+    (void)state;
+    test_random random = {54};
+    uint32_t late = 0, none = 0;
+    for (uint32_t round = 0; round < test_rounds(24); round++) {
+        scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+        double far = test_random_real(&random, 2.5, 12), part = test_random_real(&random, 0.5, 1.5);
+        s.sweep.separation = round % 4 == 1 ? 0.01 : 0;
+        s.sweep.exact = round % 4 == 2;
+        for (int k = 0; k < 3; k++)
+            add_shape(&s, NULL, ABUT_SHAPE_ICOSPHERE, 3,
+                      v3(k * far, test_random_real(&random, 0, 0.5), 0), 0,
+                      v3((1 - k) * part * far, test_random_real(&random, -0.3, 0.3), 0));
+        add_shape(&s, NULL, ABUT_SHAPE_SHEET, 6, v3(0, 0, 4), 0, v3(20, 3, 0.5));
+        abut_motion *motion = begin(&s);
+        abut_impacts all = {.impacts = malloc(SCENE_HITS * sizeof *all.impacts),
+                            .capacity = SCENE_HITS};
+        abut_impact first;
+        abut_impacts one = {.impacts = &first, .capacity = 1};
+        assert_ok(abut_motion_find(motion, ABUT_MOTION_ALL, &s.sweep, &all, NULL));
+        assert_ok(abut_motion_find(motion, ABUT_MOTION_EARLIEST, &s.sweep, &one, NULL));
+        assert_int_equal(all.count > 0, one.count);
+        if (all.count)
+            scene_same(&all.impacts[0], &first);
+        none += !all.count;
+        late += all.count && first.time > 0.3;
+        abut_motion_destroy(motion);
+        scene_free(&s);
+        free(all.impacts);
+    }
+    assert_true(test_rounds(24) < 24 || (late > 4 && none > 1));
+}
+
 /* ---- the same on any number of threads and lanes, from step to step ---- */
 
 static size_t find_all(const scene *s, abut_motion *motion, abut_motion_mode mode,
@@ -95,17 +130,23 @@ static void steps_follow_each_other(void **state) {
     test_random random = {52};
     scene s = shapes(NULL, 1);
     abut_motion *motion = begin(&s);
+    uint32_t orders = 0;
     for (uint32_t round = 0; round < 4; round++) {
-        /* small steps keep the order, large ones spoil it */
+        /* small steps keep the order; bodies that were among each other and part spoil it */
+        double spread = motion->broad.spread;
         memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
-        move_all(&s, &random, round == 2 ? 1 : 0.05, false);
-        assert_ok(abut_motion_step(motion, NULL, s.end));
+        for (uint32_t i = s.meshes[0]->vertex_count; round == 2 && i < s.vertex_count; i++)
+            s.start[i].x += 50;
+        move_all(&s, &random, 0.05, false);
+        assert_ok(abut_motion_step(motion, round == 2 ? s.start : NULL, s.end));
         referee r;
         scene_judge(&s, &r);
         assert_true(r.count > 0);
         scene_check(&s, motion, &r);
+        orders += motion->broad.spread != spread;
         free(r.impacts);
     }
+    assert_int_equal(2, orders); /* at first, and there */
     abut_motion_destroy(motion);
     motion = NULL;
     /* the first start is where the meshes are */
@@ -316,6 +357,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_motions_agree_with_every_pair),
         cmocka_unit_test(shapes_agree_with_every_pair),
+        cmocka_unit_test(earliest_is_the_first_of_all),
         cmocka_unit_test(threads_and_lanes_make_no_difference),
         cmocka_unit_test(steps_follow_each_other),
         cmocka_unit_test(identical_triangles_are_counted),

@@ -13,9 +13,11 @@
  * they first do where a vertex meets an edge: inside a face, or where edges cross, they would also
  * have touched just before. A vertex on an edge is the same problem one degree lower: three areas
  * are zero, and the product of the ways to both ends is not positive.
+ * Doubles are asked first, and answer where they are clear (sweep_clear.h).
  * Guarantee: exact for all finite doubles. */
 #include "geom/integer.h"
 #include "geom/sweep.h"
+#include "geom/sweep_clear.h"
 
 enum { TERMS = 6, SLOTS = 256 };
 
@@ -508,6 +510,11 @@ static poly moving(integer_pool *pool, double start, double end, int shift) {
 
 abut_status abuti_sweep_exact(abut_context *context, int kind, const vec3 *start, const vec3 *end,
                               bool *touches) {
+    int clear = sweep_clear(kind, start, end);
+    if (clear != SWEEP_UNCLEAR) {
+        *touches = clear == SWEEP_TOUCHES;
+        return ABUT_OK;
+    }
     int lowest = INT16_MAX, highest = INT16_MIN;
     exponents_of(start, &lowest, &highest);
     exponents_of(end, &lowest, &highest);

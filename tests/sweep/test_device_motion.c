@@ -276,8 +276,8 @@ static void every_call_of_the_device(void **state) {
     scene s = two_soups();
     assert_ok(live_a_little(NULL, &s));
     uint64_t live = abuti_opencl_live(), n = 1;
-    /* Every argument of a kernel is a call: of those of the searches one in eleven is tried. */
-    for (bool failed = true; failed; n += n < 200 ? 1 : 11) {
+    /* Every argument of a kernel is a call: of those of the searches one in 29 is tried. */
+    for (bool failed = true; failed; n += n < 100 ? 1 : 29) {
         test_memory memory = {0};
         abut_context *context = test_context(&memory, 1);
         abuti_opencl_fail_at(n);

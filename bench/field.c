@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { MODEL = 3, BAND = 4, UPDATE = 8, CELLS = 16 }; /* cells along a side x CELLS */
+enum { MODEL = 3, BAND = 4, UPDATE = 8, SPARSE = 16, CELLS = 32 }; /* cells along a side x CELLS */
 
 typedef struct field_data {
     abut_mesh *mesh, *moved;
@@ -60,6 +60,7 @@ static abut_status field_setup(bench_state *state) {
     data->options = abut_field_options_default();
     data->options.grid = grid_of(data->mesh, cells);
     data->options.band = variant & BAND ? 3 * data->options.grid.cell : 0;
+    data->options.layout = variant & SPARSE ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
     state->elements = (double)cells * cells * cells;
     if (!(variant & UPDATE))
         return ABUT_OK;
@@ -122,10 +123,14 @@ const bench_case bench_field_cases[] = {
     FIELD("field/128", run_create, BENCH_TORUS | 128 * CELLS),
     FIELD("field/256", run_create, BENCH_TORUS | 256 * CELLS),
     FIELD("field/band", run_create, BENCH_TORUS | BAND | 256 * CELLS),
+    FIELD("field/sparse", run_create, BENCH_TORUS | BAND | SPARSE | 256 * CELLS),
     FIELD("field/update", run_update, BENCH_TORUS | UPDATE | 128 * CELLS),
     FIELD("field/64-file", run_create, BENCH_MESH_FILE | 64 * CELLS),
     FIELD("field/128-file", run_create, BENCH_MESH_FILE | 128 * CELLS),
     FIELD("field/256-file", run_create, BENCH_MESH_FILE | 256 * CELLS),
     FIELD("field/band-file", run_create, BENCH_MESH_FILE | BAND | 256 * CELLS),
+    FIELD("field/sparse-file", run_create, BENCH_MESH_FILE | BAND | SPARSE | 256 * CELLS),
+    FIELD("field/512-band-file", run_create, BENCH_MESH_FILE | BAND | 512 * CELLS),
+    FIELD("field/512-sparse-file", run_create, BENCH_MESH_FILE | BAND | SPARSE | 512 * CELLS),
     {.name = NULL},
 };

@@ -27,7 +27,7 @@ typedef struct abut_grid {
 typedef enum abut_field_layout {
     ABUT_FIELD_DENSE = 0, /* a value for every cell */
     ABUT_FIELD_SPARSE     /* bricks of 8 x 8 x 8 cells where the band is; one value for each corner
-                           * of a brick elsewhere */
+                           * of a brick elsewhere. All of them are exact distances */
 } abut_field_layout;
 
 typedef enum abut_field_type {
@@ -43,7 +43,8 @@ typedef struct abut_field_options {
                      * and one cell if that is more */
     abut_grid grid; /* exactly this one, where its counts are not 0; the three above are then 0 */
     double band;    /* distances beyond are not looked for: a dense field has the band with its sign
-                     * there. 0 = no limit for dense fields, three cells for sparse ones */
+                     * there. 0 = no limit for dense fields, three cells for sparse ones, which
+                     * have bricks wherever a point is no farther from the mesh */
     abut_field_layout layout;
     abut_field_type type;
     abut_sign_method sign; /* refused by pseudo-normals: a mesh with a border */

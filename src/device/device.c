@@ -205,6 +205,10 @@ abut_status abuti_queue_finish(abuti_queue *queue) {
     return queue->device->backend->finish(queue);
 }
 
+abut_status abuti_queue_wait(abuti_queue *queue, abuti_queue *other) {
+    return queue == other ? ABUT_OK : queue->device->backend->wait(queue, other);
+}
+
 void abuti_queue_clock_start(abuti_queue *queue) {
     queue->clock = true;
 }

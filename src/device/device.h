@@ -78,6 +78,7 @@ struct abuti_backend {
     abut_status (*launch)(abuti_queue *queue, const abuti_kernel *kernel, size_t groups,
                           size_t group_items, const abuti_argument *arguments, uint32_t count);
     abut_status (*finish)(abuti_queue *queue);
+    abut_status (*wait)(abuti_queue *queue, abuti_queue *other);
     abut_status (*clock_stop)(abuti_queue *queue, double *ms);
 };
 
@@ -87,6 +88,9 @@ abut_status abuti_queue_open(abut_device *device, abuti_queue *queue);
 /* Waits for what is under way. */
 void abuti_queue_close(abuti_queue *queue);
 abut_status abuti_queue_finish(abuti_queue *queue);
+/* What is queued from now on begins when all that another queue of the device has so far is done.
+ * Returns at once. */
+abut_status abuti_queue_wait(abuti_queue *queue, abuti_queue *other);
 /* Between start and stop the device notes its own time, from the begin of the first launch to the
  * end of the last. Stop waits; without any launch the time is 0. */
 void abuti_queue_clock_start(abuti_queue *queue);

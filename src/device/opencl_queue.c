@@ -49,6 +49,26 @@ static abut_status finish(abuti_queue *queue) {
     return failed(queue, "clFinish", OPENCL(clFinish, queue->native));
 }
 
+/* The other queue is flushed: nobody promises that what is waited for begins otherwise. */
+static abut_status wait_for(abuti_queue *queue, abuti_queue *other) {
+    void *event = NULL;
+    cl_event marker = NULL;
+    const char *call = "clEnqueueMarkerWithWaitList";
+    cl_int error = OPENCL(clEnqueueMarkerWithWaitList, other->native, 0, NULL, &marker);
+    if (!error) {
+        abuti_opencl_count(+1);
+        event = marker;
+        call = "clFlush";
+        error = OPENCL(clFlush, other->native);
+    }
+    if (!error) {
+        call = "clEnqueueBarrierWithWaitList";
+        error = OPENCL(clEnqueueBarrierWithWaitList, queue->native, 1, &marker, NULL);
+    }
+    release_event(&event);
+    return failed(queue, call, error);
+}
+
 static abut_status stop_clock(abuti_queue *queue, double *ms) {
     cl_ulong begin = 0, end = 0;
     cl_int error = OPENCL(clFinish, queue->native);
@@ -195,6 +215,7 @@ const abuti_backend abuti_opencl_backend = {
     .kernel_destroy = abuti_opencl_kernel_destroy,
     .launch = launch,
     .finish = finish,
+    .wait = wait_for,
     .clock_stop = stop_clock,
 };
 #else

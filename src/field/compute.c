@@ -14,6 +14,10 @@
 
 /* Cells further from the middle than this, in the frame, are searched for one by one. */
 #define NEAR_CELLS 8.0
+/* So are grids with fewer cells than this for each triangle: lists for large boxes cost more. */
+#ifndef CELLS_LEAST
+#define CELLS_LEAST 1.0
+#endif
 
 static const size_t NOT_WANTED = (size_t)-1;
 
@@ -22,10 +26,9 @@ static const size_t NOT_WANTED = (size_t)-1;
 /* The cells of some blocks of the tile. */
 static cells_span span_of(const worker *w, const uint32_t block[3], const uint32_t count[3]) {
     cells_span s;
-    uint32_t shared = w->c->job->block - FIELD_BRICK;
     for (int k = 0; k < 3; k++) {
         s.begin[k] = (w->first[k] + block[k]) * FIELD_BRICK;
-        uint32_t end = s.begin[k] + count[k] * FIELD_BRICK + shared;
+        uint32_t end = s.begin[k] + count[k] * FIELD_BRICK;
         s.count[k] = (end < w->c->end[k] ? end : w->c->end[k]) - s.begin[k];
     }
     return s;
@@ -64,22 +67,19 @@ static bool no_row_crosses(const worker *w, const cells_span *s) {
     return !crossed;
 }
 
-/* Signs the values of the block and gives them away. */
-static void finish_block(worker *w, const cells_span *s, size_t at, bool is_signed) {
+/* Signs the values of cells of the block, its first ones along each axis. */
+static void sign_cells(worker *w, const cells_span *s, bool is_signed) {
     const computing *c = w->c;
     if (!is_signed)
-        abuti_sign_open(c->table.bvh, c->job->grid, &c->border, &w->rows, s, c->job->block,
+        abuti_sign_open(c->table.bvh, c->job->grid, &c->border, &w->rows, s, FIELD_BRICK,
                         w->values);
     const bool outside = c->closed && no_row_crosses(w, s);
     for (uint32_t k = 0; !outside && k < s->count[2]; k++)
         for (uint32_t j = 0; j < s->count[1]; j++) {
             const uint32_t cell[3] = {s->begin[0], s->begin[1] + j, s->begin[2] + k};
-            sign_row(w->values + c->job->block * (j + (size_t)c->job->block * k),
+            sign_row(w->values + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k),
                      w->rows.inside + sign_rows_at(&w->rows, cell), s->count[0]);
         }
-    for (uint32_t i = 0; i < w->touching_count; i++)
-        w->values[w->touching[i]] = w->touching_value[i];
-    c->job->put(c->job->data, at, s->begin, w->values);
 }
 
 /* What is known of a box of blocks: a list, or null; that nothing of it is within the band; that
@@ -89,8 +89,43 @@ typedef struct known {
     bool is_beyond, is_signed, is_far; /* far: too far from the mesh for floats */
 } known;
 
+static void find_cells(worker *w, const cells_span *s, const known *k) {
+    if (k->is_beyond || k->is_far)
+        abuti_compute_set(w, s, k->is_far || w->rule.band == INFINITY);
+    else
+        abuti_compute_cells(w, s, k->list);
+}
+
+/* The cells of some layers of a block. Those of two layers are found and signed twice. */
+static void find_layers(worker *w, const cells_span *block, unsigned layers, known k) {
+    cells_span spans[FIELD_LAYERS];
+    cells_list own;
+    uint32_t count = 0, before = w->used;
+    bool clear;
+    for (unsigned bit = 1; bit < FIELD_LAYERS; bit++) {
+        bool covered = !(layers >> bit & 1); /* or part of another one */
+        for (unsigned less = 1; less < bit; less++)
+            covered = covered || ((layers >> less & 1) && (less & bit) == less);
+        if (covered)
+            continue;
+        spans[count] = *block;
+        for (int axis = 0; axis < 3; axis++)
+            if (bit >> axis & 1)
+                spans[count].count[axis] = 1;
+        count++;
+    }
+    if (count > 1 && !k.is_beyond && !k.is_far)
+        k.is_beyond = abuti_compute_narrow(w, block, &k.list, &own, &clear) == NOTHING_NEAR;
+    for (uint32_t i = 0; i < count; i++) {
+        find_cells(w, &spans[i], &k);
+        sign_cells(w, &spans[i], k.is_signed);
+    }
+    w->used = before;
+}
+
 static void compute_block(worker *w, const uint32_t block[3], const known *k) {
     static const uint32_t one[3] = {1, 1, 1};
+    const field_job *job = w->c->job;
     size_t at = *wanted_at(w, block);
     if (at == NOT_WANTED)
         return;
@@ -98,13 +133,18 @@ static void compute_block(worker *w, const uint32_t block[3], const known *k) {
     for (int axis = 0; axis < 3; axis++) /* two at a time would have to wait for all stores */
         w->origin[axis] = s.begin[axis];
     w->touching_count = 0;
-    if (is_known(w, block))
-        w->c->job->get(w->c->job->known_data, s.begin, w->values);
-    else if (k->is_beyond || k->is_far)
-        abuti_compute_set(w, &s, k->is_far || w->rule.band == INFINITY);
-    else
-        abuti_compute_cells(w, &s, k->list);
-    finish_block(w, &s, at, k->is_signed);
+    if (job->layers && !(job->layers[at] & FIELD_WHOLE)) {
+        find_layers(w, &s, job->layers[at], *k);
+    } else {
+        if (is_known(w, block))
+            job->get(job->known_data, s.begin, w->values);
+        else
+            find_cells(w, &s, k);
+        sign_cells(w, &s, k->is_signed);
+    }
+    for (uint32_t i = 0; i < w->touching_count; i++)
+        w->values[w->touching[i]] = w->touching_value[i];
+    job->put(job->data, at, s.begin, w->values);
 }
 
 /* Some blocks of which nothing more can be known. */
@@ -137,14 +177,38 @@ static bool sign_span(worker *w, const cells_span *s, bool is_clear, bool is_bey
     return abuti_sign_open_through(c->table.bvh, c->job->grid, &c->border, &w->rows, s);
 }
 
+/* Leaves out what is not wanted on all sides. Some of it is wanted. */
+static void shrink_to_wanted(worker *w, uint32_t first[3], uint32_t count[3]) {
+    uint32_t b[3], lo[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX}, hi[3] = {0, 0, 0};
+    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
+        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
+            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
+                for (int k = 0; k < 3 && *wanted_at(w, b) != NOT_WANTED; k++) {
+                    lo[k] = b[k] < lo[k] ? b[k] : lo[k];
+                    hi[k] = b[k] > hi[k] ? b[k] : hi[k];
+                }
+    for (int k = 0; k < 3; k++) {
+        first[k] = lo[k];
+        count[k] = hi[k] - lo[k] + 1;
+    }
+}
+
 /* Goes through blocks of the tile as abuti_compute_cells() does through cells. */
-static void divide_blocks(worker *w, const uint32_t first[3], const uint32_t count[3], known k) {
-    uint32_t before = w->used;
+static void divide_blocks(worker *w, const uint32_t all_first[3], const uint32_t all_count[3],
+                          known k) {
+    uint32_t before = w->used, first[3], count[3];
     cells_list own;
     bool clear;
-    bool single = count[0] == 1 && count[1] == 1 && count[2] == 1;
-    if (single || !any_wanted(w, first, count)) {
-        compute_blocks(w, first, count, &k);
+    if (!any_wanted(w, all_first, all_count)) {
+        compute_blocks(w, all_first, all_count, &k);
+        return;
+    }
+    memcpy(first, all_first, sizeof first);
+    memcpy(count, all_count, sizeof count);
+    if (w->c->job->wanted)
+        shrink_to_wanted(w, first, count);
+    if (count[0] == 1 && count[1] == 1 && count[2] == 1) {
+        compute_block(w, first, &k);
         return;
     }
     cells_span s = span_of(w, first, count);
@@ -185,9 +249,10 @@ static void compute_cube(worker *w, const uint32_t first[3], const uint32_t coun
     for (int k = 0; k < 3; k++)
         largest = real_max(largest, real_max(fabs(c->frame[k][s.begin[k]]),
                                              fabs(c->frame[k][s.begin[k] + s.count[k] - 1])));
-    known k = {.is_signed = c->closed, .is_far = !(largest <= NEAR_CELLS)};
+    known k = {.is_signed = c->closed, .is_far = c->is_searched || !(largest <= NEAR_CELLS)};
     set_rule(w, largest);
     w->used = 0;
+    w->hint.known = false;
     if (k.is_far)
         compute_blocks(w, first, count, &k);
     else
@@ -305,8 +370,7 @@ static abut_status make_frame(computing *c) {
     const field_job *job = c->job;
     const abut_bvh *bvh = job->bvh;
     for (int k = 0; k < 3; k++) {
-        c->end[k] =
-            job->block == FIELD_BRICK ? job->grid->count[k] : job->blocks[k] * FIELD_BRICK + 1;
+        c->end[k] = job->grid->count[k];
         c->frame[k] = abuti_allocate(bvh->context, c->end[k], sizeof *c->frame[k]);
         if (!c->frame[k])
             return ABUT_ERROR_MEMORY;
@@ -353,7 +417,11 @@ abut_status abuti_field_compute(const field_job *job) {
     abut_context *context = bvh->context;
     if (bvh->sign->method == ABUT_SIGN_NORMAL)
         return abuti_field_compute_plain(job);
-    computing c = {.job = job, .kernel = abuti_cells_kernel(), .closed = bvh->sign->closed};
+    computing c = {.job = job,
+                   .kernel = abuti_cells_kernel(),
+                   .closed = bvh->sign->closed,
+                   .is_searched =
+                       (double)grid_cells(job->grid) < CELLS_LEAST * bvh->triangle_count};
     uint32_t workers = abuti_context_threads(context);
     workers = workers < 4 ? 4 : workers; /* a caller's tasks may be more */
     size_t tiles = divide_tiles(&c, abuti_context_threads(context));

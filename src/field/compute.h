@@ -5,16 +5,16 @@
 #include "field/cells.h"
 
 enum {
-    CUBE = 4,                        /* blocks along a side of what lists begin with, at most */
-    CUBE_LEAST = 2,                  /* and at least */
-    TILES_EACH = 8,                  /* for a thread, so that all end at about the same time */
-    TILE_LONG = 32,                  /* blocks of a tile along x */
-    LIST_MOST = 16384,               /* features */
-    ROOM = 32768,                    /* features of all lists on the way down */
-    CHUNK = 2048,                    /* features of the table that are filtered at a time */
-    SHORT_LIST = 16,                 /* not filtered again but for sixteen cells */
-    MEASURE_LIST = 6,                /* nor for those */
-    TILE_CELLS = CUBE * FIELD_BRICK, /* and one for bricks that share a layer */
+    CUBE = 4,          /* blocks along a side of what lists begin with, at most */
+    CUBE_LEAST = 2,    /* and at least */
+    TILES_EACH = 8,    /* for a thread, so that all end at about the same time */
+    TILE_LONG = 32,    /* blocks of a tile along x */
+    LIST_MOST = 16384, /* features */
+    ROOM = 32768,      /* features of all lists on the way down */
+    CHUNK = 2048,      /* features of the table that are filtered at a time */
+    SHORT_LIST = 16,   /* not filtered again but for sixteen cells */
+    MEASURE_LIST = 6,  /* nor for those */
+    TILE_CELLS = CUBE * FIELD_BRICK,
     TILE_ROW = TILE_LONG * FIELD_BRICK
 };
 /* All threads read it. */
@@ -23,9 +23,9 @@ typedef struct computing {
     cells_table table;
     const cells_kernel *kernel;
     sign_border border;
-    bool closed;
-    double *frame[3]; /* coordinates of cells in the frame */
-    uint32_t end[3];  /* of cells that have values, along each axis */
+    bool closed, is_searched; /* each cell by itself */
+    double *frame[3];         /* coordinates of cells in the frame */
+    uint32_t end[3];          /* of cells that have values, along each axis */
     uint32_t cube, tiles[3];
     struct worker *workers;
     uint64_t *seen; /* of all workers */
@@ -38,16 +38,17 @@ typedef struct worker {
     uint32_t first[3], blocks[3];
     size_t at[TILE_LONG * CUBE * CUBE];
     sign_rows rows;
-    int32_t winding[(TILE_CELLS + 1) * (TILE_CELLS + 1) * (TILE_ROW + 1)];
-    unsigned char inside[(TILE_CELLS + 1) * (TILE_CELLS + 1) * (TILE_ROW + 1)];
-    unsigned char crossed[(TILE_CELLS + 1) * (TILE_CELLS + 1)];
-    cells_lanes x[TILE_ROW / CELLS_X + 1], y[TILE_CELLS / CELLS_Y + 1], z[TILE_CELLS / CELLS_Z + 1];
+    int32_t winding[TILE_CELLS * TILE_CELLS * TILE_ROW];
+    unsigned char inside[TILE_CELLS * TILE_CELLS * TILE_ROW];
+    unsigned char crossed[TILE_CELLS * TILE_CELLS];
+    cells_lanes x[TILE_ROW / CELLS_X], y[TILE_CELLS / CELLS_Y], z[TILE_CELLS / CELLS_Z];
     /* the block */
-    float values[FIELD_VALUES];
+    float values[BLOCK_CELLS];
     cells_winners winners; /* of the sixteen cells that were measured last */
-    uint32_t touching[FIELD_VALUES], touching_count; /* cells on the surface, or as good as that */
-    float touching_value[FIELD_VALUES];
+    uint32_t touching[BLOCK_CELLS], touching_count; /* cells on the surface, or as good as that */
+    float touching_value[BLOCK_CELLS];
     uint32_t origin[3];
+    bvh_hint hint; /* of the cell that was searched for before, in the same cube */
     /* lists */
     uint32_t used; /* of the room */
     uint32_t kept[LIST_MOST + CELLS_GROUP];

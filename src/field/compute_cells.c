@@ -218,8 +218,8 @@ outcome abuti_compute_narrow(worker *w, const cells_span *s, const cells_list **
 /* ---- cells ---- */
 
 static uint32_t place_of(const worker *w, uint32_t i, uint32_t j, uint32_t k) {
-    uint32_t side = w->c->job->block;
-    return (i - w->origin[0]) + side * ((j - w->origin[1]) + side * (k - w->origin[2]));
+    return (i - w->origin[0]) +
+           FIELD_BRICK * ((j - w->origin[1]) + FIELD_BRICK * (k - w->origin[2]));
 }
 
 /* The sign of a cell that is so near to the surface that it may be on it: as in bvh/signed.c, where
@@ -243,7 +243,7 @@ static void search_cell(worker *w, const uint32_t cell[3], float *value) {
     const computing *c = w->c;
     vec3 p = grid_centre(c->job->grid, cell[0], cell[1], cell[2]);
     abut_nearest nearest;
-    abuti_bvh_nearest(c->table.bvh, p, INFINITY, NULL, &nearest);
+    abuti_bvh_nearest(c->table.bvh, p, INFINITY, &w->hint, &nearest);
     *value = (float)(nearest.distance > c->job->band ? c->job->band : nearest.distance);
     if (nearest.distance <= 2 * w->rule.error * w->rule.to_world) {
         w->touching[w->touching_count] = place_of(w, cell[0], cell[1], cell[2]);
@@ -329,7 +329,7 @@ static void measure_cells(worker *w, const cells_span *s, const uint32_t *names,
 }
 
 void abuti_compute_set(worker *w, const cells_span *s, bool search) {
-    const uint32_t side = w->c->job->block;
+    const uint32_t side = FIELD_BRICK;
     uint32_t cell[3];
     if (!search && s->count[0] == side && s->count[1] == side && s->count[2] == side) {
         const float band = (float)w->rule.band;

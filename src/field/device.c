@@ -113,7 +113,7 @@ abut_status abut_device_field_update(abut_device_field *field, abut_device_bvh *
                                            grid_cells(&field->info.grid), sizeof(float), "field");
     if (status)
         return status;
-    status = abuti_device_field_fill(bvh, &field->info.grid, field->info.band,
+    status = abuti_device_field_fill(bvh, &field->info.grid, NULL, field->info.band,
                                      &field->values->memory, &field->info.least, &field->info.most);
     if (!status) {
         field->info.closed = bvh->sign.closed;

@@ -36,13 +36,14 @@ typedef struct field_account {
     uint64_t cut;      /* blocks whose lists were too long */
     uint64_t cut_again;
     uint64_t unsettled; /* large blocks whose signs are not all the same */
-    uint64_t entries;   /* of all lists */
+    uint64_t entries;   /* of the lists of two levels, at most */
     bool searched;      /* the whole field was left */
 } field_account;
 
 enum {
     FIELD_LEVELS = 32,
     FIELD_BLOCK = 8,   /* side of the blocks that a group measures, the last with lists */
+    FIELD_GROUP = 128, /* items of most kernels */
     FIELD_COARSE = 32, /* side of the blocks for which signs are found first */
 };
 
@@ -67,25 +68,27 @@ enum {
 typedef struct grid_argument {
     double origin[3], cell, mesh_origin[3], scale, per_scale, band;
     float base[3], step, margin, reach;
-    uint32_t count[3], unused[3];
+    uint32_t count[3], first[3];
 } grid_argument;
 
 _Static_assert(sizeof(grid_argument) == 128, "the layout that kernels read");
 
 /* What a hierarchy keeps for fields; scratch memory grows as needed. */
 typedef struct field_parts {
-    abuti_kernel seed, top, filter, cut, cells, few, put, cross, sum, shifts, sides, rest;
-    abuti_kernel settle, points, turn;
+    abuti_kernel seed, top, filter, siblings, cut, cells, few, put, cross, sum, shifts, sides, rest;
+    abuti_kernel settle, points, turn, bricks;
     abuti_buffer records, exact, incident_begin, incidents; /* of features */
     abuti_buffer border;                                    /* two ends an edge, four floats each */
     uint32_t feature_count, border_count;
     bool is_ready;
-    double cells_least; /* a triangle; grids of fewer cells are left to the search, all of them */
+    double cells_least;   /* a triangle; grids of fewer cells are left to the search, all of them */
+    double short_share;   /* lists are called short with fewer features than this a small block */
+    uint32_t slices_most; /* of a list */
     abuti_buffer lists, bounds; /* of all levels */
     abuti_buffer pool, counters, doubts, settled;
     abuti_buffer long_blocks, longer, cut_lists, cut_bounds;
     abuti_buffer coarse, fine, unsettled, mixed, rows; /* signs */
-    abuti_queue aside; /* for winding numbers of cells, while lists are made */
+    abuti_queue aside;                                 /* for signs, while lists are made */
     abuti_buffer unsure, unsure_points, unsure_order, unsure_sums, unsure_inside;
     size_t pool_count;
     bool pool_fixed;        /* for tests: begins with what it has */
@@ -99,10 +102,11 @@ abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts);
  * ends that. */
 abut_status abuti_device_field_account(abut_device_bvh *bvh, field_account *account);
 
-/* Fills a buffer with the values of a grid, x fastest, and finds the least and the greatest. Waits.
- */
-abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid, double band,
-                                    abuti_buffer *values, double *least, double *most);
+/* Fills a buffer with the values of a grid, x fastest, and finds the least and the greatest; of a
+ * part of it, whose size `grid` has, where `first` is not null: its first cell. Waits. */
+abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid,
+                                    const uint32_t first[3], double band, abuti_buffer *values,
+                                    double *least, double *most);
 
 /* Refuses hierarchies that know no inside, devices without doubles, and grids that are too large.
  */

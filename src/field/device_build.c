@@ -9,11 +9,12 @@
 #include <time.h>
 
 /* As in the kernels. */
-#define GROUP 128
+#define GROUP FIELD_GROUP
 #define ROW_GROUP 64
 #define EACH 32
 #define SEED_BYTES 4
 #define LISTS_BYTES (4 * (16 + 3072))
+#define SIBLINGS_BYTES (4 * (24 + 64 + 8 * 384))
 #define SIDES_BYTES (4 * 3 * GROUP)
 #define CELLS_BYTES (4 * (384 + 8 * 128 + 64 * 32 + 8 + 2 * 64))
 #define SETTLE_BYTES (8 * GROUP + 8)
@@ -28,7 +29,6 @@ enum {
     DOUBTFUL = 0,
     LEAST,
     MOST,
-    ENTRIES,
     CHUNKS,
     LONG_8,
     LONG_4,
@@ -37,12 +37,13 @@ enum {
     ROWS,
     UNSURE,
     LEFT,
-    COUNTERS,
+    ENTRIES, /* of each level, and of what is cut */
+    COUNTERS = ENTRIES + FIELD_LEVELS + 1,
     /* Blocks of the largest size; each looks at all features. */
     TOP_BLOCKS = 64,
-    /* Slices of a list: so many that a level has this many groups. */
-    SLICES_MOST = 64,
+    /* Lists have so many slices that a level has this many groups; fewer where lists are short. */
     LEVEL_GROUPS = 32768,
+    LEVEL_GROUPS_SHORT = 8192,
     SLICE_FEATURES = 256, /* of the mesh, at least */
     /* Blocks that are cut, at most; others are left to the search. They take 330 bytes each. */
     LONG_MOST = 1 << 16,
@@ -50,7 +51,10 @@ enum {
     QUEUE_GROUPS = 4096,
     ROWS_LEAST = 1 << 8, /* of which each cell looks for its sign */
     UNSURE_LEAST = 1 << 15,
-    POOL_MOST = 12 << 20, /* entries beside those that the cells have */
+    /* Entries of lists, to begin with: a feature, at most so many, and a share of the cells. */
+    POOL_FEATURE = 32,
+    POOL_MOST = 8 << 20,
+    POOL_CELLS = 8,
     /* Points that go through the search at once. */
     SETTLE_POINTS = 1 << 18,
     /* With more edges of the border each cell asks the search: every edge would cost more. */
@@ -66,6 +70,7 @@ typedef struct filling {
     abut_device_bvh *bvh;
     field_parts *parts;
     const abut_grid *grid;
+    uint32_t first[3]; /* of its cells */
     double band;
     abuti_buffer *values;
     grid_argument argument;
@@ -74,7 +79,8 @@ typedef struct filling {
      * slices of their lists, and where lists and bounds begin. Bounds have one level more. */
     uint32_t sides[FIELD_LEVELS], blocks[FIELD_LEVELS], slices[FIELD_LEVELS];
     uint32_t lists_at[FIELD_LEVELS], bounds_at[FIELD_LEVELS];
-    int levels;
+    uint32_t levels;
+    bool short_lists; /* most lists of the smallest blocks are */
     uint32_t long_most, longer_most, doubts_most, rows_most, unsure_most;
     uint32_t counters[COUNTERS];
     double least, most;
@@ -89,6 +95,10 @@ static uint32_t blocks_of(const abut_grid *grid, uint32_t side) {
 
 /* ---- what the device is told ---- */
 
+static vec3 centre_of(const filling *f, uint32_t i, uint32_t j, uint32_t k) {
+    return grid_centre(f->grid, f->first[0] + i, f->first[1] + j, f->first[2] + k);
+}
+
 static grid_argument argument_of(filling *f) {
     const abut_grid *grid = f->grid;
     vec3 mesh_origin = f->bvh->tree.mesh->origin, first, last;
@@ -99,9 +109,8 @@ static grid_argument argument_of(filling *f) {
                        .band = f->band,
                        .step = (float)(grid->cell * scale),
                        .reach = (float)(f->band * scale) * (1 + 0x1p-20f)};
-    first = v3_scale(v3_sub(grid->origin, mesh_origin), scale);
-    last = v3_scale(v3_sub(grid_centre(grid, grid->count[0] - 1, grid->count[1] - 1,
-                                       grid->count[2] - 1),
+    first = v3_scale(v3_sub(centre_of(f, 0, 0, 0), mesh_origin), scale);
+    last = v3_scale(v3_sub(centre_of(f, grid->count[0] - 1, grid->count[1] - 1, grid->count[2] - 1),
                            mesh_origin),
                     scale);
     f->largest = real_max(v3_max_abs(first), v3_max_abs(last));
@@ -111,6 +120,7 @@ static grid_argument argument_of(filling *f) {
         a.mesh_origin[axis] = v3_get(mesh_origin, axis);
         a.base[axis] = (float)v3_get(first, axis);
         a.count[axis] = grid->count[axis];
+        a.first[axis] = f->first[axis];
     }
     return a;
 }
@@ -121,10 +131,13 @@ static void choose_levels(filling *f) {
     while (blocks_of(f->grid, side) > TOP_BLOCKS)
         side *= 2;
     f->levels = 0;
+    f->short_lists =
+        f->parts->feature_count < f->parts->short_share * blocks_of(f->grid, FIELD_BLOCK);
+    uint32_t groups = f->short_lists ? LEVEL_GROUPS_SHORT : LEVEL_GROUPS;
     for (; side >= FIELD_BLOCK / 2; side /= 2) {
-        int level = f->levels++;
-        uint32_t blocks = blocks_of(f->grid, side), slices = SLICES_MOST;
-        while (slices > 1 && ((uint64_t)slices * blocks > LEVEL_GROUPS ||
+        uint32_t level = f->levels++;
+        uint32_t blocks = blocks_of(f->grid, side), slices = f->parts->slices_most;
+        while (slices > 1 && ((uint64_t)slices * blocks > groups ||
                               (uint64_t)slices * SLICE_FEATURES > f->parts->feature_count))
             slices /= 2;
         f->sides[level] = side;
@@ -140,7 +153,7 @@ static void choose_levels(filling *f) {
     f->bounds_at[f->levels + 1] = bounds;
     f->long_most = f->blocks[f->levels - 1] < LONG_MOST ? f->blocks[f->levels - 1] : LONG_MOST;
     f->longer_most = 8 * f->long_most;
-    f->doubts_most = (uint32_t)(grid_cells(f->grid) / 8) + SETTLE_POINTS;
+    f->doubts_most = (uint32_t)(grid_cells(f->grid) / 32) + SETTLE_POINTS;
     f->rows_most = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + ROWS_LEAST : 1;
     f->unsure_most =
         f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + UNSURE_LEAST : 1;
@@ -163,8 +176,8 @@ static abut_status reserve_some(abut_device *device, const buffer_need *needs, s
 
 static abut_status reserve(filling *f) {
     field_parts *p = f->parts;
-    size_t first = (size_t)TOP_BLOCKS * p->feature_count;
-    size_t pool = grid_cells(f->grid) / 2 + (first < POOL_MOST ? first : POOL_MOST);
+    size_t first = (size_t)POOL_FEATURE * p->feature_count;
+    size_t pool = grid_cells(f->grid) / POOL_CELLS + (first < POOL_MOST ? first : POOL_MOST);
     p->pool_count = p->pool_count < pool && !p->pool_fixed ? pool : p->pool_count;
     const buffer_need needs[] = {
         {&p->pool, p->pool_count, 4},
@@ -210,9 +223,8 @@ static abut_status stage_end(filling *f, field_stage stage) {
 }
 
 /* What rows cross, as whole numbers in the place of the values. */
-static abut_status queue_rows(filling *f) {
+static abut_status queue_rows(filling *f, abuti_queue *queue) {
     abut_device_bvh *bvh = f->bvh;
-    abuti_queue *queue = &bvh->queue;
     uint32_t triangles = bvh->tree.triangle_count, columns = f->grid->count[0];
     size_t rows = (size_t)f->grid->count[1] * f->grid->count[2];
     stage_begin(f);
@@ -297,29 +309,48 @@ static abut_status queue_top(filling *f) {
     return status ? status : stage_end(f, FIELD_STAGE_TOP);
 }
 
-static abut_status queue_filters(filling *f) {
+static abut_status queue_filter(filling *f, uint32_t level) {
     field_parts *p = f->parts;
     uint32_t pool_count = (uint32_t)p->pool_count;
+    return ABUTI_LAUNCH(&f->bvh->queue, &p->filter, (size_t)f->blocks[level] * f->slices[level],
+                        GROUP, ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
+                        ABUTI_VALUE(f->sides[level]), ABUTI_VALUE(f->slices[level]),
+                        ABUTI_VALUE(f->slices[level - 1]), ABUTI_BUFFER(&p->bounds),
+                        ABUTI_VALUE(f->bounds_at[level]), ABUTI_VALUE(f->bounds_at[level + 1]),
+                        ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count), ABUTI_VALUE(level),
+                        ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->lists),
+                        ABUTI_VALUE(f->lists_at[level - 1]), ABUTI_VALUE(f->lists_at[level]),
+                        ABUTI_LOCAL_MEMORY(LISTS_BYTES));
+}
+
+/* The same where lists have one slice, for eight blocks at once: 0.6 of the time where lists are
+ * short, but twice as long where some are long, since few groups have much to do then. */
+static abut_status queue_siblings(filling *f, uint32_t level) {
+    field_parts *p = f->parts;
+    uint32_t pool_count = (uint32_t)p->pool_count;
+    return ABUTI_LAUNCH(&f->bvh->queue, &p->siblings, f->blocks[level - 1], GROUP,
+                        ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
+                        ABUTI_VALUE(f->sides[level]), ABUTI_VALUE(f->slices[level - 1]),
+                        ABUTI_BUFFER(&p->bounds), ABUTI_VALUE(f->bounds_at[level]),
+                        ABUTI_VALUE(f->bounds_at[level + 1]), ABUTI_BUFFER(&p->pool),
+                        ABUTI_VALUE(pool_count), ABUTI_VALUE(level), ABUTI_BUFFER(&p->counters),
+                        ABUTI_BUFFER(&p->lists), ABUTI_VALUE(f->lists_at[level - 1]),
+                        ABUTI_VALUE(f->lists_at[level]), ABUTI_LOCAL_MEMORY(SIBLINGS_BYTES));
+}
+
+static abut_status queue_filters(filling *f) {
     abut_status status = ABUT_OK;
     stage_begin(f);
-    for (int level = 1; !status && level < f->levels; level++)
-        status =
-            ABUTI_LAUNCH(&f->bvh->queue, &p->filter, (size_t)f->blocks[level] * f->slices[level],
-                         GROUP, ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
-                         ABUTI_VALUE(f->sides[level]), ABUTI_VALUE(f->slices[level]),
-                         ABUTI_VALUE(f->slices[level - 1]), ABUTI_BUFFER(&p->bounds),
-                         ABUTI_VALUE(f->bounds_at[level]), ABUTI_VALUE(f->bounds_at[level + 1]),
-                         ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count),
-                         ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->lists),
-                         ABUTI_VALUE(f->lists_at[level - 1]), ABUTI_VALUE(f->lists_at[level]),
-                         ABUTI_LOCAL_MEMORY(LISTS_BYTES));
+    for (uint32_t level = 1; !status && level < f->levels; level++)
+        status = f->short_lists && f->slices[level] == 1 ? queue_siblings(f, level)
+                                                         : queue_filter(f, level);
     return status ? status : stage_end(f, FIELD_STAGE_FILTER);
 }
 
 /* Blocks of FIELD_BLOCK, or the eighths of those that were too long. */
 static abut_status queue_cells(filling *f, bool parts) {
     field_parts *p = f->parts;
-    int last = f->levels - 1;
+    uint32_t last = f->levels - 1;
     uint32_t side = parts ? FIELD_BLOCK / 2 : FIELD_BLOCK, slices = parts ? 1 : f->slices[last];
     uint32_t from = parts ? 0 : f->lists_at[last];
     uint32_t next_most = parts ? f->longer_most : f->long_most;
@@ -341,7 +372,7 @@ static abut_status queue_cells(filling *f, bool parts) {
 
 static abut_status queue_cut(filling *f) {
     field_parts *p = f->parts;
-    int last = f->levels - 1;
+    uint32_t last = f->levels - 1;
     uint32_t pool_count = (uint32_t)p->pool_count;
     stage_begin(f);
     abut_status status =
@@ -351,8 +382,9 @@ static abut_status queue_cut(filling *f) {
                      ABUTI_VALUE(f->bounds_at[last + 1]), ABUTI_BUFFER(&p->lists),
                      ABUTI_VALUE(f->lists_at[last]), ABUTI_BUFFER(&p->long_blocks),
                      ABUTI_VALUE(f->long_most), ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count),
-                     ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->cut_lists),
-                     ABUTI_BUFFER(&p->cut_bounds), ABUTI_LOCAL_MEMORY(LISTS_BYTES));
+                     ABUTI_VALUE(f->levels), ABUTI_BUFFER(&p->counters),
+                     ABUTI_BUFFER(&p->cut_lists), ABUTI_BUFFER(&p->cut_bounds),
+                     ABUTI_LOCAL_MEMORY(LISTS_BYTES));
     return status ? status : stage_end(f, FIELD_STAGE_CUT);
 }
 
@@ -377,7 +409,7 @@ static abut_status queue_few(filling *f) {
 static abut_status queue_settle(filling *f) {
     field_parts *p = f->parts;
     const abuti_bvh_device *tree = &f->bvh->tree;
-    int last = f->levels - 1;
+    uint32_t last = f->levels - 1;
     float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
     stage_begin(f);
     abut_status status =
@@ -451,11 +483,10 @@ static abut_status download_counters(filling *f, abuti_queue *queue) {
 }
 
 static abut_status clear(filling *f) {
-    const uint32_t start[COUNTERS] = {[LEAST] = UINT32_MAX, [MOST] = UINT32_MAX};
     const uint32_t infinite = 0x7f800000;
     field_parts *p = f->parts;
     abuti_queue *queue = &f->bvh->queue;
-    abut_status status = abuti_buffer_upload(queue, &p->counters, 0, start, sizeof start);
+    abut_status status = abuti_buffer_fill(queue, &p->counters, 0, sizeof f->counters);
     if (!status)
         status =
             abuti_buffer_fill(queue, &p->bounds, infinite, 4 * (size_t)f->bounds_at[f->levels + 1]);
@@ -464,10 +495,10 @@ static abut_status clear(filling *f) {
     return status;
 }
 
-/* Queues everything and waits for the counters. With a border the host waits twice before: for what
- * rows cross, since signs are found on a queue of their own; and for these, to know how many
- * winding numbers it must ask for. Where stages are timed all is on one queue: NVIDIA does not time
- * what runs beside something else. */
+/* Queues everything and waits for the counters. Signs are found on a queue of their own, while
+ * lists are made; with a border the host waits for them, to know how many winding numbers it must
+ * ask for, which are found beside the distances. Where stages are timed all is on one queue: NVIDIA
+ * does not time what runs beside something else. */
 static abut_status try_all(filling *f) {
     field_parts *p = f->parts;
     bool has_border = p->border_count > 0;
@@ -477,31 +508,31 @@ static abut_status try_all(filling *f) {
         memset(p->account, 0, sizeof *p->account);
     abut_status status = reserve(f);
     status = status ? status : clear(f);
-    status = status ? status : queue_rows(f);
-    if (!status && has_border)
-        status = abuti_queue_finish(queue);
+    status = status ? status : abuti_queue_wait(aside, queue);
+    status = status ? status : queue_rows(f, aside);
     if (!status && has_border)
         status = queue_sides(f, aside);
     status = status ? status : queue_top(f);
     status = status ? status : queue_filters(f);
+    status = status ? status : abuti_queue_wait(queue, aside);
+    status = status ? status : queue_cells(f, false);
+    status = status ? status : queue_cut(f);
+    status = status ? status : queue_cells(f, true);
+    status = status ? status : queue_few(f);
+    status = status ? status : queue_settle(f);
     if (!status && has_border)
         status = download_counters(f, aside);
     if (!status && has_border)
         unsure = f->counters[UNSURE] < f->unsure_most ? f->counters[UNSURE] : f->unsure_most;
     if (!status && unsure)
         status = queue_windings(f, aside, unsure);
-    status = status ? status : queue_cells(f, false);
-    status = status ? status : queue_cut(f);
-    status = status ? status : queue_cells(f, true);
-    status = status ? status : queue_few(f);
-    status = status ? status : queue_settle(f);
     double begin = now_ms();
     if (!status && unsure)
         status = settle_signs(f, aside, unsure);
     status = status ? status : download_counters(f, queue);
     if (p->account)
         p->account->stage_ms[FIELD_STAGE_SIGNS] = now_ms() - begin;
-    if (status && has_border) /* nothing may be under way when the caller gets the error */
+    if (status) /* nothing may be under way when the caller gets the error */
         (void)abuti_queue_finish(&p->aside);
     return status;
 }
@@ -527,8 +558,8 @@ static abut_status settle_some(filling *f, settling *s) {
     if (!s->count)
         return ABUT_OK;
     for (size_t i = 0; i < s->count; i++)
-        s->points[i] = grid_centre(f->grid, s->cells[i] % n[0], s->cells[i] / n[0] % n[1],
-                                   s->cells[i] / n[0] / n[1]);
+        s->points[i] =
+            centre_of(f, s->cells[i] % n[0], s->cells[i] / n[0] % n[1], s->cells[i] / n[0] / n[1]);
     abut_points batch = abut_points_default();
     batch.points = s->points;
     batch.count = s->count;
@@ -590,15 +621,25 @@ static float unsortable(uint32_t word) {
     return value;
 }
 
+/* The entries that the pool must hold: of two levels in a row. */
+static uint64_t entries_needed(const filling *f) {
+    uint64_t needed = 0;
+    for (uint32_t level = 0; level < f->levels; level++) {
+        uint64_t both = (uint64_t)f->counters[ENTRIES + level] + f->counters[ENTRIES + level + 1];
+        needed = both > needed ? both : needed;
+    }
+    return needed;
+}
+
 /* Whether the pool was too small and could be made larger. */
 static bool grow_pool(filling *f) {
     field_parts *p = f->parts;
     uint64_t most = f->bvh->queue.device->info.memory_bytes / (4 * POOL_SHARE);
-    uint64_t largest = f->bvh->queue.device->info.buffer_bytes / 4, needed = f->counters[ENTRIES];
+    uint64_t largest = f->bvh->queue.device->info.buffer_bytes / 4, needed = entries_needed(f);
     if (f->counters[CHUNKS] > CHUNKS_MOST || needed <= p->pool_count)
         return false;
     /* lists of blocks below one that did not fit are not in this number yet */
-    needed += needed / 2;
+    needed += needed / 4;
     if (needed > most || needed > largest || needed > CHUNKS_MOST * CHUNK)
         return false;
     p->pool_count = (size_t)needed;
@@ -617,7 +658,7 @@ static bool is_searched(const filling *f) {
 
 /* Whether lists or cells in doubt found no room. */
 static bool has_failed(const filling *f) {
-    return f->counters[CHUNKS] > CHUNKS_MOST || f->counters[ENTRIES] > f->parts->pool_count ||
+    return f->counters[CHUNKS] > CHUNKS_MOST || entries_needed(f) > f->parts->pool_count ||
            f->counters[DOUBTFUL] > f->doubts_most || f->counters[UNSURE] > f->unsure_most ||
            f->counters[LEFT];
 }
@@ -631,7 +672,7 @@ static void tell(const filling *f, bool all) {
     account->cut = all ? 0 : f->counters[LONG_8];
     account->cut_again = all ? 0 : f->counters[LONG_4];
     account->unsettled = all ? 0 : f->counters[UNSETTLED];
-    account->entries = all ? 0 : f->counters[ENTRIES];
+    account->entries = all ? 0 : entries_needed(f);
     account->searched = all;
 }
 
@@ -646,9 +687,9 @@ static abut_status fill(filling *f) {
             status = try_all(f);
         while (!status && grow_pool(f));
         all = !status && has_failed(f);
-        if (!status && !all && f->counters[LEAST] != UINT32_MAX) {
-            f->least = unsortable(f->counters[LEAST]);
-            f->most = unsortable(~f->counters[MOST]);
+        if (!status && !all && f->counters[LEAST]) {
+            f->least = unsortable(~f->counters[LEAST]);
+            f->most = unsortable(f->counters[MOST]);
         }
     }
     tell(f, all);
@@ -661,9 +702,12 @@ static abut_status fill(filling *f) {
     return status;
 }
 
-abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid, double band,
-                                    abuti_buffer *values, double *least, double *most) {
+abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid,
+                                    const uint32_t first[3], double band, abuti_buffer *values,
+                                    double *least, double *most) {
     filling f = {.bvh = bvh, .grid = grid, .band = band, .values = values};
+    if (first)
+        memcpy(f.first, first, sizeof f.first);
     abut_status status = abuti_field_parts(bvh, &f.parts);
     if (status)
         return status;

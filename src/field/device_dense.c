@@ -9,7 +9,7 @@ static abut_status fetch(abut_field *field, abut_device_bvh *there, abuti_buffer
     size_t cells = grid_cells(&field->grid), most = cells < SLAB_CELLS ? cells : SLAB_CELLS;
     double least, highest; /* of floats; the caller finds those of what is stored */
     abut_status status =
-        abuti_device_field_fill(there, &field->grid, field->band, values, &least, &highest);
+        abuti_device_field_fill(there, &field->grid, NULL, field->band, values, &least, &highest);
     float *slab = abuti_allocate(field->context, most, sizeof *slab);
     if (!status && !slab)
         status = ABUT_ERROR_MEMORY;

@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-enum { FEATURES_A_TASK = 4096 };
+enum { FEATURES_A_TASK = 4096, SLICES_MOST = 64 };
 #define CELLS_LEAST 0.5
+#define SHORT_SHARE 0.66
 
 /* ---- features in doubles ---- */
 
@@ -150,9 +151,10 @@ static abut_status upload_border(abut_device_bvh *bvh, field_parts *parts) {
 /* ---- life ---- */
 
 static void destroy_kernels(field_parts *p) {
-    abuti_kernel *kernels[] = {&p->seed,  &p->top,  &p->filter, &p->cut,    &p->cells,
-                               &p->few,   &p->put,  &p->cross,  &p->sum,    &p->shifts,
-                               &p->sides, &p->rest, &p->settle, &p->points, &p->turn};
+    abuti_kernel *kernels[] = {&p->seed,   &p->top,   &p->filter, &p->siblings, &p->cut,
+                               &p->cells,  &p->few,   &p->put,    &p->cross,    &p->sum,
+                               &p->shifts, &p->sides, &p->rest,   &p->settle,   &p->points,
+                               &p->turn,   &p->bricks};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
 }
@@ -177,6 +179,7 @@ static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
     const abuti_kernel_name lists[] = {{&p->seed, "field_seed"},
                                        {&p->top, "field_top"},
                                        {&p->filter, "field_filter"},
+                                       {&p->siblings, "field_siblings"},
                                        {&p->cut, "field_cut"}};
     const abuti_kernel_name cells[] = {{&p->cells, "field_cells"},
                                        {&p->few, "field_few"},
@@ -187,17 +190,18 @@ static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
                                        {&p->rest, "field_rest"}};
     const abuti_kernel_name settle[] = {{&p->settle, "field_settle"},
                                         {&p->points, "field_points"},
-                                        {&p->turn, "field_turn"}};
+                                        {&p->turn, "field_turn"},
+                                        {&p->bricks, "field_bricks"}};
     destroy_kernels(p); /* of a try that failed */
-    abut_status status = abuti_device_kernels(bvh, "field_lists", lists, 4);
+    abut_status status = abuti_device_kernels(bvh, "field_lists", lists, 5);
     status = status ? status : abuti_device_kernels(bvh, "field_cells", cells, 3);
     status = status ? status : abuti_device_kernels(bvh, "field_rows", rows, 2);
-    status = status ? status : abuti_device_kernels(bvh, "field_settle", settle, 3);
+    status = status ? status : abuti_device_kernels(bvh, "field_settle", settle, 4);
     if (!status && !bvh->sign.closed)
         status = abuti_device_kernels(bvh, "field_sides", sides, 3);
     if (!status && !bvh->sign.closed)
         status = abuti_device_sign_need(bvh);
-    if (!status && !bvh->sign.closed && !p->aside.device)
+    if (!status && !p->aside.device)
         status = abuti_queue_open(bvh->queue.device, &p->aside);
     return status;
 }
@@ -208,7 +212,9 @@ abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts) {
         bvh->field_destroy = destroy_parts;
         if (!bvh->field)
             return ABUT_ERROR_MEMORY;
-        ((field_parts *)bvh->field)->cells_least = CELLS_LEAST;
+        *(field_parts *)bvh->field = (field_parts){.cells_least = CELLS_LEAST,
+                                                   .short_share = SHORT_SHARE,
+                                                   .slices_most = SLICES_MOST};
     }
     field_parts *p = bvh->field;
     abut_status status = ABUT_OK;

@@ -46,10 +46,6 @@ static abut_status check_options(const abut_field_options *o) {
     if (!status && o->cells == 1)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: options->cells is 1; a grid "
                                                  "has at least 2 cells along each axis");
-    if (!status && o->device && o->layout == ABUT_FIELD_SPARSE)
-        status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                            "abut_field_create: sparse fields are not built on devices; leave "
-                            "options->device null, or build a dense one");
     return status;
 }
 
@@ -146,7 +142,10 @@ static abut_status check_cells(const abut_grid *g, abut_field_type type, abut_fi
     double cells = (double)g->count[0] * g->count[1] * g->count[2];
     double bytes = cells * (type == ABUT_FIELD_FLOAT ? 4 : 2);
     double most = layout == ABUT_FIELD_SPARSE ? (double)CELLS_MOST * 512 : (double)CELLS_MOST;
-    if (cells <= most && cells / 64 < (double)UINT32_MAX)
+    double blocks = 1; /* they have numbers */
+    for (int axis = 0; axis < 3; axis++)
+        blocks *= g->count[axis] / 8.0 + 2;
+    if (cells <= most && blocks < (double)UINT32_MAX)
         return ABUT_OK;
     return abuti_fail(
         ABUT_ERROR_LIMIT,

@@ -19,6 +19,8 @@
 
 #include <abut/field.h>
 
+#include <stdatomic.h>
+
 struct abut_field {
     abut_context *context; /* held */
     abut_mesh *mesh;       /* held; null where it came from a file, values or other fields */
@@ -79,18 +81,19 @@ abut_status abuti_field_check_grid(const char *name, const abut_grid *grid);
 
 /* ---- compute.c: values of blocks of cells ---- */
 
-/* Blocks of block x block x block cells, the first of which begin at multiples of FIELD_BRICK, are
- * computed in any order, on all threads. Values beyond the band are the band with their sign. */
+/* Blocks of FIELD_BRICK cells along each axis are computed in any order, on all threads. Values
+ * beyond the band are the band with their sign. */
 typedef struct field_job {
     const abut_bvh *bvh; /* ready for signs */
     const abut_grid *grid;
     double band;            /* infinite without a limit */
-    uint32_t block;         /* FIELD_BRICK or FIELD_SIDE */
     uint32_t blocks[3];     /* along each axis */
     const uint32_t *wanted; /* ascending numbers of blocks; null = all */
     size_t wanted_count;
-    /* Takes the values of a block, x fastest; from any thread. Those of cells beyond the grid are
-     * whatever where the block is FIELD_BRICK. `at` is its place in `wanted`, or its number. */
+    /* Of each wanted block the cells that are wanted, a bit for each FIELD_LAYER; null = all. */
+    const unsigned char *layers;
+    /* Takes the values of a block, x fastest; from any thread. Those of cells beyond the grid, or
+     * that are not wanted, are whatever. `at` is its place in `wanted`, or its number. */
     void (*put)(void *data, size_t at, const uint32_t begin[3], const float *values);
     void *data;
     /* Blocks whose distances are known, by their numbers, and what gives them; null where there are
@@ -101,6 +104,10 @@ typedef struct field_job {
     const struct cells_table *table; /* of the hierarchy (cells.h); null = made for this job */
     double from, to;                 /* what it is of all that is reported as progress */
 } field_job;
+
+/* Bit x + 2 y + 4 z of a block's layers: where x is 1 its first layer along that axis only, for the
+ * brick before it; bit 0 is the whole block. */
+enum { FIELD_WHOLE = 1, FIELD_LAYERS = 8, BLOCK_CELLS = FIELD_BRICK * FIELD_BRICK * FIELD_BRICK };
 
 abut_status abuti_field_compute(const field_job *job);
 /* The same values by a batch of searches; plain.c. */
@@ -153,7 +160,24 @@ abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
                                  void (*put)(abut_field *field, size_t at, const float *values,
                                              size_t count));
 
+/* ---- device_sparse.c: parts of a sparse field on a device ---- */
+
+/* The grid of the corners of bricks. */
+static inline abut_grid field_corners(const abut_field *field) {
+    abut_grid grid = {field->grid.origin,
+                      FIELD_BRICK * field->grid.cell,
+                      {field->bricks[0] + 1, field->bricks[1] + 1, field->bricks[2] + 1}};
+    return grid;
+}
+/* Puts the hierarchy there, and finds the distances at the corners of bricks. */
+abut_status abuti_field_coarse_on(abut_field *field, const abut_bvh *bvh, abut_device_bvh **there);
+/* Finds the values of all bricks that have numbers; none is above `reach`. */
+abut_status abuti_field_bricks_on(abut_field *field, abut_device_bvh *there, double reach);
+
 /* ---- build.c ---- */
+
+/* Stores values from place `at` on. */
+void abuti_field_put(abut_field *field, size_t at, const float *values, size_t count);
 
 /* Fills a field whose grid and options stand. Of a dense one, distances of `known` blocks are those
  * of `old`; both may be null. */
@@ -161,6 +185,14 @@ abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut
                               const unsigned char *known);
 /* What 16 bits stand for; 0 for floats. */
 double abuti_field_step(const abut_field *field);
+
+/* ---- sparse.c, bricks.c ---- */
+
+/* Fills a sparse field whose grid and options stand. */
+abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh);
+/* Sets `marks` of bricks that some triangle of the mesh is no farther from than the band; of some
+ * others too, by a little. The outcome depends on nothing else. */
+void abuti_field_mark_bricks(const abut_field *field, atomic_uchar *marks);
 
 /* ---- finish.c ---- */
 

@@ -168,6 +168,11 @@ static inline float measure_cell(const field_grid *g, __global const float4 *fea
     float margin = g->margin, bound = INFINITY, low_sq = INFINITY, second_sq = INFINITY;
     float low_outside = 0.0f;
     uint winner = NONE;
+    bool low = false;
+    if (from.count == 1 && g->reach == INFINITY) { /* no other can be nearest */
+        double only = field_measure(exact, corners, g->scale, from.names[0], false, p, &low);
+        return value_of(g, only, low);
+    }
     for (uint i = 0; i < from.count; i++) {
         uint name = from.names[i];
         feature f = load_feature(features, name);
@@ -183,7 +188,6 @@ static inline float measure_cell(const field_grid *g, __global const float4 *fea
     float reach_sq = reach_of(g, bound);
     if (winner == NONE || low_sq > reach_sq)
         return g->reach < INFINITY ? (float)g->band : DOUBT;
-    bool low = false;
     double d;
     if (second_sq > reach_sq) {
         d = field_measure(exact, corners, g->scale, winner, low_outside > -margin, p, &low);

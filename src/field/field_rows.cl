@@ -18,15 +18,16 @@
 /* Cells along an axis between two coordinates, and one more at both ends for rounding. */
 static inline uint2 cells_between(const field_grid *g, int axis, double lo, double hi) {
     double last = (double)g->count[axis] - 1.0;
-    double first = floor((lo - g->origin[axis]) / g->cell) - 1.0,
-           end = ceil((hi - g->origin[axis]) / g->cell) + 1.0;
+    double before = (double)g->first[axis];
+    double first = floor((lo - g->origin[axis]) / g->cell) - 1.0 - before,
+           end = ceil((hi - g->origin[axis]) / g->cell) + 1.0 - before;
     if (!(first <= last && end >= 0.0))
         return (uint2)(1, 0);
     return (uint2)((uint)fmax(first, 0.0), (uint)fmin(end, last));
 }
 
 static inline double centre_at(const field_grid *g, int axis, uint i) {
-    return g->origin[axis] + g->cell * i;
+    return g->origin[axis] + g->cell * (i + g->first[axis]);
 }
 
 /* About where the line along x at p crosses the plane of a triangle, within its box. */
@@ -70,7 +71,7 @@ field_cross(__global const double *corners, uint triangle_count, field_grid g,
         if (side == 0 || side_of_edge(0, b, c, p) != side || side_of_edge(0, c, a, p) != side)
             continue;
         double about = ceil((crossing_near(a, b, c, p, lo.x, hi.x) - g.origin[0]) / g.cell);
-        uint i = (uint)clamp(about, 0.0, (double)columns);
+        uint i = (uint)clamp(about - (double)g.first[0], 0.0, (double)columns);
         while (i > 0 && is_beyond(&g, a, b, c, p, i - 1, side, lo.x, hi.x))
             i--;
         while (i < columns && !is_beyond(&g, a, b, c, p, i, side, lo.x, hi.x))

@@ -75,6 +75,19 @@ field_settle(__global const float4 *features, __global const uint *incident_begi
     put_extremes(&to, least);
 }
 
+/* ---- bricks ---- */
+
+/* Copies bricks of 9 x 9 x 9 values out of a grid, a group each, by the numbers of their first
+ * cells. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_bricks(__global const float *values, field_grid g, __global const uint *cells,
+             __global float *bricks) {
+    uint brick = (uint)get_group_id(0);
+    for (uint i = (uint)get_local_id(0); i < 9 * 9 * 9; i += GROUP)
+        bricks[9 * 9 * 9 * (size_t)brick + i] =
+            values[cells[brick] + cell_at(&g, i % 9, i / 9 % 9, i / 81)];
+}
+
 /* ---- signs ---- */
 
 /* The points of cells whose signs the fast winding number tells; and their order. */

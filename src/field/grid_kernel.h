@@ -15,15 +15,15 @@
 #define COUNT_DOUBTFUL 0
 #define COUNT_LEAST 1
 #define COUNT_MOST 2
-#define COUNT_ENTRIES 3
-#define COUNT_CHUNKS 4
-#define COUNT_LONG_8 5
-#define COUNT_LONG_4 6
-#define COUNT_UNSETTLED 7
-#define COUNT_MIXED 8
-#define COUNT_ROWS 9
-#define COUNT_UNSURE 10
-#define COUNT_LEFT 11
+#define COUNT_CHUNKS 3
+#define COUNT_LONG_8 4
+#define COUNT_LONG_4 5
+#define COUNT_UNSETTLED 6
+#define COUNT_MIXED 7
+#define COUNT_ROWS 8
+#define COUNT_UNSURE 9
+#define COUNT_LEFT 10
+#define COUNT_ENTRIES 11 /* of each level */
 
 /* Side of the blocks for which signs of a surface with a border are found first. */
 #define COARSE 32
@@ -35,10 +35,10 @@ typedef struct field_grid {
     double origin[3], cell;                  /* absolute */
     double mesh_origin[3], scale, per_scale; /* a power of two, and its inverse */
     double band;
-    float base[3], step; /* of the first centre and a cell, in the frame */
-    float margin;        /* of nearest.cl, for the whole grid */
-    float reach;         /* the band in the frame; infinite without */
-    uint count[3], unused[3];
+    float base[3], step;     /* of the first of these centres and a cell, in the frame */
+    float margin;            /* of nearest.cl, for the whole grid */
+    float reach;             /* the band in the frame; infinite without */
+    uint count[3], first[3]; /* a part of a grid: so many cells, from this one on */
 } field_grid;
 
 typedef struct block_place {

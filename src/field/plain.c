@@ -8,9 +8,9 @@ static void centres_of(const field_job *job, size_t number, vec3 *points, uint32
     begin[0] = (uint32_t)(number % job->blocks[0]) * FIELD_BRICK;
     begin[1] = (uint32_t)(number / job->blocks[0] % job->blocks[1]) * FIELD_BRICK;
     begin[2] = (uint32_t)(number / job->blocks[0] / job->blocks[1]) * FIELD_BRICK;
-    for (uint32_t k = 0; k < job->block; k++)
-        for (uint32_t j = 0; j < job->block; j++)
-            for (uint32_t i = 0; i < job->block; i++)
+    for (uint32_t k = 0; k < FIELD_BRICK; k++)
+        for (uint32_t j = 0; j < FIELD_BRICK; j++)
+            for (uint32_t i = 0; i < FIELD_BRICK; i++)
                 *points++ = grid_centre(job->grid, begin[0] + i, begin[1] + j, begin[2] + k);
 }
 
@@ -20,7 +20,7 @@ static float value_of(double distance, double band) {
 
 abut_status abuti_field_compute_plain(const field_job *job) {
     abut_context *context = job->bvh->context;
-    size_t cells = (size_t)job->block * job->block * job->block;
+    size_t cells = BLOCK_CELLS;
     size_t all =
         job->wanted ? job->wanted_count : (size_t)job->blocks[0] * job->blocks[1] * job->blocks[2];
     size_t most = job->blocks[0];

@@ -32,7 +32,7 @@
 /* With more border edges than this, a bound takes longer than the fast number itself. */
 enum { BORDER_MOST = 4096 };
 
-enum { ROWS_MOST = FIELD_SIDE * FIELD_SIDE }; /* of a block */
+enum { ROWS_MOST = FIELD_BRICK * FIELD_BRICK }; /* of a block */
 
 typedef struct opening {
     const abut_bvh *bvh;

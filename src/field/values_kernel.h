@@ -10,8 +10,9 @@
 #define DOUBT NAN
 
 static inline double3 centre_of(const field_grid *g, uint x, uint y, uint z) {
-    return (double3)(g->origin[0] + g->cell * x, g->origin[1] + g->cell * y,
-                     g->origin[2] + g->cell * z);
+    return (double3)(g->origin[0] + g->cell * (x + g->first[0]),
+                     g->origin[1] + g->cell * (y + g->first[1]),
+                     g->origin[2] + g->cell * (z + g->first[2]));
 }
 
 /* Squares beyond this cannot win, if one of `bound` is there. */
@@ -101,8 +102,8 @@ static inline void put_extremes(const results *r, __local uint *room) {
     atomic_min(&room[1], r->most);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0 && room[0] != NONE) {
-        atomic_min(&r->counters[COUNT_LEAST], room[0]);
-        atomic_min(&r->counters[COUNT_MOST], room[1]);
+        atomic_max(&r->counters[COUNT_LEAST], ~room[0]); /* counters begin with 0 */
+        atomic_max(&r->counters[COUNT_MOST], ~room[1]);
     }
 }
 

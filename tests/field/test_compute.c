@@ -10,6 +10,7 @@ static const cells_kernel *choose_kernel(void) {
     return forced ? forced : abuti_cells_kernel();
 }
 
+#define CELLS_LEAST 0.0 /* lists for the smallest grids, too */
 #define abuti_cells_kernel choose_kernel
 #define abuti_field_compute compute_here
 #include "../../src/field/compute.c"
@@ -31,29 +32,30 @@ static float wanted_value(const abut_bvh *bvh, const abut_grid *grid, const uint
 
 typedef struct answers {
     abut_grid grid;
-    uint32_t side; /* of a block */
-    float *values; /* of each block */
+    const uint32_t *wanted;      /* null = all */
+    const unsigned char *layers; /* null = all */
+    float *values;               /* of each block */
     size_t blocks;
     atomic_size_t put;
 } answers;
 
 static void put_answers(void *data, size_t at, const uint32_t begin[3], const float *values) {
     answers *a = data;
-    size_t cells = (size_t)a->side * a->side * a->side;
     (void)begin;
     assert_true(at < a->blocks);
-    memcpy(a->values + at * cells, values, cells * sizeof *values);
+    memcpy(a->values + at * BLOCK_CELLS, values, BLOCK_CELLS * sizeof *values);
     atomic_fetch_add(&a->put, 1);
 }
 
-static void make_answers(const abut_bvh *bvh, const abut_grid *grid, uint32_t side, double band,
-                         const uint32_t *wanted, size_t wanted_count, answers *a) {
+static void make_answers(const abut_bvh *bvh, const abut_grid *grid, double band,
+                         const uint32_t *wanted, const unsigned char *layers, size_t wanted_count,
+                         answers *a) {
     field_job job = {.bvh = bvh,
                      .grid = grid,
                      .band = band,
-                     .block = side,
                      .wanted = wanted,
                      .wanted_count = wanted_count,
+                     .layers = layers,
                      .put = put_answers,
                      .data = a,
                      .to = 1};
@@ -61,41 +63,51 @@ static void make_answers(const abut_bvh *bvh, const abut_grid *grid, uint32_t si
         job.blocks[k] = (grid->count[k] + FIELD_BRICK - 1) / FIELD_BRICK;
     memset(a, 0, sizeof *a);
     a->grid = *grid;
-    a->side = side;
+    a->wanted = wanted;
+    a->layers = layers;
     a->blocks = wanted ? wanted_count : (size_t)job.blocks[0] * job.blocks[1] * job.blocks[2];
-    a->values = malloc(a->blocks * side * side * side * sizeof *a->values);
+    a->values = malloc(a->blocks * BLOCK_CELLS * sizeof *a->values);
     assert_non_null(a->values);
-    memset(a->values, 0xff, a->blocks * side * side * side * sizeof *a->values);
+    memset(a->values, 0xff, a->blocks * BLOCK_CELLS * sizeof *a->values);
     assert_ok(compute_here(&job));
     assert_int_equal(a->blocks, a->put);
 }
 
 /* ---- comparing ---- */
 
-/* Which cell a value is of; false where it is beyond the grid and may be whatever. */
-static bool cell_of(const answers *a, const uint32_t *wanted, size_t value, uint32_t cell[3]) {
-    size_t cells = (size_t)a->side * a->side * a->side, at = value / cells;
-    size_t number = wanted ? wanted[at] : at, c = value % cells;
-    const size_t within[3] = {c % a->side, c / a->side % a->side, c / a->side / a->side};
-    bool inside = true;
+/* Whether some layer of a block has a cell. */
+static bool is_wanted(unsigned layers, const size_t cell[3]) {
+    bool wanted = false;
+    for (unsigned bit = 0; bit < FIELD_LAYERS; bit++)
+        wanted = wanted || ((layers >> bit & 1) && !((bit & 1) && cell[0]) &&
+                            !((bit & 2) && cell[1]) && !((bit & 4) && cell[2]));
+    return wanted;
+}
+
+/* Which cell a value is of; false where it may be whatever. */
+static bool cell_of(const answers *a, size_t value, uint32_t cell[3]) {
+    size_t at = value / BLOCK_CELLS, number = a->wanted ? a->wanted[at] : at,
+           c = value % BLOCK_CELLS;
+    const size_t within[3] = {c % FIELD_BRICK, c / FIELD_BRICK % FIELD_BRICK,
+                              c / FIELD_BRICK / FIELD_BRICK};
+    bool inside = !a->layers || is_wanted(a->layers[at], within);
     for (int k = 0; k < 3; k++) {
         size_t blocks = (a->grid.count[k] + FIELD_BRICK - 1) / FIELD_BRICK;
         cell[k] = (uint32_t)(FIELD_BRICK * (number % blocks) + within[k]);
         number /= blocks;
-        inside = inside && (a->side != FIELD_BRICK || cell[k] < a->grid.count[k]);
+        inside = inside && cell[k] < a->grid.count[k];
     }
     return inside;
 }
 
 static size_t value_count(const answers *a) {
-    return a->blocks * a->side * a->side * a->side;
+    return a->blocks * BLOCK_CELLS;
 }
 
-static void check_cells(const abut_bvh *bvh, const answers *a, const uint32_t *wanted,
-                        double band) {
+static void check_cells(const abut_bvh *bvh, const answers *a, double band) {
     uint32_t cell[3];
     for (size_t i = 0; i < value_count(a); i++) {
-        if (!cell_of(a, wanted, i, cell))
+        if (!cell_of(a, i, cell))
             continue;
         float want = wanted_value(bvh, &a->grid, cell, band);
         if (memcmp(&a->values[i], &want, sizeof want) != 0)
@@ -108,13 +120,13 @@ static void check_equal(const answers *a, const answers *b) {
     uint32_t cell[3];
     assert_int_equal(value_count(a), value_count(b));
     for (size_t i = 0; i < value_count(a); i++)
-        if (cell_of(a, NULL, i, cell) && memcmp(&a->values[i], &b->values[i], sizeof(float)) != 0)
+        if (cell_of(a, i, cell) && memcmp(&a->values[i], &b->values[i], sizeof(float)) != 0)
             fail_msg("cell %u %u %u: %.9g instead of %.9g", cell[0], cell[1], cell[2],
                      (double)b->values[i], (double)a->values[i]);
 }
 
 /* All widths that run here, the first against the search and the others against the first. */
-static void check_grid_of(const abut_bvh *bvh, const abut_grid *grid, uint32_t side, double band) {
+static void check_grid_of(const abut_bvh *bvh, const abut_grid *grid, double band) {
     const cells_kernel *kernels[3] = {NULL, NULL, NULL};
     int lanes = abuti_simd_lanes();
     answers first;
@@ -124,14 +136,14 @@ static void check_grid_of(const abut_bvh *bvh, const abut_grid *grid, uint32_t s
     kernels[0] = abuti_cells_kernel(); /* four lanes */
     abuti_simd_narrow(false);
     forced = kernels[0];
-    make_answers(bvh, grid, side, band, NULL, 0, &first);
-    check_cells(bvh, &first, NULL, band);
+    make_answers(bvh, grid, band, NULL, NULL, 0, &first);
+    check_cells(bvh, &first, band);
     for (int k = 1; k < 3; k++) {
         answers other;
         if (!kernels[k])
             continue;
         forced = kernels[k];
-        make_answers(bvh, grid, side, band, NULL, 0, &other);
+        make_answers(bvh, grid, band, NULL, NULL, 0, &other);
         check_equal(&first, &other);
         free(other.values);
     }
@@ -163,11 +175,8 @@ static void check_mesh(abut_mesh *mesh, uint32_t cells) {
     cells = test_rounds(8) < 8 ? 9 : cells; /* for builds that only have to do as the full one */
     abut_grid grid = grid_about(bvh->mesh, cells, 1.2);
     grid.count[1] -= 3;
-    check_grid_of(bvh, &grid, FIELD_BRICK, INFINITY);
-    check_grid_of(bvh, &grid, FIELD_BRICK, 1.7 * grid.cell);
-    grid.origin.x += 5 * grid.cell;
-    grid.count[0] = grid.count[1] = grid.count[2] = 8;
-    check_grid_of(bvh, &grid, FIELD_SIDE, INFINITY);
+    check_grid_of(bvh, &grid, INFINITY);
+    check_grid_of(bvh, &grid, 1.7 * grid.cell);
     abut_bvh_destroy(bvh);
 }
 
@@ -249,7 +258,7 @@ static void holes(void **state) {
     abut_grid grid = {.origin = vec(0.7 * half, -0.24 * half, -0.25 * half),
                       .cell = 0.031 * half,
                       .count = {16, 16, 16}};
-    check_grid_of(bvh, &grid, FIELD_BRICK, INFINITY);
+    check_grid_of(bvh, &grid, INFINITY);
     abut_bvh_destroy(bvh);
     /* two walls close to each other, which hide one from the other */
     abut_mesh *walls =
@@ -268,9 +277,9 @@ static void aligned(void **state) {
         abut_box b = abut_mesh_bounds(bvh->mesh);
         abut_grid grid = {.origin = b.lo, .count = {18, 18, 18}};
         grid.cell = (b.hi.x - b.lo.x) / 16;
-        check_grid_of(bvh, &grid, FIELD_BRICK, INFINITY);
+        check_grid_of(bvh, &grid, INFINITY);
         grid.origin = vec(b.lo.x - grid.cell, b.lo.y - grid.cell, b.lo.z - 2 * grid.cell);
-        check_grid_of(bvh, &grid, FIELD_BRICK, 2 * grid.cell);
+        check_grid_of(bvh, &grid, 2 * grid.cell);
         abut_bvh_destroy(bvh);
     }
 }
@@ -291,15 +300,15 @@ static void odd_grids(void **state) {
     (void)state;
     abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_TEAPOT, 3));
     abut_grid grid = grid_about(bvh->mesh, 12, 40);
-    check_grid_of(bvh, &grid, FIELD_BRICK, INFINITY);
+    check_grid_of(bvh, &grid, INFINITY);
     grid = grid_about(bvh->mesh, 10, 1);
     grid.origin.x += 1e5;
-    check_grid_of(bvh, &grid, FIELD_BRICK, INFINITY);
+    check_grid_of(bvh, &grid, INFINITY);
     grid.origin = abut_mesh_bounds(bvh->mesh).hi;
     grid.cell = 1e-17;
-    check_grid_of(bvh, &grid, FIELD_BRICK, INFINITY);
+    check_grid_of(bvh, &grid, INFINITY);
     grid.cell = 1e-300;
-    check_grid_of(bvh, &grid, FIELD_BRICK, 1e-3);
+    check_grid_of(bvh, &grid, 1e-3);
     abut_bvh_destroy(bvh);
 }
 
@@ -309,30 +318,41 @@ static void long_lists(void **state) {
     abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 40));
     abut_grid grid = {.origin = vec(-1e-4, -1e-4, -1e-4), .cell = 1e-4, .count = {3, 4, 3}};
     assert_true(bvh->triangle_count > LIST_MOST);
-    check_grid_of(bvh, &grid, FIELD_BRICK, INFINITY);
+    check_grid_of(bvh, &grid, INFINITY);
     grid.cell = 0.05; /* and lists that are made for small boxes only */
     grid.origin = vec(-0.5, -0.1, -0.1);
     grid.count[0] = 20;
-    check_grid_of(bvh, &grid, FIELD_BRICK, INFINITY);
+    check_grid_of(bvh, &grid, INFINITY);
     abut_bvh_destroy(bvh);
 }
 
-/* Some blocks only, on a grid that is longer than a tile. */
-static void wanted_blocks(void **state) {
-    (void)state;
-    abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_TORUS, 9));
+/* Some blocks and some layers of others, on a grid that is longer than a tile. */
+static void check_wanted(abut_mesh *mesh, uint64_t seed) {
+    abut_bvh *bvh = hierarchy_of(mesh);
     abut_grid grid = grid_about(bvh->mesh, 300, 1.2);
     grid.count[1] = grid.count[2] = 41;
     grid.origin.y = grid.origin.z = -20 * grid.cell;
-    uint32_t wanted[40], count = 0;
-    test_random random = {6};
-    for (uint32_t n = 0; n < 38 * 36 && count < 40; n += 1 + test_random_below(&random, 60))
+    uint32_t wanted[60], count = 0;
+    unsigned char layers[60];
+    test_random random = {seed};
+    for (uint32_t n = 0; n < 38 * 36 && count < 60; n += 1 + test_random_below(&random, 44)) {
+        layers[count] = (unsigned char)(1 + test_random_below(&random, 255));
         wanted[count++] = n;
+    }
     answers a;
-    make_answers(bvh, &grid, FIELD_SIDE, INFINITY, wanted, count, &a);
-    check_cells(bvh, &a, wanted, INFINITY);
+    make_answers(bvh, &grid, INFINITY, wanted, NULL, count, &a);
+    check_cells(bvh, &a, INFINITY);
+    free(a.values);
+    make_answers(bvh, &grid, INFINITY, wanted, layers, count, &a);
+    check_cells(bvh, &a, INFINITY);
     free(a.values);
     abut_bvh_destroy(bvh);
+}
+
+static void wanted_blocks(void **state) {
+    (void)state;
+    check_wanted(make_shape(NULL, ABUT_SHAPE_TORUS, 9), 6);
+    check_wanted(make_shape(NULL, ABUT_SHAPE_TEAPOT, 3), 7);
 }
 
 /* ---- meshes that move ---- */
@@ -481,7 +501,7 @@ static void threads_agree(void **state) {
         abut_bvh *bvh = hierarchy_of(make_shape(context, ABUT_SHAPE_TEAPOT, 4));
         abut_grid grid = grid_about(bvh->mesh, test_rounds(8) < 8 ? 40 : 70, 1.2);
         answers a;
-        make_answers(bvh, &grid, FIELD_BRICK, INFINITY, NULL, 0, &a);
+        make_answers(bvh, &grid, INFINITY, NULL, NULL, 0, &a);
         if (threads == 1) {
             first = a;
         } else {
@@ -503,11 +523,14 @@ static void memory_is_bounded(void **state) {
     abut_mesh *mesh = make_shape(context, ABUT_SHAPE_TEAPOT_SOLID, 8);
     abut_field_options options = abut_field_options_default();
     abut_field *field;
-    options.cells = 64;
-    assert_ok(abut_field_create(mesh, &options, &field));
-    double bytes = (double)abut_field_info_get(field).bytes;
-    assert_true((double)memory.peak_bytes <= 1.5 * bytes + 0x1p26);
-    abut_field_destroy(field);
+    for (int layout = 0; layout < 2; layout++) {
+        options.cells = layout ? 96 : 64;
+        options.layout = layout ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
+        assert_ok(abut_field_create(mesh, &options, &field));
+        double bytes = (double)abut_field_info_get(field).bytes;
+        assert_true((double)memory.peak_bytes <= 1.5 * bytes + 0x1p26);
+        abut_field_destroy(field);
+    }
     abut_mesh_destroy(mesh);
     abut_context_destroy(context);
     assert_int_equal(0, memory.live_count);

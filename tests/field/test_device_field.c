@@ -160,6 +160,27 @@ static void soups(void **state) {
 
 /* ---- the ways around lists ---- */
 
+/* Lists that are made for eight blocks at once, short ones and those of the middle of a sphere. */
+static void siblings(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 48);
+    abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
+    abut_device_bvh *there;
+    field_parts *parts;
+    abut_grid grid = grid_about(mesh, 36, 0.1);
+    grid.count[2] = 20; /* some have no eight */
+    assert_ok(abut_device_bvh_create(bvh, device, &there));
+    assert_ok(abuti_field_parts(there, &parts));
+    parts->short_share = 1e9;
+    parts->slices_most = 1;
+    assert_true(check_grid(bvh, there, &grid, 0).cut > 0);
+    check_grid(bvh, there, &grid, 2 * grid.cell);
+    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 34);
+}
+
 /* Grids that are left to the search, a pool that must grow, and what a build tells. */
 static void other_ways(void **state) {
     (void)state;
@@ -228,6 +249,48 @@ static void for_the_cpu(void **state) {
     abut_mesh_destroy(mesh);
 }
 
+static void check_sparse(abut_mesh *mesh, abut_field_options options) {
+    abut_field *here, *built;
+    options.layout = ABUT_FIELD_SPARSE;
+    options.device = NULL;
+    assert_ok(abut_field_create(mesh, &options, &here));
+    options.device = device;
+    assert_ok(abut_field_create(mesh, &options, &built));
+    abut_field_info a = abut_field_info_get(here), b = abut_field_info_get(built);
+    size_t bricks = (size_t)here->bricks[0] * here->bricks[1] * here->bricks[2];
+    const abut_grid corners = field_corners(here);
+    assert_true(a.least == b.least && a.most == b.most && a.step == b.step);
+    assert_int_equal(a.bytes, b.bytes);
+    assert_true(a.bricks > 0 && a.bricks == b.bricks);
+    assert_memory_equal(here->index, built->index, bricks * sizeof *here->index);
+    assert_memory_equal(here->coarse, built->coarse, grid_cells(&corners) * sizeof *here->coarse);
+    assert_memory_equal(here->values, built->values, here->value_count * field_value_bytes(here));
+    abut_field_destroy(here);
+    abut_field_destroy(built);
+    abut_mesh_destroy(mesh);
+}
+
+/* Sparse fields: the same bytes, also where there are several windows. */
+static void sparse_for_the_cpu(void **state) {
+    (void)state;
+    abut_field_options options = abut_field_options_default();
+    options.cells = 38;
+    check_sparse(make_shape(NULL, ABUT_SHAPE_TORUS, 10), options);
+    options.type = ABUT_FIELD_INT16;
+    check_sparse(make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 10), 40), options);
+    options = abut_field_options_default();
+    options.grid.cell = 0.015;
+    options.grid.origin = vec(-1.6, -0.1, -0.12);
+    options.grid.count[0] = 213;
+    options.grid.count[1] = 18;
+    options.grid.count[2] = 15;
+    check_sparse(make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 10), 40), options);
+    options = abut_field_options_default();
+    options.sign = ABUT_SIGN_NORMAL;
+    options.cells = 12;
+    check_sparse(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2), options);
+}
+
 /* ---- failures ---- */
 
 typedef struct failing {
@@ -286,6 +349,34 @@ static void failing_device(void **state) {
     abut_mesh_destroy(mesh);
 }
 
+/* The same for sparse fields, which are made from nothing each time. */
+static void failing_sparse(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    abut_field_options options = abut_field_options_default();
+    abut_field *field = NULL;
+    options.layout = ABUT_FIELD_SPARSE;
+    options.cells = 12;
+    options.device = device;
+    assert_ok(abut_field_create(mesh, &options, &field));
+    abut_field_destroy(field);
+    uint64_t live = abuti_opencl_live(), tries = 0;
+    bool done = false;
+    for (uint64_t n = 1; !done; n += 31, tries++) {
+        field = NULL;
+        abuti_opencl_fail_at(n);
+        abut_status status = abut_field_create(mesh, &options, &field);
+        done = abuti_opencl_calls() < n;
+        abuti_opencl_fail_at(0);
+        assert_int_equal(done ? ABUT_OK : ABUT_ERROR_DEVICE, status);
+        assert_true(!status == (field != NULL));
+        abut_field_destroy(field);
+        assert_int_equal(live, abuti_opencl_live());
+    }
+    assert_true(tries > 10);
+    abut_mesh_destroy(mesh);
+}
+
 static abut_status from_nothing(abut_context *context, void *data) {
     const failing *f = data;
     abut_mesh_input input = abut_mesh_input_default();
@@ -307,6 +398,17 @@ static abut_status from_nothing(abut_context *context, void *data) {
     return status;
 }
 
+static abut_status sparse_from_nothing(abut_context *context, void *data) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_mesh *mesh = NULL;
+    abut_field *field = NULL;
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    status = status ? status : abut_field_create(mesh, data, &field);
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
 static void out_of_memory(void **state) {
     (void)state;
     abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
@@ -315,6 +417,11 @@ static void out_of_memory(void **state) {
     assert_ok(from_nothing(NULL, &f));
     uint64_t live = abuti_opencl_live();
     assert_true(test_every_allocation(from_nothing, &f) > 20);
+    abut_field_options sparse = abut_field_options_default();
+    sparse.layout = ABUT_FIELD_SPARSE;
+    sparse.cells = 10;
+    sparse.device = device;
+    assert_true(test_every_allocation(sparse_from_nothing, &sparse) > 20);
     assert_int_equal(live, abuti_opencl_live());
     abut_mesh_destroy(mesh);
 }
@@ -352,12 +459,6 @@ static void wrong_arguments(void **state) {
     bad.grid.count[0] = bad.grid.count[1] = bad.grid.count[2] = 2000;
     assert_fails(ABUT_ERROR_LIMIT, "2000 x 2000 x 2000",
                  abut_device_field_build(there, &bad, &field));
-    bad = options;
-    bad.layout = ABUT_FIELD_SPARSE;
-    bad.device = device;
-    abut_field *sparse = NULL;
-    assert_fails(ABUT_ERROR_UNSUPPORTED, "sparse", abut_field_create(mesh, &bad, &sparse));
-    assert_null(sparse);
     assert_null(field);
     assert_ok(abut_device_field_build(there, &options, &made));
     const uint32_t none[3] = {0, 0, 0}, one[3] = {1, 1, 1}, past[3] = {1000, 0, 0};
@@ -383,10 +484,17 @@ static void wrong_arguments(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(closed_surfaces), cmocka_unit_test(open_surfaces),
-        cmocka_unit_test(soups),           cmocka_unit_test(other_ways),
-        cmocka_unit_test(for_the_cpu),     cmocka_unit_test(failing_device),
-        cmocka_unit_test(out_of_memory),   cmocka_unit_test(wrong_arguments),
+        cmocka_unit_test(closed_surfaces),
+        cmocka_unit_test(open_surfaces),
+        cmocka_unit_test(soups),
+        cmocka_unit_test(siblings),
+        cmocka_unit_test(other_ways),
+        cmocka_unit_test(for_the_cpu),
+        cmocka_unit_test(sparse_for_the_cpu),
+        cmocka_unit_test(failing_device),
+        cmocka_unit_test(failing_sparse),
+        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(wrong_arguments),
     };
     RUN_THERE(tests);
 }

@@ -91,6 +91,83 @@ static void values_are_those_of_the_search(void **state) {
     }
 }
 
+/* ---- bricks ---- */
+
+/* All values of a brick are exact, also beyond the band and beyond the grid. */
+static void check_brick(const abut_field *field, const abut_bvh *bvh, const uint32_t at[3],
+                        uint32_t brick) {
+    for (uint32_t c = 0; c < FIELD_VALUES; c++) {
+        const uint32_t cell[3] = {FIELD_BRICK * at[0] + c % FIELD_SIDE,
+                                  FIELD_BRICK * at[1] + c / FIELD_SIDE % FIELD_SIDE,
+                                  FIELD_BRICK * at[2] + c / FIELD_SIDE / FIELD_SIDE};
+        abut_vec3 centre = grid_centre(&field->grid, cell[0], cell[1], cell[2]);
+        abut_nearest nearest;
+        if (brick == ABUT_NONE) {
+            assert_ok(abut_bvh_nearest(bvh, centre, field->band, &nearest));
+            assert_int_equal(ABUT_NONE, nearest.triangle);
+            continue;
+        }
+        assert_ok(abut_bvh_nearest_signed(bvh, centre, HUGE_VAL, &nearest));
+        float value = field_value(field, (size_t)brick * FIELD_VALUES + c),
+              wanted = (float)nearest.distance;
+        if (field->type == ABUT_FIELD_FLOAT)
+            assert_memory_equal(&value, &wanted, sizeof value);
+        else
+            assert_true(fabs(value - wanted) <= 0.503 * field->step);
+    }
+}
+
+/* Takes the mesh. Every cell of the band is in a brick, and no brick is far from it. */
+static void check_bricks(abut_mesh *mesh, const abut_field_options *options, double least_share) {
+    abut_field *field = field_of(mesh, options);
+    abut_bvh *bvh;
+    uint32_t stored = 0, at[3];
+    size_t number = 0;
+    double half = sqrt(0.75) * FIELD_BRICK * field->grid.cell;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_bvh_prepare_sign(bvh, NULL));
+    for (at[2] = 0; at[2] < field->bricks[2]; at[2]++)
+        for (at[1] = 0; at[1] < field->bricks[1]; at[1]++)
+            for (at[0] = 0; at[0] < field->bricks[0]; at[0]++, number++) {
+                uint32_t brick = field->index[number];
+                check_brick(field, bvh, at, brick);
+                if (brick == ABUT_NONE)
+                    continue;
+                assert_int_equal(stored++, brick);
+                abut_vec3 first = grid_centre(&field->grid, FIELD_BRICK * at[0],
+                                              FIELD_BRICK * at[1], FIELD_BRICK * at[2]);
+                double more = FIELD_BRICK / 2 * field->grid.cell;
+                abut_nearest nearest;
+                assert_ok(
+                    abut_bvh_nearest(bvh, v3_add(first, v3(more, more, more)), HUGE_VAL, &nearest));
+                if (field->closed)
+                    assert_true(nearest.distance <= half + 1.7321 * field->band);
+            }
+    assert_int_equal(field->brick_count, stored);
+    assert_true(stored <= (1 - least_share) * (double)number);
+    abut_bvh_destroy(bvh);
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+}
+
+static void bricks_are_where_the_band_is(void **state) {
+    (void)state;
+    abut_field_options options = abut_field_options_default();
+    options.layout = ABUT_FIELD_SPARSE;
+    options.cells = test_rounds(8) < 8 ? 26 : 44;
+    check_bricks(mesh_of(ABUT_SHAPE_TORUS), &options, test_rounds(8) < 8 ? 0 : 0.2);
+    options.cells = 0;
+    options.cell = 0.04; /* two triangles of a box go through many bricks */
+    options.band = 0.01;
+    check_bricks(mesh_of(ABUT_SHAPE_BOX), &options, 0.1);
+    options.cell = 0;
+    options.cells =
+        test_rounds(8) < 8 ? 30 : 50; /* open: the sign changes far from the surface, too */
+    options.band = 0.05;
+    options.type = ABUT_FIELD_INT16;
+    check_bricks(mesh_of(ABUT_SHAPE_TEAPOT), &options, test_rounds(8) < 8 ? 0.1 : 0.4);
+}
+
 /* ---- bad input ---- */
 
 static void bad_options_are_refused(void **state) {
@@ -177,6 +254,7 @@ static void memory_that_fails_is_no_harm(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_those_of_the_search),
+        cmocka_unit_test(bricks_are_where_the_band_is),
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(few_cells_are_fine),
         cmocka_unit_test(memory_that_fails_is_no_harm),

@@ -195,6 +195,7 @@ abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device)
      */
     d->round_steps[0] = 16;
     d->round_steps[1] = 1024;
+    d->pairs_most = most_of(info, 2 * sizeof(uint32_t), 1 << 26);
     d->tried_most = most_of(info, 2 * sizeof(uint32_t), 1 << 26);
     d->hits_most = most_of(info, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MOST);
     abut_status status = abuti_queue_open(device, &d->queue);
@@ -303,17 +304,6 @@ static abut_status sort_hits(abut_motion *m, uint32_t count) {
     return status;
 }
 
-/* Which hit is first of all, to MOTION_HIT_ORDER. */
-static abut_status first_hit(motion_device *d) {
-    abut_status status =
-        abuti_buffer_reserve(d->queue.device, 1, sizeof(uint32_t), &d->memory[MOTION_HIT_ORDER]);
-    return status
-               ? status
-               : ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_EARLIEST_OF], 1, GROUP,
-                              MEMORY(MOTION_HITS), MEMORY(MOTION_COUNTS), ABUTI_VALUE(d->hits_room),
-                              MEMORY(MOTION_HIT_ORDER), ABUTI_LOCAL_MEMORY(GROUP * 12));
-}
-
 /* The first `count` hits in order, as impacts. Nothing comes after the copy, so that a failure
  * leaves the caller's memory as it was. */
 static abut_status fetch(abut_motion *m, uint32_t count, abut_impact *to) {
@@ -416,14 +406,13 @@ static abut_status find_there(abut_motion *motion, const motion_search_options *
     motion_device *d = motion->on_device;
     uint32_t hits = 0;
     abut_status status = abuti_motion_device_search(motion, options, &hits, counts);
-    bool all = options->mode == ABUT_MOTION_ALL;
-    size_t count = all ? hits : hits > 0;
+    size_t count = hits;
     size_t given = count < impacts->capacity ? count : impacts->capacity;
     status = status ? status : abuti_progress(motion->context, "sweep", 1);
     if (!status && given && d->stage_ms)
         abuti_queue_clock_start(&d->queue);
-    if (!status && given)
-        status = all ? sort_hits(motion, hits) : first_hit(d);
+    if (!status && given && options->mode == ABUT_MOTION_ALL)
+        status = sort_hits(motion, hits);
     if (!status && given)
         status = fetch(motion, (uint32_t)given, impacts->impacts);
     if (!status && given && d->stage_ms)

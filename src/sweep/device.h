@@ -79,7 +79,8 @@ typedef struct motion_device {
     double *stage_ms;                   /* null = nobody asks */
     int32_t round_steps[MOTION_ROUNDS]; /* of a sweep; a longer one starts anew in the next */
     uint32_t pairs_room, tried_room, open_room, hits_room;
-    uint32_t tried_most, hits_most; /* that the memory of the device is large enough for */
+    uint32_t pairs_most, tried_most,
+        hits_most; /* that the memory of the device is large enough for */
 } motion_device;
 
 /* Between calls of a search, how long its stages take on the device, in ms; null = no longer. Costs
@@ -88,8 +89,8 @@ void abuti_motion_device_time(abut_motion *motion, double stage_ms[MOTION_STAGES
 
 /* ---- device_search.c ---- */
 
-/* Finds hits into MOTION_HITS, in no order; counts what was tried. For all modes but ALL only those
- * hits are there that may be wanted. */
+/* Finds hits into MOTION_HITS, in no order; counts what was tried. For ANY and EARLIEST at most
+ * one, with MOTION_HIT_ORDER. */
 abut_status abuti_motion_device_search(abut_motion *motion, const motion_search_options *options,
                                        uint32_t *hits, abut_motion_counts *counts);
 

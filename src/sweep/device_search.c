@@ -26,9 +26,10 @@ enum {
 };
 
 enum {
-    PAIRS_MOST = 1 << 26, /* of blocks: half a GiB */
     PAIRS_FEW = 1 << 16,  /* that are soon done: 0.2 ms on an H200 */
     SAMPLE = 8,           /* see above */
+    HITS_FEW = 1024,      /* that are kept where one is wanted */
+    PARTS_MOST = 1 << 27, /* more than there are pairs of blocks */
     STEPS_LEAST = 1000,   /* of a sweep that always gets to the end, for all we saw */
 };
 
@@ -209,7 +210,7 @@ static abut_status make_room(motion_device *d) {
     uint64_t features = (uint64_t)l->first[SWEEP_FACES] + l->count[SWEEP_FACES];
     if (d->pairs_room)
         return ABUT_OK;
-    uint32_t pairs = with_slack(16 * (uint64_t)d->walkers, PAIRS_MOST);
+    uint32_t pairs = with_slack(16 * (uint64_t)d->walkers, d->pairs_most);
     uint32_t tried = with_slack(8 * features, d->tried_most);
     uint32_t open = with_slack(features / 4, d->tried_most),
              hits = with_slack(features / 16, d->tried_most);
@@ -263,7 +264,8 @@ static abut_status grow(searching *s, bool *again, bool *smaller) {
         uint64_t here = (uint64_t)of[0] + of[1];
         open = here > open ? here : open;
     }
-    *smaller = tried > d->tried_most;
+    bool too_many_hits = c[SWEEP_COUNT_HITS] > d->hits_most && s->options->mode != ABUT_MOTION_ALL;
+    *smaller = tried > d->tried_most || too_many_hits;
     *again = tried > d->tried_room || open > d->open_room || c[SWEEP_COUNT_HITS] > d->hits_room;
     if (tried > d->tried_room) {
         d->tried_room = 0;
@@ -275,7 +277,7 @@ static abut_status grow(searching *s, bool *again, bool *smaller) {
         status = reserve(d, MOTION_OPEN, room, 2 * sizeof(uint32_t));
         status = status ? status : reserve(d, MOTION_LEFT, room, 2 * sizeof(uint32_t));
         d->open_room = status ? 0 : room;
-    } else if (c[SWEEP_COUNT_HITS] > d->hits_room) {
+    } else if (c[SWEEP_COUNT_HITS] > d->hits_room && !too_many_hits) {
         status = grow_hits(s, c[SWEEP_COUNT_HITS]);
     }
     if (status) /* the next search starts with new ones */
@@ -288,16 +290,16 @@ static abut_status grow_pairs(searching *s, bool *again) {
     motion_device *d = s->d;
     uint32_t total = s->counts[SWEEP_COUNT_BLOCKS];
     *again = false;
-    if (s->counts[SWEEP_COUNT_MANY] > (PAIRS_MOST >> 8) + d->walkers || total > PAIRS_MOST)
+    if (s->counts[SWEEP_COUNT_MANY] > (d->pairs_most >> 8) + d->walkers || total > d->pairs_most)
         return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_motion_find: on %s at most 2^26 pairs of blocks of 32 features can "
+                          "abut_motion_find: on %s at most %u pairs of blocks of 32 features can "
                           "overlap; make the step smaller, or leave the device null to search on "
                           "the CPU",
-                          d->queue.device->info.name);
+                          d->queue.device->info.name, d->pairs_most);
     if (total <= d->pairs_room)
         return ABUT_OK;
     *again = true;
-    uint32_t room = with_slack(total, PAIRS_MOST);
+    uint32_t room = with_slack(total, d->pairs_most);
     abut_status status = reserve(d, MOTION_PAIRS, room, 2 * sizeof(uint32_t));
     d->pairs_room = status ? 0 : room;
     return status ? status : queue_walk(s, 1);
@@ -357,7 +359,7 @@ static sweep_part next_part(sweep_part part, bool halved) {
     return part;
 }
 
-/* Half of the part; at most 2^26 parts, of one pair of blocks each. */
+/* Half of the part. */
 static sweep_part half_of(sweep_part part) {
     uint32_t fine = part.to - part.from == 1 ? 2 : 1;
     part.from *= fine;
@@ -365,6 +367,18 @@ static sweep_part half_of(sweep_part part) {
     part.of *= fine;
     part.to = part.from + (part.to - part.from) / 2;
     return part;
+}
+
+/* ANY and EARLIEST want one hit only. */
+static abut_status keep_first(searching *s) {
+    motion_device *d = s->d;
+    abut_status status = reserve(d, MOTION_HIT_ORDER, 1, sizeof(uint32_t));
+    if (!status)
+        status = ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_EARLIEST_OF], 1, GROUP,
+                              MEMORY(MOTION_HITS), ABUTI_VALUE(s->hits), MEMORY(MOTION_HIT_ORDER),
+                              ABUTI_LOCAL_MEMORY(GROUP * 12));
+    s->hits = 1;
+    return status;
 }
 
 /* Goes on from a part to the others, or until something hits; then `part` is where that was. */
@@ -382,9 +396,14 @@ static abut_status search_parts(searching *s, sweep_part *part, bool until_hit,
         }
         if (!smaller && until_hit && s->hits)
             break;
+        if (s->options->mode != ABUT_MOTION_ALL && s->hits > HITS_FEW)
+            status = keep_first(s);
+        if (smaller && part->of > PARTS_MOST)
+            return abuti_fail(ABUT_ERROR_LIMIT, "abut_motion_find: %s has too little memory",
+                              s->d->queue.device->info.name);
         halved |= smaller;
         *part = smaller ? half_of(*part) : next_part(*part, halved);
-        if (part->from < part->to) {
+        if (part->from < part->to && !status) {
             reset_counts(s);
             status = write_counts(s);
         }
@@ -468,6 +487,8 @@ abut_status abuti_motion_device_search(abut_motion *motion, const motion_search_
         judge_order(d, s.counts[SWEEP_COUNT_BLOCKS]);
     if (!status && !done && options->mode == ABUT_MOTION_EARLIEST)
         status = search_before(&s, counts);
+    if (!status && s.hits && options->mode != ABUT_MOTION_ALL)
+        status = keep_first(&s);
     *hits = s.hits;
     return status;
 }

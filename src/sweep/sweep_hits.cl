@@ -69,12 +69,11 @@ static inline bool is_before(double time, uint at, double other, uint other_at,
     return a.first != b.first ? a.first < b.first : a.second < b.second;
 }
 
-/* The first in order of all hits: one group. */
+/* Makes the first in order of all hits the only one: one group. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-sweep_earliest(__global const sweep_hit *hits, __global const uint *counts, uint room,
-               __global uint *order, __local double *times) {
+sweep_earliest(__global sweep_hit *hits, uint count, __global uint *order, __local double *times) {
     __local uint *places = (__local uint *)(times + GROUP);
-    uint item = (uint)get_local_id(0), count = min(counts[SWEEP_COUNT_HITS], room), best_at = 0;
+    uint item = (uint)get_local_id(0), best_at = 0;
     double best = INFINITY;
     for (uint i = item; i < count; i += GROUP) {
         double time = hits[i].time;
@@ -94,8 +93,10 @@ sweep_earliest(__global const sweep_hit *hits, __global const uint *counts, uint
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0)
-        order[0] = places[0];
+    if (item == 0) {
+        hits[0] = hits[places[0]];
+        order[0] = 0;
+    }
 }
 
 static inline vec3 place_at(__global const double *start, __global const double *end, uint vertex,

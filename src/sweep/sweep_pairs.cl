@@ -15,6 +15,8 @@
 #define STACK (SWEEP_BLOCK * (SWEEP_BLOCK_LEVELS + 1))
 #define LEVEL_SHIFT 28
 #define MIX 2654435761u /* a prime beyond all totals */
+#define PART_MOST (1u << 21) /* pairs of blocks, with 1,024 candidates each */
+#define NONE 0xffffffffu
 
 static inline bool overlap(const sweep_box *a, const sweep_box *b) {
     return a->lo[0] <= b->hi[0] && b->lo[0] <= a->hi[0] && a->lo[1] <= b->hi[1] &&
@@ -143,8 +145,58 @@ static inline bool share(const sweep_corners *a, const sweep_corners *b) {
     return false;
 }
 
-/* A group takes one of begin[walkers] pairs of blocks after the other, of a part of them.
- * Candidates of edges go to the front of `candidates`, those of vertices and faces to its end. */
+/* Keeps of a block what meets the box of the other; gives how many. All items call it. */
+static inline uint keep_block(kept k, uint kind, const sweep_box *box, const sweep_box *other,
+                              __global const uint *edges, __global const uint *faces,
+                              __local uint *mask) {
+    bool in = overlap(box, other);
+    uint bits = ballot(in, mask);
+    if (in) {
+        sweep_corners corners = corners_of(kind, box->feature, edges, faces);
+        keep(k, rank_in(bits), box, &corners);
+    }
+    return popcount(bits);
+}
+
+/* Whether two that are kept are a candidate. */
+static inline bool is_candidate(kept a, uint i, kept b, uint j, __global const double *start,
+                                __global const double *end, const sweep_scene *scene,
+                                __global const uint *mesh_of, uint which) {
+    int told = compare(a, i, b, j);
+    if (told == 0)
+        return false;
+    sweep_corners of_a = kept_corners(a, i), of_b = kept_corners(b, j);
+    if (share(&of_a, &of_b))
+        return false;
+    if (which && which & (mesh_of[of_a.at[0]] == mesh_of[of_b.at[0]] ? SWEEP_NO_SELF
+                                                                     : SWEEP_NO_OTHERS))
+        return false;
+    return told == 1 || exact_overlap(&of_a, &of_b, start, end, scene);
+}
+
+/* Writes the pairs that a group listed: those of edges to the front, others to the end. All items
+ * call it. */
+static inline void hand_over(kept a, kept b, bool of_edges, __local const ushort *list, uint listed,
+                             __global uint2 *candidates, uint room, __global uint *counts,
+                             __local uint *place) {
+    uint item = (uint)get_local_id(0);
+    if (item == 0 && listed > 0)
+        *place = atomic_add(&counts[of_edges ? SWEEP_COUNT_EDGE_EDGE : SWEEP_COUNT_VERTEX_FACE],
+                            listed);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint to = *place;
+    for (uint k = item; k < listed; k += SWEEP_BLOCK) {
+        uint one = a.feature[list[k] / SWEEP_BLOCK], other = b.feature[list[k] % SWEEP_BLOCK];
+        uint at = to + k;
+        uint2 pair = of_edges ? (uint2)(min(one, other), max(one, other)) : (uint2)(one, other);
+        if (at < room)
+            candidates[of_edges ? at : room - 1 - at] = pair;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* A group takes one of begin[walkers] pairs of blocks after the other, of a part of them. Where
+ * they are so many that candidates could not be counted, it says that those are too many. */
 __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
 sweep_candidates(__global const sweep_layout *layout, sweep_scene scene,
                  __global const sweep_box *boxes, __global const sweep_box *nodes,
@@ -161,67 +213,40 @@ sweep_candidates(__global const sweep_layout *layout, sweep_scene scene,
     __local uint *mask = listed + 1, *place = listed + 2;
     uint item = (uint)get_local_id(0), total = begin[walkers];
     uint edge_blocks = layout->nodes[SWEEP_EDGES][0];
-    if (get_group_id(0) == 0 && item == 0)
-        counts[SWEEP_COUNT_BLOCKS] = total;
-    if (total > pairs_room)
-        return; /* the host comes again */
     uint first = (uint)((ulong)total * part.from / part.of);
     uint last = (uint)((ulong)total * part.to / part.of);
-    for (uint k = first + (uint)get_group_id(0); k < last; k += (uint)get_num_groups(0)) {
-        uint2 pair = pairs[part.mixed ? (ulong)k * MIX % total : k];
+    bool too_many = last - first > PART_MOST;
+    if (get_global_id(0) == 0) {
+        counts[SWEEP_COUNT_BLOCKS] = total;
+        if (too_many)
+            counts[SWEEP_COUNT_EDGE_EDGE] = NONE;
+    }
+    if (total > pairs_room || too_many)
+        return; /* the host comes again */
+    for (uint p = first + (uint)get_group_id(0); p < last; p += (uint)get_num_groups(0)) {
+        uint2 pair = pairs[part.mixed ? (ulong)p * MIX % total : p];
         bool of_edges = pair.x < edge_blocks;
         uint kind_a = of_edges ? SWEEP_EDGES : SWEEP_VERTICES;
         uint kind_b = of_edges ? SWEEP_EDGES : SWEEP_FACES;
-        uint block_a =
-            layout->node_first[kind_a][0] + (of_edges ? pair.x : pair.x - edge_blocks);
+        uint block_a = layout->node_first[kind_a][0] + (of_edges ? pair.x : pair.x - edge_blocks);
         uint block_b = layout->node_first[kind_b][0] + pair.y;
         sweep_box all_a = nodes[block_a], all_b = nodes[block_b];
         sweep_box box_a = boxes[(size_t)block_a * SWEEP_BLOCK + item];
         sweep_box box_b = boxes[(size_t)block_b * SWEEP_BLOCK + item];
-        bool in_a = overlap(&box_a, &all_b), in_b = overlap(&box_b, &all_a);
-        uint bits_a = ballot(in_a, mask), bits_b = ballot(in_b, mask);
-        uint count_a = popcount(bits_a), count_b = popcount(bits_b);
-        if (in_a) {
-            sweep_corners c = corners_of(kind_a, box_a.feature, edges, faces);
-            keep(a, rank_in(bits_a), &box_a, &c);
-        }
-        if (in_b) {
-            sweep_corners c = corners_of(kind_b, box_b.feature, edges, faces);
-            keep(b, rank_in(bits_b), &box_b, &c);
-        }
+        uint count_a = keep_block(a, kind_a, &box_a, &all_b, edges, faces, mask);
+        uint count_b = keep_block(b, kind_b, &box_b, &all_a, edges, faces, mask);
         if (item == 0)
             *listed = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        float share_of = 1.0f / (float)max(count_b, 1u);
+        float part_of = 1.0f / (float)max(count_b, 1u);
         for (uint k = item; k < count_a * count_b; k += SWEEP_BLOCK) {
-            uint i = (uint)(((float)k + 0.5f) * share_of), j = k - i * count_b;
-            int told = block_a == block_b && a.feature[i] >= b.feature[j] ? 0 : compare(a, i, b, j);
-            if (told) {
-                sweep_corners ca = kept_corners(a, i), cb = kept_corners(b, j);
-                bool same = which && mesh_of[ca.at[0]] == mesh_of[cb.at[0]];
-                bool out = share(&ca, &cb) || (which & SWEEP_NO_SELF && same) ||
-                           (which & SWEEP_NO_OTHERS && !same) ||
-                           (told == 2 && !exact_overlap(&ca, &cb, start, end, &scene));
-                if (!out)
-                    list[atomic_inc(listed)] = (ushort)(i * SWEEP_BLOCK + j);
-            }
+            uint i = (uint)(((float)k + 0.5f) * part_of), j = k - i * count_b;
+            if (!(block_a == block_b && a.feature[i] >= b.feature[j]) &&
+                is_candidate(a, i, b, j, start, end, &scene, mesh_of, which))
+                list[atomic_inc(listed)] = (ushort)(i * SWEEP_BLOCK + j);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        uint here = *listed;
-        if (item == 0 && here > 0)
-            *place = atomic_add(
-                &counts[of_edges ? SWEEP_COUNT_EDGE_EDGE : SWEEP_COUNT_VERTEX_FACE], here);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        uint to = *place;
-        for (uint k = item; k < here; k += SWEEP_BLOCK) {
-            uint fa = a.feature[list[k] / SWEEP_BLOCK], fb = b.feature[list[k] % SWEEP_BLOCK];
-            bool swap = of_edges && fa > fb;
-            uint at = to + k;
-            if (at < room)
-                candidates[of_edges ? at : room - 1 - at] =
-                    (uint2)(swap ? fb : fa, swap ? fa : fb);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        hand_over(a, b, of_edges, list, *listed, candidates, room, counts, place);
     }
 }
 

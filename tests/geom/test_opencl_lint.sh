@@ -39,7 +39,9 @@ done
 for version in 1.2 3.0; do
     number=$(echo "$version" | tr -d .)0
     echo "lint: sweeps as OpenCL C $version"
-    clang -x cl -Xclang -finclude-default-header -target spir64 -Wall -Wextra -Werror \
-        -Wno-unused-function -I"$source/src" -fsyntax-only -cl-std=CL$version \
-        -D__OPENCL_VERSION__="$number" -DABUTI_REAL_BITS=64 "$source/src/geom/sweep_shared.h"
+    for file in "$source/src/geom/sweep_shared.h" "$source"/src/sweep/*.cl; do
+        clang -x cl -Xclang -finclude-default-header -target spir64 -Wall -Wextra -Werror \
+            -Wno-unused-function -I"$source/src" -fsyntax-only -cl-std=CL$version \
+            -D__OPENCL_VERSION__="$number" -DABUTI_REAL_BITS=64 "$file"
+    done
 done

@@ -126,10 +126,21 @@ static void parts_agree_with_the_cpu(void **state) {
         free(impacts[0]);
         free(impacts[1]);
     }
-    there->on_device->hits_most = 3; /* and too many hits are refused */
+    there->on_device->hits_most = 64; /* where one is wanted, the others do not count */
+    there->on_device->hits_room = 1;
+    abut_impact *one[2];
+    assert_int_equal(1, find(&s, there, ABUT_MOTION_EARLIEST, &one[0], NULL));
+    assert_int_equal(1, find(&s, here, ABUT_MOTION_EARLIEST, &one[1], NULL));
+    scene_same(one[1], one[0]);
+    free(one[0]);
+    free(one[1]);
+    there->on_device->hits_most = 3; /* else too many are refused */
     there->on_device->hits_room = 1;
     abut_impacts found = {.count = 5};
     assert_fails(ABUT_ERROR_LIMIT, "more than 3 impacts",
+                 abut_motion_find(there, ABUT_MOTION_ALL, NULL, &found, NULL));
+    there->on_device->pairs_most = 2;
+    assert_fails(ABUT_ERROR_LIMIT, "at most 2 pairs",
                  abut_motion_find(there, ABUT_MOTION_ALL, NULL, &found, NULL));
     assert_int_equal(5, found.count);
     abut_motion_destroy(there);

@@ -71,6 +71,13 @@ _abut_values() {
     sweep:--view) values="front back left right top bottom iso" ;;
     sweep:--up) values="x y z -x -y -z" ;;
     sweep:--device) values="cpu gpu" ;;
+    replay:--scheme) values="auto point line complete boxes inexact all" ;;
+    replay:--from) values="" ;;
+    replay:--to) values="" ;;
+    replay:--png) values="" ;;
+    replay:--picture) values="" ;;
+    replay:--view) values="front back left right top bottom iso" ;;
+    replay:--up) values="x y z -x -y -z" ;;
     field:--out) values="" ;;
     field:--cells) values="" ;;
     field:--cell) values="" ;;
@@ -151,7 +158,7 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest inside ray overlap distance selfcheck sweep field slice offset samples contacts cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture nearest inside ray overlap distance selfcheck sweep replay field slice offset samples contacts cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
@@ -163,6 +170,7 @@ _abut() {
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
     sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --first --out --png --view --up --device --json --quiet --threads --help" ;;
+    replay) options="--scheme --from --to --frames-only --png --picture --view --up --json --quiet --threads --help" ;;
     field) options="--out --sparse --int16 --plain --time --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
@@ -177,7 +185,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest inside ray overlap distance selfcheck sweep field slice offset samples contacts cache demo devices bench version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest inside ray overlap distance selfcheck sweep replay field slice offset samples contacts cache demo devices bench version help exit-codes formats" ;;
     bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

@@ -260,9 +260,9 @@ const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
     command_nearest, command_inside, command_ray, command_overlap, command_distance,
-    command_selfcheck, command_sweep, command_field, command_slice, command_offset, command_samples,
-    command_contacts, command_cache, command_demo, command_devices, command_bench, command_version,
-    command_help, command_completion;
+    command_selfcheck, command_sweep, command_replay, command_field, command_slice, command_offset,
+    command_samples, command_contacts, command_cache, command_demo, command_devices, command_bench,
+    command_version, command_help, command_completion;
 
 /* ---- field.c: fields from command lines ---- */
 

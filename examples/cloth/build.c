@@ -74,6 +74,7 @@ static abut_status make_room(cloth *c) {
     bool all = (c->position = room(c, n, sizeof(vec))) && (c->aim = room(c, n, sizeof(vec))) &&
                (c->velocity = room(c, n, sizeof(vec))) && (c->now = room(c, n, sizeof(vec))) &&
                (c->before = room(c, n, sizeof(vec))) && (c->kept = room(c, n, sizeof(vec))) &&
+               (c->push = room(c, c->triangles, sizeof(vec))) &&
                (c->mass = room(c, n, sizeof(double))) &&
                (c->inverse_mass = room(c, n, sizeof(double))) &&
                (c->edges = room(c, c->view.edge_count, sizeof *c->edges)) &&
@@ -235,6 +236,18 @@ static abut_status colour(cloth *c, void *list, uint32_t count, size_t bytes, ui
 
 /* ---- the whole ---- */
 
+/* The positions of a mesh as floats; false where some cannot be. */
+static bool place(const abut_mesh *mesh, vec *to) {
+    vec origin = abut_mesh_origin(mesh);
+    for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
+        to[i] = vec_add(origin, abut_mesh_positions(mesh)[i]);
+        if (!vec_is_near(to[i]))
+            return false;
+        to[i] = vec_round(to[i]);
+    }
+    return true;
+}
+
 static abut_status build(cloth *c, const cloth_options *o) {
     abut_status status = abut_topology_create(c->rest, &c->topology);
     if (status)
@@ -242,9 +255,8 @@ static abut_status build(cloth *c, const cloth_options *o) {
     c->view = abut_topology_get(c->topology);
     if ((status = make_room(c)))
         return status;
-    vec origin = abut_mesh_origin(c->rest);
-    for (uint32_t i = 0; i < c->vertices; i++)
-        c->position[i] = vec_round(vec_add(origin, abut_mesh_positions(c->rest)[i]));
+    if (!place(c->rest, c->position))
+        return abut_fail(ABUT_ERROR_LIMIT, "cloth_create: the mesh is further away than 1e15");
     memcpy(c->aim, c->position, c->vertices * sizeof(vec));
     list_edges(c);
     if (!(c->mean_edge > 0))
@@ -296,6 +308,8 @@ abut_status cloth_add_solid(cloth *c, abut_mesh *solid) {
     vec *aim = abut_context_allocate(c->context, all, sizeof *aim);
     double *inverse = room(c, all, sizeof *inverse);
     abut_status status = position && aim && inverse ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status && !place(solid, position + c->vertices))
+        status = abut_fail(ABUT_ERROR_LIMIT, "cloth_add_solid: it is further away than 1e15");
     status = status ? status : abut_topology_create(solid, &c->solid_topology);
     if (status) {
         abut_context_release(c->context, position);
@@ -307,9 +321,6 @@ abut_status cloth_add_solid(cloth *c, abut_mesh *solid) {
     abut_context_release(c->context, c->inverse_mass);
     c->inverse_mass = inverse;
     memcpy(position, c->position, c->vertices * sizeof *position);
-    for (uint32_t i = 0; i < more; i++)
-        position[c->vertices + i] =
-            vec_round(vec_add(abut_mesh_origin(solid), abut_mesh_positions(solid)[i]));
     memcpy(aim, position, all * sizeof *aim);
     abut_context_release(c->context, c->position);
     abut_context_release(c->context, c->aim);
@@ -325,7 +336,7 @@ void cloth_destroy(cloth *c) {
         return;
     abut_context *context = c->context;
     void *arrays[] = {c->position, c->aim,  c->velocity,     c->now,    c->before, c->mass,
-                      c->edges,    c->sums, c->inverse_mass, c->hinges, c->kept};
+                      c->edges,    c->sums, c->inverse_mass, c->hinges, c->kept,   c->push};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         abut_context_release(context, arrays[i]);
     cloth_free_contacts(c);

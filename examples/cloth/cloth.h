@@ -58,7 +58,8 @@ typedef struct cloth_report {
 
 /* Goes on by some seconds, while the solid moves to `solid_end`: absolute positions, floats, null
  * without one or where it rests. Where the whole step cannot be taken without an intersection only
- * a part of it is, by cloth and solid alike; see the report. On failure all is as before. */
+ * a part of it is, by cloth and solid alike; see the report. On failure, such as ABUT_ERROR_LIMIT
+ * where forces tear the cloth apart, all but the aims is as before. */
 abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, cloth_report *report);
 
 /* Where vertices are, those of the cloth first and then those of the solid; and where they were

@@ -222,12 +222,23 @@ static void finish(cloth *c, double seconds) {
     memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
 }
 
-static void plan(cloth *c, double seconds, const vec *solid_end) {
+static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
     cloth_advance(c, seconds);
-    for (uint32_t i = 0; i < c->vertices; i++)
-        c->aim[i] = c->inverse_mass[i] > 0 ? vec_round(c->now[i]) : c->position[i];
-    for (uint32_t i = c->vertices; i < c->all_vertices; i++)
-        c->aim[i] = solid_end ? vec_round(solid_end[i - c->vertices]) : c->position[i];
+    for (uint32_t i = 0; i < c->all_vertices; i++) {
+        vec to = c->position[i];
+        if (i < c->vertices && c->inverse_mass[i] > 0)
+            to = c->now[i];
+        else if (i >= c->vertices && solid_end)
+            to = solid_end[i - c->vertices];
+        if (!vec_is_near(to))
+            return abut_fail(ABUT_ERROR_LIMIT,
+                             i < c->vertices
+                                 ? "cloth_step: the cloth flies apart; take shorter steps, or "
+                                   "smaller forces"
+                                 : "cloth_step: the solid goes beyond all bounds");
+        c->aim[i] = vec_round(to);
+    }
+    return ABUT_OK;
 }
 
 abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, cloth_report *report) {
@@ -246,9 +257,9 @@ abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, clo
     told.thinnest = cloth_thinnest_gap(c);
     double found = cloth_clock();
     memcpy(c->kept, c->velocity, c->vertices * sizeof *c->kept);
-    plan(c, seconds, solid_end);
+    status = plan(c, seconds, solid_end);
     double planned = cloth_clock();
-    status = settle(c, &told);
+    status = status ? status : settle(c, &told);
     if (status) {
         memcpy(c->velocity, c->kept, c->vertices * sizeof *c->kept);
         return status;

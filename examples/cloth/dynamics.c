@@ -66,7 +66,14 @@ static double volume_of(const substep *s) {
     return volume;
 }
 
-/* `before` gets the forces for a moment: velocities of neighbours are still being read. */
+static void push_triangles(void *data, size_t chunk, size_t begin, size_t end) {
+    const substep *s = data;
+    (void)chunk;
+    for (size_t t = begin; t < end; t++)
+        s->c->push[t] = push_of(s, s->c->indices + 3 * t);
+}
+
+/* `before` gets the forces for a moment. */
 static void gather_forces(void *data, size_t chunk, size_t begin, size_t end) {
     const substep *s = data;
     cloth *c = s->c;
@@ -74,7 +81,7 @@ static void gather_forces(void *data, size_t chunk, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) {
         vec force = {0, 0, 0};
         for (uint32_t k = c->view.vertex_face_begin[i]; k < c->view.vertex_face_begin[i + 1]; k++)
-            force = vec_add(force, push_of(s, c->indices + 3 * (size_t)c->view.vertex_faces[k]));
+            force = vec_add(force, c->push[c->view.vertex_faces[k]]);
         c->before[i] = force;
     }
 }
@@ -225,10 +232,12 @@ static void take_substep(substep *s) {
         double ratio = c->first_volume / fmax(volume, 0.1 * c->first_volume);
         s->pressure = c->options.pressure * ratio;
     }
-    if (c->options.drag > 0 || c->options.pressure > 0)
+    if (c->options.drag > 0 || c->options.pressure > 0) {
+        run(s, c->triangles, push_triangles);
         run(s, c->vertices, gather_forces);
-    else
+    } else {
         run(s, c->vertices, no_forces);
+    }
     run(s, c->vertices, predict);
     by_colour(s, &c->hinge_colours, hold_hinges);
     by_colour(s, &c->edge_colours, hold_edges);

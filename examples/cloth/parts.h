@@ -62,6 +62,7 @@ struct cloth {
     vec *velocity;               /* vertices, as the next */
     vec *now, *before;           /* within a step */
     vec *kept;                   /* velocities before it */
+    vec *push;                   /* of the air on a third of each triangle */
     double *mass, *inverse_mass; /* inverse: all_vertices */
     cloth_edge *edges;
     cloth_hinge *hinges;

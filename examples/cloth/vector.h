@@ -34,6 +34,11 @@ static inline vec vec_cross(vec a, vec b) {
 static inline double vec_length(vec a) {
     return sqrt(vec_dot(a, a));
 }
+/* Whether a position is one that the cloth can have: finite, and far from what a float cannot be.
+ */
+static inline bool vec_is_near(vec a) {
+    return fabs(a.x) < 1e15 && fabs(a.y) < 1e15 && fabs(a.z) < 1e15;
+}
 /* To the nearest floats: positions at the end of a step are, so that files of floats hold them. */
 static inline vec vec_round(vec a) {
     return vec_of((double)(float)a.x, (double)(float)a.y, (double)(float)a.z);

@@ -14,6 +14,7 @@
 #include <abut/pair.h>
 #include <abut/picture.h>
 #include <abut/samples.h>
+#include <abut/self.h>
 #include <abut/shape.h>
 #include <abut/sweep.h>
 #include <abut/world.h>

@@ -355,6 +355,39 @@ static void refusals(void **state) {
     assert_null(scene_name(SCENE_COUNT));
 }
 
+static void forces_without_bounds_are_told(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 3), *box = make_shape(ABUT_SHAPE_BOX, 1);
+    abut_mesh *aside = NULL, *away = NULL;
+    abut_pose by = {{0, 0, 0, 0}, {5, 0, 0}}, far_by = {{0, 0, 0, 0}, {1e20, 0, 0}};
+    assert_ok(abut_mesh_transform(box, 1, by, &aside));
+    assert_ok(abut_mesh_transform(box, 1, far_by, &away));
+    cloth_options wild = {.gravity = {0, 0, 1e29}}, calm = {.density = 1};
+    cloth *c = make_cloth(mesh, &wild);
+    vec *before = copy_positions(c);
+    cloth_report report;
+    for (int i = 0; i < 2; i++) {
+        assert_fails(ABUT_ERROR_LIMIT, "flies apart", cloth_step(c, 1, NULL, &report));
+        assert_memory_equal(before, cloth_positions(c), cloth_vertex_count(c) * sizeof *before);
+        assert_true(cloth_energy_of(c).kinetic == 0);
+    }
+    cloth_destroy(c);
+    c = make_cloth(mesh, &calm);
+    assert_fails(ABUT_ERROR_LIMIT, "further away", cloth_add_solid(c, away));
+    assert_ok(cloth_add_solid(c, aside));
+    vec nowhere[8] = {{(double)NAN, 0, 0}};
+    assert_fails(ABUT_ERROR_LIMIT, "solid goes", cloth_step(c, 0.01, nowhere, &report));
+    cloth_destroy(c);
+    c = NULL;
+    assert_fails(ABUT_ERROR_LIMIT, "further away", cloth_create(serial, away, &calm, &c));
+    assert_null(c);
+    free(before);
+    abut_mesh_destroy(mesh);
+    abut_mesh_destroy(box);
+    abut_mesh_destroy(aside);
+    abut_mesh_destroy(away);
+}
+
 static abut_status run_small(abut_context *context, void *data) {
     scene_options options = {.kind = *(scene_kind *)data, .triangles = 30, .solid_triangles = 20};
     scene *s = NULL;
@@ -388,6 +421,7 @@ int main(void) {
         cmocka_unit_test(fast_solids_do_not_pass),
         cmocka_unit_test(intersections_are_seen),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(forces_without_bounds_are_told),
         cmocka_unit_test(out_of_memory),
     };
     serial = test_context(NULL, 1);

@@ -25,7 +25,7 @@ completes() { # completes "EXPECTED " WORD...: the words as bash splits them, th
     [ "$got" = "$expected" ] || wrong "'$*' completes to '$got' instead of '$expected'"
 }
 completes "contacts convert " abut co
-completes "bench cache contacts convert demo devices distance field help info inside make nearest offset overlap picture ray samples selfcheck slice sweep version " abut ""
+completes "bench cache contacts convert demo devices distance field help info inside make nearest offset overlap picture ray replay samples selfcheck slice sweep version " abut ""
 completes "--help --json --quiet --threads --version " abut --
 completes "info inside " abut --json in
 completes "info inside " abut --threads 2 in

@@ -1,0 +1,164 @@
+/* When does a deforming mesh first touch itself? Much faster than a complete search, since most of
+ * the mesh cannot take part.
+ *
+ * A ray from a point inside a closed surface, the view-point, leaves it, enters it, leaves it again
+ * and so on. So the first contact of a step is one of a triangle by which rays leave and one by
+ * which they enter, or of one that is neither all the time; two by which they leave all the time
+ * need no look at each other (Cheng, "View-based Continuous Self-Collision Detection with Graphics
+ * Hardware Acceleration", 2011). A segment, the view-line, instead of the point suits long objects.
+ * Holes are closed by ghost triangles, and what touches one of these is looked at in full.
+ *
+ * Promise: from a start without self-intersections, "free" means free, and the time of the impact
+ * is never later than that of the first one. Both are those of abut_motion_find() in the mode
+ * EARLIEST, which docs/self.md says more precisely. Where the scheme cannot be used the complete
+ * search takes its place, and the result says why.
+ */
+#ifndef ABUT_SELF_H
+#define ABUT_SELF_H
+
+#include <abut/base.h>
+#include <abut/mesh.h>
+#include <abut/sweep.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A mesh that deforms, seen from inside, with what is kept from step to step. */
+typedef struct abut_view abut_view;
+
+typedef enum abut_view_scheme {
+    ABUT_VIEW_AUTO = 0, /* point or line, whichever left fewer triangles in doubt of late */
+    ABUT_VIEW_POINT,
+    ABUT_VIEW_LINE,
+    ABUT_VIEW_COMPLETE /* every triangle against every other: for comparison */
+} abut_view_scheme;
+
+typedef enum abut_view_bounds {
+    ABUT_VIEW_DOP16 = 0, /* of swept triangles: 8 slabs */
+    ABUT_VIEW_AABB
+} abut_view_bounds;
+
+typedef struct abut_view_options {
+    size_t size;
+    abut_view_scheme scheme;
+    abut_view_bounds bounds;
+    bool box_boundary; /* take a triangle for one that touches a ghost where their bounds overlap:
+                        * quicker to find, but more of them */
+    bool no_clusters;  /* find the part of the view-line that a triangle sees for each one instead
+                        * of for all around a vertex */
+} abut_view_options;
+
+static inline abut_view_options abut_view_options_default(void) {
+    abut_view_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Prepares for the steps of a mesh, which it keeps. A null `options` gives the defaults. Any mesh
+ * is legal; the scheme works for those whose edges have one face, or two that run opposite ways.
+ * Thread-safe. */
+ABUT_API abut_status abut_view_create(abut_mesh *mesh, const abut_view_options *options,
+                                      abut_view **view);
+/* Null is allowed. */
+ABUT_API void abut_view_destroy(abut_view *view);
+
+/* ---- a step ---- */
+
+/* Where the view-line is at the start and at the end of a step; its ends move along straight lines.
+ * The view-point is halfway between them: give the same place twice for a point of your own. It may
+ * be anywhere, at best deep inside and in a companion that the mesh does not pass through, as the
+ * bone of a limb. */
+typedef struct abut_view_line {
+    abut_vec3 start[2], end[2];
+} abut_view_line;
+
+typedef struct abut_view_step {
+    size_t size;
+    const abut_vec3 *start; /* all vertices, absolute; null: the end of the last step, at first the
+                             * mesh as it came */
+    const abut_vec3 *end;
+    const abut_view_line *line; /* null: along the longest axis of the mesh, with its mean */
+    bool start_is_free;         /* the caller knows that the mesh does not meet itself at the start.
+                                 * Else this is known from the last step where that was free and
+                                 * ended here, and looked for by an exact test otherwise */
+} abut_view_step;
+
+static inline abut_view_step abut_view_step_default(void) {
+    abut_view_step step;
+    memset(&step, 0, sizeof step);
+    step.size = sizeof step;
+    return step;
+}
+
+/* Why the complete search was made. */
+typedef enum abut_view_fallback {
+    ABUT_VIEW_NOT_NEEDED = 0, /* or it was asked for */
+    ABUT_VIEW_TOPOLOGY,       /* an edge has more than two faces, or two that run the same way */
+    ABUT_VIEW_START,          /* the mesh meets itself at the start */
+    ABUT_VIEW_SEPARATION,     /* a separation was asked for: triangles on the same side of a sheet
+                               * come near each other without anything in between */
+    ABUT_VIEW_BOUNDARY        /* too much is near ghost triangles to be worth it */
+} abut_view_fallback;
+
+/* Sets of triangles. */
+typedef enum abut_view_set {
+    ABUT_VIEW_POSITIVE = 0, /* V+: rays from the view primitive leave by it during all the step */
+    ABUT_VIEW_NEGATIVE,     /* V-: they enter by it during all the step */
+    ABUT_VIEW_GRAZING,      /* V0: neither */
+    ABUT_VIEW_VIOLATED      /* Vv: touches a ghost, or may be beyond one */
+} abut_view_set;
+
+typedef struct abut_view_times { /* in seconds */
+    double bounds;               /* of the hierarchy */
+    double start;                /* whether the start is free */
+    double view;                 /* tests, and finding the view-line where none was given */
+    double boundary, marks, traversal, elementary;
+} abut_view_times;
+
+typedef struct abut_view_result {
+    bool hit;
+    abut_impact impact;              /* where hit */
+    abut_view_scheme scheme;         /* what was used: POINT, LINE or COMPLETE */
+    abut_view_fallback reason;       /* for COMPLETE */
+    uint32_t sets[4];                /* triangles in each abut_view_set; zeros for COMPLETE */
+    uint32_t entered[4], left[4];    /* triangles that came into and that left each since the step
+                                      * before */
+    uint32_t regions[5];             /* LINE: vertices that stay before, beyond and beside the line,
+                                      * that pass between before and beside, and between beyond and
+                                      * beside */
+    uint64_t node_pairs;             /* pairs of bounds that were compared */
+    uint64_t triangle_pairs;         /* whose bounds overlap and that the sets let through */
+    uint64_t vertex_face, edge_edge; /* pairs of features that were swept */
+    abut_view_times times;
+} abut_view_result;
+
+/* Looks for the first impact of the mesh with itself in the next step. Of `options` separation,
+ * tolerance, exact and steps count as for abut_motion_find(); null gives the defaults. Refused: an
+ * `end` of null, coordinates that are not finite or beyond ABUT_COORDINATE_MAX. On failure `result`
+ * is untouched and the view as before. Reports progress as stage "view". */
+ABUT_API abut_status abut_view_find(abut_view *view, const abut_view_step *step,
+                                    const abut_sweep_options *options, abut_view_result *result);
+
+/* The set of each triangle in the last step, as abut_view_set; null where there is none, or it was
+ * searched completely. Valid until the next step. */
+ABUT_API const unsigned char *abut_view_sets(const abut_view *view);
+
+typedef struct abut_view_info {
+    uint32_t triangle_count, vertex_count, edge_count;
+    uint32_t hole_count, ghost_count; /* ghost triangles */
+    uint32_t cluster_count;
+    uint32_t part_count; /* connected through edges */
+    bool usable;         /* the topology allows the scheme */
+    uint64_t bytes;
+} abut_view_info;
+
+/* Null gives zeros. Thread-safe. */
+ABUT_API abut_view_info abut_view_get(const abut_view *view);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,57 @@
+/* Marks on the nodes of the tree: which sets the triangles below are in (document 004, section
+ * 4.4). One tree with marks stands for a tree of each set. Only triangles that changed set are
+ * looked at: their leaf is marked anew, and the nodes above as far as anything changes. */
+#include "self/self.h"
+
+/* Where more than one in so many changed, all is marked anew, which is one pass without jumps. */
+enum { CHANGED_SHARE = 16 };
+
+void abuti_view_mark_all(const abut_view *view, unsigned char *marks) {
+    const view_tree *tree = &view->tree;
+    for (uint32_t node = tree->node_count; node-- > 0;) {
+        uint32_t child = tree->child[node];
+        marks[node] = child & TREE_LEAF ? view->sets[child & ~TREE_LEAF]
+                                        : (unsigned char)(marks[child] | marks[child + 1]);
+    }
+}
+
+static void mark_up(abut_view *view, uint32_t triangle) {
+    const view_tree *tree = &view->tree;
+    uint32_t node = tree->leaf[triangle];
+    unsigned char mark = view->sets[triangle];
+    while (view->marks[node] != mark) {
+        view->marks[node] = mark;
+        if (node == 0)
+            break;
+        node = tree->parent[node];
+        uint32_t child = tree->child[node];
+        mark = view->marks[child] | view->marks[child + 1];
+    }
+}
+
+static int number_of(unsigned set) {
+    return set == SET_P ? 0 : set == SET_N ? 1 : set == SET_Z ? 2 : 3;
+}
+
+void abuti_view_mark(abut_view *view, abut_view_result *result) {
+    uint32_t count = view->triangle_count, changed = 0;
+    const unsigned char *now = view->sets;
+    unsigned char *before = view->last_sets;
+    for (uint32_t i = 0; i < count && view->marks_stand; i++)
+        if (now[i] != before[i]) {
+            changed++;
+            result->left[number_of(before[i])]++;
+            result->entered[number_of(now[i])]++;
+        }
+    if (!view->marks_stand || changed > count / CHANGED_SHARE) {
+        abuti_view_mark_all(view, view->marks);
+        memcpy(before, now, count);
+    } else if (changed) {
+        for (uint32_t i = 0; i < count; i++)
+            if (now[i] != before[i]) {
+                mark_up(view, i);
+                before[i] = now[i];
+            }
+    }
+    view->marks_stand = true;
+}

@@ -1,0 +1,224 @@
+/* What a mesh needs once: which triangles are around its vertices and edges, clusters of triangles
+ * (document 004, section 4.2.3), and ghost triangles for its holes (section 4.1.4). */
+#include "self/self.h"
+
+#include <math.h>
+
+/* ---- lists ---- */
+
+/* Sorts triangles into lists by what `keys` names, three a triangle; ABUT_NONE names nothing. */
+static abut_status make_lists(abut_context *context, const uint32_t *keys, uint32_t triangles,
+                              uint32_t key_count, view_lists *lists) {
+    lists->begin = abuti_allocate_zeroed(context, (size_t)key_count + 2, sizeof *lists->begin);
+    lists->items = abuti_allocate(context, 3 * (size_t)triangles, sizeof *lists->items);
+    if (!lists->begin || !lists->items)
+        return ABUT_ERROR_MEMORY;
+    uint32_t *begin = lists->begin;
+    for (size_t i = 0; i < 3 * (size_t)triangles; i++)
+        if (keys[i] != ABUT_NONE)
+            begin[keys[i] + 2]++;
+    for (uint32_t i = 0; i < key_count; i++)
+        begin[i + 2] += begin[i + 1];
+    for (size_t i = 0; i < 3 * (size_t)triangles; i++)
+        if (keys[i] != ABUT_NONE)
+            lists->items[begin[keys[i] + 1]++] = (uint32_t)(i / 3);
+    return ABUT_OK;
+}
+
+/* ---- clusters ---- */
+
+typedef struct clustering {
+    const abut_view *view;
+    unsigned char *taken; /* triangles */
+    uint32_t *next;       /* vertices with as many free triangles, as chains: */
+    uint32_t *head;       /* their beginnings, by that number */
+} clustering;
+
+static uint32_t free_triangles(const clustering *c, uint32_t vertex) {
+    const view_lists *of = &c->view->of_vertex;
+    uint32_t count = 0;
+    for (uint32_t i = of->begin[vertex]; i < of->begin[vertex + 1]; i++)
+        count += !c->taken[of->items[i]];
+    return count;
+}
+
+static void take_cluster(clustering *c, uint32_t vertex, uint32_t *used, view_lists *clusters,
+                         uint32_t *cluster_count) {
+    const view_lists *of = &c->view->of_vertex;
+    for (uint32_t i = of->begin[vertex]; i < of->begin[vertex + 1]; i++)
+        if (!c->taken[of->items[i]]) {
+            c->taken[of->items[i]] = 1;
+            clusters->items[(*used)++] = of->items[i];
+        }
+    clusters->begin[++*cluster_count] = *used;
+}
+
+/* The vertex with most free triangles takes them, and so on. Numbers only fall, so a vertex whose
+ * number has fallen since it was chained is chained again further down. */
+static void take_clusters(clustering *c, uint32_t most, view_lists *clusters,
+                          uint32_t *cluster_count) {
+    uint32_t used = 0;
+    *cluster_count = clusters->begin[0] = 0;
+    for (uint32_t number = most; number > 0; number--)
+        while (c->head[number] != ABUT_NONE) {
+            uint32_t vertex = c->head[number], now = free_triangles(c, vertex);
+            c->head[number] = c->next[vertex];
+            if (now == number) {
+                take_cluster(c, vertex, &used, clusters, cluster_count);
+            } else if (now) {
+                c->next[vertex] = c->head[now];
+                c->head[now] = vertex;
+            }
+        }
+}
+
+static abut_status find_rims(abut_view *view) {
+    uint32_t *seen = abuti_allocate(view->context, view->vertex_count, sizeof *seen);
+    view_lists *rim = &view->cluster_rim;
+    size_t most = 3 * (size_t)view->triangle_count, used = 0;
+    rim->begin = abuti_allocate(view->context, (size_t)view->cluster_count + 1, sizeof *rim->begin);
+    rim->items = abuti_allocate(view->context, most, sizeof *rim->items);
+    if (seen && rim->begin && rim->items) {
+        memset(seen, 0xff, view->vertex_count * sizeof *seen);
+        for (uint32_t i = 0; i < view->cluster_count; i++) {
+            rim->begin[i] = (uint32_t)used;
+            for (uint32_t j = view->cluster.begin[i]; j < view->cluster.begin[i + 1]; j++)
+                for (size_t k = 0; k < 3; k++) {
+                    uint32_t vertex = view->corners[3 * (size_t)view->cluster.items[j] + k];
+                    if (seen[vertex] != i)
+                        rim->items[used++] = vertex;
+                    seen[vertex] = i;
+                }
+        }
+        rim->begin[view->cluster_count] = (uint32_t)used;
+    }
+    bool all = seen && rim->begin && rim->items;
+    abuti_release(view->context, seen);
+    return all ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+static abut_status find_clusters(abut_view *view) {
+    abut_context *context = view->context;
+    const view_lists *of = &view->of_vertex;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < view->vertex_count; i++) {
+        uint32_t number = of->begin[i + 1] - of->begin[i];
+        most = number > most ? number : most;
+    }
+    clustering c = {view, abuti_allocate_zeroed(context, view->triangle_count, 1),
+                    abuti_allocate(context, view->vertex_count, sizeof *c.next),
+                    abuti_allocate(context, (size_t)most + 1, sizeof *c.head)};
+    view_lists *clusters = &view->cluster;
+    size_t room = (size_t)view->triangle_count + 1;
+    clusters->begin = abuti_allocate(context, room, sizeof *clusters->begin);
+    clusters->items = abuti_allocate(context, room, sizeof *clusters->items);
+    bool all = c.taken && c.next && c.head && clusters->begin && clusters->items;
+    if (all) {
+        memset(c.head, 0xff, ((size_t)most + 1) * sizeof *c.head);
+        for (uint32_t i = view->vertex_count; i-- > 0;) {
+            uint32_t number = free_triangles(&c, i);
+            c.next[i] = c.head[number];
+            c.head[number] = i;
+        }
+        take_clusters(&c, most, clusters, &view->cluster_count);
+    }
+    abuti_release(context, c.taken);
+    abuti_release(context, c.next);
+    abuti_release(context, c.head);
+    return all ? find_rims(view) : ABUT_ERROR_MEMORY;
+}
+
+/* ---- holes ---- */
+
+/* Two faces at most an edge, and these run opposite ways; no triangle with a vertex twice. */
+static bool is_usable(const abut_view *view, const abut_topology_view *t) {
+    for (uint32_t i = 0; i < view->triangle_count; i++)
+        if (abuti_is_collapsed(view->corners + 3 * (size_t)i))
+            return false;
+    for (uint32_t i = 0; i < t->edge_count; i++) {
+        const uint32_t *faces;
+        uint32_t count = abuti_edge_faces(t, i, &faces);
+        if (count > 2 || count == 0 ||
+            (count == 2 && abuti_runs_up(t, view->corners, faces[0], i) ==
+                               abuti_runs_up(t, view->corners, faces[1], i)))
+            return false;
+    }
+    return t->chain_count == 0;
+}
+
+/* Ghosts run against the faces along the hole, so that together they are closed. */
+static void add_ghosts(abut_view *view, const abut_topology_view *t) {
+    uint32_t *corner = view->corners + 3 * (size_t)view->triangle_count;
+    for (uint32_t i = 0; i < t->loop_count; i++)
+        for (uint32_t j = t->loop_begin[i]; j < t->loop_begin[i + 1]; j++, corner += 3) {
+            uint32_t after = j + 1 < t->loop_begin[i + 1] ? j + 1 : t->loop_begin[i];
+            corner[0] = t->loop_vertices[after];
+            corner[1] = t->loop_vertices[j];
+            corner[2] = view->vertex_count + i;
+        }
+}
+
+/* How far out of its hole a ghost vertex stands, of the square root of the hole's area: a sheet
+ * that is flat would otherwise lie in its own ghosts. */
+#define OUT 0.5
+
+void abuti_view_place_ghosts(const abut_view *view, vec3 *positions) {
+    abut_topology_view t = abut_topology_get(view->topology);
+    for (uint32_t i = 0; i < view->hole_count; i++) {
+        uint32_t begin = t.loop_begin[i], end = t.loop_begin[i + 1];
+        double share = 1.0 / (end - begin), size = 0;
+        vec3 mean = v3(0, 0, 0), area = v3(0, 0, 0);
+        for (uint32_t j = begin; j < end; j++)
+            mean = v3_along(mean, share, positions[t.loop_vertices[j]]);
+        for (uint32_t j = begin; j < end; j++)
+            size = real_max(size, v3_max_abs(v3_sub(positions[t.loop_vertices[j]], mean)));
+        double scale = size > 1e-200 ? 1 / size : 0;
+        for (uint32_t j = begin; j < end; j++) {
+            vec3 from = v3_sub(positions[t.loop_vertices[j]], mean);
+            vec3 to = v3_sub(positions[t.loop_vertices[j + 1 < end ? j + 1 : begin]], mean);
+            area = v3_add(area, v3_cross(v3_scale(from, scale), v3_scale(to, scale)));
+        }
+        /* the way that the ghosts face, against the loop */
+        double root = sqrt(v3_length(area) * 0.5);
+        positions[view->vertex_count + i] = v3_along(mean, -OUT * size * root, v3_normalise(area));
+    }
+}
+
+/* ---- all ---- */
+
+static abut_status copy_corners(abut_view *view, const abut_topology_view *t) {
+    size_t all = (size_t)view->triangle_count + view->ghost_count;
+    if (all > UINT32_MAX / 4)
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_view_create: the mesh has %zu triangles with those that close its "
+                          "holes; at most %u can be searched",
+                          all, UINT32_MAX / 4);
+    view->corners = abuti_allocate(view->context, all, 3 * sizeof *view->corners);
+    if (!view->corners)
+        return ABUT_ERROR_MEMORY;
+    memcpy(view->corners, view->mesh->indices,
+           3 * (size_t)view->triangle_count * sizeof *view->corners);
+    if (view->ghost_count)
+        add_ghosts(view, t);
+    return ABUT_OK;
+}
+
+abut_status abuti_view_prepare(abut_view *view) {
+    abut_status status = abut_topology_create(view->mesh, &view->topology);
+    if (status)
+        return status;
+    abut_topology_view t = abut_topology_get(view->topology);
+    view->part_count = t.component_count;
+    view->hole_count = t.loop_count;
+    view->ghost_count = t.loop_begin[t.loop_count];
+    status = copy_corners(view, &t);
+    if (!status) {
+        view->usable = is_usable(view, &t);
+        status = make_lists(view->context, view->corners, view->triangle_count, view->vertex_count,
+                            &view->of_vertex);
+    }
+    if (!status)
+        status = make_lists(view->context, t.triangle_edges, view->triangle_count, t.edge_count,
+                            &view->of_edge);
+    return status ? status : find_clusters(view);
+}

@@ -1,0 +1,439 @@
+/* Traversal and elementary tests: the first impact among the pairs of triangles that the sets let
+ * through (document 004, sections 4.4 and 4.5).
+ *
+ * The tree is walked against itself, all pairs of sets at once: a pair of nodes is opened where
+ * their marks have a pair that has to be looked at. Where only one child has, its parent is skipped
+ * without a look at bounds ("skipped nodes"). What is left are pairs of triangles, and of these
+ * pairs of features: vertex-face and edge-edge, that share no vertex.
+ *
+ * Feature assignment: a vertex or edge belongs to several triangles, and so a pair of features to
+ * several pairs of triangles. It is swept for the first of these (in the order of the lists) that
+ * the sets let through. The document assigns a feature to one triangle for good; with sets that
+ * would lose pairs, where that triangle is in a set that is not looked at and its neighbour is
+ * not. Bounds of features lie within those of all their triangles, so where the features' bounds
+ * overlap the first pair is always reached.
+ *
+ * Rounds of a bounded number of steps, as in bvh/self.c: tasks take pairs of nodes from a pool and
+ * put back what they have not come to, then sweep what they found. So memory is bounded, and the
+ * outcome, counts included, does not depend on the number of threads. The earliest time so far
+ * prunes sweeps; since their times do not depend on that, the earliest pair is the same in any
+ * order. A hit at time 0 ends it: nothing is earlier.
+ */
+#include "self/self.h"
+
+#include <time.h>
+
+enum {
+    TASKS = 32,
+    PORTIONS = 32,    /* of a task */
+    STEPS = 4096,     /* of a task between two reports; */
+    FOUND_MOST = 512, /* it ends where the next step might find more than this */
+    SPREAD_LEAST = 256,
+    BATCH = 256 /* pairs of features that are filtered at once */
+};
+
+typedef struct node_pair {
+    uint32_t a, b;
+} node_pair;
+
+/* Pairs of features of one kind that wait for their sweep. */
+typedef struct batch {
+    uint32_t count;
+    uint32_t four[4 * BATCH];
+    uint32_t element[2 * BATCH];
+    uint32_t survivors[BATCH];
+} batch;
+
+typedef struct share {
+    node_pair pending[TREE_STACK]; /* left of the portion before `next` */
+    node_pair found[FOUND_MOST];   /* triangles */
+    uint32_t pending_count, found_count;
+    size_t next, end; /* portions that it has not come to */
+    uint64_t node_pairs, features[2];
+    view_hit best;
+    abut_status status;
+    batch wait[2]; /* vertex-face, edge-edge */
+} share;
+
+typedef struct search {
+    const abut_view *view;
+    const view_limits *limits;
+    bool complete;
+    const uint32_t *edges, *triangle_edges;
+    share *shares;
+    node_pair *pool, *taken;
+    size_t pool_count, pool_room;
+    view_hit best;
+    abut_view_result *result;
+} search;
+
+/* ---- traversal ---- */
+
+static inline bool marks_pair(const search *s, uint32_t a, uint32_t b) {
+    return s->complete || abuti_sets_pair(s->view->marks[a], s->view->marks[b]);
+}
+
+static inline bool nodes_overlap(const search *s, share *out, uint32_t a, uint32_t b) {
+    const float *bounds = s->view->tree.bounds;
+    out->node_pairs++;
+    return s->view->slabs == DOP_SLABS
+               ? bounds_overlap(bounds + 2 * DOP_SLABS * (size_t)a,
+                                bounds + 2 * DOP_SLABS * (size_t)b, DOP_SLABS)
+               : bounds_overlap(bounds + 2 * BOX_SLABS * (size_t)a,
+                                bounds + 2 * BOX_SLABS * (size_t)b, BOX_SLABS);
+}
+
+/* Puts those of the children of a that have to be looked at with b on the stack; goes down while
+ * there is only one. */
+static uint32_t open_against(const search *s, share *out, uint32_t a, uint32_t b, node_pair *stack,
+                             uint32_t used) {
+    const uint32_t *child = s->view->tree.child;
+    while (!(child[a] & TREE_LEAF)) {
+        uint32_t first = child[a];
+        bool with_first = marks_pair(s, first, b), with_second = marks_pair(s, first + 1, b);
+        if (with_first && with_second) {
+            for (uint32_t k = 0; k < 2; k++)
+                if (nodes_overlap(s, out, first + k, b))
+                    stack[used++] = (node_pair){first + k, b};
+            return used;
+        }
+        if (!with_first && !with_second)
+            return used;
+        a = first + with_second;
+    }
+    if (nodes_overlap(s, out, a, b))
+        stack[used++] = (node_pair){a, b};
+    return used;
+}
+
+/* What a pair of nodes consists of: not for two leaves. */
+static uint32_t open_pair(const search *s, share *out, node_pair pair, node_pair *stack,
+                          uint32_t used) {
+    const uint32_t *child = s->view->tree.child;
+    if (pair.a == pair.b) {
+        uint32_t first = child[pair.a];
+        for (uint32_t k = 0; k < 2 && !(first & TREE_LEAF); k++)
+            if (!(child[first + k] & TREE_LEAF) && marks_pair(s, first + k, first + k))
+                stack[used++] = (node_pair){first + k, first + k};
+        if (!(first & TREE_LEAF) && marks_pair(s, first, first + 1) &&
+            nodes_overlap(s, out, first, first + 1))
+            stack[used++] = (node_pair){first, first + 1};
+        return used;
+    }
+    /* nodes stand level by level: the lower number is at least as high up */
+    bool open_a = !(child[pair.a] & TREE_LEAF) && (pair.a < pair.b || child[pair.b] & TREE_LEAF);
+    return open_a ? open_against(s, out, pair.a, pair.b, stack, used)
+                  : open_against(s, out, pair.b, pair.a, stack, used);
+}
+
+static bool is_leaf_pair(const search *s, node_pair pair) {
+    const uint32_t *child = s->view->tree.child;
+    return pair.a != pair.b && child[pair.a] & child[pair.b] & TREE_LEAF;
+}
+
+static void traverse_task(void *data, size_t chunk, size_t begin, size_t end) {
+    search *s = data;
+    share *out = &s->shares[chunk];
+    const uint32_t *child = s->view->tree.child;
+    uint32_t used = 0, steps = 0;
+    out->found_count = 0;
+    out->end = end;
+    for (out->next = begin; out->next < end && steps < STEPS && out->found_count < FOUND_MOST;) {
+        out->pending[used++] = s->taken[out->next++];
+        for (; used && steps < STEPS && out->found_count < FOUND_MOST; steps++) {
+            node_pair pair = out->pending[--used];
+            if (is_leaf_pair(s, pair))
+                out->found[out->found_count++] =
+                    (node_pair){child[pair.a] & ~TREE_LEAF, child[pair.b] & ~TREE_LEAF};
+            else
+                used = open_pair(s, out, pair, out->pending, used);
+        }
+    }
+    out->pending_count = used;
+}
+
+/* ---- elementary tests ---- */
+
+static bool comes_before(const view_hit *a, const view_hit *b) {
+    if (a->time != b->time)
+        return a->time < b->time;
+    if (a->kind != b->kind)
+        return a->kind < b->kind;
+    return a->first != b->first ? a->first < b->first : a->second < b->second;
+}
+
+/* By exact arithmetic where that is asked for. */
+static bool touches(const search *s, share *out, int kind, const vec3 *from, const vec3 *to) {
+    bool yes = true;
+    if (s->limits->exact && !out->status)
+        out->status = abuti_sweep_exact(s->view->context, kind, from, to, &yes);
+    return yes;
+}
+
+static void flush(const search *s, share *out, int kind) {
+    batch *wait = &out->wait[kind == SWEEP_EDGE_EDGE];
+    const vec3 *start = s->view->start, *end = s->view->next;
+    sweep_limits limits = s->limits->sweep;
+    out->features[kind == SWEEP_EDGE_EDGE] += wait->count;
+    size_t left =
+        abuti_sweep_filter(kind, start, end, wait->four, wait->count, &limits, wait->survivors);
+    for (size_t i = 0; i < left; i++) {
+        size_t at = wait->survivors[i];
+        vec3 from[4], to[4];
+        for (size_t k = 0; k < 4; k++) {
+            from[k] = start[wait->four[4 * at + k]];
+            to[k] = end[wait->four[4 * at + k]];
+        }
+        view_hit hit;
+        limits.latest = real_min(1, real_min(out->best.time, s->best.time));
+        if (!sweep_pair(kind, from, to, &limits, &hit.answer))
+            continue;
+        hit.time = hit.answer.time;
+        hit.kind = kind == SWEEP_EDGE_EDGE ? ABUT_IMPACT_EDGE_EDGE : ABUT_IMPACT_VERTEX_FACE;
+        hit.first = wait->element[2 * at];
+        hit.second = wait->element[2 * at + 1];
+        if (comes_before(&hit, &out->best) && touches(s, out, kind, from, to))
+            out->best = hit;
+    }
+    wait->count = 0;
+}
+
+static uint32_t *add_features(const search *s, share *out, int kind, uint32_t first,
+                              uint32_t second) {
+    batch *wait = &out->wait[kind == SWEEP_EDGE_EDGE];
+    if (wait->count == BATCH)
+        flush(s, out, kind);
+    wait->element[2 * wait->count] = first;
+    wait->element[2 * wait->count + 1] = second;
+    return wait->four + 4 * (size_t)wait->count++;
+}
+
+static inline bool sets_pair(const search *s, uint32_t a, uint32_t b) {
+    return s->complete || abuti_sets_pair(s->view->sets[a], s->view->sets[b]);
+}
+
+/* Whether a vertex of triangle a is swept against b here, and not for another of its triangles. */
+static bool owns_vertex(const search *s, uint32_t vertex, uint32_t a, uint32_t b) {
+    const view_lists *of = &s->view->of_vertex;
+    uint32_t i = of->begin[vertex];
+    while (of->items[i] != a && !sets_pair(s, of->items[i], b))
+        i++;
+    return of->items[i] == a;
+}
+
+/* The same for two edges of triangles a and b. */
+static bool owns_edges(const search *s, uint32_t edge_a, uint32_t a, uint32_t edge_b, uint32_t b) {
+    const view_lists *of = &s->view->of_edge;
+    for (uint32_t i = of->begin[edge_a]; i < of->begin[edge_a + 1]; i++)
+        for (uint32_t j = of->begin[edge_b]; j < of->begin[edge_b + 1]; j++)
+            if (sets_pair(s, of->items[i], of->items[j]))
+                return of->items[i] == a && of->items[j] == b;
+    return false;
+}
+
+static const float *vertex_bounds(const abut_view *view, uint32_t vertex) {
+    return view->vertex_bounds + vertex * 2 * (size_t)view->slabs;
+}
+
+static void try_vertices(const search *s, share *out, uint32_t a, uint32_t b) {
+    const abut_view *view = s->view;
+    const uint32_t *of_a = view->corners + 3 * (size_t)a, *of_b = view->corners + 3 * (size_t)b;
+    const float *face = view->tree.bounds + view->tree.leaf[b] * 2 * (size_t)view->slabs;
+    for (int k = 0; k < 3; k++) {
+        uint32_t vertex = of_a[k];
+        if (vertex == of_b[0] || vertex == of_b[1] || vertex == of_b[2] ||
+            !owns_vertex(s, vertex, a, b) ||
+            !bounds_overlap(vertex_bounds(view, vertex), face, view->slabs))
+            continue;
+        uint32_t *four = add_features(s, out, SWEEP_VERTEX_FACE, vertex, b);
+        four[0] = vertex;
+        memcpy(four + 1, of_b, 3 * sizeof *of_b);
+    }
+}
+
+/* The edges of a triangle that may be swept for it, and their bounds: of all pairs those of which
+ * it is the first. */
+static int bound_edges(const search *s, uint32_t triangle, uint32_t edge[3],
+                       float bounds[3][2 * DOP_SLABS]) {
+    const abut_view *view = s->view;
+    const uint32_t *corner = view->corners + 3 * (size_t)triangle;
+    const uint32_t *edges = s->triangle_edges + 3 * (size_t)triangle;
+    int count = 0;
+    for (int k = 0; k < 3; k++) {
+        if (edges[k] == ABUT_NONE ||
+            (s->complete && view->of_edge.items[view->of_edge.begin[edges[k]]] != triangle))
+            continue;
+        bounds_join(bounds[count], vertex_bounds(view, corner[k]),
+                    vertex_bounds(view, corner[k == 2 ? 0 : k + 1]), view->slabs);
+        edge[count++] = edges[k];
+    }
+    return count;
+}
+
+static void try_two_edges(const search *s, share *out, uint32_t a, uint32_t b, uint32_t edge_a,
+                          uint32_t edge_b) {
+    uint32_t low = edge_a < edge_b ? edge_a : edge_b, high = edge_a < edge_b ? edge_b : edge_a;
+    const uint32_t *first = s->edges + 2 * (size_t)low, *second = s->edges + 2 * (size_t)high;
+    if (first[0] == second[0] || first[0] == second[1] || first[1] == second[0] ||
+        first[1] == second[1])
+        return;
+    /* the pair of triangles in one order, so that it is the same from both sides */
+    if (!(edge_a < edge_b ? owns_edges(s, edge_a, a, edge_b, b)
+                          : owns_edges(s, edge_b, b, edge_a, a)))
+        return;
+    uint32_t *four = add_features(s, out, SWEEP_EDGE_EDGE, low, high);
+    memcpy(four, first, 2 * sizeof *first);
+    memcpy(four + 2, second, 2 * sizeof *second);
+}
+
+static void try_edges(const search *s, share *out, uint32_t a, uint32_t b) {
+    const abut_view *view = s->view;
+    const float *face_b = view->tree.bounds + view->tree.leaf[b] * 2 * (size_t)view->slabs;
+    float bounds_a[3][2 * DOP_SLABS], bounds_b[3][2 * DOP_SLABS];
+    uint32_t of_a[3], of_b[3];
+    int count_a = bound_edges(s, a, of_a, bounds_a);
+    int count_b = count_a ? bound_edges(s, b, of_b, bounds_b) : 0;
+    for (int i = 0; i < count_a && count_b; i++)
+        if (bounds_overlap(bounds_a[i], face_b, view->slabs))
+            for (int j = 0; j < count_b; j++)
+                if (bounds_overlap(bounds_a[i], bounds_b[j], view->slabs))
+                    try_two_edges(s, out, a, b, of_a[i], of_b[j]);
+}
+
+static void sweep_task(void *data, size_t chunk, size_t begin, size_t end) {
+    search *s = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        share *out = &s->shares[i];
+        for (uint32_t k = 0; k < out->found_count; k++) {
+            node_pair pair = out->found[k];
+            try_vertices(s, out, pair.a, pair.b);
+            try_vertices(s, out, pair.b, pair.a);
+            try_edges(s, out, pair.a, pair.b);
+        }
+        flush(s, out, SWEEP_VERTEX_FACE);
+        flush(s, out, SWEEP_EDGE_EDGE);
+    }
+}
+
+/* ---- the pool ---- */
+
+static abut_status pool_add(search *s, const node_pair *pairs, size_t count) {
+    if (s->pool_count + count > s->pool_room) {
+        size_t room = 2 * (s->pool_count + count);
+        node_pair *pool = abuti_allocate(s->view->context, room, sizeof *pool);
+        if (!pool)
+            return ABUT_ERROR_MEMORY;
+        if (s->pool_count)
+            memcpy(pool, s->pool, s->pool_count * sizeof *pool);
+        abuti_release(s->view->context, s->pool);
+        s->pool = pool;
+        s->pool_room = room;
+    }
+    if (count)
+        memcpy(s->pool + s->pool_count, pairs, count * sizeof *pairs);
+    s->pool_count += count;
+    return ABUT_OK;
+}
+
+/* Opens the root and what is below, level by level, until there is enough for all threads. */
+static abut_status spread(search *s) {
+    node_pair root = {0, 0}, opened[4];
+    abut_status status = ABUT_OK;
+    if (!(s->view->tree.child[0] & TREE_LEAF) && marks_pair(s, 0, 0))
+        status = pool_add(s, &root, 1);
+    bool more = true;
+    while (!status && more && s->pool_count && s->pool_count < SPREAD_LEAST) {
+        node_pair *old = s->pool;
+        size_t old_count = s->pool_count;
+        s->pool = NULL;
+        s->pool_count = s->pool_room = 0;
+        more = false;
+        for (size_t i = 0; i < old_count && !status; i++) {
+            bool leaves = is_leaf_pair(s, old[i]);
+            uint32_t count = leaves ? 0 : open_pair(s, &s->shares[0], old[i], opened, 0);
+            if (leaves)
+                opened[count++] = old[i];
+            more = more || !leaves;
+            status = pool_add(s, opened, count);
+        }
+        abuti_release(s->view->context, old);
+    }
+    return status;
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static abut_status round_of(search *s) {
+    size_t count = s->pool_count < TASKS * PORTIONS ? s->pool_count : TASKS * PORTIONS;
+    abut_status status = ABUT_OK;
+    double begun = seconds();
+    s->pool_count -= count;
+    memcpy(s->taken, s->pool + s->pool_count, count * sizeof *s->taken);
+    size_t each = abuti_chunk_count(count, TASKS), tasks = abuti_chunk_count(count, each);
+    abuti_parallel_for(s->view->context, count, each, traverse_task, s);
+    for (size_t i = 0; i < tasks && !status; i++) {
+        share *out = &s->shares[i];
+        s->result->triangle_pairs += out->found_count;
+        status = pool_add(s, s->taken + out->next, out->end - out->next);
+        status = status ? status : pool_add(s, out->pending, out->pending_count);
+    }
+    double between = seconds();
+    abuti_parallel_for(s->view->context, tasks, 1, sweep_task, s);
+    for (size_t i = 0; i < tasks; i++) {
+        if (comes_before(&s->shares[i].best, &s->best))
+            s->best = s->shares[i].best;
+        status = status ? status : s->shares[i].status;
+    }
+    s->result->times.traversal += between - begun;
+    s->result->times.elementary += seconds() - between;
+    return status;
+}
+
+static abut_status run(search *s) {
+    static const view_hit none = {.time = 2};
+    for (size_t i = 0; i < TASKS; i++) {
+        share *out = &s->shares[i];
+        out->node_pairs = out->features[0] = out->features[1] = 0;
+        out->wait[0].count = out->wait[1].count = 0;
+        out->best = none;
+        out->status = ABUT_OK;
+    }
+    s->best = none;
+    abut_status status = spread(s);
+    while (!status && s->pool_count && s->best.time > 0) {
+        status = round_of(s);
+        if (!status)
+            status = abuti_progress(s->view->context, "view", 0.5);
+    }
+    for (size_t i = 0; i < TASKS; i++) {
+        s->result->node_pairs += s->shares[i].node_pairs;
+        s->result->vertex_face += s->shares[i].features[0];
+        s->result->edge_edge += s->shares[i].features[1];
+    }
+    return status;
+}
+
+abut_status abuti_view_search(abut_view *view, bool complete, const view_limits *limits,
+                              view_hit *hit, abut_view_result *result) {
+    abut_topology_view t = abut_topology_get(view->topology);
+    search s = {.view = view,
+                .limits = limits,
+                .complete = complete,
+                .edges = t.edges,
+                .triangle_edges = t.triangle_edges,
+                .result = result};
+    s.shares = abuti_allocate(view->context, TASKS, sizeof *s.shares);
+    s.taken = abuti_allocate(view->context, TASKS * PORTIONS, sizeof *s.taken);
+    abut_status status = s.shares && s.taken ? run(&s) : ABUT_ERROR_MEMORY;
+    if (!status)
+        *hit = s.best;
+    abuti_release(view->context, s.shares);
+    abuti_release(view->context, s.taken);
+    abuti_release(view->context, s.pool);
+    return status;
+}

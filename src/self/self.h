@@ -1,0 +1,189 @@
+/* What the files of the view-based search share.
+ *
+ * Vertices are those of the mesh and behind them one ghost vertex for each hole; triangles those of
+ * the mesh and behind them the ghosts. Two trees: one over the triangles of the mesh, one over the
+ * ghosts. A triangle's set is a bit, so that the marks of a node are the sum of those below it.
+ */
+#ifndef ABUTI_SELF_H
+#define ABUTI_SELF_H
+
+#include "base/base.h"
+#include "base/simd.h"
+#include "geom/sweep.h"
+#include "mesh/mesh.h"
+
+#include <abut/self.h>
+
+enum {
+    SET_P = 1 << ABUT_VIEW_POSITIVE,
+    SET_N = 1 << ABUT_VIEW_NEGATIVE,
+    SET_Z = 1 << ABUT_VIEW_GRAZING,
+    SET_V = 1 << ABUT_VIEW_VIOLATED
+};
+
+/* Whether a triangle, or a node with such triangles, has to be looked at with another:
+ * (P, N), (all, Z) and (all, V). */
+static inline bool abuti_sets_pair(unsigned a, unsigned b) {
+    return (((a | b) & (SET_Z | SET_V)) | ((a & SET_P) & (b >> 1)) | ((a >> 1) & (b & SET_P))) != 0;
+}
+
+/* ---- tree.c: bounds of swept triangles in a balanced tree ---- */
+
+#define TREE_LEAF 0x80000000u
+
+enum {
+    /* Halves of at most 2^31 triangles. */
+    TREE_LEVELS = 33,
+    /* A pair gives up to two where one side is opened, and one node with itself gives three; each
+     * opening goes a level down on one side. */
+    TREE_STACK = 4 * TREE_LEVELS + 4,
+    DOP_SLABS = 8, /* x, y, z, x + y, x + z, y + z, x - y, x - z */
+    BOX_SLABS = 4  /* x, y, z, and 0 */
+};
+
+typedef struct view_tree {
+    uint32_t first, count; /* triangles */
+    uint32_t node_count, level_count;
+    uint32_t level_begin[TREE_LEVELS + 2]; /* nodes level by level, the root first */
+    uint32_t *child;  /* the first of two side by side, or TREE_LEAF + triangle */
+    uint32_t *parent; /* of the root: itself */
+    uint32_t *leaf;   /* the node of triangle first + i */
+    float *bounds;    /* 2 x slabs a node: lows, highs */
+} view_tree;
+
+struct abut_view;
+
+abut_status abuti_view_tree_build(struct abut_view *view, uint32_t first, uint32_t count,
+                                  view_tree *tree);
+void abuti_view_tree_release(abut_context *context, view_tree *tree);
+/* Bounds of all vertices for the step that is set, in the frame. */
+void abuti_view_fit_vertices(struct abut_view *view, double separation);
+/* Then those of nodes. */
+void abuti_view_tree_fit(struct abut_view *view, view_tree *tree);
+
+/* Bounds are floats, rounded in one way everywhere: see tree.c for why none is missed. */
+static inline bool bounds_overlap(const float *a, const float *b, int slabs) {
+    m4 met = m4_and(f4_less_equal(f4_load(a), f4_load(b + slabs)),
+                    f4_less_equal(f4_load(b), f4_load(a + slabs)));
+    if (slabs == DOP_SLABS) {
+        met = m4_and(met, f4_less_equal(f4_load(a + 4), f4_load(b + slabs + 4)));
+        met = m4_and(met, f4_less_equal(f4_load(b + 4), f4_load(a + slabs + 4)));
+    }
+    return m4_bits(met) == 15;
+}
+
+static inline void bounds_join(float *to, const float *a, const float *b, int slabs) {
+    for (int k = 0; k < slabs; k += 4) {
+        f4 lo = f4_min(f4_load(a + k), f4_load(b + k));
+        f4 hi = f4_max(f4_load(a + slabs + k), f4_load(b + slabs + k));
+        f4_store(to + k, lo);
+        f4_store(to + slabs + k, hi);
+    }
+}
+
+/* ---- the object ---- */
+
+/* Lists of elements: those of i are items[begin[i]] up to items[begin[i + 1]]. */
+typedef struct view_lists {
+    uint32_t *begin, *items;
+} view_lists;
+
+struct abut_view {
+    abut_context *context; /* held */
+    abut_mesh *mesh;       /* held */
+    abut_topology *topology;
+    abut_view_options options;
+    uint32_t vertex_count, triangle_count; /* of the mesh */
+    uint32_t hole_count, ghost_count, part_count;
+    bool usable;            /* two faces an edge at most, and these run opposite ways */
+    uint32_t *corners;      /* 3 a triangle, ghosts too */
+    view_lists of_vertex;   /* triangles of the mesh around a vertex, */
+    view_lists of_edge;     /* and along an edge; collapsed ones too */
+    view_lists cluster;     /* triangles of a cluster, */
+    view_lists cluster_rim; /* and all their vertices */
+    uint32_t cluster_count;
+
+    view_tree tree, ghosts;
+    int slabs;
+    float *vertex_bounds; /* 2 x slabs a vertex */
+    vec3 centre;          /* of the frame of bounds */
+    double scale;
+
+    vec3 *start, *end, *next; /* where vertices are; `next` becomes `end` with success */
+    bool end_is_free;         /* known of `end` */
+    bool is_carried;          /* sets and ghosts are those of a step that ended at `end` */
+    abut_view_line line;
+    bool prefers_line;
+    uint32_t age; /* steps since both were compared */
+
+    double (*along)[2];       /* of a vertex: where on the line, least and most */
+    unsigned char *sets;      /* SET_ of each triangle, ghosts too */
+    unsigned char *last_sets; /* of the mesh in the step before */
+    unsigned char *public_sets;
+    bool sets_stand;      /* of the last step */
+    unsigned char *marks; /* of each node of `tree` */
+    bool marks_stand;
+    unsigned char *near_ghost; /* of each triangle: MEETS, TOUCHES */
+    uint32_t *piece;           /* of each triangle, while pieces are found */
+};
+
+/* What a search is told, checked and with no zeros left. */
+typedef struct view_limits {
+    sweep_limits sweep;
+    bool exact;
+} view_limits;
+
+/* ---- prepare.c: lists, clusters, holes ---- */
+
+abut_status abuti_view_prepare(abut_view *view);
+/* Puts the ghost vertices before the middle of their holes, on the outer side. */
+void abuti_view_place_ghosts(const abut_view *view, vec3 *positions);
+
+/* ---- line.c: where to look from ---- */
+
+/* Along the longest axis of the mesh at the start, and moving with its mean. */
+abut_view_line abuti_view_axis(const abut_view *view);
+
+/* ---- sets.c: the view test ---- */
+
+typedef struct view_counts {
+    uint32_t sets[4];    /* of the mesh */
+    uint32_t regions[5]; /* as in abut_view_result */
+    uint32_t ghosts;     /* ghosts that are not positive */
+} view_counts;
+
+/* Finds the set P, N or Z of every triangle for the step and the line that are set. */
+abut_status abuti_view_test(abut_view *view, bool by_line, view_counts *counts);
+/* The set of one triangle from two check points that move along straight lines: of all points
+ * between these. Exposed to tests. */
+unsigned abuti_view_triangle(const vec3 start[3], const vec3 end[3], const vec3 check_start[2],
+                             const vec3 check_end[2], int checks, double slack);
+
+/* ---- boundary.c ---- */
+
+/* Puts those triangles into V that touch ghosts in the step, or may be beyond one. `is_worth`: not
+ * where too many are near. */
+abut_status abuti_view_boundary(abut_view *view, const view_limits *limits, bool *is_worth);
+
+/* ---- marks.c ---- */
+
+/* Brings the marks of nodes up to date with the sets, which differ from last_sets only where
+ * marks stand; counts what changed. */
+void abuti_view_mark(abut_view *view, abut_view_result *result);
+/* All anew. Exposed to tests. */
+void abuti_view_mark_all(const abut_view *view, unsigned char *marks);
+
+/* ---- search.c ---- */
+
+/* What was found first. */
+typedef struct view_hit {
+    double time; /* 2 = none */
+    uint32_t kind, first, second;
+    sweep_answer answer;
+} view_hit;
+
+/* Looks at all pairs of triangles that the sets let through, or at all where `complete`. */
+abut_status abuti_view_search(abut_view *view, bool complete, const view_limits *limits,
+                              view_hit *hit, abut_view_result *result);
+
+#endif

@@ -1,0 +1,480 @@
+/* Steps of the view-based search, from the checks at the door to the result. The argument for it is
+ * in docs/self.md; what each part does, in the heads of the other files. */
+#include "self/self.h"
+
+#include <abut/bvh.h>
+
+#include <math.h>
+#include <time.h>
+
+/* ---- create ---- */
+
+static abut_status check_options(const abut_view_options *o) {
+    if ((unsigned)o->scheme > ABUT_VIEW_COMPLETE)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_view_create: options->scheme is %d; it must be one of "
+                          "abut_view_scheme",
+                          (int)o->scheme);
+    if ((unsigned)o->bounds > ABUT_VIEW_AABB)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_view_create: options->bounds is %d; it must be one of "
+                          "abut_view_bounds",
+                          (int)o->bounds);
+    return ABUT_OK;
+}
+
+static abut_status allocate_all(abut_view *view) {
+    abut_context *context = view->context;
+    size_t vertices = (size_t)view->vertex_count + view->hole_count;
+    size_t triangles = view->triangle_count, all = triangles + view->ghost_count;
+    view->start = abuti_allocate(context, vertices, sizeof *view->start);
+    view->end = abuti_allocate(context, vertices, sizeof *view->end);
+    view->next = abuti_allocate(context, vertices, sizeof *view->next);
+    view->vertex_bounds =
+        abuti_allocate(context, vertices, 2 * (size_t)view->slabs * sizeof *view->vertex_bounds);
+    view->along = abuti_allocate(context, vertices, sizeof *view->along);
+    view->sets = abuti_allocate(context, all, 1);
+    view->last_sets = abuti_allocate(context, triangles, 1);
+    view->public_sets = abuti_allocate(context, triangles, 1);
+    view->marks = abuti_allocate(context, view->tree.node_count, 1);
+    view->near_ghost = abuti_allocate(context, triangles, 1);
+    view->piece = abuti_allocate(context, 2 * triangles, sizeof *view->piece);
+    return view->start && view->end && view->next && view->vertex_bounds && view->along &&
+                   view->sets && view->last_sets && view->public_sets && view->marks &&
+                   view->near_ghost && view->piece
+               ? ABUT_OK
+               : ABUT_ERROR_MEMORY;
+}
+
+static abut_status build(abut_view *view) {
+    abut_status status = abuti_view_prepare(view);
+    if (!status)
+        status = abuti_view_tree_build(view, 0, view->triangle_count, &view->tree);
+    if (!status && view->ghost_count)
+        status =
+            abuti_view_tree_build(view, view->triangle_count, view->ghost_count, &view->ghosts);
+    if (!status)
+        status = allocate_all(view);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < view->vertex_count; i++)
+        view->end[i] = abuti_mesh_position(view->mesh, i);
+    abuti_view_place_ghosts(view, view->end);
+    return ABUT_OK;
+}
+
+abut_status abut_view_create(abut_mesh *mesh, const abut_view_options *options, abut_view **view) {
+    abut_view_options ours = abut_view_options_default();
+    if (!mesh || !view)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_view_create: %s is null",
+                          mesh ? "view" : "mesh");
+    abut_status status =
+        abuti_options_read(&ours, sizeof ours, options, "abut_view_create: options");
+    status = status ? status : check_options(&ours);
+    if (status)
+        return status;
+    abut_view *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(mesh->context);
+    made->mesh = abut_mesh_retain(mesh);
+    made->options = ours;
+    made->slabs = ours.bounds == ABUT_VIEW_AABB ? BOX_SLABS : DOP_SLABS;
+    made->vertex_count = mesh->vertex_count;
+    made->triangle_count = mesh->triangle_count;
+    made->prefers_line = true;
+    status = build(made);
+    if (status) {
+        abut_view_destroy(made);
+        return status;
+    }
+    *view = made;
+    return ABUT_OK;
+}
+
+static void release_lists(abut_context *context, view_lists *lists) {
+    abuti_release(context, lists->begin);
+    abuti_release(context, lists->items);
+}
+
+void abut_view_destroy(abut_view *view) {
+    if (!view)
+        return;
+    abut_context *context = view->context;
+    abuti_view_tree_release(context, &view->tree);
+    abuti_view_tree_release(context, &view->ghosts);
+    release_lists(context, &view->of_vertex);
+    release_lists(context, &view->of_edge);
+    release_lists(context, &view->cluster);
+    release_lists(context, &view->cluster_rim);
+    void *arrays[] = {view->corners,       view->start, view->end,        view->next,
+                      view->vertex_bounds, view->along, view->sets,       view->last_sets,
+                      view->public_sets,   view->marks, view->near_ghost, view->piece};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        abuti_release(context, arrays[i]);
+    abut_topology_destroy(view->topology);
+    abut_mesh_destroy(view->mesh);
+    abuti_release(context, view);
+    abut_context_destroy(context);
+}
+
+/* ---- the step ---- */
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool is_legal(vec3 p) {
+    return v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z;
+}
+
+static abut_status check_positions(const abut_view *view, const char *what, const vec3 *positions) {
+    for (uint32_t i = 0; positions && i < view->vertex_count; i++)
+        if (!is_legal(positions[i]))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_view_find: step->%s: vertex %u is at (%g, %g, %g); coordinates "
+                              "must be finite and at most 1e90",
+                              what, i, positions[i].x, positions[i].y, positions[i].z);
+    return ABUT_OK;
+}
+
+static abut_status check_step(const abut_view *view, const abut_view_step *step) {
+    if (!step->end)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_view_find: step->end is null");
+    abut_status status = check_positions(view, "start", step->start);
+    status = status ? status : check_positions(view, "end", step->end);
+    for (int k = 0; k < 2 && step->line && !status; k++)
+        if (!is_legal(step->line->start[k]) || !is_legal(step->line->end[k]))
+            status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "abut_view_find: step->line: an end is not finite, or beyond 1e90");
+    return status;
+}
+
+static abut_status check_length(const char *what, double length) {
+    if (length >= 0 && length <= ABUT_COORDINATE_MAX)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "abut_view_find: options->%s is %g; it must be a length from 0 to 1e90", what,
+                      length);
+}
+
+/* The longest side of the box of vertices. */
+static double extent_of(const vec3 *positions, uint32_t count) {
+    box3 box = box_empty();
+    for (uint32_t i = 0; i < count; i++)
+        box = box_grow(box, positions[i]);
+    vec3 sides = v3_sub(box.hi, box.lo);
+    return real_max(sides.x, real_max(sides.y, sides.z));
+}
+
+/* As abut_motion_find() reads them. */
+static abut_status read_limits(const abut_view *view, const abut_sweep_options *options,
+                               view_limits *limits) {
+    abut_sweep_options o = abut_sweep_options_default();
+    abut_status status = abuti_options_read(&o, sizeof o, options, "abut_view_find: options");
+    status = status ? status : check_length("separation", o.separation);
+    status = status ? status : check_length("tolerance", o.tolerance);
+    if (status)
+        return status;
+    if (o.exact && o.separation > 0)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_view_find: options->exact goes without a separation, but it is %g",
+                          o.separation);
+    if (!(o.tolerance > 0)) {
+        double extent = extent_of(view->start, view->vertex_count);
+        if (!(extent > 0))
+            extent = extent_of(view->next, view->vertex_count);
+        o.tolerance = real_max(SWEEP_TOLERANCE * extent, 1e-200);
+    }
+    limits->sweep.separation = o.separation;
+    limits->sweep.tolerance = o.tolerance;
+    limits->sweep.latest = 1;
+    limits->sweep.steps = o.steps == 0          ? SWEEP_STEPS
+                          : o.steps < INT32_MAX ? (int)o.steps
+                                                : INT32_MAX;
+    limits->exact = o.exact;
+    return ABUT_OK;
+}
+
+/* Whether the mesh does not meet itself at the start, by the exact test of the hierarchy. */
+static abut_status look_at_start(const abut_view *view, bool *is_free) {
+    abut_mesh_input input = abut_mesh_input_default();
+    abut_mesh *mesh = NULL;
+    abut_bvh *bvh = NULL;
+    bool any = false;
+    input.positions = view->start;
+    input.vertex_count = view->vertex_count;
+    input.indices = view->corners;
+    input.triangle_count = view->triangle_count;
+    abut_self_options options = abut_self_options_default();
+    options.by_index = true;
+    abut_status status = abut_mesh_create(view->context, &input, &mesh);
+    if (!status)
+        status = abut_bvh_create(mesh, NULL, &bvh);
+    if (!status)
+        status = abut_bvh_self_any(bvh, &options, &any);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    if (status == ABUT_ERROR_LIMIT) /* more pairs than any sound mesh has */
+        any = true;
+    else if (status)
+        return status;
+    *is_free = !any;
+    return ABUT_OK;
+}
+
+/* ---- point or line ---- */
+
+/* How often the other one is tried, for AUTO. */
+enum { COMPARE_EVERY = 16 };
+
+static uint32_t in_doubt(const view_counts *counts) {
+    return counts->sets[ABUT_VIEW_NEGATIVE] + counts->sets[ABUT_VIEW_GRAZING];
+}
+
+/* Finds the sets by point or line; for AUTO by the one that has fewer in doubt, with an eighth to
+ * spare for the point, which is cheaper. */
+static abut_status test_sets(abut_view *view, view_counts *counts, bool *by_line) {
+    abut_view_scheme scheme = view->options.scheme;
+    if (scheme != ABUT_VIEW_AUTO) {
+        *by_line = scheme == ABUT_VIEW_LINE;
+        return abuti_view_test(view, *by_line, counts);
+    }
+    abut_status status = ABUT_OK;
+    if (view->age++ % COMPARE_EVERY == 0) {
+        view_counts point;
+        status = abuti_view_test(view, false, &point);
+        status = status ? status : abuti_view_test(view, true, counts);
+        if (status)
+            return status;
+        view->prefers_line = in_doubt(counts) < in_doubt(&point) - in_doubt(&point) / 8;
+        *by_line = view->prefers_line;
+        if (*by_line)
+            return ABUT_OK;
+    }
+    *by_line = view->prefers_line;
+    return abuti_view_test(view, *by_line, counts);
+}
+
+/* ---- the search ---- */
+
+typedef struct finding {
+    abut_view *view;
+    view_limits limits;
+    bool start_is_free, follows; /* the start is the end of the step before */
+    bool fitted;
+    bool carries; /* sets and ghosts can be gone on with */
+    view_hit hit;
+    abut_view_result result;
+} finding;
+
+static void fit(finding *f) {
+    abut_view *view = f->view;
+    double begun = seconds();
+    abuti_view_fit_vertices(view, f->limits.sweep.separation);
+    abuti_view_tree_fit(view, &view->tree);
+    if (view->ghost_count)
+        abuti_view_tree_fit(view, &view->ghosts);
+    f->fitted = true;
+    f->result.times.bounds += seconds() - begun;
+}
+
+static abut_status find_completely(finding *f, abut_view_fallback reason) {
+    f->result.scheme = ABUT_VIEW_COMPLETE;
+    f->result.reason = reason;
+    memset(f->result.sets, 0, sizeof f->result.sets);
+    memset(f->result.regions, 0, sizeof f->result.regions);
+    f->view->marks_stand = false;
+    if (!f->fitted)
+        fit(f);
+    return abuti_view_search(f->view, true, &f->limits, &f->hit, &f->result);
+}
+
+/* Sets of ghosts count only where they may save the boundary. */
+static bool is_free_at_once(const finding *f, const view_counts *counts) {
+    const abut_view *view = f->view;
+    if (in_doubt(counts) || view->part_count > 1)
+        return false;
+    if (!view->ghost_count)
+        return true;
+    if (counts->ghosts || !view->is_carried || view->options.box_boundary)
+        return false;
+    return !memchr(view->last_sets, SET_V, view->triangle_count);
+}
+
+static void count_sets(finding *f) {
+    const abut_view *view = f->view;
+    memset(f->result.sets, 0, sizeof f->result.sets);
+    for (uint32_t i = 0; i < view->triangle_count; i++) {
+        unsigned set = view->sets[i];
+        f->result.sets[set == SET_P ? 0 : set == SET_N ? 1 : set == SET_Z ? 2 : 3]++;
+    }
+}
+
+static abut_status find_by_sets(finding *f) {
+    abut_view *view = f->view;
+    view_counts counts;
+    bool by_line, is_worth = true;
+    double begun = seconds();
+    abut_status status = test_sets(view, &counts, &by_line);
+    if (status)
+        return status;
+    f->result.scheme = by_line ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
+    memcpy(f->result.regions, counts.regions, sizeof counts.regions);
+    f->result.times.view += seconds() - begun;
+    bool at_once = is_free_at_once(f, &counts);
+    if (!at_once) {
+        fit(f);
+        begun = seconds();
+        if (view->ghost_count || view->part_count > 1)
+            status = abuti_view_boundary(view, &f->limits, &is_worth);
+        f->result.times.boundary += seconds() - begun;
+        if (status || !is_worth)
+            return status ? status : find_completely(f, ABUT_VIEW_BOUNDARY);
+    }
+    count_sets(f);
+    begun = seconds();
+    abuti_view_mark(view, &f->result);
+    f->result.times.marks += seconds() - begun;
+    f->carries = true;
+    if (f->result.sets[ABUT_VIEW_POSITIVE] == view->triangle_count)
+        return ABUT_OK;
+    return abuti_view_search(view, false, &f->limits, &f->hit, &f->result);
+}
+
+static abut_status find(finding *f, const abut_view_step *step) {
+    abut_view *view = f->view;
+    double begun = seconds();
+    if (view->options.scheme == ABUT_VIEW_COMPLETE)
+        return find_completely(f, ABUT_VIEW_NOT_NEEDED);
+    if (!view->usable)
+        return find_completely(f, ABUT_VIEW_TOPOLOGY);
+    if (f->limits.sweep.separation > 0)
+        return find_completely(f, ABUT_VIEW_SEPARATION);
+    f->start_is_free = step->start_is_free || (f->follows && view->end_is_free);
+    if (!f->start_is_free) {
+        abut_status status = look_at_start(view, &f->start_is_free);
+        if (status)
+            return status;
+    }
+    f->result.times.start = seconds() - begun;
+    if (!f->start_is_free)
+        return find_completely(f, ABUT_VIEW_START);
+    begun = seconds();
+    view->line = step->line ? *step->line : abuti_view_axis(view);
+    f->result.times.view += seconds() - begun;
+    return find_by_sets(f);
+}
+
+static void describe(finding *f) {
+    abut_view *view = f->view;
+    abut_topology_view t = abut_topology_get(view->topology);
+    view_hit *hit = &f->hit;
+    f->result.hit = hit->time <= 1;
+    if (!f->result.hit)
+        return;
+    abut_impact *impact = &f->result.impact;
+    bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;
+    const uint32_t *second =
+        edges ? t.edges + 2 * (size_t)hit->second : view->corners + 3 * (size_t)hit->second;
+    const uint32_t four[4] = {edges ? t.edges[2 * (size_t)hit->first] : hit->first,
+                              edges ? t.edges[2 * (size_t)hit->first + 1] : second[0],
+                              edges ? second[0] : second[1], edges ? second[1] : second[2]};
+    const double *w = hit->answer.weights;
+    vec3 at[4];
+    for (int k = 0; k < 4; k++)
+        at[k] = v3_lerp(view->start[four[k]], view->next[four[k]], hit->time);
+    vec3 a = edges ? v3_lerp(at[0], at[1], w[0]) : at[0];
+    vec3 b = edges ? v3_lerp(at[2], at[3], w[1])
+                   : v3_along(v3_along(v3_scale(at[1], w[0]), w[1], at[2]), w[2], at[3]);
+    impact->time = hit->time;
+    impact->point = v3_scale(v3_add(a, b), 0.5);
+    impact->normal = hit->answer.normal;
+    memcpy(impact->weights, w, sizeof impact->weights);
+    impact->kind = (abut_impact_kind)hit->kind;
+    impact->element[0] = hit->first;
+    impact->element[1] = hit->second;
+}
+
+/* Copies the positions of the step, ghosts too; `end` stays as it was. */
+static void take_positions(finding *f, const abut_view_step *step) {
+    abut_view *view = f->view;
+    size_t bytes = view->vertex_count * sizeof *view->start;
+    f->follows = !step->start || memcmp(step->start, view->end, bytes) == 0;
+    memcpy(view->start, step->start ? step->start : view->end, bytes);
+    memcpy(view->next, step->end, bytes);
+    abuti_view_place_ghosts(view, view->start);
+    abuti_view_place_ghosts(view, view->next);
+    view->is_carried = view->is_carried && f->follows;
+}
+
+static void publish_sets(abut_view *view) {
+    for (uint32_t i = 0; i < view->triangle_count; i++) {
+        unsigned set = view->sets[i];
+        view->public_sets[i] = (unsigned char)(set == SET_P   ? ABUT_VIEW_POSITIVE
+                                               : set == SET_N ? ABUT_VIEW_NEGATIVE
+                                               : set == SET_Z ? ABUT_VIEW_GRAZING
+                                                              : ABUT_VIEW_VIOLATED);
+    }
+}
+
+abut_status abut_view_find(abut_view *view, const abut_view_step *step,
+                           const abut_sweep_options *options, abut_view_result *result) {
+    abut_view_step ours = abut_view_step_default();
+    if (!view || !step || !result)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_view_find: %s is null",
+                          !view   ? "view"
+                          : !step ? "step"
+                                  : "result");
+    abut_status status = abuti_options_read(&ours, sizeof ours, step, "abut_view_find: step");
+    status = status ? status : check_step(view, &ours);
+    if (status)
+        return status;
+    finding f = {.view = view, .hit = {.time = 2}};
+    take_positions(&f, &ours);
+    status = read_limits(view, options, &f.limits);
+    status = status ? status : abuti_progress(view->context, "view", 0);
+    status = status ? status : find(&f, &ours);
+    if (status) { /* what stands of the step before may have been written over */
+        view->is_carried = view->marks_stand = view->sets_stand = false;
+        return status;
+    }
+    describe(&f);
+    vec3 *last = view->end;
+    view->end = view->next;
+    view->next = last;
+    view->end_is_free = f.start_is_free && !f.result.hit;
+    view->is_carried = f.carries && !f.result.hit; /* what passed through itself may be anywhere */
+    view->sets_stand = f.result.scheme != ABUT_VIEW_COMPLETE;
+    if (view->sets_stand)
+        publish_sets(view);
+    *result = f.result;
+    return ABUT_OK;
+}
+
+const unsigned char *abut_view_sets(const abut_view *view) {
+    return view && view->sets_stand ? view->public_sets : NULL;
+}
+
+abut_view_info abut_view_get(const abut_view *view) {
+    abut_view_info info;
+    memset(&info, 0, sizeof info);
+    if (!view)
+        return info;
+    size_t vertices = (size_t)view->vertex_count + view->hole_count;
+    size_t nodes = (size_t)view->tree.node_count + view->ghosts.node_count;
+    info.triangle_count = view->triangle_count;
+    info.vertex_count = view->vertex_count;
+    info.edge_count = abut_topology_get(view->topology).edge_count;
+    info.hole_count = view->hole_count;
+    info.ghost_count = view->ghost_count;
+    info.cluster_count = view->cluster_count;
+    info.part_count = view->part_count;
+    info.usable = view->usable;
+    info.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16) +
+                 nodes * (2 * (size_t)view->slabs * sizeof(float) + 9) +
+                 (uint64_t)view->triangle_count * 60;
+    return info;
+}

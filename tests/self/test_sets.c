@@ -1,0 +1,515 @@
+/* The parts of the view-based search: sets by exact rationals, clusters, ghosts, what is violated,
+ * fallbacks, threads, memory and bad input. */
+#include "self/deform.h"
+
+#include "geom/rational.h"
+#include "self/self.h"
+
+#include <math.h>
+
+/* ---- sets ---- */
+
+static rational3 exact_of(vec3 p) {
+    return point_of(p.x, p.y, p.z);
+}
+
+static rational3 exact_at(vec3 a, vec3 b, number t) {
+    rational3 from = exact_of(a);
+    return point_plus(from, point_times(point_minus(exact_of(b), from), t));
+}
+
+/* The sign with which the view primitive sees the point of weights u, v of a moving triangle. */
+static int seen_sign(const vec3 start[3], const vec3 end[3], const abut_view_line *line,
+                     bool by_line, double time, double u, double v) {
+    number t = number_of(time), one = number_of(1), half = number_of(0.5);
+    rational3 c[3];
+    for (int k = 0; k < 3; k++)
+        c[k] = exact_at(start[k], end[k], t);
+    rational3 b = point_minus(c[1], c[0]), d = point_minus(c[2], c[0]), normal = cross(b, d);
+    rational3 p =
+        point_plus(c[0], point_plus(point_times(b, number_of(u)), point_times(d, number_of(v))));
+    rational3 q0 = exact_at(line->start[0], line->end[0], t);
+    rational3 along = point_minus(exact_at(line->start[1], line->end[1], t), q0);
+    number s = half;
+    if (by_line) {
+        number size = length_sq(along);
+        s = mpq_sgn(size) ? over(dot(point_minus(p, q0), along), size) : number_of(0);
+        s = mpq_sgn(s) < 0 ? number_of(0) : least(s, one);
+    }
+    return mpq_sgn(dot(point_minus(p, point_plus(q0, point_times(along, s))), normal));
+}
+
+static void check_sign(unsigned set, int sign) {
+    if (set == SET_P)
+        assert_int_equal(1, sign);
+    if (set == SET_N)
+        assert_int_equal(-1, sign);
+}
+
+/* Points at several times, corners and ends of the step among them. */
+static void check_set(test_random *random, unsigned set, const vec3 start[3], const vec3 end[3],
+                      const abut_view_line *line, bool by_line) {
+    static const double corner[3][2] = {{0, 0}, {1, 0}, {0, 1}};
+    for (int i = 0; i < 4; i++) {
+        double time = i < 2 ? i : test_random_real(random, 0, 1);
+        double u = test_random_real(random, 0, 1), v = test_random_real(random, 0, 1 - u);
+        check_sign(set, seen_sign(start, end, line, by_line, time, u, v));
+        for (int k = 0; k < 3; k++)
+            check_sign(set, seen_sign(start, end, line, by_line, time, corner[k][0], corner[k][1]));
+    }
+}
+
+/* Sets of whole steps against points at times, exactly; with lines that stand, move and turn. */
+static void sets_are_true(void **state) {
+    (void)state;
+    test_random random = {11};
+    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
+    uint32_t count = abut_mesh_vertex_count(mesh), seen[8] = {0};
+    abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+    for (uint32_t round = 0; round < test_rounds(24); round++) {
+        bool by_line = round % 3;
+        abut_view_options options = abut_view_options_default();
+        abut_view_step step = abut_view_step_default();
+        abut_view_result result;
+        abut_view_line line;
+        abut_view *view;
+        options.scheme = by_line ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
+        options.no_clusters = round % 2;
+        for (int k = 0; k < 2; k++) {
+            line.start[k] = random_vector(&random, 0.6);
+            line.end[k] =
+                round % 4 ? v3_add(line.start[k], random_vector(&random, 0.3)) : line.start[k];
+        }
+        random_motion(&random, start, end, count, 0.5, 0.1);
+        step.start = start;
+        step.end = end;
+        step.line = &line;
+        step.start_is_free = true;
+        assert_ok(abut_view_create(mesh, &options, &view));
+        assert_ok(abut_view_find(view, &step, NULL, &result));
+        for (uint32_t i = 0; i < view->triangle_count; i++) {
+            const uint32_t *corner = view->corners + 3 * i;
+            const vec3 from[3] = {start[corner[0]], start[corner[1]], start[corner[2]]};
+            const vec3 to[3] = {end[corner[0]], end[corner[1]], end[corner[2]]};
+            check_set(&random, view->sets[i], from, to, &line, by_line);
+            seen[view->sets[i]]++;
+        }
+        assert_true(abut_view_sets(view)[0] <= ABUT_VIEW_GRAZING);
+        abut_view_destroy(view);
+    }
+    assert_true(seen[SET_P] && seen[SET_N] && seen[SET_Z]);
+    assert_true(seen[SET_P] + seen[SET_N] > seen[SET_Z]);
+    free(start);
+    free(end);
+    abut_mesh_destroy(mesh);
+}
+
+/* Triangles whose planes pass the view-point at the limit of rounding: never the wrong sign. And
+ * clear ones are never in doubt. */
+static void rounding_is_safe(void **state) {
+    (void)state;
+    test_random random = {12};
+    uint32_t sure = 0;
+    for (uint32_t round = 0; round < test_rounds(4000); round++) {
+        vec3 start[3], end[3], q = random_vector(&random, 1), far = random_vector(&random, 1000);
+        vec3 a = random_vector(&random, 1), b = random_vector(&random, 1);
+        double off = pow(10, -test_random_real(&random, 12, 18));
+        for (int k = 0; k < 3; k++) { /* in the plane of q, a, b, but for `off` */
+            double u = test_random_real(&random, 0.5, 1), v = test_random_real(&random, 0.5, 1);
+            start[k] = v3_add(v3_along(v3_along(q, u, a), v, b), random_vector(&random, off));
+            end[k] = round % 2 ? start[k] : v3_add(start[k], random_vector(&random, off));
+            if (round % 4 == 3) {
+                start[k] = v3_add(start[k], far);
+                end[k] = v3_add(end[k], far);
+            }
+        }
+        if (round % 4 == 3)
+            q = v3_add(q, far);
+        abut_view_line line = {{q, q}, {q, q}};
+        const vec3 check[2] = {q, q};
+        unsigned set = abuti_view_triangle(start, end, check, check, 1, 0);
+        sure += set != SET_Z;
+        for (int i = 0; i < 3; i++)
+            check_sign(set, seen_sign(start, end, &line, false, 0.5 * i, 0.25, 0.25));
+    }
+    assert_true(sure > 0);
+    const vec3 clear[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, zero[2] = {{0, 0, 0}, {0, 0, 0}};
+    const vec3 flipped[3] = {{1, 0, 0}, {0, 0, 1}, {0, 1, 0}};
+    vec3 tiny[3];
+    assert_int_equal(SET_P, abuti_view_triangle(clear, clear, zero, zero, 1, 0));
+    assert_int_equal(SET_N, abuti_view_triangle(flipped, flipped, zero, zero, 1, 0));
+    assert_int_equal(SET_Z, abuti_view_triangle(clear, flipped, zero, zero, 1, 0));
+    for (int k = 0; k < 3; k++)
+        tiny[k] = v3_scale(clear[k], 1e-100);
+    assert_int_equal(SET_Z, abuti_view_triangle(tiny, tiny, zero, zero, 1, 0));
+}
+
+/* The document's theorem 3 fails here: vertices of one triangle see the line with different signs,
+ * although it does not touch the line. */
+static void one_vertex_is_not_enough(void **state) {
+    (void)state;
+    const vec3 t[3] = {{1, 5, 1}, {-1, 5, -1}, {0, 7, 0}};
+    abut_view_line line = {{{0, 0, -2}, {0, 0, 2}}, {{0, 0, -2}, {0, 0, 2}}};
+    int first = seen_sign(t, t, &line, true, 0, 0, 0),
+        second = seen_sign(t, t, &line, true, 0, 1, 0);
+    assert_true(first * second < 0);
+    const vec3 check[2] = {{0, 0, -1}, {0, 0, 1}};
+    assert_int_equal(SET_Z, abuti_view_triangle(t, t, check, check, 2, 2));
+}
+
+/* ---- clusters and ghosts ---- */
+
+static void clusters_share_all(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_sheet(one_thread(), 12, 9, true);
+    abut_view *view;
+    assert_ok(abut_view_create(mesh, NULL, &view));
+    uint32_t seen = 0;
+    unsigned char *taken = calloc(view->triangle_count, 1);
+    for (uint32_t i = 0; i < view->cluster_count; i++) {
+        assert_true(view->cluster.begin[i + 1] > view->cluster.begin[i]);
+        for (uint32_t j = view->cluster.begin[i]; j < view->cluster.begin[i + 1]; j++, seen++)
+            assert_int_equal(0, taken[view->cluster.items[j]]++);
+    }
+    assert_int_equal(view->triangle_count, seen);
+    assert_true(view->cluster_count < view->vertex_count * 2 / 3);
+    free(taken);
+    abut_view_destroy(view);
+    abut_mesh_destroy(mesh);
+}
+
+/* With its ghosts a mesh is closed: every directed edge has its opposite. */
+static void ghosts_close(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_sheet(one_thread(), 8, 3, true);
+    abut_view *view;
+    assert_ok(abut_view_create(mesh, NULL, &view));
+    abut_view_info info = abut_view_get(view);
+    assert_int_equal(2, info.hole_count);
+    assert_int_equal(16, info.ghost_count);
+    assert_int_equal(1, info.part_count);
+    assert_true(info.usable && info.bytes > 0 && info.cluster_count == view->cluster_count);
+    uint32_t all = 3 * (info.triangle_count + info.ghost_count);
+    for (uint32_t i = 0; i < all; i++) {
+        uint32_t from = view->corners[i], to = view->corners[i % 3 == 2 ? i - 2 : i + 1], other = 0;
+        for (uint32_t j = 0; j < all; j++)
+            other += view->corners[j] == to && view->corners[j % 3 == 2 ? j - 2 : j + 1] == from;
+        assert_int_equal(1, other);
+    }
+    abut_view_destroy(view);
+    mesh = (abut_mesh_destroy(mesh), make_shape(one_thread(), ABUT_SHAPE_BOX, 1));
+    assert_ok(abut_view_create(mesh, NULL, &view));
+    assert_int_equal(0, abut_view_get(view).ghost_count);
+    abut_view_destroy(view);
+    abut_mesh_destroy(mesh);
+    assert_int_equal(0, abut_view_get(NULL).triangle_count);
+    assert_null(abut_view_sets(NULL));
+}
+
+/* A tube whose rim is pushed in and comes out again: violated while it is beyond the ghosts, and
+ * free again afterwards, without all of it being positive. */
+static void violated_until_back(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_sheet(one_thread(), 8, 8, true);
+    uint32_t count = abut_mesh_vertex_count(mesh);
+    abut_vec3 *in = positions_of(mesh), *rest = positions_of(mesh);
+    abut_view *view;
+    abut_view_result result;
+    abut_view_step step = abut_view_step_default();
+    for (uint32_t i = 0; i < count; i++)
+        if (rest[i].z > 0.7 && rest[i].z < 0.9 && rest[i].x > 0.4) /* out through the ghosts */
+            in[i] = v3(0.1, rest[i].y, 2);
+    assert_ok(abut_view_create(mesh, NULL, &view));
+    step.end = rest;
+    assert_ok(abut_view_find(view, &step, NULL, &result));
+    assert_int_equal(0, result.sets[ABUT_VIEW_VIOLATED]);
+    assert_false(result.hit);
+    step.end = in;
+    assert_ok(abut_view_find(view, &step, NULL, &result));
+    assert_true(result.sets[ABUT_VIEW_VIOLATED] > 0);
+    assert_int_equal(result.sets[ABUT_VIEW_VIOLATED], result.entered[ABUT_VIEW_VIOLATED]);
+    bool hit = result.hit;
+    step.end = rest;
+    assert_ok(abut_view_find(view, &step, NULL, &result));
+    assert_ok(abut_view_find(view, &step, NULL, &result));
+    assert_int_equal(0, result.sets[ABUT_VIEW_VIOLATED]);
+    assert_false(hit && result.hit);
+    abut_view_destroy(view);
+    abut_mesh_destroy(mesh);
+    free(in);
+    free(rest);
+}
+
+/* ---- fallbacks ---- */
+
+static abut_mesh *make_mesh(const abut_vec3 *p, uint32_t vertices, const uint32_t *indices,
+                            uint32_t triangles) {
+    abut_mesh_input input = abut_mesh_input_default();
+    abut_mesh *mesh;
+    input.positions = p;
+    input.vertex_count = vertices;
+    input.indices = indices;
+    input.triangle_count = triangles;
+    assert_ok(abut_mesh_create(one_thread(), &input, &mesh));
+    return mesh;
+}
+
+static abut_view_result find_one(abut_mesh *mesh, const abut_view_options *options,
+                                 const abut_vec3 *end, const abut_sweep_options *sweep) {
+    abut_view *view;
+    abut_view_step step = abut_view_step_default();
+    abut_view_result result;
+    step.end = end;
+    assert_ok(abut_view_create(mesh, options, &view));
+    assert_ok(abut_view_find(view, &step, sweep, &result));
+    if (result.scheme == ABUT_VIEW_COMPLETE)
+        assert_null(abut_view_sets(view));
+    else
+        assert_non_null(abut_view_sets(view));
+    abut_view_destroy(view);
+    return result;
+}
+
+static void fallbacks(void **state) {
+    (void)state;
+    const abut_vec3 p[5] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, -1, 0}};
+    const uint32_t three[9] = {0, 1, 2, 0, 1, 3, 0, 1, 4}, same[6] = {0, 1, 2, 0, 1, 3};
+    const uint32_t twice[3] = {0, 1, 1};
+    abut_mesh *bad[3] = {make_mesh(p, 5, three, 3), make_mesh(p, 4, same, 2),
+                         make_mesh(p, 2, twice, 1)};
+    for (int k = 0; k < 3; k++) {
+        abut_vec3 *end = positions_of(bad[k]);
+        abut_view_result result = find_one(bad[k], NULL, end, NULL);
+        assert_int_equal(ABUT_VIEW_COMPLETE, result.scheme);
+        assert_int_equal(ABUT_VIEW_TOPOLOGY, result.reason);
+        free(end);
+        abut_mesh_destroy(bad[k]);
+    }
+    /* two triangles through each other */
+    const abut_vec3 crossing[6] = {{0, 0, 0},      {1, 0, 0},     {0, 1, 0},
+                                   {0.2, 0.2, -1}, {0.2, 0.2, 1}, {0.3, 0.3, 1}};
+    const uint32_t two[6] = {0, 1, 2, 3, 4, 5};
+    abut_mesh *mesh = make_mesh(crossing, 6, two, 2);
+    assert_int_equal(ABUT_VIEW_START, find_one(mesh, NULL, crossing, NULL).reason);
+    abut_mesh_destroy(mesh);
+    mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 2);
+    abut_vec3 *end = positions_of(mesh);
+    abut_sweep_options sweep = abut_sweep_options_default();
+    sweep.separation = 1e-3;
+    abut_view_result result = find_one(mesh, NULL, end, &sweep);
+    assert_int_equal(ABUT_VIEW_SEPARATION, result.reason);
+    abut_view_options options = abut_view_options_default();
+    options.scheme = ABUT_VIEW_COMPLETE;
+    result = find_one(mesh, &options, end, NULL);
+    assert_int_equal(ABUT_VIEW_COMPLETE, result.scheme);
+    assert_int_equal(ABUT_VIEW_NOT_NEEDED, result.reason);
+    assert_false(result.hit);
+    assert_false(find_one(mesh, NULL, end, NULL).hit); /* at once: nothing is looked at */
+    assert_int_equal(0, find_one(mesh, NULL, end, NULL).node_pairs);
+    free(end);
+    abut_mesh_destroy(mesh);
+}
+
+/* Everything near every ghost: too much, and the complete search finds what there is. */
+static void entangled_boundary(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_sheet(one_thread(), 100, 2, false);
+    abut_vec3 *end = positions_of(mesh);
+    for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
+        end[i] = v3(-end[i].x, -end[i].y, 0.5 * end[i].x);
+    abut_view_options options = abut_view_options_default();
+    options.bounds = ABUT_VIEW_AABB;
+    abut_view_result result = find_one(mesh, &options, end, NULL);
+    assert_int_equal(ABUT_VIEW_BOUNDARY, result.reason);
+    assert_true(result.hit);
+    free(end);
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- steps that follow each other ---- */
+
+/* The answer, and all counts, are the same on any number of threads. */
+static void threads_agree(void **state) {
+    (void)state;
+    abut_view_result results[2][6];
+    for (int k = 0; k < 2; k++) {
+        test_memory memory = {0};
+        test_random random = {21};
+        abut_context *context = test_context(&memory, k ? 4 : 1);
+        abut_mesh *mesh = make_sheet(context, 40, 30, true);
+        uint32_t count = abut_mesh_vertex_count(mesh);
+        abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+        abut_view *view;
+        assert_ok(abut_view_create(mesh, NULL, &view));
+        for (int s = 0; s < 6; s++) {
+            abut_view_step step = abut_view_step_default();
+            random_motion(&random, start, end, count, 0.3, 0.0);
+            step.start = start;
+            step.end = end;
+            step.start_is_free = true; /* or not: the answers are the same in any case */
+            assert_ok(abut_view_find(view, &step, NULL, &results[k][s]));
+            memset(&results[k][s].times, 0, sizeof results[k][s].times);
+            memcpy(start, end, count * sizeof *end);
+        }
+        abut_view_destroy(view);
+        abut_mesh_destroy(mesh);
+        abut_context_destroy(context);
+        free(start);
+        free(end);
+    }
+    for (int s = 0; s < 6; s++) {
+        const abut_view_result *a = &results[0][s], *b = &results[1][s];
+        assert_int_equal(a->hit, b->hit);
+        assert_memory_equal(&a->impact, &b->impact, sizeof a->impact);
+        assert_memory_equal(a->sets, b->sets, sizeof a->sets);
+        assert_memory_equal(a->entered, b->entered, sizeof a->entered);
+        assert_true(a->node_pairs == b->node_pairs && a->triangle_pairs == b->triangle_pairs);
+        assert_true(a->vertex_face == b->vertex_face && a->edge_edge == b->edge_edge);
+    }
+}
+
+static abut_status work(abut_context *context, void *data) {
+    abut_vec3 *end = data;
+    abut_mesh *mesh = NULL;
+    abut_view *view = NULL;
+    abut_view_result result;
+    abut_view_step step = abut_view_step_default();
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
+    shape.segments = shape.rings = 3;
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    if (!status)
+        status = abut_view_create(mesh, NULL, &view);
+    step.end = end;
+    if (!status)
+        status = abut_view_find(view, &step, NULL, &result);
+    abut_view_destroy(view);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void memory_runs_out(void **state) {
+    (void)state;
+    abut_vec3 end[16];
+    for (int i = 0; i < 16; i++)
+        end[i] = v3(i % 4 * 0.1, i / 4 * 0.2 * (i % 2 ? 1 : -1), i * i * 0.01);
+    assert_true(test_every_allocation(work, end) > 20);
+}
+
+static bool refuse(void *user, const char *stage, double fraction) {
+    (void)user;
+    (void)fraction;
+    return strcmp(stage, "view") != 0;
+}
+
+static void refusals(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
+    abut_vec3 *end = positions_of(mesh);
+    abut_view *view = NULL;
+    abut_view_result result, before;
+    abut_view_options options = abut_view_options_default();
+    abut_view_step step = abut_view_step_default();
+    abut_sweep_options sweep = abut_sweep_options_default();
+    assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_view_create(NULL, NULL, &view));
+    assert_fails(ABUT_ERROR_ARGUMENT, "view is null", abut_view_create(mesh, NULL, NULL));
+    options.scheme = (abut_view_scheme)9;
+    assert_fails(ABUT_ERROR_ARGUMENT, "scheme is 9", abut_view_create(mesh, &options, &view));
+    options = abut_view_options_default();
+    options.bounds = (abut_view_bounds)7;
+    assert_fails(ABUT_ERROR_ARGUMENT, "bounds is 7", abut_view_create(mesh, &options, &view));
+    options.size = 0;
+    assert_fails(ABUT_ERROR_ARGUMENT, "options", abut_view_create(mesh, &options, &view));
+    assert_ok(abut_view_create(mesh, NULL, &view));
+    memset(&result, 0x55, sizeof result);
+    before = result;
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_view_find(view, &step, NULL, &result));
+    step.end = end;
+    assert_fails(ABUT_ERROR_ARGUMENT, "view is null", abut_view_find(NULL, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "step is null", abut_view_find(view, NULL, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "result is null", abut_view_find(view, &step, NULL, NULL));
+    end[3].y = NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "vertex 3", abut_view_find(view, &step, NULL, &result));
+    end[3].y = 1e91;
+    assert_fails(ABUT_ERROR_ARGUMENT, "vertex 3", abut_view_find(view, &step, NULL, &result));
+    end[3].y = 0;
+    abut_view_line line = {{{0, 0, INFINITY}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
+    step.line = &line;
+    assert_fails(ABUT_ERROR_ARGUMENT, "line", abut_view_find(view, &step, NULL, &result));
+    step.line = NULL;
+    sweep.separation = -1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "separation", abut_view_find(view, &step, &sweep, &result));
+    sweep.separation = 0;
+    sweep.tolerance = NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "tolerance", abut_view_find(view, &step, &sweep, &result));
+    sweep.tolerance = 0;
+    sweep.exact = true;
+    sweep.separation = 1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "exact", abut_view_find(view, &step, &sweep, &result));
+    step.size = 0;
+    assert_fails(ABUT_ERROR_ARGUMENT, "step", abut_view_find(view, &step, NULL, &result));
+    assert_memory_equal(&before, &result, sizeof result);
+    abut_view_destroy(view);
+    abut_view_destroy(NULL);
+    abut_mesh_destroy(mesh);
+    abut_context_options impatient = abut_context_options_default();
+    abut_context *context;
+    impatient.progress = refuse;
+    impatient.thread_count = 1;
+    assert_ok(abut_context_create(&impatient, &context));
+    mesh = make_sheet(context, 2, 2, false);
+    assert_ok(abut_view_create(mesh, NULL, &view));
+    step = abut_view_step_default();
+    abut_vec3 *sheet = positions_of(mesh);
+    step.end = sheet;
+    assert_int_equal(ABUT_ERROR_CANCELLED, abut_view_find(view, &step, NULL, &result));
+    abut_view_destroy(view);
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
+    free(sheet);
+    free(end);
+}
+
+/* No motion, a large one, a point of a mesh, the same place for all: nothing breaks. */
+static void extremes(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
+    uint32_t count = abut_mesh_vertex_count(mesh);
+    abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+    assert_false(find_one(mesh, NULL, end, NULL).hit);
+    for (uint32_t i = 0; i < count; i++)
+        end[i] = v3_add(start[i], v3(1e20, -1e20, 3e19));
+    abut_view_result far = find_one(mesh, NULL, end, NULL);
+    assert_true(far.scheme != ABUT_VIEW_COMPLETE);
+    for (uint32_t i = 0; i < count; i++)
+        end[i] = v3(0, 0, 0);
+    assert_true(find_one(mesh, NULL, end, NULL).hit);
+    for (uint32_t i = 0; i < count; i++)
+        end[i] = v3_scale(start[i], -1);
+    assert_true(find_one(mesh, NULL, end, NULL).hit);
+    free(start);
+    free(end);
+    abut_mesh_destroy(mesh);
+    const abut_vec3 p[3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+    const uint32_t one[3] = {0, 1, 2};
+    mesh = make_mesh(p, 3, one, 1);
+    assert_false(find_one(mesh, NULL, p, NULL).hit);
+    abut_mesh_destroy(mesh);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_are_true),
+        cmocka_unit_test(rounding_is_safe),
+        cmocka_unit_test(one_vertex_is_not_enough),
+        cmocka_unit_test(clusters_share_all),
+        cmocka_unit_test(ghosts_close),
+        cmocka_unit_test(violated_until_back),
+        cmocka_unit_test(fallbacks),
+        cmocka_unit_test(entangled_boundary),
+        cmocka_unit_test(threads_agree),
+        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(extremes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,292 @@
+/* The promise of the view-based search: from an intersection-free start it gives the first impact
+ * of all pairs, whatever the shape, the view primitive, holes and parts. */
+#include "self/deform.h"
+
+#include "self/self.h"
+
+#include <math.h>
+
+static double tolerance_of(const abut_vec3 *p, uint32_t count) {
+    box3 box = box_empty();
+    for (uint32_t i = 0; i < count; i++)
+        box = box_grow(box, p[i]);
+    vec3 side = v3_sub(box.hi, box.lo);
+    return SWEEP_TOLERANCE * real_max(side.x, real_max(side.y, side.z));
+}
+
+typedef struct promise {
+    abut_mesh *mesh;
+    abut_view *views[6]; /* complete, complete by boxes, point, line, auto, line box-only */
+    abut_motion *motion;
+    uint32_t hits, frees;
+} promise;
+
+enum { VIEWS = 6 };
+
+static void open_views(promise *p) {
+    const abut_view_scheme schemes[VIEWS] = {ABUT_VIEW_COMPLETE, ABUT_VIEW_COMPLETE,
+                                             ABUT_VIEW_POINT,    ABUT_VIEW_LINE,
+                                             ABUT_VIEW_AUTO,     ABUT_VIEW_LINE};
+    for (int k = 0; k < VIEWS; k++) {
+        abut_view_options options = abut_view_options_default();
+        options.scheme = schemes[k];
+        options.bounds = k == 1 ? ABUT_VIEW_AABB : ABUT_VIEW_DOP16;
+        options.box_boundary = k == 5;
+        options.no_clusters = k == 5;
+        assert_ok(abut_view_create(p->mesh, &options, &p->views[k]));
+    }
+    assert_ok(abut_motion_create(&p->mesh, 1, NULL, &p->motion));
+}
+
+static void close_views(promise *p) {
+    for (int k = 0; k < VIEWS; k++)
+        abut_view_destroy(p->views[k]);
+    abut_motion_destroy(p->motion);
+    abut_mesh_destroy(p->mesh);
+}
+
+/* Marks that were kept up to date are those of a new start. */
+static void check_marks(const abut_view *view) {
+    unsigned char *anew = malloc(view->tree.node_count);
+    abuti_view_mark_all(view, anew);
+    assert_memory_equal(anew, view->marks, view->tree.node_count);
+    free(anew);
+}
+
+/* The complete search of whole meshes. */
+static void check_motion(const promise *p, const abut_vec3 *start, const abut_vec3 *end,
+                         brute_hit truth) {
+    abut_impact impact;
+    abut_impacts impacts = {&impact, 1, 0};
+    assert_ok(abut_motion_step(p->motion, start, end));
+    assert_ok(abut_motion_find(p->motion, ABUT_MOTION_EARLIEST, NULL, &impacts, NULL));
+    assert_int_equal(truth.time <= 1, impacts.count);
+    if (impacts.count) {
+        assert_true(impact.time == truth.time);
+        assert_int_equal(truth.kind, impact.kind);
+        assert_int_equal(truth.first, impact.element[0]);
+        assert_int_equal(truth.second, impact.element[1]);
+    }
+}
+
+static void check_result(promise *p, int k, const abut_view_result *r, brute_hit truth) {
+    assert_int_equal(truth.time <= 1, r->hit);
+    if (k > 1) {
+        assert_int_equal(ABUT_VIEW_NOT_NEEDED, r->reason);
+        assert_int_equal(abut_mesh_triangle_count(p->mesh),
+                         r->sets[0] + r->sets[1] + r->sets[2] + r->sets[3]);
+        check_marks(p->views[k]);
+    }
+    if (!r->hit)
+        return;
+    assert_true(r->impact.time == truth.time);
+    assert_int_equal(truth.kind, r->impact.kind);
+    assert_int_equal(truth.first, r->impact.element[0]);
+    assert_int_equal(truth.second, r->impact.element[1]);
+}
+
+/* A random line: mostly inside, sometimes anywhere, still or moving, sometimes a point. */
+static abut_view_line random_line(test_random *random, const abut_vec3 *p, uint32_t count) {
+    abut_view_line line;
+    double size = test_random_below(random, 4) ? 0.2 : 2;
+    vec3 mean = v3(0, 0, 0);
+    for (uint32_t i = 0; i < count; i++)
+        mean = v3_along(mean, 1.0 / count, p[i]);
+    bool moves = test_random_below(random, 2);
+    for (int k = 0; k < 2; k++) {
+        line.start[k] = v3_add(mean, random_vector(random, size));
+        line.end[k] =
+            moves ? v3_add(line.start[k], random_vector(random, 0.5 * size)) : line.start[k];
+    }
+    if (test_random_below(random, 8) == 0) {
+        line.start[1] = line.start[0];
+        line.end[1] = line.end[0];
+    }
+    return line;
+}
+
+/* A step that ends next to its impact: with exact arithmetic yes and no are those of the complete
+ * search, and the time of a hit is. */
+static void check_near_miss(const promise *p, const abut_vec3 *start, abut_vec3 *end, double time) {
+    uint32_t count = abut_mesh_vertex_count(p->mesh);
+    abut_sweep_options exact = abut_sweep_options_default();
+    abut_view_step step = abut_view_step_default();
+    abut_impact impact;
+    abut_impacts impacts = {&impact, 1, 0};
+    for (uint32_t i = 0; i < count; i++)
+        end[i] = v3_lerp(start[i], end[i], time);
+    exact.exact = true;
+    step.start = start;
+    step.end = end;
+    assert_ok(abut_motion_step(p->motion, start, end));
+    assert_ok(abut_motion_find(p->motion, ABUT_MOTION_EARLIEST, &exact, &impacts, NULL));
+    for (int k = 0; k < VIEWS; k++) {
+        abut_view_result result;
+        assert_ok(abut_view_find(p->views[k], &step, &exact, &result));
+        assert_int_equal(impacts.count, result.hit);
+        assert_true(!result.hit || result.impact.time == impact.time);
+    }
+}
+
+/* Steps of random motion; after an impact goes on from shortly before it. */
+static void follow(promise *p, test_random *random, uint32_t steps, double size, double noise) {
+    uint32_t count = abut_mesh_vertex_count(p->mesh);
+    abut_vec3 *start = positions_of(p->mesh), *end = positions_of(p->mesh);
+    abut_vec3 *next = positions_of(p->mesh);
+    open_views(p);
+    for (uint32_t s = 0; s < steps; s++) {
+        random_motion(random, start, end, count, size, noise);
+        brute_hit truth = brute_find(p->mesh, start, end, tolerance_of(start, count));
+        check_motion(p, start, end, truth);
+        abut_view_line line = random_line(random, start, count);
+        bool own = test_random_below(random, 3) > 0;
+        for (int k = 0; k < VIEWS; k++) {
+            abut_view_step step = abut_view_step_default();
+            abut_view_result result;
+            step.start = start;
+            step.end = end;
+            step.line = own ? &line : NULL;
+            assert_ok(abut_view_find(p->views[k], &step, NULL, &result));
+            check_result(p, k, &result, truth);
+        }
+        p->hits += truth.time <= 1;
+        p->frees += truth.time > 1;
+        /* on to the end, or to nine tenths of the way to the impact */
+        double share = truth.time <= 1 ? 0.9 * truth.time : 1;
+        for (uint32_t i = 0; i < count; i++)
+            next[i] = share < 1 ? v3_lerp(start[i], end[i], share) : end[i];
+        if (truth.time <= 1)
+            check_near_miss(p, start, end, truth.time * (1 + test_random_real(random, 0, 1e-7)));
+        memcpy(start, next, count * sizeof *next);
+    }
+    free(start);
+    free(end);
+    free(next);
+    close_views(p);
+}
+
+/* Three at least, so that there are hits and steps without. */
+static uint32_t rounds_of(uint32_t full) {
+    return test_rounds(full) < 3 ? 3 : test_rounds(full);
+}
+
+static void test_closed(void **state) {
+    (void)state;
+    abut_context *context = one_thread();
+    test_random random = {1};
+    uint32_t hits = 0, frees = 0;
+    for (uint32_t round = 0; round < rounds_of(9); round++) {
+        const abut_shape_kind kinds[3] = {ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TORUS, ABUT_SHAPE_BOX};
+        promise p = {.mesh = make_shape(context, kinds[round % 3], round % 3 == 1 ? 7 : 3)};
+        follow(&p, &random, 16, round % 2 ? 0.5 : 0.25, round % 4 ? 0.05 : 0.0);
+        hits += p.hits;
+        frees += p.frees;
+    }
+    assert_true(hits > 0 && frees > 0);
+}
+
+static void test_open(void **state) {
+    (void)state;
+    abut_context *context = one_thread();
+    test_random random = {9}; /* a draw that fails without boundary handling, and without pieces */
+    uint32_t hits = 0, frees = 0;
+    for (uint32_t round = 0; round < rounds_of(12); round++) {
+        promise p = {.mesh = make_sheet(context, 6, 6, round % 2)};
+        follow(&p, &random, 16, round % 4 < 2 ? 0.8 : 0.4, round % 3 ? 0.05 : 0.0);
+        hits += p.hits;
+        frees += p.frees;
+    }
+    assert_true(hits > 0 && frees > 0);
+}
+
+/* Two closed surfaces in one mesh: side by side, or one in the other. */
+static abut_mesh *make_two(abut_context *context, double shift, double scale) {
+    abut_mesh *one = make_shape(context, ABUT_SHAPE_ICOSPHERE, 2), *two;
+    uint32_t vertices = abut_mesh_vertex_count(one), triangles = abut_mesh_triangle_count(one);
+    abut_vec3 *from = positions_of(one), *p = malloc(2 * vertices * sizeof *p);
+    uint32_t *indices = malloc(6 * (size_t)triangles * sizeof *indices);
+    for (uint32_t i = 0; i < vertices; i++) {
+        p[i] = from[i];
+        p[vertices + i] = v3_add(v3_scale(from[i], scale), v3(shift, 0, 0));
+    }
+    for (uint32_t i = 0; i < 3 * triangles; i++) {
+        indices[i] = abut_mesh_indices(one)[i];
+        indices[3 * triangles + i] = vertices + indices[i];
+    }
+    abut_mesh_input input = abut_mesh_input_default();
+    input.positions = p;
+    input.vertex_count = 2 * vertices;
+    input.indices = indices;
+    input.triangle_count = 2 * triangles;
+    assert_ok(abut_mesh_create(context, &input, &two));
+    abut_mesh_destroy(one);
+    free(from);
+    free(p);
+    free(indices);
+    return two;
+}
+
+static void test_parts(void **state) {
+    (void)state;
+    abut_context *context = one_thread();
+    test_random random = {3};
+    uint32_t hits = 0, frees = 0;
+    for (uint32_t round = 0; round < rounds_of(8); round++) {
+        promise p = {.mesh = round % 2 ? make_two(context, 2.2, 1) : make_two(context, 0.1, 0.6)};
+        follow(&p, &random, 12, 0.4, 0.02);
+        hits += p.hits;
+        frees += p.frees;
+    }
+    assert_true(hits > 0 && frees > 0);
+}
+
+/* Motions of whole numbers, full of ties, contacts of edges with edges along their length, and
+ * vertices on vertices: the time is that of all pairs but for the tolerance. */
+static void test_ties(void **state) {
+    (void)state;
+    abut_context *context = one_thread();
+    test_random random = {4};
+    uint32_t hits = 0;
+    for (uint32_t round = 0; round < rounds_of(16); round++) {
+        abut_mesh *mesh = round % 2 ? make_shape(context, ABUT_SHAPE_BOX, 3)
+                                    : make_sheet(context, 4, 4, round % 4 == 0);
+        uint32_t count = abut_mesh_vertex_count(mesh);
+        abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+        abut_view *view;
+        assert_ok(abut_view_create(mesh, NULL, &view));
+        for (int s = 0; s < 16; s++) {
+            for (uint32_t i = 0; i < count; i++)
+                end[i] = test_random_below(&random, 4)
+                             ? start[i]
+                             : v3(start[i].x + test_random_below(&random, 3) - 1,
+                                  start[i].y + test_random_below(&random, 3) - 1,
+                                  start[i].z + test_random_below(&random, 3) - 1);
+            brute_hit truth = brute_find(mesh, start, end, tolerance_of(start, count));
+            abut_view_step step = abut_view_step_default();
+            abut_view_result result;
+            step.start = start;
+            step.end = end;
+            assert_ok(abut_view_find(view, &step, NULL, &result));
+            assert_int_equal(ABUT_VIEW_NOT_NEEDED, result.reason);
+            assert_int_equal(truth.time <= 1, result.hit);
+            if (result.hit)
+                assert_true(fabs(result.impact.time - truth.time) <= 1e-6);
+            hits += result.hit;
+        }
+        abut_view_destroy(view);
+        abut_mesh_destroy(mesh);
+        free(start);
+        free(end);
+    }
+    assert_true(hits > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_closed),
+        cmocka_unit_test(test_open),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_ties),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

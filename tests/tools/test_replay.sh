@@ -1,0 +1,26 @@
+# abut replay: schemes that agree, lines of JSON, the plot, the picture, and what is refused.
+. "$(dirname "$0")/support.sh"
+
+try 0 "$tool" demo sheet --threads 1 --triangles 200 --frames 12 --record sheet.abutm
+code=0
+"$tool" replay sheet.abutm --scheme all --threads 1 >out 2>err || code=$?
+demand "all schemes agree" "$(grep -c 'every scheme gave the same answers' out)" = 1
+demand "the exit code is that of hits" "$code" != 1
+demand "there is a row for each scheme" "$(grep -c 'view-point\|view-line\|16-DOPs, all\|boxes, all' out)" -ge 8
+"$tool" replay sheet.abutm --scheme point --from 3 --to 5 --json --threads 1 >lines 2>err || true
+demand "a line for each step" "$(wc -l <lines | tr -d ' ')" = 3
+demand "of the frames that were asked for" "$(grep -c '"frame": *[345]' lines)" = 3
+"$tool" replay sheet.abutm --scheme line --png sets.ppm --quiet --threads 1 >out 2>err || true
+demand "there is a plot" -s sets.ppm
+"$tool" replay sheet.abutm --picture 6 frame.ppm --threads 1 >out 2>err || true
+demand "there is a picture" -s frame.ppm
+try 2 "$tool" replay sheet.abutm --from 9 --to 8
+try 2 "$tool" replay sheet.abutm --to 99
+try 2 "$tool" replay sheet.abutm --picture 3
+try 2 "$tool" replay sheet.abutm frame.ppm
+try 2 "$tool" replay sheet.abutm --scheme fastest
+try 2 "$tool" replay sheet.abutm --png sets.txt
+echo "not a recording" >text.abutm
+try 1 "$tool" replay text.abutm
+try 1 "$tool" replay none.abutm
+finish

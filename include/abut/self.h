@@ -17,6 +17,7 @@
 #define ABUT_SELF_H
 
 #include <abut/base.h>
+#include <abut/device.h>
 #include <abut/mesh.h>
 #include <abut/sweep.h>
 
@@ -43,10 +44,11 @@ typedef struct abut_view_options {
     size_t size;
     abut_view_scheme scheme;
     abut_view_bounds bounds;
-    bool box_boundary; /* take a triangle for one that touches a ghost where their bounds overlap:
-                        * quicker to find, but more of them */
-    bool no_clusters;  /* find the part of the view-line that a triangle sees for each one instead
-                        * of for all around a vertex */
+    bool box_boundary;   /* take a triangle for one that touches a ghost where their bounds overlap:
+                          * quicker to find, but more of them */
+    bool no_clusters;    /* find the part of the view-line that a triangle sees for each one instead
+                          * of for all around a vertex */
+    abut_device *device; /* where it is searched; null = the CPU. The promise is the same */
 } abut_view_options;
 
 static inline abut_view_options abut_view_options_default(void) {

@@ -11,15 +11,13 @@
 #include "base/simd.h"
 #include "geom/sweep.h"
 #include "mesh/mesh.h"
+#include "self/view_shared.h"
 
 #include <abut/self.h>
 
-enum {
-    SET_P = 1 << ABUT_VIEW_POSITIVE,
-    SET_N = 1 << ABUT_VIEW_NEGATIVE,
-    SET_Z = 1 << ABUT_VIEW_GRAZING,
-    SET_V = 1 << ABUT_VIEW_VIOLATED
-};
+_Static_assert((int)SET_P == 1 << ABUT_VIEW_POSITIVE && SET_N == 1 << ABUT_VIEW_NEGATIVE &&
+                   SET_Z == 1 << ABUT_VIEW_GRAZING && SET_V == 1 << ABUT_VIEW_VIOLATED,
+               "sets are bits");
 
 /* Whether a triangle, or a node with such triangles, has to be looked at with another:
  * (P, N), (all, Z) and (all, V). */
@@ -123,8 +121,9 @@ struct abut_view {
     bool sets_stand;      /* of the last step */
     unsigned char *marks; /* of each node of `tree` */
     bool marks_stand;
-    unsigned char *near_ghost; /* of each triangle: MEETS, TOUCHES */
-    uint32_t *piece;           /* of each triangle, while pieces are found */
+    unsigned char *near_ghost;     /* of each triangle: MEETS, TOUCHES */
+    uint32_t *piece;               /* of each triangle, while pieces are found */
+    struct view_device *on_device; /* null on the CPU */
 };
 
 /* What a search is told, checked and with no zeros left. */
@@ -152,6 +151,8 @@ typedef struct view_counts {
     uint32_t ghosts;     /* ghosts that are not positive */
 } view_counts;
 
+/* For a line, or, not `by_line`, for the point in its middle. */
+view_sight abuti_view_sight(const abut_view_line *line, bool by_line);
 /* Finds the set P, N or Z of every triangle for the step and the line that are set. */
 abut_status abuti_view_test(abut_view *view, bool by_line, view_counts *counts);
 /* The set of one triangle from two check points that move along straight lines: of all points
@@ -185,5 +186,22 @@ typedef struct view_hit {
 /* Looks at all pairs of triangles that the sets let through, or at all where `complete`. */
 abut_status abuti_view_search(abut_view *view, bool complete, const view_limits *limits,
                               view_hit *hit, abut_view_result *result);
+
+/* ---- device.c: the same on a device ---- */
+
+/* With all in place but this. */
+abut_status abuti_view_device_create(abut_view *view);
+/* Nothing where there is none. */
+void abuti_view_device_destroy(abut_view *view);
+/* Takes the positions of the step there. `follows`: it starts at `end`, where the last one ended.
+ */
+abut_status abuti_view_device_step(abut_view *view, bool follows);
+/* After success of the step: what is there as its end is `end` now. */
+void abuti_view_device_accept(abut_view *view);
+/* As abuti_view_test() without clusters. */
+abut_status abuti_view_device_test(abut_view *view, const view_sight *sight, view_counts *counts);
+/* As abuti_view_search(), without its counts of nodes and triangles. */
+abut_status abuti_view_device_search(abut_view *view, bool complete, const view_limits *limits,
+                                     view_hit *hit, abut_view_result *result);
 
 #endif

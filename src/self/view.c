@@ -84,6 +84,8 @@ abut_status abut_view_create(abut_mesh *mesh, const abut_view_options *options, 
     made->triangle_count = mesh->triangle_count;
     made->prefers_line = true;
     status = build(made);
+    if (!status && ours.device)
+        status = abuti_view_device_create(made);
     if (status) {
         abut_view_destroy(made);
         return status;
@@ -101,6 +103,7 @@ void abut_view_destroy(abut_view *view) {
     if (!view)
         return;
     abut_context *context = view->context;
+    abuti_view_device_destroy(view);
     abuti_view_tree_release(context, &view->tree);
     abuti_view_tree_release(context, &view->ghosts);
     release_lists(context, &view->of_vertex);
@@ -281,15 +284,22 @@ static void fit(finding *f) {
     f->result.times.bounds += seconds() - begun;
 }
 
+static abut_status search(finding *f, bool complete) {
+    abut_view *view = f->view;
+    if (view->on_device)
+        return abuti_view_device_search(view, complete, &f->limits, &f->hit, &f->result);
+    if (!f->fitted)
+        fit(f);
+    return abuti_view_search(view, complete, &f->limits, &f->hit, &f->result);
+}
+
 static abut_status find_completely(finding *f, abut_view_fallback reason) {
     f->result.scheme = ABUT_VIEW_COMPLETE;
     f->result.reason = reason;
     memset(f->result.sets, 0, sizeof f->result.sets);
     memset(f->result.regions, 0, sizeof f->result.regions);
     f->view->marks_stand = false;
-    if (!f->fitted)
-        fit(f);
-    return abuti_view_search(f->view, true, &f->limits, &f->hit, &f->result);
+    return search(f, true);
 }
 
 /* Sets of ghosts count only where they may save the boundary. */
@@ -326,7 +336,8 @@ static abut_status find_by_sets(finding *f) {
     f->result.times.view += seconds() - begun;
     bool at_once = is_free_at_once(f, &counts);
     if (!at_once) {
-        fit(f);
+        if (view->ghost_count || !view->on_device)
+            fit(f);
         begun = seconds();
         if (view->ghost_count || view->part_count > 1)
             status = abuti_view_boundary(view, &f->limits, &is_worth);
@@ -341,7 +352,7 @@ static abut_status find_by_sets(finding *f) {
     f->carries = true;
     if (f->result.sets[ABUT_VIEW_POSITIVE] == view->triangle_count)
         return ABUT_OK;
-    return abuti_view_search(view, false, &f->limits, &f->hit, &f->result);
+    return search(f, false);
 }
 
 static abut_status find(finding *f, const abut_view_step *step) {
@@ -436,6 +447,8 @@ abut_status abut_view_find(abut_view *view, const abut_view_step *step,
     take_positions(&f, &ours);
     status = read_limits(view, options, &f.limits);
     status = status ? status : abuti_progress(view->context, "view", 0);
+    if (!status && view->on_device)
+        status = abuti_view_device_step(view, f.follows);
     status = status ? status : find(&f, &ours);
     if (status) { /* what stands of the step before may have been written over */
         view->is_carried = view->marks_stand = view->sets_stand = false;
@@ -445,6 +458,8 @@ abut_status abut_view_find(abut_view *view, const abut_view_step *step,
     vec3 *last = view->end;
     view->end = view->next;
     view->next = last;
+    if (view->on_device)
+        abuti_view_device_accept(view);
     view->end_is_free = f.start_is_free && !f.result.hit;
     view->is_carried = f.carries && !f.result.hit; /* what passed through itself may be anywhere */
     view->sets_stand = f.result.scheme != ABUT_VIEW_COMPLETE;

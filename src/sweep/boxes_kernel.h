@@ -71,7 +71,7 @@ static inline sweep_box swept_box(const sweep_corners *c, __global const double 
         box.hi[axis] = (float)(d.y - scene->origin[axis]);
     }
     box.feature = 0;
-    box.unused = 0;
+    box.sets = SWEEP_SET_ANY;
     return box;
 }
 

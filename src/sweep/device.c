@@ -140,6 +140,7 @@ static abut_status make_memory(const abut_motion *m, motion_device *d) {
         {MOTION_NODES, node_count(l), sizeof(sweep_box)},
         {MOTION_PAIRS_BEGIN, (size_t)d->walkers + 1, sizeof(uint32_t)},
         {MOTION_COUNTS, SWEEP_COUNTS, sizeof(uint32_t)},
+        {MOTION_SETS, 1, sizeof(uint32_t)}, /* until someone asks */
     };
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++)
@@ -221,6 +222,25 @@ void abuti_motion_device_destroy(abut_motion *motion) {
 
 void abuti_motion_device_time(abut_motion *motion, double stage_ms[MOTION_STAGES]) {
     motion->on_device->stage_ms = stage_ms;
+}
+
+/* ---- sets ---- */
+
+abut_status abuti_motion_device_sets(abut_motion *motion) {
+    motion_device *d = motion->on_device;
+    size_t count = (size_t)motion->vertex_count + motion->edge_count + motion->face_count;
+    d->sets =
+        (sweep_sets){.first = {0, motion->vertex_count, motion->vertex_count + motion->edge_count}};
+    abut_status status =
+        abuti_buffer_reserve(d->queue.device, count, sizeof(uint32_t), &d->memory[MOTION_SETS]);
+    if (!status)
+        status = abuti_buffer_fill(&d->queue, &d->memory[MOTION_SETS], 0, count * sizeof(uint32_t));
+    d->sets.used = !status;
+    return status;
+}
+
+void abuti_motion_device_no_sets(abut_motion *motion) {
+    motion->on_device->sets.used = 0;
 }
 
 /* ---- step ---- */

@@ -30,6 +30,7 @@ typedef enum motion_memory {
     MOTION_POINTS,  /* vertices that a face has */
     MOTION_MESH_OF, /* of each vertex; only where not all pairs of meshes are wanted */
     MOTION_BEGIN,   /* of the meshes' vertices, edges and faces */
+    MOTION_SETS,    /* of vertices, edges and faces; see abuti_motion_device_sets() */
     /* each step */
     MOTION_START,
     MOTION_END,
@@ -73,6 +74,7 @@ typedef struct motion_device {
     sweep_layout layout;
     uint32_t walkers, levels, wide_groups, narrow_groups;
     uint32_t flags;                     /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
+    sweep_sets sets;                    /* where they begin in MOTION_SETS */
     bool stale;                         /* positions there are not those here */
     bool ordered;                       /* the order of the last search will do */
     uint32_t ordered_pairs;             /* of blocks, when the order was made */
@@ -86,6 +88,12 @@ typedef struct motion_device {
 /* Between calls of a search, how long its stages take on the device, in ms; null = no longer. Costs
  * time. */
 void abuti_motion_device_time(abut_motion *motion, double stage_ms[MOTION_STAGES]);
+
+/* Room for sets of all features, zeroed, for the searches from now on; whoever asks writes them,
+ * vertices, edges and faces one after the other. */
+abut_status abuti_motion_device_sets(abut_motion *motion);
+/* From now on all pairs are looked at. */
+void abuti_motion_device_no_sets(abut_motion *motion);
 
 /* ---- device_search.c ---- */
 

@@ -22,7 +22,7 @@ enum {
     GROUP = 256,
     NARROW_GROUP = 128,
     WALK_BYTES = 4 * (SWEEP_BLOCK * (SWEEP_BLOCK_LEVELS + 1) + 1),
-    CANDIDATES_BYTES = 4 * (20 * SWEEP_BLOCK + SWEEP_BLOCK * SWEEP_BLOCK / 2 + 4),
+    CANDIDATES_BYTES = 4 * (22 * SWEEP_BLOCK + SWEEP_BLOCK * SWEEP_BLOCK / 2 + 4),
 };
 
 enum {
@@ -87,13 +87,14 @@ static abut_status queue_boxes(searching *s) {
         status = ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_BLOCKS], blocks, SWEEP_BLOCK,
                               MEMORY(MOTION_LAYOUT), ABUTI_VALUE(s->scene), MEMORY(MOTION_EDGES),
                               MEMORY(MOTION_FACES), MEMORY(MOTION_START), MEMORY(MOTION_END),
-                              MEMORY(MOTION_ORDER), MEMORY(MOTION_BOXES), MEMORY(MOTION_NODES),
-                              ABUTI_LOCAL_MEMORY(6 * 4 * SWEEP_BLOCK));
+                              MEMORY(MOTION_ORDER), MEMORY(MOTION_SETS), ABUTI_VALUE(d->sets),
+                              MEMORY(MOTION_BOXES), MEMORY(MOTION_NODES),
+                              ABUTI_LOCAL_MEMORY(7 * 4 * SWEEP_BLOCK));
     for (uint32_t level = 1; level < d->levels && !status; level++)
         status = ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_LEVEL],
                               l->nodes[SWEEP_EDGES][level] + l->nodes[SWEEP_FACES][level],
                               SWEEP_BLOCK, MEMORY(MOTION_LAYOUT), MEMORY(MOTION_NODES),
-                              ABUTI_VALUE(level), ABUTI_LOCAL_MEMORY(6 * 4 * SWEEP_BLOCK));
+                              ABUTI_VALUE(level), ABUTI_LOCAL_MEMORY(7 * 4 * SWEEP_BLOCK));
     return status ? status : stop_clock(s, MOTION_STAGE_BOXES);
 }
 

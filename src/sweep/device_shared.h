@@ -30,13 +30,31 @@ typedef struct sweep_layout {
     sweep_word node_first[SWEEP_KINDS][SWEEP_BLOCK_LEVELS];
 } sweep_layout;
 
-/* A box in floats; see sweep_boxes.cl. `feature` is its number among its kind. */
+/* A box in floats; see sweep_boxes.cl. `feature` is its number among its kind, `sets` those of all
+ * faces around it, or of all features of a block. */
 typedef struct sweep_box {
     float lo[3];
     sweep_word feature;
     float hi[3];
-    sweep_word unused;
+    sweep_word sets;
 } sweep_box;
+
+/* Faces may be in sets, so that not every pair of them has to be looked at: those of which one is
+ * in ANY, and those of which one is in FIRST and the other in SECOND. Features are in all sets of
+ * the faces around them, so that a pair of features is looked at where one of their pairs of faces
+ * is. Without sets, all are in ANY. */
+enum { SWEEP_SET_FIRST = 1, SWEEP_SET_SECOND = 2, SWEEP_SET_ANY = 4 | 8 };
+
+static inline int sweep_sets_pair(sweep_word a, sweep_word b) {
+    return (((a | b) & SWEEP_SET_ANY) | ((a & SWEEP_SET_FIRST) & (b >> 1)) |
+            ((a >> 1) & (b & SWEEP_SET_FIRST))) != 0;
+}
+
+/* Where the sets of a kind begin; `used` = 0: there are none. */
+typedef struct sweep_sets {
+    sweep_word first[SWEEP_KINDS];
+    sweep_word used;
+} sweep_sets;
 
 /* What the device counts; words of one buffer. */
 enum {

@@ -175,8 +175,11 @@ abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const 
                           motion ? "end" : "motion");
     abut_status status = start ? check_positions(motion, start, "start") : ABUT_OK;
     status = status ? status : check_positions(motion, end, "end");
-    if (!status && motion->on_device)
-        status = abuti_motion_device_step(motion, start, end);
+    return status ? status : abuti_motion_take(motion, start, end);
+}
+
+abut_status abuti_motion_take(abut_motion *motion, const vec3 *start, const vec3 *end) {
+    abut_status status = motion->on_device ? abuti_motion_device_step(motion, start, end) : ABUT_OK;
     if (status)
         return status;
     const size_t bytes = motion->vertex_count * sizeof *motion->start;

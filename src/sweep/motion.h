@@ -37,6 +37,8 @@ typedef struct motion_hit {
     double weights[3];
 } motion_hit;
 
+/* abut_motion_step() without its checks. */
+abut_status abuti_motion_take(abut_motion *motion, const vec3 *start, const vec3 *end);
 /* Whether a comes behind b in the order of ABUT_MOTION_ALL. For abuti_bvh_sort too. */
 bool abuti_motion_after(const void *a, const void *b);
 /* The four vertices of a pair, as sweep_pair wants them. */

@@ -62,14 +62,16 @@ sweep_keys(__global const sweep_layout *layout, sweep_scene scene,
     order[i] = feature;
 }
 
-/* The box of SWEEP_BLOCK boxes, in local memory of 6 * SWEEP_BLOCK. Every item gets it. */
+/* The box of SWEEP_BLOCK boxes, in local memory of 7 * SWEEP_BLOCK. Every item gets it. */
 static sweep_box join(sweep_box box, __local float *room) {
     uint item = (uint)get_local_id(0);
+    __local uint *sets = (__local uint *)(room + 6 * SWEEP_BLOCK);
     sweep_box all;
     for (int axis = 0; axis < 3; axis++) {
         room[axis * SWEEP_BLOCK + item] = box.lo[axis];
         room[(3 + axis) * SWEEP_BLOCK + item] = box.hi[axis];
     }
+    sets[item] = box.sets;
     for (uint step = SWEEP_BLOCK / 2; step > 0; step /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int axis = 0; axis < 3; axis++) {
@@ -79,6 +81,8 @@ static sweep_box join(sweep_box box, __local float *room) {
                 room[hi] = max(room[hi], room[hi + step]);
             }
         }
+        if (item < step)
+            sets[item] |= sets[item + step];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int axis = 0; axis < 3; axis++) {
@@ -86,7 +90,7 @@ static sweep_box join(sweep_box box, __local float *room) {
         all.hi[axis] = room[(3 + axis) * SWEEP_BLOCK];
     }
     all.feature = 0;
-    all.unused = 0;
+    all.sets = sets[0];
     return all;
 }
 
@@ -97,7 +101,7 @@ static sweep_box nothing(void) {
         box.hi[axis] = -INFINITY;
     }
     box.feature = 0;
-    box.unused = 0;
+    box.sets = 0;
     return box;
 }
 
@@ -105,8 +109,9 @@ static sweep_box nothing(void) {
 __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
 sweep_blocks(__global const sweep_layout *layout, sweep_scene scene,
              __global const uint *edges, __global const uint *faces, __global const double *start,
-             __global const double *end, __global const uint *order, __global sweep_box *boxes,
-             __global sweep_box *nodes, __local float *room) {
+             __global const double *end, __global const uint *order, __global const uint *sets,
+             sweep_sets sets_at, __global sweep_box *boxes, __global sweep_box *nodes,
+             __local float *room) {
     uint block = (uint)get_group_id(0), item = (uint)get_local_id(0);
     uint kind = (block >= layout->node_first[SWEEP_EDGES][0]) +
                 (block >= layout->node_first[SWEEP_FACES][0]);
@@ -117,6 +122,8 @@ sweep_blocks(__global const sweep_layout *layout, sweep_scene scene,
         sweep_corners corners = corners_of(kind, feature, edges, faces);
         box = swept_box(&corners, start, end, &scene);
         box.feature = feature;
+        if (sets_at.used)
+            box.sets = sets[sets_at.first[kind] + feature];
     }
     boxes[(size_t)block * SWEEP_BLOCK + item] = box;
     sweep_box all = join(box, room);

@@ -68,7 +68,8 @@ sweep_walk(__global const sweep_layout *layout, __global const sweep_box *nodes,
             sweep_box box = nodes[layout->node_first[kind][level] + child];
             /* Of two blocks of edges the first looks for the second. */
             ulong last = ((ulong)child + 1) << 5 * level;
-            yes = overlap(&box, &mine) && !(of_edges && last <= block);
+            yes = overlap(&box, &mine) && sweep_sets_pair(box.sets, mine.sets) &&
+                  !(of_edges && last <= block);
         }
         uint bits = ballot(yes, mask), rank = rank_in(bits), count = popcount(bits);
         if (level == 0) {
@@ -94,16 +95,17 @@ sweep_walk(__global const sweep_layout *layout, __global const sweep_box *nodes,
 typedef struct kept {
     __local float *box; /* six rows */
     __local uint *corner; /* three rows; edges and vertices repeat theirs */
-    __local uint *feature;
+    __local uint *feature, *sets;
 } kept;
 
-#define KEPT_WORDS (10 * SWEEP_BLOCK)
+#define KEPT_WORDS (11 * SWEEP_BLOCK)
 
 static inline kept kept_at(__local uint *room) {
     kept k;
     k.box = (__local float *)room;
     k.corner = room + 6 * SWEEP_BLOCK;
     k.feature = room + 9 * SWEEP_BLOCK;
+    k.sets = room + 10 * SWEEP_BLOCK;
     return k;
 }
 
@@ -114,6 +116,7 @@ static inline void keep(kept k, uint at, const sweep_box *box, const sweep_corne
         k.corner[axis * SWEEP_BLOCK + at] = corners->at[axis];
     }
     k.feature[at] = box->feature;
+    k.sets[at] = box->sets;
 }
 
 /* 0 = apart, 1 = overlap, 2 = the doubles decide. */
@@ -149,7 +152,7 @@ static inline bool share(const sweep_corners *a, const sweep_corners *b) {
 static inline uint keep_block(kept k, uint kind, const sweep_box *box, const sweep_box *other,
                               __global const uint *edges, __global const uint *faces,
                               __local uint *mask) {
-    bool in = overlap(box, other);
+    bool in = overlap(box, other) && sweep_sets_pair(box->sets, other->sets);
     uint bits = ballot(in, mask);
     if (in) {
         sweep_corners corners = corners_of(kind, box->feature, edges, faces);
@@ -163,7 +166,7 @@ static inline bool is_candidate(kept a, uint i, kept b, uint j, __global const d
                                 __global const double *end, const sweep_scene *scene,
                                 __global const uint *mesh_of, uint which) {
     int told = compare(a, i, b, j);
-    if (told == 0)
+    if (told == 0 || !sweep_sets_pair(a.sets[i], b.sets[j]))
         return false;
     sweep_corners of_a = kept_corners(a, i), of_b = kept_corners(b, j);
     if (share(&of_a, &of_b))

@@ -1,0 +1,311 @@
+/* The view-based search on a device: the first impact of all pairs, the sets of the CPU bit for
+ * bit, and nothing lost when the device or the memory fails. */
+#include "device/open.h"
+
+#include "self/deform.h"
+#include "self/self.h"
+
+#include <math.h>
+
+static abut_device *device;
+
+enum { SCHEMES = 5 };
+
+/* For each scheme one view here and one there. */
+typedef struct couple {
+    abut_view *here, *there;
+} couple;
+
+static void open_couples(abut_mesh *mesh, couple couples[SCHEMES]) {
+    const abut_view_scheme schemes[SCHEMES] = {ABUT_VIEW_AUTO, ABUT_VIEW_POINT, ABUT_VIEW_LINE,
+                                               ABUT_VIEW_LINE, ABUT_VIEW_COMPLETE};
+    for (int k = 0; k < SCHEMES; k++) {
+        abut_view_options options = abut_view_options_default();
+        options.scheme = schemes[k];
+        options.no_clusters = true;
+        options.box_boundary = k == 3;
+        assert_ok(abut_view_create(mesh, &options, &couples[k].here));
+        options.device = device;
+        assert_ok(abut_view_create(mesh, &options, &couples[k].there));
+    }
+}
+
+static void close_couples(couple couples[SCHEMES]) {
+    for (int k = 0; k < SCHEMES; k++) {
+        abut_view_destroy(couples[k].here);
+        abut_view_destroy(couples[k].there);
+    }
+}
+
+static void same_results(const abut_view_result *here, const abut_view_result *there) {
+    assert_int_equal(here->hit, there->hit);
+    assert_int_equal(here->scheme, there->scheme);
+    assert_int_equal(here->reason, there->reason);
+    assert_memory_equal(here->sets, there->sets, sizeof here->sets);
+    assert_memory_equal(here->entered, there->entered, sizeof here->entered);
+    assert_memory_equal(here->left, there->left, sizeof here->left);
+    assert_memory_equal(here->regions, there->regions, sizeof here->regions);
+    if (!here->hit)
+        return;
+    assert_true(here->impact.time == there->impact.time);
+    assert_int_equal(here->impact.kind, there->impact.kind);
+    assert_memory_equal(here->impact.element, there->impact.element, sizeof here->impact.element);
+    assert_memory_equal(&here->impact.point, &there->impact.point, sizeof(vec3));
+    assert_memory_equal(&here->impact.normal, &there->impact.normal, sizeof(vec3));
+    assert_memory_equal(here->impact.weights, there->impact.weights, sizeof here->impact.weights);
+}
+
+static void check_couple(const couple *c, const abut_view_step *step,
+                         const abut_sweep_options *sweep, brute_hit truth) {
+    abut_view_result here, there;
+    assert_ok(abut_view_find(c->here, step, sweep, &here));
+    assert_ok(abut_view_find(c->there, step, sweep, &there));
+    same_results(&here, &there);
+    const unsigned char *sets = abut_view_sets(c->here), *same = abut_view_sets(c->there);
+    assert_int_equal(!sets, !same);
+    if (sets)
+        assert_memory_equal(sets, same, abut_view_get(c->here).triangle_count);
+    assert_int_equal(truth.time <= 1, there.hit);
+    if (there.hit) {
+        assert_true(there.impact.time == truth.time);
+        assert_int_equal(truth.kind, there.impact.kind);
+        assert_int_equal(truth.first, there.impact.element[0]);
+        assert_int_equal(truth.second, there.impact.element[1]);
+    }
+}
+
+static double tolerance_of(const abut_vec3 *p, uint32_t count) {
+    box3 box = box_empty();
+    for (uint32_t i = 0; i < count; i++)
+        box = box_grow(box, p[i]);
+    return SWEEP_TOLERANCE * v3_max_abs(v3_sub(box.hi, box.lo));
+}
+
+/* Steps of random motion; every third gives its start, the others begin where the last ended. After
+ * an impact it goes on from shortly before. */
+static void follow(abut_mesh *mesh, test_random *random, uint32_t steps, double size,
+                   uint32_t outcomes[2]) {
+    uint32_t count = abut_mesh_vertex_count(mesh);
+    abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+    couple couples[SCHEMES];
+    bool ended_here = true;
+    open_couples(mesh, couples);
+    for (uint32_t s = 0; s < steps; s++) {
+        abut_sweep_options exact = abut_sweep_options_default();
+        abut_view_step step = abut_view_step_default();
+        random_motion(random, start, end, count, size, 0.02);
+        brute_hit truth = brute_find(mesh, start, end, tolerance_of(start, count));
+        step.start = ended_here && s % 3 ? NULL : start;
+        step.end = end;
+        exact.exact = truth.time <= 1 && s % 2;
+        for (int k = 0; k < SCHEMES; k++)
+            check_couple(&couples[k], &step, &exact, truth);
+        outcomes[truth.time <= 1]++;
+        ended_here = truth.time > 1;
+        for (uint32_t i = 0; i < count; i++)
+            start[i] = ended_here ? end[i] : v3_lerp(start[i], end[i], 0.9 * truth.time);
+    }
+    free(start);
+    free(end);
+    close_couples(couples);
+    abut_mesh_destroy(mesh);
+}
+
+static void closed_meshes(void **state) {
+    (void)state;
+    const abut_shape_kind kinds[3] = {ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TORUS, ABUT_SHAPE_BOX};
+    test_random random = {11};
+    uint32_t outcomes[2] = {0, 0};
+    for (uint32_t k = 0; k < 3; k++)
+        follow(make_shape(one_thread(), kinds[k], k == 1 ? 7 : 3), &random, 8, k % 2 ? 0.5 : 0.25,
+               outcomes);
+    assert_true(outcomes[0] > 0 && outcomes[1] > 0);
+}
+
+static void open_meshes(void **state) {
+    (void)state;
+    test_random random = {9};
+    uint32_t outcomes[2] = {0, 0};
+    for (uint32_t k = 0; k < 2; k++)
+        follow(make_sheet(one_thread(), 6, 6, k), &random, 10, k ? 0.4 : 0.8, outcomes);
+    assert_true(outcomes[0] > 0 && outcomes[1] > 0);
+}
+
+/* A ball of more than one level of blocks that is dented until it touches itself: free at once,
+ * then free by a search of a part, then not. */
+static void a_dent(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 12);
+    uint32_t count = abut_mesh_vertex_count(mesh), at_once = 0, searched = 0, hits = 0;
+    abut_vec3 *from = positions_of(mesh), *end = positions_of(mesh);
+    couple couples[SCHEMES];
+    open_couples(mesh, couples);
+    for (int frame = 1; frame <= 20 && !hits; frame++) {
+        abut_view_step step = abut_view_step_default();
+        abut_view_result here, there, complete;
+        for (uint32_t i = 0; i < count; i++) {
+            vec3 p = from[i];
+            p.z -= 0.12 * frame * exp(-6 * (p.x * p.x + p.y * p.y)) * (p.z > 0);
+            end[i] = p;
+        }
+        step.end = end;
+        assert_ok(abut_view_find(couples[4].there, &step, NULL, &complete));
+        for (int k = 0; k < 4; k++) {
+            assert_ok(abut_view_find(couples[k].here, &step, NULL, &here));
+            assert_ok(abut_view_find(couples[k].there, &step, NULL, &there));
+            same_results(&here, &there);
+            assert_int_equal(complete.hit, there.hit);
+            assert_true(!there.hit || there.impact.time == complete.impact.time);
+            assert_true(there.edge_edge < complete.edge_edge || there.hit);
+            at_once += there.sets[ABUT_VIEW_POSITIVE] == abut_mesh_triangle_count(mesh);
+            searched += there.edge_edge > 0;
+        }
+        hits += complete.hit;
+    }
+    assert_true(at_once > 0 && searched > 0 && hits > 0);
+    close_couples(couples);
+    abut_mesh_destroy(mesh);
+    free(from);
+    free(end);
+}
+
+/* What the scheme cannot do is searched completely there as well. */
+static void fallbacks(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
+    uint32_t count = abut_mesh_vertex_count(mesh);
+    abut_vec3 *end = positions_of(mesh);
+    abut_sweep_options apart = abut_sweep_options_default();
+    couple couples[SCHEMES];
+    open_couples(mesh, couples);
+    for (uint32_t i = 0; i < count; i++)
+        end[i] = v3_scale(end[i], 0.5);
+    for (int k = 0; k < 4; k++) {
+        abut_view_step step = abut_view_step_default();
+        abut_view_result here, there;
+        step.end = end;
+        apart.separation = 0.01;
+        assert_ok(abut_view_find(couples[k].here, &step, &apart, &here));
+        assert_ok(abut_view_find(couples[k].there, &step, &apart, &there));
+        assert_int_equal(ABUT_VIEW_SEPARATION, there.reason);
+        same_results(&here, &there);
+        step.line = &(abut_view_line){{{0, 0, NAN}}, {{0, 0, 0}}};
+        assert_fails(ABUT_ERROR_ARGUMENT, "line",
+                     abut_view_find(couples[k].there, &step, NULL, &there));
+    }
+    close_couples(couples);
+    abut_mesh_destroy(mesh);
+    free(end);
+}
+
+/* ---- failures ---- */
+
+/* The same steps twice: the first may fail, and is then repeated. */
+static abut_status live_a_little(abut_context *context, void *data) {
+    const bool open = *(const bool *)data;
+    abut_view_options options = abut_view_options_default();
+    abut_mesh *mesh = NULL;
+    abut_view *view = NULL;
+    abut_shape shape = abut_shape_default(open ? ABUT_SHAPE_SHEET : ABUT_SHAPE_ICOSPHERE);
+    shape.segments = shape.rings = open ? 6 : 2;
+    options.device = device;
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    status = status ? status : abut_view_create(mesh, &options, &view);
+    for (int s = 0; s < 2 && !status; s++) {
+        abut_vec3 *end = positions_of(mesh);
+        abut_view_step step = abut_view_step_default();
+        abut_view_result result = {.node_pairs = 99};
+        /* all but one vertex stay; that one goes through to the other side of the ball */
+        if (open)
+            end[0].z = s ? 0.7 : -0.2;
+        else
+            end[0] = v3_scale(end[0], s ? -1.5 : 1.1);
+        step.end = end;
+        step.start_is_free = true;
+        status = abut_view_find(view, &step, NULL, &result);
+        assert_int_equal(status != ABUT_OK, result.node_pairs == 99);
+        if (status == ABUT_ERROR_DEVICE) { /* the next try is as good as any */
+            abuti_opencl_fail_at(0);
+            assert_ok(abut_view_find(view, &step, NULL, &result));
+        }
+        if (result.node_pairs != 99)
+            assert_int_equal(!open && s, result.hit);
+        free(end);
+    }
+    abut_view_destroy(view);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void every_call_of_the_device(void **state) {
+    (void)state;
+    for (int open = 0; open < 2; open++) {
+        bool is_open = open;
+        assert_ok(live_a_little(NULL, &is_open));
+        uint64_t live = abuti_opencl_live(), n = 1;
+        /* Every argument of a kernel is a call: one in 13 is tried. */
+        for (bool failed = true; failed; n += 13) {
+            test_memory memory = {0};
+            abut_context *context = test_context(&memory, 1);
+            abuti_opencl_fail_at(n + (uint64_t)open * 5);
+            abut_status status = live_a_little(context, &is_open);
+            failed = status == ABUT_ERROR_DEVICE;
+            abuti_opencl_fail_at(0);
+            abut_context_destroy(context);
+            assert_int_equal(0, memory.live_count);
+            assert_int_equal(live, abuti_opencl_live());
+            assert_true(failed || status == ABUT_OK);
+        }
+        assert_true(n > 50);
+    }
+}
+
+static void every_allocation(void **state) {
+    (void)state;
+    bool open = true;
+    assert_true(test_every_allocation(live_a_little, &open) > 20);
+}
+
+static void other_devices_are_refused(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
+    abut_view_options options = abut_view_options_default();
+    abut_view *view = NULL;
+    options.device = device;
+    device->info.has_doubles = false;
+    assert_fails(ABUT_ERROR_DEVICE, "has no doubles", abut_view_create(mesh, &options, &view));
+    device->info.has_doubles = true;
+    bool same = device->info.same_bits;
+    device->info.same_bits = false;
+    assert_fails(ABUT_ERROR_DEVICE, "round", abut_view_create(mesh, &options, &view));
+    device->info.same_bits = same;
+    assert_null(view);
+    abut_mesh_destroy(mesh);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    device = test_device(NULL);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    abut_device_destroy(device);
+    assert_int_equal(0, abuti_opencl_live());
+    return 0;
+}
+
+int main(void) {
+    SKIP_WITHOUT_DEVICE();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(closed_meshes),
+        cmocka_unit_test(open_meshes),
+        cmocka_unit_test(a_dent),
+        cmocka_unit_test(fallbacks),
+        cmocka_unit_test(every_call_of_the_device),
+        cmocka_unit_test(every_allocation),
+        cmocka_unit_test(other_devices_are_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

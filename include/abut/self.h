@@ -101,7 +101,8 @@ typedef enum abut_view_fallback {
     ABUT_VIEW_START,          /* the mesh meets itself at the start */
     ABUT_VIEW_SEPARATION,     /* a separation was asked for: triangles on the same side of a sheet
                                * come near each other without anything in between */
-    ABUT_VIEW_BOUNDARY        /* too much is near ghost triangles to be worth it */
+    ABUT_VIEW_BOUNDARY        /* too much is near ghost triangles to be worth it; for AUTO on a
+                               * device, any */
 } abut_view_fallback;
 
 /* Sets of triangles. */

@@ -137,7 +137,7 @@ abut_status abuti_view_device_step(abut_view *view, bool follows) {
     view_device *d = view->on_device;
     bool known = follows && d->is_at_end;
     d->is_at_end = false; /* until all of the step succeeds */
-    return abuti_motion_take(d->motion, known ? NULL : view->start, view->next);
+    return abuti_motion_borrow(d->motion, view->start, view->next, known);
 }
 
 void abuti_view_device_accept(abut_view *view) {
@@ -145,14 +145,10 @@ void abuti_view_device_accept(abut_view *view) {
 }
 
 static void count_sets(const abut_view *view, view_counts *counts) {
-    uint32_t of[16] = {0}, all = view->triangle_count + view->ghost_count;
-    for (uint32_t i = 0; i < view->triangle_count; i++)
-        of[view->sets[i] & 15]++;
-    counts->sets[ABUT_VIEW_POSITIVE] = of[SET_P];
-    counts->sets[ABUT_VIEW_NEGATIVE] = of[SET_N];
-    counts->sets[ABUT_VIEW_GRAZING] = of[SET_Z];
-    for (uint32_t i = view->triangle_count; i < all; i++)
-        counts->ghosts += view->sets[i] != SET_P;
+    const unsigned char *ghosts = view->sets + view->triangle_count;
+    for (int k = 0; k < 3; k++)
+        counts->sets[k] = abuti_count_bytes(view->sets, view->triangle_count, 1u << k);
+    counts->ghosts = view->ghost_count - abuti_count_bytes(ghosts, view->ghost_count, SET_P);
 }
 
 abut_status abuti_view_device_test(abut_view *view, const view_sight *sight, view_counts *counts) {

@@ -8,12 +8,26 @@
  * point. */
 #define SHARE 0.6
 
+/* Of a large mesh so many vertices are looked at, all over it: nothing depends on where the line
+ * is, and all of them would take longer than the search on a device does. */
+enum { SAMPLE = 4096 };
+#define MIX 2654435761u /* a prime: no row or column of a grid is taken alone */
+
+static uint32_t sample_size(uint32_t count) {
+    return count < SAMPLE ? count : SAMPLE;
+}
+
+static uint32_t sample_at(uint32_t i, uint32_t count) {
+    return count <= SAMPLE ? i : (uint32_t)((uint64_t)i * MIX % count);
+}
+
 /* Relative to the first vertex, in units of `scale`, so that nothing overflows. */
 static vec3 mean_of(const vec3 *positions, uint32_t count, vec3 from, double scale) {
     vec3 sum = v3(0, 0, 0);
-    for (uint32_t i = 0; i < count; i++)
-        sum = v3_along(sum, scale, v3_sub(positions[i], from));
-    return v3_scale(sum, 1.0 / count);
+    uint32_t taken = sample_size(count);
+    for (uint32_t i = 0; i < taken; i++)
+        sum = v3_along(sum, scale, v3_sub(positions[sample_at(i, count)], from));
+    return v3_scale(sum, 1.0 / taken);
 }
 
 /* One rotation of Jacobi's method, which makes m[p][q] zero. */
@@ -51,8 +65,9 @@ static vec3 longest(double m[3][3]) {
 
 static vec3 axis_of(const vec3 *positions, uint32_t count, vec3 from, double scale, vec3 mean) {
     double m[3][3] = {{0}};
-    for (uint32_t i = 0; i < count; i++) {
-        vec3 d = v3_sub(v3_scale(v3_sub(positions[i], from), scale), mean);
+    for (uint32_t i = 0; i < sample_size(count); i++) {
+        vec3 at = positions[sample_at(i, count)];
+        vec3 d = v3_sub(v3_scale(v3_sub(at, from), scale), mean);
         m[0][0] += d.x * d.x;
         m[0][1] += d.x * d.y;
         m[0][2] += d.x * d.z;
@@ -71,17 +86,20 @@ abut_view_line abuti_view_axis(const abut_view *view) {
     uint32_t count = view->vertex_count;
     vec3 from = p[0];
     double size = 0;
-    for (uint32_t i = 0; i < count; i++)
-        size = real_max(size, real_max(v3_max_abs(v3_sub(p[i], from)),
-                                       v3_max_abs(v3_sub(view->next[i], from))));
+    for (uint32_t i = 0; i < sample_size(count); i++) {
+        uint32_t at = sample_at(i, count);
+        size = real_max(size, real_max(v3_max_abs(v3_sub(p[at], from)),
+                                       v3_max_abs(v3_sub(view->next[at], from))));
+    }
     int exponent;
     frexp(size, &exponent);
     double scale = size > 0 && exponent > -1000 ? ldexp(1, -exponent) : 1;
     vec3 mean = mean_of(p, count, from, scale), end = mean_of(view->next, count, from, scale);
     vec3 axis = axis_of(p, count, from, scale, mean);
     double lo = 0, hi = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        double along = v3_dot(v3_sub(v3_scale(v3_sub(p[i], from), scale), mean), axis);
+    for (uint32_t i = 0; i < sample_size(count); i++) {
+        vec3 at = p[sample_at(i, count)];
+        double along = v3_dot(v3_sub(v3_scale(v3_sub(at, from), scale), mean), axis);
         lo = real_min(lo, along);
         hi = real_max(hi, along);
     }

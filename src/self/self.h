@@ -25,6 +25,14 @@ static inline bool abuti_sets_pair(unsigned a, unsigned b) {
     return (((a | b) & (SET_Z | SET_V)) | ((a & SET_P) & (b >> 1)) | ((a >> 1) & (b & SET_P))) != 0;
 }
 
+static inline uint32_t abuti_count_bytes(const unsigned char *bytes, uint32_t count,
+                                         unsigned wanted) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        found += bytes[i] == wanted;
+    return found;
+}
+
 /* ---- tree.c: bounds of swept triangles in a balanced tree ---- */
 
 #define TREE_LEAF 0x80000000u

@@ -133,8 +133,20 @@ static bool is_legal(vec3 p) {
     return v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z;
 }
 
+/* Without branches, since nearly always all are. */
+static bool all_legal(const vec3 *positions, uint32_t count) {
+    unsigned bad = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bad |= (unsigned)!(fabs(positions[i].x) <= ABUT_COORDINATE_MAX) |
+               (unsigned)!(fabs(positions[i].y) <= ABUT_COORDINATE_MAX) |
+               (unsigned)!(fabs(positions[i].z) <= ABUT_COORDINATE_MAX);
+    return !bad;
+}
+
 static abut_status check_positions(const abut_view *view, const char *what, const vec3 *positions) {
-    for (uint32_t i = 0; positions && i < view->vertex_count; i++)
+    if (!positions || all_legal(positions, view->vertex_count))
+        return ABUT_OK;
+    for (uint32_t i = 0; i < view->vertex_count; i++)
         if (!is_legal(positions[i]))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "abut_view_find: step->%s: vertex %u is at (%g, %g, %g); coordinates "
@@ -316,11 +328,15 @@ static bool is_free_at_once(const finding *f, const view_counts *counts) {
 
 static void count_sets(finding *f) {
     const abut_view *view = f->view;
-    memset(f->result.sets, 0, sizeof f->result.sets);
-    for (uint32_t i = 0; i < view->triangle_count; i++) {
-        unsigned set = view->sets[i];
-        f->result.sets[set == SET_P ? 0 : set == SET_N ? 1 : set == SET_Z ? 2 : 3]++;
-    }
+    for (int k = 0; k < 4; k++)
+        f->result.sets[k] = abuti_count_bytes(view->sets, view->triangle_count, 1u << k);
+}
+
+/* What touches ghosts is found on the CPU, which takes longer than a complete search on a device.
+ * So AUTO leaves it there, but where it leads to steps that are free at once. */
+static bool is_boundary_slow(const abut_view *view, const view_counts *counts) {
+    return view->on_device && view->options.scheme == ABUT_VIEW_AUTO && view->ghost_count &&
+           (in_doubt(counts) || counts->ghosts);
 }
 
 static abut_status find_by_sets(finding *f) {
@@ -335,6 +351,8 @@ static abut_status find_by_sets(finding *f) {
     memcpy(f->result.regions, counts.regions, sizeof counts.regions);
     f->result.times.view += seconds() - begun;
     bool at_once = is_free_at_once(f, &counts);
+    if (!at_once && is_boundary_slow(view, &counts))
+        return find_completely(f, ABUT_VIEW_BOUNDARY);
     if (!at_once) {
         if (view->ghost_count || !view->on_device)
             fit(f);
@@ -422,12 +440,10 @@ static void take_positions(finding *f, const abut_view_step *step) {
 }
 
 static void publish_sets(abut_view *view) {
-    for (uint32_t i = 0; i < view->triangle_count; i++) {
+    for (uint32_t i = 0; i < view->triangle_count;
+         i++) { /* the number of a bit, without branches */
         unsigned set = view->sets[i];
-        view->public_sets[i] = (unsigned char)(set == SET_P   ? ABUT_VIEW_POSITIVE
-                                               : set == SET_N ? ABUT_VIEW_NEGATIVE
-                                               : set == SET_Z ? ABUT_VIEW_GRAZING
-                                                              : ABUT_VIEW_VIOLATED);
+        view->public_sets[i] = (unsigned char)((set >> 1) - (set >> 3));
     }
 }
 

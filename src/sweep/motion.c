@@ -122,6 +122,8 @@ void abut_motion_destroy(abut_motion *motion) {
     abut_context *context = motion->context;
     abuti_motion_device_destroy(motion);
     abuti_broad_destroy(motion);
+    if (motion->borrows)
+        motion->start = motion->end = NULL;
     void *owned[] = {motion->vertex_begin, motion->edge_begin, motion->face_begin, motion->edges,
                      motion->faces,        motion->start,      motion->end};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
@@ -169,17 +171,22 @@ static double longest_side(const vec3 *at, uint32_t count, box3 *box) {
     return v3_max_abs(v3_sub(box->hi, box->lo));
 }
 
+static void measure(abut_motion *motion) {
+    motion->box = box_empty();
+    motion->extent = longest_side(motion->start, motion->vertex_count, &motion->box);
+    if (!(motion->extent > 0))
+        motion->extent = longest_side(motion->end, motion->vertex_count, &motion->box);
+    motion->stepped = true;
+}
+
 abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const abut_vec3 *end) {
     if (!motion || !end)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_step: %s is null",
                           motion ? "end" : "motion");
     abut_status status = start ? check_positions(motion, start, "start") : ABUT_OK;
     status = status ? status : check_positions(motion, end, "end");
-    return status ? status : abuti_motion_take(motion, start, end);
-}
-
-abut_status abuti_motion_take(abut_motion *motion, const vec3 *start, const vec3 *end) {
-    abut_status status = motion->on_device ? abuti_motion_device_step(motion, start, end) : ABUT_OK;
+    if (!status && motion->on_device)
+        status = abuti_motion_device_step(motion, start, end);
     if (status)
         return status;
     const size_t bytes = motion->vertex_count * sizeof *motion->start;
@@ -191,11 +198,22 @@ abut_status abuti_motion_take(abut_motion *motion, const vec3 *start, const vec3
         motion->start = last;
     }
     memcpy(motion->end, end, bytes);
-    motion->box = box_empty();
-    motion->extent = longest_side(motion->start, motion->vertex_count, &motion->box);
-    if (!(motion->extent > 0))
-        motion->extent = longest_side(motion->end, motion->vertex_count, &motion->box);
-    motion->stepped = true;
+    measure(motion);
+    return ABUT_OK;
+}
+
+abut_status abuti_motion_borrow(abut_motion *motion, vec3 *start, vec3 *end, bool follows) {
+    abut_status status = abuti_motion_device_step(motion, follows ? NULL : start, end);
+    if (status)
+        return status;
+    if (!motion->borrows) {
+        abuti_release(motion->context, motion->start);
+        abuti_release(motion->context, motion->end);
+    }
+    motion->borrows = true;
+    motion->start = start;
+    motion->end = end;
+    measure(motion);
     return ABUT_OK;
 }
 

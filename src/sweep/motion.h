@@ -22,6 +22,7 @@ struct abut_motion {
     uint32_t *faces; /* 3 a face, as in the meshes */
     bool stepped;
     vec3 *start, *end; /* where vertices are; before the first step both are the meshes' */
+    bool borrows;      /* these are someone else's */
     box3 box;          /* of the starts; of all where that has no extent */
     double extent;     /* its longest side */
     sweep_broad broad; /* of the CPU; empty with a device */
@@ -37,8 +38,10 @@ typedef struct motion_hit {
     double weights[3];
 } motion_hit;
 
-/* abut_motion_step() without its checks. */
-abut_status abuti_motion_take(abut_motion *motion, const vec3 *start, const vec3 *end);
+/* abut_motion_step() on a device, without checks and copies: from now on both stay the caller's,
+ * who keeps them as they are until the search is done. `follows`: the start is where the device has
+ * the last end. After a failure there is nothing to search. */
+abut_status abuti_motion_borrow(abut_motion *motion, vec3 *start, vec3 *end, bool follows);
 /* Whether a comes behind b in the order of ABUT_MOTION_ALL. For abuti_bvh_sort too. */
 bool abuti_motion_after(const void *a, const void *b);
 /* The four vertices of a pair, as sweep_pair wants them. */

@@ -133,11 +133,11 @@ void abuti_view_device_destroy(abut_view *view) {
 
 /* ---- step ---- */
 
-abut_status abuti_view_device_step(abut_view *view, bool follows) {
+abut_status abuti_view_device_step(abut_view *view, bool follows, box3 box) {
     view_device *d = view->on_device;
     bool known = follows && d->is_at_end;
     d->is_at_end = false; /* until all of the step succeeds */
-    return abuti_motion_borrow(d->motion, view->start, view->next, known);
+    return abuti_motion_borrow(d->motion, view->start, view->next, known, box);
 }
 
 void abuti_view_device_accept(abut_view *view) {

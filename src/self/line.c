@@ -10,7 +10,7 @@
 
 /* Of a large mesh so many vertices are looked at, all over it: nothing depends on where the line
  * is, and all of them would take longer than the search on a device does. */
-enum { SAMPLE = 4096 };
+enum { SAMPLE = 2048 };
 #define MIX 2654435761u /* a prime: no row or column of a grid is taken alone */
 
 static uint32_t sample_size(uint32_t count) {

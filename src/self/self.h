@@ -202,8 +202,8 @@ abut_status abuti_view_device_create(abut_view *view);
 /* Nothing where there is none. */
 void abuti_view_device_destroy(abut_view *view);
 /* Takes the positions of the step there. `follows`: it starts at `end`, where the last one ended.
- */
-abut_status abuti_view_device_step(abut_view *view, bool follows);
+ * `box`: of the start. */
+abut_status abuti_view_device_step(abut_view *view, bool follows, box3 box);
 /* After success of the step: what is there as its end is `end` now. */
 void abuti_view_device_accept(abut_view *view);
 /* As abuti_view_test() without clusters. */

@@ -133,33 +133,39 @@ static bool is_legal(vec3 p) {
     return v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z;
 }
 
-/* Without branches, since nearly always all are. */
-static bool all_legal(const vec3 *positions, uint32_t count) {
-    unsigned bad = 0;
-    for (uint32_t i = 0; i < count; i++)
-        bad |= (unsigned)!(fabs(positions[i].x) <= ABUT_COORDINATE_MAX) |
-               (unsigned)!(fabs(positions[i].y) <= ABUT_COORDINATE_MAX) |
-               (unsigned)!(fabs(positions[i].z) <= ABUT_COORDINATE_MAX);
-    return !bad;
+static double longest_side(box3 box) {
+    vec3 sides = v3_sub(box.hi, box.lo);
+    return real_max(sides.x, real_max(sides.y, sides.z));
 }
 
-static abut_status check_positions(const abut_view *view, const char *what, const vec3 *positions) {
-    if (!positions || all_legal(positions, view->vertex_count))
-        return ABUT_OK;
-    for (uint32_t i = 0; i < view->vertex_count; i++)
-        if (!is_legal(positions[i]))
+/* Copies positions and finds their box, in one pass and without branches, since nearly always all
+ * are legal. */
+static abut_status take(const abut_view *view, const char *what, const vec3 *from, vec3 *to,
+                        box3 *box) {
+    unsigned bad = 0;
+    box3 all = box_empty();
+    for (uint32_t i = 0; i < view->vertex_count; i++) {
+        vec3 p = from[i];
+        bad |= (unsigned)!(fabs(p.x) <= ABUT_COORDINATE_MAX) |
+               (unsigned)!(fabs(p.y) <= ABUT_COORDINATE_MAX) |
+               (unsigned)!(fabs(p.z) <= ABUT_COORDINATE_MAX);
+        all = box_grow(all, p);
+        to[i] = p;
+    }
+    *box = all;
+    for (uint32_t i = 0; bad && i < view->vertex_count; i++)
+        if (!is_legal(from[i]))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "abut_view_find: step->%s: vertex %u is at (%g, %g, %g); coordinates "
                               "must be finite and at most 1e90",
-                              what, i, positions[i].x, positions[i].y, positions[i].z);
+                              what, i, from[i].x, from[i].y, from[i].z);
     return ABUT_OK;
 }
 
-static abut_status check_step(const abut_view *view, const abut_view_step *step) {
+static abut_status check_step(const abut_view_step *step) {
     if (!step->end)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_view_find: step->end is null");
-    abut_status status = check_positions(view, "start", step->start);
-    status = status ? status : check_positions(view, "end", step->end);
+    abut_status status = ABUT_OK;
     for (int k = 0; k < 2 && step->line && !status; k++)
         if (!is_legal(step->line->start[k]) || !is_legal(step->line->end[k]))
             status = abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -175,17 +181,8 @@ static abut_status check_length(const char *what, double length) {
                       length);
 }
 
-/* The longest side of the box of vertices. */
-static double extent_of(const vec3 *positions, uint32_t count) {
-    box3 box = box_empty();
-    for (uint32_t i = 0; i < count; i++)
-        box = box_grow(box, positions[i]);
-    vec3 sides = v3_sub(box.hi, box.lo);
-    return real_max(sides.x, real_max(sides.y, sides.z));
-}
-
 /* As abut_motion_find() reads them. */
-static abut_status read_limits(const abut_view *view, const abut_sweep_options *options,
+static abut_status read_limits(double extent, const abut_sweep_options *options,
                                view_limits *limits) {
     abut_sweep_options o = abut_sweep_options_default();
     abut_status status = abuti_options_read(&o, sizeof o, options, "abut_view_find: options");
@@ -197,12 +194,8 @@ static abut_status read_limits(const abut_view *view, const abut_sweep_options *
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_view_find: options->exact goes without a separation, but it is %g",
                           o.separation);
-    if (!(o.tolerance > 0)) {
-        double extent = extent_of(view->start, view->vertex_count);
-        if (!(extent > 0))
-            extent = extent_of(view->next, view->vertex_count);
+    if (!(o.tolerance > 0))
         o.tolerance = real_max(SWEEP_TOLERANCE * extent, 1e-200);
-    }
     limits->sweep.separation = o.separation;
     limits->sweep.tolerance = o.tolerance;
     limits->sweep.latest = 1;
@@ -278,6 +271,8 @@ static abut_status test_sets(abut_view *view, view_counts *counts, bool *by_line
 typedef struct finding {
     abut_view *view;
     view_limits limits;
+    box3 box;                    /* of the start, or of all where that has no extent */
+    double extent;               /* its longest side */
     bool start_is_free, follows; /* the start is the end of the step before */
     bool fitted;
     bool carries; /* sets and ghosts can be gone on with */
@@ -428,15 +423,25 @@ static void describe(finding *f) {
 }
 
 /* Copies the positions of the step, ghosts too; `end` stays as it was. */
-static void take_positions(finding *f, const abut_view_step *step) {
+static abut_status take_positions(finding *f, const abut_view_step *step) {
     abut_view *view = f->view;
     size_t bytes = view->vertex_count * sizeof *view->start;
+    box3 end;
+    abut_status status =
+        take(view, "start", step->start ? step->start : view->end, view->start, &f->box);
+    status = status ? status : take(view, "end", step->end, view->next, &end);
+    if (status)
+        return status;
+    f->extent = longest_side(f->box);
+    if (!(f->extent > 0)) {
+        f->box = box_join(f->box, end);
+        f->extent = longest_side(end);
+    }
     f->follows = !step->start || memcmp(step->start, view->end, bytes) == 0;
-    memcpy(view->start, step->start ? step->start : view->end, bytes);
-    memcpy(view->next, step->end, bytes);
     abuti_view_place_ghosts(view, view->start);
     abuti_view_place_ghosts(view, view->next);
     view->is_carried = view->is_carried && f->follows;
+    return ABUT_OK;
 }
 
 static void publish_sets(abut_view *view) {
@@ -456,15 +461,16 @@ abut_status abut_view_find(abut_view *view, const abut_view_step *step,
                           : !step ? "step"
                                   : "result");
     abut_status status = abuti_options_read(&ours, sizeof ours, step, "abut_view_find: step");
-    status = status ? status : check_step(view, &ours);
+    status = status ? status : check_step(&ours);
     if (status)
         return status;
     finding f = {.view = view, .hit = {.time = 2}};
-    take_positions(&f, &ours);
-    status = read_limits(view, options, &f.limits);
+    if ((status = take_positions(&f, &ours)))
+        return status;
+    status = read_limits(f.extent, options, &f.limits);
     status = status ? status : abuti_progress(view->context, "view", 0);
     if (!status && view->on_device)
-        status = abuti_view_device_step(view, f.follows);
+        status = abuti_view_device_step(view, f.follows, f.box);
     status = status ? status : find(&f, &ours);
     if (status) { /* what stands of the step before may have been written over */
         view->is_carried = view->marks_stand = view->sets_stand = false;

@@ -171,14 +171,6 @@ static double longest_side(const vec3 *at, uint32_t count, box3 *box) {
     return v3_max_abs(v3_sub(box->hi, box->lo));
 }
 
-static void measure(abut_motion *motion) {
-    motion->box = box_empty();
-    motion->extent = longest_side(motion->start, motion->vertex_count, &motion->box);
-    if (!(motion->extent > 0))
-        motion->extent = longest_side(motion->end, motion->vertex_count, &motion->box);
-    motion->stepped = true;
-}
-
 abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const abut_vec3 *end) {
     if (!motion || !end)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_step: %s is null",
@@ -198,11 +190,16 @@ abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const 
         motion->start = last;
     }
     memcpy(motion->end, end, bytes);
-    measure(motion);
+    motion->box = box_empty();
+    motion->extent = longest_side(motion->start, motion->vertex_count, &motion->box);
+    if (!(motion->extent > 0))
+        motion->extent = longest_side(motion->end, motion->vertex_count, &motion->box);
+    motion->stepped = true;
     return ABUT_OK;
 }
 
-abut_status abuti_motion_borrow(abut_motion *motion, vec3 *start, vec3 *end, bool follows) {
+abut_status abuti_motion_borrow(abut_motion *motion, vec3 *start, vec3 *end, bool follows,
+                                box3 box) {
     abut_status status = abuti_motion_device_step(motion, follows ? NULL : start, end);
     if (status)
         return status;
@@ -213,7 +210,9 @@ abut_status abuti_motion_borrow(abut_motion *motion, vec3 *start, vec3 *end, boo
     motion->borrows = true;
     motion->start = start;
     motion->end = end;
-    measure(motion);
+    motion->box = box;
+    motion->extent = v3_max_abs(v3_sub(box.hi, box.lo));
+    motion->stepped = true;
     return ABUT_OK;
 }
 

@@ -40,8 +40,9 @@ typedef struct motion_hit {
 
 /* abut_motion_step() on a device, without checks and copies: from now on both stay the caller's,
  * who keeps them as they are until the search is done. `follows`: the start is where the device has
- * the last end. After a failure there is nothing to search. */
-abut_status abuti_motion_borrow(abut_motion *motion, vec3 *start, vec3 *end, bool follows);
+ * the last end; `box`: of the start. After a failure there is nothing to search. */
+abut_status abuti_motion_borrow(abut_motion *motion, vec3 *start, vec3 *end, bool follows,
+                                box3 box);
 /* Whether a comes behind b in the order of ABUT_MOTION_ALL. For abuti_bvh_sort too. */
 bool abuti_motion_after(const void *a, const void *b);
 /* The four vertices of a pair, as sweep_pair wants them. */

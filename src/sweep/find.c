@@ -407,7 +407,7 @@ abut_status abuti_motion_find_here(abut_motion *motion, const motion_search_opti
                                    abut_impacts *impacts, abut_motion_counts *counts) {
     search s = {.motion = motion, .options = *options, .room = impacts->capacity};
     abut_status status = prepare(&s);
-    /* neither of pairs within a mesh nor of two meshes are there any left */
+    /* no pairs within a mesh, and of two meshes none or not wanted: nothing is left */
     bool none = motion->options.no_self && (motion->mesh_count == 1 || motion->options.no_others);
     if (!status)
         status = none ? abuti_motion_report(motion, NULL, 0, impacts) : find(&s, impacts);

@@ -45,6 +45,32 @@ static void shapes_agree_with_every_pair(void **state) {
     }
 }
 
+/* Triangles that are points have no edges, those that are segments have one. */
+static void points_and_segments_are_legal(void **state) {
+    (void)state;
+    const vec3 square[4] = {{0, 0, 0}, {4, 0, 0}, {0, 4, 0}, {4, 4, 0}};
+    const vec3 above[3] = {{1, 1, 1}, {3, 1, 1}, {9, 9, 9}};
+    const uint32_t two[6] = {0, 1, 2, 1, 3, 2}, point[3] = {0, 0, 0}, segment[3] = {0, 1, 0};
+    for (int k = 0; k < 3; k++) {
+        scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+        scene_add(&s, NULL, above, 3, k == 1 ? segment : point, 1); /* its last vertex is unused */
+        if (k < 2)
+            scene_add(&s, NULL, square, 4, two, 2);
+        for (uint32_t i = 0; i < 3; i++)
+            s.end[i].z -= 3;
+        check_scene(&s);
+        abut_motion *motion = begin(&s);
+        abut_impact first;
+        abut_impacts found = {.impacts = &first, .capacity = 1};
+        assert_ok(abut_motion_find(motion, ABUT_MOTION_EARLIEST, NULL, &found, NULL));
+        assert_int_equal(k < 2, found.count);
+        if (k < 2)
+            assert_true(fabs(first.time - 1.0 / 3) < 1e-6 && fabs(first.point.z) < 1e-6);
+        abut_motion_destroy(motion);
+        scene_free(&s);
+    }
+}
+
 /* Far steps are looked at part by part: balls that meet early, late or never, with more around them
  * that is always near itself. */
 static void earliest_is_the_first_of_all(void **state) {
@@ -357,6 +383,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_motions_agree_with_every_pair),
         cmocka_unit_test(shapes_agree_with_every_pair),
+        cmocka_unit_test(points_and_segments_are_legal),
         cmocka_unit_test(earliest_is_the_first_of_all),
         cmocka_unit_test(threads_and_lanes_make_no_difference),
         cmocka_unit_test(steps_follow_each_other),

@@ -28,9 +28,8 @@ view_line(view_sight sight, uint count, __global const double *start, __global c
 
 /* An item a triangle, ghosts too. Each sees of the line what its own corners do. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-view_test(view_sight sight, uint count, __global const uint *corners,
-          __global const double *start, __global const double *end, __global const double *along,
-          __global uchar *sets) {
+view_test(view_sight sight, uint count, __global const uint *corners, __global const double *start,
+          __global const double *end, __global const double *along, __global uchar *sets) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;

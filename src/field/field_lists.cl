@@ -103,8 +103,10 @@ typedef struct target {
 
 static inline target target_of(box b, float upper, __global uint *pool, uint pool_size, uint turn,
                                volatile __global uint *counters, __local uint *room) {
-    target t = {b,        upper, pool,     pool_size, turn, taken_before(turn, pool_size, counters),
-                counters, room,  room + 1, room + 2,  room + NUMBERS};
+    target t = {b,         upper,         pool,
+                pool_size, turn,          taken_before(turn, pool_size, counters),
+                counters,  room,          room + 1,
+                room + 2,  room + NUMBERS};
     return t;
 }
 
@@ -300,9 +302,9 @@ static inline void bound_eighths(__global const float4 *features, const field_gr
 /* As field_filter(), a group for each parent. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_siblings(__global const float4 *features, field_grid g, uint side, uint parent_slices,
-               __global uint *bounds, uint level, uint eighths, __global uint *pool,
-               uint pool_size, uint turn, volatile __global uint *counters, __global uint2 *lists,
-               uint from, uint to, __local uint *room) {
+               __global uint *bounds, uint level, uint eighths, __global uint *pool, uint pool_size,
+               uint turn, volatile __global uint *counters, __global uint2 *lists, uint from,
+               uint to, __local uint *room) {
     uint item = (uint)get_local_id(0), child = item & 7, parent = (uint)get_group_id(0);
     siblings s = {room, room + 8, room + 16, room + 24, room + 24 + 64};
     block_place p = place_of(&g, parent, 2 * side);
@@ -352,7 +354,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_cut(__global const float4 *features, field_grid g, uint slices, __global const uint *bounds,
           uint level, __global const uint2 *lists, uint from, __global const uint *long_blocks,
           uint long_most, __global uint *pool, uint pool_size, uint turn,
-          volatile __global uint *counters, __global uint2 *cut_lists, __global uint *cut_bounds, __local uint *room) {
+          volatile __global uint *counters, __global uint2 *cut_lists, __global uint *cut_bounds,
+          __local uint *room) {
     uint count = 8 * min(counters[COUNT_LONG_8], long_most), child = (uint)get_local_id(0) & 7;
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         uint block = long_blocks[i / 8];

@@ -10,11 +10,12 @@
  *     each at one level. The largest piece is judged by the view test, the rest is violated;
  *   - during a step, what touches a ghost joins the violated, by the same sweeps as impacts, which
  *     never miss; or, box-only, all whose bounds overlap a ghost's.
- * While nothing is violated and steps follow each other, the first part is known and left out.
+ * While steps follow each other the first part is known, and done again only now and then, to
+ * release what has come back.
  *
  * This differs from the document, which keeps triangles violated until all of the mesh is positive:
- * here they are free again as soon as they have come back, and a mesh of several parts, or one
- * that is rolled up at the first step, is no exception.
+ * here they are free again some steps after they have come back, and a mesh of several parts, or
+ * one that is rolled up at the first step, is no exception.
  *
  * The rim of a hole is part of the mesh and of the ghosts. What touches it is an impact, but one of
  * which the rim may be the positive side and a ghost the negative: so it is violated as well.
@@ -28,7 +29,10 @@ enum { MEETS = 1, TOUCHES = 2 };
 /* Pairs of bounds that overlap beyond which the scheme is not worth it: some for every triangle. */
 enum { PAIRS_LEAST = 1 << 16, PAIRS_EACH = 16 };
 
-enum { BATCH = 256 }; /* pairs of features that are filtered at once */
+enum {
+    BATCH = 256,      /* pairs of features that are filtered at once */
+    RELEASE_EVERY = 8 /* steps that the violated wait at most to be looked at anew */
+};
 
 typedef struct ghost_pair {
     uint32_t triangle, ghost;
@@ -246,19 +250,25 @@ static void add_features(pairing *p, ghost_pair pair) {
 
 /* ---- all ---- */
 
-/* Where steps do not follow each other, or something was violated, pieces are found anew. */
-static bool knows_pieces(const abut_view *view) {
+/* Whether the pieces of the step before can be gone on with: what was violated stays so. Now and
+ * then, and where steps do not follow each other, they are found anew. */
+static bool goes_on(abut_view *view) {
     if (!view->is_carried)
+        return false;
+    if (!memchr(view->last_sets, SET_V, view->triangle_count))
+        return true;
+    if (++view->kept >= RELEASE_EVERY)
         return false;
     for (uint32_t i = 0; i < view->triangle_count; i++)
         if (view->last_sets[i] == SET_V)
-            return false;
+            view->sets[i] = SET_V;
     return true;
 }
 
 static void judge_pairs(pairing *p) {
     abut_view *view = p->view;
-    bool boxes = view->options.box_boundary, known = knows_pieces(view);
+    bool boxes = view->options.box_boundary, known = !boxes && goes_on(view);
+    view->kept = known ? view->kept : 0;
     memset(view->near_ghost, 0, view->triangle_count);
     for (size_t i = 0; i < p->count; i++)
         if (boxes || (!known && meets_at_start(view, p->pairs[i])))

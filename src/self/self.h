@@ -114,7 +114,8 @@ struct abut_view {
     bool is_carried;          /* sets and ghosts are those of a step that ended at `end` */
     abut_view_line line;
     bool prefers_line;
-    uint32_t age; /* steps since both were compared */
+    uint32_t age;  /* steps since both were compared */
+    uint32_t kept; /* steps since the violated were looked at anew */
 
     double (*along)[2];       /* of a vertex: where on the line, least and most */
     unsigned char *sets;      /* SET_ of each triangle, ghosts too */

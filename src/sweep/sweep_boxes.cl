@@ -41,10 +41,9 @@ static uint hilbert(uint x, uint y, uint z) {
 
 /* An item a feature; `points` are the vertices that a face has. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-sweep_keys(__global const sweep_layout *layout, sweep_scene scene,
-           __global const uint *edges, __global const uint *faces, __global const double *start,
-           __global const double *end, __global const uint *points, __global uint *keys,
-           __global uint *order) {
+sweep_keys(__global const sweep_layout *layout, sweep_scene scene, __global const uint *edges,
+           __global const uint *faces, __global const double *start, __global const double *end,
+           __global const uint *points, __global uint *keys, __global uint *order) {
     uint i = (uint)get_global_id(0);
     uint all = layout->first[SWEEP_FACES] + layout->count[SWEEP_FACES];
     if (i >= all)
@@ -103,10 +102,10 @@ static sweep_box nothing(void) {
 
 /* A group a block: boxes in order, and that of the block. */
 __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
-sweep_blocks(__global const sweep_layout *layout, sweep_scene scene,
-             __global const uint *edges, __global const uint *faces, __global const double *start,
-             __global const double *end, __global const uint *order, __global sweep_box *boxes,
-             __global sweep_box *nodes, __local float *room) {
+sweep_blocks(__global const sweep_layout *layout, sweep_scene scene, __global const uint *edges,
+             __global const uint *faces, __global const double *start, __global const double *end,
+             __global const uint *order, __global sweep_box *boxes, __global sweep_box *nodes,
+             __local float *room) {
     uint block = (uint)get_group_id(0), item = (uint)get_local_id(0);
     uint kind = (block >= layout->node_first[SWEEP_EDGES][0]) +
                 (block >= layout->node_first[SWEEP_FACES][0]);

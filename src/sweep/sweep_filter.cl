@@ -52,7 +52,9 @@ static bool survives(int kind, const wide_frame *ends, float reach, bool halves)
     for (int k = 0; k <= halves && is_free; k++) {
         float time = !halves ? 0.5f : k ? 0.75f : 0.25f;
         is_free = proven(kind, ends, extent, reach, direction(kind, ends, time),
-                         !halves ? WHOLE : k ? SECOND : FIRST);
+                         !halves ? WHOLE
+                         : k     ? SECOND
+                                 : FIRST);
     }
     return !is_free;
 }

@@ -86,8 +86,8 @@ sweep_earliest(__global sweep_hit *hits, uint count, __global uint *order, __loc
     places[item] = best_at;
     for (uint step = GROUP / 2; step > 0; step /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < step && is_before(times[item + step], places[item + step], times[item],
-                                     places[item], hits)) {
+        if (item < step &&
+            is_before(times[item + step], places[item + step], times[item], places[item], hits)) {
             times[item] = times[item + step];
             places[item] = places[item + step];
         }
@@ -154,7 +154,9 @@ sweep_impacts(__global const sweep_hit *hits, __global const uint *order, uint c
     }
     to.kind = hit.kind;
     for (int k = 0; k < 2; k++) {
-        __global const uint *first = begin + (hit.kind ? SWEEP_EDGES : k ? SWEEP_FACES : 0) *
+        __global const uint *first = begin + (hit.kind ? SWEEP_EDGES
+                                              : k      ? SWEEP_FACES
+                                                       : 0) *
                                                  ((size_t)meshes + 1);
         uint element = k ? hit.second : hit.first;
         to.mesh[k] = mesh_with(first, meshes, element);

@@ -1,6 +1,6 @@
-/* What the filter leaves to hits: the search of sweep_pair(), so that times, normals and weights are
- * those of the CPU, bit for bit. It gives up after some steps, so that a few long searches do not
- * hold up the others of their group, and is launched again for those.
+/* What the filter leaves to hits: the search of sweep_pair(), so that times, normals and weights
+ * are those of the CPU, bit for bit. It gives up after some steps, so that a few long searches do
+ * not hold up the others of their group, and is launched again for those.
  */
 #include "base/math_shared.h"
 

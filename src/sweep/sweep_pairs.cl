@@ -14,7 +14,7 @@
 
 #define STACK (SWEEP_BLOCK * (SWEEP_BLOCK_LEVELS + 1))
 #define LEVEL_SHIFT 28
-#define MIX 2654435761u /* a prime beyond all totals */
+#define MIX 2654435761u      /* a prime beyond all totals */
 #define PART_MOST (1u << 21) /* pairs of blocks, with 1,024 candidates each */
 #define NONE 0xffffffffu
 
@@ -46,16 +46,15 @@ static inline uint rank_in(uint bits) {
  * of the group. The order is the same every time. */
 __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
 sweep_walk(__global const sweep_layout *layout, __global const sweep_box *nodes,
-           __global uint *begin, __global uint2 *pairs, uint room, uint fill,
-           __global uint *counts, __local uint *stack) {
+           __global uint *begin, __global uint2 *pairs, uint room, uint fill, __global uint *counts,
+           __local uint *stack) {
     __local uint *mask = stack + STACK;
     uint group = (uint)get_group_id(0), item = (uint)get_local_id(0);
     uint edge_blocks = layout->nodes[SWEEP_EDGES][0];
     bool of_edges = group < edge_blocks;
     uint kind = of_edges ? SWEEP_EDGES : SWEEP_FACES;
     uint block = of_edges ? group : group - edge_blocks;
-    sweep_box mine =
-        nodes[layout->node_first[of_edges ? SWEEP_EDGES : SWEEP_VERTICES][0] + block];
+    sweep_box mine = nodes[layout->node_first[of_edges ? SWEEP_EDGES : SWEEP_VERTICES][0] + block];
     uint found = 0, depth = 1, at = fill ? begin[group] : 0;
     if (item == 0)
         stack[0] = layout->levels[kind] << LEVEL_SHIFT;
@@ -92,7 +91,7 @@ sweep_walk(__global const sweep_layout *layout, __global const sweep_box *nodes,
 
 /* Features of a block that are still in, in local memory. */
 typedef struct kept {
-    __local float *box; /* six rows */
+    __local float *box;   /* six rows */
     __local uint *corner; /* three rows; edges and vertices repeat theirs */
     __local uint *feature;
 } kept;
@@ -168,8 +167,8 @@ static inline bool is_candidate(kept a, uint i, kept b, uint j, __global const d
     sweep_corners of_a = kept_corners(a, i), of_b = kept_corners(b, j);
     if (share(&of_a, &of_b))
         return false;
-    if (which && which & (mesh_of[of_a.at[0]] == mesh_of[of_b.at[0]] ? SWEEP_NO_SELF
-                                                                     : SWEEP_NO_OTHERS))
+    if (which &&
+        which & (mesh_of[of_a.at[0]] == mesh_of[of_b.at[0]] ? SWEEP_NO_SELF : SWEEP_NO_OTHERS))
         return false;
     return told == 1 || exact_overlap(&of_a, &of_b, start, end, scene);
 }
@@ -181,8 +180,8 @@ static inline void hand_over(kept a, kept b, bool of_edges, __local const ushort
                              __local uint *place) {
     uint item = (uint)get_local_id(0);
     if (item == 0 && listed > 0)
-        *place = atomic_add(&counts[of_edges ? SWEEP_COUNT_EDGE_EDGE : SWEEP_COUNT_VERTEX_FACE],
-                            listed);
+        *place =
+            atomic_add(&counts[of_edges ? SWEEP_COUNT_EDGE_EDGE : SWEEP_COUNT_VERTEX_FACE], listed);
     barrier(CLK_LOCAL_MEM_FENCE);
     uint to = *place;
     for (uint k = item; k < listed; k += SWEEP_BLOCK) {
@@ -197,15 +196,13 @@ static inline void hand_over(kept a, kept b, bool of_edges, __local const ushort
 
 /* A group takes one of begin[walkers] pairs of blocks after the other, of a part of them. Where
  * they are so many that candidates could not be counted, it says that those are too many. */
-__kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
-sweep_candidates(__global const sweep_layout *layout, sweep_scene scene,
-                 __global const sweep_box *boxes, __global const sweep_box *nodes,
-                 __global const uint2 *pairs, __global const uint *begin, uint walkers,
-                 uint pairs_room, sweep_part part, __global const uint *edges,
-                 __global const uint *faces, __global const double *start,
-                 __global const double *end, __global const uint *mesh_of, uint which,
-                 __global uint2 *candidates, uint room, __global uint *counts,
-                 __local ulong *memory) {
+__kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void sweep_candidates(
+    __global const sweep_layout *layout, sweep_scene scene, __global const sweep_box *boxes,
+    __global const sweep_box *nodes, __global const uint2 *pairs, __global const uint *begin,
+    uint walkers, uint pairs_room, sweep_part part, __global const uint *edges,
+    __global const uint *faces, __global const double *start, __global const double *end,
+    __global const uint *mesh_of, uint which, __global uint2 *candidates, uint room,
+    __global uint *counts, __local ulong *memory) {
     __local uint *words = (__local uint *)memory;
     kept a = kept_at(words), b = kept_at(words + KEPT_WORDS);
     __local ushort *list = (__local ushort *)(words + 2 * KEPT_WORDS);

@@ -230,8 +230,8 @@ static void violated_until_back(void **state) {
     assert_int_equal(result.sets[ABUT_VIEW_VIOLATED], result.entered[ABUT_VIEW_VIOLATED]);
     bool hit = result.hit;
     step.end = rest;
-    assert_ok(abut_view_find(view, &step, NULL, &result));
-    assert_ok(abut_view_find(view, &step, NULL, &result));
+    for (int s = 0; s < 10; s++)
+        assert_ok(abut_view_find(view, &step, NULL, &result));
     assert_int_equal(0, result.sets[ABUT_VIEW_VIOLATED]);
     assert_false(hit && result.hit);
     abut_view_destroy(view);

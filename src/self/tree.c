@@ -9,8 +9,10 @@
  * Guarantee: bounds of things that touch overlap. The value of a slab at a vertex is rounded
  * several times to a float. For x, y and z each rounding is monotone: (x - centre) x scale keeps
  * the order of any two points, so a gap between rounded values is a gap between true ones. For
- * sums of two such coordinates, each at most 4 in magnitude in the frame and off by 2^-51, the
- * bounds are widened by 2^-48 before the last rounding, which again is monotone.
+ * sums of two such coordinates the bounds are widened before the last rounding, which again is
+ * monotone. In the frame the mesh is within 1, but a ghost vertex stands out by sqrt(1.5 n) at most
+ * where its hole has n edges that wind around it many times: below 2^15.3 for 2^30 edges, so that
+ * a sum is off by less than 2^-35. We take 2^-34, still little beside what a float leaves.
  */
 #include "self/self.h"
 
@@ -191,7 +193,7 @@ static void fit_vertices_task(void *data, size_t chunk, size_t begin, size_t end
         slabs_at(view, view->start[i], a);
         slabs_at(view, view->next[i], b);
         for (int k = 0; k < slabs; k++) {
-            double grow = k < 3 ? f->grow : f->grow * 1.4142135623730952 + 0x1p-48;
+            double grow = k < 3 ? f->grow : f->grow * 1.4142135623730952 + 0x1p-34;
             lo[k] = (float)((a[k] < b[k] ? a[k] : b[k]) - grow);
             hi[k] = (float)((a[k] > b[k] ? a[k] : b[k]) + grow);
         }

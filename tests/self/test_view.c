@@ -240,6 +240,59 @@ static void test_parts(void **state) {
     assert_true(hits > 0 && frees > 0);
 }
 
+/* A sheet of 8 x 2 quads rolled around the z axis, by a random angle and slope. */
+static void random_curl(test_random *random, double most, abut_vec3 *p) {
+    double angle = test_random_real(random, 2, most), radius = test_random_real(random, 0.4, 1);
+    double slope = test_random_real(random, -0.3, 0.3), tilt = test_random_real(random, -0.3, 0.3);
+    for (uint32_t i = 0; i < 27; i++) {
+        double u = i % 9 / 8.0, v = i / 9 / 2.0, at = angle * (u - 0.5);
+        double r = radius + slope * u + tilt * (v - 0.5) * (u - 0.5);
+        p[i] = v3_add(v3(r * cos(at), r * sin(at), 2 * v - 1), random_vector(random, 1e-3));
+    }
+}
+
+/* Seen from the axis all of a curl is positive, whether it overlaps itself or not: only ghosts tell
+ * its layers apart. Steps follow each other, go on behind an impact, or jump back to the start, so
+ * that a state that is kept for too long is found out. */
+static void test_curls(void **state) {
+    (void)state;
+    abut_context *context = one_thread();
+    test_random random = {5};
+    const abut_view_line axis = {{{0, 0, -0.6}, {0, 0, 0.6}}, {{0, 0, -0.6}, {0, 0, 0.6}}};
+    uint32_t hits = 0, frees = 0;
+    for (uint32_t round = 0; round < rounds_of(60); round++) {
+        abut_mesh *mesh = make_sheet(context, 8, 2, false);
+        abut_view_options options = abut_view_options_default();
+        abut_view *view;
+        abut_vec3 first[27], start[27], end[27];
+        options.scheme = round % 2 ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
+        assert_ok(abut_view_create(mesh, &options, &view));
+        random_curl(&random, 5, first);
+        memcpy(start, first, sizeof start);
+        for (int s = 0; s < 8; s++) {
+            abut_view_step step = abut_view_step_default();
+            abut_view_result result;
+            random_curl(&random, 9, end);
+            brute_hit truth = brute_find(mesh, start, end, tolerance_of(start, 27));
+            step.start = start;
+            step.end = end;
+            step.line = &axis;
+            assert_ok(abut_view_find(view, &step, NULL, &result));
+            if (result.reason == ABUT_VIEW_NOT_NEEDED) {
+                hits += truth.time <= 1;
+                frees += truth.time > 1;
+            }
+            assert_int_equal(truth.time <= 1, result.hit);
+            if (result.hit)
+                assert_true(result.impact.time == truth.time);
+            memcpy(start, test_random_below(&random, 4) ? end : first, sizeof start);
+        }
+        abut_view_destroy(view);
+        abut_mesh_destroy(mesh);
+    }
+    assert_true(hits > 0 && frees > 0);
+}
+
 /* Motions of whole numbers, full of ties, contacts of edges with edges along their length, and
  * vertices on vertices: the time is that of all pairs but for the tolerance. */
 static void test_ties(void **state) {
@@ -283,10 +336,8 @@ static void test_ties(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_closed),
-        cmocka_unit_test(test_open),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_closed), cmocka_unit_test(test_open), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_curls),  cmocka_unit_test(test_ties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

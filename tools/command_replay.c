@@ -45,6 +45,7 @@ typedef struct replay {
     abut_vec3 *start, *end, *spare; /* of all meshes; the one that deforms stands first */
     tally tallies[SCHEMES];
     bool wanted[SCHEMES];
+    abut_device *device; /* null: the CPU */
     int leader, shown;   /* the first scheme that is wanted, and the first with sets */
     uint32_t (*sets)[4]; /* of `shown` in each step, for the plot */
     uint64_t step_count;
@@ -357,6 +358,7 @@ static abut_status prepare(replay *r) {
         options.scheme = rivals[k].scheme;
         options.bounds = rivals[k].bounds;
         options.box_boundary = rivals[k].box_boundary;
+        options.device = r->device;
         if (r->wanted[k])
             status = abut_view_create(r->mesh, &options, &r->tallies[k].view);
     }
@@ -397,9 +399,12 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     const char *drawn = picture ? arguments->operands[1] : png ? png->words : NULL;
     if (drawn && !word_in(path_ending(drawn), "png|ppm"))
         return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", drawn);
+    int code = device_open(tool, arguments, &r.device);
+    if (code)
+        return code;
     progress_start(tool->progress, arguments->operands[0]);
     abut_status status = abut_frames_open(tool->context, arguments->operands[0], &r.frames);
-    int code = status ? tool_fail(tool, status) : 0;
+    code = status ? tool_fail(tool, status) : 0;
     if (!code) {
         r.info = abut_frames_info_get(r.frames);
         r.mesh = abut_frames_mesh(r.frames, 0);
@@ -419,6 +424,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     free(r.spare);
     free(r.sets);
     abut_frames_close(r.frames);
+    abut_device_destroy(r.device);
     return code;
 }
 
@@ -440,6 +446,7 @@ static const tool_option options[] = {
     {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: z)", "x|y|z|-x|-y|-z", false},
+    DEVICE_OPTION,
     {0}};
 
 const tool_command command_replay = {

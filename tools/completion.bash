@@ -78,6 +78,7 @@ _abut_values() {
     replay:--picture) values="" ;;
     replay:--view) values="front back left right top bottom iso" ;;
     replay:--up) values="x y z -x -y -z" ;;
+    replay:--device) values="cpu gpu" ;;
     field:--out) values="" ;;
     field:--cells) values="" ;;
     field:--cell) values="" ;;
@@ -170,7 +171,7 @@ _abut() {
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
     sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --first --out --png --view --up --device --json --quiet --threads --help" ;;
-    replay) options="--scheme --from --to --frames-only --png --picture --view --up --json --quiet --threads --help" ;;
+    replay) options="--scheme --from --to --frames-only --png --picture --view --up --device --json --quiet --threads --help" ;;
     field) options="--out --sparse --int16 --plain --time --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;

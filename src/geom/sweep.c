@@ -2,8 +2,6 @@
  * game. */
 #include "geom/sweep.h"
 
-#include <abut/sweep.h>
-
 static abut_status check_positions(const char *function, const char *what, const vec3 *p) {
     if (!p)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null; pass four positions", function,
@@ -16,18 +14,30 @@ static abut_status check_positions(const char *function, const char *what, const
     return ABUT_OK;
 }
 
-static abut_status check_options(const char *function, const abut_sweep_options *options) {
-    const double lengths[2] = {options->separation, options->tolerance};
+abut_status abuti_sweep_limits(const char *function, const abut_sweep_options *options,
+                               double longest, sweep_limits *limits, bool *exact) {
+    abut_sweep_options ours = abut_sweep_options_default();
+    abut_status status = abuti_options_read(&ours, sizeof ours, options, function);
+    if (status)
+        return status;
+    const double lengths[2] = {ours.separation, ours.tolerance};
     for (int k = 0; k < 2; k++)
-        if (!(lengths[k] >= 0 && lengths[k] <= DBL_MAX))
+        if (!(lengths[k] >= 0 && lengths[k] <= longest))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: options->%s is %g; it must be a length, finite and not negative",
-                              function, k ? "tolerance" : "separation", lengths[k]);
-    if (options->exact && options->separation > 0)
+                              "%s: options->%s is %g; it must be a length from 0 to %g", function,
+                              k ? "tolerance" : "separation", lengths[k], longest);
+    if (ours.exact && ours.separation > 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: options->exact goes without a separation, but it is %g; leave one "
                           "of them 0",
-                          function, options->separation);
+                          function, ours.separation);
+    limits->separation = ours.separation;
+    limits->tolerance = ours.tolerance;
+    limits->latest = 1;
+    limits->steps = ours.steps == 0           ? SWEEP_STEPS
+                    : ours.steps <= INT32_MAX ? (int)ours.steps
+                                              : INT32_MAX;
+    *exact = ours.exact;
     return ABUT_OK;
 }
 
@@ -63,26 +73,20 @@ static vec3 hit_point(int kind, const vec3 *start, const vec3 *end, const sweep_
 static abut_status sweep_features(const char *function, int kind, const vec3 *start,
                                   const vec3 *end, const abut_sweep_options *options,
                                   abut_sweep *sweep) {
-    abut_sweep_options ours = abut_sweep_options_default();
+    sweep_limits limits;
     sweep_answer answer;
-    bool hit;
+    bool hit, exact;
     abut_status status = check_positions(function, "start", start);
     status = status ? status : check_positions(function, "end", end);
-    status = status ? status : abuti_options_read(&ours, sizeof ours, options, function);
-    status = status ? status : check_options(function, &ours);
+    status = status ? status : abuti_sweep_limits(function, options, DBL_MAX, &limits, &exact);
     if (!status && !sweep)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: sweep is null; pass its address", function);
     if (status)
         return status;
-    double tolerance = ours.tolerance;
-    if (!(tolerance > 0)) /* of two halves; where there is no extent anything above 0 will do */
-        tolerance = real_max(2 * SWEEP_TOLERANCE * half_extent(start, end), REAL_MIN);
-    const sweep_limits limits = {ours.separation, tolerance, 1,
-                                 ours.steps == 0           ? SWEEP_STEPS
-                                 : ours.steps <= INT32_MAX ? (int)ours.steps
-                                                           : INT32_MAX};
+    if (!(limits.tolerance > 0)) /* of two halves; without any extent all above 0 will do */
+        limits.tolerance = real_max(2 * SWEEP_TOLERANCE * half_extent(start, end), REAL_MIN);
     hit = sweep_pair(kind, start, end, &limits, &answer);
-    if (hit && ours.exact) {
+    if (hit && exact) {
         status = abuti_sweep_exact(abuti_context_of(NULL), kind, start, end, &hit);
         if (status)
             return status;

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "geom/sweep_shared.h"
 
+#include <abut/sweep.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,11 @@
  * positions. */
 #define SWEEP_TOLERANCE 1e-10
 #define SWEEP_STEPS 1000000
+
+/* Reads and checks the options of a function, with lengths up to `longest`. A tolerance of 0 stays
+ * for the caller, who knows the extent; `latest` is 1. */
+abut_status abuti_sweep_limits(const char *function, const abut_sweep_options *options,
+                               double longest, sweep_limits *limits, bool *exact);
 
 /* Writes the indices (ascending) of those of `count` pairs that are not proven free over the whole
  * step by a few directions; gives how many. Pair i has the vertices four[4 i .. 4 i + 3], which

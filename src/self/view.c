@@ -173,37 +173,14 @@ static abut_status check_step(const abut_view_step *step) {
     return status;
 }
 
-static abut_status check_length(const char *what, double length) {
-    if (length >= 0 && length <= ABUT_COORDINATE_MAX)
-        return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "abut_view_find: options->%s is %g; it must be a length from 0 to 1e90", what,
-                      length);
-}
-
 /* As abut_motion_find() reads them. */
 static abut_status read_limits(double extent, const abut_sweep_options *options,
                                view_limits *limits) {
-    abut_sweep_options o = abut_sweep_options_default();
-    abut_status status = abuti_options_read(&o, sizeof o, options, "abut_view_find: options");
-    status = status ? status : check_length("separation", o.separation);
-    status = status ? status : check_length("tolerance", o.tolerance);
-    if (status)
-        return status;
-    if (o.exact && o.separation > 0)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_view_find: options->exact goes without a separation, but it is %g",
-                          o.separation);
-    if (!(o.tolerance > 0))
-        o.tolerance = real_max(SWEEP_TOLERANCE * extent, 1e-200);
-    limits->sweep.separation = o.separation;
-    limits->sweep.tolerance = o.tolerance;
-    limits->sweep.latest = 1;
-    limits->sweep.steps = o.steps == 0          ? SWEEP_STEPS
-                          : o.steps < INT32_MAX ? (int)o.steps
-                                                : INT32_MAX;
-    limits->exact = o.exact;
-    return ABUT_OK;
+    abut_status status = abuti_sweep_limits("abut_view_find", options, ABUT_COORDINATE_MAX,
+                                            &limits->sweep, &limits->exact);
+    if (!status && !(limits->sweep.tolerance > 0))
+        limits->sweep.tolerance = real_max(SWEEP_TOLERANCE * extent, 1e-200);
+    return status;
 }
 
 /* Whether the mesh does not meet itself at the start, by the exact test of the hierarchy. */

@@ -3,6 +3,7 @@
 
 #include "base/morton.h"
 #include "base/simd.h"
+#include "base/sort.h"
 #include "bvh/bvh.h"
 
 #include <math.h>
@@ -129,33 +130,6 @@ static float to_frame(const frame *f, double x, int axis) {
 
 /* ---- order ---- */
 
-typedef struct keyed_vertex {
-    uint64_t key;
-    uint32_t vertex;
-} keyed_vertex;
-
-/* Stable, eight bits at a time; bits that all have in common take no pass. */
-static keyed_vertex *sort_vertices(keyed_vertex *from, keyed_vertex *to, size_t count) {
-    uint64_t differing = 0;
-    for (size_t i = 0; i < count; i++)
-        differing |= from[i].key ^ from[0].key;
-    for (uint32_t shift = 0; shift < 3 * AXIS_BITS; shift += 8) {
-        size_t begin[257] = {0};
-        if (!(differing >> shift & 255))
-            continue;
-        for (size_t i = 0; i < count; i++)
-            begin[(from[i].key >> shift & 255) + 1]++;
-        for (uint32_t digit = 0; digit < 256; digit++)
-            begin[digit + 1] += begin[digit];
-        for (size_t i = 0; i < count; i++)
-            to[begin[from[i].key >> shift & 255]++] = from[i];
-        keyed_vertex *other = from;
-        from = to;
-        to = other;
-    }
-    return from;
-}
-
 /* Within four widths about the frame's origin. */
 static uint64_t along_curve(const frame *f, vec3 start, vec3 end) {
     const double most = (1 << AXIS_BITS) - 1;
@@ -197,8 +171,8 @@ static void order_features(sweep_tree *tree, const uint32_t *features, const uin
 static abut_status order_all(abut_motion *m, const frame *f) {
     sweep_broad *b = &m->broad;
     const uint32_t count = b->vertices.count;
-    keyed_vertex *keys = abuti_allocate(m->context, count, sizeof *keys);
-    keyed_vertex *spare = abuti_allocate(m->context, count, sizeof *spare);
+    sort_key *keys = abuti_allocate(m->context, count, sizeof *keys);
+    sort_key *spare = abuti_allocate(m->context, count, sizeof *spare);
     uint32_t *begin = abuti_allocate(m->context, (size_t)count + 1, sizeof *begin);
     abut_status status = keys && spare && begin ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
@@ -206,12 +180,12 @@ static abut_status order_all(abut_motion *m, const frame *f) {
         for (uint32_t i = 0; i < m->vertex_count; i++)
             if (b->place[i] != ABUT_NONE) {
                 keys[used].key = along_curve(f, m->start[i], m->end[i]);
-                keys[used++].vertex = i;
+                keys[used++].value = i;
             }
-        const keyed_vertex *sorted = sort_vertices(keys, spare, count);
+        const sort_key *sorted = abuti_sort_by_key(keys, spare, count);
         for (uint32_t i = 0; i < count; i++) {
-            b->vertices.which[i] = sorted[i].vertex;
-            b->place[sorted[i].vertex] = i;
+            b->vertices.which[i] = sorted[i].value;
+            b->place[sorted[i].value] = i;
         }
         order_features(&b->edges, m->edges, b->place, count, begin);
         order_features(&b->faces, m->faces, b->place, count, begin);

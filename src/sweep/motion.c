@@ -221,36 +221,19 @@ abut_status abuti_motion_borrow(abut_motion *motion, vec3 *start, vec3 *end, boo
 /* Where there is no extent either, anything above 0 will do. */
 #define TOLERANCE_LEAST 1e-200
 
-static abut_status check_length(const char *what, double length) {
-    if (length >= 0 && length <= ABUT_COORDINATE_MAX)
-        return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "abut_motion_find: options->%s is %g; it must be a length from 0 to 1e90",
-                      what, length);
-}
-
 static abut_status read_options(const abut_motion *motion, abut_motion_mode mode,
                                 const abut_sweep_options *options, motion_search_options *ours) {
-    abut_sweep_options o = abut_sweep_options_default();
-    abut_status status = abuti_options_read(&o, sizeof o, options, "abut_motion_find: options");
-    status = status ? status : check_length("separation", o.separation);
-    status = status ? status : check_length("tolerance", o.tolerance);
+    sweep_limits limits;
+    abut_status status =
+        abuti_sweep_limits("abut_motion_find", options, ABUT_COORDINATE_MAX, &limits, &ours->exact);
     if (status)
         return status;
-    if (o.exact && o.separation > 0)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_motion_find: options->exact goes without a separation, but it is "
-                          "%g",
-                          o.separation);
-    if (!(o.tolerance > 0))
-        o.tolerance = real_max(SWEEP_TOLERANCE * motion->extent, TOLERANCE_LEAST);
+    if (!(limits.tolerance > 0))
+        limits.tolerance = real_max(SWEEP_TOLERANCE * motion->extent, TOLERANCE_LEAST);
     ours->mode = mode;
-    ours->separation = o.separation;
-    ours->tolerance = o.tolerance;
-    ours->exact = o.exact;
-    ours->steps = o.steps && o.steps <= INT32_MAX ? (int)o.steps
-                  : o.steps                       ? INT32_MAX
-                                                  : SWEEP_STEPS;
+    ours->separation = limits.separation;
+    ours->tolerance = limits.tolerance;
+    ours->steps = limits.steps;
     return ABUT_OK;
 }
 

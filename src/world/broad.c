@@ -18,6 +18,7 @@
 
 #include "base/morton.h"
 #include "base/simd.h"
+#include "base/sort.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -49,29 +50,7 @@ typedef struct broad {
     atomic_uint_fast64_t total; /* of all chunks, item by item */
 } broad;
 
-/* ---- sorting ---- */
-
-/* Stable, by bytes; those that all keys have in common take no pass. */
-static world_key *sort_keys(world_key *from, world_key *to, size_t count) {
-    uint64_t differing = 0;
-    for (size_t i = 0; i < count; i++)
-        differing |= from[i].key ^ from[0].key;
-    for (uint32_t shift = 0; shift < 64; shift += 8) {
-        size_t begin[257] = {0};
-        if (!(differing >> shift & 255))
-            continue;
-        for (size_t i = 0; i < count; i++)
-            begin[(from[i].key >> shift & 255) + 1]++;
-        for (uint32_t digit = 0; digit < 256; digit++)
-            begin[digit + 1] += begin[digit];
-        for (size_t i = 0; i < count; i++)
-            to[begin[from[i].key >> shift & 255]++] = from[i];
-        world_key *other = from;
-        from = to;
-        to = other;
-    }
-    return from;
-}
+/* ---- order ---- */
 
 static double to_frame(const broad *b, vec3 at, int axis) {
     double place = (v3_get(at, axis) - b->origin[axis]) * b->scale[axis];
@@ -85,7 +64,7 @@ static uint64_t along_curve(const broad *b, vec3 at) {
 }
 
 /* Three times as wide as where seven eighths of a sample of the items are. */
-static void choose_frame(broad *b, const world_key *keys, size_t count) {
+static void choose_frame(broad *b, const sort_key *keys, size_t count) {
     const world_item *items = world_items(b->world);
     size_t sampled = count < SAMPLED ? count : SAMPLED;
     for (int axis = 0; axis < 3; axis++) {
@@ -118,7 +97,7 @@ static bool has_box(const world_item *item) {
 static void sort_items(broad *b, size_t count) {
     abut_world *world = b->world;
     const world_item *items = world_items(world);
-    world_key *keys = world->keys.data;
+    sort_key *keys = world->keys.data;
     uint32_t *order = world->order.data;
     box3 *boxes = world->boxes.data;
     size_t used = 0;
@@ -131,7 +110,7 @@ static void sort_items(broad *b, size_t count) {
         keys[i].key =
             (uint64_t)class_of(item) << CLASS_SHIFT | along_curve(b, box_centre(item->at.box));
     }
-    keys = sort_keys(keys, world->spare.data, count);
+    keys = abuti_sort_by_key(keys, world->spare.data, count);
     for (size_t i = 0; i < count; i++) {
         order[i] = keys[i].value;
         boxes[i] = items[order[i]].at.box;
@@ -204,8 +183,8 @@ static abut_status make_tree(broad *b) {
     const struct {
         world_list *list;
         size_t count, bytes;
-    } needs[] = {{&world->keys, count, sizeof(world_key)},
-                 {&world->spare, count, sizeof(world_key)},
+    } needs[] = {{&world->keys, count, sizeof(sort_key)},
+                 {&world->spare, count, sizeof(sort_key)},
                  {&world->order, count, sizeof(uint32_t)},
                  {&world->boxes, count, sizeof(box3)},
                  {&world->nodes, count / 2 + 17, sizeof(node)}};
@@ -413,7 +392,7 @@ static abut_status gather(abut_world *world, size_t chunks) {
     const struct {
         world_list *list;
         size_t count, bytes;
-    } needs[] = {{&world->spare, (size_t)total, sizeof(world_key)}, /* as keys have it too */
+    } needs[] = {{&world->spare, (size_t)total, sizeof(sort_key)}, /* as keys have it too */
                  {&world->pairs, (size_t)total, sizeof(abut_world_pair)},
                  {&world->begin, world->items.count + 1, sizeof(size_t)}};
     abut_status status = ABUT_OK;

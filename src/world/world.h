@@ -52,12 +52,6 @@ typedef struct world_chunk {
     abut_status status;
 } world_chunk;
 
-/* A number by which something is sorted. */
-typedef struct world_key {
-    uint64_t key;
-    uint32_t value;
-} world_key;
-
 typedef struct world_device world_device;
 
 struct abut_world {

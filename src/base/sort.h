@@ -1,0 +1,18 @@
+/* Sorting by whole numbers. */
+#ifndef ABUTI_SORT_H
+#define ABUTI_SORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Something, and the number by which it is sorted. */
+typedef struct sort_key {
+    uint64_t key;
+    uint32_t value;
+} sort_key;
+
+/* Stable, by bytes; those that all keys have in common take no pass. Both arrays are used, and the
+ * one that has the result is given. */
+sort_key *abuti_sort_by_key(sort_key *from, sort_key *to, size_t count);
+
+#endif

@@ -140,7 +140,8 @@ typedef struct abut_view_result {
 /* Looks for the first impact of the mesh with itself in the next step. Of `options` separation,
  * tolerance, exact and steps count as for abut_motion_find(); null gives the defaults. Refused: an
  * `end` of null, coordinates that are not finite or beyond ABUT_COORDINATE_MAX. On failure `result`
- * is untouched and the view as before. Reports progress as stage "view". */
+ * is untouched and the view as before, but that abut_view_sets() gives null. Reports progress as
+ * stage "view". One thread at a time may use a view. */
 ABUT_API abut_status abut_view_find(abut_view *view, const abut_view_step *step,
                                     const abut_sweep_options *options, abut_view_result *result);
 
@@ -154,7 +155,7 @@ typedef struct abut_view_info {
     uint32_t cluster_count;
     uint32_t part_count; /* connected through edges */
     bool usable;         /* the topology allows the scheme */
-    uint64_t bytes;
+    uint64_t bytes;      /* about, beyond the mesh; on the host */
 } abut_view_info;
 
 /* Null gives zeros. Thread-safe. */

@@ -135,7 +135,9 @@ typedef struct abut_motion_counts {
  * 0 is 1e-10 of the longest side of the box of all starts (of starts and ends where that is 0).
  * `counts` may be null, and counts what was tried: all candidates for ALL, fewer for the other
  * modes. On failure but ABUT_ERROR_BUFFER `impacts` is untouched. Reports progress as stage
- * "sweep"; memory grows with the capacity, not with what is found. */
+ * "sweep". On the CPU memory grows with the capacity, not with what is found; a device keeps all
+ * impacts of ALL, and fails with ABUT_ERROR_LIMIT where an eighth of its memory cannot hold them.
+ */
 ABUT_API abut_status abut_motion_find(abut_motion *motion, abut_motion_mode mode,
                                       const abut_sweep_options *options, abut_impacts *impacts,
                                       abut_motion_counts *counts);

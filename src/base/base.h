@@ -25,6 +25,9 @@ void abuti_escape(const char *text, char *out, size_t out_bytes);
  * allowed and change nothing. */
 abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs, const char *what);
 
+/* Of a clock that only goes forward. */
+double abuti_seconds(void);
+
 /* ---- context ---- */
 
 /* Never null afterwards: the built-in context stands in for null. */

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -266,4 +267,12 @@ void abut_context_parallel_for(abut_context *context, size_t count, size_t grain
                                void *data) {
     if (body)
         abuti_parallel_for(abuti_context_of(context), count, grain ? grain : 1, body, data);
+}
+
+/* ---- time ---- */
+
+double abuti_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

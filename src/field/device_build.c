@@ -6,7 +6,6 @@
 #include "field/device.h"
 
 #include <math.h>
-#include <time.h>
 
 /* As in the kernels. */
 #define GROUP FIELD_GROUP
@@ -205,12 +204,6 @@ static abut_status reserve(filling *f) {
 static void stage_begin(filling *f) {
     if (f->parts->account)
         abuti_queue_clock_start(&f->bvh->queue);
-}
-
-static double now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
 static abut_status stage_end(filling *f, field_stage stage) {
@@ -526,12 +519,12 @@ static abut_status try_all(filling *f) {
         unsure = f->counters[UNSURE] < f->unsure_most ? f->counters[UNSURE] : f->unsure_most;
     if (!status && unsure)
         status = queue_windings(f, aside, unsure);
-    double begin = now_ms();
+    double begin = 1e3 * abuti_seconds();
     if (!status && unsure)
         status = settle_signs(f, aside, unsure);
     status = status ? status : download_counters(f, queue);
     if (p->account)
-        p->account->stage_ms[FIELD_STAGE_SIGNS] = now_ms() - begin;
+        p->account->stage_ms[FIELD_STAGE_SIGNS] = 1e3 * abuti_seconds() - begin;
     if (status) /* nothing may be under way when the caller gets the error */
         (void)abuti_queue_finish(&p->aside);
     return status;
@@ -693,12 +686,12 @@ static abut_status fill(filling *f) {
         }
     }
     tell(f, all);
-    double begin = now_ms();
+    double begin = 1e3 * abuti_seconds();
     if (!status && all)
         status = search_all(f);
     status = status ? status : abuti_queue_finish(&f->bvh->queue);
     if (p->account)
-        p->account->stage_ms[FIELD_STAGE_SEARCH] = now_ms() - begin;
+        p->account->stage_ms[FIELD_STAGE_SEARCH] = 1e3 * abuti_seconds() - begin;
     return status;
 }
 

@@ -2,6 +2,8 @@
  * game. */
 #include "geom/sweep.h"
 
+#include "geom/sweep_point_shared.h"
+
 static abut_status check_positions(const char *function, const char *what, const vec3 *p) {
     if (!p)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null; pass four positions", function,
@@ -49,27 +51,6 @@ static double half_extent(const vec3 *start, const vec3 *end) {
     return v3_max_abs(v3_sub(v3_scale(box.hi, 0.5), v3_scale(box.lo, 0.5)));
 }
 
-/* A weighted mean, which cannot overflow. */
-static vec3 mean(vec3 a, vec3 b, double t) {
-    return v3_add(v3_scale(a, 1 - t), v3_scale(b, t));
-}
-
-/* Halfway between the closest points at the time of the hit. */
-static vec3 hit_point(int kind, const vec3 *start, const vec3 *end, const sweep_answer *answer) {
-    const double *w = answer->weights;
-    vec3 p[4], first, second;
-    for (int k = 0; k < 4; k++)
-        p[k] = mean(start[k], end[k], answer->time);
-    if (kind == SWEEP_EDGE_EDGE) {
-        first = mean(p[0], p[1], w[0]);
-        second = mean(p[2], p[3], w[1]);
-    } else {
-        first = p[0];
-        second = v3_add(v3_add(v3_scale(p[1], w[0]), v3_scale(p[2], w[1])), v3_scale(p[3], w[2]));
-    }
-    return mean(first, second, 0.5);
-}
-
 static abut_status sweep_features(const char *function, int kind, const vec3 *start,
                                   const vec3 *end, const abut_sweep_options *options,
                                   abut_sweep *sweep) {
@@ -97,7 +78,8 @@ static abut_status sweep_features(const char *function, int kind, const vec3 *st
     sweep->steps = (uint32_t)answer.steps;
     if (hit) {
         sweep->time = answer.time;
-        sweep->point = hit_point(kind, start, end, &answer);
+        sweep->point =
+            sweep_point(kind == SWEEP_EDGE_EDGE, start, end, answer.time, answer.weights);
         sweep->normal = answer.normal;
         memcpy(sweep->weights, answer.weights, sizeof sweep->weights);
     }

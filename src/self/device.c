@@ -16,8 +16,6 @@
 
 #include "sweep/device.h"
 
-#include <time.h>
-
 enum { GROUP = 256 };
 
 typedef enum view_kernel { VIEW_LINE, VIEW_TEST, VIEW_SPREAD, VIEW_KERNELS } view_kernel;
@@ -102,17 +100,13 @@ static abut_status make_memory(abut_view *view) {
 
 abut_status abuti_view_device_create(abut_view *view) {
     abut_device *device = view->options.device;
-    if (!device->info.same_bits || !device->info.has_doubles)
-        return abuti_fail(ABUT_ERROR_DEVICE,
-                          "abut_view_create: %s %s; leave options->device null to search on the "
-                          "CPU",
-                          device->info.name,
-                          device->info.has_doubles ? "does not round floats as this CPU does"
-                                                   : "has no doubles");
+    abut_status status = abuti_motion_device_check("abut_view_create", device);
+    if (status)
+        return status;
     view->on_device = abuti_allocate_zeroed(view->context, 1, sizeof *view->on_device);
     if (!view->on_device)
         return ABUT_ERROR_MEMORY;
-    abut_status status = make_motion(view);
+    status = make_motion(view);
     status = status ? status : make_kernels(view->on_device, device);
     status = status ? status : make_memory(view);
     return status ? status : abuti_motion_device_sets(view->on_device->motion);
@@ -200,14 +194,8 @@ static abut_status spread_sets(abut_view *view) {
     return status;
 }
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 abut_status abuti_view_device_search(abut_view *view, bool complete, const view_limits *limits,
-                                     view_hit *hit, abut_view_result *result) {
+                                     motion_hit *hit, abut_view_result *result) {
     view_device *d = view->on_device;
     const motion_search_options options = {.mode = ABUT_MOTION_EARLIEST,
                                            .separation = limits->sweep.separation,
@@ -218,7 +206,7 @@ abut_status abuti_view_device_search(abut_view *view, bool complete, const view_
     abut_impacts impacts = {.impacts = &impact, .capacity = 1};
     abut_motion_counts counts = {0, 0};
     abut_status status = ABUT_OK;
-    double begun = seconds();
+    double begun = abuti_seconds();
     if (complete)
         abuti_motion_device_no_sets(d->motion);
     else
@@ -227,15 +215,15 @@ abut_status abuti_view_device_search(abut_view *view, bool complete, const view_
     if (status)
         return status;
     if (impacts.count) {
-        hit->time = hit->answer.time = impact.time;
+        hit->time = impact.time;
         hit->kind = (uint32_t)impact.kind;
         hit->first = impact.element[0];
         hit->second = impact.element[1];
-        hit->answer.normal = impact.normal;
-        memcpy(hit->answer.weights, impact.weights, sizeof impact.weights);
+        hit->normal = impact.normal;
+        memcpy(hit->weights, impact.weights, sizeof impact.weights);
     }
     result->vertex_face += counts.vertex_face;
     result->edge_edge += counts.edge_edge;
-    result->times.traversal += seconds() - begun;
+    result->times.traversal += abuti_seconds() - begun;
     return ABUT_OK;
 }

@@ -21,8 +21,6 @@
  */
 #include "self/self.h"
 
-#include <time.h>
-
 enum {
     TASKS = 32,
     PORTIONS = 32,    /* of a task */
@@ -50,7 +48,7 @@ typedef struct share {
     uint32_t pending_count, found_count;
     size_t next, end; /* portions that it has not come to */
     uint64_t node_pairs, features[2];
-    view_hit best;
+    motion_hit best;
     abut_status status;
     batch wait[2]; /* vertex-face, edge-edge */
 } share;
@@ -63,7 +61,7 @@ typedef struct search {
     share *shares;
     node_pair *pool, *taken;
     size_t pool_count, pool_room;
-    view_hit best;
+    motion_hit best;
     abut_view_result *result;
 } search;
 
@@ -154,14 +152,6 @@ static void traverse_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- elementary tests ---- */
 
-static bool comes_before(const view_hit *a, const view_hit *b) {
-    if (a->time != b->time)
-        return a->time < b->time;
-    if (a->kind != b->kind)
-        return a->kind < b->kind;
-    return a->first != b->first ? a->first < b->first : a->second < b->second;
-}
-
 /* By exact arithmetic where that is asked for. */
 static bool touches(const search *s, share *out, int kind, const vec3 *from, const vec3 *to) {
     bool yes = true;
@@ -184,15 +174,18 @@ static void flush(const search *s, share *out, int kind) {
             from[k] = start[wait->four[4 * at + k]];
             to[k] = end[wait->four[4 * at + k]];
         }
-        view_hit hit;
+        sweep_answer answer;
         limits.latest = real_min(1, real_min(out->best.time, s->best.time));
-        if (!sweep_pair(kind, from, to, &limits, &hit.answer))
+        if (!sweep_pair(kind, from, to, &limits, &answer))
             continue;
-        hit.time = hit.answer.time;
-        hit.kind = kind == SWEEP_EDGE_EDGE ? ABUT_IMPACT_EDGE_EDGE : ABUT_IMPACT_VERTEX_FACE;
-        hit.first = wait->element[2 * at];
-        hit.second = wait->element[2 * at + 1];
-        if (comes_before(&hit, &out->best) && touches(s, out, kind, from, to))
+        motion_hit hit = {.time = answer.time,
+                          .kind = kind == SWEEP_EDGE_EDGE ? ABUT_IMPACT_EDGE_EDGE
+                                                          : ABUT_IMPACT_VERTEX_FACE,
+                          .first = wait->element[2 * at],
+                          .second = wait->element[2 * at + 1],
+                          .normal = answer.normal};
+        memcpy(hit.weights, answer.weights, sizeof hit.weights);
+        if (abuti_motion_after(&out->best, &hit) && touches(s, out, kind, from, to))
             out->best = hit;
     }
     wait->count = 0;
@@ -362,16 +355,10 @@ static abut_status spread(search *s) {
     return status;
 }
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static abut_status round_of(search *s) {
     size_t count = s->pool_count < TASKS * PORTIONS ? s->pool_count : TASKS * PORTIONS;
     abut_status status = ABUT_OK;
-    double begun = seconds();
+    double begun = abuti_seconds();
     s->pool_count -= count;
     memcpy(s->taken, s->pool + s->pool_count, count * sizeof *s->taken);
     size_t each = abuti_chunk_count(count, TASKS), tasks = abuti_chunk_count(count, each);
@@ -382,20 +369,20 @@ static abut_status round_of(search *s) {
         status = pool_add(s, s->taken + out->next, out->end - out->next);
         status = status ? status : pool_add(s, out->pending, out->pending_count);
     }
-    double between = seconds();
+    double between = abuti_seconds();
     abuti_parallel_for(s->view->context, tasks, 1, sweep_task, s);
     for (size_t i = 0; i < tasks; i++) {
-        if (comes_before(&s->shares[i].best, &s->best))
+        if (abuti_motion_after(&s->best, &s->shares[i].best))
             s->best = s->shares[i].best;
         status = status ? status : s->shares[i].status;
     }
     s->result->times.traversal += between - begun;
-    s->result->times.elementary += seconds() - between;
+    s->result->times.elementary += abuti_seconds() - between;
     return status;
 }
 
 static abut_status run(search *s) {
-    static const view_hit none = {.time = 2};
+    static const motion_hit none = {.time = 2};
     for (size_t i = 0; i < TASKS; i++) {
         share *out = &s->shares[i];
         out->node_pairs = out->features[0] = out->features[1] = 0;
@@ -419,7 +406,7 @@ static abut_status run(search *s) {
 }
 
 abut_status abuti_view_search(abut_view *view, bool complete, const view_limits *limits,
-                              view_hit *hit, abut_view_result *result) {
+                              motion_hit *hit, abut_view_result *result) {
     abut_topology_view t = abut_topology_get(view->topology);
     search s = {.view = view,
                 .limits = limits,

@@ -12,6 +12,7 @@
 #include "geom/sweep.h"
 #include "mesh/mesh.h"
 #include "self/view_shared.h"
+#include "sweep/motion.h"
 
 #include <abut/self.h>
 
@@ -185,16 +186,10 @@ void abuti_view_mark_all(const abut_view *view, unsigned char *marks);
 
 /* ---- search.c ---- */
 
-/* What was found first. */
-typedef struct view_hit {
-    double time; /* 2 = none */
-    uint32_t kind, first, second;
-    sweep_answer answer;
-} view_hit;
-
-/* Looks at all pairs of triangles that the sets let through, or at all where `complete`. */
+/* Looks at all pairs of triangles that the sets let through, or at all where `complete`. The hit
+ * has a time of 2 where there is none. */
 abut_status abuti_view_search(abut_view *view, bool complete, const view_limits *limits,
-                              view_hit *hit, abut_view_result *result);
+                              motion_hit *hit, abut_view_result *result);
 
 /* ---- device.c: the same on a device ---- */
 
@@ -211,6 +206,6 @@ void abuti_view_device_accept(abut_view *view);
 abut_status abuti_view_device_test(abut_view *view, const view_sight *sight, view_counts *counts);
 /* As abuti_view_search(), without its counts of nodes and triangles. */
 abut_status abuti_view_device_search(abut_view *view, bool complete, const view_limits *limits,
-                                     view_hit *hit, abut_view_result *result);
+                                     motion_hit *hit, abut_view_result *result);
 
 #endif

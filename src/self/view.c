@@ -2,10 +2,11 @@
  * in docs/self.md; what each part does, in the heads of the other files. */
 #include "self/self.h"
 
+#include "geom/sweep_point_shared.h"
+
 #include <abut/bvh.h>
 
 #include <math.h>
-#include <time.h>
 
 /* ---- create ---- */
 
@@ -122,12 +123,6 @@ void abut_view_destroy(abut_view *view) {
 }
 
 /* ---- the step ---- */
-
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static bool is_legal(vec3 p) {
     return v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z;
@@ -253,19 +248,19 @@ typedef struct finding {
     bool start_is_free, follows; /* the start is the end of the step before */
     bool fitted;
     bool carries; /* sets and ghosts can be gone on with */
-    view_hit hit;
+    motion_hit hit;
     abut_view_result result;
 } finding;
 
 static void fit(finding *f) {
     abut_view *view = f->view;
-    double begun = seconds();
+    double begun = abuti_seconds();
     abuti_view_fit_vertices(view, f->limits.sweep.separation);
     abuti_view_tree_fit(view, &view->tree);
     if (view->ghost_count)
         abuti_view_tree_fit(view, &view->ghosts);
     f->fitted = true;
-    f->result.times.bounds += seconds() - begun;
+    f->result.times.bounds += abuti_seconds() - begun;
 }
 
 static abut_status search(finding *f, bool complete) {
@@ -315,30 +310,30 @@ static abut_status find_by_sets(finding *f) {
     abut_view *view = f->view;
     view_counts counts;
     bool by_line, is_worth = true;
-    double begun = seconds();
+    double begun = abuti_seconds();
     abut_status status = test_sets(view, &counts, &by_line);
     if (status)
         return status;
     f->result.scheme = by_line ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
     memcpy(f->result.regions, counts.regions, sizeof counts.regions);
-    f->result.times.view += seconds() - begun;
+    f->result.times.view += abuti_seconds() - begun;
     bool at_once = is_free_at_once(f, &counts);
     if (!at_once && is_boundary_slow(view, &counts))
         return find_completely(f, ABUT_VIEW_BOUNDARY);
     if (!at_once) {
         if (view->ghost_count || !view->on_device)
             fit(f);
-        begun = seconds();
+        begun = abuti_seconds();
         if (view->ghost_count || view->part_count > 1)
             status = abuti_view_boundary(view, &f->limits, &is_worth);
-        f->result.times.boundary += seconds() - begun;
+        f->result.times.boundary += abuti_seconds() - begun;
         if (status || !is_worth)
             return status ? status : find_completely(f, ABUT_VIEW_BOUNDARY);
     }
     count_sets(f);
-    begun = seconds();
+    begun = abuti_seconds();
     abuti_view_mark(view, &f->result);
-    f->result.times.marks += seconds() - begun;
+    f->result.times.marks += abuti_seconds() - begun;
     f->carries = true;
     if (f->result.sets[ABUT_VIEW_POSITIVE] == view->triangle_count)
         return ABUT_OK;
@@ -347,7 +342,7 @@ static abut_status find_by_sets(finding *f) {
 
 static abut_status find(finding *f, const abut_view_step *step) {
     abut_view *view = f->view;
-    double begun = seconds();
+    double begun = abuti_seconds();
     if (view->options.scheme == ABUT_VIEW_COMPLETE)
         return find_completely(f, ABUT_VIEW_NOT_NEEDED);
     if (!view->usable)
@@ -360,19 +355,19 @@ static abut_status find(finding *f, const abut_view_step *step) {
         if (status)
             return status;
     }
-    f->result.times.start = seconds() - begun;
+    f->result.times.start = abuti_seconds() - begun;
     if (!f->start_is_free)
         return find_completely(f, ABUT_VIEW_START);
-    begun = seconds();
+    begun = abuti_seconds();
     view->line = step->line ? *step->line : abuti_view_axis(view);
-    f->result.times.view += seconds() - begun;
+    f->result.times.view += abuti_seconds() - begun;
     return find_by_sets(f);
 }
 
 static void describe(finding *f) {
     abut_view *view = f->view;
     abut_topology_view t = abut_topology_get(view->topology);
-    view_hit *hit = &f->hit;
+    motion_hit *hit = &f->hit;
     f->result.hit = hit->time <= 1;
     if (!f->result.hit)
         return;
@@ -383,17 +378,15 @@ static void describe(finding *f) {
     const uint32_t four[4] = {edges ? t.edges[2 * (size_t)hit->first] : hit->first,
                               edges ? t.edges[2 * (size_t)hit->first + 1] : second[0],
                               edges ? second[0] : second[1], edges ? second[1] : second[2]};
-    const double *w = hit->answer.weights;
-    vec3 at[4];
-    for (int k = 0; k < 4; k++)
-        at[k] = v3_lerp(view->start[four[k]], view->next[four[k]], hit->time);
-    vec3 a = edges ? v3_lerp(at[0], at[1], w[0]) : at[0];
-    vec3 b = edges ? v3_lerp(at[2], at[3], w[1])
-                   : v3_along(v3_along(v3_scale(at[1], w[0]), w[1], at[2]), w[2], at[3]);
+    vec3 start[4], end[4];
+    for (int k = 0; k < 4; k++) {
+        start[k] = view->start[four[k]];
+        end[k] = view->next[four[k]];
+    }
     impact->time = hit->time;
-    impact->point = v3_scale(v3_add(a, b), 0.5);
-    impact->normal = hit->answer.normal;
-    memcpy(impact->weights, w, sizeof impact->weights);
+    impact->point = sweep_point(edges, start, end, hit->time, hit->weights);
+    impact->normal = hit->normal;
+    memcpy(impact->weights, hit->weights, sizeof impact->weights);
     impact->kind = (abut_impact_kind)hit->kind;
     impact->element[0] = hit->first;
     impact->element[1] = hit->second;

@@ -168,15 +168,22 @@ static uint32_t most_of(const abut_device_info *info, size_t bytes, uint32_t mos
     return room > most ? most : room < 1 << 16 ? 1 << 16 : (uint32_t)room;
 }
 
+abut_status abuti_motion_device_check(const char *function, const abut_device *device) {
+    const abut_device_info *info = &device->info;
+    if (info->same_bits && info->has_doubles)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_DEVICE,
+                      "%s: %s %s; leave options->device null to search on the CPU", function,
+                      info->name,
+                      info->has_doubles ? "does not round floats as this CPU does"
+                                        : "has no doubles");
+}
+
 abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device) {
     const abut_device_info *info = &device->info;
-    if (!info->same_bits || !info->has_doubles)
-        return abuti_fail(ABUT_ERROR_DEVICE,
-                          "abut_motion_create: %s %s; leave options->device null to search on the "
-                          "CPU",
-                          info->name,
-                          info->has_doubles ? "does not round floats as this CPU does"
-                                            : "has no doubles");
+    abut_status status = abuti_motion_device_check("abut_motion_create", device);
+    if (status)
+        return status;
     if ((uint64_t)motion->vertex_count + motion->edge_count + motion->face_count > ABUTI_TOOLS_MOST)
         return abuti_fail(ABUT_ERROR_LIMIT,
                           "abut_motion_create: more than 2^31 vertices, edges and faces on a "
@@ -199,7 +206,7 @@ abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device)
     d->pairs_most = most_of(info, 2 * sizeof(uint32_t), 1 << 26);
     d->tried_most = most_of(info, 2 * sizeof(uint32_t), 1 << 26);
     d->hits_most = most_of(info, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MOST);
-    abut_status status = abuti_queue_open(device, &d->queue);
+    status = abuti_queue_open(device, &d->queue);
     status = status ? status : abuti_tools_create(&d->queue, &d->tools);
     status = status ? status : make_kernels(d);
     status = status ? status : put_meshes(motion, d);

@@ -4,6 +4,7 @@
 
 #include "bvh/bvh.h"
 #include "geom/sweep.h"
+#include "geom/sweep_point_shared.h"
 #include "mesh/mesh.h"
 
 #include <stdatomic.h>
@@ -301,22 +302,16 @@ static void name_element(const uint32_t *begin, uint32_t mesh_count, uint32_t el
 abut_impact abuti_motion_impact(const abut_motion *motion, const motion_hit *hit) {
     abut_impact impact = {.time = hit->time, .normal = hit->normal};
     uint32_t corners[4];
-    vec3 at[4], a, b;
-    const double *w = hit->weights;
+    vec3 start[4], end[4];
+    const bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;
     abuti_motion_corners(motion, hit->kind, hit->first, hit->second, corners);
-    for (int k = 0; k < 4; k++)
-        at[k] = v3_lerp(motion->start[corners[k]], motion->end[corners[k]], hit->time);
-    if (hit->kind == ABUT_IMPACT_VERTEX_FACE) {
-        a = at[0];
-        b = v3_along(v3_along(v3_scale(at[1], w[0]), w[1], at[2]), w[2], at[3]);
-    } else {
-        a = v3_lerp(at[0], at[1], w[0]);
-        b = v3_lerp(at[2], at[3], w[1]);
+    for (int k = 0; k < 4; k++) {
+        start[k] = motion->start[corners[k]];
+        end[k] = motion->end[corners[k]];
     }
-    impact.point = v3_scale(v3_add(a, b), 0.5);
-    memcpy(impact.weights, w, sizeof impact.weights);
+    impact.point = sweep_point(edges, start, end, hit->time, hit->weights);
+    memcpy(impact.weights, hit->weights, sizeof impact.weights);
     impact.kind = (abut_impact_kind)hit->kind;
-    bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;
     name_element(edges ? motion->edge_begin : motion->vertex_begin, motion->mesh_count, hit->first,
                  &impact.mesh[0], &impact.element[0]);
     name_element(edges ? motion->edge_begin : motion->face_begin, motion->mesh_count, hit->second,

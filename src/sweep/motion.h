@@ -69,6 +69,8 @@ abut_status abuti_motion_find_here(abut_motion *motion, const motion_search_opti
 
 /* ---- device.c: the same on a device ---- */
 
+/* Refuses a device that a search cannot give the CPU's answers on. */
+abut_status abuti_motion_device_check(const char *function, const abut_device *device);
 /* With vertices, edges and faces in place. */
 abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device);
 /* Nothing where there is none. */

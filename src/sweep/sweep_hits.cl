@@ -3,6 +3,7 @@
 
 #if ABUTI_REAL_BITS == 64
 
+#include "geom/sweep_point_shared.h"
 #include "sweep/device_shared.h"
 
 #define GROUP 256
@@ -99,10 +100,9 @@ sweep_earliest(__global sweep_hit *hits, uint count, __global uint *order, __loc
     }
 }
 
-static inline vec3 place_at(__global const double *start, __global const double *end, uint vertex,
-                            double time) {
-    __global const double *p = start + 3 * (size_t)vertex, *q = end + 3 * (size_t)vertex;
-    return v3_lerp(v3(p[0], p[1], p[2]), v3(q[0], q[1], q[2]), time);
+static inline vec3 place_of(__global const double *at, uint vertex) {
+    __global const double *p = at + 3 * (size_t)vertex;
+    return v3(p[0], p[1], p[2]);
 }
 
 /* The last mesh that begins at the element or before. */
@@ -129,21 +129,23 @@ sweep_impacts(__global const sweep_hit *hits, __global const uint *order, uint c
         return;
     sweep_hit hit = hits[order[i]];
     sweep_impact to;
-    vec3 a, b;
+    vec3 from[4], at[4];
+    uint corners[4];
     if (hit.kind == 0) {
-        __global const uint *face = faces + 3 * (size_t)hit.second;
-        a = place_at(start, end, hit.first, hit.time);
-        b = v3_scale(place_at(start, end, face[0], hit.time), hit.weights[0]);
-        b = v3_along(b, hit.weights[1], place_at(start, end, face[1], hit.time));
-        b = v3_along(b, hit.weights[2], place_at(start, end, face[2], hit.time));
+        corners[0] = hit.first;
+        for (int k = 0; k < 3; k++)
+            corners[1 + k] = faces[3 * (size_t)hit.second + k];
     } else {
-        __global const uint *p = edges + 2 * (size_t)hit.first, *q = edges + 2 * (size_t)hit.second;
-        a = v3_lerp(place_at(start, end, p[0], hit.time), place_at(start, end, p[1], hit.time),
-                    hit.weights[0]);
-        b = v3_lerp(place_at(start, end, q[0], hit.time), place_at(start, end, q[1], hit.time),
-                    hit.weights[1]);
+        for (int k = 0; k < 2; k++) {
+            corners[k] = edges[2 * (size_t)hit.first + k];
+            corners[2 + k] = edges[2 * (size_t)hit.second + k];
+        }
     }
-    vec3 point = v3_scale(v3_add(a, b), 0.5);
+    for (int k = 0; k < 4; k++) {
+        from[k] = place_of(start, corners[k]);
+        at[k] = place_of(end, corners[k]);
+    }
+    vec3 point = sweep_point(hit.kind != 0, from, at, hit.time, hit.weights);
     to.point[0] = point.x;
     to.point[1] = point.y;
     to.point[2] = point.z;

@@ -436,24 +436,7 @@ static abut_status create(abut_context *context, void *data) {
 
 static void every_call(void **state) {
     (void)state;
-    assert_ok(create(NULL, device));
-    uint64_t live = abuti_opencl_live(), n = 1;
-    for (;; n++) {
-        test_memory memory = {0};
-        abut_context *context = test_context(&memory, 1);
-        abuti_opencl_fail_at(n);
-        abut_status status = create(context, device);
-        bool done = abuti_opencl_calls() < n;
-        abuti_opencl_fail_at(0);
-        abut_context_destroy(context);
-        assert_int_equal(0, memory.live_count);
-        assert_int_equal(live, abuti_opencl_live());
-        assert_int_equal(done ? ABUT_OK : ABUT_ERROR_DEVICE, status);
-        if (done)
-            break;
-    }
-    printf("%llu calls of OpenCL\n", (unsigned long long)n);
-    assert_true(n > 150);
+    assert_true(test_every_device_call(create, device, UINT64_MAX, 1) > 150);
 }
 
 static void every_allocation(void **state) {

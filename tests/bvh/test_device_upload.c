@@ -60,7 +60,8 @@ static void there_and_back(void **state) {
 
 /* ---- failures ---- */
 
-static abut_status round_trip(abut_context *context, abuti_queue *queue) {
+static abut_status round_trip(abut_context *context, void *data) {
+    abuti_queue *queue = data;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     shape.segments = 3;
     abut_mesh *mesh = NULL;
@@ -79,33 +80,13 @@ static abut_status round_trip(abut_context *context, abuti_queue *queue) {
     return status;
 }
 
-static abut_status with_queue(abut_context *context, void *queue) {
-    return round_trip(context, queue);
-}
-
 static void every_call(void **state) {
     (void)state;
     abut_device *device = test_device(NULL);
     abuti_queue queue;
     assert_ok(abuti_queue_open(device, &queue));
-    assert_ok(round_trip(NULL, &queue)); /* whatever the first use makes is there now */
-    uint64_t live = abuti_opencl_live(), n = 1;
-    for (;; n++) {
-        test_memory memory = {0};
-        abut_context *context = test_context(&memory, 1);
-        abuti_opencl_fail_at(n);
-        abut_status status = round_trip(context, &queue);
-        bool done = abuti_opencl_calls() < n;
-        abuti_opencl_fail_at(0);
-        abut_context_destroy(context);
-        assert_int_equal(0, memory.live_count);
-        assert_int_equal(live, abuti_opencl_live());
-        assert_int_equal(done ? ABUT_OK : ABUT_ERROR_DEVICE, status);
-        if (done)
-            break;
-    }
-    assert_true(n > 12);
-    assert_true(test_every_allocation(with_queue, &queue) >= 14);
+    assert_true(test_every_device_call(round_trip, &queue, UINT64_MAX, 1) > 12);
+    assert_true(test_every_allocation(round_trip, &queue) >= 14);
     abuti_queue_close(&queue);
     abut_device_destroy(device);
     assert_int_equal(0, abuti_opencl_live());

@@ -60,6 +60,33 @@ static inline abut_device *test_device(abut_context *context) {
     return device;
 }
 
+/* Runs `work` with the 1st, 2nd, ... call of OpenCL failing until it succeeds; from the call
+ * `dense` on, only every `stride`-th is tried. Each time it must return ABUT_ERROR_DEVICE and leave
+ * nothing, neither of ours nor of the device's; it succeeds only where the call was not made.
+ * `work` may call abuti_opencl_fail_at(0) after a failure. Gives the last call that was tried. */
+static inline uint64_t test_every_device_call(abut_status (*work)(abut_context *context,
+                                                                  void *data),
+                                              void *data, uint64_t dense, uint64_t stride) {
+    assert_ok(work(NULL, data)); /* whatever the first use makes is there now */
+    uint64_t live = abuti_opencl_live();
+    for (uint64_t n = 1;; n += n < dense ? 1 : stride) {
+        test_memory memory = {0};
+        abut_context *context = test_context(&memory, 1);
+        abuti_opencl_fail_at(n);
+        abut_status status = work(context, data);
+        uint64_t calls = abuti_opencl_calls();
+        abuti_opencl_fail_at(0);
+        abut_context_destroy(context);
+        assert_int_equal(0, memory.live_count);
+        assert_int_equal(live, abuti_opencl_live());
+        if (!status) {
+            assert_true(calls < n);
+            return n;
+        }
+        assert_int_equal(ABUT_ERROR_DEVICE, status);
+    }
+}
+
 static inline abuti_buffer test_upload(abuti_queue *queue, const void *data, size_t bytes) {
     abuti_buffer buffer = {0};
     assert_ok(abuti_buffer_create(queue->device, bytes, 1, &buffer));

@@ -2,6 +2,7 @@
 #ifndef ABUT_TEST_FIELD_THINGS_H
 #define ABUT_TEST_FIELD_THINGS_H
 
+#include "support/pose.h"
 #include "support/support.h"
 
 #include "field/contact.h"
@@ -56,18 +57,6 @@ static inline abut_body body_of(const thing *t, abut_pose where) {
 
 static inline abut_pose shifted(double x, double y, double z) {
     abut_pose p = {{0, 0, 0, 1}, {x, y, z}};
-    return p;
-}
-
-static inline abut_pose random_pose(test_random *random, double reach) {
-    abut_pose p;
-    double *q = &p.rotation.x;
-    for (int i = 0; i < 4; i++)
-        q[i] = test_random_real(random, -1, 1);
-    p.rotation = quat_normalise(p.rotation);
-    p.translation =
-        v3(test_random_real(random, -reach, reach), test_random_real(random, -reach, reach),
-           test_random_real(random, -reach, reach));
     return p;
 }
 

@@ -257,22 +257,8 @@ static void every_call_of_the_device(void **state) {
     (void)state;
     for (int open = 0; open < 2; open++) {
         bool is_open = open;
-        assert_ok(live_a_little(NULL, &is_open));
-        uint64_t live = abuti_opencl_live(), n = 1;
         /* Every argument of a kernel is a call: one in 13 is tried. */
-        for (bool failed = true; failed; n += 13) {
-            test_memory memory = {0};
-            abut_context *context = test_context(&memory, 1);
-            abuti_opencl_fail_at(n + (uint64_t)open * 5);
-            abut_status status = live_a_little(context, &is_open);
-            failed = status == ABUT_ERROR_DEVICE;
-            abuti_opencl_fail_at(0);
-            abut_context_destroy(context);
-            assert_int_equal(0, memory.live_count);
-            assert_int_equal(live, abuti_opencl_live());
-            assert_true(failed || status == ABUT_OK);
-        }
-        assert_true(n > 50);
+        assert_true(test_every_device_call(live_a_little, &is_open, 0, 13) > 50);
     }
 }
 

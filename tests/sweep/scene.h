@@ -141,6 +141,27 @@ static inline scene identical_triangles(abut_context *context, uint32_t count) {
     return s;
 }
 
+/* All pairs of n identical triangles touch from the start, and are told in order as far as there
+ * is room. */
+static inline void check_identical(abut_motion *motion, uint32_t n, const char *told) {
+    const uint64_t faces = (uint64_t)3 * n * (n - 1), edges = (uint64_t)9 * n * (n - 1) / 2;
+    abut_impact impacts[7];
+    for (size_t room = 0; room <= 7; room += 7) {
+        abut_impacts found = {.impacts = room ? impacts : NULL, .capacity = room};
+        abut_motion_counts counts = {0, 0};
+        assert_fails(ABUT_ERROR_BUFFER, told,
+                     abut_motion_find(motion, ABUT_MOTION_ALL, NULL, &found, &counts));
+        assert_int_equal(faces, counts.vertex_face);
+        assert_int_equal(edges, counts.edge_edge);
+        assert_int_equal(faces + edges, found.count);
+        for (uint32_t i = 0; i < room; i++) {
+            assert_true(impacts[i].time == 0 && impacts[i].kind == ABUT_IMPACT_VERTEX_FACE);
+            assert_int_equal(0, impacts[i].element[0]);
+            assert_int_equal(1 + i, impacts[i].element[1]);
+        }
+    }
+}
+
 /* ---- the referee ---- */
 
 typedef struct referee {

@@ -163,25 +163,10 @@ static void any_is_the_same_every_time(void **state) {
 
 static void identical_triangles_are_counted(void **state) {
     (void)state;
-    const uint32_t n = 64;
-    const uint64_t faces = (uint64_t)3 * n * (n - 1), edges = (uint64_t)9 * n * (n - 1) / 2;
-    scene s = identical_triangles(NULL, n);
+    scene s = identical_triangles(NULL, 64);
     abut_motion *motion = begin(&s);
-    abut_impact impacts[7];
-    for (size_t room = 0; room <= 7; room += 7) {
-        abut_impacts found = {.impacts = room ? impacts : NULL, .capacity = room};
-        abut_motion_counts counts = {0, 0};
-        assert_fails(ABUT_ERROR_BUFFER, "30240 impacts",
-                     abut_motion_find(motion, ABUT_MOTION_ALL, NULL, &found, &counts));
-        assert_int_equal(faces, counts.vertex_face);
-        assert_int_equal(edges, counts.edge_edge);
-        assert_int_equal(faces + edges, found.count);
-        for (uint32_t i = 0; i < room; i++) {
-            assert_true(impacts[i].time == 0 && impacts[i].kind == ABUT_IMPACT_VERTEX_FACE);
-            assert_int_equal(0, impacts[i].element[0]);
-            assert_int_equal(1 + i, impacts[i].element[1]);
-        }
-    }
+    check_identical(motion, 64, "30240 impacts");
+    abut_impact impacts[1];
     /* Where one is wanted, too many others are no matter. */
     motion->on_device->hits_most = motion->on_device->hits_room = 4096;
     abut_impacts found = {.impacts = impacts, .capacity = 1};
@@ -275,22 +260,8 @@ static scene two_soups(void) {
 static void every_call_of_the_device(void **state) {
     (void)state;
     scene s = two_soups();
-    assert_ok(live_a_little(NULL, &s));
-    uint64_t live = abuti_opencl_live(), n = 1;
     /* Every argument of a kernel is a call: of those of the searches one in 29 is tried. */
-    for (bool failed = true; failed; n += n < 100 ? 1 : 29) {
-        test_memory memory = {0};
-        abut_context *context = test_context(&memory, 1);
-        abuti_opencl_fail_at(n);
-        abut_status status = live_a_little(context, &s);
-        failed = status == ABUT_ERROR_DEVICE;
-        abuti_opencl_fail_at(0);
-        abut_context_destroy(context);
-        assert_int_equal(0, memory.live_count);
-        assert_int_equal(live, abuti_opencl_live());
-        assert_true(failed || status == ABUT_OK);
-    }
-    assert_true(n > 50);
+    assert_true(test_every_device_call(live_a_little, &s, 100, 29) > 50);
     scene_free(&s);
 }
 

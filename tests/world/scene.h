@@ -2,6 +2,7 @@
 #ifndef ABUT_TEST_SCENE_H
 #define ABUT_TEST_SCENE_H
 
+#include "support/pose.h"
 #include "support/support.h"
 
 #include "world/world.h"
@@ -67,18 +68,6 @@ static inline int free_things(void **state) {
     }
     abut_context_destroy(serial);
     return 0;
-}
-
-static inline abut_pose random_pose(test_random *random, double reach) {
-    abut_pose p;
-    double *q = &p.rotation.x;
-    for (int i = 0; i < 4; i++)
-        q[i] = test_random_real(random, -1, 1);
-    p.rotation = quat_normalise(p.rotation);
-    p.translation =
-        v3(test_random_real(random, -reach, reach), test_random_real(random, -reach, reach),
-           test_random_real(random, -reach, reach));
-    return p;
 }
 
 static inline abut_world_item body_item(const thing *t, abut_pose where) {

@@ -150,21 +150,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
 
 static void every_call_of_the_device(void **state) {
     (void)state;
-    assert_ok(live_a_little(NULL, NULL));
-    uint64_t live = abuti_opencl_live(), n = 1;
-    for (bool failed = true; failed; n++) {
-        test_memory memory = {0};
-        abut_context *context = test_context(&memory, 1);
-        abuti_opencl_fail_at(n);
-        abut_status status = live_a_little(context, NULL);
-        failed = status == ABUT_ERROR_DEVICE;
-        abuti_opencl_fail_at(0);
-        abut_context_destroy(context);
-        assert_int_equal(0, memory.live_count);
-        assert_int_equal(live, abuti_opencl_live());
-        assert_true(failed || status == ABUT_OK);
-    }
-    assert_true(n > 50);
+    assert_true(test_every_device_call(live_a_little, NULL, UINT64_MAX, 1) > 50);
 }
 
 static void every_allocation(void **state) {

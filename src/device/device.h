@@ -125,6 +125,9 @@ struct abut_buffer {
     abuti_queue queue;
     abuti_buffer memory;
 };
+/* Refuses one of another device, or without room for so many elements: `what` of `function`. */
+abut_status abuti_buffer_check(const abut_buffer *buffer, const char *function, const char *what,
+                               const abut_device *device, size_t count, size_t element_bytes);
 
 /* ---- programs and kernels ---- */
 

@@ -60,36 +60,39 @@ static abut_status make_room_for_impacts(cloth *c, size_t count) {
     return list ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* Adds those of one motion from `position` to `end` to the list. */
-static abut_status sweep(cloth *c, abut_motion *motion) {
-    abut_sweep_options options = abut_sweep_options_default();
-    options.exact = true; /* what is close but free must not be held back */
-    abut_status status = abut_motion_step(motion, c->position, c->end);
-    for (int turn = 0; turn < 2 && !status; turn++) {
+abut_status cloth_sweep(cloth *c, abut_motion *motion, const abut_sweep_options *options,
+                        size_t most) {
+    abut_status status = ABUT_ERROR_BUFFER;
+    for (int turn = 0; turn < 2 && status == ABUT_ERROR_BUFFER; turn++) {
         abut_impacts found = {.impacts = c->impacts ? c->impacts + c->impact_count : NULL,
                               .capacity = c->impact_room - c->impact_count};
-        status = abut_motion_find(motion, ABUT_MOTION_ALL, &options, &found, NULL);
-        if (!status) {
-            c->impact_count += found.count;
-            return ABUT_OK;
-        }
-        if (status == ABUT_ERROR_BUFFER && !turn)
-            status = make_room_for_impacts(c, c->impact_count + found.count);
+        status = abut_motion_find(motion, ABUT_MOTION_ALL, options, &found, NULL);
+        size_t count = found.count < most ? found.count : most;
+        if (status == ABUT_ERROR_BUFFER && count <= found.capacity)
+            status = ABUT_OK; /* as many as are wanted */
+        if (!status)
+            c->impact_count += count;
+        else if (status == ABUT_ERROR_BUFFER && make_room_for_impacts(c, c->impact_count + count))
+            status = ABUT_ERROR_MEMORY;
     }
     return status;
 }
 
+/* What meets on the ways from `position` to `end`. */
 static abut_status find_impacts(cloth *c, cloth_report *report) {
+    abut_sweep_options options = abut_sweep_options_default();
+    abut_status status = ABUT_OK;
+    options.exact = true; /* what is close but free must not be held back */
     c->impact_count = 0;
-    abut_status status = sweep(c, c->motions[0]);
-    if (!status && c->solid)
-        status = sweep(c, c->motions[1]);
+    for (int i = 0; i < 2 && c->motions[i] && !status; i++) {
+        status = abut_motion_step(c->motions[i], c->position, c->end);
+        status = status ? status : cloth_sweep(c, c->motions[i], &options, SIZE_MAX);
+    }
     report->rounds++;
     return status;
 }
 
-/* The four vertices of an impact, and with which weights they meet. */
-static void features_of(const cloth *c, const abut_impact *i, cloth_near *n) {
+void cloth_features_of(const cloth *c, const abut_impact *i, cloth_near *n) {
     const abut_topology_view solid = abut_topology_get(c->solid_topology);
     const uint32_t *solid_indices = abut_mesh_indices(c->solid);
     uint32_t used = 0;
@@ -126,7 +129,7 @@ static abut_status add_barriers(cloth *c) {
     c->barriers = list;
     for (size_t i = 0; i < c->impact_count; i++) {
         cloth_near *n = &c->barriers[c->barrier_count++];
-        features_of(c, &c->impacts[i], n);
+        cloth_features_of(c, &c->impacts[i], n);
         n->gap = 0;
         n->least = 0.1 * c->options.thickness;
     }
@@ -152,7 +155,7 @@ static void hold_barriers(cloth *c) {
 static void halve(cloth *c, cloth_report *report) {
     for (size_t i = 0; i < c->impact_count; i++) {
         cloth_near n;
-        features_of(c, &c->impacts[i], &n);
+        cloth_features_of(c, &c->impacts[i], &n);
         for (int k = 0; k < 4; k++) {
             uint32_t v = n.vertex[k];
             if (v < c->vertices && c->halvings[v] < 128)

@@ -39,9 +39,7 @@ struct cloth {
 
     /* contacts */
     abut_bvh *cloth_bvh, *solid_bvh;
-    abut_nearest *nearest; /* room for answers */
-    uint64_t *offsets;
-    size_t nearest_room;
+    abut_nearest *nearest; /* vertices: the solid's points next to them */
     cloth_touch *touches;
     cloth_near *nears;
     size_t touch_count, near_count, near_room;
@@ -103,6 +101,11 @@ void cloth_free_contacts(cloth *c);
 
 /* ---- collide.c ---- */
 
+/* Adds the first impacts, up to `most`, of the last step of a motion to the list. */
+abut_status cloth_sweep(cloth *c, abut_motion *motion, const abut_sweep_options *options,
+                        size_t most);
+/* The four vertices of an impact, and with which weights they meet. */
+void cloth_features_of(const cloth *c, const abut_impact *impact, cloth_near *n);
 void cloth_free_impacts(cloth *c);
 
 #endif

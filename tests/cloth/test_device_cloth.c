@@ -66,7 +66,7 @@ static void scenes_are_those_of_the_cpu(void **state) {
 static void forces_and_colours_are_those_of_the_cpu(void **state) {
     (void)state;
     abut_mesh *meshes[] = {make_shape(ABUT_SHAPE_CONE, 150, 2),
-                           make_shape(ABUT_SHAPE_SHEET, 40, 40)};
+                           make_shape(ABUT_SHAPE_SHEET, 32, 32)};
     const uint32_t pins[] = {3, 7};
     for (int m = 0; m < 2; m++) {
         cloth_options options = {.bend = 1e-4,
@@ -75,8 +75,8 @@ static void forces_and_colours_are_those_of_the_cpu(void **state) {
                                  .drag = 0.5,
                                  .pressure = m ? 0 : 3,
                                  .damping = 0.3,
-                                 .substeps = 4,
-                                 .thickness = m ? 0.05 : 0,
+                                 .substeps = 2,
+                                 .thickness = m ? 0.025 : 0,
                                  .friction = 0.2,
                                  .pins = pins,
                                  .pin_count = 2};
@@ -84,8 +84,8 @@ static void forces_and_colours_are_those_of_the_cpu(void **state) {
         assert_ok(cloth_create(serial, meshes[m], &options, &c[0]));
         options.device = device;
         assert_ok(cloth_create(serial, meshes[m], &options, &c[1]));
-        assert_true(m ? c[1]->edge_colours.begin[1] > 600 : c[1]->edge_colours.count == COLOURS);
-        for (int i = 0; i < 3; i++) {
+        assert_true(m ? c[1]->edge_colours.begin[1] > 512 : c[1]->edge_colours.count == COLOURS);
+        for (int i = 0; i < 2; i++) {
             cloth_report report;
             for (int k = 0; k < 2; k++) {
                 cloth_set_wind(c[k], vec_of(1, 2, i));
@@ -93,7 +93,7 @@ static void forces_and_colours_are_those_of_the_cpu(void **state) {
             }
             assert_same(c[0], c[1]);
         }
-        assert_true(!m || c[1]->near_count > 5000);
+        assert_true(c[1]->near_count > 5000 && c[1]->near_colours.count == COLOURS);
         cloth_destroy(c[0]);
         cloth_destroy(c[1]);
         abut_mesh_destroy(meshes[m]);

@@ -85,7 +85,8 @@ static abut_status find_impacts(cloth *c, cloth_report *report) {
     options.exact = true; /* what is close but free must not be held back */
     c->impact_count = 0;
     for (int i = 0; i < 2 && c->motions[i] && !status; i++) {
-        status = abut_motion_step(c->motions[i], c->position, c->end);
+        status = c->device ? cloth_device_step(c, i, false)
+                           : abut_motion_step(c->motions[i], c->position, c->end);
         status = status ? status : cloth_sweep(c, c->motions[i], &options, SIZE_MAX);
     }
     report->rounds++;
@@ -190,41 +191,65 @@ static double earliest(const cloth *c) {
 
 /* ---- a step ---- */
 
+/* What is done about the impacts of a round. False where there is nothing left to do: then nothing
+ * moves, and nothing meets. */
+static abut_status handle(cloth *c, int round, cloth_report *report, bool *goes_on) {
+    *goes_on = round < BARRIER_ROUNDS + HALVING_ROUNDS + CUTS;
+    if (round < BARRIER_ROUNDS) {
+        if (add_barriers(c))
+            return ABUT_ERROR_MEMORY;
+        hold_barriers(c);
+    } else if (round < BARRIER_ROUNDS + HALVING_ROUNDS) {
+        halve(c, report);
+    } else {
+        double part = *goes_on ? 0.9 * earliest(c) : 0;
+        cut(c, part);
+        report->fraction *= part;
+    }
+    return c->device ? cloth_device_set_end(c) : ABUT_OK;
+}
+
 static abut_status settle(cloth *c, cloth_report *report) {
     memcpy(c->end, c->aim, c->all_vertices * sizeof *c->end);
     memset(c->halvings, 0, c->vertices);
     c->barrier_count = 0;
     report->fraction = 1;
-    for (int round = 0;; round++) {
-        abut_status status = find_impacts(c, report);
+    abut_status status = ABUT_OK;
+    bool goes_on = true;
+    for (int round = 0; goes_on && !status; round++) {
+        status = find_impacts(c, report);
         if (status || !c->impact_count)
             return status;
         report->impacts += round ? 0 : (uint32_t)c->impact_count;
-        if (round < BARRIER_ROUNDS) {
-            if ((status = add_barriers(c)))
-                return status;
-            hold_barriers(c);
-        } else if (round < BARRIER_ROUNDS + HALVING_ROUNDS) {
-            halve(c, report);
-        } else {
-            bool last = round >= BARRIER_ROUNDS + HALVING_ROUNDS + CUTS;
-            double part = last ? 0 : 0.9 * earliest(c);
-            cut(c, part);
-            report->fraction *= part;
-            if (last) /* where nothing moves nothing meets */
-                return ABUT_OK;
-        }
+        status = handle(c, round, report, &goes_on);
     }
+    return status;
 }
 
 /* Where vertices could not go as they were to, their velocity is what became of it. */
 static void finish(cloth *c, double seconds) {
+    bool changed = false;
     for (uint32_t i = 0; i < c->vertices; i++) {
         vec off = vec_sub(c->end[i], c->aim[i]);
-        if (vec_dot(off, off) > 0)
+        if (vec_dot(off, off) > 0) {
             c->velocity[i] = vec_scale(vec_sub(c->end[i], c->position[i]), 1 / seconds);
+            changed = true;
+        }
     }
     memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
+    if (c->device)
+        cloth_device_finish(c, changed);
+}
+
+static void set_aims(cloth *c, const vec *solid_end) {
+    for (uint32_t i = 0; i < c->all_vertices; i++) {
+        vec to = c->position[i];
+        if (i < c->vertices && c->inverse_mass[i] > 0)
+            to = c->now[i];
+        else if (i >= c->vertices && solid_end)
+            to = solid_end[i - c->vertices];
+        c->aim[i] = cloth_aim_of(to);
+    }
 }
 
 static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
@@ -234,21 +259,15 @@ static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
             return status;
     } else {
         cloth_advance(c, seconds);
+        set_aims(c, solid_end);
     }
-    for (uint32_t i = 0; i < c->all_vertices; i++) {
-        vec to = c->position[i];
-        if (i < c->vertices && c->inverse_mass[i] > 0)
-            to = c->now[i];
-        else if (i >= c->vertices && solid_end)
-            to = solid_end[i - c->vertices];
-        if (!vec_is_near(to))
+    for (uint32_t i = 0; i < c->all_vertices; i++)
+        if (isnan(c->aim[i].x))
             return abut_fail(ABUT_ERROR_LIMIT,
                              i < c->vertices
                                  ? "cloth_step: the cloth flies apart; take shorter steps, or "
                                    "smaller forces"
                                  : "cloth_step: the solid goes beyond all bounds");
-        c->aim[i] = vec_round(to);
-    }
     return ABUT_OK;
 }
 
@@ -261,6 +280,8 @@ abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, clo
     cloth_report told = {.fraction = 1};
     double start = cloth_clock();
     abut_status status = make_room(c);
+    if (!status && c->device)
+        status = cloth_device_begin(c, solid_end);
     status = status ? status : cloth_find_contacts(c, seconds, solid_end);
     if (status)
         return status;

@@ -11,6 +11,8 @@
 /* ---- room ---- */
 
 static abut_status make_room(cloth *c) {
+    if (c->device) /* has its own */
+        return ABUT_OK;
     if (!c->touches)
         c->touches = abut_context_allocate(c->context, c->vertices, sizeof *c->touches);
     if (!c->nearest)
@@ -48,11 +50,6 @@ static abut_status fit(cloth *c, uint32_t which, abut_bvh **bvh) {
     return status;
 }
 
-/* What is too near moves away by and by, so that it does not jump. */
-static double distance_to_keep(double distance, double thick) {
-    return distance < thick ? distance + 0.2 * (thick - distance) : thick;
-}
-
 /* How near is near. */
 static double range_of(const cloth *c) {
     return 1.5 * c->options.thickness;
@@ -79,28 +76,25 @@ static double expected_motion(const cloth *c, double seconds, const vec *solid_e
 
 static abut_status find_touches(cloth *c, double seconds, const vec *solid_end) {
     c->touch_count = 0;
+    c->touch_gap = range_of(c);
     if (!c->solid)
         return ABUT_OK;
     double radius =
         c->options.thickness + fmin(expected_motion(c, seconds, solid_end), 2 * c->mean_edge);
+    if (c->device)
+        return cloth_device_find_touches(c, radius);
     abut_points points = all_points(c);
     abut_status status = fit(c, 1, &c->solid_bvh);
     status = status ? status : abut_bvh_nearest_batch(c->solid_bvh, &points, radius, c->nearest);
-    const uint32_t *indices = abut_mesh_indices(c->solid);
+    const uint32_t *corners = abut_mesh_indices(c->solid);
+    const vec *solid = c->position + c->vertices;
     for (uint32_t i = 0; i < c->vertices && !status; i++) {
-        const abut_nearest *n = &c->nearest[i];
-        if (n->triangle == ABUT_NONE || !(n->distance > 0))
+        cloth_touch *touch = &c->touches[c->touch_count];
+        if (!cloth_touch_of(&c->nearest[i], i, c->position[i], c->options.thickness, corners, solid,
+                            solid_end ? solid_end : solid, touch))
             continue;
-        cloth_touch touch = {.vertex = i, .point = n->point};
-        touch.normal = vec_scale(vec_sub(c->position[i], n->point), 1 / n->distance);
-        touch.gap = n->distance;
-        touch.least = distance_to_keep(n->distance, c->options.thickness);
-        for (int k = 0; k < 3 && solid_end; k++) {
-            uint32_t v = indices[3 * (size_t)n->triangle + (size_t)k];
-            touch.movement = vec_along(touch.movement, n->barycentric[k],
-                                       vec_sub(solid_end[v], c->position[c->vertices + v]));
-        }
-        c->touches[c->touch_count++] = touch;
+        c->touch_gap = fmin(c->touch_gap, touch->gap);
+        c->touch_count++;
     }
     return status;
 }
@@ -113,7 +107,9 @@ enum { NEARS_A_VERTEX = 32 };
 static abut_status search_near(cloth *c) {
     abut_sweep_options options = abut_sweep_options_default();
     options.separation = range_of(c);
-    abut_status status = abut_motion_step(c->motions[0], c->position, c->position);
+    abut_status status = c->device ? cloth_device_step(c, 0, true)
+                                   : abut_motion_step(c->motions[0], c->position, c->position);
+    c->impact_count = 0;
     return status ? status
                   : cloth_sweep(c, c->motions[0], &options, (size_t)NEARS_A_VERTEX * c->vertices);
 }
@@ -141,7 +137,7 @@ static abut_status find_nears(cloth *c) {
             continue;
         n->normal = vec_scale(gap, 1 / n->gap);
         n->least =
-            distance_to_keep(n->gap, fmin(c->options.thickness, vec_length(gap_of(n, rest))));
+            cloth_distance_to_keep(n->gap, fmin(c->options.thickness, vec_length(gap_of(n, rest))));
         c->near_count++;
     }
     return status;
@@ -156,9 +152,7 @@ abut_status cloth_find_contacts(cloth *c, double seconds, const vec *solid_end) 
 }
 
 double cloth_thinnest_gap(const cloth *c) {
-    double least = range_of(c);
-    for (size_t i = 0; i < c->touch_count; i++)
-        least = fmin(least, c->touches[i].gap);
+    double least = c->touch_gap;
     for (size_t i = 0; i < c->near_count; i++)
         least = fmin(least, c->nears[i].gap);
     return least;

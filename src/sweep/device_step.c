@@ -53,11 +53,16 @@ void abuti_motion_device_undo(abut_motion *motion, bool has_start) {
 
 /* ---- from the device ---- */
 
+static uint32_t takers_of(uint32_t count) {
+    uint32_t groups = count / GROUP + 1;
+    return groups < MOTION_TAKERS ? groups : MOTION_TAKERS;
+}
+
 static abut_status queue_take(abut_motion *motion, const motion_taking *t, uint32_t side) {
     motion_device *d = motion->on_device;
     const abut_buffer *from = side ? t->end_there : t->start_there;
     const uint32_t first = side * MOTION_TAKERS;
-    return ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_TAKE], MOTION_TAKERS, GROUP,
+    return ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_TAKE], takers_of(t->count), GROUP,
                         ABUTI_BUFFER(&from->memory), MEMORY(MOTION_END), ABUTI_VALUE(t->count),
                         MEMORY(side ? MOTION_NEXT_END : MOTION_NEXT_START), ABUTI_VALUE(first),
                         MEMORY(MOTION_TAKEN), ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)));
@@ -70,7 +75,7 @@ static abut_status join(abut_motion *motion, motion_taking *t, int side) {
     bool differs = false;
     vec3 at = v3(0, 0, 0);
     box3 all = box_empty();
-    for (int i = 0; i < MOTION_TAKERS; i++) {
+    for (uint32_t i = 0; i < takers_of(t->count); i++) {
         const sweep_taken *seen = &d->report->taken[side][i];
         box3 here = {v3(seen->lo[0], seen->lo[1], seen->lo[2]),
                      v3(seen->hi[0], seen->hi[1], seen->hi[2])};

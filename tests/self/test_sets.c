@@ -485,9 +485,9 @@ static void refusals(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "step is null", abut_view_find(view, NULL, NULL, &result));
     assert_fails(ABUT_ERROR_ARGUMENT, "result is null", abut_view_find(view, &step, NULL, NULL));
     end[3].y = NAN;
-    assert_fails(ABUT_ERROR_ARGUMENT, "vertex 3", abut_view_find(view, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "step->end[3]", abut_view_find(view, &step, NULL, &result));
     end[3].y = 1e91;
-    assert_fails(ABUT_ERROR_ARGUMENT, "vertex 3", abut_view_find(view, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "step->end[3]", abut_view_find(view, &step, NULL, &result));
     end[3].y = 0;
     abut_view_line line = {{{0, 0, INFINITY}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
     step.line = &line;

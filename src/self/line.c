@@ -13,21 +13,21 @@
 enum { SAMPLE = 2048 };
 #define MIX 2654435761u /* a prime: no row or column of a grid is taken alone */
 
-static uint32_t sample_size(uint32_t count) {
+uint32_t abuti_view_sample_size(uint32_t count) {
     return count < SAMPLE ? count : SAMPLE;
 }
 
-static uint32_t sample_at(uint32_t i, uint32_t count) {
-    return count <= SAMPLE ? i : (uint32_t)((uint64_t)i * MIX % count);
+void abuti_view_sample(uint32_t count, uint32_t *at) {
+    for (uint32_t i = 0; i < abuti_view_sample_size(count); i++)
+        at[i] = count <= SAMPLE ? i : (uint32_t)((uint64_t)i * MIX % count);
 }
 
 /* Relative to the first vertex, in units of `scale`, so that nothing overflows. */
-static vec3 mean_of(const vec3 *positions, uint32_t count, vec3 from, double scale) {
+static vec3 mean_of(const vec3 *sample, uint32_t count, vec3 from, double scale) {
     vec3 sum = v3(0, 0, 0);
-    uint32_t taken = sample_size(count);
-    for (uint32_t i = 0; i < taken; i++)
-        sum = v3_along(sum, scale, v3_sub(positions[sample_at(i, count)], from));
-    return v3_scale(sum, 1.0 / taken);
+    for (uint32_t i = 0; i < count; i++)
+        sum = v3_along(sum, scale, v3_sub(sample[i], from));
+    return v3_scale(sum, 1.0 / count);
 }
 
 /* One rotation of Jacobi's method, which makes m[p][q] zero. */
@@ -63,11 +63,10 @@ static vec3 longest(double m[3][3]) {
     return v3(axes[best][0], axes[best][1], axes[best][2]);
 }
 
-static vec3 axis_of(const vec3 *positions, uint32_t count, vec3 from, double scale, vec3 mean) {
+static vec3 axis_of(const vec3 *sample, uint32_t count, vec3 from, double scale, vec3 mean) {
     double m[3][3] = {{0}};
-    for (uint32_t i = 0; i < sample_size(count); i++) {
-        vec3 at = positions[sample_at(i, count)];
-        vec3 d = v3_sub(v3_scale(v3_sub(at, from), scale), mean);
+    for (uint32_t i = 0; i < count; i++) {
+        vec3 d = v3_sub(v3_scale(v3_sub(sample[i], from), scale), mean);
         m[0][0] += d.x * d.x;
         m[0][1] += d.x * d.y;
         m[0][2] += d.x * d.z;
@@ -81,25 +80,20 @@ static vec3 axis_of(const vec3 *positions, uint32_t count, vec3 from, double sca
     return longest(m);
 }
 
-abut_view_line abuti_view_axis(const abut_view *view) {
-    const vec3 *p = view->start;
-    uint32_t count = view->vertex_count;
-    vec3 from = p[0];
+abut_view_line abuti_view_axis(const vec3 *start, const vec3 *next, uint32_t count) {
+    vec3 from = start[0];
     double size = 0;
-    for (uint32_t i = 0; i < sample_size(count); i++) {
-        uint32_t at = sample_at(i, count);
-        size = real_max(size, real_max(v3_max_abs(v3_sub(p[at], from)),
-                                       v3_max_abs(v3_sub(view->next[at], from))));
-    }
+    for (uint32_t i = 0; i < count; i++)
+        size = real_max(size, real_max(v3_max_abs(v3_sub(start[i], from)),
+                                       v3_max_abs(v3_sub(next[i], from))));
     int exponent;
     frexp(size, &exponent);
     double scale = size > 0 && exponent > -1000 ? ldexp(1, -exponent) : 1;
-    vec3 mean = mean_of(p, count, from, scale), end = mean_of(view->next, count, from, scale);
-    vec3 axis = axis_of(p, count, from, scale, mean);
+    vec3 mean = mean_of(start, count, from, scale), end = mean_of(next, count, from, scale);
+    vec3 axis = axis_of(start, count, from, scale, mean);
     double lo = 0, hi = 0;
-    for (uint32_t i = 0; i < sample_size(count); i++) {
-        vec3 at = p[sample_at(i, count)];
-        double along = v3_dot(v3_sub(v3_scale(v3_sub(at, from), scale), mean), axis);
+    for (uint32_t i = 0; i < count; i++) {
+        double along = v3_dot(v3_sub(v3_scale(v3_sub(start[i], from), scale), mean), axis);
         lo = real_min(lo, along);
         hi = real_max(hi, along);
     }

@@ -165,10 +165,9 @@ view_sight abuti_view_sight(const abut_view_line *line, bool by_line) {
     return s;
 }
 
-abut_status abuti_view_test(abut_view *view, bool by_line, view_counts *counts) {
-    testing t = {.view = view, .sight = abuti_view_sight(&view->line, by_line)};
-    if (view->on_device)
-        return abuti_view_device_test(view, &t.sight, counts);
+abut_status abuti_view_test(abut_view *view, const view_sight *sight, view_counts *counts) {
+    testing t = {.view = view, .sight = *sight};
+    const bool by_line = sight->by_line;
     size_t all_vertices = (size_t)view->vertex_count + view->hole_count;
     size_t room = abuti_chunk_count(all_vertices, VERTICES_A_TASK) +
                   abuti_chunk_count(view->triangle_count, CLUSTERS_A_TASK) +

@@ -150,7 +150,10 @@ void abuti_view_place_ghosts(const abut_view *view, vec3 *positions);
 
 /* ---- line.c: where to look from ---- */
 
-/* Along the longest axis of the mesh at the start, and moving with its mean. */
+/* Along the longest axis of some vertices at the start, and moving with them. Coordinates are
+ * legal, and there is one at least. */
+abut_view_line abuti_view_line(const vec3 *start, const vec3 *end, uint32_t count);
+/* That of the mesh in the step that is set. */
 abut_view_line abuti_view_axis(const abut_view *view);
 
 /* ---- sets.c: the view test ---- */

@@ -133,12 +133,12 @@ static void run_scene(scene_kind kind) {
     scene *s = NULL;
     pursuit p = {0};
     scene_options options = {.kind = kind, .triangles = 240, .solid_triangles = 160};
-    uint32_t frames = test_rounds(16) + 12;
+    uint32_t frames = test_rounds(8) + 20;
     assert_ok(scene_create(one_thread(), &options, &s));
     open_views(&p, s);
     follow(&p, s, frames);
     assert_int_equal(0, p.hits[GOES]);
-    assert_true(p.hits[LEAPS] > frames / 8 && p.hits[LEAPS] < frames);
+    assert_true(p.hits[LEAPS] > 3 && p.hits[LEAPS] < frames);
     /* nearly all were found by sets, and not by the complete search in their place */
     assert_true(p.by_sets > WAYS * VIEWS * frames * 9 / 10);
     close_views(&p);

@@ -129,6 +129,7 @@ _abut_values() {
     demo:--frames) values="" ;;
     demo:--record) values="" ;;
     demo:--meshes) values="" ;;
+    demo:--device) values="cpu gpu" ;;
     demo:--bodies) values="" ;;
     demo:--seconds) values="" ;;
     demo:--seed) values="" ;;
@@ -180,7 +181,7 @@ _abut() {
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --out --png --view --up --json --quiet --threads --help" ;;
     contacts) options="--pose --pose-a --to --cells --cache --margin --samples --limit --most --out --png --view --up --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
-    demo) options="--png --triangles --solid --frames --record --meshes --bodies --seconds --seed --compare --json --quiet --threads --help" ;;
+    demo) options="--png --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;

@@ -25,6 +25,7 @@ static abut_status make_motions(cloth *c) {
     abut_mesh *const meshes[2] = {c->rest, c->solid};
     abut_motion_options options = abut_motion_options_default();
     options.no_others = true;
+    options.device = c->options.device;
     abut_status status =
         c->motions[0] ? ABUT_OK : abut_motion_create(meshes, 1, &options, &c->motions[0]);
     options.no_others = false;
@@ -136,7 +137,8 @@ static void hold_barriers(cloth *c) {
     for (int pass = 0; pass < BARRIER_PASSES; pass++) {
         double most = 0;
         for (size_t i = 0; i < c->barrier_count; i++)
-            most = fmax(most, cloth_hold_apart(c, &c->barriers[i], c->end, c->position));
+            most = fmax(most, cloth_hold_near(&c->barriers[i], c->options.friction, c->inverse_mass,
+                                              c->end, c->position));
         if (!(most > 1e-3 * c->options.thickness))
             break;
     }
@@ -223,7 +225,13 @@ static void finish(cloth *c, double seconds) {
 }
 
 static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
-    cloth_advance(c, seconds);
+    if (c->device) {
+        abut_status status = cloth_device_advance(c, seconds);
+        if (status)
+            return status;
+    } else {
+        cloth_advance(c, seconds);
+    }
     for (uint32_t i = 0; i < c->all_vertices; i++) {
         vec to = c->position[i];
         if (i < c->vertices && c->inverse_mass[i] > 0)

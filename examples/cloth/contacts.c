@@ -151,7 +151,9 @@ static abut_status find_nears(cloth *c) {
 abut_status cloth_find_contacts(cloth *c, double seconds, const vec *solid_end) {
     abut_status status = make_room(c);
     status = status ? status : find_touches(c, seconds, solid_end);
-    return status ? status : find_nears(c);
+    status = status ? status : find_nears(c);
+    return status ? status
+                  : cloth_colour(c, c->nears, c->near_count, sizeof *c->nears, 4, &c->near_colours);
 }
 
 double cloth_thinnest_gap(const cloth *c) {

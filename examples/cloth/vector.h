@@ -1,12 +1,24 @@
-/* The few operations on vectors that the cloth needs. */
+/* The few operations on vectors that the cloth needs, for C and OpenCL C alike. In doubles and
+ * without contraction, so that both give the same bits. */
 #ifndef CLOTH_VECTOR_H
 #define CLOTH_VECTOR_H
 
+#ifdef __OPENCL_C_VERSION__
+#pragma OPENCL FP_CONTRACT OFF
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define CLOTH_GLOBAL __global
+typedef uint uint32_t;
+typedef struct vec {
+    double x, y, z;
+} vec;
+#else
 #include <abut/base.h>
 
 #include <math.h>
 
+#define CLOTH_GLOBAL
 typedef abut_vec3 vec;
+#endif
 
 static inline vec vec_of(double x, double y, double z) {
     vec v = {x, y, z};

@@ -312,6 +312,14 @@ abut_status abuti_buffer_fill(abuti_queue *queue, abuti_buffer *to, uint32_t wor
 
 abut_status abuti_program_get(abut_device *device, const char *module, const char *options,
                               abuti_program **program) {
+    for (const abuti_module *at = abuti_modules; at->name; at++)
+        if (strcmp(at->name, module) == 0)
+            return abuti_program_make(device, at, options, program);
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "no kernel module is called '%s'", module);
+}
+
+abut_status abuti_program_make(abut_device *device, const abuti_module *module, const char *options,
+                               abuti_program **program) {
     return device->backend->program(device, module, options, program);
 }
 

@@ -44,6 +44,8 @@ typedef struct abuti_queue {
 
 /* A built module; owned by its device, which keeps every program once built. */
 typedef struct abuti_program abuti_program;
+/* Embedded kernel text; see below. */
+typedef struct abuti_module abuti_module;
 
 typedef struct abuti_kernel {
     abut_device *device; /* held; null = none */
@@ -71,7 +73,7 @@ struct abuti_backend {
     abut_status (*copy)(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
                         size_t bytes);
     abut_status (*fill)(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes);
-    abut_status (*program)(abut_device *device, const char *module, const char *options,
+    abut_status (*program)(abut_device *device, const abuti_module *module, const char *options,
                            abuti_program **program);
     abut_status (*kernel_create)(abuti_program *program, abuti_kernel *kernel);
     void (*kernel_destroy)(abuti_kernel *kernel);
@@ -123,6 +125,9 @@ struct abut_buffer {
     abuti_queue queue;
     abuti_buffer memory;
 };
+/* Refuses one of another device, or without room for so many elements: `what` of `function`. */
+abut_status abuti_buffer_check(const abut_buffer *buffer, const char *function, const char *what,
+                               const abut_device *device, size_t count, size_t element_bytes);
 
 /* ---- programs and kernels ---- */
 
@@ -131,6 +136,10 @@ struct abut_buffer {
  * the compiler, in this order. */
 abut_status abuti_program_get(abut_device *device, const char *module, const char *options,
                               abuti_program **program);
+/* The same for a module that is not the library's: it outlives the device, and its name is that of
+ * no other. */
+abut_status abuti_program_make(abut_device *device, const abuti_module *module, const char *options,
+                               abuti_program **program);
 /* `name` must outlive the kernel. */
 abut_status abuti_kernel_create(abuti_program *program, abut_device *device, const char *name,
                                 abuti_kernel *kernel);
@@ -154,12 +163,12 @@ abut_status abuti_launch(abuti_queue *queue, const abuti_kernel *kernel, size_t 
 
 /* ---- embedded kernel text (made at build time by cmake/embed.cmake) ---- */
 
-typedef struct abuti_module {
+struct abuti_module {
     const char *name;
     const unsigned char *text;
     size_t bytes;
-} abuti_module;
-extern const abuti_module abuti_modules[]; /* ends with a null name */
+};
+extern const abuti_module abuti_modules[]; /* of the library; ends with a null name */
 
 /* ---- check.c ---- */
 

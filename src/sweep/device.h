@@ -7,6 +7,7 @@
 #include "sweep/motion.h"
 
 typedef enum motion_kernel {
+    MOTION_TAKE,
     MOTION_KEYS,
     MOTION_BLOCKS,
     MOTION_LEVEL,
@@ -34,6 +35,9 @@ typedef enum motion_memory {
     /* each step */
     MOTION_START,
     MOTION_END,
+    MOTION_NEXT_START, /* those of the next step, until all is well */
+    MOTION_NEXT_END,
+    MOTION_TAKEN, /* sweep_taken, of the start and of the end */
     /* each search */
     MOTION_KEY,
     MOTION_ORDER,
@@ -75,7 +79,6 @@ typedef struct motion_device {
     uint32_t walkers, levels, wide_groups, narrow_groups;
     uint32_t flags;                     /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
     sweep_sets sets;                    /* where they begin in MOTION_SETS */
-    bool stale;                         /* positions there are not those here */
     bool ordered;                       /* the order of the last search will do */
     uint32_t ordered_pairs;             /* of blocks, when the order was made */
     double *stage_ms;                   /* null = nobody asks */

@@ -7,10 +7,6 @@
 #include "geom/sweep_point_shared.h"
 #include "mesh/mesh.h"
 
-#include <stdatomic.h>
-
-enum { VERTICES_A_TASK = 8192 };
-
 /* ---- create ---- */
 
 static abut_status check_meshes(abut_mesh *const *meshes, size_t count, abut_motion **motion) {
@@ -72,12 +68,18 @@ static abut_status add_mesh(abut_motion *m, abut_mesh *mesh) {
 static abut_status place_vertices(abut_motion *m, abut_mesh *const *meshes) {
     m->start = abuti_allocate(m->context, m->vertex_count, sizeof *m->start);
     m->end = abuti_allocate(m->context, m->vertex_count, sizeof *m->end);
-    if (!m->start || !m->end)
+    m->next[0] = abuti_allocate(m->context, m->vertex_count, sizeof *m->next[0]);
+    m->next[1] = abuti_allocate(m->context, m->vertex_count, sizeof *m->next[1]);
+    if (!m->start || !m->end || !m->next[0] || !m->next[1])
         return ABUT_ERROR_MEMORY;
     for (uint32_t k = 0; k < m->mesh_count; k++)
         for (uint32_t i = 0; i < meshes[k]->vertex_count; i++)
             m->end[m->vertex_begin[k] + i] = abuti_mesh_position(meshes[k], i);
     memcpy(m->start, m->end, m->vertex_count * sizeof *m->start);
+    m->start_is_here = m->end_is_here = true;
+    m->end_box = box_empty();
+    for (uint32_t i = 0; i < m->vertex_count; i++)
+        m->end_box = box_grow(m->end_box, m->end[i]);
     return ABUT_OK;
 }
 
@@ -125,8 +127,9 @@ void abut_motion_destroy(abut_motion *motion) {
     abuti_broad_destroy(motion);
     if (motion->borrows)
         motion->start = motion->end = NULL;
-    void *owned[] = {motion->vertex_begin, motion->edge_begin, motion->face_begin, motion->edges,
-                     motion->faces,        motion->start,      motion->end};
+    void *owned[] = {motion->vertex_begin, motion->edge_begin, motion->face_begin,
+                     motion->edges,        motion->faces,      motion->start,
+                     motion->end,          motion->next[0],    motion->next[1]};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         abuti_release(context, owned[i]);
     abuti_release(context, motion);
@@ -135,68 +138,64 @@ void abut_motion_destroy(abut_motion *motion) {
 
 /* ---- step ---- */
 
-typedef struct check {
-    const vec3 *at;
-    atomic_uint_fast64_t first_bad;
-} check;
-
-static void check_vertices(void *data, size_t chunk, size_t begin, size_t end) {
-    check *c = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        if (!(v3_max_abs(c->at[i]) <= ABUT_COORDINATE_MAX) || !(c->at[i].x == c->at[i].x) ||
-            !(c->at[i].y == c->at[i].y) || !(c->at[i].z == c->at[i].z)) {
-            uint_fast64_t lowest = atomic_load(&c->first_bad);
-            while (i < lowest && !atomic_compare_exchange_weak(&c->first_bad, &lowest, i))
-                continue;
-            return;
-        }
+static void exchange(vec3 **a, vec3 **b) {
+    vec3 *other = *a;
+    *a = *b;
+    *b = other;
 }
 
-static abut_status check_positions(const abut_motion *m, const vec3 *at, const char *what) {
-    check c = {.at = at};
-    atomic_init(&c.first_bad, UINT64_MAX);
-    abuti_parallel_for(m->context, m->vertex_count, VERTICES_A_TASK, check_vertices, &c);
-    uint64_t bad = atomic_load(&c.first_bad);
-    if (bad == UINT64_MAX)
-        return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "abut_motion_step: %s[%llu] is (%g, %g, %g); coordinates must be finite and "
-                      "at most 1e90 in magnitude",
-                      what, (unsigned long long)bad, at[bad].x, at[bad].y, at[bad].z);
-}
-
-static double longest_side(const vec3 *at, uint32_t count, box3 *box) {
-    for (uint32_t i = 0; i < count; i++)
-        *box = box_grow(*box, at[i]);
-    return v3_max_abs(v3_sub(box->hi, box->lo));
+/* What was written to `next` and what the device has is the step from now on. `boxes`: of the start
+ * and of the end. */
+static void accept(abut_motion *m, bool has_start, bool is_here, const box3 boxes[2]) {
+    exchange(&m->start, has_start ? &m->next[0] : &m->end);
+    exchange(&m->end, &m->next[1]);
+    m->start_is_here = has_start ? is_here : m->end_is_here;
+    m->end_is_here = is_here;
+    m->start_box = has_start ? boxes[0] : m->end_box;
+    m->end_box = boxes[1];
+    m->box = m->start_box;
+    m->extent = v3_max_abs(v3_sub(m->box.hi, m->box.lo));
+    if (!(m->extent > 0)) {
+        m->box = box_join(m->start_box, m->end_box);
+        m->extent = v3_max_abs(v3_sub(m->box.hi, m->box.lo));
+    }
+    m->stepped = true;
 }
 
 abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const abut_vec3 *end) {
     if (!motion || !end)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_step: %s is null",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__,
                           motion ? "end" : "motion");
-    abut_status status = start ? check_positions(motion, start, "start") : ABUT_OK;
-    status = status ? status : check_positions(motion, end, "end");
+    box3 boxes[2];
+    abut_status status = ABUT_OK;
+    if (start)
+        status = abuti_positions_take(motion->context, __func__, "start", start,
+                                      motion->vertex_count, motion->next[0], &boxes[0]);
+    if (!status)
+        status = abuti_positions_take(motion->context, __func__, "end", end, motion->vertex_count,
+                                      motion->next[1], &boxes[1]);
     if (!status && motion->on_device)
-        status = abuti_motion_device_step(motion, start, end);
-    if (status)
-        return status;
-    const size_t bytes = motion->vertex_count * sizeof *motion->start;
-    if (start) {
-        memcpy(motion->start, start, bytes);
-    } else {
-        vec3 *last = motion->end;
-        motion->end = motion->start;
-        motion->start = last;
-    }
-    memcpy(motion->end, end, bytes);
-    motion->box = box_empty();
-    motion->extent = longest_side(motion->start, motion->vertex_count, &motion->box);
-    if (!(motion->extent > 0))
-        motion->extent = longest_side(motion->end, motion->vertex_count, &motion->box);
-    motion->stepped = true;
-    return ABUT_OK;
+        status = abuti_motion_device_step(motion, start ? motion->next[0] : NULL, motion->next[1]);
+    if (!status)
+        accept(motion, start != NULL, true, boxes);
+    return status;
+}
+
+abut_status abut_motion_step_device(abut_motion *motion, const abut_buffer *start,
+                                    const abut_buffer *end) {
+    if (!motion || !end)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__,
+                          motion ? "end" : "motion");
+    if (!motion->on_device)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the motion has no device; give options->device to "
+                          "abut_motion_create(), or take steps with abut_motion_step()",
+                          __func__);
+    box3 boxes[2];
+    abut_status status = abuti_motion_device_take(motion, start, end, boxes);
+    if (!status)
+        accept(motion, start != NULL, false, boxes);
+    return status;
 }
 
 abut_status abuti_motion_borrow(abut_motion *motion, vec3 *start, vec3 *end, bool follows,
@@ -208,7 +207,7 @@ abut_status abuti_motion_borrow(abut_motion *motion, vec3 *start, vec3 *end, boo
         abuti_release(motion->context, motion->start);
         abuti_release(motion->context, motion->end);
     }
-    motion->borrows = true;
+    motion->borrows = motion->start_is_here = motion->end_is_here = true;
     motion->start = start;
     motion->end = end;
     motion->box = box;

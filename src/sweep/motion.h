@@ -22,10 +22,13 @@ struct abut_motion {
     uint32_t *faces; /* 3 a face, as in the meshes */
     bool stepped;
     vec3 *start, *end; /* where vertices are; before the first step both are the meshes' */
-    bool borrows;      /* these are someone else's */
-    box3 box;          /* of the starts; of all where that has no extent */
-    double extent;     /* its longest side */
-    sweep_broad broad; /* of the CPU; empty with a device */
+    bool start_is_here, end_is_here; /* not where only the device has them */
+    bool borrows;                    /* these are someone else's */
+    vec3 *next[2];                   /* room for the start and the end of the next step */
+    box3 start_box, end_box;
+    box3 box;                        /* of the starts; of all where that has no extent */
+    double extent;                   /* its longest side */
+    sweep_broad broad;               /* of the CPU; empty with a device */
     struct motion_device *on_device; /* null on the CPU */
 };
 
@@ -55,6 +58,15 @@ abut_impact abuti_motion_impact(const abut_motion *motion, const motion_hit *hit
 abut_status abuti_motion_report(const abut_motion *motion, const motion_hit *hits, uint64_t count,
                                 abut_impacts *impacts);
 
+/* ---- positions.c ---- */
+
+/* Copies positions and finds their box; refuses coordinates that are not finite or beyond
+ * ABUT_COORDINATE_MAX, with a sentence that says where: `what` of `function`. */
+abut_status abuti_positions_take(abut_context *context, const char *function, const char *what,
+                                 const vec3 *from, uint32_t count, vec3 *to, box3 *box);
+abut_status abuti_positions_refuse(const char *function, const char *what, uint64_t vertex,
+                                   vec3 at);
+
 /* What a search is told, checked and with no zeros left. */
 typedef struct motion_search_options {
     abut_motion_mode mode;
@@ -76,8 +88,13 @@ abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device)
 /* Nothing where there is none. */
 void abuti_motion_device_destroy(abut_motion *motion);
 /* Takes positions there, before they are taken here; a null `start` means the last end. On failure
- * those here count. */
+ * the last ones stay. */
 abut_status abuti_motion_device_step(abut_motion *motion, const vec3 *start, const vec3 *end);
+/* The same for positions that are there, which are checked; stores the boxes of what was given. */
+abut_status abuti_motion_device_take(abut_motion *motion, const abut_buffer *start,
+                                     const abut_buffer *end, box3 boxes[2]);
+/* Brings positions here that only the device has. */
+abut_status abuti_motion_device_fetch(abut_motion *motion);
 abut_status abuti_motion_device_find(abut_motion *motion, const motion_search_options *options,
                                      abut_impacts *impacts, abut_motion_counts *counts);
 

@@ -63,7 +63,7 @@ struct abut_view;
 abut_status abuti_view_tree_build(struct abut_view *view, uint32_t first, uint32_t count,
                                   view_tree *tree);
 void abuti_view_tree_release(abut_context *context, view_tree *tree);
-/* Bounds of all vertices for the step that is set, in the frame. */
+/* Bounds of all vertices for the step that is set and placed. */
 void abuti_view_fit_vertices(struct abut_view *view, double separation);
 /* Then those of nodes. */
 void abuti_view_tree_fit(struct abut_view *view, view_tree *tree);
@@ -108,6 +108,7 @@ struct abut_view {
     view_lists of_edge;     /* and along an edge; collapsed ones too */
     view_lists cluster;     /* triangles of a cluster, */
     view_lists cluster_rim; /* and all their vertices */
+    uint32_t *cluster_of;   /* of a triangle */
     uint32_t cluster_count;
 
     view_tree tree, ghosts;
@@ -115,6 +116,7 @@ struct abut_view {
     float *vertex_bounds; /* 2 x slabs a vertex */
     vec3 centre;          /* of the frame of bounds */
     double scale;
+    float (*places)[8]; /* of a vertex in it: x, y, z, 0 at the start and at the end */
 
     vec3 *start, *end, *next; /* where vertices are; `next` becomes `end` with success */
     bool end_is_free;         /* known of `end` */
@@ -124,9 +126,10 @@ struct abut_view {
     uint32_t age;  /* steps since both were compared */
     uint32_t kept; /* steps since the violated were looked at anew */
 
-    double (*along)[2];       /* of a vertex: where on the line, least and most */
-    unsigned char *sets;      /* SET_ of each triangle, ghosts too */
-    unsigned char *last_sets; /* of the mesh in the step before */
+    double (*along)[2];         /* of a vertex: where on the line, least and most */
+    double (*cluster_along)[2]; /* of all vertices of a cluster */
+    unsigned char *sets;        /* SET_ of each triangle, ghosts too */
+    unsigned char *last_sets;   /* of the mesh in the step before */
     unsigned char *public_sets;
     bool sets_stand;      /* of the last step */
     unsigned char *marks; /* of each node of `tree` */
@@ -156,6 +159,11 @@ abut_view_line abuti_view_line(const vec3 *start, const vec3 *end, uint32_t coun
 /* That of the mesh in the step that is set. */
 abut_view_line abuti_view_axis(const abut_view *view);
 
+/* ---- places.c ---- */
+
+/* Finds the frame of the step that is set, and the places of vertices in it. */
+void abuti_view_place(struct abut_view *view);
+
 /* ---- sets.c: the view test ---- */
 
 typedef struct view_counts {
@@ -172,6 +180,23 @@ abut_status abuti_view_test(abut_view *view, bool by_line, view_counts *counts);
  * between these. Exposed to tests. */
 unsigned abuti_view_triangle(const vec3 start[3], const vec3 end[3], const vec3 check_start[2],
                              const vec3 check_end[2], int checks, double slack);
+
+/* ---- sets_floats.c: the view test in floats ---- */
+
+/* The view primitive in the frame. */
+typedef struct view_floats {
+    bool usable;
+    float start[3], end[3];             /* the point, or where the line begins */
+    float along_start[3], along_end[3]; /* L */
+    float rest;                         /* of T, for each E' F' */
+} view_floats;
+
+view_floats abuti_view_floats(const abut_view *view, const view_sight *sight);
+/* Looks at four triangles of the mesh, whose corners stand one after the other: bit k where the
+ * test in double finds P for triangle k, bit 4 + k where N; some may have neither. `along`: the two
+ * check points of each on the line; null for the point. */
+unsigned abuti_view_floats_test(const view_floats *v, const float (*places)[8],
+                                const uint32_t corner[12], const float (*along)[4]);
 
 /* ---- boundary.c ---- */
 

@@ -33,16 +33,18 @@ static abut_status allocate_all(abut_view *view) {
     view->next = abuti_allocate(context, vertices, sizeof *view->next);
     view->vertex_bounds =
         abuti_allocate(context, vertices, 2 * (size_t)view->slabs * sizeof *view->vertex_bounds);
+    view->places = abuti_allocate(context, vertices, sizeof *view->places);
     view->along = abuti_allocate(context, vertices, sizeof *view->along);
+    view->cluster_along = abuti_allocate(context, view->cluster_count, sizeof *view->cluster_along);
     view->sets = abuti_allocate(context, all, 1);
     view->last_sets = abuti_allocate(context, triangles, 1);
     view->public_sets = abuti_allocate(context, triangles, 1);
     view->marks = abuti_allocate(context, view->tree.node_count, 1);
     view->near_ghost = abuti_allocate(context, triangles, 1);
     view->piece = abuti_allocate(context, 2 * triangles, sizeof *view->piece);
-    return view->start && view->end && view->next && view->vertex_bounds && view->along &&
-                   view->sets && view->last_sets && view->public_sets && view->marks &&
-                   view->near_ghost && view->piece
+    return view->start && view->end && view->next && view->vertex_bounds && view->places &&
+                   view->along && view->cluster_along && view->sets && view->last_sets &&
+                   view->public_sets && view->marks && view->near_ghost && view->piece
                ? ABUT_OK
                : ABUT_ERROR_MEMORY;
 }
@@ -111,9 +113,10 @@ void abut_view_destroy(abut_view *view) {
     release_lists(context, &view->of_edge);
     release_lists(context, &view->cluster);
     release_lists(context, &view->cluster_rim);
-    void *arrays[] = {view->corners,       view->start, view->end,        view->next,
-                      view->vertex_bounds, view->along, view->sets,       view->last_sets,
-                      view->public_sets,   view->marks, view->near_ghost, view->piece};
+    void *arrays[] = {view->corners,       view->start,      view->end,          view->next,
+                      view->vertex_bounds, view->along,      view->sets,         view->last_sets,
+                      view->public_sets,   view->marks,      view->near_ghost,   view->piece,
+                      view->places,        view->cluster_of, view->cluster_along};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         abuti_release(context, arrays[i]);
     abut_topology_destroy(view->topology);
@@ -246,15 +249,22 @@ typedef struct finding {
     box3 box;                    /* of the start, or of all where that has no extent */
     double extent;               /* its longest side */
     bool start_is_free, follows; /* the start is the end of the step before */
-    bool fitted;
+    bool placed, fitted;
     bool carries; /* sets and ghosts can be gone on with */
     motion_hit hit;
     abut_view_result result;
 } finding;
 
+static void place(finding *f) {
+    if (!f->placed)
+        abuti_view_place(f->view);
+    f->placed = true;
+}
+
 static void fit(finding *f) {
     abut_view *view = f->view;
     double begun = abuti_seconds();
+    place(f);
     abuti_view_fit_vertices(view, f->limits.sweep.separation);
     abuti_view_tree_fit(view, &view->tree);
     if (view->ghost_count)
@@ -311,6 +321,8 @@ static abut_status find_by_sets(finding *f) {
     view_counts counts;
     bool by_line, is_worth = true;
     double begun = abuti_seconds();
+    if (!view->on_device)
+        place(f);
     abut_status status = test_sets(view, &counts, &by_line);
     if (status)
         return status;
@@ -480,8 +492,8 @@ abut_view_info abut_view_get(const abut_view *view) {
     info.cluster_count = view->cluster_count;
     info.part_count = view->part_count;
     info.usable = view->usable;
-    info.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16) +
+    info.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16 + 32) +
                  nodes * (2 * (size_t)view->slabs * sizeof(float) + 9) +
-                 (uint64_t)view->triangle_count * 60;
+                 (uint64_t)view->triangle_count * 64 + (uint64_t)view->cluster_count * 16;
     return info;
 }

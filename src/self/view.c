@@ -454,8 +454,11 @@ abut_status abut_view_find(abut_view *view, const abut_view_step *step,
     if (!status && view->on_device)
         status = abuti_view_device_step(view, f.follows, f.box);
     status = status ? status : find(&f, &ours);
-    if (status) { /* what stands of the step before may have been written over */
-        view->is_carried = view->marks_stand = view->sets_stand = false;
+    if (status) {
+        /* the sets may have been written over, and what changed is not known any more. Which
+         * triangles are violated still is: `end` is where it was, and what a step that starts there
+         * adds does no harm to another one */
+        view->marks_stand = view->sets_stand = false;
         return status;
     }
     describe(&f);

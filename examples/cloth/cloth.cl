@@ -82,14 +82,51 @@ CONSTRAINT(cloth_edges, cloth_edge, cloth_hold_edge(&s, &list[i], w, x))
 CONSTRAINT(cloth_hinges, cloth_hinge, cloth_hold_hinge(&s, &list[i], w, x))
 CONSTRAINT(cloth_nears, cloth_near, cloth_hold_near(&list[i], s.friction, w, x, before))
 
-__kernel GROUP_OF(GROUP) void cloth_touches(cloth_substep s, uint count,
+__kernel GROUP_OF(GROUP) void cloth_touches(cloth_substep s, uint vertices,
                                             __global const cloth_touch *list,
                                             __global const double *w, __global vec *x,
                                             __global const vec *before) {
     uint i = (uint)get_global_id(0);
-    if (i < count)
+    if (i < vertices && list[i].vertex != VEC_NONE)
         cloth_hold_touch(&s, &list[i], w, x, before);
 }
+
+/* An item a vertex. Each group tells its least gap and how many touches it has. */
+__kernel GROUP_OF(GROUP) void cloth_find_touches(uint vertices, double thickness, double range,
+                                                 __global const vec_nearest *nearest,
+                                                 __global const uint *solid_corners,
+                                                 __global const vec *start,
+                                                 __global const vec *solid_end, uint solid_moves,
+                                                 __global cloth_touch *list, __local double *gaps,
+                                                 __local uint *counts, __global double *told) {
+    uint i = (uint)get_global_id(0), item = (uint)get_local_id(0);
+    cloth_touch touch;
+    bool found = false;
+    if (i < vertices) {
+        found = cloth_touch_of(&nearest[i], i, start[i], thickness, solid_corners, start + vertices,
+                               solid_moves ? solid_end : start + vertices, &touch);
+        if (found)
+            list[i] = touch;
+        else
+            list[i].vertex = VEC_NONE;
+    }
+    gaps[item] = found && touch.gap < range ? touch.gap : range;
+    counts[item] = found;
+    for (uint half_items = GROUP / 2; half_items; half_items /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < half_items) {
+            double other = gaps[item + half_items];
+            gaps[item] = other < gaps[item] ? other : gaps[item];
+            counts[item] += counts[item + half_items];
+        }
+    }
+    if (item == 0) {
+        told[2 * get_group_id(0)] = gaps[0];
+        told[2 * get_group_id(0) + 1] = counts[0];
+    }
+}
+
+/* ---- the ends of a substep and of a step ---- */
 
 __kernel GROUP_OF(GROUP) void cloth_velocities(cloth_substep s, uint vertices,
                                                __global const vec *x, __global const vec *before,
@@ -97,4 +134,20 @@ __kernel GROUP_OF(GROUP) void cloth_velocities(cloth_substep s, uint vertices,
     uint i = (uint)get_global_id(0);
     if (i < vertices)
         velocity[i] = vec_scale(vec_sub(x[i], before[i]), 1 / s.h);
+}
+
+/* Where all are about to go, the solid's vertices too. */
+__kernel GROUP_OF(GROUP) void cloth_aims(uint all, uint vertices, __global const double *w,
+                                         __global const vec *x, __global const vec *start,
+                                         __global const vec *solid_end, uint solid_moves,
+                                         __global vec *end) {
+    uint i = (uint)get_global_id(0);
+    if (i >= all)
+        return;
+    vec to = start[i];
+    if (i < vertices && w[i] > 0)
+        to = x[i];
+    else if (i >= vertices && solid_moves)
+        to = solid_end[i - vertices];
+    end[i] = cloth_aim_of(to);
 }

@@ -140,6 +140,12 @@ static inline void cloth_predict(const cloth_substep *s, uint32_t i, double w,
     }
 }
 
+/* Where a vertex is about to go: a float. NaN where that is beyond all bounds. */
+static inline vec cloth_aim_of(vec to) {
+    double none = NAN;
+    return vec_is_near(to) ? vec_round(to) : vec_of(none, none, none);
+}
+
 /* ---- constraints ---- */
 
 static inline void cloth_hold_edge(const cloth_substep *s, const CLOTH_GLOBAL cloth_edge *e,
@@ -174,6 +180,35 @@ static inline void cloth_hold_hinge(const cloth_substep *s, const CLOTH_GLOBAL c
 }
 
 /* ---- contacts ---- */
+
+/* What is too near moves away by and by, so that it does not jump. */
+static inline double cloth_distance_to_keep(double distance, double thick) {
+    return distance < thick ? distance + 0.2 * (thick - distance) : thick;
+}
+
+/* The touch of a vertex, from the point of the solid next to it. The solid's vertices go from
+ * `solid` to `solid_end`. False where there is none. */
+static inline bool cloth_touch_of(const CLOTH_GLOBAL vec_nearest *n, uint32_t vertex, vec at,
+                                  double thickness, const CLOTH_GLOBAL uint32_t *solid_corners,
+                                  const CLOTH_GLOBAL vec *solid, const CLOTH_GLOBAL vec *solid_end,
+                                  cloth_touch *touch) {
+    double distance = n->distance;
+    if (n->triangle == VEC_NONE || !(distance > 0))
+        return false;
+    touch->vertex = vertex;
+    touch->spare = 0;
+    touch->point = n->point;
+    touch->normal = vec_scale(vec_sub(at, touch->point), 1 / distance);
+    touch->gap = distance;
+    touch->least = cloth_distance_to_keep(distance, thickness);
+    touch->movement = vec_of(0, 0, 0);
+    for (int k = 0; k < 3; k++) {
+        uint32_t v = solid_corners[3 * (size_t)n->triangle + (size_t)k];
+        touch->movement =
+            vec_along(touch->movement, n->barycentric[k], vec_sub(solid_end[v], solid[v]));
+    }
+    return true;
+}
 
 /* Takes away motion along a surface: at most friction times what the surface pushed. */
 static inline vec cloth_rub(vec slip, vec normal, double pushed, double friction) {

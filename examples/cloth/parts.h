@@ -39,12 +39,11 @@ struct cloth {
 
     /* contacts */
     abut_bvh *cloth_bvh, *solid_bvh;
-    abut_nearest *nearest; /* room for answers */
-    uint64_t *offsets;
-    size_t nearest_room;
+    abut_nearest *nearest; /* vertices: the solid's points next to them */
     cloth_touch *touches;
     cloth_near *nears;
     size_t touch_count, near_count, near_room;
+    double touch_gap; /* the least; the range of repulsion where there is none */
     cloth_colours near_colours;
 
     /* impacts */
@@ -88,10 +87,19 @@ void cloth_measure_volume(cloth *c);
 /* Prepares a cloth for a device, which it keeps alive. */
 abut_status cloth_device_create(cloth *c, abut_device *device);
 void cloth_device_destroy(cloth *c);
-/* cloth_advance() there, with the same bits. On failure only `now` and `velocity` are not as
- * before.
- */
+/* Before all else in a step: brings there what is not there yet. */
+abut_status cloth_device_begin(cloth *c, const vec *solid_end);
+/* Finds the touches, which stay there; sets touch_count and touch_gap. */
+abut_status cloth_device_find_touches(cloth *c, double radius);
+/* cloth_advance() there, with the same bits. Sets `aim`, with NaN where that is beyond all bounds,
+ * and `velocity`; the end there is the aim. */
 abut_status cloth_device_advance(cloth *c, double seconds);
+/* Brings `end` there. */
+abut_status cloth_device_set_end(cloth *c);
+/* Makes a motion take the step from `position` to `end`, or that of staying at `position`. */
+abut_status cloth_device_step(cloth *c, int motion, bool still);
+/* The step was taken: the end there is where the next begins. */
+void cloth_device_finish(cloth *c, bool velocities_changed);
 
 /* ---- contacts.c ---- */
 
@@ -103,6 +111,11 @@ void cloth_free_contacts(cloth *c);
 
 /* ---- collide.c ---- */
 
+/* Adds the first impacts, up to `most`, of the last step of a motion to the list. */
+abut_status cloth_sweep(cloth *c, abut_motion *motion, const abut_sweep_options *options,
+                        size_t most);
+/* The four vertices of an impact, and with which weights they meet. */
+void cloth_features_of(const cloth *c, const abut_impact *impact, cloth_near *n);
 void cloth_free_impacts(cloth *c);
 
 #endif

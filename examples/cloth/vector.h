@@ -11,13 +11,22 @@ typedef uint uint32_t;
 typedef struct vec {
     double x, y, z;
 } vec;
+typedef struct vec_nearest { /* as abut_nearest */
+    double distance;
+    vec point;
+    double barycentric[3];
+    uint32_t triangle, feature;
+} vec_nearest;
+#define VEC_NONE UINT_MAX
 #else
-#include <abut/base.h>
+#include <abut/bvh.h>
 
 #include <math.h>
 
 #define CLOTH_GLOBAL
 typedef abut_vec3 vec;
+typedef abut_nearest vec_nearest;
+#define VEC_NONE ABUT_NONE
 #endif
 
 static inline vec vec_of(double x, double y, double z) {

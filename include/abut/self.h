@@ -92,6 +92,11 @@ typedef struct abut_view_step {
     bool start_is_free;         /* the caller knows that the mesh does not meet itself at the start.
                                  * Else this is known from the last step where that was free and
                                  * ended here, and looked for by an exact test otherwise */
+    /* Instead of `start` and `end`, for a view with a device: positions that are on it already,
+     * three doubles a vertex from the begin of each buffer. They are copied; the answers are the
+     * same. */
+    const abut_buffer *start_there; /* null as for `start` */
+    const abut_buffer *end_there;
 } abut_view_step;
 
 static inline abut_view_step abut_view_step_default(void) {
@@ -146,14 +151,16 @@ typedef struct abut_view_result {
 
 /* Looks for the first impact of the mesh with itself in the next step. Of `options` separation,
  * tolerance, exact and steps count as for abut_motion_find(); null gives the defaults. Refused: an
- * `end` of null, coordinates that are not finite or beyond ABUT_COORDINATE_MAX. On failure `result`
- * is untouched and the view as before, but that abut_view_sets() gives null. Reports progress as
- * stage "view". One thread at a time may use a view. */
+ * `end` of null, coordinates that are not finite or beyond ABUT_COORDINATE_MAX, buffers that are
+ * too small (ABUT_ERROR_BUFFER), of another device or without one. On failure `result` is untouched
+ * and the view as before, but that abut_view_sets() gives null. Reports progress as stage "view".
+ * One thread at a time may use a view. */
 ABUT_API abut_status abut_view_find(abut_view *view, const abut_view_step *step,
                                     const abut_sweep_options *options, abut_view_result *result);
 
 /* The set of each triangle in the last step, as abut_view_set; null where there is none, or it was
- * searched completely. Valid until the next step. */
+ * searched completely. A device is asked for them now; null where that fails too. Valid until the
+ * next step. One thread at a time. */
 ABUT_API const unsigned char *abut_view_sets(const abut_view *view);
 
 typedef struct abut_view_info {

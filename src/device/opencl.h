@@ -28,6 +28,8 @@
     F(clEnqueueWriteBuffer)         \
     F(clEnqueueCopyBuffer)          \
     F(clEnqueueFillBuffer)          \
+    F(clEnqueueMapBuffer)           \
+    F(clEnqueueUnmapMemObject)      \
     F(clCreateProgramWithSource)    \
     F(clCreateProgramWithBinary)    \
     F(clBuildProgram)               \

@@ -14,12 +14,17 @@
 enum { SAMPLE = 2048 };
 #define MIX 2654435761u /* a prime: no row or column of a grid is taken alone */
 
-static uint32_t sample_size(uint32_t count) {
+uint32_t abuti_view_sample_size(uint32_t count) {
     return count < SAMPLE ? count : SAMPLE;
 }
 
 static uint32_t sample_at(uint32_t i, uint32_t count) {
     return count <= SAMPLE ? i : (uint32_t)((uint64_t)i * MIX % count);
+}
+
+void abuti_view_sample(uint32_t count, uint32_t *at) {
+    for (uint32_t i = 0; i < abuti_view_sample_size(count); i++)
+        at[i] = sample_at(i, count);
 }
 
 /* Vertices, relative to the first one and in units of `scale`, so that nothing overflows. */
@@ -37,7 +42,7 @@ static vec3 place_of(const cloud *c, vec3 p) {
 
 static vec3 mean_of(const cloud *c, const vec3 *positions) {
     vec3 sum = v3(0, 0, 0);
-    uint32_t taken = sample_size(c->count);
+    uint32_t taken = abuti_view_sample_size(c->count);
     for (uint32_t i = 0; i < taken; i++)
         sum = v3_add(sum, place_of(c, positions[sample_at(i, c->count)]));
     return v3_scale(sum, 1.0 / taken);
@@ -78,7 +83,7 @@ static vec3 longest(double m[3][3]) {
 
 static vec3 axis_of(const cloud *c) {
     double m[3][3] = {{0}};
-    for (uint32_t i = 0; i < sample_size(c->count); i++) {
+    for (uint32_t i = 0; i < abuti_view_sample_size(c->count); i++) {
         vec3 d = v3_sub(place_of(c, c->positions[sample_at(i, c->count)]), c->mean);
         m[0][0] += d.x * d.x;
         m[0][1] += d.x * d.y;
@@ -98,7 +103,7 @@ static vec3 axis_of(const cloud *c) {
 static vec3 axis_at_end(const cloud *c, const vec3 *end, vec3 mean_end) {
     vec3 sum = v3(0, 0, 0);
     double square = 0;
-    for (uint32_t i = 0; i < sample_size(c->count); i++) {
+    for (uint32_t i = 0; i < abuti_view_sample_size(c->count); i++) {
         uint32_t at = sample_at(i, c->count);
         double along = v3_dot(v3_sub(place_of(c, c->positions[at]), c->mean), c->axis);
         sum = v3_along(sum, along, v3_sub(place_of(c, end[at]), mean_end));
@@ -114,10 +119,10 @@ static vec3 place_outside(const cloud *c, vec3 p) {
     return v3_max(v3_scale(limit, -1), v3_min(at, limit));
 }
 
-abut_view_line abuti_view_line(const vec3 *start, const vec3 *end, uint32_t count) {
+abut_view_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count) {
     cloud c = {.positions = start, .count = count, .from = start[0]};
     double size = 0, lo = 0, hi = 0;
-    for (uint32_t i = 0; i < sample_size(count); i++) {
+    for (uint32_t i = 0; i < abuti_view_sample_size(count); i++) {
         uint32_t at = sample_at(i, count);
         size = real_max(size, real_max(v3_max_abs(v3_sub(start[at], c.from)),
                                        v3_max_abs(v3_sub(end[at], c.from))));
@@ -128,7 +133,7 @@ abut_view_line abuti_view_line(const vec3 *start, const vec3 *end, uint32_t coun
     c.mean = mean_of(&c, start);
     c.axis = axis_of(&c);
     vec3 mean_end = mean_of(&c, end), axis_end = axis_at_end(&c, end, mean_end);
-    for (uint32_t i = 0; i < sample_size(count); i++) {
+    for (uint32_t i = 0; i < abuti_view_sample_size(count); i++) {
         vec3 from_mean = v3_sub(place_of(&c, start[sample_at(i, count)]), c.mean);
         double along = v3_dot(from_mean, c.axis);
         lo = real_min(lo, along);
@@ -141,10 +146,6 @@ abut_view_line abuti_view_line(const vec3 *start, const vec3 *end, uint32_t coun
         line.end[k] = place_outside(&c, v3_along(mean_end, reach, axis_end));
     }
     return line;
-}
-
-abut_view_line abuti_view_axis(const abut_view *view) {
-    return abuti_view_line(view->start, view->next, view->vertex_count);
 }
 
 static abut_status check_places(const char *what, const vec3 *p, uint32_t count) {
@@ -171,6 +172,6 @@ abut_status abut_view_line_of(const abut_vec3 *start, const abut_vec3 *end, uint
     abut_status status = check_places("start", start, count);
     status = status ? status : check_places("end", end, count);
     if (!status)
-        *line = abuti_view_line(start, end, count);
+        *line = abuti_view_axis(start, end, count);
     return status;
 }

@@ -1,4 +1,5 @@
-/* Where vertices are during a step, as floats: for bounds, and for the first look of the view test.
+/* Where vertices are during a step, as floats: for bounds, for the first look of the view test, and
+ * for what keeps ghosts apart.
  *
  * The frame has the middle of the mesh over the whole step as its origin and a power of two as its
  * unit, so that every vertex is within 1 of it. A ghost vertex may stand out further: see tree.c.
@@ -11,10 +12,14 @@
 
 enum { VERTICES_A_TASK = 4096 };
 
-static void find_frame(abut_view *view) {
+static box3 box_of_step(const abut_view *view) {
     box3 box = box_empty();
     for (size_t i = 0; i < view->vertex_count; i++)
         box = box_grow(box_grow(box, view->start[i]), view->next[i]);
+    return box;
+}
+
+static void find_frame(abut_view *view, box3 box) {
     view->centre = box_centre(box);
     double size = real_max(v3_max_abs(v3_sub(box.hi, view->centre)),
                            v3_max_abs(v3_sub(box.lo, view->centre)));
@@ -30,20 +35,20 @@ static void place_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         vec3 a = view->start[i], b = view->next[i];
-        float *to = view->places[i];
-        to[0] = (float)((a.x - centre.x) * scale);
-        to[1] = (float)((a.y - centre.y) * scale);
-        to[2] = (float)((a.z - centre.z) * scale);
+        float *from = view->places[i].at[0], *to = view->places[i].at[1];
+        from[0] = (float)((a.x - centre.x) * scale);
+        from[1] = (float)((a.y - centre.y) * scale);
+        from[2] = (float)((a.z - centre.z) * scale);
+        from[3] = 0;
+        to[0] = (float)((b.x - centre.x) * scale);
+        to[1] = (float)((b.y - centre.y) * scale);
+        to[2] = (float)((b.z - centre.z) * scale);
         to[3] = 0;
-        to[4] = (float)((b.x - centre.x) * scale);
-        to[5] = (float)((b.y - centre.y) * scale);
-        to[6] = (float)((b.z - centre.z) * scale);
-        to[7] = 0;
     }
 }
 
-void abuti_view_place(abut_view *view) {
-    find_frame(view);
+void abuti_view_place(abut_view *view, const box3 *box) {
+    find_frame(view, box ? *box : box_of_step(view));
     abuti_parallel_for(view->context, (size_t)view->vertex_count + view->hole_count,
                        VERTICES_A_TASK, place_task, view);
 }

@@ -127,9 +127,8 @@ static void clusters_task(void *data, size_t chunk, size_t begin, size_t end) {
 static unsigned test_four(const testing *t, uint32_t first) {
     const abut_view *view = t->view;
     const uint32_t *corner = view->corners + 3 * (size_t)first;
-    const float(*places)[8] = (const float(*)[8])view->places;
     if (!t->sight.by_line)
-        return abuti_view_floats_test(&t->floats, places, corner, NULL);
+        return abuti_view_floats_test(&t->floats, view->places, corner, NULL);
     float along[2][4];
     for (uint32_t k = 0; k < 4; k++) {
         double range[2];
@@ -137,7 +136,7 @@ static unsigned test_four(const testing *t, uint32_t first) {
         along[0][k] = (float)range[0];
         along[1][k] = (float)range[1];
     }
-    return abuti_view_floats_test(&t->floats, places, corner, (const float(*)[4])along);
+    return abuti_view_floats_test(&t->floats, view->places, corner, (const float(*)[4])along);
 }
 
 static void triangles_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -203,10 +202,9 @@ view_sight abuti_view_sight(const abut_view_line *line, bool by_line) {
     return s;
 }
 
-abut_status abuti_view_test(abut_view *view, bool by_line, view_counts *counts) {
-    testing t = {.view = view, .sight = abuti_view_sight(&view->line, by_line)};
-    if (view->on_device)
-        return abuti_view_device_test(view, &t.sight, counts);
+abut_status abuti_view_test(abut_view *view, const view_sight *sight, view_counts *counts) {
+    testing t = {.view = view, .sight = *sight};
+    const bool by_line = sight->by_line;
     size_t all_vertices = (size_t)view->vertex_count + view->hole_count;
     size_t room = abuti_chunk_count(all_vertices, VERTICES_A_TASK) +
                   abuti_chunk_count(view->triangle_count, CLUSTERS_A_TASK) +

@@ -68,16 +68,18 @@ static inline three place3(const float from[3], f4 s, const float along[3]) {
 }
 
 /* Corner k of four triangles, at the start and at the end. */
-static inline void corners3(const float (*places)[8], const uint32_t *corner, uint32_t k,
+static inline void corners3(const ghost_place *places, const uint32_t *corner, uint32_t k,
                             three *start, three *end) {
-    const float *const from[4] = {places[corner[k]], places[corner[3 + k]], places[corner[6 + k]],
-                                  places[corner[9 + k]]};
+    const float *const from[4] = {places[corner[k]].at[0], places[corner[3 + k]].at[0],
+                                  places[corner[6 + k]].at[0], places[corner[9 + k]].at[0]};
+    const float *const to[4] = {places[corner[k]].at[1], places[corner[3 + k]].at[1],
+                                places[corner[6 + k]].at[1], places[corner[9 + k]].at[1]};
     f4 column[4];
     f4_columns(from, 0, column);
     start->x = column[0];
     start->y = column[1];
     start->z = column[2];
-    f4_columns(from, 4, column);
+    f4_columns(to, 0, column);
     end->x = column[0];
     end->y = column[1];
     end->z = column[2];
@@ -90,7 +92,7 @@ typedef struct four_faces {
     f4 by_reach, rest; /* T = by_reach R + rest */
 } four_faces;
 
-static inline void faces_of(const view_floats *v, const float (*places)[8], const uint32_t *corner,
+static inline void faces_of(const view_floats *v, const ghost_place *places, const uint32_t *corner,
                             four_faces *to) {
     three b_start, b_end, c_start, c_end;
     corners3(places, corner, 0, &to->start, &to->end);
@@ -120,7 +122,7 @@ static inline void seen_from(const four_faces *t, three q_start, three q_end, m4
                 m4_and(f4_less(b2, most), f4_less(b3, most)));
 }
 
-unsigned abuti_view_floats_test(const view_floats *v, const float (*places)[8],
+unsigned abuti_view_floats_test(const view_floats *v, const ghost_place *places,
                                 const uint32_t corner[12], const float (*along)[4]) {
     four_faces t;
     m4 p, n;

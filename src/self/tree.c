@@ -214,13 +214,14 @@ static inline void fit_four(const fitting *f, size_t first, size_t count, const 
                             int slabs) {
     const abut_view *view = f->view;
     float rows[2 * DOP_SLABS][4];
-    const float *from[4];
+    const float *from[2][4];
     f4 value[2][DOP_SLABS];
     for (size_t k = 0; k < 4; k++)
-        from[k] = view->places[first + (k < count ? k : count - 1)];
-    for (uint32_t end = 0; end < 2; end++) {
+        for (int end = 0; end < 2; end++)
+            from[end][k] = view->places[first + (k < count ? k : count - 1)].at[end];
+    for (int end = 0; end < 2; end++) {
         f4 p[4], *to = value[end];
-        f4_columns(from, 4 * end, p);
+        f4_columns(from[end], 0, p);
         memcpy(to, p, sizeof p); /* x, y, z, 0 */
         if (slabs == DOP_SLABS) {
             to[3] = f4_add(p[0], p[1]);

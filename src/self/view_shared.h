@@ -5,6 +5,12 @@
 
 #include "base/math_shared.h"
 
+#ifdef __OPENCL_C_VERSION__
+typedef uint view_word;
+#else
+typedef uint32_t view_word;
+#endif
+
 /* A triangle's set as a bit: 1 << abut_view_set. */
 enum { SET_P = 1, SET_N = 2, SET_Z = 4, SET_V = 8 };
 
@@ -25,6 +31,15 @@ typedef struct view_sight {
     int by_line;
     int turns; /* the line, too much to say who sees what of it */
 } view_sight;
+
+/* What a view test counts: words, so that a device adds to them. */
+typedef struct view_tally {
+    view_word regions[5]; /* of vertices */
+    view_word ghosts;     /* that are not positive */
+    view_word sets[3];    /* triangles that are negative or grazing; the first stays 0 */
+    view_word entered[3]; /* that were in another set in the last step, */
+    view_word left[4];    /* and in which */
+} view_tally;
 
 /* The points of the line from which a triangle has to be tested. */
 typedef struct view_checks {

@@ -143,6 +143,7 @@ static abut_status make_memory(const abut_motion *m, motion_device *d) {
         {MOTION_NODES, node_count(l), sizeof(sweep_box)},
         {MOTION_PAIRS_BEGIN, (size_t)d->walkers + 1, sizeof(uint32_t)},
         {MOTION_COUNTS, SWEEP_COUNTS, sizeof(uint32_t)},
+        {MOTION_TAKEN, 2 * MOTION_TAKERS, sizeof(sweep_taken)},
         {MOTION_SETS, 1, sizeof(uint32_t)}, /* until someone asks */
     };
     abut_status status = ABUT_OK;
@@ -182,7 +183,7 @@ abut_status abuti_motion_device_check(const char *function, const abut_device *d
                                         : "has no doubles");
 }
 
-abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device) {
+abut_status abuti_motion_device_open(abut_motion *motion, abut_device *device, vec3 **room) {
     const abut_device_info *info = &device->info;
     abut_status status = abuti_motion_device_check("abut_motion_create", device);
     if (status)
@@ -209,7 +210,19 @@ abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device)
     d->tried_most = most_of(info, 2 * sizeof(uint32_t), 1 << 26);
     d->hits_most = most_of(info, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MOST);
     status = abuti_queue_open(device, &d->queue);
-    status = status ? status : abuti_tools_create(&d->queue, &d->tools);
+    if (!status)
+        status =
+            abuti_staging_create(&d->queue, motion->vertex_count, 4 * sizeof(vec3), &d->positions);
+    if (!status)
+        status = abuti_staging_create(&d->queue, 1, sizeof *d->report, &d->reports);
+    d->report = d->reports.at;
+    *room = d->positions.at;
+    return status;
+}
+
+abut_status abuti_motion_device_create(abut_motion *motion) {
+    motion_device *d = motion->on_device;
+    abut_status status = abuti_tools_create(&d->queue, &d->tools);
     status = status ? status : make_kernels(d);
     status = status ? status : put_meshes(motion, d);
     return status ? status : make_memory(motion, d);
@@ -224,6 +237,8 @@ void abuti_motion_device_destroy(abut_motion *motion) {
     for (int i = 0; i < MOTION_MEMORIES; i++)
         abuti_buffer_destroy(&d->memory[i]);
     abuti_tools_destroy(d->tools);
+    abuti_staging_destroy(&d->queue, &d->positions);
+    abuti_staging_destroy(&d->queue, &d->reports);
     abuti_queue_close(&d->queue);
     abuti_release(motion->context, d);
     motion->on_device = NULL;

@@ -70,11 +70,23 @@ typedef enum motion_stage {
 /* Rounds of sweeps that are queued without a look at what is left. */
 enum { MOTION_ROUNDS = 2 };
 
+/* Groups that take positions. */
+enum { MOTION_TAKERS = 128 };
+
+/* What comes back from the device and goes there, in memory that it copies by itself. */
+typedef struct motion_report {
+    uint32_t counts[2][SWEEP_COUNTS];    /* there and back */
+    sweep_taken taken[2][MOTION_TAKERS]; /* of the start and of the end */
+} motion_report;
+
 typedef struct motion_device {
     abuti_queue queue;
     abuti_tools *tools;
     abuti_kernel kernels[MOTION_KERNELS];
     abuti_buffer memory[MOTION_MEMORIES];
+    abuti_staging positions, reports;
+    motion_report *report; /* in `reports` */
+    bool is_sending;       /* from `positions` */
     sweep_layout layout;
     uint32_t walkers, levels, wide_groups, narrow_groups;
     uint32_t flags;                     /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */

@@ -87,8 +87,8 @@ typedef struct sweep_scene {
 /* What a group found out about positions. */
 typedef struct sweep_taken {
     real lo[3], hi[3];
-    sweep_word bad; /* the first that is not finite or too large; 2^32 - 1 = none */
-    sweep_word unused;
+    sweep_word bad;     /* the first that is not finite or too large; 2^32 - 1 = none */
+    sweep_word differs; /* not 0: from the last end */
 } sweep_taken;
 
 /* As motion_hit. */

@@ -1,13 +1,14 @@
 /* The step of a motion on a device: how positions come there.
  *
  * New positions go to memory of their own, and take the place of the last ones when all is well: a
- * step that fails changes nothing, and one that turns out to be no good can be taken back. What a
- * caller has on the device already is checked and copied by a kernel, which also finds the box; the
- * host has no copy then, and fetches one only for answers that have to be exact.
+ * step that fails changes nothing, and one that turns out to be no good can be taken back. Those of
+ * the host lie in memory that the device copies by itself while the host goes on. What a caller has
+ * on the device already is checked and copied by a kernel, which also finds the box; the host has
+ * no copy then, and fetches one only where something has to be decided here.
  */
 #include "sweep/device.h"
 
-enum { GROUP = 256, TAKERS = 128 }; /* groups that take positions */
+enum { GROUP = 256 };
 
 _Static_assert(sizeof(sweep_taken) == 56, "as on the device");
 
@@ -19,79 +20,103 @@ static void swap(motion_device *d, motion_memory a, motion_memory b) {
     d->memory[b] = other;
 }
 
-static void accept(motion_device *d, bool has_start) {
-    swap(d, MOTION_START, has_start ? MOTION_NEXT_START : MOTION_END);
-    swap(d, MOTION_END, MOTION_NEXT_END);
+abut_status abuti_motion_device_ready(abut_motion *motion) {
+    motion_device *d = motion->on_device;
+    abut_status status = d->is_sending ? abuti_queue_finish(&d->queue) : ABUT_OK;
+    d->is_sending = d->is_sending && status;
+    return status;
 }
 
-abut_status abuti_motion_device_step(abut_motion *motion, const vec3 *start, const vec3 *end) {
+abut_status abuti_motion_device_accept(abut_motion *motion, const motion_taking *taking) {
     motion_device *d = motion->on_device;
-    const size_t bytes = motion->vertex_count * sizeof *end;
+    const size_t bytes = motion->vertex_count * sizeof(vec3);
     abut_status status = ABUT_OK;
-    if (start)
-        status = abuti_buffer_upload(&d->queue, &d->memory[MOTION_NEXT_START], 0, start, bytes);
-    if (!status)
-        status = abuti_buffer_upload(&d->queue, &d->memory[MOTION_NEXT_END], 0, end, bytes);
-    if (!status)
-        accept(d, start != NULL);
-    return status;
+    d->is_sending = true;
+    if (taking->has_start && taking->start)
+        status =
+            abuti_buffer_send(&d->queue, &d->memory[MOTION_NEXT_START], 0, motion->next[0], bytes);
+    if (!status && taking->end)
+        status =
+            abuti_buffer_send(&d->queue, &d->memory[MOTION_NEXT_END], 0, motion->next[1], bytes);
+    if (status)
+        return status;
+    swap(d, MOTION_START, taking->has_start ? MOTION_NEXT_START : MOTION_END);
+    swap(d, MOTION_END, MOTION_NEXT_END);
+    return ABUT_OK;
+}
+
+void abuti_motion_device_undo(abut_motion *motion, bool has_start) {
+    motion_device *d = motion->on_device;
+    swap(d, MOTION_END, MOTION_NEXT_END);
+    swap(d, MOTION_START, has_start ? MOTION_NEXT_START : MOTION_END);
 }
 
 /* ---- from the device ---- */
 
-static abut_status queue_take(abut_motion *motion, const abut_buffer *from, motion_memory to,
-                              uint32_t first) {
-    motion_device *d = motion->on_device;
-    return ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_TAKE], TAKERS, GROUP,
-                        ABUTI_BUFFER(&from->memory), ABUTI_VALUE(motion->vertex_count), MEMORY(to),
-                        ABUTI_VALUE(first), MEMORY(MOTION_TAKEN),
-                        ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)));
+static uint32_t takers_of(uint32_t count) {
+    uint32_t groups = count / GROUP + 1;
+    return groups < MOTION_TAKERS ? groups : MOTION_TAKERS;
 }
 
-/* What all groups found; refuses what no host positions may be either. */
-static abut_status join(abut_motion *motion, const sweep_taken *taken, const abut_buffer *from,
-                        const char *what, box3 *box) {
+static abut_status queue_take(abut_motion *motion, const motion_taking *t, uint32_t side) {
+    motion_device *d = motion->on_device;
+    const abut_buffer *from = side ? t->end_there : t->start_there;
+    const uint32_t first = side * MOTION_TAKERS;
+    return ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_TAKE], takers_of(t->count), GROUP,
+                        ABUTI_BUFFER(&from->memory), MEMORY(MOTION_END), ABUTI_VALUE(t->count),
+                        MEMORY(side ? MOTION_NEXT_END : MOTION_NEXT_START), ABUTI_VALUE(first),
+                        MEMORY(MOTION_TAKEN), ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)));
+}
+
+/* What all groups found; refuses what no positions of the host may be either. */
+static abut_status join(abut_motion *motion, motion_taking *t, int side) {
+    motion_device *d = motion->on_device;
     uint32_t bad = ABUT_NONE;
+    bool differs = false;
     vec3 at = v3(0, 0, 0);
     box3 all = box_empty();
-    for (int i = 0; i < TAKERS; i++) {
-        const sweep_taken *t = &taken[i];
-        bad = t->bad < bad ? t->bad : bad;
-        box3 here = {v3(t->lo[0], t->lo[1], t->lo[2]), v3(t->hi[0], t->hi[1], t->hi[2])};
+    for (uint32_t i = 0; i < takers_of(t->count); i++) {
+        const sweep_taken *seen = &d->report->taken[side][i];
+        box3 here = {v3(seen->lo[0], seen->lo[1], seen->lo[2]),
+                     v3(seen->hi[0], seen->hi[1], seen->hi[2])};
+        bad = seen->bad < bad ? seen->bad : bad;
+        differs |= seen->differs != 0;
         all = box_join(all, here);
     }
-    *box = all;
+    t->boxes[side] = all;
+    t->has_start = side ? t->has_start : differs;
     if (bad == ABUT_NONE)
         return ABUT_OK;
-    abut_status status = abuti_buffer_download(&motion->on_device->queue, &from->memory,
-                                               bad * sizeof at, &at, sizeof at);
-    return status ? status : abuti_positions_refuse("abut_motion_step_device", what, bad, at);
+    const abut_buffer *from = side ? t->end_there : t->start_there;
+    abut_status status =
+        abuti_buffer_download(&d->queue, &from->memory, bad * sizeof at, &at, sizeof at);
+    return status
+               ? status
+               : abuti_positions_refuse(t->function, side ? t->end_name : t->start_name, bad, at);
 }
 
-abut_status abuti_motion_device_take(abut_motion *motion, const abut_buffer *start,
-                                     const abut_buffer *end, box3 boxes[2]) {
+abut_status abuti_motion_device_take(abut_motion *motion, motion_taking *taking) {
     motion_device *d = motion->on_device;
-    sweep_taken taken[2][TAKERS];
+    const abut_buffer *from[2] = {taking->start_there, taking->end_there};
     abut_status status = ABUT_OK;
-    if (start)
-        status = abuti_buffer_check(start, "abut_motion_step_device", "start", d->queue.device,
-                                    motion->vertex_count, sizeof(vec3));
+    for (int side = 0; side < 2 && !status; side++)
+        if (from[side])
+            status = abuti_buffer_check(from[side], taking->function,
+                                        side ? taking->end_name : taking->start_name,
+                                        d->queue.device, taking->count, sizeof(vec3));
+    for (uint32_t side = 0; side < 2 && !status; side++)
+        if (from[side])
+            status = queue_take(motion, taking, side);
     if (!status)
-        status = abuti_buffer_check(end, "abut_motion_step_device", "end", d->queue.device,
-                                    motion->vertex_count, sizeof(vec3));
-    if (!status)
-        status = abuti_buffer_reserve(d->queue.device, 1, sizeof taken, &d->memory[MOTION_TAKEN]);
-    if (!status && start)
-        status = queue_take(motion, start, MOTION_NEXT_START, 0);
-    if (!status)
-        status = queue_take(motion, end, MOTION_NEXT_END, TAKERS);
-    if (!status)
-        status = abuti_buffer_download(&d->queue, &d->memory[MOTION_TAKEN], 0, taken, sizeof taken);
-    if (!status && start)
-        status = join(motion, taken[0], start, "start", &boxes[0]);
-    status = status ? status : join(motion, taken[1], end, "end", &boxes[1]);
-    if (!status)
-        accept(d, start != NULL);
+        status = abuti_buffer_receive(&d->queue, &d->memory[MOTION_TAKEN], 0, d->report->taken,
+                                      sizeof d->report->taken);
+    if (!status && taking->also)
+        status = taking->also(taking->user, taking);
+    abut_status finished = abuti_queue_finish(&d->queue); /* the caller's buffers are free then */
+    status = status ? status : finished;
+    for (int side = 0; side < 2 && !status; side++)
+        if (from[side])
+            status = join(motion, taking, side);
     return status;
 }
 
@@ -99,15 +124,17 @@ abut_status abuti_motion_device_take(abut_motion *motion, const abut_buffer *sta
 
 abut_status abuti_motion_device_fetch(abut_motion *motion) {
     motion_device *d = motion->on_device;
+    motion_place *place = &motion->place;
     const size_t bytes = motion->vertex_count * sizeof *motion->start;
     abut_status status = ABUT_OK;
-    if (!motion->start_is_here)
+    if (!place->start_is_here) {
         status =
             abuti_buffer_download(&d->queue, &d->memory[MOTION_START], 0, motion->start, bytes);
-    motion->start_is_here = !status;
-    if (!status && !motion->end_is_here) {
+        place->start_is_here = !status;
+    }
+    if (!status && !place->end_is_here) {
         status = abuti_buffer_download(&d->queue, &d->memory[MOTION_END], 0, motion->end, bytes);
-        motion->end_is_here = !status;
+        place->end_is_here = !status;
     }
     return status;
 }

@@ -55,11 +55,12 @@ static double join_one(double value, int largest, __local double *room) {
     return room[0];
 }
 
-/* Copies positions, all groups together; each says what it saw in taken[first + group]. */
+/* Copies positions, all groups together; each says what it saw in taken[first + group]. `last`: the
+ * end of the last step. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-sweep_take(__global const double *from, uint count, __global double *to, uint first,
-           __global sweep_taken *taken, __local double *room) {
-    uint bad = UINT_MAX;
+sweep_take(__global const double *from, __global const double *last, uint count,
+           __global double *to, uint first, __global sweep_taken *taken, __local double *room) {
+    uint bad = UINT_MAX, differs = 0;
     double lo[3], hi[3];
     sweep_taken all;
     for (int axis = 0; axis < 3; axis++) {
@@ -73,13 +74,14 @@ sweep_take(__global const double *from, uint count, __global double *to, uint fi
             lo[axis] = real_min(lo[axis], x);
             hi[axis] = real_max(hi[axis], x);
             to[3 * i + axis] = x;
+            differs |= as_ulong(x) != as_ulong(last[3 * i + axis]);
         }
     for (int axis = 0; axis < 3; axis++) {
         all.lo[axis] = join_one(lo[axis], 0, room);
         all.hi[axis] = join_one(hi[axis], 1, room);
     }
     all.bad = (uint)join_one((double)bad, 0, room);
-    all.unused = 0;
+    all.differs = (uint)join_one((double)differs, 1, room);
     if (get_local_id(0) == 0)
         taken[first + get_group_id(0)] = all;
 }

@@ -9,12 +9,17 @@
 static abut_context *serial;
 static abut_device *device;
 
-static abut_mesh *make_shape(abut_shape_kind kind, uint32_t segments, uint32_t rings) {
+static abut_status create_shape(abut_context *context, abut_shape_kind kind, uint32_t segments,
+                                uint32_t rings, abut_mesh **mesh) {
     abut_shape shape = abut_shape_default(kind);
-    abut_mesh *mesh = NULL;
     shape.segments = segments;
     shape.rings = rings;
-    assert_ok(abut_shape_create(serial, &shape, &mesh));
+    return abut_shape_create(context, &shape, mesh);
+}
+
+static abut_mesh *make_shape(abut_shape_kind kind, uint32_t segments, uint32_t rings) {
+    abut_mesh *mesh = NULL;
+    assert_ok(create_shape(serial, kind, segments, rings, &mesh));
     return mesh;
 }
 
@@ -29,16 +34,16 @@ static void assert_same(const cloth *a, const cloth *b) {
 /* Whole animations, every frame of them free of intersections. */
 static void scenes_are_those_of_the_cpu(void **state) {
     (void)state;
-    uint32_t impacts = 0, nears = 0, touches = 0;
+    uint32_t impacts = 0, touches = 0;
     for (int k = 0; k < SCENE_COUNT; k++) {
         scene *s[2] = {NULL, NULL};
         for (int i = 0; i < 2; i++) {
             scene_options options = {.kind = (scene_kind)k,
-                                     .triangles = 400,
+                                     .triangles = 300,
                                      .device = i ? device : NULL};
             assert_ok(scene_create(serial, &options, &s[i]));
         }
-        for (uint32_t frame = 0; frame < test_rounds(20) + 10; frame++) {
+        for (uint32_t frame = 0; frame < test_rounds(16) + 6; frame++) {
             cloth_report reports[2];
             bool is_free = false;
             for (int i = 0; i < 2; i++)
@@ -51,14 +56,12 @@ static void scenes_are_those_of_the_cpu(void **state) {
             assert_ok(cloth_is_free(scene_cloth(s[1]), &is_free));
             assert_true(is_free);
             impacts += reports[1].impacts;
-            nears += (uint32_t)scene_cloth(s[1])->near_count;
             touches += (uint32_t)scene_cloth(s[1])->touch_count;
         }
         for (int i = 0; i < 2; i++)
             scene_destroy(s[i]);
     }
-    printf("%u impacts, %u nears, %u touches\n", impacts, nears, touches);
-    assert_true(impacts > 10 && touches > 100);
+    assert_true(impacts > 0 && touches > 100);
 }
 
 /* Colours of all kinds: large, small, and one after the other at an apex of 150 edges; pins, all
@@ -66,7 +69,7 @@ static void scenes_are_those_of_the_cpu(void **state) {
 static void forces_and_colours_are_those_of_the_cpu(void **state) {
     (void)state;
     abut_mesh *meshes[] = {make_shape(ABUT_SHAPE_CONE, 150, 2),
-                           make_shape(ABUT_SHAPE_SHEET, 40, 40)};
+                           make_shape(ABUT_SHAPE_SHEET, 32, 32)};
     const uint32_t pins[] = {3, 7};
     for (int m = 0; m < 2; m++) {
         cloth_options options = {.bend = 1e-4,
@@ -75,8 +78,8 @@ static void forces_and_colours_are_those_of_the_cpu(void **state) {
                                  .drag = 0.5,
                                  .pressure = m ? 0 : 3,
                                  .damping = 0.3,
-                                 .substeps = 4,
-                                 .thickness = m ? 0.05 : 0,
+                                 .substeps = 2,
+                                 .thickness = m ? 0.025 : 0,
                                  .friction = 0.2,
                                  .pins = pins,
                                  .pin_count = 2};
@@ -84,8 +87,8 @@ static void forces_and_colours_are_those_of_the_cpu(void **state) {
         assert_ok(cloth_create(serial, meshes[m], &options, &c[0]));
         options.device = device;
         assert_ok(cloth_create(serial, meshes[m], &options, &c[1]));
-        assert_true(m ? c[1]->edge_colours.begin[1] > 600 : c[1]->edge_colours.count == COLOURS);
-        for (int i = 0; i < 3; i++) {
+        assert_true(m ? c[1]->edge_colours.begin[1] > 512 : c[1]->edge_colours.count == COLOURS);
+        for (int i = 0; i < 2; i++) {
             cloth_report report;
             for (int k = 0; k < 2; k++) {
                 cloth_set_wind(c[k], vec_of(1, 2, i));
@@ -93,7 +96,7 @@ static void forces_and_colours_are_those_of_the_cpu(void **state) {
             }
             assert_same(c[0], c[1]);
         }
-        assert_true(!m || c[1]->near_count > 5000);
+        assert_true(c[1]->near_count > 5000 && c[1]->near_colours.count == COLOURS);
         cloth_destroy(c[0]);
         cloth_destroy(c[1]);
         abut_mesh_destroy(meshes[m]);
@@ -116,16 +119,11 @@ static void other_devices_are_refused(void **state) {
     abut_mesh_destroy(mesh);
 }
 
-/* A box runs into a sheet. What fails leaves the cloth where it was. */
-static abut_status run_small(abut_context *context, void *data) {
-    abut_mesh **meshes = data;
-    cloth_options options = {
-        .bend = 1e-4, .drag = 1, .pressure = 1, .substeps = 2, .device = device};
-    cloth *c = NULL;
-    cloth_report report;
+/* Two steps, in which a box runs into a sheet. What fails leaves the cloth where it was. */
+static abut_status step_twice(cloth *c) {
     vec position[24], velocity[16], to[8];
-    abut_status status = cloth_create(context, meshes[0], &options, &c);
-    status = status ? status : cloth_add_solid(c, meshes[1]);
+    cloth_report report;
+    abut_status status = ABUT_OK;
     for (int i = 0; i < 2 && !status; i++) {
         assert_int_equal(24, c->all_vertices);
         memcpy(position, c->position, sizeof position);
@@ -140,21 +138,33 @@ static abut_status run_small(abut_context *context, void *data) {
             assert_true(report.impacts > 0 || i == 0);
         }
     }
+    return status;
+}
+
+static abut_status run_small(abut_context *context, void *data) {
+    const abut_pose above = {{0.4, 0.3, 0, 1}, {0, 0, 1.1}};
+    cloth_options options = {
+        .bend = 1e-4, .drag = 1, .pressure = 1, .substeps = 2, .device = device};
+    abut_mesh *sheet = NULL, *raw = NULL, *box = NULL;
+    cloth *c = NULL;
+    (void)data;
+    abut_status status = create_shape(context, ABUT_SHAPE_SHEET, 3, 3, &sheet);
+    status = status ? status : create_shape(context, ABUT_SHAPE_BOX, 1, 1, &raw);
+    status = status ? status : abut_mesh_transform(raw, 1, above, &box);
+    status = status ? status : cloth_create(context, sheet, &options, &c);
+    status = status ? status : cloth_add_solid(c, box);
+    status = status ? status : step_twice(c);
     cloth_destroy(c);
+    abut_mesh_destroy(sheet);
+    abut_mesh_destroy(raw);
+    abut_mesh_destroy(box);
     return status;
 }
 
 static void failures_leave_it_where_it_was(void **state) {
     (void)state;
-    abut_pose above = {{0.4, 0.3, 0, 1}, {0, 0, 1.1}};
-    abut_mesh *raw = make_shape(ABUT_SHAPE_BOX, 1, 1);
-    abut_mesh *meshes[2] = {make_shape(ABUT_SHAPE_SHEET, 3, 3), NULL};
-    assert_ok(abut_mesh_transform(raw, 1, above, &meshes[1]));
-    assert_true(test_every_device_call(run_small, meshes, 40, 97) > 100);
-    assert_true(test_every_allocation(run_small, meshes) > 50);
-    abut_mesh_destroy(raw);
-    abut_mesh_destroy(meshes[0]);
-    abut_mesh_destroy(meshes[1]);
+    assert_true(test_every_device_call(run_small, NULL, 40, 97) > 500);
+    assert_true(test_every_allocation(run_small, NULL) > 100);
 }
 
 int main(void) {

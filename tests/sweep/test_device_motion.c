@@ -142,8 +142,8 @@ static void steps_on_the_device_agree(void **state) {
             assert_ok(abut_motion_step_device(there, NULL, buffers[1]));
         }
         same_as_the_cpu(&s, there, here);
-        assert_true(there->extent == here->extent && there->box.lo.x == here->box.lo.x &&
-                    there->box.hi.z == here->box.hi.z);
+        assert_true(there->place.extent == here->place.extent && there->place.box.lo.x == here->place.box.lo.x &&
+                    there->place.box.hi.z == here->place.box.hi.z);
     }
     for (int k = 0; k < 2; k++)
         abut_buffer_destroy(buffers[k]);

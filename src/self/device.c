@@ -297,20 +297,30 @@ static abut_status clear_tallies(struct view_device *d) {
     return status;
 }
 
-abut_status abuti_view_device_test(abut_view *view, const view_sight *sights, uint32_t count,
-                                   view_counts *counts) {
+abut_status abuti_view_device_test_blindly(abut_view *view, const view_sight *sights,
+                                           uint32_t count) {
     struct view_device *d = view->on_device;
     abut_status status = d->tallies_are_zero ? ABUT_OK : clear_tallies(d);
-    d->tallies_are_zero = false;
+    d->tallies_are_zero = d->sets_are_here = false;
     for (uint32_t i = 0; i < count && !status; i++)
         status = queue_test(view, &sights[i], i);
-    if (!status)
-        status = abuti_buffer_download(queue_of(d), &d->memory[VIEW_TALLIES], 0, d->report->tallies,
-                                       count * sizeof(view_tally));
-    for (uint32_t i = 0; i < count && !status; i++)
+    return status ? status
+                  : abuti_buffer_receive(queue_of(d), &d->memory[VIEW_TALLIES], 0,
+                                         d->report->tallies, count * sizeof(view_tally));
+}
+
+abut_status abuti_view_device_counts(abut_view *view, uint32_t count, view_counts *counts) {
+    struct view_device *d = view->on_device;
+    for (uint32_t i = 0; i < count; i++)
         counts[i] = counts_of(view, &d->report->tallies[i]);
-    d->sets_are_here = false;
-    return status ? status : clear_tallies(d); /* now, while no one waits for it */
+    return clear_tallies(d); /* now, while no one waits for it */
+}
+
+abut_status abuti_view_device_test(abut_view *view, const view_sight *sights, uint32_t count,
+                                   view_counts *counts) {
+    abut_status status = abuti_view_device_test_blindly(view, sights, count);
+    status = status ? status : abuti_queue_finish(queue_of(view->on_device));
+    return status ? status : abuti_view_device_counts(view, count, counts);
 }
 
 static void swap(struct view_device *d, view_memory a, view_memory b) {

@@ -61,6 +61,14 @@ static abut_status make_kernels(struct view_device *d, abut_device *device) {
     return status;
 }
 
+static abut_status put(struct view_device *d, view_memory which, const uint32_t *from,
+                       size_t count) {
+    abuti_queue *queue = queue_of(d);
+    abut_status status = abuti_buffer_create(queue->device, count, sizeof *from, &d->memory[which]);
+    return status ? status
+                  : abuti_buffer_upload(queue, &d->memory[which], 0, from, count * sizeof *from);
+}
+
 /* The sample for the view-line and the rims. */
 static abut_status put_wanted(abut_view *view) {
     struct view_device *d = view->on_device;
@@ -73,17 +81,13 @@ static abut_status put_wanted(abut_view *view) {
     memcpy(wanted, view->sample_at, view->sampled * sizeof *wanted);
     for (uint32_t i = 0; i < rims; i++)
         wanted[view->sampled + i] = t.loop_vertices[i];
-    abuti_buffer *to = &d->memory[VIEW_WANTED];
-    abut_status status = abuti_buffer_create(view->options.device, d->wanted, sizeof *wanted, to);
-    if (!status)
-        status = abuti_buffer_upload(queue_of(d), to, 0, wanted, d->wanted * sizeof *wanted);
+    abut_status status = put(d, VIEW_WANTED, wanted, d->wanted);
     abuti_release(view->context, wanted);
     return status;
 }
 
 static abut_status make_memory(abut_view *view) {
     struct view_device *d = view->on_device;
-    abut_topology_view t = abut_topology_get(view->topology);
     size_t all = (size_t)view->triangle_count + view->ghost_count, words = (all + 3) / 4;
     const struct {
         view_memory which;
@@ -91,7 +95,6 @@ static abut_status make_memory(abut_view *view) {
         const void *data;
     } list[] = {
         {VIEW_CORNERS, all, 3 * sizeof(uint32_t), view->corners},
-        {VIEW_TRIANGLE_EDGES, view->triangle_count, 3 * sizeof(uint32_t), t.triangle_edges},
         {VIEW_GATHERED, d->wanted, 2 * sizeof(vec3), NULL},
         {VIEW_SETS, words, sizeof(uint32_t), NULL},
         {VIEW_OTHER, words, sizeof(uint32_t), NULL},
@@ -109,6 +112,30 @@ static abut_status make_memory(abut_view *view) {
     if (!status) /* sets are read before there are any; then what comes of it is of no interest */
         status = abuti_buffer_fill(queue_of(d), &d->memory[VIEW_LAST], SET_P * 0x01010101u,
                                    words * sizeof(uint32_t));
+    return status;
+}
+
+/* Which triangles are around each vertex, ghosts too, which have none, and along each edge. */
+static abut_status put_around(abut_view *view) {
+    const uint32_t edges = abut_topology_get(view->topology).edge_count;
+    const uint32_t vertices = view->vertex_count + view->hole_count;
+    const uint32_t at_vertices = view->of_vertex.begin[view->vertex_count];
+    const size_t count = (size_t)at_vertices + view->of_edge.begin[edges];
+    uint32_t *begin = abuti_allocate(view->context, vertices + (size_t)edges + 1, sizeof *begin);
+    uint32_t *items = abuti_allocate(view->context, count, sizeof *items);
+    abut_status status = begin && items ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) {
+        for (uint32_t i = 0; i < vertices; i++)
+            begin[i] = i < view->vertex_count ? view->of_vertex.begin[i] : at_vertices;
+        for (uint32_t i = 0; i <= edges; i++)
+            begin[vertices + i] = at_vertices + view->of_edge.begin[i];
+        memcpy(items, view->of_vertex.items, at_vertices * sizeof *items);
+        memcpy(items + at_vertices, view->of_edge.items, (count - at_vertices) * sizeof *items);
+        status = put(view->on_device, VIEW_AROUND_BEGIN, begin, vertices + (size_t)edges + 1);
+        status = status ? status : put(view->on_device, VIEW_AROUND, items, count);
+    }
+    abuti_release(view->context, begin);
+    abuti_release(view->context, items);
     return status;
 }
 
@@ -138,6 +165,7 @@ abut_status abuti_view_device_create(abut_view *view, const vec3 *positions) {
     status = status ? status : make_kernels(view->on_device, device);
     status = status ? status : put_wanted(view);
     status = status ? status : make_memory(view);
+    status = status ? status : put_around(view);
     status = status ? status : make_staging(view);
     if (status)
         return status;
@@ -376,15 +404,13 @@ abut_status abuti_view_device_show(abut_view *view) {
 static abut_status spread_sets(abut_view *view) {
     struct view_device *d = view->on_device;
     motion_device *m = d->motion->on_device;
-    const uint32_t count = view->triangle_count;
-    abut_status status = abuti_motion_device_sets(d->motion);
-    if (!status)
-        status = ABUTI_LAUNCH(&m->queue, &d->kernels[VIEW_SPREAD], groups_of(count), GROUP,
-                              ABUTI_VALUE(count), MEMORY(VIEW_CORNERS), MEMORY(VIEW_TRIANGLE_EDGES),
-                              MEMORY(VIEW_LAST), ABUTI_VALUE(m->sets.first[SWEEP_EDGES]),
-                              ABUTI_VALUE(m->sets.first[SWEEP_FACES]),
-                              ABUTI_BUFFER(&m->memory[MOTION_SETS]));
-    return status;
+    const uint32_t faces_first = m->sets.first[SWEEP_FACES];
+    const uint32_t features = faces_first + view->triangle_count;
+    m->sets.used = 1;
+    return ABUTI_LAUNCH(&m->queue, &d->kernels[VIEW_SPREAD], groups_of(features), GROUP,
+                        ABUTI_VALUE(features), ABUTI_VALUE(faces_first), MEMORY(VIEW_AROUND_BEGIN),
+                        MEMORY(VIEW_AROUND), MEMORY(VIEW_LAST),
+                        ABUTI_BUFFER(&m->memory[MOTION_SETS]));
 }
 
 abut_status abuti_view_device_search(abut_view *view, bool complete, const view_limits *limits,

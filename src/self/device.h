@@ -8,13 +8,14 @@
 typedef enum view_kernel { VIEW_GATHER, VIEW_TEST, VIEW_SPREAD, VIEW_KERNELS } view_kernel;
 
 typedef enum view_memory {
-    VIEW_CORNERS, /* ghosts too */
-    VIEW_TRIANGLE_EDGES,
-    VIEW_WANTED,   /* vertices that the host looks at: see view_device */
-    VIEW_GATHERED, /* where these are, at the start and at the end */
-    VIEW_SETS,     /* ghosts too; as the view test finds them */
-    VIEW_OTHER,    /* the same, of the point where the line is compared with it */
-    VIEW_LAST,     /* the sets of the last step that was marked; since then also of this one */
+    VIEW_CORNERS,      /* ghosts too */
+    VIEW_AROUND_BEGIN, /* triangles around vertices and edges: lists, */
+    VIEW_AROUND,       /* one after the other */
+    VIEW_WANTED,       /* vertices that the host looks at: see view_device */
+    VIEW_GATHERED,     /* where these are, at the start and at the end */
+    VIEW_SETS,         /* ghosts too; as the view test finds them */
+    VIEW_OTHER,        /* the same, of the point where the line is compared with it */
+    VIEW_LAST,         /* the sets of the last step that was marked; since then also of this one */
     VIEW_TALLIES,
     VIEW_MEMORIES
 } view_memory;

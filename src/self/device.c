@@ -145,11 +145,8 @@ static abut_status make_staging(abut_view *view) {
     abut_status status = abuti_staging_create(queue, 1, sizeof *d->report, &d->reports);
     if (!status)
         status = abuti_staging_create(queue, d->wanted, 2 * sizeof(vec3), &d->gathers);
-    if (!status)
-        status = abuti_staging_create(queue, view->hole_count, 2 * sizeof(vec3), &d->ghosts);
     d->report = d->reports.at;
     d->gathered = d->gathers.at;
-    d->ghost_places = d->ghosts.at;
     return status;
 }
 
@@ -184,7 +181,6 @@ void abuti_view_device_destroy(abut_view *view) {
     if (d->motion) {
         abuti_staging_destroy(queue_of(d), &d->reports);
         abuti_staging_destroy(queue_of(d), &d->gathers);
-        abuti_staging_destroy(queue_of(d), &d->ghosts);
     }
     abut_motion_destroy(d->motion);
     abuti_release(view->context, d);
@@ -216,20 +212,12 @@ static abut_status gather_too(void *user, const motion_taking *taking) {
 /* Ghosts stand where the rims are, also those of positions that are not here. */
 static abut_status place_ghosts(abut_view *view, const motion_taking *t) {
     struct view_device *d = view->on_device;
-    motion_device *m = d->motion->on_device;
-    const bool is_there = t->end_there, given[2] = {t->has_start, true};
     abut_status status = ABUT_OK;
-    for (int side = 0; side < 2 && !status; side++) {
-        vec3 *ghosts = is_there ? d->ghost_places + (size_t)side * view->hole_count
-                                : d->motion->next[side] + view->vertex_count;
+    for (int side = t->has_start ? 0 : 1; side < 2 && !status; side++) {
+        vec3 *here = d->motion->next[side];
         const vec3 *rims = d->gathered + (size_t)side * d->wanted + view->sampled;
-        if (given[side])
-            abuti_view_place_ghosts(view, is_there ? NULL : d->motion->next[side], rims, ghosts);
-        if (given[side] && is_there)
-            status =
-                abuti_buffer_send(&m->queue, &m->memory[side ? MOTION_NEXT_END : MOTION_NEXT_START],
-                                  view->vertex_count * sizeof *ghosts, ghosts,
-                                  view->hole_count * sizeof *ghosts);
+        abuti_view_place_ghosts(view, t->end_there ? NULL : here, rims, here + view->vertex_count);
+        status = abuti_motion_device_send(d->motion, side, view->vertex_count, view->hole_count);
     }
     return status;
 }
@@ -251,9 +239,9 @@ abut_status abuti_view_device_step(abut_view *view, const abut_view_step *step, 
     abut_status status = abuti_motion_take(d->motion, &taking);
     if (!status && view->hole_count)
         status = place_ghosts(view, &taking);
-    status = status ? status : abuti_motion_accept(d->motion, &taking);
     if (status)
         return status;
+    abuti_motion_accept(d->motion, &taking);
     *follows = !taking.has_start;
     view->start = d->motion->start;
     view->next = d->motion->end;
@@ -285,7 +273,7 @@ abut_status abuti_view_device_axis(abut_view *view, abut_view_line *line) {
     abut_status status = ABUT_OK;
     if (!d->is_gathered) {
         status = queue_gather(d, MOTION_START, MOTION_END);
-        status = status ? status : abuti_queue_finish(queue_of(d));
+        status = status ? status : abuti_motion_device_wait(d->motion);
     }
     if (!status)
         *line = abuti_view_axis(d->gathered, d->gathered + d->wanted, view->sampled);
@@ -347,7 +335,7 @@ abut_status abuti_view_device_counts(abut_view *view, uint32_t count, view_count
 abut_status abuti_view_device_test(abut_view *view, const view_sight *sights, uint32_t count,
                                    view_counts *counts) {
     abut_status status = abuti_view_device_test_blindly(view, sights, count);
-    status = status ? status : abuti_queue_finish(queue_of(view->on_device));
+    status = status ? status : abuti_motion_device_wait(view->on_device->motion);
     return status ? status : abuti_view_device_counts(view, count, counts);
 }
 

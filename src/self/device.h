@@ -29,10 +29,9 @@ struct view_device {
     abut_motion *motion; /* its positions, here and there, are those of the view */
     abuti_kernel kernels[VIEW_KERNELS];
     abuti_buffer memory[VIEW_MEMORIES];
-    abuti_staging reports, gathers, ghosts;
+    abuti_staging reports, gathers;
     view_report *report; /* in `reports` */
     vec3 *gathered;      /* in `gathers`: of the start, then of the end */
-    vec3 *ghost_places;  /* in `ghosts`: of the start, then of the end */
     uint32_t wanted;     /* the sample for the view-line, then the rims of holes, loop by loop */
     bool is_gathered;    /* for this step */
     bool tallies_are_zero;

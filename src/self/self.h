@@ -11,10 +11,13 @@
 #include "base/simd.h"
 #include "geom/sweep.h"
 #include "mesh/mesh.h"
+#include "self/ghost_shared.h"
 #include "self/view_shared.h"
 #include "sweep/motion.h"
 
 #include <abut/self.h>
+
+#include <stdatomic.h>
 
 _Static_assert((int)SET_P == 1 << ABUT_VIEW_POSITIVE && SET_N == 1 << ABUT_VIEW_NEGATIVE &&
                    SET_Z == 1 << ABUT_VIEW_GRAZING && SET_V == 1 << ABUT_VIEW_VIOLATED,
@@ -141,7 +144,9 @@ struct abut_view {
     uint32_t doubted;     /* and those neither positive nor violated */
     unsigned char *marks; /* of each node of `tree` */
     bool marks_stand;
-    unsigned char *near_ghost;     /* of each triangle: MEETS, TOUCHES */
+    atomic_uchar *near_ghost;      /* of each triangle: MEETS, TOUCHES */
+    ghost_sides *ghost_sides;      /* of each ghost */
+    ghost_place *places;           /* of vertices, in the frame of bounds; where there are ghosts */
     uint32_t *piece;               /* of each triangle, while pieces are found */
     struct view_device *on_device; /* null on the CPU */
 };

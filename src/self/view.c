@@ -39,11 +39,13 @@ static abut_status allocate_all(abut_view *view) {
     view->last_sets = abuti_allocate(context, triangles, 1);
     view->public_sets = abuti_allocate(context, triangles, 1);
     view->marks = abuti_allocate(context, view->tree.node_count, 1);
-    view->near_ghost = abuti_allocate(context, triangles, 1);
+    view->near_ghost = abuti_allocate(context, triangles, sizeof *view->near_ghost);
+    view->ghost_sides = abuti_allocate(context, view->ghost_count, sizeof *view->ghost_sides);
+    view->places = abuti_allocate(context, view->ghost_count ? vertices : 0, sizeof *view->places);
     view->piece = abuti_allocate(context, 2 * triangles, sizeof *view->piece);
     return view->sample_at && view->sample && view->room && view->vertex_bounds && view->along &&
                    view->sets && view->last_sets && view->public_sets && view->marks &&
-                   view->near_ghost && view->piece
+                   view->near_ghost && view->ghost_sides && view->places && view->piece
                ? ABUT_OK
                : ABUT_ERROR_MEMORY;
 }
@@ -125,7 +127,8 @@ void abut_view_destroy(abut_view *view) {
     release_lists(context, &view->cluster_rim);
     void *arrays[] = {view->corners,       view->room,  view->sample_at,  view->sample,
                       view->vertex_bounds, view->along, view->sets,       view->last_sets,
-                      view->public_sets,   view->marks, view->near_ghost, view->piece};
+                      view->public_sets,   view->marks, view->near_ghost, view->ghost_sides,
+                      view->places,        view->piece};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         abuti_release(context, arrays[i]);
     abut_topology_destroy(view->topology);

@@ -119,8 +119,11 @@ static void other_devices_are_refused(void **state) {
     abut_mesh_destroy(mesh);
 }
 
-/* Two steps, in which a box runs into a sheet. What fails leaves the cloth where it was. */
+/* Two steps, in which a box runs into a sheet. What fails leaves the cloth where it was; where a
+ * device failed it goes on from there as if nothing had happened. */
 static abut_status step_twice(cloth *c) {
+    static vec ends[2][24]; /* of the first run, in which nothing fails */
+    static bool known[2];
     vec position[24], velocity[16], to[8];
     cloth_report report;
     abut_status status = ABUT_OK;
@@ -134,9 +137,16 @@ static abut_status step_twice(cloth *c) {
         if (status) {
             assert_memory_equal(position, c->position, sizeof position);
             assert_memory_equal(velocity, c->velocity, sizeof velocity);
-        } else {
-            assert_true(report.impacts > 0 || i == 0);
+            if (status == ABUT_ERROR_MEMORY)
+                break;
+            abuti_opencl_fail_at(0);
+            assert_ok(cloth_step(c, 1.0 / 60, to, &report));
         }
+        assert_true(report.impacts > 0 || i == 0);
+        if (!known[i])
+            memcpy(ends[i], c->position, sizeof ends[i]);
+        known[i] = true;
+        assert_memory_equal(ends[i], c->position, sizeof ends[i]);
     }
     return status;
 }

@@ -326,6 +326,63 @@ static void entangled_boundary(void **state) {
     abut_mesh_destroy(mesh);
 }
 
+/* Of a ghost and a triangle whose motions touch, none is above the other; many others are. */
+static void touching_is_near(void **state) {
+    (void)state;
+    test_random random = {77};
+    uint32_t touching = 0, kept_apart = 0;
+    for (uint32_t round = 0; round < 400; round++) {
+        vec3 p[2][6]; /* three corners of a long ghost, three of a small triangle */
+        ghost_place place[6];
+        ghost_sides sides;
+        bool touches = false;
+        vec3 centre = random_vector(&random, 0.2);
+        for (int k = 0; k < 6; k++) {
+            vec3 at = k < 2    ? v3(0.8 + 0.05 * k, 0.01 * k, 0)
+                      : k == 2 ? v3(-0.9, -0.1, 0.1)
+                               : v3_add(centre, random_vector(&random, 0.1));
+            p[0][k] = v3_add(at, random_vector(&random, 0.02));
+            p[1][k] = v3_add(p[0][k], random_vector(&random, 0.1));
+            for (int end = 0; end < 2; end++) {
+                const float to[4] = {(float)p[end][k].x, (float)p[end][k].y, (float)p[end][k].z};
+                memcpy(place[k].at[end], to, sizeof to);
+            }
+        }
+        for (int pair = 0; pair < 15 && !touches; pair++) {
+            const bool edges = pair < 9;
+            int i = pair % 3, j = pair / 3, a = i + 1 < 3 ? i + 1 : 0, b = j + 1 < 3 ? j + 1 : 0;
+            const int of_edges[4] = {i, a, 3 + j, 3 + b};
+            const int of_face[4] = {pair < 12 ? i : 3 + i, pair < 12 ? 3 : 0, pair < 12 ? 4 : 1,
+                                    pair < 12 ? 5 : 2};
+            vec3 from[4], to[4];
+            for (int k = 0; k < 4; k++) {
+                from[k] = p[0][edges ? of_edges[k] : of_face[k]];
+                to[k] = p[1][edges ? of_edges[k] : of_face[k]];
+            }
+            assert_ok(abuti_sweep_exact(abuti_context_of(NULL),
+                                        edges ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE, from, to,
+                                        &touches));
+        }
+        ghost_sides_of(place, &sides);
+        ghost_values lowest = ghost_values_of(&sides, &place[3]);
+        float lo[3] = {9, 9, 9}, hi[3] = {-9, -9, -9};
+        for (int k = 3; k < 6; k++) {
+            lowest = ghost_lower(lowest, ghost_values_of(&sides, &place[k]));
+            for (int i = 0; i < 6; i++) {
+                float x = place[k].at[i / 3][i % 3];
+                lo[i % 3] = x < lo[i % 3] ? x : lo[i % 3];
+                hi[i % 3] = x > hi[i % 3] ? x : hi[i % 3];
+            }
+        }
+        bool near = ghost_is_near(&sides, &lowest), near_box = ghost_box_is_near(&sides, lo, hi);
+        assert_true(near || !touches);
+        assert_true(near_box || !near);
+        touching += touches;
+        kept_apart += !near;
+    }
+    assert_true(touching > 20 && kept_apart > 100);
+}
+
 /* ---- steps that follow each other ---- */
 
 /* The answer, and all counts, are the same on any number of threads. */
@@ -506,6 +563,7 @@ int main(void) {
         cmocka_unit_test(violated_until_back),
         cmocka_unit_test(fallbacks),
         cmocka_unit_test(entangled_boundary),
+        cmocka_unit_test(touching_is_near),
         cmocka_unit_test(threads_agree),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(refusals),

@@ -1,7 +1,7 @@
 # Makes a C file that holds kernel text: every .cl file in KERNELS becomes a module of its name, with
 # its #include "..." resolved below ROOT, each file once, and #line marks so that a compiler's
 # complaints name the file that people edit. Text is written as numbers: no escapes to get wrong.
-# Usage: cmake -DROOT=src -DKERNELS="a.cl|b.cl" -DOUT=file.c -P embed.cmake
+# Usage: cmake -DROOT=src -DKERNELS="a.cl|b.cl" -DOUT=file.c -DTABLE=modules -P embed.cmake
 cmake_minimum_required(VERSION 3.18)
 
 function(count_lines text result)
@@ -64,7 +64,7 @@ file(WRITE "${OUT}.new" "/* Made by cmake/embed.cmake from the .cl files; do not
 #include \"device/device.h\"
 
 ${arrays}
-const abuti_module abuti_modules[] = {
+const abuti_module ${TABLE}[] = {
 ${table}    {0, 0, 0},
 };
 ")

@@ -14,15 +14,21 @@ if(ABUT_OPENCL)
   endif()
 endif()
 
-file(GLOB ABUT_KERNELS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*.cl)
-file(GLOB ABUT_KERNEL_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*_shared.h
-                                                ${CMAKE_SOURCE_DIR}/src/*/*_kernel.h)
-list(JOIN ABUT_KERNELS "|" kernels)
-set(ABUT_KERNEL_TEXT ${CMAKE_BINARY_DIR}/kernels.c)
-add_custom_command(OUTPUT ${ABUT_KERNEL_TEXT}
-                   COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}/src "-DKERNELS=${kernels}"
-                           -DOUT=${ABUT_KERNEL_TEXT} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
-                   DEPENDS ${ABUT_KERNELS} ${ABUT_KERNEL_HEADERS}
-                           ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
-                   COMMENT "Embedding kernel text" VERBATIM)
-target_sources(abut_objects PRIVATE ${ABUT_KERNEL_TEXT})
+# Makes the C file OUT that holds the kernels of a folder ROOT in a table; the rest is all that they
+# are made of: .cl files, and what these include.
+function(abut_embed ROOT TABLE OUT)
+  set(kernels ${ARGN})
+  list(FILTER kernels INCLUDE REGEX "[.]cl$")
+  list(JOIN kernels "|" kernels)
+  add_custom_command(OUTPUT ${OUT}
+                     COMMAND ${CMAKE_COMMAND} -DROOT=${ROOT} "-DKERNELS=${kernels}" -DOUT=${OUT}
+                             -DTABLE=${TABLE} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+                     DEPENDS ${ARGN} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+                     COMMENT "Embedding kernel text" VERBATIM)
+endfunction()
+
+file(GLOB ABUT_KERNELS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*.cl
+                                         ${CMAKE_SOURCE_DIR}/src/*/*_shared.h
+                                         ${CMAKE_SOURCE_DIR}/src/*/*_kernel.h)
+abut_embed(${CMAKE_SOURCE_DIR}/src abuti_modules ${CMAKE_BINARY_DIR}/kernels.c ${ABUT_KERNELS})
+target_sources(abut_objects PRIVATE ${CMAKE_BINARY_DIR}/kernels.c)

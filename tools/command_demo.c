@@ -163,7 +163,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                            which);
     int code = check_options(tool, arguments,
                              drop ? "png|bodies|seconds|seed|compare"
-                                  : "png|triangles|solid|frames|record|meshes");
+                                  : "png|triangles|solid|frames|record|meshes|device");
     if (code)
         return code;
     if (png && !word_in(path_ending(png->words), "png|ppm"))
@@ -180,6 +180,7 @@ static const tool_option options[] = {
     {"record", "FILE", OPTION_TEXT, "cloth: keep the motion in FILE (.abutm)", NULL, false},
     {"meshes", "FOLDER", OPTION_TEXT, "cloth: write the meshes of every frame into FOLDER", NULL,
      false},
+    DEVICE_OPTION,
     {"bodies", "N", OPTION_COUNT, "drop: how many fall (default: 100)", NULL, false},
     {"seconds", "S", OPTION_POSITIVE, "drop: how long (default: until all have come to rest)", NULL,
      false},
@@ -205,7 +206,8 @@ const tool_command command_demo = {
     .examples = "  abut demo drop --png drop.png\n"
                 "  abut demo drop --bodies 30 --compare --json\n"
                 "  abut demo sleeve --png sleeve.png\n"
-                "  abut demo sheet --triangles 80000 --frames 1166 --record sheet.abutm\n",
+                "  abut demo sheet --triangles 80000 --frames 1166 --record sheet.abutm\n"
+                "  abut demo ball --triangles 49000 --device gpu\n",
     .options = options,
     .operand_kind = OPERAND_NONE,
     .operand_least = 1,

@@ -73,9 +73,11 @@ _abut_values() {
     sweep:--view) values="front back left right top bottom iso" ;;
     sweep:--up) values="x y z -x -y -z" ;;
     sweep:--device) values="cpu gpu" ;;
-    replay:--scheme) values="auto point line complete boxes inexact all" ;;
+    replay:--scheme) values="auto point line complete boxes inexact single all" ;;
+    replay:--line) values="own companion" ;;
     replay:--from) values="" ;;
     replay:--to) values="" ;;
+    replay:--every) values="" ;;
     replay:--png) values="" ;;
     replay:--picture) values="" ;;
     replay:--view) values="front back left right top bottom iso" ;;
@@ -129,6 +131,7 @@ _abut_values() {
     demo:--frames) values="" ;;
     demo:--record) values="" ;;
     demo:--meshes) values="" ;;
+    demo:--device) values="cpu gpu" ;;
     demo:--bodies) values="" ;;
     demo:--seconds) values="" ;;
     demo:--seed) values="" ;;
@@ -173,14 +176,14 @@ _abut() {
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
     sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --from --to --frames-only --first --out --png --view --up --device --json --quiet --threads --help" ;;
-    replay) options="--scheme --from --to --frames-only --png --picture --view --up --device --json --quiet --threads --help" ;;
+    replay) options="--scheme --line --from --to --every --frames-only --summary --png --picture --view --up --device --json --quiet --threads --help" ;;
     field) options="--out --sparse --int16 --plain --time --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --out --png --view --up --json --quiet --threads --help" ;;
     contacts) options="--pose --pose-a --to --cells --cache --margin --samples --limit --most --out --png --view --up --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
-    demo) options="--png --triangles --solid --frames --record --meshes --bodies --seconds --seed --compare --json --quiet --threads --help" ;;
+    demo) options="--png --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;

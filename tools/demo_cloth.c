@@ -177,8 +177,7 @@ static void tell(const showing *s) {
     out_end(out);
 }
 
-static abut_status begin(showing *s, uint32_t triangles, uint32_t solid) {
-    scene_options options = {.triangles = triangles, .solid_triangles = solid};
+static abut_status begin(showing *s, scene_options options) {
     for (int k = 0; k < SCENE_COUNT; k++)
         if (!strcmp(s->name, scene_name((scene_kind)k)))
             options.kind = (scene_kind)k;
@@ -204,10 +203,21 @@ static abut_status begin(showing *s, uint32_t triangles, uint32_t solid) {
     return status;
 }
 
-int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
+/* What was asked for but for the scene's kind; 0 or the exit code. */
+static int read_options(tool_run *tool, const tool_arguments *arguments, scene_options *options) {
     const tool_given *triangles = option_given(arguments, "triangles"),
-                     *solid = option_given(arguments, "solid"),
-                     *frames = option_given(arguments, "frames"),
+                     *solid = option_given(arguments, "solid");
+    if (triangles && (triangles->counts[0] < 100 || triangles->counts[0] > 1000000))
+        return tool_refuse(tool, "--triangles needs a number from 100 to 1000000");
+    if (solid && (solid->counts[0] < 12 || solid->counts[0] > 1000000))
+        return tool_refuse(tool, "--solid needs a number from 12 to 1000000");
+    options->triangles = triangles ? triangles->counts[0] : 0;
+    options->solid_triangles = solid ? solid->counts[0] : 0;
+    return device_open(tool, arguments, &options->device);
+}
+
+int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *frames = option_given(arguments, "frames"),
                      *png = option_given(arguments, "png"),
                      *recorded = option_given(arguments, "record"),
                      *meshes = option_given(arguments, "meshes");
@@ -217,15 +227,17 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
                  .record = recorded ? recorded->words : NULL,
                  .meshes = meshes ? meshes->words : NULL,
                  .frames = frames ? frames->counts[0] : 360};
-    if (triangles && (triangles->counts[0] < 100 || triangles->counts[0] > 1000000))
-        return tool_refuse(tool, "--triangles needs a number from 100 to 1000000");
-    if (solid && (solid->counts[0] < 12 || solid->counts[0] > 1000000))
-        return tool_refuse(tool, "--solid needs a number from 12 to 1000000");
-    if (s.png && !film_start(&s.film))
+    scene_options options = {.kind = SCENE_BALL};
+    int code = read_options(tool, arguments, &options);
+    if (code)
+        return code;
+    if (s.png && !film_start(&s.film)) {
+        abut_device_destroy(options.device);
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+    }
     progress_start(tool->progress, s.name);
-    abut_status status =
-        begin(&s, triangles ? triangles->counts[0] : 0, solid ? solid->counts[0] : 0);
+    abut_status status = begin(&s, options);
+    abut_device_destroy(options.device); /* the cloth keeps it */
     status = status ? status : run_frames(&s);
     if (!status && s.writer) {
         status = abut_frames_writer_finish(s.writer);
@@ -234,7 +246,7 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
     if (!status && s.png)
         status = film_write(&s.film, tool->context, s.png);
     progress_erase(tool->progress);
-    int code = status ? tool_fail(tool, status) : s.bad ? CODE_FOUND : CODE_FINE;
+    code = status ? tool_fail(tool, status) : s.bad ? CODE_FOUND : CODE_FINE;
     if (!status)
         tell(&s);
     abut_frames_writer_discard(s.writer);

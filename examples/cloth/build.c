@@ -62,7 +62,7 @@ void *cloth_grown(cloth *c, void *list, size_t *room, size_t count, size_t bytes
     return larger;
 }
 
-static void *room(cloth *c, size_t count, size_t bytes) {
+static void *room(const cloth *c, size_t count, size_t bytes) {
     void *memory = abut_context_allocate(c->context, count, bytes);
     if (memory)
         memset(memory, 0, count * bytes);
@@ -79,7 +79,7 @@ static abut_status make_room(cloth *c) {
                (c->inverse_mass = room(c, n, sizeof(double))) &&
                (c->edges = room(c, c->view.edge_count, sizeof *c->edges)) &&
                (c->hinges = room(c, c->view.edge_count, sizeof *c->hinges)) &&
-               (c->sums = room(c, c->triangles / c->options.grain + 1, sizeof(double)));
+               (c->sums = room(c, cloth_volume_blocks(c), sizeof(double)));
     return all ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
@@ -195,15 +195,14 @@ static void list_hinges(cloth *c) {
 
 /* ---- colours ---- */
 
-/* Sorts constraints by colour: the first one that none of their vertices has yet, in the order they
- * come. `vertex_of` gives the `corners` vertices of one. */
-static abut_status colour(cloth *c, void *list, uint32_t count, size_t bytes, uint32_t corners,
-                          cloth_colours *colours) {
+/* A constraint gets the first colour that none of its vertices has yet, in the order they come. */
+abut_status cloth_colour(const cloth *c, void *list, size_t count, size_t bytes, uint32_t corners,
+                         cloth_colours *colours) {
     uint64_t *used = room(c, c->vertices, sizeof *used);
     unsigned char *of = room(c, count, 1), *sorted = room(c, count, bytes), *from = list;
     abut_status status = used && of && sorted ? ABUT_OK : ABUT_ERROR_MEMORY;
     uint32_t tally[COLOURS + 1] = {0};
-    for (uint32_t i = 0; i < count && !status; i++) {
+    for (size_t i = 0; i < count && !status; i++) {
         const uint32_t *vertex = (const uint32_t *)(const void *)(from + i * bytes);
         uint64_t taken = 0;
         for (uint32_t k = 0; k < corners; k++)
@@ -217,14 +216,14 @@ static abut_status colour(cloth *c, void *list, uint32_t count, size_t bytes, ui
         tally[mine + 1]++;
     }
     if (!status) {
-        colours->begin[0] = 0;
+        memset(colours, 0, sizeof *colours);
         for (uint32_t k = 0; k < COLOURS; k++) {
             colours->begin[k + 1] = colours->begin[k] + tally[k + 1];
             colours->count = tally[k + 1] ? k + 1 : colours->count;
         }
         uint32_t at[COLOURS];
         memcpy(at, colours->begin, sizeof at);
-        for (uint32_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++)
             memcpy(sorted + bytes * at[of[i]]++, from + i * bytes, bytes);
         memcpy(list, sorted, count * bytes);
     }
@@ -265,9 +264,13 @@ static abut_status build(cloth *c, const cloth_options *o) {
     set_stiffness(c);
     list_hinges(c);
     weigh(c, o);
-    status = colour(c, c->edges, c->edge_count, sizeof *c->edges, 2, &c->edge_colours);
-    return status ? status
-                  : colour(c, c->hinges, c->hinge_count, sizeof *c->hinges, 4, &c->hinge_colours);
+    if (c->options.pressure > 0)
+        cloth_measure_volume(c);
+    status = cloth_colour(c, c->edges, c->edge_count, sizeof *c->edges, 2, &c->edge_colours);
+    if (!status)
+        status =
+            cloth_colour(c, c->hinges, c->hinge_count, sizeof *c->hinges, 4, &c->hinge_colours);
+    return status || !o->device ? status : cloth_device_create(c, o->device);
 }
 
 abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_options *options,
@@ -341,6 +344,7 @@ void cloth_destroy(cloth *c) {
         abut_context_release(context, arrays[i]);
     cloth_free_contacts(c);
     cloth_free_impacts(c);
+    cloth_device_destroy(c);
     abut_topology_destroy(c->topology);
     abut_topology_destroy(c->solid_topology);
     abut_mesh_destroy(c->rest);

@@ -3,7 +3,7 @@
  * A triangle mesh whose edges resist stretch and shear and whose hinges resist bending (extended
  * position-based dynamics), under gravity, wind and pressure. Every step ends without an
  * intersection if the one before did: see collide.c. All of it gives the same positions on any
- * number of threads. Positions at the end of a step are floats.
+ * number of threads and on devices. Positions at the end of a step are floats.
  *
  * Two parts, to be compiled into a program that uses abut: this one, and scenes.h on top of it.
  */
@@ -31,11 +31,13 @@ typedef struct cloth_options {
     uint32_t substeps;     /* of a step; 0 = 10 */
     const uint32_t *pins;  /* vertices that stay where they are; copied */
     uint32_t pin_count;
-    uint32_t grain; /* items that a thread takes at a time; 0 = 4096 */
+    uint32_t grain;      /* items that a thread takes at a time; 0 = 4096 */
+    abut_device *device; /* where it moves; null = the CPU. Held while the cloth lives */
 } cloth_options;
 
 /* A cloth of the shape of a mesh, which is its shape at rest. Refused: options that are not finite
- * or below 0, pins that are no vertices. */
+ * or below 0, pins that are no vertices, devices without doubles or that round otherwise than this
+ * CPU. */
 abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_options *options,
                          cloth **made);
 void cloth_destroy(cloth *c);
@@ -59,7 +61,7 @@ typedef struct cloth_report {
 /* Goes on by some seconds, while the solid moves to `solid_end`: absolute positions, floats, null
  * without one or where it rests. Where the whole step cannot be taken without an intersection only
  * a part of it is, by cloth and solid alike; see the report. On failure, such as ABUT_ERROR_LIMIT
- * where forces tear the cloth apart, all but the aims is as before. */
+ * where forces tear the cloth apart or ABUT_ERROR_DEVICE, all but the aims is as before. */
 abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, cloth_report *report);
 
 /* Where vertices are, those of the cloth first and then those of the solid; and where they were

@@ -25,6 +25,7 @@ static abut_status make_motions(cloth *c) {
     abut_mesh *const meshes[2] = {c->rest, c->solid};
     abut_motion_options options = abut_motion_options_default();
     options.no_others = true;
+    options.device = c->options.device;
     abut_status status =
         c->motions[0] ? ABUT_OK : abut_motion_create(meshes, 1, &options, &c->motions[0]);
     options.no_others = false;
@@ -59,36 +60,40 @@ static abut_status make_room_for_impacts(cloth *c, size_t count) {
     return list ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* Adds those of one motion from `position` to `end` to the list. */
-static abut_status sweep(cloth *c, abut_motion *motion) {
-    abut_sweep_options options = abut_sweep_options_default();
-    options.exact = true; /* what is close but free must not be held back */
-    abut_status status = abut_motion_step(motion, c->position, c->end);
-    for (int turn = 0; turn < 2 && !status; turn++) {
+abut_status cloth_sweep(cloth *c, abut_motion *motion, const abut_sweep_options *options,
+                        size_t most) {
+    abut_status status = ABUT_ERROR_BUFFER;
+    for (int turn = 0; turn < 2 && status == ABUT_ERROR_BUFFER; turn++) {
         abut_impacts found = {.impacts = c->impacts ? c->impacts + c->impact_count : NULL,
                               .capacity = c->impact_room - c->impact_count};
-        status = abut_motion_find(motion, ABUT_MOTION_ALL, &options, &found, NULL);
-        if (!status) {
-            c->impact_count += found.count;
-            return ABUT_OK;
-        }
-        if (status == ABUT_ERROR_BUFFER && !turn)
-            status = make_room_for_impacts(c, c->impact_count + found.count);
+        status = abut_motion_find(motion, ABUT_MOTION_ALL, options, &found, NULL);
+        size_t count = found.count < most ? found.count : most;
+        if (status == ABUT_ERROR_BUFFER && count <= found.capacity)
+            status = ABUT_OK; /* as many as are wanted */
+        if (!status)
+            c->impact_count += count;
+        else if (status == ABUT_ERROR_BUFFER && make_room_for_impacts(c, c->impact_count + count))
+            status = ABUT_ERROR_MEMORY;
     }
     return status;
 }
 
+/* What meets on the ways from `position` to `end`. */
 static abut_status find_impacts(cloth *c, cloth_report *report) {
+    abut_sweep_options options = abut_sweep_options_default();
+    abut_status status = ABUT_OK;
+    options.exact = true; /* what is close but free must not be held back */
     c->impact_count = 0;
-    abut_status status = sweep(c, c->motions[0]);
-    if (!status && c->solid)
-        status = sweep(c, c->motions[1]);
+    for (int i = 0; i < 2 && c->motions[i] && !status; i++) {
+        status = c->device ? cloth_device_step(c, i, false)
+                           : abut_motion_step(c->motions[i], c->position, c->end);
+        status = status ? status : cloth_sweep(c, c->motions[i], &options, SIZE_MAX);
+    }
     report->rounds++;
     return status;
 }
 
-/* The four vertices of an impact, and with which weights they meet. */
-static void features_of(const cloth *c, const abut_impact *i, cloth_near *n) {
+void cloth_features_of(const cloth *c, const abut_impact *i, cloth_near *n) {
     const abut_topology_view solid = abut_topology_get(c->solid_topology);
     const uint32_t *solid_indices = abut_mesh_indices(c->solid);
     uint32_t used = 0;
@@ -125,7 +130,7 @@ static abut_status add_barriers(cloth *c) {
     c->barriers = list;
     for (size_t i = 0; i < c->impact_count; i++) {
         cloth_near *n = &c->barriers[c->barrier_count++];
-        features_of(c, &c->impacts[i], n);
+        cloth_features_of(c, &c->impacts[i], n);
         n->gap = 0;
         n->least = 0.1 * c->options.thickness;
     }
@@ -136,7 +141,8 @@ static void hold_barriers(cloth *c) {
     for (int pass = 0; pass < BARRIER_PASSES; pass++) {
         double most = 0;
         for (size_t i = 0; i < c->barrier_count; i++)
-            most = fmax(most, cloth_hold_apart(c, &c->barriers[i], c->end, c->position));
+            most = fmax(most, cloth_hold_near(&c->barriers[i], c->options.friction, c->inverse_mass,
+                                              c->end, c->position));
         if (!(most > 1e-3 * c->options.thickness))
             break;
     }
@@ -150,7 +156,7 @@ static void hold_barriers(cloth *c) {
 static void halve(cloth *c, cloth_report *report) {
     for (size_t i = 0; i < c->impact_count; i++) {
         cloth_near n;
-        features_of(c, &c->impacts[i], &n);
+        cloth_features_of(c, &c->impacts[i], &n);
         for (int k = 0; k < 4; k++) {
             uint32_t v = n.vertex[k];
             if (v < c->vertices && c->halvings[v] < 128)
@@ -185,59 +191,83 @@ static double earliest(const cloth *c) {
 
 /* ---- a step ---- */
 
+/* What is done about the impacts of a round. False where there is nothing left to do: then nothing
+ * moves, and nothing meets. */
+static abut_status handle(cloth *c, int round, cloth_report *report, bool *goes_on) {
+    *goes_on = round < BARRIER_ROUNDS + HALVING_ROUNDS + CUTS;
+    if (round < BARRIER_ROUNDS) {
+        if (add_barriers(c))
+            return ABUT_ERROR_MEMORY;
+        hold_barriers(c);
+    } else if (round < BARRIER_ROUNDS + HALVING_ROUNDS) {
+        halve(c, report);
+    } else {
+        double part = *goes_on ? 0.9 * earliest(c) : 0;
+        cut(c, part);
+        report->fraction *= part;
+    }
+    return c->device ? cloth_device_set_end(c) : ABUT_OK;
+}
+
 static abut_status settle(cloth *c, cloth_report *report) {
     memcpy(c->end, c->aim, c->all_vertices * sizeof *c->end);
     memset(c->halvings, 0, c->vertices);
     c->barrier_count = 0;
     report->fraction = 1;
-    for (int round = 0;; round++) {
-        abut_status status = find_impacts(c, report);
+    abut_status status = ABUT_OK;
+    bool goes_on = true;
+    for (int round = 0; goes_on && !status; round++) {
+        status = find_impacts(c, report);
         if (status || !c->impact_count)
             return status;
         report->impacts += round ? 0 : (uint32_t)c->impact_count;
-        if (round < BARRIER_ROUNDS) {
-            if ((status = add_barriers(c)))
-                return status;
-            hold_barriers(c);
-        } else if (round < BARRIER_ROUNDS + HALVING_ROUNDS) {
-            halve(c, report);
-        } else {
-            bool last = round >= BARRIER_ROUNDS + HALVING_ROUNDS + CUTS;
-            double part = last ? 0 : 0.9 * earliest(c);
-            cut(c, part);
-            report->fraction *= part;
-            if (last) /* where nothing moves nothing meets */
-                return ABUT_OK;
-        }
+        status = handle(c, round, report, &goes_on);
     }
+    return status;
 }
 
 /* Where vertices could not go as they were to, their velocity is what became of it. */
 static void finish(cloth *c, double seconds) {
+    bool changed = false;
     for (uint32_t i = 0; i < c->vertices; i++) {
         vec off = vec_sub(c->end[i], c->aim[i]);
-        if (vec_dot(off, off) > 0)
+        if (vec_dot(off, off) > 0) {
             c->velocity[i] = vec_scale(vec_sub(c->end[i], c->position[i]), 1 / seconds);
+            changed = true;
+        }
     }
     memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
+    if (c->device)
+        cloth_device_finish(c, changed);
 }
 
-static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
-    cloth_advance(c, seconds);
+static void set_aims(cloth *c, const vec *solid_end) {
     for (uint32_t i = 0; i < c->all_vertices; i++) {
         vec to = c->position[i];
         if (i < c->vertices && c->inverse_mass[i] > 0)
             to = c->now[i];
         else if (i >= c->vertices && solid_end)
             to = solid_end[i - c->vertices];
-        if (!vec_is_near(to))
+        c->aim[i] = cloth_aim_of(to);
+    }
+}
+
+static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
+    if (c->device) {
+        abut_status status = cloth_device_advance(c, seconds);
+        if (status)
+            return status;
+    } else {
+        cloth_advance(c, seconds);
+        set_aims(c, solid_end);
+    }
+    for (uint32_t i = 0; i < c->all_vertices; i++)
+        if (isnan(c->aim[i].x))
             return abut_fail(ABUT_ERROR_LIMIT,
                              i < c->vertices
                                  ? "cloth_step: the cloth flies apart; take shorter steps, or "
                                    "smaller forces"
                                  : "cloth_step: the solid goes beyond all bounds");
-        c->aim[i] = vec_round(to);
-    }
     return ABUT_OK;
 }
 
@@ -250,6 +280,8 @@ abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, clo
     cloth_report told = {.fraction = 1};
     double start = cloth_clock();
     abut_status status = make_room(c);
+    if (!status && c->device)
+        status = cloth_device_begin(c, solid_end);
     status = status ? status : cloth_find_contacts(c, seconds, solid_end);
     if (status)
         return status;

@@ -1,26 +1,23 @@
 /* What is near: repulsion keeps it apart.
  *
  * At the start of a step vertices near the solid get a plane each that moves with it, and vertices
- * near a triangle of the cloth one between the two (Bridson, Fedkiw, Anderson 2002, "Robust
- * treatment of collisions, contact and friction for cloth animation", section 6). The motion keeps
- * them as constraints. That is for looks: nothing here promises anything.
+ * and faces of the cloth, or two edges, that are near each other one between the two (Bridson,
+ * Fedkiw, Anderson 2002, "Robust treatment of collisions, contact and friction for cloth
+ * animation", section 6). The motion keeps them as constraints. That is for looks: nothing here
+ * promises anything.
  */
 #include "parts.h"
 
 /* ---- room ---- */
 
 static abut_status make_room(cloth *c) {
+    if (c->device) /* has its own */
+        return ABUT_OK;
     if (!c->touches)
         c->touches = abut_context_allocate(c->context, c->vertices, sizeof *c->touches);
-    if (!c->offsets)
-        c->offsets = abut_context_allocate(c->context, (size_t)c->vertices + 1, sizeof *c->offsets);
-    return c->touches && c->offsets ? ABUT_OK : ABUT_ERROR_MEMORY;
-}
-
-static abut_status make_room_for_answers(cloth *c, size_t count) {
-    void *list = cloth_grown(c, c->nearest, &c->nearest_room, count, sizeof *c->nearest);
-    c->nearest = list ? list : c->nearest;
-    return list ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!c->nearest)
+        c->nearest = abut_context_allocate(c->context, c->vertices, sizeof *c->nearest);
+    return c->touches && c->nearest ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
 static abut_status make_room_for_nears(cloth *c, size_t count) {
@@ -33,7 +30,6 @@ void cloth_free_contacts(cloth *c) {
     abut_context_release(c->context, c->touches);
     abut_context_release(c->context, c->nears);
     abut_context_release(c->context, c->nearest);
-    abut_context_release(c->context, c->offsets);
     abut_bvh_destroy(c->cloth_bvh);
     abut_bvh_destroy(c->solid_bvh);
 }
@@ -54,10 +50,9 @@ static abut_status fit(cloth *c, uint32_t which, abut_bvh **bvh) {
     return status;
 }
 
-/* What is too near moves away by and by, so that it does not jump. */
-static double distance_to_keep(const cloth *c, double distance) {
-    double thick = c->options.thickness;
-    return distance < thick ? distance + 0.2 * (thick - distance) : thick;
+/* How near is near. */
+static double range_of(const cloth *c) {
+    return 1.5 * c->options.thickness;
 }
 
 static abut_points all_points(const cloth *c) {
@@ -81,83 +76,83 @@ static double expected_motion(const cloth *c, double seconds, const vec *solid_e
 
 static abut_status find_touches(cloth *c, double seconds, const vec *solid_end) {
     c->touch_count = 0;
+    c->touch_gap = range_of(c);
     if (!c->solid)
         return ABUT_OK;
     double radius =
         c->options.thickness + fmin(expected_motion(c, seconds, solid_end), 2 * c->mean_edge);
+    if (c->device)
+        return cloth_device_find_touches(c, radius);
     abut_points points = all_points(c);
     abut_status status = fit(c, 1, &c->solid_bvh);
-    status = status ? status : make_room_for_answers(c, c->vertices);
     status = status ? status : abut_bvh_nearest_batch(c->solid_bvh, &points, radius, c->nearest);
-    const uint32_t *indices = abut_mesh_indices(c->solid);
+    const uint32_t *corners = abut_mesh_indices(c->solid);
+    const vec *solid = c->position + c->vertices;
     for (uint32_t i = 0; i < c->vertices && !status; i++) {
-        const abut_nearest *n = &c->nearest[i];
-        if (n->triangle == ABUT_NONE || !(n->distance > 0))
+        cloth_touch *touch = &c->touches[c->touch_count];
+        if (!cloth_touch_of(&c->nearest[i], i, c->position[i], c->options.thickness, corners, solid,
+                            solid_end ? solid_end : solid, touch))
             continue;
-        cloth_touch touch = {.vertex = i, .point = n->point};
-        touch.normal = vec_scale(vec_sub(c->position[i], n->point), 1 / n->distance);
-        touch.gap = n->distance;
-        touch.least = distance_to_keep(c, n->distance);
-        for (int k = 0; k < 3 && solid_end; k++) {
-            uint32_t v = indices[3 * (size_t)n->triangle + (size_t)k];
-            touch.movement = vec_along(touch.movement, n->barycentric[k],
-                                       vec_sub(solid_end[v], c->position[c->vertices + v]));
-        }
-        c->touches[c->touch_count++] = touch;
+        c->touch_gap = fmin(c->touch_gap, touch->gap);
+        c->touch_count++;
     }
     return status;
 }
 
+/* Repulsion is for looks: where more features are near than this many a vertex, the others have to
+ * wait until they meet. */
+enum { NEARS_A_VERTEX = 32 };
+
+/* What comes near in a step in which nothing moves: vertices and faces, edges and edges. */
 static abut_status search_near(cloth *c) {
-    abut_points points = all_points(c);
-    double radius = 1.5 * c->options.thickness;
-    abut_status status = ABUT_ERROR_BUFFER;
-    for (int turn = 0; turn < 2 && status == ABUT_ERROR_BUFFER; turn++) {
-        status = abut_bvh_within_batch(c->cloth_bvh, &points, radius, c->nearest_room, c->offsets,
-                                       c->nearest);
-        if (status == ABUT_ERROR_BUFFER && !turn &&
-            make_room_for_answers(c, (size_t)c->offsets[c->vertices]))
-            return ABUT_ERROR_MEMORY;
-    }
-    return status;
+    abut_sweep_options options = abut_sweep_options_default();
+    options.separation = range_of(c);
+    abut_status status = c->device ? cloth_device_step(c, 0, true)
+                                   : abut_motion_step(c->motions[0], c->position, c->position);
+    c->impact_count = 0;
+    return status ? status
+                  : cloth_sweep(c, c->motions[0], &options, (size_t)NEARS_A_VERTEX * c->vertices);
 }
 
-static bool has_vertex(const uint32_t *corner, uint32_t vertex) {
-    return corner[0] == vertex || corner[1] == vertex || corner[2] == vertex;
+/* The sum of weight_i x_i. */
+static vec gap_of(const cloth_near *n, const vec *x) {
+    vec gap = {0, 0, 0};
+    for (int k = 0; k < 4; k++)
+        gap = vec_along(gap, n->weight[k], x[n->vertex[k]]);
+    return gap;
 }
 
+/* What is near at rest stays as near as it is there. */
 static abut_status find_nears(cloth *c) {
+    const vec *rest = abut_mesh_positions(c->rest);
+    abut_status status = search_near(c);
+    status = status ? status : make_room_for_nears(c, c->impact_count);
     c->near_count = 0;
-    abut_status status = fit(c, 0, &c->cloth_bvh);
-    status = status ? status : search_near(c);
-    status = status ? status : make_room_for_nears(c, (size_t)c->offsets[c->vertices]);
-    for (uint32_t i = 0; i < c->vertices && !status; i++)
-        for (uint64_t k = c->offsets[i]; k < c->offsets[i + 1]; k++) {
-            const abut_nearest *n = &c->nearest[k];
-            const uint32_t *corner = c->indices + 3 * (size_t)n->triangle;
-            if (has_vertex(corner, i) || !(n->distance > 0))
-                continue;
-            const double *b = n->barycentric;
-            cloth_near near = {.vertex = {i, corner[0], corner[1], corner[2]},
-                               .weight = {1, -b[0], -b[1], -b[2]}};
-            near.normal = vec_scale(vec_sub(c->position[i], n->point), 1 / n->distance);
-            near.gap = n->distance;
-            near.least = distance_to_keep(c, n->distance);
-            c->nears[c->near_count++] = near;
-        }
+    for (size_t i = 0; i < c->impact_count && !status; i++) {
+        cloth_near *n = &c->nears[c->near_count];
+        cloth_features_of(c, &c->impacts[i], n);
+        vec gap = gap_of(n, c->position);
+        n->gap = vec_length(gap);
+        if (!(n->gap > 0))
+            continue;
+        n->normal = vec_scale(gap, 1 / n->gap);
+        n->least =
+            cloth_distance_to_keep(n->gap, fmin(c->options.thickness, vec_length(gap_of(n, rest))));
+        c->near_count++;
+    }
     return status;
 }
 
 abut_status cloth_find_contacts(cloth *c, double seconds, const vec *solid_end) {
     abut_status status = make_room(c);
     status = status ? status : find_touches(c, seconds, solid_end);
-    return status ? status : find_nears(c);
+    status = status ? status : find_nears(c);
+    return status ? status
+                  : cloth_colour(c, c->nears, c->near_count, sizeof *c->nears, 4, &c->near_colours);
 }
 
 double cloth_thinnest_gap(const cloth *c) {
-    double least = 1.5 * c->options.thickness;
-    for (size_t i = 0; i < c->touch_count; i++)
-        least = fmin(least, c->touches[i].gap);
+    double least = c->touch_gap;
     for (size_t i = 0; i < c->near_count; i++)
         least = fmin(least, c->nears[i].gap);
     return least;

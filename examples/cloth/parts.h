@@ -1,50 +1,17 @@
-/* What the files of the cloth share. Everything is in flat arrays, as a device would want them. */
+/* What the files of the cloth share. Everything is in flat arrays, as devices want them. */
 #ifndef CLOTH_PARTS_H
 #define CLOTH_PARTS_H
 
 #include "cloth.h"
-#include "vector.h"
+#include "dynamics_shared.h"
 
-/* Keeps the length of an edge. */
-typedef struct cloth_edge {
-    uint32_t vertex[2];
-    double rest, compliance; /* m, m/N */
-} cloth_edge;
-
-/* Keeps the bend of two triangles at their common edge: |sum k_i x_i|, which is 0 where they are in
- * one plane (Bergou et al. 2006, "A quadratic bending model for inextensible surfaces", where the
- * rest shape is flat; keeping the length of that vector is what it becomes where it is not). */
-typedef struct cloth_hinge {
-    uint32_t vertex[4]; /* of the edge, then opposite */
-    double k[4], rest, compliance;
-} cloth_hinge;
-
-/* Constraints of one colour have no vertex in common, so that the threads may share them out in any
- * way. Those of the last colour are done one after the other: what is left of vertices with very
- * many edges. */
-enum { COLOURS = 64 };
-
+/* Where each colour begins. */
 typedef struct cloth_colours {
     uint32_t begin[COLOURS + 1];
     uint32_t count; /* of colours */
 } cloth_colours;
 
-/* A vertex next to the solid: it stays on its side of a plane that moves with the solid. */
-typedef struct cloth_touch {
-    uint32_t vertex;
-    vec normal;          /* unit, away from the solid */
-    vec point, movement; /* of the solid next to it: at the start of the step, and over it */
-    double gap, least;   /* distance that it has, and that it is to keep */
-} cloth_touch;
-
-/* Two features that keep apart: sum of weight_i x_i, from the second to the first, is at least this
- * long along the normal. Vertices beyond those of the cloth are the solid's. */
-typedef struct cloth_near {
-    uint32_t vertex[4];
-    double weight[4]; /* 1 in all for the first feature, -1 for the second */
-    vec normal;       /* unit, from the second to the first */
-    double gap, least;
-} cloth_near;
+typedef struct cloth_device cloth_device;
 
 struct cloth {
     abut_context *context;
@@ -68,16 +35,16 @@ struct cloth {
     cloth_hinge *hinges;
     cloth_colours edge_colours, hinge_colours;
     uint32_t edge_count, hinge_count;
-    double *sums; /* a number for each chunk of triangles */
+    double *sums; /* a number for each block of triangles */
 
     /* contacts */
     abut_bvh *cloth_bvh, *solid_bvh;
-    abut_nearest *nearest; /* room for answers */
-    uint64_t *offsets;
-    size_t nearest_room;
+    abut_nearest *nearest; /* vertices: the solid's points next to them */
     cloth_touch *touches;
     cloth_near *nears;
     size_t touch_count, near_count, near_room;
+    double touch_gap; /* the least; the range of repulsion where there is none */
+    cloth_colours near_colours;
 
     /* impacts */
     abut_motion *motions[2]; /* of the cloth against itself, and against the solid */
@@ -88,25 +55,67 @@ struct cloth {
     cloth_near *barriers;
     size_t barrier_count, barrier_room;
     unsigned char *halvings; /* vertices */
+
+    cloth_device *device; /* null on the CPU */
 };
+
+/* ---- build.c ---- */
+
+/* Sorts constraints by colour. Each begins with the `corners` vertices that it has, all of the
+ * cloth. */
+abut_status cloth_colour(const cloth *c, void *list, size_t count, size_t bytes, uint32_t corners,
+                         cloth_colours *colours);
+/* A list with room for `count`: the one there is, or a larger one instead, with what was in it.
+ * Null when out of memory, and the list is as it was. */
+void *cloth_grown(cloth *c, void *list, size_t *room, size_t count, size_t bytes);
+double cloth_clock(void);
+
+/* ---- dynamics.c ---- */
 
 /* Makes `now` go on from `position` by some seconds, with contacts as planes; fits velocities. */
 void cloth_advance(cloth *c, double seconds);
-/* Moves the vertices of two features apart where they are too near, with friction against the
- * motion since `before`. Tells how far. */
-double cloth_hold_apart(const cloth *c, const cloth_near *n, vec *x, const vec *before);
+/* What holds in substep i of a step. */
+cloth_substep cloth_substep_of(const cloth *c, double seconds, uint32_t i);
+static inline uint32_t cloth_volume_blocks(const cloth *c) {
+    return (uint32_t)(((size_t)c->triangles + VOLUME_BLOCK - 1) / VOLUME_BLOCK);
+}
+/* Takes the volume that there is as the first one. */
+void cloth_measure_volume(cloth *c);
+
+/* ---- device.c ---- */
+
+/* Prepares a cloth for a device, which it keeps alive. */
+abut_status cloth_device_create(cloth *c, abut_device *device);
+void cloth_device_destroy(cloth *c);
+/* Before all else in a step: brings there what is not there yet. */
+abut_status cloth_device_begin(cloth *c, const vec *solid_end);
+/* Finds the touches, which stay there; sets touch_count and touch_gap. */
+abut_status cloth_device_find_touches(cloth *c, double radius);
+/* cloth_advance() there, with the same bits. Sets `aim`, with NaN where that is beyond all bounds,
+ * and `velocity`; the end there is the aim. */
+abut_status cloth_device_advance(cloth *c, double seconds);
+/* Brings `end` there. */
+abut_status cloth_device_set_end(cloth *c);
+/* Makes a motion take the step from `position` to `end`, or that of staying at `position`. */
+abut_status cloth_device_step(cloth *c, int motion, bool still);
+/* The step was taken: the end there is where the next begins. */
+void cloth_device_finish(cloth *c, bool velocities_changed);
+
+/* ---- contacts.c ---- */
 
 /* Finds touches and nears for a step in which the solid goes to `solid_end`. */
 abut_status cloth_find_contacts(cloth *c, double seconds, const vec *solid_end);
 /* The least distance of all that were found; the range of repulsion where none is. */
 double cloth_thinnest_gap(const cloth *c);
 void cloth_free_contacts(cloth *c);
+
+/* ---- collide.c ---- */
+
+/* Adds the first impacts, up to `most`, of the last step of a motion to the list. */
+abut_status cloth_sweep(cloth *c, abut_motion *motion, const abut_sweep_options *options,
+                        size_t most);
+/* The four vertices of an impact, and with which weights they meet. */
+void cloth_features_of(const cloth *c, const abut_impact *impact, cloth_near *n);
 void cloth_free_impacts(cloth *c);
-
-/* A list with room for `count`: the one there is, or a larger one instead, with what was in it.
- * Null when out of memory, and the list is as it was. */
-void *cloth_grown(cloth *c, void *list, size_t *room, size_t count, size_t bytes);
-
-double cloth_clock(void);
 
 #endif

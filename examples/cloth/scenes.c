@@ -258,6 +258,7 @@ static abut_status prepare(scene *s, const scene_options *o) {
         return status;
     cloth_options of_cloth = cloth_of(s->kind);
     of_cloth.grain = o->grain;
+    of_cloth.device = o->device;
     /* a pass carries forces from vertex to vertex, so finer cloth needs more of them */
     of_cloth.substeps = (uint32_t)fmin(fmax(10 * sqrt(o->triangles / 6000.0), 10), 40);
     s->solid_vertices = abut_mesh_vertex_count(s->meshes[1]);

@@ -23,7 +23,8 @@ typedef struct scene_options {
     scene_kind kind;
     uint32_t triangles;       /* of the cloth, about; 0 = 6000 */
     uint32_t solid_triangles; /* about; 0 = half as many */
-    uint32_t grain;           /* as in cloth_options */
+    uint32_t grain;           /* as in cloth_options, and the next */
+    abut_device *device;
 } scene_options;
 
 abut_status scene_create(abut_context *context, const scene_options *options, scene **made);

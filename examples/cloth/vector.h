@@ -1,12 +1,33 @@
-/* The few operations on vectors that the cloth needs. */
+/* The few operations on vectors that the cloth needs, for C and OpenCL C alike. In doubles and
+ * without contraction, so that both give the same bits. */
 #ifndef CLOTH_VECTOR_H
 #define CLOTH_VECTOR_H
 
-#include <abut/base.h>
+#ifdef __OPENCL_C_VERSION__
+#pragma OPENCL FP_CONTRACT OFF
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define CLOTH_GLOBAL __global
+typedef uint uint32_t;
+typedef struct vec {
+    double x, y, z;
+} vec;
+typedef struct vec_nearest { /* as abut_nearest */
+    double distance;
+    vec point;
+    double barycentric[3];
+    uint32_t triangle, feature;
+} vec_nearest;
+#define VEC_NONE UINT_MAX
+#else
+#include <abut/bvh.h>
 
 #include <math.h>
 
+#define CLOTH_GLOBAL
 typedef abut_vec3 vec;
+typedef abut_nearest vec_nearest;
+#define VEC_NONE ABUT_NONE
+#endif
 
 static inline vec vec_of(double x, double y, double z) {
     vec v = {x, y, z};

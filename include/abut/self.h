@@ -76,15 +76,27 @@ typedef struct abut_view_line {
     abut_vec3 start[2], end[2];
 } abut_view_line;
 
+/* The line of a companion, such as the rod in a sleeve or the bones of a limb: along the longest
+ * axis of its vertices at the start through their mean, over three fifths of their extent. It moves
+ * with them: rigidly with a rigid companion. Refused: a count of 0, coordinates that are not finite
+ * or beyond ABUT_COORDINATE_MAX. Thread-safe. */
+ABUT_API abut_status abut_view_line_of(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
+                                       abut_view_line *line);
+
 typedef struct abut_view_step {
     size_t size;
     const abut_vec3 *start; /* all vertices, absolute; null: the end of the last step, at first the
                              * mesh as it came */
     const abut_vec3 *end;
-    const abut_view_line *line; /* null: along the longest axis of the mesh, with its mean */
+    const abut_view_line *line; /* null: that of abut_view_line_of() for the mesh itself */
     bool start_is_free;         /* the caller knows that the mesh does not meet itself at the start.
                                  * Else this is known from the last step where that was free and
                                  * ended here, and looked for by an exact test otherwise */
+    /* Instead of `start` and `end`, for a view with a device: positions that are on it already,
+     * three doubles a vertex from the begin of each buffer. They are copied; the answers are the
+     * same. */
+    const abut_buffer *start_there; /* null as for `start` */
+    const abut_buffer *end_there;
 } abut_view_step;
 
 static inline abut_view_step abut_view_step_default(void) {
@@ -139,14 +151,16 @@ typedef struct abut_view_result {
 
 /* Looks for the first impact of the mesh with itself in the next step. Of `options` separation,
  * tolerance, exact and steps count as for abut_motion_find(); null gives the defaults. Refused: an
- * `end` of null, coordinates that are not finite or beyond ABUT_COORDINATE_MAX. On failure `result`
- * is untouched and the view as before, but that abut_view_sets() gives null. Reports progress as
- * stage "view". One thread at a time may use a view. */
+ * `end` of null, coordinates that are not finite or beyond ABUT_COORDINATE_MAX, buffers that are
+ * too small (ABUT_ERROR_BUFFER), of another device or without one. On failure `result` is untouched
+ * and the view as before, but that abut_view_sets() gives null. Reports progress as stage "view".
+ * One thread at a time may use a view. */
 ABUT_API abut_status abut_view_find(abut_view *view, const abut_view_step *step,
                                     const abut_sweep_options *options, abut_view_result *result);
 
 /* The set of each triangle in the last step, as abut_view_set; null where there is none, or it was
- * searched completely. Valid until the next step. */
+ * searched completely. A device is asked for them now; null where that fails too. Valid until the
+ * next step. One thread at a time. */
 ABUT_API const unsigned char *abut_view_sets(const abut_view *view);
 
 typedef struct abut_view_info {

@@ -45,17 +45,7 @@ abut_status abuti_device_check_doubles(const char *function, const abut_device_b
 abut_status abuti_device_check_buffer(const char *function, const abut_device_bvh *bvh,
                                       const abut_buffer *buffer, size_t count, size_t element_bytes,
                                       const char *what) {
-    size_t bytes;
-    if (!buffer)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, what);
-    if (abut_device_native(buffer->memory.device) != abut_device_native(bvh->queue.device))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is on another device than the hierarchy",
-                          function, what);
-    if (abuti_multiply_overflows(count, element_bytes, &bytes) || bytes > buffer->memory.bytes)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "%s: %s has %zu bytes; %zu elements of %zu bytes are needed", function,
-                          what, buffer->memory.bytes, count, element_bytes);
-    return ABUT_OK;
+    return abuti_buffer_check(buffer, function, what, bvh->queue.device, count, element_bytes);
 }
 
 /* A tree from the CPU, or of a mesh where there is none. */

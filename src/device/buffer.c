@@ -68,3 +68,18 @@ abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, void *dat
     abuti_queue queue = buffer->queue; /* reading changes nothing of it */
     return abuti_buffer_download(&queue, &buffer->memory, offset, data, bytes);
 }
+
+abut_status abuti_buffer_check(const abut_buffer *buffer, const char *function, const char *what,
+                               const abut_device *device, size_t count, size_t element_bytes) {
+    size_t bytes;
+    if (!buffer)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, what);
+    if (abut_device_native(buffer->memory.device) != abut_device_native(device))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is on another device than %s", function,
+                          what, device->info.name);
+    if (abuti_multiply_overflows(count, element_bytes, &bytes) || bytes > buffer->memory.bytes)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "%s: %s has %zu bytes; %zu elements of %zu bytes are needed", function,
+                          what, buffer->memory.bytes, count, element_bytes);
+    return ABUT_OK;
+}

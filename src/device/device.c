@@ -280,7 +280,15 @@ abut_status abuti_buffer_upload(abuti_queue *queue, abuti_buffer *to, size_t off
     abut_status status = check_range(to, offset, bytes, "upload");
     if (status || !bytes)
         return status;
-    return queue->device->backend->upload(queue, to, offset, data, bytes);
+    return queue->device->backend->upload(queue, to, offset, data, bytes, true);
+}
+
+abut_status abuti_buffer_send(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
+                              size_t bytes) {
+    abut_status status = check_range(to, offset, bytes, "upload");
+    if (status || !bytes)
+        return status;
+    return queue->device->backend->upload(queue, to, offset, data, bytes, false);
 }
 
 abut_status abuti_buffer_download(abuti_queue *queue, const abuti_buffer *from, size_t offset,
@@ -288,7 +296,15 @@ abut_status abuti_buffer_download(abuti_queue *queue, const abuti_buffer *from, 
     abut_status status = check_range(from, offset, bytes, "download");
     if (status || !bytes)
         return status;
-    return queue->device->backend->download(queue, from, offset, data, bytes);
+    return queue->device->backend->download(queue, from, offset, data, bytes, true);
+}
+
+abut_status abuti_buffer_receive(abuti_queue *queue, const abuti_buffer *from, size_t offset,
+                                 void *data, size_t bytes) {
+    abut_status status = check_range(from, offset, bytes, "download");
+    if (status || !bytes)
+        return status;
+    return queue->device->backend->download(queue, from, offset, data, bytes, false);
 }
 
 abut_status abuti_buffer_copy(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
@@ -308,10 +324,49 @@ abut_status abuti_buffer_fill(abuti_queue *queue, abuti_buffer *to, uint32_t wor
     return queue->device->backend->fill(queue, to, word, bytes);
 }
 
+/* ---- staging ---- */
+
+abut_status abuti_staging_create(abuti_queue *queue, size_t count, size_t element_bytes,
+                                 abuti_staging *staging) {
+    abuti_staging made = {0};
+    abut_status status = ABUT_OK;
+    if (abuti_multiply_overflows(count, element_bytes, &made.bytes))
+        return abuti_fail(ABUT_ERROR_MEMORY, "%zu x %zu bytes are more than a size can tell", count,
+                          element_bytes);
+    if (made.bytes && made.bytes <= queue->device->info.buffer_bytes)
+        status = queue->device->backend->staging_create(queue, &made);
+    if (!status && !made.native)
+        made.at = abuti_allocate(queue->device->context, count, element_bytes);
+    if (status || !made.at)
+        return status ? status : ABUT_ERROR_MEMORY;
+    *staging = made;
+    return ABUT_OK;
+}
+
+void abuti_staging_destroy(abuti_queue *queue, abuti_staging *staging) {
+    if (!staging->at)
+        return;
+    if (staging->native) {
+        queue->device->backend->staging_destroy(queue, staging);
+    } else {
+        (void)abuti_queue_finish(queue);
+        abuti_release(queue->device->context, staging->at);
+    }
+    *staging = (abuti_staging){0};
+}
+
 /* ---- programs and kernels ---- */
 
 abut_status abuti_program_get(abut_device *device, const char *module, const char *options,
                               abuti_program **program) {
+    for (const abuti_module *at = abuti_modules; at->name; at++)
+        if (strcmp(at->name, module) == 0)
+            return abuti_program_make(device, at, options, program);
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "no kernel module is called '%s'", module);
+}
+
+abut_status abuti_program_make(abut_device *device, const abuti_module *module, const char *options,
+                               abuti_program **program) {
     return device->backend->program(device, module, options, program);
 }
 

@@ -34,6 +34,14 @@ typedef struct abuti_buffer {
     size_t bytes;
 } abuti_buffer;
 
+/* Memory of the host that a device copies from and to by itself, at the full speed of the bus,
+ * while the host goes on. Plain memory where the device has none to give. */
+typedef struct abuti_staging {
+    void *native; /* null = plain memory */
+    void *at;     /* null = none */
+    size_t bytes;
+} abuti_staging;
+
 /* Commands in order, one after the other. */
 typedef struct abuti_queue {
     abut_device *device; /* held; null = none */
@@ -44,6 +52,8 @@ typedef struct abuti_queue {
 
 /* A built module; owned by its device, which keeps every program once built. */
 typedef struct abuti_program abuti_program;
+/* Embedded kernel text; see below. */
+typedef struct abuti_module abuti_module;
 
 typedef struct abuti_kernel {
     abut_device *device; /* held; null = none */
@@ -64,14 +74,17 @@ struct abuti_backend {
     abut_status (*buffer_create)(abuti_buffer *buffer);
     abut_status (*buffer_wrap)(abuti_buffer *buffer, void *native);
     void (*buffer_destroy)(abuti_buffer *buffer);
+    /* Leaves it empty where the device has no such memory to give. */
+    abut_status (*staging_create)(abuti_queue *queue, abuti_staging *staging);
+    void (*staging_destroy)(abuti_queue *queue, abuti_staging *staging);
     abut_status (*upload)(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
-                          size_t bytes);
+                          size_t bytes, bool waits);
     abut_status (*download)(abuti_queue *queue, const abuti_buffer *from, size_t offset, void *data,
-                            size_t bytes);
+                            size_t bytes, bool waits);
     abut_status (*copy)(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
                         size_t bytes);
     abut_status (*fill)(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes);
-    abut_status (*program)(abut_device *device, const char *module, const char *options,
+    abut_status (*program)(abut_device *device, const abuti_module *module, const char *options,
                            abuti_program **program);
     abut_status (*kernel_create)(abuti_program *program, abuti_kernel *kernel);
     void (*kernel_destroy)(abuti_kernel *kernel);
@@ -112,17 +125,32 @@ abut_status abuti_buffer_upload(abuti_queue *queue, abuti_buffer *to, size_t off
                                 const void *data, size_t bytes);
 abut_status abuti_buffer_download(abuti_queue *queue, const abuti_buffer *from, size_t offset,
                                   void *data, size_t bytes);
+/* The same, but these return at once: the host's memory must stay until the queue was waited for,
+ * by abuti_queue_finish() or whatever else waits. Pays for staging memory only. */
+abut_status abuti_buffer_send(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
+                              size_t bytes);
+abut_status abuti_buffer_receive(abuti_queue *queue, const abuti_buffer *from, size_t offset,
+                                 void *data, size_t bytes);
 /* From the beginning of one to the beginning of another. */
 abut_status abuti_buffer_copy(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
                               size_t bytes);
 /* Repeats a word over the first `bytes`, a multiple of 4. */
 abut_status abuti_buffer_fill(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes);
 
+/* Uninitialised; destroyed before the queue is closed. */
+abut_status abuti_staging_create(abuti_queue *queue, size_t count, size_t element_bytes,
+                                 abuti_staging *staging);
+/* Waits for what is under way. */
+void abuti_staging_destroy(abuti_queue *queue, abuti_staging *staging);
+
 /* A buffer as users have it, with a queue of its own. */
 struct abut_buffer {
     abuti_queue queue;
     abuti_buffer memory;
 };
+/* Refuses one of another device, or without room for so many elements: `what` of `function`. */
+abut_status abuti_buffer_check(const abut_buffer *buffer, const char *function, const char *what,
+                               const abut_device *device, size_t count, size_t element_bytes);
 
 /* ---- programs and kernels ---- */
 
@@ -131,6 +159,10 @@ struct abut_buffer {
  * the compiler, in this order. */
 abut_status abuti_program_get(abut_device *device, const char *module, const char *options,
                               abuti_program **program);
+/* The same for a module that is not the library's: it outlives the device, and its name is that of
+ * no other. */
+abut_status abuti_program_make(abut_device *device, const abuti_module *module, const char *options,
+                               abuti_program **program);
 /* `name` must outlive the kernel. */
 abut_status abuti_kernel_create(abuti_program *program, abut_device *device, const char *name,
                                 abuti_kernel *kernel);
@@ -154,12 +186,12 @@ abut_status abuti_launch(abuti_queue *queue, const abuti_kernel *kernel, size_t 
 
 /* ---- embedded kernel text (made at build time by cmake/embed.cmake) ---- */
 
-typedef struct abuti_module {
+struct abuti_module {
     const char *name;
     const unsigned char *text;
     size_t bytes;
-} abuti_module;
-extern const abuti_module abuti_modules[]; /* ends with a null name */
+};
+extern const abuti_module abuti_modules[]; /* of the library; ends with a null name */
 
 /* ---- check.c ---- */
 

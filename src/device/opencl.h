@@ -28,6 +28,8 @@
     F(clEnqueueWriteBuffer)         \
     F(clEnqueueCopyBuffer)          \
     F(clEnqueueFillBuffer)          \
+    F(clEnqueueMapBuffer)           \
+    F(clEnqueueUnmapMemObject)      \
     F(clCreateProgramWithSource)    \
     F(clCreateProgramWithBinary)    \
     F(clBuildProgram)               \
@@ -98,8 +100,8 @@ static inline opencl_device *opencl_of(abut_device *device) {
 
 /* ---- opencl_program.c ---- */
 
-abut_status abuti_opencl_program(abut_device *device, const char *module, const char *options,
-                                 abuti_program **program);
+abut_status abuti_opencl_program(abut_device *device, const abuti_module *module,
+                                 const char *options, abuti_program **program);
 void abuti_opencl_programs_release(opencl_device *device);
 abut_status abuti_opencl_kernel_create(abuti_program *program, abuti_kernel *kernel);
 void abuti_opencl_kernel_destroy(abuti_kernel *kernel);

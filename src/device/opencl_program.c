@@ -135,13 +135,6 @@ static abut_status compile(opencl_device *device, const abuti_module *module, co
 
 /* ---- all programs of a device ---- */
 
-static const abuti_module *find_module(const char *name) {
-    for (const abuti_module *module = abuti_modules; module->name; module++)
-        if (strcmp(module->name, name) == 0)
-            return module;
-    return NULL;
-}
-
 static abuti_program *find_built(const opencl_device *device, const char *module,
                                  const char *options) {
     abuti_program *at = device->programs;
@@ -187,17 +180,14 @@ static abut_status make_program(opencl_device *device, const abuti_module *modul
     return ABUT_OK;
 }
 
-abut_status abuti_opencl_program(abut_device *base, const char *name, const char *options,
+abut_status abuti_opencl_program(abut_device *base, const abuti_module *module, const char *options,
                                  abuti_program **program) {
     opencl_device *device = opencl_of(base);
-    const abuti_module *module = find_module(name);
-    if (!module)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "no kernel module is called '%s'", name);
     char *all = full_options(device, options);
     if (!all)
         return ABUT_ERROR_MEMORY;
     pthread_mutex_lock(&device->lock);
-    abuti_program *built = find_built(device, name, all);
+    abuti_program *built = find_built(device, module->name, all);
     bool known = built != NULL;
     abut_status status = known ? ABUT_OK : make_program(device, module, all, &built);
     pthread_mutex_unlock(&device->lock);

@@ -127,18 +127,58 @@ static void destroy_buffer(abuti_buffer *buffer) {
     abuti_opencl_count(-1);
 }
 
+/* Uploads of so many bytes that the host does not wait for begin at once. */
+enum { FLUSH_LEAST = 1 << 16 };
+
+/* A buffer that lives in memory of the host, which drivers lock there ("pinned"), mapped for good:
+ * a copy from or to such memory is made by the device itself. */
+static abut_status create_staging(abuti_queue *queue, abuti_staging *staging) {
+    opencl_device *device = opencl_of(queue->device);
+    const char *call = "clCreateBuffer";
+    cl_int error = 0;
+    cl_mem native = OPENCL_MAKE(&error, clCreateBuffer, device->native,
+                                CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, staging->bytes, NULL);
+    if (!error) {
+        abuti_opencl_count(+1);
+        call = "clEnqueueMapBuffer";
+        staging->at = OPENCL_MAKE(&error, clEnqueueMapBuffer, queue->native, native, CL_TRUE,
+                                  CL_MAP_READ | CL_MAP_WRITE, 0, staging->bytes, 0, NULL, NULL);
+        if (error) {
+            abuti_opencl.clReleaseMemObject(native);
+            abuti_opencl_count(-1);
+        }
+    }
+    staging->native = error ? NULL : native;
+    staging->at = error ? NULL : staging->at;
+    /* Whatever it cannot lock is copied as any other memory; this tells of more trouble. */
+    return error == CL_OUT_OF_RESOURCES ? failed(queue, call, error) : ABUT_OK;
+}
+
+static void destroy_staging(abuti_queue *queue, abuti_staging *staging) {
+    abuti_opencl.clEnqueueUnmapMemObject(queue->native, staging->native, staging->at, 0, NULL,
+                                         NULL);
+    abuti_opencl.clFinish(queue->native);
+    abuti_opencl.clReleaseMemObject(staging->native);
+    abuti_opencl_count(-1);
+}
+
 static abut_status upload(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
-                          size_t bytes) {
-    return failed(queue, "clEnqueueWriteBuffer",
-                  OPENCL(clEnqueueWriteBuffer, queue->native, to->native, CL_TRUE, offset, bytes,
-                         data, 0, NULL, NULL));
+                          size_t bytes, bool waits) {
+    const char *call = "clEnqueueWriteBuffer";
+    cl_int error = OPENCL(clEnqueueWriteBuffer, queue->native, to->native,
+                          waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL);
+    if (!error && !waits && bytes >= FLUSH_LEAST) {
+        call = "clFlush";
+        error = OPENCL(clFlush, queue->native);
+    }
+    return failed(queue, call, error);
 }
 
 static abut_status download(abuti_queue *queue, const abuti_buffer *from, size_t offset, void *data,
-                            size_t bytes) {
+                            size_t bytes, bool waits) {
     return failed(queue, "clEnqueueReadBuffer",
-                  OPENCL(clEnqueueReadBuffer, queue->native, from->native, CL_TRUE, offset, bytes,
-                         data, 0, NULL, NULL));
+                  OPENCL(clEnqueueReadBuffer, queue->native, from->native,
+                         waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL));
 }
 
 /* Keeps the events at both ends of what the clock measures. */
@@ -206,6 +246,8 @@ const abuti_backend abuti_opencl_backend = {
     .buffer_create = create_buffer,
     .buffer_wrap = wrap_buffer,
     .buffer_destroy = destroy_buffer,
+    .staging_create = create_staging,
+    .staging_destroy = destroy_staging,
     .upload = upload,
     .download = download,
     .copy = copy,

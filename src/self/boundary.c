@@ -17,6 +17,12 @@
  * here they are free again some steps after they have come back, and a mesh of several parts, or
  * one that is rolled up at the first step, is no exception.
  *
+ * Ghosts are long and thin: pairs of a triangle and a ghost are found with bounds along directions
+ * of the ghost (ghost_shared.h) besides those of the trees, which leaves a twelfth of them.
+ *
+ * Tasks are fixed parts of the ghosts. Which triangles are violated does not depend on their order,
+ * since that only ever grows; where all triangles around a feature are, it is not swept any more.
+ *
  * The rim of a hole is part of the mesh and of the ghosts. What touches it is an impact, but one of
  * which the rim may be the positive side and a ghost the negative: so it is violated as well.
  */
@@ -26,55 +32,67 @@
 
 enum { MEETS = 1, TOUCHES = 2 };
 
-/* Pairs of bounds that overlap beyond which the scheme is not worth it: some for every triangle. */
-enum { PAIRS_LEAST = 1 << 16, PAIRS_EACH = 16 };
+/* Pairs of bounds that overlap beyond which the scheme is not worth it: some for every triangle. Of
+ * a task an eighth, and of those that it compares as many. */
+enum { PAIRS_LEAST = 1 << 16, PAIRS_EACH = 16, TASK_SHARE = 8 };
 
 enum {
-    BATCH = 256,      /* pairs of features that are filtered at once */
-    RELEASE_EVERY = 8 /* steps that the violated wait at most to be looked at anew */
+    LEVELS_MOST = 9,      /* of the tree of ghosts: tasks begin at the last one of these */
+    NODES_A_TASK = 4,     /* of that level */
+    SIDES_A_TASK = 256,   /* ghosts */
+    BATCH = 256,          /* pairs of features that are filtered at once */
+    RELEASE_EVERY = 8     /* steps that the violated wait at most to be looked at anew */
 };
 
 typedef struct ghost_pair {
     uint32_t triangle, ghost;
 } ghost_pair;
 
-/* A vertex or an edge of the mesh against a ghost, or a corner of a ghost against a triangle. */
-enum touching { VERTEX_GHOST = 0, EDGE_GHOST, GHOST_FACE, TOUCHINGS };
-
-typedef struct touch_batch {
-    uint32_t count;
-    uint32_t four[4 * BATCH], element[BATCH], survivors[BATCH];
-} touch_batch;
+/* What a task found. */
+typedef struct share {
+    ghost_pair *pairs;
+    size_t count, room;
+    bool is_full;
+    abut_status status;
+} share;
 
 typedef struct pairing {
     abut_view *view;
     const view_limits *limits;
     const uint32_t *triangle_edges;
-    ghost_pair *pairs;
-    size_t count, room, most;
-    touch_batch wait[TOUCHINGS];
+    uint32_t first_node, node_count; /* of the tree of ghosts, where tasks begin */
+    share *shares;
+    size_t share_count, most;
 } pairing;
 
-/* ---- pairs ---- */
-
-static abut_status add_pair(pairing *p, uint32_t triangle, uint32_t ghost) {
-    if (p->count == p->room) {
-        size_t room = p->room ? 2 * p->room : 4096;
-        ghost_pair *pairs = abuti_allocate(p->view->context, room, sizeof *pairs);
-        if (!pairs)
-            return ABUT_ERROR_MEMORY;
-        if (p->count)
-            memcpy(pairs, p->pairs, p->count * sizeof *pairs);
-        abuti_release(p->view->context, p->pairs);
-        p->pairs = pairs;
-        p->room = room;
-    }
-    p->pairs[p->count++] = (ghost_pair){triangle, ghost};
-    return ABUT_OK;
-}
+/* ---- bounds ---- */
 
 static const float *bounds_of(const abut_view *view, const view_tree *tree, uint32_t node) {
     return tree->bounds + node * 2 * (size_t)view->slabs;
+}
+
+static const float *vertex_bounds(const abut_view *view, uint32_t vertex) {
+    return view->vertex_bounds + vertex * 2 * (size_t)view->slabs;
+}
+
+static const ghost_sides *sides_of(const abut_view *view, uint32_t ghost) {
+    return &view->ghost_sides[ghost - view->triangle_count];
+}
+
+static inline ghost_values values_of(const abut_view *view, const ghost_sides *g, uint32_t vertex) {
+    return ghost_values_of(g, &view->places[vertex]);
+}
+
+static void sides_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const abut_view *view = ((const pairing *)data)->view;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const uint32_t *corner = view->corners + 3 * (view->triangle_count + i);
+        ghost_place place[3];
+        for (int k = 0; k < 3; k++)
+            place[k] = view->places[corner[k]];
+        ghost_sides_of(place, &view->ghost_sides[i]);
+    }
 }
 
 static float longest_side(const abut_view *view, const view_tree *tree, uint32_t node) {
@@ -85,21 +103,56 @@ static float longest_side(const abut_view *view, const view_tree *tree, uint32_t
     return longest;
 }
 
-/* Pairs of a triangle and a ghost whose bounds overlap; ends where there are too many. */
-static abut_status find_pairs(pairing *p) {
+/* Whether a node, or a triangle, may touch one of the ghosts below another. */
+static bool nodes_overlap(const abut_view *view, uint32_t a, uint32_t b) {
+    const view_tree *tree = &view->tree, *ghosts = &view->ghosts;
+    const float *bounds = bounds_of(view, tree, a);
+    if (!bounds_overlap(bounds, bounds_of(view, ghosts, b), view->slabs))
+        return false;
+    if (!(ghosts->child[b] & TREE_LEAF))
+        return true;
+    const ghost_sides *g = sides_of(view, ghosts->child[b] & ~TREE_LEAF);
+    if (!(tree->child[a] & TREE_LEAF))
+        return ghost_box_is_near(g, bounds, bounds + view->slabs);
+    const uint32_t *corner = view->corners + 3 * (size_t)(tree->child[a] & ~TREE_LEAF);
+    ghost_values lowest = ghost_lower(values_of(view, g, corner[0]), values_of(view, g, corner[1]));
+    lowest = ghost_lower(lowest, values_of(view, g, corner[2]));
+    return ghost_is_near(g, &lowest);
+}
+
+/* ---- pairs ---- */
+
+static void add_pair(const pairing *p, share *out, uint32_t triangle, uint32_t ghost) {
+    if (out->count == out->room) {
+        size_t room = out->room ? 2 * out->room : 1024;
+        ghost_pair *pairs = abuti_allocate(p->view->context, room, sizeof *pairs);
+        if (!pairs) {
+            out->status = ABUT_ERROR_MEMORY;
+            return;
+        }
+        if (out->count)
+            memcpy(pairs, out->pairs, out->count * sizeof *pairs);
+        abuti_release(p->view->context, out->pairs);
+        out->pairs = pairs;
+        out->room = room;
+    }
+    out->pairs[out->count++] = (ghost_pair){triangle, ghost};
+}
+
+/* Pairs of a triangle and a ghost below a node whose bounds overlap. */
+static void find_below(const pairing *p, share *out, uint32_t node, size_t *left) {
     const abut_view *view = p->view;
     const view_tree *tree = &view->tree, *ghosts = &view->ghosts;
     uint32_t stack[TREE_STACK][2], used = 1;
-    stack[0][0] = stack[0][1] = 0;
-    while (used && p->count <= p->most) {
+    stack[0][0] = 0;
+    stack[0][1] = node;
+    for (; used && *left && !out->status; --*left) {
         uint32_t a = stack[--used][0], b = stack[used][1];
-        if (!bounds_overlap(bounds_of(view, tree, a), bounds_of(view, ghosts, b), view->slabs))
+        if (!nodes_overlap(view, a, b))
             continue;
         uint32_t child_a = tree->child[a], child_b = ghosts->child[b];
         if (child_a & child_b & TREE_LEAF) {
-            abut_status status = add_pair(p, child_a & ~TREE_LEAF, child_b & ~TREE_LEAF);
-            if (status)
-                return status;
+            add_pair(p, out, child_a & ~TREE_LEAF, child_b & ~TREE_LEAF);
             continue;
         }
         bool open_a =
@@ -110,7 +163,54 @@ static abut_status find_pairs(pairing *p) {
             stack[used][1] = open_a ? b : child_b + k;
         }
     }
+    out->is_full = used > 0;
+}
+
+static void pairs_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const pairing *p = data;
+    share *out = &p->shares[chunk];
+    size_t left = p->most / TASK_SHARE;
+    for (size_t i = begin; i < end && !out->is_full && !out->status; i++)
+        find_below(p, out, p->first_node + (uint32_t)i, &left);
+}
+
+/* Finds all pairs, or that there are too many. */
+static abut_status find_pairs(pairing *p, bool *is_worth) {
+    abut_view *view = p->view;
+    const view_tree *ghosts = &view->ghosts;
+    uint32_t level = 0;
+    size_t count = 0;
+    while (level + 1 < ghosts->level_count && level + 1 < LEVELS_MOST &&
+           ghosts->level_begin[level + 2] - ghosts->level_begin[level + 1] == 2u << level)
+        level++;
+    p->first_node = ghosts->level_begin[level];
+    p->node_count = ghosts->level_begin[level + 1] - p->first_node;
+    p->share_count = abuti_chunk_count(p->node_count, NODES_A_TASK);
+    p->shares = abuti_allocate_zeroed(view->context, p->share_count, sizeof *p->shares);
+    if (!p->shares)
+        return ABUT_ERROR_MEMORY;
+    abuti_parallel_for(view->context, view->ghost_count, SIDES_A_TASK, sides_task, p);
+    abuti_parallel_for(view->context, p->node_count, NODES_A_TASK, pairs_task, p);
+    for (size_t i = 0; i < p->share_count; i++) {
+        if (p->shares[i].status) /* said on another thread */
+            return abuti_fail(p->shares[i].status, "abut_view_find: out of memory");
+        count += p->shares[i].count;
+        *is_worth = *is_worth && !p->shares[i].is_full && count <= p->most;
+    }
     return ABUT_OK;
+}
+
+/* Calls a task for each share. */
+static void for_shares(pairing *p, void (*task)(void *, size_t, size_t, size_t)) {
+    abuti_parallel_for(p->view->context, p->share_count, 1, task, p);
+}
+
+static void mark(abut_view *view, uint32_t triangle, unsigned char bit) {
+    atomic_fetch_or_explicit(&view->near_ghost[triangle], bit, memory_order_relaxed);
+}
+
+static bool has_mark(const abut_view *view, uint32_t triangle, unsigned char bit) {
+    return atomic_load_explicit(&view->near_ghost[triangle], memory_order_relaxed) & bit;
 }
 
 /* ---- at the start ---- */
@@ -135,70 +235,131 @@ static bool meets_at_start(const abut_view *view, ghost_pair pair) {
                            corners_at_start(view, pair.ghost), common);
 }
 
-/* Cuts the mesh along the triangles that meet ghosts, and puts all but the largest piece into V. */
+static void meets_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const pairing *p = data;
+    abut_view *view = p->view;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        for (size_t k = 0; k < p->shares[i].count; k++) {
+            ghost_pair pair = p->shares[i].pairs[k];
+            if (!has_mark(view, pair.triangle, MEETS) &&
+                (view->options.box_boundary || meets_at_start(view, pair)))
+                mark(view, pair.triangle, MEETS);
+        }
+}
+
+/* The lowest triangle of a piece, with shorter ways there. */
+static uint32_t lowest_of_piece(uint32_t *piece, uint32_t i) {
+    while (piece[i] != i)
+        i = piece[i] = piece[piece[i]];
+    return i;
+}
+
+/* Cuts the mesh along the triangles that meet ghosts, and puts all but the largest piece, of equal
+ * ones the first, into V. */
 static void keep_largest(abut_view *view) {
     abut_topology_view t = abut_topology_get(view->topology);
     uint32_t count = view->triangle_count, *piece = view->piece, *size = view->piece + count;
+    const unsigned char *meets = view->sets; /* SET_V where it does, for now */
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (has_mark(view, i, MEETS))
+            view->sets[i] = SET_V;
     for (uint32_t i = 0; i < count; i++) {
         piece[i] = i;
         size[i] = 0;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        for (size_t k = 0; k < 3; k++) {
+        for (size_t k = 0; k < 3 && meets[i] != SET_V; k++) {
             uint32_t other = t.neighbours[3 * (size_t)i + k];
-            if (other != ABUT_NONE && other < i &&
-                !((view->near_ghost[i] | view->near_ghost[other]) & MEETS))
-                abuti_join(piece, i, other);
+            if (other >= i || meets[other] == SET_V) /* ABUT_NONE too */
+                continue;
+            uint32_t a = lowest_of_piece(piece, i), b = lowest_of_piece(piece, other);
+            piece[a > b ? a : b] = a > b ? b : a;
         }
-    uint32_t best = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (!(view->near_ghost[i] & MEETS))
-            size[abuti_root(piece, i)]++;
+    }
+    for (uint32_t i = 0; i < count; i++) /* roots stand before what is below them */
+        if (meets[i] != SET_V)
+            size[piece[i] = piece[piece[i]]]++;
     for (uint32_t i = 0; i < count; i++)
         best = size[i] > size[best] ? i : best;
     for (uint32_t i = 0; i < count; i++)
-        if (view->near_ghost[i] & MEETS || abuti_root(piece, i) != best)
+        if (piece[i] != best)
             view->sets[i] = SET_V;
 }
 
 /* ---- during the step ---- */
 
-static void touch_all(abut_view *view, const view_lists *lists, uint32_t element) {
-    for (uint32_t i = lists->begin[element]; i < lists->begin[element + 1]; i++)
-        view->near_ghost[lists->items[i]] |= TOUCHES;
+/* A vertex or an edge of the mesh against a ghost, or a corner of a ghost against a triangle. */
+enum touching { VERTEX_GHOST = 0, EDGE_GHOST, GHOST_FACE, TOUCHINGS };
+
+typedef struct touch_batch {
+    uint32_t count;
+    uint32_t four[4 * BATCH], element[BATCH], survivors[BATCH];
+} touch_batch;
+
+typedef struct touching_task {
+    const pairing *p;
+    touch_batch wait[TOUCHINGS];
+} touching_task;
+
+static bool is_violated(const abut_view *view, uint32_t triangle) {
+    return view->sets[triangle] == SET_V || has_mark(view, triangle, TOUCHES);
+}
+
+/* The triangles that are violated where a feature touches. */
+static const uint32_t *triangles_of(const abut_view *view, enum touching what,
+                                    const uint32_t *element, uint32_t *count) {
+    if (what == GHOST_FACE) {
+        *count = 1;
+        return element;
+    }
+    const view_lists *lists = what == VERTEX_GHOST ? &view->of_vertex : &view->of_edge;
+    *count = lists->begin[*element + 1] - lists->begin[*element];
+    return lists->items + lists->begin[*element];
+}
+
+static bool is_settled(const abut_view *view, enum touching what, uint32_t element) {
+    uint32_t count, i = 0;
+    const uint32_t *triangles = triangles_of(view, what, &element, &count);
+    while (i < count && is_violated(view, triangles[i]))
+        i++;
+    return i == count;
 }
 
 /* Sweeps what waits. What touches is violated with all triangles around it. */
-static void flush(pairing *p, enum touching what) {
-    abut_view *view = p->view;
-    touch_batch *wait = &p->wait[what];
+static void flush(touching_task *task, enum touching what) {
+    abut_view *view = task->p->view;
+    const sweep_limits *limits = &task->p->limits->sweep;
+    touch_batch *wait = &task->wait[what];
     int kind = what == EDGE_GHOST ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE;
-    size_t left = abuti_sweep_filter(kind, view->start, view->next, wait->four, wait->count,
-                                     &p->limits->sweep, wait->survivors);
+    size_t left = abuti_sweep_filter(kind, view->start, view->next, wait->four, wait->count, limits,
+                                     wait->survivors);
     for (size_t i = 0; i < left; i++) {
-        uint32_t at = wait->survivors[i], element = wait->element[at];
+        size_t at = wait->survivors[i];
         vec3 start[4], end[4];
         sweep_answer answer;
-        for (size_t k = 0; k < 4; k++) {
-            start[k] = view->start[wait->four[4 * (size_t)at + k]];
-            end[k] = view->next[wait->four[4 * (size_t)at + k]];
-        }
-        if (!sweep_pair(kind, start, end, &p->limits->sweep, &answer))
+        if (is_settled(view, what, wait->element[at]))
             continue;
-        if (what == GHOST_FACE)
-            view->near_ghost[element] |= TOUCHES;
-        else
-            touch_all(view, what == VERTEX_GHOST ? &view->of_vertex : &view->of_edge, element);
+        for (size_t k = 0; k < 4; k++) {
+            start[k] = view->start[wait->four[4 * at + k]];
+            end[k] = view->next[wait->four[4 * at + k]];
+        }
+        if (!sweep_pair(kind, start, end, limits, &answer))
+            continue;
+        uint32_t count;
+        const uint32_t *triangles = triangles_of(view, what, &wait->element[at], &count);
+        for (uint32_t k = 0; k < count; k++)
+            mark(view, triangles[k], TOUCHES);
     }
     wait->count = 0;
 }
 
 /* Features that share no vertex wait for their sweep. */
-static void add(pairing *p, enum touching what, uint32_t element, uint32_t a, uint32_t b,
+static void add(touching_task *task, enum touching what, uint32_t element, uint32_t a, uint32_t b,
                 uint32_t c, uint32_t d) {
-    touch_batch *wait = &p->wait[what];
+    touch_batch *wait = &task->wait[what];
     bool edges = what == EDGE_GHOST;
-    if (a == c || a == d || (edges ? b == c || b == d : a == b))
+    if (a == c || a == d || (edges ? b == c || b == d : a == b) ||
+        is_settled(task->p->view, what, element))
         return;
     uint32_t *four = wait->four + 4 * (size_t)wait->count;
     four[0] = a;
@@ -207,45 +368,62 @@ static void add(pairing *p, enum touching what, uint32_t element, uint32_t a, ui
     four[3] = d;
     wait->element[wait->count++] = element;
     if (wait->count == BATCH)
-        flush(p, what);
-}
-
-static const float *vertex_bounds(const abut_view *view, uint32_t vertex) {
-    return view->vertex_bounds + vertex * 2 * (size_t)view->slabs;
+        flush(task, what);
 }
 
 /* Every feature of the mesh is added for the first of its triangles; of a ghost b, c, g the rim bc,
  * the spoke cg and the corner c are its own, and g of the first one around it. The bounds of a
  * feature are within those of all that have it, so that none is left out. */
-static void add_features(pairing *p, ghost_pair pair) {
-    abut_view *view = p->view;
+static void add_features(touching_task *task, ghost_pair pair) {
+    const abut_view *view = task->p->view;
     int slabs = view->slabs;
     const uint32_t *a = view->corners + 3 * (size_t)pair.triangle;
     const uint32_t *ghost = view->corners + 3 * (size_t)pair.ghost;
-    const uint32_t *edges = p->triangle_edges + 3 * (size_t)pair.triangle;
+    const uint32_t *edges = task->p->triangle_edges + 3 * (size_t)pair.triangle;
     const float *face = bounds_of(view, &view->tree, view->tree.leaf[pair.triangle]);
     const float *ghost_face =
         bounds_of(view, &view->ghosts, view->ghosts.leaf[pair.ghost - view->ghosts.first]);
+    const ghost_sides *g = sides_of(view, pair.ghost);
     bool first = pair.ghost == view->ghosts.first || ghost[2] != (ghost - 3)[2];
     float own[2 * DOP_SLABS], side[2][2 * DOP_SLABS];
+    ghost_values lowest[3];
+    for (int k = 0; k < 3; k++)
+        lowest[k] = values_of(view, g, a[k]);
     for (int j = 0; j < 2; j++)
         bounds_join(side[j], vertex_bounds(view, ghost[j]), vertex_bounds(view, ghost[j + 1]),
                     slabs);
     for (size_t i = 0; i < 3; i++) {
-        uint32_t next = a[i == 2 ? 0 : i + 1];
+        size_t after = i == 2 ? 0 : i + 1;
+        uint32_t next = a[after];
+        ghost_values of_edge = ghost_lower(lowest[i], lowest[after]);
         if (view->of_vertex.items[view->of_vertex.begin[a[i]]] == pair.triangle &&
+            ghost_is_near(g, &lowest[i]) &&
             bounds_overlap(vertex_bounds(view, a[i]), ghost_face, slabs))
-            add(p, VERTEX_GHOST, a[i], a[i], ghost[0], ghost[1], ghost[2]);
-        if (view->of_edge.items[view->of_edge.begin[edges[i]]] != pair.triangle)
+            add(task, VERTEX_GHOST, a[i], a[i], ghost[0], ghost[1], ghost[2]);
+        if (view->of_edge.items[view->of_edge.begin[edges[i]]] != pair.triangle ||
+            !ghost_is_near(g, &of_edge))
             continue;
         bounds_join(own, vertex_bounds(view, a[i]), vertex_bounds(view, next), slabs);
         for (size_t j = 0; j < 2; j++)
             if (bounds_overlap(own, side[j], slabs))
-                add(p, EDGE_GHOST, edges[i], a[i], next, ghost[j], ghost[j + 1]);
+                add(task, EDGE_GHOST, edges[i], a[i], next, ghost[j], ghost[j + 1]);
     }
     for (size_t j = 1; j < (first ? 3 : 2); j++)
         if (bounds_overlap(vertex_bounds(view, ghost[j]), face, slabs))
-            add(p, GHOST_FACE, pair.triangle, ghost[j], a[0], a[1], a[2]);
+            add(task, GHOST_FACE, pair.triangle, ghost[j], a[0], a[1], a[2]);
+}
+
+static void touches_task(void *data, size_t chunk, size_t begin, size_t end) {
+    touching_task task;
+    (void)chunk;
+    task.p = data;
+    for (int what = 0; what < TOUCHINGS; what++)
+        task.wait[what].count = 0;
+    for (size_t i = begin; i < end; i++)
+        for (size_t k = 0; k < task.p->shares[i].count; k++)
+            add_features(&task, task.p->shares[i].pairs[k]);
+    for (int what = 0; what < TOUCHINGS; what++)
+        flush(&task, (enum touching)what);
 }
 
 /* ---- all ---- */
@@ -267,20 +445,24 @@ static bool goes_on(abut_view *view) {
 
 static void judge_pairs(pairing *p) {
     abut_view *view = p->view;
+    uint32_t count = view->triangle_count;
     bool boxes = view->options.box_boundary, known = !boxes && goes_on(view);
     view->kept = known ? view->kept : 0;
-    memset(view->near_ghost, 0, view->triangle_count);
-    for (size_t i = 0; i < p->count; i++)
-        if (boxes || (!known && meets_at_start(view, p->pairs[i])))
-            view->near_ghost[p->pairs[i].triangle] |= MEETS;
-    if ((!known && view->part_count > 1) || memchr(view->near_ghost, MEETS, view->triangle_count))
-        keep_largest(view);
-    for (size_t i = 0; i < p->count && !boxes; i++)
-        add_features(p, p->pairs[i]);
-    for (int what = 0; what < TOUCHINGS; what++)
-        flush(p, (enum touching)what);
-    for (uint32_t i = 0; i < view->triangle_count; i++)
-        if (view->near_ghost[i] & TOUCHES)
+    for (uint32_t i = 0; i < count; i++)
+        atomic_init(&view->near_ghost[i], 0);
+    if (!known) {
+        bool any = view->part_count > 1;
+        for_shares(p, meets_task);
+        for (uint32_t i = 0; i < count && !any; i++)
+            any = has_mark(view, i, MEETS);
+        if (any)
+            keep_largest(view);
+    }
+    if (boxes)
+        return;
+    for_shares(p, touches_task);
+    for (uint32_t i = 0; i < count; i++)
+        if (has_mark(view, i, TOUCHES))
             view->sets[i] = SET_V;
 }
 
@@ -292,12 +474,11 @@ abut_status abuti_view_boundary(abut_view *view, const view_limits *limits, bool
                  .most =
                      PAIRS_LEAST + PAIRS_EACH * ((size_t)view->triangle_count + view->ghost_count)};
     *is_worth = true;
-    abut_status status = view->ghost_count ? find_pairs(&p) : ABUT_OK;
-    if (!status) {
-        *is_worth = p.count <= p.most;
-        if (*is_worth)
-            judge_pairs(&p);
-    }
-    abuti_release(view->context, p.pairs);
+    abut_status status = view->ghost_count ? find_pairs(&p, is_worth) : ABUT_OK;
+    if (!status && *is_worth)
+        judge_pairs(&p);
+    for (size_t i = 0; i < p.share_count && p.shares; i++)
+        abuti_release(view->context, p.shares[i].pairs);
+    abuti_release(view->context, p.shares);
     return status;
 }

@@ -113,6 +113,8 @@ static abut_status find_clusters(abut_view *view) {
     clusters->begin = abuti_allocate(context, room, sizeof *clusters->begin);
     clusters->items = abuti_allocate(context, room, sizeof *clusters->items);
     bool all = c.taken && c.next && c.head && clusters->begin && clusters->items;
+    view->cluster_of = abuti_allocate(context, view->triangle_count, sizeof *view->cluster_of);
+    all = all && view->cluster_of;
     if (all) {
         memset(c.head, 0xff, ((size_t)most + 1) * sizeof *c.head);
         for (uint32_t i = view->vertex_count; i-- > 0;) {
@@ -121,6 +123,9 @@ static abut_status find_clusters(abut_view *view) {
             c.head[number] = i;
         }
         take_clusters(&c, most, clusters, &view->cluster_count);
+        for (uint32_t i = 0; i < view->cluster_count; i++)
+            for (uint32_t j = clusters->begin[i]; j < clusters->begin[i + 1]; j++)
+                view->cluster_of[clusters->items[j]] = i;
     }
     abuti_release(context, c.taken);
     abuti_release(context, c.next);
@@ -162,25 +167,32 @@ static void add_ghosts(abut_view *view, const abut_topology_view *t) {
  * that is flat would otherwise lie in its own ghosts. */
 #define OUT 0.5
 
-void abuti_view_place_ghosts(const abut_view *view, vec3 *positions) {
+/* The positions of a loop: of all vertices, or of all loops one after the other. */
+static vec3 rim_at(const abut_topology_view *t, const vec3 *positions, const vec3 *rims,
+                   uint32_t j) {
+    return positions ? positions[t->loop_vertices[j]] : rims[j];
+}
+
+void abuti_view_place_ghosts(const abut_view *view, const vec3 *positions, const vec3 *rims,
+                             vec3 *ghosts) {
     abut_topology_view t = abut_topology_get(view->topology);
     for (uint32_t i = 0; i < view->hole_count; i++) {
         uint32_t begin = t.loop_begin[i], end = t.loop_begin[i + 1];
         double share = 1.0 / (end - begin), size = 0;
         vec3 mean = v3(0, 0, 0), area = v3(0, 0, 0);
         for (uint32_t j = begin; j < end; j++)
-            mean = v3_along(mean, share, positions[t.loop_vertices[j]]);
+            mean = v3_along(mean, share, rim_at(&t, positions, rims, j));
         for (uint32_t j = begin; j < end; j++)
-            size = real_max(size, v3_max_abs(v3_sub(positions[t.loop_vertices[j]], mean)));
+            size = real_max(size, v3_max_abs(v3_sub(rim_at(&t, positions, rims, j), mean)));
         double scale = size > 1e-200 ? 1 / size : 0;
         for (uint32_t j = begin; j < end; j++) {
-            vec3 from = v3_sub(positions[t.loop_vertices[j]], mean);
-            vec3 to = v3_sub(positions[t.loop_vertices[j + 1 < end ? j + 1 : begin]], mean);
+            vec3 from = v3_sub(rim_at(&t, positions, rims, j), mean);
+            vec3 to = v3_sub(rim_at(&t, positions, rims, j + 1 < end ? j + 1 : begin), mean);
             area = v3_add(area, v3_cross(v3_scale(from, scale), v3_scale(to, scale)));
         }
         /* the way that the ghosts face, against the loop */
         double root = sqrt(v3_length(area) * 0.5);
-        positions[view->vertex_count + i] = v3_along(mean, -OUT * size * root, v3_normalise(area));
+        ghosts[i] = v3_along(mean, -OUT * size * root, v3_normalise(area));
     }
 }
 

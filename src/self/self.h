@@ -11,10 +11,13 @@
 #include "base/simd.h"
 #include "geom/sweep.h"
 #include "mesh/mesh.h"
+#include "self/ghost_shared.h"
 #include "self/view_shared.h"
 #include "sweep/motion.h"
 
 #include <abut/self.h>
+
+#include <stdatomic.h>
 
 _Static_assert((int)SET_P == 1 << ABUT_VIEW_POSITIVE && SET_N == 1 << ABUT_VIEW_NEGATIVE &&
                    SET_Z == 1 << ABUT_VIEW_GRAZING && SET_V == 1 << ABUT_VIEW_VIOLATED,
@@ -63,7 +66,7 @@ struct abut_view;
 abut_status abuti_view_tree_build(struct abut_view *view, uint32_t first, uint32_t count,
                                   view_tree *tree);
 void abuti_view_tree_release(abut_context *context, view_tree *tree);
-/* Bounds of all vertices for the step that is set, in the frame. */
+/* Bounds of all vertices for the step that is set and placed. */
 void abuti_view_fit_vertices(struct abut_view *view, double separation);
 /* Then those of nodes. */
 void abuti_view_tree_fit(struct abut_view *view, view_tree *tree);
@@ -108,6 +111,7 @@ struct abut_view {
     view_lists of_edge;     /* and along an edge; collapsed ones too */
     view_lists cluster;     /* triangles of a cluster, */
     view_lists cluster_rim; /* and all their vertices */
+    uint32_t *cluster_of;   /* of a triangle */
     uint32_t cluster_count;
 
     view_tree tree, ghosts;
@@ -115,23 +119,36 @@ struct abut_view {
     float *vertex_bounds; /* 2 x slabs a vertex */
     vec3 centre;          /* of the frame of bounds */
     double scale;
+    ghost_place *places; /* of vertices in it; places.c */
 
-    vec3 *start, *end, *next; /* where vertices are; `next` becomes `end` with success */
-    bool end_is_free;         /* known of `end` */
-    bool is_carried;          /* sets and ghosts are those of a step that ended at `end` */
+    vec3 *room; /* for three times the vertices; null with a device, which has its own */
+    /* Where vertices are. `next` becomes `end` with success; `start` is `end` or `first`. With a
+     * device they are those of its motion, and may not be here: abuti_view_device_fetch(). */
+    vec3 *start, *end, *next, *first;
+    box3 end_box;     /* without ghosts; of the CPU */
+    bool end_is_free; /* known of `end` */
+    bool is_carried;  /* sets and ghosts are those of a step that ended at `end` */
     abut_view_line line;
+    uint32_t sampled;    /* vertices for finding it, */
+    uint32_t *sample_at; /* these, */
+    vec3 *sample;        /* and where they are, at the start and at the end */
     bool prefers_line;
     uint32_t age;  /* steps since both were compared */
     uint32_t kept; /* steps since the violated were looked at anew */
 
-    double (*along)[2];       /* of a vertex: where on the line, least and most */
-    unsigned char *sets;      /* SET_ of each triangle, ghosts too */
-    unsigned char *last_sets; /* of the mesh in the step before */
+    double (*along)[2];         /* of a vertex: where on the line, least and most */
+    double (*cluster_along)[2]; /* of all vertices of a cluster */
+    unsigned char *sets;        /* SET_ of each triangle, ghosts too */
+    unsigned char *last_sets;   /* of the mesh in the step before */
     unsigned char *public_sets;
     bool sets_stand;      /* of the last step */
+    bool is_public;       /* public_sets are those of the last step */
+    uint32_t violated;    /* of the last step that was marked, */
+    uint32_t doubted;     /* and those neither positive nor violated */
     unsigned char *marks; /* of each node of `tree` */
     bool marks_stand;
-    unsigned char *near_ghost;     /* of each triangle: MEETS, TOUCHES */
+    atomic_uchar *near_ghost;      /* of each triangle: MEETS, TOUCHES */
+    ghost_sides *ghost_sides;      /* of each ghost */
     uint32_t *piece;               /* of each triangle, while pieces are found */
     struct view_device *on_device; /* null on the CPU */
 };
@@ -145,30 +162,60 @@ typedef struct view_limits {
 /* ---- prepare.c: lists, clusters, holes ---- */
 
 abut_status abuti_view_prepare(abut_view *view);
-/* Puts the ghost vertices before the middle of their holes, on the outer side. */
-void abuti_view_place_ghosts(const abut_view *view, vec3 *positions);
+/* Puts the ghost vertices before the middle of their holes, on the outer side. By the positions of
+ * all vertices, or, where these are null, of the rims of all holes. */
+void abuti_view_place_ghosts(const abut_view *view, const vec3 *positions, const vec3 *rims,
+                             vec3 *ghosts);
 
 /* ---- line.c: where to look from ---- */
 
-/* Along the longest axis of the mesh at the start, and moving with its mean. */
-abut_view_line abuti_view_axis(const abut_view *view);
+/* Of so many vertices so many are looked at, and these. */
+uint32_t abuti_view_sample_size(uint32_t count);
+void abuti_view_sample(uint32_t count, uint32_t *at);
+/* Along the longest axis of some vertices at the start, and moving with them; of many a sample is
+ * looked at. There is one at least, and coordinates are legal. */
+abut_view_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count);
+
+/* ---- places.c ---- */
+
+/* Finds the frame of the step that is set, and the places of vertices in it, ghosts too. `box`: of
+ * the mesh over the whole step, null where it is not known. */
+void abuti_view_place(struct abut_view *view, const box3 *box);
 
 /* ---- sets.c: the view test ---- */
 
 typedef struct view_counts {
-    uint32_t sets[4];    /* of the mesh */
-    uint32_t regions[5]; /* as in abut_view_result */
-    uint32_t ghosts;     /* ghosts that are not positive */
+    uint32_t sets[4];             /* of the mesh */
+    uint32_t regions[5];          /* as in abut_view_result */
+    uint32_t ghosts;              /* ghosts that are not positive */
+    uint32_t entered[4], left[4]; /* of a device alone: against the last step that was marked */
 } view_counts;
 
 /* For a line, or, not `by_line`, for the point in its middle. */
 view_sight abuti_view_sight(const abut_view_line *line, bool by_line);
-/* Finds the set P, N or Z of every triangle for the step and the line that are set. */
-abut_status abuti_view_test(abut_view *view, bool by_line, view_counts *counts);
+/* Finds the set P, N or Z of every triangle for the step that is set. */
+abut_status abuti_view_test(abut_view *view, const view_sight *sight, view_counts *counts);
 /* The set of one triangle from two check points that move along straight lines: of all points
  * between these. Exposed to tests. */
 unsigned abuti_view_triangle(const vec3 start[3], const vec3 end[3], const vec3 check_start[2],
                              const vec3 check_end[2], int checks, double slack);
+
+/* ---- sets_floats.c: the view test in floats ---- */
+
+/* The view primitive in the frame. */
+typedef struct view_floats {
+    bool usable;
+    float start[3], end[3];             /* the point, or where the line begins */
+    float along_start[3], along_end[3]; /* L */
+    float rest;                         /* of T, for each E' F' */
+} view_floats;
+
+view_floats abuti_view_floats(const abut_view *view, const view_sight *sight);
+/* Looks at four triangles of the mesh, whose corners stand one after the other: bit k where the
+ * test in double finds P for triangle k, bit 4 + k where N; some may have neither. `along`: the two
+ * check points of each on the line; null for the point. */
+unsigned abuti_view_floats_test(const view_floats *v, const ghost_place *places,
+                                const uint32_t corner[12], const float (*along)[4]);
 
 /* ---- boundary.c ---- */
 
@@ -193,18 +240,41 @@ abut_status abuti_view_search(abut_view *view, bool complete, const view_limits 
 
 /* ---- device.c: the same on a device ---- */
 
-/* With all in place but this. */
-abut_status abuti_view_device_create(abut_view *view);
+/* With all in place but this and `end`. */
+abut_status abuti_view_device_create(abut_view *view, const vec3 *positions);
 /* Nothing where there is none. */
 void abuti_view_device_destroy(abut_view *view);
-/* Takes the positions of the step there. `follows`: it starts at `end`, where the last one ended.
- * `box`: of the start. */
-abut_status abuti_view_device_step(abut_view *view, bool follows, box3 box);
-/* After success of the step: what is there as its end is `end` now. */
-void abuti_view_device_accept(abut_view *view);
-/* As abuti_view_test() without clusters. */
-abut_status abuti_view_device_test(abut_view *view, const view_sight *sight, view_counts *counts);
-/* As abuti_view_search(), without its counts of nodes and triangles. */
+/* Takes the positions of the step, ghosts too: `start` and `next` are set then. `follows`: it
+ * starts where the last one ended. On failure all is as before. */
+abut_status abuti_view_device_step(abut_view *view, const abut_view_step *step, bool *follows);
+/* Back to before it. */
+void abuti_view_device_undo(abut_view *view);
+/* Brings `start` and `next` here where only the device has them. */
+abut_status abuti_view_device_fetch(abut_view *view);
+/* The longest side of the box of the start, or of all. */
+double abuti_view_device_extent(const abut_view *view);
+/* Whether both are. */
+bool abuti_view_device_is_here(const abut_view *view);
+/* As abuti_view_axis() for the step, where it is not here. */
+abut_status abuti_view_device_axis(abut_view *view, abut_view_line *line);
+/* As abuti_view_test() without clusters, for one view primitive or for two: the sets are those of
+ * the first, and stay there. */
+abut_status abuti_view_device_test(abut_view *view, const view_sight *sights, uint32_t count,
+                                   view_counts *counts);
+/* The same without a wait: counts are known once the device was waited for, as a search does. */
+abut_status abuti_view_device_test_blindly(abut_view *view, const view_sight *sights,
+                                           uint32_t count);
+abut_status abuti_view_device_counts(abut_view *view, uint32_t count, view_counts *counts);
+/* From now on they are those of the second. */
+void abuti_view_device_take_other(abut_view *view);
+/* Brings them here, and those of the step before, and positions: for the boundary. */
+abut_status abuti_view_device_bring(abut_view *view);
+/* What was tested, or, `were_changed`, is here now, is what sets were in the last step. */
+abut_status abuti_view_device_mark(abut_view *view, bool were_changed);
+/* Brings the sets of the last step here, for the caller. */
+abut_status abuti_view_device_show(abut_view *view);
+/* As abuti_view_search(), without its counts of nodes and triangles; of the hit the time, the rest
+ * is the impact of the result. */
 abut_status abuti_view_device_search(abut_view *view, bool complete, const view_limits *limits,
                                      motion_hit *hit, abut_view_result *result);
 

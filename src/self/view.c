@@ -28,21 +28,26 @@ static abut_status allocate_all(abut_view *view) {
     abut_context *context = view->context;
     size_t vertices = (size_t)view->vertex_count + view->hole_count;
     size_t triangles = view->triangle_count, all = triangles + view->ghost_count;
-    view->start = abuti_allocate(context, vertices, sizeof *view->start);
-    view->end = abuti_allocate(context, vertices, sizeof *view->end);
-    view->next = abuti_allocate(context, vertices, sizeof *view->next);
+    view->sampled = abuti_view_sample_size(view->vertex_count);
+    view->sample_at = abuti_allocate(context, view->sampled, sizeof *view->sample_at);
+    view->sample = abuti_allocate(context, view->sampled, 2 * sizeof *view->sample);
+    view->room = abuti_allocate(context, vertices, 3 * sizeof *view->room);
     view->vertex_bounds =
         abuti_allocate(context, vertices, 2 * (size_t)view->slabs * sizeof *view->vertex_bounds);
+    view->places = abuti_allocate(context, vertices, sizeof *view->places);
     view->along = abuti_allocate(context, vertices, sizeof *view->along);
+    view->cluster_along = abuti_allocate(context, view->cluster_count, sizeof *view->cluster_along);
     view->sets = abuti_allocate(context, all, 1);
     view->last_sets = abuti_allocate(context, triangles, 1);
     view->public_sets = abuti_allocate(context, triangles, 1);
     view->marks = abuti_allocate(context, view->tree.node_count, 1);
-    view->near_ghost = abuti_allocate(context, triangles, 1);
+    view->near_ghost = abuti_allocate(context, triangles, sizeof *view->near_ghost);
+    view->ghost_sides = abuti_allocate(context, view->ghost_count, sizeof *view->ghost_sides);
     view->piece = abuti_allocate(context, 2 * triangles, sizeof *view->piece);
-    return view->start && view->end && view->next && view->vertex_bounds && view->along &&
-                   view->sets && view->last_sets && view->public_sets && view->marks &&
-                   view->near_ghost && view->piece
+    return view->sample_at && view->sample && view->room && view->vertex_bounds && view->along &&
+                   view->cluster_along && view->sets && view->last_sets && view->public_sets &&
+                   view->marks && view->near_ghost && view->ghost_sides && view->places &&
+                   view->piece
                ? ABUT_OK
                : ABUT_ERROR_MEMORY;
 }
@@ -58,10 +63,23 @@ static abut_status build(abut_view *view) {
         status = allocate_all(view);
     if (status)
         return status;
-    for (uint32_t i = 0; i < view->vertex_count; i++)
+    const size_t vertices = (size_t)view->vertex_count + view->hole_count;
+    abuti_view_sample(view->vertex_count, view->sample_at);
+    view->end = view->room;
+    view->next = view->room + vertices;
+    view->first = view->room + 2 * vertices;
+    view->end_box = box_empty();
+    for (uint32_t i = 0; i < view->vertex_count; i++) {
         view->end[i] = abuti_mesh_position(view->mesh, i);
-    abuti_view_place_ghosts(view, view->end);
-    return ABUT_OK;
+        view->end_box = box_grow(view->end_box, view->end[i]);
+    }
+    abuti_view_place_ghosts(view, view->end, NULL, view->end + view->vertex_count);
+    if (!view->options.device)
+        return ABUT_OK;
+    status = abuti_view_device_create(view, view->room);
+    abuti_release(view->context, view->room);
+    view->room = view->next = view->first = NULL;
+    return status;
 }
 
 abut_status abut_view_create(abut_mesh *mesh, const abut_view_options *options, abut_view **view) {
@@ -85,8 +103,6 @@ abut_status abut_view_create(abut_mesh *mesh, const abut_view_options *options, 
     made->triangle_count = mesh->triangle_count;
     made->prefers_line = true;
     status = build(made);
-    if (!status && ours.device)
-        status = abuti_view_device_create(made);
     if (status) {
         abut_view_destroy(made);
         return status;
@@ -111,9 +127,10 @@ void abut_view_destroy(abut_view *view) {
     release_lists(context, &view->of_edge);
     release_lists(context, &view->cluster);
     release_lists(context, &view->cluster_rim);
-    void *arrays[] = {view->corners,       view->start, view->end,        view->next,
+    void *arrays[] = {view->corners,       view->room,  view->sample_at,  view->sample,
                       view->vertex_bounds, view->along, view->sets,       view->last_sets,
-                      view->public_sets,   view->marks, view->near_ghost, view->piece};
+                      view->public_sets,   view->marks, view->near_ghost, view->ghost_sides,
+                      view->places,        view->piece, view->cluster_of, view->cluster_along};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         abuti_release(context, arrays[i]);
     abut_topology_destroy(view->topology);
@@ -128,39 +145,23 @@ static bool is_legal(vec3 p) {
     return v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z;
 }
 
-static double longest_side(box3 box) {
-    vec3 sides = v3_sub(box.hi, box.lo);
-    return real_max(sides.x, real_max(sides.y, sides.z));
-}
-
-/* Copies positions and finds their box, in one pass and without branches, since nearly always all
- * are legal. */
-static abut_status take(const abut_view *view, const char *what, const vec3 *from, vec3 *to,
-                        box3 *box) {
-    unsigned bad = 0;
-    box3 all = box_empty();
-    for (uint32_t i = 0; i < view->vertex_count; i++) {
-        vec3 p = from[i];
-        bad |= (unsigned)!(fabs(p.x) <= ABUT_COORDINATE_MAX) |
-               (unsigned)!(fabs(p.y) <= ABUT_COORDINATE_MAX) |
-               (unsigned)!(fabs(p.z) <= ABUT_COORDINATE_MAX);
-        all = box_grow(all, p);
-        to[i] = p;
-    }
-    *box = all;
-    for (uint32_t i = 0; bad && i < view->vertex_count; i++)
-        if (!is_legal(from[i]))
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_view_find: step->%s: vertex %u is at (%g, %g, %g); coordinates "
-                              "must be finite and at most 1e90",
-                              what, i, from[i].x, from[i].y, from[i].z);
-    return ABUT_OK;
-}
-
-static abut_status check_step(const abut_view_step *step) {
-    if (!step->end)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_view_find: step->end is null");
+static abut_status check_step(const abut_view *view, const abut_view_step *step) {
+    const bool is_there = step->start_there || step->end_there;
     abut_status status = ABUT_OK;
+    if (is_there && !view->on_device)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_view_find: step->%s: the view has no device; give options->device "
+                          "to abut_view_create()",
+                          step->end_there ? "end_there" : "start_there");
+    if (is_there && (step->start || step->end))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_view_find: step->%s is given, and so is step->%s; positions are "
+                          "either here or on the device",
+                          step->end ? "end" : "start",
+                          step->end_there ? "end_there" : "start_there");
+    if (!step->end && !step->end_there)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_view_find: step->%s is null",
+                          is_there ? "end_there" : "end");
     for (int k = 0; k < 2 && step->line && !status; k++)
         if (!is_legal(step->line->start[k]) || !is_legal(step->line->end[k]))
             status = abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -168,18 +169,8 @@ static abut_status check_step(const abut_view_step *step) {
     return status;
 }
 
-/* As abut_motion_find() reads them. */
-static abut_status read_limits(double extent, const abut_sweep_options *options,
-                               view_limits *limits) {
-    abut_status status = abuti_sweep_limits("abut_view_find", options, ABUT_COORDINATE_MAX,
-                                            &limits->sweep, &limits->exact);
-    if (!status && !(limits->sweep.tolerance > 0))
-        limits->sweep.tolerance = real_max(SWEEP_TOLERANCE * extent, 1e-200);
-    return status;
-}
-
 /* Whether the mesh does not meet itself at the start, by the exact test of the hierarchy. */
-static abut_status look_at_start(const abut_view *view, bool *is_free) {
+static abut_status look_at_start(abut_view *view, bool *is_free) {
     abut_mesh_input input = abut_mesh_input_default();
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
@@ -190,7 +181,9 @@ static abut_status look_at_start(const abut_view *view, bool *is_free) {
     input.triangle_count = view->triangle_count;
     abut_self_options options = abut_self_options_default();
     options.by_index = true;
-    abut_status status = abut_mesh_create(view->context, &input, &mesh);
+    abut_status status = view->on_device ? abuti_view_device_fetch(view) : ABUT_OK;
+    if (!status)
+        status = abut_mesh_create(view->context, &input, &mesh);
     if (!status)
         status = abut_bvh_create(mesh, NULL, &bvh);
     if (!status)
@@ -214,28 +207,41 @@ static uint32_t in_doubt(const view_counts *counts) {
     return counts->sets[ABUT_VIEW_NEGATIVE] + counts->sets[ABUT_VIEW_GRAZING];
 }
 
+static abut_status test_one(abut_view *view, bool by_line, view_counts *counts) {
+    const view_sight sight = abuti_view_sight(&view->line, by_line);
+    return view->on_device ? abuti_view_device_test(view, &sight, 1, counts)
+                           : abuti_view_test(view, &sight, counts);
+}
+
+/* By the point and by the line. `tested`: whose sets stand then, on a device those of the point. */
+static abut_status test_both(abut_view *view, view_counts counts[2], bool *tested) {
+    const view_sight sights[2] = {abuti_view_sight(&view->line, false),
+                                  abuti_view_sight(&view->line, true)};
+    *tested = !view->on_device;
+    if (view->on_device)
+        return abuti_view_device_test(view, sights, 2, counts);
+    abut_status status = abuti_view_test(view, &sights[0], &counts[0]);
+    return status ? status : abuti_view_test(view, &sights[1], &counts[1]);
+}
+
 /* Finds the sets by point or line; for AUTO by the one that has fewer in doubt, with an eighth to
  * spare for the point, which is cheaper. */
 static abut_status test_sets(abut_view *view, view_counts *counts, bool *by_line) {
     abut_view_scheme scheme = view->options.scheme;
-    if (scheme != ABUT_VIEW_AUTO) {
-        *by_line = scheme == ABUT_VIEW_LINE;
-        return abuti_view_test(view, *by_line, counts);
-    }
-    abut_status status = ABUT_OK;
-    if (view->age++ % COMPARE_EVERY == 0) {
-        view_counts point;
-        status = abuti_view_test(view, false, &point);
-        status = status ? status : abuti_view_test(view, true, counts);
-        if (status)
-            return status;
-        view->prefers_line = in_doubt(counts) < in_doubt(&point) - in_doubt(&point) / 8;
-        *by_line = view->prefers_line;
-        if (*by_line)
-            return ABUT_OK;
-    }
-    *by_line = view->prefers_line;
-    return abuti_view_test(view, *by_line, counts);
+    *by_line = scheme == ABUT_VIEW_LINE || (scheme == ABUT_VIEW_AUTO && view->prefers_line);
+    if (scheme != ABUT_VIEW_AUTO || view->age++ % COMPARE_EVERY)
+        return test_one(view, *by_line, counts);
+    view_counts both[2];
+    bool tested;
+    abut_status status = test_both(view, both, &tested);
+    if (status)
+        return status;
+    const uint32_t by_point = in_doubt(&both[0]);
+    *by_line = view->prefers_line = in_doubt(&both[1]) < by_point - by_point / 8;
+    *counts = both[*by_line];
+    if (*by_line != tested && view->on_device)
+        abuti_view_device_take_other(view);
+    return *by_line == tested || view->on_device ? ABUT_OK : test_one(view, *by_line, counts);
 }
 
 /* ---- the search ---- */
@@ -243,18 +249,27 @@ static abut_status test_sets(abut_view *view, view_counts *counts, bool *by_line
 typedef struct finding {
     abut_view *view;
     view_limits limits;
-    box3 box;                    /* of the start, or of all where that has no extent */
-    double extent;               /* its longest side */
+    box3 start_box, end_box;     /* of the CPU */
+    double extent;               /* the longest side of the start, or of all where it has none */
     bool start_is_free, follows; /* the start is the end of the step before */
-    bool fitted;
-    bool carries; /* sets and ghosts can be gone on with */
+    bool placed, fitted;
+    bool sets_are_changed; /* by the boundary, and here */
+    bool carries;          /* sets and ghosts can be gone on with */
     motion_hit hit;
     abut_view_result result;
 } finding;
 
+static void place(finding *f) {
+    box3 box = f->view->on_device ? box_empty() : box_join(f->start_box, f->end_box);
+    if (!f->placed)
+        abuti_view_place(f->view, f->view->on_device ? NULL : &box);
+    f->placed = true;
+}
+
 static void fit(finding *f) {
     abut_view *view = f->view;
     double begun = abuti_seconds();
+    place(f);
     abuti_view_fit_vertices(view, f->limits.sweep.separation);
     abuti_view_tree_fit(view, &view->tree);
     if (view->ghost_count)
@@ -290,7 +305,7 @@ static bool is_free_at_once(const finding *f, const view_counts *counts) {
         return true;
     if (counts->ghosts || !view->is_carried || view->options.box_boundary)
         return false;
-    return !memchr(view->last_sets, SET_V, view->triangle_count);
+    return view->violated == 0;
 }
 
 static void count_sets(finding *f) {
@@ -306,11 +321,96 @@ static bool is_boundary_slow(const abut_view *view, const view_counts *counts) {
            (in_doubt(counts) || counts->ghosts);
 }
 
+static abut_status look_at_boundary(finding *f, bool *is_worth) {
+    abut_view *view = f->view;
+    double begun = abuti_seconds();
+    abut_status status = view->on_device ? abuti_view_device_bring(view) : ABUT_OK;
+    f->result.times.boundary += abuti_seconds() - begun;
+    if (status)
+        return status;
+    if (!f->fitted && view->ghost_count)
+        fit(f);
+    begun = abuti_seconds();
+    status = abuti_view_boundary(view, &f->limits, is_worth);
+    f->sets_are_changed = true;
+    f->result.times.boundary += abuti_seconds() - begun;
+    return status;
+}
+
+/* What a device says of its sets, where nothing happened to them here. */
+static void take_counts(finding *f, const view_counts *counts) {
+    abut_view *view = f->view;
+    memcpy(f->result.regions, counts->regions, sizeof counts->regions);
+    memcpy(f->result.sets, counts->sets, sizeof counts->sets);
+    if (view->marks_stand) {
+        memcpy(f->result.entered, counts->entered, sizeof counts->entered);
+        memcpy(f->result.left, counts->left, sizeof counts->left);
+    }
+    view->marks_stand = true;
+}
+
+static void carry(finding *f) {
+    abut_view *view = f->view;
+    view->violated = f->result.sets[ABUT_VIEW_VIOLATED];
+    view->doubted = f->result.sets[ABUT_VIEW_NEGATIVE] + f->result.sets[ABUT_VIEW_GRAZING];
+    f->carries = true;
+}
+
+/* The sets stand: counts them, and what changed since the step before. */
+static abut_status mark(finding *f, const view_counts *counts) {
+    abut_view *view = f->view;
+    double begun = abuti_seconds();
+    abut_status status = ABUT_OK;
+    if (view->on_device && !f->sets_are_changed) {
+        take_counts(f, counts);
+    } else {
+        count_sets(f);
+        abuti_view_mark(view, &f->result);
+    }
+    if (view->on_device)
+        status = abuti_view_device_mark(view, f->sets_are_changed);
+    carry(f);
+    f->result.times.marks += abuti_seconds() - begun;
+    return status;
+}
+
+/* Where the last step left some in doubt this one will too. A device then searches before anyone
+ * has looked at the counts of its sets: one wait less. If there is nothing in doubt after all, no
+ * pair is let through, and the answer is the same. */
+static bool can_be_blind(const abut_view *view) {
+    const bool compares = view->options.scheme == ABUT_VIEW_AUTO && view->age % COMPARE_EVERY == 0;
+    return view->on_device && !view->ghost_count && view->part_count <= 1 && view->marks_stand &&
+           view->doubted && !compares;
+}
+
+static abut_status find_blindly(finding *f) {
+    abut_view *view = f->view;
+    double begun = abuti_seconds();
+    const bool by_line = view->options.scheme == ABUT_VIEW_LINE ||
+                         (view->options.scheme == ABUT_VIEW_AUTO && view->prefers_line);
+    const view_sight sight = abuti_view_sight(&view->line, by_line);
+    view_counts counts;
+    view->age += view->options.scheme == ABUT_VIEW_AUTO;
+    f->result.scheme = by_line ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
+    abut_status status = abuti_view_device_test_blindly(view, &sight, 1);
+    status = status ? status : abuti_view_device_mark(view, false);
+    f->result.times.view += abuti_seconds() - begun;
+    status = status ? status : search(f, false);
+    status = status ? status : abuti_view_device_counts(view, 1, &counts);
+    if (status)
+        return status;
+    take_counts(f, &counts);
+    carry(f);
+    return ABUT_OK;
+}
+
 static abut_status find_by_sets(finding *f) {
     abut_view *view = f->view;
     view_counts counts;
     bool by_line, is_worth = true;
     double begun = abuti_seconds();
+    if (!view->on_device)
+        place(f);
     abut_status status = test_sets(view, &counts, &by_line);
     if (status)
         return status;
@@ -320,24 +420,32 @@ static abut_status find_by_sets(finding *f) {
     bool at_once = is_free_at_once(f, &counts);
     if (!at_once && is_boundary_slow(view, &counts))
         return find_completely(f, ABUT_VIEW_BOUNDARY);
-    if (!at_once) {
-        if (view->ghost_count || !view->on_device)
-            fit(f);
-        begun = abuti_seconds();
-        if (view->ghost_count || view->part_count > 1)
-            status = abuti_view_boundary(view, &f->limits, &is_worth);
-        f->result.times.boundary += abuti_seconds() - begun;
-        if (status || !is_worth)
+    if (!at_once && !view->on_device)
+        fit(f);
+    if (!at_once && (view->ghost_count || view->part_count > 1)) {
+        if ((status = look_at_boundary(f, &is_worth)) || !is_worth)
             return status ? status : find_completely(f, ABUT_VIEW_BOUNDARY);
     }
-    count_sets(f);
-    begun = abuti_seconds();
-    abuti_view_mark(view, &f->result);
-    f->result.times.marks += abuti_seconds() - begun;
-    f->carries = true;
+    if ((status = mark(f, &counts)))
+        return status;
     if (f->result.sets[ABUT_VIEW_POSITIVE] == view->triangle_count)
         return ABUT_OK;
     return search(f, false);
+}
+
+static abut_status find_line(abut_view *view, const abut_view_step *step) {
+    vec3 *start = view->sample, *end = view->sample + view->sampled;
+    if (step->line)
+        view->line = *step->line;
+    else if (view->on_device && !abuti_view_device_is_here(view))
+        return abuti_view_device_axis(view, &view->line);
+    for (uint32_t i = 0; i < view->sampled && !step->line; i++) {
+        start[i] = view->start[view->sample_at[i]];
+        end[i] = view->next[view->sample_at[i]];
+    }
+    if (!step->line)
+        view->line = abuti_view_axis(start, end, view->sampled);
+    return ABUT_OK;
 }
 
 static abut_status find(finding *f, const abut_view_step *step) {
@@ -359,9 +467,11 @@ static abut_status find(finding *f, const abut_view_step *step) {
     if (!f->start_is_free)
         return find_completely(f, ABUT_VIEW_START);
     begun = abuti_seconds();
-    view->line = step->line ? *step->line : abuti_view_axis(view);
+    abut_status status = find_line(view, step);
     f->result.times.view += abuti_seconds() - begun;
-    return find_by_sets(f);
+    if (status)
+        return status;
+    return can_be_blind(view) ? find_blindly(f) : find_by_sets(f);
 }
 
 static void describe(finding *f) {
@@ -369,7 +479,7 @@ static void describe(finding *f) {
     abut_topology_view t = abut_topology_get(view->topology);
     motion_hit *hit = &f->hit;
     f->result.hit = hit->time <= 1;
-    if (!f->result.hit)
+    if (!f->result.hit || view->on_device) /* which says it all */
         return;
     abut_impact *impact = &f->result.impact;
     bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;
@@ -392,34 +502,63 @@ static void describe(finding *f) {
     impact->element[1] = hit->second;
 }
 
-/* Copies the positions of the step, ghosts too; `end` stays as it was. */
+static double longest_side(box3 box) {
+    return v3_max_abs(v3_sub(box.hi, box.lo));
+}
+
+/* Takes the positions of the step, ghosts too; `end` stays as it was. */
 static abut_status take_positions(finding *f, const abut_view_step *step) {
     abut_view *view = f->view;
-    size_t bytes = view->vertex_count * sizeof *view->start;
-    box3 end;
-    abut_status status =
-        take(view, "start", step->start ? step->start : view->end, view->start, &f->box);
-    status = status ? status : take(view, "end", step->end, view->next, &end);
+    const uint32_t count = view->vertex_count;
+    box3 start = view->end_box;
+    f->follows = !step->start || !memcmp(step->start, view->end, count * sizeof *view->end);
+    view->start = f->follows ? view->end : view->first;
+    abut_status status = ABUT_OK;
+    if (!f->follows)
+        status = abuti_positions_take(view->context, "abut_view_find", "step->start", step->start,
+                                      count, view->first, &start);
+    if (!status)
+        status = abuti_positions_take(view->context, "abut_view_find", "step->end", step->end,
+                                      count, view->next, &f->end_box);
     if (status)
         return status;
-    f->extent = longest_side(f->box);
-    if (!(f->extent > 0)) {
-        f->box = box_join(f->box, end);
-        f->extent = longest_side(end);
-    }
-    f->follows = !step->start || memcmp(step->start, view->end, bytes) == 0;
-    abuti_view_place_ghosts(view, view->start);
-    abuti_view_place_ghosts(view, view->next);
+    f->start_box = start;
+    f->extent = longest_side(start);
+    if (!(f->extent > 0))
+        f->extent = longest_side(box_join(start, f->end_box));
+    if (!f->follows)
+        abuti_view_place_ghosts(view, view->first, NULL, view->first + count);
+    abuti_view_place_ghosts(view, view->next, NULL, view->next + count);
+    return ABUT_OK;
+}
+
+static abut_status take_step(finding *f, const abut_view_step *step) {
+    abut_view *view = f->view;
+    abut_status status =
+        view->on_device ? abuti_view_device_step(view, step, &f->follows) : take_positions(f, step);
+    if (status)
+        return status;
+    if (view->on_device)
+        f->extent = abuti_view_device_extent(view);
+    /* as abut_motion_find() has it */
+    if (!(f->limits.sweep.tolerance > 0))
+        f->limits.sweep.tolerance = real_max(SWEEP_TOLERANCE * f->extent, 1e-200);
     view->is_carried = view->is_carried && f->follows;
     return ABUT_OK;
 }
 
-static void publish_sets(abut_view *view) {
-    for (uint32_t i = 0; i < view->triangle_count;
-         i++) { /* the number of a bit, without branches */
-        unsigned set = view->sets[i];
-        view->public_sets[i] = (unsigned char)((set >> 1) - (set >> 3));
-    }
+/* The step is done: what it found is known of the view. */
+static void accept(finding *f) {
+    abut_view *view = f->view;
+    vec3 *last = view->end;
+    view->end = view->next;
+    view->next = last;
+    view->end_box = f->end_box;
+    view->end_is_free = f->start_is_free && !f->result.hit;
+    view->is_carried =
+        f->carries && !f->result.hit; /* what passed through itself may be anywhere */
+    view->sets_stand = f->result.scheme != ABUT_VIEW_COMPLETE;
+    view->is_public = false;
 }
 
 abut_status abut_view_find(abut_view *view, const abut_view_step *step,
@@ -431,38 +570,44 @@ abut_status abut_view_find(abut_view *view, const abut_view_step *step,
                           : !step ? "step"
                                   : "result");
     abut_status status = abuti_options_read(&ours, sizeof ours, step, "abut_view_find: step");
-    status = status ? status : check_step(&ours);
+    status = status ? status : check_step(view, &ours);
+    finding f = {.view = view, .hit = {.time = 2}};
+    if (!status)
+        status = abuti_sweep_limits("abut_view_find", options, ABUT_COORDINATE_MAX, &f.limits.sweep,
+                                    &f.limits.exact);
+    status = status ? status : abuti_progress(view->context, "view", 0);
+    status = status ? status : take_step(&f, &ours);
     if (status)
         return status;
-    finding f = {.view = view, .hit = {.time = 2}};
-    if ((status = take_positions(&f, &ours)))
-        return status;
-    status = read_limits(f.extent, options, &f.limits);
-    status = status ? status : abuti_progress(view->context, "view", 0);
-    if (!status && view->on_device)
-        status = abuti_view_device_step(view, f.follows, f.box);
-    status = status ? status : find(&f, &ours);
-    if (status) { /* what stands of the step before may have been written over */
-        view->is_carried = view->marks_stand = view->sets_stand = false;
+    if ((status = find(&f, &ours))) {
+        /* the sets may have been written over, and what changed is not known any more. Which
+         * triangles are violated still is: `end` is where it was, and what a step that starts there
+         * adds does no harm to another one */
+        view->marks_stand = view->sets_stand = false;
+        if (view->on_device) {
+            view->is_carried = false; /* there the violated may be half-written */
+            abuti_view_device_undo(view);
+        }
         return status;
     }
     describe(&f);
-    vec3 *last = view->end;
-    view->end = view->next;
-    view->next = last;
-    if (view->on_device)
-        abuti_view_device_accept(view);
-    view->end_is_free = f.start_is_free && !f.result.hit;
-    view->is_carried = f.carries && !f.result.hit; /* what passed through itself may be anywhere */
-    view->sets_stand = f.result.scheme != ABUT_VIEW_COMPLETE;
-    if (view->sets_stand)
-        publish_sets(view);
+    accept(&f);
     *result = f.result;
     return ABUT_OK;
 }
 
 const unsigned char *abut_view_sets(const abut_view *view) {
-    return view && view->sets_stand ? view->public_sets : NULL;
+    if (!view || !view->sets_stand)
+        return NULL;
+    abut_view *ours = (abut_view *)view; /* what is asked for is made now, and kept */
+    if (view->on_device && abuti_view_device_show(ours))
+        return NULL;
+    for (uint32_t i = 0; i < view->triangle_count && !view->is_public; i++) {
+        unsigned set = view->sets[i]; /* the number of a bit, without branches */
+        view->public_sets[i] = (unsigned char)((set >> 1) - (set >> 3));
+    }
+    ours->is_public = true;
+    return view->public_sets;
 }
 
 abut_view_info abut_view_get(const abut_view *view) {
@@ -480,8 +625,8 @@ abut_view_info abut_view_get(const abut_view *view) {
     info.cluster_count = view->cluster_count;
     info.part_count = view->part_count;
     info.usable = view->usable;
-    info.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16) +
+    info.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16 + 32) +
                  nodes * (2 * (size_t)view->slabs * sizeof(float) + 9) +
-                 (uint64_t)view->triangle_count * 60;
+                 (uint64_t)view->triangle_count * 64 + (uint64_t)view->cluster_count * 16;
     return info;
 }

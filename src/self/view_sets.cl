@@ -7,62 +7,92 @@
 
 #define GROUP 256
 
+/* Words of view_tally. */
+enum { TALLY_GHOSTS = 5, TALLY_SETS = 6, TALLY_ENTERED = 9, TALLY_LEFT = 12, TALLY = 16 };
+
 static inline vec3 position(__global const double *p, uint i) {
     return v3(p[3 * (size_t)i], p[3 * (size_t)i + 1], p[3 * (size_t)i + 2]);
 }
 
-/* An item a vertex: where on the line it is seen from; `regions` counts. */
+/* Positions that the host wants: of the first `count` items at the start, of the next at the end.
+ */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-view_line(view_sight sight, uint count, __global const double *start, __global const double *end,
-          __global double *along, __global uint *regions) {
+view_gather(uint count, __global const uint *wanted, __global const double *start,
+            __global const double *end, __global double *gathered) {
     uint i = (uint)get_global_id(0);
-    if (i >= count)
+    if (i >= 2 * count)
         return;
-    double two[2];
-    int region = view_along(&sight, position(start, i), position(end, i), two);
-    along[2 * (size_t)i] = two[0];
-    along[2 * (size_t)i + 1] = two[1];
-    if (region >= 0)
-        atomic_inc(&regions[region]);
+    uint at = wanted[i < count ? i : i - count];
+    for (int axis = 0; axis < 3; axis++)
+        gathered[3 * (size_t)i + axis] = (i < count ? start : end)[3 * (size_t)at + axis];
 }
 
-/* An item a triangle, ghosts too. Each sees of the line what its own corners do. */
+static inline uint set_number(uint set) {
+    return (set >> 1) - (set >> 3); /* of a bit */
+}
+
+/* An item a triangle, ghosts behind those of the mesh, and a vertex too, for the regions. Each
+ * triangle sees of the line what its own corners do. `last`: the sets of the step before. Counts
+ * are made in local memory first: most items count the same. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-view_test(view_sight sight, uint count, __global const uint *corners, __global const double *start,
-          __global const double *end, __global const double *along, __global uchar *sets) {
-    uint i = (uint)get_global_id(0);
-    if (i >= count)
-        return;
-    vec3 from[3], to[3];
-    double lo = 1.0, hi = 0.0;
-    for (int k = 0; k < 3; k++) {
-        uint corner = corners[3 * (size_t)i + k];
-        from[k] = position(start, corner);
-        to[k] = position(end, corner);
-        if (sight.by_line) {
-            lo = real_min(lo, along[2 * (size_t)corner]);
-            hi = real_max(hi, along[2 * (size_t)corner + 1]);
+view_test(view_sight sight, uint triangles, uint all, uint vertices, __global const uint *corners,
+          __global const double *start, __global const double *end, __global const uchar *last,
+          __global uchar *sets, uint which, __global uint *tallies, __local uint *counts) {
+    uint i = (uint)get_global_id(0), item = (uint)get_local_id(0);
+    double along[2];
+    if (item < TALLY)
+        counts[item] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i < vertices && sight.by_line) {
+        int region = view_along(&sight, position(start, i), position(end, i), along);
+        if (region >= 0)
+            atomic_inc(&counts[region]);
+    }
+    if (i < all) {
+        vec3 from[3], to[3];
+        double lo = 1.0, hi = 0.0;
+        for (int k = 0; k < 3; k++) {
+            uint corner = corners[3 * (size_t)i + k];
+            from[k] = position(start, corner);
+            to[k] = position(end, corner);
+            if (sight.by_line) {
+                view_along(&sight, from[k], to[k], along);
+                lo = real_min(lo, along[0]);
+                hi = real_max(hi, along[1]);
+            }
+        }
+        view_checks checks =
+            sight.by_line ? view_checks_of(&sight, lo, hi) : view_point_checks(&sight);
+        uint set = view_set_of(from, to, &checks);
+        sets[i] = (uchar)set;
+        if (i >= triangles && set != SET_P)
+            atomic_inc(&counts[TALLY_GHOSTS]);
+        if (i < triangles) {
+            uint before = last[i], number = set_number(set);
+            if (number > 0)
+                atomic_inc(&counts[TALLY_SETS + number]);
+            if (before != set) {
+                atomic_inc(&counts[TALLY_ENTERED + number]);
+                atomic_inc(&counts[TALLY_LEFT + set_number(before)]);
+            }
         }
     }
-    view_checks checks = sight.by_line ? view_checks_of(&sight, lo, hi) : view_point_checks(&sight);
-    sets[i] = (uchar)view_set_of(from, to, &checks);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < TALLY && counts[item] > 0)
+        atomic_add(&tallies[which * TALLY + item], counts[item]);
 }
 
-/* An item a triangle of the mesh: its set goes to itself, its edges and its corners. `features`
- * begins with zeros. */
+/* An item a feature: it is in the sets of all triangles around it. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-view_spread(uint count, __global const uint *corners, __global const uint *triangle_edges,
-            __global const uchar *sets, uint edges_first, uint faces_first,
-            __global uint *features) {
+view_spread(uint count, uint faces_first, __global const uint *begin, __global const uint *around,
+            __global const uchar *sets, __global uint *features) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
-    uint set = sets[i];
-    features[faces_first + i] = set;
-    for (int k = 0; k < 3; k++) {
-        atomic_or(&features[corners[3 * (size_t)i + k]], set);
-        atomic_or(&features[edges_first + triangle_edges[3 * (size_t)i + k]], set);
-    }
+    uint all = i >= faces_first ? sets[i - faces_first] : 0;
+    for (uint k = i >= faces_first ? 0 : begin[i]; i < faces_first && k < begin[i + 1]; k++)
+        all |= sets[around[k]];
+    features[i] = all;
 }
 
 #endif

@@ -118,7 +118,7 @@ static frame choose_frame(const abut_motion *m) {
         width = real_max(width, sorted[sampled - 1 - sampled / 16] - sorted[sampled / 16]);
     }
     int exponent = 0;
-    frexp(real_max(width > 0 ? width : m->extent, 1e-200), &exponent);
+    frexp(real_max(width > 0 ? width : m->place.extent, 1e-200), &exponent);
     f.scale = ldexp(1, -exponent);
     return f;
 }

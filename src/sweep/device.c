@@ -28,12 +28,13 @@ _Static_assert(sizeof(sweep_hit) == 72 && sizeof(sweep_box) == 32 && sizeof(swee
 static const struct {
     const char *module, *name;
 } kernel_names[MOTION_KERNELS] = {
-    {"sweep_boxes", "sweep_keys"},       {"sweep_boxes", "sweep_blocks"},
-    {"sweep_boxes", "sweep_level"},      {"sweep_pairs", "sweep_walk"},
-    {"sweep_pairs", "sweep_candidates"}, {"sweep_filter", "sweep_filter"},
-    {"sweep_narrow", "sweep_settle"},    {"sweep_hits", "sweep_hit_keys"},
-    {"sweep_hits", "sweep_rank"},        {"sweep_hits", "sweep_place"},
-    {"sweep_hits", "sweep_earliest"},    {"sweep_hits", "sweep_impacts"},
+    {"sweep_boxes", "sweep_take"},    {"sweep_boxes", "sweep_keys"},
+    {"sweep_boxes", "sweep_blocks"},  {"sweep_boxes", "sweep_level"},
+    {"sweep_pairs", "sweep_walk"},    {"sweep_pairs", "sweep_candidates"},
+    {"sweep_filter", "sweep_filter"}, {"sweep_narrow", "sweep_settle"},
+    {"sweep_hits", "sweep_hit_keys"}, {"sweep_hits", "sweep_rank"},
+    {"sweep_hits", "sweep_place"},    {"sweep_hits", "sweep_earliest"},
+    {"sweep_hits", "sweep_impacts"},
 };
 
 /* ---- create ---- */
@@ -134,19 +135,22 @@ static abut_status make_memory(const abut_motion *m, motion_device *d) {
     } list[] = {
         {MOTION_START, m->vertex_count, sizeof(vec3)},
         {MOTION_END, m->vertex_count, sizeof(vec3)},
+        {MOTION_NEXT_START, m->vertex_count, sizeof(vec3)},
+        {MOTION_NEXT_END, m->vertex_count, sizeof(vec3)},
         {MOTION_KEY, features, sizeof(uint32_t)},
         {MOTION_ORDER, features, sizeof(uint32_t)},
         {MOTION_BOXES, blocks * SWEEP_BLOCK, sizeof(sweep_box)},
         {MOTION_NODES, node_count(l), sizeof(sweep_box)},
         {MOTION_PAIRS_BEGIN, (size_t)d->walkers + 1, sizeof(uint32_t)},
         {MOTION_COUNTS, SWEEP_COUNTS, sizeof(uint32_t)},
+        {MOTION_TAKEN, 2 * MOTION_TAKERS, sizeof(sweep_taken)},
         {MOTION_SETS, 1, sizeof(uint32_t)}, /* until someone asks */
     };
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++)
         status = abuti_buffer_create(d->queue.device, list[i].count, list[i].bytes,
                                      &d->memory[list[i].which]);
-    return status;
+    return status ? status : put(d, MOTION_END, m->end, m->vertex_count, sizeof *m->end);
 }
 
 static abut_status make_kernels(motion_device *d) {
@@ -179,7 +183,7 @@ abut_status abuti_motion_device_check(const char *function, const abut_device *d
                                         : "has no doubles");
 }
 
-abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device) {
+abut_status abuti_motion_device_open(abut_motion *motion, abut_device *device, vec3 **room) {
     const abut_device_info *info = &device->info;
     abut_status status = abuti_motion_device_check("abut_motion_create", device);
     if (status)
@@ -192,7 +196,6 @@ abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device)
     if (!d)
         return ABUT_ERROR_MEMORY;
     motion->on_device = d;
-    d->stale = true;
     d->flags = (motion->options.no_self ? SWEEP_NO_SELF : 0u) |
                (motion->options.no_others ? SWEEP_NO_OTHERS : 0u);
     bool on_cpu = info->kind == ABUT_DEVICE_KIND_CPU;
@@ -207,7 +210,19 @@ abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device)
     d->tried_most = most_of(info, 2 * sizeof(uint32_t), 1 << 26);
     d->hits_most = most_of(info, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MOST);
     status = abuti_queue_open(device, &d->queue);
-    status = status ? status : abuti_tools_create(&d->queue, &d->tools);
+    if (!status)
+        status =
+            abuti_staging_create(&d->queue, motion->vertex_count, 4 * sizeof(vec3), &d->positions);
+    if (!status)
+        status = abuti_staging_create(&d->queue, 1, sizeof *d->report, &d->reports);
+    d->report = d->reports.at;
+    *room = d->positions.at;
+    return status;
+}
+
+abut_status abuti_motion_device_create(abut_motion *motion) {
+    motion_device *d = motion->on_device;
+    abut_status status = abuti_tools_create(&d->queue, &d->tools);
     status = status ? status : make_kernels(d);
     status = status ? status : put_meshes(motion, d);
     return status ? status : make_memory(motion, d);
@@ -222,6 +237,8 @@ void abuti_motion_device_destroy(abut_motion *motion) {
     for (int i = 0; i < MOTION_MEMORIES; i++)
         abuti_buffer_destroy(&d->memory[i]);
     abuti_tools_destroy(d->tools);
+    abuti_staging_destroy(&d->queue, &d->positions);
+    abuti_staging_destroy(&d->queue, &d->reports);
     abuti_queue_close(&d->queue);
     abuti_release(motion->context, d);
     motion->on_device = NULL;
@@ -240,42 +257,11 @@ abut_status abuti_motion_device_sets(abut_motion *motion) {
         (sweep_sets){.first = {0, motion->vertex_count, motion->vertex_count + motion->edge_count}};
     abut_status status =
         abuti_buffer_reserve(d->queue.device, count, sizeof(uint32_t), &d->memory[MOTION_SETS]);
-    if (!status)
-        status = abuti_buffer_fill(&d->queue, &d->memory[MOTION_SETS], 0, count * sizeof(uint32_t));
-    d->sets.used = !status;
     return status;
 }
 
 void abuti_motion_device_no_sets(abut_motion *motion) {
     motion->on_device->sets.used = 0;
-}
-
-/* ---- step ---- */
-
-static abut_status send(motion_device *d, const vec3 *start, const vec3 *end, size_t count) {
-    abut_status status = ABUT_OK;
-    if (start)
-        status = abuti_buffer_upload(&d->queue, &d->memory[MOTION_START], 0, start,
-                                     count * sizeof *start);
-    if (!status)
-        status =
-            abuti_buffer_upload(&d->queue, &d->memory[MOTION_END], 0, end, count * sizeof *end);
-    return status;
-}
-
-abut_status abuti_motion_device_step(abut_motion *motion, const vec3 *start, const vec3 *end) {
-    motion_device *d = motion->on_device;
-    if (!start && d->stale) {
-        start = motion->end;
-    } else if (!start) {
-        abuti_buffer last = d->memory[MOTION_END];
-        d->memory[MOTION_END] = d->memory[MOTION_START];
-        d->memory[MOTION_START] = last;
-    }
-    d->stale = true; /* until all is there */
-    abut_status status = send(d, start, end, motion->vertex_count);
-    d->stale = status != ABUT_OK;
-    return status;
 }
 
 /* ---- find ---- */
@@ -415,6 +401,7 @@ static abut_status find_exactly(abut_motion *m, const motion_search_options *opt
     if (count)
         status = abuti_buffer_download(&d->queue, &d->memory[MOTION_HITS], 0, task.hits,
                                        count * sizeof *task.hits);
+    status = status || !count ? status : abuti_motion_device_fetch(m);
     status = status ? status : decide_all(&task, &count);
     status = status ? status : abuti_progress(m->context, "sweep", 1);
     if (!status) {
@@ -456,14 +443,9 @@ static abut_status find_there(abut_motion *motion, const motion_search_options *
 
 abut_status abuti_motion_device_find(abut_motion *motion, const motion_search_options *options,
                                      abut_impacts *impacts, abut_motion_counts *counts) {
-    motion_device *d = motion->on_device;
     abut_motion_counts tried = {0, 0};
-    abut_status status =
-        d->stale ? send(d, motion->start, motion->end, motion->vertex_count) : ABUT_OK;
-    d->stale = status != ABUT_OK;
-    if (!status)
-        status = options->exact ? find_exactly(motion, options, impacts, &tried)
-                                : find_there(motion, options, impacts, &tried);
+    abut_status status = options->exact ? find_exactly(motion, options, impacts, &tried)
+                                        : find_there(motion, options, impacts, &tried);
     if (counts && (!status || status == ABUT_ERROR_BUFFER))
         *counts = tried;
     return status;

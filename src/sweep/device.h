@@ -7,6 +7,7 @@
 #include "sweep/motion.h"
 
 typedef enum motion_kernel {
+    MOTION_TAKE,
     MOTION_KEYS,
     MOTION_BLOCKS,
     MOTION_LEVEL,
@@ -34,6 +35,9 @@ typedef enum motion_memory {
     /* each step */
     MOTION_START,
     MOTION_END,
+    MOTION_NEXT_START, /* those of the next step, until all is well */
+    MOTION_NEXT_END,
+    MOTION_TAKEN, /* sweep_taken, of the start and of the end */
     /* each search */
     MOTION_KEY,
     MOTION_ORDER,
@@ -66,16 +70,27 @@ typedef enum motion_stage {
 /* Rounds of sweeps that are queued without a look at what is left. */
 enum { MOTION_ROUNDS = 2 };
 
+/* Groups that take positions. */
+enum { MOTION_TAKERS = 128 };
+
+/* What comes back from the device and goes there, in memory that it copies by itself. */
+typedef struct motion_report {
+    uint32_t counts[2][SWEEP_COUNTS];    /* there and back */
+    sweep_taken taken[2][MOTION_TAKERS]; /* of the start and of the end */
+} motion_report;
+
 typedef struct motion_device {
     abuti_queue queue;
     abuti_tools *tools;
     abuti_kernel kernels[MOTION_KERNELS];
     abuti_buffer memory[MOTION_MEMORIES];
+    abuti_staging positions, reports;
+    motion_report *report; /* in `reports` */
+    bool is_sending;       /* from `positions` */
     sweep_layout layout;
     uint32_t walkers, levels, wide_groups, narrow_groups;
     uint32_t flags;                     /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
     sweep_sets sets;                    /* where they begin in MOTION_SETS */
-    bool stale;                         /* positions there are not those here */
     bool ordered;                       /* the order of the last search will do */
     uint32_t ordered_pairs;             /* of blocks, when the order was made */
     double *stage_ms;                   /* null = nobody asks */
@@ -89,8 +104,8 @@ typedef struct motion_device {
  * time. */
 void abuti_motion_device_time(abut_motion *motion, double stage_ms[MOTION_STAGES]);
 
-/* Room for sets of all features, zeroed, for the searches from now on; whoever asks writes them,
- * vertices, edges and faces one after the other. */
+/* Room for sets of all features. Whoever asks writes them, vertices, edges and faces one after the
+ * other, and sets `sets.used` for the searches from then on. */
 abut_status abuti_motion_device_sets(abut_motion *motion);
 /* From now on all pairs are looked at. */
 void abuti_motion_device_no_sets(abut_motion *motion);

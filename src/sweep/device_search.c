@@ -168,13 +168,21 @@ static abut_status queue_round(searching *s, uint32_t round, int32_t steps) {
 }
 
 static abut_status write_counts(searching *s) {
-    return abuti_buffer_upload(&s->d->queue, &s->d->memory[MOTION_COUNTS], 0, s->counts,
-                               sizeof s->counts);
+    uint32_t *staged = s->d->report->counts[0];
+    memcpy(staged, s->counts, sizeof s->counts);
+    return abuti_buffer_send(&s->d->queue, &s->d->memory[MOTION_COUNTS], 0, staged,
+                             sizeof s->counts);
 }
 
 static abut_status read_counts(searching *s) {
-    return abuti_buffer_download(&s->d->queue, &s->d->memory[MOTION_COUNTS], 0, s->counts,
-                                 sizeof s->counts);
+    uint32_t *staged = s->d->report->counts[1];
+    abut_status status = abuti_buffer_download(&s->d->queue, &s->d->memory[MOTION_COUNTS], 0,
+                                               staged, sizeof s->counts);
+    if (status)
+        return status;
+    memcpy(s->counts, staged, sizeof s->counts);
+    s->d->is_sending = false;
+    return ABUT_OK;
 }
 
 /* Counts at the begin of a part; the latest time of interest stays. */
@@ -456,8 +464,8 @@ static abut_status search_all(searching *s, abut_motion_counts *counts) {
 static sweep_scene scene_of(const abut_motion *m, const motion_search_options *options) {
     sweep_scene scene = {.margin = options->separation - 0.5 * options->separation, .window = 1};
     for (int axis = 0; axis < 3; axis++)
-        scene.origin[axis] = v3_get(m->box.lo, axis);
-    scene.scale = m->extent > 0 ? 1024 / m->extent : 0;
+        scene.origin[axis] = v3_get(m->place.box.lo, axis);
+    scene.scale = m->place.extent > 0 ? 1024 / m->place.extent : 0;
     if (!(scene.scale < HUGE_VAL))
         scene.scale = 0;
     return scene;

@@ -84,6 +84,13 @@ typedef struct sweep_scene {
     real window;    /* how much of the step is looked at, from 0 to 1 */
 } sweep_scene;
 
+/* What a group found out about positions. */
+typedef struct sweep_taken {
+    real lo[3], hi[3];
+    sweep_word bad;     /* the first that is not finite or too large; 2^32 - 1 = none */
+    sweep_word differs; /* not 0: from the last end */
+} sweep_taken;
+
 /* As motion_hit. */
 typedef struct sweep_hit {
     real time;

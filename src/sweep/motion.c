@@ -7,10 +7,6 @@
 #include "geom/sweep_point_shared.h"
 #include "mesh/mesh.h"
 
-#include <stdatomic.h>
-
-enum { VERTICES_A_TASK = 8192 };
-
 /* ---- create ---- */
 
 static abut_status check_meshes(abut_mesh *const *meshes, size_t count, abut_motion **motion) {
@@ -69,16 +65,20 @@ static abut_status add_mesh(abut_motion *m, abut_mesh *mesh) {
     return ABUT_OK;
 }
 
-static abut_status place_vertices(abut_motion *m, abut_mesh *const *meshes) {
-    m->start = abuti_allocate(m->context, m->vertex_count, sizeof *m->start);
-    m->end = abuti_allocate(m->context, m->vertex_count, sizeof *m->end);
-    if (!m->start || !m->end)
-        return ABUT_ERROR_MEMORY;
+static abut_status place_vertices(abut_motion *m, abut_mesh *const *meshes, vec3 *room) {
+    const size_t count = m->vertex_count;
+    m->start = room;
+    m->end = room + count;
+    m->next[0] = room + 2 * count;
+    m->next[1] = room + 3 * count;
     for (uint32_t k = 0; k < m->mesh_count; k++)
         for (uint32_t i = 0; i < meshes[k]->vertex_count; i++)
             m->end[m->vertex_begin[k] + i] = abuti_mesh_position(meshes[k], i);
-    memcpy(m->start, m->end, m->vertex_count * sizeof *m->start);
-    return ABUT_OK;
+    memcpy(m->start, m->end, count * sizeof *m->start);
+    m->place = (motion_place){.start_is_here = true, .end_is_here = true, .end_box = box_empty()};
+    for (size_t i = 0; i < count; i++)
+        m->place.end_box = box_grow(m->place.end_box, m->end[i]);
+    return m->on_device ? abuti_motion_device_create(m) : abuti_broad_create(m);
 }
 
 static abut_status prepare(abut_motion *m, abut_mesh *const *meshes, size_t count) {
@@ -88,11 +88,14 @@ static abut_status prepare(abut_motion *m, abut_mesh *const *meshes, size_t coun
     abut_status status = allocate(m, count, faces);
     for (size_t i = 0; !status && i < count; i++)
         status = add_mesh(m, meshes[i]);
-    status = status ? status : place_vertices(m, meshes);
     if (status)
         return status;
-    return m->options.device ? abuti_motion_device_create(m, m->options.device)
-                             : abuti_broad_create(m);
+    vec3 *room = NULL;
+    if (m->options.device)
+        status = abuti_motion_device_open(m, m->options.device, &room);
+    else if (!(room = m->room = abuti_allocate(m->context, m->vertex_count, 4 * sizeof *room)))
+        status = ABUT_ERROR_MEMORY;
+    return status ? status : place_vertices(m, meshes, room);
 }
 
 abut_status abut_motion_create(abut_mesh *const *meshes, size_t count,
@@ -123,10 +126,8 @@ void abut_motion_destroy(abut_motion *motion) {
     abut_context *context = motion->context;
     abuti_motion_device_destroy(motion);
     abuti_broad_destroy(motion);
-    if (motion->borrows)
-        motion->start = motion->end = NULL;
-    void *owned[] = {motion->vertex_begin, motion->edge_begin, motion->face_begin, motion->edges,
-                     motion->faces,        motion->start,      motion->end};
+    void *owned[] = {motion->vertex_begin, motion->edge_begin, motion->face_begin,
+                     motion->edges,        motion->faces,      motion->room};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         abuti_release(context, owned[i]);
     abuti_release(context, motion);
@@ -135,86 +136,101 @@ void abut_motion_destroy(abut_motion *motion) {
 
 /* ---- step ---- */
 
-typedef struct check {
-    const vec3 *at;
-    atomic_uint_fast64_t first_bad;
-} check;
-
-static void check_vertices(void *data, size_t chunk, size_t begin, size_t end) {
-    check *c = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        if (!(v3_max_abs(c->at[i]) <= ABUT_COORDINATE_MAX) || !(c->at[i].x == c->at[i].x) ||
-            !(c->at[i].y == c->at[i].y) || !(c->at[i].z == c->at[i].z)) {
-            uint_fast64_t lowest = atomic_load(&c->first_bad);
-            while (i < lowest && !atomic_compare_exchange_weak(&c->first_bad, &lowest, i))
-                continue;
-            return;
-        }
+/* A device gets the start while the end is looked at. */
+static abut_status take_side(abut_motion *m, motion_taking *t, int side) {
+    abut_status status =
+        abuti_positions_take(m->context, t->function, side ? t->end_name : t->start_name,
+                             side ? t->end : t->start, t->count, m->next[side], &t->boxes[side]);
+    return status || !m->on_device ? status : abuti_motion_device_send(m, side, 0, t->count);
 }
 
-static abut_status check_positions(const abut_motion *m, const vec3 *at, const char *what) {
-    check c = {.at = at};
-    atomic_init(&c.first_bad, UINT64_MAX);
-    abuti_parallel_for(m->context, m->vertex_count, VERTICES_A_TASK, check_vertices, &c);
-    uint64_t bad = atomic_load(&c.first_bad);
-    if (bad == UINT64_MAX)
-        return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "abut_motion_step: %s[%llu] is (%g, %g, %g); coordinates must be finite and "
-                      "at most 1e90 in magnitude",
-                      what, (unsigned long long)bad, at[bad].x, at[bad].y, at[bad].z);
+abut_status abuti_motion_take(abut_motion *motion, motion_taking *taking) {
+    abut_status status = motion->on_device ? abuti_motion_device_ready(motion) : ABUT_OK;
+    taking->has_start = taking->start || taking->start_there;
+    if (!status && taking->start && motion->on_device)
+        status = abuti_motion_device_fetch(motion);
+    if (!status && taking->start &&
+        !memcmp(taking->start, motion->end, taking->count * sizeof *motion->end))
+        taking->has_start = false;
+    if (!status && taking->start && taking->has_start)
+        status = take_side(motion, taking, 0);
+    if (!status && taking->end)
+        status = take_side(motion, taking, 1);
+    if (!status && (taking->start_there || taking->end_there))
+        status = abuti_motion_device_take(motion, taking);
+    return status;
 }
 
-static double longest_side(const vec3 *at, uint32_t count, box3 *box) {
-    for (uint32_t i = 0; i < count; i++)
-        *box = box_grow(*box, at[i]);
-    return v3_max_abs(v3_sub(box->hi, box->lo));
+static void exchange(vec3 **a, vec3 **b) {
+    vec3 *other = *a;
+    *a = *b;
+    *b = other;
+}
+
+static double longest_side(box3 box) {
+    return v3_max_abs(v3_sub(box.hi, box.lo));
+}
+
+void abuti_motion_accept(abut_motion *motion, const motion_taking *taking) {
+    const motion_place *last = &motion->place;
+    const bool has_start = taking->has_start;
+    motion_place place = {.stepped = true, .has_start = has_start};
+    if (motion->on_device)
+        abuti_motion_device_accept(motion, has_start);
+    exchange(&motion->start, has_start ? &motion->next[0] : &motion->end);
+    exchange(&motion->end, &motion->next[1]);
+    place.start_is_here = has_start ? !taking->start_there : last->end_is_here;
+    place.end_is_here = !taking->end_there;
+    place.start_box = place.box = has_start ? taking->boxes[0] : last->end_box;
+    place.end_box = taking->boxes[1];
+    place.extent = longest_side(place.box);
+    if (!(place.extent > 0)) {
+        place.box = box_join(place.start_box, place.end_box);
+        place.extent = longest_side(place.box);
+    }
+    motion->last_place = motion->place;
+    motion->place = place;
+}
+
+void abuti_motion_undo(abut_motion *motion) {
+    const bool has_start = motion->place.has_start;
+    if (motion->on_device)
+        abuti_motion_device_undo(motion, has_start);
+    exchange(&motion->end, &motion->next[1]);
+    exchange(&motion->start, has_start ? &motion->next[0] : &motion->end);
+    motion->place = motion->last_place;
+}
+
+static abut_status take_step(abut_motion *motion, motion_taking *taking) {
+    taking->start_name = "start";
+    taking->end_name = "end";
+    taking->count = motion->vertex_count;
+    abut_status status = abuti_motion_take(motion, taking);
+    if (!status)
+        abuti_motion_accept(motion, taking);
+    return status;
 }
 
 abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const abut_vec3 *end) {
     if (!motion || !end)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_step: %s is null",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__,
                           motion ? "end" : "motion");
-    abut_status status = start ? check_positions(motion, start, "start") : ABUT_OK;
-    status = status ? status : check_positions(motion, end, "end");
-    if (!status && motion->on_device)
-        status = abuti_motion_device_step(motion, start, end);
-    if (status)
-        return status;
-    const size_t bytes = motion->vertex_count * sizeof *motion->start;
-    if (start) {
-        memcpy(motion->start, start, bytes);
-    } else {
-        vec3 *last = motion->end;
-        motion->end = motion->start;
-        motion->start = last;
-    }
-    memcpy(motion->end, end, bytes);
-    motion->box = box_empty();
-    motion->extent = longest_side(motion->start, motion->vertex_count, &motion->box);
-    if (!(motion->extent > 0))
-        motion->extent = longest_side(motion->end, motion->vertex_count, &motion->box);
-    motion->stepped = true;
-    return ABUT_OK;
+    motion_taking taking = {.function = __func__, .start = start, .end = end};
+    return take_step(motion, &taking);
 }
 
-abut_status abuti_motion_borrow(abut_motion *motion, vec3 *start, vec3 *end, bool follows,
-                                box3 box) {
-    abut_status status = abuti_motion_device_step(motion, follows ? NULL : start, end);
-    if (status)
-        return status;
-    if (!motion->borrows) {
-        abuti_release(motion->context, motion->start);
-        abuti_release(motion->context, motion->end);
-    }
-    motion->borrows = true;
-    motion->start = start;
-    motion->end = end;
-    motion->box = box;
-    motion->extent = v3_max_abs(v3_sub(box.hi, box.lo));
-    motion->stepped = true;
-    return ABUT_OK;
+abut_status abut_motion_step_device(abut_motion *motion, const abut_buffer *start,
+                                    const abut_buffer *end) {
+    if (!motion || !end)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__,
+                          motion ? "end" : "motion");
+    if (!motion->on_device)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the motion has no device; give options->device to "
+                          "abut_motion_create(), or take steps with abut_motion_step()",
+                          __func__);
+    motion_taking taking = {.function = __func__, .start_there = start, .end_there = end};
+    return take_step(motion, &taking);
 }
 
 /* ---- find ---- */
@@ -230,7 +246,7 @@ static abut_status read_options(const abut_motion *motion, abut_motion_mode mode
     if (status)
         return status;
     if (!(limits.tolerance > 0))
-        limits.tolerance = real_max(SWEEP_TOLERANCE * motion->extent, TOLERANCE_LEAST);
+        limits.tolerance = real_max(SWEEP_TOLERANCE * motion->place.extent, TOLERANCE_LEAST);
     ours->mode = mode;
     ours->separation = limits.separation;
     ours->tolerance = limits.tolerance;
@@ -251,7 +267,7 @@ abut_status abut_motion_find(abut_motion *motion, abut_motion_mode mode,
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_motion_find: impacts->impacts is null but its capacity is %zu",
                           impacts->capacity);
-    if (!motion->stepped)
+    if (!motion->place.stepped)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_motion_find: there is no step to search; call abut_motion_step() "
                           "first");

@@ -11,6 +11,16 @@
 
 struct motion_device; /* device.c */
 
+/* What is known of the positions of a step. */
+typedef struct motion_place {
+    bool stepped;
+    bool has_start;                  /* it did not begin where the last one ended */
+    bool start_is_here, end_is_here; /* not where only the device has them */
+    box3 start_box, end_box;
+    box3 box;      /* of the starts; of all where that has no extent */
+    double extent; /* its longest side */
+} motion_place;
+
 /* Vertices, edges and faces of all meshes, one mesh after the other. */
 struct abut_motion {
     abut_context *context; /* held */
@@ -18,14 +28,13 @@ struct abut_motion {
     uint32_t mesh_count;
     uint32_t *vertex_begin, *edge_begin, *face_begin; /* one entry more than meshes */
     uint32_t vertex_count, edge_count, face_count;
-    uint32_t *edges; /* 2 an edge: lower, higher vertex; as topologies number them */
-    uint32_t *faces; /* 3 a face, as in the meshes */
-    bool stepped;
+    uint32_t *edges;   /* 2 an edge: lower, higher vertex; as topologies number them */
+    uint32_t *faces;   /* 3 a face, as in the meshes */
+    vec3 *room;        /* for the next four; null with a device, which has room of its own */
     vec3 *start, *end; /* where vertices are; before the first step both are the meshes' */
-    bool borrows;      /* these are someone else's */
-    box3 box;          /* of the starts; of all where that has no extent */
-    double extent;     /* its longest side */
-    sweep_broad broad; /* of the CPU; empty with a device */
+    vec3 *next[2];     /* the start and the end of the next step, while it is taken */
+    motion_place place, last_place;
+    sweep_broad broad;               /* of the CPU; empty with a device */
     struct motion_device *on_device; /* null on the CPU */
 };
 
@@ -38,11 +47,26 @@ typedef struct motion_hit {
     double weights[3];
 } motion_hit;
 
-/* abut_motion_step() on a device, without checks and copies: from now on both stay the caller's,
- * who keeps them as they are until the search is done. `follows`: the start is where the device has
- * the last end; `box`: of the start. After a failure there is nothing to search. */
-abut_status abuti_motion_borrow(abut_motion *motion, vec3 *start, vec3 *end, bool follows,
-                                box3 box);
+/* The positions of a step, here or on the device: of the start at most one, of the end one. */
+typedef struct motion_taking {
+    const char *function, *start_name, *end_name; /* for what is refused */
+    uint32_t count;                               /* vertices that are given; the first ones */
+    const vec3 *start, *end;
+    const abut_buffer *start_there, *end_there;
+    /* Queues more work for the device behind the checks of what is there; may be null. */
+    abut_status (*also)(void *user, const struct motion_taking *taking);
+    void *user;
+    bool has_start; /* one was given, and is not where the last step ended */
+    box3 boxes[2];
+} motion_taking;
+
+/* Checks and copies positions to `next`, here and there, and finds their boxes. A start that is the
+ * last end, bit for bit, is none. Nothing else changes. */
+abut_status abuti_motion_take(abut_motion *motion, motion_taking *taking);
+/* Makes what was taken the step. */
+void abuti_motion_accept(abut_motion *motion, const motion_taking *taking);
+/* Takes the last step back; once. */
+void abuti_motion_undo(abut_motion *motion);
 /* Whether a comes behind b in the order of ABUT_MOTION_ALL. For abuti_bvh_sort too. */
 bool abuti_motion_after(const void *a, const void *b);
 /* The four vertices of a pair, as sweep_pair wants them. */
@@ -54,6 +78,15 @@ abut_impact abuti_motion_impact(const abut_motion *motion, const motion_hit *hit
  * were found, also those that are not here. */
 abut_status abuti_motion_report(const abut_motion *motion, const motion_hit *hits, uint64_t count,
                                 abut_impacts *impacts);
+
+/* ---- positions.c ---- */
+
+/* Copies positions and finds their box; refuses coordinates that are not finite or beyond
+ * ABUT_COORDINATE_MAX, with a sentence that says where: `what` of `function`. */
+abut_status abuti_positions_take(abut_context *context, const char *function, const char *what,
+                                 const vec3 *from, uint32_t count, vec3 *to, box3 *box);
+abut_status abuti_positions_refuse(const char *function, const char *what, uint64_t vertex,
+                                   vec3 at);
 
 /* What a search is told, checked and with no zeros left. */
 typedef struct motion_search_options {
@@ -71,13 +104,24 @@ abut_status abuti_motion_find_here(abut_motion *motion, const motion_search_opti
 
 /* Refuses a device that a search cannot give the CPU's answers on. */
 abut_status abuti_motion_device_check(const char *function, const abut_device *device);
-/* With vertices, edges and faces in place. */
-abut_status abuti_motion_device_create(abut_motion *motion, abut_device *device);
+/* With edges and faces in place; gives room for positions. */
+abut_status abuti_motion_device_open(abut_motion *motion, abut_device *device, vec3 **room);
+/* With vertices too. */
+abut_status abuti_motion_device_create(abut_motion *motion);
 /* Nothing where there is none. */
 void abuti_motion_device_destroy(abut_motion *motion);
-/* Takes positions there, before they are taken here; a null `start` means the last end. On failure
- * those here count. */
-abut_status abuti_motion_device_step(abut_motion *motion, const vec3 *start, const vec3 *end);
+/* Before `next` is written: what was sent from there has left. */
+abut_status abuti_motion_device_ready(abut_motion *motion);
+/* For all that was queued. */
+abut_status abuti_motion_device_wait(abut_motion *motion);
+/* abuti_motion_take() for those positions that are there. */
+abut_status abuti_motion_device_take(abut_motion *motion, motion_taking *taking);
+/* Begins to send vertices of `next`. */
+abut_status abuti_motion_device_send(abut_motion *motion, int side, size_t first, size_t count);
+void abuti_motion_device_accept(abut_motion *motion, bool has_start);
+void abuti_motion_device_undo(abut_motion *motion, bool has_start);
+/* Brings positions here that only the device has. */
+abut_status abuti_motion_device_fetch(abut_motion *motion);
 abut_status abuti_motion_device_find(abut_motion *motion, const motion_search_options *options,
                                      abut_impacts *impacts, abut_motion_counts *counts);
 

@@ -12,6 +12,7 @@
 
 #define GROUP 256
 #define BITS 10
+#define COORDINATE_MAX 1e90 /* ABUT_COORDINATE_MAX */
 
 static uint spread(uint x) {
     x = (x | x << 16) & 0x030000ffu;
@@ -37,6 +38,52 @@ static uint hilbert(uint x, uint y, uint z) {
     for (uint q = 1u << (BITS - 1); q > 1; q >>= 1)
         turn ^= c[2] & q ? q - 1 : 0;
     return spread(c[0] ^ turn) << 2 | spread(c[1] ^ turn) << 1 | spread(c[2] ^ turn);
+}
+
+/* The least of all items, or the largest; for one group. */
+static double join_one(double value, int largest, __local double *room) {
+    uint item = (uint)get_local_id(0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    room[item] = value;
+    for (uint step = GROUP / 2; step > 0; step /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < step)
+            room[item] = largest ? real_max(room[item], room[item + step])
+                                 : real_min(room[item], room[item + step]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return room[0];
+}
+
+/* Copies positions, all groups together; each says what it saw in taken[first + group]. `last`: the
+ * end of the last step. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+sweep_take(__global const double *from, __global const double *last, uint count,
+           __global double *to, uint first, __global sweep_taken *taken, __local double *room) {
+    uint bad = UINT_MAX, differs = 0;
+    double lo[3], hi[3];
+    sweep_taken all;
+    for (int axis = 0; axis < 3; axis++) {
+        lo[axis] = REAL_MAX;
+        hi[axis] = -REAL_MAX;
+    }
+    for (size_t i = get_global_id(0); i < count; i += get_global_size(0))
+        for (int axis = 0; axis < 3; axis++) {
+            double x = from[3 * i + axis];
+            bad = fabs(x) <= COORDINATE_MAX ? bad : min(bad, (uint)i);
+            lo[axis] = real_min(lo[axis], x);
+            hi[axis] = real_max(hi[axis], x);
+            to[3 * i + axis] = x;
+            differs |= as_ulong(x) != as_ulong(last[3 * i + axis]);
+        }
+    for (int axis = 0; axis < 3; axis++) {
+        all.lo[axis] = join_one(lo[axis], 0, room);
+        all.hi[axis] = join_one(hi[axis], 1, room);
+    }
+    all.bad = (uint)join_one((double)bad, 0, room);
+    all.differs = (uint)join_one((double)differs, 1, room);
+    if (get_local_id(0) == 0)
+        taken[first + get_group_id(0)] = all;
 }
 
 /* An item a feature; `points` are the vertices that a face has. */

@@ -168,6 +168,48 @@ static void colours_share_no_vertex(void **state) {
     }
 }
 
+/* Two triangles, crosswise one over the other: two edges are near, but no vertex is near a face.
+ * They move apart until there is room for the thickness. */
+static void edges_keep_apart(void **state) {
+    (void)state;
+    const abut_vec3 positions[6] = {{-1, 0, 0},    {1, 0, 0},    {0, 0.3, -1},
+                                    {0, -1, 0.02}, {0, 1, 0.02}, {0.3, 0, 1}};
+    abut_mesh_input input = abut_mesh_input_default();
+    abut_mesh *mesh = NULL;
+    input.positions = positions;
+    input.vertex_count = 6;
+    assert_ok(abut_mesh_create(serial, &input, &mesh));
+    /* what is near at rest stays so: here it is brought near from further away */
+    cloth_options options = {.thickness = 0.1, .damping = 5};
+    cloth *c = make_cloth(mesh, &options);
+    cloth_report report;
+    assert_ok(cloth_step(c, 0.01, NULL, &report));
+    assert_int_equal(1, report.contacts);
+    assert_true(fabs(report.thinnest - 0.02) < 1e-6);
+    assert_true(fabs(c->nears[0].least - c->nears[0].gap) < 1e-8);
+    cloth_destroy(c);
+    abut_mesh_destroy(mesh);
+    abut_vec3 apart[6];
+    memcpy(apart, positions, sizeof apart);
+    for (int i = 3; i < 6; i++)
+        apart[i].z += 0.5;
+    input.positions = apart;
+    assert_ok(abut_mesh_create(serial, &input, &mesh));
+    c = make_cloth(mesh, &options);
+    for (int i = 0; i < 6; i++)
+        c->position[i] = vec_round(positions[i]);
+    for (int i = 0; i < 60; i++) {
+        assert_ok(cloth_step(c, 0.01, NULL, &report));
+        assert_true(i > 0 || report.contacts == 1);
+        assert_true(is_free(c));
+    }
+    double gap = c->position[3].z - c->position[0].z;
+    assert_int_equal(0, report.contacts);
+    assert_true(gap > 0.1 && gap < 3);
+    cloth_destroy(c);
+    abut_mesh_destroy(mesh);
+}
+
 /* ---- scenes ---- */
 
 static scene *make_scene(abut_context *context, scene_kind kind, uint32_t triangles) {
@@ -415,6 +457,7 @@ int main(void) {
         cmocka_unit_test(it_falls_freely),
         cmocka_unit_test(wind_and_pressure_push),
         cmocka_unit_test(colours_share_no_vertex),
+        cmocka_unit_test(edges_keep_apart),
         cmocka_unit_test(scenes_stay_free),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(what_cannot_go_on_stops),

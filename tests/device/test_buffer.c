@@ -114,11 +114,57 @@ static void own_opencl(void **state) {
     assert_int_equal(0, abuti_opencl_live());
 }
 
+/* There and back through memory that the device copies by itself, and where it has none to give. */
+static void staging(void **state) {
+    (void)state;
+    abut_device *device = test_device(NULL);
+    abuti_queue queue;
+    abuti_buffer buffer = {0};
+    assert_ok(abuti_queue_open(device, &queue));
+    assert_ok(abuti_buffer_create(device, 1000, sizeof(uint32_t), &buffer));
+    const uint64_t most = device->info.buffer_bytes;
+    for (int plain = 0; plain < 2; plain++) {
+        abuti_staging two[2] = {{0}, {0}};
+        device->info.buffer_bytes = plain ? 100 : most; /* more is beyond its limit */
+        for (int k = 0; k < 2; k++)
+            assert_ok(abuti_staging_create(&queue, 1000, sizeof(uint32_t), &two[k]));
+        assert_int_equal(plain, !two[0].native);
+        uint32_t *from = two[0].at, *to = two[1].at;
+        for (uint32_t i = 0; i < 1000; i++) {
+            from[i] = 7 * i + (uint32_t)plain;
+            to[i] = 0;
+        }
+        assert_ok(abuti_buffer_send(&queue, &buffer, 0, from, 4000));
+        assert_ok(abuti_buffer_receive(&queue, &buffer, 400, to + 100, 3600));
+        assert_ok(abuti_queue_finish(&queue));
+        for (uint32_t i = 0; i < 1000; i++)
+            assert_int_equal(i < 100 ? 0 : 7 * i + (uint32_t)plain, to[i]);
+        assert_int_equal(ABUT_ERROR_ARGUMENT, abuti_buffer_send(&queue, &buffer, 4, from, 4000));
+        assert_int_equal(ABUT_ERROR_ARGUMENT, abuti_buffer_receive(&queue, &buffer, 4, to, 4000));
+        for (int k = 0; k < 2; k++)
+            abuti_staging_destroy(&queue, &two[k]);
+    }
+    device->info.buffer_bytes = most;
+    abuti_staging none = {0};
+    assert_int_equal(ABUT_ERROR_MEMORY, abuti_staging_create(&queue, SIZE_MAX / 2, 3, &none));
+    assert_null(none.at);
+    for (uint64_t n = 1; n <= 2; n++) { /* a device in trouble says so */
+        abuti_opencl_fail_at(n);
+        assert_int_equal(ABUT_ERROR_DEVICE, abuti_staging_create(&queue, 10, 4, &none));
+        abuti_opencl_fail_at(0);
+    }
+    abuti_staging_destroy(&queue, &none);
+    abuti_buffer_destroy(&buffer);
+    abuti_queue_close(&queue);
+    abut_device_destroy(device);
+    assert_int_equal(0, abuti_opencl_live());
+}
+
 int main(void) {
     SKIP_WITHOUT_DEVICE();
     const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back),
                                        cmocka_unit_test(bad_arguments),
-                                       cmocka_unit_test(own_opencl)};
+                                       cmocka_unit_test(own_opencl), cmocka_unit_test(staging)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 #else

@@ -12,7 +12,8 @@ mkdir "$work/a"
 printf '/* one; [two] "three" \\n */\n#include "a/x.h"\n#include "a/y.h"\nlast; ;[\n' >"$work/a/m.cl"
 printf 'x1\n#include "a/y.h"\nx3\n' >"$work/a/x.h"
 printf 'y1\n#include <other.h>\n' >"$work/a/y.h"
-cmake -DROOT="$work" -DKERNELS="$work/a/m.cl" -DOUT="$work/out.c" -P "$source/cmake/embed.cmake"
+cmake -DROOT="$work" -DKERNELS="$work/a/m.cl" -DOUT="$work/out.c" -DTABLE=all \
+    -P "$source/cmake/embed.cmake"
 cat >"$work/wanted" <<'END'
 #line 1 "a/m.cl"
 /* one; [two] "three" \n */
@@ -32,9 +33,10 @@ last; ;[
 END
 diff "$work/wanted" "$work/out.c.m.cl"
 grep -q '{"m", text_m, sizeof text_m}' "$work/out.c"
+grep -q 'abuti_module all\[\]' "$work/out.c"
 printf '#include "a/missing.h"\n' >"$work/a/m.cl"
-if cmake -DROOT="$work" -DKERNELS="$work/a/m.cl" -DOUT="$work/no.c" -P "$source/cmake/embed.cmake" \
-    2>"$work/said"; then
+if cmake -DROOT="$work" -DKERNELS="$work/a/m.cl" -DOUT="$work/no.c" -DTABLE=all \
+    -P "$source/cmake/embed.cmake" 2>"$work/said"; then
     echo "a missing include went unnoticed"
     exit 1
 fi
@@ -52,18 +54,23 @@ lint() { # MODULE OPTION...
     shift
     for standard in CL1.2 CL3.0; do
         clang -x cl -cl-std=$standard -target spir64 -Xclang -finclude-default-header -Wall -Wextra \
-            -Wshadow -Werror -Wno-unused-function "$@" -fsyntax-only "$build/kernels.c.$module.cl"
+            -Wshadow -Werror -Wno-unused-function "$@" -fsyntax-only "$build/$text.c.$module.cl"
         count=$((count + 1))
     done
 }
-for kernel in "$source"/src/*/*.cl; do
+for kernel in "$source"/src/*/*.cl "$source"/examples/*/*.cl; do
     module=$(basename "$kernel" .cl)
+    text=kernels
     case $module in
     sort)
         lint sort -DKEY_BITS=32
         lint sort -DKEY_BITS=64
         ;;
     world) lint world -DABUTI_REAL_BITS=64 ;;
+    cloth)
+        text=cloth_kernels
+        lint cloth
+        ;;
     *) lint "$module" ;;
     esac
     # A __local variable may become shared between the threads of PoCL 3.1; see group_kernel.h.

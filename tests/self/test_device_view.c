@@ -11,10 +11,31 @@ static abut_device *device;
 
 enum { SCHEMES = 5 };
 
-/* For each scheme one view here and one there. */
+/* For each scheme one view here, one there, and one there whose positions are there too. */
 typedef struct couple {
-    abut_view *here, *there;
+    abut_view *here, *there, *resident;
 } couple;
+
+static abut_buffer *buffers[2]; /* for the start and the end of `resident` */
+
+/* The same step with positions on the device. */
+static abut_view_step step_there(const abut_view_step *step, uint32_t count) {
+    const abut_vec3 *from[2] = {step->start, step->end};
+    abut_view_step there = *step;
+    for (int side = 0; side < 2; side++) {
+        size_t bytes = count * sizeof *from[side];
+        if (abut_buffer_bytes(buffers[side]) < bytes) {
+            abut_buffer_destroy(buffers[side]);
+            assert_ok(abut_buffer_create(device, bytes, &buffers[side]));
+        }
+        if (from[side])
+            assert_ok(abut_buffer_write(buffers[side], 0, from[side], bytes));
+    }
+    there.start = there.end = NULL;
+    there.start_there = step->start ? buffers[0] : NULL;
+    there.end_there = buffers[1];
+    return there;
+}
 
 static void open_couples(abut_mesh *mesh, couple couples[SCHEMES]) {
     const abut_view_scheme schemes[SCHEMES] = {ABUT_VIEW_AUTO, ABUT_VIEW_POINT, ABUT_VIEW_LINE,
@@ -27,6 +48,7 @@ static void open_couples(abut_mesh *mesh, couple couples[SCHEMES]) {
         assert_ok(abut_view_create(mesh, &options, &couples[k].here));
         options.device = device;
         assert_ok(abut_view_create(mesh, &options, &couples[k].there));
+        assert_ok(abut_view_create(mesh, &options, &couples[k].resident));
     }
 }
 
@@ -34,6 +56,7 @@ static void close_couples(couple couples[SCHEMES]) {
     for (int k = 0; k < SCHEMES; k++) {
         abut_view_destroy(couples[k].here);
         abut_view_destroy(couples[k].there);
+        abut_view_destroy(couples[k].resident);
     }
 }
 
@@ -63,11 +86,32 @@ static void same_results(const abut_view_result *here, const abut_view_result *t
     assert_memory_equal(here->regions, there->regions, sizeof here->regions);
 }
 
+static void same_sets(const abut_view *a, const abut_view *b) {
+    const unsigned char *sets = abut_view_sets(a), *same = abut_view_sets(b);
+    assert_int_equal(!sets, !same);
+    if (sets)
+        assert_memory_equal(sets, same, abut_view_get(a).triangle_count);
+}
+
+/* Now and then through the host, which must not matter. */
+static void check_resident(const couple *c, const abut_view_step *step,
+                           const abut_sweep_options *sweep, const abut_view_result *expected,
+                           bool through_host) {
+    abut_view_step moved = step_there(step, c->there->vertex_count);
+    abut_view_result result;
+    assert_ok(abut_view_find(c->resident, through_host ? step : &moved, sweep, &result));
+    same_results(expected, &result);
+    assert_int_equal(expected->vertex_face, result.vertex_face);
+    assert_int_equal(expected->edge_edge, result.edge_edge);
+    same_sets(c->there, c->resident);
+}
+
 static void check_couple(const couple *c, const abut_view_step *step,
                          const abut_sweep_options *sweep, brute_hit truth) {
     abut_view_result here, there;
     assert_ok(abut_view_find(c->here, step, sweep, &here));
     assert_ok(abut_view_find(c->there, step, sweep, &there));
+    check_resident(c, step, sweep, &there, truth.time > 0.9);
     if (goes_another_way(&here, &there)) {
         assert_true(c->there->options.scheme == ABUT_VIEW_AUTO && c->there->ghost_count);
         assert_int_equal(here.hit, there.hit);
@@ -76,10 +120,7 @@ static void check_couple(const couple *c, const abut_view_step *step,
         return;
     }
     same_results(&here, &there);
-    const unsigned char *sets = abut_view_sets(c->here), *same = abut_view_sets(c->there);
-    assert_int_equal(!sets, !same);
-    if (sets)
-        assert_memory_equal(sets, same, abut_view_get(c->here).triangle_count);
+    same_sets(c->here, c->there);
     assert_int_equal(truth.time <= 1, there.hit);
     if (there.hit) {
         assert_true(there.impact.time == truth.time);
@@ -169,6 +210,7 @@ static void a_dent(void **state) {
             assert_ok(abut_view_find(couples[k].here, &step, NULL, &here));
             assert_ok(abut_view_find(couples[k].there, &step, NULL, &there));
             same_results(&here, &there);
+            check_resident(&couples[k], &step, NULL, &there, frame % 4 == 3);
             assert_int_equal(complete.hit, there.hit);
             assert_true(!there.hit || there.impact.time == complete.impact.time);
             assert_true(there.edge_edge < complete.edge_edge || there.hit);
@@ -213,11 +255,78 @@ static void fallbacks(void **state) {
     free(end);
 }
 
+/* What is refused leaves the view as it was. */
+static void positions_that_are_refused(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_sheet(one_thread(), 4, 4, false);
+    uint32_t count = abut_mesh_vertex_count(mesh);
+    abut_vec3 *end = positions_of(mesh);
+    couple couples[SCHEMES];
+    abut_view_result result = {.node_pairs = 99};
+    abut_buffer *small;
+    open_couples(mesh, couples);
+    abut_view *view = couples[1].resident;
+    abut_view_step here = abut_view_step_default(), step;
+    assert_ok(abut_buffer_create(device, (count - 1) * sizeof *end, &small));
+    here.end = end;
+    step = step_there(&here, count);
+    assert_fails(ABUT_ERROR_ARGUMENT, "no device",
+                 abut_view_find(couples[1].here, &step, NULL, &result));
+    step.end = end;
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is given", abut_view_find(view, &step, NULL, &result));
+    step.end = NULL;
+    step.start_there = small;
+    assert_fails(ABUT_ERROR_BUFFER, "step->start_there has",
+                 abut_view_find(view, &step, NULL, &result));
+    step.start_there = step.end_there;
+    step.end_there = NULL;
+    assert_fails(ABUT_ERROR_ARGUMENT, "end_there is null",
+                 abut_view_find(view, &step, NULL, &result));
+    end[count - 1].y = NAN;
+    step = step_there(&here, count);
+    assert_fails(ABUT_ERROR_ARGUMENT, "step->end_there[24] is (",
+                 abut_view_find(view, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "step->end[24] is (",
+                 abut_view_find(couples[1].there, &here, NULL, &result));
+    assert_int_equal(99, result.node_pairs);
+    abut_vec3 *again = positions_of(mesh);
+    for (uint32_t i = 0; i < count; i++)
+        again[i].z += 0.01 * i;
+    here.end = again;
+    step = step_there(&here, count);
+    abut_view_result expected;
+    assert_ok(abut_view_find(couples[1].there, &here, NULL, &expected));
+    assert_ok(abut_view_find(view, &step, NULL, &result));
+    same_results(&expected, &result);
+    close_couples(couples);
+    abut_buffer_destroy(small);
+    abut_mesh_destroy(mesh);
+    free(end);
+    free(again);
+}
+
 /* ---- failures ---- */
+
+typedef struct life {
+    bool is_open, is_there; /* the mesh; its positions */
+} life;
+
+/* Positions to the device, which may fail. */
+static abut_status move_there(abut_view_step *step, uint32_t count, abut_buffer **buffer) {
+    abut_status status = ABUT_OK;
+    if (!*buffer)
+        status = abut_buffer_create(device, count * sizeof(vec3), buffer);
+    status = status ? status : abut_buffer_write(*buffer, 0, step->end, count * sizeof(vec3));
+    step->end = NULL;
+    step->end_there = *buffer;
+    return status;
+}
 
 /* The same steps twice: the first may fail, and is then repeated. */
 static abut_status live_a_little(abut_context *context, void *data) {
-    const bool open = *(const bool *)data;
+    const life *l = data;
+    const bool open = l->is_open;
+    abut_buffer *buffer = NULL;
     abut_view_options options = abut_view_options_default();
     abut_mesh *mesh = NULL;
     abut_view *view = NULL;
@@ -238,16 +347,22 @@ static abut_status live_a_little(abut_context *context, void *data) {
             end[0] = v3_scale(end[0], s ? -1.5 : 1.1);
         step.end = end;
         step.start_is_free = true;
-        status = abut_view_find(view, &step, NULL, &result);
+        if (l->is_there)
+            status = move_there(&step, abut_mesh_vertex_count(mesh), &buffer);
+        const bool is_moved = !status;
+        status = status ? status : abut_view_find(view, &step, NULL, &result);
         assert_int_equal(status != ABUT_OK, result.node_pairs == 99);
-        if (status == ABUT_ERROR_DEVICE) { /* the next try is as good as any */
+        if (is_moved && status == ABUT_ERROR_DEVICE) { /* the next try is as good as any */
             abuti_opencl_fail_at(0);
             assert_ok(abut_view_find(view, &step, NULL, &result));
         }
         if (result.node_pairs != 99)
             assert_int_equal(!open && s, result.hit);
+        if (!status && !abut_view_sets(view) && result.scheme != ABUT_VIEW_COMPLETE)
+            status = ABUT_ERROR_DEVICE; /* sets are brought when they are asked for */
         free(end);
     }
+    abut_buffer_destroy(buffer);
     abut_view_destroy(view);
     abut_mesh_destroy(mesh);
     return status;
@@ -255,17 +370,19 @@ static abut_status live_a_little(abut_context *context, void *data) {
 
 static void every_call_of_the_device(void **state) {
     (void)state;
-    for (int open = 0; open < 2; open++) {
-        bool is_open = open;
+    for (int k = 0; k < 4; k++) {
+        life l = {k % 2, k / 2};
         /* Every argument of a kernel is a call: one in 13 is tried. */
-        assert_true(test_every_device_call(live_a_little, &is_open, 0, 13) > 50);
+        assert_true(test_every_device_call(live_a_little, &l, 0, 13) > 50);
     }
 }
 
 static void every_allocation(void **state) {
     (void)state;
-    bool open = true;
-    assert_true(test_every_allocation(live_a_little, &open) > 20);
+    for (int k = 0; k < 2; k++) {
+        life l = {true, k};
+        assert_true(test_every_allocation(live_a_little, &l) > 20);
+    }
 }
 
 static void other_devices_are_refused(void **state) {
@@ -293,6 +410,8 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
+    for (int side = 0; side < 2; side++)
+        abut_buffer_destroy(buffers[side]);
     abut_device_destroy(device);
     assert_int_equal(0, abuti_opencl_live());
     return 0;
@@ -305,6 +424,7 @@ int main(void) {
         cmocka_unit_test(open_meshes),
         cmocka_unit_test(a_dent),
         cmocka_unit_test(fallbacks),
+        cmocka_unit_test(positions_that_are_refused),
         cmocka_unit_test(every_call_of_the_device),
         cmocka_unit_test(every_allocation),
         cmocka_unit_test(other_devices_are_refused),

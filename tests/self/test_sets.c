@@ -157,6 +157,67 @@ static void one_vertex_is_not_enough(void **state) {
     assert_int_equal(SET_Z, abuti_view_triangle(t, t, check, check, 2, 2));
 }
 
+/* ---- the line of a companion ---- */
+
+static void assert_near(vec3 a, vec3 b, double tolerance) {
+    assert_true(v3_length(v3_sub(a, b)) <= tolerance);
+}
+
+/* A rod that is moved and turned as a whole takes its line along. */
+static void lines_move_with_companions(void **state) {
+    (void)state;
+    test_random random = {13};
+    enum { COUNT = 3000 }; /* of which some are looked at */
+    static abut_vec3 start[COUNT], end[COUNT];
+    for (uint32_t round = 0; round < test_rounds(16) + 2; round++) {
+        uint32_t count = round % 2 ? COUNT : 40;
+        double size = round % 3 ? 1 : 1e-150;
+        vec3 shift = random_vector(&random, 10), by = random_vector(&random, 1);
+        mat3 turn = quat_matrix((quat){by.x, by.y, by.z, 2});
+        for (uint32_t i = 0; i < count; i++) {
+            vec3 p = random_vector(&random, 1);
+            p = v3_scale(v3(3 * p.x, 0.5 * p.y, 0.2 * p.z), size);
+            start[i] = v3_add(p, v3_scale(shift, size));
+            end[i] = v3_sub(m3_apply(&turn, p), v3_scale(shift, size));
+        }
+        abut_view_line line;
+        assert_ok(abut_view_line_of(start, end, count, &line));
+        vec3 along = v3_scale(v3_sub(line.start[1], line.start[0]), 1 / size);
+        assert_true(fabs(along.x) > 2.2 && fabs(along.x) < 3.7); /* three fifths of 6, about */
+        assert_true(fabs(along.y) < 1 && fabs(along.z) < 1);
+        for (int k = 0; k < 2; k++) {
+            vec3 own = v3_sub(line.start[k], v3_scale(shift, size));
+            vec3 moved = v3_sub(m3_apply(&turn, own), v3_scale(shift, size));
+            assert_near(moved, line.end[k], 1e-12 * size);
+        }
+    }
+}
+
+static void lines_of_anything(void **state) {
+    (void)state;
+    const abut_vec3 p[4] = {{1, 2, 3}, {1, 2, 3}, {1e90, -1e90, 1e90}, {-1e90, 1e90, 1e90}};
+    const abut_vec3 bad[2] = {{0, 0, 0}, {0, NAN, 0}};
+    abut_view_line line;
+    assert_ok(abut_view_line_of(p, p, 1, &line));
+    assert_ok(abut_view_line_of(p, p + 1, 1, &line));
+    for (int k = 0; k < 2; k++) { /* a point */
+        assert_near(p[0], line.start[k], 0);
+        assert_near(p[0], line.end[k], 0);
+    }
+    assert_ok(abut_view_line_of(p, p + 2, 2, &line)); /* out of one place, far apart */
+    for (int k = 0; k < 2; k++)
+        assert_true(v3_max_abs(line.start[k]) <= 1e90 && v3_max_abs(line.end[k]) <= 1e90);
+    memset(&line, 0x55, sizeof line);
+    abut_view_line before = line;
+    assert_fails(ABUT_ERROR_ARGUMENT, "start is null", abut_view_line_of(NULL, p, 1, &line));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_view_line_of(p, NULL, 1, &line));
+    assert_fails(ABUT_ERROR_ARGUMENT, "line is null", abut_view_line_of(p, p, 1, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "count is 0", abut_view_line_of(p, p, 0, &line));
+    assert_fails(ABUT_ERROR_ARGUMENT, "start: vertex 1", abut_view_line_of(bad, p, 2, &line));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end: vertex 1", abut_view_line_of(p, bad, 2, &line));
+    assert_memory_equal(&before, &line, sizeof line);
+}
+
 /* ---- clusters and ghosts ---- */
 
 static void clusters_share_all(void **state) {
@@ -326,6 +387,63 @@ static void entangled_boundary(void **state) {
     abut_mesh_destroy(mesh);
 }
 
+/* Of a ghost and a triangle whose motions touch, none is above the other; many others are. */
+static void touching_is_near(void **state) {
+    (void)state;
+    test_random random = {77};
+    uint32_t touching = 0, kept_apart = 0;
+    for (uint32_t round = 0; round < 400; round++) {
+        vec3 p[2][6]; /* three corners of a long ghost, three of a small triangle */
+        ghost_place place[6];
+        ghost_sides sides;
+        bool touches = false;
+        vec3 centre = random_vector(&random, 0.2);
+        for (int k = 0; k < 6; k++) {
+            vec3 at = k < 2    ? v3(0.8 + 0.05 * k, 0.01 * k, 0)
+                      : k == 2 ? v3(-0.9, -0.1, 0.1)
+                               : v3_add(centre, random_vector(&random, 0.1));
+            p[0][k] = v3_add(at, random_vector(&random, 0.02));
+            p[1][k] = v3_add(p[0][k], random_vector(&random, 0.1));
+            for (int end = 0; end < 2; end++) {
+                const float to[4] = {(float)p[end][k].x, (float)p[end][k].y, (float)p[end][k].z};
+                memcpy(place[k].at[end], to, sizeof to);
+            }
+        }
+        for (int pair = 0; pair < 15 && !touches; pair++) {
+            const bool edges = pair < 9;
+            int i = pair % 3, j = pair / 3, a = i + 1 < 3 ? i + 1 : 0, b = j + 1 < 3 ? j + 1 : 0;
+            const int of_edges[4] = {i, a, 3 + j, 3 + b};
+            const int of_face[4] = {pair < 12 ? i : 3 + i, pair < 12 ? 3 : 0, pair < 12 ? 4 : 1,
+                                    pair < 12 ? 5 : 2};
+            vec3 from[4], to[4];
+            for (int k = 0; k < 4; k++) {
+                from[k] = p[0][edges ? of_edges[k] : of_face[k]];
+                to[k] = p[1][edges ? of_edges[k] : of_face[k]];
+            }
+            assert_ok(abuti_sweep_exact(abuti_context_of(NULL),
+                                        edges ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE, from, to,
+                                        &touches));
+        }
+        ghost_sides_of(place, &sides);
+        ghost_values lowest = ghost_values_of(&sides, &place[3]);
+        float lo[3] = {9, 9, 9}, hi[3] = {-9, -9, -9};
+        for (int k = 3; k < 6; k++) {
+            lowest = ghost_lower(lowest, ghost_values_of(&sides, &place[k]));
+            for (int i = 0; i < 6; i++) {
+                float x = place[k].at[i / 3][i % 3];
+                lo[i % 3] = x < lo[i % 3] ? x : lo[i % 3];
+                hi[i % 3] = x > hi[i % 3] ? x : hi[i % 3];
+            }
+        }
+        bool near = ghost_is_near(&sides, &lowest), near_box = ghost_box_is_near(&sides, lo, hi);
+        assert_true(near || !touches);
+        assert_true(near_box || !near);
+        touching += touches;
+        kept_apart += !near;
+    }
+    assert_true(touching > 20 && kept_apart > 100);
+}
+
 /* ---- steps that follow each other ---- */
 
 /* The answer, and all counts, are the same on any number of threads. */
@@ -428,9 +546,9 @@ static void refusals(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "step is null", abut_view_find(view, NULL, NULL, &result));
     assert_fails(ABUT_ERROR_ARGUMENT, "result is null", abut_view_find(view, &step, NULL, NULL));
     end[3].y = NAN;
-    assert_fails(ABUT_ERROR_ARGUMENT, "vertex 3", abut_view_find(view, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "step->end[3]", abut_view_find(view, &step, NULL, &result));
     end[3].y = 1e91;
-    assert_fails(ABUT_ERROR_ARGUMENT, "vertex 3", abut_view_find(view, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "step->end[3]", abut_view_find(view, &step, NULL, &result));
     end[3].y = 0;
     abut_view_line line = {{{0, 0, INFINITY}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
     step.line = &line;
@@ -501,11 +619,14 @@ int main(void) {
         cmocka_unit_test(sets_are_true),
         cmocka_unit_test(rounding_is_safe),
         cmocka_unit_test(one_vertex_is_not_enough),
+        cmocka_unit_test(lines_move_with_companions),
+        cmocka_unit_test(lines_of_anything),
         cmocka_unit_test(clusters_share_all),
         cmocka_unit_test(ghosts_close),
         cmocka_unit_test(violated_until_back),
         cmocka_unit_test(fallbacks),
         cmocka_unit_test(entangled_boundary),
+        cmocka_unit_test(touching_is_near),
         cmocka_unit_test(threads_agree),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(refusals),

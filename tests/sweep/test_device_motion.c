@@ -105,6 +105,111 @@ static void steps_agree_with_the_cpu(void **state) {
     }
 }
 
+/* ---- positions that are on the device ---- */
+
+static abut_buffer *put(const vec3 *positions, uint32_t count) {
+    abut_buffer *buffer;
+    assert_ok(abut_buffer_create(device, count * sizeof *positions, &buffer));
+    assert_ok(abut_buffer_write(buffer, 0, positions, count * sizeof *positions));
+    return buffer;
+}
+
+/* From step to step, some through the host: the same answers as without a device, bit for bit. */
+static void steps_on_the_device_agree(void **state) {
+    (void)state;
+    test_random random = {64};
+    scene s = shapes(NULL, 1);
+    abut_motion *there, *here;
+    abut_buffer *buffers[2];
+    s.options.device = device;
+    assert_ok(abut_motion_create(s.meshes, s.mesh_count, &s.options, &there));
+    s.options.device = NULL;
+    assert_ok(abut_motion_create(s.meshes, s.mesh_count, &s.options, &here));
+    assert_ok(abut_motion_step(here, s.start, s.end));
+    buffers[0] = put(s.start, s.vertex_count);
+    buffers[1] = put(s.end, s.vertex_count);
+    assert_ok(abut_motion_step_device(there, buffers[0], buffers[1]));
+    same_as_the_cpu(&s, there, here);
+    for (uint32_t round = 0; round < 5; round++) {
+        s.sweep.exact = round % 2; /* wants positions here */
+        memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
+        move_all(&s, &random, 0.05, false);
+        assert_ok(abut_motion_step(here, NULL, s.end));
+        if (round == 2) { /* some that no one looks at; and a start that is the last end */
+            assert_ok(abut_motion_step(there, s.end, s.start));
+            assert_ok(abut_motion_step(there, NULL, s.end));
+            assert_ok(abut_motion_step(there, NULL, s.start));
+            assert_ok(abut_motion_step(there, s.start, s.end));
+            assert_false(there->place.has_start);
+        } else if (round == 4) {
+            assert_ok(abut_buffer_write(buffers[0], 0, s.start, s.vertex_count * sizeof *s.end));
+            assert_ok(abut_buffer_write(buffers[1], 0, s.end, s.vertex_count * sizeof *s.end));
+            assert_ok(abut_motion_step_device(there, buffers[0], buffers[1]));
+            assert_false(there->place.has_start);
+            assert_ok(abut_motion_step_device(there, buffers[0], buffers[1]));
+            assert_true(there->place.has_start);
+        } else {
+            assert_ok(abut_buffer_write(buffers[1], 0, s.end, s.vertex_count * sizeof *s.end));
+            assert_ok(abut_motion_step_device(there, NULL, buffers[1]));
+        }
+        same_as_the_cpu(&s, there, here);
+        assert_true(there->place.extent == here->place.extent &&
+                    there->place.box.lo.x == here->place.box.lo.x &&
+                    there->place.box.hi.z == here->place.box.hi.z);
+    }
+    for (int k = 0; k < 2; k++)
+        abut_buffer_destroy(buffers[k]);
+    abut_motion_destroy(there);
+    abut_motion_destroy(here);
+    scene_free(&s);
+}
+
+/* What is refused changes nothing: the same search gives the same answer afterwards. */
+static void refused_on_the_device(void **state) {
+    (void)state;
+    scene s = shapes(NULL, 1);
+    abut_motion *there = begin(&s), *here;
+    abut_impact *before, *after;
+    const uint32_t last = s.vertex_count - 1;
+    abut_buffer *good = put(s.end, s.vertex_count), *small = put(s.end, last), *bad;
+    vec3 kept = s.end[last];
+    s.options.device = NULL;
+    assert_ok(abut_motion_create(s.meshes, s.mesh_count, &s.options, &here));
+    size_t count = find(&s, there, ABUT_MOTION_ALL, &before, NULL);
+    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_motion_step_device(NULL, NULL, good));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_motion_step_device(there, good, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "no device", abut_motion_step_device(here, NULL, good));
+    assert_fails(ABUT_ERROR_BUFFER, "start has", abut_motion_step_device(there, small, good));
+    assert_fails(ABUT_ERROR_BUFFER, "end has", abut_motion_step_device(there, NULL, small));
+    const double values[] = {NAN, INFINITY, -2e90};
+    for (int k = 0; k < 3; k++) {
+        char text[64];
+        s.end[last] = kept;
+        (&s.end[last].x)[k] = values[k];
+        bad = put(s.end, s.vertex_count);
+        snprintf(text, sizeof text, "end[%u] is (", last);
+        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_motion_step_device(there, NULL, bad));
+        snprintf(text, sizeof text, "start[%u] is (", last);
+        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_motion_step_device(there, bad, good));
+        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_motion_step(there, s.end, s.start));
+        abut_buffer_destroy(bad);
+    }
+    abut_device *other = test_device(NULL);
+    assert_ok(abut_buffer_create(other, s.vertex_count * sizeof(vec3), &bad));
+    assert_fails(ABUT_ERROR_ARGUMENT, "another device", abut_motion_step_device(there, NULL, bad));
+    abut_buffer_destroy(bad);
+    abut_device_destroy(other);
+    assert_int_equal(count, find(&s, there, ABUT_MOTION_ALL, &after, NULL));
+    assert_memory_equal(before, after, count * sizeof *before);
+    free(before);
+    free(after);
+    abut_buffer_destroy(good);
+    abut_buffer_destroy(small);
+    abut_motion_destroy(there);
+    abut_motion_destroy(here);
+    scene_free(&s);
+}
+
 /* Candidates that are too many for the memory of the device are made in parts. */
 static void parts_agree_with_the_cpu(void **state) {
     (void)state;
@@ -202,6 +307,24 @@ static void steps_are_counted_as_on_the_cpu(void **state) {
 
 /* ---- failures ---- */
 
+/* A step from positions on the device, of which a failure changes nothing. */
+static abut_status step_there(abut_motion *motion, const scene *s) {
+    abut_impact impact;
+    abut_impacts found = {.impacts = &impact, .capacity = 1};
+    abut_buffer *end = NULL;
+    const size_t bytes = s->vertex_count * sizeof(vec3);
+    abut_status status = abut_buffer_create(device, bytes, &end);
+    status = status ? status : abut_buffer_write(end, 0, s->end, bytes);
+    if (!status && (status = abut_motion_step_device(motion, NULL, end)) == ABUT_ERROR_DEVICE) {
+        abuti_opencl_fail_at(0);
+        assert_ok(abut_motion_step_device(motion, NULL, end));
+        assert_ok(abut_motion_find(motion, ABUT_MOTION_ANY, NULL, &found, NULL));
+        assert_int_equal(1, found.count);
+    }
+    abut_buffer_destroy(end);
+    return status;
+}
+
 /* The meshes are there before anything may fail, and made again for each context. */
 static abut_status live_a_little(abut_context *context, void *data) {
     const scene *from = data;
@@ -241,6 +364,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
         assert_ok(abut_motion_find(motion, ABUT_MOTION_ANY, NULL, &found, NULL));
         assert_int_equal(1, found.count);
     }
+    status = status ? status : step_there(motion, from);
     abut_motion_destroy(motion);
     scene_free(&s);
     free(impacts);
@@ -307,6 +431,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_motions_agree_with_every_pair),
         cmocka_unit_test(steps_agree_with_the_cpu),
+        cmocka_unit_test(steps_on_the_device_agree),
+        cmocka_unit_test(refused_on_the_device),
         cmocka_unit_test(parts_agree_with_the_cpu),
         cmocka_unit_test(any_is_the_same_every_time),
         cmocka_unit_test(identical_triangles_are_counted),

@@ -322,7 +322,7 @@ static void bad_steps_are_refused(void **state) {
                      abut_motion_step(motion, s.start, s.end));
         *at = good;
     }
-    assert_false(motion->stepped);
+    assert_false(motion->place.stepped);
     assert_ok(abut_motion_step(motion, s.start, s.end));
     abut_motion_destroy(motion);
     scene_free(&s);

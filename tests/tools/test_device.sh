@@ -36,6 +36,10 @@ try 1 "$tool" nearest box.obj --random 5 --device gpu
 complains "abut nearest: no OpenCL device"
 try 1 "$tool" nearest box.obj --random 5 --device 7 --json
 is "it['error']['kind']" "device error"
+try 1 "$tool" demo sheet --triangles 100 --frames 1 --device gpu
+complains "abut demo: no OpenCL device"
+try 2 "$tool" demo drop --device gpu
+complains "no meaning for demo drop"
 unset ABUT_OPENCL_LIBRARY
 
 # A device by its number gives the answer of the CPU path.
@@ -64,6 +68,9 @@ else
         try 0 "$tool" $question box.obj box.obj --poses poses.txt --device 0
         demand "the device changes the answer of $question" "$(cmp plain out 2>&1)" = ""
     done
+    try 0 "$tool" demo sheet --triangles 200 --frames 12 --record here.abutm
+    try 0 "$tool" demo sheet --triangles 200 --frames 12 --record there.abutm --device 0
+    demand "the device changes the motion" "$(cmp here.abutm there.abutm 2>&1)" = ""
     try 1 "$tool" nearest box.obj --random 5 --device 77
     complains "77"
 fi

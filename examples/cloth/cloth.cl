@@ -1,0 +1,149 @@
+/* The substeps of a cloth on a device; see dynamics.c. A launch for every colour, but for those at
+ * the end that are so small that one group does them all. */
+#include "dynamics_shared.h"
+
+#define GROUP \
+    64 /* colours have some thousand constraints: many small groups use more of a device */
+#define WIDE VOLUME_LANES
+#define GROUP_OF(items) __attribute__((reqd_work_group_size(items, 1, 1)))
+
+/* ---- forces ---- */
+
+__kernel GROUP_OF(GROUP) void cloth_volumes(uint blocks, uint triangles,
+                                            __global const uint *corners, __global const vec *x,
+                                            __global double *sums) {
+    uint i = (uint)get_global_id(0);
+    if (i < blocks)
+        sums[i] = cloth_block_volume(corners, triangles, x, i);
+}
+
+/* One group. */
+__kernel GROUP_OF(WIDE) void cloth_pressure(cloth_substep s, uint blocks,
+                                            __global const double *sums, __local double *lanes,
+                                            __global double *pressure) {
+    uint i = (uint)get_local_id(0);
+    lanes[i] = cloth_lane_volume(sums, blocks, i);
+    for (uint half_lanes = WIDE / 2; half_lanes; half_lanes /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (i < half_lanes)
+            lanes[i] += lanes[i + half_lanes];
+    }
+    if (i == 0)
+        *pressure = cloth_pressure_at(&s, lanes[0]);
+}
+
+__kernel GROUP_OF(GROUP) void cloth_push(cloth_substep s, uint triangles,
+                                         __global const uint *corners,
+                                         __global const double *pressure, __global const vec *x,
+                                         __global const vec *velocity, __global vec *push) {
+    uint i = (uint)get_global_id(0);
+    if (i < triangles)
+        push[i] =
+            cloth_push_of(&s, s.pressure > 0 ? *pressure : 0, corners + 3 * (size_t)i, x, velocity);
+}
+
+__kernel GROUP_OF(GROUP) void cloth_move(cloth_substep s, uint vertices, __global const double *w,
+                                         __global const uint *begin, __global const uint *faces,
+                                         __global const vec *push, __global const vec *velocity,
+                                         __global vec *x, __global vec *before) {
+    uint i = (uint)get_global_id(0);
+    if (i < vertices)
+        cloth_predict(&s, i, w[i], begin, faces, push, velocity, x, before);
+}
+
+/* ---- constraints and contacts ---- */
+
+/* `name` does those from first up to but not including end; `name`_tail, one group, all colours
+ * from one on. Not all need `before`. */
+#define CONSTRAINT(name, type, hold)                                                              \
+    __kernel GROUP_OF(GROUP) void name(cloth_substep s, uint first, uint end,                     \
+                                       __global const type *list, __global const double *w,       \
+                                       __global vec *x, __global const vec *before) {             \
+        (void)before;                                                                             \
+        uint i = first + (uint)get_global_id(0);                                                  \
+        if (i < end)                                                                              \
+            hold;                                                                                 \
+    }                                                                                             \
+    __kernel GROUP_OF(WIDE) void name##_tail(cloth_substep s, uint colour, uint colours,          \
+                                             __global const uint *begin,                          \
+                                             __global const type *list, __global const double *w, \
+                                             __global vec *x, __global const vec *before) {       \
+        (void)before;                                                                             \
+        uint item = (uint)get_local_id(0);                                                        \
+        for (uint k = colour; k < colours; k++) {                                                 \
+            uint step = k == COLOURS - 1 ? 1 : WIDE, end = item < step ? begin[k + 1] : 0;        \
+            for (uint i = begin[k] + item; i < end; i += step)                                    \
+                hold;                                                                             \
+            barrier(CLK_GLOBAL_MEM_FENCE);                                                        \
+        }                                                                                         \
+    }
+
+CONSTRAINT(cloth_edges, cloth_edge, cloth_hold_edge(&s, &list[i], w, x))
+CONSTRAINT(cloth_hinges, cloth_hinge, cloth_hold_hinge(&s, &list[i], w, x))
+CONSTRAINT(cloth_nears, cloth_near, cloth_hold_near(&list[i], s.friction, w, x, before))
+
+/* An item a vertex. Each group tells its least gap and how many touches it has. */
+__kernel GROUP_OF(GROUP) void cloth_find_touches(uint vertices, double thickness, double range,
+                                                 __global const vec_nearest *nearest,
+                                                 __global const uint *solid_corners,
+                                                 __global const vec *start,
+                                                 __global const vec *solid_end, uint solid_moves,
+                                                 __global cloth_touch *list, __local double *gaps,
+                                                 __local uint *counts, __global double *told) {
+    uint i = (uint)get_global_id(0), item = (uint)get_local_id(0);
+    cloth_touch touch;
+    bool found = false;
+    if (i < vertices) {
+        found = cloth_touch_of(&nearest[i], i, start[i], thickness, solid_corners, start + vertices,
+                               solid_moves ? solid_end : start + vertices, &touch);
+        if (found)
+            list[i] = touch;
+        else
+            list[i].vertex = VEC_NONE;
+    }
+    gaps[item] = found && touch.gap < range ? touch.gap : range;
+    counts[item] = found;
+    for (uint half_items = GROUP / 2; half_items; half_items /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < half_items) {
+            double other = gaps[item + half_items];
+            gaps[item] = other < gaps[item] ? other : gaps[item];
+            counts[item] += counts[item + half_items];
+        }
+    }
+    if (item == 0) {
+        told[2 * get_group_id(0)] = gaps[0];
+        told[2 * get_group_id(0) + 1] = counts[0];
+    }
+}
+
+/* ---- the ends of a substep and of a step ---- */
+
+/* An item a vertex: its touch, where there are any, and then its velocity. */
+__kernel GROUP_OF(GROUP) void cloth_end(cloth_substep s, uint vertices, uint touches,
+                                        __global const cloth_touch *list, __global const double *w,
+                                        __global vec *x, __global const vec *before,
+                                        __global vec *velocity) {
+    uint i = (uint)get_global_id(0);
+    if (i >= vertices)
+        return;
+    if (touches && list[i].vertex != VEC_NONE)
+        cloth_hold_touch(&s, &list[i], w, x, before);
+    velocity[i] = vec_scale(vec_sub(x[i], before[i]), 1 / s.h);
+}
+
+/* Where all are about to go, the solid's vertices too. */
+__kernel GROUP_OF(GROUP) void cloth_aims(uint all, uint vertices, __global const double *w,
+                                         __global const vec *x, __global const vec *start,
+                                         __global const vec *solid_end, uint solid_moves,
+                                         __global vec *end) {
+    uint i = (uint)get_global_id(0);
+    if (i >= all)
+        return;
+    vec to = start[i];
+    if (i < vertices && w[i] > 0)
+        to = x[i];
+    else if (i >= vertices && solid_moves)
+        to = solid_end[i - vertices];
+    end[i] = cloth_aim_of(to);
+}

@@ -1,0 +1,435 @@
+/* A cloth on an OpenCL device.
+ *
+ * The same arithmetic in the same order as on the CPU (both take it from dynamics_shared.h), so
+ * that positions are those of the CPU, bit for bit. Positions stay there: those at the start of the
+ * step, from which touches are found and sweeps begin, and those at its end. All substeps are
+ * queued at once; nothing is waited for in between. The host gets aims and velocities; it is told
+ * what is near and what meets, since handling it takes little. This file alone uses what is private
+ * to the library; with CLOTH_NO_DEVICES it does not, and refuses them all.
+ */
+#include "parts.h"
+
+#ifndef CLOTH_NO_DEVICES
+#include "device/device.h"
+
+enum { GROUP = 64, WIDE = VOLUME_LANES, TAIL_COUNT = 512 };
+
+extern const abuti_module cloth_modules[];
+
+typedef enum kernel {
+    KERNEL_VOLUMES,
+    KERNEL_PRESSURE,
+    KERNEL_PUSH,
+    KERNEL_MOVE,
+    KERNEL_EDGES, /* each followed by that of its tail */
+    KERNEL_EDGES_TAIL,
+    KERNEL_HINGES,
+    KERNEL_HINGES_TAIL,
+    KERNEL_NEARS,
+    KERNEL_NEARS_TAIL,
+    KERNEL_FIND_TOUCHES,
+    KERNEL_END,
+    KERNEL_AIMS,
+    KERNELS
+} kernel;
+
+typedef enum memory {
+    MEMORY_CORNERS,
+    MEMORY_FACE_BEGIN,
+    MEMORY_FACES,
+    MEMORY_INVERSE_MASS,
+    MEMORY_EDGES, /* each followed by where its colours begin */
+    MEMORY_EDGE_COLOURS,
+    MEMORY_HINGES,
+    MEMORY_HINGE_COLOURS,
+    MEMORY_NEARS,
+    MEMORY_NEAR_COLOURS,
+    MEMORY_TOUCHES,
+    MEMORY_NOW,
+    MEMORY_BEFORE,
+    MEMORY_VELOCITY,
+    MEMORY_PUSH,
+    MEMORY_SUMS,
+    MEMORY_PRESSURE,
+    MEMORY_TOLD,          /* of touches, by group */
+    MEMORY_SOLID_CORNERS, /* these where there is a solid */
+    MEMORY_SOLID_END,
+    MEMORIES
+} memory;
+
+struct cloth_device {
+    abuti_queue queue;
+    abuti_kernel kernels[KERNELS];
+    abuti_buffer memory[MEMORIES];
+    abut_buffer *start, *end; /* positions of all; made in the first step */
+    abut_buffer *nearest;     /* an abut_nearest a vertex */
+    abut_device_bvh *solid;
+    uint32_t refits;              /* since it was built */
+    uint32_t solid_moves;         /* in this step */
+    bool has_start, has_velocity; /* `position` and `velocity` are there */
+};
+
+/* Trees become worse as a solid changes its shape; building takes as long as a few refits. */
+enum { MOST_REFITS = 50 };
+
+_Static_assert(sizeof(abut_nearest) == 64, "as vec_nearest");
+
+#define MEMORY(which) ABUTI_BUFFER(&d->memory[which])
+
+static size_t groups_of(size_t count) {
+    return (count + GROUP - 1) / GROUP;
+}
+
+/* ---- create ---- */
+
+static abut_status check_device(const abut_device *device) {
+    const abut_device_info *info = &device->info;
+    if (info->same_bits && info->has_doubles)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_DEVICE,
+                      "cloth_create: %s %s; leave options->device null to work on the CPU",
+                      info->name,
+                      info->has_doubles ? "does not round floats as this CPU does"
+                                        : "has no doubles");
+}
+
+static abut_status make_kernels(cloth_device *d, abut_device *device) {
+    static const char *const names[KERNELS] = {"cloth_volumes",      "cloth_pressure",
+                                               "cloth_push",         "cloth_move",
+                                               "cloth_edges",        "cloth_edges_tail",
+                                               "cloth_hinges",       "cloth_hinges_tail",
+                                               "cloth_nears",        "cloth_nears_tail",
+                                               "cloth_find_touches", "cloth_end",
+                                               "cloth_aims"};
+    abuti_program *program;
+    abut_status status = abuti_program_make(device, &cloth_modules[0], "", &program);
+    for (int i = 0; i < KERNELS && !status; i++)
+        status = abuti_kernel_create(program, device, names[i], &d->kernels[i]);
+    return status;
+}
+
+static abut_status make_memory(cloth *c, abut_device *device) {
+    cloth_device *d = c->device;
+    const struct {
+        size_t count, bytes;
+        const void *data;
+    } list[MEMORIES] = {
+        [MEMORY_CORNERS] = {c->triangles, 3 * sizeof(uint32_t), c->indices},
+        [MEMORY_FACE_BEGIN] = {(size_t)c->vertices + 1, sizeof(uint32_t),
+                               c->view.vertex_face_begin},
+        [MEMORY_FACES] = {c->view.vertex_face_begin[c->vertices], sizeof(uint32_t),
+                          c->view.vertex_faces},
+        [MEMORY_INVERSE_MASS] = {c->vertices, sizeof(double), c->inverse_mass},
+        [MEMORY_EDGES] = {c->edge_count, sizeof(cloth_edge), c->edges},
+        [MEMORY_EDGE_COLOURS] = {1, sizeof c->edge_colours, &c->edge_colours},
+        [MEMORY_HINGES] = {c->hinge_count, sizeof(cloth_hinge), c->hinges},
+        [MEMORY_HINGE_COLOURS] = {1, sizeof c->hinge_colours, &c->hinge_colours},
+        [MEMORY_NEAR_COLOURS] = {1, sizeof c->near_colours, NULL},
+        [MEMORY_TOUCHES] = {c->vertices, sizeof(cloth_touch), NULL},
+        [MEMORY_TOLD] = {groups_of(c->vertices), 2 * sizeof(double), NULL},
+        [MEMORY_NOW] = {c->vertices, sizeof(vec), NULL},
+        [MEMORY_BEFORE] = {c->vertices, sizeof(vec), NULL},
+        [MEMORY_VELOCITY] = {c->vertices, sizeof(vec), NULL},
+        [MEMORY_PUSH] = {c->triangles, sizeof(vec), NULL},
+        [MEMORY_SUMS] = {cloth_volume_blocks(c), sizeof(double), NULL},
+        [MEMORY_PRESSURE] = {1, sizeof(double), NULL},
+    };
+    abut_status status = ABUT_OK;
+    for (int i = 0; i < MEMORIES && !status; i++) {
+        status = abuti_buffer_create(device, list[i].count, list[i].bytes, &d->memory[i]);
+        if (!status && list[i].data && list[i].count)
+            status = abuti_buffer_upload(&d->queue, &d->memory[i], 0, list[i].data,
+                                         list[i].count * list[i].bytes);
+    }
+    return status;
+}
+
+abut_status cloth_device_create(cloth *c, abut_device *device) {
+    abut_status status = check_device(device);
+    if (status)
+        return status;
+    c->device = abut_context_allocate(c->context, 1, sizeof *c->device);
+    if (!c->device)
+        return ABUT_ERROR_MEMORY;
+    memset(c->device, 0, sizeof *c->device);
+    status = abuti_queue_open(device, &c->device->queue);
+    status = status ? status : make_kernels(c->device, device);
+    return status ? status : make_memory(c, device);
+}
+
+void cloth_device_destroy(cloth *c) {
+    cloth_device *d = c->device;
+    if (!d)
+        return;
+    for (int i = 0; i < KERNELS; i++)
+        abuti_kernel_destroy(&d->kernels[i]);
+    for (int i = 0; i < MEMORIES; i++)
+        abuti_buffer_destroy(&d->memory[i]);
+    abut_buffer_destroy(d->start);
+    abut_buffer_destroy(d->end);
+    abut_buffer_destroy(d->nearest);
+    abut_device_bvh_destroy(d->solid);
+    abuti_queue_close(&d->queue);
+    abut_context_release(c->context, d);
+    c->device = NULL;
+}
+
+/* ---- a substep ---- */
+
+static abut_status queue_forces(cloth *c, const cloth_substep *s) {
+    cloth_device *d = c->device;
+    const uint32_t blocks = cloth_volume_blocks(c), triangles = c->triangles;
+    abut_status status = ABUT_OK;
+    if (s->pressure > 0) {
+        status = ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_VOLUMES], groups_of(blocks), GROUP,
+                              ABUTI_VALUE(blocks), ABUTI_VALUE(triangles), MEMORY(MEMORY_CORNERS),
+                              MEMORY(MEMORY_NOW), MEMORY(MEMORY_SUMS));
+        if (!status)
+            status =
+                ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_PRESSURE], 1, WIDE, ABUTI_VALUE(*s),
+                             ABUTI_VALUE(blocks), MEMORY(MEMORY_SUMS),
+                             ABUTI_LOCAL_MEMORY(WIDE * sizeof(double)), MEMORY(MEMORY_PRESSURE));
+    }
+    if (!status && cloth_has_air(s))
+        status = ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_PUSH], groups_of(triangles), GROUP,
+                              ABUTI_VALUE(*s), ABUTI_VALUE(triangles), MEMORY(MEMORY_CORNERS),
+                              MEMORY(MEMORY_PRESSURE), MEMORY(MEMORY_NOW), MEMORY(MEMORY_VELOCITY),
+                              MEMORY(MEMORY_PUSH));
+    if (!status)
+        status =
+            ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_MOVE], groups_of(c->vertices), GROUP,
+                         ABUTI_VALUE(*s), ABUTI_VALUE(c->vertices), MEMORY(MEMORY_INVERSE_MASS),
+                         MEMORY(MEMORY_FACE_BEGIN), MEMORY(MEMORY_FACES), MEMORY(MEMORY_PUSH),
+                         MEMORY(MEMORY_VELOCITY), MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
+    return status;
+}
+
+/* The colours from which on all are small, or done one after the other. */
+static uint32_t tail_of(const cloth_colours *colours) {
+    uint32_t k = colours->count;
+    while (k > 0 && (k == COLOURS || colours->begin[k] - colours->begin[k - 1] <= TAIL_COUNT))
+        k--;
+    return k;
+}
+
+static abut_status queue_colours(cloth_device *d, const cloth_substep *s,
+                                 const cloth_colours *colours, kernel which, memory list) {
+    const uint32_t tail = tail_of(colours), count = colours->count;
+    abut_status status = ABUT_OK;
+    for (uint32_t k = 0; k < tail && !status; k++)
+        status =
+            ABUTI_LAUNCH(&d->queue, &d->kernels[which],
+                         groups_of(colours->begin[k + 1] - colours->begin[k]), GROUP,
+                         ABUTI_VALUE(*s), ABUTI_VALUE(colours->begin[k]),
+                         ABUTI_VALUE(colours->begin[k + 1]), MEMORY(list),
+                         MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
+    if (!status && tail < count)
+        status =
+            ABUTI_LAUNCH(&d->queue, &d->kernels[which + 1], 1, WIDE, ABUTI_VALUE(*s),
+                         ABUTI_VALUE(tail), ABUTI_VALUE(count), MEMORY(list + 1), MEMORY(list),
+                         MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
+    return status;
+}
+
+static abut_status queue_substep(cloth *c, const cloth_substep *s) {
+    cloth_device *d = c->device;
+    const uint32_t touches = c->touch_count > 0;
+    abut_status status = queue_forces(c, s);
+    if (!status)
+        status = queue_colours(d, s, &c->hinge_colours, KERNEL_HINGES, MEMORY_HINGES);
+    if (!status)
+        status = queue_colours(d, s, &c->edge_colours, KERNEL_EDGES, MEMORY_EDGES);
+    if (!status)
+        status = queue_colours(d, s, &c->near_colours, KERNEL_NEARS, MEMORY_NEARS);
+    if (!status)
+        status = ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_END], groups_of(c->vertices), GROUP,
+                              ABUTI_VALUE(*s), ABUTI_VALUE(c->vertices), ABUTI_VALUE(touches),
+                              MEMORY(MEMORY_TOUCHES), MEMORY(MEMORY_INVERSE_MASS),
+                              MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE), MEMORY(MEMORY_VELOCITY));
+    return status;
+}
+
+/* ---- a step ---- */
+
+static abut_status send(cloth_device *d, memory which, const void *data, size_t count,
+                        size_t bytes) {
+    abut_status status = abuti_buffer_reserve(d->queue.device, count, bytes, &d->memory[which]);
+    if (!status && count)
+        status = abuti_buffer_upload(&d->queue, &d->memory[which], 0, data, count * bytes);
+    return status;
+}
+
+static abut_status make_positions(cloth *c) {
+    cloth_device *d = c->device;
+    abut_device *device = d->queue.device;
+    size_t bytes = c->all_vertices * sizeof(vec);
+    abut_status status = d->start ? ABUT_OK : abut_buffer_create(device, bytes, &d->start);
+    if (!status && !d->end)
+        status = abut_buffer_create(device, bytes, &d->end);
+    if (!status && c->solid && !d->nearest) {
+        status = send(d, MEMORY_SOLID_CORNERS, abut_mesh_indices(c->solid),
+                      abut_mesh_triangle_count(c->solid), 3 * sizeof(uint32_t));
+        status = status
+                     ? status
+                     : abut_buffer_create(device, c->vertices * sizeof(abut_nearest), &d->nearest);
+    }
+    return status;
+}
+
+abut_status cloth_device_begin(cloth *c, const vec *solid_end) {
+    cloth_device *d = c->device;
+    abut_status status = make_positions(c);
+    if (!status && !d->has_start)
+        status = abut_buffer_write(d->start, 0, c->position, c->all_vertices * sizeof(vec));
+    d->has_start = !status;
+    d->solid_moves = solid_end != NULL;
+    if (!status && solid_end)
+        status = send(d, MEMORY_SOLID_END, solid_end, c->all_vertices - c->vertices, sizeof(vec));
+    return status;
+}
+
+/* The solid's tree where it is now. One that failed half-way is of no use any more. */
+static abut_status fit_solid(cloth *c) {
+    cloth_device *d = c->device;
+    abut_mesh *mesh = NULL;
+    abut_status status = cloth_mesh(c, 1, &mesh);
+    bool fresh = !d->solid || d->refits >= MOST_REFITS;
+    if (!status && !fresh)
+        status = abut_device_bvh_refit(d->solid, mesh);
+    if (!status)
+        d->refits = fresh ? 0 : d->refits + 1;
+    if (status || fresh) {
+        abut_device_bvh_destroy(d->solid);
+        d->solid = NULL;
+    }
+    if (!status && fresh)
+        status = abut_device_bvh_build(mesh, d->queue.device, &d->solid);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+/* What the groups of cloth_find_touches() told. */
+static abut_status read_touches(cloth *c) {
+    cloth_device *d = c->device;
+    size_t groups = groups_of(c->vertices);
+    double *told = abut_context_allocate(c->context, groups, 2 * sizeof *told);
+    if (!told)
+        return ABUT_ERROR_MEMORY;
+    abut_status status = abuti_buffer_download(&d->queue, &d->memory[MEMORY_TOLD], 0, told,
+                                               groups * 2 * sizeof *told);
+    for (size_t i = 0; i < groups && !status; i++) {
+        c->touch_gap = fmin(c->touch_gap, told[2 * i]);
+        c->touch_count += (size_t)told[2 * i + 1];
+    }
+    abut_context_release(c->context, told);
+    return status;
+}
+
+abut_status cloth_device_find_touches(cloth *c, double radius) {
+    cloth_device *d = c->device;
+    abut_status status = fit_solid(c);
+    if (!status)
+        status = abut_device_bvh_nearest_buffer(d->solid, d->start, ABUT_SCALAR_FLOAT64,
+                                                c->vertices, radius, d->nearest);
+    if (!status)
+        status = ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_FIND_TOUCHES], groups_of(c->vertices),
+                              GROUP, ABUTI_VALUE(c->vertices), ABUTI_VALUE(c->options.thickness),
+                              ABUTI_VALUE(c->touch_gap), ABUTI_BUFFER(&d->nearest->memory),
+                              MEMORY(MEMORY_SOLID_CORNERS), ABUTI_BUFFER(&d->start->memory),
+                              MEMORY(MEMORY_SOLID_END), ABUTI_VALUE(d->solid_moves),
+                              MEMORY(MEMORY_TOUCHES), ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)),
+                              ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)), MEMORY(MEMORY_TOLD));
+    return status ? status : read_touches(c);
+}
+
+static abut_status queue_aims(cloth *c) {
+    cloth_device *d = c->device;
+    return ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_AIMS], groups_of(c->all_vertices), GROUP,
+                        ABUTI_VALUE(c->all_vertices), ABUTI_VALUE(c->vertices),
+                        MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW),
+                        ABUTI_BUFFER(&d->start->memory), MEMORY(MEMORY_SOLID_END),
+                        ABUTI_VALUE(d->solid_moves), ABUTI_BUFFER(&d->end->memory));
+}
+
+abut_status cloth_device_advance(cloth *c, double seconds) {
+    cloth_device *d = c->device;
+    size_t bytes = c->vertices * sizeof(vec);
+    abut_status status =
+        abuti_buffer_copy(&d->queue, &d->start->memory, &d->memory[MEMORY_NOW], bytes);
+    if (!status && !d->has_velocity)
+        status = send(d, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
+    d->has_velocity = false; /* until the step is taken */
+    status = status ? status : send(d, MEMORY_NEARS, c->nears, c->near_count, sizeof *c->nears);
+    status =
+        status ? status : send(d, MEMORY_NEAR_COLOURS, &c->near_colours, 1, sizeof c->near_colours);
+    for (uint32_t i = 0; i < c->options.substeps && !status; i++) {
+        const cloth_substep s = cloth_substep_of(c, seconds, i);
+        status = queue_substep(c, &s);
+    }
+    status = status ? status : queue_aims(c);
+    if (!status)
+        status = abuti_buffer_download(&d->queue, &d->end->memory, 0, c->aim,
+                                       c->all_vertices * sizeof(vec));
+    if (!status)
+        status =
+            abuti_buffer_download(&d->queue, &d->memory[MEMORY_VELOCITY], 0, c->velocity, bytes);
+    return status;
+}
+
+abut_status cloth_device_set_end(cloth *c) {
+    return abut_buffer_write(c->device->end, 0, c->end, c->all_vertices * sizeof(vec));
+}
+
+abut_status cloth_device_step(cloth *c, int motion, bool still) {
+    cloth_device *d = c->device;
+    return abut_motion_step_device(c->motions[motion], d->start, still ? d->start : d->end);
+}
+
+void cloth_device_finish(cloth *c, bool velocities_changed) {
+    cloth_device *d = c->device;
+    abut_buffer *start = d->start;
+    d->start = d->end;
+    d->end = start;
+    d->has_velocity = !velocities_changed;
+}
+#else
+abut_status cloth_device_create(cloth *c, abut_device *device) {
+    (void)c;
+    (void)device;
+    return abut_fail(ABUT_ERROR_DEVICE,
+                     "cloth_create: this build of the cloth works on the CPU only");
+}
+/* The others are never called with a device, since there is none. */
+void cloth_device_destroy(cloth *c) {
+    (void)c;
+}
+abut_status cloth_device_begin(cloth *c, const vec *solid_end) {
+    (void)c;
+    (void)solid_end;
+    return ABUT_ERROR_DEVICE;
+}
+abut_status cloth_device_find_touches(cloth *c, double radius) {
+    (void)c;
+    (void)radius;
+    return ABUT_ERROR_DEVICE;
+}
+abut_status cloth_device_advance(cloth *c, double seconds) {
+    (void)c;
+    (void)seconds;
+    return ABUT_ERROR_DEVICE;
+}
+abut_status cloth_device_set_end(cloth *c) {
+    (void)c;
+    return ABUT_ERROR_DEVICE;
+}
+abut_status cloth_device_step(cloth *c, int motion, bool still) {
+    (void)c;
+    (void)motion;
+    (void)still;
+    return ABUT_ERROR_DEVICE;
+}
+void cloth_device_finish(cloth *c, bool velocities_changed) {
+    (void)c;
+    (void)velocities_changed;
+}
+#endif

@@ -1,0 +1,194 @@
+/* A cloth on a device goes exactly where it goes on the CPU. */
+#include "device/open.h"
+
+#include "parts.h"
+#include "scenes.h"
+
+#include <math.h>
+
+static abut_context *serial;
+static abut_device *device;
+
+static abut_status create_shape(abut_context *context, abut_shape_kind kind, uint32_t segments,
+                                uint32_t rings, abut_mesh **mesh) {
+    abut_shape shape = abut_shape_default(kind);
+    shape.segments = segments;
+    shape.rings = rings;
+    return abut_shape_create(context, &shape, mesh);
+}
+
+static abut_mesh *make_shape(abut_shape_kind kind, uint32_t segments, uint32_t rings) {
+    abut_mesh *mesh = NULL;
+    assert_ok(create_shape(serial, kind, segments, rings, &mesh));
+    return mesh;
+}
+
+static void assert_same(const cloth *a, const cloth *b) {
+    size_t bytes = a->all_vertices * sizeof(vec);
+    assert_int_equal(a->all_vertices, b->all_vertices);
+    assert_memory_equal(cloth_aims(a), cloth_aims(b), bytes);
+    assert_memory_equal(cloth_positions(a), cloth_positions(b), bytes);
+    assert_memory_equal(a->velocity, b->velocity, a->vertices * sizeof(vec));
+}
+
+/* Whole animations, every frame of them free of intersections. */
+static void scenes_are_those_of_the_cpu(void **state) {
+    (void)state;
+    uint32_t impacts = 0, touches = 0;
+    for (int k = 0; k < SCENE_COUNT; k++) {
+        scene *s[2] = {NULL, NULL};
+        for (int i = 0; i < 2; i++) {
+            scene_options options = {.kind = (scene_kind)k,
+                                     .triangles = 300,
+                                     .device = i ? device : NULL};
+            assert_ok(scene_create(serial, &options, &s[i]));
+        }
+        for (uint32_t frame = 0; frame < test_rounds(16) + 6; frame++) {
+            cloth_report reports[2];
+            bool is_free = false;
+            for (int i = 0; i < 2; i++)
+                assert_ok(scene_step(s[i], &reports[i]));
+            assert_int_equal(reports[0].contacts, reports[1].contacts);
+            assert_int_equal(reports[0].impacts, reports[1].impacts);
+            assert_int_equal(reports[0].rounds, reports[1].rounds);
+            assert_true(reports[0].thinnest == reports[1].thinnest);
+            assert_same(scene_cloth(s[0]), scene_cloth(s[1]));
+            assert_ok(cloth_is_free(scene_cloth(s[1]), &is_free));
+            assert_true(is_free);
+            impacts += reports[1].impacts;
+            touches += (uint32_t)scene_cloth(s[1])->touch_count;
+        }
+        for (int i = 0; i < 2; i++)
+            scene_destroy(s[i]);
+    }
+    assert_true(impacts > 0 && touches > 100);
+}
+
+/* Colours of all kinds: large, small, and one after the other at an apex of 150 edges; pins, all
+ * forces, and so much thickness that neighbours push each other. */
+static void forces_and_colours_are_those_of_the_cpu(void **state) {
+    (void)state;
+    abut_mesh *meshes[] = {make_shape(ABUT_SHAPE_CONE, 150, 2),
+                           make_shape(ABUT_SHAPE_SHEET, 32, 32)};
+    const uint32_t pins[] = {3, 7};
+    for (int m = 0; m < 2; m++) {
+        cloth_options options = {.bend = 1e-4,
+                                 .gravity = {0, 0.1, -9},
+                                 .wind = {1, 2, 3},
+                                 .drag = 0.5,
+                                 .pressure = m ? 0 : 3,
+                                 .damping = 0.3,
+                                 .substeps = 2,
+                                 .thickness = m ? 0.025 : 0,
+                                 .friction = 0.2,
+                                 .pins = pins,
+                                 .pin_count = 2};
+        cloth *c[2] = {NULL, NULL};
+        assert_ok(cloth_create(serial, meshes[m], &options, &c[0]));
+        options.device = device;
+        assert_ok(cloth_create(serial, meshes[m], &options, &c[1]));
+        assert_true(m ? c[1]->edge_colours.begin[1] > 512 : c[1]->edge_colours.count == COLOURS);
+        for (int i = 0; i < 2; i++) {
+            cloth_report report;
+            for (int k = 0; k < 2; k++) {
+                cloth_set_wind(c[k], vec_of(1, 2, i));
+                assert_ok(cloth_step(c[k], 1.0 / 60, NULL, &report));
+            }
+            assert_same(c[0], c[1]);
+        }
+        assert_true(c[1]->near_count > 5000 && c[1]->near_colours.count == COLOURS);
+        cloth_destroy(c[0]);
+        cloth_destroy(c[1]);
+        abut_mesh_destroy(meshes[m]);
+    }
+}
+
+static void other_devices_are_refused(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 2, 2);
+    abut_device_info *info = &device->info, kept = *info;
+    cloth_options options = {.device = device};
+    cloth *c = NULL;
+    info->same_bits = false;
+    assert_fails(ABUT_ERROR_DEVICE, kept.name, cloth_create(serial, mesh, &options, &c));
+    assert_fails(ABUT_ERROR_DEVICE, "round floats", cloth_create(serial, mesh, &options, &c));
+    info->has_doubles = false;
+    assert_fails(ABUT_ERROR_DEVICE, "no doubles", cloth_create(serial, mesh, &options, &c));
+    *info = kept;
+    assert_null(c);
+    abut_mesh_destroy(mesh);
+}
+
+/* Two steps, in which a box runs into a sheet. What fails leaves the cloth where it was; where a
+ * device failed it goes on from there as if nothing had happened. */
+static abut_status step_twice(cloth *c) {
+    static vec ends[2][24]; /* of the first run, in which nothing fails */
+    static bool known[2];
+    vec position[24], velocity[16], to[8];
+    cloth_report report;
+    abut_status status = ABUT_OK;
+    for (int i = 0; i < 2 && !status; i++) {
+        assert_int_equal(24, c->all_vertices);
+        memcpy(position, c->position, sizeof position);
+        memcpy(velocity, c->velocity, sizeof velocity);
+        for (int k = 0; k < 8; k++)
+            to[k] = vec_add(position[16 + k], vec_of(0.05, 0.1, -0.3));
+        status = cloth_step(c, 1.0 / 60, to, &report);
+        if (status) {
+            assert_memory_equal(position, c->position, sizeof position);
+            assert_memory_equal(velocity, c->velocity, sizeof velocity);
+            if (status == ABUT_ERROR_MEMORY)
+                break;
+            abuti_opencl_fail_at(0);
+            assert_ok(cloth_step(c, 1.0 / 60, to, &report));
+        }
+        assert_true(report.impacts > 0 || i == 0);
+        if (!known[i])
+            memcpy(ends[i], c->position, sizeof ends[i]);
+        known[i] = true;
+        assert_memory_equal(ends[i], c->position, sizeof ends[i]);
+    }
+    return status;
+}
+
+static abut_status run_small(abut_context *context, void *data) {
+    const abut_pose above = {{0.4, 0.3, 0, 1}, {0, 0, 1.1}};
+    cloth_options options = {
+        .bend = 1e-4, .drag = 1, .pressure = 1, .substeps = 2, .device = device};
+    abut_mesh *sheet = NULL, *raw = NULL, *box = NULL;
+    cloth *c = NULL;
+    (void)data;
+    abut_status status = create_shape(context, ABUT_SHAPE_SHEET, 3, 3, &sheet);
+    status = status ? status : create_shape(context, ABUT_SHAPE_BOX, 1, 1, &raw);
+    status = status ? status : abut_mesh_transform(raw, 1, above, &box);
+    status = status ? status : cloth_create(context, sheet, &options, &c);
+    status = status ? status : cloth_add_solid(c, box);
+    status = status ? status : step_twice(c);
+    cloth_destroy(c);
+    abut_mesh_destroy(sheet);
+    abut_mesh_destroy(raw);
+    abut_mesh_destroy(box);
+    return status;
+}
+
+static void failures_leave_it_where_it_was(void **state) {
+    (void)state;
+    assert_true(test_every_device_call(run_small, NULL, 40, 97) > 500);
+    assert_true(test_every_allocation(run_small, NULL) > 100);
+}
+
+int main(void) {
+    SKIP_WITHOUT_DEVICE();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scenes_are_those_of_the_cpu),
+        cmocka_unit_test(forces_and_colours_are_those_of_the_cpu),
+        cmocka_unit_test(other_devices_are_refused),
+        cmocka_unit_test(failures_leave_it_where_it_was),
+    };
+    serial = test_context(NULL, 1);
+    device = test_device(serial);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    abut_device_destroy(device);
+    abut_context_destroy(serial);
+    return failed;
+}

@@ -71,9 +71,11 @@ _abut_values() {
     sweep:--view) values="front back left right top bottom iso" ;;
     sweep:--up) values="x y z -x -y -z" ;;
     sweep:--device) values="cpu gpu" ;;
-    replay:--scheme) values="auto point line complete boxes inexact all" ;;
+    replay:--scheme) values="auto point line complete boxes inexact single all" ;;
+    replay:--line) values="own companion" ;;
     replay:--from) values="" ;;
     replay:--to) values="" ;;
+    replay:--every) values="" ;;
     replay:--png) values="" ;;
     replay:--picture) values="" ;;
     replay:--view) values="front back left right top bottom iso" ;;
@@ -172,7 +174,7 @@ _abut() {
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
     sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --first --out --png --view --up --device --json --quiet --threads --help" ;;
-    replay) options="--scheme --from --to --frames-only --png --picture --view --up --device --json --quiet --threads --help" ;;
+    replay) options="--scheme --line --from --to --every --frames-only --summary --png --picture --view --up --device --json --quiet --threads --help" ;;
     field) options="--out --sparse --int16 --plain --time --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;

@@ -85,7 +85,7 @@ typedef enum tool_shade {
 } tool_shade;
 
 #define OUTPUT_DEPTH 8
-#define OUTPUT_COLUMNS 8
+#define OUTPUT_COLUMNS 12
 
 typedef struct tool_cell {
     char *words; /* owned */

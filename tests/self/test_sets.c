@@ -673,6 +673,63 @@ static bool refuse(void *user, const char *stage, double fraction) {
     return strcmp(stage, "view") != 0;
 }
 
+typedef struct watch {
+    double last;
+    uint32_t calls, back, beyond, values; /* that went back, that are no fraction, that went on */
+} watch;
+
+static bool look_at_progress(void *user, const char *stage, double fraction) {
+    watch *w = user;
+    if (strcmp(stage, "view") != 0)
+        return true;
+    w->calls++;
+    w->beyond += !(fraction >= 0 && fraction <= 1);
+    w->back += fraction < w->last;
+    w->values += fraction > w->last;
+    w->last = fraction;
+    return true;
+}
+
+/* Progress goes on, never back, and to the end. */
+static void progress_is_real(void **state) {
+    (void)state;
+    const abut_view_line outside = {{{0.6, 0, 0}, {0.6, 0, 0}}, {{0.6, 0, 0}, {0.6, 0, 0}}};
+    test_random random = {16};
+    watch w = {0};
+    abut_context_options options = abut_context_options_default();
+    abut_context *context;
+    options.progress = look_at_progress;
+    options.progress_user = &w;
+    options.thread_count = 1;
+    assert_ok(abut_context_create(&options, &context));
+    abut_mesh *mesh = make_sheet(context, 90, 90, true);
+    abut_vec3 *end = positions_of(mesh);
+    uint32_t count = abut_mesh_vertex_count(mesh);
+    for (uint32_t i = 0; i < count; i++)
+        end[i] = v3_add(end[i], random_vector(&random, 3e-3));
+    for (int k = 0; k < 2; k++) {
+        abut_view_options of_view = abut_view_options_default();
+        abut_view_step step = abut_view_step_default();
+        abut_view_result result;
+        abut_view *view;
+        of_view.scheme = k ? ABUT_VIEW_POINT : ABUT_VIEW_COMPLETE;
+        step.end = end;
+        step.line = &outside;
+        step.start_is_free = true;
+        memset(&w, 0, sizeof w);
+        assert_ok(abut_view_create(mesh, &of_view, &view));
+        assert_ok(abut_view_find(view, &step, NULL, &result));
+        assert_int_equal(k ? ABUT_VIEW_POINT : ABUT_VIEW_COMPLETE, result.scheme);
+        assert_false(result.hit);
+        assert_int_equal(0, w.back + w.beyond);
+        assert_true(w.values > (k ? 1 : 5) && w.last > 0.999);
+        abut_view_destroy(view);
+    }
+    free(end);
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
+}
+
 static void refusals(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
@@ -785,6 +842,7 @@ int main(void) {
         cmocka_unit_test(touching_is_near),
         cmocka_unit_test(threads_agree),
         cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(progress_is_real),
         cmocka_unit_test(refusals),
         cmocka_unit_test(extremes),
     };

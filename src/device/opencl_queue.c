@@ -127,6 +127,9 @@ static void destroy_buffer(abuti_buffer *buffer) {
     abuti_opencl_count(-1);
 }
 
+/* Uploads of so many bytes that the host does not wait for begin at once. */
+enum { FLUSH_LEAST = 1 << 16 };
+
 /* A buffer that lives in memory of the host, which drivers lock there ("pinned"), mapped for good:
  * a copy from or to such memory is made by the device itself. */
 static abut_status create_staging(abuti_queue *queue, abuti_staging *staging) {
@@ -161,9 +164,14 @@ static void destroy_staging(abuti_queue *queue, abuti_staging *staging) {
 
 static abut_status upload(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
                           size_t bytes, bool waits) {
-    return failed(queue, "clEnqueueWriteBuffer",
-                  OPENCL(clEnqueueWriteBuffer, queue->native, to->native,
-                         waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL));
+    const char *call = "clEnqueueWriteBuffer";
+    cl_int error = OPENCL(clEnqueueWriteBuffer, queue->native, to->native,
+                          waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL);
+    if (!error && !waits && bytes >= FLUSH_LEAST) {
+        call = "clFlush";
+        error = OPENCL(clFlush, queue->native);
+    }
+    return failed(queue, call, error);
 }
 
 static abut_status download(abuti_queue *queue, const abuti_buffer *from, size_t offset, void *data,

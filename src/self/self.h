@@ -143,7 +143,8 @@ struct abut_view {
     unsigned char *public_sets;
     bool sets_stand;      /* of the last step */
     bool is_public;       /* public_sets are those of the last step */
-    uint32_t violated;    /* of the last step that was marked */
+    uint32_t violated;    /* of the last step that was marked, */
+    uint32_t doubted;     /* and those neither positive nor violated */
     unsigned char *marks; /* of each node of `tree` */
     bool marks_stand;
     atomic_uchar *near_ghost;      /* of each triangle: MEETS, TOUCHES */
@@ -260,6 +261,10 @@ abut_status abuti_view_device_axis(abut_view *view, abut_view_line *line);
  * the first, and stay there. */
 abut_status abuti_view_device_test(abut_view *view, const view_sight *sights, uint32_t count,
                                    view_counts *counts);
+/* The same without a wait: counts are known once the device was waited for, as a search does. */
+abut_status abuti_view_device_test_blindly(abut_view *view, const view_sight *sights,
+                                           uint32_t count);
+abut_status abuti_view_device_counts(abut_view *view, uint32_t count, view_counts *counts);
 /* From now on they are those of the second. */
 void abuti_view_device_take_other(abut_view *view);
 /* Brings them here, and those of the step before, and positions: for the boundary. */

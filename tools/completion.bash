@@ -65,6 +65,8 @@ _abut_values() {
     sweep:--mode) values="earliest all any" ;;
     sweep:--thickness) values="" ;;
     sweep:--tolerance) values="" ;;
+    sweep:--from) values="" ;;
+    sweep:--to) values="" ;;
     sweep:--first) values="" ;;
     sweep:--out) values="" ;;
     sweep:--png) values="" ;;
@@ -173,7 +175,7 @@ _abut() {
     overlap) options="--pairs --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
-    sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --first --out --png --view --up --device --json --quiet --threads --help" ;;
+    sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --from --to --frames-only --first --out --png --view --up --device --json --quiet --threads --help" ;;
     replay) options="--scheme --line --from --to --every --frames-only --summary --png --picture --view --up --device --json --quiet --threads --help" ;;
     field) options="--out --sparse --int16 --plain --time --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;

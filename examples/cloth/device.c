@@ -65,6 +65,7 @@ struct cloth_device {
     abut_buffer *nearest;     /* an abut_nearest a vertex */
     abut_device_bvh *solid;
     uint32_t refits;              /* since it was built */
+    uint64_t solid_fit;           /* as that of the cloth */
     uint32_t solid_moves;         /* in this step */
     bool has_start, has_velocity; /* `position` and `velocity` are there */
 };
@@ -292,6 +293,8 @@ abut_status cloth_device_begin(cloth *c, const vec *solid_end) {
 static abut_status fit_solid(cloth *c) {
     cloth_device *d = c->device;
     abut_mesh *mesh = NULL;
+    if (d->solid && d->solid_fit == c->solid_moved)
+        return ABUT_OK;
     abut_status status = cloth_mesh(c, 1, &mesh);
     bool fresh = !d->solid || d->refits >= MOST_REFITS;
     if (!status && !fresh)
@@ -304,6 +307,8 @@ static abut_status fit_solid(cloth *c) {
     }
     if (!status && fresh)
         status = abut_device_bvh_build(mesh, d->queue.device, &d->solid);
+    if (!status)
+        d->solid_fit = c->solid_moved;
     abut_mesh_destroy(mesh);
     return status;
 }

@@ -115,7 +115,7 @@ def run(options):
         if not os.path.exists(path):
             command = [options.tool, "demo", scene, "--triangles", str(triangles), "--solid",
                        str(solid), "--frames", str(options.frames or frames), "--record", path,
-                       "--quiet"]
+                       "--quiet"] + (["--device", options.device] if options.device else [])
             print(" ".join(command), file=sys.stderr)
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         every = ["--every", str(options.every)]

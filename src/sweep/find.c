@@ -56,6 +56,7 @@ typedef struct search {
     size_t open_count;
     atomic_uint_fast64_t work; /* in this round */
     _Atomic double earliest;
+    atomic_uint_fast64_t tie;       /* EARLIEST: the first in order of what hits at time 0 */
     atomic_uint_fast32_t first_hit; /* ANY: the lowest task that has one */
     motion_hit *kept;               /* ALL */
     size_t kept_count, kept_room;
@@ -83,7 +84,15 @@ static abut_status make_room(abut_context *context, motion_hit **hits, size_t co
 
 /* ---- one task ---- */
 
+/* In the order of hits at the same time; equal for two of the second features at most. */
+static uint64_t order_of(const motion_hit *hit) {
+    return (uint64_t)hit->kind << 63 | (uint64_t)hit->first << 31 | hit->second >> 1;
+}
+
 static void take_earliest(search *s, task *t, const motion_hit *hit) {
+    uint_fast64_t order = order_of(hit), first = atomic_load(&s->tie);
+    while (hit->time <= 0 && order < first && !atomic_compare_exchange_weak(&s->tie, &first, order))
+        continue;
     double earliest = atomic_load_explicit(&s->earliest, memory_order_relaxed);
     while (hit->time < earliest &&
            !atomic_compare_exchange_weak_explicit(&s->earliest, &earliest, hit->time,
@@ -136,6 +145,8 @@ static int sweep_candidate(search *s, task *t, const uint32_t places[2],
         hit.second = hit.first;
         hit.first = lower;
     }
+    if (order_of(&hit) > atomic_load_explicit(&s->tie, memory_order_relaxed))
+        return 0; /* nothing is earlier than what hits at once */
     abuti_motion_corners(s->motion, t->kind, hit.first, hit.second, corners);
     for (int k = 0; k < 4; k++) {
         start[k] = s->motion->start[corners[k]];
@@ -395,6 +406,7 @@ static abut_status prepare(search *s) {
         sides[kind].no_others = b->mesh && s->motion->options.no_others;
     }
     atomic_init(&s->earliest, 1);
+    atomic_init(&s->tie, UINT64_MAX);
     atomic_init(&s->first_hit, UINT32_MAX);
     atomic_init(&s->work, 0);
     s->task_count = tasks_for(&b->vertices) + tasks_for(&b->edges);

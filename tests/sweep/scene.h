@@ -160,6 +160,12 @@ static inline void check_identical(abut_motion *motion, uint32_t n, const char *
             assert_int_equal(1 + i, impacts[i].element[1]);
         }
     }
+    abut_impacts first = {.impacts = impacts, .capacity = 1};
+    assert_ok(abut_motion_find(motion, ABUT_MOTION_EARLIEST, NULL, &first, NULL));
+    assert_int_equal(1, first.count);
+    assert_true(impacts[0].time == 0 && impacts[0].kind == ABUT_IMPACT_VERTEX_FACE);
+    assert_int_equal(0, impacts[0].element[0]);
+    assert_int_equal(1, impacts[0].element[1]);
 }
 
 /* ---- the referee ---- */

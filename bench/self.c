@@ -1,0 +1,203 @@
+/* Cases: whole steps of the view-based search on the CPU, and of the complete one beside it. A ball
+ * that is dented, a sleeve that is pinched while it shortens, and a sheet that is pleated until one
+ * pleat leans over to the next; ten steps a run, of which the last has an impact. All is made by +,
+ * -, x and /, so that it is the same everywhere. */
+#include "bench.h"
+
+#include <stdlib.h>
+
+enum { STEPS = 10, BALL = 0, SLEEVE = 4, SHEET = 8, SCENES = 12, SCHEMES = 3 };
+
+typedef struct self_data {
+    abut_mesh *mesh;
+    abut_view *view;
+    uint32_t vertex_count;
+    abut_vec3 *at[STEPS + 1];
+    abut_view_result results[STEPS];
+} self_data;
+
+/* ---- scenes ---- */
+
+/* Up and down between -1 and 1 as x goes on by 2. */
+static double zigzag(double x) {
+    double left = x / 2;
+    left -= (double)(int64_t)left - (left < 0);
+    left -= left >= 1;
+    return left < 0.5 ? 4 * left - 1 : 3 - 4 * left;
+}
+
+static double bump(double x, double y, double narrow) {
+    double off = 1 + narrow * (x * x + y * y);
+    return 1 / (off * off * off * off);
+}
+
+/* A sheet of `wide` x `high` quads over -1 to 1; round: a tube along z, open at both ends, by the
+ * rational circle. */
+static abut_status make_grid(bench_state *state, self_data *data, uint32_t wide, uint32_t high,
+                             bool round) {
+    const uint32_t columns = round ? wide : wide + 1;
+    abut_mesh_input input = abut_mesh_input_default();
+    abut_vec3 *p = malloc((size_t)columns * (high + 1) * sizeof *p);
+    uint32_t *indices = malloc(6 * (size_t)wide * high * sizeof *indices), used = 0;
+    for (uint32_t i = 0; p && i < columns * (high + 1); i++) {
+        double along = 2.0 * (i / columns) / high - 1, t = 4.0 * (i % columns) / wide;
+        int quarter = (int)t;
+        t -= quarter;
+        double x = (1 - t * t) / (1 + t * t), y = 2 * t / (1 + t * t);
+        double turned[4][2] = {{x, y}, {-y, x}, {-x, -y}, {y, -x}};
+        p[i] = round
+                   ? (abut_vec3){0.5 * turned[quarter & 3][0], 0.5 * turned[quarter & 3][1], along}
+                   : (abut_vec3){2.0 * (i % columns) / wide - 1, along, 0};
+    }
+    for (uint32_t j = 0; indices && j < high; j++)
+        for (uint32_t i = 0; i < wide; i++) {
+            uint32_t a = j * columns + i, b = j * columns + (round ? (i + 1) % wide : i + 1);
+            const uint32_t two[6] = {a, b, b + columns, a, b + columns, a + columns};
+            for (int k = 0; k < 6; k++)
+                indices[used++] = two[k];
+        }
+    input.positions = p;
+    input.vertex_count = columns * (high + 1);
+    input.indices = indices;
+    input.triangle_count = used / 3;
+    abut_status status = p && indices ? abut_mesh_create(state->context, &input, &data->mesh)
+                                      : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    free(p);
+    free(indices);
+    return status;
+}
+
+static abut_status make_mesh(bench_state *state, self_data *data) {
+    const int scene = state->which->variant & SCENES;
+    if (scene != BALL)
+        return make_grid(state, data, state->quick ? 32 : 96, state->quick ? 32 : 96,
+                         scene == SLEEVE);
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    shape.segments = state->quick ? 6 : 24;
+    return abut_shape_create(state->context, &shape, &data->mesh);
+}
+
+/* Where a vertex is when the scene is so far, 0 to 1; it touches itself shortly after. */
+static abut_vec3 deformed(int scene, abut_vec3 p, double far) {
+    if (scene == BALL) { /* its upper side goes down to the lower one */
+        p.z -= p.z > 0 ? 1.8 * far * p.z * bump(p.x, p.y, 3) : 0;
+    } else if (scene == SLEEVE) { /* rings, and one side that goes over to the other */
+        double wider = 1 + 0.1 * far * zigzag(16 * p.z);
+        double over = p.x > 0 ? 1.6 * far * p.x * bump(p.y, p.z, 20) : 0;
+        p = (abut_vec3){p.x * wider - over, p.y * wider, p.z * (1 - 0.5 * far)};
+    } else { /* pleats along y, of which one leans over */
+        double height = zigzag(8 * p.x);
+        double over = height > 0 ? 0.05 * far * height * bump(p.x - 0.125, p.y, 100) : 0;
+        p = (abut_vec3){p.x * (1 - 0.6 * far) + over, p.y, 0.1 * far * height};
+    }
+    return p;
+}
+
+static abut_status self_setup(bench_state *state) {
+    self_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_status status = make_mesh(state, data);
+    if (status)
+        return status;
+    data->vertex_count = abut_mesh_vertex_count(data->mesh);
+    const abut_vec3 o = abut_mesh_origin(data->mesh), *p = abut_mesh_positions(data->mesh);
+    for (int k = 0; k <= STEPS; k++) {
+        double far = k < STEPS ? 0.1 * k : 1.5;
+        data->at[k] = malloc(data->vertex_count * sizeof *data->at[k]);
+        if (!data->at[k])
+            return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+        for (uint32_t i = 0; i < data->vertex_count; i++)
+            data->at[k][i] = deformed(state->which->variant & SCENES,
+                                      (abut_vec3){o.x + p[i].x, o.y + p[i].y, o.z + p[i].z}, far);
+    }
+    abut_view_options options = abut_view_options_default();
+    options.scheme = (abut_view_scheme)(state->which->variant & SCHEMES);
+    state->elements = STEPS;
+    return abut_view_create(data->mesh, &options, &data->view);
+}
+
+static abut_status self_run(bench_state *state) {
+    self_data *data = state->data;
+    abut_status status = ABUT_OK;
+    for (int k = 0; k < STEPS && !status; k++) {
+        abut_view_step step = abut_view_step_default();
+        step.start = data->at[k];
+        step.end = data->at[k + 1];
+        step.start_is_free = true;
+        status = abut_view_find(data->view, &step, NULL, &data->results[k]);
+    }
+    return status;
+}
+
+/* Of the last run, for the line after it. */
+static double stages[6], doubtful;
+static uint32_t hits;
+
+/* Only impacts, so that all schemes have the same hash. */
+static abut_status self_finish(bench_state *state) {
+    const self_data *data = state->data;
+    state->hash = 0;
+    hits = 0;
+    doubtful = 0;
+    for (int k = 0; k < 6; k++)
+        stages[k] = 0;
+    for (int k = 0; k < STEPS; k++) {
+        const abut_view_result *r = &data->results[k];
+        const abut_view_times *t = &r->times;
+        const double of_step[6] = {t->bounds, t->view,      t->boundary,
+                                   t->marks,  t->traversal, t->elementary};
+        hits += r->hit;
+        doubtful += (double)(r->sets[1] + r->sets[2] + r->sets[3]) / STEPS;
+        for (int s = 0; s < 6; s++)
+            stages[s] += of_step[s] / STEPS;
+        state->hash = bench_hash(state->hash, &r->hit, sizeof r->hit);
+        if (!r->hit)
+            continue;
+        state->hash = bench_hash(state->hash, &r->impact.time, sizeof r->impact.time);
+        state->hash = bench_hash(state->hash, r->impact.element, sizeof r->impact.element);
+    }
+    if (hits != 1 || !data->results[STEPS - 1].hit)
+        return bench_fail(ABUT_ERROR_LIMIT, "%u steps have an impact, not the last alone", hits);
+    return ABUT_OK;
+}
+
+static void self_teardown(bench_state *state) {
+    self_data *data = state->data;
+    if (!data)
+        return;
+    abut_view_destroy(data->view);
+    abut_mesh_destroy(data->mesh);
+    for (int k = 0; k <= STEPS; k++)
+        free(data->at[k]);
+    free(data);
+}
+
+static void tell(const bench_case *which, const bench_result *result) {
+    static const char *const names[6] = {"bounds", "view",      "boundary",
+                                         "marks",  "traversal", "elementary"};
+    (void)which;
+    printf("  a step: %.3f ms, %.0f triangles in doubt;", result->median_ms / result->elements,
+           doubtful);
+    for (int k = 0; k < 6; k++)
+        printf("%s %s %.3f", k ? "," : "", names[k], 1e3 * stages[k]);
+}
+
+#define SELF(name_, variant_)                                                               \
+    {                                                                                       \
+        .name = name_, .unit = "step", .setup = self_setup, .run = self_run,                \
+        .finish = self_finish, .teardown = self_teardown, .tell = tell, .variant = variant_ \
+    }
+
+const bench_case bench_self_cases[] = {
+    SELF("self/ball-point", BALL | ABUT_VIEW_POINT),
+    SELF("self/ball-line", BALL | ABUT_VIEW_LINE),
+    SELF("self/ball-complete", BALL | ABUT_VIEW_COMPLETE),
+    SELF("self/sleeve-point", SLEEVE | ABUT_VIEW_POINT),
+    SELF("self/sleeve-line", SLEEVE | ABUT_VIEW_LINE),
+    SELF("self/sleeve-complete", SLEEVE | ABUT_VIEW_COMPLETE),
+    SELF("self/sheet-point", SHEET | ABUT_VIEW_POINT),
+    SELF("self/sheet-line", SHEET | ABUT_VIEW_LINE),
+    SELF("self/sheet-complete", SHEET | ABUT_VIEW_COMPLETE),
+    {.name = NULL},
+};

@@ -37,11 +37,11 @@ enum { MEETS = 1, TOUCHES = 2 };
 enum { PAIRS_LEAST = 1 << 16, PAIRS_EACH = 16, TASK_SHARE = 8 };
 
 enum {
-    LEVELS_MOST = 9,      /* of the tree of ghosts: tasks begin at the last one of these */
-    NODES_A_TASK = 4,     /* of that level */
-    SIDES_A_TASK = 256,   /* ghosts */
-    BATCH = 256,          /* pairs of features that are filtered at once */
-    RELEASE_EVERY = 8     /* steps that the violated wait at most to be looked at anew */
+    LEVELS_MOST = 9,    /* of the tree of ghosts: tasks begin at the last one of these */
+    NODES_A_TASK = 4,   /* of that level */
+    SIDES_A_TASK = 256, /* ghosts */
+    BATCH = 256,        /* pairs of features that are filtered at once */
+    RELEASE_EVERY = 8   /* steps that the violated wait at most to be looked at anew */
 };
 
 typedef struct ghost_pair {

@@ -11,6 +11,7 @@
 #include "base/simd.h"
 #include "geom/sweep.h"
 #include "mesh/mesh.h"
+#include "self/bounds_shared.h"
 #include "self/ghost_shared.h"
 #include "self/view_shared.h"
 #include "sweep/motion.h"
@@ -46,9 +47,7 @@ enum {
     TREE_LEVELS = 33,
     /* A pair gives up to two where one side is opened, and one node with itself gives three; each
      * opening goes a level down on one side. */
-    TREE_STACK = 4 * TREE_LEVELS + 4,
-    DOP_SLABS = 8, /* x, y, z, x + y, x + z, y + z, x - y, x - z */
-    BOX_SLABS = 4  /* x, y, z, and 0 */
+    TREE_STACK = 4 * TREE_LEVELS + 4
 };
 
 typedef struct view_tree {
@@ -68,6 +67,7 @@ abut_status abuti_view_tree_build(struct abut_view *view, uint32_t first, uint32
 void abuti_view_tree_release(abut_context *context, view_tree *tree);
 /* Bounds of all vertices for the step that is set, in the frame. */
 void abuti_view_fit_vertices(struct abut_view *view, double separation);
+bounds_frame abuti_view_frame(box3 box);
 /* Then those of nodes. */
 void abuti_view_tree_fit(struct abut_view *view, view_tree *tree);
 
@@ -116,8 +116,7 @@ struct abut_view {
     view_tree tree, ghosts;
     int slabs;
     float *vertex_bounds; /* 2 x slabs a vertex */
-    vec3 centre;          /* of the frame of bounds */
-    double scale;
+    bounds_frame frame;   /* of bounds */
 
     vec3 *room; /* for three times the vertices; null with a device, which has its own */
     /* Where vertices are. `next` becomes `end` with success; `start` is `end` or `first`. With a
@@ -196,6 +195,11 @@ unsigned abuti_view_triangle(const vec3 start[3], const vec3 end[3], const vec3 
 /* Puts those triangles into V that touch ghosts in the step, or may be beyond one. `is_worth`: not
  * where too many are near. */
 abut_status abuti_view_boundary(abut_view *view, const view_limits *limits, bool *is_worth);
+/* Whether the pieces of the step before can be gone on with: what was violated stays so. Now and
+ * then, and where steps do not follow each other, they are found anew. */
+bool abuti_view_goes_on(abut_view *view);
+/* Pairs of triangles and ghosts beyond which it is not worth it. */
+size_t abuti_view_pairs_most(const abut_view *view);
 
 /* ---- marks.c ---- */
 
@@ -237,10 +241,11 @@ abut_status abuti_view_device_test(abut_view *view, const view_sight *sights, ui
                                    view_counts *counts);
 /* From now on they are those of the second. */
 void abuti_view_device_take_other(abut_view *view);
-/* Brings them here, and those of the step before, and positions: for the boundary. */
-abut_status abuti_view_device_bring(abut_view *view);
-/* What was tested, or, `were_changed`, is here now, is what sets were in the last step. */
-abut_status abuti_view_device_mark(abut_view *view, bool were_changed);
+/* As abuti_view_boundary(); the sets stay there. */
+abut_status abuti_view_device_boundary(abut_view *view, const view_limits *limits,
+                                       view_counts *counts, bool *is_worth);
+/* What was found is what sets were in the last step. */
+void abuti_view_device_mark(abut_view *view);
 /* Brings the sets of the last step here, for the caller. */
 abut_status abuti_view_device_show(abut_view *view);
 /* As abuti_view_search(), without its counts of nodes and triangles; of the hit the time, the rest

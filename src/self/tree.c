@@ -157,24 +157,6 @@ void abuti_view_tree_release(abut_context *context, view_tree *tree) {
 
 /* ---- fit ---- */
 
-/* The values of all slabs at a point. */
-static void slabs_at(const abut_view *view, vec3 p, double value[DOP_SLABS]) {
-    double x = (p.x - view->centre.x) * view->scale, y = (p.y - view->centre.y) * view->scale;
-    double z = (p.z - view->centre.z) * view->scale;
-    value[0] = x;
-    value[1] = y;
-    value[2] = z;
-    if (view->slabs == BOX_SLABS) {
-        value[3] = 0;
-        return;
-    }
-    value[3] = x + y;
-    value[4] = x + z;
-    value[5] = y + z;
-    value[6] = x - y;
-    value[7] = x - z;
-}
-
 typedef struct fitting {
     abut_view *view;
     view_tree *tree;
@@ -187,17 +169,20 @@ static void fit_vertices_task(void *data, size_t chunk, size_t begin, size_t end
     const abut_view *view = f->view;
     int slabs = view->slabs;
     (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        double a[DOP_SLABS], b[DOP_SLABS];
-        float *lo = view->vertex_bounds + i * 2 * (size_t)slabs, *hi = lo + slabs;
-        slabs_at(view, view->start[i], a);
-        slabs_at(view, view->next[i], b);
-        for (int k = 0; k < slabs; k++) {
-            double grow = k < 3 ? f->grow : f->grow * 1.4142135623730952 + 0x1p-34;
-            lo[k] = (float)((a[k] < b[k] ? a[k] : b[k]) - grow);
-            hi[k] = (float)((a[k] > b[k] ? a[k] : b[k]) + grow);
-        }
-    }
+    for (size_t i = begin; i < end; i++)
+        bounds_of_motion(bounds_place(&view->frame, view->start[i]),
+                         bounds_place(&view->frame, view->next[i]), slabs, f->grow,
+                         view->vertex_bounds + i * 2 * (size_t)slabs);
+}
+
+/* Around all positions of a step but ghosts, of unit size. */
+bounds_frame abuti_view_frame(box3 box) {
+    bounds_frame frame = {.centre = box_centre(box)};
+    double size = v3_max_abs(v3_sub(box.hi, frame.centre));
+    int exponent;
+    frexp(size, &exponent);
+    frame.scale = size > 0 && exponent > -1000 ? ldexp(1, -exponent) : 1;
+    return frame;
 }
 
 void abuti_view_fit_vertices(abut_view *view, double separation) {
@@ -205,12 +190,8 @@ void abuti_view_fit_vertices(abut_view *view, double separation) {
     box3 box = box_empty();
     for (size_t i = 0; i < view->vertex_count; i++)
         box = box_grow(box_grow(box, view->start[i]), view->next[i]);
-    view->centre = box_centre(box);
-    double size = v3_max_abs(v3_sub(box.hi, view->centre));
-    int exponent;
-    frexp(size, &exponent);
-    view->scale = size > 0 && exponent > -1000 ? ldexp(1, -exponent) : 1;
-    fitting f = {view, NULL, 0, 0.5 * separation * view->scale * (1 + 1e-9)};
+    view->frame = abuti_view_frame(box);
+    fitting f = {view, NULL, 0, 0.5 * separation * view->frame.scale * (1 + 1e-9)};
     abuti_parallel_for(view->context, count, VERTICES_A_TASK, fit_vertices_task, &f);
 }
 

@@ -1,0 +1,52 @@
+/* Bounds of a vertex that moves, in the frame of tree.c, for C and OpenCL C alike: the same
+ * operations in the same order, so that the same bounds overlap on both sides. */
+#ifndef ABUTI_BOUNDS_SHARED_H
+#define ABUTI_BOUNDS_SHARED_H
+
+#include "base/math_shared.h"
+
+enum {
+    DOP_SLABS = 8, /* x, y, z, x + y, x + z, y + z, x - y, x - z */
+    BOX_SLABS = 4  /* x, y, z, and 0 */
+};
+
+/* Sums of coordinates are off by less than this; see tree.c. */
+#define BOUNDS_SLACK 0x1p-34
+
+typedef struct bounds_frame {
+    vec3 centre;
+    real scale;
+} bounds_frame;
+
+static inline vec3 bounds_place(const bounds_frame *frame, vec3 p) {
+    return v3((p.x - frame->centre.x) * frame->scale, (p.y - frame->centre.y) * frame->scale,
+              (p.z - frame->centre.z) * frame->scale);
+}
+
+/* The values of all slabs at a place. */
+static inline void bounds_values(vec3 p, int slabs, real *value) {
+    value[0] = p.x;
+    value[1] = p.y;
+    value[2] = p.z;
+    value[3] = slabs == BOX_SLABS ? REAL(0.0) : p.x + p.y;
+    if (slabs == BOX_SLABS)
+        return;
+    value[4] = p.x + p.z;
+    value[5] = p.y + p.z;
+    value[6] = p.x - p.y;
+    value[7] = p.x - p.z;
+}
+
+/* Lows, then highs, of a vertex between two places, `grow` apart from it. */
+static inline void bounds_of_motion(vec3 from, vec3 to, int slabs, real grow, float *bounds) {
+    real a[DOP_SLABS], b[DOP_SLABS];
+    bounds_values(from, slabs, a);
+    bounds_values(to, slabs, b);
+    for (int k = 0; k < slabs; k++) {
+        real by = k < 3 ? grow : grow * REAL(1.4142135623730952) + BOUNDS_SLACK;
+        bounds[k] = (float)((a[k] < b[k] ? a[k] : b[k]) - by);
+        bounds[slabs + k] = (float)((a[k] > b[k] ? a[k] : b[k]) + by);
+    }
+}
+
+#endif

@@ -16,6 +16,7 @@ typedef struct motion_data {
     abut_device *device; /* null = the CPU */
     abut_motion *motion;
     abut_vec3 *start, *end;
+    abut_buffer *there[2]; /* the same, where positions are on the device already */
     abut_impact *impacts;
     abut_impacts found;
 } motion_data;
@@ -109,7 +110,7 @@ static abut_status make_pleats(bench_state *state, motion_data *data) {
 
 /* ---- cases ---- */
 
-enum { BALLS = 0, PLEATS = 4, MODES = 3, DEVICE = 8 };
+enum { BALLS = 0, PLEATS = 4, MODES = 3, DEVICE = 8, RESIDENT = 16 };
 
 /* Stages of the last search on a device, for the line after it. */
 static double stage_ms[MOTION_STAGES];
@@ -145,6 +146,17 @@ static abut_status check(bench_state *state, motion_data *data) {
     return status;
 }
 
+static abut_status put_there(motion_data *data) {
+    const size_t bytes = data->vertex_count * sizeof *data->start;
+    abut_status status = ABUT_OK;
+    for (int side = 0; side < 2 && !status; side++) {
+        status = abut_buffer_create(data->device, bytes, &data->there[side]);
+        if (!status)
+            status = abut_buffer_write(data->there[side], 0, side ? data->end : data->start, bytes);
+    }
+    return status;
+}
+
 static abut_status motion_setup(bench_state *state) {
     motion_data *data = calloc(1, sizeof *data);
     if (!(state->data = data))
@@ -158,12 +170,16 @@ static abut_status motion_setup(bench_state *state) {
     options.device = data->device;
     if (!status)
         status = abut_motion_create(data->meshes, data->mesh_count, &options, &data->motion);
+    if (!status && state->which->variant & RESIDENT)
+        status = put_there(data);
     return status || !data->device ? status : check(state, data);
 }
 
 static abut_status motion_run(bench_state *state) {
     motion_data *data = state->data;
-    abut_status status = abut_motion_step(data->motion, data->start, data->end);
+    abut_status status = data->there[0]
+                             ? abut_motion_step_device(data->motion, data->there[0], data->there[1])
+                             : abut_motion_step(data->motion, data->start, data->end);
     return status
                ? status
                : abut_motion_find(data->motion, (abut_motion_mode)(state->which->variant & MODES),
@@ -187,6 +203,8 @@ static void motion_teardown(bench_state *state) {
     if (!data)
         return;
     abut_motion_destroy(data->motion);
+    for (int side = 0; side < 2; side++)
+        abut_buffer_destroy(data->there[side]);
     abut_device_destroy(data->device);
     for (uint32_t k = 0; k < data->mesh_count; k++)
         abut_mesh_destroy(data->meshes[k]);
@@ -230,5 +248,6 @@ const bench_case bench_motion_cases[] = {
     DEVICE_MOTION("device/motion-earliest-balls", BALLS + ABUT_MOTION_EARLIEST),
     DEVICE_MOTION("device/motion-all-balls", BALLS + ABUT_MOTION_ALL),
     DEVICE_MOTION("device/motion-all-pleats", PLEATS + ABUT_MOTION_ALL),
+    DEVICE_MOTION("device/motion-earliest-resident", RESIDENT | (BALLS + ABUT_MOTION_EARLIEST)),
     {.name = NULL},
 };

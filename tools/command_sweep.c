@@ -9,7 +9,7 @@ typedef struct sweep_run {
     abut_motion_mode mode;
     abut_sweep_options options;
     abut_motion_options motion;
-    bool parts, regardless;
+    bool parts, regardless, recording;
     abut_impact *impacts; /* from malloc */
     size_t room, count;
     abut_motion_counts counts;
@@ -303,16 +303,19 @@ static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s
 
 /* ---- a folder ---- */
 
-static void tell_step(tool_run *tool, const sweep_run *s, size_t step, const char *const path[2]) {
+/* Without paths, of a recording: the frame that the step leads to. */
+static void tell_step(tool_run *tool, const sweep_run *s, uint64_t step, const char *const *path) {
     tool_output *out = &tool->out;
     tool_text names[2] = {{0}, {0}};
     const abut_impact *impact = s->count ? &s->impacts[0] : NULL;
     if (impact)
         features(s, impact, names);
     out_object(out, NULL);
-    fact_count(out, "step", step);
-    json_path(out, "start", path[0]);
-    json_path(out, "end", path[1]);
+    fact_count(out, path ? "step" : "frame", step);
+    if (path) {
+        json_path(out, "start", path[0]);
+        json_path(out, "end", path[1]);
+    }
     json_boolean(out, "hit", impact);
     fact_count(out, "impacts", s->count);
     json_counts(out, s);
@@ -333,6 +336,28 @@ static void tell_step(tool_run *tool, const sweep_run *s, size_t step, const cha
     }
 }
 
+static void start_progress(tool_run *tool, uint64_t step, uint64_t count) {
+    tool_text subject = {0};
+    text_print(&subject, "step %llu of %llu", (unsigned long long)step, (unsigned long long)count);
+    progress_start(tool->progress, subject.data ? subject.data : "");
+    text_free(&subject);
+}
+
+static void begin_steps(tool_run *tool) {
+    tool->out.lines = true;
+    if (!tool->out.json)
+        out_table(&tool->out, "steps");
+}
+
+static int end_steps(tool_run *tool, int code, uint64_t hits, uint64_t steps) {
+    if (!tool->out.json && !code) {
+        out_end(&tool->out);
+        say(&tool->out, "%llu of %llu steps with an impact", (unsigned long long)hits,
+            (unsigned long long)steps);
+    }
+    return code ? code : hits ? CODE_FOUND : CODE_FINE;
+}
+
 static int run_step(tool_run *tool, sweep_run *s, const tool_frames *frames, size_t step,
                     abut_mesh *mesh[2]) {
     const char *const path[2] = {frames->paths[step], frames->paths[step + 1]};
@@ -340,10 +365,7 @@ static int run_step(tool_run *tool, sweep_run *s, const tool_frames *frames, siz
     int code = status ? tool_fail(tool, status) : 0;
     if (!code && !s->moving.motion)
         code = moving_create(tool, mesh[0], s->parts, &s->motion, &s->moving);
-    tool_text subject = {0};
-    text_print(&subject, "step %zu of %zu", step + 1, frames->count - 1);
-    progress_start(tool->progress, subject.data ? subject.data : "");
-    text_free(&subject);
+    start_progress(tool, step + 1, frames->count - 1);
     code = code ? code : search(tool, s, path, mesh);
     if (!code)
         tell_step(tool, s, step, path);
@@ -358,9 +380,7 @@ static int run_folder(tool_run *tool, const tool_arguments *arguments, sweep_run
     int code = frames_list(tool, folder, &frames);
     abut_status status = code ? ABUT_OK : tool_read(tool, frames.paths[0], NULL, &mesh[0]);
     code = status ? tool_fail(tool, status) : code;
-    tool->out.lines = true;
-    if (!tool->out.json)
-        out_table(&tool->out, "steps");
+    begin_steps(tool);
     for (; !code && steps + 1 < frames.count; steps++) {
         code = run_step(tool, s, &frames, steps, mesh);
         hits += !code && s->count;
@@ -368,14 +388,50 @@ static int run_folder(tool_run *tool, const tool_arguments *arguments, sweep_run
         mesh[0] = mesh[1];
         mesh[1] = NULL;
     }
-    if (!tool->out.json && !code) {
-        out_end(&tool->out);
-        say(&tool->out, "%zu of %zu steps with an impact", hits, steps);
-    }
     abut_mesh_destroy(mesh[0]);
     abut_mesh_destroy(mesh[1]);
     frames_free(&frames);
-    return code ? code : hits ? CODE_FOUND : CODE_FINE;
+    return end_steps(tool, code, hits, steps);
+}
+
+/* ---- a recording ---- */
+
+static int run_frame(tool_run *tool, sweep_run *s, tool_recording *r, uint64_t frame,
+                     const char *path) {
+    abut_mesh *mesh = NULL;
+    int code = recording_read(tool, r, frame);
+    if (!code && (!s->regardless || !s->moving.motion))
+        code = recording_mesh(tool, r, &mesh);
+    if (!code && !s->moving.motion)
+        code = moving_create(tool, mesh, s->parts, &s->motion, &s->moving);
+    if (!code && !s->regardless) {
+        tool_text name = {0};
+        text_print(&name, "%s, frame %llu", path, (unsigned long long)frame - 1);
+        code = check_start(tool, name.data ? name.data : path, mesh);
+        text_free(&name);
+    }
+    abut_mesh_destroy(mesh);
+    code = code ? code : moving_step_to(tool, &s->moving, r->start, r->end);
+    code = code ? code : find(tool, s);
+    if (!code)
+        tell_step(tool, s, frame, NULL);
+    return code;
+}
+
+static int run_recording(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
+    tool_recording r = {0};
+    uint64_t hits = 0, steps = 0;
+    progress_start(tool->progress, arguments->operands[0]);
+    int code = recording_open(tool, arguments, &r);
+    if (!code)
+        begin_steps(tool);
+    for (uint64_t frame = r.first; !code && frame <= r.last; frame++) {
+        start_progress(tool, ++steps, r.last - r.first + 1);
+        code = run_frame(tool, s, &r, frame, arguments->operands[0]);
+        hits += !code && s->count;
+    }
+    recording_close(&r);
+    return end_steps(tool, code, hits, steps);
 }
 
 /* ---- the command ---- */
@@ -386,6 +442,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_r
                      *tolerance = option_given(arguments, "tolerance"),
                      *png = option_given(arguments, "png");
     const bool folder = arguments->operand_count == 1;
+    s->recording = folder && word_in(path_ending(arguments->operands[0]), "abutm");
     s->mode = ABUT_MOTION_EARLIEST;
     for (int k = 0; mode && k < 3; k++)
         if (word_in(mode->words, mode_names[k]))
@@ -409,9 +466,14 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_r
                            png ? "png" : "out");
     if (png && !word_in(path_ending(png->words), "png|ppm"))
         return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
-    if (folder && !frames_is_folder(arguments->operands[0]))
-        return tool_refuse(tool, "%s: give two meshes, or a folder of them",
+    if (folder && !s->recording && !frames_is_folder(arguments->operands[0]))
+        return tool_refuse(tool,
+                           "%s: give two meshes, or a folder of them, or a recording (.abutm)",
                            arguments->operands[0]);
+    static const char *const of_recordings[] = {"from", "to", "frames-only"};
+    for (int k = 0; k < 3 && !s->recording; k++)
+        if (option_given(arguments, of_recordings[k]))
+            return tool_refuse(tool, "--%s is for recordings (.abutm)", of_recordings[k]);
     return 0;
 }
 
@@ -422,8 +484,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : device_open(tool, arguments, &device);
     s.motion.device = device;
     if (!code)
-        code = arguments->operand_count == 1 ? run_folder(tool, arguments, &s)
-                                             : run_two(tool, arguments, &s);
+        code = s.recording                     ? run_recording(tool, arguments, &s)
+               : arguments->operand_count == 1 ? run_folder(tool, arguments, &s)
+                                               : run_two(tool, arguments, &s);
     moving_free(&s.moving);
     abut_device_destroy(device);
     free(s.impacts);
@@ -442,6 +505,12 @@ static const tool_option options[] = {
     {"self", NULL, OPTION_FLAG, "only impacts of a connected part with itself", NULL, false},
     {"others", NULL, OPTION_FLAG, "only impacts between connected parts", NULL, false},
     {"regardless", NULL, OPTION_FLAG, "go on where the start cuts itself already", NULL, false},
+    {"from", "N", OPTION_COUNT, "recordings: the first frame that a step leads to (default: 1)",
+     NULL, false},
+    {"to", "N", OPTION_COUNT, "recordings: the last one (default: the last)", NULL, false},
+    {"frames-only", NULL, OPTION_FLAG,
+     "recordings: steps lead to the next frame, not to where vertices were about to go", NULL,
+     false},
     {"first", "N", OPTION_COUNT, "list so many impacts (default: 8)", NULL, false},
     {"out", "FILE", OPTION_TEXT, "write all impacts there: CSV, or by its ending PLY or NPY", NULL,
      false},
@@ -456,7 +525,7 @@ static const tool_option options[] = {
 
 const tool_command command_sweep = {
     .name = "sweep",
-    .operands = "START END | FOLDER",
+    .operands = "START END | FOLDER | RECORDING",
     .summary = "when a mesh that moves first touches itself",
     .about =
         "Takes a mesh at the start and at the end of a step, in which every vertex moves along a "
@@ -465,12 +534,14 @@ const tool_command command_sweep = {
         "same triangles in the same order. Several bodies are one mesh of several parts.\n"
         "\n"
         "A folder of meshes is taken as frames in the order of their names, with a step from each "
-        "to the next; --json then prints a line a step.\n"
+        "to the next; so is a recorded motion (.abutm, as 'abut demo' makes). --json then prints a "
+        "line a step.\n"
         "\n"
         "Returns 0 if nothing touches, 3 if something does.",
     .examples = "  abut sweep frame7.ply frame8.ply\n"
                 "  abut sweep start.obj end.obj --mode all --out impacts.csv --png impacts.png\n"
-                "  abut sweep frames/ --thickness 0.001 --json\n",
+                "  abut sweep frames/ --thickness 0.001 --json\n"
+                "  abut sweep ball.abutm --others --json\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,

@@ -247,6 +247,15 @@ int moving_step(tool_run *tool, tool_moving *m, const char *start_path, abut_mes
     return status ? tool_fail(tool, status) : 0;
 }
 
+int moving_step_to(tool_run *tool, tool_moving *m, const abut_vec3 *start, const abut_vec3 *end) {
+    for (uint32_t i = 0; i < m->vertex_count; i++) {
+        m->start[i] = start[m->vertices[i]];
+        m->end[i] = end[m->vertices[i]];
+    }
+    abut_status status = abut_motion_step(m->motion, m->start, m->end);
+    return status ? tool_fail(tool, status) : 0;
+}
+
 void moving_vertices(const tool_moving *m, const abut_impact *impact, uint32_t vertices[4]) {
     const bool edges = impact->kind == ABUT_IMPACT_EDGE_EDGE;
     uint32_t at = 0;

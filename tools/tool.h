@@ -85,7 +85,7 @@ typedef enum tool_shade {
 } tool_shade;
 
 #define OUTPUT_DEPTH 8
-#define OUTPUT_COLUMNS 8
+#define OUTPUT_COLUMNS 12
 
 typedef struct tool_cell {
     char *words; /* owned */
@@ -576,8 +576,32 @@ void moving_free(tool_moving *moving);
 /* Takes the step from one mesh to another of the same triangles; refuses others, by their names. */
 int moving_step(tool_run *tool, tool_moving *moving, const char *start_path, abut_mesh *start,
                 const char *end_path, abut_mesh *end);
+/* The same between positions of all vertices of the mesh. */
+int moving_step_to(tool_run *tool, tool_moving *moving, const abut_vec3 *start,
+                   const abut_vec3 *end);
 /* The four vertices of an impact, by the numbers of the mesh. */
 void moving_vertices(const tool_moving *moving, const abut_impact *impact, uint32_t vertices[4]);
+
+/* ---- recording.c: a recorded motion as one mesh of several parts ---- */
+
+typedef struct tool_recording {
+    abut_frames *frames;
+    abut_frames_info info;
+    bool aims;                    /* steps go to where vertices were about to go */
+    uint64_t first, last;         /* frames that steps lead to */
+    uint32_t *indices;            /* of all meshes; from malloc */
+    abut_vec3 *room[3];           /* the same */
+    uint64_t read;                /* the frame that can follow without its start being read; or 0 */
+    const abut_vec3 *start, *end; /* of the step that was read */
+} tool_recording;
+/* Opens the first operand for the steps that --from, --to and --frames-only ask for. 0, or the exit
+ * code; to be closed in either case. */
+int recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *recording);
+void recording_close(tool_recording *recording);
+/* Reads the step that leads to a frame, at least 1. */
+int recording_read(tool_run *tool, tool_recording *recording, uint64_t frame);
+/* All meshes as one, at the start of the step. */
+int recording_mesh(tool_run *tool, const tool_recording *recording, abut_mesh **mesh);
 
 /* ---- command_picture.c ---- */
 

@@ -82,15 +82,6 @@ CONSTRAINT(cloth_edges, cloth_edge, cloth_hold_edge(&s, &list[i], w, x))
 CONSTRAINT(cloth_hinges, cloth_hinge, cloth_hold_hinge(&s, &list[i], w, x))
 CONSTRAINT(cloth_nears, cloth_near, cloth_hold_near(&list[i], s.friction, w, x, before))
 
-__kernel GROUP_OF(GROUP) void cloth_touches(cloth_substep s, uint vertices,
-                                            __global const cloth_touch *list,
-                                            __global const double *w, __global vec *x,
-                                            __global const vec *before) {
-    uint i = (uint)get_global_id(0);
-    if (i < vertices && list[i].vertex != VEC_NONE)
-        cloth_hold_touch(&s, &list[i], w, x, before);
-}
-
 /* An item a vertex. Each group tells its least gap and how many touches it has. */
 __kernel GROUP_OF(GROUP) void cloth_find_touches(uint vertices, double thickness, double range,
                                                  __global const vec_nearest *nearest,
@@ -128,12 +119,17 @@ __kernel GROUP_OF(GROUP) void cloth_find_touches(uint vertices, double thickness
 
 /* ---- the ends of a substep and of a step ---- */
 
-__kernel GROUP_OF(GROUP) void cloth_velocities(cloth_substep s, uint vertices,
-                                               __global const vec *x, __global const vec *before,
-                                               __global vec *velocity) {
+/* An item a vertex: its touch, where there are any, and then its velocity. */
+__kernel GROUP_OF(GROUP) void cloth_end(cloth_substep s, uint vertices, uint touches,
+                                        __global const cloth_touch *list, __global const double *w,
+                                        __global vec *x, __global const vec *before,
+                                        __global vec *velocity) {
     uint i = (uint)get_global_id(0);
-    if (i < vertices)
-        velocity[i] = vec_scale(vec_sub(x[i], before[i]), 1 / s.h);
+    if (i >= vertices)
+        return;
+    if (touches && list[i].vertex != VEC_NONE)
+        cloth_hold_touch(&s, &list[i], w, x, before);
+    velocity[i] = vec_scale(vec_sub(x[i], before[i]), 1 / s.h);
 }
 
 /* Where all are about to go, the solid's vertices too. */

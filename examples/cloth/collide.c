@@ -236,6 +236,9 @@ static void finish(cloth *c, double seconds) {
             changed = true;
         }
     }
+    size_t solid_bytes = (c->all_vertices - c->vertices) * sizeof *c->end;
+    if (memcmp(c->end + c->vertices, c->position + c->vertices, solid_bytes) != 0)
+        c->solid_moved++;
     memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
     if (c->device)
         cloth_device_finish(c, changed);

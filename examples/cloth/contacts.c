@@ -39,6 +39,8 @@ void cloth_free_contacts(cloth *c) {
 /* The hierarchy of a part where it is now. */
 static abut_status fit(cloth *c, uint32_t which, abut_bvh **bvh) {
     abut_mesh *mesh = NULL;
+    if (which && *bvh && c->solid_fit == c->solid_moved)
+        return ABUT_OK;
     abut_status status = cloth_mesh(c, which, &mesh);
     if (!status && *bvh && abut_bvh_info_get(*bvh).rebuild) {
         abut_bvh_destroy(*bvh);
@@ -46,6 +48,8 @@ static abut_status fit(cloth *c, uint32_t which, abut_bvh **bvh) {
     }
     if (!status)
         status = *bvh ? abut_bvh_refit(*bvh, mesh) : abut_bvh_create(mesh, NULL, bvh);
+    if (!status && which)
+        c->solid_fit = c->solid_moved;
     abut_mesh_destroy(mesh);
     return status;
 }

@@ -27,9 +27,8 @@ typedef enum kernel {
     KERNEL_HINGES_TAIL,
     KERNEL_NEARS,
     KERNEL_NEARS_TAIL,
-    KERNEL_TOUCHES,
     KERNEL_FIND_TOUCHES,
-    KERNEL_VELOCITIES,
+    KERNEL_END,
     KERNEL_AIMS,
     KERNELS
 } kernel;
@@ -66,6 +65,7 @@ struct cloth_device {
     abut_buffer *nearest;     /* an abut_nearest a vertex */
     abut_device_bvh *solid;
     uint32_t refits;              /* since it was built */
+    uint64_t solid_fit;           /* as that of the cloth */
     uint32_t solid_moves;         /* in this step */
     bool has_start, has_velocity; /* `position` and `velocity` are there */
 };
@@ -95,13 +95,13 @@ static abut_status check_device(const abut_device *device) {
 }
 
 static abut_status make_kernels(cloth_device *d, abut_device *device) {
-    static const char *const names[KERNELS] = {"cloth_volumes",    "cloth_pressure",
-                                               "cloth_push",       "cloth_move",
-                                               "cloth_edges",      "cloth_edges_tail",
-                                               "cloth_hinges",     "cloth_hinges_tail",
-                                               "cloth_nears",      "cloth_nears_tail",
-                                               "cloth_touches",    "cloth_find_touches",
-                                               "cloth_velocities", "cloth_aims"};
+    static const char *const names[KERNELS] = {"cloth_volumes",      "cloth_pressure",
+                                               "cloth_push",         "cloth_move",
+                                               "cloth_edges",        "cloth_edges_tail",
+                                               "cloth_hinges",       "cloth_hinges_tail",
+                                               "cloth_nears",        "cloth_nears_tail",
+                                               "cloth_find_touches", "cloth_end",
+                                               "cloth_aims"};
     abuti_program *program;
     abut_status status = abuti_program_make(device, &cloth_modules[0], "", &program);
     for (int i = 0; i < KERNELS && !status; i++)
@@ -234,6 +234,7 @@ static abut_status queue_colours(cloth_device *d, const cloth_substep *s,
 
 static abut_status queue_substep(cloth *c, const cloth_substep *s) {
     cloth_device *d = c->device;
+    const uint32_t touches = c->touch_count > 0;
     abut_status status = queue_forces(c, s);
     if (!status)
         status = queue_colours(d, s, &c->hinge_colours, KERNEL_HINGES, MEMORY_HINGES);
@@ -241,15 +242,11 @@ static abut_status queue_substep(cloth *c, const cloth_substep *s) {
         status = queue_colours(d, s, &c->edge_colours, KERNEL_EDGES, MEMORY_EDGES);
     if (!status)
         status = queue_colours(d, s, &c->near_colours, KERNEL_NEARS, MEMORY_NEARS);
-    if (!status && c->touch_count)
-        status =
-            ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_TOUCHES], groups_of(c->vertices), GROUP,
-                         ABUTI_VALUE(*s), ABUTI_VALUE(c->vertices), MEMORY(MEMORY_TOUCHES),
-                         MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
     if (!status)
-        status = ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_VELOCITIES], groups_of(c->vertices),
-                              GROUP, ABUTI_VALUE(*s), ABUTI_VALUE(c->vertices), MEMORY(MEMORY_NOW),
-                              MEMORY(MEMORY_BEFORE), MEMORY(MEMORY_VELOCITY));
+        status = ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_END], groups_of(c->vertices), GROUP,
+                              ABUTI_VALUE(*s), ABUTI_VALUE(c->vertices), ABUTI_VALUE(touches),
+                              MEMORY(MEMORY_TOUCHES), MEMORY(MEMORY_INVERSE_MASS),
+                              MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE), MEMORY(MEMORY_VELOCITY));
     return status;
 }
 
@@ -296,6 +293,8 @@ abut_status cloth_device_begin(cloth *c, const vec *solid_end) {
 static abut_status fit_solid(cloth *c) {
     cloth_device *d = c->device;
     abut_mesh *mesh = NULL;
+    if (d->solid && d->solid_fit == c->solid_moved)
+        return ABUT_OK;
     abut_status status = cloth_mesh(c, 1, &mesh);
     bool fresh = !d->solid || d->refits >= MOST_REFITS;
     if (!status && !fresh)
@@ -308,6 +307,8 @@ static abut_status fit_solid(cloth *c) {
     }
     if (!status && fresh)
         status = abut_device_bvh_build(mesh, d->queue.device, &d->solid);
+    if (!status)
+        d->solid_fit = c->solid_moved;
     abut_mesh_destroy(mesh);
     return status;
 }

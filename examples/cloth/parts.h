@@ -39,6 +39,8 @@ struct cloth {
 
     /* contacts */
     abut_bvh *cloth_bvh, *solid_bvh;
+    uint64_t solid_moved;  /* steps in which the solid did */
+    uint64_t solid_fit;    /* that number when its hierarchy was fitted */
     abut_nearest *nearest; /* vertices: the solid's points next to them */
     cloth_touch *touches;
     cloth_near *nears;

@@ -91,8 +91,8 @@ ABUT_API abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, 
  *
  * Who uses OpenCL already opens a device on his own cl_context, and passes his own cl_mem. Handles
  * are void * here, so that this header needs no other. Objects are retained as long as they are
- * used. Calls of this library finish what they queue before they return; what the caller has queued
- * on his buffers he has to finish before he calls.
+ * used. Calls of this library finish what they queue on a caller's buffers before they return; what
+ * the caller has queued on them he has to finish before he calls.
  */
 
 /* Opens a device (a cl_device_id) of a cl_context. Thread-safe. */

@@ -76,12 +76,19 @@ typedef struct abut_view_line {
     abut_vec3 start[2], end[2];
 } abut_view_line;
 
+/* The line of a companion, such as the rod in a sleeve or the bones of a limb: along the longest
+ * axis of its vertices at the start through their mean, over three fifths of their extent. It moves
+ * with them: rigidly with a rigid companion. Refused: a count of 0, coordinates that are not finite
+ * or beyond ABUT_COORDINATE_MAX. Thread-safe. */
+ABUT_API abut_status abut_view_line_of(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
+                                       abut_view_line *line);
+
 typedef struct abut_view_step {
     size_t size;
     const abut_vec3 *start; /* all vertices, absolute; null: the end of the last step, at first the
                              * mesh as it came */
     const abut_vec3 *end;
-    const abut_view_line *line; /* null: along the longest axis of the mesh, with its mean */
+    const abut_view_line *line; /* null: that of abut_view_line_of() for the mesh itself */
     bool start_is_free;         /* the caller knows that the mesh does not meet itself at the start.
                                  * Else this is known from the last step where that was free and
                                  * ended here, and looked for by an exact test otherwise */
@@ -107,7 +114,8 @@ typedef enum abut_view_fallback {
     ABUT_VIEW_SEPARATION,     /* a separation was asked for: triangles on the same side of a sheet
                                * come near each other without anything in between */
     ABUT_VIEW_BOUNDARY        /* too much is near ghost triangles to be worth it; for AUTO on a
-                               * device, any */
+                               * device, also where the mesh is open and small, or much of it is in
+                               * doubt: docs/self.md */
 } abut_view_fallback;
 
 /* Sets of triangles. */

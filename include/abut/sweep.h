@@ -26,9 +26,10 @@ typedef struct abut_sweep_options {
     double separation; /* features that come this near hit, as for cloth with a thickness; 0: that
                         * touch. Not negative */
     double tolerance;  /* a length: at the time of a hit features are nearer than separation and
-                        * tolerance together, and may come no nearer later. 0 = 1e-10 of the extent
-                        * of the positions. What rounding leaves, some 1e-14 of the extent of the
-                        * pair, comes on top */
+                        * tolerance together, and may come no nearer later; but what is easily
+                        * proven to pass without a touch is no hit. 0 = 1e-10 of the extent of the
+                        * positions. What rounding leaves, some 1e-14 of the extent of the pair,
+                        * comes on top */
     bool exact;        /* decide by exact arithmetic what the tolerance leaves open, so that yes
                         * and no are the truth; only without a separation */
     uint32_t steps;    /* of the search for one pair; where they are spent, the answer is a hit at

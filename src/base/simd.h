@@ -131,6 +131,31 @@ static inline void f4_columns(const float *const from[4], uint32_t first, f4 col
     _MM_TRANSPOSE4_PS(column[0], column[1], column[2], column[3]);
 }
 
+/* Two doubles, for passes over memory. */
+typedef __m128d d2;
+
+static inline d2 d2_all(double x) {
+    return _mm_set1_pd(x);
+}
+static inline d2 d2_load(const double *from) {
+    return _mm_loadu_pd(from);
+}
+static inline void d2_store(double *to, d2 a) {
+    _mm_storeu_pd(to, a);
+}
+static inline d2 d2_add(d2 a, d2 b) {
+    return _mm_add_pd(a, b);
+}
+static inline d2 d2_sub(d2 a, d2 b) {
+    return _mm_sub_pd(a, b);
+}
+static inline d2 d2_min(d2 a, d2 b) {
+    return _mm_min_pd(a, b);
+}
+static inline d2 d2_max(d2 a, d2 b) {
+    return _mm_max_pd(a, b);
+}
+
 #elif !defined(ABUT_NO_SIMD) && defined(__aarch64__) && defined(__ARM_NEON)
 
 #include <arm_neon.h>
@@ -220,6 +245,31 @@ static inline void f4_columns(const float *const from[4], uint32_t first, f4 col
     column[1] = low.val[1];
     column[2] = high.val[0];
     column[3] = high.val[1];
+}
+
+/* Two doubles, for passes over memory. */
+typedef float64x2_t d2;
+
+static inline d2 d2_all(double x) {
+    return vdupq_n_f64(x);
+}
+static inline d2 d2_load(const double *from) {
+    return vld1q_f64(from);
+}
+static inline void d2_store(double *to, d2 a) {
+    vst1q_f64(to, a);
+}
+static inline d2 d2_add(d2 a, d2 b) {
+    return vaddq_f64(a, b);
+}
+static inline d2 d2_sub(d2 a, d2 b) {
+    return vsubq_f64(a, b);
+}
+static inline d2 d2_min(d2 a, d2 b) {
+    return vbslq_f64(vcltq_f64(a, b), a, b);
+}
+static inline d2 d2_max(d2 a, d2 b) {
+    return vbslq_f64(vcgtq_f64(a, b), a, b);
 }
 
 #else
@@ -329,6 +379,36 @@ static inline void f4_columns(const float *const from[4], uint32_t first, f4 col
     for (uint32_t k = 0; k < 4; k++)
         for (uint32_t i = 0; i < 4; i++)
             column[k].lane[i] = from[i][first + k];
+}
+
+/* Two doubles, for passes over memory. */
+typedef struct d2 {
+    double lane[2];
+} d2;
+
+static inline d2 d2_all(double x) {
+    return (d2){{x, x}};
+}
+static inline d2 d2_load(const double *from) {
+    return (d2){{from[0], from[1]}};
+}
+static inline void d2_store(double *to, d2 a) {
+    to[0] = a.lane[0];
+    to[1] = a.lane[1];
+}
+static inline d2 d2_add(d2 a, d2 b) {
+    return (d2){{a.lane[0] + b.lane[0], a.lane[1] + b.lane[1]}};
+}
+static inline d2 d2_sub(d2 a, d2 b) {
+    return (d2){{a.lane[0] - b.lane[0], a.lane[1] - b.lane[1]}};
+}
+static inline d2 d2_min(d2 a, d2 b) {
+    return (d2){{a.lane[0] < b.lane[0] ? a.lane[0] : b.lane[0],
+                 a.lane[1] < b.lane[1] ? a.lane[1] : b.lane[1]}};
+}
+static inline d2 d2_max(d2 a, d2 b) {
+    return (d2){{a.lane[0] > b.lane[0] ? a.lane[0] : b.lane[0],
+                 a.lane[1] > b.lane[1] ? a.lane[1] : b.lane[1]}};
 }
 
 #endif

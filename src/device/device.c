@@ -210,10 +210,13 @@ abut_status abuti_queue_wait(abuti_queue *queue, abuti_queue *other) {
 }
 
 void abuti_queue_clock_start(abuti_queue *queue) {
-    queue->clock = true;
+    queue->clock = queue->device && !queue->device->backend->clock_start(queue);
 }
 
 abut_status abuti_queue_clock_stop(abuti_queue *queue, double *ms) {
+    if (!queue->clock)
+        return abuti_fail(ABUT_ERROR_DEVICE, "%s: its clock could not be started",
+                          queue->device->info.name);
     queue->clock = false;
     return queue->device->backend->clock_stop(queue, ms);
 }

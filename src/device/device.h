@@ -46,6 +46,7 @@ typedef struct abuti_staging {
 typedef struct abuti_queue {
     abut_device *device; /* held; null = none */
     void *native;
+    void *untimed;      /* while the clock runs: the one without */
     void *first, *last; /* events of the clock */
     bool clock;
 } abuti_queue;
@@ -92,6 +93,7 @@ struct abuti_backend {
                           size_t group_items, const abuti_argument *arguments, uint32_t count);
     abut_status (*finish)(abuti_queue *queue);
     abut_status (*wait)(abuti_queue *queue, abuti_queue *other);
+    abut_status (*clock_start)(abuti_queue *queue);
     abut_status (*clock_stop)(abuti_queue *queue, double *ms);
 };
 
@@ -105,7 +107,7 @@ abut_status abuti_queue_finish(abuti_queue *queue);
  * Returns at once. */
 abut_status abuti_queue_wait(abuti_queue *queue, abuti_queue *other);
 /* Between start and stop the device notes its own time, from the begin of the first launch to the
- * end of the last. Stop waits; without any launch the time is 0. */
+ * end of the last. Both wait; without any launch the time is 0. Stop says what start failed at. */
 void abuti_queue_clock_start(abuti_queue *queue);
 abut_status abuti_queue_clock_stop(abuti_queue *queue, double *ms);
 

@@ -19,14 +19,27 @@ static abut_status failed(const abuti_queue *queue, const char *call, cl_int err
 
 /* ---- queues ---- */
 
-static abut_status open_queue(abuti_queue *queue) {
+static abut_status make_queue(abuti_queue *queue, cl_command_queue_properties properties,
+                              void **native) {
     opencl_device *device = opencl_of(queue->device);
     cl_int error = 0;
-    queue->native = OPENCL_MAKE(&error, clCreateCommandQueue, device->native, device->id,
-                                CL_QUEUE_PROFILING_ENABLE);
-    if (!error)
+    cl_command_queue made =
+        OPENCL_MAKE(&error, clCreateCommandQueue, device->native, device->id, properties);
+    if (!error) {
         abuti_opencl_count(+1);
+        *native = made;
+    }
     return failed(queue, "clCreateCommandQueue", error);
+}
+
+static void release_queue(void *native) {
+    abuti_opencl.clFinish(native);
+    abuti_opencl.clReleaseCommandQueue(native);
+    abuti_opencl_count(-1);
+}
+
+static abut_status open_queue(abuti_queue *queue) {
+    return make_queue(queue, 0, &queue->native);
 }
 
 static void release_event(void **event) {
@@ -38,11 +51,11 @@ static void release_event(void **event) {
 }
 
 static void close_queue(abuti_queue *queue) {
-    abuti_opencl.clFinish(queue->native);
+    release_queue(queue->native);
+    if (queue->untimed)
+        release_queue(queue->untimed);
     release_event(&queue->first);
     release_event(&queue->last);
-    abuti_opencl.clReleaseCommandQueue(queue->native);
-    abuti_opencl_count(-1);
 }
 
 static abut_status finish(abuti_queue *queue) {
@@ -69,6 +82,20 @@ static abut_status wait_for(abuti_queue *queue, abuti_queue *other) {
     return failed(queue, call, error);
 }
 
+/* Drivers that note times let commands wait for each other more than they have to; so a queue does
+ * it only while someone wants to know. */
+static abut_status start_clock(abuti_queue *queue) {
+    void *timed = NULL;
+    abut_status status = queue->untimed ? ABUT_OK : finish(queue);
+    if (!status && !queue->untimed)
+        status = make_queue(queue, CL_QUEUE_PROFILING_ENABLE, &timed);
+    if (timed) {
+        queue->untimed = queue->native;
+        queue->native = timed;
+    }
+    return status;
+}
+
 static abut_status stop_clock(abuti_queue *queue, double *ms) {
     cl_ulong begin = 0, end = 0;
     cl_int error = OPENCL(clFinish, queue->native);
@@ -80,6 +107,9 @@ static abut_status stop_clock(abuti_queue *queue, double *ms) {
                        CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
     release_event(&queue->first);
     release_event(&queue->last);
+    release_queue(queue->native);
+    queue->native = queue->untimed;
+    queue->untimed = NULL;
     if (!error)
         *ms = (double)(end - begin) * 1e-6;
     return failed(queue, "clGetEventProfilingInfo", error);
@@ -127,6 +157,9 @@ static void destroy_buffer(abuti_buffer *buffer) {
     abuti_opencl_count(-1);
 }
 
+/* Uploads of so many bytes that the host does not wait for begin at once. */
+enum { FLUSH_LEAST = 1 << 16 };
+
 /* A buffer that lives in memory of the host, which drivers lock there ("pinned"), mapped for good:
  * a copy from or to such memory is made by the device itself. */
 static abut_status create_staging(abuti_queue *queue, abuti_staging *staging) {
@@ -161,9 +194,14 @@ static void destroy_staging(abuti_queue *queue, abuti_staging *staging) {
 
 static abut_status upload(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
                           size_t bytes, bool waits) {
-    return failed(queue, "clEnqueueWriteBuffer",
-                  OPENCL(clEnqueueWriteBuffer, queue->native, to->native,
-                         waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL));
+    const char *call = "clEnqueueWriteBuffer";
+    cl_int error = OPENCL(clEnqueueWriteBuffer, queue->native, to->native,
+                          waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL);
+    if (!error && !waits && bytes >= FLUSH_LEAST) {
+        call = "clFlush";
+        error = OPENCL(clFlush, queue->native);
+    }
+    return failed(queue, call, error);
 }
 
 static abut_status download(abuti_queue *queue, const abuti_buffer *from, size_t offset, void *data,
@@ -250,6 +288,7 @@ const abuti_backend abuti_opencl_backend = {
     .launch = launch,
     .finish = finish,
     .wait = wait_for,
+    .clock_start = start_clock,
     .clock_stop = stop_clock,
 };
 #else

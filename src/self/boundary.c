@@ -36,12 +36,11 @@
 enum { PAIRS_LEAST = 1 << 16, PAIRS_EACH = 16, TASK_SHARE = 8 };
 
 enum {
-    LEVELS_MOST = 9,      /* of the tree of ghosts: tasks begin at the last one of these */
-    NODES_A_TASK = 4,     /* of that level */
-    PLACES_A_TASK = 4096, /* vertices */
-    SIDES_A_TASK = 256,   /* ghosts */
-    BATCH = 256,          /* pairs of features that are filtered at once */
-    RELEASE_EVERY = 8     /* steps that the violated wait at most to be looked at anew */
+    LEVELS_MOST = 9,    /* of the tree of ghosts: tasks begin at the last one of these */
+    NODES_A_TASK = 4,   /* of that level */
+    SIDES_A_TASK = 256, /* ghosts */
+    BATCH = 256,        /* pairs of features that are filtered at once */
+    RELEASE_EVERY = 8   /* steps that the violated wait at most to be looked at anew */
 };
 
 typedef struct ghost_pair {
@@ -81,20 +80,6 @@ static const ghost_sides *sides_of(const abut_view *view, uint32_t ghost) {
 
 static inline ghost_values values_of(const abut_view *view, const ghost_sides *g, uint32_t vertex) {
     return ghost_values_of(g, &view->places[vertex]);
-}
-
-static void places_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const abut_view *view = ((const pairing *)data)->view;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        for (int k = 0; k < 2; k++) {
-            vec3 p = bounds_place(&view->frame, k ? view->next[i] : view->start[i]);
-            float *to = view->places[i].at[k];
-            to[0] = (float)p.x;
-            to[1] = (float)p.y;
-            to[2] = (float)p.z;
-            to[3] = 0;
-        }
 }
 
 static void sides_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -203,8 +188,6 @@ static abut_status find_pairs(pairing *p, bool *is_worth) {
     p->shares = abuti_allocate_zeroed(view->context, p->share_count, sizeof *p->shares);
     if (!p->shares)
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(view->context, (size_t)view->vertex_count + view->hole_count, PLACES_A_TASK,
-                       places_task, p);
     abuti_parallel_for(view->context, view->ghost_count, SIDES_A_TASK, sides_task, p);
     abuti_parallel_for(view->context, p->node_count, NODES_A_TASK, pairs_task, p);
     for (size_t i = 0; i < p->share_count; i++) {

@@ -22,13 +22,15 @@ enum { MEETS = 1, TOUCHES = 2, BEYOND = 4 };
 
 typedef struct boundary_scene {
     bounds_frame frame;
-    boundary_word vertices, triangles, ghosts; /* vertices with those of ghosts */
+    boundary_word vertices, triangles, ghosts;
+    boundary_word all_vertices; /* with those of ghosts */
     boundary_word slabs;
     boundary_word known; /* what was violated stays so, and nothing is cut into pieces */
     boundary_word boxes; /* what is near a ghost meets it */
     boundary_word parts;
     boundary_word pairs_room, features_room;
     boundary_word levels, nodes[BOUNDARY_LEVELS], node_first[BOUNDARY_LEVELS];
+    boundary_word unused;
 } boundary_scene;
 
 typedef struct boundary_node {

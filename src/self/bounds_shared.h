@@ -10,8 +10,10 @@ enum {
     BOX_SLABS = 4  /* x, y, z, and 0 */
 };
 
-/* Sums of coordinates are off by less than this; see tree.c. */
+#define BOUNDS_ROOT 1.4142135623730952 /* of 2 */
+/* Sums of coordinates are off by less than this, in double and in float; see tree.c. */
 #define BOUNDS_SLACK 0x1p-34
+#define BOUNDS_PLACE_SLACK 0x1p-21f
 
 typedef struct bounds_frame {
     vec3 centre;
@@ -37,13 +39,31 @@ static inline void bounds_values(vec3 p, int slabs, real *value) {
     value[7] = p.x - p.z;
 }
 
-/* Lows, then highs, of a vertex between two places, `grow` apart from it. */
+/* Lows, then highs, of a vertex of the mesh from its places as floats at the start and at the end,
+ * each x, y, z: as fit_four() of tree.c. */
+static inline void bounds_of_places(const float *from, const float *to, int slabs, float *bounds) {
+    for (int k = 0; k < slabs; k++) {
+        float a = 0, b = 0, by = k < 3 ? 0 : BOUNDS_PLACE_SLACK;
+        if (k < 3) {
+            a = from[k];
+            b = to[k];
+        } else if (slabs == DOP_SLABS) {
+            int i = k == 5 ? 1 : 0, j = k == 3 || k == 6 ? 1 : 2;
+            a = k < 6 ? from[i] + from[j] : from[i] - from[j];
+            b = k < 6 ? to[i] + to[j] : to[i] - to[j];
+        }
+        bounds[k] = (a < b ? a : b) - by;
+        bounds[slabs + k] = (a > b ? a : b) + by;
+    }
+}
+
+/* Lows, then highs, of a ghost vertex between two places, `grow` apart from it. */
 static inline void bounds_of_motion(vec3 from, vec3 to, int slabs, real grow, float *bounds) {
     real a[DOP_SLABS], b[DOP_SLABS];
     bounds_values(from, slabs, a);
     bounds_values(to, slabs, b);
     for (int k = 0; k < slabs; k++) {
-        real by = k < 3 ? grow : grow * REAL(1.4142135623730952) + BOUNDS_SLACK;
+        real by = k < 3 ? grow : grow * BOUNDS_ROOT + BOUNDS_SLACK;
         bounds[k] = (float)((a[k] < b[k] ? a[k] : b[k]) - by);
         bounds[slabs + k] = (float)((a[k] > b[k] ? a[k] : b[k]) + by);
     }

@@ -61,6 +61,14 @@ static abut_status make_kernels(struct view_device *d, abut_device *device) {
     return status;
 }
 
+static abut_status put(struct view_device *d, view_memory which, const uint32_t *from,
+                       size_t count) {
+    abuti_queue *queue = queue_of(d);
+    abut_status status = abuti_buffer_create(queue->device, count, sizeof *from, &d->memory[which]);
+    return status ? status
+                  : abuti_buffer_upload(queue, &d->memory[which], 0, from, count * sizeof *from);
+}
+
 /* The sample for the view-line and the rims. */
 static abut_status put_wanted(abut_view *view) {
     struct view_device *d = view->on_device;
@@ -73,17 +81,13 @@ static abut_status put_wanted(abut_view *view) {
     memcpy(wanted, view->sample_at, view->sampled * sizeof *wanted);
     for (uint32_t i = 0; i < rims; i++)
         wanted[view->sampled + i] = t.loop_vertices[i];
-    abuti_buffer *to = &d->memory[VIEW_WANTED];
-    abut_status status = abuti_buffer_create(view->options.device, d->wanted, sizeof *wanted, to);
-    if (!status)
-        status = abuti_buffer_upload(queue_of(d), to, 0, wanted, d->wanted * sizeof *wanted);
+    abut_status status = put(d, VIEW_WANTED, wanted, d->wanted);
     abuti_release(view->context, wanted);
     return status;
 }
 
 static abut_status make_memory(abut_view *view) {
     struct view_device *d = view->on_device;
-    abut_topology_view t = abut_topology_get(view->topology);
     size_t all = (size_t)view->triangle_count + view->ghost_count, words = (all + 3) / 4;
     const struct {
         view_memory which;
@@ -91,7 +95,6 @@ static abut_status make_memory(abut_view *view) {
         const void *data;
     } list[] = {
         {VIEW_CORNERS, all, 3 * sizeof(uint32_t), view->corners},
-        {VIEW_TRIANGLE_EDGES, view->triangle_count, 3 * sizeof(uint32_t), t.triangle_edges},
         {VIEW_GATHERED, d->wanted, 2 * sizeof(vec3), NULL},
         {VIEW_SETS, words, sizeof(uint32_t), NULL},
         {VIEW_OTHER, words, sizeof(uint32_t), NULL},
@@ -112,17 +115,38 @@ static abut_status make_memory(abut_view *view) {
     return status;
 }
 
+/* Which triangles are around each vertex, ghosts too, which have none, and along each edge. */
+static abut_status put_around(abut_view *view) {
+    const uint32_t edges = abut_topology_get(view->topology).edge_count;
+    const uint32_t vertices = view->vertex_count + view->hole_count;
+    const uint32_t at_vertices = view->of_vertex.begin[view->vertex_count];
+    const size_t count = (size_t)at_vertices + view->of_edge.begin[edges];
+    uint32_t *begin = abuti_allocate(view->context, vertices + (size_t)edges + 1, sizeof *begin);
+    uint32_t *items = abuti_allocate(view->context, count, sizeof *items);
+    abut_status status = begin && items ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) {
+        for (uint32_t i = 0; i < vertices; i++)
+            begin[i] = i < view->vertex_count ? view->of_vertex.begin[i] : at_vertices;
+        for (uint32_t i = 0; i <= edges; i++)
+            begin[vertices + i] = at_vertices + view->of_edge.begin[i];
+        memcpy(items, view->of_vertex.items, at_vertices * sizeof *items);
+        memcpy(items + at_vertices, view->of_edge.items, (count - at_vertices) * sizeof *items);
+        status = put(view->on_device, VIEW_AROUND_BEGIN, begin, vertices + (size_t)edges + 1);
+        status = status ? status : put(view->on_device, VIEW_AROUND, items, count);
+    }
+    abuti_release(view->context, begin);
+    abuti_release(view->context, items);
+    return status;
+}
+
 static abut_status make_staging(abut_view *view) {
     struct view_device *d = view->on_device;
     abuti_queue *queue = queue_of(d);
     abut_status status = abuti_staging_create(queue, 1, sizeof *d->report, &d->reports);
     if (!status)
         status = abuti_staging_create(queue, d->wanted, 2 * sizeof(vec3), &d->gathers);
-    if (!status)
-        status = abuti_staging_create(queue, view->hole_count, 2 * sizeof(vec3), &d->ghosts);
     d->report = d->reports.at;
     d->gathered = d->gathers.at;
-    d->ghost_places = d->ghosts.at;
     return status;
 }
 
@@ -138,6 +162,7 @@ abut_status abuti_view_device_create(abut_view *view, const vec3 *positions) {
     status = status ? status : make_kernels(view->on_device, device);
     status = status ? status : put_wanted(view);
     status = status ? status : make_memory(view);
+    status = status ? status : put_around(view);
     status = status ? status : make_staging(view);
     if (status)
         return status;
@@ -160,7 +185,6 @@ void abuti_view_device_destroy(abut_view *view) {
     if (d->motion) {
         abuti_staging_destroy(queue_of(d), &d->reports);
         abuti_staging_destroy(queue_of(d), &d->gathers);
-        abuti_staging_destroy(queue_of(d), &d->ghosts);
     }
     abut_motion_destroy(d->motion);
     abuti_release(view->context, d);
@@ -192,20 +216,12 @@ static abut_status gather_too(void *user, const motion_taking *taking) {
 /* Ghosts stand where the rims are, also those of positions that are not here. */
 static abut_status place_ghosts(abut_view *view, const motion_taking *t) {
     struct view_device *d = view->on_device;
-    motion_device *m = d->motion->on_device;
-    const bool is_there = t->end_there, given[2] = {t->has_start, true};
     abut_status status = ABUT_OK;
-    for (int side = 0; side < 2 && !status; side++) {
-        vec3 *ghosts = is_there ? d->ghost_places + (size_t)side * view->hole_count
-                                : d->motion->next[side] + view->vertex_count;
+    for (int side = t->has_start ? 0 : 1; side < 2 && !status; side++) {
+        vec3 *here = d->motion->next[side];
         const vec3 *rims = d->gathered + (size_t)side * d->wanted + view->sampled;
-        if (given[side])
-            abuti_view_place_ghosts(view, is_there ? NULL : d->motion->next[side], rims, ghosts);
-        if (given[side] && is_there)
-            status =
-                abuti_buffer_send(&m->queue, &m->memory[side ? MOTION_NEXT_END : MOTION_NEXT_START],
-                                  view->vertex_count * sizeof *ghosts, ghosts,
-                                  view->hole_count * sizeof *ghosts);
+        abuti_view_place_ghosts(view, t->end_there ? NULL : here, rims, here + view->vertex_count);
+        status = abuti_motion_device_send(d->motion, side, view->vertex_count, view->hole_count);
     }
     return status;
 }
@@ -227,9 +243,9 @@ abut_status abuti_view_device_step(abut_view *view, const abut_view_step *step, 
     abut_status status = abuti_motion_take(d->motion, &taking);
     if (!status && view->hole_count)
         status = place_ghosts(view, &taking);
-    status = status ? status : abuti_motion_accept(d->motion, &taking);
     if (status)
         return status;
+    abuti_motion_accept(d->motion, &taking);
     *follows = !taking.has_start;
     view->start = d->motion->start;
     view->next = d->motion->end;
@@ -261,7 +277,7 @@ abut_status abuti_view_device_axis(abut_view *view, abut_view_line *line) {
     abut_status status = ABUT_OK;
     if (!d->is_gathered) {
         status = queue_gather(d, MOTION_START, MOTION_END);
-        status = status ? status : abuti_queue_finish(queue_of(d));
+        status = status ? status : abuti_motion_device_wait(d->motion);
     }
     if (!status)
         *line = abuti_view_axis(d->gathered, d->gathered + d->wanted, view->sampled);
@@ -301,20 +317,30 @@ static abut_status clear_tallies(struct view_device *d) {
     return status;
 }
 
-abut_status abuti_view_device_test(abut_view *view, const view_sight *sights, uint32_t count,
-                                   view_counts *counts) {
+abut_status abuti_view_device_test_blindly(abut_view *view, const view_sight *sights,
+                                           uint32_t count) {
     struct view_device *d = view->on_device;
     abut_status status = d->tallies_are_zero ? ABUT_OK : clear_tallies(d);
-    d->tallies_are_zero = false;
+    d->tallies_are_zero = d->sets_are_here = false;
     for (uint32_t i = 0; i < count && !status; i++)
         status = queue_test(view, &sights[i], i);
-    if (!status)
-        status = abuti_buffer_download(queue_of(d), &d->memory[VIEW_TALLIES], 0, d->report->tallies,
-                                       count * sizeof(view_tally));
-    for (uint32_t i = 0; i < count && !status; i++)
+    return status ? status
+                  : abuti_buffer_receive(queue_of(d), &d->memory[VIEW_TALLIES], 0,
+                                         d->report->tallies, count * sizeof(view_tally));
+}
+
+abut_status abuti_view_device_counts(abut_view *view, uint32_t count, view_counts *counts) {
+    struct view_device *d = view->on_device;
+    for (uint32_t i = 0; i < count; i++)
         counts[i] = counts_of(view, &d->report->tallies[i]);
-    d->sets_are_here = false;
-    return status ? status : clear_tallies(d); /* now, while no one waits for it */
+    return clear_tallies(d); /* now, while no one waits for it */
+}
+
+abut_status abuti_view_device_test(abut_view *view, const view_sight *sights, uint32_t count,
+                                   view_counts *counts) {
+    abut_status status = abuti_view_device_test_blindly(view, sights, count);
+    status = status ? status : abuti_motion_device_wait(view->on_device->motion);
+    return status ? status : abuti_view_device_counts(view, count, counts);
 }
 
 static void swap(struct view_device *d, view_memory a, view_memory b) {
@@ -351,15 +377,13 @@ abut_status abuti_view_device_show(abut_view *view) {
 static abut_status spread_sets(abut_view *view) {
     struct view_device *d = view->on_device;
     motion_device *m = d->motion->on_device;
-    const uint32_t count = view->triangle_count;
-    abut_status status = abuti_motion_device_sets(d->motion);
-    if (!status)
-        status = ABUTI_LAUNCH(&m->queue, &d->kernels[VIEW_SPREAD], groups_of(count), GROUP,
-                              ABUTI_VALUE(count), MEMORY(VIEW_CORNERS), MEMORY(VIEW_TRIANGLE_EDGES),
-                              MEMORY(VIEW_LAST), ABUTI_VALUE(m->sets.first[SWEEP_EDGES]),
-                              ABUTI_VALUE(m->sets.first[SWEEP_FACES]),
-                              ABUTI_BUFFER(&m->memory[MOTION_SETS]));
-    return status;
+    const uint32_t faces_first = m->sets.first[SWEEP_FACES];
+    const uint32_t features = faces_first + view->triangle_count;
+    m->sets.used = 1;
+    return ABUTI_LAUNCH(&m->queue, &d->kernels[VIEW_SPREAD], groups_of(features), GROUP,
+                        ABUTI_VALUE(features), ABUTI_VALUE(faces_first), MEMORY(VIEW_AROUND_BEGIN),
+                        MEMORY(VIEW_AROUND), MEMORY(VIEW_LAST),
+                        ABUTI_BUFFER(&m->memory[MOTION_SETS]));
 }
 
 abut_status abuti_view_device_search(abut_view *view, bool complete, const view_limits *limits,

@@ -8,13 +8,14 @@
 typedef enum view_kernel { VIEW_GATHER, VIEW_TEST, VIEW_SPREAD, VIEW_KERNELS } view_kernel;
 
 typedef enum view_memory {
-    VIEW_CORNERS, /* ghosts too */
-    VIEW_TRIANGLE_EDGES,
-    VIEW_WANTED,   /* vertices that the host looks at: see view_device */
-    VIEW_GATHERED, /* where these are, at the start and at the end */
-    VIEW_SETS,     /* ghosts too; as the view test finds them */
-    VIEW_OTHER,    /* the same, of the point where the line is compared with it */
-    VIEW_LAST,     /* the sets of the last step that was marked; since then also of this one */
+    VIEW_CORNERS,      /* ghosts too */
+    VIEW_AROUND_BEGIN, /* triangles around vertices and edges: lists, */
+    VIEW_AROUND,       /* one after the other */
+    VIEW_WANTED,       /* vertices that the host looks at: see view_device */
+    VIEW_GATHERED,     /* where these are, at the start and at the end */
+    VIEW_SETS,         /* ghosts too; as the view test finds them */
+    VIEW_OTHER,        /* the same, of the point where the line is compared with it */
+    VIEW_LAST,         /* the sets of the last step that was marked; since then also of this one */
     VIEW_TALLIES,
     VIEW_MEMORIES
 } view_memory;
@@ -28,10 +29,9 @@ struct view_device {
     abut_motion *motion; /* its positions, here and there, are those of the view */
     abuti_kernel kernels[VIEW_KERNELS];
     abuti_buffer memory[VIEW_MEMORIES];
-    abuti_staging reports, gathers, ghosts;
+    abuti_staging reports, gathers;
     view_report *report; /* in `reports` */
     vec3 *gathered;      /* in `gathers`: of the start, then of the end */
-    vec3 *ghost_places;  /* in `ghosts`: of the start, then of the end */
     uint32_t wanted;     /* the sample for the view-line, then the rims of holes, loop by loop */
     bool is_gathered;    /* for this step */
     bool tallies_are_zero;

@@ -36,6 +36,7 @@ typedef enum boundary_memory {
     /* once */
     BOUNDARY_ORDER, /* of triangles in the tree */
     BOUNDARY_NEIGHBOURS,
+    BOUNDARY_TRIANGLE_EDGES,
     BOUNDARY_VERTEX_BEGIN,
     BOUNDARY_VERTEX_ITEMS,
     BOUNDARY_EDGE_BEGIN,
@@ -92,7 +93,8 @@ static void order_of(const view_tree *tree, uint32_t *order) {
 
 static size_t lay_out(const abut_view *view, boundary_scene *scene) {
     uint32_t count = view->triangle_count, first = 0;
-    *scene = (boundary_scene){.vertices = view->vertex_count + view->hole_count,
+    *scene = (boundary_scene){.vertices = view->vertex_count,
+                              .all_vertices = view->vertex_count + view->hole_count,
                               .triangles = count,
                               .ghosts = view->ghost_count,
                               .slabs = (uint32_t)view->slabs,
@@ -134,12 +136,13 @@ static abut_status make_memory(const abut_view *view, struct view_boundary *b, s
     } list[] = {
         {BOUNDARY_ORDER, triangles, word, order},
         {BOUNDARY_NEIGHBOURS, triangles, 3 * word, t.neighbours},
+        {BOUNDARY_TRIANGLE_EDGES, triangles, 3 * word, t.triangle_edges},
         {BOUNDARY_VERTEX_BEGIN, (size_t)view->vertex_count + 1, word, view->of_vertex.begin},
         {BOUNDARY_VERTEX_ITEMS, triangles, 3 * word, view->of_vertex.items},
         {BOUNDARY_EDGE_BEGIN, (size_t)t.edge_count + 1, word, view->of_edge.begin},
         {BOUNDARY_EDGE_ITEMS, triangles, 3 * word, view->of_edge.items},
-        {BOUNDARY_BOUNDS, b->scene.vertices, bounds, NULL},
-        {BOUNDARY_PLACES, b->scene.vertices, sizeof(ghost_place), NULL},
+        {BOUNDARY_BOUNDS, b->scene.all_vertices, bounds, NULL},
+        {BOUNDARY_PLACES, b->scene.all_vertices, sizeof(ghost_place), NULL},
         {BOUNDARY_GHOST_BOUNDS, view->ghost_count, bounds, NULL},
         {BOUNDARY_SIDES, view->ghost_count, sizeof(ghost_sides), NULL},
         {BOUNDARY_NODES, nodes, sizeof(boundary_node), NULL},
@@ -193,7 +196,8 @@ static abut_status queue_pairs(const abut_view *view) {
     struct view_boundary *b = d->boundary;
     motion_device *m = d->motion->on_device;
     const boundary_scene *scene = &b->scene;
-    const uint32_t most = scene->vertices > scene->triangles ? scene->vertices : scene->triangles;
+    const uint32_t most =
+        scene->all_vertices > scene->triangles ? scene->all_vertices : scene->triangles;
     abut_status status =
         ABUTI_LAUNCH(&m->queue, &b->kernels[BOUNDARY_BEGIN],
                      groups_of(most > scene->ghosts ? most : scene->ghosts), GROUP,
@@ -260,7 +264,7 @@ static abut_status queue_touches(const abut_view *view, const view_limits *limit
     const float reach = abuti_sweep_filter_reach(&limits->sweep);
     abut_status status =
         ABUTI_LAUNCH(&m->queue, &b->kernels[BOUNDARY_FEATURES_OF], LISTED_GROUPS, GROUP,
-                     ABUTI_VALUE(b->scene), OF_VIEW(VIEW_CORNERS), OF_VIEW(VIEW_TRIANGLE_EDGES),
+                     ABUTI_VALUE(b->scene), OF_VIEW(VIEW_CORNERS), MEMORY(BOUNDARY_TRIANGLE_EDGES),
                      MEMORY(BOUNDARY_VERTEX_BEGIN), MEMORY(BOUNDARY_VERTEX_ITEMS),
                      MEMORY(BOUNDARY_EDGE_BEGIN), MEMORY(BOUNDARY_EDGE_ITEMS),
                      MEMORY(BOUNDARY_BOUNDS), MEMORY(BOUNDARY_PLACES),
@@ -325,7 +329,8 @@ abut_status abuti_view_device_boundary(abut_view *view, const view_limits *limit
     boundary_scene *scene = &b->scene;
     uint32_t report[BOUNDARY_COUNTS];
     const uint64_t first = PAIRS_FIRST + (uint64_t)scene->ghosts + scene->triangles / 8;
-    scene->frame = abuti_view_frame(box_join(place->start_box, place->end_box));
+    abuti_view_frame(view, box_join(place->start_box, place->end_box));
+    scene->frame = (bounds_frame){view->centre, view->scale};
     scene->known = abuti_view_goes_on(view);
     *is_worth = true;
     abut_status status = make_room(view, first, 2 * first);

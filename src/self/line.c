@@ -1,5 +1,6 @@
-/* Where to look from where the caller does not say: the view-line along the longest axis of the
- * mesh by covariance (document 004, section 4.1.2, after Gottschalk et al. 1996). */
+/* Where to look from: the view-line along the longest axis of some vertices by covariance (document
+ * 004, section 4.1.2, after Gottschalk et al. 1996). They are those of the mesh where the caller
+ * gives no line, or those of a companion within it, such as a rod in a sleeve. */
 #include "self/self.h"
 
 #include <math.h>
@@ -17,17 +18,34 @@ uint32_t abuti_view_sample_size(uint32_t count) {
     return count < SAMPLE ? count : SAMPLE;
 }
 
-void abuti_view_sample(uint32_t count, uint32_t *at) {
-    for (uint32_t i = 0; i < abuti_view_sample_size(count); i++)
-        at[i] = count <= SAMPLE ? i : (uint32_t)((uint64_t)i * MIX % count);
+static uint32_t sample_at(uint32_t i, uint32_t count) {
+    return count <= SAMPLE ? i : (uint32_t)((uint64_t)i * MIX % count);
 }
 
-/* Relative to the first vertex, in units of `scale`, so that nothing overflows. */
-static vec3 mean_of(const vec3 *sample, uint32_t count, vec3 from, double scale) {
+void abuti_view_sample(uint32_t count, uint32_t *at) {
+    for (uint32_t i = 0; i < abuti_view_sample_size(count); i++)
+        at[i] = sample_at(i, count);
+}
+
+/* Vertices, relative to the first one and in units of `scale`, so that nothing overflows. */
+typedef struct cloud {
+    const vec3 *positions; /* at the start */
+    uint32_t count;
+    vec3 from;
+    double scale;
+    vec3 mean, axis;
+} cloud;
+
+static vec3 place_of(const cloud *c, vec3 p) {
+    return v3_scale(v3_sub(p, c->from), c->scale);
+}
+
+static vec3 mean_of(const cloud *c, const vec3 *positions) {
     vec3 sum = v3(0, 0, 0);
-    for (uint32_t i = 0; i < count; i++)
-        sum = v3_along(sum, scale, v3_sub(sample[i], from));
-    return v3_scale(sum, 1.0 / count);
+    uint32_t taken = abuti_view_sample_size(c->count);
+    for (uint32_t i = 0; i < taken; i++)
+        sum = v3_add(sum, place_of(c, positions[sample_at(i, c->count)]));
+    return v3_scale(sum, 1.0 / taken);
 }
 
 /* One rotation of Jacobi's method, which makes m[p][q] zero. */
@@ -63,10 +81,10 @@ static vec3 longest(double m[3][3]) {
     return v3(axes[best][0], axes[best][1], axes[best][2]);
 }
 
-static vec3 axis_of(const vec3 *sample, uint32_t count, vec3 from, double scale, vec3 mean) {
+static vec3 axis_of(const cloud *c) {
     double m[3][3] = {{0}};
-    for (uint32_t i = 0; i < count; i++) {
-        vec3 d = v3_sub(v3_scale(v3_sub(sample[i], from), scale), mean);
+    for (uint32_t i = 0; i < abuti_view_sample_size(c->count); i++) {
+        vec3 d = v3_sub(place_of(c, c->positions[sample_at(i, c->count)]), c->mean);
         m[0][0] += d.x * d.x;
         m[0][1] += d.x * d.y;
         m[0][2] += d.x * d.z;
@@ -80,28 +98,80 @@ static vec3 axis_of(const vec3 *sample, uint32_t count, vec3 from, double scale,
     return longest(m);
 }
 
-abut_view_line abuti_view_axis(const vec3 *start, const vec3 *next, uint32_t count) {
-    vec3 from = start[0];
-    double size = 0;
-    for (uint32_t i = 0; i < count; i++)
-        size = real_max(size, real_max(v3_max_abs(v3_sub(start[i], from)),
-                                       v3_max_abs(v3_sub(next[i], from))));
+/* The axis as it is at the end: what each vertex has of it at the start is its weight there. So it
+ * turns and stretches with a companion that does, and follows one that bends as well as may be. */
+static vec3 axis_at_end(const cloud *c, const vec3 *end, vec3 mean_end) {
+    vec3 sum = v3(0, 0, 0);
+    double square = 0;
+    for (uint32_t i = 0; i < abuti_view_sample_size(c->count); i++) {
+        uint32_t at = sample_at(i, c->count);
+        double along = v3_dot(v3_sub(place_of(c, c->positions[at]), c->mean), c->axis);
+        sum = v3_along(sum, along, v3_sub(place_of(c, end[at]), mean_end));
+        square += along * along;
+    }
+    return square > 0 ? v3_scale(sum, 1 / square) : c->axis;
+}
+
+/* Back from the cloud, and legal. */
+static vec3 place_outside(const cloud *c, vec3 p) {
+    const vec3 limit = v3(ABUT_COORDINATE_MAX, ABUT_COORDINATE_MAX, ABUT_COORDINATE_MAX);
+    vec3 at = v3_along(c->from, 1 / c->scale, p);
+    return v3_max(v3_scale(limit, -1), v3_min(at, limit));
+}
+
+abut_view_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count) {
+    cloud c = {.positions = start, .count = count, .from = start[0]};
+    double size = 0, lo = 0, hi = 0;
+    for (uint32_t i = 0; i < abuti_view_sample_size(count); i++) {
+        uint32_t at = sample_at(i, count);
+        size = real_max(size, real_max(v3_max_abs(v3_sub(start[at], c.from)),
+                                       v3_max_abs(v3_sub(end[at], c.from))));
+    }
     int exponent;
     frexp(size, &exponent);
-    double scale = size > 0 && exponent > -1000 ? ldexp(1, -exponent) : 1;
-    vec3 mean = mean_of(start, count, from, scale), end = mean_of(next, count, from, scale);
-    vec3 axis = axis_of(start, count, from, scale, mean);
-    double lo = 0, hi = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        double along = v3_dot(v3_sub(v3_scale(v3_sub(start[i], from), scale), mean), axis);
+    c.scale = size > 0 && exponent > -1000 ? ldexp(1, -exponent) : 1;
+    c.mean = mean_of(&c, start);
+    c.axis = axis_of(&c);
+    vec3 mean_end = mean_of(&c, end), axis_end = axis_at_end(&c, end, mean_end);
+    for (uint32_t i = 0; i < abuti_view_sample_size(count); i++) {
+        vec3 from_mean = v3_sub(place_of(&c, start[sample_at(i, count)]), c.mean);
+        double along = v3_dot(from_mean, c.axis);
         lo = real_min(lo, along);
         hi = real_max(hi, along);
     }
     abut_view_line line;
     for (int k = 0; k < 2; k++) {
-        vec3 reach = v3_scale(axis, SHARE * (k ? hi : lo));
-        line.start[k] = v3_along(from, 1 / scale, v3_add(mean, reach));
-        line.end[k] = v3_along(from, 1 / scale, v3_add(end, reach));
+        double reach = SHARE * (k ? hi : lo);
+        line.start[k] = place_outside(&c, v3_along(c.mean, reach, c.axis));
+        line.end[k] = place_outside(&c, v3_along(mean_end, reach, axis_end));
     }
     return line;
+}
+
+static abut_status check_places(const char *what, const vec3 *p, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!(fabs(p[i].x) <= ABUT_COORDINATE_MAX) || !(fabs(p[i].y) <= ABUT_COORDINATE_MAX) ||
+            !(fabs(p[i].z) <= ABUT_COORDINATE_MAX))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_view_line_of: %s: vertex %u is at (%g, %g, %g); coordinates "
+                              "must be finite and at most 1e90",
+                              what, i, p[i].x, p[i].y, p[i].z);
+    return ABUT_OK;
+}
+
+abut_status abut_view_line_of(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
+                              abut_view_line *line) {
+    if (!start || !end || !line)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_view_line_of: %s is null",
+                          !start ? "start"
+                          : !end ? "end"
+                                 : "line");
+    if (count == 0)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_view_line_of: count is 0; a line needs a vertex at least");
+    abut_status status = check_places("start", start, count);
+    status = status ? status : check_places("end", end, count);
+    if (!status)
+        *line = abuti_view_axis(start, end, count);
+    return status;
 }

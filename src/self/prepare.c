@@ -113,6 +113,8 @@ static abut_status find_clusters(abut_view *view) {
     clusters->begin = abuti_allocate(context, room, sizeof *clusters->begin);
     clusters->items = abuti_allocate(context, room, sizeof *clusters->items);
     bool all = c.taken && c.next && c.head && clusters->begin && clusters->items;
+    view->cluster_of = abuti_allocate(context, view->triangle_count, sizeof *view->cluster_of);
+    all = all && view->cluster_of;
     if (all) {
         memset(c.head, 0xff, ((size_t)most + 1) * sizeof *c.head);
         for (uint32_t i = view->vertex_count; i-- > 0;) {
@@ -121,6 +123,9 @@ static abut_status find_clusters(abut_view *view) {
             c.head[number] = i;
         }
         take_clusters(&c, most, clusters, &view->cluster_count);
+        for (uint32_t i = 0; i < view->cluster_count; i++)
+            for (uint32_t j = clusters->begin[i]; j < clusters->begin[i + 1]; j++)
+                view->cluster_of[clusters->items[j]] = i;
     }
     abuti_release(context, c.taken);
     abuti_release(context, c.next);

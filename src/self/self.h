@@ -65,9 +65,8 @@ struct abut_view;
 abut_status abuti_view_tree_build(struct abut_view *view, uint32_t first, uint32_t count,
                                   view_tree *tree);
 void abuti_view_tree_release(abut_context *context, view_tree *tree);
-/* Bounds of all vertices for the step that is set, in the frame. */
+/* Bounds of all vertices for the step that is set and placed. */
 void abuti_view_fit_vertices(struct abut_view *view, double separation);
-bounds_frame abuti_view_frame(box3 box);
 /* Then those of nodes. */
 void abuti_view_tree_fit(struct abut_view *view, view_tree *tree);
 
@@ -111,12 +110,15 @@ struct abut_view {
     view_lists of_edge;     /* and along an edge; collapsed ones too */
     view_lists cluster;     /* triangles of a cluster, */
     view_lists cluster_rim; /* and all their vertices */
+    uint32_t *cluster_of;   /* of a triangle */
     uint32_t cluster_count;
 
     view_tree tree, ghosts;
     int slabs;
     float *vertex_bounds; /* 2 x slabs a vertex */
-    bounds_frame frame;   /* of bounds */
+    vec3 centre;          /* of the frame of bounds */
+    double scale;
+    ghost_place *places; /* of vertices in it; places.c */
 
     vec3 *room; /* for three times the vertices; null with a device, which has its own */
     /* Where vertices are. `next` becomes `end` with success; `start` is `end` or `first`. With a
@@ -133,18 +135,19 @@ struct abut_view {
     uint32_t age;  /* steps since both were compared */
     uint32_t kept; /* steps since the violated were looked at anew */
 
-    double (*along)[2];       /* of a vertex: where on the line, least and most */
-    unsigned char *sets;      /* SET_ of each triangle, ghosts too */
-    unsigned char *last_sets; /* of the mesh in the step before */
+    double (*along)[2];         /* of a vertex: where on the line, least and most */
+    double (*cluster_along)[2]; /* of all vertices of a cluster */
+    unsigned char *sets;        /* SET_ of each triangle, ghosts too */
+    unsigned char *last_sets;   /* of the mesh in the step before */
     unsigned char *public_sets;
     bool sets_stand;      /* of the last step */
     bool is_public;       /* public_sets are those of the last step */
-    uint32_t violated;    /* of the last step that was marked */
+    uint32_t violated;    /* of the last step that was marked, */
+    uint32_t doubted;     /* and those neither positive nor violated */
     unsigned char *marks; /* of each node of `tree` */
     bool marks_stand;
     atomic_uchar *near_ghost;      /* of each triangle: MEETS, TOUCHES */
     ghost_sides *ghost_sides;      /* of each ghost */
-    ghost_place *places;           /* of vertices, in the frame of bounds; where there are ghosts */
     uint32_t *piece;               /* of each triangle, while pieces are found */
     struct view_device *on_device; /* null on the CPU */
 };
@@ -168,9 +171,17 @@ void abuti_view_place_ghosts(const abut_view *view, const vec3 *positions, const
 /* Of so many vertices so many are looked at, and these. */
 uint32_t abuti_view_sample_size(uint32_t count);
 void abuti_view_sample(uint32_t count, uint32_t *at);
-/* Along the longest axis of the mesh at the start, and moving with its mean; from `count` vertices
- * of the sample. */
-abut_view_line abuti_view_axis(const vec3 *start, const vec3 *next, uint32_t count);
+/* Along the longest axis of some vertices at the start, and moving with them; of many a sample is
+ * looked at. There is one at least, and coordinates are legal. */
+abut_view_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count);
+
+/* ---- places.c ---- */
+
+/* Finds the frame of the step that is set, and the places of vertices in it, ghosts too. `box`: of
+ * the mesh over the whole step, null where it is not known. */
+void abuti_view_place(struct abut_view *view, const box3 *box);
+/* Finds the frame alone. */
+void abuti_view_frame(struct abut_view *view, box3 box);
 
 /* ---- sets.c: the view test ---- */
 
@@ -189,6 +200,23 @@ abut_status abuti_view_test(abut_view *view, const view_sight *sight, view_count
  * between these. Exposed to tests. */
 unsigned abuti_view_triangle(const vec3 start[3], const vec3 end[3], const vec3 check_start[2],
                              const vec3 check_end[2], int checks, double slack);
+
+/* ---- sets_floats.c: the view test in floats ---- */
+
+/* The view primitive in the frame. */
+typedef struct view_floats {
+    bool usable;
+    float start[3], end[3];             /* the point, or where the line begins */
+    float along_start[3], along_end[3]; /* L */
+    float rest;                         /* of T, for each E' F' */
+} view_floats;
+
+view_floats abuti_view_floats(const abut_view *view, const view_sight *sight);
+/* Looks at four triangles of the mesh, whose corners stand one after the other: bit k where the
+ * test in double finds P for triangle k, bit 4 + k where N; some may have neither. `along`: the two
+ * check points of each on the line; null for the point. */
+unsigned abuti_view_floats_test(const view_floats *v, const ghost_place *places,
+                                const uint32_t corner[12], const float (*along)[4]);
 
 /* ---- boundary.c ---- */
 
@@ -239,6 +267,10 @@ abut_status abuti_view_device_axis(abut_view *view, abut_view_line *line);
  * the first, and stay there. */
 abut_status abuti_view_device_test(abut_view *view, const view_sight *sights, uint32_t count,
                                    view_counts *counts);
+/* The same without a wait: counts are known once the device was waited for, as a search does. */
+abut_status abuti_view_device_test_blindly(abut_view *view, const view_sight *sights,
+                                           uint32_t count);
+abut_status abuti_view_device_counts(abut_view *view, uint32_t count, view_counts *counts);
 /* From now on they are those of the second. */
 void abuti_view_device_take_other(abut_view *view);
 /* As abuti_view_boundary(); the sets stay there. */

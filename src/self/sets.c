@@ -57,34 +57,50 @@ unsigned abuti_view_triangle(const vec3 start[3], const vec3 end[3], const vec3 
 typedef struct testing {
     abut_view *view;
     view_sight sight;
+    view_checks point;
+    view_floats floats;
     view_counts *counts; /* one a task */
 } testing;
 
-static view_checks checks_of_vertices(const testing *t, const uint32_t *vertices, uint32_t count) {
+/* Where on the line the vertices are seen from, least and most of all. */
+static void range_of(const abut_view *view, const uint32_t *vertices, uint32_t count,
+                     double range[2]) {
     double lo = 1, hi = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const double *along = t->view->along[vertices[i]];
+        const double *along = view->along[vertices[i]];
         lo = real_min(lo, along[0]);
         hi = real_max(hi, along[1]);
     }
-    return view_checks_of(&t->sight, lo, hi);
+    range[0] = lo;
+    range[1] = hi;
 }
 
-static void test_triangle(const testing *t, uint32_t triangle, const view_checks *c,
-                          view_counts *counts) {
+/* The same for a triangle: that of all its cluster, or its own. */
+static void range_of_triangle(const abut_view *view, uint32_t triangle, double range[2]) {
+    if (triangle < view->triangle_count && !view->options.no_clusters)
+        memcpy(range, view->cluster_along[view->cluster_of[triangle]], 2 * sizeof *range);
+    else
+        range_of(view, view->corners + 3 * (size_t)triangle, 3, range);
+}
+
+/* In double. */
+static unsigned test_triangle(const testing *t, uint32_t triangle) {
     abut_view *view = t->view;
     const uint32_t *corner = view->corners + 3 * (size_t)triangle;
     vec3 start[3], end[3];
+    view_checks own = t->point;
+    if (t->sight.by_line) {
+        double range[2];
+        range_of_triangle(view, triangle, range);
+        own = view_checks_of(&t->sight, range[0], range[1]);
+    }
     for (int k = 0; k < 3; k++) {
         start[k] = view->start[corner[k]];
         end[k] = view->next[corner[k]];
     }
-    unsigned set = view_set_of(start, end, c);
+    unsigned set = view_set_of(start, end, &own);
     view->sets[triangle] = (unsigned char)set;
-    if (triangle < view->triangle_count)
-        counts->sets[set == SET_P ? 0 : set == SET_N ? 1 : 2]++;
-    else
-        counts->ghosts += set != SET_P;
+    return set;
 }
 
 /* Where on the line vertices are seen from. */
@@ -100,34 +116,54 @@ static void along_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 static void clusters_task(void *data, size_t chunk, size_t begin, size_t end) {
     const testing *t = data;
-    const view_lists *of = &t->view->cluster, *rim = &t->view->cluster_rim;
-    for (size_t i = begin; i < end; i++) {
-        view_checks c =
-            checks_of_vertices(t, rim->items + rim->begin[i], rim->begin[i + 1] - rim->begin[i]);
-        for (uint32_t j = of->begin[i]; j < of->begin[i + 1]; j++)
-            test_triangle(t, of->items[j], &c, &t->counts[chunk]);
+    const view_lists *rim = &t->view->cluster_rim;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        range_of(t->view, rim->items + rim->begin[i], rim->begin[i + 1] - rim->begin[i],
+                 t->view->cluster_along[i]);
+}
+
+/* Four in floats: a bit for each that is P, and four higher for each that is N. */
+static unsigned test_four(const testing *t, uint32_t first) {
+    const abut_view *view = t->view;
+    const uint32_t *corner = view->corners + 3 * (size_t)first;
+    if (!t->sight.by_line)
+        return abuti_view_floats_test(&t->floats, view->places, corner, NULL);
+    float along[2][4];
+    for (uint32_t k = 0; k < 4; k++) {
+        double range[2];
+        range_of_triangle(view, first + k, range);
+        along[0][k] = (float)range[0];
+        along[1][k] = (float)range[1];
     }
+    return abuti_view_floats_test(&t->floats, view->places, corner, (const float(*)[4])along);
 }
 
 static void triangles_task(void *data, size_t chunk, size_t begin, size_t end) {
     const testing *t = data;
-    view_checks point = view_point_checks(&t->sight);
-    for (size_t i = begin; i < end; i++) {
-        view_checks own =
-            t->sight.by_line ? checks_of_vertices(t, t->view->corners + 3 * i, 3) : point;
-        test_triangle(t, (uint32_t)i, &own, &t->counts[chunk]);
+    uint32_t *sets = t->counts[chunk].sets, i = (uint32_t)begin;
+    for (; t->floats.usable && i + 4 <= (uint32_t)end; i += 4) {
+        unsigned seen = test_four(t, i);
+        for (unsigned k = 0; k < 4; k++) {
+            unsigned set = seen >> k & 1 ? SET_P : seen >> (4 + k) & 1 ? SET_N : 0;
+            if (set)
+                t->view->sets[i + k] = (unsigned char)set;
+            else
+                set = test_triangle(t, i + k);
+            sets[set == SET_P ? 0 : set == SET_N ? 1 : 2]++;
+        }
+    }
+    for (; i < (uint32_t)end; i++) {
+        unsigned set = test_triangle(t, i);
+        sets[set == SET_P ? 0 : set == SET_N ? 1 : 2]++;
     }
 }
 
 static void ghosts_task(void *data, size_t chunk, size_t begin, size_t end) {
     const testing *t = data;
     uint32_t first = t->view->triangle_count;
-    view_checks point = view_point_checks(&t->sight);
-    for (uint32_t i = first + (uint32_t)begin; i < first + (uint32_t)end; i++) {
-        view_checks own =
-            t->sight.by_line ? checks_of_vertices(t, t->view->corners + 3 * (size_t)i, 3) : point;
-        test_triangle(t, i, &own, &t->counts[chunk]);
-    }
+    for (uint32_t i = first + (uint32_t)begin; i < first + (uint32_t)end; i++)
+        t->counts[chunk].ghosts += test_triangle(t, i) != SET_P;
 }
 
 static void add_counts(testing *t, size_t chunks, view_counts *counts) {
@@ -156,12 +192,13 @@ view_sight abuti_view_sight(const abut_view_line *line, bool by_line) {
     }
     s.along_start = v3_sub(line->start[1], line->start[0]);
     s.along_end = v3_sub(line->end[1], line->end[0]);
-    s.d[0] = v3_length_sq(s.along_start);
-    s.d[1] = v3_dot(s.along_start, s.along_end);
-    s.d[2] = v3_length_sq(s.along_end);
-    double largest = real_max(s.d[0], s.d[2]);
-    s.turns = !(real_min(s.d[0], real_min(s.d[1], s.d[2])) > 1e-3 * largest && largest > 1e-200);
-    s.inverse = s.turns ? 0 : 1 / sqrt(s.d[1]); /* the others are within a factor of 32 */
+    double d[3] = {v3_length_sq(s.along_start), v3_dot(s.along_start, s.along_end),
+                   v3_length_sq(s.along_end)};
+    double largest = real_max(d[0], d[2]);
+    s.turns = !(real_min(d[0], real_min(d[1], d[2])) > 1e-3 * largest && largest > 1e-200);
+    s.inverse = s.turns ? 0 : 1 / sqrt(d[1]); /* the others are within a factor of 32 */
+    for (int k = 0; k < 3; k++)
+        s.shares[k] = s.turns ? 0 : 1 / d[k];
     return s;
 }
 
@@ -176,12 +213,13 @@ abut_status abuti_view_test(abut_view *view, const view_sight *sight, view_count
     if (!t.counts)
         return ABUT_ERROR_MEMORY;
     memset(counts, 0, sizeof *counts);
+    t.point = view_point_checks(&t.sight);
+    t.floats = abuti_view_floats(view, &t.sight);
     if (by_line)
         run(&t, all_vertices, VERTICES_A_TASK, room, along_task, counts);
     if (by_line && !view->options.no_clusters)
         run(&t, view->cluster_count, CLUSTERS_A_TASK, room, clusters_task, counts);
-    else
-        run(&t, view->triangle_count, TRIANGLES_A_TASK, room, triangles_task, counts);
+    run(&t, view->triangle_count, TRIANGLES_A_TASK, room, triangles_task, counts);
     run(&t, view->ghost_count, GHOSTS_A_TASK, room, ghosts_task, counts);
     abuti_release(view->context, t.counts);
     return ABUT_OK;

@@ -6,19 +6,25 @@
  * has the 16-DOP (Klosowski et al. 1998) or the box of what its triangles sweep, which is that of
  * their vertices at both ends of the step. Shape and order stay; bounds are refitted bottom-up.
  *
- * Guarantee: bounds of things that touch overlap. The value of a slab at a vertex is rounded
- * several times to a float. For x, y and z each rounding is monotone: (x - centre) x scale keeps
- * the order of any two points, so a gap between rounded values is a gap between true ones. For
- * sums of two such coordinates the bounds are widened before the last rounding, which again is
- * monotone. In the frame the mesh is within 1, but a ghost vertex stands out by sqrt(1.5 n) at most
- * where its hole has n edges that wind around it many times: below 2^15.3 for 2^30 edges, so that
- * a sum is off by less than 2^-35. We take 2^-34, still little beside what a float leaves.
+ * Guarantee: bounds of things that touch overlap. For x, y and z each rounding to a place
+ * (places.c) is monotone: it keeps the order of any two points, so a gap between rounded values is
+ * a gap between true ones. A sum of two places is off by 2^-24 for these and 2^-24 for its own
+ * rounding, and by another 2^-23 once it has been widened, which takes it to 2 or beyond: 2^-22 are
+ * enough, and we take 2^-21. With a separation the same is done to x, y and z, by 2^-22.
+ * A ghost vertex stands out of the frame by sqrt(1.5 n) at most where its hole has n edges that
+ * wind around it many times: below 2^15.3 for 2^30 edges, so that a sum of doubles is off by less
+ * than 2^-35. Such sums are widened by 2^-34 before they are rounded to floats, which again is
+ * monotone.
  */
 #include "self/self.h"
 
 #include <math.h>
 
-enum { VERTICES_A_TASK = 4096, NODES_A_TASK = 2048 };
+enum {
+    VERTICES_A_TASK = 4096,
+    PART_LEVELS = 9, /* of parts that are fitted by themselves: 500 nodes, 32 KB */
+    PARTS_A_TASK = 4
+};
 
 /* ---- build ---- */
 
@@ -157,41 +163,85 @@ void abuti_view_tree_release(abut_context *context, view_tree *tree) {
 
 /* ---- fit ---- */
 
+#define PLACE_GROWS 0x1p-22f /* as the head of this file says */
+
 typedef struct fitting {
     abut_view *view;
     view_tree *tree;
-    uint32_t first; /* of the level */
+    uint32_t first; /* node of the parts */
     double grow;
 } fitting;
+
+/* A ghost vertex, which may be beyond 1, by its doubles. */
+static void fit_ghost_vertex(const fitting *f, size_t vertex) {
+    const abut_view *view = f->view;
+    const bounds_frame frame = {view->centre, view->scale};
+    bounds_of_motion(bounds_place(&frame, view->start[vertex]),
+                     bounds_place(&frame, view->next[vertex]), view->slabs, f->grow,
+                     view->vertex_bounds + vertex * 2 * (size_t)view->slabs);
+}
+
+/* Up to four vertices of the mesh at once, by their places: slab by slab, a lane each. */
+static inline void fit_four(const fitting *f, size_t first, size_t count, const f4 grow[2],
+                            int slabs) {
+    const abut_view *view = f->view;
+    float rows[2 * DOP_SLABS][4];
+    const float *from[2][4];
+    f4 value[2][DOP_SLABS];
+    for (size_t k = 0; k < 4; k++)
+        for (int end = 0; end < 2; end++)
+            from[end][k] = view->places[first + (k < count ? k : count - 1)].at[end];
+    for (int end = 0; end < 2; end++) {
+        f4 p[4], *to = value[end];
+        f4_columns(from[end], 0, p);
+        memcpy(to, p, sizeof p); /* x, y, z, 0 */
+        if (slabs == DOP_SLABS) {
+            to[3] = f4_add(p[0], p[1]);
+            to[4] = f4_add(p[0], p[2]);
+            to[5] = f4_add(p[1], p[2]);
+            to[6] = f4_sub(p[0], p[1]);
+            to[7] = f4_sub(p[0], p[2]);
+        }
+    }
+    for (int k = 0; k < slabs; k++) {
+        f4 out = grow[k >= 3];
+        f4_store(rows[k], f4_sub(f4_min(value[0][k], value[1][k]), out));
+        f4_store(rows[slabs + k], f4_add(f4_max(value[0][k], value[1][k]), out));
+    }
+    for (int group = 0; group < 2 * slabs; group += 4) {
+        const float *const four[4] = {rows[group], rows[group + 1], rows[group + 2],
+                                      rows[group + 3]};
+        float *to = view->vertex_bounds + first * 2 * (size_t)slabs + group;
+        f4 vertex[4];
+        f4_columns(four, 0, vertex);
+        for (size_t k = 0; k < count; k++)
+            f4_store(to + k * 2 * (size_t)slabs, vertex[k]);
+    }
+}
 
 static void fit_vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
     const fitting *f = data;
     const abut_view *view = f->view;
-    int slabs = view->slabs;
+    size_t own = end < view->vertex_count ? end : view->vertex_count;
+    float sums = (float)(f->grow * BOUNDS_ROOT * (1 + 1e-6)) + BOUNDS_PLACE_SLACK;
+    float each = f->grow > 0 ? (float)(f->grow * (1 + 1e-6)) + PLACE_GROWS : 0;
+    const f4 grow[2] = {f4_all(each), f4_all(sums)};
     (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        bounds_of_motion(bounds_place(&view->frame, view->start[i]),
-                         bounds_place(&view->frame, view->next[i]), slabs, f->grow,
-                         view->vertex_bounds + i * 2 * (size_t)slabs);
-}
-
-/* Around all positions of a step but ghosts, of unit size. */
-bounds_frame abuti_view_frame(box3 box) {
-    bounds_frame frame = {.centre = box_centre(box)};
-    double size = v3_max_abs(v3_sub(box.hi, frame.centre));
-    int exponent;
-    frexp(size, &exponent);
-    frame.scale = size > 0 && exponent > -1000 ? ldexp(1, -exponent) : 1;
-    return frame;
+    for (size_t i = begin; i < own; i += 4) {
+        size_t count = own - i < 4 ? own - i : 4;
+        /* a constant number of slabs is unrolled */
+        if (view->slabs == DOP_SLABS)
+            fit_four(f, i, count, grow, DOP_SLABS);
+        else
+            fit_four(f, i, count, grow, BOX_SLABS);
+    }
+    for (size_t i = own > begin ? own : begin; i < end; i++)
+        fit_ghost_vertex(f, i);
 }
 
 void abuti_view_fit_vertices(abut_view *view, double separation) {
     size_t count = (size_t)view->vertex_count + view->hole_count;
-    box3 box = box_empty();
-    for (size_t i = 0; i < view->vertex_count; i++)
-        box = box_grow(box_grow(box, view->start[i]), view->next[i]);
-    view->frame = abuti_view_frame(box);
-    fitting f = {view, NULL, 0, 0.5 * separation * view->frame.scale * (1 + 1e-9)};
+    fitting f = {view, NULL, 0, 0.5 * separation * view->scale * (1 + 1e-9)};
     abuti_parallel_for(view->context, count, VERTICES_A_TASK, fit_vertices_task, &f);
 }
 
@@ -207,27 +257,61 @@ static inline void fit_node(const fitting *f, uint32_t node, int slabs) {
     }
     const uint32_t *corner = f->view->corners + 3 * (size_t)(child & ~TREE_LEAF);
     const float *vertex = f->view->vertex_bounds;
-    bounds_join(to, vertex + corner[0] * step, vertex + corner[1] * step, slabs);
-    bounds_join(to, to, vertex + corner[2] * step, slabs);
+    const float *a = vertex + corner[0] * step, *b = vertex + corner[1] * step;
+    const float *c = vertex + corner[2] * step;
+    for (int k = 0; k < slabs; k += 4) {
+        f4 lo = f4_min(f4_min(f4_load(a + k), f4_load(b + k)), f4_load(c + k));
+        f4 hi = f4_max(f4_load(a + slabs + k), f4_load(b + slabs + k));
+        f4_store(to + k, lo);
+        f4_store(to + slabs + k, f4_max(hi, f4_load(c + slabs + k)));
+    }
+}
+
+static void fit_range(const fitting *f, uint32_t begin, uint32_t end) {
+    /* a constant number of slabs is unrolled */
+    if (f->view->slabs == DOP_SLABS)
+        for (uint32_t node = begin; node < end; node++)
+            fit_node(f, node, DOP_SLABS);
+    else
+        for (uint32_t node = begin; node < end; node++)
+            fit_node(f, node, BOX_SLABS);
+}
+
+/* All below a node, and then itself. Since nodes stand level by level, those of one level below it
+ * stand side by side. */
+static void fit_below(const fitting *f, uint32_t node) {
+    const uint32_t *child = f->tree->child;
+    uint32_t begin[TREE_LEVELS], end[TREE_LEVELS], depth = 0;
+    begin[0] = node;
+    end[0] = node + 1;
+    for (;;) {
+        uint32_t first = begin[depth], last = end[depth];
+        while (first < last && child[first] & TREE_LEAF)
+            first++;
+        while (first < last && child[last - 1] & TREE_LEAF)
+            last--;
+        if (first == last)
+            break;
+        begin[++depth] = child[first];
+        end[depth] = child[last - 1] + 2;
+    }
+    for (uint32_t level = depth + 1; level-- > 0;)
+        fit_range(f, begin[level], end[level]);
 }
 
 static void fit_nodes_task(void *data, size_t chunk, size_t begin, size_t end) {
     const fitting *f = data;
     (void)chunk;
-    /* a constant number of slabs is unrolled */
-    if (f->view->slabs == DOP_SLABS)
-        for (size_t i = begin; i < end; i++)
-            fit_node(f, f->first + (uint32_t)i, DOP_SLABS);
-    else
-        for (size_t i = begin; i < end; i++)
-            fit_node(f, f->first + (uint32_t)i, BOX_SLABS);
+    for (size_t i = begin; i < end; i++)
+        fit_below(f, f->first + (uint32_t)i);
 }
 
+/* By parts of the tree that are small enough to stay near, and then what is above them. */
 void abuti_view_tree_fit(abut_view *view, view_tree *tree) {
-    fitting f = {view, tree, 0, 0};
-    for (uint32_t level = tree->level_count; level-- > 0;) {
-        f.first = tree->level_begin[level];
-        abuti_parallel_for(view->context, tree->level_begin[level + 1] - f.first, NODES_A_TASK,
-                           fit_nodes_task, &f);
-    }
+    uint32_t cut = tree->level_count > PART_LEVELS ? tree->level_count - PART_LEVELS : 0;
+    fitting f = {view, tree, tree->level_begin[cut], 0};
+    abuti_parallel_for(view->context, tree->level_begin[cut + 1] - f.first, PARTS_A_TASK,
+                       fit_nodes_task, &f);
+    for (uint32_t level = cut; level-- > 0;) /* bottom-up */
+        fit_range(&f, tree->level_begin[level], tree->level_begin[level + 1]);
 }

@@ -34,18 +34,20 @@ static abut_status allocate_all(abut_view *view) {
     view->room = abuti_allocate(context, vertices, 3 * sizeof *view->room);
     view->vertex_bounds =
         abuti_allocate(context, vertices, 2 * (size_t)view->slabs * sizeof *view->vertex_bounds);
+    view->places = abuti_allocate(context, vertices, sizeof *view->places);
     view->along = abuti_allocate(context, vertices, sizeof *view->along);
+    view->cluster_along = abuti_allocate(context, view->cluster_count, sizeof *view->cluster_along);
     view->sets = abuti_allocate(context, all, 1);
     view->last_sets = abuti_allocate(context, triangles, 1);
     view->public_sets = abuti_allocate(context, triangles, 1);
     view->marks = abuti_allocate(context, view->tree.node_count, 1);
     view->near_ghost = abuti_allocate(context, triangles, sizeof *view->near_ghost);
     view->ghost_sides = abuti_allocate(context, view->ghost_count, sizeof *view->ghost_sides);
-    view->places = abuti_allocate(context, view->ghost_count ? vertices : 0, sizeof *view->places);
     view->piece = abuti_allocate(context, 2 * triangles, sizeof *view->piece);
     return view->sample_at && view->sample && view->room && view->vertex_bounds && view->along &&
-                   view->sets && view->last_sets && view->public_sets && view->marks &&
-                   view->near_ghost && view->ghost_sides && view->places && view->piece
+                   view->cluster_along && view->sets && view->last_sets && view->public_sets &&
+                   view->marks && view->near_ghost && view->ghost_sides && view->places &&
+                   view->piece
                ? ABUT_OK
                : ABUT_ERROR_MEMORY;
 }
@@ -128,7 +130,7 @@ void abut_view_destroy(abut_view *view) {
     void *arrays[] = {view->corners,       view->room,  view->sample_at,  view->sample,
                       view->vertex_bounds, view->along, view->sets,       view->last_sets,
                       view->public_sets,   view->marks, view->near_ghost, view->ghost_sides,
-                      view->places,        view->piece};
+                      view->places,        view->piece, view->cluster_of, view->cluster_along};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         abuti_release(context, arrays[i]);
     abut_topology_destroy(view->topology);
@@ -202,7 +204,7 @@ static abut_status look_at_start(abut_view *view, bool *is_free) {
 enum { COMPARE_EVERY = 16 };
 
 enum {
-    DEVICE_LEAST = 1 << 16, /* triangles of an open mesh that AUTO looks at by sets on a device, */
+    DEVICE_LEAST = 1 << 18, /* triangles of an open mesh that AUTO looks at by sets on a device, */
     DOUBT_MOST = 8          /* and the part of them that may be in doubt: one of so many */
 };
 
@@ -252,18 +254,26 @@ static abut_status test_sets(abut_view *view, view_counts *counts, bool *by_line
 typedef struct finding {
     abut_view *view;
     view_limits limits;
-    box3 end_box;                /* of the CPU */
+    box3 start_box, end_box;     /* of the CPU */
     double extent;               /* the longest side of the start, or of all where it has none */
     bool start_is_free, follows; /* the start is the end of the step before */
-    bool fitted;
+    bool placed, fitted;
     bool carries; /* sets and ghosts can be gone on with */
     motion_hit hit;
     abut_view_result result;
 } finding;
 
+static void place(finding *f) {
+    box3 box = f->view->on_device ? box_empty() : box_join(f->start_box, f->end_box);
+    if (!f->placed)
+        abuti_view_place(f->view, f->view->on_device ? NULL : &box);
+    f->placed = true;
+}
+
 static void fit(finding *f) {
     abut_view *view = f->view;
     double begun = abuti_seconds();
+    place(f);
     abuti_view_fit_vertices(view, f->limits.sweep.separation);
     abuti_view_tree_fit(view, &view->tree);
     if (view->ghost_count)
@@ -308,7 +318,8 @@ static void count_sets(finding *f) {
         f->result.sets[k] = abuti_count_bytes(view->sets, view->triangle_count, 1u << k);
 }
 
-/* A complete search on a device takes less than the boundary and a search of much of the mesh. */
+/* A complete search on a device takes less than the boundary and a search of much of the mesh, or
+ * of a small one. But where it leads to steps that are free at once. */
 static bool is_boundary_slow(const abut_view *view, const view_counts *counts) {
     return view->on_device && view->options.scheme == ABUT_VIEW_AUTO && view->ghost_count &&
            (in_doubt(counts) > view->triangle_count / DOUBT_MOST ||
@@ -325,25 +336,69 @@ static abut_status look_at_boundary(finding *f, view_counts *counts, bool *is_wo
     return status;
 }
 
+/* What a device says of its sets. */
+static void take_counts(finding *f, const view_counts *counts) {
+    abut_view *view = f->view;
+    memcpy(f->result.regions, counts->regions, sizeof counts->regions);
+    memcpy(f->result.sets, counts->sets, sizeof counts->sets);
+    if (view->marks_stand) {
+        memcpy(f->result.entered, counts->entered, sizeof counts->entered);
+        memcpy(f->result.left, counts->left, sizeof counts->left);
+    }
+    view->marks_stand = true;
+}
+
+static void carry(finding *f) {
+    abut_view *view = f->view;
+    view->violated = f->result.sets[ABUT_VIEW_VIOLATED];
+    view->doubted = f->result.sets[ABUT_VIEW_NEGATIVE] + f->result.sets[ABUT_VIEW_GRAZING];
+    f->carries = true;
+}
+
 /* The sets stand: counts them, and what changed since the step before. A device knows already. */
 static void mark(finding *f, const view_counts *counts) {
     abut_view *view = f->view;
     double begun = abuti_seconds();
     if (view->on_device) {
-        memcpy(f->result.sets, counts->sets, sizeof counts->sets);
-        if (view->marks_stand) {
-            memcpy(f->result.entered, counts->entered, sizeof counts->entered);
-            memcpy(f->result.left, counts->left, sizeof counts->left);
-        }
-        view->marks_stand = true;
+        take_counts(f, counts);
         abuti_view_device_mark(view);
     } else {
         count_sets(f);
         abuti_view_mark(view, &f->result);
     }
-    view->violated = f->result.sets[ABUT_VIEW_VIOLATED];
-    f->carries = true;
+    carry(f);
     f->result.times.marks += abuti_seconds() - begun;
+}
+
+/* Where the last step left some in doubt this one will too. A device then searches before anyone
+ * has looked at the counts of its sets: one wait less. If there is nothing in doubt after all, no
+ * pair is let through, and the answer is the same. */
+static bool can_be_blind(const abut_view *view) {
+    const bool compares = view->options.scheme == ABUT_VIEW_AUTO && view->age % COMPARE_EVERY == 0;
+    return view->on_device && !view->ghost_count && view->part_count <= 1 && view->marks_stand &&
+           view->doubted && !compares;
+}
+
+static abut_status find_blindly(finding *f) {
+    abut_view *view = f->view;
+    double begun = abuti_seconds();
+    const bool by_line = view->options.scheme == ABUT_VIEW_LINE ||
+                         (view->options.scheme == ABUT_VIEW_AUTO && view->prefers_line);
+    const view_sight sight = abuti_view_sight(&view->line, by_line);
+    view_counts counts;
+    view->age += view->options.scheme == ABUT_VIEW_AUTO;
+    f->result.scheme = by_line ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
+    abut_status status = abuti_view_device_test_blindly(view, &sight, 1);
+    if (!status)
+        abuti_view_device_mark(view);
+    f->result.times.view += abuti_seconds() - begun;
+    status = status ? status : search(f, false);
+    status = status ? status : abuti_view_device_counts(view, 1, &counts);
+    if (status)
+        return status;
+    take_counts(f, &counts);
+    carry(f);
+    return ABUT_OK;
 }
 
 static abut_status find_by_sets(finding *f) {
@@ -351,6 +406,8 @@ static abut_status find_by_sets(finding *f) {
     view_counts counts;
     bool by_line, is_worth = true;
     double begun = abuti_seconds();
+    if (!view->on_device)
+        place(f);
     abut_status status = test_sets(view, &counts, &by_line);
     if (status)
         return status;
@@ -408,7 +465,9 @@ static abut_status find(finding *f, const abut_view_step *step) {
     begun = abuti_seconds();
     abut_status status = find_line(view, step);
     f->result.times.view += abuti_seconds() - begun;
-    return status ? status : find_by_sets(f);
+    if (status)
+        return status;
+    return can_be_blind(view) ? find_blindly(f) : find_by_sets(f);
 }
 
 static void describe(finding *f) {
@@ -459,6 +518,7 @@ static abut_status take_positions(finding *f, const abut_view_step *step) {
                                       count, view->next, &f->end_box);
     if (status)
         return status;
+    f->start_box = start;
     f->extent = longest_side(start);
     if (!(f->extent > 0))
         f->extent = longest_side(box_join(start, f->end_box));
@@ -515,11 +575,15 @@ abut_status abut_view_find(abut_view *view, const abut_view_step *step,
     status = status ? status : take_step(&f, &ours);
     if (status)
         return status;
-    if ((status =
-             find(&f, &ours))) { /* what stands of the step before may have been written over */
-        view->is_carried = view->marks_stand = view->sets_stand = false;
-        if (view->on_device)
+    if ((status = find(&f, &ours))) {
+        /* the sets may have been written over, and what changed is not known any more. Which
+         * triangles are violated still is: `end` is where it was, and what a step that starts there
+         * adds does no harm to another one */
+        view->marks_stand = view->sets_stand = false;
+        if (view->on_device) {
+            view->is_carried = false; /* there the violated may be half-written */
             abuti_view_device_undo(view);
+        }
         return status;
     }
     describe(&f);
@@ -557,8 +621,8 @@ abut_view_info abut_view_get(const abut_view *view) {
     info.cluster_count = view->cluster_count;
     info.part_count = view->part_count;
     info.usable = view->usable;
-    info.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16) +
+    info.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16 + 32) +
                  nodes * (2 * (size_t)view->slabs * sizeof(float) + 9) +
-                 (uint64_t)view->triangle_count * 60;
+                 (uint64_t)view->triangle_count * 64 + (uint64_t)view->cluster_count * 16;
     return info;
 }

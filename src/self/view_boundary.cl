@@ -59,7 +59,6 @@ static void bound_vertex(const boundary_scene *scene, __global const double *sta
                          ghost_place *place) {
     vec3 from = bounds_place(&scene->frame, position(start, vertex));
     vec3 to = bounds_place(&scene->frame, position(end, vertex));
-    bounds_of_motion(from, to, (int)scene->slabs, 0.0, bounds->at);
     for (int k = 0; k < 2; k++) {
         vec3 p = k ? to : from;
         place->at[k][0] = (float)p.x;
@@ -67,6 +66,10 @@ static void bound_vertex(const boundary_scene *scene, __global const double *sta
         place->at[k][2] = (float)p.z;
         place->at[k][3] = 0.0f;
     }
+    if (vertex < scene->vertices)
+        bounds_of_places(place->at[0], place->at[1], (int)scene->slabs, bounds->at);
+    else
+        bounds_of_motion(from, to, (int)scene->slabs, 0.0, bounds->at);
 }
 
 static void put_bounds(__global float *to, uint slabs, uint i, const bounds16 *b) {
@@ -83,7 +86,7 @@ boundary_begin(boundary_scene scene, __global const double *start, __global cons
                __global uint *size) {
     uint i = (uint)get_global_id(0);
     bounds16 own;
-    if (i < scene.vertices) {
+    if (i < scene.all_vertices) {
         ghost_place place;
         bound_vertex(&scene, start, end, i, &own, &place);
         put_bounds(bounds, scene.slabs, i, &own);

@@ -82,21 +82,17 @@ view_test(view_sight sight, uint triangles, uint all, uint vertices, __global co
         atomic_add(&tallies[which * TALLY + item], counts[item]);
 }
 
-/* An item a triangle of the mesh: its set goes to itself, its edges and its corners. `features`
- * begins with zeros. */
+/* An item a feature: it is in the sets of all triangles around it. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-view_spread(uint count, __global const uint *corners, __global const uint *triangle_edges,
-            __global const uchar *sets, uint edges_first, uint faces_first,
-            __global uint *features) {
+view_spread(uint count, uint faces_first, __global const uint *begin, __global const uint *around,
+            __global const uchar *sets, __global uint *features) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
-    uint set = sets[i];
-    features[faces_first + i] = set;
-    for (int k = 0; k < 3; k++) {
-        atomic_or(&features[corners[3 * (size_t)i + k]], set);
-        atomic_or(&features[edges_first + triangle_edges[3 * (size_t)i + k]], set);
-    }
+    uint all = i >= faces_first ? sets[i - faces_first] : 0;
+    for (uint k = i >= faces_first ? 0 : begin[i]; i < faces_first && k < begin[i + 1]; k++)
+        all |= sets[around[k]];
+    features[i] = all;
 }
 
 #endif

@@ -25,7 +25,7 @@ enum { SET_P = 1, SET_N = 2, SET_Z = 4, SET_V = 8 };
 typedef struct view_sight {
     vec3 start[2], end[2];
     vec3 along_start, along_end; /* L */
-    real d[3];                   /* Bernstein coefficients of L.L */
+    real shares[3];              /* 1 / the Bernstein coefficients of L.L */
     real inverse;                /* of the length of L, about */
     real slack;                  /* Q */
     int by_line;
@@ -80,9 +80,10 @@ static inline int view_along(const view_sight *sight, vec3 start, vec3 end, real
     if (sight->turns)
         return -1;
     vec3 a = v3_sub(start, sight->start[0]), e = v3_sub(end, sight->end[0]);
-    real u0 = v3_dot(a, sight->along_start) / sight->d[0];
-    real u2 = v3_dot(e, sight->along_end) / sight->d[2];
-    real u1 = 0.5 * (v3_dot(a, sight->along_end) + v3_dot(e, sight->along_start)) / sight->d[1];
+    real u0 = v3_dot(a, sight->along_start) * sight->shares[0];
+    real u2 = v3_dot(e, sight->along_end) * sight->shares[2];
+    real mixed = 0.5 * (v3_dot(a, sight->along_end) + v3_dot(e, sight->along_start));
+    real u1 = mixed * sight->shares[1];
     real lo = real_min(u0, real_min(u1, u2)), hi = real_max(u0, real_max(u1, u2));
     real far = v3_max_abs(a) + v3_max_abs(e);
     real margin = VIEW_MARGIN + VIEW_FAR_MARGIN * sight->inverse * far;

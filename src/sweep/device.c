@@ -257,9 +257,6 @@ abut_status abuti_motion_device_sets(abut_motion *motion) {
         (sweep_sets){.first = {0, motion->vertex_count, motion->vertex_count + motion->edge_count}};
     abut_status status =
         abuti_buffer_reserve(d->queue.device, count, sizeof(uint32_t), &d->memory[MOTION_SETS]);
-    if (!status)
-        status = abuti_buffer_fill(&d->queue, &d->memory[MOTION_SETS], 0, count * sizeof(uint32_t));
-    d->sets.used = !status;
     return status;
 }
 

@@ -104,8 +104,8 @@ typedef struct motion_device {
  * time. */
 void abuti_motion_device_time(abut_motion *motion, double stage_ms[MOTION_STAGES]);
 
-/* Room for sets of all features, zeroed, for the searches from now on; whoever asks writes them,
- * vertices, edges and faces one after the other. */
+/* Room for sets of all features. Whoever asks writes them, vertices, edges and faces one after the
+ * other, and sets `sets.used` for the searches from then on. */
 abut_status abuti_motion_device_sets(abut_motion *motion);
 /* From now on all pairs are looked at. */
 void abuti_motion_device_no_sets(abut_motion *motion);

@@ -22,27 +22,28 @@ static void swap(motion_device *d, motion_memory a, motion_memory b) {
 
 abut_status abuti_motion_device_ready(abut_motion *motion) {
     motion_device *d = motion->on_device;
-    abut_status status = d->is_sending ? abuti_queue_finish(&d->queue) : ABUT_OK;
+    return d->is_sending ? abuti_motion_device_wait(motion) : ABUT_OK;
+}
+
+abut_status abuti_motion_device_wait(abut_motion *motion) {
+    motion_device *d = motion->on_device;
+    abut_status status = abuti_queue_finish(&d->queue);
     d->is_sending = d->is_sending && status;
     return status;
 }
 
-abut_status abuti_motion_device_accept(abut_motion *motion, const motion_taking *taking) {
+abut_status abuti_motion_device_send(abut_motion *motion, int side, size_t first, size_t count) {
     motion_device *d = motion->on_device;
-    const size_t bytes = motion->vertex_count * sizeof(vec3);
-    abut_status status = ABUT_OK;
+    const vec3 *from = motion->next[side];
     d->is_sending = true;
-    if (taking->has_start && taking->start)
-        status =
-            abuti_buffer_send(&d->queue, &d->memory[MOTION_NEXT_START], 0, motion->next[0], bytes);
-    if (!status && taking->end)
-        status =
-            abuti_buffer_send(&d->queue, &d->memory[MOTION_NEXT_END], 0, motion->next[1], bytes);
-    if (status)
-        return status;
-    swap(d, MOTION_START, taking->has_start ? MOTION_NEXT_START : MOTION_END);
+    return abuti_buffer_send(&d->queue, &d->memory[side ? MOTION_NEXT_END : MOTION_NEXT_START],
+                             first * sizeof *from, from + first, count * sizeof *from);
+}
+
+void abuti_motion_device_accept(abut_motion *motion, bool has_start) {
+    motion_device *d = motion->on_device;
+    swap(d, MOTION_START, has_start ? MOTION_NEXT_START : MOTION_END);
     swap(d, MOTION_END, MOTION_NEXT_END);
-    return ABUT_OK;
 }
 
 void abuti_motion_device_undo(abut_motion *motion, bool has_start) {
@@ -53,11 +54,16 @@ void abuti_motion_device_undo(abut_motion *motion, bool has_start) {
 
 /* ---- from the device ---- */
 
+static uint32_t takers_of(uint32_t count) {
+    uint32_t groups = count / GROUP + 1;
+    return groups < MOTION_TAKERS ? groups : MOTION_TAKERS;
+}
+
 static abut_status queue_take(abut_motion *motion, const motion_taking *t, uint32_t side) {
     motion_device *d = motion->on_device;
     const abut_buffer *from = side ? t->end_there : t->start_there;
     const uint32_t first = side * MOTION_TAKERS;
-    return ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_TAKE], MOTION_TAKERS, GROUP,
+    return ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_TAKE], takers_of(t->count), GROUP,
                         ABUTI_BUFFER(&from->memory), MEMORY(MOTION_END), ABUTI_VALUE(t->count),
                         MEMORY(side ? MOTION_NEXT_END : MOTION_NEXT_START), ABUTI_VALUE(first),
                         MEMORY(MOTION_TAKEN), ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)));
@@ -70,7 +76,7 @@ static abut_status join(abut_motion *motion, motion_taking *t, int side) {
     bool differs = false;
     vec3 at = v3(0, 0, 0);
     box3 all = box_empty();
-    for (int i = 0; i < MOTION_TAKERS; i++) {
+    for (uint32_t i = 0; i < takers_of(t->count); i++) {
         const sweep_taken *seen = &d->report->taken[side][i];
         box3 here = {v3(seen->lo[0], seen->lo[1], seen->lo[2]),
                      v3(seen->hi[0], seen->hi[1], seen->hi[2])};
@@ -107,7 +113,8 @@ abut_status abuti_motion_device_take(abut_motion *motion, motion_taking *taking)
                                       sizeof d->report->taken);
     if (!status && taking->also)
         status = taking->also(taking->user, taking);
-    abut_status finished = abuti_queue_finish(&d->queue); /* the caller's buffers are free then */
+    abut_status finished =
+        abuti_motion_device_wait(motion); /* the caller's buffers are free then */
     status = status ? status : finished;
     for (int side = 0; side < 2 && !status; side++)
         if (from[side])

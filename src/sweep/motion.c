@@ -136,9 +136,12 @@ void abut_motion_destroy(abut_motion *motion) {
 
 /* ---- step ---- */
 
-static abut_status take_side(abut_motion *m, const motion_taking *t, int side, box3 *box) {
-    return abuti_positions_take(m->context, t->function, side ? t->end_name : t->start_name,
-                                side ? t->end : t->start, t->count, m->next[side], box);
+/* A device gets the start while the end is looked at. */
+static abut_status take_side(abut_motion *m, motion_taking *t, int side) {
+    abut_status status =
+        abuti_positions_take(m->context, t->function, side ? t->end_name : t->start_name,
+                             side ? t->end : t->start, t->count, m->next[side], &t->boxes[side]);
+    return status || !m->on_device ? status : abuti_motion_device_send(m, side, 0, t->count);
 }
 
 abut_status abuti_motion_take(abut_motion *motion, motion_taking *taking) {
@@ -150,9 +153,9 @@ abut_status abuti_motion_take(abut_motion *motion, motion_taking *taking) {
         !memcmp(taking->start, motion->end, taking->count * sizeof *motion->end))
         taking->has_start = false;
     if (!status && taking->start && taking->has_start)
-        status = take_side(motion, taking, 0, &taking->boxes[0]);
+        status = take_side(motion, taking, 0);
     if (!status && taking->end)
-        status = take_side(motion, taking, 1, &taking->boxes[1]);
+        status = take_side(motion, taking, 1);
     if (!status && (taking->start_there || taking->end_there))
         status = abuti_motion_device_take(motion, taking);
     return status;
@@ -168,13 +171,12 @@ static double longest_side(box3 box) {
     return v3_max_abs(v3_sub(box.hi, box.lo));
 }
 
-abut_status abuti_motion_accept(abut_motion *motion, const motion_taking *taking) {
+void abuti_motion_accept(abut_motion *motion, const motion_taking *taking) {
     const motion_place *last = &motion->place;
     const bool has_start = taking->has_start;
     motion_place place = {.stepped = true, .has_start = has_start};
-    abut_status status = motion->on_device ? abuti_motion_device_accept(motion, taking) : ABUT_OK;
-    if (status)
-        return status;
+    if (motion->on_device)
+        abuti_motion_device_accept(motion, has_start);
     exchange(&motion->start, has_start ? &motion->next[0] : &motion->end);
     exchange(&motion->end, &motion->next[1]);
     place.start_is_here = has_start ? !taking->start_there : last->end_is_here;
@@ -188,7 +190,6 @@ abut_status abuti_motion_accept(abut_motion *motion, const motion_taking *taking
     }
     motion->last_place = motion->place;
     motion->place = place;
-    return ABUT_OK;
 }
 
 void abuti_motion_undo(abut_motion *motion) {
@@ -205,7 +206,9 @@ static abut_status take_step(abut_motion *motion, motion_taking *taking) {
     taking->end_name = "end";
     taking->count = motion->vertex_count;
     abut_status status = abuti_motion_take(motion, taking);
-    return status ? status : abuti_motion_accept(motion, taking);
+    if (!status)
+        abuti_motion_accept(motion, taking);
+    return status;
 }
 
 abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const abut_vec3 *end) {

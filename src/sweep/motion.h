@@ -60,11 +60,11 @@ typedef struct motion_taking {
     box3 boxes[2];
 } motion_taking;
 
-/* Checks and copies positions to `next`, here or there, and finds their boxes. A start that is the
+/* Checks and copies positions to `next`, here and there, and finds their boxes. A start that is the
  * last end, bit for bit, is none. Nothing else changes. */
 abut_status abuti_motion_take(abut_motion *motion, motion_taking *taking);
-/* Makes what was taken the step, and sends there what is here. On failure all is as before. */
-abut_status abuti_motion_accept(abut_motion *motion, const motion_taking *taking);
+/* Makes what was taken the step. */
+void abuti_motion_accept(abut_motion *motion, const motion_taking *taking);
 /* Takes the last step back; once. */
 void abuti_motion_undo(abut_motion *motion);
 /* Whether a comes behind b in the order of ABUT_MOTION_ALL. For abuti_bvh_sort too. */
@@ -112,10 +112,13 @@ abut_status abuti_motion_device_create(abut_motion *motion);
 void abuti_motion_device_destroy(abut_motion *motion);
 /* Before `next` is written: what was sent from there has left. */
 abut_status abuti_motion_device_ready(abut_motion *motion);
+/* For all that was queued. */
+abut_status abuti_motion_device_wait(abut_motion *motion);
 /* abuti_motion_take() for those positions that are there. */
 abut_status abuti_motion_device_take(abut_motion *motion, motion_taking *taking);
-/* Makes what was taken the step there, with what `next` has. */
-abut_status abuti_motion_device_accept(abut_motion *motion, const motion_taking *taking);
+/* Begins to send vertices of `next`. */
+abut_status abuti_motion_device_send(abut_motion *motion, int side, size_t first, size_t count);
+void abuti_motion_device_accept(abut_motion *motion, bool has_start);
 void abuti_motion_device_undo(abut_motion *motion, bool has_start);
 /* Brings positions here that only the device has. */
 abut_status abuti_motion_device_fetch(abut_motion *motion);

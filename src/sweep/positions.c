@@ -1,13 +1,15 @@
-/* Positions of vertices at the door: checked, copied and put into a box, in one pass.
+/* Positions of vertices at the door: checked, copied and put into a box, in one pass over memory.
  *
- * Twelve numbers, which are four vertices, are looked at together, so that compilers see vectors
- * and no lane waits for another. A number that is not finite or too large is seen in the box, but
- * for one that is none: that is noted. */
+ * Two vertices are six numbers, or three pairs. One that is not finite or too large is seen in the
+ * box, but for one that is no number: such a one stays in a sum of differences of each with itself,
+ * which is 0 otherwise. */
+#include "base/simd.h"
 #include "sweep/motion.h"
 
 #include <stdatomic.h>
 
-enum { WIDE = 12, VERTICES_A_TASK = 16384, TASKS_MOST = 64 };
+/* Fewer are done before another thread is awake. */
+enum { VERTICES_A_TASK = 1 << 16, TASKS_MOST = 64 };
 
 typedef struct taking {
     const vec3 *from;
@@ -16,41 +18,50 @@ typedef struct taking {
     atomic_bool bad;
 } taking;
 
-/* Gives whether one is no number. */
-static bool take_fours(const double *from, double *to, size_t count, double lo[WIDE],
-                       double hi[WIDE]) {
-    uint64_t bad[WIDE] = {0};
-    for (size_t i = 0; i < count; i += WIDE)
-        for (int k = 0; k < WIDE; k++) {
-            double x = from[i + (size_t)k];
-            lo[k] = x < lo[k] ? x : lo[k];
-            hi[k] = x > hi[k] ? x : hi[k];
-            bad[k] |= x != x;
-            to[i + (size_t)k] = x;
+static void grow(box3 *box, bool *bad, vec3 p) {
+    *bad |= !(p.x == p.x && p.y == p.y && p.z == p.z);
+    *box = box_grow(*box, p);
+}
+
+/* An even number of vertices, at least two. */
+static void take_pairs(const double *from, double *to, size_t count, box3 *box, bool *bad) {
+    d2 lo[3], hi[3], zero[3];
+    double ends[3][6];
+    for (int k = 0; k < 3; k++) {
+        lo[k] = hi[k] = d2_load(from + 2 * k);
+        zero[k] = d2_all(0);
+    }
+    for (size_t i = 0; i < 3 * count; i += 6)
+        for (int k = 0; k < 3; k++) {
+            d2 x = d2_load(from + i + 2 * k);
+            lo[k] = d2_min(x, lo[k]);
+            hi[k] = d2_max(x, hi[k]);
+            zero[k] = d2_add(zero[k], d2_sub(x, x));
+            d2_store(to + i + 2 * k, x);
         }
-    for (int k = 1; k < WIDE; k++)
-        bad[0] |= bad[k];
-    return bad[0] != 0;
+    for (int k = 0; k < 3; k++) {
+        d2_store(ends[0] + 2 * k, lo[k]);
+        d2_store(ends[1] + 2 * k, hi[k]);
+        d2_store(ends[2] + 2 * k, zero[k]);
+    }
+    for (int k = 0; k < 6; k++)
+        *bad |= !(ends[2][k] == 0);
+    for (int k = 0; k < 4; k++) {
+        const double *p = ends[k / 2] + 3 * (k % 2);
+        grow(box, bad, v3(p[0], p[1], p[2]));
+    }
 }
 
 static void take_task(void *data, size_t chunk, size_t begin, size_t end) {
     taking *t = data;
-    size_t fours = (end - begin) / 4;
-    double lo[WIDE], hi[WIDE];
+    const size_t pairs = (end - begin) / 2 * 2;
+    bool bad = false;
     box3 box = box_empty();
-    for (int k = 0; k < WIDE; k++) {
-        lo[k] = DBL_MAX;
-        hi[k] = -DBL_MAX;
-    }
-    bool bad = take_fours(&t->from[begin].x, &t->to[begin].x, fours * WIDE, lo, hi);
-    for (int k = 0; k < WIDE && fours; k += 3) {
-        box = box_grow(box, v3(lo[k], lo[k + 1], lo[k + 2]));
-        box = box_grow(box, v3(hi[k], hi[k + 1], hi[k + 2]));
-    }
-    for (size_t i = begin + 4 * fours; i < end; i++) {
-        vec3 p = t->to[i] = t->from[i];
-        bad |= !(p.x == p.x && p.y == p.y && p.z == p.z);
-        box = box_grow(box, p);
+    if (pairs)
+        take_pairs(&t->from[begin].x, &t->to[begin].x, pairs, &box, &bad);
+    if (begin + pairs < end) {
+        grow(&box, &bad, t->from[end - 1]);
+        t->to[end - 1] = t->from[end - 1];
     }
     t->boxes[chunk] = box;
     if (bad)

@@ -26,15 +26,18 @@ static sweep_hit hit_of(int kind, uint2 pair, const sweep_answer *answer) {
 
 enum { IS_FREE, HITS, GOES_ON };
 
-static int settle(int kind, const sweep_frame *frame, const sweep_limits *limits, int most,
-                  sweep_answer *answer) {
+static int settle(int kind, const vec3 *start, const vec3 *end, const sweep_frame *frame,
+                  const sweep_limits *limits, int most, sweep_answer *answer) {
     sweep_limits now = *limits;
     now.steps = min(most, limits->steps);
     int hit = sweep_march(kind, frame, &now, answer);
     if (hit && answer->steps >= now.steps && now.steps < limits->steps)
         return GOES_ON;
     /* The first look of sweep_pair(), which few need any more. */
-    return hit && !sweep_proven_by(kind, frame, 0.5) ? HITS : IS_FREE;
+    return hit && !sweep_proven_by(kind, frame, 0.5) &&
+                   !sweep_passes(kind, start, end, frame, answer)
+               ? HITS
+               : IS_FREE;
 }
 
 /* Boxes of the begin of the step are larger, and may overlap where those of the step do not. */
@@ -76,7 +79,7 @@ sweep_settle(__global const uint2 *open, __global uint2 *left, uint open_room, u
                 to[k] = position(end, at[k]);
             }
             sweep_frame_of(t.kind, from, to, &limits, &frame);
-            state = settle(t.kind, &frame, &limits, most, &answer);
+            state = settle(t.kind, from, to, &frame, &limits, most, &answer);
             if (state == HITS && earliest &&
                 !is_candidate(t.kind, pair, edges, faces, start, end, &scene))
                 state = IS_FREE;

@@ -147,6 +147,45 @@ static void filter(void **state) {
     }
 }
 
+/* Bodies that slide past each other: coordinates are equal, or off by far less than the rounding
+ * of the rest. What touches is a hit, and most of what does not is free all the same; also where
+ * differences overflow. */
+static void sliding(void **state) {
+    (void)state;
+    static const double offsets[] = {0, 0, 0x1p-57, -0x1p-57, 0x1p-60, -0x1p-60, 0x1p-90};
+    test_random random = {11};
+    uint32_t touching = 0, alarms = 0, apart = 0;
+    for (uint32_t i = 0, rounds = test_rounds(20000); i < rounds; i++) {
+        int kind = 1 + (int)(i & 1);
+        double scale = i % 5 ? 1 : 0x1p1022, down = test_random_real(&random, 0, 2);
+        vec3 start[4], end[4];
+        sweep_answer answer;
+        for (int k = 0; k < 4; k++) {
+            double at[2][3];
+            for (int axis = 0; axis < 3; axis++) {
+                at[0][axis] = test_random_below(&random, 2);
+                for (int m = 1; m >= 0; m--)
+                    at[m][axis] = at[0][axis] + offsets[test_random_below(&random, 7)];
+            }
+            at[0][1] += k < kind ? 1 : 0;
+            at[1][1] += k < kind ? 1 - down : 0;
+            start[k] = v3_scale(v3(at[0][0], at[0][1], at[0][2]), scale);
+            end[k] = v3_scale(v3(at[1][0], at[1][1], at[1][2]), scale);
+        }
+        sweep_limits limits = {0, 1e-10 * scale, 1, 1000};
+        bool hit = sweep_pair(kind, start, end, &limits, &answer);
+        bool touches = referee_touches(kind, start, end, 1);
+        assert_true(hit || !touches);
+        assert_true(hit == (answer.time <= 1));
+        touching += touches;
+        alarms += hit && !touches;
+        apart += !hit;
+    }
+    print_message("  %u touch, %u are free, %u false alarms\n", touching, apart, alarms);
+    assert_true(touching > test_rounds(1000) && apart > test_rounds(1000));
+    assert_true(10 * alarms < touching + apart);
+}
+
 /* ---- the public functions ---- */
 
 static void known_sweeps(void **state) {
@@ -167,16 +206,29 @@ static void known_sweeps(void **state) {
     assert_ok(abut_sweep_edge_edge(over, under, &options, &sweep));
     assert_true(sweep.hit && sweep.time <= 0.25 && sweep.time > 0.25 - 1e-9);
     assert_true(fabs(sweep.point.z - 0.25) < 1e-9 && sweep.weights[0] == 0.5);
-    /* 2^-60 beside an edge of the face: within any tolerance, but no touch */
+    /* 2^-60 beside an edge of the face along an axis: within any tolerance, but no touch */
     abut_vec3 beside[4] = {{0.5, -0x1p-60, 1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
     abut_vec3 below[4] = {{0.5, -0x1p-60, -1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+    assert_ok(abut_sweep_vertex_face(beside, below, NULL, &sweep));
+    assert_true(!sweep.hit && sweep.time == 1 && sweep.weights[0] == 0);
+    options = abut_sweep_options_default();
+    options.tolerance = 0.1;
+    assert_ok(abut_sweep_vertex_face(beside, below, &options, &sweep));
+    assert_false(sweep.hit);
+    options.separation = 1e-300; /* as near as that cannot be told */
+    assert_ok(abut_sweep_vertex_face(beside, below, &options, &sweep));
+    assert_true(sweep.hit);
+    /* the last bit beside the edge that is not: only exactly */
+    beside[0] = v3(0.5 + 0x1p-53, 0.5, 1);
+    below[0] = v3(0.5 + 0x1p-53, 0.5, -1);
     assert_ok(abut_sweep_vertex_face(beside, below, NULL, &sweep));
     assert_true(sweep.hit);
     options = abut_sweep_options_default();
     options.exact = true;
     assert_ok(abut_sweep_vertex_face(beside, below, &options, &sweep));
     assert_false(sweep.hit);
-    beside[0].y = below[0].y = 0;
+    beside[0] = v3(0.5, 0, 1);
+    below[0] = v3(0.5, 0, -1);
     assert_ok(abut_sweep_vertex_face(beside, below, &options, &sweep));
     assert_true(sweep.hit);
     /* the least and the largest of numbers together */
@@ -273,10 +325,15 @@ static void out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vertex_falls_on_face), cmocka_unit_test(edges_cross),
-        cmocka_unit_test(degenerate),           cmocka_unit_test(filter),
-        cmocka_unit_test(known_sweeps),         cmocka_unit_test(refusals),
-        cmocka_unit_test(hostile_sizes),        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(vertex_falls_on_face),
+        cmocka_unit_test(edges_cross),
+        cmocka_unit_test(degenerate),
+        cmocka_unit_test(sliding),
+        cmocka_unit_test(filter),
+        cmocka_unit_test(known_sweeps),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(hostile_sizes),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,6 +157,67 @@ static void one_vertex_is_not_enough(void **state) {
     assert_int_equal(SET_Z, abuti_view_triangle(t, t, check, check, 2, 2));
 }
 
+/* ---- the line of a companion ---- */
+
+static void assert_near(vec3 a, vec3 b, double tolerance) {
+    assert_true(v3_length(v3_sub(a, b)) <= tolerance);
+}
+
+/* A rod that is moved and turned as a whole takes its line along. */
+static void lines_move_with_companions(void **state) {
+    (void)state;
+    test_random random = {13};
+    enum { COUNT = 3000 }; /* of which some are looked at */
+    static abut_vec3 start[COUNT], end[COUNT];
+    for (uint32_t round = 0; round < test_rounds(16) + 2; round++) {
+        uint32_t count = round % 2 ? COUNT : 40;
+        double size = round % 3 ? 1 : 1e-150;
+        vec3 shift = random_vector(&random, 10), by = random_vector(&random, 1);
+        mat3 turn = quat_matrix((quat){by.x, by.y, by.z, 2});
+        for (uint32_t i = 0; i < count; i++) {
+            vec3 p = random_vector(&random, 1);
+            p = v3_scale(v3(3 * p.x, 0.5 * p.y, 0.2 * p.z), size);
+            start[i] = v3_add(p, v3_scale(shift, size));
+            end[i] = v3_sub(m3_apply(&turn, p), v3_scale(shift, size));
+        }
+        abut_view_line line;
+        assert_ok(abut_view_line_of(start, end, count, &line));
+        vec3 along = v3_scale(v3_sub(line.start[1], line.start[0]), 1 / size);
+        assert_true(fabs(along.x) > 2.2 && fabs(along.x) < 3.7); /* three fifths of 6, about */
+        assert_true(fabs(along.y) < 1 && fabs(along.z) < 1);
+        for (int k = 0; k < 2; k++) {
+            vec3 own = v3_sub(line.start[k], v3_scale(shift, size));
+            vec3 moved = v3_sub(m3_apply(&turn, own), v3_scale(shift, size));
+            assert_near(moved, line.end[k], 1e-12 * size);
+        }
+    }
+}
+
+static void lines_of_anything(void **state) {
+    (void)state;
+    const abut_vec3 p[4] = {{1, 2, 3}, {1, 2, 3}, {1e90, -1e90, 1e90}, {-1e90, 1e90, 1e90}};
+    const abut_vec3 bad[2] = {{0, 0, 0}, {0, NAN, 0}};
+    abut_view_line line;
+    assert_ok(abut_view_line_of(p, p, 1, &line));
+    assert_ok(abut_view_line_of(p, p + 1, 1, &line));
+    for (int k = 0; k < 2; k++) { /* a point */
+        assert_near(p[0], line.start[k], 0);
+        assert_near(p[0], line.end[k], 0);
+    }
+    assert_ok(abut_view_line_of(p, p + 2, 2, &line)); /* out of one place, far apart */
+    for (int k = 0; k < 2; k++)
+        assert_true(v3_max_abs(line.start[k]) <= 1e90 && v3_max_abs(line.end[k]) <= 1e90);
+    memset(&line, 0x55, sizeof line);
+    abut_view_line before = line;
+    assert_fails(ABUT_ERROR_ARGUMENT, "start is null", abut_view_line_of(NULL, p, 1, &line));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_view_line_of(p, NULL, 1, &line));
+    assert_fails(ABUT_ERROR_ARGUMENT, "line is null", abut_view_line_of(p, p, 1, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "count is 0", abut_view_line_of(p, p, 0, &line));
+    assert_fails(ABUT_ERROR_ARGUMENT, "start: vertex 1", abut_view_line_of(bad, p, 2, &line));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end: vertex 1", abut_view_line_of(p, bad, 2, &line));
+    assert_memory_equal(&before, &line, sizeof line);
+}
+
 /* ---- clusters and ghosts ---- */
 
 static void clusters_share_all(void **state) {
@@ -558,6 +619,8 @@ int main(void) {
         cmocka_unit_test(sets_are_true),
         cmocka_unit_test(rounding_is_safe),
         cmocka_unit_test(one_vertex_is_not_enough),
+        cmocka_unit_test(lines_move_with_companions),
+        cmocka_unit_test(lines_of_anything),
         cmocka_unit_test(clusters_share_all),
         cmocka_unit_test(ghosts_close),
         cmocka_unit_test(violated_until_back),

@@ -2,6 +2,7 @@
  * of all pairs, whatever the shape, the view primitive, holes and parts. */
 #include "self/deform.h"
 
+#include "geom/solid_shared.h"
 #include "self/self.h"
 
 #include <math.h>
@@ -199,33 +200,6 @@ static void test_open(void **state) {
     assert_true(hits > 0 && frees > 0);
 }
 
-/* Two closed surfaces in one mesh: side by side, or one in the other. */
-static abut_mesh *make_two(abut_context *context, double shift, double scale) {
-    abut_mesh *one = make_shape(context, ABUT_SHAPE_ICOSPHERE, 2), *two;
-    uint32_t vertices = abut_mesh_vertex_count(one), triangles = abut_mesh_triangle_count(one);
-    abut_vec3 *from = positions_of(one), *p = malloc(2 * vertices * sizeof *p);
-    uint32_t *indices = malloc(6 * (size_t)triangles * sizeof *indices);
-    for (uint32_t i = 0; i < vertices; i++) {
-        p[i] = from[i];
-        p[vertices + i] = v3_add(v3_scale(from[i], scale), v3(shift, 0, 0));
-    }
-    for (uint32_t i = 0; i < 3 * triangles; i++) {
-        indices[i] = abut_mesh_indices(one)[i];
-        indices[3 * triangles + i] = vertices + indices[i];
-    }
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = p;
-    input.vertex_count = 2 * vertices;
-    input.indices = indices;
-    input.triangle_count = 2 * triangles;
-    assert_ok(abut_mesh_create(context, &input, &two));
-    abut_mesh_destroy(one);
-    free(from);
-    free(p);
-    free(indices);
-    return two;
-}
-
 static void test_parts(void **state) {
     (void)state;
     abut_context *context = one_thread();
@@ -240,57 +214,152 @@ static void test_parts(void **state) {
     assert_true(hits > 0 && frees > 0);
 }
 
-/* A sheet of 8 x 2 quads rolled around the z axis, by a random angle and slope. */
-static void random_curl(test_random *random, double most, abut_vec3 *p) {
-    double angle = test_random_real(random, 2, most), radius = test_random_real(random, 0.4, 1);
-    double slope = test_random_real(random, -0.3, 0.3), tilt = test_random_real(random, -0.3, 0.3);
-    for (uint32_t i = 0; i < 27; i++) {
-        double u = i % 9 / 8.0, v = i / 9 / 2.0, at = angle * (u - 0.5);
-        double r = radius + slope * u + tilt * (v - 0.5) * (u - 0.5);
+/* A sheet of ALONG x UP quads rolled around the z axis as a spiral. */
+enum { ALONG = 14, UP = 4, CURL = (UP + 1) * (ALONG + 1) };
+
+typedef struct curl {
+    double angle, radius, slope, bulge;
+} curl;
+
+static curl random_curl(test_random *random, double most) {
+    double slope = test_random_real(random, 0.03, 0.2);
+    curl c = {test_random_real(random, 4, most), test_random_real(random, 0.5, 1),
+              test_random_below(random, 2) ? slope : -slope, test_random_real(random, -0.1, 0.1)};
+    return c;
+}
+
+/* A little further on. */
+static curl next_curl(test_random *random, curl c) {
+    c.angle = real_clamp(c.angle + test_random_real(random, -2, 2), 4, 11);
+    c.slope = real_clamp(c.slope + test_random_real(random, -0.15, 0.15), -0.25, 0.25);
+    c.bulge = test_random_real(random, -0.2, 0.2);
+    return c;
+}
+
+static void roll(test_random *random, curl c, abut_vec3 *p) {
+    for (uint32_t i = 0; i < CURL; i++) {
+        double u = i % (ALONG + 1) / (double)ALONG, v = i / (ALONG + 1) / (double)UP;
+        double at = c.angle * (u - 0.5),
+               r = c.radius + c.slope * u + c.bulge * 4 * v * (1 - v) * (u - 0.5);
         p[i] = v3_add(v3(r * cos(at), r * sin(at), 2 * v - 1), random_vector(random, 1e-3));
     }
 }
 
+/* Refuses to go on while it is told to. */
+static bool stop_while(void *user, const char *stage, double fraction) {
+    (void)stage;
+    return !(*(const bool *)user && fraction > 0);
+}
+
+typedef struct curling {
+    abut_context *context;
+    bool stops;
+    abut_mesh *mesh;
+    abut_view *view;
+    curl first, now;
+    abut_vec3 start[CURL], end[CURL];
+    uint32_t hits, frees, stopped, complete;
+} curling;
+
+/* How often the mesh and its ghosts, which close it, wind around a place at the start. */
+static int winding_of(const abut_view *view, vec3 at) {
+    double sum = 0;
+    for (uint32_t i = 0; i < view->triangle_count + view->ghost_count; i++) {
+        const uint32_t *corner = view->corners + 3 * i;
+        triangle3 t = {{view->start[corner[0]], view->start[corner[1]], view->start[corner[2]]}};
+        sum += triangle_solid_angle(t, at);
+    }
+    return (int)lrint(sum / (4 * 3.14159265358979324));
+}
+
+/* What boundary handling promises: triangles that the view test judges are at one level, that is,
+ * the surface winds as often around the places next to the outer side of each. */
+static void check_levels(const abut_view *view) {
+    bool any = false;
+    int level = 0;
+    for (uint32_t i = 0; i < view->triangle_count; i++) {
+        const uint32_t *corner = view->corners + 3 * i;
+        vec3 a = view->start[corner[0]], b = view->start[corner[1]], c = view->start[corner[2]];
+        vec3 normal = v3_normalise(v3_cross(v3_sub(b, a), v3_sub(c, a)));
+        vec3 middle = v3_scale(v3_add(a, v3_add(b, c)), 1.0 / 3);
+        if (view->sets[i] == SET_V)
+            continue;
+        int own = winding_of(view, v3_along(middle, 1e-5, normal));
+        level = any ? level : own;
+        any = true;
+        assert_int_equal(level, own);
+    }
+}
+
+static void check_curl(curling *c, const abut_view_result *result) {
+    brute_hit truth = brute_find(c->mesh, c->start, c->end, tolerance_of(c->start, CURL));
+    if (result->reason == ABUT_VIEW_NOT_NEEDED) {
+        c->hits += truth.time <= 1;
+        c->frees += truth.time > 1;
+        check_levels(c->view);
+    }
+    assert_int_equal(truth.time <= 1, result->hit);
+    if (result->hit)
+        assert_true(result->impact.time == truth.time);
+}
+
+static void step_curl(curling *c, test_random *random) {
+    const abut_view_line axis = {{{0, 0, -0.6}, {0, 0, 0.6}}, {{0, 0, -0.6}, {0, 0, 0.6}}};
+    abut_view_step step = abut_view_step_default();
+    abut_sweep_options apart = abut_sweep_options_default();
+    abut_view_result result;
+    uint32_t kind = test_random_below(random, 6);
+    curl next = next_curl(random, c->now);
+    roll(random, next, c->end);
+    step.start = c->start;
+    step.end = c->end;
+    step.line = &axis;
+    apart.separation = 1e-9; /* is searched completely */
+    c->stops = kind == 0;
+    abut_status status = abut_view_find(c->view, &step, kind < 3 && kind ? &apart : NULL, &result);
+    c->stopped += status == ABUT_ERROR_CANCELLED;
+    c->stops = false;
+    if (status == ABUT_ERROR_CANCELLED) /* it starts there once more */
+        return;
+    assert_ok(status);
+    c->complete += kind && kind < 3 && !result.hit;
+    if (kind > 2)
+        check_curl(c, &result);
+    uint32_t jump = test_random_below(random, 8);
+    c->now = jump > 1 ? next : jump ? c->first : random_curl(random, 11);
+    if (jump > 1)
+        memcpy(c->start, c->end, sizeof c->end);
+    else
+        roll(random, c->now, c->start);
+}
+
 /* Seen from the axis all of a curl is positive, whether it overlaps itself or not: only ghosts tell
- * its layers apart. Steps follow each other, go on behind an impact, or jump back to the start, so
- * that a state that is kept for too long is found out. */
+ * its layers apart. Steps follow each other, go on behind an impact, or jump to the start or
+ * anywhere; some fail, and some are searched completely. So a state that is kept for too long is
+ * found out. */
 static void test_curls(void **state) {
     (void)state;
-    abut_context *context = one_thread();
-    test_random random = {5};
-    const abut_view_line axis = {{{0, 0, -0.6}, {0, 0, 0.6}}, {{0, 0, -0.6}, {0, 0, 0.6}}};
-    uint32_t hits = 0, frees = 0;
-    for (uint32_t round = 0; round < rounds_of(60); round++) {
-        abut_mesh *mesh = make_sheet(context, 8, 2, false);
-        abut_view_options options = abut_view_options_default();
-        abut_view *view;
-        abut_vec3 first[27], start[27], end[27];
-        options.scheme = round % 2 ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
-        assert_ok(abut_view_create(mesh, &options, &view));
-        random_curl(&random, 5, first);
-        memcpy(start, first, sizeof start);
-        for (int s = 0; s < 8; s++) {
-            abut_view_step step = abut_view_step_default();
-            abut_view_result result;
-            random_curl(&random, 9, end);
-            brute_hit truth = brute_find(mesh, start, end, tolerance_of(start, 27));
-            step.start = start;
-            step.end = end;
-            step.line = &axis;
-            assert_ok(abut_view_find(view, &step, NULL, &result));
-            if (result.reason == ABUT_VIEW_NOT_NEEDED) {
-                hits += truth.time <= 1;
-                frees += truth.time > 1;
-            }
-            assert_int_equal(truth.time <= 1, result.hit);
-            if (result.hit)
-                assert_true(result.impact.time == truth.time);
-            memcpy(start, test_random_below(&random, 4) ? end : first, sizeof start);
-        }
-        abut_view_destroy(view);
-        abut_mesh_destroy(mesh);
+    test_random random = {4}; /* a draw that fails without any of the resets of the state */
+    curling c = {0};
+    abut_context_options options = abut_context_options_default();
+    options.thread_count = 1;
+    options.progress = stop_while;
+    options.progress_user = &c.stops;
+    assert_ok(abut_context_create(&options, &c.context));
+    c.mesh = make_sheet(c.context, ALONG, UP, false);
+    for (uint32_t round = 0; round < rounds_of(48); round++) {
+        abut_view_options of_view = abut_view_options_default();
+        of_view.scheme = round % 2 ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
+        assert_ok(abut_view_create(c.mesh, &of_view, &c.view));
+        c.now = c.first = random_curl(&random, 6);
+        roll(&random, c.first, c.start);
+        for (int s = 0; s < 12; s++)
+            step_curl(&c, &random);
+        abut_view_destroy(c.view);
     }
-    assert_true(hits > 0 && frees > 0);
+    abut_mesh_destroy(c.mesh);
+    abut_context_destroy(c.context);
+    assert_true(c.hits > 0 && c.frees > 0 && c.stopped > 0 && c.complete > 0);
 }
 
 /* Motions of whole numbers, full of ties, contacts of edges with edges along their length, and

@@ -10,6 +10,22 @@ demand "there is a row for each scheme" "$(grep -c 'view-point\|view-line\|16-DO
 "$tool" replay sheet.abutm --scheme point --from 3 --to 5 --json --threads 1 >lines 2>err || true
 demand "a line for each step" "$(wc -l <lines | tr -d ' ')" = 3
 demand "of the frames that were asked for" "$(grep -c '"frame": *[345]' lines)" = 3
+"$tool" replay sheet.abutm --scheme all --every 4 --json --threads 1 >lines 2>err || true
+demand "a sample has a step that counts for each that leads to it" "$(grep -c '"counts": true' lines)" = "$(grep -c '"counts": false' lines)"
+demand "of the frames in between none" "$(grep -c '"frame": *[348]\b' lines)" = 0
+demand "and one step in four" "$(grep '"counts": true' lines | grep -c '"scheme": "line"')" = 3
+"$tool" replay sheet.abutm --scheme line --line companion --json --summary --threads 1 >own 2>err || true
+demand "the line is the companion's" "$(grep -c '"line": "companion"' own)" = 1
+if [ -n "$python" ]; then
+    mkdir results
+    "$tool" replay sheet.abutm --scheme all --every 4 --json --summary --threads 1 >results/sheet-80000.cpu.json 2>err || true
+    cp results/sheet-80000.cpu.json results/sheet-80000.device.json
+    cp own results/sheet-80000.companion.json
+    try 0 "$python" "$source/bench/self_tables.py" write results
+    demand "there are tables" "$(grep -c '^Tables* 6' out)" = 11
+    demand "with a row each, and four for boundaries and lines" "$(grep -c '^| sheet of' out)" = 14
+    try 1 "$python" "$source/bench/self_tables.py" write results sheet.abutm
+fi
 "$tool" replay sheet.abutm --scheme line --png sets.ppm --quiet --threads 1 >out 2>err || true
 demand "there is a plot" -s sets.ppm
 "$tool" replay sheet.abutm --picture 6 frame.ppm --threads 1 >out 2>err || true
@@ -19,6 +35,8 @@ try 2 "$tool" replay sheet.abutm --to 99
 try 2 "$tool" replay sheet.abutm --picture 3
 try 2 "$tool" replay sheet.abutm frame.ppm
 try 2 "$tool" replay sheet.abutm --scheme fastest
+try 2 "$tool" replay sheet.abutm --line
+try 2 "$tool" replay sheet.abutm --every 0
 try 2 "$tool" replay sheet.abutm --png sets.txt
 echo "not a recording" >text.abutm
 try 1 "$tool" replay text.abutm

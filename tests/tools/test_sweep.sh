@@ -75,6 +75,31 @@ complains "give two meshes, or a folder"
 try 1 "$tool" sweep frames/a.obj missing.obj
 complains "missing.obj"
 
+# A recording: cloth on a solid, whose steps are kept free of impacts, so that the frames are.
+try 0 "$tool" demo ball --threads 1 --triangles 200 --frames 9 --record ball.abutm
+try 0 "$tool" sweep ball.abutm --frames-only --threads 1
+says "0 of 9 steps"
+try 0 "$tool" sweep ball.abutm --frames-only --from 3 --to 5 --json --threads 1
+demand "not a line a frame" "$(wc -l <out)" -eq 3
+sed -n 3p out >line && mv line out
+is "[it['frame'], it['hit'], it['impacts']]" "[5, False, 0]"
+# With a thickness the solid inside is met, by another part and not by itself.
+try 3 "$tool" sweep ball.abutm --frames-only --others --thickness 0.5 --to 1 --json --threads 1
+is "[it['hit'], it['time']]" "[True, 0]"
+try 0 "$tool" sweep ball.abutm --frames-only --self --to 2 --threads 1
+code=0
+"$tool" sweep ball.abutm --mode all --json --threads 1 >out 2>err || code=$?
+demand "steps to aims fail" "$code" -eq 0 -o "$code" -eq 3
+demand "not a line a step to aims" "$(wc -l <out)" -eq 9
+try 2 "$tool" sweep ball.abutm --to 10
+complains "frames 1 to 9"
+try 2 "$tool" sweep frames --from 1
+complains "--from is for recordings"
+try 2 "$tool" sweep ball.abutm --png it.png
+head -c 3000 ball.abutm >short.abutm
+try 1 "$tool" sweep short.abutm
+complains "short.abutm"
+
 # Meshes that differ, and a start that cuts itself.
 "$tool" make box box.obj --quiet || exit 1
 try 1 "$tool" sweep frames/a.obj box.obj

@@ -1,0 +1,171 @@
+/* Cases: whole frames of examples/cloth: contacts, motion, sweeps, and what is done about impacts.
+ * A sheet lies down on a box that rises under it, in the wind. All of it is made by +, -, x, / and
+ * square roots, so that it is the same everywhere. On devices the frames are held against the CPU's
+ * before anything is timed. */
+#include "bench.h"
+
+#include "cloth.h"
+
+#include <stdlib.h>
+
+enum { SMALL = 0, LARGE = 1, DEVICE = 2 };
+
+#define FRAME_SECONDS (1.0 / 60)
+
+typedef struct cloth_data {
+    abut_mesh *sheet, *box;
+    abut_device *device; /* null = the CPU */
+    cloth *cloth;
+    abut_vec3 *box_end;
+    uint32_t frames, frame;
+} cloth_data;
+
+/* Milliseconds of a frame of the last run, for the line after it. */
+static double parts[3];
+
+/* ---- the scene ---- */
+
+static abut_status make_meshes(bench_state *state, cloth_data *data) {
+    bool large = (state->which->variant & LARGE) != 0;
+    abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET),
+               box = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_mesh *raw = NULL;
+    sheet.extent = (abut_vec3){1.7, 1.7, 0};
+    sheet.segments = sheet.rings = state->quick ? 16 : large ? 200 : 100;
+    box.extent = (abut_vec3){1, 1, 0.08};
+    box.segments = state->quick ? 4 : large ? 52 : 28;
+    data->frames = state->quick ? 6 : large ? 5 : 20;
+    abut_status status = abut_shape_create(state->context, &sheet, &raw);
+    abut_pose over = {{0, 0, 0.25, 1}, {0, 0, 0.05}}; /* not in line with the box */
+    status = status ? status : abut_mesh_transform(raw, 1, over, &data->sheet);
+    abut_mesh_destroy(raw);
+    return status ? status : abut_shape_create(state->context, &box, &data->box);
+}
+
+static abut_status step(cloth_data *data, cloth *c, uint32_t frame, cloth_report *report) {
+    uint32_t first = abut_mesh_vertex_count(data->sheet), count = abut_mesh_vertex_count(data->box);
+    const abut_vec3 *at = cloth_positions(c) + first;
+    double up = 0.004 + 0.0005 * (frame % 8);
+    for (uint32_t i = 0; i < count; i++) /* it also leans over */
+        data->box_end[i] = (abut_vec3){at[i].x + 0.002, at[i].y, at[i].z + up + 0.003 * at[i].x};
+    return cloth_step(c, FRAME_SECONDS, data->box_end, report);
+}
+
+/* A cloth, after the frame that takes memory. */
+static abut_status start(bench_state *state, cloth_data *data, abut_device *device, cloth **made) {
+    cloth_options options = {.stretch = 150,
+                             .shear = 60,
+                             .bend = 5e-5,
+                             .damping = 0.2,
+                             .gravity = {0, 0, -9.81},
+                             .wind = {2, 1, 0.5},
+                             .drag = 0.3,
+                             .friction = 0.3,
+                             .device = device};
+    cloth_report report;
+    options.substeps = state->quick ? 10 : state->which->variant & LARGE ? 36 : 18;
+    abut_status status = cloth_create(state->context, data->sheet, &options, made);
+    status = status ? status : cloth_add_solid(*made, data->box);
+    return status ? status : step(data, *made, 0, &report);
+}
+
+static abut_status run_frames(cloth_data *data, cloth *c) {
+    double sums[3] = {0, 0, 0};
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 1; i <= data->frames && !status; i++) {
+        cloth_report report;
+        status = step(data, c, i, &report);
+        if (!status) {
+            sums[0] += report.dynamics;
+            sums[1] += report.search;
+            sums[2] += report.sweep;
+        }
+    }
+    for (int k = 0; k < 3; k++)
+        parts[k] = 1e3 * sums[k] / data->frames;
+    return status;
+}
+
+/* ---- cases ---- */
+
+static abut_status check(bench_state *state, cloth_data *data) {
+    cloth *here = NULL, *there = NULL;
+    bool is_free = false;
+    abut_status status = start(state, data, NULL, &here);
+    status = status ? status : run_frames(data, here);
+    status = status ? status : cloth_is_free(here, &is_free);
+    status = status ? status : start(state, data, data->device, &there);
+    status = status ? status : run_frames(data, there);
+    if (!status && (!is_free || memcmp(cloth_positions(here), cloth_positions(there),
+                                       cloth_vertex_count(here) * sizeof(abut_vec3)) != 0))
+        status = bench_fail(ABUT_ERROR_DEVICE, "the cloth is not where it is on the CPU");
+    cloth_destroy(here);
+    cloth_destroy(there);
+    return status;
+}
+
+static abut_status cloth_setup(bench_state *state) {
+    cloth_data *data = calloc(1, sizeof *data);
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_status status = ABUT_OK;
+    if (state->which->variant & DEVICE)
+        status = bench_device_open(state, &data->device);
+    status = status ? status : make_meshes(state, data);
+    if (status)
+        return status;
+    data->box_end = malloc(abut_mesh_vertex_count(data->box) * sizeof *data->box_end);
+    if (!data->box_end)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    state->elements = (double)abut_mesh_triangle_count(data->sheet) * data->frames;
+    if (data->device)
+        status = check(state, data);
+    return status ? status : start(state, data, data->device, &data->cloth);
+}
+
+static abut_status cloth_run(bench_state *state) {
+    cloth_data *data = state->data;
+    return run_frames(data, data->cloth);
+}
+
+/* The next run begins where this one did. */
+static abut_status cloth_finish(bench_state *state) {
+    cloth_data *data = state->data;
+    state->hash = bench_hash(0, cloth_positions(data->cloth),
+                             cloth_vertex_count(data->cloth) * sizeof(abut_vec3));
+    cloth_destroy(data->cloth);
+    data->cloth = NULL;
+    return start(state, data, data->device, &data->cloth);
+}
+
+static void cloth_teardown(bench_state *state) {
+    cloth_data *data = state->data;
+    if (!data)
+        return;
+    cloth_destroy(data->cloth);
+    abut_device_destroy(data->device);
+    abut_mesh_destroy(data->sheet);
+    abut_mesh_destroy(data->box);
+    free(data->box_end);
+    free(data);
+}
+
+static void tell(const bench_case *which, const bench_result *result) {
+    (void)which;
+    (void)result;
+    printf("  a frame, ms: motion %.2f, contacts %.2f, sweeps %.2f", parts[0], parts[1], parts[2]);
+}
+
+#define CLOTH_CASE(name_, variant_)                                                           \
+    {                                                                                         \
+        .name = name_, .unit = "triangle", .setup = cloth_setup, .run = cloth_run,            \
+        .finish = cloth_finish, .teardown = cloth_teardown, .tell = tell, .variant = variant_ \
+    }
+
+const bench_case bench_cloth_cases[] = {
+    CLOTH_CASE("cloth/sheet-20k", SMALL),
+    CLOTH_CASE("cloth/sheet-80k", LARGE),
+    CLOTH_CASE("device/cloth-sheet-20k", DEVICE | SMALL),
+    CLOTH_CASE("device/cloth-sheet-80k", DEVICE | LARGE),
+    {0},
+};

@@ -1,0 +1,170 @@
+/* The view-based search beside the complete one, over every frame of the scenes of cloth: steps to
+ * where the cloth went, to where it was about to go before collisions were handled, and several
+ * times as far. Answers are the same, whatever the scheme; and those of all pairs of features. */
+#include "self/deform.h"
+
+#include "scenes.h"
+
+enum {
+    GOES = 0, /* steps lead to the next frame: free, and each starts where the last one ended */
+    AIMS,     /* to where vertices were about to go */
+    LEAPS,    /* much further that way: there are impacts */
+    WAYS
+};
+
+enum { VIEWS = 7, LEAP = 24, BRUTE_EVERY = 16 };
+
+typedef struct scheme {
+    abut_view_scheme scheme;
+    bool box_boundary, no_clusters, exact;
+    bool companion; /* the line is that of the solid */
+} scheme;
+
+static const scheme schemes[VIEWS] = {{ABUT_VIEW_POINT, false, false, false, false},
+                                      {ABUT_VIEW_LINE, false, false, false, false},
+                                      {ABUT_VIEW_AUTO, false, false, false, false},
+                                      {ABUT_VIEW_LINE, true, false, false, false},
+                                      {ABUT_VIEW_AUTO, false, true, true, false},
+                                      {ABUT_VIEW_POINT, true, false, true, true},
+                                      {ABUT_VIEW_LINE, false, false, false, true}};
+
+typedef struct pursuit {
+    abut_mesh *mesh;
+    uint32_t count, all;
+    abut_motion *motion;
+    abut_view *views[WAYS][VIEWS];
+    abut_vec3 *start, *end; /* of the solid too, which comes second */
+    uint32_t hits[WAYS], steps[WAYS], by_sets;
+} pursuit;
+
+static void open_views(pursuit *p, const scene *s) {
+    abut_mesh *mesh = scene_mesh(s, 0);
+    p->mesh = mesh;
+    p->count = abut_mesh_vertex_count(mesh);
+    p->all = cloth_vertex_count(scene_cloth(s));
+    p->start = malloc(p->all * sizeof *p->start);
+    p->end = malloc(p->all * sizeof *p->end);
+    assert_true(p->start && p->end);
+    assert_ok(abut_motion_create(&mesh, 1, NULL, &p->motion));
+    for (int way = 0; way < WAYS; way++)
+        for (int k = 0; k < VIEWS; k++) {
+            abut_view_options options = abut_view_options_default();
+            options.scheme = schemes[k].scheme;
+            options.box_boundary = schemes[k].box_boundary;
+            options.no_clusters = schemes[k].no_clusters;
+            assert_ok(abut_view_create(mesh, &options, &p->views[way][k]));
+        }
+}
+
+static void close_views(pursuit *p) {
+    for (int way = 0; way < WAYS; way++)
+        for (int k = 0; k < VIEWS; k++)
+            abut_view_destroy(p->views[way][k]);
+    abut_motion_destroy(p->motion);
+    free(p->start);
+    free(p->end);
+}
+
+static void check_against_all(const pursuit *p, const abut_impacts *impacts) {
+    box3 box = box_empty();
+    for (uint32_t i = 0; i < p->count; i++)
+        box = box_grow(box, p->start[i]);
+    vec3 side = v3_sub(box.hi, box.lo);
+    double tolerance = SWEEP_TOLERANCE * real_max(side.x, real_max(side.y, side.z));
+    brute_hit truth = brute_find(p->mesh, p->start, p->end, tolerance);
+    assert_int_equal(truth.time <= 1, impacts->count);
+    assert_true(!impacts->count || truth.time == impacts->impacts[0].time);
+}
+
+/* One step, from `start` to `end`, by every scheme. */
+static void check_step(pursuit *p, int way, bool against_all) {
+    abut_impact impact[2];
+    abut_impacts impacts[2] = {{&impact[0], 1, 0}, {&impact[1], 1, 0}}; /* the second: exactly */
+    abut_sweep_options sweep = abut_sweep_options_default();
+    abut_view_step step = abut_view_step_default();
+    abut_view_line line;
+    assert_ok(abut_view_line_of(p->start + p->count, p->end + p->count, p->all - p->count, &line));
+    assert_ok(abut_motion_step(p->motion, p->start, p->end));
+    for (int k = 0; k < 2; k++) {
+        sweep.exact = k;
+        assert_ok(abut_motion_find(p->motion, ABUT_MOTION_EARLIEST, &sweep, &impacts[k], NULL));
+    }
+    step.start = p->start;
+    step.end = p->end;
+    for (int k = 0; k < VIEWS; k++) {
+        const abut_impacts *truth = &impacts[schemes[k].exact];
+        abut_view_result result;
+        sweep.exact = schemes[k].exact;
+        step.line = schemes[k].companion ? &line : NULL;
+        assert_ok(abut_view_find(p->views[way][k], &step, &sweep, &result));
+        assert_int_equal(truth->count, result.hit);
+        p->by_sets += result.scheme != ABUT_VIEW_COMPLETE;
+        if (!result.hit)
+            continue;
+        assert_true(truth->impacts->time == result.impact.time);
+        assert_int_equal(truth->impacts->kind, result.impact.kind);
+        assert_int_equal(truth->impacts->element[0], result.impact.element[0]);
+        assert_int_equal(truth->impacts->element[1], result.impact.element[1]);
+    }
+    if (against_all)
+        check_against_all(p, &impacts[0]);
+    p->hits[way] += impacts[0].count > 0;
+    p->steps[way]++;
+}
+
+static void follow(pursuit *p, scene *s, uint32_t frames) {
+    cloth *c = scene_cloth(s);
+    for (uint32_t frame = 0; frame < frames; frame++) {
+        cloth_report report;
+        bool against_all = frame % BRUTE_EVERY == BRUTE_EVERY / 2;
+        memcpy(p->start, cloth_positions(c), p->all * sizeof *p->start);
+        assert_ok(scene_step(s, &report));
+        memcpy(p->end, cloth_positions(c), p->all * sizeof *p->end);
+        check_step(p, GOES, against_all);
+        memcpy(p->end, cloth_aims(c), p->all * sizeof *p->end);
+        check_step(p, AIMS, against_all);
+        for (uint32_t i = 0; i < p->all; i++)
+            p->end[i] = v3_along(p->start[i], LEAP, v3_sub(p->end[i], p->start[i]));
+        check_step(p, LEAPS, against_all);
+    }
+}
+
+static void run_scene(scene_kind kind) {
+    scene *s = NULL;
+    pursuit p = {0};
+    scene_options options = {.kind = kind, .triangles = 240, .solid_triangles = 160};
+    uint32_t frames = test_rounds(8) + 20;
+    assert_ok(scene_create(one_thread(), &options, &s));
+    open_views(&p, s);
+    follow(&p, s, frames);
+    assert_int_equal(0, p.hits[GOES]);
+    assert_true(p.hits[LEAPS] > 3 && p.hits[LEAPS] < frames);
+    /* nearly all were found by sets, and not by the complete search in their place */
+    assert_true(p.by_sets > WAYS * VIEWS * frames * 9 / 10);
+    close_views(&p);
+    scene_destroy(s);
+}
+
+static void ball(void **state) {
+    (void)state;
+    run_scene(SCENE_BALL);
+}
+
+static void sleeve(void **state) {
+    (void)state;
+    run_scene(SCENE_SLEEVE);
+}
+
+static void sheet(void **state) {
+    (void)state;
+    run_scene(SCENE_SHEET);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ball),
+        cmocka_unit_test(sleeve),
+        cmocka_unit_test(sheet),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+/* Pictures of abut replay: how many triangles are in each set over the frames (figures 6.11
+ * and 6.12 of Cheng 2011), and the sets of one frame on the mesh. */
+#include "replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the plot: sets over frames ---- */
+
+enum { WIDE = 900, HIGH = 300, BORDER = 70 };
+
+static const abut_colour set_colours[4] = {{0.62f, 0.70f, 0.80f, 1},
+                                           {0.85f, 0.37f, 0.01f, 1},
+                                           {0.90f, 0.72f, 0.10f, 1},
+                                           {0.70f, 0.10f, 0.25f, 1}};
+
+/* One set as a curve of its own column of pixels each. */
+static void draw_curve(tool_canvas *canvas, const replay *r, int set, int top, uint32_t most) {
+    int before = -1;
+    for (int x = 0; x < WIDE; x++) {
+        uint64_t at = (uint64_t)x * r->counted / WIDE;
+        int y = top + HIGH - (int)((uint64_t)r->sets[at][set] * HIGH / (most ? most : 1));
+        int from = before < 0 || before > y ? y : before, to = before > y ? before : y;
+        canvas_fill(canvas, BORDER + x, from, 2, to - from + 2, set_colours[set]);
+        before = y;
+    }
+}
+
+static void draw_panel(tool_canvas *canvas, const replay *r, int first, int last, int top) {
+    uint32_t most = 0;
+    char words[64];
+    for (uint64_t i = 0; i < r->counted; i++)
+        for (int set = first; set <= last; set++)
+            most = r->sets[i][set] > most ? r->sets[i][set] : most;
+    for (int k = 0; k <= 4; k++) {
+        int y = top + HIGH - k * HIGH / 4;
+        canvas_fill(canvas, BORDER, y, WIDE, 1, (abut_colour){0, 0, 0, k ? 0.15f : 0.8f});
+        snprintf(words, sizeof words, "%.0f", (double)most * k / 4);
+        canvas_words(canvas, BORDER - 10 - canvas_words(NULL, 0, 0, 11, words), y + 5, 11, words);
+    }
+    for (int set = first; set <= last; set++) {
+        int x = BORDER + 140 * (set - first);
+        draw_curve(canvas, r, set, top, most);
+        canvas_fill(canvas, x, top - 22, 14, 14, set_colours[set]);
+        canvas_words(canvas, x + 22, top - 9, 13, replay_sets[set]);
+    }
+}
+
+int replay_plot(tool_run *tool, const replay *r, const char *path) {
+    tool_canvas canvas = {.width = WIDE + 2 * BORDER, .height = 2 * HIGH + 3 * BORDER};
+    size_t bytes = (size_t)canvas.width * canvas.height * 4;
+    canvas.pixels = malloc(bytes);
+    if (!canvas.pixels)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the plot");
+    memset(canvas.pixels, 255, bytes);
+    draw_panel(&canvas, r, 0, 0, BORDER);
+    draw_panel(&canvas, r, 1, 3, 2 * BORDER + HIGH);
+    char words[96];
+    snprintf(words, sizeof words, "triangles in each set, frames %llu to %llu",
+             (unsigned long long)r->first + 1, (unsigned long long)r->last);
+    canvas_words(&canvas, BORDER, 2 * HIGH + 2 * BORDER + 40, 13, words);
+    abut_status status =
+        abut_image_write(tool->context, path, canvas.pixels, canvas.width, canvas.height);
+    free(canvas.pixels);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* ---- the picture: sets on the mesh ---- */
+
+abut_status replay_picture(tool_run *tool, const tool_arguments *arguments, const replay *r,
+                           const unsigned char *sets, const char *path, int *code) {
+    uint32_t count = abut_mesh_triangle_count(r->mesh);
+    abut_picture_options camera = abut_picture_options_default();
+    abut_mesh_style style = abut_mesh_style_default();
+    abut_picture *picture = NULL;
+    abut_mesh *mesh = NULL;
+    *code = camera_read(tool, arguments, &camera);
+    abut_colour *colours = *code ? NULL : malloc(count * sizeof *colours);
+    abut_status status = *code || colours ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; colours && i < count; i++)
+        colours[i] = set_colours[sets ? sets[i] : 0];
+    style.triangle_colour = colours;
+    style.edges = true;
+    if (!*code && !status)
+        status = abut_frames_mesh_at(r->frames, r->last, 0, &mesh);
+    if (mesh && !status)
+        status = abut_picture_create(tool->context, &camera, &picture);
+    if (picture && !status)
+        status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    if (picture && !status)
+        status = abut_picture_write(picture, path);
+    abut_picture_destroy(picture);
+    abut_mesh_destroy(mesh);
+    free(colours);
+    return status;
+}

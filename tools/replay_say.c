@@ -1,0 +1,219 @@
+/* What abut replay tells: a line for each step, or the means of all of them, which have what tables
+ * 6.2 to 6.17 of Cheng 2011 tell. */
+#include "replay.h"
+
+/* ---- steps ---- */
+
+void replay_tell(tool_run *tool, const replay *r, uint64_t frame, bool counts, int which,
+                 const abut_view_result *result, const double stages[STAGES]) {
+    tool_output *out = &tool->out;
+    if (!out->json || r->summary)
+        return;
+    out_object(out, NULL);
+    json_count(out, "frame", frame);
+    json_text(out, "scheme", replay_rivals[which].name);
+    json_boolean(out, "counts", counts);
+    json_boolean(out, "complete", result->scheme == ABUT_VIEW_COMPLETE);
+    json_boolean(out, "hit", result->hit);
+    if (result->hit) {
+        json_number(out, "time", result->impact.time);
+        json_vector(out, "point", result->impact.point);
+    }
+    for (int k = 0; k < 4; k++)
+        json_count(out, replay_sets[k], result->sets[k]);
+    for (int k = 0; k < STAGES; k++)
+        json_number(out, replay_stages[k], stages[k]);
+    out_end(out);
+    progress_erase(tool->progress);
+    output_flush(out);
+}
+
+/* ---- for people ---- */
+
+/* How many times as fast as another, "" where that was not asked for. */
+static void say_ratio(tool_output *out, const replay *r, const char *head, int other, int which) {
+    double theirs = replay_total(&r->tallies[other]), ours = replay_total(&r->tallies[which]);
+    if (!r->wanted[other])
+        return;
+    if (ours > 0 && which != other)
+        say_fact(out, head, "%.2f", theirs / ours);
+    else
+        say_fact(out, head, "-");
+}
+
+static void say_times(tool_output *out, const replay *r) {
+    double steps = (double)r->counted;
+    out_table(out, "milliseconds");
+    for (int k = 0; k < SCHEMES; k++) {
+        const replay_tally *t = &r->tallies[k];
+        if (!r->wanted[k])
+            continue;
+        out_object(out, NULL);
+        say_fact(out, "milliseconds", "%s", replay_rivals[k].about);
+        for (int s = 0; s < STAGES; s++)
+            if (s != STAGE_START)
+                say_fact(out, replay_stages[s], "%.2f", 1e3 * t->stages[s] / steps);
+        say_fact(out, "total", "%.2f", 1e3 * replay_total(t) / steps);
+        say_ratio(out, r, "x 16-DOPs", RIVAL_COMPLETE, k);
+        say_ratio(out, r, "x boxes", RIVAL_BOXES, k);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static void say_sets(tool_output *out, const replay *r) {
+    double steps = (double)r->counted;
+    out_table(out, "sets");
+    for (int k = 0; k < SCHEMES; k++) {
+        const replay_tally *t = &r->tallies[k];
+        if (!r->wanted[k])
+            continue;
+        out_object(out, NULL);
+        say_fact(out, "mean of a step", "%s", replay_rivals[k].about);
+        for (int s = 0; s < 4; s++)
+            say_fact(out, replay_sets[s], "%.0f", t->sets[s] / steps);
+        say_fact(out, "pairs", "%.0f", t->triangle_pairs / steps);
+        say_fact(out, "features", "%.0f", t->features / steps);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+/* Triangles that changed set, from and to each. */
+static void say_changes(tool_output *out, const replay *r) {
+    double steps = (double)r->counted;
+    out_table(out, "changes");
+    for (int k = 0; k < SCHEMES; k++) {
+        const replay_tally *t = &r->tallies[k];
+        if (!r->wanted[k] || replay_rivals[k].scheme == ABUT_VIEW_COMPLETE)
+            continue;
+        out_object(out, NULL);
+        say_fact(out, "changes", "%s", replay_rivals[k].about);
+        for (int side = 0; side < 2; side++)
+            for (int s = 0; s < 4; s++) {
+                static const char *const heads[2][4] = {{"to V+", "to V-", "to V0", "to Vv"},
+                                                        {"V+ to", "V- to", "V0 to", "Vv to"}};
+                say_fact(out, heads[side][s], "%.1f", (side ? t->left : t->entered)[s] / steps);
+            }
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static void say_regions(tool_output *out, const replay *r) {
+    out_table(out, "regions");
+    for (int k = 0; k < SCHEMES; k++) {
+        const replay_tally *t = &r->tallies[k];
+        if (!r->wanted[k] || !t->lines)
+            continue;
+        out_object(out, NULL);
+        say_fact(out, "vertices", "%s", replay_rivals[k].about);
+        for (int i = 0; i < 5; i++)
+            say_fact(out, replay_regions[i], "%.1f", t->regions[i] / (double)t->lines);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+/* The least of all schemes that mark: the same work for each. */
+static double mark_all(const replay *r) {
+    double least = 0;
+    for (int k = 0; k < SCHEMES; k++) {
+        double one = r->tallies[k].mark_all;
+        least = one > 0 && (one < least || !(least > 0)) ? one : least;
+    }
+    return least;
+}
+
+static void say_summary(tool_output *out, const replay *r) {
+    abut_view_info info = abut_view_get(r->tallies[r->leader].view);
+    const replay_tally *t = &r->tallies[r->leader];
+    tool_text words = {0};
+    text_grouped(&words, info.triangle_count);
+    say_of(out, r->path, "%s triangles, %u vertices, %u holes, %u ghosts, %u clusters",
+           words.data ? words.data : "", info.vertex_count, info.hole_count, info.ghost_count,
+           info.cluster_count);
+    text_free(&words);
+    say_times(out, r);
+    say_sets(out, r);
+    say_changes(out, r);
+    say_regions(out, r);
+    if (mark_all(r) > 0)
+        say(out, "to mark all nodes takes %.3f ms", 1e3 * mark_all(r));
+    say(out, "%llu of %llu steps with an impact%s", (unsigned long long)t->hits,
+        (unsigned long long)r->step_count,
+        r->differed ? "" : "; every scheme gave the same answers");
+    for (int k = 0; k < SCHEMES; k++)
+        if (r->wanted[k] && (r->tallies[k].differ || r->tallies[k].fallbacks))
+            say(out, "%s: %llu answers differ, %llu steps were searched completely",
+                replay_rivals[k].name, (unsigned long long)r->tallies[k].differ,
+                (unsigned long long)r->tallies[k].fallbacks);
+}
+
+/* ---- for programs ---- */
+
+static void tell_numbers(tool_output *out, const char *key, const char *const *names, int count,
+                         const double *sums, double share) {
+    out_object(out, key);
+    for (int k = 0; k < count; k++)
+        json_number(out, names[k], share * sums[k]);
+    out_end(out);
+}
+
+static void tell_scheme(tool_output *out, const replay *r, int which) {
+    const replay_tally *t = &r->tallies[which];
+    double share = 1 / (double)r->counted, total = replay_total(t);
+    out_object(out, NULL);
+    json_text(out, "scheme", replay_rivals[which].name);
+    tell_numbers(out, "milliseconds", replay_stages, STAGES, t->stages, 1e3 * share);
+    json_number(out, "total", 1e3 * share * total);
+    if (r->wanted[RIVAL_COMPLETE] && total > 0)
+        json_number(out, "ratio_to_complete", replay_total(&r->tallies[RIVAL_COMPLETE]) / total);
+    if (r->wanted[RIVAL_BOXES] && total > 0)
+        json_number(out, "ratio_to_boxes", replay_total(&r->tallies[RIVAL_BOXES]) / total);
+    tell_numbers(out, "sets", replay_sets, 4, t->sets, share);
+    tell_numbers(out, "entered", replay_sets, 4, t->entered, share);
+    tell_numbers(out, "left", replay_sets, 4, t->left, share);
+    if (t->lines)
+        tell_numbers(out, "regions", replay_regions, 5, t->regions, 1 / (double)t->lines);
+    json_number(out, "node_pairs", share * t->node_pairs);
+    json_number(out, "triangle_pairs", share * t->triangle_pairs);
+    json_number(out, "features", share * t->features);
+    json_count(out, "hits", t->hits);
+    json_count(out, "searched_completely", t->fallbacks);
+    json_count(out, "differ", t->differ);
+    out_end(out);
+}
+
+static void tell_summary(tool_output *out, const replay *r) {
+    abut_view_info info = abut_view_get(r->tallies[r->leader].view);
+    out_object(out, NULL);
+    json_path(out, "recording", r->path);
+    json_text(out, "device", r->device ? r->place.name : "cpu");
+    json_text(out, "line", r->companion ? "companion" : "own");
+    json_text(out, "steps_to", r->aims ? "aims" : "frames");
+    json_count(out, "triangles", info.triangle_count);
+    json_count(out, "vertices", info.vertex_count);
+    json_count(out, "holes", info.hole_count);
+    json_count(out, "ghosts", info.ghost_count);
+    json_count(out, "clusters", info.cluster_count);
+    json_count(out, "from", r->first + 1);
+    json_count(out, "to", r->last);
+    json_count(out, "every", r->every);
+    json_count(out, "steps", r->step_count);
+    json_count(out, "steps_that_count", r->counted);
+    json_number(out, "mark_all", 1e3 * mark_all(r));
+    out_list(out, "schemes");
+    for (int k = 0; k < SCHEMES; k++)
+        if (r->wanted[k])
+            tell_scheme(out, r, k);
+    out_end(out);
+    out_end(out);
+}
+
+void replay_say(tool_run *tool, const replay *r) {
+    if (!tool->out.json)
+        say_summary(&tool->out, r);
+    else if (r->summary)
+        tell_summary(&tool->out, r);
+}

@@ -192,7 +192,7 @@ static uint32_t follow_large(abut_mesh *mesh, abut_view_options options, uint32_
                              double size, test_random *random) {
     uint32_t count = abut_mesh_vertex_count(mesh), violated = 0;
     abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
-    couple c = {NULL};
+    couple c = {.here = NULL, .there = NULL, .resident = NULL};
     options.no_clusters = true;
     assert_ok(abut_view_create(mesh, &options, &c.here));
     options.device = device;

@@ -115,7 +115,7 @@ def run(options):
         if not os.path.exists(path):
             command = [options.tool, "demo", scene, "--triangles", str(triangles), "--solid",
                        str(solid), "--frames", str(options.frames or frames), "--record", path,
-                       "--quiet"]
+                       "--quiet"] + (["--device", options.device] if options.device else [])
             print(" ".join(command), file=sys.stderr)
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         every = ["--every", str(options.every)]
@@ -402,6 +402,8 @@ def write(options):
         sys.exit("%s has no results; run them first" % options.results)
     text = pages(results, load(options.results, ".companion.json"),
                  load(options.results, ".device.json"))
+    if options.note:
+        text = options.note + "\n\n" + text
     if not options.page:
         print(text)
         return
@@ -431,6 +433,7 @@ def main():
     page = commands.add_parser("write", help="make tables of results")
     page.add_argument("results", help="folder of results")
     page.add_argument("page", nargs="?", help="page to renew; without one, tables are printed")
+    page.add_argument("--note", help="a sentence on the machine, to stand first")
     options = parser.parse_args()
     if options.command == "run":
         run(options)

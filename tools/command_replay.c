@@ -129,7 +129,7 @@ static abut_status run_scheme(tool_run *tool, replay *r, uint64_t number, int wh
         add_result(t, result, stages);
     if (counts && which == r->shown)
         memcpy(r->sets[r->done_counted], result->sets, sizeof result->sets);
-    if (number == 0 && by_sets && result->scheme != ABUT_VIEW_COMPLETE)
+    if (number == 0 && !r->device && by_sets && result->scheme != ABUT_VIEW_COMPLETE)
         t->mark_all = stages[STAGE_MARKS];
     t->hits += result->hit;
     t->fallbacks += result->reason != ABUT_VIEW_NOT_NEEDED;

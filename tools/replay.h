@@ -41,7 +41,8 @@ typedef struct replay_tally {
     uint64_t lines; /* of these steps by the line, which regions are of */
     /* over all steps */
     uint64_t hits, fallbacks, differ;
-    double mark_all; /* seconds: marks of the first step with sets, when all nodes are marked */
+    double mark_all; /* seconds: marks of the first step with sets, when all nodes of the tree are
+                      * marked; on the CPU */
 } replay_tally;
 
 typedef struct replay {

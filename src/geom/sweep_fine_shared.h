@@ -48,15 +48,16 @@ static inline real sweep_fine_proof(int kind, const vec3 *start, const vec3 *end
         g[1] = side * g[1] - bound[1];
         real fall = g[0] - g[1];
         if (g[0] > REAL(0.0)) {
-            if (!(g[1] > REAL(0.0)))
-                until = real_min(until,
-                                 g[0] / fall * (REAL(1.0) - REAL(4.0) * REAL_EPSILON) - REAL_MIN);
+            if (!(g[1] > REAL(0.0))) {
+                real c = g[0] / fall * (REAL(1.0) - REAL(4.0) * REAL_EPSILON) - REAL_MIN;
+                if (!(c > time)) /* nor where it is no number */
+                    return time;
+                until = real_min(until, c);
+            }
         } else if (!(g[1] > REAL(0.0)) || !(fall >= -REAL_MAX) ||
                    !(g[0] / fall * (REAL(1.0) + REAL(4.0) * REAL_EPSILON) + REAL_MIN < time)) {
             return time;
         }
-        if (!(until > time))
-            return time;
     }
     return until;
 }

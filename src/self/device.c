@@ -167,7 +167,7 @@ abut_status abuti_view_device_create(abut_view *view, const vec3 *positions) {
     if (status)
         return status;
     view->end = view->on_device->motion->end;
-    view->on_device->motion->place.end_box = view->end_box; /* without ghosts */
+    view->on_device->motion->place.end_box = view->end_box; /* ghosts are no part of it */
     if (view->ghost_count || view->part_count > 1)
         status = abuti_view_boundary_create(view);
     return status ? status : abuti_motion_device_sets(view->on_device->motion);

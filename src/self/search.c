@@ -34,6 +34,12 @@ typedef struct node_pair {
     uint32_t a, b;
 } node_pair;
 
+/* What waits in the pool. */
+typedef struct portion {
+    node_pair pair;
+    float work; /* its part of the whole, as far as that can be told; all together at most 1 */
+} portion;
+
 /* Pairs of features of one kind that wait for their sweep. */
 typedef struct batch {
     uint32_t count;
@@ -59,8 +65,9 @@ typedef struct search {
     bool complete;
     const uint32_t *edges, *triangle_edges;
     share *shares;
-    node_pair *pool, *taken;
+    portion *pool, *taken;
     size_t pool_count, pool_room;
+    double done; /* part of the work, for progress */
     motion_hit best;
     abut_view_result *result;
 } search;
@@ -137,7 +144,7 @@ static void traverse_task(void *data, size_t chunk, size_t begin, size_t end) {
     out->found_count = 0;
     out->end = end;
     for (out->next = begin; out->next < end && steps < STEPS && out->found_count < FOUND_MOST;) {
-        out->pending[used++] = s->taken[out->next++];
+        out->pending[used++] = s->taken[out->next++].pair;
         for (; used && steps < STEPS && out->found_count < FOUND_MOST; steps++) {
             node_pair pair = out->pending[--used];
             if (is_leaf_pair(s, pair))
@@ -311,10 +318,10 @@ static void sweep_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- the pool ---- */
 
-static abut_status pool_add(search *s, const node_pair *pairs, size_t count) {
+static abut_status pool_add(search *s, const portion *portions, size_t count) {
     if (s->pool_count + count > s->pool_room) {
         size_t room = 2 * (s->pool_count + count);
-        node_pair *pool = abuti_allocate(s->view->context, room, sizeof *pool);
+        portion *pool = abuti_allocate(s->view->context, room, sizeof *pool);
         if (!pool)
             return ABUT_ERROR_MEMORY;
         if (s->pool_count)
@@ -324,35 +331,59 @@ static abut_status pool_add(search *s, const node_pair *pairs, size_t count) {
         s->pool_room = room;
     }
     if (count)
-        memcpy(s->pool + s->pool_count, pairs, count * sizeof *pairs);
+        memcpy(s->pool + s->pool_count, portions, count * sizeof *portions);
     s->pool_count += count;
     return ABUT_OK;
 }
 
 /* Opens the root and what is below, level by level, until there is enough for all threads. */
 static abut_status spread(search *s) {
-    node_pair root = {0, 0}, opened[4];
+    portion root = {{0, 0}, 1};
     abut_status status = ABUT_OK;
     if (!(s->view->tree.child[0] & TREE_LEAF) && marks_pair(s, 0, 0))
         status = pool_add(s, &root, 1);
     bool more = true;
     while (!status && more && s->pool_count && s->pool_count < SPREAD_LEAST) {
-        node_pair *old = s->pool;
+        portion *old = s->pool;
         size_t old_count = s->pool_count;
         s->pool = NULL;
         s->pool_count = s->pool_room = 0;
         more = false;
         for (size_t i = 0; i < old_count && !status; i++) {
-            bool leaves = is_leaf_pair(s, old[i]);
-            uint32_t count = leaves ? 0 : open_pair(s, &s->shares[0], old[i], opened, 0);
-            if (leaves)
-                opened[count++] = old[i];
+            node_pair pairs[4] = {old[i].pair};
+            portion opened[4];
+            bool leaves = is_leaf_pair(s, old[i].pair);
+            uint32_t count = leaves ? 1 : open_pair(s, &s->shares[0], old[i].pair, pairs, 0);
+            for (uint32_t k = 0; k < count; k++)
+                opened[k] = (portion){pairs[k], old[i].work / (float)count};
             more = more || !leaves;
             status = pool_add(s, opened, count);
         }
         abuti_release(s->view->context, old);
     }
     return status;
+}
+
+/* Puts back what a task has not come to. Of a portion that it left half-way the pairs were put
+ * aside one after the other, each from about half of what was there: so the first has half of the
+ * work, the next a quarter and so on. */
+static abut_status put_back(search *s, const share *out) {
+    portion left[TREE_STACK];
+    float work = out->pending_count ? s->taken[out->next - 1].work : 0;
+    for (uint32_t i = 0; i < out->pending_count; i++)
+        left[i] = (portion){out->pending[i], work *= 0.5f};
+    abut_status status = pool_add(s, s->taken + out->next, out->end - out->next);
+    return status ? status : pool_add(s, left, out->pending_count);
+}
+
+/* How far it has come. Nothing is made of the pool but this. */
+static abut_status report(search *s) {
+    double left = 0;
+    for (size_t i = 0; i < s->pool_count; i++)
+        left += (double)s->pool[i].work;
+    s->done = real_clamp(1 - left, s->done, 1);
+    /* before it, the sets took their time */
+    return abuti_progress(s->view->context, "view", s->complete ? s->done : 0.5 + 0.5 * s->done);
 }
 
 static abut_status round_of(search *s) {
@@ -366,8 +397,7 @@ static abut_status round_of(search *s) {
     for (size_t i = 0; i < tasks && !status; i++) {
         share *out = &s->shares[i];
         s->result->triangle_pairs += out->found_count;
-        status = pool_add(s, s->taken + out->next, out->end - out->next);
-        status = status ? status : pool_add(s, out->pending, out->pending_count);
+        status = put_back(s, out);
     }
     double between = abuti_seconds();
     abuti_parallel_for(s->view->context, tasks, 1, sweep_task, s);
@@ -394,8 +424,7 @@ static abut_status run(search *s) {
     abut_status status = spread(s);
     while (!status && s->pool_count && s->best.time > 0) {
         status = round_of(s);
-        if (!status)
-            status = abuti_progress(s->view->context, "view", 0.5);
+        status = status ? status : report(s);
     }
     for (size_t i = 0; i < TASKS; i++) {
         s->result->node_pairs += s->shares[i].node_pairs;

@@ -310,6 +310,26 @@ static void hostile_sizes(void **state) {
     assert_true(found[0] > (int)test_rounds(16) && found[1] > (int)test_rounds(16));
 }
 
+/* A vertex meets the corner of a face at once, on the way to an end where differences overflow. */
+static void ends_too_far_apart(void **state) {
+    (void)state;
+    const double far = 1.7e308;
+    const vec3 start[4] = {{1, 1, 0}, {0, 0, 0}, {-1, -1, 1}, {-1, -1, -1}};
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = -1; side < 2; side += 2) {
+            vec3 from[4], to[4];
+            abut_sweep sweep;
+            for (int k = 0; k < 4; k++) {
+                const double end = k ? far : -far, s[3] = {start[k].x, start[k].y, start[k].z};
+                const double e[3] = {end, end, s[2]};
+                from[k] = v3(side * s[axis], side * s[(axis + 1) % 3], side * s[(axis + 2) % 3]);
+                to[k] = v3(side * e[axis], side * e[(axis + 1) % 3], side * e[(axis + 2) % 3]);
+            }
+            assert_ok(abut_sweep_vertex_face(from, to, NULL, &sweep));
+            assert_true(sweep.hit);
+        }
+}
+
 static abut_status exact_work(abut_context *context, void *data) {
     (void)data;
     /* they touch just at the end, or just not, which doubles cannot tell */
@@ -333,6 +353,7 @@ int main(void) {
         cmocka_unit_test(known_sweeps),
         cmocka_unit_test(refusals),
         cmocka_unit_test(hostile_sizes),
+        cmocka_unit_test(ends_too_far_apart),
         cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,6 +157,160 @@ static void one_vertex_is_not_enough(void **state) {
     assert_int_equal(SET_Z, abuti_view_triangle(t, t, check, check, 2, 2));
 }
 
+/* The set of a triangle by the test in double alone. */
+static unsigned set_in_double(const abut_view *view, const view_sight *sight, uint32_t triangle,
+                              const vec3 *start, const vec3 *end) {
+    const uint32_t *corner = view->corners + 3 * triangle;
+    const vec3 from[3] = {start[corner[0]], start[corner[1]], start[corner[2]]};
+    const vec3 to[3] = {end[corner[0]], end[corner[1]], end[corner[2]]};
+    view_checks checks = view_point_checks(sight);
+    if (sight->by_line) {
+        double lo = 1, hi = 0;
+        uint32_t cluster = view->cluster_of[triangle];
+        const view_lists *rim = &view->cluster_rim;
+        for (uint32_t i = rim->begin[cluster]; i < rim->begin[cluster + 1]; i++) {
+            double along[2];
+            view_along(sight, start[rim->items[i]], end[rim->items[i]], along);
+            lo = real_min(lo, along[0]);
+            hi = real_max(hi, along[1]);
+        }
+        checks = view_checks_of(sight, lo, hi);
+    }
+    return view_set_of(from, to, &checks);
+}
+
+/* A place that sees triangle t edge-on, but for so much of the angle. */
+static vec3 nearly_in_plane(test_random *random, const abut_mesh *mesh, const vec3 *p, double off) {
+    uint32_t t = test_random_below(random, abut_mesh_triangle_count(mesh));
+    const uint32_t *corner = abut_mesh_indices(mesh) + 3 * t;
+    vec3 b = v3_sub(p[corner[1]], p[corner[0]]), c = v3_sub(p[corner[2]], p[corner[0]]);
+    vec3 q = v3_along(p[corner[0]], test_random_real(random, -9, 9), b);
+    q = v3_along(q, test_random_real(random, -9, 9), c);
+    return v3_along(q, test_random_real(random, -off, off), v3_normalise(v3_cross(b, c)));
+}
+
+/* Floats tell most triangles, and never another set than doubles: seen edge-on, from near and far,
+ * far from the origin, large and tiny, with triangles that have nearly collapsed. */
+static void floats_change_nothing(void **state) {
+    (void)state;
+    test_random random = {14};
+    abut_mesh *mesh = make_sheet(one_thread(), 13, 9, true);
+    uint32_t count = abut_mesh_vertex_count(mesh), sure = 0, all = 0;
+    abut_vec3 *own = positions_of(mesh), *start = positions_of(mesh), *end = positions_of(mesh);
+    for (uint32_t round = 0; round < test_rounds(240) + 16; round++) {
+        abut_view_options options = abut_view_options_default();
+        abut_view_step step = abut_view_step_default();
+        abut_view_result result;
+        abut_view_line line;
+        abut_view *view;
+        double size = round % 5 ? 1 : pow(10, test_random_real(&random, -40, 40));
+        double off = pow(10, -test_random_real(&random, 1, 9)),
+               slow = pow(10, -(double)(round % 7));
+        vec3 away = round % 3 ? v3(0, 0, 0) : random_vector(&random, 1e5);
+        options.scheme = round % 2 ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
+        random_motion(&random, own, end, count, 0.3 * slow, 0.02 * slow);
+        for (uint32_t i = 0; i < count; i++) { /* rows next to each other at last */
+            start[i] = v3_scale(v3_add(own[i], away), size);
+            end[i] = v3_scale(v3_add(end[i], away), size);
+            if (round % 8 == 7)
+                start[i].z *= 1e-6, end[i].z *= 1e-6;
+        }
+        for (int k = 0; k < 2; k++) {
+            line.start[k] = nearly_in_plane(&random, mesh, start, off * size);
+            line.end[k] = round % 4 ? v3_add(line.start[k], v3_sub(end[0], start[0]))
+                                    : nearly_in_plane(&random, mesh, end, off * size);
+        }
+        step.start = start;
+        step.end = end;
+        step.line = &line;
+        step.start_is_free = true;
+        assert_ok(abut_view_create(mesh, &options, &view));
+        assert_ok(abut_view_find(view, &step, NULL, &result));
+        view_sight sight = abuti_view_sight(&line, options.scheme == ABUT_VIEW_LINE);
+        view_floats floats = abuti_view_floats(view, &sight);
+        for (uint32_t i = 0; i < view->triangle_count; i++) {
+            unsigned set = set_in_double(view, &sight, i, start, end);
+            if (i % 4 == 0 && i + 4 <= view->triangle_count && !sight.by_line) {
+                unsigned seen =
+                    abuti_view_floats_test(&floats, view->places, view->corners + 3 * i, NULL);
+                for (int k = 0; k < 8; k++)
+                    sure += seen >> k & 1;
+                all += 4;
+            }
+            if (view->sets[i] != SET_V)
+                assert_int_equal(set, view->sets[i]);
+        }
+        abut_view_destroy(view);
+    }
+    assert_true(sure > all / 2);
+    free(own);
+    free(start);
+    free(end);
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- bounds ---- */
+
+/* Bounds of vertices have all slabs at both ends in them, and more where the sum was rounded; those
+ * of nodes are just those of what is below. */
+static void bounds_hold_all(void **state) {
+    (void)state;
+    test_random random = {15};
+    for (int round = 0; round < 4; round++) {
+        abut_mesh *mesh = make_sheet(one_thread(), 31 + (uint32_t)round, 23, round % 2);
+        uint32_t count = abut_mesh_vertex_count(mesh);
+        abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+        abut_view_options options = abut_view_options_default();
+        abut_view_step step = abut_view_step_default();
+        abut_sweep_options apart = abut_sweep_options_default();
+        abut_view_result result;
+        abut_view *view;
+        options.scheme = ABUT_VIEW_COMPLETE;
+        options.bounds = round / 2 ? ABUT_VIEW_AABB : ABUT_VIEW_DOP16;
+        apart.separation = round ? 0.01 : 0;
+        random_motion(&random, start, end, count, 0.2, 0.01);
+        step.start = start;
+        step.end = end;
+        assert_ok(abut_view_create(mesh, &options, &view));
+        assert_ok(abut_view_find(view, &step, &apart, &result));
+        const int slabs = view->slabs, step_of = 2 * slabs;
+        double half = 0.5 * apart.separation * view->scale;
+        for (uint32_t i = 0; i < count; i++)
+            for (int e = 0; e < 2; e++) {
+                vec3 p = v3_scale(v3_sub(e ? end[i] : start[i], view->centre), view->scale);
+                assert_true(v3_max_abs(p) <= 1);
+                double value[8] = {p.x,       p.y,       p.z,       p.x + p.y,
+                                   p.x + p.z, p.y + p.z, p.x - p.y, p.x - p.z};
+                for (int k = 0; k < (slabs == DOP_SLABS ? 8 : 3); k++) {
+                    const float *lo = view->vertex_bounds + i * (size_t)step_of;
+                    double out =
+                        k < 3 ? (half > 0 ? half + 0x1p-24 : -0x1p-24) : half * sqrt(2) + 0x1p-23;
+                    assert_true((double)lo[k] <= value[k] - out);
+                    assert_true((double)lo[slabs + k] >= value[k] + out);
+                }
+            }
+        for (uint32_t node = 0; node < view->tree.node_count; node++) {
+            uint32_t child = view->tree.child[node];
+            const uint32_t *corner = view->corners + 3 * (size_t)(child & ~TREE_LEAF);
+            const float *own = view->tree.bounds + node * (size_t)step_of;
+            for (int k = 0; k < step_of; k++) {
+                bool leaf = child & TREE_LEAF;
+                float most = k < slabs ? INFINITY : -INFINITY;
+                for (uint32_t j = 0; j < (leaf ? 3u : 2u); j++) {
+                    float of = leaf ? view->vertex_bounds[corner[j] * (size_t)step_of + (size_t)k]
+                                    : view->tree.bounds[(child + j) * (size_t)step_of + (size_t)k];
+                    most = (k < slabs) == (of < most) ? of : most;
+                }
+                assert_true(own[k] == most);
+            }
+        }
+        abut_view_destroy(view);
+        abut_mesh_destroy(mesh);
+        free(start);
+        free(end);
+    }
+}
+
 /* ---- the line of a companion ---- */
 
 static void assert_near(vec3 a, vec3 b, double tolerance) {
@@ -519,6 +673,63 @@ static bool refuse(void *user, const char *stage, double fraction) {
     return strcmp(stage, "view") != 0;
 }
 
+typedef struct watch {
+    double last;
+    uint32_t calls, back, beyond, values; /* that went back, that are no fraction, that went on */
+} watch;
+
+static bool look_at_progress(void *user, const char *stage, double fraction) {
+    watch *w = user;
+    if (strcmp(stage, "view") != 0)
+        return true;
+    w->calls++;
+    w->beyond += !(fraction >= 0 && fraction <= 1);
+    w->back += fraction < w->last;
+    w->values += fraction > w->last;
+    w->last = fraction;
+    return true;
+}
+
+/* Progress goes on, never back, and to the end. */
+static void progress_is_real(void **state) {
+    (void)state;
+    const abut_view_line outside = {{{0.6, 0, 0}, {0.6, 0, 0}}, {{0.6, 0, 0}, {0.6, 0, 0}}};
+    test_random random = {16};
+    watch w = {0};
+    abut_context_options options = abut_context_options_default();
+    abut_context *context;
+    options.progress = look_at_progress;
+    options.progress_user = &w;
+    options.thread_count = 1;
+    assert_ok(abut_context_create(&options, &context));
+    abut_mesh *mesh = make_sheet(context, 90, 90, true);
+    abut_vec3 *end = positions_of(mesh);
+    uint32_t count = abut_mesh_vertex_count(mesh);
+    for (uint32_t i = 0; i < count; i++)
+        end[i] = v3_add(end[i], random_vector(&random, 3e-3));
+    for (int k = 0; k < 2; k++) {
+        abut_view_options of_view = abut_view_options_default();
+        abut_view_step step = abut_view_step_default();
+        abut_view_result result;
+        abut_view *view;
+        of_view.scheme = k ? ABUT_VIEW_POINT : ABUT_VIEW_COMPLETE;
+        step.end = end;
+        step.line = &outside;
+        step.start_is_free = true;
+        memset(&w, 0, sizeof w);
+        assert_ok(abut_view_create(mesh, &of_view, &view));
+        assert_ok(abut_view_find(view, &step, NULL, &result));
+        assert_int_equal(k ? ABUT_VIEW_POINT : ABUT_VIEW_COMPLETE, result.scheme);
+        assert_false(result.hit);
+        assert_int_equal(0, w.back + w.beyond);
+        assert_true(w.values > (k ? 1 : 5) && w.last > 0.999);
+        abut_view_destroy(view);
+    }
+    free(end);
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
+}
+
 static void refusals(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
@@ -619,6 +830,8 @@ int main(void) {
         cmocka_unit_test(sets_are_true),
         cmocka_unit_test(rounding_is_safe),
         cmocka_unit_test(one_vertex_is_not_enough),
+        cmocka_unit_test(floats_change_nothing),
+        cmocka_unit_test(bounds_hold_all),
         cmocka_unit_test(lines_move_with_companions),
         cmocka_unit_test(lines_of_anything),
         cmocka_unit_test(clusters_share_all),
@@ -629,6 +842,7 @@ int main(void) {
         cmocka_unit_test(touching_is_near),
         cmocka_unit_test(threads_agree),
         cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(progress_is_real),
         cmocka_unit_test(refusals),
         cmocka_unit_test(extremes),
     };

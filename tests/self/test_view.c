@@ -291,13 +291,16 @@ static void check_levels(const abut_view *view) {
     }
 }
 
-static void check_curl(curling *c, const abut_view_result *result) {
-    brute_hit truth = brute_find(c->mesh, c->start, c->end, tolerance_of(c->start, CURL));
+/* All pairs of features take longest: `truly` every other time, and with a hit. */
+static void check_curl(curling *c, const abut_view_result *result, bool truly) {
     if (result->reason == ABUT_VIEW_NOT_NEEDED) {
-        c->hits += truth.time <= 1;
-        c->frees += truth.time > 1;
+        c->hits += result->hit;
+        c->frees += !result->hit;
         check_levels(c->view);
     }
+    if (!truly && !result->hit)
+        return;
+    brute_hit truth = brute_find(c->mesh, c->start, c->end, tolerance_of(c->start, CURL));
     assert_int_equal(truth.time <= 1, result->hit);
     if (result->hit)
         assert_true(result->impact.time == truth.time);
@@ -324,7 +327,7 @@ static void step_curl(curling *c, test_random *random) {
     assert_ok(status);
     c->complete += kind && kind < 3 && !result.hit;
     if (kind > 2)
-        check_curl(c, &result);
+        check_curl(c, &result, kind % 2);
     uint32_t jump = test_random_below(random, 8);
     c->now = jump > 1 ? next : jump ? c->first : random_curl(random, 11);
     if (jump > 1)

@@ -114,7 +114,8 @@ typedef enum abut_view_fallback {
     ABUT_VIEW_SEPARATION,     /* a separation was asked for: triangles on the same side of a sheet
                                * come near each other without anything in between */
     ABUT_VIEW_BOUNDARY        /* too much is near ghost triangles to be worth it; for AUTO on a
-                               * device, any */
+                               * device, also where the mesh is open and small, or much of it is in
+                               * doubt: docs/self.md */
 } abut_view_fallback;
 
 /* Sets of triangles. */

@@ -26,11 +26,10 @@
  * The rim of a hole is part of the mesh and of the ghosts. What touches it is an impact, but one of
  * which the rim may be the positive side and a ghost the negative: so it is violated as well.
  */
+#include "self/boundary_shared.h"
 #include "self/self.h"
 
 #include "geom/neighbour_shared.h"
-
-enum { MEETS = 1, TOUCHES = 2 };
 
 /* Pairs of bounds that overlap beyond which the scheme is not worth it: some for every triangle. Of
  * a task an eighth, and of those that it compares as many. */
@@ -288,9 +287,6 @@ static void keep_largest(abut_view *view) {
 
 /* ---- during the step ---- */
 
-/* A vertex or an edge of the mesh against a ghost, or a corner of a ghost against a triangle. */
-enum touching { VERTEX_GHOST = 0, EDGE_GHOST, GHOST_FACE, TOUCHINGS };
-
 typedef struct touch_batch {
     uint32_t count;
     uint32_t four[4 * BATCH], element[BATCH], survivors[BATCH];
@@ -306,8 +302,8 @@ static bool is_violated(const abut_view *view, uint32_t triangle) {
 }
 
 /* The triangles that are violated where a feature touches. */
-static const uint32_t *triangles_of(const abut_view *view, enum touching what,
-                                    const uint32_t *element, uint32_t *count) {
+static const uint32_t *triangles_of(const abut_view *view, int what, const uint32_t *element,
+                                    uint32_t *count) {
     if (what == GHOST_FACE) {
         *count = 1;
         return element;
@@ -317,7 +313,7 @@ static const uint32_t *triangles_of(const abut_view *view, enum touching what,
     return lists->items + lists->begin[*element];
 }
 
-static bool is_settled(const abut_view *view, enum touching what, uint32_t element) {
+static bool is_settled(const abut_view *view, int what, uint32_t element) {
     uint32_t count, i = 0;
     const uint32_t *triangles = triangles_of(view, what, &element, &count);
     while (i < count && is_violated(view, triangles[i]))
@@ -326,7 +322,7 @@ static bool is_settled(const abut_view *view, enum touching what, uint32_t eleme
 }
 
 /* Sweeps what waits. What touches is violated with all triangles around it. */
-static void flush(touching_task *task, enum touching what) {
+static void flush(touching_task *task, int what) {
     abut_view *view = task->p->view;
     const sweep_limits *limits = &task->p->limits->sweep;
     touch_batch *wait = &task->wait[what];
@@ -354,8 +350,8 @@ static void flush(touching_task *task, enum touching what) {
 }
 
 /* Features that share no vertex wait for their sweep. */
-static void add(touching_task *task, enum touching what, uint32_t element, uint32_t a, uint32_t b,
-                uint32_t c, uint32_t d) {
+static void add(touching_task *task, int what, uint32_t element, uint32_t a, uint32_t b, uint32_t c,
+                uint32_t d) {
     touch_batch *wait = &task->wait[what];
     bool edges = what == EDGE_GHOST;
     if (a == c || a == d || (edges ? b == c || b == d : a == b) ||
@@ -423,31 +419,30 @@ static void touches_task(void *data, size_t chunk, size_t begin, size_t end) {
         for (size_t k = 0; k < task.p->shares[i].count; k++)
             add_features(&task, task.p->shares[i].pairs[k]);
     for (int what = 0; what < TOUCHINGS; what++)
-        flush(&task, (enum touching)what);
+        flush(&task, what);
 }
 
 /* ---- all ---- */
 
-/* Whether the pieces of the step before can be gone on with: what was violated stays so. Now and
- * then, and where steps do not follow each other, they are found anew. */
-static bool goes_on(abut_view *view) {
-    if (!view->is_carried)
-        return false;
-    if (!memchr(view->last_sets, SET_V, view->triangle_count))
-        return true;
-    if (++view->kept >= RELEASE_EVERY)
-        return false;
-    for (uint32_t i = 0; i < view->triangle_count; i++)
-        if (view->last_sets[i] == SET_V)
-            view->sets[i] = SET_V;
-    return true;
+bool abuti_view_goes_on(abut_view *view) {
+    if (view->options.box_boundary || !view->is_carried)
+        view->kept = 0;
+    else if (view->violated)
+        view->kept = (view->kept + 1) % RELEASE_EVERY;
+    return !view->options.box_boundary && view->is_carried && (!view->violated || view->kept);
+}
+
+size_t abuti_view_pairs_most(const abut_view *view) {
+    return PAIRS_LEAST + PAIRS_EACH * ((size_t)view->triangle_count + view->ghost_count);
 }
 
 static void judge_pairs(pairing *p) {
     abut_view *view = p->view;
     uint32_t count = view->triangle_count;
-    bool boxes = view->options.box_boundary, known = !boxes && goes_on(view);
-    view->kept = known ? view->kept : 0;
+    const bool known = abuti_view_goes_on(view);
+    for (uint32_t i = 0; i < count && known && view->violated; i++)
+        if (view->last_sets[i] == SET_V)
+            view->sets[i] = SET_V;
     for (uint32_t i = 0; i < count; i++)
         atomic_init(&view->near_ghost[i], 0);
     if (!known) {
@@ -458,7 +453,7 @@ static void judge_pairs(pairing *p) {
         if (any)
             keep_largest(view);
     }
-    if (boxes)
+    if (view->options.box_boundary)
         return;
     for_shares(p, touches_task);
     for (uint32_t i = 0; i < count; i++)
@@ -471,8 +466,7 @@ abut_status abuti_view_boundary(abut_view *view, const view_limits *limits, bool
     pairing p = {.view = view,
                  .limits = limits,
                  .triangle_edges = t.triangle_edges,
-                 .most =
-                     PAIRS_LEAST + PAIRS_EACH * ((size_t)view->triangle_count + view->ghost_count)};
+                 .most = abuti_view_pairs_most(view)};
     *is_worth = true;
     abut_status status = view->ghost_count ? find_pairs(&p, is_worth) : ABUT_OK;
     if (!status && *is_worth)

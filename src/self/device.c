@@ -10,7 +10,7 @@
  * of its time. Pairs of blocks are found anew in 0.1 ms, so there is nothing to keep.
  *
  * The motion has one vertex more for each hole, that no face has, so that ghosts are tested there
- * too. What touches ghosts is found on the CPU; then the sets go back to the device.
+ * too. What touches ghosts: device_boundary.c.
  *
  * The host sees as little as it can: counts of sets come back, sets only where someone asks, and of
  * positions that were on the device already a sample for the view-line and the rims of holes.
@@ -168,13 +168,16 @@ abut_status abuti_view_device_create(abut_view *view, const vec3 *positions) {
         return status;
     view->end = view->on_device->motion->end;
     view->on_device->motion->place.end_box = view->end_box; /* ghosts are no part of it */
-    return abuti_motion_device_sets(view->on_device->motion);
+    if (view->ghost_count || view->part_count > 1)
+        status = abuti_view_boundary_create(view);
+    return status ? status : abuti_motion_device_sets(view->on_device->motion);
 }
 
 void abuti_view_device_destroy(abut_view *view) {
     struct view_device *d = view->on_device;
     if (!d)
         return;
+    abuti_view_boundary_destroy(view);
     for (int i = 0; i < VIEW_KERNELS; i++)
         abuti_kernel_destroy(&d->kernels[i]);
     for (int i = 0; i < VIEW_MEMORIES; i++)
@@ -352,29 +355,10 @@ void abuti_view_device_take_other(abut_view *view) {
 
 /* ---- sets, here and there ---- */
 
-abut_status abuti_view_device_bring(abut_view *view) {
+void abuti_view_device_mark(abut_view *view) {
     struct view_device *d = view->on_device;
-    const size_t all = (size_t)view->triangle_count + view->ghost_count;
-    abut_status status = abuti_view_device_fetch(view);
-    if (!status)
-        status = abuti_buffer_download(queue_of(d), &d->memory[VIEW_SETS], 0, view->sets, all);
-    if (!status && !d->last_is_here)
-        status = abuti_buffer_download(queue_of(d), &d->memory[VIEW_LAST], 0, view->last_sets,
-                                       view->triangle_count);
-    d->last_is_here = !status;
-    return status;
-}
-
-abut_status abuti_view_device_mark(abut_view *view, bool were_changed) {
-    struct view_device *d = view->on_device;
-    abut_status status = ABUT_OK;
-    if (were_changed)
-        status = abuti_buffer_upload(queue_of(d), &d->memory[VIEW_SETS], 0, view->sets,
-                                     view->triangle_count);
-    if (!status)
-        swap(d, VIEW_SETS, VIEW_LAST);
-    d->sets_are_here = d->last_is_here = !status && were_changed;
-    return status;
+    swap(d, VIEW_SETS, VIEW_LAST);
+    d->sets_are_here = false;
 }
 
 abut_status abuti_view_device_show(abut_view *view) {

@@ -35,8 +35,15 @@ struct view_device {
     uint32_t wanted;     /* the sample for the view-line, then the rims of holes, loop by loop */
     bool is_gathered;    /* for this step */
     bool tallies_are_zero;
-    bool sets_are_here; /* view->sets are those of VIEW_LAST */
-    bool last_is_here;  /* view->last_sets */
+    bool sets_are_here;             /* view->sets are those of VIEW_LAST */
+    struct view_boundary *boundary; /* null for a closed mesh of one part */
 };
+
+/* ---- device_boundary.c ---- */
+
+/* With all else of the device in place. */
+abut_status abuti_view_boundary_create(abut_view *view);
+/* Nothing where there is none. */
+void abuti_view_boundary_destroy(abut_view *view);
 
 #endif

@@ -19,7 +19,7 @@ static box3 box_of_step(const abut_view *view) {
     return box;
 }
 
-static void find_frame(abut_view *view, box3 box) {
+void abuti_view_frame(abut_view *view, box3 box) {
     view->centre = box_centre(box);
     double size = real_max(v3_max_abs(v3_sub(box.hi, view->centre)),
                            v3_max_abs(v3_sub(box.lo, view->centre)));
@@ -48,7 +48,7 @@ static void place_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 void abuti_view_place(abut_view *view, const box3 *box) {
-    find_frame(view, box ? *box : box_of_step(view));
+    abuti_view_frame(view, box ? *box : box_of_step(view));
     abuti_parallel_for(view->context, (size_t)view->vertex_count + view->hole_count,
                        VERTICES_A_TASK, place_task, view);
 }

@@ -11,6 +11,7 @@
 #include "base/simd.h"
 #include "geom/sweep.h"
 #include "mesh/mesh.h"
+#include "self/bounds_shared.h"
 #include "self/ghost_shared.h"
 #include "self/view_shared.h"
 #include "sweep/motion.h"
@@ -46,9 +47,7 @@ enum {
     TREE_LEVELS = 33,
     /* A pair gives up to two where one side is opened, and one node with itself gives three; each
      * opening goes a level down on one side. */
-    TREE_STACK = 4 * TREE_LEVELS + 4,
-    DOP_SLABS = 8, /* x, y, z, x + y, x + z, y + z, x - y, x - z */
-    BOX_SLABS = 4  /* x, y, z, and 0 */
+    TREE_STACK = 4 * TREE_LEVELS + 4
 };
 
 typedef struct view_tree {
@@ -181,6 +180,8 @@ abut_view_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t coun
 /* Finds the frame of the step that is set, and the places of vertices in it, ghosts too. `box`: of
  * the mesh over the whole step, null where it is not known. */
 void abuti_view_place(struct abut_view *view, const box3 *box);
+/* Finds the frame alone. */
+void abuti_view_frame(struct abut_view *view, box3 box);
 
 /* ---- sets.c: the view test ---- */
 
@@ -222,6 +223,11 @@ unsigned abuti_view_floats_test(const view_floats *v, const ghost_place *places,
 /* Puts those triangles into V that touch ghosts in the step, or may be beyond one. `is_worth`: not
  * where too many are near. */
 abut_status abuti_view_boundary(abut_view *view, const view_limits *limits, bool *is_worth);
+/* Whether the pieces of the step before can be gone on with: what was violated stays so. Now and
+ * then, and where steps do not follow each other, they are found anew. */
+bool abuti_view_goes_on(abut_view *view);
+/* Pairs of triangles and ghosts beyond which it is not worth it. */
+size_t abuti_view_pairs_most(const abut_view *view);
 
 /* ---- marks.c ---- */
 
@@ -267,10 +273,11 @@ abut_status abuti_view_device_test_blindly(abut_view *view, const view_sight *si
 abut_status abuti_view_device_counts(abut_view *view, uint32_t count, view_counts *counts);
 /* From now on they are those of the second. */
 void abuti_view_device_take_other(abut_view *view);
-/* Brings them here, and those of the step before, and positions: for the boundary. */
-abut_status abuti_view_device_bring(abut_view *view);
-/* What was tested, or, `were_changed`, is here now, is what sets were in the last step. */
-abut_status abuti_view_device_mark(abut_view *view, bool were_changed);
+/* As abuti_view_boundary(); the sets stay there. */
+abut_status abuti_view_device_boundary(abut_view *view, const view_limits *limits,
+                                       view_counts *counts, bool *is_worth);
+/* What was found is what sets were in the last step. */
+void abuti_view_device_mark(abut_view *view);
 /* Brings the sets of the last step here, for the caller. */
 abut_status abuti_view_device_show(abut_view *view);
 /* As abuti_view_search(), without its counts of nodes and triangles; of the hit the time, the rest

@@ -163,29 +163,7 @@ void abuti_view_tree_release(abut_context *context, view_tree *tree) {
 
 /* ---- fit ---- */
 
-#define ROOT_TWO 1.4142135623730952
-/* By how much bounds are widened, as the head of this file says. */
-#define GHOST_SUMS 0x1p-34
-#define PLACE_SUMS 0x1p-21f
-#define PLACE_GROWS 0x1p-22f
-
-/* The values of all slabs at a point. */
-static void slabs_at(const abut_view *view, vec3 p, double value[DOP_SLABS]) {
-    double x = (p.x - view->centre.x) * view->scale, y = (p.y - view->centre.y) * view->scale;
-    double z = (p.z - view->centre.z) * view->scale;
-    value[0] = x;
-    value[1] = y;
-    value[2] = z;
-    if (view->slabs == BOX_SLABS) {
-        value[3] = 0;
-        return;
-    }
-    value[3] = x + y;
-    value[4] = x + z;
-    value[5] = y + z;
-    value[6] = x - y;
-    value[7] = x - z;
-}
+#define PLACE_GROWS 0x1p-22f /* as the head of this file says */
 
 typedef struct fitting {
     abut_view *view;
@@ -197,16 +175,10 @@ typedef struct fitting {
 /* A ghost vertex, which may be beyond 1, by its doubles. */
 static void fit_ghost_vertex(const fitting *f, size_t vertex) {
     const abut_view *view = f->view;
-    int slabs = view->slabs;
-    double a[DOP_SLABS], b[DOP_SLABS];
-    float *lo = view->vertex_bounds + vertex * 2 * (size_t)slabs, *hi = lo + slabs;
-    slabs_at(view, view->start[vertex], a);
-    slabs_at(view, view->next[vertex], b);
-    for (int k = 0; k < slabs; k++) {
-        double grow = k < 3 ? f->grow : f->grow * ROOT_TWO + GHOST_SUMS;
-        lo[k] = (float)((a[k] < b[k] ? a[k] : b[k]) - grow);
-        hi[k] = (float)((a[k] > b[k] ? a[k] : b[k]) + grow);
-    }
+    const bounds_frame frame = {view->centre, view->scale};
+    bounds_of_motion(bounds_place(&frame, view->start[vertex]),
+                     bounds_place(&frame, view->next[vertex]), view->slabs, f->grow,
+                     view->vertex_bounds + vertex * 2 * (size_t)view->slabs);
 }
 
 /* Up to four vertices of the mesh at once, by their places: slab by slab, a lane each. */
@@ -251,7 +223,7 @@ static void fit_vertices_task(void *data, size_t chunk, size_t begin, size_t end
     const fitting *f = data;
     const abut_view *view = f->view;
     size_t own = end < view->vertex_count ? end : view->vertex_count;
-    float sums = (float)(f->grow * ROOT_TWO * (1 + 1e-6)) + PLACE_SUMS;
+    float sums = (float)(f->grow * BOUNDS_ROOT * (1 + 1e-6)) + BOUNDS_PLACE_SLACK;
     float each = f->grow > 0 ? (float)(f->grow * (1 + 1e-6)) + PLACE_GROWS : 0;
     const f4 grow[2] = {f4_all(each), f4_all(sums)};
     (void)chunk;

@@ -203,6 +203,11 @@ static abut_status look_at_start(abut_view *view, bool *is_free) {
 /* How often the other one is tried, for AUTO. */
 enum { COMPARE_EVERY = 16 };
 
+enum {
+    DEVICE_LEAST = 1 << 18, /* triangles of an open mesh that AUTO looks at by sets on a device, */
+    DOUBT_MOST = 8          /* and the part of them that may be in doubt: one of so many */
+};
+
 static uint32_t in_doubt(const view_counts *counts) {
     return counts->sets[ABUT_VIEW_NEGATIVE] + counts->sets[ABUT_VIEW_GRAZING];
 }
@@ -253,8 +258,7 @@ typedef struct finding {
     double extent;               /* the longest side of the start, or of all where it has none */
     bool start_is_free, follows; /* the start is the end of the step before */
     bool placed, fitted;
-    bool sets_are_changed; /* by the boundary, and here */
-    bool carries;          /* sets and ghosts can be gone on with */
+    bool carries; /* sets and ghosts can be gone on with */
     motion_hit hit;
     abut_view_result result;
 } finding;
@@ -314,30 +318,25 @@ static void count_sets(finding *f) {
         f->result.sets[k] = abuti_count_bytes(view->sets, view->triangle_count, 1u << k);
 }
 
-/* What touches ghosts is found on the CPU, which takes longer than a complete search on a device.
- * So AUTO leaves it there, but where it leads to steps that are free at once. */
+/* A complete search on a device takes less than the boundary and a search of much of the mesh, or
+ * of a small one. But where it leads to steps that are free at once. */
 static bool is_boundary_slow(const abut_view *view, const view_counts *counts) {
     return view->on_device && view->options.scheme == ABUT_VIEW_AUTO && view->ghost_count &&
-           (in_doubt(counts) || counts->ghosts);
+           (in_doubt(counts) > view->triangle_count / DOUBT_MOST ||
+            (view->triangle_count < DEVICE_LEAST && (in_doubt(counts) || counts->ghosts)));
 }
 
-static abut_status look_at_boundary(finding *f, bool *is_worth) {
+static abut_status look_at_boundary(finding *f, view_counts *counts, bool *is_worth) {
     abut_view *view = f->view;
     double begun = abuti_seconds();
-    abut_status status = view->on_device ? abuti_view_device_bring(view) : ABUT_OK;
-    f->result.times.boundary += abuti_seconds() - begun;
-    if (status)
-        return status;
-    if (!f->fitted && view->ghost_count)
-        fit(f);
-    begun = abuti_seconds();
-    status = abuti_view_boundary(view, &f->limits, is_worth);
-    f->sets_are_changed = true;
+    abut_status status = view->on_device
+                             ? abuti_view_device_boundary(view, &f->limits, counts, is_worth)
+                             : abuti_view_boundary(view, &f->limits, is_worth);
     f->result.times.boundary += abuti_seconds() - begun;
     return status;
 }
 
-/* What a device says of its sets, where nothing happened to them here. */
+/* What a device says of its sets. */
 static void take_counts(finding *f, const view_counts *counts) {
     abut_view *view = f->view;
     memcpy(f->result.regions, counts->regions, sizeof counts->regions);
@@ -356,22 +355,19 @@ static void carry(finding *f) {
     f->carries = true;
 }
 
-/* The sets stand: counts them, and what changed since the step before. */
-static abut_status mark(finding *f, const view_counts *counts) {
+/* The sets stand: counts them, and what changed since the step before. A device knows already. */
+static void mark(finding *f, const view_counts *counts) {
     abut_view *view = f->view;
     double begun = abuti_seconds();
-    abut_status status = ABUT_OK;
-    if (view->on_device && !f->sets_are_changed) {
+    if (view->on_device) {
         take_counts(f, counts);
+        abuti_view_device_mark(view);
     } else {
         count_sets(f);
         abuti_view_mark(view, &f->result);
     }
-    if (view->on_device)
-        status = abuti_view_device_mark(view, f->sets_are_changed);
     carry(f);
     f->result.times.marks += abuti_seconds() - begun;
-    return status;
 }
 
 /* Where the last step left some in doubt this one will too. A device then searches before anyone
@@ -393,7 +389,8 @@ static abut_status find_blindly(finding *f) {
     view->age += view->options.scheme == ABUT_VIEW_AUTO;
     f->result.scheme = by_line ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
     abut_status status = abuti_view_device_test_blindly(view, &sight, 1);
-    status = status ? status : abuti_view_device_mark(view, false);
+    if (!status)
+        abuti_view_device_mark(view);
     f->result.times.view += abuti_seconds() - begun;
     status = status ? status : search(f, false);
     status = status ? status : abuti_view_device_counts(view, 1, &counts);
@@ -423,11 +420,10 @@ static abut_status find_by_sets(finding *f) {
     if (!at_once && !view->on_device)
         fit(f);
     if (!at_once && (view->ghost_count || view->part_count > 1)) {
-        if ((status = look_at_boundary(f, &is_worth)) || !is_worth)
+        if ((status = look_at_boundary(f, &counts, &is_worth)) || !is_worth)
             return status ? status : find_completely(f, ABUT_VIEW_BOUNDARY);
     }
-    if ((status = mark(f, &counts)))
-        return status;
+    mark(f, &counts);
     if (f->result.sets[ABUT_VIEW_POSITIVE] == view->triangle_count)
         return ABUT_OK;
     return search(f, false);

@@ -187,6 +187,58 @@ static void open_meshes(void **state) {
     assert_true(outcomes[0] > 0 && outcomes[1] > 0);
 }
 
+/* Views here and there, without the obvious search, over steps that follow each other or jump. */
+static uint32_t follow_large(abut_mesh *mesh, abut_view_options options, uint32_t steps,
+                             double size, test_random *random) {
+    uint32_t count = abut_mesh_vertex_count(mesh), violated = 0;
+    abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+    couple c = {.here = NULL, .there = NULL, .resident = NULL};
+    options.no_clusters = true;
+    assert_ok(abut_view_create(mesh, &options, &c.here));
+    options.device = device;
+    assert_ok(abut_view_create(mesh, &options, &c.there));
+    for (uint32_t s = 0; s < steps; s++) {
+        abut_view_step step = abut_view_step_default();
+        abut_view_result here, there;
+        random_motion(random, start, end, count, size, 0.0);
+        step.start = s % 11 == 10 ? start : NULL;
+        step.end = end;
+        step.start_is_free = true; /* or not: the answers are the same in any case */
+        assert_ok(abut_view_find(c.here, &step, NULL, &here));
+        assert_ok(abut_view_find(c.there, &step, NULL, &there));
+        same_results(&here, &there);
+        same_sets(c.here, c.there);
+        violated += there.sets[ABUT_VIEW_VIOLATED];
+        if (s % 11 == 9)
+            start[s].z += 0.1;
+        else
+            memcpy(start, end, count * sizeof *end);
+    }
+    abut_view_destroy(c.here);
+    abut_view_destroy(c.there);
+    abut_mesh_destroy(mesh);
+    free(start);
+    free(end);
+    return violated;
+}
+
+/* Two closed surfaces, which have no ghosts but pieces; a sheet of three levels of blocks, by
+ * sweeps and by bounds alone; and one that is near its ghosts in more places than there is room
+ * for. */
+static void boundaries(void **state) {
+    (void)state;
+    test_random random = {6};
+    abut_view_options options = abut_view_options_default();
+    options.scheme = ABUT_VIEW_POINT;
+    assert_true(follow_large(make_two(one_thread(), 2.2, 1), options, 4, 0.1, &random) > 0);
+    assert_true(follow_large(make_sheet(one_thread(), 30, 20, true), options, 14, 0.8, &random) >
+                0);
+    assert_true(follow_large(make_sheet(one_thread(), 62, 2, false), options, 2, 2, &random) > 0);
+    options.box_boundary = true;
+    options.bounds = ABUT_VIEW_AABB;
+    assert_true(follow_large(make_sheet(one_thread(), 30, 20, true), options, 3, 0.8, &random) > 0);
+}
+
 /* A ball of more than one level of blocks that is dented until it touches itself: free at once,
  * then free by a search of a part, then not. */
 static void a_dent(void **state) {
@@ -426,6 +478,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(closed_meshes),
         cmocka_unit_test(open_meshes),
+        cmocka_unit_test(boundaries),
         cmocka_unit_test(a_dent),
         cmocka_unit_test(fallbacks),
         cmocka_unit_test(positions_that_are_refused),

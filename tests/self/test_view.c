@@ -200,33 +200,6 @@ static void test_open(void **state) {
     assert_true(hits > 0 && frees > 0);
 }
 
-/* Two closed surfaces in one mesh: side by side, or one in the other. */
-static abut_mesh *make_two(abut_context *context, double shift, double scale) {
-    abut_mesh *one = make_shape(context, ABUT_SHAPE_ICOSPHERE, 2), *two;
-    uint32_t vertices = abut_mesh_vertex_count(one), triangles = abut_mesh_triangle_count(one);
-    abut_vec3 *from = positions_of(one), *p = malloc(2 * vertices * sizeof *p);
-    uint32_t *indices = malloc(6 * (size_t)triangles * sizeof *indices);
-    for (uint32_t i = 0; i < vertices; i++) {
-        p[i] = from[i];
-        p[vertices + i] = v3_add(v3_scale(from[i], scale), v3(shift, 0, 0));
-    }
-    for (uint32_t i = 0; i < 3 * triangles; i++) {
-        indices[i] = abut_mesh_indices(one)[i];
-        indices[3 * triangles + i] = vertices + indices[i];
-    }
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = p;
-    input.vertex_count = 2 * vertices;
-    input.indices = indices;
-    input.triangle_count = 2 * triangles;
-    assert_ok(abut_mesh_create(context, &input, &two));
-    abut_mesh_destroy(one);
-    free(from);
-    free(p);
-    free(indices);
-    return two;
-}
-
 static void test_parts(void **state) {
     (void)state;
     abut_context *context = one_thread();

@@ -1,0 +1,62 @@
+/* What the host and the kernels of the boundary tell each other; the same layout on both sides.
+ *
+ * Triangles of the mesh stand in the order of the tree in blocks of BOUNDARY_BLOCK; blocks have
+ * boxes, and so have BOUNDARY_BLOCK blocks, and so on up to one: a tree without pointers.
+ */
+#ifndef ABUTI_BOUNDARY_SHARED_H
+#define ABUTI_BOUNDARY_SHARED_H
+
+#include "self/bounds_shared.h"
+
+#ifdef __OPENCL_C_VERSION__
+typedef uint boundary_word;
+#else
+typedef uint32_t boundary_word;
+#endif
+
+#define BOUNDARY_BLOCK 32
+#define BOUNDARY_LEVELS 7 /* 32^7 triangles and more than there are indices */
+
+/* Of a triangle, for the time of a step. */
+enum { MEETS = 1, TOUCHES = 2, BEYOND = 4 };
+
+typedef struct boundary_scene {
+    bounds_frame frame;
+    boundary_word vertices, triangles, ghosts;
+    boundary_word all_vertices; /* with those of ghosts */
+    boundary_word slabs;
+    boundary_word known; /* what was violated stays so, and nothing is cut into pieces */
+    boundary_word boxes; /* what is near a ghost meets it */
+    boundary_word parts;
+    boundary_word pairs_room, features_room;
+    boundary_word levels, nodes[BOUNDARY_LEVELS], node_first[BOUNDARY_LEVELS];
+    boundary_word unused;
+} boundary_scene;
+
+typedef struct boundary_node {
+    float lo[4], hi[4]; /* the last of each is 0 */
+} boundary_node;
+
+/* Two features that may touch: of a ghost and of the mesh. */
+typedef struct boundary_feature {
+    boundary_word four[4];
+    boundary_word what, element; /* whose triangles are violated if they do */
+} boundary_feature;
+
+/* A vertex or an edge of the mesh against a ghost, or a corner of a ghost against a triangle. */
+enum { VERTEX_GHOST = 0, EDGE_GHOST, GHOST_FACE, TOUCHINGS };
+
+/* What the device counts; words of one buffer. */
+enum {
+    BOUNDARY_SETS,                        /* four: triangles of each set, */
+    BOUNDARY_ENTERED = BOUNDARY_SETS + 4, /* that came into it, */
+    BOUNDARY_LEFT = BOUNDARY_ENTERED + 4, /* and that left it */
+    BOUNDARY_PAIRS = BOUNDARY_LEFT + 4,   /* of a triangle and a ghost that are near */
+    BOUNDARY_FEATURES,                    /* pairs of these */
+    BOUNDARY_CUTS,                        /* some triangle meets a ghost */
+    BOUNDARY_LARGEST,                     /* triangles of the largest piece, */
+    BOUNDARY_BEST,                        /* and ~ the lowest of them */
+    BOUNDARY_COUNTS = 20
+};
+
+#endif

@@ -1,0 +1,72 @@
+/* Bounds of a vertex that moves, in the frame of tree.c, for C and OpenCL C alike: the same
+ * operations in the same order, so that the same bounds overlap on both sides. */
+#ifndef ABUTI_BOUNDS_SHARED_H
+#define ABUTI_BOUNDS_SHARED_H
+
+#include "base/math_shared.h"
+
+enum {
+    DOP_SLABS = 8, /* x, y, z, x + y, x + z, y + z, x - y, x - z */
+    BOX_SLABS = 4  /* x, y, z, and 0 */
+};
+
+#define BOUNDS_ROOT 1.4142135623730952 /* of 2 */
+/* Sums of coordinates are off by less than this, in double and in float; see tree.c. */
+#define BOUNDS_SLACK 0x1p-34
+#define BOUNDS_PLACE_SLACK 0x1p-21f
+
+typedef struct bounds_frame {
+    vec3 centre;
+    real scale;
+} bounds_frame;
+
+static inline vec3 bounds_place(const bounds_frame *frame, vec3 p) {
+    return v3((p.x - frame->centre.x) * frame->scale, (p.y - frame->centre.y) * frame->scale,
+              (p.z - frame->centre.z) * frame->scale);
+}
+
+/* The values of all slabs at a place. */
+static inline void bounds_values(vec3 p, int slabs, real *value) {
+    value[0] = p.x;
+    value[1] = p.y;
+    value[2] = p.z;
+    value[3] = slabs == BOX_SLABS ? REAL(0.0) : p.x + p.y;
+    if (slabs == BOX_SLABS)
+        return;
+    value[4] = p.x + p.z;
+    value[5] = p.y + p.z;
+    value[6] = p.x - p.y;
+    value[7] = p.x - p.z;
+}
+
+/* Lows, then highs, of a vertex of the mesh from its places as floats at the start and at the end,
+ * each x, y, z: as fit_four() of tree.c. */
+static inline void bounds_of_places(const float *from, const float *to, int slabs, float *bounds) {
+    for (int k = 0; k < slabs; k++) {
+        float a = 0, b = 0, by = k < 3 ? 0 : BOUNDS_PLACE_SLACK;
+        if (k < 3) {
+            a = from[k];
+            b = to[k];
+        } else if (slabs == DOP_SLABS) {
+            int i = k == 5 ? 1 : 0, j = k == 3 || k == 6 ? 1 : 2;
+            a = k < 6 ? from[i] + from[j] : from[i] - from[j];
+            b = k < 6 ? to[i] + to[j] : to[i] - to[j];
+        }
+        bounds[k] = (a < b ? a : b) - by;
+        bounds[slabs + k] = (a > b ? a : b) + by;
+    }
+}
+
+/* Lows, then highs, of a ghost vertex between two places, `grow` apart from it. */
+static inline void bounds_of_motion(vec3 from, vec3 to, int slabs, real grow, float *bounds) {
+    real a[DOP_SLABS], b[DOP_SLABS];
+    bounds_values(from, slabs, a);
+    bounds_values(to, slabs, b);
+    for (int k = 0; k < slabs; k++) {
+        real by = k < 3 ? grow : grow * BOUNDS_ROOT + BOUNDS_SLACK;
+        bounds[k] = (float)((a[k] < b[k] ? a[k] : b[k]) - by);
+        bounds[slabs + k] = (float)((a[k] > b[k] ? a[k] : b[k]) + by);
+    }
+}
+
+#endif

@@ -147,12 +147,23 @@ static abut_status find_nears(cloth *c) {
     return status;
 }
 
+/* Those for which there is no colour left have to wait too: they would have to be done one after
+ * the other. In a knot hundreds of features are near one vertex. */
+static abut_status colour_nears(cloth *c) {
+    cloth_colours *colours = &c->near_colours;
+    abut_status status = cloth_colour(c, c->nears, c->near_count, sizeof *c->nears, 4, colours);
+    if (!status && colours->count == COLOURS) {
+        c->near_count = colours->begin[COLOURS - 1];
+        colours->count = COLOURS - 1;
+    }
+    return status;
+}
+
 abut_status cloth_find_contacts(cloth *c, double seconds, const vec *solid_end) {
     abut_status status = make_room(c);
     status = status ? status : find_touches(c, seconds, solid_end);
     status = status ? status : find_nears(c);
-    return status ? status
-                  : cloth_colour(c, c->nears, c->near_count, sizeof *c->nears, 4, &c->near_colours);
+    return status ? status : colour_nears(c);
 }
 
 double cloth_thinnest_gap(const cloth *c) {

@@ -265,14 +265,17 @@ def device_rows(devices, which):
 
 
 def speed_rows(results, devices, which):
-    """Tables 6.8 and 6.9."""
-    by_name = {name_of(result)[0]: schemes_of(result) for result in results}
+    """Tables 6.8 and 6.9, where both were asked for the same steps."""
+    def steps(result):
+        return [name_of(result)[0]] + [result[key] for key in ("from", "to", "every")]
+
     rows = []
     for result in devices:
-        name, animation, label = name_of(result)
-        cpu, device = by_name.get(name), schemes_of(result)
-        if not cpu:
+        _, animation, label = name_of(result)
+        same = [other for other in results if steps(other) == steps(result)]
+        if not same:
             continue
+        cpu, device = schemes_of(same[0]), schemes_of(result)
         theirs = SPEED_UPS[which].get(animation, (None,) * 5)
 
         def ratio(*names):

@@ -83,17 +83,6 @@ static size_t groups_of(size_t count) {
 
 /* ---- create ---- */
 
-static abut_status check_device(const abut_device *device) {
-    const abut_device_info *info = &device->info;
-    if (info->same_bits && info->has_doubles)
-        return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_DEVICE,
-                      "cloth_create: %s %s; leave options->device null to work on the CPU",
-                      info->name,
-                      info->has_doubles ? "does not round floats as this CPU does"
-                                        : "has no doubles");
-}
-
 static abut_status make_kernels(cloth_device *d, abut_device *device) {
     static const char *const names[KERNELS] = {"cloth_volumes",      "cloth_pressure",
                                                "cloth_push",         "cloth_move",
@@ -146,7 +135,7 @@ static abut_status make_memory(cloth *c, abut_device *device) {
 }
 
 abut_status cloth_device_create(cloth *c, abut_device *device) {
-    abut_status status = check_device(device);
+    abut_status status = abuti_device_check_bits("cloth_create", device);
     if (status)
         return status;
     c->device = abut_context_allocate(c->context, 1, sizeof *c->device);

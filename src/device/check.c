@@ -110,3 +110,13 @@ abut_status abuti_device_check(abut_device *device) {
                   device->info.name, rounded, FLOAT_WORDS * ITEMS);
     return ABUT_OK;
 }
+
+abut_status abuti_device_check_bits(const char *function, const abut_device *device) {
+    const abut_device_info *info = &device->info;
+    if (info->same_bits && info->has_doubles)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_DEVICE, "%s: %s %s; leave options->device null to work on the CPU",
+                      function, info->name,
+                      info->has_doubles ? "does not round floats as this CPU does"
+                                        : "has no doubles");
+}

@@ -200,6 +200,9 @@ extern const abuti_module abuti_modules[]; /* of the library; ends with a null n
 /* Runs the known-answer kernels. Wrong whole numbers fail; float bits other than the host's clear
  * info.same_bits. */
 abut_status abuti_device_check(abut_device *device);
+/* Refuses a device that cannot give the bits of the CPU in doubles; what `function` makes can be
+ * made without one. */
+abut_status abuti_device_check_bits(const char *function, const abut_device *device);
 
 /* ---- the OpenCL back end; built without it, there are no devices ---- */
 

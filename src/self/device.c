@@ -152,7 +152,7 @@ static abut_status make_staging(abut_view *view) {
 
 abut_status abuti_view_device_create(abut_view *view, const vec3 *positions) {
     abut_device *device = view->options.device;
-    abut_status status = abuti_motion_device_check("abut_view_create", device);
+    abut_status status = abuti_device_check_bits("abut_view_create", device);
     if (status)
         return status;
     view->on_device = abuti_allocate_zeroed(view->context, 1, sizeof *view->on_device);

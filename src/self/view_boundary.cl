@@ -406,13 +406,7 @@ boundary_features(boundary_scene scene, __global const uint *corners,
                   __global const ghost_sides *sides, __global const uint2 *pairs,
                   __global uint *near, __global boundary_feature *features, __global uint *counts) {
     uint count = counts[BOUNDARY_PAIRS], slabs = scene.slabs;
-    touching t;
-    t.scene = scene;
-    t.vertex_begin = vertex_begin;
-    t.vertex_items = vertex_items;
-    t.edge_begin = edge_begin;
-    t.edge_items = edge_items;
-    t.near = near;
+    touching t = {scene, vertex_begin, vertex_items, edge_begin, edge_items, near};
     for (uint i = (uint)get_global_id(0); i < count && count <= scene.pairs_room;
          i += (uint)get_global_size(0)) {
         uint triangle = pairs[i].x, number = pairs[i].y, a[3], of_ghost[3];
@@ -462,13 +456,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void boundary_sweeps
     __global const double *end, sweep_limits limits, float reach,
     __global const boundary_feature *features, __global uint *near, __global const uint *counts) {
     uint count = counts[BOUNDARY_FEATURES];
-    touching t;
-    t.scene = scene;
-    t.vertex_begin = vertex_begin;
-    t.vertex_items = vertex_items;
-    t.edge_begin = edge_begin;
-    t.edge_items = edge_items;
-    t.near = near;
+    touching t = {scene, vertex_begin, vertex_items, edge_begin, edge_items, near};
     for (uint i = (uint)get_global_id(0); i < count && count <= scene.features_room;
          i += (uint)get_global_size(0)) {
         boundary_feature f = features[i];

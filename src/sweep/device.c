@@ -172,20 +172,9 @@ static uint32_t most_of(const abut_device_info *info, size_t bytes, uint32_t mos
     return room > most ? most : room < 1 << 16 ? 1 << 16 : (uint32_t)room;
 }
 
-abut_status abuti_motion_device_check(const char *function, const abut_device *device) {
-    const abut_device_info *info = &device->info;
-    if (info->same_bits && info->has_doubles)
-        return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_DEVICE,
-                      "%s: %s %s; leave options->device null to search on the CPU", function,
-                      info->name,
-                      info->has_doubles ? "does not round floats as this CPU does"
-                                        : "has no doubles");
-}
-
 abut_status abuti_motion_device_open(abut_motion *motion, abut_device *device, vec3 **room) {
     const abut_device_info *info = &device->info;
-    abut_status status = abuti_motion_device_check("abut_motion_create", device);
+    abut_status status = abuti_device_check_bits("abut_motion_create", device);
     if (status)
         return status;
     if ((uint64_t)motion->vertex_count + motion->edge_count + motion->face_count > ABUTI_TOOLS_MOST)

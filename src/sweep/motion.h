@@ -102,8 +102,6 @@ abut_status abuti_motion_find_here(abut_motion *motion, const motion_search_opti
 
 /* ---- device.c: the same on a device ---- */
 
-/* Refuses a device that a search cannot give the CPU's answers on. */
-abut_status abuti_motion_device_check(const char *function, const abut_device *device);
 /* With edges and faces in place; gives room for positions. */
 abut_status abuti_motion_device_open(abut_motion *motion, abut_device *device, vec3 **room);
 /* With vertices too. */

@@ -13,16 +13,14 @@ enum { GROUP = 256, ROOM = 4 * (GROUP + GROUP / 16), MOTIONS_A_TASK = 1024 };
 
 abut_status abuti_world_device_create(abut_world *world, abut_device *device) {
     abuti_program *program = NULL;
-    if (!device->info.same_bits || !device->info.has_doubles)
-        return abuti_fail(ABUT_ERROR_DEVICE, "abut_world_create: %s %s; leave options->device null",
-                          device->info.name,
-                          device->info.has_doubles ? "does not round floats as this CPU does"
-                                                   : "has no doubles");
+    abut_status status = abuti_device_check_bits("abut_world_create", device);
+    if (status)
+        return status;
     world_device *made = abuti_allocate_zeroed(world->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
     world->device = made;
-    abut_status status = abuti_queue_open(device, &made->queue);
+    status = abuti_queue_open(device, &made->queue);
     status = status ? status : abuti_tools_create(&made->queue, &made->tools);
     status = status ? status : abuti_program_get(device, "world", "-DABUTI_REAL_BITS=64", &program);
     if (!status)

@@ -218,7 +218,7 @@ static bool report(void *user, const char *stage, double fraction) {
 
 static void crowds_can_be_cancelled(void **state) {
     (void)state;
-    patience p = {.most = 3};
+    patience p = {.most = 1};
     abut_context_options options = abut_context_options_default();
     options.progress_user = &p;
     options.progress = report;
@@ -232,7 +232,7 @@ static void crowds_can_be_cancelled(void **state) {
     abut_motion_counts counts = {6, 7};
     assert_fails(ABUT_ERROR_CANCELLED, "sweep",
                  abut_motion_find(motion, ABUT_MOTION_ALL, NULL, &found, &counts));
-    assert_int_equal(4, p.calls);
+    assert_int_equal(2, p.calls);
     assert_true(impact.time == 77 && found.count == 5 && counts.vertex_face == 6);
     abut_motion_destroy(motion);
     scene_free(&s);

@@ -98,7 +98,7 @@ static abut_status make_kernels(cloth_device *d, abut_device *device) {
     return status;
 }
 
-static abut_status make_memory(cloth *c, abut_device *device) {
+static abut_status make_memory(cloth *c) {
     cloth_device *d = c->device;
     const struct {
         size_t count, bytes;
@@ -125,12 +125,9 @@ static abut_status make_memory(cloth *c, abut_device *device) {
         [MEMORY_PRESSURE] = {1, sizeof(double), NULL},
     };
     abut_status status = ABUT_OK;
-    for (int i = 0; i < MEMORIES && !status; i++) {
-        status = abuti_buffer_create(device, list[i].count, list[i].bytes, &d->memory[i]);
-        if (!status && list[i].data && list[i].count)
-            status = abuti_buffer_upload(&d->queue, &d->memory[i], 0, list[i].data,
-                                         list[i].count * list[i].bytes);
-    }
+    for (int i = 0; i < MEMORIES && !status; i++)
+        status =
+            abuti_buffer_make(&d->queue, list[i].data, list[i].count, list[i].bytes, &d->memory[i]);
     return status;
 }
 
@@ -144,7 +141,7 @@ abut_status cloth_device_create(cloth *c, abut_device *device) {
     memset(c->device, 0, sizeof *c->device);
     status = abuti_queue_open(device, &c->device->queue);
     status = status ? status : make_kernels(c->device, device);
-    return status ? status : make_memory(c, device);
+    return status ? status : make_memory(c);
 }
 
 void cloth_device_destroy(cloth *c) {

@@ -93,8 +93,8 @@ typedef struct abut_view_step {
                                  * Else this is known from the last step where that was free and
                                  * ended here, and looked for by an exact test otherwise */
     /* Instead of `start` and `end`, for a view with a device: positions that are on it already,
-     * three doubles a vertex from the begin of each buffer. They are copied; the answers are the
-     * same. */
+     * three doubles a vertex from the beginning of each buffer. They are copied; the answers are
+     * the same. */
     const abut_buffer *start_there; /* null as for `start` */
     const abut_buffer *end_there;
 } abut_view_step;

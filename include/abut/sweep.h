@@ -127,8 +127,8 @@ ABUT_API abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *star
                                       const abut_vec3 *end);
 
 /* The same for a motion with a device, from positions that are on it already: three doubles a
- * vertex, mesh after mesh, from the begin of each buffer. They are checked and copied there, and
- * the answers are those of abut_motion_step(). Refused: a motion without a device, buffers of
+ * vertex, mesh after mesh, from the beginning of each buffer. They are checked and copied there,
+ * and the answers are those of abut_motion_step(). Refused: a motion without a device, buffers of
  * another device, and those that are too small (ABUT_ERROR_BUFFER). */
 ABUT_API abut_status abut_motion_step_device(abut_motion *motion, const abut_buffer *start,
                                              const abut_buffer *end);

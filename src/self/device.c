@@ -102,13 +102,9 @@ static abut_status make_memory(abut_view *view) {
         {VIEW_TALLIES, 2, sizeof(view_tally), NULL},
     };
     abut_status status = ABUT_OK;
-    for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++) {
-        abuti_buffer *to = &d->memory[list[i].which];
-        status = abuti_buffer_create(view->options.device, list[i].count, list[i].bytes, to);
-        if (!status && list[i].data)
-            status = abuti_buffer_upload(queue_of(d), to, 0, list[i].data,
-                                         list[i].count * list[i].bytes);
-    }
+    for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++)
+        status = abuti_buffer_make(queue_of(d), list[i].data, list[i].count, list[i].bytes,
+                                   &d->memory[list[i].which]);
     if (!status) /* sets are read before there are any; then what comes of it is of no interest */
         status = abuti_buffer_fill(queue_of(d), &d->memory[VIEW_LAST], SET_P * 0x01010101u,
                                    words * sizeof(uint32_t));

@@ -37,6 +37,7 @@ struct view_device {
     bool tallies_are_zero;
     bool sets_are_here;             /* view->sets are those of VIEW_LAST */
     struct view_boundary *boundary; /* null for a closed mesh of one part */
+    uint32_t boundary_room;         /* pairs that its first list has room for */
 };
 
 /* ---- device_boundary.c ---- */

@@ -152,13 +152,9 @@ static abut_status make_memory(const abut_view *view, struct view_boundary *b, s
         {BOUNDARY_REPORT, BOUNDARY_COUNTS, word, NULL},
     };
     abut_status status = ABUT_OK;
-    for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++) {
-        abuti_buffer *to = &b->memory[list[i].which];
-        status = abuti_buffer_create(view->options.device, list[i].count, list[i].bytes, to);
-        if (!status && list[i].data)
-            status = abuti_buffer_upload(queue_of(view), to, 0, list[i].data,
-                                         list[i].count * list[i].bytes);
-    }
+    for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++)
+        status = abuti_buffer_make(queue_of(view), list[i].data, list[i].count, list[i].bytes,
+                                   &b->memory[list[i].which]);
     return status;
 }
 
@@ -169,6 +165,7 @@ abut_status abuti_view_boundary_create(abut_view *view) {
     view->on_device->boundary = b;
     if (!status) {
         size_t nodes = lay_out(view, &b->scene);
+        view->on_device->boundary_room = PAIRS_FIRST + view->ghost_count + view->triangle_count / 8;
         order_of(&view->tree, order);
         status = make_kernels(b, view->options.device);
         status = status ? status : make_memory(view, b, nodes, order);
@@ -328,7 +325,7 @@ abut_status abuti_view_device_boundary(abut_view *view, const view_limits *limit
     const motion_place *place = &view->on_device->motion->place;
     boundary_scene *scene = &b->scene;
     uint32_t report[BOUNDARY_COUNTS];
-    const uint64_t first = PAIRS_FIRST + (uint64_t)scene->ghosts + scene->triangles / 8;
+    const uint64_t first = view->on_device->boundary_room;
     abuti_view_frame(view, box_join(place->start_box, place->end_box));
     scene->frame = (bounds_frame){view->centre, view->scale};
     scene->known = abuti_view_goes_on(view);

@@ -25,7 +25,7 @@ typedef struct bvh_data {
     abut_nearest *nearest;
     bool *inside;
     abut_ray *rays;
-    abut_bvh_hit *hits;
+    abut_ray_hit *hits;
     uint64_t hash;
     uint32_t count;
     uint64_t pair_count;
@@ -140,7 +140,7 @@ static abut_status bvh_setup(bench_state *state) {
     abut_sign_options options = abut_sign_options_default();
     options.method = variant & NORMAL ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
     if (!status && variant & SIGNED)
-        status = abut_bvh_prepare_sign(data->bvh, &options);
+        status = abut_sign_prepare(data->bvh, &options);
     return status;
 }
 
@@ -178,8 +178,8 @@ static abut_status run_nearest(bench_state *state) {
     if (state->which->variant & ONE_BY_ONE) {
         for (uint32_t i = 0; i < data->count; i++) {
             const double *p = data->points[i];
-            abut_status status = abut_bvh_nearest(data->bvh, (abut_vec3){p[0], p[1], p[2]},
-                                                  HUGE_VAL, &data->nearest[i]);
+            abut_status status = abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]},
+                                                    HUGE_VAL, &data->nearest[i]);
             if (status)
                 return status;
         }
@@ -189,8 +189,8 @@ static abut_status run_nearest(bench_state *state) {
     points.points = data->points;
     points.count = data->count;
     if (state->which->variant & SIGNED)
-        return abut_bvh_nearest_signed_batch(data->bvh, &points, HUGE_VAL, data->nearest);
-    return abut_bvh_nearest_batch(data->bvh, &points, HUGE_VAL, data->nearest);
+        return abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL, data->nearest);
+    return abut_nearest_batch(data->bvh, &points, HUGE_VAL, data->nearest);
 }
 
 static abut_status finish_nearest(bench_state *state) {
@@ -201,7 +201,7 @@ static abut_status finish_nearest(bench_state *state) {
 
 static abut_status run_self(bench_state *state) {
     bvh_data *data = state->data;
-    abut_status status = abut_bvh_self_all(data->bvh, NULL, 0, NULL, &data->pair_count);
+    abut_status status = abut_pair_self_meetings(data->bvh, NULL, 0, NULL, &data->pair_count);
     return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
 }
 
@@ -217,7 +217,7 @@ static abut_status run_inside(bench_state *state) {
     abut_points points = abut_points_default();
     points.points = data->points;
     points.count = data->count;
-    return abut_bvh_inside_batch(data->bvh, &points, data->inside);
+    return abut_sign_inside_batch(data->bvh, &points, data->inside);
 }
 
 static abut_status finish_inside(bench_state *state) {
@@ -229,12 +229,12 @@ static abut_status finish_inside(bench_state *state) {
 static abut_status run_prepare(bench_state *state) {
     bvh_data *data = state->data;
     state->elements = abut_mesh_triangle_count(data->mesh);
-    return abut_bvh_prepare_sign(data->bvh, NULL);
+    return abut_sign_prepare(data->bvh, NULL);
 }
 
 static abut_status finish_prepare(bench_state *state) {
     bvh_data *data = state->data;
-    abut_sign_info info = abut_bvh_sign_info(data->bvh);
+    abut_sign_info info = abut_sign_info_get(data->bvh);
     state->hash = bench_hash(0, &info.closed, sizeof info.closed);
     state->result_bytes = (double)info.bytes;
     return ABUT_OK;
@@ -242,13 +242,13 @@ static abut_status finish_prepare(bench_state *state) {
 
 static abut_status run_rays(bench_state *state) {
     bvh_data *data = state->data;
-    return abut_bvh_ray_batch(data->bvh, data->rays, data->count, HUGE_VAL, data->hits);
+    return abut_ray_first_batch(data->bvh, data->rays, data->count, HUGE_VAL, data->hits);
 }
 
 static abut_status finish_rays(bench_state *state) {
     bvh_data *data = state->data;
     for (uint32_t i = 0; i < data->count; i++) { /* one by one: there is padding between them */
-        const abut_bvh_hit *hit = &data->hits[i];
+        const abut_ray_hit *hit = &data->hits[i];
         state->hash = bench_hash(state->hash, &hit->parameter, sizeof hit->parameter);
         state->hash = bench_hash(state->hash, hit->barycentric, sizeof hit->barycentric);
         state->hash = bench_hash(state->hash, &hit->triangle, sizeof hit->triangle);
@@ -260,15 +260,15 @@ static abut_status finish_rays(bench_state *state) {
 static abut_status run_single_rays(bench_state *state) {
     bvh_data *data = state->data;
     for (uint32_t i = 0; i < data->count; i++) {
-        abut_bvh_hit *hit = &data->hits[i];
+        abut_ray_hit *hit = &data->hits[i];
         abut_status status;
         if (state->which->variant & ANY) {
             bool any = false;
-            status = abut_bvh_ray_any(data->bvh, &data->rays[i], HUGE_VAL, &any);
+            status = abut_ray_any(data->bvh, &data->rays[i], HUGE_VAL, &any);
             memset(hit, 0, sizeof *hit);
             hit->triangle = any;
         } else {
-            status = abut_bvh_ray_first(data->bvh, &data->rays[i], HUGE_VAL, hit);
+            status = abut_ray_first(data->bvh, &data->rays[i], HUGE_VAL, hit);
         }
         if (status)
             return status;

@@ -68,7 +68,7 @@ static abut_status check_nearest(bench_state *state) {
     if (!status)
         status = abut_buffer_read(data->out, first * sizeof *got, got, some * sizeof *got);
     if (!status)
-        status = abut_bvh_nearest_batch(data->bvh, &points, HUGE_VAL, expected);
+        status = abut_nearest_batch(data->bvh, &points, HUGE_VAL, expected);
     if (!status && memcmp(got, expected, some * sizeof *got) != 0)
         status = bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
     free(got);

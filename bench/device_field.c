@@ -6,7 +6,7 @@
  */
 #include "bench.h"
 
-#include "field/device.h"
+#include "field/build/device.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static abut_status check(bench_state *state) {
                              ? ABUT_OK
                              : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (!status)
-        status = abut_device_field_read(data->field, (const uint32_t[3]){0, 0, 0}, n, values);
+        status = abut_device_field_copy(data->field, (const uint32_t[3]){0, 0, 0}, n, values);
     for (size_t i = 0; !status && i < some; i++) {
         cells[i] = bench_random(&random) % all;
         for (int tries = 0; i % 2 && tries < 50 && fabsf(values[cells[i]]) > 2 * info.grid.cell;
@@ -90,7 +90,7 @@ static abut_status check(bench_state *state) {
     points.points = centres;
     points.count = some;
     if (!status)
-        status = abut_bvh_nearest_signed_batch(data->bvh, &points, HUGE_VAL, nearest);
+        status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL, nearest);
     status = status ? status : compare(data, values, nearest, cells, some);
     free(values);
     free(cells);
@@ -119,7 +119,7 @@ static abut_status setup(bench_state *state) {
         bench_model_create(state, (bench_model)(state->which->variant & 3), &data->mesh);
     status = status ? status : bench_device_open(state, &data->device);
     status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
-    status = status ? status : abut_bvh_prepare_sign(data->bvh, NULL);
+    status = status ? status : abut_sign_prepare(data->bvh, NULL);
     status = status ? status : abut_device_bvh_create(data->bvh, data->device, &data->there);
     if (!status) {
         abut_field_options options = options_of(state, data->mesh);
@@ -142,7 +142,7 @@ static abut_status finish(bench_state *state) {
     float layer[4096];
     uint32_t count[3] = {n[0] < 64 ? n[0] : 64, n[1] < 64 ? n[1] : 64, 1};
     abut_status status =
-        abut_device_field_read(data->field, (const uint32_t[3]){0, 0, n[2] / 2}, count, layer);
+        abut_device_field_copy(data->field, (const uint32_t[3]){0, 0, n[2] / 2}, count, layer);
     if (!status)
         state->hash = bench_hash(0, layer, (size_t)count[0] * count[1] * sizeof *layer);
     return status;

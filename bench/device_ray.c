@@ -163,16 +163,15 @@ static abut_status check(bench_state *state) {
     if (!status)
         status = fetch(state);
     if (!status && state->which->variant == INSIDE)
-        status = abut_bvh_inside_batch(data->bvh, &points, (bool *)wanted);
+        status = abut_sign_inside_batch(data->bvh, &points, (bool *)wanted);
     if (!status && state->which->variant == SIGNED)
-        status =
-            abut_bvh_nearest_signed_batch(data->bvh, &points, HUGE_VAL, (abut_nearest *)wanted);
+        status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL, (abut_nearest *)wanted);
     for (size_t i = 0; !status && i < count && state->which->variant <= ANY; i++) {
         if (state->which->variant == ANY)
-            status = abut_bvh_ray_any(data->bvh, &data->rays[i], HUGE_VAL, (bool *)wanted + i);
+            status = abut_ray_any(data->bvh, &data->rays[i], HUGE_VAL, (bool *)wanted + i);
         else
             status =
-                abut_bvh_ray_first(data->bvh, &data->rays[i], HUGE_VAL, (abut_bvh_hit *)wanted + i);
+                abut_ray_first(data->bvh, &data->rays[i], HUGE_VAL, (abut_ray_hit *)wanted + i);
     }
     for (size_t i = 0; !status && i < count; i++)
         wrong += memcmp(wanted + i * data->answer_bytes,
@@ -193,8 +192,8 @@ static abut_status make_buffers(ray_data *data) {
 }
 
 static abut_status setup(bench_state *state) {
-    static const size_t answer_bytes[] = {sizeof(abut_bvh_hit), sizeof(abut_bvh_hit),
-                                          sizeof(abut_bvh_hit), sizeof(bool),
+    static const size_t answer_bytes[] = {sizeof(abut_ray_hit), sizeof(abut_ray_hit),
+                                          sizeof(abut_ray_hit), sizeof(bool),
                                           sizeof(bool),         sizeof(abut_nearest)};
     ray_data *data = calloc(1, sizeof *data);
     if (!(state->data = data))
@@ -207,7 +206,7 @@ static abut_status setup(bench_state *state) {
     if (!status)
         status = abut_bvh_create(data->mesh, NULL, &data->bvh);
     if (!status)
-        status = abut_bvh_prepare_sign(data->bvh, NULL);
+        status = abut_sign_prepare(data->bvh, NULL);
     if (!status)
         status = abut_device_bvh_create(data->bvh, data->device, &data->there);
     if (!status)

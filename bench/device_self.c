@@ -18,11 +18,11 @@ typedef struct self_data {
     abut_mesh *mesh;
     abut_frames *frames;
     abut_device *device;
-    abut_view *view;
+    abut_self *view;
     uint32_t vertex_count, step_count;
     abut_vec3 *start[STEPS], *end[STEPS]; /* a null start is the last end */
     abut_buffer *start_there[STEPS], *end_there[STEPS];
-    abut_view_result results[STEPS];
+    abut_self_result results[STEPS];
 } self_data;
 
 /* Of the last case, for the line after it. */
@@ -96,17 +96,17 @@ static abut_status read_recording(bench_state *state, self_data *data) {
 
 /* ---- steps ---- */
 
-static abut_status take_steps(const self_data *data, abut_view *view, bool there, uint32_t from,
-                              uint32_t to, abut_view_result *results) {
+static abut_status take_steps(const self_data *data, abut_self *view, bool there, uint32_t from,
+                              uint32_t to, abut_self_result *results) {
     abut_status status = ABUT_OK;
     for (uint32_t k = from; k < to && !status; k++) {
-        abut_view_step step = abut_view_step_default();
+        abut_self_step step = abut_self_step_default();
         step.start_is_free = true;
         step.start = there ? NULL : data->start[k];
         step.end = there ? NULL : data->end[k];
         step.start_there = there ? data->start_there[k] : NULL;
         step.end_there = there ? data->end_there[k] : NULL;
-        status = abut_view_find(view, &step, NULL, &results[k]);
+        status = abut_self_find(view, &step, NULL, &results[k]);
     }
     return status;
 }
@@ -124,12 +124,12 @@ static double now_ms(void) {
 }
 
 /* One thread, the better of two, in ms for a step; and its answers. */
-static abut_status run_here(self_data *data, abut_view_scheme scheme, double *ms,
-                            abut_view_result *results) {
-    abut_view_options options = abut_view_options_default();
-    abut_view *view = NULL;
+static abut_status run_here(self_data *data, abut_self_scheme scheme, double *ms,
+                            abut_self_result *results) {
+    abut_self_options options = abut_self_options_default();
+    abut_self *view = NULL;
     options.scheme = scheme;
-    abut_status status = abut_view_create(data->mesh, &options, &view);
+    abut_status status = abut_self_create(data->mesh, &options, &view);
     *ms = HUGE_VAL;
     for (int k = 0; k < 3 && !status; k++) { /* the first to warm up */
         status = take_steps(data, view, false, 0, 1, results);
@@ -138,25 +138,25 @@ static abut_status run_here(self_data *data, abut_view_scheme scheme, double *ms
         double took = (now_ms() - begun) / (data->step_count - 1);
         *ms = k && took < *ms ? took : *ms;
     }
-    abut_view_destroy(view);
+    abut_self_destroy(view);
     return status;
 }
 
 static abut_status check(bench_state *state, self_data *data) {
-    abut_view_result expected[STEPS];
+    abut_self_result expected[STEPS];
     const bool there = state->which->variant & THERE;
     abut_status status = ABUT_OK;
     for (int k = 0; k < 2 && !status; k++)
-        status = run_here(data, k ? ABUT_VIEW_LINE : ABUT_VIEW_POINT, &cpu_ms[k], expected);
+        status = run_here(data, k ? ABUT_SELF_LINE : ABUT_SELF_POINT, &cpu_ms[k], expected);
     for (int k = 0; k < 2 && !status; k++) /* the second time with order and room */
         status = take_steps(data, data->view, there, 0, data->step_count, data->results);
     at_once = completely = 0;
     for (uint32_t k = 1; k < data->step_count && !status; k++) {
-        const abut_view_result *a = &expected[k], *b = &data->results[k];
+        const abut_self_result *a = &expected[k], *b = &data->results[k];
         if (a->hit != b->hit || (a->hit && a->impact.time != b->impact.time))
             return bench_fail(ABUT_ERROR_DEVICE, "step %u is not as on the CPU", k);
-        completely += b->scheme == ABUT_VIEW_COMPLETE;
-        at_once += b->scheme != ABUT_VIEW_COMPLETE && !b->edge_edge && !b->vertex_face;
+        completely += b->scheme == ABUT_SELF_COMPLETE;
+        at_once += b->scheme != ABUT_SELF_COMPLETE && !b->edge_edge && !b->vertex_face;
     }
     return status ? status : take_steps(data, data->view, there, 0, 1, data->results);
 }
@@ -174,9 +174,9 @@ static abut_status self_setup(bench_state *state) {
         if (!status && data->start[k])
             status = put(data, data->start[k], &data->start_there[k]);
     }
-    abut_view_options options = abut_view_options_default();
+    abut_self_options options = abut_self_options_default();
     options.device = data->device;
-    status = status ? status : abut_view_create(data->mesh, &options, &data->view);
+    status = status ? status : abut_self_create(data->mesh, &options, &data->view);
     state->elements = data->step_count - 1;
     return status ? status : check(state, data);
 }
@@ -194,7 +194,7 @@ static abut_status self_finish(bench_state *state) {
     self_data *data = state->data;
     state->hash = 0;
     for (uint32_t k = 1; k < data->step_count; k++) {
-        const abut_view_result *r = &data->results[k];
+        const abut_self_result *r = &data->results[k];
         state->hash = bench_hash(state->hash, &r->hit, sizeof r->hit);
         if (r->hit)
             state->hash = bench_hash(state->hash, &r->impact.time, sizeof r->impact.time);
@@ -206,7 +206,7 @@ static void self_teardown(bench_state *state) {
     self_data *data = state->data;
     if (!data)
         return;
-    abut_view_destroy(data->view);
+    abut_self_destroy(data->view);
     for (int k = 0; k < STEPS; k++) {
         abut_buffer_destroy(data->start_there[k]);
         abut_buffer_destroy(data->end_there[k]);

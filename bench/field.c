@@ -90,7 +90,7 @@ static abut_status field_finish(bench_state *state) {
     state->hash = 0;
     for (uint32_t k = 0; k < n[2] && !status; k++) {
         const uint32_t begin[3] = {0, 0, k}, count[3] = {n[0], n[1], 1};
-        status = abut_field_read(data->field, begin, count, values);
+        status = abut_field_copy(data->field, begin, count, values);
         state->hash = bench_hash(state->hash, values, layer * sizeof *values);
     }
     free(values);

@@ -53,7 +53,7 @@ static abut_status run(bench_state *state) {
     files_data *data = state->data;
     return state->which->variant & WRITE
                ? write_file(state)
-               : abut_field_load(state->context, data->path, NULL, &data->loaded);
+               : abut_field_read(state->context, data->path, NULL, &data->loaded);
 }
 
 static abut_status finish(bench_state *state) {
@@ -61,14 +61,14 @@ static abut_status finish(bench_state *state) {
     abut_field *field = data->loaded;
     abut_status status = ABUT_OK;
     if (!field)
-        status = abut_field_load(state->context, data->path, NULL, &field);
+        status = abut_field_read(state->context, data->path, NULL, &field);
     data->loaded = NULL;
     if (status)
         return status;
     abut_field_info info = abut_field_info_get(field);
     uint32_t begin[3] = {0, 0, info.grid.count[2] / 2}, count[3] = {info.grid.count[0], 1, 1};
     float row[256];
-    status = abut_field_read(field, begin, count, row);
+    status = abut_field_copy(field, begin, count, row);
     state->hash = bench_hash(0, row, count[0] * sizeof *row);
     state->hash = bench_hash(state->hash, &info.least, sizeof info.least);
     state->hash = bench_hash(state->hash, &info.most, sizeof info.most);
@@ -131,7 +131,7 @@ static void cache_teardown(bench_state *state) {
         return;
     abut_field_destroy(data->field);
     abut_mesh_destroy(data->mesh);
-    abut_cache_clear(NULL, data->folder, 0, NULL, NULL);
+    abut_field_cache_clear(NULL, data->folder, 0, NULL, NULL);
     free(data);
 }
 

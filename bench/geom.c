@@ -103,7 +103,7 @@ static abut_status call_segments(const geom_input *in, double *answer) {
 
 static abut_status call_ray(const geom_input *in, double *answer) {
     abut_ray ray = {in->point, in->b.corner[0]};
-    abut_ray_hit hit;
+    abut_ray_triangle_hit hit;
     bool meet;
     abut_status status = abut_ray_triangle_meet(&ray, &in->a, &meet, &hit);
     if (!status && meet)

@@ -43,11 +43,10 @@ static abut_status ask(list_data *data, int what, bool there, size_t count, uint
     if (what == NEAREST)
         return there ? abut_device_bvh_nearest_many(data->there, &points, HUGE_VAL, MOST, answers,
                                                     counts)
-                     : abut_bvh_nearest_many_batch(data->bvh, &points, HUGE_VAL, MOST, answers,
-                                                   counts);
+                     : abut_nearest_many_batch(data->bvh, &points, HUGE_VAL, MOST, answers, counts);
     if (what == RAYS)
         return there ? abut_device_bvh_ray_all(data->there, list, count, capacity, offsets, answers)
-                     : abut_bvh_ray_all_batch(data->bvh, list, count, capacity, offsets, answers);
+                     : abut_ray_all_batch(data->bvh, list, count, capacity, offsets, answers);
     return there ? abut_device_bvh_box(data->there, list, count, capacity, offsets, answers)
                  : abut_bvh_box_batch(data->bvh, list, count, capacity, offsets, answers);
 }
@@ -108,7 +107,7 @@ static void make_questions(list_data *data, int what) {
 static abut_status make_room(bench_state *state) {
     list_data *data = state->data;
     int what = state->which->variant & WHAT;
-    static const size_t answer_bytes[] = {sizeof(abut_nearest), sizeof(abut_bvh_hit), 4};
+    static const size_t answer_bytes[] = {sizeof(abut_nearest), sizeof(abut_ray_hit), 4};
     data->answer_bytes = answer_bytes[what];
     data->capacity = (uint64_t)data->count * MOST;
     data->offsets = malloc((data->count + 1) * sizeof *data->offsets);

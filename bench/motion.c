@@ -14,7 +14,7 @@ typedef struct motion_data {
     abut_mesh *meshes[MOST_BALLS];
     uint32_t mesh_count, vertex_count, triangle_count;
     abut_device *device; /* null = the CPU */
-    abut_motion *motion;
+    abut_sweep *motion;
     abut_vec3 *start, *end;
     abut_buffer *there[2]; /* the same, where positions are on the device already */
     abut_impact *impacts;
@@ -117,23 +117,23 @@ static double stage_ms[MOTION_STAGES];
 
 /* Compares with the CPU, but for ANY, which may differ. */
 static abut_status check(bench_state *state, motion_data *data) {
-    abut_motion *here = NULL;
-    abut_motion_mode mode = (abut_motion_mode)(state->which->variant & MODES);
+    abut_sweep *here = NULL;
+    abut_sweep_mode mode = (abut_sweep_mode)(state->which->variant & MODES);
     size_t bytes = data->found.capacity * sizeof *data->impacts;
     abut_impacts expected = {calloc(1, bytes), data->found.capacity, 0};
     if (!expected.impacts)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     memset(data->impacts, 0, bytes);
-    abut_status status = abut_motion_create(data->meshes, data->mesh_count, NULL, &here);
-    status = status ? status : abut_motion_step(here, data->start, data->end);
-    status = status ? status : abut_motion_find(here, mode, NULL, &expected, NULL);
-    status = status ? status : abut_motion_step(data->motion, data->start, data->end);
+    abut_status status = abut_sweep_create(data->meshes, data->mesh_count, NULL, &here);
+    status = status ? status : abut_sweep_step(here, data->start, data->end);
+    status = status ? status : abut_sweep_find(here, mode, NULL, &expected, NULL);
+    status = status ? status : abut_sweep_step(data->motion, data->start, data->end);
     abuti_motion_device_time(data->motion, stage_ms);
     for (int k = 0; k < 2; k++) /* the second time with order and room */
-        status = status ? status : abut_motion_find(data->motion, mode, NULL, &data->found, NULL);
+        status = status ? status : abut_sweep_find(data->motion, mode, NULL, &data->found, NULL);
     abuti_motion_device_time(data->motion, NULL);
     bool same = expected.count == data->found.count;
-    for (size_t i = 0; i < expected.count && same && mode != ABUT_MOTION_ANY; i++) {
+    for (size_t i = 0; i < expected.count && same && mode != ABUT_SWEEP_ANY; i++) {
         const abut_impact *a = &expected.impacts[i], *b = &data->impacts[i];
         same = a->time == b->time && a->kind == b->kind &&
                !memcmp(a->element, b->element, sizeof a->element);
@@ -141,7 +141,7 @@ static abut_status check(bench_state *state, motion_data *data) {
     if (!status && !same)
         status = bench_fail(ABUT_ERROR_DEVICE, "%zu impacts are not the CPU's %zu",
                             data->found.count, expected.count);
-    abut_motion_destroy(here);
+    abut_sweep_destroy(here);
     free(expected.impacts);
     return status;
 }
@@ -164,12 +164,12 @@ static abut_status motion_setup(bench_state *state) {
     abut_status status =
         state->which->variant & PLEATS ? make_pleats(state, data) : make_balls(state, data);
     state->elements = data->triangle_count;
-    abut_motion_options options = abut_motion_options_default();
+    abut_sweep_options options = abut_sweep_options_default();
     if (!status && state->which->variant & DEVICE)
         status = bench_device_open(state, &data->device);
     options.device = data->device;
     if (!status)
-        status = abut_motion_create(data->meshes, data->mesh_count, &options, &data->motion);
+        status = abut_sweep_create(data->meshes, data->mesh_count, &options, &data->motion);
     if (!status && state->which->variant & RESIDENT)
         status = put_there(data);
     return status || !data->device ? status : check(state, data);
@@ -178,12 +178,11 @@ static abut_status motion_setup(bench_state *state) {
 static abut_status motion_run(bench_state *state) {
     motion_data *data = state->data;
     abut_status status = data->there[0]
-                             ? abut_motion_step_device(data->motion, data->there[0], data->there[1])
-                             : abut_motion_step(data->motion, data->start, data->end);
-    return status
-               ? status
-               : abut_motion_find(data->motion, (abut_motion_mode)(state->which->variant & MODES),
-                                  NULL, &data->found, NULL);
+                             ? abut_sweep_step_device(data->motion, data->there[0], data->there[1])
+                             : abut_sweep_step(data->motion, data->start, data->end);
+    return status ? status
+                  : abut_sweep_find(data->motion, (abut_sweep_mode)(state->which->variant & MODES),
+                                    NULL, &data->found, NULL);
 }
 
 static abut_status motion_finish(bench_state *state) {
@@ -202,7 +201,7 @@ static void motion_teardown(bench_state *state) {
     motion_data *data = state->data;
     if (!data)
         return;
-    abut_motion_destroy(data->motion);
+    abut_sweep_destroy(data->motion);
     for (int side = 0; side < 2; side++)
         abut_buffer_destroy(data->there[side]);
     abut_device_destroy(data->device);
@@ -238,16 +237,16 @@ static void tell(const bench_case *which, const bench_result *result) {
     }
 
 const bench_case bench_motion_cases[] = {
-    MOTION("motion/any-balls", BALLS + ABUT_MOTION_ANY),
-    MOTION("motion/earliest-balls", BALLS + ABUT_MOTION_EARLIEST),
-    MOTION("motion/all-balls", BALLS + ABUT_MOTION_ALL),
-    MOTION("motion/any-pleats", PLEATS + ABUT_MOTION_ANY),
-    MOTION("motion/earliest-pleats", PLEATS + ABUT_MOTION_EARLIEST),
-    MOTION("motion/all-pleats", PLEATS + ABUT_MOTION_ALL),
-    DEVICE_MOTION("device/motion-any-balls", BALLS + ABUT_MOTION_ANY),
-    DEVICE_MOTION("device/motion-earliest-balls", BALLS + ABUT_MOTION_EARLIEST),
-    DEVICE_MOTION("device/motion-all-balls", BALLS + ABUT_MOTION_ALL),
-    DEVICE_MOTION("device/motion-all-pleats", PLEATS + ABUT_MOTION_ALL),
-    DEVICE_MOTION("device/motion-earliest-resident", RESIDENT | (BALLS + ABUT_MOTION_EARLIEST)),
+    MOTION("motion/any-balls", BALLS + ABUT_SWEEP_ANY),
+    MOTION("motion/earliest-balls", BALLS + ABUT_SWEEP_EARLIEST),
+    MOTION("motion/all-balls", BALLS + ABUT_SWEEP_ALL),
+    MOTION("motion/any-pleats", PLEATS + ABUT_SWEEP_ANY),
+    MOTION("motion/earliest-pleats", PLEATS + ABUT_SWEEP_EARLIEST),
+    MOTION("motion/all-pleats", PLEATS + ABUT_SWEEP_ALL),
+    DEVICE_MOTION("device/motion-any-balls", BALLS + ABUT_SWEEP_ANY),
+    DEVICE_MOTION("device/motion-earliest-balls", BALLS + ABUT_SWEEP_EARLIEST),
+    DEVICE_MOTION("device/motion-all-balls", BALLS + ABUT_SWEEP_ALL),
+    DEVICE_MOTION("device/motion-all-pleats", PLEATS + ABUT_SWEEP_ALL),
+    DEVICE_MOTION("device/motion-earliest-resident", RESIDENT | (BALLS + ABUT_SWEEP_EARLIEST)),
     {.name = NULL},
 };

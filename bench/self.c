@@ -10,10 +10,10 @@ enum { STEPS = 10, BALL = 0, SLEEVE = 4, SHEET = 8, SCENES = 12, SCHEMES = 3 };
 
 typedef struct self_data {
     abut_mesh *mesh;
-    abut_view *view;
+    abut_self *view;
     uint32_t vertex_count;
     abut_vec3 *at[STEPS + 1];
-    abut_view_result results[STEPS];
+    abut_self_result results[STEPS];
 } self_data;
 
 /* ---- scenes ---- */
@@ -111,21 +111,21 @@ static abut_status self_setup(bench_state *state) {
             data->at[k][i] = deformed(state->which->variant & SCENES,
                                       (abut_vec3){o.x + p[i].x, o.y + p[i].y, o.z + p[i].z}, far);
     }
-    abut_view_options options = abut_view_options_default();
-    options.scheme = (abut_view_scheme)(state->which->variant & SCHEMES);
+    abut_self_options options = abut_self_options_default();
+    options.scheme = (abut_self_scheme)(state->which->variant & SCHEMES);
     state->elements = STEPS;
-    return abut_view_create(data->mesh, &options, &data->view);
+    return abut_self_create(data->mesh, &options, &data->view);
 }
 
 static abut_status self_run(bench_state *state) {
     self_data *data = state->data;
     abut_status status = ABUT_OK;
     for (int k = 0; k < STEPS && !status; k++) {
-        abut_view_step step = abut_view_step_default();
+        abut_self_step step = abut_self_step_default();
         step.start = data->at[k];
         step.end = data->at[k + 1];
         step.start_is_free = true;
-        status = abut_view_find(data->view, &step, NULL, &data->results[k]);
+        status = abut_self_find(data->view, &step, NULL, &data->results[k]);
     }
     return status;
 }
@@ -143,8 +143,8 @@ static abut_status self_finish(bench_state *state) {
     for (int k = 0; k < 6; k++)
         stages[k] = 0;
     for (int k = 0; k < STEPS; k++) {
-        const abut_view_result *r = &data->results[k];
-        const abut_view_times *t = &r->times;
+        const abut_self_result *r = &data->results[k];
+        const abut_self_times *t = &r->times;
         const double of_step[6] = {t->bounds, t->view,      t->boundary,
                                    t->marks,  t->traversal, t->elementary};
         hits += r->hit;
@@ -166,7 +166,7 @@ static void self_teardown(bench_state *state) {
     self_data *data = state->data;
     if (!data)
         return;
-    abut_view_destroy(data->view);
+    abut_self_destroy(data->view);
     abut_mesh_destroy(data->mesh);
     for (int k = 0; k <= STEPS; k++)
         free(data->at[k]);
@@ -190,14 +190,14 @@ static void tell(const bench_case *which, const bench_result *result) {
     }
 
 const bench_case bench_self_cases[] = {
-    SELF("self/ball-point", BALL | ABUT_VIEW_POINT),
-    SELF("self/ball-line", BALL | ABUT_VIEW_LINE),
-    SELF("self/ball-complete", BALL | ABUT_VIEW_COMPLETE),
-    SELF("self/sleeve-point", SLEEVE | ABUT_VIEW_POINT),
-    SELF("self/sleeve-line", SLEEVE | ABUT_VIEW_LINE),
-    SELF("self/sleeve-complete", SLEEVE | ABUT_VIEW_COMPLETE),
-    SELF("self/sheet-point", SHEET | ABUT_VIEW_POINT),
-    SELF("self/sheet-line", SHEET | ABUT_VIEW_LINE),
-    SELF("self/sheet-complete", SHEET | ABUT_VIEW_COMPLETE),
+    SELF("self/ball-point", BALL | ABUT_SELF_POINT),
+    SELF("self/ball-line", BALL | ABUT_SELF_LINE),
+    SELF("self/ball-complete", BALL | ABUT_SELF_COMPLETE),
+    SELF("self/sleeve-point", SLEEVE | ABUT_SELF_POINT),
+    SELF("self/sleeve-line", SLEEVE | ABUT_SELF_LINE),
+    SELF("self/sleeve-complete", SLEEVE | ABUT_SELF_COMPLETE),
+    SELF("self/sheet-point", SHEET | ABUT_SELF_POINT),
+    SELF("self/sheet-line", SHEET | ABUT_SELF_LINE),
+    SELF("self/sheet-complete", SHEET | ABUT_SELF_COMPLETE),
     {.name = NULL},
 };

@@ -27,8 +27,12 @@ function(abut_embed ROOT TABLE OUT)
                      COMMENT "Embedding kernel text" VERBATIM)
 endfunction()
 
-file(GLOB ABUT_KERNELS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*.cl
-                                         ${CMAKE_SOURCE_DIR}/src/*/*_shared.h
-                                         ${CMAKE_SOURCE_DIR}/src/*/*_kernel.h)
+set(ABUT_KERNELS "")
+foreach(folder src/* src/*/*)
+  foreach(kind .cl _shared.h _cl.h)
+    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*${kind})
+    list(APPEND ABUT_KERNELS ${found})
+  endforeach()
+endforeach()
 abut_embed(${CMAKE_SOURCE_DIR}/src abuti_modules ${CMAKE_BINARY_DIR}/kernels.c ${ABUT_KERNELS})
 target_sources(abut_objects PRIVATE ${CMAKE_BINARY_DIR}/kernels.c)

@@ -42,7 +42,7 @@ abut_status critter_create(abut_context *context, double detail, abut_mesh **mes
         abut_mesh_destroy(placed);
         abut_mesh_destroy(raw);
     }
-    status = status ? status : abut_field_surface(all, 0, mesh);
+    status = status ? status : abut_field_isosurface(all, 0, mesh);
     abut_field_destroy(all);
     return status;
 }

@@ -34,10 +34,11 @@ static bool read_row(FILE *file, abut_vec3 *p, int *truth, bool *end) {
 }
 
 static abut_status ask(bool edges, const abut_vec3 p[8], int truth, check_totals *totals) {
-    abut_sweep_options options = abut_sweep_options_default();
-    abut_sweep plain, exact;
-    abut_status (*sweep)(const abut_vec3 *, const abut_vec3 *, const abut_sweep_options *,
-                         abut_sweep *) = edges ? abut_sweep_edge_edge : abut_sweep_vertex_face;
+    abut_sweep_find_options options = abut_sweep_find_options_default();
+    abut_sweep_result plain, exact;
+    abut_status (*sweep)(const abut_vec3 *, const abut_vec3 *, const abut_sweep_find_options *,
+                         abut_sweep_result *) =
+        edges ? abut_sweep_edge_edge : abut_sweep_vertex_face;
     abut_status status = sweep(p, p + 4, &options, &plain);
     options.exact = true;
     status = status ? status : sweep(p, p + 4, &options, &exact);

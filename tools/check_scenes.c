@@ -27,10 +27,10 @@ typedef struct scene {
     const char *name;
     abut_mesh *mesh[2];
     abut_vec3 *position[2];
-    abut_motion *motion;
+    abut_sweep *motion;
     pair_list truth[2]; /* by kind; sorted */
     abut_impacts found;
-    abut_motion_counts counts;
+    abut_sweep_counts counts;
 } scene;
 
 static int compare_pairs(const void *a, const void *b) {
@@ -164,15 +164,15 @@ static bool read_frames(scene *s) {
 static bool read_scene(scene *s) {
     abut_topology *topology = NULL;
     bool good = read_frames(s) && !abut_topology_create(s->mesh[0], &topology);
-    abut_topology_view view = abut_topology_get(topology);
+    abut_topology_arrays view = abut_topology_arrays_get(topology);
     good = good && read_truth(s, 0, view.vertex_count, view.edge_count) &&
            read_truth(s, 1, view.vertex_count, view.edge_count);
     abut_topology_destroy(topology);
-    return good && !abut_motion_create(s->mesh, 1, NULL, &s->motion);
+    return good && !abut_sweep_create(s->mesh, 1, NULL, &s->motion);
 }
 
 static void free_scene(scene *s) {
-    abut_motion_destroy(s->motion);
+    abut_sweep_destroy(s->motion);
     for (int k = 0; k < 2; k++) {
         abut_mesh_destroy(s->mesh[k]);
         free(s->position[k]);
@@ -190,15 +190,15 @@ static double now_ms(void) {
 }
 
 /* Takes the step and searches it; the best time of some. Negative where it failed. */
-static double time_mode(scene *s, abut_motion_mode mode, bool exact) {
-    abut_sweep_options options = abut_sweep_options_default();
+static double time_mode(scene *s, abut_sweep_mode mode, bool exact) {
+    abut_sweep_find_options options = abut_sweep_find_options_default();
     double best = -1;
     options.exact = exact;
     for (int i = 0; i < REPEATS; i++) {
         double began = now_ms();
-        abut_status status = abut_motion_step(s->motion, s->position[0], s->position[1]);
+        abut_status status = abut_sweep_step(s->motion, s->position[0], s->position[1]);
         status =
-            status ? status : abut_motion_find(s->motion, mode, &options, &s->found, &s->counts);
+            status ? status : abut_sweep_find(s->motion, mode, &options, &s->found, &s->counts);
         double took = now_ms() - began;
         if (status == ABUT_ERROR_BUFFER) { /* once more, with room for all */
             free(s->found.impacts);
@@ -245,7 +245,7 @@ static bool run_scene(scene *s, check_totals *totals) {
     uint64_t missed, alarms;
     for (int exact = 0; exact < 2; exact++) {
         for (int mode = 0; mode < MODES; mode++) {
-            double ms = time_mode(s, (abut_motion_mode)mode, exact);
+            double ms = time_mode(s, (abut_sweep_mode)mode, exact);
             if (ms < 0)
                 return false;
             printf("%s %s%s %.1f ms, %zu impacts, the first at time %.9g\n", s->name, names[mode],

@@ -87,10 +87,10 @@ static abut_status check_points(const abut_mesh *mesh, const abut_bvh *bvh, cons
         abut_nearest nearest;
         bool inside, truth = is_inside(mesh, p);
         float value = truth ? -1 : 1;
-        abut_status status = abut_bvh_inside(bvh, p, &inside);
-        status = status ? status : abut_bvh_nearest_signed(bvh, p, HUGE_VAL, &nearest);
+        abut_status status = abut_sign_inside(bvh, p, &inside);
+        status = status ? status : abut_sign_nearest(bvh, p, HUGE_VAL, &nearest);
         if (!status && i % 2 == 0)
-            status = abut_field_read(field, cell, one, &value);
+            status = abut_field_copy(field, cell, one, &value);
         if (status)
             return status;
         if (fabs(nearest.distance) <= 1e-9 * grid.cell)
@@ -114,7 +114,7 @@ static abut_status check_model(const char *path, const char *name, check_totals 
     status = status ? status : abut_mesh_examine(topology, &report);
     if (!status && report.closed) {
         status = abut_bvh_create(mesh, NULL, &bvh);
-        status = status ? status : abut_bvh_prepare_sign(bvh, NULL);
+        status = status ? status : abut_sign_prepare(bvh, NULL);
         status = status ? status : abut_field_create_from(bvh, NULL, &field);
         status = status ? status : check_points(mesh, bvh, field, totals);
         printf("%s: sign errors %llu of %d points\n", name,

@@ -24,7 +24,7 @@ static void print_age(char *words, size_t bytes, double age) {
     snprintf(words, bytes, "just now");
 }
 
-static void tell_json(tool_output *out, const abut_cache_entry *entry) {
+static void tell_json(tool_output *out, const abut_field_cache_entry *entry) {
     const abut_field_info *info = &entry->info;
     const double counts[3] = {info->grid.count[0], info->grid.count[1], info->grid.count[2]};
     json_text(out, "mesh", entry->mesh);
@@ -48,7 +48,7 @@ static void tell_json(tool_output *out, const abut_cache_entry *entry) {
         json_null(out, "problem");
 }
 
-static bool tell(void *user, const abut_cache_entry *entry) {
+static bool tell(void *user, const abut_field_cache_entry *entry) {
     cache_view *view = user;
     tool_output *out = view->out;
     const uint32_t *n = entry->info.grid.count;
@@ -94,8 +94,8 @@ static int look(tool_run *tool, const char *folder, bool verify) {
     cache_view view = {.out = out, .verified = verify};
     out_object(out, NULL);
     out_table(out, "fields");
-    abut_status status = verify ? abut_cache_verify(tool->context, folder, tell, &view)
-                                : abut_cache_list(tool->context, folder, tell, &view);
+    abut_status status = verify ? abut_field_cache_verify(tool->context, folder, tell, &view)
+                                : abut_field_cache_list(tool->context, folder, tell, &view);
     out_end(out);
     json_count(out, "stored_bytes", view.bytes);
     json_count(out, "damaged", view.damaged);
@@ -120,8 +120,9 @@ static int clear(tool_run *tool, const char *folder, const tool_given *older) {
     tool_output *out = &tool->out;
     uint32_t files;
     uint64_t bytes;
-    abut_status status = abut_cache_clear(tool->context, folder,
-                                          older ? 86400 * older->numbers[0] : 0, &files, &bytes);
+    abut_status status =
+        abut_field_cache_clear(tool->context, folder, older ? 86400 * older->numbers[0] : 0, &files,
+                               &bytes);
     if (status)
         return tool_fail(tool, status);
     out_object(out, NULL);

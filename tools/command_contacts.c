@@ -47,7 +47,7 @@ static abut_status make_body(const tool_arguments *arguments, bodies *b, int sid
     field.cache = option_given(arguments, "cache") ? "" : NULL;
     field.cells = cells ? cells->counts[0] : 0;
     samples.limit = limit ? limit->counts[0] : 0;
-    abut_status status = abut_bvh_prepare_sign(b->pair.bvh[side], NULL);
+    abut_status status = abut_sign_prepare(b->pair.bvh[side], NULL);
     status = status ? status : abut_field_create_from(b->pair.bvh[side], &field, &b->field[side]);
     samples.cell = abut_field_info_get(b->field[side]).grid.cell;
     status =

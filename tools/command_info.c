@@ -171,7 +171,7 @@ static uint32_t first_count(const abut_problem *problem) {
 
 /* An edge's number means nothing outside this program, so its two vertices are given as well. */
 static void write_first(tool_output *out, const abut_problem *problem, bool edges,
-                        const abut_topology_view *view) {
+                        const abut_topology_arrays *view) {
     out_list(out, "first");
     for (uint32_t i = 0; i < first_count(problem); i++)
         json_count(out, NULL, problem->first[i]);
@@ -188,7 +188,7 @@ static void write_first(tool_output *out, const abut_problem *problem, bool edge
 }
 
 static void say_first(tool_output *out, const abut_problem *problem, bool edges,
-                      const abut_topology_view *view) {
+                      const abut_topology_arrays *view) {
     tool_text words = {0};
     for (uint32_t i = 0; i < first_count(problem); i++) {
         const uint32_t *edge = view->edges + 2 * (size_t)problem->first[i];
@@ -206,7 +206,7 @@ static void say_first(tool_output *out, const abut_problem *problem, bool edges,
 
 /* Programs get every kind, people those that there are. */
 static void tell_problems(tool_output *out, const abut_mesh_report *report,
-                          const abut_topology_view *view) {
+                          const abut_topology_arrays *view) {
     out_table(out, "problems");
     for (int kind = 0; kind < ABUT_PROBLEM_COUNT; kind++) {
         const abut_problem *problem = &report->problems[kind];
@@ -259,7 +259,7 @@ abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report) {
     abut_bvh *bvh = NULL;
     abut_status status = abut_bvh_create(mesh, NULL, &bvh);
     if (!status)
-        status = abut_bvh_examine(bvh, NULL, report);
+        status = abut_pair_examine(bvh, NULL, report);
     abut_bvh_destroy(bvh);
     return status == ABUT_ERROR_LIMIT ? ABUT_OK : status;
 }
@@ -297,7 +297,7 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
     } else if (status) {
         code = tool_complain(tool, status);
     } else {
-        abut_topology_view view = abut_topology_get(topology);
+        abut_topology_arrays view = abut_topology_arrays_get(topology);
         if (out->begun && !tool->quiet)
             say(out, "%s", "");
         say_headline(out, path, &report);

@@ -32,7 +32,7 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     size_t inside = 0;
     for (size_t i = 0; i < a->points->count; i++)
         inside += a->inside[i];
-    bool closed = abut_bvh_sign_info(bvh).closed;
+    bool closed = abut_sign_info_get(bvh).closed;
     out_object(out, NULL);
     json_path(out, "mesh", mesh_path);
     json_count(out, "triangles", abut_bvh_info_get(bvh).triangle_count);
@@ -51,10 +51,10 @@ static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_poin
     abut_status status = device ? abut_device_bvh_create(bvh, device, &copy) : ABUT_OK;
     if (!status)
         status = copy ? abut_device_bvh_inside(copy, points, a->inside)
-                      : abut_bvh_inside_batch(bvh, points, a->inside);
+                      : abut_sign_inside_batch(bvh, points, a->inside);
     if (!status && a->winding)
         status = copy ? abut_device_bvh_winding(copy, points, a->winding)
-                      : abut_bvh_winding_batch(bvh, points, a->winding);
+                      : abut_sign_winding_batch(bvh, points, a->winding);
     abut_device_bvh_destroy(copy);
     return status;
 }
@@ -96,8 +96,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);
     code = code ? code : points_get(tool, arguments, mesh, &points);
-    if (!code && ((status = abut_bvh_create(mesh, NULL, &bvh)) ||
-                  (status = abut_bvh_prepare_sign(bvh, NULL))))
+    if (!code &&
+        ((status = abut_bvh_create(mesh, NULL, &bvh)) || (status = abut_sign_prepare(bvh, NULL))))
         code = tool_fail(tool, status);
     code = code ? code : answer(tool, arguments, bvh, device, &points);
     points_free(&points);

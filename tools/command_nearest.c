@@ -61,7 +61,7 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     json_count(out, "triangles", abut_bvh_info_get(bvh).triangle_count);
     fact_count(out, "points", a->points->count);
     fact_count(out, "found", found);
-    if (abut_bvh_sign_info(bvh).method)
+    if (abut_sign_info_get(bvh).method)
         fact_count(out, "inside", inside);
     if (found) {
         fact_number(out, "least_distance", least);
@@ -79,8 +79,8 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
 static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_points *points,
                        double radius, bool is_signed, abut_nearest *nearest) {
     if (!device)
-        return is_signed ? abut_bvh_nearest_signed_batch(bvh, points, radius, nearest)
-                         : abut_bvh_nearest_batch(bvh, points, radius, nearest);
+        return is_signed ? abut_sign_nearest_batch(bvh, points, radius, nearest)
+                         : abut_nearest_batch(bvh, points, radius, nearest);
     abut_device_bvh *copy = NULL;
     abut_status status = abut_device_bvh_create(bvh, device, &copy);
     if (!status)
@@ -93,7 +93,7 @@ static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_poin
 static abut_status ask_many(const abut_bvh *bvh, abut_device *device, const abut_points *points,
                             double radius, uint32_t most, abut_nearest *nearest, uint32_t *counts) {
     if (!device)
-        return abut_bvh_nearest_many_batch(bvh, points, radius, most, nearest, counts);
+        return abut_nearest_many_batch(bvh, points, radius, most, nearest, counts);
     abut_device_bvh *copy = NULL;
     abut_status status = abut_device_bvh_create(bvh, device, &copy);
     if (!status)
@@ -181,7 +181,7 @@ static abut_status prepare(const tool_arguments *arguments, abut_bvh *bvh) {
         return ABUT_OK;
     if (strcmp(sign->words, "normal") == 0)
         sign_options.method = ABUT_SIGN_NORMAL;
-    return abut_bvh_prepare_sign(bvh, &sign_options);
+    return abut_sign_prepare(bvh, &sign_options);
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {

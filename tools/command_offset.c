@@ -62,7 +62,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : choose_margin(tool, arguments, mesh, by, &options);
     progress_start(tool->progress, from);
     code = code ? code : field_build(tool, arguments, mesh, &options, &field);
-    if (!code && (status = abut_field_surface(field, by, &surface)))
+    if (!code && (status = abut_field_isosurface(field, by, &surface)))
         code = tool_fail(tool, status);
     if (!code && (status = abut_mesh_write(surface, to, &how)))
         code = tool_fail(tool, status);

@@ -18,14 +18,14 @@ static const tool_column columns[] = {
 typedef struct answers {
     const abut_ray *rays;
     size_t ray_count;
-    abut_bvh_hit *hits;
+    abut_ray_hit *hits;
     size_t *owners; /* null = one each */
     size_t count;
 } answers;
 
 static void give_row(const void *data, size_t row, double *values) {
     const answers *a = data;
-    const abut_bvh_hit *hit = &a->hits[row];
+    const abut_ray_hit *hit = &a->hits[row];
     size_t ray = a->owners ? a->owners[row] : row;
     abut_vec3 o = a->rays[ray].origin, d = a->rays[ray].direction;
     double t = hit->triangle == ABUT_NONE ? (double)NAN : hit->parameter;
@@ -65,7 +65,7 @@ static int find_first(tool_run *tool, const abut_bvh *bvh, abut_device_bvh *ther
     a->count = a->ray_count;
     abut_status status =
         there ? abut_device_bvh_ray_first(there, a->rays, a->ray_count, most, a->hits)
-              : abut_bvh_ray_batch(bvh, a->rays, a->ray_count, most, a->hits);
+              : abut_ray_first_batch(bvh, a->rays, a->ray_count, most, a->hits);
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -81,10 +81,10 @@ static int find_all(tool_run *tool, const abut_bvh *bvh, abut_device_bvh *there,
         if (!a->hits)
             code = no_memory(tool);
         else
-            status = there ? abut_device_bvh_ray_all(there, a->rays, a->ray_count, capacity,
-                                                     offsets, a->hits)
-                           : abut_bvh_ray_all_batch(bvh, a->rays, a->ray_count, capacity, offsets,
-                                                    a->hits);
+            status =
+                there ? abut_device_bvh_ray_all(there, a->rays, a->ray_count, capacity, offsets,
+                                                a->hits)
+                      : abut_ray_all_batch(bvh, a->rays, a->ray_count, capacity, offsets, a->hits);
         capacity = status == ABUT_ERROR_BUFFER ? offsets[a->ray_count] : capacity;
     }
     if (!code && status)

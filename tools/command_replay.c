@@ -7,13 +7,13 @@
 #include <time.h>
 
 const replay_rival replay_rivals[SCHEMES] = {
-    {"complete", "16-DOPs, all", ABUT_VIEW_COMPLETE, ABUT_VIEW_DOP16, false, false},
-    {"boxes", "boxes, all", ABUT_VIEW_COMPLETE, ABUT_VIEW_AABB, false, false},
-    {"point", "view-point", ABUT_VIEW_POINT, ABUT_VIEW_DOP16, false, false},
-    {"line", "view-line", ABUT_VIEW_LINE, ABUT_VIEW_DOP16, false, false},
-    {"auto", "point or line", ABUT_VIEW_AUTO, ABUT_VIEW_DOP16, false, false},
-    {"inexact", "line, boxes of ghosts", ABUT_VIEW_LINE, ABUT_VIEW_DOP16, true, false},
-    {"single", "line, no clusters", ABUT_VIEW_LINE, ABUT_VIEW_DOP16, false, true},
+    {"complete", "16-DOPs, all", ABUT_SELF_COMPLETE, ABUT_SELF_DOP16, false, false},
+    {"boxes", "boxes, all", ABUT_SELF_COMPLETE, ABUT_SELF_AABB, false, false},
+    {"point", "view-point", ABUT_SELF_POINT, ABUT_SELF_DOP16, false, false},
+    {"line", "view-line", ABUT_SELF_LINE, ABUT_SELF_DOP16, false, false},
+    {"auto", "point or line", ABUT_SELF_AUTO, ABUT_SELF_DOP16, false, false},
+    {"inexact", "line, boxes of ghosts", ABUT_SELF_LINE, ABUT_SELF_DOP16, true, false},
+    {"single", "line, no clusters", ABUT_SELF_LINE, ABUT_SELF_DOP16, false, true},
 };
 const char *const replay_stages[STAGES] = {"bounds", "start",     "view",       "boundary",
                                            "marks",  "traversal", "elementary", "others"};
@@ -60,7 +60,7 @@ static void plan_steps(replay *r) {
 
 /* ---- steps ---- */
 
-static void stages_of(const abut_view_result *r, double wall, double line, double stages[STAGES]) {
+static void stages_of(const abut_self_result *r, double wall, double line, double stages[STAGES]) {
     stages[STAGE_BOUNDS] = r->times.bounds;
     stages[STAGE_START] = r->times.start;
     stages[STAGE_VIEW] = r->times.view + line;
@@ -74,7 +74,7 @@ static void stages_of(const abut_view_result *r, double wall, double line, doubl
     stages[STAGE_OTHERS] = others > 0 ? others : 0;
 }
 
-static void add_result(replay_tally *t, const abut_view_result *r, const double stages[STAGES]) {
+static void add_result(replay_tally *t, const abut_self_result *r, const double stages[STAGES]) {
     for (int k = 0; k < STAGES; k++)
         t->stages[k] += stages[k];
     for (int k = 0; k < 4; k++) {
@@ -82,15 +82,15 @@ static void add_result(replay_tally *t, const abut_view_result *r, const double 
         t->entered[k] += r->entered[k];
         t->left[k] += r->left[k];
     }
-    t->lines += r->scheme == ABUT_VIEW_LINE;
-    for (int k = 0; k < 5 && r->scheme == ABUT_VIEW_LINE; k++)
+    t->lines += r->scheme == ABUT_SELF_LINE;
+    for (int k = 0; k < 5 && r->scheme == ABUT_SELF_LINE; k++)
         t->regions[k] += r->regions[k];
     t->node_pairs += (double)r->node_pairs;
     t->triangle_pairs += (double)r->triangle_pairs;
     t->features += (double)(r->vertex_face + r->edge_edge);
 }
 
-static bool same_answer(const abut_view_result *a, const abut_view_result *b) {
+static bool same_answer(const abut_self_result *a, const abut_self_result *b) {
     return a->hit == b->hit &&
            (!a->hit || (a->impact.time == b->impact.time && a->impact.kind == b->impact.kind &&
                         a->impact.element[0] == b->impact.element[0] &&
@@ -106,41 +106,41 @@ static abut_status read_step(replay *r, uint64_t frame) {
 }
 
 /* The line of the second mesh, whose vertices stand behind those of the first. */
-static abut_status read_line(const replay *r, abut_view_line *line, double *seconds) {
+static abut_status read_line(const replay *r, abut_self_line *line, double *seconds) {
     uint32_t first = abut_mesh_vertex_count(r->mesh);
     uint32_t count = abut_mesh_vertex_count(abut_frames_mesh(r->frames, 1));
     double begun = seconds_now();
-    abut_status status = abut_view_line_of(r->start + first, r->end + first, count, line);
+    abut_status status = abut_self_line_of(r->start + first, r->end + first, count, line);
     *seconds = seconds_now() - begun;
     return status;
 }
 
 static abut_status run_scheme(tool_run *tool, replay *r, uint64_t number, int which,
-                              const abut_view_step *step, double line, abut_view_result *result) {
+                              const abut_self_step *step, double line, abut_self_result *result) {
     replay_tally *t = &r->tallies[which];
     bool counts = step_counts(r, number);
     double stages[STAGES], begun = seconds_now();
-    abut_status status = abut_view_find(t->view, step, NULL, result);
+    abut_status status = abut_self_find(t->view, step, NULL, result);
     if (status)
         return status;
-    bool by_sets = replay_rivals[which].scheme != ABUT_VIEW_COMPLETE;
+    bool by_sets = replay_rivals[which].scheme != ABUT_SELF_COMPLETE;
     stages_of(result, seconds_now() - begun, by_sets ? line : 0, stages);
     if (counts)
         add_result(t, result, stages);
     if (counts && which == r->shown)
         memcpy(r->sets[r->done_counted], result->sets, sizeof result->sets);
-    if (number == 0 && !r->device && by_sets && result->scheme != ABUT_VIEW_COMPLETE)
+    if (number == 0 && !r->device && by_sets && result->scheme != ABUT_SELF_COMPLETE)
         t->mark_all = stages[STAGE_MARKS];
     t->hits += result->hit;
-    t->fallbacks += result->reason != ABUT_VIEW_NOT_NEEDED;
+    t->fallbacks += result->reason != ABUT_SELF_NOT_NEEDED;
     replay_tell(tool, r, frame_of(r, number), counts, which, result, stages);
     return ABUT_OK;
 }
 
 static abut_status run_step(tool_run *tool, replay *r, uint64_t number) {
-    abut_view_step step = abut_view_step_default();
-    abut_view_result first = {0}, result;
-    abut_view_line line;
+    abut_self_step step = abut_self_step_default();
+    abut_self_result first = {0}, result;
+    abut_self_line line;
     double line_seconds = 0;
     abut_status status = read_step(r, frame_of(r, number));
     step.start = r->start;
@@ -190,7 +190,7 @@ static void choose_schemes(const tool_arguments *arguments, replay *r) {
     }
     r->shown = r->leader;
     for (int k = SCHEMES; k-- > 0;)
-        if (r->wanted[k] && replay_rivals[k].scheme != ABUT_VIEW_COMPLETE)
+        if (r->wanted[k] && replay_rivals[k].scheme != ABUT_SELF_COMPLETE)
             r->shown = k;
 }
 
@@ -227,14 +227,14 @@ static abut_status prepare(replay *r) {
         return ABUT_ERROR_MEMORY;
     abut_status status = ABUT_OK;
     for (int k = 0; k < SCHEMES && !status; k++) {
-        abut_view_options options = abut_view_options_default();
+        abut_self_options options = abut_self_options_default();
         options.scheme = replay_rivals[k].scheme;
         options.bounds = replay_rivals[k].bounds;
         options.box_boundary = replay_rivals[k].box_boundary;
         options.no_clusters = replay_rivals[k].no_clusters;
         options.device = r->device;
         if (r->wanted[k])
-            status = abut_view_create(r->mesh, &options, &r->tallies[k].view);
+            status = abut_self_create(r->mesh, &options, &r->tallies[k].view);
     }
     if (!status && r->device)
         status = abut_device_describe(r->device, &r->place);
@@ -246,7 +246,7 @@ static int finish(tool_run *tool, const tool_arguments *arguments, replay *r) {
     int code = png ? replay_plot(tool, r, png->words) : 0;
     if (!code && option_given(arguments, "picture")) {
         abut_status status =
-            replay_picture(tool, arguments, r, abut_view_sets(r->tallies[r->shown].view),
+            replay_picture(tool, arguments, r, abut_self_sets(r->tallies[r->shown].view),
                            arguments->operands[1], &code);
         code = status ? tool_fail(tool, status) : code;
     }
@@ -286,7 +286,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : run_steps(tool, &r);
     code = code ? code : finish(tool, arguments, &r);
     for (int k = 0; k < SCHEMES; k++)
-        abut_view_destroy(r.tallies[k].view);
+        abut_self_destroy(r.tallies[k].view);
     free(r.start);
     free(r.end);
     free(r.spare);

@@ -13,7 +13,7 @@ static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},     {"y", COLUMN
                                       {"part", COLUMN_WHOLE, NULL}};
 
 static void give_row(const void *data, size_t row, double *values) {
-    const abut_sample *sample = &((const abut_samples_view *)data)->samples[row];
+    const abut_sample *sample = &((const abut_samples_arrays *)data)->samples[row];
     table_vector(values, sample->point);
     table_vector(values + 3, sample->normal);
     values[6] = sample->kind;
@@ -74,7 +74,7 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
 
 /* ---- what is told ---- */
 
-static void summarise(tool_output *out, const char *path, const abut_samples_view *view) {
+static void summarise(tool_output *out, const char *path, const abut_samples_arrays *view) {
     out_object(out, NULL);
     json_path(out, "mesh", path);
     fact_count(out, "samples", view->count);
@@ -86,7 +86,7 @@ static void summarise(tool_output *out, const char *path, const abut_samples_vie
 }
 
 static abut_status draw(tool_run *tool, const char *path, const abut_picture_options *options,
-                        abut_mesh *mesh, const abut_samples_view *view) {
+                        abut_mesh *mesh, const abut_samples_arrays *view) {
     static const abut_colour colours[] = {{0.8f, 0.1f, 0.1f, 1},
                                           {0.1f, 0.3f, 0.8f, 1},
                                           {0.1f, 0.55f, 0.2f, 1},
@@ -108,7 +108,7 @@ static abut_status draw(tool_run *tool, const char *path, const abut_picture_opt
 }
 
 static int tell(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
-                const abut_samples_view *view) {
+                const abut_samples_arrays *view) {
     const tool_given *path = option_given(arguments, "out"), *png = option_given(arguments, "png");
     abut_picture_options camera = abut_picture_options_default();
     tool_table table = {columns, 9, view->count, give_row, view};
@@ -139,7 +139,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         if ((status = abut_samples_create(mesh, &options, &samples)))
             code = tool_fail(tool, status);
     }
-    abut_samples_view view = abut_samples_get(samples);
+    abut_samples_arrays view = abut_samples_arrays_get(samples);
     code = code ? code : tell(tool, arguments, mesh, &view);
     abut_samples_destroy(samples);
     abut_mesh_destroy(mesh);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 typedef struct self_result {
-    abut_self_pair *pairs; /* from malloc */
+    abut_pair_self *pairs; /* from malloc */
     uint64_t count;
     bool complete; /* else the search gave up, there are no pairs, and count is a least number */
 } self_result;
@@ -12,7 +12,7 @@ typedef struct self_result {
 /* ---- the search ---- */
 
 /* Room for some first, for all in a second search where there are more. */
-static int search(tool_run *tool, const abut_bvh *bvh, const abut_self_options *options,
+static int search(tool_run *tool, const abut_bvh *bvh, const abut_pair_self_options *options,
                   self_result *result) {
     uint64_t room = 4096;
     abut_status status = ABUT_ERROR_BUFFER;
@@ -24,7 +24,7 @@ static int search(tool_run *tool, const abut_bvh *bvh, const abut_self_options *
         if (!result->pairs)
             return tool_fail_with(tool, "out of memory", "there is no memory for %llu pairs",
                                   (unsigned long long)room);
-        status = abut_bvh_self_all(bvh, options, room, result->pairs, &result->count);
+        status = abut_pair_self_meetings(bvh, options, room, result->pairs, &result->count);
         room = result->count;
     }
     result->complete = !status;
@@ -46,7 +46,7 @@ static const tool_column columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
                                       {"to_z", COLUMN_REAL, NULL}};
 
 static void give_pair(const void *data, size_t row, double *values) {
-    const abut_self_pair *pair = &((const self_result *)data)->pairs[row];
+    const abut_pair_self *pair = &((const self_result *)data)->pairs[row];
     values[0] = pair->triangle[0];
     values[1] = pair->triangle[1];
     values[2] = pair->meeting;
@@ -57,7 +57,7 @@ static void give_pair(const void *data, size_t row, double *values) {
 static void tell_first(tool_output *out, const self_result *result, uint32_t most) {
     out_table(out, "first");
     for (uint64_t i = 0; result->complete && i < result->count && i < most; i++) {
-        const abut_self_pair *pair = &result->pairs[i];
+        const abut_pair_self *pair = &result->pairs[i];
         const abut_vec3 *end = pair->segment.end;
         out_object(out, NULL);
         fact_count(out, "triangle_a", pair->triangle[0]);
@@ -112,7 +112,7 @@ static abut_vec3 corner_of(const abut_mesh *mesh, uint32_t triangle, uint32_t co
 
 /* Outlines of the triangles in orange, what they have in common in red with a dot at its ends. */
 static abut_status draw_pair(abut_picture *picture, const abut_mesh *mesh,
-                             const abut_self_pair *pair) {
+                             const abut_pair_self *pair) {
     const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1};
     const abut_vec3 *end = pair->segment.end;
     abut_status status = ABUT_OK;
@@ -171,7 +171,7 @@ static int answer(tool_run *tool, const tool_arguments *arguments,
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
-    abut_self_options options = abut_self_options_default();
+    abut_pair_self_options options = abut_pair_self_options_default();
     abut_picture_options camera = abut_picture_options_default();
     const tool_given *limit = option_given(arguments, "limit"),
                      *png = option_given(arguments, "png");

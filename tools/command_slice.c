@@ -108,7 +108,7 @@ static abut_status values_of_mesh(const abut_bvh *bvh, const abut_points *points
     const abut_vec3 *list = points->points;
     if (!nearest)
         return ABUT_ERROR_MEMORY;
-    abut_status status = abut_bvh_nearest_signed_batch(bvh, points, HUGE_VAL, nearest);
+    abut_status status = abut_sign_nearest_batch(bvh, points, HUGE_VAL, nearest);
     for (size_t i = 0; i < points->count && !status; i++) {
         double d = nearest[i].distance;
         abut_vec3 p = nearest[i].point, q = list[i];
@@ -222,8 +222,8 @@ static int draw(tool_run *tool, const slice *s, const char *path, tool_canvas *c
     double wide = canvas_words(NULL, 0, 0, WORDS, words);
     if (wide < 0.55 * s->width)
         canvas_words(canvas, BORDER + s->width - wide, below, WORDS, words);
-    abut_status status =
-        abut_image_write(tool->context, path, canvas->pixels, canvas->width, canvas->height);
+    abut_status status = abut_picture_write_pixels(tool->context, path, canvas->pixels,
+                                                   canvas->width, canvas->height);
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -272,7 +272,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_
     abut_mesh *mesh = NULL;
     abut_status status;
     if (field_is_file(s->subject)) {
-        status = abut_field_load(tool->context, s->subject, NULL, field);
+        status = abut_field_read(tool->context, s->subject, NULL, field);
         if (status)
             return tool_fail(tool, status);
         abut_grid g = abut_field_info_get(*field).grid;
@@ -288,7 +288,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_
         signs.method = ABUT_SIGN_NORMAL;
     status = tool_read(tool, s->subject, NULL, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, bvh);
-    status = status ? status : abut_bvh_prepare_sign(*bvh, &signs);
+    status = status ? status : abut_sign_prepare(*bvh, &signs);
     if (!status) {
         s->box = abut_mesh_bounds(mesh);
         double longest = 0;

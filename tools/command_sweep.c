@@ -6,13 +6,13 @@
 
 /* What was asked for, and what one step gave. */
 typedef struct sweep_run {
-    abut_motion_mode mode;
-    abut_sweep_options options;
-    abut_motion_options motion;
+    abut_sweep_mode mode;
+    abut_sweep_find_options options;
+    abut_sweep_options motion;
     bool parts, regardless, recording;
     abut_impact *impacts; /* from malloc */
     size_t room, count;
-    abut_motion_counts counts;
+    abut_sweep_counts counts;
     tool_moving moving;
 } sweep_run;
 
@@ -36,14 +36,14 @@ static int find(tool_run *tool, sweep_run *s) {
                                       wanted);
         }
         abut_impacts found = {.impacts = s->impacts, .capacity = s->room};
-        status = abut_motion_find(s->moving.motion, s->mode, &s->options, &found, &s->counts);
+        status = abut_sweep_find(s->moving.motion, s->mode, &s->options, &found, &s->counts);
         s->count = found.count;
     }
     return status ? tool_fail(tool, status) : 0;
 }
 
 /* Says which triangles meet, and where there are many the first of them. */
-static int refuse_start(tool_run *tool, const char *path, const abut_self_pair *pairs,
+static int refuse_start(tool_run *tool, const char *path, const abut_pair_self *pairs,
                         uint64_t count) {
     enum { SHOWN = 4 };
     tool_text list = {0};
@@ -63,14 +63,14 @@ static int refuse_start(tool_run *tool, const char *path, const abut_self_pair *
 /* A mesh that cuts itself has no first impact to speak of. */
 static int check_start(tool_run *tool, const char *path, abut_mesh *mesh) {
     enum { MOST = 1 << 20 };
-    abut_self_pair *pairs = NULL;
+    abut_pair_self *pairs = NULL;
     abut_bvh *bvh = NULL;
     uint64_t count = 0;
     abut_status status = abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_bvh_self_all(bvh, NULL, 0, NULL, &count);
+    status = status ? status : abut_pair_self_meetings(bvh, NULL, 0, NULL, &count);
     if (status == ABUT_ERROR_BUFFER && count <= MOST &&
         (pairs = malloc((size_t)count * sizeof *pairs)))
-        status = abut_bvh_self_all(bvh, NULL, count, pairs, &count);
+        status = abut_pair_self_meetings(bvh, NULL, count, pairs, &count);
     abut_bvh_destroy(bvh);
     int code = 0;
     if (status && status != ABUT_ERROR_BUFFER)
@@ -139,13 +139,13 @@ static void tell(tool_run *tool, const sweep_run *s, const char *const path[2],
     text_print(&words, " triangles; %s", shade_on(out, s->count ? SHADE_WARN : SHADE_GOOD));
     if (!s->count)
         text_add(&words, "no impact");
-    else if (s->mode == ABUT_MOTION_ALL) {
+    else if (s->mode == ABUT_SWEEP_ALL) {
         text_grouped(&words, s->count);
         text_print(&words, " impact%s, the first at time %.9g", s->count == 1 ? "" : "s",
                    s->impacts[0].time);
     } else {
         text_print(&words, "%s at time %.9g",
-                   s->mode == ABUT_MOTION_ANY ? "an impact" : "the first impact",
+                   s->mode == ABUT_SWEEP_ANY ? "an impact" : "the first impact",
                    s->impacts[0].time);
     }
     text_add(&words, shade_off(out));
@@ -443,12 +443,12 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_r
                      *png = option_given(arguments, "png");
     const bool folder = arguments->operand_count == 1;
     s->recording = folder && word_in(path_ending(arguments->operands[0]), "abutm");
-    s->mode = ABUT_MOTION_EARLIEST;
+    s->mode = ABUT_SWEEP_EARLIEST;
     for (int k = 0; mode && k < 3; k++)
         if (word_in(mode->words, mode_names[k]))
-            s->mode = (abut_motion_mode)k;
-    s->options = abut_sweep_options_default();
-    s->motion = abut_motion_options_default();
+            s->mode = (abut_sweep_mode)k;
+    s->options = abut_sweep_find_options_default();
+    s->motion = abut_sweep_options_default();
     s->options.separation = thickness ? thickness->numbers[0] : 0;
     s->options.tolerance = tolerance ? tolerance->numbers[0] : 0;
     s->options.exact = option_given(arguments, "exact") != NULL;

@@ -41,7 +41,7 @@ static bool runs_upwards(const abut_mesh *mesh, uint32_t triangle, const uint32_
 }
 
 /* The kind of problem that an edge is, or ABUT_PROBLEM_COUNT. */
-static abut_problem_kind judge_edge(const abut_mesh *mesh, const abut_topology_view *view,
+static abut_problem_kind judge_edge(const abut_mesh *mesh, const abut_topology_arrays *view,
                                     uint32_t edge) {
     uint32_t begin = view->edge_face_begin[edge], count = view->edge_face_begin[edge + 1] - begin;
     const uint32_t *faces = view->edge_faces + begin, *ends = view->edges + 2 * (size_t)edge;
@@ -62,7 +62,7 @@ static const defect_mark *mark_of(abut_problem_kind kind) {
 }
 
 static abut_status draw_edges(abut_picture *picture, const abut_mesh *mesh,
-                              const abut_topology_view *view) {
+                              const abut_topology_arrays *view) {
     for (uint32_t edge = 0; edge < view->edge_count; edge++) {
         const defect_mark *mark = mark_of(judge_edge(mesh, view, edge));
         if (!mark)
@@ -155,7 +155,7 @@ abut_status defects_draw(tool_output *out, abut_picture *picture, const char *pa
         status = abut_mesh_examine(topology, &report);
     if (!status)
         status = tool_examine_self(mesh, &report);
-    abut_topology_view view = abut_topology_get(topology);
+    abut_topology_arrays view = abut_topology_arrays_get(topology);
     if (!status)
         status = draw_edges(picture, mesh, &view);
     if (!status)

@@ -30,7 +30,8 @@ abut_status film_take(tool_film *film, abut_picture *picture) {
 }
 
 abut_status film_write(const tool_film *film, abut_context *context, const char *path) {
-    return abut_image_write(context, path, film->pixels, FILM_WIDTH * COLUMNS, FILM_HEIGHT * ROWS);
+    return abut_picture_write_pixels(context, path, film->pixels, FILM_WIDTH * COLUMNS,
+                                     FILM_HEIGHT * ROWS);
 }
 
 void film_free(tool_film *film) {

@@ -180,7 +180,7 @@ static bool allocate(tool_moving *m, const abut_mesh *mesh, bool parts, parting 
     return m->parts && m->topologies && m->begin && p->first;
 }
 
-int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_motion_options *options,
+int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_sweep_options *options,
                   tool_moving *m) {
     parting p = {0};
     memset(m, 0, sizeof *m);
@@ -197,12 +197,12 @@ int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_motion
     free(p.indices);
     if (!fine)
         return tool_fail_with(tool, "out of memory", "there is no memory for the motion");
-    status = status ? status : abut_motion_create(m->parts, m->part_count, options, &m->motion);
+    status = status ? status : abut_sweep_create(m->parts, m->part_count, options, &m->motion);
     return status ? tool_fail(tool, status) : 0;
 }
 
 void moving_free(tool_moving *m) {
-    abut_motion_destroy(m->motion);
+    abut_sweep_destroy(m->motion);
     for (uint32_t i = 0; m->parts && m->topologies && i < m->part_count; i++) {
         abut_topology_destroy(m->topologies[i]);
         abut_mesh_destroy(m->parts[i]);
@@ -243,7 +243,7 @@ int moving_step(tool_run *tool, tool_moving *m, const char *start_path, abut_mes
         return code;
     place(m, start, m->start);
     place(m, end, m->end);
-    abut_status status = abut_motion_step(m->motion, m->start, m->end);
+    abut_status status = abut_sweep_step(m->motion, m->start, m->end);
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -252,7 +252,7 @@ int moving_step_to(tool_run *tool, tool_moving *m, const abut_vec3 *start, const
         m->start[i] = start[m->vertices[i]];
         m->end[i] = end[m->vertices[i]];
     }
-    abut_status status = abut_motion_step(m->motion, m->start, m->end);
+    abut_status status = abut_sweep_step(m->motion, m->start, m->end);
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -262,7 +262,7 @@ void moving_vertices(const tool_moving *m, const abut_impact *impact, uint32_t v
     for (int side = 0; side < 2; side++) {
         const uint32_t part = impact->mesh[side], element = impact->element[side];
         const uint32_t *own = m->vertices + m->begin[part];
-        const abut_topology_view view = abut_topology_get(m->topologies[part]);
+        const abut_topology_arrays view = abut_topology_arrays_get(m->topologies[part]);
         const uint32_t *corner = edges ? view.edges + 2 * (size_t)element
                                        : abut_mesh_indices(m->parts[part]) + 3 * (size_t)element;
         if (!edges && side == 0)

@@ -22,8 +22,8 @@ enum {
 /* What can be compared; the first that is wanted is held against the others. */
 typedef struct replay_rival {
     const char *name, *about;
-    abut_view_scheme scheme;
-    abut_view_bounds bounds;
+    abut_self_scheme scheme;
+    abut_self_bounds bounds;
     bool box_boundary, no_clusters;
 } replay_rival;
 
@@ -33,7 +33,7 @@ extern const char *const replay_stages[STAGES], *const replay_sets[4], *const re
 
 /* What one scheme did. */
 typedef struct replay_tally {
-    abut_view *view;
+    abut_self *view;
     /* sums over the steps that count */
     double stages[STAGES]; /* seconds */
     double sets[4], entered[4], left[4], regions[5];
@@ -71,7 +71,7 @@ double replay_total(const replay_tally *t);
 
 /* A line of JSON for a step of one scheme. */
 void replay_tell(tool_run *tool, const replay *r, uint64_t frame, bool counts, int which,
-                 const abut_view_result *result, const double stages[STAGES]);
+                 const abut_self_result *result, const double stages[STAGES]);
 /* All steps together: tables for people, with --summary an object for programs. */
 void replay_say(tool_run *tool, const replay *r);
 

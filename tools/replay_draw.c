@@ -60,7 +60,7 @@ int replay_plot(tool_run *tool, const replay *r, const char *path) {
              (unsigned long long)r->first + 1, (unsigned long long)r->last);
     canvas_words(&canvas, BORDER, 2 * HIGH + 2 * BORDER + 40, 13, words);
     abut_status status =
-        abut_image_write(tool->context, path, canvas.pixels, canvas.width, canvas.height);
+        abut_picture_write_pixels(tool->context, path, canvas.pixels, canvas.width, canvas.height);
     free(canvas.pixels);
     return status ? tool_fail(tool, status) : 0;
 }

@@ -5,7 +5,7 @@
 /* ---- steps ---- */
 
 void replay_tell(tool_run *tool, const replay *r, uint64_t frame, bool counts, int which,
-                 const abut_view_result *result, const double stages[STAGES]) {
+                 const abut_self_result *result, const double stages[STAGES]) {
     tool_output *out = &tool->out;
     if (!out->json || r->summary)
         return;
@@ -13,7 +13,7 @@ void replay_tell(tool_run *tool, const replay *r, uint64_t frame, bool counts, i
     json_count(out, "frame", frame);
     json_text(out, "scheme", replay_rivals[which].name);
     json_boolean(out, "counts", counts);
-    json_boolean(out, "complete", result->scheme == ABUT_VIEW_COMPLETE);
+    json_boolean(out, "complete", result->scheme == ABUT_SELF_COMPLETE);
     json_boolean(out, "hit", result->hit);
     if (result->hit) {
         json_number(out, "time", result->impact.time);
@@ -85,7 +85,7 @@ static void say_changes(tool_output *out, const replay *r) {
     out_table(out, "changes");
     for (int k = 0; k < SCHEMES; k++) {
         const replay_tally *t = &r->tallies[k];
-        if (!r->wanted[k] || replay_rivals[k].scheme == ABUT_VIEW_COMPLETE)
+        if (!r->wanted[k] || replay_rivals[k].scheme == ABUT_SELF_COMPLETE)
             continue;
         out_object(out, NULL);
         say_fact(out, "changes", "%s", replay_rivals[k].about);
@@ -126,7 +126,7 @@ static double mark_all(const replay *r) {
 }
 
 static void say_summary(tool_output *out, const replay *r) {
-    abut_view_info info = abut_view_get(r->tallies[r->leader].view);
+    abut_self_info info = abut_self_info_get(r->tallies[r->leader].view);
     const replay_tally *t = &r->tallies[r->leader];
     tool_text words = {0};
     text_grouped(&words, info.triangle_count);
@@ -186,7 +186,7 @@ static void tell_scheme(tool_output *out, const replay *r, int which) {
 }
 
 static void tell_summary(tool_output *out, const replay *r) {
-    abut_view_info info = abut_view_get(r->tallies[r->leader].view);
+    abut_self_info info = abut_self_info_get(r->tallies[r->leader].view);
     out_object(out, NULL);
     json_path(out, "recording", r->path);
     json_text(out, "device", r->device ? r->place.name : "cpu");

@@ -561,7 +561,7 @@ bool frames_is_folder(const char *path);
 
 /* A mesh as a motion: whole, or each connected part a mesh of its own. */
 typedef struct tool_moving {
-    abut_motion *motion;
+    abut_sweep *motion;
     abut_mesh **parts;          /* from malloc, as all */
     abut_topology **topologies; /* of the parts */
     uint32_t part_count, vertex_count;
@@ -570,7 +570,7 @@ typedef struct tool_moving {
     abut_vec3 *start, *end;
 } tool_moving;
 /* With `parts` the connected ones, through shared vertices, are meshes of their own. */
-int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_motion_options *options,
+int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_sweep_options *options,
                   tool_moving *moving);
 void moving_free(tool_moving *moving);
 /* Takes the step from one mesh to another of the same triangles; refuses others, by their names. */

@@ -14,7 +14,7 @@
 // so that `overlap` pays for all. A body inside another has no contact.
 //
 // Bullet has no builder of distance fields. Here its btMiniSDF gets the exact signed distances of
-// abut_bvh_nearest_signed() at its nodes, which neighbouring cells share, as in the files that it
+// abut_sign_nearest() at its nodes, which neighbouring cells share, as in the files that it
 // reads: 32 a cell, the corners and two points on each edge. A value with its gradient is asked at
 // random points of a grid of 64 cells along each side; ours has one value a cell. The note has the
 // mean errors of both against the exact distance, in cells: cubic in 32 nodes is nearer than ours.
@@ -157,7 +157,7 @@ std::vector<abut_nearest> ask(const peer::side &ours, const std::vector<abut_vec
     abut_points batch = abut_points_default();
     batch.points = points.data();
     batch.count = points.size();
-    peer::check(abut_bvh_nearest_signed_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
+    peer::check(abut_sign_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
     return nearest;
 }
 
@@ -208,7 +208,7 @@ void fill(btMiniSDF &sdf, const peer::side &ours, abut_vec3 lo, double cell, uin
 void compare_field(peer::report &report, const model &m, peer::side &ours) {
     const uint32_t cells = report.quick ? 16 : 64;
     const size_t count = report.amount(200000);
-    peer::check(abut_bvh_prepare_sign(ours.bvh, nullptr));
+    peer::check(abut_sign_prepare(ours.bvh, nullptr));
     peer::field field(ours, m, peer::make_grid(m, cells));
     const abut_grid &grid = field.options.grid;
     field.build();

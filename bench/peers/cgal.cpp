@@ -75,12 +75,11 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                 report.rounds(),
                 [&] {
                     if (!single)
-                        peer::check(
-                            abut_bvh_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
+                        peer::check(abut_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
                     for (size_t i = 0; single && i < count; i++)
-                        peer::check(abut_bvh_nearest(ours.bvh,
-                                                     {points[i].x, points[i].y, points[i].z},
-                                                     HUGE_VAL, &nearest[i]));
+                        peer::check(abut_nearest_point(ours.bvh,
+                                                       {points[i].x, points[i].y, points[i].z},
+                                                       HUGE_VAL, &nearest[i]));
                 },
                 run_theirs);
             std::string what =
@@ -101,13 +100,13 @@ void compare_rays(peer::report &report, const model &m, const peer::side &ours,
         const size_t count = report.amount(20000);
         std::vector<peer::ray> rays = peer::make_rays(m, count, coherent);
         std::vector<abut_ray> our_rays = peer::to_rays(rays);
-        std::vector<abut_bvh_hit> hits(count);
+        std::vector<abut_ray_hit> hits(count);
         std::vector<double> distances(count); // -1 on a miss
         peer::times time = peer::race(
             report.rounds(),
             [&] {
                 peer::check(
-                    abut_bvh_ray_batch(ours.bvh, our_rays.data(), count, HUGE_VAL, hits.data()));
+                    abut_ray_first_batch(ours.bvh, our_rays.data(), count, HUGE_VAL, hits.data()));
             },
             [&] {
                 for (size_t i = 0; i < count; i++) {

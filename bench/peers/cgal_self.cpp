@@ -1,4 +1,4 @@
-// Self-intersections: abut_bvh_self_all against CGAL's self_intersections.
+// Self-intersections: abut_pair_self_meetings against CGAL's self_intersections.
 //
 // Usage: peer-cgal_self [MODEL...]   (files that abut reads; default: generated models)
 //
@@ -39,15 +39,15 @@ void check(abut_status status) {
 
 pair_list ours(abut_mesh *mesh, double *build_ms, double *query_ms) {
     abut_bvh *bvh;
-    abut_self_options options = abut_self_options_default();
+    abut_pair_self_options options = abut_pair_self_options_default();
     options.by_index = true;
     uint64_t count = 0;
     double start = seconds();
     check(abut_bvh_create(mesh, nullptr, &bvh));
     double middle = seconds();
-    std::vector<abut_self_pair> pairs(1 << 20);
+    std::vector<abut_pair_self> pairs(1 << 20);
     double begin = seconds();
-    check(abut_bvh_self_all(bvh, &options, pairs.size(), pairs.data(), &count));
+    check(abut_pair_self_meetings(bvh, &options, pairs.size(), pairs.data(), &count));
     double end = seconds();
     *build_ms = std::min(*build_ms, 1e3 * (middle - start));
     *query_ms = std::min(*query_ms, 1e3 * (end - begin));

@@ -126,8 +126,8 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
         auto one_by_one = [&] {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
             for (size_t i = 0; i < count; i++)
-                peer::check(abut_bvh_nearest(ours.bvh, {points[i].x, points[i].y, points[i].z},
-                                             HUGE_VAL, &nearest[i]));
+                peer::check(abut_nearest_point(ours.bvh, {points[i].x, points[i].y, points[i].z},
+                                               HUGE_VAL, &nearest[i]));
         };
         for (bool single : {true, false}) {
             if (single && count > 300000)
@@ -138,8 +138,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                     if (single)
                         one_by_one();
                     else
-                        peer::check(
-                            abut_bvh_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
+                        peer::check(abut_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
                 },
                 [&] { embree_run(scene, m, points, answers, threads); }, threads);
             std::string what = std::string(which.name) + (single ? "-single" : "");
@@ -159,13 +158,13 @@ void compare_rays(peer::report &report, const model &m, const peer::side &ours, 
         const size_t count = report.amount(250000);
         std::vector<peer::ray> rays = peer::make_rays(m, count, coherent);
         std::vector<abut_ray> our_rays = peer::to_rays(rays);
-        std::vector<abut_bvh_hit> hits(count);
+        std::vector<abut_ray_hit> hits(count);
         std::vector<float> parameters(count);
         peer::times time = peer::race(
             report.rounds(),
             [&] {
                 peer::check(
-                    abut_bvh_ray_batch(ours.bvh, our_rays.data(), count, HUGE_VAL, hits.data()));
+                    abut_ray_first_batch(ours.bvh, our_rays.data(), count, HUGE_VAL, hits.data()));
             },
             [&] {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 512)

@@ -49,7 +49,7 @@ class field {
     std::vector<float> layer(uint32_t k) const {
         const uint32_t *n = options.grid.count, begin[3] = {0, 0, k}, count[3] = {n[0], n[1], 1};
         std::vector<float> values((size_t)n[0] * n[1]);
-        check(abut_field_read(made, begin, count, values.data()));
+        check(abut_field_copy(made, begin, count, values.data()));
         return values;
     }
     uint64_t answer() const {

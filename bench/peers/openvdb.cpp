@@ -4,7 +4,7 @@
 //
 // A band of 3 cells on both sides of the surface, in a grid of 256 cells along each side. OpenVDB
 // gets vertices in its index space, converted before the clock starts; ours start from the vertices
-// as they are. Its voxels are compared with what abut_bvh_nearest_signed() says at their centres:
+// as they are. Its voxels are compared with what abut_sign_nearest() says at their centres:
 // how far the worst distance is off, and how many signs are wrong (more than a hundred-thousandth
 // of a cell from the surface). Those voxels, and distances off by more than the rounding of floats,
 // are the answers that differ.
@@ -60,7 +60,7 @@ errors examine(const openvdb::FloatGrid &volume, const abut_grid &grid, const ab
     abut_points batch = abut_points_default();
     batch.points = points.data();
     batch.count = points.size();
-    peer::check(abut_bvh_nearest_signed_batch(bvh, &batch, HUGE_VAL, exact.data()));
+    peer::check(abut_sign_nearest_batch(bvh, &batch, HUGE_VAL, exact.data()));
     errors e;
     e.voxels = points.size();
     for (size_t i = 0; i < points.size(); i++) {
@@ -78,7 +78,7 @@ void compare(peer::report &report, const model &m, int threads) {
     const uint32_t cells = report.quick ? 32 : 256;
     tbb::global_control limit(tbb::global_control::max_allowed_parallelism, (size_t)threads);
     peer::side ours(m, threads);
-    peer::check(abut_bvh_prepare_sign(ours.bvh, nullptr));
+    peer::check(abut_sign_prepare(ours.bvh, nullptr));
     abut_grid grid = peer::make_grid(m, cells);
     input theirs(m, grid);
     errors e = examine(*theirs.convert(grid.cell), grid, ours.bvh, m.diagonal());

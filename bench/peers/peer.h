@@ -555,9 +555,9 @@ void compare_contacts(Report &report, const std::string &name, const pair_querie
 // ---- results ----
 
 // Without the padding.
-inline uint64_t hash_hits(const std::vector<abut_bvh_hit> &hits) {
+inline uint64_t hash_hits(const std::vector<abut_ray_hit> &hits) {
     uint64_t state = 0;
-    for (const abut_bvh_hit &hit : hits) {
+    for (const abut_ray_hit &hit : hits) {
         state = hash(state, &hit.parameter, sizeof hit.parameter);
         state = hash(state, &hit.triangle, sizeof hit.triangle);
     }

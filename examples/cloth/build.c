@@ -251,7 +251,7 @@ static abut_status build(cloth *c, const cloth_options *o) {
     abut_status status = abut_topology_create(c->rest, &c->topology);
     if (status)
         return status;
-    c->view = abut_topology_get(c->topology);
+    c->view = abut_topology_arrays_get(c->topology);
     if ((status = make_room(c)))
         return status;
     if (!place(c->rest, c->position))

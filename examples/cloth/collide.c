@@ -1,7 +1,7 @@
 /* Nothing passes through anything.
  *
  * A step plans where every vertex will be at its end (dynamics.c), and then looks for impacts on
- * the straight ways there with abut_motion_find(), which misses none. Three means, one after the
+ * the straight ways there with abut_sweep_find(), which misses none. Three means, one after the
  * other:
  *
  *   1. barriers: each impact becomes a plane between its two features, with the normal that they
@@ -23,15 +23,15 @@ enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, MOST_HALVING
 
 static abut_status make_motions(cloth *c) {
     abut_mesh *const meshes[2] = {c->rest, c->solid};
-    abut_motion_options options = abut_motion_options_default();
+    abut_sweep_options options = abut_sweep_options_default();
     options.no_others = true;
     options.device = c->options.device;
     abut_status status =
-        c->motions[0] ? ABUT_OK : abut_motion_create(meshes, 1, &options, &c->motions[0]);
+        c->motions[0] ? ABUT_OK : abut_sweep_create(meshes, 1, &options, &c->motions[0]);
     options.no_others = false;
     options.no_self = true; /* that of the solid is the caller's business */
     if (!status && c->solid && !c->motions[1])
-        status = abut_motion_create(meshes, 2, &options, &c->motions[1]);
+        status = abut_sweep_create(meshes, 2, &options, &c->motions[1]);
     return status;
 }
 
@@ -44,8 +44,8 @@ static abut_status make_room(cloth *c) {
 }
 
 void cloth_free_impacts(cloth *c) {
-    abut_motion_destroy(c->motions[0]);
-    abut_motion_destroy(c->motions[1]);
+    abut_sweep_destroy(c->motions[0]);
+    abut_sweep_destroy(c->motions[1]);
     abut_context_release(c->context, c->end);
     abut_context_release(c->context, c->halvings);
     abut_context_release(c->context, c->impacts);
@@ -60,13 +60,13 @@ static abut_status make_room_for_impacts(cloth *c, size_t count) {
     return list ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-abut_status cloth_sweep(cloth *c, abut_motion *motion, const abut_sweep_options *options,
+abut_status cloth_sweep(cloth *c, abut_sweep *motion, const abut_sweep_find_options *options,
                         size_t most) {
     abut_status status = ABUT_ERROR_BUFFER;
     for (int turn = 0; turn < 2 && status == ABUT_ERROR_BUFFER; turn++) {
         abut_impacts found = {.impacts = c->impacts ? c->impacts + c->impact_count : NULL,
                               .capacity = c->impact_room - c->impact_count};
-        status = abut_motion_find(motion, ABUT_MOTION_ALL, options, &found, NULL);
+        status = abut_sweep_find(motion, ABUT_SWEEP_ALL, options, &found, NULL);
         size_t count = found.count < most ? found.count : most;
         if (status == ABUT_ERROR_BUFFER && count <= found.capacity)
             status = ABUT_OK; /* as many as are wanted */
@@ -80,13 +80,13 @@ abut_status cloth_sweep(cloth *c, abut_motion *motion, const abut_sweep_options 
 
 /* What meets on the ways from `position` to `end`. */
 static abut_status find_impacts(cloth *c, cloth_report *report) {
-    abut_sweep_options options = abut_sweep_options_default();
+    abut_sweep_find_options options = abut_sweep_find_options_default();
     abut_status status = ABUT_OK;
     options.exact = true; /* what is close but free must not be held back */
     c->impact_count = 0;
     for (int i = 0; i < 2 && c->motions[i] && !status; i++) {
         status = c->device ? cloth_device_step(c, i, false)
-                           : abut_motion_step(c->motions[i], c->position, c->end);
+                           : abut_sweep_step(c->motions[i], c->position, c->end);
         status = status ? status : cloth_sweep(c, c->motions[i], &options, SIZE_MAX);
     }
     report->rounds++;
@@ -94,7 +94,7 @@ static abut_status find_impacts(cloth *c, cloth_report *report) {
 }
 
 void cloth_features_of(const cloth *c, const abut_impact *i, cloth_near *n) {
-    const abut_topology_view solid = abut_topology_get(c->solid_topology);
+    const abut_topology_arrays solid = abut_topology_arrays_get(c->solid_topology);
     const uint32_t *solid_indices = abut_mesh_indices(c->solid);
     uint32_t used = 0;
     for (int side = 0; side < 2; side++) {

@@ -89,7 +89,7 @@ static abut_status find_touches(cloth *c, double seconds, const vec *solid_end) 
         return cloth_device_find_touches(c, radius);
     abut_points points = all_points(c);
     abut_status status = fit(c, 1, &c->solid_bvh);
-    status = status ? status : abut_bvh_nearest_batch(c->solid_bvh, &points, radius, c->nearest);
+    status = status ? status : abut_nearest_batch(c->solid_bvh, &points, radius, c->nearest);
     const uint32_t *corners = abut_mesh_indices(c->solid);
     const vec *solid = c->position + c->vertices;
     for (uint32_t i = 0; i < c->vertices && !status; i++) {
@@ -109,10 +109,10 @@ enum { NEARS_A_VERTEX = 32 };
 
 /* What comes near in a step in which nothing moves: vertices and faces, edges and edges. */
 static abut_status search_near(cloth *c) {
-    abut_sweep_options options = abut_sweep_options_default();
+    abut_sweep_find_options options = abut_sweep_find_options_default();
     options.separation = range_of(c);
     abut_status status = c->device ? cloth_device_step(c, 0, true)
-                                   : abut_motion_step(c->motions[0], c->position, c->position);
+                                   : abut_sweep_step(c->motions[0], c->position, c->position);
     c->impact_count = 0;
     return status ? status
                   : cloth_sweep(c, c->motions[0], &options, (size_t)NEARS_A_VERTEX * c->vertices);
@@ -179,7 +179,7 @@ abut_status cloth_is_free(cloth *c, bool *is_free) {
     bool meets = false;
     uint64_t count = 0;
     abut_status status = fit(c, 0, &c->cloth_bvh);
-    status = status ? status : abut_bvh_self_any(c->cloth_bvh, NULL, &meets);
+    status = status ? status : abut_pair_self_any(c->cloth_bvh, NULL, &meets);
     if (!status && c->solid) {
         status = fit(c, 1, &c->solid_bvh);
         if (status)

@@ -21,7 +21,7 @@ struct cloth {
     abut_mesh *rest, *solid;
     const uint32_t *indices; /* 3 a triangle; of `rest` */
     abut_topology *topology;
-    abut_topology_view view;
+    abut_topology_arrays view;
     double mean_edge, first_volume;
 
     vec *position;               /* all_vertices: where steps begin and end */
@@ -49,7 +49,7 @@ struct cloth {
     cloth_colours near_colours;
 
     /* impacts */
-    abut_motion *motions[2]; /* of the cloth against itself, and against the solid */
+    abut_sweep *motions[2]; /* of the cloth against itself, and against the solid */
     abut_topology *solid_topology;
     vec *end; /* all_vertices */
     abut_impact *impacts;
@@ -114,7 +114,7 @@ void cloth_free_contacts(cloth *c);
 /* ---- collide.c ---- */
 
 /* Adds the first impacts, up to `most`, of the last step of a motion to the list. */
-abut_status cloth_sweep(cloth *c, abut_motion *motion, const abut_sweep_options *options,
+abut_status cloth_sweep(cloth *c, abut_sweep *motion, const abut_sweep_find_options *options,
                         size_t most);
 /* The four vertices of an impact, and with which weights they meet. */
 void cloth_features_of(const cloth *c, const abut_impact *impact, cloth_near *n);

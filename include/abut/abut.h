@@ -11,11 +11,13 @@
 #include <abut/frames.h>
 #include <abut/geom.h>
 #include <abut/mesh.h>
+#include <abut/nearest.h>
 #include <abut/pair.h>
 #include <abut/picture.h>
-#include <abut/samples.h>
+#include <abut/ray.h>
 #include <abut/self.h>
 #include <abut/shape.h>
+#include <abut/sign.h>
 #include <abut/sweep.h>
 #include <abut/world.h>
 

@@ -1,6 +1,6 @@
 /* Signed distance fields: the distance to a mesh at every cell of a grid, negative inside.
  *
- * Each value is the distance that abut_bvh_nearest_signed() gives at the centre of the cell,
+ * Each value is the distance that abut_sign_nearest() gives at the centre of the cell,
  * rounded once to a float: exact, not spread from neighbours. Between centres values are
  * interpolated. The same mesh and options give the same values on every processor, device and
  * number of threads.
@@ -12,6 +12,8 @@
 #include <abut/bvh.h>
 #include <abut/device.h>
 #include <abut/mesh.h>
+#include <abut/nearest.h>
+#include <abut/sign.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -107,7 +109,7 @@ ABUT_API abut_field_info abut_field_info_get(const abut_field *field);
 /* Copies the values of a box of cells, from `begin` on, `count` along each axis: x runs fastest.
  * `values` has room for all. Cells that a sparse field does not store get what interpolating
  * between the corners of their brick gives. Refused: cells beyond the grid. Thread-safe. */
-ABUT_API abut_status abut_field_read(const abut_field *field, const uint32_t begin[3],
+ABUT_API abut_status abut_field_copy(const abut_field *field, const uint32_t begin[3],
                                      const uint32_t count[3], float *values);
 
 /* ---- value and gradient ---- */
@@ -141,7 +143,7 @@ ABUT_API abut_status abut_field_at_batch(const abut_field *field, const abut_poi
 typedef struct abut_device_field abut_device_field;
 
 /* Builds the field of a mesh whose hierarchy is on a device: the values of abut_field_create(), bit
- * for bit. The hierarchy is a copy of one that was prepared by abut_bvh_prepare_sign(); it keeps
+ * for bit. The hierarchy is a copy of one that was prepared by abut_sign_prepare(); it keeps
  * what it needs for the next field. Fails with ABUT_ERROR_DEVICE on a device without doubles, and
  * for a surface with a border on one that does not round floats as the CPU does. */
 ABUT_API abut_status abut_device_field_build(abut_device_bvh *bvh,
@@ -159,8 +161,8 @@ ABUT_API void abut_device_field_destroy(abut_device_field *field);
 ABUT_API abut_field_info abut_device_field_info_get(const abut_device_field *field);
 /* Its values, a float a cell, x fastest. The field owns them; null for null. */
 ABUT_API const abut_buffer *abut_device_field_values(const abut_device_field *field);
-/* Copies the values of a box of cells to the host, as abut_field_read() does. */
-ABUT_API abut_status abut_device_field_read(const abut_device_field *field, const uint32_t begin[3],
+/* Copies the values of a box of cells to the host, as abut_field_copy() does. */
+ABUT_API abut_status abut_device_field_copy(const abut_device_field *field, const uint32_t begin[3],
                                             const uint32_t count[3], float *values);
 
 /* ---- fields back to meshes ---- */
@@ -171,7 +173,7 @@ ABUT_API abut_status abut_device_field_read(const abut_device_field *field, cons
  * there. Edges and corners are rounded off by up to a cell. Refused: a level on one side of which
  * there is no value. Uses the context of the field; reports progress as stage "surface".
  * Thread-safe. */
-ABUT_API abut_status abut_field_surface(const abut_field *field, double level, abut_mesh **mesh);
+ABUT_API abut_status abut_field_isosurface(const abut_field *field, double level, abut_mesh **mesh);
 
 typedef enum abut_combination {
     ABUT_COMBINATION_UNION = 0,    /* in a or in b */
@@ -215,16 +217,16 @@ static inline abut_field_write_options abut_field_write_options_default(void) {
 ABUT_API abut_status abut_field_write(const abut_field *field, const char *path,
                                       const abut_field_write_options *options);
 
-typedef struct abut_field_load_options {
+typedef struct abut_field_read_options {
     size_t size;
     /* .dcache alone, which does not tell them: */
     abut_vec3 origin; /* the centre of the first cell */
     double cell;      /* length of an edge; 0 = 1 */
     uint32_t number;  /* which of the fields in the file; 0 = the first */
-} abut_field_load_options;
+} abut_field_read_options;
 
-static inline abut_field_load_options abut_field_load_options_default(void) {
-    abut_field_load_options options;
+static inline abut_field_read_options abut_field_read_options_default(void) {
+    abut_field_read_options options;
     memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
@@ -234,12 +236,12 @@ static inline abut_field_load_options abut_field_load_options_default(void) {
  * be null. A file that is cut off, damaged or of another kind is refused with ABUT_ERROR_FORMAT;
  * one that a newer version wrote, or that is compressed where this build has no zstd, with
  * ABUT_ERROR_UNSUPPORTED. The field keeps no mesh. Thread-safe. */
-ABUT_API abut_status abut_field_load(abut_context *context, const char *path,
-                                     const abut_field_load_options *options, abut_field **field);
+ABUT_API abut_status abut_field_read(abut_context *context, const char *path,
+                                     const abut_field_read_options *options, abut_field **field);
 /* The same from memory. `name` stands in for the path in messages; it may be null. Thread-safe. */
-ABUT_API abut_status abut_field_load_memory(abut_context *context, const void *data, size_t bytes,
+ABUT_API abut_status abut_field_read_memory(abut_context *context, const void *data, size_t bytes,
                                             const char *name,
-                                            const abut_field_load_options *options,
+                                            const abut_field_read_options *options,
                                             abut_field **field);
 
 /* Tells whether a field was built from this very mesh, also after it was written and loaded: by a
@@ -249,30 +251,30 @@ ABUT_API abut_status abut_field_is_of(const abut_field *field, const abut_mesh *
 /* ---- the cache ---- */
 
 /* A field in a folder of abut_field_options.cache, or what is wrong with a file there. */
-typedef struct abut_cache_entry {
+typedef struct abut_field_cache_entry {
     const char *path;      /* of the file: one for each mesh, with any number of fields */
     char mesh[65];         /* SHA-256 of the mesh, 64 hexadecimal digits */
     abut_field_info info;  /* its range only when it was verified; zeros where it is not known */
     uint64_t stored_bytes; /* on disk */
     double age;            /* seconds since a field of the file was last used */
     const char *problem;   /* a sentence; null = none was found */
-} abut_cache_entry;
+} abut_field_cache_entry;
 
 /* Gets one entry after the other, which is there until it returns; false ends the listing. */
-typedef bool abut_cache_visit(void *user, const abut_cache_entry *entry);
+typedef bool abut_field_cache_visit(void *user, const abut_field_cache_entry *entry);
 
 /* Lists the fields that a folder keeps, by the names of their files; "" = the user's own folder.
  * One that is not there has none. Thread-safe. */
-ABUT_API abut_status abut_cache_list(abut_context *context, const char *folder,
-                                     abut_cache_visit *visit, void *user);
+ABUT_API abut_status abut_field_cache_list(abut_context *context, const char *folder,
+                                           abut_field_cache_visit *visit, void *user);
 /* The same, and reads all of each field to tell damage. Nothing is changed: what is damaged is
  * replaced when it is next asked for. Thread-safe. */
-ABUT_API abut_status abut_cache_verify(abut_context *context, const char *folder,
-                                       abut_cache_visit *visit, void *user);
+ABUT_API abut_status abut_field_cache_verify(abut_context *context, const char *folder,
+                                             abut_field_cache_visit *visit, void *user);
 /* Removes the files of a folder of which no field was used for this many seconds (0 = all), and
  * tells how many they were and how large; either may be null. Other files stay. Thread-safe. */
-ABUT_API abut_status abut_cache_clear(abut_context *context, const char *folder, double age,
-                                      uint32_t *files, uint64_t *bytes);
+ABUT_API abut_status abut_field_cache_clear(abut_context *context, const char *folder, double age,
+                                            uint32_t *files, uint64_t *bytes);
 
 #ifdef __cplusplus
 }

@@ -99,16 +99,16 @@ typedef struct abut_ray {
     abut_vec3 origin, direction; /* direction of any length but 0 */
 } abut_ray;
 
-typedef struct abut_ray_hit {
+typedef struct abut_ray_triangle_hit {
     double parameter; /* hit = origin + parameter direction, from 0 on */
     double barycentric[3];
-} abut_ray_hit;
+} abut_ray_triangle_hit;
 
 /* Tells whether a ray hits a triangle (exact, hence watertight: a ray through a shared edge or
  * vertex hits at least one of the triangles around it) and where first. A ray inside the
  * triangle's plane hits where it enters. `hit` may be null, and is left alone on a miss. */
 ABUT_API abut_status abut_ray_triangle_meet(const abut_ray *ray, const abut_triangle *triangle,
-                                            bool *meet, abut_ray_hit *hit);
+                                            bool *meet, abut_ray_triangle_hit *hit);
 
 /* Tells whether a box (lo <= hi on every axis) and a triangle intersect; exact. */
 ABUT_API abut_status abut_box_triangle_meet(const abut_box *box, const abut_triangle *triangle,

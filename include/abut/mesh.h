@@ -130,7 +130,7 @@ typedef struct abut_topology abut_topology;
 
 /* What an abut_topology holds. "Begin" arrays have one entry more than elements: the members of
  * element i are [begin[i], begin[i+1]). Pointers live as long as the topology. */
-typedef struct abut_topology_view {
+typedef struct abut_topology_arrays {
     uint32_t vertex_count, triangle_count, edge_count;
     const uint32_t *edges;           /* 2 an edge: lower, higher vertex; sorted by higher, then
                                       * lower. A triangle that names a vertex twice makes an edge
@@ -154,7 +154,7 @@ typedef struct abut_topology_view {
                                     * a chain has one edge fewer than vertices */
     const uint32_t *chain_begin;
     const uint32_t *chain_vertices;
-} abut_topology_view;
+} abut_topology_arrays;
 
 /* Finds edges, neighbours, components and boundary loops in O(n log n). The topology keeps its
  * mesh. Thread-safe. */
@@ -162,7 +162,7 @@ ABUT_API abut_status abut_topology_create(abut_mesh *mesh, abut_topology **topol
 /* Null is allowed. Thread-safe when no one else uses the topology. */
 ABUT_API void abut_topology_destroy(abut_topology *topology);
 /* Null gives an empty view. Thread-safe. */
-ABUT_API abut_topology_view abut_topology_get(const abut_topology *topology);
+ABUT_API abut_topology_arrays abut_topology_arrays_get(const abut_topology *topology);
 
 /* ---- normals ---- */
 
@@ -172,18 +172,18 @@ typedef struct abut_normals abut_normals;
  * 2005): on a closed, consistently oriented manifold the sign of (point - closest) . normal of the
  * closest feature tells inside from outside. Degenerate faces have a zero normal and add nothing;
  * sums that cancel are zero. */
-typedef struct abut_normals_view {
+typedef struct abut_normals_arrays {
     const abut_vec3 *faces;    /* triangle_count */
     const abut_vec3 *edges;    /* edge_count, numbered as in the topology */
     const abut_vec3 *vertices; /* vertex_count */
-} abut_normals_view;
+} abut_normals_arrays;
 
 /* Computes all normals. Thread-safe. */
 ABUT_API abut_status abut_normals_create(const abut_topology *topology, abut_normals **normals);
 /* Null is allowed. Thread-safe when no one else uses the normals. */
 ABUT_API void abut_normals_destroy(abut_normals *normals);
 /* Null gives an empty view. Thread-safe. */
-ABUT_API abut_normals_view abut_normals_get(const abut_normals *normals);
+ABUT_API abut_normals_arrays abut_normals_arrays_get(const abut_normals *normals);
 
 /* ---- health ---- */
 
@@ -200,7 +200,7 @@ typedef enum abut_problem_kind {
     ABUT_PROBLEM_COINCIDENT_VERTEX,       /* same position as an earlier vertex; vertices */
     ABUT_PROBLEM_UNUSED_VERTEX,           /* in no triangle; vertices */
     ABUT_PROBLEM_SELF_INTERSECTION,       /* meets another although it need not; triangles. Looked
-                                           * for by abut_bvh_examine alone */
+                                           * for by abut_pair_examine alone */
     ABUT_PROBLEM_COUNT
 } abut_problem_kind;
 
@@ -250,11 +250,11 @@ typedef struct abut_mesh_report {
     bool solid;         /* whether centroid and inertia are those of the solid */
     abut_problem problems[ABUT_PROBLEM_COUNT];
     abut_advice advice[ABUT_METHOD_COUNT];
-    bool self_examined;       /* whether abut_bvh_examine has looked for self-intersections */
+    bool self_examined;       /* whether abut_pair_examine has looked for self-intersections */
     uint64_t self_pair_count; /* pairs of triangles that meet, if so */
 } abut_mesh_report;
 
-/* Examines a mesh. Not for self-intersections, which take a hierarchy: see abut_bvh_examine.
+/* Examines a mesh. Not for self-intersections, which take a hierarchy: see abut_pair_examine.
  * Thread-safe. */
 ABUT_API abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report);
 

@@ -140,6 +140,60 @@ ABUT_API abut_status abut_pair_distance_batch(const abut_pair_poses *poses,
 ABUT_API abut_status abut_pair_within_batch(const abut_pair_poses *poses, double margin,
                                             const abut_pair_options *options, bool *within);
 
+/* ---- a mesh against itself ---- */
+
+/* Two triangles of one mesh that meet although they need not:
+ *   without a common vertex   any common point;
+ *   with one common vertex    common points other than it;
+ *   with a common edge        common points beyond it: folded onto each other in one plane;
+ *   with the same vertices    always.
+ * Vertices are the same where their positions are equal, whatever their indices, so that seams of
+ * an unwelded mesh are no intersections. Triangles that are only a segment or a point count as
+ * what they are by the same rules; one that is an edge or a corner of its neighbour does not meet
+ * it. */
+typedef struct abut_pair_self {
+    uint32_t triangle[2]; /* lower, higher */
+    abut_meeting meeting; /* and segment, as abut_triangle_triangle_meet gives them */
+    abut_segment segment;
+} abut_pair_self;
+
+/* The limit of 0: more than any sound mesh needs, and some seconds on a hostile one. */
+#define ABUT_PAIR_SELF_LIMIT(triangle_count) \
+    ((UINT64_C(1) << 26) + 256 * (uint64_t)(triangle_count))
+
+typedef struct abut_pair_self_options {
+    size_t size;
+    bool by_index;  /* vertices are the same by index only: a seam then meets its other side */
+    uint64_t limit; /* pairs of triangles with overlapping boxes to look at before giving up;
+                     * 0 = ABUT_PAIR_SELF_LIMIT(triangle_count), UINT64_MAX = no end */
+} abut_pair_self_options;
+
+static inline abut_pair_self_options abut_pair_self_options_default(void) {
+    abut_pair_self_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Finds all pairs, exactly, on all threads; sorted by lower, then by higher triangle. Writes them
+ * if there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in
+ * either case. Where there is more to look at than options->limit allows, fails with
+ * ABUT_ERROR_LIMIT, and `count` gets the number of pairs found by then, the same on any number of
+ * threads. `options` may be null, and `pairs` with a capacity of 0. Takes some 50 bytes a triangle
+ * and 16 a pair meanwhile. Reports progress as stage "self". Thread-safe. */
+ABUT_API abut_status abut_pair_self_meetings(const abut_bvh *bvh,
+                                             const abut_pair_self_options *options,
+                                             uint64_t capacity, abut_pair_self *pairs,
+                                             uint64_t *count);
+/* Tells whether there is any such pair; ends at the first. Thread-safe. */
+ABUT_API abut_status abut_pair_self_any(const abut_bvh *bvh, const abut_pair_self_options *options,
+                                        bool *any);
+/* Completes the report of abut_mesh_examine on the mesh of the hierarchy: counts the triangles that
+ * meet others, and says for each method what follows. `options` as above, `report` as it was on
+ * failure. Thread-safe. */
+ABUT_API abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options *options,
+                                       abut_mesh_report *report);
+
 /* ---- on a device ---- */
 
 /* The questions about many poses with the search through surfaces on a device, for thousands of

@@ -85,8 +85,9 @@ ABUT_API abut_status abut_picture_write(abut_picture *picture, const char *path)
 
 /* Writes pixels of the caller as such a file: width x height x 4 bytes (RGBA; A is not looked at),
  * rows from the top. At most 16384 along each side. Thread-safe. */
-ABUT_API abut_status abut_image_write(abut_context *context, const char *path,
-                                      const uint8_t *pixels, uint32_t width, uint32_t height);
+ABUT_API abut_status abut_picture_write_pixels(abut_context *context, const char *path,
+                                               const uint8_t *pixels, uint32_t width,
+                                               uint32_t height);
 
 #ifdef __cplusplus
 }

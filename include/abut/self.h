@@ -9,7 +9,7 @@
  * Holes are closed by ghost triangles, and what touches one of these is looked at in full.
  *
  * Promise: from a start without self-intersections, "free" means free, and the time of the impact
- * is never later than that of the first one. Both are those of abut_motion_find() in the mode
+ * is never later than that of the first one. Both are those of abut_sweep_find() in the mode
  * EARLIEST, which docs/self.md says more precisely. Where the scheme cannot be used the complete
  * search takes its place, and the result says why.
  */
@@ -26,33 +26,33 @@ extern "C" {
 #endif
 
 /* A mesh that deforms, seen from inside, with what is kept from step to step. */
-typedef struct abut_view abut_view;
+typedef struct abut_self abut_self;
 
-typedef enum abut_view_scheme {
-    ABUT_VIEW_AUTO = 0, /* point or line, whichever left fewer triangles in doubt of late */
-    ABUT_VIEW_POINT,
-    ABUT_VIEW_LINE,
-    ABUT_VIEW_COMPLETE /* every triangle against every other: for comparison */
-} abut_view_scheme;
+typedef enum abut_self_scheme {
+    ABUT_SELF_AUTO = 0, /* point or line, whichever left fewer triangles in doubt of late */
+    ABUT_SELF_POINT,
+    ABUT_SELF_LINE,
+    ABUT_SELF_COMPLETE /* every triangle against every other: for comparison */
+} abut_self_scheme;
 
-typedef enum abut_view_bounds {
-    ABUT_VIEW_DOP16 = 0, /* of swept triangles: 8 slabs */
-    ABUT_VIEW_AABB
-} abut_view_bounds;
+typedef enum abut_self_bounds {
+    ABUT_SELF_DOP16 = 0, /* of swept triangles: 8 slabs */
+    ABUT_SELF_AABB
+} abut_self_bounds;
 
-typedef struct abut_view_options {
+typedef struct abut_self_options {
     size_t size;
-    abut_view_scheme scheme;
-    abut_view_bounds bounds;
+    abut_self_scheme scheme;
+    abut_self_bounds bounds;
     bool box_boundary;   /* take a triangle for one that touches a ghost where their bounds overlap:
                           * quicker to find, but more of them */
     bool no_clusters;    /* find the part of the view-line that a triangle sees for each one instead
                           * of for all around a vertex */
     abut_device *device; /* where it is searched; null = the CPU. The promise is the same */
-} abut_view_options;
+} abut_self_options;
 
-static inline abut_view_options abut_view_options_default(void) {
-    abut_view_options options;
+static inline abut_self_options abut_self_options_default(void) {
+    abut_self_options options;
     memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
@@ -61,10 +61,10 @@ static inline abut_view_options abut_view_options_default(void) {
 /* Prepares for the steps of a mesh, which it keeps. A null `options` gives the defaults. Any mesh
  * is legal; the scheme works for those whose edges have one face, or two that run opposite ways.
  * Thread-safe. */
-ABUT_API abut_status abut_view_create(abut_mesh *mesh, const abut_view_options *options,
-                                      abut_view **view);
+ABUT_API abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options,
+                                      abut_self **view);
 /* Null is allowed. */
-ABUT_API void abut_view_destroy(abut_view *view);
+ABUT_API void abut_self_destroy(abut_self *view);
 
 /* ---- a step ---- */
 
@@ -72,23 +72,23 @@ ABUT_API void abut_view_destroy(abut_view *view);
  * The view-point is halfway between them: give the same place twice for a point of your own. It may
  * be anywhere, at best deep inside and in a companion that the mesh does not pass through, as the
  * bone of a limb. */
-typedef struct abut_view_line {
+typedef struct abut_self_line {
     abut_vec3 start[2], end[2];
-} abut_view_line;
+} abut_self_line;
 
 /* The line of a companion, such as the rod in a sleeve or the bones of a limb: along the longest
  * axis of its vertices at the start through their mean, over three fifths of their extent. It moves
  * with them: rigidly with a rigid companion. Refused: a count of 0, coordinates that are not finite
  * or beyond ABUT_COORDINATE_MAX. Thread-safe. */
-ABUT_API abut_status abut_view_line_of(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
-                                       abut_view_line *line);
+ABUT_API abut_status abut_self_line_of(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
+                                       abut_self_line *line);
 
-typedef struct abut_view_step {
+typedef struct abut_self_step {
     size_t size;
     const abut_vec3 *start; /* all vertices, absolute; null: the end of the last step, at first the
                              * mesh as it came */
     const abut_vec3 *end;
-    const abut_view_line *line; /* null: that of abut_view_line_of() for the mesh itself */
+    const abut_self_line *line; /* null: that of abut_self_line_of() for the mesh itself */
     bool start_is_free;         /* the caller knows that the mesh does not meet itself at the start.
                                  * Else this is known from the last step where that was free and
                                  * ended here, and looked for by an exact test otherwise */
@@ -97,48 +97,48 @@ typedef struct abut_view_step {
      * the same. */
     const abut_buffer *start_there; /* null as for `start` */
     const abut_buffer *end_there;
-} abut_view_step;
+} abut_self_step;
 
-static inline abut_view_step abut_view_step_default(void) {
-    abut_view_step step;
+static inline abut_self_step abut_self_step_default(void) {
+    abut_self_step step;
     memset(&step, 0, sizeof step);
     step.size = sizeof step;
     return step;
 }
 
 /* Why the complete search was made. */
-typedef enum abut_view_fallback {
-    ABUT_VIEW_NOT_NEEDED = 0, /* or it was asked for */
-    ABUT_VIEW_TOPOLOGY,       /* an edge has more than two faces, or two that run the same way */
-    ABUT_VIEW_START,          /* the mesh meets itself at the start */
-    ABUT_VIEW_SEPARATION,     /* a separation was asked for: triangles on the same side of a sheet
+typedef enum abut_self_fallback {
+    ABUT_SELF_NOT_NEEDED = 0, /* or it was asked for */
+    ABUT_SELF_TOPOLOGY,       /* an edge has more than two faces, or two that run the same way */
+    ABUT_SELF_START,          /* the mesh meets itself at the start */
+    ABUT_SELF_SEPARATION,     /* a separation was asked for: triangles on the same side of a sheet
                                * come near each other without anything in between */
-    ABUT_VIEW_BOUNDARY        /* too much is near ghost triangles to be worth it; for AUTO on a
+    ABUT_SELF_BOUNDARY        /* too much is near ghost triangles to be worth it; for AUTO on a
                                * device, also where the mesh is open and small, or much of it is in
                                * doubt: docs/self.md */
-} abut_view_fallback;
+} abut_self_fallback;
 
 /* Sets of triangles. */
-typedef enum abut_view_set {
-    ABUT_VIEW_POSITIVE = 0, /* V+: rays from the view primitive leave by it during all the step */
-    ABUT_VIEW_NEGATIVE,     /* V-: they enter by it during all the step */
-    ABUT_VIEW_GRAZING,      /* V0: neither */
-    ABUT_VIEW_VIOLATED      /* Vv: touches a ghost, or may be beyond one */
-} abut_view_set;
+typedef enum abut_self_set {
+    ABUT_SELF_POSITIVE = 0, /* V+: rays from the view primitive leave by it during all the step */
+    ABUT_SELF_NEGATIVE,     /* V-: they enter by it during all the step */
+    ABUT_SELF_GRAZING,      /* V0: neither */
+    ABUT_SELF_VIOLATED      /* Vv: touches a ghost, or may be beyond one */
+} abut_self_set;
 
-typedef struct abut_view_times { /* in seconds */
+typedef struct abut_self_times { /* in seconds */
     double bounds;               /* of the hierarchy */
     double start;                /* whether the start is free */
     double view;                 /* tests, and finding the view-line where none was given */
     double boundary, marks, traversal, elementary;
-} abut_view_times;
+} abut_self_times;
 
-typedef struct abut_view_result {
+typedef struct abut_self_result {
     bool hit;
     abut_impact impact;              /* where hit */
-    abut_view_scheme scheme;         /* what was used: POINT, LINE or COMPLETE */
-    abut_view_fallback reason;       /* for COMPLETE */
-    uint32_t sets[4];                /* triangles in each abut_view_set; zeros for COMPLETE */
+    abut_self_scheme scheme;         /* what was used: POINT, LINE or COMPLETE */
+    abut_self_fallback reason;       /* for COMPLETE */
+    uint32_t sets[4];                /* triangles in each abut_self_set; zeros for COMPLETE */
     uint32_t entered[4], left[4];    /* triangles that came into and that left each since the step
                                       * before */
     uint32_t regions[5];             /* LINE: vertices that stay before, beyond and beside the line,
@@ -147,34 +147,35 @@ typedef struct abut_view_result {
     uint64_t node_pairs;             /* pairs of bounds that were compared */
     uint64_t triangle_pairs;         /* whose bounds overlap and that the sets let through */
     uint64_t vertex_face, edge_edge; /* pairs of features that were swept */
-    abut_view_times times;
-} abut_view_result;
+    abut_self_times times;
+} abut_self_result;
 
 /* Looks for the first impact of the mesh with itself in the next step. Of `options` separation,
- * tolerance, exact and steps count as for abut_motion_find(); null gives the defaults. Refused: an
+ * tolerance, exact and steps count as for abut_sweep_find(); null gives the defaults. Refused: an
  * `end` of null, coordinates that are not finite or beyond ABUT_COORDINATE_MAX, buffers that are
  * too small (ABUT_ERROR_BUFFER), of another device or without one. On failure `result` is untouched
- * and the view as before, but that abut_view_sets() gives null. Reports progress as stage "view".
+ * and the view as before, but that abut_self_sets() gives null. Reports progress as stage "view".
  * One thread at a time may use a view. */
-ABUT_API abut_status abut_view_find(abut_view *view, const abut_view_step *step,
-                                    const abut_sweep_options *options, abut_view_result *result);
+ABUT_API abut_status abut_self_find(abut_self *view, const abut_self_step *step,
+                                    const abut_sweep_find_options *options,
+                                    abut_self_result *result);
 
-/* The set of each triangle in the last step, as abut_view_set; null where there is none, or it was
+/* The set of each triangle in the last step, as abut_self_set; null where there is none, or it was
  * searched completely. A device is asked for them now; null where that fails too. Valid until the
  * next step. One thread at a time. */
-ABUT_API const unsigned char *abut_view_sets(const abut_view *view);
+ABUT_API const unsigned char *abut_self_sets(const abut_self *view);
 
-typedef struct abut_view_info {
+typedef struct abut_self_info {
     uint32_t triangle_count, vertex_count, edge_count;
     uint32_t hole_count, ghost_count; /* ghost triangles */
     uint32_t cluster_count;
     uint32_t part_count; /* connected through edges */
     bool usable;         /* the topology allows the scheme */
     uint64_t bytes;      /* about, beyond the mesh; on the host */
-} abut_view_info;
+} abut_self_info;
 
 /* Null gives zeros. Thread-safe. */
-ABUT_API abut_view_info abut_view_get(const abut_view *view);
+ABUT_API abut_self_info abut_self_info_get(const abut_self *view);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,7 @@ extern "C" {
 
 /* ---- one pair ---- */
 
-typedef struct abut_sweep_options {
+typedef struct abut_sweep_find_options {
     size_t size;
     double separation; /* features that come this near hit, as for cloth with a thickness; 0: that
                         * touch. Not negative */
@@ -34,16 +34,16 @@ typedef struct abut_sweep_options {
                         * and no are the truth; only without a separation */
     uint32_t steps;    /* of the search for one pair; where they are spent, the answer is a hit at
                         * the earliest time that is open. 0 = 1,000,000 */
-} abut_sweep_options;
+} abut_sweep_find_options;
 
-static inline abut_sweep_options abut_sweep_options_default(void) {
-    abut_sweep_options options;
+static inline abut_sweep_find_options abut_sweep_find_options_default(void) {
+    abut_sweep_find_options options;
     memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
 }
 
-typedef struct abut_sweep {
+typedef struct abut_sweep_result {
     bool hit;
     double time;       /* 0 to 1; 1 where there is no hit */
     abut_vec3 point;   /* where, at that time: between the nearest points of the two features */
@@ -52,16 +52,18 @@ typedef struct abut_sweep {
     double weights[3]; /* vertex-face: of the corners of the face; edge-edge: how far along the
                         * first and along the second edge, and 0 */
     uint32_t steps;    /* taken */
-} abut_sweep;
+} abut_sweep_result;
 
 /* A vertex against a face: vertex, then the three corners, at the start and at the end. Any
  * positions are legal: degenerate, coplanar, touching, not moving. A null `options` gives the
  * defaults. On failure `sweep` is untouched. Thread-safe. */
 ABUT_API abut_status abut_sweep_vertex_face(const abut_vec3 start[4], const abut_vec3 end[4],
-                                            const abut_sweep_options *options, abut_sweep *sweep);
+                                            const abut_sweep_find_options *options,
+                                            abut_sweep_result *sweep);
 /* An edge against an edge: the two ends of the first, then of the second. As above. */
 ABUT_API abut_status abut_sweep_edge_edge(const abut_vec3 start[4], const abut_vec3 end[4],
-                                          const abut_sweep_options *options, abut_sweep *sweep);
+                                          const abut_sweep_find_options *options,
+                                          abut_sweep_result *sweep);
 
 /* ---- whole meshes ---- */
 
@@ -72,7 +74,7 @@ typedef enum abut_impact_kind {
 
 typedef struct abut_impact {
     double time;
-    abut_vec3 point, normal; /* as in abut_sweep */
+    abut_vec3 point, normal; /* as in abut_sweep_result */
     double weights[3];
     abut_impact_kind kind;
     uint32_t mesh[2], element[2]; /* of the first and of the second feature. Of two edges the first
@@ -86,27 +88,27 @@ typedef struct abut_impacts {
     size_t capacity, count;
 } abut_impacts;
 
-typedef enum abut_motion_mode {
-    ABUT_MOTION_ANY = 0,  /* some impact, or none: the quickest. Which one it is depends neither on
-                           * threads nor on SIMD, but on the device and on the steps before */
-    ABUT_MOTION_EARLIEST, /* the first of ALL; an impact that is only told since the steps were
-                           * spent may be passed over for a true one */
-    ABUT_MOTION_ALL       /* all, by time, then kind, then first feature (mesh, element), then
-                           * second */
-} abut_motion_mode;
+typedef enum abut_sweep_mode {
+    ABUT_SWEEP_ANY = 0,  /* some impact, or none: the quickest. Which one it is depends neither on
+                          * threads nor on SIMD, but on the device and on the steps before */
+    ABUT_SWEEP_EARLIEST, /* the first of ALL; an impact that is only told since the steps were
+                          * spent may be passed over for a true one */
+    ABUT_SWEEP_ALL       /* all, by time, then kind, then first feature (mesh, element), then
+                          * second */
+} abut_sweep_mode;
 
 /* Meshes that move, with what is kept from step to step. */
-typedef struct abut_motion abut_motion;
+typedef struct abut_sweep abut_sweep;
 
-typedef struct abut_motion_options {
+typedef struct abut_sweep_options {
     size_t size;
     bool no_self;        /* leave out pairs within a mesh */
     bool no_others;      /* leave out pairs of two meshes */
     abut_device *device; /* where it is searched; null = the CPU. Impacts are the same */
-} abut_motion_options;
+} abut_sweep_options;
 
-static inline abut_motion_options abut_motion_options_default(void) {
-    abut_motion_options options;
+static inline abut_sweep_options abut_sweep_options_default(void) {
+    abut_sweep_options options;
     memset(&options, 0, sizeof options);
     options.size = sizeof options;
     return options;
@@ -115,29 +117,29 @@ static inline abut_motion_options abut_motion_options_default(void) {
 /* Prepares for the steps of some meshes, of which it keeps the triangles; all have the same
  * context. A null `options` gives the defaults. Vertices that no triangle has take no part.
  * Thread-safe; a motion itself belongs to one thread at a time. */
-ABUT_API abut_status abut_motion_create(abut_mesh *const *meshes, size_t count,
-                                        const abut_motion_options *options, abut_motion **motion);
+ABUT_API abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
+                                       const abut_sweep_options *options, abut_sweep **motion);
 /* Null is allowed. */
-ABUT_API void abut_motion_destroy(abut_motion *motion);
+ABUT_API void abut_sweep_destroy(abut_sweep *motion);
 
 /* Takes the next step: where all vertices are at its start and at its end, in absolute
  * coordinates, mesh after mesh. A null `start` means the end of the last step, or at first the
  * meshes as they came. Copies what it is given. On failure the motion is as before. */
-ABUT_API abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start,
-                                      const abut_vec3 *end);
+ABUT_API abut_status abut_sweep_step(abut_sweep *motion, const abut_vec3 *start,
+                                     const abut_vec3 *end);
 
 /* The same for a motion with a device, from positions that are on it already: three doubles a
  * vertex, mesh after mesh, from the beginning of each buffer. They are checked and copied there,
- * and the answers are those of abut_motion_step(). Refused: a motion without a device, buffers of
+ * and the answers are those of abut_sweep_step(). Refused: a motion without a device, buffers of
  * another device, and those that are too small (ABUT_ERROR_BUFFER). */
-ABUT_API abut_status abut_motion_step_device(abut_motion *motion, const abut_buffer *start,
-                                             const abut_buffer *end);
+ABUT_API abut_status abut_sweep_step_device(abut_sweep *motion, const abut_buffer *start,
+                                            const abut_buffer *end);
 
-typedef struct abut_motion_counts {
+typedef struct abut_sweep_counts {
     uint64_t vertex_face, edge_edge; /* candidates: pairs whose swept boxes, grown by half the
                                       * separation each and then rounded outwards, overlap, and
                                       * that share no vertex */
-} abut_motion_counts;
+} abut_sweep_counts;
 
 /* Searches the step. Pairs that share a vertex touch all the time and are left out. A tolerance of
  * 0 is 1e-10 of the longest side of the box of all starts (of starts and ends where that is 0).
@@ -146,9 +148,9 @@ typedef struct abut_motion_counts {
  * "sweep". On the CPU memory grows with the capacity, not with what is found; a device keeps all
  * impacts of ALL, and fails with ABUT_ERROR_LIMIT where an eighth of its memory cannot hold them.
  */
-ABUT_API abut_status abut_motion_find(abut_motion *motion, abut_motion_mode mode,
-                                      const abut_sweep_options *options, abut_impacts *impacts,
-                                      abut_motion_counts *counts);
+ABUT_API abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
+                                     const abut_sweep_find_options *options, abut_impacts *impacts,
+                                     abut_sweep_counts *counts);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,6 @@
 #include <abut/contact.h>
 #include <abut/device.h>
 #include <abut/field.h>
-#include <abut/samples.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,8 +2,8 @@
  * executable code: a strong hash means that two texts or meshes never share an entry, by accident
  * or on purpose, and that a damaged entry is never taken for a whole one. Measured: 200 MB/s, so
  * that an entry of 0.4 MB takes 2 ms, as does a mesh of 10,000 triangles. */
-#ifndef ABUTI_DIGEST_H
-#define ABUTI_DIGEST_H
+#ifndef ABUTI_BASE_DIGEST_H
+#define ABUTI_BASE_DIGEST_H
 
 #include <stddef.h>
 #include <stdint.h>

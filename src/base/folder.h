@@ -1,6 +1,6 @@
 /* Folders of caches, and files in them that only their owner can have written. */
-#ifndef ABUTI_FOLDER_H
-#define ABUTI_FOLDER_H
+#ifndef ABUTI_BASE_FOLDER_H
+#define ABUTI_BASE_FOLDER_H
 
 #include "base/base.h"
 #include "base/digest.h"

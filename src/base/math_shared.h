@@ -7,8 +7,8 @@
  * the same precision gives the same bits on both sides. OpenCL C is told by __OPENCL_C_VERSION__,
  * which every compiler sets; __OPENCL_VERSION__ comes from a driver and is missing in a lint.
  */
-#ifndef ABUTI_MATH_SHARED_H
-#define ABUTI_MATH_SHARED_H
+#ifndef ABUTI_BASE_MATH_SHARED_H
+#define ABUTI_BASE_MATH_SHARED_H
 
 #ifdef __OPENCL_C_VERSION__
 #pragma OPENCL FP_CONTRACT OFF

@@ -1,6 +1,6 @@
 /* Places along a curve that fills space (Morton 1966): neighbours on it are neighbours in space. */
-#ifndef ABUTI_MORTON_H
-#define ABUTI_MORTON_H
+#ifndef ABUTI_BASE_MORTON_H
+#define ABUTI_BASE_MORTON_H
 
 #include <stdint.h>
 

@@ -11,8 +11,8 @@
  * is compiled for AVX-512 and defines ABUTI_FOUR_GROUPS (abuti_simd_lanes() says 16), else one.
  * Products may be added without a rounding in between, so that bits differ.
  */
-#ifndef ABUTI_SIMD_H
-#define ABUTI_SIMD_H
+#ifndef ABUTI_BASE_SIMD_H
+#define ABUTI_BASE_SIMD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Four groups of four floats: the part of simd_groups.h that needs AVX-512, and what else comes
  * with it. Included by simd_groups.h alone. */
-#ifndef ABUTI_SIMD_FOUR_H
-#define ABUTI_SIMD_FOUR_H
+#ifndef ABUTI_BASE_SIMD_FOUR_H
+#define ABUTI_BASE_SIMD_FOUR_H
 
 enum { WIDE_GROUPS = 4 };
 

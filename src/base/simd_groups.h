@@ -1,7 +1,7 @@
 /* Groups of four floats side by side: two with AVX2, four with AVX-512 where a file asks for them,
  * else one. Included by simd.h alone, which has what four floats can do. */
-#ifndef ABUTI_SIMD_GROUPS_H
-#define ABUTI_SIMD_GROUPS_H
+#ifndef ABUTI_BASE_SIMD_GROUPS_H
+#define ABUTI_BASE_SIMD_GROUPS_H
 
 #if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__)
 

@@ -4,8 +4,8 @@
  * Names are those of simd.h with another number of lanes. Fused products may be rounded once or
  * twice: they are for bounds with a margin, never for an answer.
  */
-#ifndef ABUTI_SIMD_LANES_H
-#define ABUTI_SIMD_LANES_H
+#ifndef ABUTI_BASE_SIMD_LANES_H
+#define ABUTI_BASE_SIMD_LANES_H
 
 #include "base/simd.h"
 

@@ -1,6 +1,6 @@
 /* Sorting by whole numbers. */
-#ifndef ABUTI_SORT_H
-#define ABUTI_SORT_H
+#ifndef ABUTI_BASE_SORT_H
+#define ABUTI_BASE_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,11 +6,11 @@
  * triangles by 2^-23, and boxes of nodes hold what is in them. So the box is made larger by 2^-21
  * of its size and 1 on each side.
  */
-#include "bvh/node_kernel.h"
+#include "bvh/node_cl.h"
 #include "geom/meet_shared.h"
 
 #if ABUTI_REAL_BITS == 64
-#include "bvh/candidate_kernel.h"
+#include "bvh/candidate_cl.h"
 
 /* Coordinates beyond this are all alike: outside. */
 #define OUTSIDE 1e6

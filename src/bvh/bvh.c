@@ -1,5 +1,5 @@
 /* Life of a hierarchy: created, refitted, described; and the checks that all queries share. */
-#include "bvh/sign.h"
+#include "sign/sign.h"
 
 #include <assert.h>
 #include <math.h>
@@ -200,7 +200,7 @@ void abut_bvh_destroy(abut_bvh *bvh) {
     abuti_release(context, bvh->blocks);
     abuti_release(context, bvh->order);
     abuti_bvh_solid_destroy(bvh);
-    abuti_bvh_sign_destroy(bvh);
+    abuti_sign_destroy(bvh);
     abut_mesh_destroy(bvh->mesh);
     abuti_release(context, bvh);
     abut_context_destroy(context);
@@ -237,7 +237,7 @@ abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh) {
     abut_mesh_destroy(bvh->mesh);
     bvh->mesh = mesh;
     if (bvh->sign)
-        abuti_bvh_sign_fit(bvh);
+        abuti_sign_fit(bvh);
     abuti_bvh_solid_fit(bvh);
     return ABUT_OK;
 }

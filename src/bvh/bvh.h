@@ -57,7 +57,7 @@ struct abut_bvh {
     uint32_t *order; /* 4 a leaf */
     double cost, built_cost;
     _Atomic(struct bvh_solid *) solid; /* made when first wanted; see solid.c */
-    struct bvh_sign *sign;             /* null until abut_bvh_prepare_sign() */
+    struct bvh_sign *sign;             /* null until abut_sign_prepare() */
 };
 
 /* ---- build.c: which triangles stand together ---- */
@@ -137,13 +137,6 @@ abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
                                   const abut_mesh *mesh);
 abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 point);
 abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit);
-/* Refuses the first ray that is not legal. */
-abut_status abuti_bvh_check_rays(const char *function, abut_context *context, const abut_ray *rays,
-                                 size_t count);
-
-/* Sets clean[v] for vertices whose triangles have in common what they share by index and no more;
- * stars.c. Vertices that are not marked may be so too. */
-abut_status abuti_bvh_stars(const abut_mesh *mesh, unsigned char *clean);
 
 /* Sorts by heap: no memory, and n log n whatever comes. `after`: whether a belongs behind b. */
 void abuti_bvh_sort(void *items, size_t count, size_t bytes,
@@ -154,35 +147,6 @@ static inline uint32_t bvh_leaf_fill(const abut_bvh *bvh, uint32_t leaf) {
     uint32_t left = bvh->triangle_count - BVH_WIDTH * leaf;
     return left < BVH_WIDTH ? left : BVH_WIDTH;
 }
-
-/* What a query keeps from one point to the next of a batch: a bound to start from. */
-typedef struct bvh_hint {
-    bool known;
-    vec3 point; /* some point of the mesh, relative to its origin */
-} bvh_hint;
-
-/* The nearest point for arguments that have been checked. */
-void abuti_bvh_nearest(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
-                       abut_nearest *nearest);
-
-/* ---- crossing.c: inside and outside, exactly ---- */
-
-/* How often a mesh without border (every directed edge is balanced by opposite ones) winds around a
- * point: 0 outside, 1 inside a solid that faces outwards, and so on; or that the point is on its
- * surface, where the number is given as 0. Exact. With a pose, which must be finite and leave the
- * vertices within ABUT_COORDINATE_MAX, the mesh is meant that abut_mesh_transform() makes of it. A
- * mesh with a border gets an answer that depends on a direction of our choice; whether the point is
- * on the surface is exact there too. */
-void abuti_bvh_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
-                        int64_t *winding, bool *on_surface);
-/* Whether a point is on the surface; exact for any mesh. */
-bool abuti_bvh_touches(const abut_bvh *bvh, abut_vec3 point);
-
-/* The generalised winding number of a mesh with a border, given as directed edges, around a point
- * that is not on it: the solid angle of all triangles over 4 pi, within a rounding error for each
- * edge of the border. Outside the box of the mesh 0 is given. A null pose means none. */
-double abuti_bvh_crossing_open(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
-                               const uint32_t (*border)[2], uint32_t border_count);
 
 /* ---- solid.c: what a surface is made of ---- */
 

@@ -5,7 +5,7 @@
  * it tries one cut, going through the part for the boxes of both sides. That is quadratic in 256 at
  * most, but all items read the same word at the same time, and no step waits for another.
  */
-#include "bvh/build_kernel.h"
+#include "bvh/build_cl.h"
 
 #define CHUNK_LEVELS 18 /* 12 by cost, then halves of at most 52 leaves */
 #define COST_LEVELS 12

@@ -10,7 +10,7 @@
  * the half that doubles would give, and a corner by its rounding; the margin of nearest.c has room
  * for both.
  */
-#include "bvh/build_kernel.h"
+#include "bvh/build_cl.h"
 
 #define STEPS 65535.0f
 

@@ -21,7 +21,7 @@
  * node stands follows from the positions. Comparisons are of floats that come from +, - and x
  * alone, and of whole numbers: the tree is the same on every device.
  */
-#include "bvh/build_kernel.h"
+#include "bvh/build_cl.h"
 
 DEFINE_GROUP_SCAN(uint4, scan_counts)
 

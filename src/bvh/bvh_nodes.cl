@@ -3,7 +3,7 @@
  * Every binary node finds out for itself what becomes of it, by a walk to the root. No node waits
  * for its parent, so one launch does it all.
  */
-#include "bvh/build_kernel.h"
+#include "bvh/build_cl.h"
 
 static inline uint left_of(uint left, uint slots) {
     return left >> 2 * (slots - 1) & 3;

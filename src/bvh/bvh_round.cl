@@ -1,6 +1,6 @@
 /* Positions in doubles to floats rounded down and up, in the frame of a hierarchy; for devices that
  * have doubles. The others get them from the host, with the same bits. */
-#include "device/group_kernel.h"
+#include "device/group_cl.h"
 
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF

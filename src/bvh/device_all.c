@@ -5,8 +5,8 @@
 #define FIND_GROUP 128
 #define QUESTION_BYTES 64
 
-_Static_assert(sizeof(abut_ray) == 48 && sizeof(abut_box) == 48 && sizeof(abut_bvh_hit) == 40,
-               "the layouts that ray_all.cl and box.cl read and write");
+_Static_assert(sizeof(abut_ray) == 48 && sizeof(abut_box) == 48,
+               "the layouts that ray_all.cl and box.cl read");
 
 typedef struct all_quest {
     const unsigned char *questions;
@@ -46,8 +46,8 @@ static abut_status all_judge(const device_quest *q, uint32_t total) {
                         ABUTI_BUFFER(&g->answers));
 }
 
-static abut_status ask_all(device_quest *q, const char *module, const abuti_kernel_name *list,
-                           const void *questions, size_t answer_bytes) {
+abut_status abuti_device_ask_all(device_quest *q, const char *module, const abuti_kernel_name *list,
+                                 const void *questions, size_t answer_bytes) {
     all_quest a = {questions, list[0].kernel, list[1].kernel};
     q->most = UINT32_MAX;
     q->answer_words = (uint32_t)(answer_bytes / 4);
@@ -58,28 +58,6 @@ static abut_status ask_all(device_quest *q, const char *module, const abuti_kern
     q->part = abuti_device_gather_part(q->bvh, q->gather.count, QUESTION_BYTES, 0);
     abut_status status = q->gather.count ? abuti_device_need(q->bvh, module, list, 2) : ABUT_OK;
     return status ? status : abuti_device_gather(q);
-}
-
-abut_status abut_device_bvh_ray_all(abut_device_bvh *bvh, const abut_ray *rays, size_t count,
-                                    uint64_t capacity, uint64_t *offsets, abut_bvh_hit *hits) {
-    device_quest q = {.bvh = bvh, .answers = hits};
-    q.gather = (bvh_gather){.function = __func__,
-                            .stage = "rays",
-                            .what = "hits",
-                            .count = count,
-                            .capacity = capacity,
-                            .offsets = offsets};
-    if (!bvh || (count && !rays))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, bvh ? "rays" : "bvh");
-    abut_status status = abuti_gather_check(&q.gather, hits);
-    if (!status)
-        status = abuti_device_check_doubles(__func__, bvh, "abut_bvh_ray_all_batch");
-    status = status ? status : abuti_bvh_check_rays(__func__, bvh->context, rays, count);
-    if (status)
-        return status;
-    const abuti_kernel_name list[] = {{&bvh->gather.ray_find, "ray_all_find"},
-                                      {&bvh->gather.ray_judge, "ray_all_judge"}};
-    return ask_all(&q, "ray_all", list, rays, sizeof *hits);
 }
 
 abut_status abut_device_bvh_box(abut_device_bvh *bvh, const abut_box *boxes, size_t count,
@@ -101,5 +79,5 @@ abut_status abut_device_bvh_box(abut_device_bvh *bvh, const abut_box *boxes, siz
         return status;
     const abuti_kernel_name list[] = {{&bvh->gather.box_find, "box_find"},
                                       {&bvh->gather.box_judge, "box_judge"}};
-    return ask_all(&q, "box", list, boxes, sizeof *triangles);
+    return abuti_device_ask_all(&q, "box", list, boxes, sizeof *triangles);
 }

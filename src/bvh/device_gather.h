@@ -39,4 +39,10 @@ size_t abuti_device_gather_part(const abut_device_bvh *bvh, size_t count, size_t
 
 abut_status abuti_device_gather(const device_quest *quest);
 
+/* All answers to questions of six doubles each, rays or boxes, by two kernels of a module: one that
+ * finds candidates and one that judges them. */
+abut_status abuti_device_ask_all(device_quest *quest, const char *module,
+                                 const abuti_kernel_name *find_and_judge, const void *questions,
+                                 size_t answer_bytes);
+
 #endif

@@ -6,6 +6,8 @@
 #include "bvh/points.h"
 #include "device/tools.h"
 
+#include <abut/nearest.h>
+
 typedef struct nearest_kernels {
     abuti_kernel bounds, keys, gather, seed, find;
     abuti_kernel check, frame, measure, complete;                        /* with doubles */
@@ -75,7 +77,7 @@ struct abut_device_bvh {
     device_gather gather;
     device_sign sign;
     abuti_buffer in, out; /* of points and answers that come from the host */
-    /* What fields keep with it from one to the next; see field/device.h. */
+    /* What fields keep with it from one to the next; see field/build/device.h. */
     void *field;
     void (*field_destroy)(abut_device_bvh *bvh);
 };

@@ -7,7 +7,7 @@
  *
  * before[j] = how many of the candidates below j were accepted, also for j = the end.
  */
-#include "bvh/node_kernel.h"
+#include "bvh/node_cl.h"
 
 #if ABUTI_REAL_BITS == 64
 

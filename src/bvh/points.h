@@ -33,10 +33,6 @@ abut_status abuti_bvh_points_read(const char *function, const abut_points *point
 abut_status abuti_bvh_points_check(const char *function, abut_context *context,
                                    const bvh_points *points, box3 *bounds);
 
-/* Whether there can be `most` answers for each of so many points; many.c. */
-abut_status abuti_bvh_check_rows(const char *function, size_t count, uint32_t most,
-                                 const abut_nearest *nearest, const uint32_t *counts);
-
 /* ---- batch.c: all of them, in an order that makes neighbours in space follow each other ---- */
 
 typedef struct bvh_place {

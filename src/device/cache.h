@@ -1,7 +1,7 @@
 /* Built programs on disk, one file each, named by the hash of all that they were made from. A cache
  * only ever saves time: every failure and every doubt means "not there". */
-#ifndef ABUTI_CACHE_H
-#define ABUTI_CACHE_H
+#ifndef ABUTI_DEVICE_CACHE_H
+#define ABUTI_DEVICE_CACHE_H
 
 #include "base/base.h"
 #include "base/digest.h"

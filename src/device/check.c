@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { ITEMS = 256, WORDS = 5, FLOAT_WORDS = 3 };
-enum { ROOM = (ITEMS + ITEMS / 16) * sizeof(uint32_t) }; /* as in group_kernel.h */
+enum { ROOM = (ITEMS + ITEMS / 16) * sizeof(uint32_t) }; /* as in group_cl.h */
 
 static uint32_t bits_of(float x) {
     uint32_t bits;

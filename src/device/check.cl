@@ -1,7 +1,7 @@
 /* Known answers: arithmetic of floats and whole numbers, local memory and barriers. The host
  * computes the same in check.c. */
 #include "base/math_shared.h"
-#include "device/group_kernel.h"
+#include "device/group_cl.h"
 
 DEFINE_GROUP_SCAN(uint, scan_words)
 

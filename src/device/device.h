@@ -49,6 +49,7 @@ typedef struct abuti_queue {
     void *untimed;      /* while the clock runs: the one without */
     void *first, *last; /* events of the clock */
     bool clock;
+    abut_status stuck; /* the first failure since the last report; see kit.h */
 } abuti_queue;
 
 /* A built module; owned by its device, which keeps every program once built. */

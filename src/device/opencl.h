@@ -1,6 +1,6 @@
 /* The OpenCL back end among its own files. OpenCL 1.2, opened at run time. */
-#ifndef ABUTI_OPENCL_H
-#define ABUTI_OPENCL_H
+#ifndef ABUTI_DEVICE_OPENCL_H
+#define ABUTI_DEVICE_OPENCL_H
 
 #include "device/device.h"
 

@@ -9,7 +9,7 @@
  * A tile is 4 rows of 256 x 4 words: every access is 16 bytes an item, side by side. The sums of an
  * item's four rows are scanned together as one vector.
  */
-#include "device/group_kernel.h"
+#include "device/group_cl.h"
 
 DEFINE_GROUP_SCAN(uint, scan_words)
 DEFINE_GROUP_SCAN(uint4, scan_rows)

@@ -16,7 +16,7 @@
  * Loops over an item's own keys are unrolled, so that these stay in registers. Keys are 32 or 64
  * bits by KEY_BITS. Local memory: 28 KiB, below the 32 KiB that OpenCL promises.
  */
-#include "device/group_kernel.h"
+#include "device/group_cl.h"
 
 DEFINE_GROUP_SCAN(uint, scan_words)
 

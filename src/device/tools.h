@@ -6,8 +6,8 @@
  * is kept. Counts go up to ABUTI_TOOLS_MOST; more fails with ABUT_ERROR_LIMIT, a buffer that is too
  * small for its count with ABUT_ERROR_ARGUMENT.
  */
-#ifndef ABUTI_TOOLS_H
-#define ABUTI_TOOLS_H
+#ifndef ABUTI_DEVICE_TOOLS_H
+#define ABUTI_DEVICE_TOOLS_H
 
 #include "device/device.h"
 

@@ -17,7 +17,7 @@ typedef struct listing {
     char (*names)[NAME_BYTES]; /* of files that may be ours, in order */
     size_t count;
     bool verify, ended; /* `ended` by the visitor */
-    abut_cache_visit *visit;
+    abut_field_cache_visit *visit;
     void *user;
 } listing;
 
@@ -70,7 +70,7 @@ static abut_status collect(listing *l, DIR *folder) {
 
 /* A field of a file. */
 static abut_status list_item(listing *l, cache_file *file, const cache_item *item,
-                             abut_cache_entry *entry) {
+                             abut_field_cache_entry *entry) {
     char problem[1024];
     abut_field *field = NULL;
     memset(&entry->info, 0, sizeof entry->info);
@@ -96,7 +96,7 @@ static abut_status list_file(listing *l, const char *name) {
     snprintf(path, sizeof path, "%s/%s", l->folder, name);
     if (stat(path, &about) != 0)
         return ABUT_OK; /* removed meanwhile */
-    abut_cache_entry entry;
+    abut_field_cache_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.path = path;
     entry.age = age_of(&about);
@@ -132,25 +132,25 @@ static abut_status list(const char *function, const char *folder, listing *l) {
     return status;
 }
 
-abut_status abut_cache_list(abut_context *context, const char *folder, abut_cache_visit *visit,
-                            void *user) {
+abut_status abut_field_cache_list(abut_context *context, const char *folder,
+                                  abut_field_cache_visit *visit, void *user) {
     listing l = {.context = abuti_context_of(context), .visit = visit, .user = user};
-    return list("abut_cache_list", folder, &l);
+    return list("abut_field_cache_list", folder, &l);
 }
 
-abut_status abut_cache_verify(abut_context *context, const char *folder, abut_cache_visit *visit,
-                              void *user) {
+abut_status abut_field_cache_verify(abut_context *context, const char *folder,
+                                    abut_field_cache_visit *visit, void *user) {
     listing l = {.context = abuti_context_of(context),
                  .visit = visit,
                  .user = user,
                  .verify = true};
-    return list("abut_cache_verify", folder, &l);
+    return list("abut_field_cache_verify", folder, &l);
 }
 
 /* ---- clear ---- */
 
-abut_status abut_cache_clear(abut_context *context, const char *folder, double age, uint32_t *files,
-                             uint64_t *bytes) {
+abut_status abut_field_cache_clear(abut_context *context, const char *folder, double age,
+                                   uint32_t *files, uint64_t *bytes) {
     char path[CACHE_PATH_BYTES];
     DIR *opened;
     uint32_t removed = 0;
@@ -158,8 +158,8 @@ abut_status abut_cache_clear(abut_context *context, const char *folder, double a
     (void)context;
     if (!(age >= 0))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_cache_clear: age is %g; it must be 0 seconds or more", age);
-    abut_status status = open_folder("abut_cache_clear", folder, path, &opened);
+                          "abut_field_cache_clear: age is %g; it must be 0 seconds or more", age);
+    abut_status status = open_folder("abut_field_cache_clear", folder, path, &opened);
     for (struct dirent *entry; !status && opened && (entry = readdir(opened));) {
         struct stat about;
         const char *name = entry->d_name;

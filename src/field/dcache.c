@@ -91,7 +91,7 @@ static abut_status skip_samples(abuti_reader *reader) {
     return status;
 }
 
-static abut_status read_field(abuti_reader *reader, const abut_field_load_options *options,
+static abut_status read_field(abuti_reader *reader, const abut_field_read_options *options,
                               abut_field *field) {
     dcache_head h;
     abut_status status = ABUT_OK;
@@ -113,7 +113,7 @@ static abut_status read_field(abuti_reader *reader, const abut_field_load_option
         field->grid.count[axis] = (uint32_t)h.count[axis];
     if (h.thickness[0] > 0)
         field->band = h.thickness[0];
-    status = abuti_field_check_grid("abut_field_load: options", &field->grid);
+    status = abuti_field_check_grid("abut_field_read: options", &field->grid);
     status = status ? status : abuti_field_reserve(field);
     status = status ? status : read_values(reader, &h, field->values);
     status = status ? status : skip_samples(reader);
@@ -123,7 +123,7 @@ static abut_status read_field(abuti_reader *reader, const abut_field_load_option
 }
 
 abut_status abuti_field_read_dcache(abuti_source *source, const char *name,
-                                    const abut_field_load_options *options, abut_field **field) {
+                                    const abut_field_read_options *options, abut_field **field) {
     abuti_reader reader = {.context = source->context, .source = *source, .line = 1};
     abut_field *made = NULL;
     snprintf(reader.name, sizeof reader.name, "%s", name);

@@ -1,5 +1,5 @@
 /* Fields on a device as users have them. */
-#include "field/device.h"
+#include "field/build/device.h"
 
 #include <math.h>
 
@@ -21,7 +21,7 @@ abut_status abuti_device_field_check(const char *function, const abut_device_bvh
                           function, name);
     if (!bvh->sign.known)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the hierarchy knows no inside; call abut_bvh_prepare_sign() for one "
+                          "%s: the hierarchy knows no inside; call abut_sign_prepare() for one "
                           "of the CPU and copy that with abut_device_bvh_create()",
                           function);
     if (!bvh->sign.closed && !bvh->queue.device->info.same_bits)
@@ -73,7 +73,7 @@ static abut_status check_options(const abut_field_options *o, const abut_device_
     if (o->sign != ABUT_SIGN_AUTO && (o->sign == ABUT_SIGN_NORMAL) != by_normals)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_field_build: the hierarchy is not "
                                                "ready for these signs; call "
-                                               "abut_bvh_prepare_sign() and copy it again");
+                                               "abut_sign_prepare() and copy it again");
     return ABUT_OK;
 }
 
@@ -143,7 +143,7 @@ abut_status abut_device_field_create(const abut_field *field, abut_device *devic
         const uint32_t begin[3] = {0, 0, k}, count[3] = {n[0], n[1], 1};
         const float *from = direct ? (const float *)field->values + k * layer : values;
         if (!direct)
-            status = abut_field_read(field, begin, count, values);
+            status = abut_field_copy(field, begin, count, values);
         if (!status)
             status = abut_buffer_write(made->values, k * layer * sizeof *from, from,
                                        layer * sizeof *from);
@@ -177,15 +177,15 @@ const abut_buffer *abut_device_field_values(const abut_device_field *field) {
     return field ? field->values : NULL;
 }
 
-abut_status abut_device_field_read(const abut_device_field *field, const uint32_t begin[3],
+abut_status abut_device_field_copy(const abut_device_field *field, const uint32_t begin[3],
                                    const uint32_t count[3], float *values) {
     if (!field || !begin || !count || !values)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_field_read: an argument is null");
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_field_copy: an argument is null");
     const uint32_t *cells = field->info.grid.count;
     for (int axis = 0; axis < 3; axis++)
         if (begin[axis] > cells[axis] || count[axis] > cells[axis] - begin[axis])
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_device_field_read: %u cells from cell %u on along axis %d, but "
+                              "abut_device_field_copy: %u cells from cell %u on along axis %d, but "
                               "there are %u",
                               count[axis], begin[axis], axis, cells[axis]);
     /* rows that follow each other go at once: of whole rows the layer, of whole layers all */

@@ -43,7 +43,7 @@ static abut_status put_layers(exporter *e) {
     abut_status status = e->layer ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (uint32_t k = 0; k < n[2] && !status; k++) {
         const uint32_t begin[3] = {0, 0, k};
-        status = abut_field_read(e->field, begin, count, e->layer);
+        status = abut_field_copy(e->field, begin, count, e->layer);
         if (!status && e->text)
             put_text(e, cells);
         else if (!status)

@@ -1,7 +1,7 @@
 /* Making a field: its grid from the options, its memory, and what it tells of itself. */
 #include "field/cache.h"
 
-#include "bvh/sign.h"
+#include "sign/sign.h"
 
 #include <math.h>
 
@@ -177,7 +177,7 @@ abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o,
 }
 
 static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_field *field) {
-    const abut_sign_info sign = abut_bvh_sign_info(bvh);
+    const abut_sign_info sign = abut_sign_info_get(bvh);
     field->layout = o->layout;
     field->type = o->type;
     field->sign = sign.method;
@@ -229,7 +229,7 @@ abut_status abut_field_create_from(const abut_bvh *bvh, const abut_field_options
         return status;
     if (!bvh->sign || (ours.sign != ABUT_SIGN_AUTO && ours.sign != bvh->sign->method))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_from: the hierarchy is not ready "
-                                               "for these signs; call abut_bvh_prepare_sign() "
+                                               "for these signs; call abut_sign_prepare() "
                                                "first");
     ours.sign = bvh->sign->method;
     cache_place place;
@@ -262,7 +262,7 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
     }
     sign.method = ours.sign;
     status = abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_bvh_prepare_sign(bvh, &sign);
+    status = status ? status : abut_sign_prepare(bvh, &sign);
     status = status ? status : create_from(bvh, &ours, &place, field);
     abut_bvh_destroy(bvh);
     return status;

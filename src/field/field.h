@@ -141,7 +141,7 @@ abut_status abuti_field_restore(abuti_source *source, const char *name, abut_fie
 /* Reads the head alone: what a field is but for its range. */
 abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_info *info);
 abut_status abuti_field_read_dcache(abuti_source *source, const char *name,
-                                    const abut_field_load_options *options, abut_field **field);
+                                    const abut_field_read_options *options, abut_field **field);
 
 /* block.c: pieces of a file. Differences of neighbours, lowest bytes of all first, then zstd.
  * Gives the bytes stored, or 0 where it does not get shorter. `to` and `scratch` have room for

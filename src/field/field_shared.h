@@ -9,8 +9,8 @@
  * difference of its neighbours (Catmull & Rom 1974), so that the gradient is continuous; the error
  * falls with the third power of the cell, that of the gradient with the second (Keys 1981).
  */
-#ifndef ABUTI_FIELD_SHARED_H
-#define ABUTI_FIELD_SHARED_H
+#ifndef ABUTI_FIELD_FIELD_SHARED_H
+#define ABUTI_FIELD_FIELD_SHARED_H
 
 #include "base/math_shared.h"
 

@@ -55,9 +55,9 @@ abut_status abut_field_write(const abut_field *field, const char *path,
 
 /* ---- in ---- */
 
-static abut_status check_options(const char *function, const abut_field_load_options *options,
-                                 abut_field_load_options *ours) {
-    *ours = abut_field_load_options_default();
+static abut_status check_options(const char *function, const abut_field_read_options *options,
+                                 abut_field_read_options *ours) {
+    *ours = abut_field_read_options_default();
     abut_status status = abuti_options_read(ours, sizeof *ours, options, function);
     if (!status && !(ours->cell >= 0 && ours->cell <= ABUT_COORDINATE_MAX))
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -67,7 +67,7 @@ static abut_status check_options(const char *function, const abut_field_load_opt
 }
 
 static abut_status load_and_close(abuti_source *source, const char *path,
-                                  const abut_field_load_options *options, abut_field **field) {
+                                  const abut_field_read_options *options, abut_field **field) {
     char name[320];
     abuti_escape(path ? path : "memory", name, sizeof name);
     size_t seen = abuti_source_fill(source, FIELD_MAGIC_BYTES);
@@ -87,27 +87,27 @@ static abut_status load_and_close(abuti_source *source, const char *path,
     return status;
 }
 
-abut_status abut_field_load(abut_context *context, const char *path,
-                            const abut_field_load_options *options, abut_field **field) {
+abut_status abut_field_read(abut_context *context, const char *path,
+                            const abut_field_read_options *options, abut_field **field) {
     abuti_source source;
-    abut_field_load_options ours;
+    abut_field_read_options ours;
     if (!path || !field)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_load: %s is null",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_read: %s is null",
                           path ? "field" : "path");
-    abut_status status = check_options("abut_field_load", options, &ours);
+    abut_status status = check_options("abut_field_read", options, &ours);
     status = status ? status : abuti_source_open(&source, abuti_context_of(context), path);
     return status ? status : load_and_close(&source, path, &ours, field);
 }
 
-abut_status abut_field_load_memory(abut_context *context, const void *data, size_t bytes,
-                                   const char *name, const abut_field_load_options *options,
+abut_status abut_field_read_memory(abut_context *context, const void *data, size_t bytes,
+                                   const char *name, const abut_field_read_options *options,
                                    abut_field **field) {
     abuti_source source;
-    abut_field_load_options ours;
+    abut_field_read_options ours;
     if ((!data && bytes) || !field)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_load_memory: %s is null",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_read_memory: %s is null",
                           field ? "data" : "field");
-    abut_status status = check_options("abut_field_load_memory", options, &ours);
+    abut_status status = check_options("abut_field_read_memory", options, &ours);
     if (status)
         return status;
     abuti_source_memory(&source, abuti_context_of(context), data, bytes, name);

@@ -136,15 +136,15 @@ static float value_of_cell(const field_view *view, const uint32_t at[3]) {
     return field_at_linear(view, &place).distance;
 }
 
-abut_status abut_field_read(const abut_field *field, const uint32_t begin[3],
+abut_status abut_field_copy(const abut_field *field, const uint32_t begin[3],
                             const uint32_t count[3], float *values) {
     if (!field || !begin || !count || !values)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_read: an argument is null");
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_copy: an argument is null");
     const uint32_t *cells = field->grid.count;
     for (int axis = 0; axis < 3; axis++)
         if (begin[axis] > cells[axis] || count[axis] > cells[axis] - begin[axis])
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_field_read: %u cells from cell %u on along axis %d, but there "
+                              "abut_field_copy: %u cells from cell %u on along axis %d, but there "
                               "are %u",
                               count[axis], begin[axis], axis, cells[axis]);
     for (uint32_t k = 0; k < count[2]; k++)

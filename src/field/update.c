@@ -11,7 +11,7 @@
  */
 #include "field/field.h"
 
-#include "bvh/sign.h"
+#include "sign/sign.h"
 
 #include <math.h>
 
@@ -92,8 +92,8 @@ static bool stays(const updating *u, const uint32_t begin[3]) {
          middle = v3_lerp(lo, hi, 0.5);
     double rho = real_max(v3_length(v3_sub(hi, middle)), v3_length(v3_sub(lo, middle)));
     abut_nearest nearest;
-    abuti_bvh_nearest(u->moved, middle, (most + f->step + rho) * (1 + 0x1p-20) + u->error, NULL,
-                      &nearest);
+    abuti_nearest_point(u->moved, middle, (most + f->step + rho) * (1 + 0x1p-20) + u->error, NULL,
+                        &nearest);
     return nearest.triangle == ABUT_NONE;
 }
 
@@ -198,7 +198,7 @@ abut_status abut_field_update(abut_field *field, abut_mesh *mesh, uint64_t *reco
     abut_status status = abuti_bvh_check_refit(__func__, field->mesh, mesh);
     sign.method = field->sign;
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_bvh_prepare_sign(bvh, &sign);
+    status = status ? status : abut_sign_prepare(bvh, &sign);
     status = status ? status : make_next(field, bvh, &next, &changed);
     abut_bvh_destroy(bvh);
     if (status)

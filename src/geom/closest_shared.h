@@ -20,8 +20,8 @@
  *
  * Coordinates: any finite double up to 1e90, any float up to a quarter of FLT_MAX.
  */
-#ifndef ABUTI_CLOSEST_SHARED_H
-#define ABUTI_CLOSEST_SHARED_H
+#ifndef ABUTI_GEOM_CLOSEST_SHARED_H
+#define ABUTI_GEOM_CLOSEST_SHARED_H
 
 #include "geom/types_shared.h"
 

@@ -7,8 +7,8 @@
  * Guarantee: 0 exactly where the sets meet, and then both points are the same; otherwise positive
  * (REAL_MIN stands for what rounding loses) and as accurate as closest_shared.h says.
  */
-#ifndef ABUTI_DISTANCE_SHARED_H
-#define ABUTI_DISTANCE_SHARED_H
+#ifndef ABUTI_GEOM_DISTANCE_SHARED_H
+#define ABUTI_GEOM_DISTANCE_SHARED_H
 
 #include "geom/meet_shared.h"
 

@@ -8,8 +8,8 @@
  * edges; list those. On a line corners are enough. Guarantee: which points are listed is exact.
  * Corners are given as they are, crossings rounded.
  */
-#ifndef ABUTI_FLAT_SHARED_H
-#define ABUTI_FLAT_SHARED_H
+#ifndef ABUTI_GEOM_FLAT_SHARED_H
+#define ABUTI_GEOM_FLAT_SHARED_H
 
 #include "geom/predicates_shared.h"
 #include "geom/types_shared.h"

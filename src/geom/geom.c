@@ -136,7 +136,7 @@ abut_status abut_segment_triangle_meet(const abut_segment *segment, const abut_t
 }
 
 abut_status abut_ray_triangle_meet(const abut_ray *ray, const abut_triangle *triangle, bool *meet,
-                                   abut_ray_hit *hit) {
+                                   abut_ray_triangle_hit *hit) {
     abut_status status = check_pointer(__func__, "ray", ray);
     status = status ? status : check_point(__func__, "ray->origin", ray->origin);
     status = status ? status : check_point(__func__, "ray->direction", ray->direction);

@@ -5,8 +5,8 @@
  * too small the pool says so in `full`, and what is computed from then on is nonsense but safe:
  * the caller starts again with a larger pool.
  */
-#ifndef ABUTI_INTEGER_H
-#define ABUTI_INTEGER_H
+#ifndef ABUTI_GEOM_INTEGER_H
+#define ABUTI_GEOM_INTEGER_H
 
 #include "base/base.h"
 

@@ -14,8 +14,8 @@
  * point: in the shadow along a coordinate axis that is not parallel to the plane, the normals of
  * the triangle's edges are among the 9 products, and those of the box's edges are coordinate axes.
  */
-#ifndef ABUTI_MEET_SHARED_H
-#define ABUTI_MEET_SHARED_H
+#ifndef ABUTI_GEOM_MEET_SHARED_H
+#define ABUTI_GEOM_MEET_SHARED_H
 
 #include "geom/path_shared.h"
 

@@ -10,8 +10,8 @@
  * general function, whose kind of answer is exact.
  * Guarantee: exact, as the predicates are.
  */
-#ifndef ABUTI_NEIGHBOUR_SHARED_H
-#define ABUTI_NEIGHBOUR_SHARED_H
+#ifndef ABUTI_GEOM_NEIGHBOUR_SHARED_H
+#define ABUTI_GEOM_NEIGHBOUR_SHARED_H
 
 #include "geom/meet_shared.h"
 

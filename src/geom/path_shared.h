@@ -9,8 +9,8 @@
  * with opposite sign, and 0 counts as a hit for both, so nothing slips between them. Parameter and
  * weights are quotients of determinants that are right to the last place or so.
  */
-#ifndef ABUTI_PATH_SHARED_H
-#define ABUTI_PATH_SHARED_H
+#ifndef ABUTI_GEOM_PATH_SHARED_H
+#define ABUTI_GEOM_PATH_SHARED_H
 
 #include "geom/closest_shared.h"
 #include "geom/flat_shared.h"

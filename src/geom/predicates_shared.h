@@ -15,8 +15,8 @@
  * All arithmetic is double whatever `real` is. A device without cl_khr_fp64 has no predicates;
  * ABUTI_PREDICATES is defined where they exist.
  */
-#ifndef ABUTI_PREDICATES_SHARED_H
-#define ABUTI_PREDICATES_SHARED_H
+#ifndef ABUTI_GEOM_PREDICATES_SHARED_H
+#define ABUTI_GEOM_PREDICATES_SHARED_H
 
 #include "base/math_shared.h"
 

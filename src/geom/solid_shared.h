@@ -3,8 +3,8 @@
  * Distances are negative inside. The closest point is always one of the surface, also where many
  * are equally near (the centre of a sphere, the axis of a capsule): see each function.
  */
-#ifndef ABUTI_SOLID_SHARED_H
-#define ABUTI_SOLID_SHARED_H
+#ifndef ABUTI_GEOM_SOLID_SHARED_H
+#define ABUTI_GEOM_SOLID_SHARED_H
 
 #include "geom/closest_shared.h"
 #include "geom/predicates_shared.h"

@@ -16,9 +16,9 @@ static abut_status check_positions(const char *function, const char *what, const
     return ABUT_OK;
 }
 
-abut_status abuti_sweep_limits(const char *function, const abut_sweep_options *options,
+abut_status abuti_sweep_limits(const char *function, const abut_sweep_find_options *options,
                                double longest, sweep_limits *limits, bool *exact) {
-    abut_sweep_options ours = abut_sweep_options_default();
+    abut_sweep_find_options ours = abut_sweep_find_options_default();
     abut_status status = abuti_options_read(&ours, sizeof ours, options, function);
     if (status)
         return status;
@@ -52,8 +52,8 @@ static double half_extent(const vec3 *start, const vec3 *end) {
 }
 
 static abut_status sweep_features(const char *function, int kind, const vec3 *start,
-                                  const vec3 *end, const abut_sweep_options *options,
-                                  abut_sweep *sweep) {
+                                  const vec3 *end, const abut_sweep_find_options *options,
+                                  abut_sweep_result *sweep) {
     sweep_limits limits;
     sweep_answer answer;
     bool hit, exact;
@@ -87,11 +87,12 @@ static abut_status sweep_features(const char *function, int kind, const vec3 *st
 }
 
 abut_status abut_sweep_vertex_face(const abut_vec3 start[4], const abut_vec3 end[4],
-                                   const abut_sweep_options *options, abut_sweep *sweep) {
+                                   const abut_sweep_find_options *options,
+                                   abut_sweep_result *sweep) {
     return sweep_features(__func__, SWEEP_VERTEX_FACE, start, end, options, sweep);
 }
 
 abut_status abut_sweep_edge_edge(const abut_vec3 start[4], const abut_vec3 end[4],
-                                 const abut_sweep_options *options, abut_sweep *sweep) {
+                                 const abut_sweep_find_options *options, abut_sweep_result *sweep) {
     return sweep_features(__func__, SWEEP_EDGE_EDGE, start, end, options, sweep);
 }

@@ -1,6 +1,6 @@
 /* Elementary sweeps, private: many pairs at once. One pair: sweep_shared.h. */
-#ifndef ABUTI_SWEEP_H
-#define ABUTI_SWEEP_H
+#ifndef ABUTI_GEOM_SWEEP_H
+#define ABUTI_GEOM_SWEEP_H
 
 #include "base/base.h"
 #include "geom/sweep_shared.h"
@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What zeros in abut_sweep_options stand for; the tolerance as a part of the extent of the
+/* What zeros in abut_sweep_find_options stand for; the tolerance as a part of the extent of the
  * positions. */
 #define SWEEP_TOLERANCE 1e-10
 #define SWEEP_STEPS 1000000
 
 /* Reads and checks the options of a function, with lengths up to `longest`. A tolerance of 0 stays
  * for the caller, who knows the extent; `latest` is 1. */
-abut_status abuti_sweep_limits(const char *function, const abut_sweep_options *options,
+abut_status abuti_sweep_limits(const char *function, const abut_sweep_find_options *options,
                                double longest, sweep_limits *limits, bool *exact);
 
 /* Writes the indices (ascending) of those of `count` pairs that are not proven free over the whole

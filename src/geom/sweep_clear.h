@@ -12,8 +12,8 @@
  * of two vectors that are off by 4.01 u M and at most 2.01 M: its coefficients are off by 57 u M^2
  * and at most 8.1 M^2; four rounds of de Casteljau's means add 4 x 3.01 u x 8.1 M^2: 155 u M^2 in
  * all. We take 256 u M^2. */
-#ifndef ABUTI_SWEEP_CLEAR_H
-#define ABUTI_SWEEP_CLEAR_H
+#ifndef ABUTI_GEOM_SWEEP_CLEAR_H
+#define ABUTI_GEOM_SWEEP_CLEAR_H
 
 #include "geom/sweep_shared.h"
 

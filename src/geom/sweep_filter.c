@@ -1,9 +1,9 @@
 /* Many pairs at once: those that one direction proves free for all the step, or one for each half
- * of it, are left out. In floats; see sweep_filter_kernel.h for the proof. */
+ * of it, are left out. In floats; see sweep_filter_lanes.h for the proof. */
 #include "geom/sweep_filter.h"
 
 #define LANES 4
-#include "geom/sweep_filter_kernel.h"
+#include "geom/sweep_filter_lanes.h"
 
 static sweep_filter_kernel *kernel(void) {
     const int lanes = abuti_simd_lanes();

@@ -1,6 +1,6 @@
 /* What the kernels of the filter share, one for each number of lanes. */
-#ifndef ABUTI_SWEEP_FILTER_H
-#define ABUTI_SWEEP_FILTER_H
+#ifndef ABUTI_GEOM_SWEEP_FILTER_H
+#define ABUTI_GEOM_SWEEP_FILTER_H
 
 #include "geom/sweep.h"
 

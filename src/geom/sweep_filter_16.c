@@ -6,7 +6,7 @@
 #ifdef ABUTI_SIMD_16
 
 #define LANES 16
-#include "geom/sweep_filter_kernel.h"
+#include "geom/sweep_filter_lanes.h"
 
 sweep_filter_kernel *abuti_sweep_filter_16(void) {
     return filter;

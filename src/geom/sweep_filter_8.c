@@ -6,7 +6,7 @@
 #ifdef ABUTI_SIMD_8
 
 #define LANES 8
-#include "geom/sweep_filter_kernel.h"
+#include "geom/sweep_filter_lanes.h"
 
 sweep_filter_kernel *abuti_sweep_filter_8(void) {
     return filter;

@@ -19,8 +19,8 @@
  * t G(1) > 0, which is so on one side of c = G(0) / (G(0) - G(1)). Along an axis both G are off by
  * u of themselves, their difference (they have different signs) by 2 u, and c with its product by
  * 5 u; we take 8 u. What overflows is not finite in the end, and proves nothing. */
-#ifndef ABUTI_SWEEP_FINE_SHARED_H
-#define ABUTI_SWEEP_FINE_SHARED_H
+#ifndef ABUTI_GEOM_SWEEP_FINE_SHARED_H
+#define ABUTI_GEOM_SWEEP_FINE_SHARED_H
 
 #include "geom/sweep_proof_shared.h"
 

@@ -9,8 +9,8 @@
  * than the 16 u |n|_1 M that we take. M between 2^-30 and 2^30 keeps everything in range, whatever
  * n is; the rest is left to double. Only the operations of IEEE 754, one rounding each, so that any
  * number of lanes gives the same bits. */
-#ifndef ABUTI_SWEEP_LANES_SHARED_H
-#define ABUTI_SWEEP_LANES_SHARED_H
+#ifndef ABUTI_GEOM_SWEEP_LANES_SHARED_H
+#define ABUTI_GEOM_SWEEP_LANES_SHARED_H
 
 #define EXTENT_MIN 0x1p-30f
 #define EXTENT_MAX 0x1p30f

@@ -1,6 +1,6 @@
 /* Where two features touch, for C and OpenCL C alike. */
-#ifndef ABUTI_SWEEP_POINT_SHARED_H
-#define ABUTI_SWEEP_POINT_SHARED_H
+#ifndef ABUTI_GEOM_SWEEP_POINT_SHARED_H
+#define ABUTI_GEOM_SWEEP_POINT_SHARED_H
 
 #include "base/math_shared.h"
 
@@ -10,7 +10,7 @@ static inline vec3 sweep_mean(vec3 a, vec3 b, real t) {
 }
 
 /* Halfway between the closest points at the time of a hit: of two edges, or of a vertex and a face;
- * weights as in abut_sweep. */
+ * weights as in abut_sweep_result. */
 static inline vec3 sweep_point(int edges, const vec3 *start, const vec3 *end, real time,
                                const real *weights) {
     vec3 p[4], first, second;

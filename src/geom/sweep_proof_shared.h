@@ -40,8 +40,8 @@
  * coordinates have to be scaled down they lose less than 2^-1074 each, which is far below u^2 M. A
  * NaN makes every comparison false, which proves nothing.
  */
-#ifndef ABUTI_SWEEP_PROOF_SHARED_H
-#define ABUTI_SWEEP_PROOF_SHARED_H
+#ifndef ABUTI_GEOM_SWEEP_PROOF_SHARED_H
+#define ABUTI_GEOM_SWEEP_PROOF_SHARED_H
 
 #include "base/math_shared.h"
 

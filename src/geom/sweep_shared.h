@@ -18,8 +18,8 @@
  * of a hit the features are within separation and tolerance, or the steps were spent there, or the
  * tolerance is below what rounding allows, about 1e-14 of the extent of the pair.
  */
-#ifndef ABUTI_SWEEP_SHARED_H
-#define ABUTI_SWEEP_SHARED_H
+#ifndef ABUTI_GEOM_SWEEP_SHARED_H
+#define ABUTI_GEOM_SWEEP_SHARED_H
 
 #include "geom/sweep_fine_shared.h"
 #include "geom/sweep_proof_shared.h"

@@ -32,7 +32,7 @@ typedef abut_ray ray3;
 typedef abut_closest_on_segment closest_on_segment;
 typedef abut_closest_on_triangle closest_on_triangle;
 typedef abut_closest_pair closest_pair;
-typedef abut_ray_hit ray_hit;
+typedef abut_ray_triangle_hit ray_hit;
 typedef abut_signed_closest signed_closest;
 #else
 typedef struct triangle3 {

@@ -16,7 +16,7 @@
 typedef struct exam {
     abut_context *context;
     const abut_topology *topology;
-    const abut_topology_view *view;
+    const abut_topology_arrays *view;
     const abut_mesh *mesh;
     unsigned char *flawed;                       /* an edge: faces do not balance */
     unsigned char *duplicate;                    /* a triangle */

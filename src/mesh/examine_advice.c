@@ -10,7 +10,7 @@
  *  - Containment counts entries and exits, or volume: one missing face spoils a whole ray.
  *  - The view test tells inside from outside by the way a triangle faces (Cheng 2011, chapter 3):
  *    it needs one consistently wound manifold, whose holes it closes itself.
- * Self-intersections are looked for on a floor above (abut_bvh_examine). Until then the sentences
+ * Self-intersections are looked for on a floor above (abut_pair_examine). Until then the sentences
  * say where they matter, and afterwards which it is.
  */
 #include "mesh/mesh.h"

@@ -13,7 +13,7 @@
 #define GRAIN 8192
 
 typedef struct marking {
-    const abut_topology_view *view;
+    const abut_topology_arrays *view;
     const uint32_t *indices;
     unsigned char *flawed;    /* an edge */
     unsigned char *duplicate; /* a triangle */

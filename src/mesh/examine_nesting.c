@@ -35,7 +35,7 @@ typedef struct line {
 } line;
 
 typedef struct nesting {
-    const abut_topology_view *view;
+    const abut_topology_arrays *view;
     const abut_mesh *mesh;
     const unsigned char *watertight;
     double factor; /* power of two that brings the mesh to unit size */
@@ -263,7 +263,7 @@ static abut_status run(nesting *n, abut_context *context, size_t taking_part) {
     return ABUT_OK;
 }
 
-void abuti_component_seams(const abut_topology_view *view, unsigned char *watertight) {
+void abuti_component_seams(const abut_topology_arrays *view, unsigned char *watertight) {
     for (size_t c = 0; c < view->component_count; c++)
         watertight[c] = 1;
     for (size_t e = 0; e < view->edge_count; e++)

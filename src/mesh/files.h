@@ -5,8 +5,8 @@
  * memory), and hands exact-size arrays over at the end. So memory stays below about twice the
  * result, and a hostile file costs no more than its own size.
  */
-#ifndef ABUTI_FILES_H
-#define ABUTI_FILES_H
+#ifndef ABUTI_MESH_FILES_H
+#define ABUTI_MESH_FILES_H
 
 #include "mesh/mesh.h"
 

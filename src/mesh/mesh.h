@@ -21,7 +21,7 @@ struct abut_mesh {
 
 struct abut_topology {
     abut_mesh *mesh; /* held */
-    abut_topology_view view;
+    abut_topology_arrays view;
     uint32_t *arrays[12]; /* what the view points into, to be released */
 };
 
@@ -62,20 +62,21 @@ static inline bool abuti_is_collapsed(const uint32_t *corner) {
 }
 
 /* The faces of an edge, and how many. */
-static inline uint32_t abuti_edge_faces(const abut_topology_view *view, uint32_t edge,
+static inline uint32_t abuti_edge_faces(const abut_topology_arrays *view, uint32_t edge,
                                         const uint32_t **faces) {
     *faces = view->edge_faces + view->edge_face_begin[edge];
     return view->edge_face_begin[edge + 1] - view->edge_face_begin[edge];
 }
 
 /* Which side of `face` is `edge`: 0, 1 or 2. The face must have it. */
-static inline uint32_t abuti_side_of(const abut_topology_view *view, uint32_t face, uint32_t edge) {
+static inline uint32_t abuti_side_of(const abut_topology_arrays *view, uint32_t face,
+                                     uint32_t edge) {
     const uint32_t *side = view->triangle_edges + 3 * (size_t)face;
     return side[0] == edge ? 0 : side[1] == edge ? 1 : 2;
 }
 
 /* Whether `face` runs along `edge` from its lower to its higher vertex. */
-static inline bool abuti_runs_up(const abut_topology_view *view, const uint32_t *indices,
+static inline bool abuti_runs_up(const abut_topology_arrays *view, const uint32_t *indices,
                                  uint32_t face, uint32_t edge) {
     const uint32_t *corner = indices + 3 * (size_t)face;
     uint32_t low = view->edges[2 * (size_t)edge], high = view->edges[2 * (size_t)edge + 1];
@@ -134,7 +135,7 @@ abut_status abuti_component_nesting(const abut_topology *topology, const unsigne
                                     unsigned char *inside);
 
 /* Sets watertight for every component whose edges all have an even number of faces. */
-void abuti_component_seams(const abut_topology_view *view, unsigned char *watertight);
+void abuti_component_seams(const abut_topology_arrays *view, unsigned char *watertight);
 
 /* Marks every edge whose faces do not run both ways in equal numbers, every triangle that has the
  * same three vertices as an earlier one (`duplicate` zeroed before), and for every vertex how many

@@ -25,7 +25,7 @@ struct abut_normals {
 };
 
 typedef struct work {
-    const abut_topology_view *view;
+    const abut_topology_arrays *view;
     const uint32_t *indices;
     const vec3 *positions;
     vec3 *faces, *edges, *vertices;
@@ -129,7 +129,7 @@ abut_status abut_normals_create(const abut_topology *topology, abut_normals **no
     if (!topology || !normals)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_normals_create: %s is null",
                           topology ? "normals" : "topology");
-    const abut_topology_view *view = &topology->view;
+    const abut_topology_arrays *view = &topology->view;
     abut_mesh *mesh = topology->mesh;
     abut_context *context = mesh->context;
     abut_normals *made = abuti_allocate_zeroed(context, 1, sizeof *made);
@@ -181,8 +181,8 @@ void abut_normals_destroy(abut_normals *normals) {
     abut_mesh_destroy(mesh);
 }
 
-abut_normals_view abut_normals_get(const abut_normals *normals) {
-    abut_normals_view view = {0};
+abut_normals_arrays abut_normals_arrays_get(const abut_normals *normals) {
+    abut_normals_arrays view = {0};
     if (normals) {
         view.faces = normals->faces;
         view.edges = normals->edges;

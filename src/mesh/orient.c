@@ -14,7 +14,7 @@
 enum { KEEP = 0, TURN = 1, UNSEEN = 2 };
 
 typedef struct orientation {
-    const abut_topology_view *view;
+    const abut_topology_arrays *view;
     const abut_mesh *mesh;
     abuti_unit_frame frame;
     const unsigned char *inside; /* a component */
@@ -43,7 +43,7 @@ static void weigh(const orientation *o, uint32_t t, vec3 from, patch *p) {
 
 /* Decides the patch of `seed` relative to it; its triangles are then in the queue. */
 static patch flood(orientation *o, uint32_t seed) {
-    const abut_topology_view *view = o->view;
+    const abut_topology_arrays *view = o->view;
     patch p = {.closed = true};
     vec3 from =
         abuti_unit_position(&o->frame, o->mesh->positions[o->mesh->indices[3 * (size_t)seed]]);
@@ -139,7 +139,7 @@ abut_status abut_mesh_orient(const abut_topology *topology, abut_mesh **oriented
     if (!topology || !oriented)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_orient: %s is null",
                           topology ? "oriented" : "topology");
-    const abut_topology_view *view = &topology->view;
+    const abut_topology_arrays *view = &topology->view;
     abut_context *context = topology->mesh->context;
     abut_status status = abuti_progress(context, "orient", 0);
     if (status)

@@ -319,7 +319,7 @@ static abut_status fill(build *b, abut_topology *made) {
         status = find_components(b, made);
     if (status)
         return status;
-    abut_topology_view *view = &made->view;
+    abut_topology_arrays *view = &made->view;
     view->vertex_count = b->vertex_count;
     view->triangle_count = b->triangle_count;
     view->edge_count = b->edge_begin[b->vertex_count];
@@ -380,7 +380,7 @@ void abut_topology_destroy(abut_topology *topology) {
     abut_mesh_destroy(mesh);
 }
 
-abut_topology_view abut_topology_get(const abut_topology *topology) {
-    abut_topology_view none = {0};
+abut_topology_arrays abut_topology_arrays_get(const abut_topology *topology) {
+    abut_topology_arrays none = {0};
     return topology ? topology->view : none;
 }

@@ -14,7 +14,7 @@
 
 typedef struct walk {
     abut_context *context;
-    const abut_topology_view *view;
+    const abut_topology_arrays *view;
     const uint32_t *indices;
     uint32_t count;   /* boundary edges */
     uint32_t *edge;   /* of each of them */
@@ -30,14 +30,14 @@ typedef struct walk {
     size_t loop_total, chain_total;
 } walk;
 
-static bool is_boundary(const abut_topology_view *view, size_t edge) {
+static bool is_boundary(const abut_topology_arrays *view, size_t edge) {
     return view->edge_face_begin[edge + 1] - view->edge_face_begin[edge] == 1;
 }
 
 /* ---- mates ---- */
 
 static void list_edges(walk *w) {
-    const abut_topology_view *view = w->view;
+    const abut_topology_arrays *view = w->view;
     uint32_t i = 0;
     for (uint32_t e = 0; e < view->edge_count; e++) {
         if (!is_boundary(view, e))
@@ -57,7 +57,7 @@ static void list_edges(walk *w) {
  * ABUT_NONE where a non-manifold edge comes first. A path cannot run in circles: it starts at an
  * end, and every edge on it has at most two faces. */
 static uint32_t fan_end(const walk *w, uint32_t edge, uint32_t vertex) {
-    const abut_topology_view *view = w->view;
+    const abut_topology_arrays *view = w->view;
     uint32_t face = view->edge_faces[view->edge_face_begin[edge]];
     for (;;) {
         const uint32_t *corner = w->indices + 3 * (size_t)face;
@@ -257,7 +257,7 @@ static abut_status run(walk *w, abut_topology *topology) {
 }
 
 abut_status abuti_topology_loops(abut_topology *topology) {
-    abut_topology_view *view = &topology->view;
+    abut_topology_arrays *view = &topology->view;
     walk w = {.context = topology->mesh->context, .view = view, .indices = topology->mesh->indices};
     for (size_t e = 0; e < view->edge_count; e++)
         w.count += is_boundary(view, e);

@@ -193,16 +193,16 @@ abut_status abut_picture_write(abut_picture *picture, const char *path) {
     return status;
 }
 
-abut_status abut_image_write(abut_context *context, const char *path, const uint8_t *pixels,
-                             uint32_t width, uint32_t height) {
+abut_status abut_picture_write_pixels(abut_context *context, const char *path,
+                                      const uint8_t *pixels, uint32_t width, uint32_t height) {
     bool png;
     if (!path || !pixels)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_image_write: %s is null",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_picture_write_pixels: %s is null",
                           path ? "pixels" : "path");
     if (!width || !height || width > 16384 || height > 16384)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_image_write: %u x %u pixels; each side takes 1 to 16384", width,
-                          height);
+                          "abut_picture_write_pixels: %u x %u pixels; each side takes 1 to 16384",
+                          width, height);
     abut_status status = check_name(path, &png);
     if (status)
         return status;

@@ -56,7 +56,7 @@ typedef struct share {
 } share;
 
 typedef struct pairing {
-    abut_view *view;
+    abut_self *view;
     const view_limits *limits;
     const uint32_t *triangle_edges;
     uint32_t first_node, node_count; /* of the tree of ghosts, where tasks begin */
@@ -66,24 +66,24 @@ typedef struct pairing {
 
 /* ---- bounds ---- */
 
-static const float *bounds_of(const abut_view *view, const view_tree *tree, uint32_t node) {
+static const float *bounds_of(const abut_self *view, const view_tree *tree, uint32_t node) {
     return tree->bounds + node * 2 * (size_t)view->slabs;
 }
 
-static const float *vertex_bounds(const abut_view *view, uint32_t vertex) {
+static const float *vertex_bounds(const abut_self *view, uint32_t vertex) {
     return view->vertex_bounds + vertex * 2 * (size_t)view->slabs;
 }
 
-static const ghost_sides *sides_of(const abut_view *view, uint32_t ghost) {
+static const ghost_sides *sides_of(const abut_self *view, uint32_t ghost) {
     return &view->ghost_sides[ghost - view->triangle_count];
 }
 
-static inline ghost_values values_of(const abut_view *view, const ghost_sides *g, uint32_t vertex) {
+static inline ghost_values values_of(const abut_self *view, const ghost_sides *g, uint32_t vertex) {
     return ghost_values_of(g, &view->places[vertex]);
 }
 
 static void sides_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const abut_view *view = ((const pairing *)data)->view;
+    const abut_self *view = ((const pairing *)data)->view;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         const uint32_t *corner = view->corners + 3 * (view->triangle_count + i);
@@ -94,7 +94,7 @@ static void sides_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static float longest_side(const abut_view *view, const view_tree *tree, uint32_t node) {
+static float longest_side(const abut_self *view, const view_tree *tree, uint32_t node) {
     const float *lo = bounds_of(view, tree, node), *hi = lo + view->slabs;
     float longest = 0;
     for (int k = 0; k < 3; k++)
@@ -103,7 +103,7 @@ static float longest_side(const abut_view *view, const view_tree *tree, uint32_t
 }
 
 /* Whether a node, or a triangle, may touch one of the ghosts below another. */
-static bool nodes_overlap(const abut_view *view, uint32_t a, uint32_t b) {
+static bool nodes_overlap(const abut_self *view, uint32_t a, uint32_t b) {
     const view_tree *tree = &view->tree, *ghosts = &view->ghosts;
     const float *bounds = bounds_of(view, tree, a);
     if (!bounds_overlap(bounds, bounds_of(view, ghosts, b), view->slabs))
@@ -140,7 +140,7 @@ static void add_pair(const pairing *p, share *out, uint32_t triangle, uint32_t g
 
 /* Pairs of a triangle and a ghost below a node whose bounds overlap. */
 static void find_below(const pairing *p, share *out, uint32_t node, size_t *left) {
-    const abut_view *view = p->view;
+    const abut_self *view = p->view;
     const view_tree *tree = &view->tree, *ghosts = &view->ghosts;
     uint32_t stack[TREE_STACK][2], used = 1;
     stack[0][0] = 0;
@@ -175,7 +175,7 @@ static void pairs_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* Finds all pairs, or that there are too many. */
 static abut_status find_pairs(pairing *p, bool *is_worth) {
-    abut_view *view = p->view;
+    abut_self *view = p->view;
     const view_tree *ghosts = &view->ghosts;
     uint32_t level = 0;
     size_t count = 0;
@@ -192,7 +192,7 @@ static abut_status find_pairs(pairing *p, bool *is_worth) {
     abuti_parallel_for(view->context, p->node_count, NODES_A_TASK, pairs_task, p);
     for (size_t i = 0; i < p->share_count; i++) {
         if (p->shares[i].status) /* said on another thread */
-            return abuti_fail(p->shares[i].status, "abut_view_find: out of memory");
+            return abuti_fail(p->shares[i].status, "abut_self_find: out of memory");
         count += p->shares[i].count;
         *is_worth = *is_worth && !p->shares[i].is_full && count <= p->most;
     }
@@ -204,23 +204,23 @@ static void for_shares(pairing *p, void (*task)(void *, size_t, size_t, size_t))
     abuti_parallel_for(p->view->context, p->share_count, 1, task, p);
 }
 
-static void mark(abut_view *view, uint32_t triangle, unsigned char bit) {
+static void mark(abut_self *view, uint32_t triangle, unsigned char bit) {
     atomic_fetch_or_explicit(&view->near_ghost[triangle], bit, memory_order_relaxed);
 }
 
-static bool has_mark(const abut_view *view, uint32_t triangle, unsigned char bit) {
+static bool has_mark(const abut_self *view, uint32_t triangle, unsigned char bit) {
     return atomic_load_explicit(&view->near_ghost[triangle], memory_order_relaxed) & bit;
 }
 
 /* ---- at the start ---- */
 
-static triangle3 corners_at_start(const abut_view *view, uint32_t triangle) {
+static triangle3 corners_at_start(const abut_self *view, uint32_t triangle) {
     const uint32_t *corner = view->corners + 3 * (size_t)triangle;
     triangle3 t = {{view->start[corner[0]], view->start[corner[1]], view->start[corner[2]]}};
     return t;
 }
 
-static bool meets_at_start(const abut_view *view, ghost_pair pair) {
+static bool meets_at_start(const abut_self *view, ghost_pair pair) {
     const uint32_t *a = view->corners + 3 * (size_t)pair.triangle;
     const uint32_t *b = view->corners + 3 * (size_t)pair.ghost;
     common_corners common = {0, 0};
@@ -236,7 +236,7 @@ static bool meets_at_start(const abut_view *view, ghost_pair pair) {
 
 static void meets_task(void *data, size_t chunk, size_t begin, size_t end) {
     const pairing *p = data;
-    abut_view *view = p->view;
+    abut_self *view = p->view;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
         for (size_t k = 0; k < p->shares[i].count; k++) {
@@ -256,8 +256,8 @@ static uint32_t lowest_of_piece(uint32_t *piece, uint32_t i) {
 
 /* Cuts the mesh along the triangles that meet ghosts, and puts all but the largest piece, of equal
  * ones the first, into V. */
-static void keep_largest(abut_view *view) {
-    abut_topology_view t = abut_topology_get(view->topology);
+static void keep_largest(abut_self *view) {
+    abut_topology_arrays t = abut_topology_arrays_get(view->topology);
     uint32_t count = view->triangle_count, *piece = view->piece, *size = view->piece + count;
     const unsigned char *meets = view->sets; /* SET_V where it does, for now */
     uint32_t best = 0;
@@ -297,12 +297,12 @@ typedef struct touching_task {
     touch_batch wait[TOUCHINGS];
 } touching_task;
 
-static bool is_violated(const abut_view *view, uint32_t triangle) {
+static bool is_violated(const abut_self *view, uint32_t triangle) {
     return view->sets[triangle] == SET_V || has_mark(view, triangle, TOUCHES);
 }
 
 /* The triangles that are violated where a feature touches. */
-static const uint32_t *triangles_of(const abut_view *view, int what, const uint32_t *element,
+static const uint32_t *triangles_of(const abut_self *view, int what, const uint32_t *element,
                                     uint32_t *count) {
     if (what == GHOST_FACE) {
         *count = 1;
@@ -313,7 +313,7 @@ static const uint32_t *triangles_of(const abut_view *view, int what, const uint3
     return lists->items + lists->begin[*element];
 }
 
-static bool is_settled(const abut_view *view, int what, uint32_t element) {
+static bool is_settled(const abut_self *view, int what, uint32_t element) {
     uint32_t count, i = 0;
     const uint32_t *triangles = triangles_of(view, what, &element, &count);
     while (i < count && is_violated(view, triangles[i]))
@@ -323,7 +323,7 @@ static bool is_settled(const abut_view *view, int what, uint32_t element) {
 
 /* Sweeps what waits. What touches is violated with all triangles around it. */
 static void flush(touching_task *task, int what) {
-    abut_view *view = task->p->view;
+    abut_self *view = task->p->view;
     const sweep_limits *limits = &task->p->limits->sweep;
     touch_batch *wait = &task->wait[what];
     int kind = what == EDGE_GHOST ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE;
@@ -371,7 +371,7 @@ static void add(touching_task *task, int what, uint32_t element, uint32_t a, uin
  * the spoke cg and the corner c are its own, and g of the first one around it. The bounds of a
  * feature are within those of all that have it, so that none is left out. */
 static void add_features(touching_task *task, ghost_pair pair) {
-    const abut_view *view = task->p->view;
+    const abut_self *view = task->p->view;
     int slabs = view->slabs;
     const uint32_t *a = view->corners + 3 * (size_t)pair.triangle;
     const uint32_t *ghost = view->corners + 3 * (size_t)pair.ghost;
@@ -424,7 +424,7 @@ static void touches_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- all ---- */
 
-bool abuti_view_goes_on(abut_view *view) {
+bool abuti_view_goes_on(abut_self *view) {
     if (view->options.box_boundary || !view->is_carried)
         view->kept = 0;
     else if (view->violated)
@@ -432,12 +432,12 @@ bool abuti_view_goes_on(abut_view *view) {
     return !view->options.box_boundary && view->is_carried && (!view->violated || view->kept);
 }
 
-size_t abuti_view_pairs_most(const abut_view *view) {
+size_t abuti_view_pairs_most(const abut_self *view) {
     return PAIRS_LEAST + PAIRS_EACH * ((size_t)view->triangle_count + view->ghost_count);
 }
 
 static void judge_pairs(pairing *p) {
-    abut_view *view = p->view;
+    abut_self *view = p->view;
     uint32_t count = view->triangle_count;
     const bool known = abuti_view_goes_on(view);
     for (uint32_t i = 0; i < count && known && view->violated; i++)
@@ -461,8 +461,8 @@ static void judge_pairs(pairing *p) {
             view->sets[i] = SET_V;
 }
 
-abut_status abuti_view_boundary(abut_view *view, const view_limits *limits, bool *is_worth) {
-    abut_topology_view t = abut_topology_get(view->topology);
+abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, bool *is_worth) {
+    abut_topology_arrays t = abut_topology_arrays_get(view->topology);
     pairing p = {.view = view,
                  .limits = limits,
                  .triangle_edges = t.triangle_edges,

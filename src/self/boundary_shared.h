@@ -3,8 +3,8 @@
  * Triangles of the mesh stand in the order of the tree in blocks of BOUNDARY_BLOCK; blocks have
  * boxes, and so have BOUNDARY_BLOCK blocks, and so on up to one: a tree without pointers.
  */
-#ifndef ABUTI_BOUNDARY_SHARED_H
-#define ABUTI_BOUNDARY_SHARED_H
+#ifndef ABUTI_SELF_BOUNDARY_SHARED_H
+#define ABUTI_SELF_BOUNDARY_SHARED_H
 
 #include "self/bounds_shared.h"
 

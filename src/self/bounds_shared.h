@@ -1,7 +1,7 @@
 /* Bounds of a vertex that moves, in the frame of tree.c, for C and OpenCL C alike: the same
  * operations in the same order, so that the same bounds overlap on both sides. */
-#ifndef ABUTI_BOUNDS_SHARED_H
-#define ABUTI_BOUNDS_SHARED_H
+#ifndef ABUTI_SELF_BOUNDS_SHARED_H
+#define ABUTI_SELF_BOUNDS_SHARED_H
 
 #include "base/math_shared.h"
 

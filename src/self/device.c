@@ -36,9 +36,9 @@ static abuti_queue *queue_of(const struct view_device *d) {
 
 /* ---- create ---- */
 
-static abut_status make_motion(abut_view *view, const vec3 *positions) {
+static abut_status make_motion(abut_self *view, const vec3 *positions) {
     abut_mesh_input input = abut_mesh_input_default();
-    abut_motion_options options = abut_motion_options_default();
+    abut_sweep_options options = abut_sweep_options_default();
     abut_mesh *mesh = NULL;
     input.positions = positions;
     input.vertex_count = view->vertex_count + view->hole_count;
@@ -47,7 +47,7 @@ static abut_status make_motion(abut_view *view, const vec3 *positions) {
     options.device = view->options.device;
     abut_status status = abut_mesh_create(view->context, &input, &mesh);
     if (!status)
-        status = abut_motion_create(&mesh, 1, &options, &view->on_device->motion);
+        status = abut_sweep_create(&mesh, 1, &options, &view->on_device->motion);
     abut_mesh_destroy(mesh);
     return status;
 }
@@ -70,9 +70,9 @@ static abut_status put(struct view_device *d, view_memory which, const uint32_t 
 }
 
 /* The sample for the view-line and the rims. */
-static abut_status put_wanted(abut_view *view) {
+static abut_status put_wanted(abut_self *view) {
     struct view_device *d = view->on_device;
-    abut_topology_view t = abut_topology_get(view->topology);
+    abut_topology_arrays t = abut_topology_arrays_get(view->topology);
     const uint32_t rims = view->hole_count ? t.loop_begin[view->hole_count] : 0;
     d->wanted = view->sampled + rims;
     uint32_t *wanted = abuti_allocate(view->context, d->wanted, sizeof *wanted);
@@ -86,7 +86,7 @@ static abut_status put_wanted(abut_view *view) {
     return status;
 }
 
-static abut_status make_memory(abut_view *view) {
+static abut_status make_memory(abut_self *view) {
     struct view_device *d = view->on_device;
     size_t all = (size_t)view->triangle_count + view->ghost_count, words = (all + 3) / 4;
     const struct {
@@ -112,8 +112,8 @@ static abut_status make_memory(abut_view *view) {
 }
 
 /* Which triangles are around each vertex, ghosts too, which have none, and along each edge. */
-static abut_status put_around(abut_view *view) {
-    const uint32_t edges = abut_topology_get(view->topology).edge_count;
+static abut_status put_around(abut_self *view) {
+    const uint32_t edges = abut_topology_arrays_get(view->topology).edge_count;
     const uint32_t vertices = view->vertex_count + view->hole_count;
     const uint32_t at_vertices = view->of_vertex.begin[view->vertex_count];
     const size_t count = (size_t)at_vertices + view->of_edge.begin[edges];
@@ -135,7 +135,7 @@ static abut_status put_around(abut_view *view) {
     return status;
 }
 
-static abut_status make_staging(abut_view *view) {
+static abut_status make_staging(abut_self *view) {
     struct view_device *d = view->on_device;
     abuti_queue *queue = queue_of(d);
     abut_status status = abuti_staging_create(queue, 1, sizeof *d->report, &d->reports);
@@ -146,9 +146,9 @@ static abut_status make_staging(abut_view *view) {
     return status;
 }
 
-abut_status abuti_view_device_create(abut_view *view, const vec3 *positions) {
+abut_status abuti_view_device_create(abut_self *view, const vec3 *positions) {
     abut_device *device = view->options.device;
-    abut_status status = abuti_device_check_bits("abut_view_create", device);
+    abut_status status = abuti_device_check_bits("abut_self_create", device);
     if (status)
         return status;
     view->on_device = abuti_allocate_zeroed(view->context, 1, sizeof *view->on_device);
@@ -169,7 +169,7 @@ abut_status abuti_view_device_create(abut_view *view, const vec3 *positions) {
     return status ? status : abuti_motion_device_sets(view->on_device->motion);
 }
 
-void abuti_view_device_destroy(abut_view *view) {
+void abuti_view_device_destroy(abut_self *view) {
     struct view_device *d = view->on_device;
     if (!d)
         return;
@@ -182,7 +182,7 @@ void abuti_view_device_destroy(abut_view *view) {
         abuti_staging_destroy(queue_of(d), &d->reports);
         abuti_staging_destroy(queue_of(d), &d->gathers);
     }
-    abut_motion_destroy(d->motion);
+    abut_sweep_destroy(d->motion);
     abuti_release(view->context, d);
     view->on_device = NULL;
 }
@@ -210,7 +210,7 @@ static abut_status gather_too(void *user, const motion_taking *taking) {
 }
 
 /* Ghosts stand where the rims are, also those of positions that are not here. */
-static abut_status place_ghosts(abut_view *view, const motion_taking *t) {
+static abut_status place_ghosts(abut_self *view, const motion_taking *t) {
     struct view_device *d = view->on_device;
     abut_status status = ABUT_OK;
     for (int side = t->has_start ? 0 : 1; side < 2 && !status; side++) {
@@ -222,9 +222,9 @@ static abut_status place_ghosts(abut_view *view, const motion_taking *t) {
     return status;
 }
 
-abut_status abuti_view_device_step(abut_view *view, const abut_view_step *step, bool *follows) {
+abut_status abuti_view_device_step(abut_self *view, const abut_self_step *step, bool *follows) {
     struct view_device *d = view->on_device;
-    motion_taking taking = {.function = "abut_view_find",
+    motion_taking taking = {.function = "abut_self_find",
                             .start_name = step->start_there ? "step->start_there" : "step->start",
                             .end_name = step->end_there ? "step->end_there" : "step->end",
                             .count = view->vertex_count,
@@ -248,27 +248,27 @@ abut_status abuti_view_device_step(abut_view *view, const abut_view_step *step, 
     return ABUT_OK;
 }
 
-void abuti_view_device_undo(abut_view *view) {
+void abuti_view_device_undo(abut_self *view) {
     struct view_device *d = view->on_device;
     abuti_motion_undo(d->motion);
     view->start = NULL;
     view->end = d->motion->end;
 }
 
-double abuti_view_device_extent(const abut_view *view) {
+double abuti_view_device_extent(const abut_self *view) {
     return view->on_device->motion->place.extent;
 }
 
-abut_status abuti_view_device_fetch(abut_view *view) {
+abut_status abuti_view_device_fetch(abut_self *view) {
     return abuti_motion_device_fetch(view->on_device->motion);
 }
 
-bool abuti_view_device_is_here(const abut_view *view) {
+bool abuti_view_device_is_here(const abut_self *view) {
     const motion_place *place = &view->on_device->motion->place;
     return place->start_is_here && place->end_is_here;
 }
 
-abut_status abuti_view_device_axis(abut_view *view, abut_view_line *line) {
+abut_status abuti_view_device_axis(abut_self *view, abut_self_line *line) {
     struct view_device *d = view->on_device;
     abut_status status = ABUT_OK;
     if (!d->is_gathered) {
@@ -282,7 +282,7 @@ abut_status abuti_view_device_axis(abut_view *view, abut_view_line *line) {
 
 /* ---- the view test ---- */
 
-static abut_status queue_test(abut_view *view, const view_sight *sight, uint32_t which) {
+static abut_status queue_test(abut_self *view, const view_sight *sight, uint32_t which) {
     struct view_device *d = view->on_device;
     motion_device *m = d->motion->on_device;
     const uint32_t all = view->triangle_count + view->ghost_count;
@@ -296,11 +296,11 @@ static abut_status queue_test(abut_view *view, const view_sight *sight, uint32_t
                         MEMORY(VIEW_TALLIES), ABUTI_LOCAL_MEMORY(sizeof(view_tally)));
 }
 
-static view_counts counts_of(const abut_view *view, const view_tally *t) {
+static view_counts counts_of(const abut_self *view, const view_tally *t) {
     view_counts c = {.ghosts = t->ghosts};
     memcpy(c.regions, t->regions, sizeof t->regions);
     memcpy(c.sets, t->sets, sizeof t->sets);
-    c.sets[ABUT_VIEW_POSITIVE] = view->triangle_count - t->sets[1] - t->sets[2];
+    c.sets[ABUT_SELF_POSITIVE] = view->triangle_count - t->sets[1] - t->sets[2];
     memcpy(c.entered, t->entered, sizeof t->entered);
     memcpy(c.left, t->left, sizeof t->left);
     return c;
@@ -313,7 +313,7 @@ static abut_status clear_tallies(struct view_device *d) {
     return status;
 }
 
-abut_status abuti_view_device_test_blindly(abut_view *view, const view_sight *sights,
+abut_status abuti_view_device_test_blindly(abut_self *view, const view_sight *sights,
                                            uint32_t count) {
     struct view_device *d = view->on_device;
     abut_status status = d->tallies_are_zero ? ABUT_OK : clear_tallies(d);
@@ -325,14 +325,14 @@ abut_status abuti_view_device_test_blindly(abut_view *view, const view_sight *si
                                          d->report->tallies, count * sizeof(view_tally));
 }
 
-abut_status abuti_view_device_counts(abut_view *view, uint32_t count, view_counts *counts) {
+abut_status abuti_view_device_counts(abut_self *view, uint32_t count, view_counts *counts) {
     struct view_device *d = view->on_device;
     for (uint32_t i = 0; i < count; i++)
         counts[i] = counts_of(view, &d->report->tallies[i]);
     return clear_tallies(d); /* now, while no one waits for it */
 }
 
-abut_status abuti_view_device_test(abut_view *view, const view_sight *sights, uint32_t count,
+abut_status abuti_view_device_test(abut_self *view, const view_sight *sights, uint32_t count,
                                    view_counts *counts) {
     abut_status status = abuti_view_device_test_blindly(view, sights, count);
     status = status ? status : abuti_motion_device_wait(view->on_device->motion);
@@ -345,19 +345,19 @@ static void swap(struct view_device *d, view_memory a, view_memory b) {
     d->memory[b] = other;
 }
 
-void abuti_view_device_take_other(abut_view *view) {
+void abuti_view_device_take_other(abut_self *view) {
     swap(view->on_device, VIEW_SETS, VIEW_OTHER);
 }
 
 /* ---- sets, here and there ---- */
 
-void abuti_view_device_mark(abut_view *view) {
+void abuti_view_device_mark(abut_self *view) {
     struct view_device *d = view->on_device;
     swap(d, VIEW_SETS, VIEW_LAST);
     d->sets_are_here = false;
 }
 
-abut_status abuti_view_device_show(abut_view *view) {
+abut_status abuti_view_device_show(abut_self *view) {
     struct view_device *d = view->on_device;
     abut_status status = ABUT_OK;
     if (!d->sets_are_here)
@@ -370,7 +370,7 @@ abut_status abuti_view_device_show(abut_view *view) {
 /* ---- search ---- */
 
 /* Takes the sets of triangles to all features. */
-static abut_status spread_sets(abut_view *view) {
+static abut_status spread_sets(abut_self *view) {
     struct view_device *d = view->on_device;
     motion_device *m = d->motion->on_device;
     const uint32_t faces_first = m->sets.first[SWEEP_FACES];
@@ -382,17 +382,17 @@ static abut_status spread_sets(abut_view *view) {
                         ABUTI_BUFFER(&m->memory[MOTION_SETS]));
 }
 
-abut_status abuti_view_device_search(abut_view *view, bool complete, const view_limits *limits,
-                                     motion_hit *hit, abut_view_result *result) {
+abut_status abuti_view_device_search(abut_self *view, bool complete, const view_limits *limits,
+                                     motion_hit *hit, abut_self_result *result) {
     struct view_device *d = view->on_device;
-    const motion_search_options options = {.mode = ABUT_MOTION_EARLIEST,
+    const motion_search_options options = {.mode = ABUT_SWEEP_EARLIEST,
                                            .separation = limits->sweep.separation,
                                            .tolerance = limits->sweep.tolerance,
                                            .exact = limits->exact,
                                            .steps = limits->sweep.steps};
     abut_impact impact;
     abut_impacts impacts = {.impacts = &impact, .capacity = 1};
-    abut_motion_counts counts = {0, 0};
+    abut_sweep_counts counts = {0, 0};
     abut_status status = ABUT_OK;
     double begun = abuti_seconds();
     if (complete)

@@ -26,7 +26,7 @@ typedef struct view_report {
 } view_report;
 
 struct view_device {
-    abut_motion *motion; /* its positions, here and there, are those of the view */
+    abut_sweep *motion; /* its positions, here and there, are those of the view */
     abuti_kernel kernels[VIEW_KERNELS];
     abuti_buffer memory[VIEW_MEMORIES];
     abuti_staging reports, gathers;
@@ -43,8 +43,8 @@ struct view_device {
 /* ---- device_boundary.c ---- */
 
 /* With all else of the device in place. */
-abut_status abuti_view_boundary_create(abut_view *view);
+abut_status abuti_view_boundary_create(abut_self *view);
 /* Nothing where there is none. */
-void abuti_view_boundary_destroy(abut_view *view);
+void abuti_view_boundary_destroy(abut_self *view);
 
 #endif

@@ -70,7 +70,7 @@ static size_t groups_of(size_t count) {
     return (count + GROUP - 1) / GROUP;
 }
 
-static abuti_queue *queue_of(const abut_view *view) {
+static abuti_queue *queue_of(const abut_self *view) {
     return &view->on_device->motion->on_device->queue;
 }
 
@@ -91,7 +91,7 @@ static void order_of(const view_tree *tree, uint32_t *order) {
     }
 }
 
-static size_t lay_out(const abut_view *view, boundary_scene *scene) {
+static size_t lay_out(const abut_self *view, boundary_scene *scene) {
     uint32_t count = view->triangle_count, first = 0;
     *scene = (boundary_scene){.vertices = view->vertex_count,
                               .all_vertices = view->vertex_count + view->hole_count,
@@ -124,9 +124,9 @@ static abut_status make_kernels(struct view_boundary *b, abut_device *device) {
     return status;
 }
 
-static abut_status make_memory(const abut_view *view, struct view_boundary *b, size_t nodes,
+static abut_status make_memory(const abut_self *view, struct view_boundary *b, size_t nodes,
                                const uint32_t *order) {
-    abut_topology_view t = abut_topology_get(view->topology);
+    abut_topology_arrays t = abut_topology_arrays_get(view->topology);
     const size_t triangles = view->triangle_count, word = sizeof(uint32_t);
     const size_t bounds = 2 * (size_t)view->slabs * sizeof(float);
     const struct {
@@ -158,7 +158,7 @@ static abut_status make_memory(const abut_view *view, struct view_boundary *b, s
     return status;
 }
 
-abut_status abuti_view_boundary_create(abut_view *view) {
+abut_status abuti_view_boundary_create(abut_self *view) {
     struct view_boundary *b = abuti_allocate_zeroed(view->context, 1, sizeof *b);
     uint32_t *order = abuti_allocate(view->context, view->triangle_count, sizeof *order);
     abut_status status = b && order ? ABUT_OK : ABUT_ERROR_MEMORY;
@@ -174,7 +174,7 @@ abut_status abuti_view_boundary_create(abut_view *view) {
     return status;
 }
 
-void abuti_view_boundary_destroy(abut_view *view) {
+void abuti_view_boundary_destroy(abut_self *view) {
     struct view_boundary *b = view->on_device->boundary;
     if (!b)
         return;
@@ -188,7 +188,7 @@ void abuti_view_boundary_destroy(abut_view *view) {
 
 /* ---- a step ---- */
 
-static abut_status queue_pairs(const abut_view *view) {
+static abut_status queue_pairs(const abut_self *view) {
     struct view_device *d = view->on_device;
     struct view_boundary *b = d->boundary;
     motion_device *m = d->motion->on_device;
@@ -221,7 +221,7 @@ static abut_status queue_pairs(const abut_view *view) {
 }
 
 /* What meets ghosts at the start, and which pieces that cuts off. */
-static abut_status queue_pieces(const abut_view *view) {
+static abut_status queue_pieces(const abut_self *view) {
     struct view_device *d = view->on_device;
     struct view_boundary *b = d->boundary;
     motion_device *m = d->motion->on_device;
@@ -254,7 +254,7 @@ static abut_status queue_pieces(const abut_view *view) {
     return status;
 }
 
-static abut_status queue_touches(const abut_view *view, const view_limits *limits) {
+static abut_status queue_touches(const abut_self *view, const view_limits *limits) {
     struct view_device *d = view->on_device;
     struct view_boundary *b = d->boundary;
     motion_device *m = d->motion->on_device;
@@ -279,7 +279,7 @@ static abut_status queue_touches(const abut_view *view, const view_limits *limit
     return status;
 }
 
-static abut_status queue_all(const abut_view *view, const view_limits *limits) {
+static abut_status queue_all(const abut_self *view, const view_limits *limits) {
     struct view_device *d = view->on_device;
     struct view_boundary *b = d->boundary;
     abuti_queue *queue = queue_of(view);
@@ -299,7 +299,7 @@ static abut_status queue_all(const abut_view *view, const view_limits *limits) {
 }
 
 /* Room for the lists: at first for what most steps need, then for what one has needed. */
-static abut_status make_room(const abut_view *view, uint64_t pairs, uint64_t features) {
+static abut_status make_room(const abut_self *view, uint64_t pairs, uint64_t features) {
     struct view_boundary *b = view->on_device->boundary;
     boundary_scene *scene = &b->scene;
     abut_device *device = view->options.device;
@@ -319,7 +319,7 @@ static abut_status make_room(const abut_view *view, uint64_t pairs, uint64_t fea
     return status;
 }
 
-abut_status abuti_view_device_boundary(abut_view *view, const view_limits *limits,
+abut_status abuti_view_device_boundary(abut_self *view, const view_limits *limits,
                                        view_counts *counts, bool *is_worth) {
     struct view_boundary *b = view->on_device->boundary;
     const motion_place *place = &view->on_device->motion->place;

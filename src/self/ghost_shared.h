@@ -17,8 +17,8 @@
  * whether a vertex, edge or face is looked at with a ghost depends on these two alone, not on the
  * way that leads there, and is the same on a device.
  */
-#ifndef ABUTI_GHOST_SHARED_H
-#define ABUTI_GHOST_SHARED_H
+#ifndef ABUTI_SELF_GHOST_SHARED_H
+#define ABUTI_SELF_GHOST_SHARED_H
 
 #include "base/math_shared.h"
 

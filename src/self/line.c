@@ -119,7 +119,7 @@ static vec3 place_outside(const cloud *c, vec3 p) {
     return v3_max(v3_scale(limit, -1), v3_min(at, limit));
 }
 
-abut_view_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count) {
+abut_self_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count) {
     cloud c = {.positions = start, .count = count, .from = start[0]};
     double size = 0, lo = 0, hi = 0;
     for (uint32_t i = 0; i < abuti_view_sample_size(count); i++) {
@@ -139,7 +139,7 @@ abut_view_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t coun
         lo = real_min(lo, along);
         hi = real_max(hi, along);
     }
-    abut_view_line line;
+    abut_self_line line;
     for (int k = 0; k < 2; k++) {
         double reach = SHARE * (k ? hi : lo);
         line.start[k] = place_outside(&c, v3_along(c.mean, reach, c.axis));
@@ -153,22 +153,22 @@ static abut_status check_places(const char *what, const vec3 *p, uint32_t count)
         if (!(fabs(p[i].x) <= ABUT_COORDINATE_MAX) || !(fabs(p[i].y) <= ABUT_COORDINATE_MAX) ||
             !(fabs(p[i].z) <= ABUT_COORDINATE_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_view_line_of: %s: vertex %u is at (%g, %g, %g); coordinates "
+                              "abut_self_line_of: %s: vertex %u is at (%g, %g, %g); coordinates "
                               "must be finite and at most 1e90",
                               what, i, p[i].x, p[i].y, p[i].z);
     return ABUT_OK;
 }
 
-abut_status abut_view_line_of(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
-                              abut_view_line *line) {
+abut_status abut_self_line_of(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
+                              abut_self_line *line) {
     if (!start || !end || !line)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_view_line_of: %s is null",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_self_line_of: %s is null",
                           !start ? "start"
                           : !end ? "end"
                                  : "line");
     if (count == 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_view_line_of: count is 0; a line needs a vertex at least");
+                          "abut_self_line_of: count is 0; a line needs a vertex at least");
     abut_status status = check_places("start", start, count);
     status = status ? status : check_places("end", end, count);
     if (!status)

@@ -6,7 +6,7 @@
 /* Where more than one in so many changed, all is marked anew, which is one pass without jumps. */
 enum { CHANGED_SHARE = 16 };
 
-void abuti_view_mark_all(const abut_view *view, unsigned char *marks) {
+void abuti_view_mark_all(const abut_self *view, unsigned char *marks) {
     const view_tree *tree = &view->tree;
     for (uint32_t node = tree->node_count; node-- > 0;) {
         uint32_t child = tree->child[node];
@@ -15,7 +15,7 @@ void abuti_view_mark_all(const abut_view *view, unsigned char *marks) {
     }
 }
 
-static void mark_up(abut_view *view, uint32_t triangle) {
+static void mark_up(abut_self *view, uint32_t triangle) {
     const view_tree *tree = &view->tree;
     uint32_t node = tree->leaf[triangle];
     unsigned char mark = view->sets[triangle];
@@ -33,7 +33,7 @@ static int number_of(unsigned set) {
     return set == SET_P ? 0 : set == SET_N ? 1 : set == SET_Z ? 2 : 3;
 }
 
-void abuti_view_mark(abut_view *view, abut_view_result *result) {
+void abuti_view_mark(abut_self *view, abut_self_result *result) {
     uint32_t count = view->triangle_count, changed = 0;
     const unsigned char *now = view->sets;
     unsigned char *before = view->last_sets;

@@ -28,7 +28,7 @@ static abut_status make_lists(abut_context *context, const uint32_t *keys, uint3
 /* ---- clusters ---- */
 
 typedef struct clustering {
-    const abut_view *view;
+    const abut_self *view;
     unsigned char *taken; /* triangles */
     uint32_t *next;       /* vertices with as many free triangles, as chains: */
     uint32_t *head;       /* their beginnings, by that number */
@@ -72,7 +72,7 @@ static void take_clusters(clustering *c, uint32_t most, view_lists *clusters,
         }
 }
 
-static abut_status find_rims(abut_view *view) {
+static abut_status find_rims(abut_self *view) {
     uint32_t *seen = abuti_allocate(view->context, view->vertex_count, sizeof *seen);
     view_lists *rim = &view->cluster_rim;
     size_t most = 3 * (size_t)view->triangle_count, used = 0;
@@ -97,7 +97,7 @@ static abut_status find_rims(abut_view *view) {
     return all ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-static abut_status find_clusters(abut_view *view) {
+static abut_status find_clusters(abut_self *view) {
     abut_context *context = view->context;
     const view_lists *of = &view->of_vertex;
     uint32_t most = 0;
@@ -136,7 +136,7 @@ static abut_status find_clusters(abut_view *view) {
 /* ---- holes ---- */
 
 /* Two faces at most an edge, and these run opposite ways; no triangle with a vertex twice. */
-static bool is_usable(const abut_view *view, const abut_topology_view *t) {
+static bool is_usable(const abut_self *view, const abut_topology_arrays *t) {
     for (uint32_t i = 0; i < view->triangle_count; i++)
         if (abuti_is_collapsed(view->corners + 3 * (size_t)i))
             return false;
@@ -152,7 +152,7 @@ static bool is_usable(const abut_view *view, const abut_topology_view *t) {
 }
 
 /* Ghosts run against the faces along the hole, so that together they are closed. */
-static void add_ghosts(abut_view *view, const abut_topology_view *t) {
+static void add_ghosts(abut_self *view, const abut_topology_arrays *t) {
     uint32_t *corner = view->corners + 3 * (size_t)view->triangle_count;
     for (uint32_t i = 0; i < t->loop_count; i++)
         for (uint32_t j = t->loop_begin[i]; j < t->loop_begin[i + 1]; j++, corner += 3) {
@@ -168,14 +168,14 @@ static void add_ghosts(abut_view *view, const abut_topology_view *t) {
 #define OUT 0.5
 
 /* The positions of a loop: of all vertices, or of all loops one after the other. */
-static vec3 rim_at(const abut_topology_view *t, const vec3 *positions, const vec3 *rims,
+static vec3 rim_at(const abut_topology_arrays *t, const vec3 *positions, const vec3 *rims,
                    uint32_t j) {
     return positions ? positions[t->loop_vertices[j]] : rims[j];
 }
 
-void abuti_view_place_ghosts(const abut_view *view, const vec3 *positions, const vec3 *rims,
+void abuti_view_place_ghosts(const abut_self *view, const vec3 *positions, const vec3 *rims,
                              vec3 *ghosts) {
-    abut_topology_view t = abut_topology_get(view->topology);
+    abut_topology_arrays t = abut_topology_arrays_get(view->topology);
     for (uint32_t i = 0; i < view->hole_count; i++) {
         uint32_t begin = t.loop_begin[i], end = t.loop_begin[i + 1];
         double share = 1.0 / (end - begin), size = 0;
@@ -198,11 +198,11 @@ void abuti_view_place_ghosts(const abut_view *view, const vec3 *positions, const
 
 /* ---- all ---- */
 
-static abut_status copy_corners(abut_view *view, const abut_topology_view *t) {
+static abut_status copy_corners(abut_self *view, const abut_topology_arrays *t) {
     size_t all = (size_t)view->triangle_count + view->ghost_count;
     if (all > UINT32_MAX / 4)
         return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_view_create: the mesh has %zu triangles with those that close its "
+                          "abut_self_create: the mesh has %zu triangles with those that close its "
                           "holes; at most %u can be searched",
                           all, UINT32_MAX / 4);
     view->corners = abuti_allocate(view->context, all, 3 * sizeof *view->corners);
@@ -215,11 +215,11 @@ static abut_status copy_corners(abut_view *view, const abut_topology_view *t) {
     return ABUT_OK;
 }
 
-abut_status abuti_view_prepare(abut_view *view) {
+abut_status abuti_view_prepare(abut_self *view) {
     abut_status status = abut_topology_create(view->mesh, &view->topology);
     if (status)
         return status;
-    abut_topology_view t = abut_topology_get(view->topology);
+    abut_topology_arrays t = abut_topology_arrays_get(view->topology);
     view->part_count = t.component_count;
     view->hole_count = t.loop_count;
     view->ghost_count = t.loop_begin[t.loop_count];

@@ -13,9 +13,9 @@
  * not. Bounds of features lie within those of all their triangles, so where the features' bounds
  * overlap the first pair is always reached.
  *
- * Rounds of a bounded number of steps, as in bvh/self.c: tasks take pairs of nodes from a pool and
- * put back what they have not come to, then sweep what they found. So memory is bounded, and the
- * outcome, counts included, does not depend on the number of threads. The earliest time so far
+ * Rounds of a bounded number of steps, as in pair/itself.c: tasks take pairs of nodes from a pool
+ * and put back what they have not come to, then sweep what they found. So memory is bounded, and
+ * the outcome, counts included, does not depend on the number of threads. The earliest time so far
  * prunes sweeps; since their times do not depend on that, the earliest pair is the same in any
  * order. A hit at time 0 ends it: nothing is earlier.
  */
@@ -60,7 +60,7 @@ typedef struct share {
 } share;
 
 typedef struct search {
-    const abut_view *view;
+    const abut_self *view;
     const view_limits *limits;
     bool complete;
     const uint32_t *edges, *triangle_edges;
@@ -69,7 +69,7 @@ typedef struct search {
     size_t pool_count, pool_room;
     double done; /* part of the work, for progress */
     motion_hit best;
-    abut_view_result *result;
+    abut_self_result *result;
 } search;
 
 /* ---- traversal ---- */
@@ -231,12 +231,12 @@ static bool owns_edges(const search *s, uint32_t edge_a, uint32_t a, uint32_t ed
     return false;
 }
 
-static const float *vertex_bounds(const abut_view *view, uint32_t vertex) {
+static const float *vertex_bounds(const abut_self *view, uint32_t vertex) {
     return view->vertex_bounds + vertex * 2 * (size_t)view->slabs;
 }
 
 static void try_vertices(const search *s, share *out, uint32_t a, uint32_t b) {
-    const abut_view *view = s->view;
+    const abut_self *view = s->view;
     const uint32_t *of_a = view->corners + 3 * (size_t)a, *of_b = view->corners + 3 * (size_t)b;
     const float *face = view->tree.bounds + view->tree.leaf[b] * 2 * (size_t)view->slabs;
     for (int k = 0; k < 3; k++) {
@@ -255,7 +255,7 @@ static void try_vertices(const search *s, share *out, uint32_t a, uint32_t b) {
  * it is the first. */
 static int bound_edges(const search *s, uint32_t triangle, uint32_t edge[3],
                        float bounds[3][2 * DOP_SLABS]) {
-    const abut_view *view = s->view;
+    const abut_self *view = s->view;
     const uint32_t *corner = view->corners + 3 * (size_t)triangle;
     const uint32_t *edges = s->triangle_edges + 3 * (size_t)triangle;
     int count = 0;
@@ -287,7 +287,7 @@ static void try_two_edges(const search *s, share *out, uint32_t a, uint32_t b, u
 }
 
 static void try_edges(const search *s, share *out, uint32_t a, uint32_t b) {
-    const abut_view *view = s->view;
+    const abut_self *view = s->view;
     const float *face_b = view->tree.bounds + view->tree.leaf[b] * 2 * (size_t)view->slabs;
     float bounds_a[3][2 * DOP_SLABS], bounds_b[3][2 * DOP_SLABS];
     uint32_t of_a[3], of_b[3];
@@ -434,9 +434,9 @@ static abut_status run(search *s) {
     return status;
 }
 
-abut_status abuti_view_search(abut_view *view, bool complete, const view_limits *limits,
-                              motion_hit *hit, abut_view_result *result) {
-    abut_topology_view t = abut_topology_get(view->topology);
+abut_status abuti_view_search(abut_self *view, bool complete, const view_limits *limits,
+                              motion_hit *hit, abut_self_result *result) {
+    abut_topology_arrays t = abut_topology_arrays_get(view->topology);
     search s = {.view = view,
                 .limits = limits,
                 .complete = complete,

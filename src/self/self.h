@@ -20,8 +20,8 @@
 
 #include <stdatomic.h>
 
-_Static_assert((int)SET_P == 1 << ABUT_VIEW_POSITIVE && SET_N == 1 << ABUT_VIEW_NEGATIVE &&
-                   SET_Z == 1 << ABUT_VIEW_GRAZING && SET_V == 1 << ABUT_VIEW_VIOLATED,
+_Static_assert((int)SET_P == 1 << ABUT_SELF_POSITIVE && SET_N == 1 << ABUT_SELF_NEGATIVE &&
+                   SET_Z == 1 << ABUT_SELF_GRAZING && SET_V == 1 << ABUT_SELF_VIOLATED,
                "sets are bits");
 
 /* Whether a triangle, or a node with such triangles, has to be looked at with another:
@@ -60,15 +60,15 @@ typedef struct view_tree {
     float *bounds;    /* 2 x slabs a node: lows, highs */
 } view_tree;
 
-struct abut_view;
+struct abut_self;
 
-abut_status abuti_view_tree_build(struct abut_view *view, uint32_t first, uint32_t count,
+abut_status abuti_view_tree_build(struct abut_self *view, uint32_t first, uint32_t count,
                                   view_tree *tree);
 void abuti_view_tree_release(abut_context *context, view_tree *tree);
 /* Bounds of all vertices for the step that is set and placed. */
-void abuti_view_fit_vertices(struct abut_view *view, double separation);
+void abuti_view_fit_vertices(struct abut_self *view, double separation);
 /* Then those of nodes. */
-void abuti_view_tree_fit(struct abut_view *view, view_tree *tree);
+void abuti_view_tree_fit(struct abut_self *view, view_tree *tree);
 
 /* Bounds are floats, rounded in one way everywhere: see tree.c for why none is missed. */
 static inline bool bounds_overlap(const float *a, const float *b, int slabs) {
@@ -97,11 +97,11 @@ typedef struct view_lists {
     uint32_t *begin, *items;
 } view_lists;
 
-struct abut_view {
+struct abut_self {
     abut_context *context; /* held */
     abut_mesh *mesh;       /* held */
     abut_topology *topology;
-    abut_view_options options;
+    abut_self_options options;
     uint32_t vertex_count, triangle_count; /* of the mesh */
     uint32_t hole_count, ghost_count, part_count;
     bool usable;            /* two faces an edge at most, and these run opposite ways */
@@ -127,7 +127,7 @@ struct abut_view {
     box3 end_box;     /* without ghosts; of the CPU */
     bool end_is_free; /* known of `end` */
     bool is_carried;  /* sets and ghosts are those of a step that ended at `end` */
-    abut_view_line line;
+    abut_self_line line;
     uint32_t sampled;    /* vertices for finding it, */
     uint32_t *sample_at; /* these, */
     vec3 *sample;        /* and where they are, at the start and at the end */
@@ -160,10 +160,10 @@ typedef struct view_limits {
 
 /* ---- prepare.c: lists, clusters, holes ---- */
 
-abut_status abuti_view_prepare(abut_view *view);
+abut_status abuti_view_prepare(abut_self *view);
 /* Puts the ghost vertices before the middle of their holes, on the outer side. By the positions of
  * all vertices, or, where these are null, of the rims of all holes. */
-void abuti_view_place_ghosts(const abut_view *view, const vec3 *positions, const vec3 *rims,
+void abuti_view_place_ghosts(const abut_self *view, const vec3 *positions, const vec3 *rims,
                              vec3 *ghosts);
 
 /* ---- line.c: where to look from ---- */
@@ -173,29 +173,29 @@ uint32_t abuti_view_sample_size(uint32_t count);
 void abuti_view_sample(uint32_t count, uint32_t *at);
 /* Along the longest axis of some vertices at the start, and moving with them; of many a sample is
  * looked at. There is one at least, and coordinates are legal. */
-abut_view_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count);
+abut_self_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count);
 
 /* ---- places.c ---- */
 
 /* Finds the frame of the step that is set, and the places of vertices in it, ghosts too. `box`: of
  * the mesh over the whole step, null where it is not known. */
-void abuti_view_place(struct abut_view *view, const box3 *box);
+void abuti_view_place(struct abut_self *view, const box3 *box);
 /* Finds the frame alone. */
-void abuti_view_frame(struct abut_view *view, box3 box);
+void abuti_view_frame(struct abut_self *view, box3 box);
 
 /* ---- sets.c: the view test ---- */
 
 typedef struct view_counts {
     uint32_t sets[4];             /* of the mesh */
-    uint32_t regions[5];          /* as in abut_view_result */
+    uint32_t regions[5];          /* as in abut_self_result */
     uint32_t ghosts;              /* ghosts that are not positive */
     uint32_t entered[4], left[4]; /* of a device alone: against the last step that was marked */
 } view_counts;
 
 /* For a line, or, not `by_line`, for the point in its middle. */
-view_sight abuti_view_sight(const abut_view_line *line, bool by_line);
+view_sight abuti_view_sight(const abut_self_line *line, bool by_line);
 /* Finds the set P, N or Z of every triangle for the step that is set. */
-abut_status abuti_view_test(abut_view *view, const view_sight *sight, view_counts *counts);
+abut_status abuti_view_test(abut_self *view, const view_sight *sight, view_counts *counts);
 /* The set of one triangle from two check points that move along straight lines: of all points
  * between these. Exposed to tests. */
 unsigned abuti_view_triangle(const vec3 start[3], const vec3 end[3], const vec3 check_start[2],
@@ -211,7 +211,7 @@ typedef struct view_floats {
     float rest;                         /* of T, for each E' F' */
 } view_floats;
 
-view_floats abuti_view_floats(const abut_view *view, const view_sight *sight);
+view_floats abuti_view_floats(const abut_self *view, const view_sight *sight);
 /* Looks at four triangles of the mesh, whose corners stand one after the other: bit k where the
  * test in double finds P for triangle k, bit 4 + k where N; some may have neither. `along`: the two
  * check points of each on the line; null for the point. */
@@ -222,67 +222,67 @@ unsigned abuti_view_floats_test(const view_floats *v, const ghost_place *places,
 
 /* Puts those triangles into V that touch ghosts in the step, or may be beyond one. `is_worth`: not
  * where too many are near. */
-abut_status abuti_view_boundary(abut_view *view, const view_limits *limits, bool *is_worth);
+abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, bool *is_worth);
 /* Whether the pieces of the step before can be gone on with: what was violated stays so. Now and
  * then, and where steps do not follow each other, they are found anew. */
-bool abuti_view_goes_on(abut_view *view);
+bool abuti_view_goes_on(abut_self *view);
 /* Pairs of triangles and ghosts beyond which it is not worth it. */
-size_t abuti_view_pairs_most(const abut_view *view);
+size_t abuti_view_pairs_most(const abut_self *view);
 
 /* ---- marks.c ---- */
 
 /* Brings the marks of nodes up to date with the sets, which differ from last_sets only where
  * marks stand; counts what changed. */
-void abuti_view_mark(abut_view *view, abut_view_result *result);
+void abuti_view_mark(abut_self *view, abut_self_result *result);
 /* All anew. Exposed to tests. */
-void abuti_view_mark_all(const abut_view *view, unsigned char *marks);
+void abuti_view_mark_all(const abut_self *view, unsigned char *marks);
 
 /* ---- search.c ---- */
 
 /* Looks at all pairs of triangles that the sets let through, or at all where `complete`. The hit
  * has a time of 2 where there is none. */
-abut_status abuti_view_search(abut_view *view, bool complete, const view_limits *limits,
-                              motion_hit *hit, abut_view_result *result);
+abut_status abuti_view_search(abut_self *view, bool complete, const view_limits *limits,
+                              motion_hit *hit, abut_self_result *result);
 
 /* ---- device.c: the same on a device ---- */
 
 /* With all in place but this and `end`. */
-abut_status abuti_view_device_create(abut_view *view, const vec3 *positions);
+abut_status abuti_view_device_create(abut_self *view, const vec3 *positions);
 /* Nothing where there is none. */
-void abuti_view_device_destroy(abut_view *view);
+void abuti_view_device_destroy(abut_self *view);
 /* Takes the positions of the step, ghosts too: `start` and `next` are set then. `follows`: it
  * starts where the last one ended. On failure all is as before. */
-abut_status abuti_view_device_step(abut_view *view, const abut_view_step *step, bool *follows);
+abut_status abuti_view_device_step(abut_self *view, const abut_self_step *step, bool *follows);
 /* Back to before it. */
-void abuti_view_device_undo(abut_view *view);
+void abuti_view_device_undo(abut_self *view);
 /* Brings `start` and `next` here where only the device has them. */
-abut_status abuti_view_device_fetch(abut_view *view);
+abut_status abuti_view_device_fetch(abut_self *view);
 /* The longest side of the box of the start, or of all. */
-double abuti_view_device_extent(const abut_view *view);
+double abuti_view_device_extent(const abut_self *view);
 /* Whether both are. */
-bool abuti_view_device_is_here(const abut_view *view);
+bool abuti_view_device_is_here(const abut_self *view);
 /* As abuti_view_axis() for the step, where it is not here. */
-abut_status abuti_view_device_axis(abut_view *view, abut_view_line *line);
+abut_status abuti_view_device_axis(abut_self *view, abut_self_line *line);
 /* As abuti_view_test() without clusters, for one view primitive or for two: the sets are those of
  * the first, and stay there. */
-abut_status abuti_view_device_test(abut_view *view, const view_sight *sights, uint32_t count,
+abut_status abuti_view_device_test(abut_self *view, const view_sight *sights, uint32_t count,
                                    view_counts *counts);
 /* The same without a wait: counts are known once the device was waited for, as a search does. */
-abut_status abuti_view_device_test_blindly(abut_view *view, const view_sight *sights,
+abut_status abuti_view_device_test_blindly(abut_self *view, const view_sight *sights,
                                            uint32_t count);
-abut_status abuti_view_device_counts(abut_view *view, uint32_t count, view_counts *counts);
+abut_status abuti_view_device_counts(abut_self *view, uint32_t count, view_counts *counts);
 /* From now on they are those of the second. */
-void abuti_view_device_take_other(abut_view *view);
+void abuti_view_device_take_other(abut_self *view);
 /* As abuti_view_boundary(); the sets stay there. */
-abut_status abuti_view_device_boundary(abut_view *view, const view_limits *limits,
+abut_status abuti_view_device_boundary(abut_self *view, const view_limits *limits,
                                        view_counts *counts, bool *is_worth);
 /* What was found is what sets were in the last step. */
-void abuti_view_device_mark(abut_view *view);
+void abuti_view_device_mark(abut_self *view);
 /* Brings the sets of the last step here, for the caller. */
-abut_status abuti_view_device_show(abut_view *view);
+abut_status abuti_view_device_show(abut_self *view);
 /* As abuti_view_search(), without its counts of nodes and triangles; of the hit the time, the rest
  * is the impact of the result. */
-abut_status abuti_view_device_search(abut_view *view, bool complete, const view_limits *limits,
-                                     motion_hit *hit, abut_view_result *result);
+abut_status abuti_view_device_search(abut_self *view, bool complete, const view_limits *limits,
+                                     motion_hit *hit, abut_self_result *result);
 
 #endif

@@ -55,7 +55,7 @@ unsigned abuti_view_triangle(const vec3 start[3], const vec3 end[3], const vec3 
 /* ---- all of them ---- */
 
 typedef struct testing {
-    abut_view *view;
+    abut_self *view;
     view_sight sight;
     view_checks point;
     view_floats floats;
@@ -63,7 +63,7 @@ typedef struct testing {
 } testing;
 
 /* Where on the line the vertices are seen from, least and most of all. */
-static void range_of(const abut_view *view, const uint32_t *vertices, uint32_t count,
+static void range_of(const abut_self *view, const uint32_t *vertices, uint32_t count,
                      double range[2]) {
     double lo = 1, hi = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -76,7 +76,7 @@ static void range_of(const abut_view *view, const uint32_t *vertices, uint32_t c
 }
 
 /* The same for a triangle: that of all its cluster, or its own. */
-static void range_of_triangle(const abut_view *view, uint32_t triangle, double range[2]) {
+static void range_of_triangle(const abut_self *view, uint32_t triangle, double range[2]) {
     if (triangle < view->triangle_count && !view->options.no_clusters)
         memcpy(range, view->cluster_along[view->cluster_of[triangle]], 2 * sizeof *range);
     else
@@ -85,7 +85,7 @@ static void range_of_triangle(const abut_view *view, uint32_t triangle, double r
 
 /* In double. */
 static unsigned test_triangle(const testing *t, uint32_t triangle) {
-    abut_view *view = t->view;
+    abut_self *view = t->view;
     const uint32_t *corner = view->corners + 3 * (size_t)triangle;
     vec3 start[3], end[3];
     view_checks own = t->point;
@@ -106,7 +106,7 @@ static unsigned test_triangle(const testing *t, uint32_t triangle) {
 /* Where on the line vertices are seen from. */
 static void along_task(void *data, size_t chunk, size_t begin, size_t end) {
     const testing *t = data;
-    const abut_view *view = t->view;
+    const abut_self *view = t->view;
     for (size_t i = begin; i < end; i++) {
         int region = view_along(&t->sight, view->start[i], view->next[i], view->along[i]);
         if (region >= 0)
@@ -125,7 +125,7 @@ static void clusters_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* Four in floats: a bit for each that is P, and four higher for each that is N. */
 static unsigned test_four(const testing *t, uint32_t first) {
-    const abut_view *view = t->view;
+    const abut_self *view = t->view;
     const uint32_t *corner = view->corners + 3 * (size_t)first;
     if (!t->sight.by_line)
         return abuti_view_floats_test(&t->floats, view->places, corner, NULL);
@@ -183,7 +183,7 @@ static void run(testing *t, size_t count, size_t grain, size_t room,
     add_counts(t, abuti_chunk_count(count, grain), counts);
 }
 
-view_sight abuti_view_sight(const abut_view_line *line, bool by_line) {
+view_sight abuti_view_sight(const abut_self_line *line, bool by_line) {
     view_sight s = {.by_line = by_line};
     for (int k = 0; k < 2; k++) {
         s.start[k] = line->start[k];
@@ -202,7 +202,7 @@ view_sight abuti_view_sight(const abut_view_line *line, bool by_line) {
     return s;
 }
 
-abut_status abuti_view_test(abut_view *view, const view_sight *sight, view_counts *counts) {
+abut_status abuti_view_test(abut_self *view, const view_sight *sight, view_counts *counts) {
     testing t = {.view = view, .sight = *sight};
     const bool by_line = sight->by_line;
     size_t all_vertices = (size_t)view->vertex_count + view->hole_count;

@@ -147,13 +147,13 @@ static float largest(const float p[3]) {
     return z > most ? z : most;
 }
 
-static void in_frame(const abut_view *view, vec3 p, float to[3]) {
+static void in_frame(const abut_self *view, vec3 p, float to[3]) {
     to[0] = (float)((p.x - view->centre.x) * view->scale);
     to[1] = (float)((p.y - view->centre.y) * view->scale);
     to[2] = (float)((p.z - view->centre.z) * view->scale);
 }
 
-view_floats abuti_view_floats(const abut_view *view, const view_sight *sight) {
+view_floats abuti_view_floats(const abut_self *view, const view_sight *sight) {
     view_floats v = {.usable = view->scale > 1e-30 && view->scale < 1e30};
     view_checks point = view_point_checks(sight);
     in_frame(view, sight->by_line ? sight->start[0] : point.start[0], v.start);

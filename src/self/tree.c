@@ -37,7 +37,7 @@ typedef struct range {
     uint32_t begin, end;
 } range;
 
-static void find_centres(const abut_view *view, uint32_t first, uint32_t count, centre *centres) {
+static void find_centres(const abut_self *view, uint32_t first, uint32_t count, centre *centres) {
     const abut_mesh *mesh = view->mesh;
     box3 box = box_empty();
     for (uint32_t i = 0; i < view->vertex_count; i++)
@@ -131,7 +131,7 @@ static void split_nodes(view_tree *tree, centre *centres, range *ranges) {
     tree->level_begin[tree->level_count] = used;
 }
 
-abut_status abuti_view_tree_build(abut_view *view, uint32_t first, uint32_t count,
+abut_status abuti_view_tree_build(abut_self *view, uint32_t first, uint32_t count,
                                   view_tree *tree) {
     abut_context *context = view->context;
     size_t nodes = 2 * (size_t)count - 1;
@@ -166,7 +166,7 @@ void abuti_view_tree_release(abut_context *context, view_tree *tree) {
 #define PLACE_GROWS 0x1p-22f /* as the head of this file says */
 
 typedef struct fitting {
-    abut_view *view;
+    abut_self *view;
     view_tree *tree;
     uint32_t first; /* node of the parts */
     double grow;
@@ -174,7 +174,7 @@ typedef struct fitting {
 
 /* A ghost vertex, which may be beyond 1, by its doubles. */
 static void fit_ghost_vertex(const fitting *f, size_t vertex) {
-    const abut_view *view = f->view;
+    const abut_self *view = f->view;
     const bounds_frame frame = {view->centre, view->scale};
     bounds_of_motion(bounds_place(&frame, view->start[vertex]),
                      bounds_place(&frame, view->next[vertex]), view->slabs, f->grow,
@@ -184,7 +184,7 @@ static void fit_ghost_vertex(const fitting *f, size_t vertex) {
 /* Up to four vertices of the mesh at once, by their places: slab by slab, a lane each. */
 static inline void fit_four(const fitting *f, size_t first, size_t count, const f4 grow[2],
                             int slabs) {
-    const abut_view *view = f->view;
+    const abut_self *view = f->view;
     float rows[2 * DOP_SLABS][4];
     const float *from[2][4];
     f4 value[2][DOP_SLABS];
@@ -221,7 +221,7 @@ static inline void fit_four(const fitting *f, size_t first, size_t count, const 
 
 static void fit_vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
     const fitting *f = data;
-    const abut_view *view = f->view;
+    const abut_self *view = f->view;
     size_t own = end < view->vertex_count ? end : view->vertex_count;
     float sums = (float)(f->grow * BOUNDS_ROOT * (1 + 1e-6)) + BOUNDS_PLACE_SLACK;
     float each = f->grow > 0 ? (float)(f->grow * (1 + 1e-6)) + PLACE_GROWS : 0;
@@ -239,7 +239,7 @@ static void fit_vertices_task(void *data, size_t chunk, size_t begin, size_t end
         fit_ghost_vertex(f, i);
 }
 
-void abuti_view_fit_vertices(abut_view *view, double separation) {
+void abuti_view_fit_vertices(abut_self *view, double separation) {
     size_t count = (size_t)view->vertex_count + view->hole_count;
     fitting f = {view, NULL, 0, 0.5 * separation * view->scale * (1 + 1e-9)};
     abuti_parallel_for(view->context, count, VERTICES_A_TASK, fit_vertices_task, &f);
@@ -307,7 +307,7 @@ static void fit_nodes_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 /* By parts of the tree that are small enough to stay near, and then what is above them. */
-void abuti_view_tree_fit(abut_view *view, view_tree *tree) {
+void abuti_view_tree_fit(abut_self *view, view_tree *tree) {
     uint32_t cut = tree->level_count > PART_LEVELS ? tree->level_count - PART_LEVELS : 0;
     fitting f = {view, tree, tree->level_begin[cut], 0};
     abuti_parallel_for(view->context, tree->level_begin[cut + 1] - f.first, PARTS_A_TASK,

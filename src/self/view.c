@@ -4,27 +4,27 @@
 
 #include "geom/sweep_point_shared.h"
 
-#include <abut/bvh.h>
+#include <abut/pair.h>
 
 #include <math.h>
 
 /* ---- create ---- */
 
-static abut_status check_options(const abut_view_options *o) {
-    if ((unsigned)o->scheme > ABUT_VIEW_COMPLETE)
+static abut_status check_options(const abut_self_options *o) {
+    if ((unsigned)o->scheme > ABUT_SELF_COMPLETE)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_view_create: options->scheme is %d; it must be one of "
-                          "abut_view_scheme",
+                          "abut_self_create: options->scheme is %d; it must be one of "
+                          "abut_self_scheme",
                           (int)o->scheme);
-    if ((unsigned)o->bounds > ABUT_VIEW_AABB)
+    if ((unsigned)o->bounds > ABUT_SELF_AABB)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_view_create: options->bounds is %d; it must be one of "
-                          "abut_view_bounds",
+                          "abut_self_create: options->bounds is %d; it must be one of "
+                          "abut_self_bounds",
                           (int)o->bounds);
     return ABUT_OK;
 }
 
-static abut_status allocate_all(abut_view *view) {
+static abut_status allocate_all(abut_self *view) {
     abut_context *context = view->context;
     size_t vertices = (size_t)view->vertex_count + view->hole_count;
     size_t triangles = view->triangle_count, all = triangles + view->ghost_count;
@@ -52,7 +52,7 @@ static abut_status allocate_all(abut_view *view) {
                : ABUT_ERROR_MEMORY;
 }
 
-static abut_status build(abut_view *view) {
+static abut_status build(abut_self *view) {
     abut_status status = abuti_view_prepare(view);
     if (!status)
         status = abuti_view_tree_build(view, 0, view->triangle_count, &view->tree);
@@ -82,29 +82,29 @@ static abut_status build(abut_view *view) {
     return status;
 }
 
-abut_status abut_view_create(abut_mesh *mesh, const abut_view_options *options, abut_view **view) {
-    abut_view_options ours = abut_view_options_default();
+abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, abut_self **view) {
+    abut_self_options ours = abut_self_options_default();
     if (!mesh || !view)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_view_create: %s is null",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_self_create: %s is null",
                           mesh ? "view" : "mesh");
     abut_status status =
-        abuti_options_read(&ours, sizeof ours, options, "abut_view_create: options");
+        abuti_options_read(&ours, sizeof ours, options, "abut_self_create: options");
     status = status ? status : check_options(&ours);
     if (status)
         return status;
-    abut_view *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
+    abut_self *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(mesh->context);
     made->mesh = abut_mesh_retain(mesh);
     made->options = ours;
-    made->slabs = ours.bounds == ABUT_VIEW_AABB ? BOX_SLABS : DOP_SLABS;
+    made->slabs = ours.bounds == ABUT_SELF_AABB ? BOX_SLABS : DOP_SLABS;
     made->vertex_count = mesh->vertex_count;
     made->triangle_count = mesh->triangle_count;
     made->prefers_line = true;
     status = build(made);
     if (status) {
-        abut_view_destroy(made);
+        abut_self_destroy(made);
         return status;
     }
     *view = made;
@@ -116,7 +116,7 @@ static void release_lists(abut_context *context, view_lists *lists) {
     abuti_release(context, lists->items);
 }
 
-void abut_view_destroy(abut_view *view) {
+void abut_self_destroy(abut_self *view) {
     if (!view)
         return;
     abut_context *context = view->context;
@@ -145,32 +145,32 @@ static bool is_legal(vec3 p) {
     return v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z;
 }
 
-static abut_status check_step(const abut_view *view, const abut_view_step *step) {
+static abut_status check_step(const abut_self *view, const abut_self_step *step) {
     const bool is_there = step->start_there || step->end_there;
     abut_status status = ABUT_OK;
     if (is_there && !view->on_device)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_view_find: step->%s: the view has no device; give options->device "
-                          "to abut_view_create()",
+                          "abut_self_find: step->%s: the view has no device; give options->device "
+                          "to abut_self_create()",
                           step->end_there ? "end_there" : "start_there");
     if (is_there && (step->start || step->end))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_view_find: step->%s is given, and so is step->%s; positions are "
+                          "abut_self_find: step->%s is given, and so is step->%s; positions are "
                           "either here or on the device",
                           step->end ? "end" : "start",
                           step->end_there ? "end_there" : "start_there");
     if (!step->end && !step->end_there)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_view_find: step->%s is null",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_self_find: step->%s is null",
                           is_there ? "end_there" : "end");
     for (int k = 0; k < 2 && step->line && !status; k++)
         if (!is_legal(step->line->start[k]) || !is_legal(step->line->end[k]))
             status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "abut_view_find: step->line: an end is not finite, or beyond 1e90");
+                                "abut_self_find: step->line: an end is not finite, or beyond 1e90");
     return status;
 }
 
 /* Whether the mesh does not meet itself at the start, by the exact test of the hierarchy. */
-static abut_status look_at_start(abut_view *view, bool *is_free) {
+static abut_status look_at_start(abut_self *view, bool *is_free) {
     abut_mesh_input input = abut_mesh_input_default();
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
@@ -179,7 +179,7 @@ static abut_status look_at_start(abut_view *view, bool *is_free) {
     input.vertex_count = view->vertex_count;
     input.indices = view->corners;
     input.triangle_count = view->triangle_count;
-    abut_self_options options = abut_self_options_default();
+    abut_pair_self_options options = abut_pair_self_options_default();
     options.by_index = true;
     abut_status status = view->on_device ? abuti_view_device_fetch(view) : ABUT_OK;
     if (!status)
@@ -187,7 +187,7 @@ static abut_status look_at_start(abut_view *view, bool *is_free) {
     if (!status)
         status = abut_bvh_create(mesh, NULL, &bvh);
     if (!status)
-        status = abut_bvh_self_any(bvh, &options, &any);
+        status = abut_pair_self_any(bvh, &options, &any);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     if (status == ABUT_ERROR_LIMIT) /* more pairs than any sound mesh has */
@@ -209,17 +209,17 @@ enum {
 };
 
 static uint32_t in_doubt(const view_counts *counts) {
-    return counts->sets[ABUT_VIEW_NEGATIVE] + counts->sets[ABUT_VIEW_GRAZING];
+    return counts->sets[ABUT_SELF_NEGATIVE] + counts->sets[ABUT_SELF_GRAZING];
 }
 
-static abut_status test_one(abut_view *view, bool by_line, view_counts *counts) {
+static abut_status test_one(abut_self *view, bool by_line, view_counts *counts) {
     const view_sight sight = abuti_view_sight(&view->line, by_line);
     return view->on_device ? abuti_view_device_test(view, &sight, 1, counts)
                            : abuti_view_test(view, &sight, counts);
 }
 
 /* By the point and by the line. `tested`: whose sets stand then, on a device those of the point. */
-static abut_status test_both(abut_view *view, view_counts counts[2], bool *tested) {
+static abut_status test_both(abut_self *view, view_counts counts[2], bool *tested) {
     const view_sight sights[2] = {abuti_view_sight(&view->line, false),
                                   abuti_view_sight(&view->line, true)};
     *tested = !view->on_device;
@@ -231,10 +231,10 @@ static abut_status test_both(abut_view *view, view_counts counts[2], bool *teste
 
 /* Finds the sets by point or line; for AUTO by the one that has fewer in doubt, with an eighth to
  * spare for the point, which is cheaper. */
-static abut_status test_sets(abut_view *view, view_counts *counts, bool *by_line) {
-    abut_view_scheme scheme = view->options.scheme;
-    *by_line = scheme == ABUT_VIEW_LINE || (scheme == ABUT_VIEW_AUTO && view->prefers_line);
-    if (scheme != ABUT_VIEW_AUTO || view->age++ % COMPARE_EVERY)
+static abut_status test_sets(abut_self *view, view_counts *counts, bool *by_line) {
+    abut_self_scheme scheme = view->options.scheme;
+    *by_line = scheme == ABUT_SELF_LINE || (scheme == ABUT_SELF_AUTO && view->prefers_line);
+    if (scheme != ABUT_SELF_AUTO || view->age++ % COMPARE_EVERY)
         return test_one(view, *by_line, counts);
     view_counts both[2];
     bool tested;
@@ -252,7 +252,7 @@ static abut_status test_sets(abut_view *view, view_counts *counts, bool *by_line
 /* ---- the search ---- */
 
 typedef struct finding {
-    abut_view *view;
+    abut_self *view;
     view_limits limits;
     box3 start_box, end_box;     /* of the CPU */
     double extent;               /* the longest side of the start, or of all where it has none */
@@ -260,7 +260,7 @@ typedef struct finding {
     bool placed, fitted;
     bool carries; /* sets and ghosts can be gone on with */
     motion_hit hit;
-    abut_view_result result;
+    abut_self_result result;
 } finding;
 
 static void place(finding *f) {
@@ -271,7 +271,7 @@ static void place(finding *f) {
 }
 
 static void fit(finding *f) {
-    abut_view *view = f->view;
+    abut_self *view = f->view;
     double begun = abuti_seconds();
     place(f);
     abuti_view_fit_vertices(view, f->limits.sweep.separation);
@@ -283,7 +283,7 @@ static void fit(finding *f) {
 }
 
 static abut_status search(finding *f, bool complete) {
-    abut_view *view = f->view;
+    abut_self *view = f->view;
     if (view->on_device)
         return abuti_view_device_search(view, complete, &f->limits, &f->hit, &f->result);
     if (!f->fitted)
@@ -291,8 +291,8 @@ static abut_status search(finding *f, bool complete) {
     return abuti_view_search(view, complete, &f->limits, &f->hit, &f->result);
 }
 
-static abut_status find_completely(finding *f, abut_view_fallback reason) {
-    f->result.scheme = ABUT_VIEW_COMPLETE;
+static abut_status find_completely(finding *f, abut_self_fallback reason) {
+    f->result.scheme = ABUT_SELF_COMPLETE;
     f->result.reason = reason;
     memset(f->result.sets, 0, sizeof f->result.sets);
     memset(f->result.regions, 0, sizeof f->result.regions);
@@ -302,7 +302,7 @@ static abut_status find_completely(finding *f, abut_view_fallback reason) {
 
 /* Sets of ghosts count only where they may save the boundary. */
 static bool is_free_at_once(const finding *f, const view_counts *counts) {
-    const abut_view *view = f->view;
+    const abut_self *view = f->view;
     if (in_doubt(counts) || view->part_count > 1)
         return false;
     if (!view->ghost_count)
@@ -313,21 +313,21 @@ static bool is_free_at_once(const finding *f, const view_counts *counts) {
 }
 
 static void count_sets(finding *f) {
-    const abut_view *view = f->view;
+    const abut_self *view = f->view;
     for (int k = 0; k < 4; k++)
         f->result.sets[k] = abuti_count_bytes(view->sets, view->triangle_count, 1u << k);
 }
 
 /* A complete search on a device takes less than the boundary and a search of much of the mesh, or
  * of a small one. But where it leads to steps that are free at once. */
-static bool is_boundary_slow(const abut_view *view, const view_counts *counts) {
-    return view->on_device && view->options.scheme == ABUT_VIEW_AUTO && view->ghost_count &&
+static bool is_boundary_slow(const abut_self *view, const view_counts *counts) {
+    return view->on_device && view->options.scheme == ABUT_SELF_AUTO && view->ghost_count &&
            (in_doubt(counts) > view->triangle_count / DOUBT_MOST ||
             (view->triangle_count < DEVICE_LEAST && (in_doubt(counts) || counts->ghosts)));
 }
 
 static abut_status look_at_boundary(finding *f, view_counts *counts, bool *is_worth) {
-    abut_view *view = f->view;
+    abut_self *view = f->view;
     double begun = abuti_seconds();
     abut_status status = view->on_device
                              ? abuti_view_device_boundary(view, &f->limits, counts, is_worth)
@@ -338,7 +338,7 @@ static abut_status look_at_boundary(finding *f, view_counts *counts, bool *is_wo
 
 /* What a device says of its sets. */
 static void take_counts(finding *f, const view_counts *counts) {
-    abut_view *view = f->view;
+    abut_self *view = f->view;
     memcpy(f->result.regions, counts->regions, sizeof counts->regions);
     memcpy(f->result.sets, counts->sets, sizeof counts->sets);
     if (view->marks_stand) {
@@ -349,15 +349,15 @@ static void take_counts(finding *f, const view_counts *counts) {
 }
 
 static void carry(finding *f) {
-    abut_view *view = f->view;
-    view->violated = f->result.sets[ABUT_VIEW_VIOLATED];
-    view->doubted = f->result.sets[ABUT_VIEW_NEGATIVE] + f->result.sets[ABUT_VIEW_GRAZING];
+    abut_self *view = f->view;
+    view->violated = f->result.sets[ABUT_SELF_VIOLATED];
+    view->doubted = f->result.sets[ABUT_SELF_NEGATIVE] + f->result.sets[ABUT_SELF_GRAZING];
     f->carries = true;
 }
 
 /* The sets stand: counts them, and what changed since the step before. A device knows already. */
 static void mark(finding *f, const view_counts *counts) {
-    abut_view *view = f->view;
+    abut_self *view = f->view;
     double begun = abuti_seconds();
     if (view->on_device) {
         take_counts(f, counts);
@@ -373,21 +373,21 @@ static void mark(finding *f, const view_counts *counts) {
 /* Where the last step left some in doubt this one will too. A device then searches before anyone
  * has looked at the counts of its sets: one wait less. If there is nothing in doubt after all, no
  * pair is let through, and the answer is the same. */
-static bool can_be_blind(const abut_view *view) {
-    const bool compares = view->options.scheme == ABUT_VIEW_AUTO && view->age % COMPARE_EVERY == 0;
+static bool can_be_blind(const abut_self *view) {
+    const bool compares = view->options.scheme == ABUT_SELF_AUTO && view->age % COMPARE_EVERY == 0;
     return view->on_device && !view->ghost_count && view->part_count <= 1 && view->marks_stand &&
            view->doubted && !compares;
 }
 
 static abut_status find_blindly(finding *f) {
-    abut_view *view = f->view;
+    abut_self *view = f->view;
     double begun = abuti_seconds();
-    const bool by_line = view->options.scheme == ABUT_VIEW_LINE ||
-                         (view->options.scheme == ABUT_VIEW_AUTO && view->prefers_line);
+    const bool by_line = view->options.scheme == ABUT_SELF_LINE ||
+                         (view->options.scheme == ABUT_SELF_AUTO && view->prefers_line);
     const view_sight sight = abuti_view_sight(&view->line, by_line);
     view_counts counts;
-    view->age += view->options.scheme == ABUT_VIEW_AUTO;
-    f->result.scheme = by_line ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
+    view->age += view->options.scheme == ABUT_SELF_AUTO;
+    f->result.scheme = by_line ? ABUT_SELF_LINE : ABUT_SELF_POINT;
     abut_status status = abuti_view_device_test_blindly(view, &sight, 1);
     if (!status)
         abuti_view_device_mark(view);
@@ -402,7 +402,7 @@ static abut_status find_blindly(finding *f) {
 }
 
 static abut_status find_by_sets(finding *f) {
-    abut_view *view = f->view;
+    abut_self *view = f->view;
     view_counts counts;
     bool by_line, is_worth = true;
     double begun = abuti_seconds();
@@ -411,25 +411,25 @@ static abut_status find_by_sets(finding *f) {
     abut_status status = test_sets(view, &counts, &by_line);
     if (status)
         return status;
-    f->result.scheme = by_line ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
+    f->result.scheme = by_line ? ABUT_SELF_LINE : ABUT_SELF_POINT;
     memcpy(f->result.regions, counts.regions, sizeof counts.regions);
     f->result.times.view += abuti_seconds() - begun;
     bool at_once = is_free_at_once(f, &counts);
     if (!at_once && is_boundary_slow(view, &counts))
-        return find_completely(f, ABUT_VIEW_BOUNDARY);
+        return find_completely(f, ABUT_SELF_BOUNDARY);
     if (!at_once && !view->on_device)
         fit(f);
     if (!at_once && (view->ghost_count || view->part_count > 1)) {
         if ((status = look_at_boundary(f, &counts, &is_worth)) || !is_worth)
-            return status ? status : find_completely(f, ABUT_VIEW_BOUNDARY);
+            return status ? status : find_completely(f, ABUT_SELF_BOUNDARY);
     }
     mark(f, &counts);
-    if (f->result.sets[ABUT_VIEW_POSITIVE] == view->triangle_count)
+    if (f->result.sets[ABUT_SELF_POSITIVE] == view->triangle_count)
         return ABUT_OK;
     return search(f, false);
 }
 
-static abut_status find_line(abut_view *view, const abut_view_step *step) {
+static abut_status find_line(abut_self *view, const abut_self_step *step) {
     vec3 *start = view->sample, *end = view->sample + view->sampled;
     if (step->line)
         view->line = *step->line;
@@ -444,15 +444,15 @@ static abut_status find_line(abut_view *view, const abut_view_step *step) {
     return ABUT_OK;
 }
 
-static abut_status find(finding *f, const abut_view_step *step) {
-    abut_view *view = f->view;
+static abut_status find(finding *f, const abut_self_step *step) {
+    abut_self *view = f->view;
     double begun = abuti_seconds();
-    if (view->options.scheme == ABUT_VIEW_COMPLETE)
-        return find_completely(f, ABUT_VIEW_NOT_NEEDED);
+    if (view->options.scheme == ABUT_SELF_COMPLETE)
+        return find_completely(f, ABUT_SELF_NOT_NEEDED);
     if (!view->usable)
-        return find_completely(f, ABUT_VIEW_TOPOLOGY);
+        return find_completely(f, ABUT_SELF_TOPOLOGY);
     if (f->limits.sweep.separation > 0)
-        return find_completely(f, ABUT_VIEW_SEPARATION);
+        return find_completely(f, ABUT_SELF_SEPARATION);
     f->start_is_free = step->start_is_free || (f->follows && view->end_is_free);
     if (!f->start_is_free) {
         abut_status status = look_at_start(view, &f->start_is_free);
@@ -461,7 +461,7 @@ static abut_status find(finding *f, const abut_view_step *step) {
     }
     f->result.times.start = abuti_seconds() - begun;
     if (!f->start_is_free)
-        return find_completely(f, ABUT_VIEW_START);
+        return find_completely(f, ABUT_SELF_START);
     begun = abuti_seconds();
     abut_status status = find_line(view, step);
     f->result.times.view += abuti_seconds() - begun;
@@ -471,8 +471,8 @@ static abut_status find(finding *f, const abut_view_step *step) {
 }
 
 static void describe(finding *f) {
-    abut_view *view = f->view;
-    abut_topology_view t = abut_topology_get(view->topology);
+    abut_self *view = f->view;
+    abut_topology_arrays t = abut_topology_arrays_get(view->topology);
     motion_hit *hit = &f->hit;
     f->result.hit = hit->time <= 1;
     if (!f->result.hit || view->on_device) /* which says it all */
@@ -503,18 +503,18 @@ static double longest_side(box3 box) {
 }
 
 /* Takes the positions of the step, ghosts too; `end` stays as it was. */
-static abut_status take_positions(finding *f, const abut_view_step *step) {
-    abut_view *view = f->view;
+static abut_status take_positions(finding *f, const abut_self_step *step) {
+    abut_self *view = f->view;
     const uint32_t count = view->vertex_count;
     box3 start = view->end_box;
     f->follows = !step->start || !memcmp(step->start, view->end, count * sizeof *view->end);
     view->start = f->follows ? view->end : view->first;
     abut_status status = ABUT_OK;
     if (!f->follows)
-        status = abuti_positions_take(view->context, "abut_view_find", "step->start", step->start,
+        status = abuti_positions_take(view->context, "abut_self_find", "step->start", step->start,
                                       count, view->first, &start);
     if (!status)
-        status = abuti_positions_take(view->context, "abut_view_find", "step->end", step->end,
+        status = abuti_positions_take(view->context, "abut_self_find", "step->end", step->end,
                                       count, view->next, &f->end_box);
     if (status)
         return status;
@@ -528,15 +528,15 @@ static abut_status take_positions(finding *f, const abut_view_step *step) {
     return ABUT_OK;
 }
 
-static abut_status take_step(finding *f, const abut_view_step *step) {
-    abut_view *view = f->view;
+static abut_status take_step(finding *f, const abut_self_step *step) {
+    abut_self *view = f->view;
     abut_status status =
         view->on_device ? abuti_view_device_step(view, step, &f->follows) : take_positions(f, step);
     if (status)
         return status;
     if (view->on_device)
         f->extent = abuti_view_device_extent(view);
-    /* as abut_motion_find() has it */
+    /* as abut_sweep_find() has it */
     if (!(f->limits.sweep.tolerance > 0))
         f->limits.sweep.tolerance = real_max(SWEEP_TOLERANCE * f->extent, 1e-200);
     view->is_carried = view->is_carried && f->follows;
@@ -545,7 +545,7 @@ static abut_status take_step(finding *f, const abut_view_step *step) {
 
 /* The step is done: what it found is known of the view. */
 static void accept(finding *f) {
-    abut_view *view = f->view;
+    abut_self *view = f->view;
     vec3 *last = view->end;
     view->end = view->next;
     view->next = last;
@@ -553,23 +553,23 @@ static void accept(finding *f) {
     view->end_is_free = f->start_is_free && !f->result.hit;
     view->is_carried =
         f->carries && !f->result.hit; /* what passed through itself may be anywhere */
-    view->sets_stand = f->result.scheme != ABUT_VIEW_COMPLETE;
+    view->sets_stand = f->result.scheme != ABUT_SELF_COMPLETE;
     view->is_public = false;
 }
 
-abut_status abut_view_find(abut_view *view, const abut_view_step *step,
-                           const abut_sweep_options *options, abut_view_result *result) {
-    abut_view_step ours = abut_view_step_default();
+abut_status abut_self_find(abut_self *view, const abut_self_step *step,
+                           const abut_sweep_find_options *options, abut_self_result *result) {
+    abut_self_step ours = abut_self_step_default();
     if (!view || !step || !result)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_view_find: %s is null",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_self_find: %s is null",
                           !view   ? "view"
                           : !step ? "step"
                                   : "result");
-    abut_status status = abuti_options_read(&ours, sizeof ours, step, "abut_view_find: step");
+    abut_status status = abuti_options_read(&ours, sizeof ours, step, "abut_self_find: step");
     status = status ? status : check_step(view, &ours);
     finding f = {.view = view, .hit = {.time = 2}};
     if (!status)
-        status = abuti_sweep_limits("abut_view_find", options, ABUT_COORDINATE_MAX, &f.limits.sweep,
+        status = abuti_sweep_limits("abut_self_find", options, ABUT_COORDINATE_MAX, &f.limits.sweep,
                                     &f.limits.exact);
     status = status ? status : abuti_progress(view->context, "view", 0);
     status = status ? status : take_step(&f, &ours);
@@ -592,10 +592,10 @@ abut_status abut_view_find(abut_view *view, const abut_view_step *step,
     return ABUT_OK;
 }
 
-const unsigned char *abut_view_sets(const abut_view *view) {
+const unsigned char *abut_self_sets(const abut_self *view) {
     if (!view || !view->sets_stand)
         return NULL;
-    abut_view *ours = (abut_view *)view; /* what is asked for is made now, and kept */
+    abut_self *ours = (abut_self *)view; /* what is asked for is made now, and kept */
     if (view->on_device && abuti_view_device_show(ours))
         return NULL;
     for (uint32_t i = 0; i < view->triangle_count && !view->is_public; i++) {
@@ -606,8 +606,8 @@ const unsigned char *abut_view_sets(const abut_view *view) {
     return view->public_sets;
 }
 
-abut_view_info abut_view_get(const abut_view *view) {
-    abut_view_info info;
+abut_self_info abut_self_info_get(const abut_self *view) {
+    abut_self_info info;
     memset(&info, 0, sizeof info);
     if (!view)
         return info;
@@ -615,7 +615,7 @@ abut_view_info abut_view_get(const abut_view *view) {
     size_t nodes = (size_t)view->tree.node_count + view->ghosts.node_count;
     info.triangle_count = view->triangle_count;
     info.vertex_count = view->vertex_count;
-    info.edge_count = abut_topology_get(view->topology).edge_count;
+    info.edge_count = abut_topology_arrays_get(view->topology).edge_count;
     info.hole_count = view->hole_count;
     info.ghost_count = view->ghost_count;
     info.cluster_count = view->cluster_count;

@@ -14,7 +14,7 @@
 #include "self/boundary_shared.h"
 #include "self/ghost_shared.h"
 #include "self/view_shared.h"
-#include "sweep/filter_kernel.h"
+#include "sweep/filter_cl.h"
 
 #define GROUP 256
 #define WALKERS 128 /* items for a ghost */

@@ -1,7 +1,7 @@
 /* The view test of one triangle, for C and OpenCL C alike; sets.c has the argument, and the bound
  * on rounding. The same operations in the same order, so that sets are the same on both sides. */
-#ifndef ABUTI_VIEW_SHARED_H
-#define ABUTI_VIEW_SHARED_H
+#ifndef ABUTI_SELF_VIEW_SHARED_H
+#define ABUTI_SELF_VIEW_SHARED_H
 
 #include "base/math_shared.h"
 
@@ -11,7 +11,7 @@ typedef uint view_word;
 typedef uint32_t view_word;
 #endif
 
-/* A triangle's set as a bit: 1 << abut_view_set. */
+/* A triangle's set as a bit: 1 << abut_self_set. */
 enum { SET_P = 1, SET_N = 2, SET_Z = 4, SET_V = 8 };
 
 #define VIEW_FACTOR (128 * REAL_EPSILON) /* 256 u */
@@ -73,7 +73,7 @@ static inline view_checks view_point_checks(const view_sight *sight) {
 }
 
 /* Where on the line a vertex is seen from during the whole step, least and most. Gives the region
- * as in abut_view_result, -1 where the line turns too much. */
+ * as in abut_self_result, -1 where the line turns too much. */
 static inline int view_along(const view_sight *sight, vec3 start, vec3 end, real along[2]) {
     along[0] = 0;
     along[1] = 1;

@@ -1,6 +1,6 @@
 /* Triangulation of y-monotone polygons. */
-#ifndef ABUTI_MONOTONE_H
-#define ABUTI_MONOTONE_H
+#ifndef ABUTI_SHAPE_MONOTONE_H
+#define ABUTI_SHAPE_MONOTONE_H
 
 #include "shape/shape.h"
 

@@ -4,8 +4,8 @@
  * of the knob, row 0, down to the middle of the bottom, row 6n + 1; between rows 2n and 2n + 1 lies
  * the gap between lid and rim. Each row has 4n columns, column 0 in +x. A tube (handle or spout)
  * has 2n + 1 rows of 2n columns: 0 in the plane y = 0, then around through y < 0. */
-#ifndef ABUTI_TEAPOT_H
-#define ABUTI_TEAPOT_H
+#ifndef ABUTI_SHAPE_TEAPOT_H
+#define ABUTI_SHAPE_TEAPOT_H
 
 #include "shape/shape.h"
 

@@ -12,8 +12,8 @@
  * and their mirror images. Handle and spout are halves, y <= 0 and its mirror image: (x, y, z) by
  * rows along the tube, each row from the inside or upper side (y = 0) around to the other (y = 0).
  */
-#ifndef ABUTI_TEAPOT_DATA_H
-#define ABUTI_TEAPOT_DATA_H
+#ifndef ABUTI_SHAPE_TEAPOT_DATA_H
+#define ABUTI_SHAPE_TEAPOT_DATA_H
 
 /* From the top of the knob down to the lid's edge, two pieces; then from the inner edge of the rim
  * over the body to the middle of the bottom, four pieces. A piece begins where the last ended. */

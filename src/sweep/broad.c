@@ -45,7 +45,7 @@ static void place_levels(sweep_tree *tree, sweep_group **memory) {
 }
 
 /* Vertices that no face has are no part of a surface. Gives how many have one. */
-static uint32_t mark_used(const abut_motion *m, uint32_t *place) {
+static uint32_t mark_used(const abut_sweep *m, uint32_t *place) {
     uint32_t used = 0;
     memset(place, 255, m->vertex_count * sizeof *place); /* ABUT_NONE */
     for (size_t i = 0; i < 3 * (size_t)m->face_count; i++) {
@@ -55,7 +55,7 @@ static uint32_t mark_used(const abut_motion *m, uint32_t *place) {
     return used;
 }
 
-abut_status abuti_broad_create(abut_motion *m) {
+abut_status abuti_broad_create(abut_sweep *m) {
     sweep_broad *b = &m->broad;
     abut_context *c = m->context;
     size_t groups = 0;
@@ -84,7 +84,7 @@ abut_status abuti_broad_create(abut_motion *m) {
     return ABUT_OK;
 }
 
-void abuti_broad_destroy(abut_motion *m) {
+void abuti_broad_destroy(abut_sweep *m) {
     sweep_broad *b = &m->broad;
     void *owned[] = {b->place,        b->mesh,        b->start,          b->end,
                      b->boxes,        b->memory,      b->vertices.which, b->edges.which,
@@ -99,7 +99,7 @@ typedef struct frame {
     double origin[3], scale; /* a power of two: most coordinates become 1 or less */
 } frame;
 
-static frame choose_frame(const abut_motion *m) {
+static frame choose_frame(const abut_sweep *m) {
     const sweep_broad *b = &m->broad;
     const uint32_t count = b->vertices.count, sampled = count < SAMPLED ? count : SAMPLED;
     double width = 0;
@@ -168,7 +168,7 @@ static void order_features(sweep_tree *tree, const uint32_t *features, const uin
     }
 }
 
-static abut_status order_all(abut_motion *m, const frame *f) {
+static abut_status order_all(abut_sweep *m, const frame *f) {
     sweep_broad *b = &m->broad;
     const uint32_t count = b->vertices.count;
     sort_key *keys = abuti_allocate(m->context, count, sizeof *keys);
@@ -240,7 +240,7 @@ bool abuti_broad_overlap(const sweep_sides *sides, uint32_t first, uint32_t seco
 }
 
 typedef struct fitting {
-    abut_motion *motion;
+    abut_sweep *motion;
     frame frame;
     double from, to, margin; /* part of the step */
     double *own, *reach;     /* by chunk: how large features and groups are */
@@ -349,7 +349,7 @@ static void fit_levels(sweep_tree *tree) {
 }
 
 /* Gives how far groups reach for the size of their features. */
-static abut_status fit_all(abut_motion *m, fitting *f, double *spread) {
+static abut_status fit_all(abut_sweep *m, fitting *f, double *spread) {
     sweep_broad *b = &m->broad;
     const size_t groups =
         (size_t)b->vertices.group_count[0] + b->edges.group_count[0] + b->faces.group_count[0];
@@ -373,7 +373,7 @@ static abut_status fit_all(abut_motion *m, fitting *f, double *spread) {
     return ABUT_OK;
 }
 
-abut_status abuti_broad_fit(abut_motion *m, double from, double to, double margin) {
+abut_status abuti_broad_fit(abut_sweep *m, double from, double to, double margin) {
     sweep_broad *b = &m->broad;
     fitting f = {.motion = m, .frame = choose_frame(m), .from = from, .to = to, .margin = margin};
     double spread;

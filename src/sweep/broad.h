@@ -14,13 +14,13 @@
  * overlap in doubles overlap in floats too, and where floats compare as strictly less the doubles
  * do too. Only where two floats are equal are the doubles looked at.
  */
-#ifndef ABUTI_BROAD_H
-#define ABUTI_BROAD_H
+#ifndef ABUTI_SWEEP_BROAD_H
+#define ABUTI_SWEEP_BROAD_H
 
 #include "base/base.h"
 #include "base/math_shared.h"
 
-struct abut_motion;
+struct abut_sweep;
 
 enum {
     SWEEP_GROUP = 16,
@@ -56,12 +56,12 @@ typedef struct sweep_broad {
 } sweep_broad;
 
 /* Makes room, for a motion with vertices, edges and faces. */
-abut_status abuti_broad_create(struct abut_motion *motion);
-void abuti_broad_destroy(struct abut_motion *motion);
+abut_status abuti_broad_create(struct abut_sweep *motion);
+void abuti_broad_destroy(struct abut_sweep *motion);
 
 /* Fits everything to a part of the step, from 0 to 1 for the whole, with boxes grown by `margin`,
  * and more where that must be rounded. Fails for memory only. */
-abut_status abuti_broad_fit(struct abut_motion *motion, double from, double to, double margin);
+abut_status abuti_broad_fit(struct abut_sweep *motion, double from, double to, double margin);
 
 /* Which pairs are asked for: of vertices and faces, or of edges. */
 typedef struct sweep_sides {

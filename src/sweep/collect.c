@@ -2,7 +2,7 @@
 #include "base/simd.h"
 
 #define LANES 4
-#include "sweep/collect_kernel.h"
+#include "sweep/collect_lanes.h"
 
 void abuti_broad_collect(const sweep_sides *sides, sweep_cursor *cursor,
                          sweep_candidates *candidates) {

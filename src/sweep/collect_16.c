@@ -6,7 +6,7 @@
 #ifdef ABUTI_SIMD_16
 
 #define LANES 16
-#include "sweep/collect_kernel.h"
+#include "sweep/collect_lanes.h"
 
 abuti_collect *abuti_collect_16(void) {
     return collect;

@@ -6,7 +6,7 @@
 #ifdef ABUTI_SIMD_8
 
 #define LANES 8
-#include "sweep/collect_kernel.h"
+#include "sweep/collect_lanes.h"
 
 abuti_collect *abuti_collect_8(void) {
     return collect;

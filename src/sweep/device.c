@@ -74,7 +74,7 @@ static abut_status put(motion_device *d, motion_memory which, const void *data, 
 }
 
 /* The vertices that a face has, and the mesh of each. */
-static abut_status put_vertices(abut_motion *m, motion_device *d) {
+static abut_status put_vertices(abut_sweep *m, motion_device *d) {
     uint32_t *points = abuti_allocate(m->context, m->vertex_count, sizeof *points);
     uint32_t *words = abuti_allocate_zeroed(m->context, m->vertex_count, sizeof *words);
     abut_status status = points && words ? ABUT_OK : ABUT_ERROR_MEMORY;
@@ -99,7 +99,7 @@ static abut_status put_vertices(abut_motion *m, motion_device *d) {
     return status;
 }
 
-static abut_status put_begins(abut_motion *m, motion_device *d) {
+static abut_status put_begins(abut_sweep *m, motion_device *d) {
     const uint32_t *from[] = {m->vertex_begin, m->edge_begin, m->face_begin};
     size_t bytes = (m->mesh_count + (size_t)1) * sizeof(uint32_t);
     abuti_buffer *to = &d->memory[MOTION_BEGIN];
@@ -110,7 +110,7 @@ static abut_status put_begins(abut_motion *m, motion_device *d) {
 }
 
 /* All that stays the same. */
-static abut_status put_meshes(abut_motion *m, motion_device *d) {
+static abut_status put_meshes(abut_sweep *m, motion_device *d) {
     abut_status status = put(d, MOTION_EDGES, m->edges, m->edge_count, 2 * sizeof *m->edges);
     status = status ? status : put(d, MOTION_FACES, m->faces, m->face_count, 3 * sizeof *m->faces);
     status = status ? status : put_vertices(m, d);
@@ -125,7 +125,7 @@ static abut_status put_meshes(abut_motion *m, motion_device *d) {
     return status ? status : put(d, MOTION_LAYOUT, &d->layout, 1, sizeof d->layout);
 }
 
-static abut_status make_memory(const abut_motion *m, motion_device *d) {
+static abut_status make_memory(const abut_sweep *m, motion_device *d) {
     const sweep_layout *l = &d->layout;
     size_t features = (size_t)l->first[SWEEP_FACES] + l->count[SWEEP_FACES];
     size_t blocks = (size_t)l->node_first[SWEEP_FACES][0] + l->nodes[SWEEP_FACES][0];
@@ -172,14 +172,14 @@ static uint32_t most_of(const abut_device_info *info, size_t bytes, uint32_t mos
     return room > most ? most : room < 1 << 16 ? 1 << 16 : (uint32_t)room;
 }
 
-abut_status abuti_motion_device_open(abut_motion *motion, abut_device *device, vec3 **room) {
+abut_status abuti_motion_device_open(abut_sweep *motion, abut_device *device, vec3 **room) {
     const abut_device_info *info = &device->info;
-    abut_status status = abuti_device_check_bits("abut_motion_create", device);
+    abut_status status = abuti_device_check_bits("abut_sweep_create", device);
     if (status)
         return status;
     if ((uint64_t)motion->vertex_count + motion->edge_count + motion->face_count > ABUTI_TOOLS_MOST)
         return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_motion_create: more than 2^31 vertices, edges and faces on a "
+                          "abut_sweep_create: more than 2^31 vertices, edges and faces on a "
                           "device; leave options->device null to search on the CPU");
     motion_device *d = abuti_allocate_zeroed(motion->context, 1, sizeof *d);
     if (!d)
@@ -209,7 +209,7 @@ abut_status abuti_motion_device_open(abut_motion *motion, abut_device *device, v
     return status;
 }
 
-abut_status abuti_motion_device_create(abut_motion *motion) {
+abut_status abuti_motion_device_create(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     abut_status status = abuti_tools_create(&d->queue, &d->tools);
     status = status ? status : make_kernels(d);
@@ -217,7 +217,7 @@ abut_status abuti_motion_device_create(abut_motion *motion) {
     return status ? status : make_memory(motion, d);
 }
 
-void abuti_motion_device_destroy(abut_motion *motion) {
+void abuti_motion_device_destroy(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     if (!d)
         return;
@@ -233,13 +233,13 @@ void abuti_motion_device_destroy(abut_motion *motion) {
     motion->on_device = NULL;
 }
 
-void abuti_motion_device_time(abut_motion *motion, double stage_ms[MOTION_STAGES]) {
+void abuti_motion_device_time(abut_sweep *motion, double stage_ms[MOTION_STAGES]) {
     motion->on_device->stage_ms = stage_ms;
 }
 
 /* ---- sets ---- */
 
-abut_status abuti_motion_device_sets(abut_motion *motion) {
+abut_status abuti_motion_device_sets(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     size_t count = (size_t)motion->vertex_count + motion->edge_count + motion->face_count;
     d->sets =
@@ -249,7 +249,7 @@ abut_status abuti_motion_device_sets(abut_motion *motion) {
     return status;
 }
 
-void abuti_motion_device_no_sets(abut_motion *motion) {
+void abuti_motion_device_no_sets(abut_sweep *motion) {
     motion->on_device->sets.used = 0;
 }
 
@@ -281,7 +281,7 @@ static abut_status rank_hits(motion_device *d, uint32_t count, uint32_t bits) {
 }
 
 /* Writes the order of all hits to MOTION_HIT_ORDER. */
-static abut_status sort_hits(abut_motion *m, uint32_t count) {
+static abut_status sort_hits(abut_sweep *m, uint32_t count) {
     motion_device *d = m->on_device;
     const abuti_kernel *keys = &d->kernels[MOTION_HIT_KEYS];
     uint32_t most = m->edge_count > m->vertex_count ? m->edge_count : m->vertex_count;
@@ -308,7 +308,7 @@ static abut_status sort_hits(abut_motion *m, uint32_t count) {
 
 /* The first `count` hits in order, as impacts. Nothing comes after the copy, so that a failure
  * leaves the caller's memory as it was. */
-static abut_status fetch(abut_motion *m, uint32_t count, abut_impact *to) {
+static abut_status fetch(abut_sweep *m, uint32_t count, abut_impact *to) {
     motion_device *d = m->on_device;
     abuti_buffer *found = &d->memory[MOTION_FOUND];
     abut_status status = abuti_buffer_reserve(d->queue.device, count, sizeof *to, found);
@@ -325,7 +325,7 @@ static abut_status fetch(abut_motion *m, uint32_t count, abut_impact *to) {
 /* ---- exact ---- */
 
 typedef struct exact_task {
-    abut_motion *motion;
+    abut_sweep *motion;
     motion_hit *hits;
     bool *touch;
     abut_status *statuses; /* of chunks */
@@ -335,7 +335,7 @@ enum { HITS_A_TASK = 64 };
 
 static void decide(void *data, size_t chunk, size_t begin, size_t end) {
     const exact_task *t = data;
-    const abut_motion *m = t->motion;
+    const abut_sweep *m = t->motion;
     t->statuses[chunk] = ABUT_OK;
     for (size_t i = begin; i < end && !t->statuses[chunk]; i++) {
         const motion_hit *hit = &t->hits[i];
@@ -362,7 +362,7 @@ static abut_status decide_all(exact_task *t, uint32_t *count) {
         abuti_parallel_for(t->motion->context, *count, HITS_A_TASK, decide, t);
     for (size_t i = 0; i < chunks && !status; i++)
         if (t->statuses[i]) /* said on another thread */
-            status = abuti_fail(t->statuses[i], "abut_motion_find: out of memory");
+            status = abuti_fail(t->statuses[i], "abut_sweep_find: out of memory");
     for (uint32_t i = 0; i < *count && !status; i++) {
         t->hits[kept] = t->hits[i];
         kept += t->touch[i];
@@ -374,13 +374,13 @@ static abut_status decide_all(exact_task *t, uint32_t *count) {
 }
 
 /* What the device finds is decided here: hits are few, and whole numbers no work for a device. */
-static abut_status find_exactly(abut_motion *m, const motion_search_options *options,
-                                abut_impacts *impacts, abut_motion_counts *counts) {
+static abut_status find_exactly(abut_sweep *m, const motion_search_options *options,
+                                abut_impacts *impacts, abut_sweep_counts *counts) {
     motion_device *d = m->on_device;
     motion_search_options ours = *options;
     exact_task task = {.motion = m};
     uint32_t count = 0;
-    ours.mode = ABUT_MOTION_ALL;
+    ours.mode = ABUT_SWEEP_ALL;
     abut_status status = abuti_motion_device_search(m, &ours, &count, counts);
     if (status)
         return status;
@@ -395,7 +395,7 @@ static abut_status find_exactly(abut_motion *m, const motion_search_options *opt
     status = status ? status : abuti_progress(m->context, "sweep", 1);
     if (!status) {
         abuti_bvh_sort(task.hits, count, sizeof *task.hits, abuti_motion_after);
-        bool all = options->mode == ABUT_MOTION_ALL;
+        bool all = options->mode == ABUT_SWEEP_ALL;
         status = abuti_motion_report(m, task.hits, all ? count : count > 0, impacts);
     }
     abuti_release(m->context, task.hits);
@@ -404,8 +404,8 @@ static abut_status find_exactly(abut_motion *m, const motion_search_options *opt
 
 /* ---- all ---- */
 
-static abut_status find_there(abut_motion *motion, const motion_search_options *options,
-                              abut_impacts *impacts, abut_motion_counts *counts) {
+static abut_status find_there(abut_sweep *motion, const motion_search_options *options,
+                              abut_impacts *impacts, abut_sweep_counts *counts) {
     motion_device *d = motion->on_device;
     uint32_t hits = 0;
     abut_status status = abuti_motion_device_search(motion, options, &hits, counts);
@@ -414,7 +414,7 @@ static abut_status find_there(abut_motion *motion, const motion_search_options *
     status = status ? status : abuti_progress(motion->context, "sweep", 1);
     if (!status && given && d->stage_ms)
         abuti_queue_clock_start(&d->queue);
-    if (!status && given && options->mode == ABUT_MOTION_ALL)
+    if (!status && given && options->mode == ABUT_SWEEP_ALL)
         status = sort_hits(motion, hits);
     if (!status && given)
         status = fetch(motion, (uint32_t)given, impacts->impacts);
@@ -425,14 +425,13 @@ static abut_status find_there(abut_motion *motion, const motion_search_options *
     impacts->count = count;
     if (count == given)
         return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_BUFFER,
-                      "abut_motion_find: there are %zu impacts, and room for %zu", count,
-                      impacts->capacity);
+    return abuti_fail(ABUT_ERROR_BUFFER, "abut_sweep_find: there are %zu impacts, and room for %zu",
+                      count, impacts->capacity);
 }
 
-abut_status abuti_motion_device_find(abut_motion *motion, const motion_search_options *options,
-                                     abut_impacts *impacts, abut_motion_counts *counts) {
-    abut_motion_counts tried = {0, 0};
+abut_status abuti_motion_device_find(abut_sweep *motion, const motion_search_options *options,
+                                     abut_impacts *impacts, abut_sweep_counts *counts) {
+    abut_sweep_counts tried = {0, 0};
     abut_status status = options->exact ? find_exactly(motion, options, impacts, &tried)
                                         : find_there(motion, options, impacts, &tried);
     if (counts && (!status || status == ABUT_ERROR_BUFFER))

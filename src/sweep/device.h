@@ -102,19 +102,19 @@ typedef struct motion_device {
 
 /* Between calls of a search, how long its stages take on the device, in ms; null = no longer. Costs
  * time. */
-void abuti_motion_device_time(abut_motion *motion, double stage_ms[MOTION_STAGES]);
+void abuti_motion_device_time(abut_sweep *motion, double stage_ms[MOTION_STAGES]);
 
 /* Room for sets of all features. Whoever asks writes them, vertices, edges and faces one after the
  * other, and sets `sets.used` for the searches from then on. */
-abut_status abuti_motion_device_sets(abut_motion *motion);
+abut_status abuti_motion_device_sets(abut_sweep *motion);
 /* From now on all pairs are looked at. */
-void abuti_motion_device_no_sets(abut_motion *motion);
+void abuti_motion_device_no_sets(abut_sweep *motion);
 
 /* ---- device_search.c ---- */
 
 /* Finds hits into MOTION_HITS, in no order; counts what was tried. For ANY and EARLIEST at most
  * one, with MOTION_HIT_ORDER. */
-abut_status abuti_motion_device_search(abut_motion *motion, const motion_search_options *options,
-                                       uint32_t *hits, abut_motion_counts *counts);
+abut_status abuti_motion_device_search(abut_sweep *motion, const motion_search_options *options,
+                                       uint32_t *hits, abut_sweep_counts *counts);
 
 #endif

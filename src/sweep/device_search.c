@@ -37,7 +37,7 @@ enum { ROUNDS = MOTION_ROUNDS };
 _Static_assert((int)ROUNDS <= (int)SWEEP_ROUNDS, "each round has its counts");
 
 typedef struct searching {
-    abut_motion *motion;
+    abut_sweep *motion;
     motion_device *d;
     const motion_search_options *options;
     sweep_scene scene, whole; /* what is looked at, and with the whole step */
@@ -158,7 +158,7 @@ static abut_status queue_round(searching *s, uint32_t round, int32_t steps) {
     motion_device *d = s->d;
     motion_memory from = round % 2 ? MOTION_LEFT : MOTION_OPEN;
     motion_memory to = round % 2 ? MOTION_OPEN : MOTION_LEFT;
-    uint32_t earliest = s->options->mode != ABUT_MOTION_ALL;
+    uint32_t earliest = s->options->mode != ABUT_SWEEP_ALL;
     return ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_SETTLE], d->wide_groups, NARROW_GROUP,
                         MEMORY(from), MEMORY(to), ABUTI_VALUE(d->open_room), ABUTI_VALUE(round),
                         ABUTI_VALUE(steps), MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES),
@@ -243,7 +243,7 @@ static abut_status grow_hits(searching *s, uint64_t wanted) {
     abuti_buffer more = {0};
     if (wanted > d->hits_most)
         return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_motion_find: more than %u impacts are too many for %s; leave the "
+                          "abut_sweep_find: more than %u impacts are too many for %s; leave the "
                           "device null to count them on the CPU",
                           d->hits_most, d->queue.device->info.name);
     uint32_t room = with_slack(wanted, d->hits_most);
@@ -273,7 +273,7 @@ static abut_status grow(searching *s, bool *again, bool *smaller) {
         uint64_t here = (uint64_t)of[0] + of[1];
         open = here > open ? here : open;
     }
-    bool too_many_hits = c[SWEEP_COUNT_HITS] > d->hits_most && s->options->mode != ABUT_MOTION_ALL;
+    bool too_many_hits = c[SWEEP_COUNT_HITS] > d->hits_most && s->options->mode != ABUT_SWEEP_ALL;
     *smaller = tried > d->tried_most || too_many_hits;
     *again = tried > d->tried_room || open > d->open_room || c[SWEEP_COUNT_HITS] > d->hits_room;
     if (tried > d->tried_room) {
@@ -301,7 +301,7 @@ static abut_status grow_pairs(searching *s, bool *again) {
     *again = false;
     if (s->counts[SWEEP_COUNT_MANY] > (d->pairs_most >> 8) + d->walkers || total > d->pairs_most)
         return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_motion_find: on %s at most %u pairs of blocks of 32 features can "
+                          "abut_sweep_find: on %s at most %u pairs of blocks of 32 features can "
                           "overlap; make the step smaller, or leave the device null to search on "
                           "the CPU",
                           d->queue.device->info.name, d->pairs_most);
@@ -392,7 +392,7 @@ static abut_status keep_first(searching *s) {
 
 /* Goes on from a part to the others, or until something hits; then `part` is where that was. */
 static abut_status search_parts(searching *s, sweep_part *part, bool until_hit,
-                                abut_motion_counts *counts) {
+                                abut_sweep_counts *counts) {
     abut_status status = ABUT_OK;
     bool smaller, halved = false;
     while (!status && part->from < part->to) {
@@ -405,10 +405,10 @@ static abut_status search_parts(searching *s, sweep_part *part, bool until_hit,
         }
         if (!smaller && until_hit && s->hits)
             break;
-        if (s->options->mode != ABUT_MOTION_ALL && s->hits > HITS_FEW)
+        if (s->options->mode != ABUT_SWEEP_ALL && s->hits > HITS_FEW)
             status = keep_first(s);
         if (smaller && part->of > PARTS_MOST)
-            return abuti_fail(ABUT_ERROR_LIMIT, "abut_motion_find: %s has too little memory",
+            return abuti_fail(ABUT_ERROR_LIMIT, "abut_sweep_find: %s has too little memory",
                               s->d->queue.device->info.name);
         halved |= smaller;
         *part = smaller ? half_of(*part) : next_part(*part, halved);
@@ -431,7 +431,7 @@ static abut_status queue_broad(searching *s) {
 }
 
 /* ANY and EARLIEST: gives whether all of the step was looked at, and not only until a hit. */
-static abut_status search_until_hit(searching *s, bool *done, abut_motion_counts *counts) {
+static abut_status search_until_hit(searching *s, bool *done, abut_sweep_counts *counts) {
     sweep_part part = {.from = 0, .to = 1, .of = SAMPLE, .mixed = 1};
     abut_status status = queue_broad(s);
     status = status ? status : search_parts(s, &part, true, counts);
@@ -440,7 +440,7 @@ static abut_status search_until_hit(searching *s, bool *done, abut_motion_counts
 }
 
 /* All that could hit before what is known to: boxes until then are smaller. */
-static abut_status search_before(searching *s, abut_motion_counts *counts) {
+static abut_status search_before(searching *s, abut_sweep_counts *counts) {
     sweep_part part = {.from = 0, .to = 1, .of = 1};
     float latest;
     memcpy(&latest, &s->counts[SWEEP_COUNT_LATEST], sizeof latest);
@@ -455,13 +455,13 @@ static abut_status search_before(searching *s, abut_motion_counts *counts) {
     return status ? status : search_parts(s, &part, false, counts);
 }
 
-static abut_status search_all(searching *s, abut_motion_counts *counts) {
+static abut_status search_all(searching *s, abut_sweep_counts *counts) {
     sweep_part part = {.from = 0, .to = 1, .of = 1};
     abut_status status = queue_broad(s);
     return status ? status : search_parts(s, &part, false, counts);
 }
 
-static sweep_scene scene_of(const abut_motion *m, const motion_search_options *options) {
+static sweep_scene scene_of(const abut_sweep *m, const motion_search_options *options) {
     sweep_scene scene = {.margin = options->separation - 0.5 * options->separation, .window = 1};
     for (int axis = 0; axis < 3; axis++)
         scene.origin[axis] = v3_get(m->place.box.lo, axis);
@@ -471,8 +471,8 @@ static sweep_scene scene_of(const abut_motion *m, const motion_search_options *o
     return scene;
 }
 
-abut_status abuti_motion_device_search(abut_motion *motion, const motion_search_options *options,
-                                       uint32_t *hits, abut_motion_counts *counts) {
+abut_status abuti_motion_device_search(abut_sweep *motion, const motion_search_options *options,
+                                       uint32_t *hits, abut_sweep_counts *counts) {
     motion_device *d = motion->on_device;
     searching s = {.motion = motion, .d = d, .options = options};
     const float latest = 1;
@@ -486,17 +486,17 @@ abut_status abuti_motion_device_search(abut_motion *motion, const motion_search_
     if (d->stage_ms)
         memset(d->stage_ms, 0, MOTION_STAGES * sizeof *d->stage_ms);
     /* Where there is little to look at, looking twice does not pay. */
-    bool done = true, at_once = options->mode == ABUT_MOTION_EARLIEST && d->ordered_pairs > 0 &&
+    bool done = true, at_once = options->mode == ABUT_SWEEP_EARLIEST && d->ordered_pairs > 0 &&
                                 d->ordered_pairs < PAIRS_FEW;
     abut_status status = make_room(d);
     if (!status)
-        status = at_once || options->mode == ABUT_MOTION_ALL ? search_all(&s, counts)
-                                                             : search_until_hit(&s, &done, counts);
+        status = at_once || options->mode == ABUT_SWEEP_ALL ? search_all(&s, counts)
+                                                            : search_until_hit(&s, &done, counts);
     if (!status)
         judge_order(d, s.counts[SWEEP_COUNT_BLOCKS]);
-    if (!status && !done && options->mode == ABUT_MOTION_EARLIEST)
+    if (!status && !done && options->mode == ABUT_SWEEP_EARLIEST)
         status = search_before(&s, counts);
-    if (!status && s.hits && options->mode != ABUT_MOTION_ALL)
+    if (!status && s.hits && options->mode != ABUT_SWEEP_ALL)
         status = keep_first(&s);
     *hits = s.hits;
     return status;

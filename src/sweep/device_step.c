@@ -20,19 +20,19 @@ static void swap(motion_device *d, motion_memory a, motion_memory b) {
     d->memory[b] = other;
 }
 
-abut_status abuti_motion_device_ready(abut_motion *motion) {
+abut_status abuti_motion_device_ready(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     return d->is_sending ? abuti_motion_device_wait(motion) : ABUT_OK;
 }
 
-abut_status abuti_motion_device_wait(abut_motion *motion) {
+abut_status abuti_motion_device_wait(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     abut_status status = abuti_queue_finish(&d->queue);
     d->is_sending = d->is_sending && status;
     return status;
 }
 
-abut_status abuti_motion_device_send(abut_motion *motion, int side, size_t first, size_t count) {
+abut_status abuti_motion_device_send(abut_sweep *motion, int side, size_t first, size_t count) {
     motion_device *d = motion->on_device;
     const vec3 *from = motion->next[side];
     d->is_sending = true;
@@ -40,13 +40,13 @@ abut_status abuti_motion_device_send(abut_motion *motion, int side, size_t first
                              first * sizeof *from, from + first, count * sizeof *from);
 }
 
-void abuti_motion_device_accept(abut_motion *motion, bool has_start) {
+void abuti_motion_device_accept(abut_sweep *motion, bool has_start) {
     motion_device *d = motion->on_device;
     swap(d, MOTION_START, has_start ? MOTION_NEXT_START : MOTION_END);
     swap(d, MOTION_END, MOTION_NEXT_END);
 }
 
-void abuti_motion_device_undo(abut_motion *motion, bool has_start) {
+void abuti_motion_device_undo(abut_sweep *motion, bool has_start) {
     motion_device *d = motion->on_device;
     swap(d, MOTION_END, MOTION_NEXT_END);
     swap(d, MOTION_START, has_start ? MOTION_NEXT_START : MOTION_END);
@@ -59,7 +59,7 @@ static uint32_t takers_of(uint32_t count) {
     return groups < MOTION_TAKERS ? groups : MOTION_TAKERS;
 }
 
-static abut_status queue_take(abut_motion *motion, const motion_taking *t, uint32_t side) {
+static abut_status queue_take(abut_sweep *motion, const motion_taking *t, uint32_t side) {
     motion_device *d = motion->on_device;
     const abut_buffer *from = side ? t->end_there : t->start_there;
     const uint32_t first = side * MOTION_TAKERS;
@@ -70,7 +70,7 @@ static abut_status queue_take(abut_motion *motion, const motion_taking *t, uint3
 }
 
 /* What all groups found; refuses what no positions of the host may be either. */
-static abut_status join(abut_motion *motion, motion_taking *t, int side) {
+static abut_status join(abut_sweep *motion, motion_taking *t, int side) {
     motion_device *d = motion->on_device;
     uint32_t bad = ABUT_NONE;
     bool differs = false;
@@ -96,7 +96,7 @@ static abut_status join(abut_motion *motion, motion_taking *t, int side) {
                : abuti_positions_refuse(t->function, side ? t->end_name : t->start_name, bad, at);
 }
 
-abut_status abuti_motion_device_take(abut_motion *motion, motion_taking *taking) {
+abut_status abuti_motion_device_take(abut_sweep *motion, motion_taking *taking) {
     motion_device *d = motion->on_device;
     const abut_buffer *from[2] = {taking->start_there, taking->end_there};
     abut_status status = ABUT_OK;
@@ -124,7 +124,7 @@ abut_status abuti_motion_device_take(abut_motion *motion, motion_taking *taking)
 
 /* ---- to the host ---- */
 
-abut_status abuti_motion_device_fetch(abut_motion *motion) {
+abut_status abuti_motion_device_fetch(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     motion_place *place = &motion->place;
     const size_t bytes = motion->vertex_count * sizeof *motion->start;

@@ -45,7 +45,7 @@ typedef struct task {
 } task;
 
 typedef struct search {
-    abut_motion *motion;
+    abut_sweep *motion;
     motion_search_options options;
     double from, to;      /* the part of the step that is looked at */
     double part, done;    /* of all the work: until the end of this part, and by now */
@@ -62,7 +62,7 @@ typedef struct search {
     size_t kept_count, kept_room;
     size_t room; /* of the caller */
     uint64_t found;
-    abut_motion_counts counts;
+    abut_sweep_counts counts;
 } search;
 
 /* Makes room for one more, or many. */
@@ -104,9 +104,9 @@ static void take_earliest(search *s, task *t, const motion_hit *hit) {
 
 static void take_hit(search *s, task *t, const motion_hit *hit) {
     t->found++;
-    if (s->options.mode == ABUT_MOTION_EARLIEST) {
+    if (s->options.mode == ABUT_SWEEP_EARLIEST) {
         take_earliest(s, t, hit);
-    } else if (s->options.mode == ABUT_MOTION_ANY) {
+    } else if (s->options.mode == ABUT_SWEEP_ANY) {
         t->best = *hit;
     } else if (s->room) {
         t->status =
@@ -168,7 +168,7 @@ static int sweep_candidate(search *s, task *t, const uint32_t places[2],
 
 static void sweep_portion(search *s, task *t, const sweep_candidates *candidates) {
     const sweep_broad *b = &s->motion->broad;
-    const bool any = s->options.mode == ABUT_MOTION_ANY;
+    const bool any = s->options.mode == ABUT_SWEEP_ANY;
     sweep_limits limits = {.separation = s->options.separation,
                            .tolerance = s->options.tolerance,
                            .latest = atomic_load_explicit(&s->earliest, memory_order_relaxed),
@@ -202,7 +202,7 @@ static void run_task(void *data, size_t chunk, size_t begin, size_t end) {
         candidates.count = 0;
         abuti_broad_collect(&s->sides[t->kind], &t->cursor, &candidates);
         sweep_portion(s, t, &candidates);
-        if (t->found && s->options.mode == ABUT_MOTION_ANY) {
+        if (t->found && s->options.mode == ABUT_SWEEP_ANY) {
             uint_fast32_t lowest = atomic_load(&s->first_hit);
             while (number < lowest && !atomic_compare_exchange_weak(&s->first_hit, &lowest, number))
                 continue;
@@ -244,7 +244,7 @@ static abut_status gather(search *s) {
         if (!status && t->hits)
             status = gather_hits(s, t);
         if (status) /* said on another thread */
-            return abuti_fail(status, "abut_motion_find: out of memory for impacts");
+            return abuti_fail(status, "abut_sweep_find: out of memory for impacts");
         if (t->cursor.group < t->cursor.end && s->open[i] < atomic_load(&s->first_hit))
             s->open[left++] = s->open[i];
     }
@@ -319,7 +319,7 @@ static const motion_hit *best_of(const search *s) {
     const motion_hit *best = NULL;
     for (uint32_t i = 0; i < s->task_count; i++) {
         const task *t = &s->tasks[i];
-        if (t->found && (!best || (s->options.mode == ABUT_MOTION_EARLIEST &&
+        if (t->found && (!best || (s->options.mode == ABUT_SWEEP_EARLIEST &&
                                    abuti_motion_after(best, &t->best))))
             best = &t->best;
     }
@@ -340,7 +340,7 @@ static void count_tasks(search *s) {
 
 /* How much of the step to look at first: what moves vertices by half the length of edges, or all
  * where that would not save much. By a sample. */
-static double first_part(const abut_motion *m) {
+static double first_part(const abut_sweep *m) {
     const uint32_t count = m->edge_count < SAMPLED ? m->edge_count : SAMPLED;
     double way = 0, length = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -376,7 +376,7 @@ static abut_status run_earliest(search *s) {
 
 static abut_status find(search *s, abut_impacts *impacts) {
     abut_status status;
-    if (s->options.mode == ABUT_MOTION_EARLIEST) {
+    if (s->options.mode == ABUT_SWEEP_EARLIEST) {
         status = run_earliest(s);
     } else {
         status = fit(s, 0, 1);
@@ -387,7 +387,7 @@ static abut_status find(search *s, abut_impacts *impacts) {
     if (status)
         return status;
     count_tasks(s);
-    if (s->options.mode == ABUT_MOTION_ALL) {
+    if (s->options.mode == ABUT_SWEEP_ALL) {
         sort_kept(s);
         return abuti_motion_report(s->motion, s->kept, s->found, impacts);
     }
@@ -415,8 +415,8 @@ static abut_status prepare(search *s) {
     return s->tasks && s->open ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-abut_status abuti_motion_find_here(abut_motion *motion, const motion_search_options *options,
-                                   abut_impacts *impacts, abut_motion_counts *counts) {
+abut_status abuti_motion_find_here(abut_sweep *motion, const motion_search_options *options,
+                                   abut_impacts *impacts, abut_sweep_counts *counts) {
     search s = {.motion = motion, .options = *options, .room = impacts->capacity};
     abut_status status = prepare(&s);
     /* no pairs within a mesh, and of two meshes none or not wanted: nothing is left */

@@ -9,33 +9,33 @@
 
 /* ---- create ---- */
 
-static abut_status check_meshes(abut_mesh *const *meshes, size_t count, abut_motion **motion) {
+static abut_status check_meshes(abut_mesh *const *meshes, size_t count, abut_sweep **motion) {
     uint64_t vertices = 0, faces = 0;
     if (!motion)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_create: motion is null");
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_create: motion is null");
     if (!meshes || !count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_create: %s; give at least one mesh",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_create: %s; give at least one mesh",
                           meshes ? "count is 0" : "meshes is null");
     for (size_t i = 0; i < count; i++) {
         if (!meshes[i])
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_create: meshes[%zu] is null", i);
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_create: meshes[%zu] is null", i);
         if (meshes[i]->context != meshes[0]->context)
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_motion_create: meshes[%zu] has another context than "
+                              "abut_sweep_create: meshes[%zu] has another context than "
                               "meshes[0]; create all with the same one",
                               i);
         vertices += meshes[i]->vertex_count;
         faces += meshes[i]->triangle_count;
         if (count > UINT32_MAX - 1 || vertices >= ABUT_NONE || faces > ABUT_NONE / 3)
             return abuti_fail(ABUT_ERROR_LIMIT,
-                              "abut_motion_create: more vertices or edges than 32-bit numbers can "
+                              "abut_sweep_create: more vertices or edges than 32-bit numbers can "
                               "count with meshes[%zu]",
                               i);
     }
     return ABUT_OK;
 }
 
-static abut_status allocate(abut_motion *m, size_t mesh_count, size_t face_count) {
+static abut_status allocate(abut_sweep *m, size_t mesh_count, size_t face_count) {
     abut_context *c = m->context;
     m->vertex_begin = abuti_allocate_zeroed(c, mesh_count + 1, sizeof *m->vertex_begin);
     m->edge_begin = abuti_allocate_zeroed(c, mesh_count + 1, sizeof *m->edge_begin);
@@ -47,12 +47,12 @@ static abut_status allocate(abut_motion *m, size_t mesh_count, size_t face_count
                : ABUT_ERROR_MEMORY;
 }
 
-static abut_status add_mesh(abut_motion *m, abut_mesh *mesh) {
+static abut_status add_mesh(abut_sweep *m, abut_mesh *mesh) {
     abut_topology *topology;
     abut_status status = abut_topology_create(mesh, &topology);
     if (status)
         return status;
-    const abut_topology_view *view = &topology->view;
+    const abut_topology_arrays *view = &topology->view;
     const uint32_t k = m->mesh_count++, first = m->vertex_count;
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
         m->faces[3 * (size_t)m->face_count + i] = first + mesh->indices[i];
@@ -65,7 +65,7 @@ static abut_status add_mesh(abut_motion *m, abut_mesh *mesh) {
     return ABUT_OK;
 }
 
-static abut_status place_vertices(abut_motion *m, abut_mesh *const *meshes, vec3 *room) {
+static abut_status place_vertices(abut_sweep *m, abut_mesh *const *meshes, vec3 *room) {
     const size_t count = m->vertex_count;
     m->start = room;
     m->end = room + count;
@@ -81,7 +81,7 @@ static abut_status place_vertices(abut_motion *m, abut_mesh *const *meshes, vec3
     return m->on_device ? abuti_motion_device_create(m) : abuti_broad_create(m);
 }
 
-static abut_status prepare(abut_motion *m, abut_mesh *const *meshes, size_t count) {
+static abut_status prepare(abut_sweep *m, abut_mesh *const *meshes, size_t count) {
     size_t faces = 0;
     for (size_t i = 0; i < count; i++)
         faces += meshes[i]->triangle_count;
@@ -98,29 +98,28 @@ static abut_status prepare(abut_motion *m, abut_mesh *const *meshes, size_t coun
     return status ? status : place_vertices(m, meshes, room);
 }
 
-abut_status abut_motion_create(abut_mesh *const *meshes, size_t count,
-                               const abut_motion_options *options, abut_motion **motion) {
-    abut_motion_options ours = abut_motion_options_default();
+abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
+                              const abut_sweep_options *options, abut_sweep **motion) {
+    abut_sweep_options ours = abut_sweep_options_default();
     abut_status status = check_meshes(meshes, count, motion);
-    status = status
-                 ? status
-                 : abuti_options_read(&ours, sizeof ours, options, "abut_motion_create: options");
+    status = status ? status
+                    : abuti_options_read(&ours, sizeof ours, options, "abut_sweep_create: options");
     if (status)
         return status;
-    abut_motion *made = abuti_allocate_zeroed(meshes[0]->context, 1, sizeof *made);
+    abut_sweep *made = abuti_allocate_zeroed(meshes[0]->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(meshes[0]->context);
     made->options = ours;
     if ((status = prepare(made, meshes, count))) {
-        abut_motion_destroy(made);
+        abut_sweep_destroy(made);
         return status;
     }
     *motion = made;
     return ABUT_OK;
 }
 
-void abut_motion_destroy(abut_motion *motion) {
+void abut_sweep_destroy(abut_sweep *motion) {
     if (!motion)
         return;
     abut_context *context = motion->context;
@@ -137,14 +136,14 @@ void abut_motion_destroy(abut_motion *motion) {
 /* ---- step ---- */
 
 /* A device gets the start while the end is looked at. */
-static abut_status take_side(abut_motion *m, motion_taking *t, int side) {
+static abut_status take_side(abut_sweep *m, motion_taking *t, int side) {
     abut_status status =
         abuti_positions_take(m->context, t->function, side ? t->end_name : t->start_name,
                              side ? t->end : t->start, t->count, m->next[side], &t->boxes[side]);
     return status || !m->on_device ? status : abuti_motion_device_send(m, side, 0, t->count);
 }
 
-abut_status abuti_motion_take(abut_motion *motion, motion_taking *taking) {
+abut_status abuti_motion_take(abut_sweep *motion, motion_taking *taking) {
     abut_status status = motion->on_device ? abuti_motion_device_ready(motion) : ABUT_OK;
     taking->has_start = taking->start || taking->start_there;
     if (!status && taking->start && motion->on_device)
@@ -171,7 +170,7 @@ static double longest_side(box3 box) {
     return v3_max_abs(v3_sub(box.hi, box.lo));
 }
 
-void abuti_motion_accept(abut_motion *motion, const motion_taking *taking) {
+void abuti_motion_accept(abut_sweep *motion, const motion_taking *taking) {
     const motion_place *last = &motion->place;
     const bool has_start = taking->has_start;
     motion_place place = {.stepped = true, .has_start = has_start};
@@ -192,7 +191,7 @@ void abuti_motion_accept(abut_motion *motion, const motion_taking *taking) {
     motion->place = place;
 }
 
-void abuti_motion_undo(abut_motion *motion) {
+void abuti_motion_undo(abut_sweep *motion) {
     const bool has_start = motion->place.has_start;
     if (motion->on_device)
         abuti_motion_device_undo(motion, has_start);
@@ -201,7 +200,7 @@ void abuti_motion_undo(abut_motion *motion) {
     motion->place = motion->last_place;
 }
 
-static abut_status take_step(abut_motion *motion, motion_taking *taking) {
+static abut_status take_step(abut_sweep *motion, motion_taking *taking) {
     taking->start_name = "start";
     taking->end_name = "end";
     taking->count = motion->vertex_count;
@@ -211,7 +210,7 @@ static abut_status take_step(abut_motion *motion, motion_taking *taking) {
     return status;
 }
 
-abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const abut_vec3 *end) {
+abut_status abut_sweep_step(abut_sweep *motion, const abut_vec3 *start, const abut_vec3 *end) {
     if (!motion || !end)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__,
                           motion ? "end" : "motion");
@@ -219,15 +218,15 @@ abut_status abut_motion_step(abut_motion *motion, const abut_vec3 *start, const 
     return take_step(motion, &taking);
 }
 
-abut_status abut_motion_step_device(abut_motion *motion, const abut_buffer *start,
-                                    const abut_buffer *end) {
+abut_status abut_sweep_step_device(abut_sweep *motion, const abut_buffer *start,
+                                   const abut_buffer *end) {
     if (!motion || !end)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__,
                           motion ? "end" : "motion");
     if (!motion->on_device)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the motion has no device; give options->device to "
-                          "abut_motion_create(), or take steps with abut_motion_step()",
+                          "abut_sweep_create(), or take steps with abut_sweep_step()",
                           __func__);
     motion_taking taking = {.function = __func__, .start_there = start, .end_there = end};
     return take_step(motion, &taking);
@@ -238,11 +237,12 @@ abut_status abut_motion_step_device(abut_motion *motion, const abut_buffer *star
 /* Where there is no extent either, anything above 0 will do. */
 #define TOLERANCE_LEAST 1e-200
 
-static abut_status read_options(const abut_motion *motion, abut_motion_mode mode,
-                                const abut_sweep_options *options, motion_search_options *ours) {
+static abut_status read_options(const abut_sweep *motion, abut_sweep_mode mode,
+                                const abut_sweep_find_options *options,
+                                motion_search_options *ours) {
     sweep_limits limits;
     abut_status status =
-        abuti_sweep_limits("abut_motion_find", options, ABUT_COORDINATE_MAX, &limits, &ours->exact);
+        abuti_sweep_limits("abut_sweep_find", options, ABUT_COORDINATE_MAX, &limits, &ours->exact);
     if (status)
         return status;
     if (!(limits.tolerance > 0))
@@ -254,22 +254,22 @@ static abut_status read_options(const abut_motion *motion, abut_motion_mode mode
     return ABUT_OK;
 }
 
-abut_status abut_motion_find(abut_motion *motion, abut_motion_mode mode,
-                             const abut_sweep_options *options, abut_impacts *impacts,
-                             abut_motion_counts *counts) {
+abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
+                            const abut_sweep_find_options *options, abut_impacts *impacts,
+                            abut_sweep_counts *counts) {
     motion_search_options ours;
     if (!motion || !impacts)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_find: %s is null",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_find: %s is null",
                           motion ? "impacts" : "motion");
-    if (mode != ABUT_MOTION_ANY && mode != ABUT_MOTION_EARLIEST && mode != ABUT_MOTION_ALL)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_motion_find: there is no mode %d", (int)mode);
+    if (mode != ABUT_SWEEP_ANY && mode != ABUT_SWEEP_EARLIEST && mode != ABUT_SWEEP_ALL)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_find: there is no mode %d", (int)mode);
     if (impacts->capacity && !impacts->impacts)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_motion_find: impacts->impacts is null but its capacity is %zu",
+                          "abut_sweep_find: impacts->impacts is null but its capacity is %zu",
                           impacts->capacity);
     if (!motion->place.stepped)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_motion_find: there is no step to search; call abut_motion_step() "
+                          "abut_sweep_find: there is no step to search; call abut_sweep_step() "
                           "first");
     abut_status status = read_options(motion, mode, options, &ours);
     if (status)
@@ -289,7 +289,7 @@ bool abuti_motion_after(const void *a, const void *b) {
     return x->first != y->first ? x->first > y->first : x->second > y->second;
 }
 
-void abuti_motion_corners(const abut_motion *motion, uint32_t kind, uint32_t first, uint32_t second,
+void abuti_motion_corners(const abut_sweep *motion, uint32_t kind, uint32_t first, uint32_t second,
                           uint32_t corners[4]) {
     if (kind == ABUT_IMPACT_VERTEX_FACE) {
         corners[0] = first;
@@ -315,7 +315,7 @@ static void name_element(const uint32_t *begin, uint32_t mesh_count, uint32_t el
     *local = element - begin[low];
 }
 
-abut_impact abuti_motion_impact(const abut_motion *motion, const motion_hit *hit) {
+abut_impact abuti_motion_impact(const abut_sweep *motion, const motion_hit *hit) {
     abut_impact impact = {.time = hit->time, .normal = hit->normal};
     uint32_t corners[4];
     vec3 start[4], end[4];
@@ -335,7 +335,7 @@ abut_impact abuti_motion_impact(const abut_motion *motion, const motion_hit *hit
     return impact;
 }
 
-abut_status abuti_motion_report(const abut_motion *motion, const motion_hit *hits, uint64_t count,
+abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,
                                 abut_impacts *impacts) {
     uint64_t given = count < impacts->capacity ? count : impacts->capacity;
     for (uint64_t i = 0; i < given; i++)
@@ -344,6 +344,6 @@ abut_status abuti_motion_report(const abut_motion *motion, const motion_hit *hit
     if (count == given)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_BUFFER,
-                      "abut_motion_find: there are %llu impacts, and room for %zu",
+                      "abut_sweep_find: there are %llu impacts, and room for %zu",
                       (unsigned long long)count, impacts->capacity);
 }

@@ -1,7 +1,7 @@
 /* What the files of sweeps over whole meshes share: the meshes of a motion as one list of vertices,
  * edges and faces, and what a search finds. */
-#ifndef ABUTI_MOTION_H
-#define ABUTI_MOTION_H
+#ifndef ABUTI_SWEEP_MOTION_H
+#define ABUTI_SWEEP_MOTION_H
 
 #include "base/base.h"
 #include "base/math_shared.h"
@@ -22,9 +22,9 @@ typedef struct motion_place {
 } motion_place;
 
 /* Vertices, edges and faces of all meshes, one mesh after the other. */
-struct abut_motion {
+struct abut_sweep {
     abut_context *context; /* held */
-    abut_motion_options options;
+    abut_sweep_options options;
     uint32_t mesh_count;
     uint32_t *vertex_begin, *edge_begin, *face_begin; /* one entry more than meshes */
     uint32_t vertex_count, edge_count, face_count;
@@ -62,21 +62,21 @@ typedef struct motion_taking {
 
 /* Checks and copies positions to `next`, here and there, and finds their boxes. A start that is the
  * last end, bit for bit, is none. Nothing else changes. */
-abut_status abuti_motion_take(abut_motion *motion, motion_taking *taking);
+abut_status abuti_motion_take(abut_sweep *motion, motion_taking *taking);
 /* Makes what was taken the step. */
-void abuti_motion_accept(abut_motion *motion, const motion_taking *taking);
+void abuti_motion_accept(abut_sweep *motion, const motion_taking *taking);
 /* Takes the last step back; once. */
-void abuti_motion_undo(abut_motion *motion);
-/* Whether a comes behind b in the order of ABUT_MOTION_ALL. For abuti_bvh_sort too. */
+void abuti_motion_undo(abut_sweep *motion);
+/* Whether a comes behind b in the order of ABUT_SWEEP_ALL. For abuti_bvh_sort too. */
 bool abuti_motion_after(const void *a, const void *b);
 /* The four vertices of a pair, as sweep_pair wants them. */
-void abuti_motion_corners(const abut_motion *motion, uint32_t kind, uint32_t first, uint32_t second,
+void abuti_motion_corners(const abut_sweep *motion, uint32_t kind, uint32_t first, uint32_t second,
                           uint32_t corners[4]);
 /* What the caller is told. */
-abut_impact abuti_motion_impact(const abut_motion *motion, const motion_hit *hit);
+abut_impact abuti_motion_impact(const abut_sweep *motion, const motion_hit *hit);
 /* Gives hits that stand in order to the caller: as many as there is room for. `count`: of all that
  * were found, also those that are not here. */
-abut_status abuti_motion_report(const abut_motion *motion, const motion_hit *hits, uint64_t count,
+abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,
                                 abut_impacts *impacts);
 
 /* ---- positions.c ---- */
@@ -90,37 +90,37 @@ abut_status abuti_positions_refuse(const char *function, const char *what, uint6
 
 /* What a search is told, checked and with no zeros left. */
 typedef struct motion_search_options {
-    abut_motion_mode mode;
+    abut_sweep_mode mode;
     double separation, tolerance;
     bool exact;
     int steps;
 } motion_search_options;
 
 /* The search on the CPU; find.c. On failure but ABUT_ERROR_BUFFER both are untouched. */
-abut_status abuti_motion_find_here(abut_motion *motion, const motion_search_options *options,
-                                   abut_impacts *impacts, abut_motion_counts *counts);
+abut_status abuti_motion_find_here(abut_sweep *motion, const motion_search_options *options,
+                                   abut_impacts *impacts, abut_sweep_counts *counts);
 
 /* ---- device.c: the same on a device ---- */
 
 /* With edges and faces in place; gives room for positions. */
-abut_status abuti_motion_device_open(abut_motion *motion, abut_device *device, vec3 **room);
+abut_status abuti_motion_device_open(abut_sweep *motion, abut_device *device, vec3 **room);
 /* With vertices too. */
-abut_status abuti_motion_device_create(abut_motion *motion);
+abut_status abuti_motion_device_create(abut_sweep *motion);
 /* Nothing where there is none. */
-void abuti_motion_device_destroy(abut_motion *motion);
+void abuti_motion_device_destroy(abut_sweep *motion);
 /* Before `next` is written: what was sent from there has left. */
-abut_status abuti_motion_device_ready(abut_motion *motion);
+abut_status abuti_motion_device_ready(abut_sweep *motion);
 /* For all that was queued. */
-abut_status abuti_motion_device_wait(abut_motion *motion);
+abut_status abuti_motion_device_wait(abut_sweep *motion);
 /* abuti_motion_take() for those positions that are there. */
-abut_status abuti_motion_device_take(abut_motion *motion, motion_taking *taking);
+abut_status abuti_motion_device_take(abut_sweep *motion, motion_taking *taking);
 /* Begins to send vertices of `next`. */
-abut_status abuti_motion_device_send(abut_motion *motion, int side, size_t first, size_t count);
-void abuti_motion_device_accept(abut_motion *motion, bool has_start);
-void abuti_motion_device_undo(abut_motion *motion, bool has_start);
+abut_status abuti_motion_device_send(abut_sweep *motion, int side, size_t first, size_t count);
+void abuti_motion_device_accept(abut_sweep *motion, bool has_start);
+void abuti_motion_device_undo(abut_sweep *motion, bool has_start);
 /* Brings positions here that only the device has. */
-abut_status abuti_motion_device_fetch(abut_motion *motion);
-abut_status abuti_motion_device_find(abut_motion *motion, const motion_search_options *options,
-                                     abut_impacts *impacts, abut_motion_counts *counts);
+abut_status abuti_motion_device_fetch(abut_sweep *motion);
+abut_status abuti_motion_device_find(abut_sweep *motion, const motion_search_options *options,
+                                     abut_impacts *impacts, abut_sweep_counts *counts);
 
 #endif

@@ -8,7 +8,7 @@
 
 #if ABUTI_REAL_BITS == 64
 
-#include "sweep/boxes_kernel.h"
+#include "sweep/boxes_cl.h"
 
 #define GROUP 256
 #define BITS 10

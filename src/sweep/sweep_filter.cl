@@ -6,9 +6,9 @@
 
 #if ABUTI_REAL_BITS == 64
 
-#include "sweep/narrow_kernel.h"
+#include "sweep/narrow_cl.h"
 
-#include "sweep/filter_kernel.h"
+#include "sweep/filter_cl.h"
 
 /* From the list whose counts are the words `from` and from + 1 to the one of `to`. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void

@@ -6,8 +6,8 @@
 
 #if ABUTI_REAL_BITS == 64
 
-#include "sweep/boxes_kernel.h"
-#include "sweep/narrow_kernel.h"
+#include "sweep/boxes_cl.h"
+#include "sweep/narrow_cl.h"
 
 static sweep_hit hit_of(int kind, uint2 pair, const sweep_answer *answer) {
     sweep_hit hit;

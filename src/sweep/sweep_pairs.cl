@@ -3,14 +3,14 @@
  * A block of edges looks for blocks of edges from itself on, a block of vertices for blocks of
  * faces, from the top level down, SWEEP_BLOCK children at a time. It does so twice: to count, and
  * to list. A pair of blocks then keeps of both the features that meet the other's box, and tries
- * all pairs of those. Nothing is decided by floats but where they are sure; see boxes_kernel.h.
+ * all pairs of those. Nothing is decided by floats but where they are sure; see boxes_cl.h.
  * What does not fit is counted, not written, and the host comes again.
  */
 #include "base/math_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 
-#include "sweep/boxes_kernel.h"
+#include "sweep/boxes_cl.h"
 
 #define STACK (SWEEP_BLOCK * (SWEEP_BLOCK_LEVELS + 1))
 #define LEVEL_SHIFT 28

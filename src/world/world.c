@@ -98,7 +98,7 @@ static box3 box_of_body(const abut_body *body) {
         vec3 last = v3(g->count[0] - 1, g->count[1] - 1, g->count[2] - 1);
         box = box_grow(box_grow(box, g->origin), v3_along(g->origin, g->cell, last));
     }
-    abut_samples_view view = abut_samples_get(body->samples);
+    abut_samples_arrays view = abut_samples_arrays_get(body->samples);
     for (uint32_t i = 0; i < view.count; i++)
         box = box_grow(box, view.samples[i].point);
     for (uint32_t i = 0; i < 2 * view.edge_count; i++)

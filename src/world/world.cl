@@ -3,7 +3,7 @@
  * counts, world_fill writes in the order of features, a tile of GROUP at a time; the sums between
  * them are those of scan.cl. What is found is what contact.c finds, by the same functions.
  */
-#include "device/group_kernel.h"
+#include "device/group_cl.h"
 #include "world/world_shared.h"
 
 #if ABUTI_REAL_BITS == 64

@@ -2,7 +2,7 @@
 #ifndef ABUTI_WORLD_H
 #define ABUTI_WORLD_H
 
-#include "field/contact.h"
+#include "contact/contact.h"
 
 #include <abut/world.h>
 

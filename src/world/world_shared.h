@@ -1,9 +1,9 @@
 /* What the host tells world.cl: fields, samples, and which items have them; and what is tried of a
  * pair. The same layout on both sides. On a device ABUTI_REAL_BITS is 64. */
-#ifndef ABUTI_WORLD_SHARED_H
-#define ABUTI_WORLD_SHARED_H
+#ifndef ABUTI_WORLD_WORLD_SHARED_H
+#define ABUTI_WORLD_WORLD_SHARED_H
 
-#include "field/contact_frame_shared.h"
+#include "contact/contact_frame_shared.h"
 
 #define WORLD_NONE 0xffffffffu
 

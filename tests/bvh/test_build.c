@@ -58,7 +58,7 @@ static void hostile(void **state) {
         check_tree(bvh);
         check_size(bvh, NULL, 0);
         abut_nearest nearest;
-        assert_ok(abut_bvh_nearest(bvh, vec(0.25, 0.25, 5), HUGE_VAL, &nearest));
+        assert_ok(abut_nearest_point(bvh, vec(0.25, 0.25, 5), HUGE_VAL, &nearest));
         if (kinds[i] == SOUP_EQUAL)
             assert_true(nearest.triangle == 0 && nearest.distance == 4.5);
         if (kinds[i] == SOUP_POINT)
@@ -108,7 +108,7 @@ static void threads(void **state) {
         abut_points input = abut_points_default();
         input.points = points;
         input.count = POINTS;
-        assert_ok(abut_bvh_nearest_batch(bvh, &input, HUGE_VAL, nearest));
+        assert_ok(abut_nearest_batch(bvh, &input, HUGE_VAL, nearest));
         answers[i] = hash_bytes(0xcbf29ce484222325u, nearest, sizeof nearest);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
@@ -161,8 +161,8 @@ static void refit(void **state) {
         for (int k = 0; k < 300; k++) {
             abut_nearest a, b;
             abut_vec3 p = point_around(bent, &random, 1.5);
-            assert_ok(abut_bvh_nearest(bvh, p, HUGE_VAL, &a));
-            assert_ok(abut_bvh_nearest(fresh, p, HUGE_VAL, &b));
+            assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &a));
+            assert_ok(abut_nearest_point(fresh, p, HUGE_VAL, &b));
             assert_memory_equal(&a, &b, sizeof a);
         }
         abut_bvh_destroy(fresh);
@@ -209,7 +209,7 @@ static abut_status work(abut_context *context, void *data) {
     input.count = 20;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_bvh_nearest_batch(bvh, &input, 2, nearest);
+    status = status ? status : abut_nearest_batch(bvh, &input, 2, nearest);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -254,10 +254,10 @@ static void cancelled(void **state) {
     points.points = &p;
     points.count = 1;
     left = 0;
-    assert_int_equal(abut_bvh_nearest_batch(bvh, &points, 5, &nearest), ABUT_ERROR_CANCELLED);
+    assert_int_equal(abut_nearest_batch(bvh, &points, 5, &nearest), ABUT_ERROR_CANCELLED);
     abut_ray ray = {{0, 0, 0}, {1, 0, 0}};
-    abut_bvh_hit hit;
-    assert_int_equal(abut_bvh_ray_batch(bvh, &ray, 1, 5, &hit), ABUT_ERROR_CANCELLED);
+    abut_ray_hit hit;
+    assert_int_equal(abut_ray_first_batch(bvh, &ray, 1, 5, &hit), ABUT_ERROR_CANCELLED);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     abut_context_destroy(context);

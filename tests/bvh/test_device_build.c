@@ -244,14 +244,14 @@ static void check_answers(abut_bvh *bvh, abut_mesh *mesh, int count) {
                             : point_near(mesh, &random, 0.01 * largest_extent(mesh));
         abut_vec3 q = point_near(mesh, &random, 0);
         abut_nearest a, b;
-        assert_ok(abut_bvh_nearest(bvh, p, HUGE_VAL, &a));
-        assert_ok(abut_bvh_nearest(other, p, HUGE_VAL, &b));
+        assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &a));
+        assert_ok(abut_nearest_point(other, p, HUGE_VAL, &b));
         assert_memory_equal(&a, &b, sizeof a);
         abut_ray ray = {p, vec(q.x - p.x, q.y - p.y, q.z - p.z)};
         if (ray.direction.x != 0 || ray.direction.y != 0 || ray.direction.z != 0) {
-            abut_bvh_hit hit, same;
-            assert_ok(abut_bvh_ray_first(bvh, &ray, HUGE_VAL, &hit));
-            assert_ok(abut_bvh_ray_first(other, &ray, HUGE_VAL, &same));
+            abut_ray_hit hit, same;
+            assert_ok(abut_ray_first(bvh, &ray, HUGE_VAL, &hit));
+            assert_ok(abut_ray_first(other, &ray, HUGE_VAL, &same));
             assert_true(hit.parameter == same.parameter && hit.triangle == same.triangle);
             assert_memory_equal(hit.barycentric, same.barycentric, sizeof hit.barycentric);
         }

@@ -21,12 +21,12 @@ static void check_nearest(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 
     abut_points points = abut_points_default();
     points.points = &point;
     points.count = 1;
-    assert_ok(abut_bvh_nearest(bvh, point, HUGE_VAL, &one));
-    assert_ok(abut_bvh_nearest_batch(bvh, &points, HUGE_VAL, &many));
+    assert_ok(abut_nearest_point(bvh, point, HUGE_VAL, &one));
+    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, &many));
     assert_int_equal(one.triangle, triangle);
     assert_int_equal(many.triangle, triangle);
     assert_true(one.distance == best.distance && many.distance == best.distance);
-    assert_ok(abut_bvh_nearest(bvh, point, 0, &one)); /* a radius of nothing */
+    assert_ok(abut_nearest_point(bvh, point, 0, &one)); /* a radius of nothing */
     assert_int_equal(one.triangle != ABUT_NONE, best.distance == 0);
 }
 
@@ -38,20 +38,20 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_ray ray) 
         assert_ok(abut_ray_triangle_meet(&ray, &t, &meet, NULL));
         expected += meet;
     }
-    abut_bvh_hit first, *hits = calloc(n, sizeof *hits);
+    abut_ray_hit first, *hits = calloc(n, sizeof *hits);
     bool any;
     assert_non_null(hits);
-    assert_ok(abut_bvh_ray_first(bvh, &ray, HUGE_VAL, &first));
-    assert_ok(abut_bvh_ray_any(bvh, &ray, HUGE_VAL, &any));
+    assert_ok(abut_ray_first(bvh, &ray, HUGE_VAL, &first));
+    assert_ok(abut_ray_any(bvh, &ray, HUGE_VAL, &any));
     assert_int_equal(any, expected > 0);
     assert_int_equal(first.triangle != ABUT_NONE, expected > 0);
-    assert_ok(abut_bvh_ray_all(bvh, &ray, n, hits, &count));
+    assert_ok(abut_ray_all(bvh, &ray, n, hits, &count));
     assert_int_equal(count, expected);
     if (expected) {
         assert_int_equal(hits[0].triangle, first.triangle);
-        abut_bvh_hit kept = hits[0];
+        abut_ray_hit kept = hits[0];
         assert_fails(ABUT_ERROR_BUFFER, "room for",
-                     abut_bvh_ray_all(bvh, &ray, expected - 1, hits, &count));
+                     abut_ray_all(bvh, &ray, expected - 1, hits, &count));
         assert_int_equal(count, expected);
         assert_memory_equal(&kept, &hits[0], sizeof kept);
     }
@@ -83,11 +83,11 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) 
 static void check_signs(abut_bvh *bvh, const abut_vec3 *places, size_t count) {
     abut_sign_options normals = abut_sign_options_default();
     normals.method = ABUT_SIGN_NORMAL;
-    assert_ok(abut_bvh_prepare_sign(bvh, NULL));
-    abut_status status = abut_bvh_prepare_sign(bvh, &normals);
+    assert_ok(abut_sign_prepare(bvh, NULL));
+    abut_status status = abut_sign_prepare(bvh, &normals);
     if (status) { /* no normals to go by; what was stays */
         assert_int_equal(status, ABUT_ERROR_ARGUMENT);
-        assert_int_equal(abut_bvh_sign_info(bvh).method, ABUT_SIGN_WINDING);
+        assert_int_equal(abut_sign_info_get(bvh).method, ABUT_SIGN_WINDING);
     }
     abut_nearest nearest[8], with, without;
     double winding[8], wound;
@@ -96,19 +96,19 @@ static void check_signs(abut_bvh *bvh, const abut_vec3 *places, size_t count) {
     points.points = places;
     points.count = count;
     assert_true(count <= 8);
-    assert_ok(abut_bvh_inside_batch(bvh, &points, inside));
-    assert_ok(abut_bvh_winding_batch(bvh, &points, winding));
-    assert_ok(abut_bvh_nearest_signed_batch(bvh, &points, HUGE_VAL, nearest));
+    assert_ok(abut_sign_inside_batch(bvh, &points, inside));
+    assert_ok(abut_sign_winding_batch(bvh, &points, winding));
+    assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, nearest));
     for (size_t i = 0; i < count; i++) {
-        assert_ok(abut_bvh_inside(bvh, places[i], &in));
-        assert_ok(abut_bvh_winding(bvh, places[i], &wound));
-        assert_ok(abut_bvh_nearest_signed(bvh, places[i], HUGE_VAL, &with));
-        assert_ok(abut_bvh_nearest(bvh, places[i], HUGE_VAL, &without));
+        assert_ok(abut_sign_inside(bvh, places[i], &in));
+        assert_ok(abut_sign_winding(bvh, places[i], &wound));
+        assert_ok(abut_sign_nearest(bvh, places[i], HUGE_VAL, &with));
+        assert_ok(abut_nearest_point(bvh, places[i], HUGE_VAL, &without));
         assert_true(in == inside[i] && wound == winding[i] && isfinite(wound));
         assert_memory_equal(&with, &nearest[i], sizeof with);
         assert_true(fabs(with.distance) == without.distance);
         assert_true(in || with.distance > 0);
-        assert_ok(abut_bvh_nearest_signed(bvh, places[i], 0, &with));
+        assert_ok(abut_sign_nearest(bvh, places[i], 0, &with));
         assert_true(with.distance == (without.distance == 0 ? 0 : INFINITY));
     }
 }
@@ -189,8 +189,8 @@ static void check_all(abut_mesh *mesh) {
     check_box(bvh, mesh, b);
     uint64_t pairs = 0;
     bool any;
-    assert_ok(abut_bvh_self_any(bvh, NULL, &any));
-    abut_status status = abut_bvh_self_all(bvh, NULL, 0, NULL, &pairs);
+    assert_ok(abut_pair_self_any(bvh, NULL, &any));
+    abut_status status = abut_pair_self_meetings(bvh, NULL, 0, NULL, &pairs);
     assert_int_equal(status, any ? ABUT_ERROR_BUFFER : ABUT_OK);
     assert_int_equal(pairs > 0, any);
     check_signs(bvh, places, PLACES);
@@ -245,31 +245,31 @@ static void million(void **state) {
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_true(abut_bvh_info_get(bvh).depth < 70);
     abut_nearest nearest;
-    assert_ok(abut_bvh_nearest(bvh, vec(0.25, 0.25, 2), 1, &nearest));
+    assert_ok(abut_nearest_point(bvh, vec(0.25, 0.25, 2), 1, &nearest));
     assert_int_equal(nearest.triangle, ABUT_NONE);
-    assert_ok(abut_bvh_nearest(bvh, vec(0.25, 0.25, 1), 1, &nearest));
+    assert_ok(abut_nearest_point(bvh, vec(0.25, 0.25, 1), 1, &nearest));
     assert_true(nearest.triangle == 0 && nearest.distance == 0.5);
     abut_ray hit = {{0.25, 0.25, 1}, {0, 0, -1}}, miss = {{0.75, 0.75, 1}, {0, 0, -1}};
-    abut_bvh_hit first;
+    abut_ray_hit first;
     bool any = false;
     uint32_t count = 0;
-    assert_ok(abut_bvh_ray_first(bvh, &hit, HUGE_VAL, &first));
+    assert_ok(abut_ray_first(bvh, &hit, HUGE_VAL, &first));
     assert_true(first.triangle == 0 && first.parameter == 0.5);
-    assert_ok(abut_bvh_ray_any(bvh, &hit, HUGE_VAL, &any));
+    assert_ok(abut_ray_any(bvh, &hit, HUGE_VAL, &any));
     assert_true(any);
-    assert_ok(abut_bvh_ray_any(bvh, &miss, HUGE_VAL, &any));
+    assert_ok(abut_ray_any(bvh, &miss, HUGE_VAL, &any));
     assert_false(any);
-    assert_fails(ABUT_ERROR_BUFFER, " hits", abut_bvh_ray_all(bvh, &hit, 0, NULL, &count));
+    assert_fails(ABUT_ERROR_BUFFER, " hits", abut_ray_all(bvh, &hit, 0, NULL, &count));
     assert_int_equal(count, all);
     abut_box box = {vec(0, 0, 0), vec(1, 1, 1)};
     assert_fails(ABUT_ERROR_BUFFER, " triangles", abut_bvh_box(bvh, &box, 0, NULL, &count));
     assert_int_equal(count, all);
-    assert_ok(abut_bvh_self_any(bvh, NULL, &any));
+    assert_ok(abut_pair_self_any(bvh, NULL, &any));
     assert_true(any);
-    abut_self_options few = abut_self_options_default();
+    abut_pair_self_options few = abut_pair_self_options_default();
     few.limit = 1;
     uint64_t pairs = 0;
-    assert_fails(ABUT_ERROR_LIMIT, "limit", abut_bvh_self_all(bvh, &few, 0, NULL, &pairs));
+    assert_fails(ABUT_ERROR_LIMIT, "limit", abut_pair_self_meetings(bvh, &few, 0, NULL, &pairs));
     assert_true(pairs > 0);
     abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {bvh, {{0, 0, 0, 0}, {0, 0, 1}}};
     abut_pair_relation relation;
@@ -279,8 +279,8 @@ static void million(void **state) {
     assert_int_equal(relation, ABUT_PAIR_APART);
     assert_ok(abut_pair_within(&a, &b, 0.5, NULL, NULL, &any));
     assert_false(any);
-    assert_ok(abut_bvh_prepare_sign(bvh, NULL));
-    assert_ok(abut_bvh_inside(bvh, vec(0.25, 0.25, 0.5), &any));
+    assert_ok(abut_sign_prepare(bvh, NULL));
+    assert_ok(abut_sign_inside(bvh, vec(0.25, 0.25, 0.5), &any));
     assert_true(any);
     assert_ok(abut_bvh_refit(bvh, mesh));
     abut_bvh_destroy(bvh);
@@ -312,10 +312,10 @@ static void exact_arrays(void **state) {
             points.type = type ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
             points.stride = stride;
             points.count = COUNT;
-            assert_ok(abut_bvh_nearest_batch(bvh, &points, HUGE_VAL, nearest));
+            assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, nearest));
             for (int i = 0; i < COUNT; i++) {
                 abut_nearest one;
-                assert_ok(abut_bvh_nearest(bvh, vec(i, 0, 0), HUGE_VAL, &one));
+                assert_ok(abut_nearest_point(bvh, vec(i, 0, 0), HUGE_VAL, &one));
                 assert_true(one.distance == nearest[i].distance);
                 assert_int_equal(one.triangle, nearest[i].triangle);
             }
@@ -341,7 +341,7 @@ static void impossible_arrays(void **state) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_bvh_prepare_sign(bvh, NULL));
+    assert_ok(abut_sign_prepare(bvh, NULL));
     double one[3] = {0, 0, 0};
     abut_nearest nearest, before;
     memset(&nearest, 0x5a, sizeof nearest);
@@ -352,30 +352,31 @@ static void impossible_arrays(void **state) {
         points.stride = cases[i].stride;
         points.count = cases[i].count;
         bool inside;
-        assert_int_equal(abut_bvh_nearest_batch(bvh, &points, 1, &nearest), cases[i].status);
-        assert_int_equal(abut_bvh_nearest_signed_batch(bvh, &points, 1, &nearest), cases[i].status);
-        assert_int_equal(abut_bvh_inside_batch(bvh, &points, &inside), cases[i].status);
+        assert_int_equal(abut_nearest_batch(bvh, &points, 1, &nearest), cases[i].status);
+        assert_int_equal(abut_sign_nearest_batch(bvh, &points, 1, &nearest), cases[i].status);
+        assert_int_equal(abut_sign_inside_batch(bvh, &points, &inside), cases[i].status);
         assert_memory_equal(&nearest, &before, sizeof nearest);
     }
     static const double radii[] = {NAN, -NAN, -1, -INFINITY, -0x1p-1074};
     for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
         abut_points points = abut_points_default();
         abut_ray ray = {{0, 0, 0}, {1, 0, 0}};
-        abut_bvh_hit hit;
+        abut_ray_hit hit;
         bool any;
         points.points = one;
         points.count = 1;
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
-                     abut_bvh_nearest(bvh, vec(0, 0, 0), radii[i], &nearest));
+                     abut_nearest_point(bvh, vec(0, 0, 0), radii[i], &nearest));
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
-                     abut_bvh_nearest_batch(bvh, &points, radii[i], &nearest));
-        assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_bvh_ray_first(bvh, &ray, radii[i], &hit));
-        assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_bvh_ray_any(bvh, &ray, radii[i], &any));
-        assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_bvh_ray_batch(bvh, &ray, 1, radii[i], &hit));
+                     abut_nearest_batch(bvh, &points, radii[i], &nearest));
+        assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_ray_first(bvh, &ray, radii[i], &hit));
+        assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_ray_any(bvh, &ray, radii[i], &any));
+        assert_fails(ABUT_ERROR_ARGUMENT, "most",
+                     abut_ray_first_batch(bvh, &ray, 1, radii[i], &hit));
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
-                     abut_bvh_nearest_signed(bvh, vec(0, 0, 0), radii[i], &nearest));
+                     abut_sign_nearest(bvh, vec(0, 0, 0), radii[i], &nearest));
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
-                     abut_bvh_nearest_signed_batch(bvh, &points, radii[i], &nearest));
+                     abut_sign_nearest_batch(bvh, &points, radii[i], &nearest));
         abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, lost = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}};
         abut_pair_relation relation;
         assert_fails(ABUT_ERROR_ARGUMENT, "margin",
@@ -426,19 +427,19 @@ static abut_status nearest_work(abut_mesh *mesh, const abut_bvh *bvh) {
     points.count = abut_mesh_vertex_count(mesh);
     abut_nearest *nearest = malloc(points.count * sizeof *nearest);
     assert_non_null(nearest);
-    abut_status status = abut_bvh_nearest_batch(bvh, &points, 1, nearest);
+    abut_status status = abut_nearest_batch(bvh, &points, 1, nearest);
     free(nearest);
     return status;
 }
 static abut_status ray_work(abut_mesh *mesh, const abut_bvh *bvh) {
     enum { RAYS = 33000 };
     abut_ray *rays = calloc(RAYS, sizeof *rays);
-    abut_bvh_hit *hits = calloc(RAYS, sizeof *hits);
+    abut_ray_hit *hits = calloc(RAYS, sizeof *hits);
     (void)mesh;
     assert_true(rays && hits);
     for (int i = 0; i < RAYS; i++)
         rays[i].direction.x = 1 + i;
-    abut_status status = abut_bvh_ray_batch(bvh, rays, RAYS, 1e-9, hits);
+    abut_status status = abut_ray_first_batch(bvh, rays, RAYS, 1e-9, hits);
     free(rays);
     free(hits);
     return status;
@@ -450,8 +451,8 @@ static abut_status sign_work(abut_mesh *mesh, const abut_bvh *bvh) {
     abut_nearest *nearest = malloc(points.count * sizeof *nearest);
     bool *inside = malloc(points.count * sizeof *inside);
     assert_true(nearest && inside);
-    abut_status status = abut_bvh_nearest_signed_batch(bvh, &points, 1, nearest);
-    status = status ? status : abut_bvh_inside_batch(bvh, &points, inside);
+    abut_status status = abut_sign_nearest_batch(bvh, &points, 1, nearest);
+    status = status ? status : abut_sign_inside_batch(bvh, &points, inside);
     free(nearest);
     free(inside);
     return status;
@@ -459,7 +460,7 @@ static abut_status sign_work(abut_mesh *mesh, const abut_bvh *bvh) {
 static abut_status self_work(abut_mesh *mesh, const abut_bvh *bvh) {
     uint64_t count;
     (void)mesh;
-    return abut_bvh_self_all(bvh, NULL, 0, NULL, &count);
+    return abut_pair_self_meetings(bvh, NULL, 0, NULL, &count);
 }
 
 /* Each piece of work is cancelled at its 1st, 2nd, ... call until it is through. */
@@ -481,7 +482,7 @@ static void cancelled(void **state) {
     abut_mesh *mesh = make_shape(context, ABUT_SHAPE_ICOSPHERE, 60);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_bvh_prepare_sign(bvh, NULL));
+    assert_ok(abut_sign_prepare(bvh, NULL));
     uint64_t before = w.live;
     for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
         abut_status status = ABUT_ERROR_CANCELLED;

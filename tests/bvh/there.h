@@ -167,10 +167,10 @@ static inline void assert_nearest(const abut_nearest *got, const abut_nearest *e
                      expected[i].distance, (int)expected[i].feature);
 }
 
-static inline void assert_hits(const abut_bvh_hit *got, const abut_bvh_hit *expected,
+static inline void assert_hits(const abut_ray_hit *got, const abut_ray_hit *expected,
                                size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (memcmp(&got[i], &expected[i], offsetof(abut_bvh_hit, triangle)) != 0 ||
+        if (memcmp(&got[i], &expected[i], offsetof(abut_ray_hit, triangle)) != 0 ||
             got[i].triangle != expected[i].triangle)
             fail_msg("hit %zu: triangle %u at %.17g instead of %u at %.17g", i, got[i].triangle,
                      got[i].parameter, expected[i].triangle, expected[i].parameter);

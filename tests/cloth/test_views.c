@@ -15,24 +15,24 @@ enum {
 enum { VIEWS = 7, LEAP = 24, BRUTE_EVERY = 16 };
 
 typedef struct scheme {
-    abut_view_scheme scheme;
+    abut_self_scheme scheme;
     bool box_boundary, no_clusters, exact;
     bool companion; /* the line is that of the solid */
 } scheme;
 
-static const scheme schemes[VIEWS] = {{ABUT_VIEW_POINT, false, false, false, false},
-                                      {ABUT_VIEW_LINE, false, false, false, false},
-                                      {ABUT_VIEW_AUTO, false, false, false, false},
-                                      {ABUT_VIEW_LINE, true, false, false, false},
-                                      {ABUT_VIEW_AUTO, false, true, true, false},
-                                      {ABUT_VIEW_POINT, true, false, true, true},
-                                      {ABUT_VIEW_LINE, false, false, false, true}};
+static const scheme schemes[VIEWS] = {{ABUT_SELF_POINT, false, false, false, false},
+                                      {ABUT_SELF_LINE, false, false, false, false},
+                                      {ABUT_SELF_AUTO, false, false, false, false},
+                                      {ABUT_SELF_LINE, true, false, false, false},
+                                      {ABUT_SELF_AUTO, false, true, true, false},
+                                      {ABUT_SELF_POINT, true, false, true, true},
+                                      {ABUT_SELF_LINE, false, false, false, true}};
 
 typedef struct pursuit {
     abut_mesh *mesh;
     uint32_t count, all;
-    abut_motion *motion;
-    abut_view *views[WAYS][VIEWS];
+    abut_sweep *motion;
+    abut_self *views[WAYS][VIEWS];
     abut_vec3 *start, *end; /* of the solid too, which comes second */
     uint32_t hits[WAYS], steps[WAYS], by_sets;
 } pursuit;
@@ -45,22 +45,22 @@ static void open_views(pursuit *p, const scene *s) {
     p->start = malloc(p->all * sizeof *p->start);
     p->end = malloc(p->all * sizeof *p->end);
     assert_true(p->start && p->end);
-    assert_ok(abut_motion_create(&mesh, 1, NULL, &p->motion));
+    assert_ok(abut_sweep_create(&mesh, 1, NULL, &p->motion));
     for (int way = 0; way < WAYS; way++)
         for (int k = 0; k < VIEWS; k++) {
-            abut_view_options options = abut_view_options_default();
+            abut_self_options options = abut_self_options_default();
             options.scheme = schemes[k].scheme;
             options.box_boundary = schemes[k].box_boundary;
             options.no_clusters = schemes[k].no_clusters;
-            assert_ok(abut_view_create(mesh, &options, &p->views[way][k]));
+            assert_ok(abut_self_create(mesh, &options, &p->views[way][k]));
         }
 }
 
 static void close_views(pursuit *p) {
     for (int way = 0; way < WAYS; way++)
         for (int k = 0; k < VIEWS; k++)
-            abut_view_destroy(p->views[way][k]);
-    abut_motion_destroy(p->motion);
+            abut_self_destroy(p->views[way][k]);
+    abut_sweep_destroy(p->motion);
     free(p->start);
     free(p->end);
 }
@@ -80,25 +80,25 @@ static void check_against_all(const pursuit *p, const abut_impacts *impacts) {
 static void check_step(pursuit *p, int way, bool against_all) {
     abut_impact impact[2];
     abut_impacts impacts[2] = {{&impact[0], 1, 0}, {&impact[1], 1, 0}}; /* the second: exactly */
-    abut_sweep_options sweep = abut_sweep_options_default();
-    abut_view_step step = abut_view_step_default();
-    abut_view_line line;
-    assert_ok(abut_view_line_of(p->start + p->count, p->end + p->count, p->all - p->count, &line));
-    assert_ok(abut_motion_step(p->motion, p->start, p->end));
+    abut_sweep_find_options sweep = abut_sweep_find_options_default();
+    abut_self_step step = abut_self_step_default();
+    abut_self_line line;
+    assert_ok(abut_self_line_of(p->start + p->count, p->end + p->count, p->all - p->count, &line));
+    assert_ok(abut_sweep_step(p->motion, p->start, p->end));
     for (int k = 0; k < 2; k++) {
         sweep.exact = k;
-        assert_ok(abut_motion_find(p->motion, ABUT_MOTION_EARLIEST, &sweep, &impacts[k], NULL));
+        assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, &sweep, &impacts[k], NULL));
     }
     step.start = p->start;
     step.end = p->end;
     for (int k = 0; k < VIEWS; k++) {
         const abut_impacts *truth = &impacts[schemes[k].exact];
-        abut_view_result result;
+        abut_self_result result;
         sweep.exact = schemes[k].exact;
         step.line = schemes[k].companion ? &line : NULL;
-        assert_ok(abut_view_find(p->views[way][k], &step, &sweep, &result));
+        assert_ok(abut_self_find(p->views[way][k], &step, &sweep, &result));
         assert_int_equal(truth->count, result.hit);
-        p->by_sets += result.scheme != ABUT_VIEW_COMPLETE;
+        p->by_sets += result.scheme != ABUT_SELF_COMPLETE;
         if (!result.hit)
             continue;
         assert_true(truth->impacts->time == result.impact.time);

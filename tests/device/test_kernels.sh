@@ -58,7 +58,7 @@ lint() { # MODULE OPTION...
         count=$((count + 1))
     done
 }
-for kernel in "$source"/src/*/*.cl "$source"/examples/*/*.cl; do
+for kernel in "$source"/src/*/*.cl "$source"/src/*/*/*.cl "$source"/examples/*/*.cl; do
     module=$(basename "$kernel" .cl)
     text=kernels
     case $module in
@@ -73,7 +73,7 @@ for kernel in "$source"/src/*/*.cl "$source"/examples/*/*.cl; do
         ;;
     *) lint "$module" ;;
     esac
-    # A __local variable may become shared between the threads of PoCL 3.1; see group_kernel.h.
+    # A __local variable may become shared between the threads of PoCL 3.1; see group_cl.h.
     if grep -nE '^ +__local [a-z_0-9]+ [a-z_]+\[' "$kernel"; then
         echo "$kernel has a __local variable; make it an argument"
         exit 1

@@ -104,11 +104,11 @@ static size_t files_in(const char *folder, char path[CACHE_PATH_BYTES]) {
 
 typedef struct seen {
     size_t count, problems, stored;
-    abut_cache_entry last;
+    abut_field_cache_entry last;
     char problem[1024];
 } seen;
 
-static bool see(void *user, const abut_cache_entry *entry) {
+static bool see(void *user, const abut_field_cache_entry *entry) {
     seen *s = user;
     s->count++;
     s->problems += entry->problem != NULL;
@@ -182,7 +182,7 @@ static void fields_are_found_again(void **state) {
     o.cache = folder;
     assert_true(hits(mesh, o, plain[0]));
     seen s = {0};
-    assert_ok(abut_cache_verify(context, folder, see, &s));
+    assert_ok(abut_field_cache_verify(context, folder, see, &s));
     assert_int_equal(WAYS, s.count);
     assert_int_equal(0, s.problems);
     assert_int_equal(1, files_in(folder, path));
@@ -241,7 +241,7 @@ static void hierarchies_have_the_cache_too(void **state) {
     abut_sign_options sign = abut_sign_options_default();
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     sign.method = ABUT_SIGN_NORMAL;
-    assert_ok(abut_bvh_prepare_sign(bvh, &sign));
+    assert_ok(abut_sign_prepare(bvh, &sign));
     o.cache = fresh("hierarchy");
     assert_ok(abut_field_create_from(bvh, &o, &field));
     o.sign = ABUT_SIGN_NORMAL;
@@ -299,7 +299,7 @@ static void damage_is_told_and_mended(void **state) {
         hurt[odd[i].at] = odd[i].value;
         spit(path, hurt, bytes);
         seen s = {0};
-        assert_ok(abut_cache_list(context, o.cache, see, &s));
+        assert_ok(abut_field_cache_list(context, o.cache, see, &s));
         assert_int_equal(1, s.problems);
         assert_false(hits(mesh, o, right));
         assert_non_null(strstr(heard.last, odd[i].words));
@@ -307,7 +307,7 @@ static void damage_is_told_and_mended(void **state) {
     spit(path, file, bytes + 1);
     assert_false(hits(mesh, o, right));
     /* the file of another mesh */
-    assert_ok(abut_cache_clear(context, o.cache, 0, NULL, NULL));
+    assert_ok(abut_field_cache_clear(context, o.cache, 0, NULL, NULL));
     assert_false(hits(other, o, NULL));
     assert_int_equal(1, files_in(o.cache, other_path));
     assert_int_equal(0, rename(other_path, path));
@@ -335,7 +335,7 @@ static void damage_of_one_is_not_that_of_all(void **state) {
     file[56 + 144 + 30] ^= 1; /* values of the first */
     spit(path, file, bytes);
     seen s = {0};
-    assert_ok(abut_cache_verify(context, o.cache, see, &s));
+    assert_ok(abut_field_cache_verify(context, o.cache, see, &s));
     assert_true(s.count == 2 && s.problems == 1);
     assert_non_null(strstr(s.problem, "values are not as they were written"));
     assert_true(hits(mesh, second, NULL));
@@ -343,7 +343,7 @@ static void damage_of_one_is_not_that_of_all(void **state) {
     assert_false(hits(mesh, o, NULL));
     assert_int_equal(1, heard.warnings);
     s = (seen){0};
-    assert_ok(abut_cache_verify(context, o.cache, see, &s));
+    assert_ok(abut_field_cache_verify(context, o.cache, see, &s));
     assert_true(s.count == 2 && s.problems == 0);
     /* a file that others may write is not believed */
     assert_int_equal(0, chmod(path, 0666));
@@ -388,7 +388,7 @@ static void processes_do_not_disturb(void **state) {
         assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
     }
     seen s = {0};
-    assert_ok(abut_cache_verify(NULL, folder, see, &s));
+    assert_ok(abut_field_cache_verify(NULL, folder, see, &s));
     assert_int_equal(0, s.problems);
     assert_int_equal(EACH + EACH / 2, s.count);
 }
@@ -496,7 +496,7 @@ static void memory_that_fails_is_no_harm(void **state) {
             abut_mesh *mesh = mesh_of(context, 1);
             abut_field *field = NULL;
             if (!found)
-                assert_ok(abut_cache_clear(context, o.cache, 0, NULL, NULL));
+                assert_ok(abut_field_cache_clear(context, o.cache, 0, NULL, NULL));
             memory.fail_at = memory.calls + n;
             abut_status status = abut_field_create(mesh, &o, &field);
             done = memory.calls < memory.fail_at;
@@ -512,7 +512,7 @@ static void memory_that_fails_is_no_harm(void **state) {
         }
         assert_true(failed > 3);
         seen s = {0};
-        assert_ok(abut_cache_verify(NULL, o.cache, see, &s));
+        assert_ok(abut_field_cache_verify(NULL, o.cache, see, &s));
         assert_true(s.count == 1 && s.problems == 0);
         assert_int_equal(1, files_in(o.cache, path));
     }
@@ -522,10 +522,10 @@ static void memory_that_fails_is_no_harm(void **state) {
 
 static abut_status look_through(abut_context *context, void *data) {
     seen s = {0};
-    return abut_cache_verify(context, data, see, &s);
+    return abut_field_cache_verify(context, data, see, &s);
 }
 
-static bool stop(void *user, const abut_cache_entry *entry) {
+static bool stop(void *user, const abut_field_cache_entry *entry) {
     (void)entry;
     ++*(size_t *)user;
     return false;
@@ -539,54 +539,55 @@ static void folders_are_listed_and_cleared(void **state) {
     abut_field_options o = ways(3);
     seen s = {0};
     o.cache = fresh("listed");
-    assert_ok(abut_cache_list(NULL, o.cache, see, &s));
+    assert_ok(abut_field_cache_list(NULL, o.cache, see, &s));
     assert_int_equal(0, s.count);
     assert_ok(abut_field_create(mesh, &o, &field));
     abut_field_info info = abut_field_info_get(field);
     o = ways(0);
     o.cache = test_path("listed");
     assert_false(hits(mesh, o, NULL));
-    assert_ok(abut_cache_list(NULL, o.cache, see, &s));
+    assert_ok(abut_field_cache_list(NULL, o.cache, see, &s));
     assert_true(s.count == 2 && s.problems == 0);
     assert_int_equal(64, strlen(s.last.mesh));
     o.layout = ABUT_FIELD_DENSE;
     assert_int_equal(6, s.last.info.grid.count[0]);
     assert_true(s.last.info.bytes == 6 * 6 * 6 * 4 && s.last.info.band == (double)INFINITY);
-    assert_ok(abut_cache_clear(NULL, o.cache, 0, NULL, NULL));
+    assert_ok(abut_field_cache_clear(NULL, o.cache, 0, NULL, NULL));
     o = ways(3);
     o.cache = test_path("listed");
     assert_false(hits(mesh, o, field));
     s = (seen){0};
-    assert_ok(abut_cache_list(NULL, o.cache, see, &s));
+    assert_ok(abut_field_cache_list(NULL, o.cache, see, &s));
     assert_true(s.last.info.bytes == info.bytes && s.last.info.bricks == info.bricks);
     assert_true(s.last.info.most == 0);
-    assert_ok(abut_cache_verify(NULL, o.cache, see, &s));
+    assert_ok(abut_field_cache_verify(NULL, o.cache, see, &s));
     assert_true(s.last.info.most == info.most && s.last.info.least == info.least);
     test_every_allocation(look_through, (void *)(uintptr_t)o.cache);
     size_t calls = 0;
-    assert_ok(abut_cache_list(NULL, o.cache, stop, &calls));
+    assert_ok(abut_field_cache_list(NULL, o.cache, stop, &calls));
     assert_int_equal(1, calls);
     /* by age */
     uint32_t files = 9;
     uint64_t bytes = 9;
-    assert_ok(abut_cache_clear(NULL, o.cache, 3600, &files, &bytes));
+    assert_ok(abut_field_cache_clear(NULL, o.cache, 3600, &files, &bytes));
     assert_true(files == 0 && bytes == 0);
     assert_int_equal(1, files_in(o.cache, path));
     struct timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
     assert_int_equal(0, utimensat(AT_FDCWD, path, old, 0));
     assert_true(hits(mesh, o, field)); /* which makes it young again */
-    assert_ok(abut_cache_clear(NULL, o.cache, 3600, &files, &bytes));
+    assert_ok(abut_field_cache_clear(NULL, o.cache, 3600, &files, &bytes));
     assert_int_equal(0, files);
     assert_int_equal(0, utimensat(AT_FDCWD, path, old, 0));
     test_file("listed/mine.txt", "x", 1);
-    assert_ok(abut_cache_clear(NULL, o.cache, 3600, &files, &bytes));
+    assert_ok(abut_field_cache_clear(NULL, o.cache, 3600, &files, &bytes));
     assert_true(files == 1 && bytes > 500);
     assert_int_equal(1, files_in(o.cache, path)); /* what is not ours stays */
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_cache_list(NULL, NULL, see, &s));
-    assert_fails(ABUT_ERROR_ARGUMENT, "visit", abut_cache_verify(NULL, "", NULL, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_cache_clear(NULL, NULL, 0, NULL, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "age", abut_cache_clear(NULL, "", (double)NAN, NULL, NULL));
-    assert_fails(ABUT_ERROR_FILE, "cannot be opened", abut_cache_list(NULL, path, see, &s));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_cache_list(NULL, NULL, see, &s));
+    assert_fails(ABUT_ERROR_ARGUMENT, "visit", abut_field_cache_verify(NULL, "", NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_cache_clear(NULL, NULL, 0, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "age",
+                 abut_field_cache_clear(NULL, "", (double)NAN, NULL, NULL));
+    assert_fails(ABUT_ERROR_FILE, "cannot be opened", abut_field_cache_list(NULL, path, see, &s));
     abut_field_destroy(field);
     abut_mesh_destroy(mesh);
 }
@@ -603,13 +604,13 @@ static void the_own_folder_is_taken(void **state) {
     assert_int_equal(0, setenv("ABUT_CACHE_DIR", "off", 1));
     assert_ok(abut_field_create(mesh, &o, &field));
     abut_field_destroy(field);
-    assert_ok(abut_cache_list(NULL, "", see, &s));
+    assert_ok(abut_field_cache_list(NULL, "", see, &s));
     assert_int_equal(0, s.count);
     assert_int_equal(0, setenv("ABUT_CACHE_DIR", fresh("own"), 1));
     assert_ok(abut_field_create(mesh, &o, &field));
     abut_field_destroy(field);
     assert_int_equal(1, files_in(test_path("own/fields"), path));
-    assert_ok(abut_cache_list(NULL, "", see, &s));
+    assert_ok(abut_field_cache_list(NULL, "", see, &s));
     assert_int_equal(1, s.count);
     assert_int_equal(0, unsetenv("ABUT_CACHE_DIR"));
     abut_mesh_destroy(mesh);

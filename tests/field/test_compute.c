@@ -3,7 +3,7 @@
  * choose the width. */
 #include "bvh/meshes.h"
 
-#include "field/cells.h"
+#include "field/build/cells.h"
 
 static const cells_kernel *forced; /* null = the library's own choice */
 static const cells_kernel *choose_kernel(void) {
@@ -13,7 +13,7 @@ static const cells_kernel *choose_kernel(void) {
 #define CELLS_LEAST 0.0 /* lists for the smallest grids, too */
 #define abuti_cells_kernel choose_kernel
 #define abuti_field_compute compute_here
-#include "../../src/field/compute.c"
+#include "../../src/field/build/compute.c"
 #undef abuti_cells_kernel
 #undef abuti_field_compute
 
@@ -22,8 +22,8 @@ static const cells_kernel *choose_kernel(void) {
 static float wanted_value(const abut_bvh *bvh, const abut_grid *grid, const uint32_t cell[3],
                           double limit) {
     abut_nearest nearest;
-    assert_ok(abut_bvh_nearest_signed(bvh, grid_centre(grid, cell[0], cell[1], cell[2]), HUGE_VAL,
-                                      &nearest));
+    assert_ok(
+        abut_sign_nearest(bvh, grid_centre(grid, cell[0], cell[1], cell[2]), HUGE_VAL, &nearest));
     double d = nearest.distance;
     return (float)(d > limit ? limit : d < -limit ? -limit : d);
 }
@@ -164,7 +164,7 @@ static abut_grid grid_about(const abut_mesh *mesh, uint32_t cells, double times)
 static abut_bvh *hierarchy_of(abut_mesh *mesh) {
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_bvh_prepare_sign(bvh, NULL));
+    assert_ok(abut_sign_prepare(bvh, NULL));
     abut_mesh_destroy(mesh);
     return bvh;
 }

@@ -3,7 +3,7 @@
 #include "bvh/there.h"
 
 #include "device/open.h"
-#include "field/device.h"
+#include "field/build/device.h"
 
 /* ---- making ---- */
 
@@ -12,7 +12,7 @@ static abut_bvh *prepare(abut_mesh *mesh, abut_sign_method method) {
     abut_sign_options sign = abut_sign_options_default();
     sign.method = method;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_bvh_prepare_sign(bvh, &sign));
+    assert_ok(abut_sign_prepare(bvh, &sign));
     return bvh;
 }
 
@@ -51,7 +51,7 @@ static float *values_of(const abut_bvh *bvh, const abut_grid *grid, double band)
     abut_points batch = abut_points_default();
     batch.points = points;
     batch.count = count;
-    assert_ok(abut_bvh_nearest_signed_batch(bvh, &batch, HUGE_VAL, nearest));
+    assert_ok(abut_sign_nearest_batch(bvh, &batch, HUGE_VAL, nearest));
     for (size_t i = 0; i < count; i++)
         values[i] = (float)fmax(-band, fmin(band, nearest[i].distance));
     free(points);
@@ -80,7 +80,7 @@ static field_account check_grid(const abut_bvh *bvh, abut_device_bvh *there, con
                         offsetof(abut_grid, count) + sizeof grid->count); /* not its padding */
     float *got = malloc(info.bytes), *expected = values_of(bvh, grid, band);
     assert_non_null(got);
-    assert_ok(abut_device_field_read(field, (const uint32_t[3]){0, 0, 0}, grid->count, got));
+    assert_ok(abut_device_field_copy(field, (const uint32_t[3]){0, 0, 0}, grid->count, got));
     double least = HUGE_VAL, most = -HUGE_VAL;
     for (size_t i = 0; i < grid_cells(grid); i++) {
         if (memcmp(&got[i], &expected[i], sizeof *got) != 0)
@@ -238,8 +238,8 @@ static void for_the_cpu(void **state) {
         float *values = malloc(2 * cells * sizeof *values);
         assert_non_null(values);
         const uint32_t none[3] = {0, 0, 0};
-        assert_ok(abut_device_field_read(copy, none, a.grid.count, values));
-        assert_ok(abut_field_read(here, none, a.grid.count, values + cells));
+        assert_ok(abut_device_field_copy(copy, none, a.grid.count, values));
+        assert_ok(abut_field_copy(here, none, a.grid.count, values + cells));
         assert_memory_equal(values, values + cells, cells * sizeof *values);
         free(values);
         abut_device_field_destroy(copy);
@@ -389,7 +389,7 @@ static abut_status from_nothing(abut_context *context, void *data) {
     input.triangle_count = abut_mesh_triangle_count(f->mesh);
     abut_status status = abut_mesh_create(context, &input, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_bvh_prepare_sign(bvh, NULL);
+    status = status ? status : abut_sign_prepare(bvh, NULL);
     status = status ? status : abut_device_bvh_create(bvh, device, &there);
     status = status ? status : build(there, f);
     abut_device_bvh_destroy(there);
@@ -462,14 +462,14 @@ static void wrong_arguments(void **state) {
     assert_null(field);
     assert_ok(abut_device_field_build(there, &options, &made));
     const uint32_t none[3] = {0, 0, 0}, one[3] = {1, 1, 1}, past[3] = {1000, 0, 0};
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_device_field_read(made, none, one, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "axis 0", abut_device_field_read(made, past, one, &value));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_device_field_copy(made, none, one, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "axis 0", abut_device_field_copy(made, past, one, &value));
     assert_true(value == 7);
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_device_field_update(made, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "knows no inside", abut_device_field_update(made, ignorant));
     assert_fails(ABUT_ERROR_ARGUMENT, "field is null",
                  abut_device_field_create(NULL, device, &field));
-    assert_ok(abut_device_field_read(made, none, one, &value));
+    assert_ok(abut_device_field_copy(made, none, one, &value));
     assert_true(value > 0);
     assert_null(abut_device_field_values(NULL));
     assert_int_equal(abut_device_field_info_get(NULL).bytes, 0);

@@ -31,19 +31,19 @@ static void check_values(abut_mesh *mesh, const abut_field_options *options) {
     float *values = malloc(grid_cells(&info.grid) * sizeof *values);
     abut_bvh *bvh;
     assert_non_null(values);
-    assert_ok(abut_field_read(field, zero, n, values));
+    assert_ok(abut_field_copy(field, zero, n, values));
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     abut_sign_options sign = abut_sign_options_default();
     sign.method = options->sign;
-    assert_ok(abut_bvh_prepare_sign(bvh, &sign));
+    assert_ok(abut_sign_prepare(bvh, &sign));
     double least = HUGE_VAL, most = -HUGE_VAL;
     for (uint32_t k = 0; k < n[2]; k++)
         for (uint32_t j = 0; j < n[1]; j++)
             for (uint32_t i = 0; i < n[0]; i++) {
                 abut_nearest nearest;
                 float value = values[grid_at(n, i, j, k)];
-                assert_ok(abut_bvh_nearest_signed(bvh, grid_centre(&info.grid, i, j, k), HUGE_VAL,
-                                                  &nearest));
+                assert_ok(
+                    abut_sign_nearest(bvh, grid_centre(&info.grid, i, j, k), HUGE_VAL, &nearest));
                 double wanted = fmax(-info.band, fmin(info.band, nearest.distance));
                 if (info.layout == ABUT_FIELD_SPARSE && fabs(nearest.distance) > info.band) {
                     assert_true(fabs(value) > 0.99 * info.band - info.step);
@@ -103,11 +103,11 @@ static void check_brick(const abut_field *field, const abut_bvh *bvh, const uint
         abut_vec3 centre = grid_centre(&field->grid, cell[0], cell[1], cell[2]);
         abut_nearest nearest;
         if (brick == ABUT_NONE) {
-            assert_ok(abut_bvh_nearest(bvh, centre, field->band, &nearest));
+            assert_ok(abut_nearest_point(bvh, centre, field->band, &nearest));
             assert_int_equal(ABUT_NONE, nearest.triangle);
             continue;
         }
-        assert_ok(abut_bvh_nearest_signed(bvh, centre, HUGE_VAL, &nearest));
+        assert_ok(abut_sign_nearest(bvh, centre, HUGE_VAL, &nearest));
         float value = field_value(field, (size_t)brick * FIELD_VALUES + c),
               wanted = (float)nearest.distance;
         if (field->type == ABUT_FIELD_FLOAT)
@@ -125,7 +125,7 @@ static void check_bricks(abut_mesh *mesh, const abut_field_options *options, dou
     size_t number = 0;
     double half = sqrt(0.75) * FIELD_BRICK * field->grid.cell;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_bvh_prepare_sign(bvh, NULL));
+    assert_ok(abut_sign_prepare(bvh, NULL));
     for (at[2] = 0; at[2] < field->bricks[2]; at[2]++)
         for (at[1] = 0; at[1] < field->bricks[1]; at[1]++)
             for (at[0] = 0; at[0] < field->bricks[0]; at[0]++, number++) {
@@ -138,8 +138,8 @@ static void check_bricks(abut_mesh *mesh, const abut_field_options *options, dou
                                               FIELD_BRICK * at[1], FIELD_BRICK * at[2]);
                 double more = FIELD_BRICK / 2 * field->grid.cell;
                 abut_nearest nearest;
-                assert_ok(
-                    abut_bvh_nearest(bvh, v3_add(first, v3(more, more, more)), HUGE_VAL, &nearest));
+                assert_ok(abut_nearest_point(bvh, v3_add(first, v3(more, more, more)), HUGE_VAL,
+                                             &nearest));
                 if (field->closed)
                     assert_true(nearest.distance <= half + 1.7321 * field->band);
             }

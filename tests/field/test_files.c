@@ -96,7 +96,7 @@ static void fields_come_back(void **state) {
         options.plain = variant & 4;
         bool is;
         assert_ok(abut_field_write(field, test_path("a.abutf"), &options));
-        assert_ok(abut_field_load(NULL, test_path("a.abutf"), NULL, &back));
+        assert_ok(abut_field_read(NULL, test_path("a.abutf"), NULL, &back));
         same_fields(field, back);
         assert_ok(abut_field_is_of(back, mesh, &is));
         assert_true(is);
@@ -130,7 +130,7 @@ static void threads_do_not_matter(void **state) {
         assert_ok(abut_field_write(field, test_path("a.abutf"), NULL));
         files[threads - 1] = slurp(test_path("a.abutf"));
         abut_field *back;
-        assert_ok(abut_field_load(context, test_path("a.abutf"), NULL, &back));
+        assert_ok(abut_field_read(context, test_path("a.abutf"), NULL, &back));
         same_fields(field, back);
         abut_field_destroy(back);
         abut_field_destroy(field);
@@ -158,11 +158,11 @@ static void damage_is_noticed(void **state) {
             unsigned char bit = (unsigned char)(1u << test_random_below(&random, 8));
             file.data[i] ^= bit;
             abut_status status =
-                abut_field_load_memory(NULL, file.data, file.count, "a", NULL, &back);
+                abut_field_read_memory(NULL, file.data, file.count, "a", NULL, &back);
             assert_true(status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_UNSUPPORTED);
             assert_memory_equal("a: ", abut_last_error(), 3);
             file.data[i] ^= bit;
-            status = abut_field_load_memory(NULL, file.data, i, "a", NULL, &back);
+            status = abut_field_read_memory(NULL, file.data, i, "a", NULL, &back);
             assert_int_equal(ABUT_ERROR_FORMAT, status);
             assert_null(back);
         }
@@ -170,20 +170,20 @@ static void damage_is_noticed(void **state) {
         assert_non_null(file.data);
         file.data[file.count] = 0;
         assert_fails(ABUT_ERROR_FORMAT, "after its end",
-                     abut_field_load_memory(NULL, file.data, file.count + 1, "a", NULL, &back));
+                     abut_field_read_memory(NULL, file.data, file.count + 1, "a", NULL, &back));
         file.data[12] = 9;
         assert_fails(ABUT_ERROR_UNSUPPORTED, "newer version",
-                     abut_field_load_memory(NULL, file.data, file.count, "a", NULL, &back));
+                     abut_field_read_memory(NULL, file.data, file.count, "a", NULL, &back));
         free(file.data);
         abut_field_destroy(field);
     }
     abut_field *none = NULL;
-    assert_fails(ABUT_ERROR_FORMAT, "is empty", abut_field_load_memory(NULL, "", 0, "a", 0, &none));
+    assert_fails(ABUT_ERROR_FORMAT, "is empty", abut_field_read_memory(NULL, "", 0, "a", 0, &none));
     assert_fails(ABUT_ERROR_FORMAT, "is no field",
-                 abut_field_load_memory(NULL, "solid of STL", 12, NULL, NULL, &none));
+                 abut_field_read_memory(NULL, "solid of STL", 12, NULL, NULL, &none));
     assert_fails(ABUT_ERROR_FILE, "cannot be opened",
-                 abut_field_load(NULL, test_path("missing.abutf"), NULL, &none));
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_load(NULL, NULL, NULL, &none));
+                 abut_field_read(NULL, test_path("missing.abutf"), NULL, &none));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_read(NULL, NULL, NULL, &none));
     abut_mesh_destroy(mesh);
 }
 
@@ -231,7 +231,7 @@ static abut_status write_and_load(abut_context *context, void *data) {
     status = status ? status : abut_field_create(mesh, &how, &field);
     status = status ? status : abut_field_write(field, test_path("memory.file"), &options);
     if (!status && (j->format == ABUT_FIELD_FORMAT_ABUT || j->format == ABUT_FIELD_FORMAT_DCACHE))
-        status = abut_field_load(context, test_path("memory.file"), NULL, &back);
+        status = abut_field_read(context, test_path("memory.file"), NULL, &back);
     abut_field_destroy(back);
     abut_field_destroy(field);
     abut_mesh_destroy(mesh);
@@ -257,7 +257,7 @@ static void loaded_fields_collide(void **state) {
     abut_contacts found[2] = {{lists[0], ROOM, 0}, {lists[1], ROOM, 0}};
     assert_ok(abut_samples_create(mesh, NULL, &samples));
     assert_ok(abut_field_write(field, test_path("a.abutf"), NULL));
-    assert_ok(abut_field_load(NULL, test_path("a.abutf"), NULL, &back));
+    assert_ok(abut_field_read(NULL, test_path("a.abutf"), NULL, &back));
     for (int i = 0; i < 2; i++) {
         const abut_field *of = i ? back : field;
         abut_body a = {of, samples, {{0, 0, 0, 1}, {0, 0, 0}}};
@@ -289,7 +289,7 @@ static void exports_hold_the_values(void **state) {
         float *values = malloc(room);
         char wanted[200];
         assert_non_null(values);
-        assert_ok(abut_field_read(field, zero, n, values));
+        assert_ok(abut_field_copy(field, zero, n, values));
         for (int i = 0; i < 3; i++) {
             assert_ok(abut_field_write(field, test_path(names[i]), NULL));
             bytes file = slurp(test_path(names[i]));
@@ -332,11 +332,11 @@ static void dcache_comes_back(void **state) {
     (void)state;
     abut_mesh *mesh = torus(NULL);
     abut_field *field = field_of(mesh, 0, 20), *back;
-    abut_field_load_options options = abut_field_load_options_default();
+    abut_field_read_options options = abut_field_read_options_default();
     options.origin = field->grid.origin;
     options.cell = field->grid.cell;
     assert_ok(abut_field_write(field, test_path("a.dcache"), NULL));
-    assert_ok(abut_field_load(NULL, test_path("a.dcache"), &options, &back));
+    assert_ok(abut_field_read(NULL, test_path("a.dcache"), &options, &back));
     assert_memory_equal(&field->grid, &back->grid,
                         offsetof(abut_grid, count) + sizeof field->grid.count);
     assert_memory_equal(field->values, back->values, field->value_count * sizeof(float));
@@ -346,9 +346,9 @@ static void dcache_comes_back(void **state) {
 }
 
 static abut_status load_text(const char *text, uint32_t number, abut_field **field) {
-    abut_field_load_options options = abut_field_load_options_default();
+    abut_field_read_options options = abut_field_read_options_default();
     options.number = number;
-    return abut_field_load_memory(NULL, text, strlen(text), "t.dcache", &options, field);
+    return abut_field_read_memory(NULL, text, strlen(text), "t.dcache", &options, field);
 }
 
 static void dcache_is_read_as_published(void **state) {
@@ -391,7 +391,7 @@ static void values_of_the_caller_are_kept(void **state) {
     bool is = true;
     abut_mesh *mesh = torus(NULL);
     assert_ok(abut_field_create_values(NULL, &grid, values, &field));
-    assert_ok(abut_field_read(field, zero, grid.count, back));
+    assert_ok(abut_field_copy(field, zero, grid.count, back));
     assert_memory_equal(values, back, sizeof back);
     abut_field_value at;
     assert_ok(abut_field_at(field, (abut_vec3){1.25, 2.25, 3.25}, 0, &at));

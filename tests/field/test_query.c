@@ -61,7 +61,7 @@ static double plain_linear(const abut_field *field, abut_vec3 p) {
             weight *= up ? at[axis] - low : 1 - (at[axis] - low);
             cell[axis] = low + up;
         }
-        assert_ok(abut_field_read(field, cell, one, &value));
+        assert_ok(abut_field_copy(field, cell, one, &value));
         sum += weight * value;
     }
     return sum;
@@ -257,7 +257,7 @@ static void beyond_the_grid_it_is_not_too_far(void **state) {
                            test_random_real(&random, -9, 9)};
             abut_nearest nearest;
             abut_field_value at;
-            assert_ok(abut_bvh_nearest(bvh, p, HUGE_VAL, &nearest));
+            assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &nearest));
             assert_ok(abut_field_at(field, p, ABUT_INTERPOLATION_LINEAR, &at));
             if (at.within)
                 continue;

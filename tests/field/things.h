@@ -5,7 +5,7 @@
 #include "support/pose.h"
 #include "support/support.h"
 
-#include "field/contact.h"
+#include "contact/contact.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static inline thing thing_of(const abut_shape *shape, const abut_field_options *
     abut_samples_options options = abut_samples_options_default();
     assert_ok(abut_shape_create(serial, shape, &t.mesh));
     assert_ok(abut_bvh_create(t.mesh, NULL, &t.bvh));
-    assert_ok(abut_bvh_prepare_sign(t.bvh, NULL));
+    assert_ok(abut_sign_prepare(t.bvh, NULL));
     assert_ok(abut_field_create_from(t.bvh, field_options, &t.field));
     options.cell = t.cell = abut_field_info_get(t.field).grid.cell;
     assert_ok(abut_samples_create(t.mesh, &options, &t.samples));
@@ -75,7 +75,7 @@ static inline double angle_between(abut_vec3 a, abut_vec3 b) {
 static inline double truth(const thing *t, const abut_pose *where, abut_vec3 point) {
     abut_pose back = pose_inverse(where);
     abut_nearest nearest;
-    assert_ok(abut_bvh_nearest_signed(t->bvh, pose_apply(&back, point), HUGE_VAL, &nearest));
+    assert_ok(abut_sign_nearest(t->bvh, pose_apply(&back, point), HUGE_VAL, &nearest));
     return nearest.distance;
 }
 

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     if (data[0] & 1)
         mend(file, bytes - 1);
     abut_status status =
-        abut_field_load_memory(fuzz_context(), file, bytes - 1, "fuzz", NULL, &field);
+        abut_field_read_memory(fuzz_context(), file, bytes - 1, "fuzz", NULL, &field);
     free(file);
     FUZZ_CHECK(!status == (field != NULL));
     if (status) {
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     options.format = ABUT_FIELD_FORMAT_ABUT;
     if (info.bytes < 1 << 20) {
         FUZZ_CHECK(abut_field_write(field, fuzz_path(), &options) == ABUT_OK);
-        FUZZ_CHECK(abut_field_load(fuzz_context(), fuzz_path(), NULL, &back) == ABUT_OK);
+        FUZZ_CHECK(abut_field_read(fuzz_context(), fuzz_path(), NULL, &back) == ABUT_OK);
         abut_field_info again = abut_field_info_get(back);
         FUZZ_CHECK(info.least == again.least && info.most == again.most);
         abut_field_destroy(back);

@@ -1,7 +1,7 @@
 /* Any bytes as a recording; what is one must survive being written and read again. */
 #include "fuzz.h"
 
-#include "mesh/frames.h"
+#include "frames/frames.h"
 
 /* Random bytes never get past checksums, so with the first byte odd all are put right, as far as
  * they can be found. */

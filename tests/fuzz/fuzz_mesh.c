@@ -48,7 +48,7 @@ static void check_copy(const abut_mesh *mesh, const abut_mesh_input *input) {
     }
 }
 
-static void check_topology(const abut_topology_view *view) {
+static void check_topology(const abut_topology_arrays *view) {
     uint64_t corners = 0;
     for (uint32_t e = 0; e < view->edge_count; e++) {
         FUZZ_CHECK(view->edges[2 * e] < view->edges[2 * e + 1]);
@@ -87,7 +87,7 @@ static void examine(abut_mesh *mesh, uint32_t choice) {
     uint32_t count = abut_mesh_triangle_count(mesh), flipped = 0;
     abut_topology *topology = NULL;
     FUZZ_CHECK(abut_topology_create(mesh, &topology) == ABUT_OK);
-    abut_topology_view view = abut_topology_get(topology);
+    abut_topology_arrays view = abut_topology_arrays_get(topology);
     check_topology(&view);
     abut_normals *normals = NULL;
     FUZZ_CHECK(abut_normals_create(topology, &normals) == ABUT_OK);

@@ -4,7 +4,7 @@
 #ifndef ABUT_TEST_KERNEL_H
 #define ABUT_TEST_KERNEL_H
 
-#include "field/contact_shared.h"
+#include "contact/contact_shared.h"
 #include "geom/distance_shared.h"
 #include "geom/solid_shared.h"
 

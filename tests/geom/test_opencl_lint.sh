@@ -33,7 +33,7 @@ for version in 1.2 3.0; do
     echo "lint: fields as OpenCL C $version"
     clang -x cl -Xclang -finclude-default-header -target spir64 -Wall -Wextra -Werror \
         -Wno-unused-function -I"$source/src" -fsyntax-only -cl-std=CL$version \
-        "$source/src/field/contact_shared.h"
+        "$source/src/contact/contact_shared.h"
 done
 # Sweeps, which work in doubles.
 for version in 1.2 3.0; do

@@ -145,7 +145,7 @@ static void meetings_known(void **state) {
     assert_true(meet);
     assert_vec(at, 0.25, 0.25, 0, 0);
     abut_ray ray = {{-1, 0.25, 0}, {2, 0, 0}}; /* in the plane */
-    abut_ray_hit hit;
+    abut_ray_triangle_hit hit;
     assert_ok(abut_ray_triangle_meet(&ray, &unit_triangle, &meet, &hit));
     assert_true(meet);
     assert_near(hit.parameter, 0.5, 1e-16);

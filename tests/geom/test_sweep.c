@@ -192,7 +192,7 @@ static void known_sweeps(void **state) {
     (void)state;
     const abut_vec3 start[4] = {{0.25, 0.25, 1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
     const abut_vec3 end[4] = {{0.25, 0.25, -1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
-    abut_sweep sweep;
+    abut_sweep_result sweep;
     assert_ok(abut_sweep_vertex_face(start, end, NULL, &sweep));
     assert_true(sweep.hit && sweep.time <= 0.5 && sweep.time > 0.5 - 1e-9);
     assert_true(sweep.normal.z == 1 && fabs(sweep.point.z) < 1e-9 && sweep.point.x == 0.25);
@@ -201,7 +201,7 @@ static void known_sweeps(void **state) {
     assert_true(!sweep.hit && sweep.time == 1 && sweep.normal.z == 0);
     const abut_vec3 over[4] = {{-1, 0, 1}, {1, 0, 1}, {0, -1, 0}, {0, 1, 0}};
     const abut_vec3 under[4] = {{-1, 0, -1}, {1, 0, -1}, {0, -1, 0}, {0, 1, 0}};
-    abut_sweep_options options = abut_sweep_options_default();
+    abut_sweep_find_options options = abut_sweep_find_options_default();
     options.separation = 0.5;
     assert_ok(abut_sweep_edge_edge(over, under, &options, &sweep));
     assert_true(sweep.hit && sweep.time <= 0.25 && sweep.time > 0.25 - 1e-9);
@@ -211,7 +211,7 @@ static void known_sweeps(void **state) {
     abut_vec3 below[4] = {{0.5, -0x1p-60, -1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
     assert_ok(abut_sweep_vertex_face(beside, below, NULL, &sweep));
     assert_true(!sweep.hit && sweep.time == 1 && sweep.weights[0] == 0);
-    options = abut_sweep_options_default();
+    options = abut_sweep_find_options_default();
     options.tolerance = 0.1;
     assert_ok(abut_sweep_vertex_face(beside, below, &options, &sweep));
     assert_false(sweep.hit);
@@ -223,7 +223,7 @@ static void known_sweeps(void **state) {
     below[0] = v3(0.5 + 0x1p-53, 0.5, -1);
     assert_ok(abut_sweep_vertex_face(beside, below, NULL, &sweep));
     assert_true(sweep.hit);
-    options = abut_sweep_options_default();
+    options = abut_sweep_find_options_default();
     options.exact = true;
     assert_ok(abut_sweep_vertex_face(beside, below, &options, &sweep));
     assert_false(sweep.hit);
@@ -245,10 +245,10 @@ static void refusals(void **state) {
     (void)state;
     abut_vec3 start[4] = {{0, 0, 1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, end[4];
     memcpy(end, start, sizeof end);
-    abut_sweep sweep, before;
+    abut_sweep_result sweep, before;
     memset(&sweep, 7, sizeof sweep);
     before = sweep;
-    abut_sweep_options options = abut_sweep_options_default();
+    abut_sweep_find_options options = abut_sweep_find_options_default();
     assert_fails(ABUT_ERROR_ARGUMENT, "start is null",
                  abut_sweep_vertex_face(NULL, end, NULL, &sweep));
     assert_fails(ABUT_ERROR_ARGUMENT, "end is null",
@@ -318,7 +318,7 @@ static void ends_too_far_apart(void **state) {
     for (int axis = 0; axis < 3; axis++)
         for (int side = -1; side < 2; side += 2) {
             vec3 from[4], to[4];
-            abut_sweep sweep;
+            abut_sweep_result sweep;
             for (int k = 0; k < 4; k++) {
                 const double end = k ? far : -far, s[3] = {start[k].x, start[k].y, start[k].z};
                 const double e[3] = {end, end, s[2]};

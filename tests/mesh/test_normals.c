@@ -16,16 +16,16 @@ typedef struct model {
     abut_mesh *mesh;
     abut_topology *topology;
     abut_normals *normals;
-    abut_topology_view view;
-    abut_normals_view n;
+    abut_topology_arrays view;
+    abut_normals_arrays n;
 } model;
 
 static model open_model(abut_context *context, const soup *s) {
     model m = {.mesh = soup_mesh(context, s)};
     assert_ok(abut_topology_create(m.mesh, &m.topology));
     assert_ok(abut_normals_create(m.topology, &m.normals));
-    m.view = abut_topology_get(m.topology);
-    m.n = abut_normals_get(m.normals);
+    m.view = abut_topology_arrays_get(m.topology);
+    m.n = abut_normals_arrays_get(m.normals);
     return m;
 }
 
@@ -395,7 +395,7 @@ static void cancelled_or_null(void **state) {
         abut_context_destroy(context);
     }
     abut_normals_destroy(NULL);
-    assert_null(abut_normals_get(NULL).faces);
+    assert_null(abut_normals_arrays_get(NULL).faces);
 }
 
 int main(void) {

@@ -15,7 +15,7 @@ static bool is_collapsed(const uint32_t *c) {
 }
 
 /* Every list is rebuilt from the triangles by looking at all of them for each element. */
-static void check_edges(const soup *s, const abut_topology_view *v) {
+static void check_edges(const soup *s, const abut_topology_arrays *v) {
     uint32_t edge = 0, face = 0;
     for (uint32_t high = 0; high < s->vertex_count; high++)
         for (uint32_t low = 0; low < high; low++) {
@@ -44,7 +44,7 @@ static void check_edges(const soup *s, const abut_topology_view *v) {
     assert_int_equal(face, v->edge_face_begin[edge]);
 }
 
-static void check_triangles(const soup *s, const abut_topology_view *v) {
+static void check_triangles(const soup *s, const abut_topology_arrays *v) {
     for (uint32_t t = 0; t < s->triangle_count; t++)
         for (uint32_t k = 0; k < 3; k++) {
             const uint32_t *c = s->indices + 3 * t;
@@ -70,7 +70,7 @@ static void check_triangles(const soup *s, const abut_topology_view *v) {
         }
 }
 
-static void check_vertices(const soup *s, const abut_topology_view *v) {
+static void check_vertices(const soup *s, const abut_topology_arrays *v) {
     uint32_t at = 0;
     for (uint32_t p = 0; p < s->vertex_count; p++) {
         assert_int_equal(at, v->vertex_face_begin[p]);
@@ -81,7 +81,7 @@ static void check_vertices(const soup *s, const abut_topology_view *v) {
     assert_int_equal(at, v->vertex_face_begin[s->vertex_count]);
 }
 
-static void check_components(const soup *s, const abut_topology_view *v) {
+static void check_components(const soup *s, const abut_topology_arrays *v) {
     static uint32_t label[8192];
     for (uint32_t t = 0; t < s->triangle_count; t++)
         label[t] = t;
@@ -110,7 +110,7 @@ static void check_components(const soup *s, const abut_topology_view *v) {
 }
 
 /* The boundary edge between two vertices, and whether its face runs from p to q. */
-static uint32_t boundary_edge(const soup *s, const abut_topology_view *v, uint32_t p, uint32_t q,
+static uint32_t boundary_edge(const soup *s, const abut_topology_arrays *v, uint32_t p, uint32_t q,
                               bool *along) {
     for (uint32_t e = 0; e < v->edge_count; e++) {
         if (v->edges[2 * e] != (p < q ? p : q) || v->edges[2 * e + 1] != (p < q ? q : p))
@@ -126,7 +126,7 @@ static uint32_t boundary_edge(const soup *s, const abut_topology_view *v, uint32
     return 0;
 }
 
-static void check_loops(const soup *s, const abut_topology_view *v) {
+static void check_loops(const soup *s, const abut_topology_arrays *v) {
     static unsigned char seen[3 * 8192];
     memset(seen, 0, v->edge_count);
     uint32_t boundary_count = 0, visited = 0;
@@ -169,7 +169,7 @@ static void check(const soup *s, abut_context *context) {
     abut_topology *topology = NULL;
     assert_ok(abut_topology_create(mesh, &topology));
     abut_mesh_destroy(mesh); /* the topology keeps it */
-    abut_topology_view v = abut_topology_get(topology);
+    abut_topology_arrays v = abut_topology_arrays_get(topology);
     assert_int_equal(s->vertex_count, v.vertex_count);
     assert_int_equal(s->triangle_count, v.triangle_count);
     check_edges(s, &v);
@@ -198,7 +198,7 @@ static void expect(const soup *s, counts expected) {
     abut_mesh *mesh = soup_mesh(NULL, s);
     abut_topology *topology = NULL;
     assert_ok(abut_topology_create(mesh, &topology));
-    abut_topology_view v = abut_topology_get(topology);
+    abut_topology_arrays v = abut_topology_arrays_get(topology);
     assert_int_equal(expected.edges, v.edge_count);
     assert_int_equal(expected.components, v.component_count);
     assert_int_equal(expected.loops, v.loop_count);
@@ -281,7 +281,7 @@ static void pinched_ring(void **state) {
     abut_mesh *mesh = soup_mesh(NULL, s);
     abut_topology *topology = NULL;
     assert_ok(abut_topology_create(mesh, &topology));
-    assert_int_equal(2, abut_topology_get(topology).loop_count);
+    assert_int_equal(2, abut_topology_arrays_get(topology).loop_count);
     abut_topology_destroy(topology);
     abut_mesh_destroy(mesh);
 }
@@ -385,14 +385,14 @@ static abut_mesh *large_mesh(abut_context *context, uint32_t vertices, uint32_t 
 static void same_on_any_thread_count(void **state) {
     (void)state;
     abut_topology *topology[2];
-    abut_topology_view v[2];
+    abut_topology_arrays v[2];
     for (int i = 0; i < 2; i++) {
         abut_context *context = test_context(NULL, i ? 4 : 1);
         abut_mesh *mesh = large_mesh(context, 20000, 60000, 3);
         assert_ok(abut_topology_create(mesh, &topology[i]));
         abut_mesh_destroy(mesh);
         abut_context_destroy(context);
-        v[i] = abut_topology_get(topology[i]);
+        v[i] = abut_topology_arrays_get(topology[i]);
     }
     assert_int_equal(v[0].edge_count, v[1].edge_count);
     assert_int_equal(v[0].component_count, v[1].component_count);
@@ -437,7 +437,7 @@ static void one_vertex_in_all_triangles(void **state) {
         clock_t start = clock();
         assert_ok(abut_topology_create(mesh, &topology));
         assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 60);
-        abut_topology_view v = abut_topology_get(topology);
+        abut_topology_arrays v = abut_topology_arrays_get(topology);
         assert_int_equal(2 * n, v.edge_count);
         assert_int_equal(1, v.component_count);
         assert_int_equal(1, v.loop_count);
@@ -524,8 +524,8 @@ static void null_arguments(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "topology is null", abut_topology_create(mesh, NULL));
     assert_null(topology);
     abut_topology_destroy(NULL);
-    assert_int_equal(0, abut_topology_get(NULL).edge_count);
-    assert_null(abut_topology_get(NULL).edges);
+    assert_int_equal(0, abut_topology_arrays_get(NULL).edge_count);
+    assert_null(abut_topology_arrays_get(NULL).edges);
     abut_mesh_destroy(mesh);
 }
 

@@ -53,17 +53,19 @@ static void pixels_of_the_caller_are_written(void **state) {
     static const char wanted[] = "P6\n2 1\n255\n\1\2\3\372\373\374";
     char file[64];
     const char *path = test_path("two.ppm");
-    assert_ok(abut_image_write(NULL, path, pixels, 2, 1));
+    assert_ok(abut_picture_write_pixels(NULL, path, pixels, 2, 1));
     FILE *in = fopen(path, "rb");
     assert_non_null(in);
     size_t got = fread(file, 1, sizeof file, in);
     fclose(in);
     assert_int_equal(sizeof wanted - 1, got);
     assert_memory_equal(wanted, file, got);
-    assert_fails(ABUT_ERROR_ARGUMENT, "16384", abut_image_write(NULL, path, pixels, 0, 1));
-    assert_fails(ABUT_ERROR_ARGUMENT, "16384", abut_image_write(NULL, path, pixels, 1, 16385));
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_image_write(NULL, path, NULL, 2, 1));
-    assert_fails(ABUT_ERROR_ARGUMENT, ".png or", abut_image_write(NULL, "x.jpg", pixels, 2, 1));
+    assert_fails(ABUT_ERROR_ARGUMENT, "16384", abut_picture_write_pixels(NULL, path, pixels, 0, 1));
+    assert_fails(ABUT_ERROR_ARGUMENT, "16384",
+                 abut_picture_write_pixels(NULL, path, pixels, 1, 16385));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_picture_write_pixels(NULL, path, NULL, 2, 1));
+    assert_fails(ABUT_ERROR_ARGUMENT, ".png or",
+                 abut_picture_write_pixels(NULL, "x.jpg", pixels, 2, 1));
 }
 
 #ifdef ABUT_HAS_PNG

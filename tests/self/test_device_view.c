@@ -13,15 +13,15 @@ enum { SCHEMES = 5 };
 
 /* For each scheme one view here, one there, and one there whose positions are there too. */
 typedef struct couple {
-    abut_view *here, *there, *resident;
+    abut_self *here, *there, *resident;
 } couple;
 
 static abut_buffer *buffers[2]; /* for the start and the end of `resident` */
 
 /* The same step with positions on the device. */
-static abut_view_step step_there(const abut_view_step *step, uint32_t count) {
+static abut_self_step step_there(const abut_self_step *step, uint32_t count) {
     const abut_vec3 *from[2] = {step->start, step->end};
-    abut_view_step there = *step;
+    abut_self_step there = *step;
     for (int side = 0; side < 2; side++) {
         size_t bytes = count * sizeof *from[side];
         if (abut_buffer_bytes(buffers[side]) < bytes) {
@@ -38,31 +38,31 @@ static abut_view_step step_there(const abut_view_step *step, uint32_t count) {
 }
 
 static void open_couples(abut_mesh *mesh, couple couples[SCHEMES]) {
-    const abut_view_scheme schemes[SCHEMES] = {ABUT_VIEW_AUTO, ABUT_VIEW_POINT, ABUT_VIEW_LINE,
-                                               ABUT_VIEW_LINE, ABUT_VIEW_COMPLETE};
+    const abut_self_scheme schemes[SCHEMES] = {ABUT_SELF_AUTO, ABUT_SELF_POINT, ABUT_SELF_LINE,
+                                               ABUT_SELF_LINE, ABUT_SELF_COMPLETE};
     for (int k = 0; k < SCHEMES; k++) {
-        abut_view_options options = abut_view_options_default();
+        abut_self_options options = abut_self_options_default();
         options.scheme = schemes[k];
         options.no_clusters = true;
         options.box_boundary = k == 3;
-        assert_ok(abut_view_create(mesh, &options, &couples[k].here));
+        assert_ok(abut_self_create(mesh, &options, &couples[k].here));
         options.device = device;
-        assert_ok(abut_view_create(mesh, &options, &couples[k].there));
-        assert_ok(abut_view_create(mesh, &options, &couples[k].resident));
+        assert_ok(abut_self_create(mesh, &options, &couples[k].there));
+        assert_ok(abut_self_create(mesh, &options, &couples[k].resident));
     }
 }
 
 static void close_couples(couple couples[SCHEMES]) {
     for (int k = 0; k < SCHEMES; k++) {
-        abut_view_destroy(couples[k].here);
-        abut_view_destroy(couples[k].there);
-        abut_view_destroy(couples[k].resident);
+        abut_self_destroy(couples[k].here);
+        abut_self_destroy(couples[k].there);
+        abut_self_destroy(couples[k].resident);
     }
 }
 
 /* AUTO may search completely there what it does not here. */
-static bool goes_another_way(const abut_view_result *here, const abut_view_result *there) {
-    return there->reason == ABUT_VIEW_BOUNDARY && here->reason != ABUT_VIEW_BOUNDARY;
+static bool goes_another_way(const abut_self_result *here, const abut_self_result *there) {
+    return there->reason == ABUT_SELF_BOUNDARY && here->reason != ABUT_SELF_BOUNDARY;
 }
 
 static void same_impact(const abut_impact *here, const abut_impact *there) {
@@ -74,7 +74,7 @@ static void same_impact(const abut_impact *here, const abut_impact *there) {
     assert_memory_equal(here->weights, there->weights, sizeof here->weights);
 }
 
-static void same_results(const abut_view_result *here, const abut_view_result *there) {
+static void same_results(const abut_self_result *here, const abut_self_result *there) {
     assert_int_equal(here->hit, there->hit);
     if (here->hit)
         same_impact(&here->impact, &there->impact);
@@ -86,34 +86,34 @@ static void same_results(const abut_view_result *here, const abut_view_result *t
     assert_memory_equal(here->regions, there->regions, sizeof here->regions);
 }
 
-static void same_sets(const abut_view *a, const abut_view *b) {
-    const unsigned char *sets = abut_view_sets(a), *same = abut_view_sets(b);
+static void same_sets(const abut_self *a, const abut_self *b) {
+    const unsigned char *sets = abut_self_sets(a), *same = abut_self_sets(b);
     assert_int_equal(!sets, !same);
     if (sets)
-        assert_memory_equal(sets, same, abut_view_get(a).triangle_count);
+        assert_memory_equal(sets, same, abut_self_info_get(a).triangle_count);
 }
 
 /* Now and then through the host, which must not matter. */
-static void check_resident(const couple *c, const abut_view_step *step,
-                           const abut_sweep_options *sweep, const abut_view_result *expected,
+static void check_resident(const couple *c, const abut_self_step *step,
+                           const abut_sweep_find_options *sweep, const abut_self_result *expected,
                            bool through_host) {
-    abut_view_step moved = step_there(step, c->there->vertex_count);
-    abut_view_result result;
-    assert_ok(abut_view_find(c->resident, through_host ? step : &moved, sweep, &result));
+    abut_self_step moved = step_there(step, c->there->vertex_count);
+    abut_self_result result;
+    assert_ok(abut_self_find(c->resident, through_host ? step : &moved, sweep, &result));
     same_results(expected, &result);
     assert_int_equal(expected->vertex_face, result.vertex_face);
     assert_int_equal(expected->edge_edge, result.edge_edge);
     same_sets(c->there, c->resident);
 }
 
-static void check_couple(const couple *c, const abut_view_step *step,
-                         const abut_sweep_options *sweep, brute_hit truth) {
-    abut_view_result here, there;
-    assert_ok(abut_view_find(c->here, step, sweep, &here));
-    assert_ok(abut_view_find(c->there, step, sweep, &there));
+static void check_couple(const couple *c, const abut_self_step *step,
+                         const abut_sweep_find_options *sweep, brute_hit truth) {
+    abut_self_result here, there;
+    assert_ok(abut_self_find(c->here, step, sweep, &here));
+    assert_ok(abut_self_find(c->there, step, sweep, &there));
     check_resident(c, step, sweep, &there, truth.time > 0.9);
     if (goes_another_way(&here, &there)) {
-        assert_true(c->there->options.scheme == ABUT_VIEW_AUTO && c->there->ghost_count);
+        assert_true(c->there->options.scheme == ABUT_SELF_AUTO && c->there->ghost_count);
         assert_int_equal(here.hit, there.hit);
         if (here.hit)
             same_impact(&here.impact, &there.impact);
@@ -147,8 +147,8 @@ static void follow(abut_mesh *mesh, test_random *random, uint32_t steps, double 
     bool ended_here = true;
     open_couples(mesh, couples);
     for (uint32_t s = 0; s < steps; s++) {
-        abut_sweep_options exact = abut_sweep_options_default();
-        abut_view_step step = abut_view_step_default();
+        abut_sweep_find_options exact = abut_sweep_find_options_default();
+        abut_self_step step = abut_self_step_default();
         random_motion(random, start, end, count, size, 0.02);
         brute_hit truth = brute_find(mesh, start, end, tolerance_of(start, count));
         step.start = ended_here && s % 3 ? NULL : start;
@@ -188,35 +188,35 @@ static void open_meshes(void **state) {
 }
 
 /* Views here and there, without the obvious search, over steps that follow each other or jump. */
-static uint32_t follow_large(abut_mesh *mesh, abut_view_options options, uint32_t steps,
+static uint32_t follow_large(abut_mesh *mesh, abut_self_options options, uint32_t steps,
                              double size, test_random *random) {
     uint32_t count = abut_mesh_vertex_count(mesh), violated = 0;
     abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
     couple c = {.here = NULL, .there = NULL, .resident = NULL};
     options.no_clusters = true;
-    assert_ok(abut_view_create(mesh, &options, &c.here));
+    assert_ok(abut_self_create(mesh, &options, &c.here));
     options.device = device;
-    assert_ok(abut_view_create(mesh, &options, &c.there));
+    assert_ok(abut_self_create(mesh, &options, &c.there));
     c.there->on_device->boundary_room = 1;
     for (uint32_t s = 0; s < steps; s++) {
-        abut_view_step step = abut_view_step_default();
-        abut_view_result here, there;
+        abut_self_step step = abut_self_step_default();
+        abut_self_result here, there;
         random_motion(random, start, end, count, size, 0.0);
         step.start = s % 11 == 10 ? start : NULL;
         step.end = end;
         step.start_is_free = true; /* or not: the answers are the same in any case */
-        assert_ok(abut_view_find(c.here, &step, NULL, &here));
-        assert_ok(abut_view_find(c.there, &step, NULL, &there));
+        assert_ok(abut_self_find(c.here, &step, NULL, &here));
+        assert_ok(abut_self_find(c.there, &step, NULL, &there));
         same_results(&here, &there);
         same_sets(c.here, c.there);
-        violated += there.sets[ABUT_VIEW_VIOLATED];
+        violated += there.sets[ABUT_SELF_VIOLATED];
         if (s % 11 == 9)
             start[s].z += 0.1;
         else
             memcpy(start, end, count * sizeof *end);
     }
-    abut_view_destroy(c.here);
-    abut_view_destroy(c.there);
+    abut_self_destroy(c.here);
+    abut_self_destroy(c.there);
     abut_mesh_destroy(mesh);
     free(start);
     free(end);
@@ -228,14 +228,14 @@ static uint32_t follow_large(abut_mesh *mesh, abut_view_options options, uint32_
 static void boundaries(void **state) {
     (void)state;
     test_random random = {6};
-    abut_view_options options = abut_view_options_default();
-    options.scheme = ABUT_VIEW_POINT;
+    abut_self_options options = abut_self_options_default();
+    options.scheme = ABUT_SELF_POINT;
     assert_true(follow_large(make_two(one_thread(), 2.2, 1), options, 4, 0.1, &random) > 0);
     assert_true(follow_large(make_sheet(one_thread(), 30, 20, true), options, 14, 0.8, &random) >
                 0);
     assert_true(follow_large(make_sheet(one_thread(), 62, 2, false), options, 2, 2, &random) > 0);
     options.box_boundary = true;
-    options.bounds = ABUT_VIEW_AABB;
+    options.bounds = ABUT_SELF_AABB;
     assert_true(follow_large(make_sheet(one_thread(), 30, 20, true), options, 3, 0.8, &random) > 0);
 }
 
@@ -249,24 +249,24 @@ static void a_dent(void **state) {
     couple couples[SCHEMES];
     open_couples(mesh, couples);
     for (int frame = 1; frame <= 20 && !hits; frame++) {
-        abut_view_step step = abut_view_step_default();
-        abut_view_result here, there, complete;
+        abut_self_step step = abut_self_step_default();
+        abut_self_result here, there, complete;
         for (uint32_t i = 0; i < count; i++) {
             vec3 p = from[i];
             p.z -= 0.12 * frame * exp(-6 * (p.x * p.x + p.y * p.y)) * (p.z > 0);
             end[i] = p;
         }
         step.end = end;
-        assert_ok(abut_view_find(couples[4].there, &step, NULL, &complete));
+        assert_ok(abut_self_find(couples[4].there, &step, NULL, &complete));
         for (int k = 0; k < 4; k++) {
-            assert_ok(abut_view_find(couples[k].here, &step, NULL, &here));
-            assert_ok(abut_view_find(couples[k].there, &step, NULL, &there));
+            assert_ok(abut_self_find(couples[k].here, &step, NULL, &here));
+            assert_ok(abut_self_find(couples[k].there, &step, NULL, &there));
             same_results(&here, &there);
             check_resident(&couples[k], &step, NULL, &there, frame % 4 == 3);
             assert_int_equal(complete.hit, there.hit);
             assert_true(!there.hit || there.impact.time == complete.impact.time);
             assert_true(there.edge_edge < complete.edge_edge || there.hit);
-            at_once += there.sets[ABUT_VIEW_POSITIVE] == abut_mesh_triangle_count(mesh);
+            at_once += there.sets[ABUT_SELF_POSITIVE] == abut_mesh_triangle_count(mesh);
             searched += there.edge_edge > 0;
         }
         hits += complete.hit;
@@ -284,23 +284,23 @@ static void fallbacks(void **state) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *end = positions_of(mesh);
-    abut_sweep_options apart = abut_sweep_options_default();
+    abut_sweep_find_options apart = abut_sweep_find_options_default();
     couple couples[SCHEMES];
     open_couples(mesh, couples);
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_scale(end[i], 0.5);
     for (int k = 0; k < 4; k++) {
-        abut_view_step step = abut_view_step_default();
-        abut_view_result here, there;
+        abut_self_step step = abut_self_step_default();
+        abut_self_result here, there;
         step.end = end;
         apart.separation = 0.01;
-        assert_ok(abut_view_find(couples[k].here, &step, &apart, &here));
-        assert_ok(abut_view_find(couples[k].there, &step, &apart, &there));
-        assert_int_equal(ABUT_VIEW_SEPARATION, there.reason);
+        assert_ok(abut_self_find(couples[k].here, &step, &apart, &here));
+        assert_ok(abut_self_find(couples[k].there, &step, &apart, &there));
+        assert_int_equal(ABUT_SELF_SEPARATION, there.reason);
         same_results(&here, &there);
-        step.line = &(abut_view_line){{{0, 0, NAN}}, {{0, 0, 0}}};
+        step.line = &(abut_self_line){{{0, 0, NAN}}, {{0, 0, 0}}};
         assert_fails(ABUT_ERROR_ARGUMENT, "line",
-                     abut_view_find(couples[k].there, &step, NULL, &there));
+                     abut_self_find(couples[k].there, &step, NULL, &there));
     }
     close_couples(couples);
     abut_mesh_destroy(mesh);
@@ -314,41 +314,41 @@ static void positions_that_are_refused(void **state) {
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *end = positions_of(mesh);
     couple couples[SCHEMES];
-    abut_view_result result = {.node_pairs = 99};
+    abut_self_result result = {.node_pairs = 99};
     abut_buffer *small;
     open_couples(mesh, couples);
-    abut_view *view = couples[1].resident;
-    abut_view_step here = abut_view_step_default(), step;
+    abut_self *view = couples[1].resident;
+    abut_self_step here = abut_self_step_default(), step;
     assert_ok(abut_buffer_create(device, (count - 1) * sizeof *end, &small));
     here.end = end;
     step = step_there(&here, count);
     assert_fails(ABUT_ERROR_ARGUMENT, "no device",
-                 abut_view_find(couples[1].here, &step, NULL, &result));
+                 abut_self_find(couples[1].here, &step, NULL, &result));
     step.end = end;
-    assert_fails(ABUT_ERROR_ARGUMENT, "end is given", abut_view_find(view, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is given", abut_self_find(view, &step, NULL, &result));
     step.end = NULL;
     step.start_there = small;
     assert_fails(ABUT_ERROR_BUFFER, "step->start_there has",
-                 abut_view_find(view, &step, NULL, &result));
+                 abut_self_find(view, &step, NULL, &result));
     step.start_there = step.end_there;
     step.end_there = NULL;
     assert_fails(ABUT_ERROR_ARGUMENT, "end_there is null",
-                 abut_view_find(view, &step, NULL, &result));
+                 abut_self_find(view, &step, NULL, &result));
     end[count - 1].y = NAN;
     step = step_there(&here, count);
     assert_fails(ABUT_ERROR_ARGUMENT, "step->end_there[24] is (",
-                 abut_view_find(view, &step, NULL, &result));
+                 abut_self_find(view, &step, NULL, &result));
     assert_fails(ABUT_ERROR_ARGUMENT, "step->end[24] is (",
-                 abut_view_find(couples[1].there, &here, NULL, &result));
+                 abut_self_find(couples[1].there, &here, NULL, &result));
     assert_int_equal(99, result.node_pairs);
     abut_vec3 *again = positions_of(mesh);
     for (uint32_t i = 0; i < count; i++)
         again[i].z += 0.01 * i;
     here.end = again;
     step = step_there(&here, count);
-    abut_view_result expected;
-    assert_ok(abut_view_find(couples[1].there, &here, NULL, &expected));
-    assert_ok(abut_view_find(view, &step, NULL, &result));
+    abut_self_result expected;
+    assert_ok(abut_self_find(couples[1].there, &here, NULL, &expected));
+    assert_ok(abut_self_find(view, &step, NULL, &result));
     same_results(&expected, &result);
     /* what the tolerance is by: the mesh without its ghosts, which stand out of it */
     box3 box = couples[1].here->end_box;
@@ -368,7 +368,7 @@ typedef struct life {
 } life;
 
 /* Positions to the device, which may fail. */
-static abut_status move_there(abut_view_step *step, uint32_t count, abut_buffer **buffer) {
+static abut_status move_there(abut_self_step *step, uint32_t count, abut_buffer **buffer) {
     abut_status status = ABUT_OK;
     if (!*buffer)
         status = abut_buffer_create(device, count * sizeof(vec3), buffer);
@@ -383,19 +383,19 @@ static abut_status live_a_little(abut_context *context, void *data) {
     const life *l = data;
     const bool open = l->is_open;
     abut_buffer *buffer = NULL;
-    abut_view_options options = abut_view_options_default();
+    abut_self_options options = abut_self_options_default();
     abut_mesh *mesh = NULL;
-    abut_view *view = NULL;
+    abut_self *view = NULL;
     abut_shape shape = abut_shape_default(open ? ABUT_SHAPE_SHEET : ABUT_SHAPE_ICOSPHERE);
     shape.segments = shape.rings = open ? 6 : 2;
     options.device = device;
-    options.scheme = open ? ABUT_VIEW_POINT : ABUT_VIEW_AUTO;
+    options.scheme = open ? ABUT_SELF_POINT : ABUT_SELF_AUTO;
     abut_status status = abut_shape_create(context, &shape, &mesh);
-    status = status ? status : abut_view_create(mesh, &options, &view);
+    status = status ? status : abut_self_create(mesh, &options, &view);
     for (int s = 0; s < 2 && !status; s++) {
         abut_vec3 *end = positions_of(mesh);
-        abut_view_step step = abut_view_step_default();
-        abut_view_result result = {.node_pairs = 99};
+        abut_self_step step = abut_self_step_default();
+        abut_self_result result = {.node_pairs = 99};
         /* all but one vertex stay; that one goes through to the other side of the ball */
         if (open)
             end[0].z = s ? 0.7 : -0.2;
@@ -406,20 +406,20 @@ static abut_status live_a_little(abut_context *context, void *data) {
         if (l->is_there)
             status = move_there(&step, abut_mesh_vertex_count(mesh), &buffer);
         const bool is_moved = !status;
-        status = status ? status : abut_view_find(view, &step, NULL, &result);
+        status = status ? status : abut_self_find(view, &step, NULL, &result);
         assert_int_equal(status != ABUT_OK, result.node_pairs == 99);
         if (is_moved && status == ABUT_ERROR_DEVICE) { /* the next try is as good as any */
             abuti_opencl_fail_at(0);
-            assert_ok(abut_view_find(view, &step, NULL, &result));
+            assert_ok(abut_self_find(view, &step, NULL, &result));
         }
         if (result.node_pairs != 99)
             assert_int_equal(!open && s, result.hit);
-        if (!status && !abut_view_sets(view) && result.scheme != ABUT_VIEW_COMPLETE)
+        if (!status && !abut_self_sets(view) && result.scheme != ABUT_SELF_COMPLETE)
             status = ABUT_ERROR_DEVICE; /* sets are brought when they are asked for */
         free(end);
     }
     abut_buffer_destroy(buffer);
-    abut_view_destroy(view);
+    abut_self_destroy(view);
     abut_mesh_destroy(mesh);
     return status;
 }
@@ -444,15 +444,15 @@ static void every_allocation(void **state) {
 static void other_devices_are_refused(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
-    abut_view_options options = abut_view_options_default();
-    abut_view *view = NULL;
+    abut_self_options options = abut_self_options_default();
+    abut_self *view = NULL;
     options.device = device;
     device->info.has_doubles = false;
-    assert_fails(ABUT_ERROR_DEVICE, "has no doubles", abut_view_create(mesh, &options, &view));
+    assert_fails(ABUT_ERROR_DEVICE, "has no doubles", abut_self_create(mesh, &options, &view));
     device->info.has_doubles = true;
     bool same = device->info.same_bits;
     device->info.same_bits = false;
-    assert_fails(ABUT_ERROR_DEVICE, "round", abut_view_create(mesh, &options, &view));
+    assert_fails(ABUT_ERROR_DEVICE, "round", abut_self_create(mesh, &options, &view));
     device->info.same_bits = same;
     assert_null(view);
     abut_mesh_destroy(mesh);

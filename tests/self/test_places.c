@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* The set of a triangle by the test in double alone. */
-static unsigned set_in_double(const abut_view *view, const view_sight *sight, uint32_t triangle,
+static unsigned set_in_double(const abut_self *view, const view_sight *sight, uint32_t triangle,
                               const vec3 *start, const vec3 *end) {
     const uint32_t *corner = view->corners + 3 * triangle;
     const vec3 from[3] = {start[corner[0]], start[corner[1]], start[corner[2]]};
@@ -46,16 +46,16 @@ static void floats_change_nothing(void **state) {
     uint32_t count = abut_mesh_vertex_count(mesh), sure = 0, all = 0;
     abut_vec3 *own = positions_of(mesh), *start = positions_of(mesh), *end = positions_of(mesh);
     for (uint32_t round = 0; round < test_rounds(240) + 16; round++) {
-        abut_view_options options = abut_view_options_default();
-        abut_view_step step = abut_view_step_default();
-        abut_view_result result;
-        abut_view_line line;
-        abut_view *view;
+        abut_self_options options = abut_self_options_default();
+        abut_self_step step = abut_self_step_default();
+        abut_self_result result;
+        abut_self_line line;
+        abut_self *view;
         double size = round % 5 ? 1 : pow(10, test_random_real(&random, -40, 40));
         double off = pow(10, -test_random_real(&random, 1, 9)),
                slow = pow(10, -(double)(round % 7));
         vec3 away = round % 3 ? v3(0, 0, 0) : random_vector(&random, 1e5);
-        options.scheme = round % 2 ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
+        options.scheme = round % 2 ? ABUT_SELF_LINE : ABUT_SELF_POINT;
         random_motion(&random, own, end, count, 0.3 * slow, 0.02 * slow);
         for (uint32_t i = 0; i < count; i++) { /* rows next to each other at last */
             start[i] = v3_scale(v3_add(own[i], away), size);
@@ -72,9 +72,9 @@ static void floats_change_nothing(void **state) {
         step.end = end;
         step.line = &line;
         step.start_is_free = true;
-        assert_ok(abut_view_create(mesh, &options, &view));
-        assert_ok(abut_view_find(view, &step, NULL, &result));
-        view_sight sight = abuti_view_sight(&line, options.scheme == ABUT_VIEW_LINE);
+        assert_ok(abut_self_create(mesh, &options, &view));
+        assert_ok(abut_self_find(view, &step, NULL, &result));
+        view_sight sight = abuti_view_sight(&line, options.scheme == ABUT_SELF_LINE);
         view_floats floats = abuti_view_floats(view, &sight);
         for (uint32_t i = 0; i < view->triangle_count; i++) {
             unsigned set = set_in_double(view, &sight, i, start, end);
@@ -88,7 +88,7 @@ static void floats_change_nothing(void **state) {
             if (view->sets[i] != SET_V)
                 assert_int_equal(set, view->sets[i]);
         }
-        abut_view_destroy(view);
+        abut_self_destroy(view);
     }
     assert_true(sure > all / 2);
     free(own);
@@ -108,19 +108,19 @@ static void bounds_hold_all(void **state) {
         abut_mesh *mesh = make_sheet(one_thread(), 31 + (uint32_t)round, 23, round % 2);
         uint32_t count = abut_mesh_vertex_count(mesh);
         abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
-        abut_view_options options = abut_view_options_default();
-        abut_view_step step = abut_view_step_default();
-        abut_sweep_options apart = abut_sweep_options_default();
-        abut_view_result result;
-        abut_view *view;
-        options.scheme = ABUT_VIEW_COMPLETE;
-        options.bounds = round / 2 ? ABUT_VIEW_AABB : ABUT_VIEW_DOP16;
+        abut_self_options options = abut_self_options_default();
+        abut_self_step step = abut_self_step_default();
+        abut_sweep_find_options apart = abut_sweep_find_options_default();
+        abut_self_result result;
+        abut_self *view;
+        options.scheme = ABUT_SELF_COMPLETE;
+        options.bounds = round / 2 ? ABUT_SELF_AABB : ABUT_SELF_DOP16;
         apart.separation = round ? 0.01 : 0;
         random_motion(&random, start, end, count, 0.2, 0.01);
         step.start = start;
         step.end = end;
-        assert_ok(abut_view_create(mesh, &options, &view));
-        assert_ok(abut_view_find(view, &step, &apart, &result));
+        assert_ok(abut_self_create(mesh, &options, &view));
+        assert_ok(abut_self_find(view, &step, &apart, &result));
         const int slabs = view->slabs, step_of = 2 * slabs;
         double half = 0.5 * apart.separation * view->scale;
         for (uint32_t i = 0; i < count; i++)
@@ -152,7 +152,7 @@ static void bounds_hold_all(void **state) {
                 assert_true(own[k] == most);
             }
         }
-        abut_view_destroy(view);
+        abut_self_destroy(view);
         abut_mesh_destroy(mesh);
         free(start);
         free(end);
@@ -182,8 +182,8 @@ static void lines_move_with_companions(void **state) {
             start[i] = v3_add(p, v3_scale(shift, size));
             end[i] = v3_sub(m3_apply(&turn, p), v3_scale(shift, size));
         }
-        abut_view_line line;
-        assert_ok(abut_view_line_of(start, end, count, &line));
+        abut_self_line line;
+        assert_ok(abut_self_line_of(start, end, count, &line));
         vec3 along = v3_scale(v3_sub(line.start[1], line.start[0]), 1 / size);
         assert_true(fabs(along.x) > 2.2 && fabs(along.x) < 3.7); /* three fifths of 6, about */
         assert_true(fabs(along.y) < 1 && fabs(along.z) < 1);
@@ -199,24 +199,24 @@ static void lines_of_anything(void **state) {
     (void)state;
     const abut_vec3 p[4] = {{1, 2, 3}, {1, 2, 3}, {1e90, -1e90, 1e90}, {-1e90, 1e90, 1e90}};
     const abut_vec3 bad[2] = {{0, 0, 0}, {0, NAN, 0}};
-    abut_view_line line;
-    assert_ok(abut_view_line_of(p, p, 1, &line));
-    assert_ok(abut_view_line_of(p, p + 1, 1, &line));
+    abut_self_line line;
+    assert_ok(abut_self_line_of(p, p, 1, &line));
+    assert_ok(abut_self_line_of(p, p + 1, 1, &line));
     for (int k = 0; k < 2; k++) { /* a point */
         assert_near(p[0], line.start[k], 0);
         assert_near(p[0], line.end[k], 0);
     }
-    assert_ok(abut_view_line_of(p, p + 2, 2, &line)); /* out of one place, far apart */
+    assert_ok(abut_self_line_of(p, p + 2, 2, &line)); /* out of one place, far apart */
     for (int k = 0; k < 2; k++)
         assert_true(v3_max_abs(line.start[k]) <= 1e90 && v3_max_abs(line.end[k]) <= 1e90);
     memset(&line, 0x55, sizeof line);
-    abut_view_line before = line;
-    assert_fails(ABUT_ERROR_ARGUMENT, "start is null", abut_view_line_of(NULL, p, 1, &line));
-    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_view_line_of(p, NULL, 1, &line));
-    assert_fails(ABUT_ERROR_ARGUMENT, "line is null", abut_view_line_of(p, p, 1, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "count is 0", abut_view_line_of(p, p, 0, &line));
-    assert_fails(ABUT_ERROR_ARGUMENT, "start: vertex 1", abut_view_line_of(bad, p, 2, &line));
-    assert_fails(ABUT_ERROR_ARGUMENT, "end: vertex 1", abut_view_line_of(p, bad, 2, &line));
+    abut_self_line before = line;
+    assert_fails(ABUT_ERROR_ARGUMENT, "start is null", abut_self_line_of(NULL, p, 1, &line));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_self_line_of(p, NULL, 1, &line));
+    assert_fails(ABUT_ERROR_ARGUMENT, "line is null", abut_self_line_of(p, p, 1, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "count is 0", abut_self_line_of(p, p, 0, &line));
+    assert_fails(ABUT_ERROR_ARGUMENT, "start: vertex 1", abut_self_line_of(bad, p, 2, &line));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end: vertex 1", abut_self_line_of(p, bad, 2, &line));
     assert_memory_equal(&before, &line, sizeof line);
 }
 

@@ -19,7 +19,7 @@ static rational3 exact_at(vec3 a, vec3 b, number t) {
 }
 
 /* The sign with which the view primitive sees the point of weights u, v of a moving triangle. */
-static int seen_sign(const vec3 start[3], const vec3 end[3], const abut_view_line *line,
+static int seen_sign(const vec3 start[3], const vec3 end[3], const abut_self_line *line,
                      bool by_line, double time, double u, double v) {
     number t = number_of(time), one = number_of(1), half = number_of(0.5);
     rational3 c[3];
@@ -48,7 +48,7 @@ static void check_sign(unsigned set, int sign) {
 
 /* Points at several times, corners and ends of the step among them. */
 static void check_set(test_random *random, unsigned set, const vec3 start[3], const vec3 end[3],
-                      const abut_view_line *line, bool by_line) {
+                      const abut_self_line *line, bool by_line) {
     static const double corner[3][2] = {{0, 0}, {1, 0}, {0, 1}};
     for (int i = 0; i < 4; i++) {
         double time = i < 2 ? i : test_random_real(random, 0, 1);
@@ -68,12 +68,12 @@ static void sets_are_true(void **state) {
     abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
     for (uint32_t round = 0; round < test_rounds(24); round++) {
         bool by_line = round % 3;
-        abut_view_options options = abut_view_options_default();
-        abut_view_step step = abut_view_step_default();
-        abut_view_result result;
-        abut_view_line line;
-        abut_view *view;
-        options.scheme = by_line ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
+        abut_self_options options = abut_self_options_default();
+        abut_self_step step = abut_self_step_default();
+        abut_self_result result;
+        abut_self_line line;
+        abut_self *view;
+        options.scheme = by_line ? ABUT_SELF_LINE : ABUT_SELF_POINT;
         options.no_clusters = round % 2;
         for (int k = 0; k < 2; k++) {
             line.start[k] = random_vector(&random, 0.6);
@@ -85,8 +85,8 @@ static void sets_are_true(void **state) {
         step.end = end;
         step.line = &line;
         step.start_is_free = true;
-        assert_ok(abut_view_create(mesh, &options, &view));
-        assert_ok(abut_view_find(view, &step, NULL, &result));
+        assert_ok(abut_self_create(mesh, &options, &view));
+        assert_ok(abut_self_find(view, &step, NULL, &result));
         for (uint32_t i = 0; i < view->triangle_count; i++) {
             const uint32_t *corner = view->corners + 3 * i;
             const vec3 from[3] = {start[corner[0]], start[corner[1]], start[corner[2]]};
@@ -94,8 +94,8 @@ static void sets_are_true(void **state) {
             check_set(&random, view->sets[i], from, to, &line, by_line);
             seen[view->sets[i]]++;
         }
-        assert_true(abut_view_sets(view)[0] <= ABUT_VIEW_GRAZING);
-        abut_view_destroy(view);
+        assert_true(abut_self_sets(view)[0] <= ABUT_SELF_GRAZING);
+        abut_self_destroy(view);
     }
     assert_true(seen[SET_P] && seen[SET_N] && seen[SET_Z]);
     assert_true(seen[SET_P] + seen[SET_N] > seen[SET_Z]);
@@ -125,7 +125,7 @@ static void rounding_is_safe(void **state) {
         }
         if (round % 4 == 3)
             q = v3_add(q, far);
-        abut_view_line line = {{q, q}, {q, q}};
+        abut_self_line line = {{q, q}, {q, q}};
         const vec3 check[2] = {q, q};
         unsigned set = abuti_view_triangle(start, end, check, check, 1, 0);
         sure += set != SET_Z;
@@ -149,7 +149,7 @@ static void rounding_is_safe(void **state) {
 static void one_vertex_is_not_enough(void **state) {
     (void)state;
     const vec3 t[3] = {{1, 5, 1}, {-1, 5, -1}, {0, 7, 0}};
-    abut_view_line line = {{{0, 0, -2}, {0, 0, 2}}, {{0, 0, -2}, {0, 0, 2}}};
+    abut_self_line line = {{{0, 0, -2}, {0, 0, 2}}, {{0, 0, -2}, {0, 0, 2}}};
     int first = seen_sign(t, t, &line, true, 0, 0, 0),
         second = seen_sign(t, t, &line, true, 0, 1, 0);
     assert_true(first * second < 0);
@@ -162,8 +162,8 @@ static void one_vertex_is_not_enough(void **state) {
 static void clusters_share_all(void **state) {
     (void)state;
     abut_mesh *mesh = make_sheet(one_thread(), 12, 9, true);
-    abut_view *view;
-    assert_ok(abut_view_create(mesh, NULL, &view));
+    abut_self *view;
+    assert_ok(abut_self_create(mesh, NULL, &view));
     uint32_t seen = 0;
     unsigned char *taken = calloc(view->triangle_count, 1);
     for (uint32_t i = 0; i < view->cluster_count; i++) {
@@ -174,7 +174,7 @@ static void clusters_share_all(void **state) {
     assert_int_equal(view->triangle_count, seen);
     assert_true(view->cluster_count < view->vertex_count * 2 / 3);
     free(taken);
-    abut_view_destroy(view);
+    abut_self_destroy(view);
     abut_mesh_destroy(mesh);
 }
 
@@ -182,9 +182,9 @@ static void clusters_share_all(void **state) {
 static void ghosts_close(void **state) {
     (void)state;
     abut_mesh *mesh = make_sheet(one_thread(), 8, 3, true);
-    abut_view *view;
-    assert_ok(abut_view_create(mesh, NULL, &view));
-    abut_view_info info = abut_view_get(view);
+    abut_self *view;
+    assert_ok(abut_self_create(mesh, NULL, &view));
+    abut_self_info info = abut_self_info_get(view);
     assert_int_equal(2, info.hole_count);
     assert_int_equal(16, info.ghost_count);
     assert_int_equal(1, info.part_count);
@@ -196,14 +196,14 @@ static void ghosts_close(void **state) {
             other += view->corners[j] == to && view->corners[j % 3 == 2 ? j - 2 : j + 1] == from;
         assert_int_equal(1, other);
     }
-    abut_view_destroy(view);
+    abut_self_destroy(view);
     mesh = (abut_mesh_destroy(mesh), make_shape(one_thread(), ABUT_SHAPE_BOX, 1));
-    assert_ok(abut_view_create(mesh, NULL, &view));
-    assert_int_equal(0, abut_view_get(view).ghost_count);
-    abut_view_destroy(view);
+    assert_ok(abut_self_create(mesh, NULL, &view));
+    assert_int_equal(0, abut_self_info_get(view).ghost_count);
+    abut_self_destroy(view);
     abut_mesh_destroy(mesh);
-    assert_int_equal(0, abut_view_get(NULL).triangle_count);
-    assert_null(abut_view_sets(NULL));
+    assert_int_equal(0, abut_self_info_get(NULL).triangle_count);
+    assert_null(abut_self_sets(NULL));
 }
 
 /* A tube whose rim is pushed in and comes out again: violated while it is beyond the ghosts, and
@@ -213,28 +213,28 @@ static void violated_until_back(void **state) {
     abut_mesh *mesh = make_sheet(one_thread(), 8, 8, true);
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *in = positions_of(mesh), *rest = positions_of(mesh);
-    abut_view *view;
-    abut_view_result result;
-    abut_view_step step = abut_view_step_default();
+    abut_self *view;
+    abut_self_result result;
+    abut_self_step step = abut_self_step_default();
     for (uint32_t i = 0; i < count; i++)
         if (rest[i].z > 0.7 && rest[i].z < 0.9 && rest[i].x > 0.4) /* out through the ghosts */
             in[i] = v3(0.1, rest[i].y, 2);
-    assert_ok(abut_view_create(mesh, NULL, &view));
+    assert_ok(abut_self_create(mesh, NULL, &view));
     step.end = rest;
-    assert_ok(abut_view_find(view, &step, NULL, &result));
-    assert_int_equal(0, result.sets[ABUT_VIEW_VIOLATED]);
+    assert_ok(abut_self_find(view, &step, NULL, &result));
+    assert_int_equal(0, result.sets[ABUT_SELF_VIOLATED]);
     assert_false(result.hit);
     step.end = in;
-    assert_ok(abut_view_find(view, &step, NULL, &result));
-    assert_true(result.sets[ABUT_VIEW_VIOLATED] > 0);
-    assert_int_equal(result.sets[ABUT_VIEW_VIOLATED], result.entered[ABUT_VIEW_VIOLATED]);
+    assert_ok(abut_self_find(view, &step, NULL, &result));
+    assert_true(result.sets[ABUT_SELF_VIOLATED] > 0);
+    assert_int_equal(result.sets[ABUT_SELF_VIOLATED], result.entered[ABUT_SELF_VIOLATED]);
     bool hit = result.hit;
     step.end = rest;
     for (int s = 0; s < 10; s++)
-        assert_ok(abut_view_find(view, &step, NULL, &result));
-    assert_int_equal(0, result.sets[ABUT_VIEW_VIOLATED]);
+        assert_ok(abut_self_find(view, &step, NULL, &result));
+    assert_int_equal(0, result.sets[ABUT_SELF_VIOLATED]);
     assert_false(hit && result.hit);
-    abut_view_destroy(view);
+    abut_self_destroy(view);
     abut_mesh_destroy(mesh);
     free(in);
     free(rest);
@@ -254,19 +254,19 @@ static abut_mesh *make_mesh(const abut_vec3 *p, uint32_t vertices, const uint32_
     return mesh;
 }
 
-static abut_view_result find_one(abut_mesh *mesh, const abut_view_options *options,
-                                 const abut_vec3 *end, const abut_sweep_options *sweep) {
-    abut_view *view;
-    abut_view_step step = abut_view_step_default();
-    abut_view_result result;
+static abut_self_result find_one(abut_mesh *mesh, const abut_self_options *options,
+                                 const abut_vec3 *end, const abut_sweep_find_options *sweep) {
+    abut_self *view;
+    abut_self_step step = abut_self_step_default();
+    abut_self_result result;
     step.end = end;
-    assert_ok(abut_view_create(mesh, options, &view));
-    assert_ok(abut_view_find(view, &step, sweep, &result));
-    if (result.scheme == ABUT_VIEW_COMPLETE)
-        assert_null(abut_view_sets(view));
+    assert_ok(abut_self_create(mesh, options, &view));
+    assert_ok(abut_self_find(view, &step, sweep, &result));
+    if (result.scheme == ABUT_SELF_COMPLETE)
+        assert_null(abut_self_sets(view));
     else
-        assert_non_null(abut_view_sets(view));
-    abut_view_destroy(view);
+        assert_non_null(abut_self_sets(view));
+    abut_self_destroy(view);
     return result;
 }
 
@@ -279,9 +279,9 @@ static void fallbacks(void **state) {
                          make_mesh(p, 2, twice, 1)};
     for (int k = 0; k < 3; k++) {
         abut_vec3 *end = positions_of(bad[k]);
-        abut_view_result result = find_one(bad[k], NULL, end, NULL);
-        assert_int_equal(ABUT_VIEW_COMPLETE, result.scheme);
-        assert_int_equal(ABUT_VIEW_TOPOLOGY, result.reason);
+        abut_self_result result = find_one(bad[k], NULL, end, NULL);
+        assert_int_equal(ABUT_SELF_COMPLETE, result.scheme);
+        assert_int_equal(ABUT_SELF_TOPOLOGY, result.reason);
         free(end);
         abut_mesh_destroy(bad[k]);
     }
@@ -290,19 +290,19 @@ static void fallbacks(void **state) {
                                    {0.2, 0.2, -1}, {0.2, 0.2, 1}, {0.3, 0.3, 1}};
     const uint32_t two[6] = {0, 1, 2, 3, 4, 5};
     abut_mesh *mesh = make_mesh(crossing, 6, two, 2);
-    assert_int_equal(ABUT_VIEW_START, find_one(mesh, NULL, crossing, NULL).reason);
+    assert_int_equal(ABUT_SELF_START, find_one(mesh, NULL, crossing, NULL).reason);
     abut_mesh_destroy(mesh);
     mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 2);
     abut_vec3 *end = positions_of(mesh);
-    abut_sweep_options sweep = abut_sweep_options_default();
+    abut_sweep_find_options sweep = abut_sweep_find_options_default();
     sweep.separation = 1e-3;
-    abut_view_result result = find_one(mesh, NULL, end, &sweep);
-    assert_int_equal(ABUT_VIEW_SEPARATION, result.reason);
-    abut_view_options options = abut_view_options_default();
-    options.scheme = ABUT_VIEW_COMPLETE;
+    abut_self_result result = find_one(mesh, NULL, end, &sweep);
+    assert_int_equal(ABUT_SELF_SEPARATION, result.reason);
+    abut_self_options options = abut_self_options_default();
+    options.scheme = ABUT_SELF_COMPLETE;
     result = find_one(mesh, &options, end, NULL);
-    assert_int_equal(ABUT_VIEW_COMPLETE, result.scheme);
-    assert_int_equal(ABUT_VIEW_NOT_NEEDED, result.reason);
+    assert_int_equal(ABUT_SELF_COMPLETE, result.scheme);
+    assert_int_equal(ABUT_SELF_NOT_NEEDED, result.reason);
     assert_false(result.hit);
     assert_false(find_one(mesh, NULL, end, NULL).hit); /* at once: nothing is looked at */
     assert_int_equal(0, find_one(mesh, NULL, end, NULL).node_pairs);
@@ -317,10 +317,10 @@ static void entangled_boundary(void **state) {
     abut_vec3 *end = positions_of(mesh);
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
         end[i] = v3(-end[i].x, -end[i].y, 0.5 * end[i].x);
-    abut_view_options options = abut_view_options_default();
-    options.bounds = ABUT_VIEW_AABB;
-    abut_view_result result = find_one(mesh, &options, end, NULL);
-    assert_int_equal(ABUT_VIEW_BOUNDARY, result.reason);
+    abut_self_options options = abut_self_options_default();
+    options.bounds = ABUT_SELF_AABB;
+    abut_self_result result = find_one(mesh, &options, end, NULL);
+    assert_int_equal(ABUT_SELF_BOUNDARY, result.reason);
     assert_true(result.hit);
     free(end);
     abut_mesh_destroy(mesh);
@@ -388,7 +388,7 @@ static void touching_is_near(void **state) {
 /* The answer, and all counts, are the same on any number of threads. */
 static void threads_agree(void **state) {
     (void)state;
-    abut_view_result results[2][6];
+    abut_self_result results[2][6];
     for (int k = 0; k < 2; k++) {
         test_memory memory = {0};
         test_random random = {21};
@@ -396,26 +396,26 @@ static void threads_agree(void **state) {
         abut_mesh *mesh = make_sheet(context, 40, 30, true);
         uint32_t count = abut_mesh_vertex_count(mesh);
         abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
-        abut_view *view;
-        assert_ok(abut_view_create(mesh, NULL, &view));
+        abut_self *view;
+        assert_ok(abut_self_create(mesh, NULL, &view));
         for (int s = 0; s < 6; s++) {
-            abut_view_step step = abut_view_step_default();
+            abut_self_step step = abut_self_step_default();
             random_motion(&random, start, end, count, 0.3, 0.0);
             step.start = start;
             step.end = end;
             step.start_is_free = true; /* or not: the answers are the same in any case */
-            assert_ok(abut_view_find(view, &step, NULL, &results[k][s]));
+            assert_ok(abut_self_find(view, &step, NULL, &results[k][s]));
             memset(&results[k][s].times, 0, sizeof results[k][s].times);
             memcpy(start, end, count * sizeof *end);
         }
-        abut_view_destroy(view);
+        abut_self_destroy(view);
         abut_mesh_destroy(mesh);
         abut_context_destroy(context);
         free(start);
         free(end);
     }
     for (int s = 0; s < 6; s++) {
-        const abut_view_result *a = &results[0][s], *b = &results[1][s];
+        const abut_self_result *a = &results[0][s], *b = &results[1][s];
         assert_int_equal(a->hit, b->hit);
         assert_memory_equal(&a->impact, &b->impact, sizeof a->impact);
         assert_memory_equal(a->sets, b->sets, sizeof a->sets);
@@ -428,18 +428,18 @@ static void threads_agree(void **state) {
 static abut_status work(abut_context *context, void *data) {
     abut_vec3 *end = data;
     abut_mesh *mesh = NULL;
-    abut_view *view = NULL;
-    abut_view_result result;
-    abut_view_step step = abut_view_step_default();
+    abut_self *view = NULL;
+    abut_self_result result;
+    abut_self_step step = abut_self_step_default();
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
     shape.segments = shape.rings = 3;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     if (!status)
-        status = abut_view_create(mesh, NULL, &view);
+        status = abut_self_create(mesh, NULL, &view);
     step.end = end;
     if (!status)
-        status = abut_view_find(view, &step, NULL, &result);
-    abut_view_destroy(view);
+        status = abut_self_find(view, &step, NULL, &result);
+    abut_self_destroy(view);
     abut_mesh_destroy(mesh);
     return status;
 }
@@ -478,7 +478,7 @@ static bool look_at_progress(void *user, const char *stage, double fraction) {
 /* Progress goes on, never back, and to the end. */
 static void progress_is_real(void **state) {
     (void)state;
-    const abut_view_line outside = {{{0.6, 0, 0}, {0.6, 0, 0}}, {{0.6, 0, 0}, {0.6, 0, 0}}};
+    const abut_self_line outside = {{{0.6, 0, 0}, {0.6, 0, 0}}, {{0.6, 0, 0}, {0.6, 0, 0}}};
     test_random random = {16};
     watch w = {0};
     abut_context_options options = abut_context_options_default();
@@ -493,22 +493,22 @@ static void progress_is_real(void **state) {
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_add(end[i], random_vector(&random, 3e-3));
     for (int k = 0; k < 2; k++) {
-        abut_view_options of_view = abut_view_options_default();
-        abut_view_step step = abut_view_step_default();
-        abut_view_result result;
-        abut_view *view;
-        of_view.scheme = k ? ABUT_VIEW_POINT : ABUT_VIEW_COMPLETE;
+        abut_self_options of_view = abut_self_options_default();
+        abut_self_step step = abut_self_step_default();
+        abut_self_result result;
+        abut_self *view;
+        of_view.scheme = k ? ABUT_SELF_POINT : ABUT_SELF_COMPLETE;
         step.end = end;
         step.line = &outside;
         step.start_is_free = true;
         memset(&w, 0, sizeof w);
-        assert_ok(abut_view_create(mesh, &of_view, &view));
-        assert_ok(abut_view_find(view, &step, NULL, &result));
-        assert_int_equal(k ? ABUT_VIEW_POINT : ABUT_VIEW_COMPLETE, result.scheme);
+        assert_ok(abut_self_create(mesh, &of_view, &view));
+        assert_ok(abut_self_find(view, &step, NULL, &result));
+        assert_int_equal(k ? ABUT_SELF_POINT : ABUT_SELF_COMPLETE, result.scheme);
         assert_false(result.hit);
         assert_int_equal(0, w.back + w.beyond);
         assert_true(w.values > (k ? 1 : 5) && w.last > 0.999);
-        abut_view_destroy(view);
+        abut_self_destroy(view);
     }
     free(end);
     abut_mesh_destroy(mesh);
@@ -519,51 +519,51 @@ static void refusals(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
     abut_vec3 *end = positions_of(mesh);
-    abut_view *view = NULL;
-    abut_view_result result, before;
-    abut_view_options options = abut_view_options_default();
-    abut_view_step step = abut_view_step_default();
-    abut_sweep_options sweep = abut_sweep_options_default();
-    assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_view_create(NULL, NULL, &view));
-    assert_fails(ABUT_ERROR_ARGUMENT, "view is null", abut_view_create(mesh, NULL, NULL));
-    options.scheme = (abut_view_scheme)9;
-    assert_fails(ABUT_ERROR_ARGUMENT, "scheme is 9", abut_view_create(mesh, &options, &view));
-    options = abut_view_options_default();
-    options.bounds = (abut_view_bounds)7;
-    assert_fails(ABUT_ERROR_ARGUMENT, "bounds is 7", abut_view_create(mesh, &options, &view));
+    abut_self *view = NULL;
+    abut_self_result result, before;
+    abut_self_options options = abut_self_options_default();
+    abut_self_step step = abut_self_step_default();
+    abut_sweep_find_options sweep = abut_sweep_find_options_default();
+    assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_self_create(NULL, NULL, &view));
+    assert_fails(ABUT_ERROR_ARGUMENT, "view is null", abut_self_create(mesh, NULL, NULL));
+    options.scheme = (abut_self_scheme)9;
+    assert_fails(ABUT_ERROR_ARGUMENT, "scheme is 9", abut_self_create(mesh, &options, &view));
+    options = abut_self_options_default();
+    options.bounds = (abut_self_bounds)7;
+    assert_fails(ABUT_ERROR_ARGUMENT, "bounds is 7", abut_self_create(mesh, &options, &view));
     options.size = 0;
-    assert_fails(ABUT_ERROR_ARGUMENT, "options", abut_view_create(mesh, &options, &view));
-    assert_ok(abut_view_create(mesh, NULL, &view));
+    assert_fails(ABUT_ERROR_ARGUMENT, "options", abut_self_create(mesh, &options, &view));
+    assert_ok(abut_self_create(mesh, NULL, &view));
     memset(&result, 0x55, sizeof result);
     before = result;
-    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_view_find(view, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_self_find(view, &step, NULL, &result));
     step.end = end;
-    assert_fails(ABUT_ERROR_ARGUMENT, "view is null", abut_view_find(NULL, &step, NULL, &result));
-    assert_fails(ABUT_ERROR_ARGUMENT, "step is null", abut_view_find(view, NULL, NULL, &result));
-    assert_fails(ABUT_ERROR_ARGUMENT, "result is null", abut_view_find(view, &step, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "view is null", abut_self_find(NULL, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "step is null", abut_self_find(view, NULL, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "result is null", abut_self_find(view, &step, NULL, NULL));
     end[3].y = NAN;
-    assert_fails(ABUT_ERROR_ARGUMENT, "step->end[3]", abut_view_find(view, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "step->end[3]", abut_self_find(view, &step, NULL, &result));
     end[3].y = 1e91;
-    assert_fails(ABUT_ERROR_ARGUMENT, "step->end[3]", abut_view_find(view, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "step->end[3]", abut_self_find(view, &step, NULL, &result));
     end[3].y = 0;
-    abut_view_line line = {{{0, 0, INFINITY}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
+    abut_self_line line = {{{0, 0, INFINITY}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
     step.line = &line;
-    assert_fails(ABUT_ERROR_ARGUMENT, "line", abut_view_find(view, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "line", abut_self_find(view, &step, NULL, &result));
     step.line = NULL;
     sweep.separation = -1;
-    assert_fails(ABUT_ERROR_ARGUMENT, "separation", abut_view_find(view, &step, &sweep, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "separation", abut_self_find(view, &step, &sweep, &result));
     sweep.separation = 0;
     sweep.tolerance = NAN;
-    assert_fails(ABUT_ERROR_ARGUMENT, "tolerance", abut_view_find(view, &step, &sweep, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "tolerance", abut_self_find(view, &step, &sweep, &result));
     sweep.tolerance = 0;
     sweep.exact = true;
     sweep.separation = 1;
-    assert_fails(ABUT_ERROR_ARGUMENT, "exact", abut_view_find(view, &step, &sweep, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "exact", abut_self_find(view, &step, &sweep, &result));
     step.size = 0;
-    assert_fails(ABUT_ERROR_ARGUMENT, "step", abut_view_find(view, &step, NULL, &result));
+    assert_fails(ABUT_ERROR_ARGUMENT, "step", abut_self_find(view, &step, NULL, &result));
     assert_memory_equal(&before, &result, sizeof result);
-    abut_view_destroy(view);
-    abut_view_destroy(NULL);
+    abut_self_destroy(view);
+    abut_self_destroy(NULL);
     abut_mesh_destroy(mesh);
     abut_context_options impatient = abut_context_options_default();
     abut_context *context;
@@ -571,12 +571,12 @@ static void refusals(void **state) {
     impatient.thread_count = 1;
     assert_ok(abut_context_create(&impatient, &context));
     mesh = make_sheet(context, 2, 2, false);
-    assert_ok(abut_view_create(mesh, NULL, &view));
-    step = abut_view_step_default();
+    assert_ok(abut_self_create(mesh, NULL, &view));
+    step = abut_self_step_default();
     abut_vec3 *sheet = positions_of(mesh);
     step.end = sheet;
-    assert_int_equal(ABUT_ERROR_CANCELLED, abut_view_find(view, &step, NULL, &result));
-    abut_view_destroy(view);
+    assert_int_equal(ABUT_ERROR_CANCELLED, abut_self_find(view, &step, NULL, &result));
+    abut_self_destroy(view);
     abut_mesh_destroy(mesh);
     abut_context_destroy(context);
     free(sheet);
@@ -592,8 +592,8 @@ static void extremes(void **state) {
     assert_false(find_one(mesh, NULL, end, NULL).hit);
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_add(start[i], v3(1e20, -1e20, 3e19));
-    abut_view_result far = find_one(mesh, NULL, end, NULL);
-    assert_true(far.scheme != ABUT_VIEW_COMPLETE);
+    abut_self_result far = find_one(mesh, NULL, end, NULL);
+    assert_true(far.scheme != ABUT_SELF_COMPLETE);
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3(0, 0, 0);
     assert_true(find_one(mesh, NULL, end, NULL).hit);

@@ -17,37 +17,37 @@ static double tolerance_of(const abut_vec3 *p, uint32_t count) {
 
 typedef struct promise {
     abut_mesh *mesh;
-    abut_view *views[6]; /* complete, complete by boxes, point, line, auto, line box-only */
-    abut_motion *motion;
+    abut_self *views[6]; /* complete, complete by boxes, point, line, auto, line box-only */
+    abut_sweep *motion;
     uint32_t hits, frees;
 } promise;
 
 enum { VIEWS = 6 };
 
 static void open_views(promise *p) {
-    const abut_view_scheme schemes[VIEWS] = {ABUT_VIEW_COMPLETE, ABUT_VIEW_COMPLETE,
-                                             ABUT_VIEW_POINT,    ABUT_VIEW_LINE,
-                                             ABUT_VIEW_AUTO,     ABUT_VIEW_LINE};
+    const abut_self_scheme schemes[VIEWS] = {ABUT_SELF_COMPLETE, ABUT_SELF_COMPLETE,
+                                             ABUT_SELF_POINT,    ABUT_SELF_LINE,
+                                             ABUT_SELF_AUTO,     ABUT_SELF_LINE};
     for (int k = 0; k < VIEWS; k++) {
-        abut_view_options options = abut_view_options_default();
+        abut_self_options options = abut_self_options_default();
         options.scheme = schemes[k];
-        options.bounds = k == 1 ? ABUT_VIEW_AABB : ABUT_VIEW_DOP16;
+        options.bounds = k == 1 ? ABUT_SELF_AABB : ABUT_SELF_DOP16;
         options.box_boundary = k == 5;
         options.no_clusters = k == 5;
-        assert_ok(abut_view_create(p->mesh, &options, &p->views[k]));
+        assert_ok(abut_self_create(p->mesh, &options, &p->views[k]));
     }
-    assert_ok(abut_motion_create(&p->mesh, 1, NULL, &p->motion));
+    assert_ok(abut_sweep_create(&p->mesh, 1, NULL, &p->motion));
 }
 
 static void close_views(promise *p) {
     for (int k = 0; k < VIEWS; k++)
-        abut_view_destroy(p->views[k]);
-    abut_motion_destroy(p->motion);
+        abut_self_destroy(p->views[k]);
+    abut_sweep_destroy(p->motion);
     abut_mesh_destroy(p->mesh);
 }
 
 /* Marks that were kept up to date are those of a new start. */
-static void check_marks(const abut_view *view) {
+static void check_marks(const abut_self *view) {
     unsigned char *anew = malloc(view->tree.node_count);
     abuti_view_mark_all(view, anew);
     assert_memory_equal(anew, view->marks, view->tree.node_count);
@@ -59,8 +59,8 @@ static void check_motion(const promise *p, const abut_vec3 *start, const abut_ve
                          brute_hit truth) {
     abut_impact impact;
     abut_impacts impacts = {&impact, 1, 0};
-    assert_ok(abut_motion_step(p->motion, start, end));
-    assert_ok(abut_motion_find(p->motion, ABUT_MOTION_EARLIEST, NULL, &impacts, NULL));
+    assert_ok(abut_sweep_step(p->motion, start, end));
+    assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, NULL, &impacts, NULL));
     assert_int_equal(truth.time <= 1, impacts.count);
     if (impacts.count) {
         assert_true(impact.time == truth.time);
@@ -70,10 +70,10 @@ static void check_motion(const promise *p, const abut_vec3 *start, const abut_ve
     }
 }
 
-static void check_result(promise *p, int k, const abut_view_result *r, brute_hit truth) {
+static void check_result(promise *p, int k, const abut_self_result *r, brute_hit truth) {
     assert_int_equal(truth.time <= 1, r->hit);
     if (k > 1) {
-        assert_int_equal(ABUT_VIEW_NOT_NEEDED, r->reason);
+        assert_int_equal(ABUT_SELF_NOT_NEEDED, r->reason);
         assert_int_equal(abut_mesh_triangle_count(p->mesh),
                          r->sets[0] + r->sets[1] + r->sets[2] + r->sets[3]);
         check_marks(p->views[k]);
@@ -87,8 +87,8 @@ static void check_result(promise *p, int k, const abut_view_result *r, brute_hit
 }
 
 /* A random line: mostly inside, sometimes anywhere, still or moving, sometimes a point. */
-static abut_view_line random_line(test_random *random, const abut_vec3 *p, uint32_t count) {
-    abut_view_line line;
+static abut_self_line random_line(test_random *random, const abut_vec3 *p, uint32_t count) {
+    abut_self_line line;
     double size = test_random_below(random, 4) ? 0.2 : 2;
     vec3 mean = v3(0, 0, 0);
     for (uint32_t i = 0; i < count; i++)
@@ -110,8 +110,8 @@ static abut_view_line random_line(test_random *random, const abut_vec3 *p, uint3
  * search, and the time of a hit is. */
 static void check_near_miss(const promise *p, const abut_vec3 *start, abut_vec3 *end, double time) {
     uint32_t count = abut_mesh_vertex_count(p->mesh);
-    abut_sweep_options exact = abut_sweep_options_default();
-    abut_view_step step = abut_view_step_default();
+    abut_sweep_find_options exact = abut_sweep_find_options_default();
+    abut_self_step step = abut_self_step_default();
     abut_impact impact;
     abut_impacts impacts = {&impact, 1, 0};
     for (uint32_t i = 0; i < count; i++)
@@ -119,11 +119,11 @@ static void check_near_miss(const promise *p, const abut_vec3 *start, abut_vec3 
     exact.exact = true;
     step.start = start;
     step.end = end;
-    assert_ok(abut_motion_step(p->motion, start, end));
-    assert_ok(abut_motion_find(p->motion, ABUT_MOTION_EARLIEST, &exact, &impacts, NULL));
+    assert_ok(abut_sweep_step(p->motion, start, end));
+    assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, &exact, &impacts, NULL));
     for (int k = 0; k < VIEWS; k++) {
-        abut_view_result result;
-        assert_ok(abut_view_find(p->views[k], &step, &exact, &result));
+        abut_self_result result;
+        assert_ok(abut_self_find(p->views[k], &step, &exact, &result));
         assert_int_equal(impacts.count, result.hit);
         assert_true(!result.hit || result.impact.time == impact.time);
     }
@@ -139,15 +139,15 @@ static void follow(promise *p, test_random *random, uint32_t steps, double size,
         random_motion(random, start, end, count, size, noise);
         brute_hit truth = brute_find(p->mesh, start, end, tolerance_of(start, count));
         check_motion(p, start, end, truth);
-        abut_view_line line = random_line(random, start, count);
+        abut_self_line line = random_line(random, start, count);
         bool own = test_random_below(random, 3) > 0;
         for (int k = 0; k < VIEWS; k++) {
-            abut_view_step step = abut_view_step_default();
-            abut_view_result result;
+            abut_self_step step = abut_self_step_default();
+            abut_self_result result;
             step.start = start;
             step.end = end;
             step.line = own ? &line : NULL;
-            assert_ok(abut_view_find(p->views[k], &step, NULL, &result));
+            assert_ok(abut_self_find(p->views[k], &step, NULL, &result));
             check_result(p, k, &result, truth);
         }
         p->hits += truth.time <= 1;
@@ -255,14 +255,14 @@ typedef struct curling {
     abut_context *context;
     bool stops;
     abut_mesh *mesh;
-    abut_view *view;
+    abut_self *view;
     curl first, now;
     abut_vec3 start[CURL], end[CURL];
     uint32_t hits, frees, stopped, complete;
 } curling;
 
 /* How often the mesh and its ghosts, which close it, wind around a place at the start. */
-static int winding_of(const abut_view *view, vec3 at) {
+static int winding_of(const abut_self *view, vec3 at) {
     double sum = 0;
     for (uint32_t i = 0; i < view->triangle_count + view->ghost_count; i++) {
         const uint32_t *corner = view->corners + 3 * i;
@@ -274,7 +274,7 @@ static int winding_of(const abut_view *view, vec3 at) {
 
 /* What boundary handling promises: triangles that the view test judges are at one level, that is,
  * the surface winds as often around the places next to the outer side of each. */
-static void check_levels(const abut_view *view) {
+static void check_levels(const abut_self *view) {
     bool any = false;
     int level = 0;
     for (uint32_t i = 0; i < view->triangle_count; i++) {
@@ -292,8 +292,8 @@ static void check_levels(const abut_view *view) {
 }
 
 /* All pairs of features take longest: `truly` every other time, and with a hit. */
-static void check_curl(curling *c, const abut_view_result *result, bool truly) {
-    if (result->reason == ABUT_VIEW_NOT_NEEDED) {
+static void check_curl(curling *c, const abut_self_result *result, bool truly) {
+    if (result->reason == ABUT_SELF_NOT_NEEDED) {
         c->hits += result->hit;
         c->frees += !result->hit;
         check_levels(c->view);
@@ -307,10 +307,10 @@ static void check_curl(curling *c, const abut_view_result *result, bool truly) {
 }
 
 static void step_curl(curling *c, test_random *random) {
-    const abut_view_line axis = {{{0, 0, -0.6}, {0, 0, 0.6}}, {{0, 0, -0.6}, {0, 0, 0.6}}};
-    abut_view_step step = abut_view_step_default();
-    abut_sweep_options apart = abut_sweep_options_default();
-    abut_view_result result;
+    const abut_self_line axis = {{{0, 0, -0.6}, {0, 0, 0.6}}, {{0, 0, -0.6}, {0, 0, 0.6}}};
+    abut_self_step step = abut_self_step_default();
+    abut_sweep_find_options apart = abut_sweep_find_options_default();
+    abut_self_result result;
     uint32_t kind = test_random_below(random, 6);
     curl next = next_curl(random, c->now);
     roll(random, next, c->end);
@@ -319,7 +319,7 @@ static void step_curl(curling *c, test_random *random) {
     step.line = &axis;
     apart.separation = 1e-9; /* is searched completely */
     c->stops = kind == 0;
-    abut_status status = abut_view_find(c->view, &step, kind < 3 && kind ? &apart : NULL, &result);
+    abut_status status = abut_self_find(c->view, &step, kind < 3 && kind ? &apart : NULL, &result);
     c->stopped += status == ABUT_ERROR_CANCELLED;
     c->stops = false;
     if (status == ABUT_ERROR_CANCELLED) /* it starts there once more */
@@ -351,14 +351,14 @@ static void test_curls(void **state) {
     assert_ok(abut_context_create(&options, &c.context));
     c.mesh = make_sheet(c.context, ALONG, UP, false);
     for (uint32_t round = 0; round < rounds_of(48); round++) {
-        abut_view_options of_view = abut_view_options_default();
-        of_view.scheme = round % 2 ? ABUT_VIEW_LINE : ABUT_VIEW_POINT;
-        assert_ok(abut_view_create(c.mesh, &of_view, &c.view));
+        abut_self_options of_view = abut_self_options_default();
+        of_view.scheme = round % 2 ? ABUT_SELF_LINE : ABUT_SELF_POINT;
+        assert_ok(abut_self_create(c.mesh, &of_view, &c.view));
         c.now = c.first = random_curl(&random, 6);
         roll(&random, c.first, c.start);
         for (int s = 0; s < 12; s++)
             step_curl(&c, &random);
-        abut_view_destroy(c.view);
+        abut_self_destroy(c.view);
     }
     abut_mesh_destroy(c.mesh);
     abut_context_destroy(c.context);
@@ -377,8 +377,8 @@ static void test_ties(void **state) {
                                     : make_sheet(context, 4, 4, round % 4 == 0);
         uint32_t count = abut_mesh_vertex_count(mesh);
         abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
-        abut_view *view;
-        assert_ok(abut_view_create(mesh, NULL, &view));
+        abut_self *view;
+        assert_ok(abut_self_create(mesh, NULL, &view));
         for (int s = 0; s < 16; s++) {
             for (uint32_t i = 0; i < count; i++)
                 end[i] = test_random_below(&random, 4)
@@ -387,18 +387,18 @@ static void test_ties(void **state) {
                                   start[i].y + test_random_below(&random, 3) - 1,
                                   start[i].z + test_random_below(&random, 3) - 1);
             brute_hit truth = brute_find(mesh, start, end, tolerance_of(start, count));
-            abut_view_step step = abut_view_step_default();
-            abut_view_result result;
+            abut_self_step step = abut_self_step_default();
+            abut_self_result result;
             step.start = start;
             step.end = end;
-            assert_ok(abut_view_find(view, &step, NULL, &result));
-            assert_int_equal(ABUT_VIEW_NOT_NEEDED, result.reason);
+            assert_ok(abut_self_find(view, &step, NULL, &result));
+            assert_int_equal(ABUT_SELF_NOT_NEEDED, result.reason);
             assert_int_equal(truth.time <= 1, result.hit);
             if (result.hit)
                 assert_true(fabs(result.impact.time - truth.time) <= 1e-6);
             hits += result.hit;
         }
-        abut_view_destroy(view);
+        abut_self_destroy(view);
         abut_mesh_destroy(mesh);
         free(start);
         free(end);

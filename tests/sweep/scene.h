@@ -17,8 +17,8 @@ typedef struct scene {
     abut_mesh *meshes[SCENE_MESHES];
     uint32_t mesh_count, vertex_count;
     vec3 *start, *end;
-    abut_motion_options options;
-    abut_sweep_options sweep;
+    abut_sweep_options options;
+    abut_sweep_find_options sweep;
 } scene;
 
 static inline void scene_free(scene *s) {
@@ -76,7 +76,7 @@ static inline void move_all(scene *s, test_random *random, double by, bool grid)
 }
 
 static inline scene random_scene(abut_context *context, test_random *random, uint32_t round) {
-    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    scene s = {.options = abut_sweep_options_default(), .sweep = abut_sweep_find_options_default()};
     const bool grid = round % 3 == 1;
     const uint32_t meshes = 1 + round % SCENE_MESHES;
     for (uint32_t k = 0; k < meshes; k++)
@@ -120,7 +120,7 @@ static inline void add_shape(scene *s, abut_context *context, abut_shape_kind ki
 
 /* `fine`: how many times finer than coarse. */
 static inline scene shapes(abut_context *context, uint32_t fine) {
-    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    scene s = {.options = abut_sweep_options_default(), .sweep = abut_sweep_find_options_default()};
     add_shape(&s, context, ABUT_SHAPE_TORUS, 12 * fine, v3(0, 0, 0), 1, v3(0, 0, 0));
     add_shape(&s, context, ABUT_SHAPE_ICOSPHERE, 5 * fine, v3(1.2, 0.1, 0), 0, v3(-1, 0, 0.1));
     add_shape(&s, context, ABUT_SHAPE_CYLINDER, 8 * fine, v3(0, 0, 2), 20, v3(0, 0.1, -1));
@@ -128,7 +128,7 @@ static inline scene shapes(abut_context *context, uint32_t fine) {
 }
 
 static inline scene identical_triangles(abut_context *context, uint32_t count) {
-    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    scene s = {.options = abut_sweep_options_default(), .sweep = abut_sweep_find_options_default()};
     vec3 *positions = malloc(3 * count * sizeof *positions);
     uint32_t *indices = malloc(3 * count * sizeof *indices);
     for (uint32_t i = 0; i < 3 * count; i++) {
@@ -143,14 +143,14 @@ static inline scene identical_triangles(abut_context *context, uint32_t count) {
 
 /* All pairs of n identical triangles touch from the start, and are told in order as far as there
  * is room. */
-static inline void check_identical(abut_motion *motion, uint32_t n, const char *told) {
+static inline void check_identical(abut_sweep *motion, uint32_t n, const char *told) {
     const uint64_t faces = (uint64_t)3 * n * (n - 1), edges = (uint64_t)9 * n * (n - 1) / 2;
     abut_impact impacts[7];
     for (size_t room = 0; room <= 7; room += 7) {
         abut_impacts found = {.impacts = room ? impacts : NULL, .capacity = room};
-        abut_motion_counts counts = {0, 0};
+        abut_sweep_counts counts = {0, 0};
         assert_fails(ABUT_ERROR_BUFFER, told,
-                     abut_motion_find(motion, ABUT_MOTION_ALL, NULL, &found, &counts));
+                     abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &found, &counts));
         assert_int_equal(faces, counts.vertex_face);
         assert_int_equal(edges, counts.edge_edge);
         assert_int_equal(faces + edges, found.count);
@@ -161,7 +161,7 @@ static inline void check_identical(abut_motion *motion, uint32_t n, const char *
         }
     }
     abut_impacts first = {.impacts = impacts, .capacity = 1};
-    assert_ok(abut_motion_find(motion, ABUT_MOTION_EARLIEST, NULL, &first, NULL));
+    assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &first, NULL));
     assert_int_equal(1, first.count);
     assert_true(impacts[0].time == 0 && impacts[0].kind == ABUT_IMPACT_VERTEX_FACE);
     assert_int_equal(0, impacts[0].element[0]);
@@ -173,7 +173,7 @@ static inline void check_identical(abut_motion *motion, uint32_t n, const char *
 typedef struct referee {
     abut_impact *impacts;
     size_t count;
-    abut_motion_counts counts;
+    abut_sweep_counts counts;
     double tolerance;
 } referee;
 
@@ -280,7 +280,7 @@ static inline void scene_judge(const scene *s, referee *r) {
     for (uint32_t k = 0; k < s->mesh_count; k++)
         for (uint32_t l = 0; l < s->mesh_count; l++) {
             const abut_mesh *a = s->meshes[k], *b = s->meshes[l];
-            const abut_topology_view *of_a = &topologies[k]->view, *of_b = &topologies[l]->view;
+            const abut_topology_arrays *of_a = &topologies[k]->view, *of_b = &topologies[l]->view;
             for (uint32_t v = 0; v < a->vertex_count; v++) {
                 const uint32_t faces = scene_uses(a, v) ? b->triangle_count : 0;
                 for (uint32_t f = 0; f < faces; f++) {
@@ -316,11 +316,11 @@ static inline void scene_same(const abut_impact *a, const abut_impact *b) {
 }
 
 /* Holds all three modes against the referee. */
-static inline void scene_check(const scene *s, abut_motion *motion, const referee *r) {
+static inline void scene_check(const scene *s, abut_sweep *motion, const referee *r) {
     abut_impacts found = {.impacts = malloc((r->count + 1) * sizeof *found.impacts),
                           .capacity = r->count + 1};
-    abut_motion_counts counts = {0, 0};
-    assert_ok(abut_motion_find(motion, ABUT_MOTION_ALL, &s->sweep, &found, &counts));
+    abut_sweep_counts counts = {0, 0};
+    assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ALL, &s->sweep, &found, &counts));
     if (s->sweep.separation == 0) { /* with one, boxes are rounded outwards */
         assert_int_equal(r->counts.vertex_face, counts.vertex_face);
         assert_int_equal(r->counts.edge_edge, counts.edge_edge);
@@ -329,11 +329,11 @@ static inline void scene_check(const scene *s, abut_motion *motion, const refere
     for (size_t i = 0; i < r->count; i++)
         scene_same(&r->impacts[i], &found.impacts[i]);
     found.count = 99;
-    assert_ok(abut_motion_find(motion, ABUT_MOTION_EARLIEST, &s->sweep, &found, NULL));
+    assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, &s->sweep, &found, NULL));
     assert_int_equal(r->count > 0, found.count);
     if (r->count)
         scene_same(&r->impacts[0], &found.impacts[0]);
-    assert_ok(abut_motion_find(motion, ABUT_MOTION_ANY, &s->sweep, &found, NULL));
+    assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, &s->sweep, &found, NULL));
     assert_int_equal(r->count > 0, found.count);
     bool known = !r->count;
     for (size_t i = 0; i < r->count && !known; i++)

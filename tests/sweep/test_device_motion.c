@@ -7,23 +7,23 @@
 
 static abut_device *device;
 
-static abut_motion *begin(scene *s) {
-    abut_motion *motion;
+static abut_sweep *begin(scene *s) {
+    abut_sweep *motion;
     s->options.device = device;
-    assert_ok(abut_motion_create(s->meshes, s->mesh_count, &s->options, &motion));
-    assert_ok(abut_motion_step(motion, s->start, s->end));
+    assert_ok(abut_sweep_create(s->meshes, s->mesh_count, &s->options, &motion));
+    assert_ok(abut_sweep_step(motion, s->start, s->end));
     return motion;
 }
 
 /* Makes all lists as small as they can be. */
-static void make_small(abut_motion *motion) {
+static void make_small(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     assert_true(d->pairs_room && d->tried_room && d->open_room && d->hits_room);
     d->pairs_room = d->tried_room = d->open_room = d->hits_room = 1;
 }
 
 /* Makes EARLIEST cut the step as it does where there is much to look at. */
-static void look_twice(abut_motion *motion) {
+static void look_twice(abut_sweep *motion) {
     motion->on_device->ordered_pairs = 0;
 }
 
@@ -35,7 +35,7 @@ static void random_motions_agree_with_every_pair(void **state) {
         scene s = random_scene(serial, &random, round);
         referee r;
         scene_judge(&s, &r);
-        abut_motion *motion = begin(&s);
+        abut_sweep *motion = begin(&s);
         scene_check(&s, motion, &r);
         if (motion->on_device->pairs_room) {
             look_twice(motion);
@@ -43,28 +43,28 @@ static void random_motions_agree_with_every_pair(void **state) {
                 make_small(motion);
             scene_check(&s, motion, &r);
         }
-        abut_motion_destroy(motion);
+        abut_sweep_destroy(motion);
         free(r.impacts);
         scene_free(&s);
     }
     abut_context_destroy(serial);
 }
 
-static size_t find(const scene *s, abut_motion *motion, abut_motion_mode mode,
-                   abut_impact **impacts, abut_motion_counts *counts) {
+static size_t find(const scene *s, abut_sweep *motion, abut_sweep_mode mode, abut_impact **impacts,
+                   abut_sweep_counts *counts) {
     abut_impacts found = {.impacts = calloc(SCENE_HITS, sizeof *found.impacts),
                           .capacity = SCENE_HITS};
-    assert_ok(abut_motion_find(motion, mode, &s->sweep, &found, counts));
+    assert_ok(abut_sweep_find(motion, mode, &s->sweep, &found, counts));
     *impacts = found.impacts;
     return found.count;
 }
 
 /* Points too, which the referee does not have. */
-static void same_as_the_cpu(const scene *s, abut_motion *there, abut_motion *here) {
+static void same_as_the_cpu(const scene *s, abut_sweep *there, abut_sweep *here) {
     abut_impact *impacts[2];
-    abut_motion_counts counts[2];
-    size_t count = find(s, there, ABUT_MOTION_ALL, &impacts[0], &counts[0]);
-    assert_int_equal(count, find(s, here, ABUT_MOTION_ALL, &impacts[1], &counts[1]));
+    abut_sweep_counts counts[2];
+    size_t count = find(s, there, ABUT_SWEEP_ALL, &impacts[0], &counts[0]);
+    assert_int_equal(count, find(s, here, ABUT_SWEEP_ALL, &impacts[1], &counts[1]));
     assert_true(count > 0);
     assert_memory_equal(&counts[0], &counts[1], sizeof counts[0]);
     for (size_t i = 0; i < count; i++) {
@@ -83,10 +83,10 @@ static void steps_agree_with_the_cpu(void **state) {
         scene s = shapes(NULL, k == 0 ? 2 : 1);
         s.sweep.separation = k == 1 ? 0.02 : 0;
         s.options.no_self = k == 2;
-        abut_motion *there = begin(&s), *here;
+        abut_sweep *there = begin(&s), *here;
         s.options.device = NULL;
-        assert_ok(abut_motion_create(s.meshes, s.mesh_count, &s.options, &here));
-        assert_ok(abut_motion_step(here, s.start, s.end));
+        assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
+        assert_ok(abut_sweep_step(here, s.start, s.end));
         same_as_the_cpu(&s, there, here);
         if (k) {
             make_small(there);
@@ -95,12 +95,12 @@ static void steps_agree_with_the_cpu(void **state) {
         for (uint32_t round = 0; k && round < 2; round++) {
             memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
             move_all(&s, &random, 0.05, false);
-            assert_ok(abut_motion_step(there, NULL, s.end));
-            assert_ok(abut_motion_step(here, NULL, s.end));
+            assert_ok(abut_sweep_step(there, NULL, s.end));
+            assert_ok(abut_sweep_step(here, NULL, s.end));
             same_as_the_cpu(&s, there, here);
         }
-        abut_motion_destroy(there);
-        abut_motion_destroy(here);
+        abut_sweep_destroy(there);
+        abut_sweep_destroy(here);
         scene_free(&s);
     }
 }
@@ -119,38 +119,38 @@ static void steps_on_the_device_agree(void **state) {
     (void)state;
     test_random random = {64};
     scene s = shapes(NULL, 1);
-    abut_motion *there, *here;
+    abut_sweep *there, *here;
     abut_buffer *buffers[2];
     s.options.device = device;
-    assert_ok(abut_motion_create(s.meshes, s.mesh_count, &s.options, &there));
+    assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &there));
     s.options.device = NULL;
-    assert_ok(abut_motion_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_motion_step(here, s.start, s.end));
+    assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
+    assert_ok(abut_sweep_step(here, s.start, s.end));
     buffers[0] = put(s.start, s.vertex_count);
     buffers[1] = put(s.end, s.vertex_count);
-    assert_ok(abut_motion_step_device(there, buffers[0], buffers[1]));
+    assert_ok(abut_sweep_step_device(there, buffers[0], buffers[1]));
     same_as_the_cpu(&s, there, here);
     for (uint32_t round = 0; round < 5; round++) {
         s.sweep.exact = round % 2; /* wants positions here */
         memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
         move_all(&s, &random, 0.05, false);
-        assert_ok(abut_motion_step(here, NULL, s.end));
+        assert_ok(abut_sweep_step(here, NULL, s.end));
         if (round == 2) { /* some that no one looks at; and a start that is the last end */
-            assert_ok(abut_motion_step(there, s.end, s.start));
-            assert_ok(abut_motion_step(there, NULL, s.end));
-            assert_ok(abut_motion_step(there, NULL, s.start));
-            assert_ok(abut_motion_step(there, s.start, s.end));
+            assert_ok(abut_sweep_step(there, s.end, s.start));
+            assert_ok(abut_sweep_step(there, NULL, s.end));
+            assert_ok(abut_sweep_step(there, NULL, s.start));
+            assert_ok(abut_sweep_step(there, s.start, s.end));
             assert_false(there->place.has_start);
         } else if (round == 4) {
             assert_ok(abut_buffer_write(buffers[0], 0, s.start, s.vertex_count * sizeof *s.end));
             assert_ok(abut_buffer_write(buffers[1], 0, s.end, s.vertex_count * sizeof *s.end));
-            assert_ok(abut_motion_step_device(there, buffers[0], buffers[1]));
+            assert_ok(abut_sweep_step_device(there, buffers[0], buffers[1]));
             assert_false(there->place.has_start);
-            assert_ok(abut_motion_step_device(there, buffers[0], buffers[1]));
+            assert_ok(abut_sweep_step_device(there, buffers[0], buffers[1]));
             assert_true(there->place.has_start);
         } else {
             assert_ok(abut_buffer_write(buffers[1], 0, s.end, s.vertex_count * sizeof *s.end));
-            assert_ok(abut_motion_step_device(there, NULL, buffers[1]));
+            assert_ok(abut_sweep_step_device(there, NULL, buffers[1]));
         }
         same_as_the_cpu(&s, there, here);
         assert_true(there->place.extent == here->place.extent &&
@@ -159,8 +159,8 @@ static void steps_on_the_device_agree(void **state) {
     }
     for (int k = 0; k < 2; k++)
         abut_buffer_destroy(buffers[k]);
-    abut_motion_destroy(there);
-    abut_motion_destroy(here);
+    abut_sweep_destroy(there);
+    abut_sweep_destroy(here);
     scene_free(&s);
 }
 
@@ -168,19 +168,19 @@ static void steps_on_the_device_agree(void **state) {
 static void refused_on_the_device(void **state) {
     (void)state;
     scene s = shapes(NULL, 1);
-    abut_motion *there = begin(&s), *here;
+    abut_sweep *there = begin(&s), *here;
     abut_impact *before, *after;
     const uint32_t last = s.vertex_count - 1;
     abut_buffer *good = put(s.end, s.vertex_count), *small = put(s.end, last), *bad;
     vec3 kept = s.end[last];
     s.options.device = NULL;
-    assert_ok(abut_motion_create(s.meshes, s.mesh_count, &s.options, &here));
-    size_t count = find(&s, there, ABUT_MOTION_ALL, &before, NULL);
-    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_motion_step_device(NULL, NULL, good));
-    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_motion_step_device(there, good, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "no device", abut_motion_step_device(here, NULL, good));
-    assert_fails(ABUT_ERROR_BUFFER, "start has", abut_motion_step_device(there, small, good));
-    assert_fails(ABUT_ERROR_BUFFER, "end has", abut_motion_step_device(there, NULL, small));
+    assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
+    size_t count = find(&s, there, ABUT_SWEEP_ALL, &before, NULL);
+    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_sweep_step_device(NULL, NULL, good));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_sweep_step_device(there, good, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "no device", abut_sweep_step_device(here, NULL, good));
+    assert_fails(ABUT_ERROR_BUFFER, "start has", abut_sweep_step_device(there, small, good));
+    assert_fails(ABUT_ERROR_BUFFER, "end has", abut_sweep_step_device(there, NULL, small));
     const double values[] = {NAN, INFINITY, -2e90};
     for (int k = 0; k < 3; k++) {
         char text[64];
@@ -188,25 +188,25 @@ static void refused_on_the_device(void **state) {
         (&s.end[last].x)[k] = values[k];
         bad = put(s.end, s.vertex_count);
         snprintf(text, sizeof text, "end[%u] is (", last);
-        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_motion_step_device(there, NULL, bad));
+        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_sweep_step_device(there, NULL, bad));
         snprintf(text, sizeof text, "start[%u] is (", last);
-        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_motion_step_device(there, bad, good));
-        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_motion_step(there, s.end, s.start));
+        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_sweep_step_device(there, bad, good));
+        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_sweep_step(there, s.end, s.start));
         abut_buffer_destroy(bad);
     }
     abut_device *other = test_device(NULL);
     assert_ok(abut_buffer_create(other, s.vertex_count * sizeof(vec3), &bad));
-    assert_fails(ABUT_ERROR_ARGUMENT, "another device", abut_motion_step_device(there, NULL, bad));
+    assert_fails(ABUT_ERROR_ARGUMENT, "another device", abut_sweep_step_device(there, NULL, bad));
     abut_buffer_destroy(bad);
     abut_device_destroy(other);
-    assert_int_equal(count, find(&s, there, ABUT_MOTION_ALL, &after, NULL));
+    assert_int_equal(count, find(&s, there, ABUT_SWEEP_ALL, &after, NULL));
     assert_memory_equal(before, after, count * sizeof *before);
     free(before);
     free(after);
     abut_buffer_destroy(good);
     abut_buffer_destroy(small);
-    abut_motion_destroy(there);
-    abut_motion_destroy(here);
+    abut_sweep_destroy(there);
+    abut_sweep_destroy(here);
     scene_free(&s);
 }
 
@@ -214,19 +214,19 @@ static void refused_on_the_device(void **state) {
 static void parts_agree_with_the_cpu(void **state) {
     (void)state;
     scene s = shapes(NULL, 1);
-    abut_motion *there = begin(&s), *here;
+    abut_sweep *there = begin(&s), *here;
     s.options.device = NULL;
-    assert_ok(abut_motion_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_motion_step(here, s.start, s.end));
+    assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
+    assert_ok(abut_sweep_step(here, s.start, s.end));
     there->on_device->tried_most = 1024;
     same_as_the_cpu(&s, there, here);
     assert_int_equal(1024, there->on_device->tried_room);
-    for (int mode = ABUT_MOTION_ANY; mode <= ABUT_MOTION_EARLIEST; mode++) {
+    for (int mode = ABUT_SWEEP_ANY; mode <= ABUT_SWEEP_EARLIEST; mode++) {
         abut_impact *impacts[2];
         look_twice(there);
-        assert_int_equal(1, find(&s, there, (abut_motion_mode)mode, &impacts[0], NULL));
-        assert_int_equal(1, find(&s, here, (abut_motion_mode)mode, &impacts[1], NULL));
-        if (mode == ABUT_MOTION_EARLIEST)
+        assert_int_equal(1, find(&s, there, (abut_sweep_mode)mode, &impacts[0], NULL));
+        assert_int_equal(1, find(&s, here, (abut_sweep_mode)mode, &impacts[1], NULL));
+        if (mode == ABUT_SWEEP_EARLIEST)
             scene_same(impacts[1], impacts[0]);
         free(impacts[0]);
         free(impacts[1]);
@@ -235,13 +235,13 @@ static void parts_agree_with_the_cpu(void **state) {
     there->on_device->hits_room = 1;
     abut_impacts found = {.count = 5};
     assert_fails(ABUT_ERROR_LIMIT, "more than 3 impacts",
-                 abut_motion_find(there, ABUT_MOTION_ALL, NULL, &found, NULL));
+                 abut_sweep_find(there, ABUT_SWEEP_ALL, NULL, &found, NULL));
     there->on_device->pairs_most = 2;
     assert_fails(ABUT_ERROR_LIMIT, "at most 2 pairs",
-                 abut_motion_find(there, ABUT_MOTION_ALL, NULL, &found, NULL));
+                 abut_sweep_find(there, ABUT_SWEEP_ALL, NULL, &found, NULL));
     assert_int_equal(5, found.count);
-    abut_motion_destroy(there);
-    abut_motion_destroy(here);
+    abut_sweep_destroy(there);
+    abut_sweep_destroy(here);
     scene_free(&s);
 }
 
@@ -249,39 +249,39 @@ static void parts_agree_with_the_cpu(void **state) {
 static void any_is_the_same_every_time(void **state) {
     (void)state;
     scene s = shapes(NULL, 1);
-    abut_motion *motion = begin(&s);
+    abut_sweep *motion = begin(&s);
     abut_impact *first;
-    size_t count = find(&s, motion, ABUT_MOTION_ANY, &first, NULL);
+    size_t count = find(&s, motion, ABUT_SWEEP_ANY, &first, NULL);
     assert_int_equal(1, count);
     for (int k = 0; k < 3; k++) {
         abut_impact *again;
         if (k)
             make_small(motion);
-        assert_int_equal(1, find(&s, motion, ABUT_MOTION_ANY, &again, NULL));
+        assert_int_equal(1, find(&s, motion, ABUT_SWEEP_ANY, &again, NULL));
         assert_memory_equal(first, again, sizeof *first);
         free(again);
     }
     free(first);
-    abut_motion_destroy(motion);
+    abut_sweep_destroy(motion);
     scene_free(&s);
 }
 
 static void identical_triangles_are_counted(void **state) {
     (void)state;
     scene s = identical_triangles(NULL, 64);
-    abut_motion *motion = begin(&s);
+    abut_sweep *motion = begin(&s);
     check_identical(motion, 64, "30240 impacts");
     abut_impact impacts[1];
     /* Where one is wanted, too many others are no matter. */
     motion->on_device->hits_most = motion->on_device->hits_room = 4096;
     abut_impacts found = {.impacts = impacts, .capacity = 1};
     for (int k = 0; k < 2; k++) {
-        assert_ok(abut_motion_find(motion, ABUT_MOTION_EARLIEST, NULL, &found, NULL));
+        assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
         assert_true(found.count == 1 && impacts[0].kind == ABUT_IMPACT_VERTEX_FACE);
         assert_true(impacts[0].element[0] == 0 && impacts[0].element[1] == 1);
         look_twice(motion);
     }
-    abut_motion_destroy(motion);
+    abut_sweep_destroy(motion);
     scene_free(&s);
 }
 
@@ -290,35 +290,35 @@ static void steps_are_counted_as_on_the_cpu(void **state) {
     (void)state;
     static const uint32_t steps[] = {1, 3, 7, 100};
     scene s = shapes(NULL, 1);
-    abut_motion *there = begin(&s), *here;
+    abut_sweep *there = begin(&s), *here;
     s.options.device = NULL;
-    assert_ok(abut_motion_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_motion_step(here, s.start, s.end));
+    assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
+    assert_ok(abut_sweep_step(here, s.start, s.end));
     for (int k = 0; k < 4; k++) {
         s.sweep.steps = steps[k];
         there->on_device->round_steps[0] = 1 + k;
         there->on_device->round_steps[1] = 2 + k;
         same_as_the_cpu(&s, there, here);
     }
-    abut_motion_destroy(there);
-    abut_motion_destroy(here);
+    abut_sweep_destroy(there);
+    abut_sweep_destroy(here);
     scene_free(&s);
 }
 
 /* ---- failures ---- */
 
 /* A step from positions on the device, of which a failure changes nothing. */
-static abut_status step_there(abut_motion *motion, const scene *s) {
+static abut_status step_there(abut_sweep *motion, const scene *s) {
     abut_impact impact;
     abut_impacts found = {.impacts = &impact, .capacity = 1};
     abut_buffer *end = NULL;
     const size_t bytes = s->vertex_count * sizeof(vec3);
     abut_status status = abut_buffer_create(device, bytes, &end);
     status = status ? status : abut_buffer_write(end, 0, s->end, bytes);
-    if (!status && (status = abut_motion_step_device(motion, NULL, end)) == ABUT_ERROR_DEVICE) {
+    if (!status && (status = abut_sweep_step_device(motion, NULL, end)) == ABUT_ERROR_DEVICE) {
         abuti_opencl_fail_at(0);
-        assert_ok(abut_motion_step_device(motion, NULL, end));
-        assert_ok(abut_motion_find(motion, ABUT_MOTION_ANY, NULL, &found, NULL));
+        assert_ok(abut_sweep_step_device(motion, NULL, end));
+        assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
         assert_int_equal(1, found.count);
     }
     abut_buffer_destroy(end);
@@ -329,7 +329,7 @@ static abut_status step_there(abut_motion *motion, const scene *s) {
 static abut_status live_a_little(abut_context *context, void *data) {
     const scene *from = data;
     scene s = {.options = from->options};
-    abut_motion *motion = NULL;
+    abut_sweep *motion = NULL;
     abut_impact *impacts = malloc(4096 * sizeof *impacts);
     abut_status status = ABUT_OK;
     for (uint32_t k = 0; !status && k < from->mesh_count; k++) {
@@ -342,30 +342,30 @@ static abut_status live_a_little(abut_context *context, void *data) {
         s.mesh_count += !status;
     }
     s.options.device = device;
-    status = status ? status : abut_motion_create(s.meshes, s.mesh_count, &s.options, &motion);
-    status = status ? status : abut_motion_step(motion, from->start, from->end);
+    status = status ? status : abut_sweep_create(s.meshes, s.mesh_count, &s.options, &motion);
+    status = status ? status : abut_sweep_step(motion, from->start, from->end);
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impacts found = {.impacts = impacts, .capacity = 4096, .count = 99};
         if (mode == 2)
             make_small(motion);
         look_twice(motion);
-        status = abut_motion_find(motion, (abut_motion_mode)mode, NULL, &found, NULL);
+        status = abut_sweep_find(motion, (abut_sweep_mode)mode, NULL, &found, NULL);
         assert_int_equal(!status, found.count != 99);
         if (status == ABUT_ERROR_DEVICE) { /* the next try is as good as any */
             abuti_opencl_fail_at(0);
-            assert_ok(abut_motion_find(motion, (abut_motion_mode)mode, NULL, &found, NULL));
+            assert_ok(abut_sweep_find(motion, (abut_sweep_mode)mode, NULL, &found, NULL));
             assert_true(found.count > 0 && found.count != 99);
         }
     }
-    if (!status && (status = abut_motion_step(motion, NULL, from->start))) {
+    if (!status && (status = abut_sweep_step(motion, NULL, from->start))) {
         assert_memory_equal(motion->end, from->end, from->vertex_count * sizeof(vec3));
         abuti_opencl_fail_at(0);
         abut_impacts found = {.impacts = impacts, .capacity = 4096};
-        assert_ok(abut_motion_find(motion, ABUT_MOTION_ANY, NULL, &found, NULL));
+        assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
         assert_int_equal(1, found.count);
     }
     status = status ? status : step_there(motion, from);
-    abut_motion_destroy(motion);
+    abut_sweep_destroy(motion);
     scene_free(&s);
     free(impacts);
     return status;
@@ -373,7 +373,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
 
 static scene two_soups(void) {
     test_random random = {63};
-    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    scene s = {.options = abut_sweep_options_default(), .sweep = abut_sweep_find_options_default()};
     for (uint32_t k = 0; k < 2; k++)
         add_soup(&s, NULL, &random, 20, 24, false);
     move_all(&s, &random, 1, false);
@@ -399,15 +399,15 @@ static void every_allocation(void **state) {
 static void other_devices_are_refused(void **state) {
     (void)state;
     scene s = two_soups();
-    abut_motion *motion = NULL;
+    abut_sweep *motion = NULL;
     s.options.device = device;
     device->info.has_doubles = false;
     assert_fails(ABUT_ERROR_DEVICE, "has no doubles",
-                 abut_motion_create(s.meshes, 1, &s.options, &motion));
+                 abut_sweep_create(s.meshes, 1, &s.options, &motion));
     device->info.has_doubles = true;
     bool same = device->info.same_bits;
     device->info.same_bits = false;
-    assert_fails(ABUT_ERROR_DEVICE, "round", abut_motion_create(s.meshes, 1, &s.options, &motion));
+    assert_fails(ABUT_ERROR_DEVICE, "round", abut_sweep_create(s.meshes, 1, &s.options, &motion));
     device->info.same_bits = same;
     assert_null(motion);
     scene_free(&s);

@@ -4,19 +4,19 @@
 
 #include "base/simd.h"
 
-static abut_motion *begin(const scene *s) {
-    abut_motion *motion;
-    assert_ok(abut_motion_create(s->meshes, s->mesh_count, &s->options, &motion));
-    assert_ok(abut_motion_step(motion, s->start, s->end));
+static abut_sweep *begin(const scene *s) {
+    abut_sweep *motion;
+    assert_ok(abut_sweep_create(s->meshes, s->mesh_count, &s->options, &motion));
+    assert_ok(abut_sweep_step(motion, s->start, s->end));
     return motion;
 }
 
 static void check_scene(const scene *s) {
     referee r;
     scene_judge(s, &r);
-    abut_motion *motion = begin(s);
+    abut_sweep *motion = begin(s);
     scene_check(s, motion, &r);
-    abut_motion_destroy(motion);
+    abut_sweep_destroy(motion);
     free(r.impacts);
 }
 
@@ -52,21 +52,22 @@ static void points_and_segments_are_legal(void **state) {
     const vec3 above[3] = {{1, 1, 1}, {3, 1, 1}, {9, 9, 9}};
     const uint32_t two[6] = {0, 1, 2, 1, 3, 2}, point[3] = {0, 0, 0}, segment[3] = {0, 1, 0};
     for (int k = 0; k < 3; k++) {
-        scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+        scene s = {.options = abut_sweep_options_default(),
+                   .sweep = abut_sweep_find_options_default()};
         scene_add(&s, NULL, above, 3, k == 1 ? segment : point, 1); /* its last vertex is unused */
         if (k < 2)
             scene_add(&s, NULL, square, 4, two, 2);
         for (uint32_t i = 0; i < 3; i++)
             s.end[i].z -= 3;
         check_scene(&s);
-        abut_motion *motion = begin(&s);
+        abut_sweep *motion = begin(&s);
         abut_impact first;
         abut_impacts found = {.impacts = &first, .capacity = 1};
-        assert_ok(abut_motion_find(motion, ABUT_MOTION_EARLIEST, NULL, &found, NULL));
+        assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
         assert_int_equal(k < 2, found.count);
         if (k < 2)
             assert_true(fabs(first.time - 1.0 / 3) < 1e-6 && fabs(first.point.z) < 1e-6);
-        abut_motion_destroy(motion);
+        abut_sweep_destroy(motion);
         scene_free(&s);
     }
 }
@@ -78,7 +79,8 @@ static void earliest_is_the_first_of_all(void **state) {
     test_random random = {54};
     uint32_t late = 0, none = 0;
     for (uint32_t round = 0; round < test_rounds(24); round++) {
-        scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+        scene s = {.options = abut_sweep_options_default(),
+                   .sweep = abut_sweep_find_options_default()};
         double far = test_random_real(&random, 2.5, 12), part = test_random_real(&random, 0.5, 1.5);
         s.sweep.separation = round % 4 == 1 ? 0.01 : 0;
         s.sweep.exact = round % 4 == 2;
@@ -87,19 +89,19 @@ static void earliest_is_the_first_of_all(void **state) {
                       v3(k * far, test_random_real(&random, 0, 0.5), 0), 0,
                       v3((1 - k) * part * far, test_random_real(&random, -0.3, 0.3), 0));
         add_shape(&s, NULL, ABUT_SHAPE_SHEET, 6, v3(0, 0, 4), 0, v3(20, 3, 0.5));
-        abut_motion *motion = begin(&s);
+        abut_sweep *motion = begin(&s);
         abut_impacts all = {.impacts = malloc(SCENE_HITS * sizeof *all.impacts),
                             .capacity = SCENE_HITS};
         abut_impact first;
         abut_impacts one = {.impacts = &first, .capacity = 1};
-        assert_ok(abut_motion_find(motion, ABUT_MOTION_ALL, &s.sweep, &all, NULL));
-        assert_ok(abut_motion_find(motion, ABUT_MOTION_EARLIEST, &s.sweep, &one, NULL));
+        assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ALL, &s.sweep, &all, NULL));
+        assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, &s.sweep, &one, NULL));
         assert_int_equal(all.count > 0, one.count);
         if (all.count)
             scene_same(&all.impacts[0], &first);
         none += !all.count;
         late += all.count && first.time > 0.3;
-        abut_motion_destroy(motion);
+        abut_sweep_destroy(motion);
         scene_free(&s);
         free(all.impacts);
     }
@@ -108,31 +110,31 @@ static void earliest_is_the_first_of_all(void **state) {
 
 /* ---- the same on any number of threads and lanes, from step to step ---- */
 
-static size_t find_all(const scene *s, abut_motion *motion, abut_motion_mode mode,
-                       abut_impact **impacts, abut_motion_counts *counts) {
+static size_t find_all(const scene *s, abut_sweep *motion, abut_sweep_mode mode,
+                       abut_impact **impacts, abut_sweep_counts *counts) {
     abut_impacts found = {.impacts = calloc(SCENE_HITS, sizeof *found.impacts),
                           .capacity = SCENE_HITS};
-    assert_ok(abut_motion_find(motion, mode, &s->sweep, &found, counts));
+    assert_ok(abut_sweep_find(motion, mode, &s->sweep, &found, counts));
     *impacts = found.impacts;
     return found.count;
 }
 
 static void threads_and_lanes_make_no_difference(void **state) {
     (void)state;
-    for (int mode = ABUT_MOTION_ANY; mode <= ABUT_MOTION_ALL; mode++) {
+    for (int mode = ABUT_SWEEP_ANY; mode <= ABUT_SWEEP_ALL; mode++) {
         abut_impact *first = NULL;
         size_t first_count = 0;
-        abut_motion_counts first_counts = {0, 0};
+        abut_sweep_counts first_counts = {0, 0};
         for (int k = 0; k < 4; k++) {
             abut_context *context = test_context(NULL, k == 1 ? 5 : 1);
             scene s = shapes(context, 1);
-            abut_motion *motion = begin(&s);
+            abut_sweep *motion = begin(&s);
             abut_impact *impacts;
-            abut_motion_counts counts;
+            abut_sweep_counts counts;
             abuti_simd_at_most(k == 2 ? 8 : k == 3 ? 4 : 16);
-            size_t count = find_all(&s, motion, (abut_motion_mode)mode, &impacts, &counts);
+            size_t count = find_all(&s, motion, (abut_sweep_mode)mode, &impacts, &counts);
             abuti_simd_at_most(16);
-            abut_motion_destroy(motion);
+            abut_sweep_destroy(motion);
             scene_free(&s);
             abut_context_destroy(context);
             if (k) {
@@ -155,7 +157,7 @@ static void steps_follow_each_other(void **state) {
     (void)state;
     test_random random = {52};
     scene s = shapes(NULL, 1);
-    abut_motion *motion = begin(&s);
+    abut_sweep *motion = begin(&s);
     uint32_t orders = 0;
     for (uint32_t round = 0; round < 4; round++) {
         /* small steps keep the order; bodies that were among each other and part spoil it */
@@ -164,7 +166,7 @@ static void steps_follow_each_other(void **state) {
         for (uint32_t i = s.meshes[0]->vertex_count; round == 2 && i < s.vertex_count; i++)
             s.start[i].x += 50;
         move_all(&s, &random, 0.05, false);
-        assert_ok(abut_motion_step(motion, round == 2 ? s.start : NULL, s.end));
+        assert_ok(abut_sweep_step(motion, round == 2 ? s.start : NULL, s.end));
         referee r;
         scene_judge(&s, &r);
         assert_true(r.count > 0);
@@ -173,16 +175,16 @@ static void steps_follow_each_other(void **state) {
         free(r.impacts);
     }
     assert_int_equal(2, orders); /* at first, and there */
-    abut_motion_destroy(motion);
+    abut_sweep_destroy(motion);
     motion = NULL;
     /* the first start is where the meshes are */
-    assert_ok(abut_motion_create(s.meshes, s.mesh_count, NULL, &motion));
+    assert_ok(abut_sweep_create(s.meshes, s.mesh_count, NULL, &motion));
     for (uint32_t k = 0, v = 0; k < s.mesh_count; k++)
         for (uint32_t i = 0; i < s.meshes[k]->vertex_count; i++)
             s.start[v++] = abuti_mesh_position(s.meshes[k], i);
-    assert_ok(abut_motion_step(motion, NULL, s.end));
+    assert_ok(abut_sweep_step(motion, NULL, s.end));
     assert_memory_equal(s.start, motion->start, s.vertex_count * sizeof *s.start);
-    abut_motion_destroy(motion);
+    abut_sweep_destroy(motion);
     scene_free(&s);
 }
 
@@ -193,10 +195,10 @@ static void identical_triangles_are_counted(void **state) {
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 2);
     scene s = identical_triangles(context, 128);
-    abut_motion *motion = begin(&s);
+    abut_sweep *motion = begin(&s);
     check_identical(motion, 128, "121920 impacts");
     assert_true(memory.peak_bytes < 40 << 20);
-    abut_motion_destroy(motion);
+    abut_sweep_destroy(motion);
     scene_free(&s);
     abut_context_destroy(context);
     assert_int_equal(0, memory.live_count);
@@ -226,15 +228,15 @@ static void crowds_can_be_cancelled(void **state) {
     abut_context *context;
     assert_ok(abut_context_create(&options, &context));
     scene s = identical_triangles(context, 2000); /* would take a minute */
-    abut_motion *motion = begin(&s);
+    abut_sweep *motion = begin(&s);
     abut_impact impact = {.time = 77};
     abut_impacts found = {.impacts = &impact, .capacity = 1, .count = 5};
-    abut_motion_counts counts = {6, 7};
+    abut_sweep_counts counts = {6, 7};
     assert_fails(ABUT_ERROR_CANCELLED, "sweep",
-                 abut_motion_find(motion, ABUT_MOTION_ALL, NULL, &found, &counts));
+                 abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &found, &counts));
     assert_int_equal(2, p.calls);
     assert_true(impact.time == 77 && found.count == 5 && counts.vertex_face == 6);
-    abut_motion_destroy(motion);
+    abut_sweep_destroy(motion);
     scene_free(&s);
     abut_context_destroy(context);
 }
@@ -244,7 +246,7 @@ static void crowds_can_be_cancelled(void **state) {
 static abut_status all_of_it(abut_context *context, void *data) {
     const scene *from = data;
     scene s = {.options = from->options, .sweep = from->sweep};
-    abut_motion *motion = NULL;
+    abut_sweep *motion = NULL;
     abut_impact *impacts = malloc(4096 * sizeof *impacts);
     abut_status status = ABUT_OK;
     for (uint32_t k = 0; !status && k < from->mesh_count; k++) {
@@ -256,14 +258,14 @@ static abut_status all_of_it(abut_context *context, void *data) {
         status = abut_mesh_create(context, &input, &s.meshes[k]);
         s.mesh_count += !status;
     }
-    status = status ? status : abut_motion_create(s.meshes, s.mesh_count, &s.options, &motion);
-    status = status ? status : abut_motion_step(motion, from->start, from->end);
+    status = status ? status : abut_sweep_create(s.meshes, s.mesh_count, &s.options, &motion);
+    status = status ? status : abut_sweep_step(motion, from->start, from->end);
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impacts found = {.impacts = impacts, .capacity = 4096, .count = 99};
-        status = abut_motion_find(motion, (abut_motion_mode)mode, &s.sweep, &found, NULL);
+        status = abut_sweep_find(motion, (abut_sweep_mode)mode, &s.sweep, &found, NULL);
         assert_int_equal(!status, found.count != 99);
     }
-    abut_motion_destroy(motion);
+    abut_sweep_destroy(motion);
     scene_free(&s);
     free(impacts);
     return status;
@@ -272,7 +274,7 @@ static abut_status all_of_it(abut_context *context, void *data) {
 static void memory_that_runs_out_is_told(void **state) {
     (void)state;
     test_random random = {53};
-    scene s = {.options = abut_motion_options_default(), .sweep = abut_sweep_options_default()};
+    scene s = {.options = abut_sweep_options_default(), .sweep = abut_sweep_find_options_default()};
     for (uint32_t k = 0; k < 2; k++)
         add_soup(&s, NULL, &random, 20, 24, false);
     move_all(&s, &random, 1, false);
@@ -286,19 +288,19 @@ static void bad_meshes_are_refused(void **state) {
     abut_context *other = test_context(NULL, 1);
     scene s = identical_triangles(NULL, 2), t = identical_triangles(other, 2);
     abut_mesh *two[2] = {s.meshes[0], NULL};
-    abut_motion *motion = (abut_motion *)&s, *kept = motion;
-    assert_fails(ABUT_ERROR_ARGUMENT, "meshes is null", abut_motion_create(NULL, 1, NULL, &motion));
-    assert_fails(ABUT_ERROR_ARGUMENT, "count is 0", abut_motion_create(two, 0, NULL, &motion));
-    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_motion_create(two, 1, NULL, NULL));
+    abut_sweep *motion = (abut_sweep *)&s, *kept = motion;
+    assert_fails(ABUT_ERROR_ARGUMENT, "meshes is null", abut_sweep_create(NULL, 1, NULL, &motion));
+    assert_fails(ABUT_ERROR_ARGUMENT, "count is 0", abut_sweep_create(two, 0, NULL, &motion));
+    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_sweep_create(two, 1, NULL, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "meshes[1] is null",
-                 abut_motion_create(two, 2, NULL, &motion));
+                 abut_sweep_create(two, 2, NULL, &motion));
     two[1] = t.meshes[0];
-    assert_fails(ABUT_ERROR_ARGUMENT, "another context", abut_motion_create(two, 2, NULL, &motion));
-    abut_motion_options options = abut_motion_options_default();
+    assert_fails(ABUT_ERROR_ARGUMENT, "another context", abut_sweep_create(two, 2, NULL, &motion));
+    abut_sweep_options options = abut_sweep_options_default();
     options.size = 0;
-    assert_fails(ABUT_ERROR_ARGUMENT, "size", abut_motion_create(two, 1, &options, &motion));
+    assert_fails(ABUT_ERROR_ARGUMENT, "size", abut_sweep_create(two, 1, &options, &motion));
     assert_ptr_equal(kept, motion);
-    abut_motion_destroy(NULL);
+    abut_sweep_destroy(NULL);
     scene_free(&s);
     scene_free(&t);
     abut_context_destroy(other);
@@ -307,59 +309,59 @@ static void bad_meshes_are_refused(void **state) {
 static void bad_steps_are_refused(void **state) {
     (void)state;
     scene s = identical_triangles(NULL, 2);
-    abut_motion *motion;
+    abut_sweep *motion;
     abut_impacts found = {.count = 3};
-    assert_ok(abut_motion_create(s.meshes, 1, NULL, &motion));
-    assert_fails(ABUT_ERROR_ARGUMENT, "abut_motion_step() first",
-                 abut_motion_find(motion, ABUT_MOTION_ANY, NULL, &found, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_motion_step(NULL, s.start, s.end));
-    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_motion_step(motion, s.start, NULL));
+    assert_ok(abut_sweep_create(s.meshes, 1, NULL, &motion));
+    assert_fails(ABUT_ERROR_ARGUMENT, "abut_sweep_step() first",
+                 abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_sweep_step(NULL, s.start, s.end));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_sweep_step(motion, s.start, NULL));
     const double bad[] = {NAN, INFINITY, -1e91};
     for (int k = 0; k < 9; k++) {
         vec3 *at = k % 2 ? &s.start[3] : &s.end[4], good = *at;
         *(k / 3 == 0 ? &at->x : k / 3 == 1 ? &at->y : &at->z) = bad[k % 3];
         assert_fails(ABUT_ERROR_ARGUMENT, k % 2 ? "start[3]" : "end[4]",
-                     abut_motion_step(motion, s.start, s.end));
+                     abut_sweep_step(motion, s.start, s.end));
         *at = good;
     }
     assert_false(motion->place.stepped);
-    assert_ok(abut_motion_step(motion, s.start, s.end));
-    abut_motion_destroy(motion);
+    assert_ok(abut_sweep_step(motion, s.start, s.end));
+    abut_sweep_destroy(motion);
     scene_free(&s);
 }
 
 static void bad_searches_are_refused(void **state) {
     (void)state;
     scene s = identical_triangles(NULL, 2);
-    abut_motion *motion = begin(&s);
+    abut_sweep *motion = begin(&s);
     abut_impacts found = {.capacity = 1, .count = 3};
     assert_fails(ABUT_ERROR_ARGUMENT, "capacity is 1",
-                 abut_motion_find(motion, ABUT_MOTION_ANY, NULL, &found, NULL));
+                 abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
     found.capacity = 0;
     assert_fails(ABUT_ERROR_ARGUMENT, "motion is null",
-                 abut_motion_find(NULL, ABUT_MOTION_ANY, NULL, &found, NULL));
+                 abut_sweep_find(NULL, ABUT_SWEEP_ANY, NULL, &found, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "impacts is null",
-                 abut_motion_find(motion, ABUT_MOTION_ANY, NULL, NULL, NULL));
+                 abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, NULL, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "no mode 3",
-                 abut_motion_find(motion, (abut_motion_mode)3, NULL, &found, NULL));
+                 abut_sweep_find(motion, (abut_sweep_mode)3, NULL, &found, NULL));
     const double bad[] = {-1, NAN, INFINITY};
     for (int k = 0; k < 6; k++) {
         *(k < 3 ? &s.sweep.separation : &s.sweep.tolerance) = bad[k % 3];
         assert_fails(ABUT_ERROR_ARGUMENT, k < 3 ? "options->separation" : "options->tolerance",
-                     abut_motion_find(motion, ABUT_MOTION_ANY, &s.sweep, &found, NULL));
-        s.sweep = abut_sweep_options_default();
+                     abut_sweep_find(motion, ABUT_SWEEP_ANY, &s.sweep, &found, NULL));
+        s.sweep = abut_sweep_find_options_default();
     }
     s.sweep.exact = true;
     s.sweep.separation = 1;
     assert_fails(ABUT_ERROR_ARGUMENT, "exact",
-                 abut_motion_find(motion, ABUT_MOTION_ANY, &s.sweep, &found, NULL));
+                 abut_sweep_find(motion, ABUT_SWEEP_ANY, &s.sweep, &found, NULL));
     assert_int_equal(3, found.count);
     /* a separation beyond all sizes: everything is near */
-    s.sweep = abut_sweep_options_default();
+    s.sweep = abut_sweep_find_options_default();
     s.sweep.separation = 1e30;
     assert_fails(ABUT_ERROR_BUFFER, "15 impacts",
-                 abut_motion_find(motion, ABUT_MOTION_ALL, &s.sweep, &found, NULL));
-    abut_motion_destroy(motion);
+                 abut_sweep_find(motion, ABUT_SWEEP_ALL, &s.sweep, &found, NULL));
+    abut_sweep_destroy(motion);
     scene_free(&s);
 }
 

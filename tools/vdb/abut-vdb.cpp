@@ -1,6 +1,6 @@
 // abut-vdb FIELD OUT.vdb: a distance field as a level set of OpenVDB.
 //
-// A program of its own, so that no C++ comes near the library. It reads what abut_field_load()
+// A program of its own, so that no C++ comes near the library. It reads what abut_field_read()
 // reads and writes one grid of floats called "distance". Values at the band or beyond are inactive
 // and equal to the background with their sign, as OpenVDB has it; without a band all are active.
 #include <abut/abut.h>
@@ -36,7 +36,7 @@ static openvdb::FloatGrid::Ptr gridOf(const abut_field *field, const abut_field_
     openvdb::FloatGrid::Accessor to = grid->getAccessor();
     for (std::uint32_t k = 0; k < n[2]; k++) {
         const std::uint32_t begin[3] = {0, 0, k};
-        if (abut_field_read(field, begin, count, layer.data()))
+        if (abut_field_copy(field, begin, count, layer.data()))
             return nullptr;
         for (std::uint32_t j = 0; j < n[1]; j++)
             for (std::uint32_t i = 0; i < n[0]; i++) {
@@ -59,7 +59,7 @@ int main(int count, char **words) {
         return count == 2 && std::strcmp(words[1], "--help") == 0 ? 0 : 2;
     }
     abut_field *field = nullptr;
-    if (abut_field_load(nullptr, words[1], nullptr, &field))
+    if (abut_field_read(nullptr, words[1], nullptr, &field))
         return fail(abut_last_error());
     std::string aside = std::string(words[2]) + ".part";
     int code = 0;

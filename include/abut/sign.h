@@ -1,0 +1,108 @@
+/* Inside and outside of a mesh: containment, winding numbers, signed distances.
+ *
+ * On surfaces without border answers are exact, also where the surface cuts itself; on others they
+ * are those of generalised winding numbers (Barill et al. 2018).
+ */
+#ifndef ABUT_SIGN_H
+#define ABUT_SIGN_H
+
+#include <abut/base.h>
+#include <abut/bvh.h>
+#include <abut/nearest.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- inside and outside ---- */
+
+/* How to tell inside from outside. A surface has no border where every edge is run along as often
+ * one way as the other, vertices of equal coordinates counted as one. */
+typedef enum abut_sign_method {
+    ABUT_SIGN_AUTO = 0, /* our choice: winding numbers */
+    ABUT_SIGN_WINDING,  /* without border: inside where the winding number is not 0, exactly, also
+                         * where the surface cuts itself or faces inwards. With a border: inside
+                         * where the generalised winding number is at least a half; see
+                         * abut_sign_winding() */
+    ABUT_SIGN_NORMAL    /* by the pseudo-normal of the nearest feature: for surfaces without border
+                         * of two faces an edge, whose parts all face outwards (walls of cavities
+                         * inwards), or all the other way round, and which do not touch or cut
+                         * themselves. The same answers there; faster next to the surface */
+} abut_sign_method;
+
+typedef struct abut_sign_options {
+    size_t size;
+    abut_sign_method method;
+} abut_sign_options;
+
+static inline abut_sign_options abut_sign_options_default(void) {
+    abut_sign_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Makes a hierarchy ready for the questions below; to be called once. Takes no memory to speak of
+ * for surfaces without border, some 40 bytes a triangle for others, and 110 for pseudo-normals; see
+ * abut_sign_info_get(). A refit keeps it up to date. Called again, replaces what was; on failure
+ * that stays. `options` may be null. Not thread-safe: no one may ask the hierarchy meanwhile. */
+ABUT_API abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options);
+
+typedef struct abut_sign_info {
+    abut_sign_method method; /* AUTO = not prepared */
+    bool closed;             /* the surface has no border */
+    uint64_t bytes;          /* beyond the hierarchy */
+} abut_sign_info;
+
+/* Tells what was prepared. Null gives zeros. Thread-safe. */
+ABUT_API abut_sign_info abut_sign_info_get(const abut_bvh *bvh);
+
+/* Tells whether a point is inside. On the surface counts as inside, exactly. A surface with a
+ * border that faces inwards on the whole (whose volume about its own centre is negative) is taken
+ * as if it faced outwards. Pseudo-normals play no part. Takes no memory. Thread-safe. */
+ABUT_API abut_status abut_sign_inside(const abut_bvh *bvh, abut_vec3 point, bool *inside);
+/* The same for many points on all threads. Refused before anything is written: a point that is not
+ * legal. Reports progress as stage "inside"; if that cancels, part has been written. Thread-safe.
+ */
+ABUT_API abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_points *points,
+                                            bool *inside);
+
+/* Gives the winding number of the surface around a point: 1 inside a solid that faces outwards, -1
+ * inside one that faces inwards, 2 inside two. Without border it is whole and exact; on the surface
+ * itself, where there is none, 0.5 stands for it. With a border it is the generalised one (the
+ * solid angle of all triangles over 4 pi), with an error below 0.01. Thread-safe. */
+ABUT_API abut_status abut_sign_winding(const abut_bvh *bvh, abut_vec3 point, double *winding);
+/* The same for many points, as abut_sign_inside_batch(); stage "winding". Thread-safe. */
+ABUT_API abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_points *points,
+                                             double *winding);
+
+/* abut_nearest_point() with a distance that is negative inside. 0 has no sign, nor has infinity
+ * where nothing is within the radius. Without border the sign is exact by winding numbers; by
+ * pseudo-normals it is left to winding numbers wherever rounding could show, that is next to the
+ * surface, and where normals cancel. Takes no memory. Thread-safe. */
+ABUT_API abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radius,
+                                       abut_nearest *nearest);
+/* The same for many points, as abut_nearest_batch(). Thread-safe. */
+ABUT_API abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *points,
+                                             double radius, abut_nearest *nearest);
+
+/* ---- on a device ---- */
+
+/* abut_sign_inside_batch(), abut_sign_winding_batch() and abut_sign_nearest_batch() on the
+ * device, with the same answers bit for bit. For copies of a hierarchy that was prepared by
+ * abut_sign_prepare() before. Fail with ABUT_ERROR_DEVICE on a device without doubles, and for
+ * a surface with a border on one that does not round floats as the CPU does. If the device fails
+ * half-way, part of the answers has been written, and the CPU's still work. */
+ABUT_API abut_status abut_device_bvh_inside(abut_device_bvh *device_bvh, const abut_points *points,
+                                            bool *inside);
+ABUT_API abut_status abut_device_bvh_winding(abut_device_bvh *device_bvh, const abut_points *points,
+                                             double *winding);
+ABUT_API abut_status abut_device_bvh_nearest_signed(abut_device_bvh *device_bvh,
+                                                    const abut_points *points, double radius,
+                                                    abut_nearest *nearest);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,144 @@
+/* What the kernels that build a hierarchy share: its layout, segments, plans; see bvh_levels.cl. */
+#ifndef ABUTI_BVH_BUILD_CL_H
+#define ABUTI_BVH_BUILD_CL_H
+
+#include "device/group_cl.h"
+
+#pragma OPENCL FP_CONTRACT OFF
+
+#define NONE 0xffffffffu
+#define LEAF 0x80000000u
+#define WIDTH 4
+#define CHUNK 256
+#define FLAT 0x1p-100f
+
+/* In `counters`: segments of each level, then these. */
+#define CHUNK_COUNT 32
+#define NODE_COUNT 33
+#define DEPTH 34
+#define COUNTERS 36
+
+typedef struct segment {
+    uint begin, end, node;    /* positions; its node of the binary tree */
+    uint axis;                /* 3 = halved as it stands */
+    uint low, border, high;   /* last bin with something at or before the border; first behind */
+    uint cut;                 /* from the begin */
+    uint start[4];            /* where the triangles of each category go, from the begin */
+    uint child[2], unused[2]; /* segments of the next level, or NONE */
+    float4 lo, hi;            /* range of the bins */
+} segment;
+
+typedef struct wide_node {
+    float lo[3][4], hi[3][4];
+    uint child[4];
+} wide_node;
+
+/* ---- numbers ---- */
+
+/* 1 / x for x from FLAT to 4 within two roundings, the same on all devices, which a quotient is
+ * not: Newton's steps from a guess that is good to an eighth. */
+static inline float reciprocal(float x) {
+    float r = as_float(0x7ef311c3u - as_uint(x));
+    for (uint i = 0; i < 4; i++)
+        r = r * (2.0f - x * r);
+    return r;
+}
+
+/* Half the surface. */
+static inline float area_of(float4 lo, float4 hi) {
+    float4 d = hi - lo;
+    return d.x * d.y + d.y * d.z + d.z * d.x;
+}
+
+static inline uint leaves_of(uint count) {
+    return (count + WIDTH - 1) / WIDTH;
+}
+
+static inline float axis_of(float4 v, uint axis) {
+    return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+}
+
+/* ---- plans: from two children to four ---- */
+
+/* As in bvh.c: what a node costs that may fill up to k + 1 slots, how many nodes of four that
+ * makes, and the same for as few nodes as can be. `left`: slots of the left child, two bits each:
+ * four by cost, then four by count. */
+typedef struct plan {
+    float cost[4];
+    uint nodes[4], few[4];
+    uint left, unused[3];
+} plan;
+
+static inline void share_cost(const plan *a, const plan *b, uint count, float *least, uint *left) {
+    *least = INFINITY;
+    for (uint k = 1; k < count; k++) {
+        float sum = a->cost[k - 1] + b->cost[count - k - 1];
+        if (sum < *least) {
+            *least = sum;
+            *left = k;
+        }
+    }
+}
+
+static inline void share_few(const plan *a, const plan *b, uint count, uint *least, uint *left) {
+    *least = NONE;
+    for (uint k = 1; k < count; k++) {
+        uint sum = a->few[k - 1] + b->few[count - k - 1];
+        if (sum < *least) {
+            *least = sum;
+            *left = k;
+        }
+    }
+}
+
+static inline plan leaf_plan(void) {
+    plan p;
+    for (uint k = 0; k < 4; k++) {
+        p.cost[k] = 0.0f;
+        p.nodes[k] = p.few[k] = 0;
+    }
+    p.left = p.unused[0] = p.unused[1] = p.unused[2] = 0;
+    return p;
+}
+
+static inline plan join_plans(const plan *a, const plan *b, float own_cost) {
+    plan p = leaf_plan();
+    uint left = 0;
+    share_cost(a, b, WIDTH, &p.cost[0], &left);
+    p.cost[0] += own_cost;
+    p.nodes[0] = 1 + a->nodes[left - 1] + b->nodes[WIDTH - left - 1];
+    p.left = left;
+    share_few(a, b, WIDTH, &p.few[0], &left);
+    p.few[0]++;
+    p.left |= left << 8;
+    for (uint k = 2; k <= WIDTH; k++) {
+        share_cost(a, b, k, &p.cost[k - 1], &left);
+        if (p.cost[k - 1] < p.cost[k - 2]) {
+            p.left |= left << 2 * (k - 1);
+            p.nodes[k - 1] = a->nodes[left - 1] + b->nodes[k - left - 1];
+        } else {
+            p.cost[k - 1] = p.cost[k - 2];
+            p.nodes[k - 1] = p.nodes[k - 2];
+        }
+        share_few(a, b, k, &p.few[k - 1], &left);
+        if (p.few[k - 1] < p.few[k - 2])
+            p.left |= left << (2 * (k - 1) + 8);
+        else
+            p.few[k - 1] = p.few[k - 2];
+    }
+    return p;
+}
+
+/* Box and plan of a node whose children have theirs. */
+static inline void join_children(uint node, __global const uint *right, __global float4 *node_boxes,
+                                 __global plan *plans, float node_cost) {
+    size_t a = (size_t)node + 1, b = right[node];
+    float4 lo = fmin(node_boxes[2 * a], node_boxes[2 * b]);
+    float4 hi = fmax(node_boxes[2 * a + 1], node_boxes[2 * b + 1]);
+    plan first = plans[a], second = plans[b];
+    node_boxes[2 * (size_t)node] = lo;
+    node_boxes[2 * (size_t)node + 1] = hi;
+    plans[node] = join_plans(&first, &second, area_of(lo, hi) + node_cost);
+}
+
+#endif

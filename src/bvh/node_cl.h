@@ -1,0 +1,69 @@
+/* Nodes of a hierarchy as kernels read them, and what every walk through them needs. */
+#ifndef ABUTI_BVH_NODE_CL_H
+#define ABUTI_BVH_NODE_CL_H
+
+#include "geom/types_shared.h"
+
+#define WIDTH 4
+#define LEAF 0x80000000u
+#define NONE 0xffffffffu
+
+#ifndef STACK
+#define STACK 211 /* BVH_STACK; the host may say less for a flat tree */
+#endif
+
+/* As bvh_node. */
+typedef struct node {
+    float4 lo[3], hi[3];
+    uint4 child;
+} node;
+
+#if ABUTI_REAL_BITS == 64
+/* A point less the origin, times the scale, is in the frame of the hierarchy. */
+typedef struct mesh_frame {
+    double origin[3];
+    double scale;
+} mesh_frame;
+
+static inline vec3 load_point(__global const double *from) {
+    return v3(from[0], from[1], from[2]);
+}
+
+/* Corners of a triangle: nine doubles. */
+static inline triangle3 load_triangle(__global const double *corners, uint triangle) {
+    __global const double *c = corners + 9 * (size_t)triangle;
+    triangle3 t;
+    t.corner[0] = load_point(c);
+    t.corner[1] = load_point(c + 3);
+    t.corner[2] = load_point(c + 6);
+    return t;
+}
+#endif
+
+static inline void sort_two(uint *a, uint *b) {
+    uint low = min(*a, *b), high = max(*a, *b);
+    *a = low;
+    *b = high;
+}
+
+/* Shows a leaf's four triangles of nine floats to `visit`, each with its place. The last leaf
+ * repeats its last triangle. */
+#define DEFINE_LEAF(name, state_type, visit)                                                      \
+    static inline void name(state_type *state, __global const float4 *triangles, uint leaf) {     \
+        __global const float4 *f = triangles + 9 * leaf;                                          \
+        float4 f0 = f[0], f1 = f[1], f2 = f[2], f3 = f[3], f4 = f[4];                             \
+        visit(state, (float4)(f0.xyz, 0.0f), (float4)(f0.w, f1.xy, 0.0f),                         \
+              (float4)(f1.zw, f2.x, 0.0f), leaf *WIDTH);                                          \
+        visit(state, (float4)(f2.yzw, 0.0f), (float4)(f3.xyz, 0.0f), (float4)(f3.w, f4.xy, 0.0f), \
+              leaf *WIDTH + 1);                                                                   \
+        float4 f5 = f[5], f6 = f[6], f7 = f[7], f8 = f[8];                                        \
+        visit(state, (float4)(f4.zw, f5.x, 0.0f), (float4)(f5.yzw, 0.0f), (float4)(f6.xyz, 0.0f), \
+              leaf *WIDTH + 2);                                                                   \
+        visit(state, (float4)(f6.w, f7.xy, 0.0f), (float4)(f7.zw, f8.x, 0.0f),                    \
+              (float4)(f8.yzw, 0.0f), leaf *WIDTH + 3);                                           \
+    }
+
+/* The child whose number is in the lowest bits of a key. */
+#define NAME_OF(key) ((key)&2 ? ((key)&1 ? name.w : name.z) : ((key)&1 ? name.y : name.x))
+
+#endif

@@ -1,0 +1,323 @@
+/* Contacts of two fields: samples and edges of each against the other.
+ *
+ * The work is contact_find() and contact_find_edge() of contact_shared.h for each feature, with a
+ * frame for each direction; nothing is allocated in between, and results stand in the order of
+ * features. Here are the checks before, and the way back to doubles and the world after.
+ *
+ * Bodies that are far apart are told by one value: a field at the middle of the samples, less what
+ * interpolation may add to a distance, which is half the diagonal of a cell, or of a brick where
+ * only its corners are known, is not more than the distance there, and that falls by no more than
+ * the radius of the samples. Fields that end at a band are left to the box of their mesh.
+ */
+#include "contact/contact.h"
+
+#include <math.h>
+
+enum {
+    FEW = 1024,           /* features whose results fit the stack */
+    POINTS_A_TASK = 1024, /* of many */
+    BALLS_A_TASK = 64
+};
+
+#define DIAGONAL 1.7320508075688772
+
+/* ---- checks ---- */
+
+abut_status abuti_contact_check(const char *function, const char *what, const double *numbers,
+                                size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!(fabs(numbers[i]) <= ABUT_COORDINATE_MAX))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: %s has the number %g; all must be finite and at most %g in "
+                              "magnitude",
+                              function, what, numbers[i], ABUT_COORDINATE_MAX);
+    return ABUT_OK;
+}
+
+abut_status abuti_contact_pose(const char *function, const char *what, const abut_pose *p,
+                               contact_motion *motion) {
+    const abut_quat *q = &p->rotation;
+    const double numbers[7] = {
+        q->x, q->y, q->z, q->w, p->translation.x, p->translation.y, p->translation.z};
+    abut_status status = abuti_contact_check(function, what, numbers, 7);
+    if (status)
+        return status;
+    double length = sqrt(q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w);
+    if (length != 0 && !(fabs(length - 1) <= 0.01))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: %s has a rotation of length %g, which is no rigid motion; normalise "
+                          "it",
+                          function, what, length);
+    motion->turn = quat_matrix(p->rotation);
+    motion->shift = p->translation;
+    return ABUT_OK;
+}
+
+abut_status abuti_contact_begin(contact_call *call, const char *function, const abut_body *a,
+                                bool needs_field, const abut_contact_options *options,
+                                abut_contacts *out) {
+    call->function = function;
+    call->out = out;
+    call->count = 0;
+    call->serial = false;
+    call->options = abut_contact_options_default();
+    if (!a || !out || (!out->list && out->capacity))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
+                          !a     ? "a body"
+                          : !out ? "contacts"
+                                 : "contacts->list");
+    if (needs_field && !a->field)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a body has no field", function);
+    abut_status status =
+        abuti_options_read(&call->options, sizeof call->options, options, function);
+    if (!status && !(call->options.margin >= 0 && call->options.margin <= ABUT_COORDINATE_MAX))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->margin is %g; it must be a length",
+                            function, call->options.margin);
+    return status;
+}
+
+abut_status abuti_contact_end(contact_call *call) {
+    call->out->count = call->count;
+    if (call->count <= call->out->capacity)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %zu contacts, but room for %zu",
+                      call->function, call->count, call->out->capacity);
+}
+
+void abuti_contact_put(contact_call *call, const abut_contact *contact) {
+    if (call->count < call->out->capacity) {
+        abut_contact *to = &call->out->list[call->count];
+        *to = *contact;
+        to->pair = call->options.pair;
+        to->id = contact_id(to->side, to->kind, to->element, to->part);
+    }
+    call->count++;
+}
+
+/* ---- frames ---- */
+
+contact_frame abuti_contact_frame(const abut_field *field, const contact_motion *at,
+                                  const contact_motion *of, vec3 centre, double margin) {
+    const contact_grid grid = contact_grid_of(field);
+    return contact_frame_make(&grid, at, of, centre, contact_band(field), (float)margin);
+}
+
+abut_field_value abuti_contact_value(const abut_field *field, const contact_motion *at,
+                                     vec3 point) {
+    abut_field_value value = {INFINITY, {0, 0, 0}, false};
+    abut_field_at(field, contact_to_local(at, point), ABUT_INTERPOLATION_LINEAR, &value);
+    value.gradient = m3_apply(&at->turn, value.gradient);
+    return value;
+}
+
+/* ---- many features ---- */
+
+typedef struct tries {
+    const field_view *view;
+    const contact_frame *frame;
+    const contact_point *points, *ends;
+    contact_found *found; /* of feature `first` on */
+    size_t count, first;
+    size_t skip; /* features that are not tried here */
+} tries;
+
+static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
+    const tries *t = data;
+    (void)chunk;
+    for (size_t i = t->skip + begin; i < t->skip + end; i++) {
+        size_t edge = i - t->count;
+        t->found[i - t->first] =
+            i < t->count
+                ? contact_find(t->view, t->frame, t->points[i])
+                : contact_find_edge(t->view, t->frame, t->ends[2 * edge], t->ends[2 * edge + 1]);
+    }
+}
+
+void abuti_contact_try(const abut_field *field, const contact_frame *frame,
+                       const contact_point *points, size_t count, size_t edges,
+                       contact_found *found) {
+    tries t = {&field->view, frame, points, points + count, found, count, 0, 0};
+    if (count + edges <= FEW)
+        try_some(&t, 0, 0, count + edges);
+    else
+        abuti_parallel_for(field->context, count + edges, POINTS_A_TASK, try_some, &t);
+}
+
+/* How far the value at the middle of a ball of samples must be above 0 so that none of them
+ * touches. Within a dense field it falls by no more than sqrt(3) times the way (contact_shared.h).
+ * Everywhere distances fall no faster than the way, and interpolated ones are off by at most half
+ * the diagonal of a cell, or of a brick where only its corners are known, both here and there.
+ * Beyond the grid a value may be less than the distance, but not by more than a factor of sqrt(2).
+ */
+static float ball_reach(const abut_field *field, const sample_ball *ball, float margin) {
+    float off = (float)(DIAGONAL * field->grid.cell) * (field->index ? FIELD_BRICK : 1);
+    float by_distance = ball->radius + off, by_slope = CONTACT_STEEPEST * ball->radius;
+    float reach = field->index || by_distance < by_slope ? by_distance : by_slope;
+    return reach * 1.00001f + 1.5f * margin;
+}
+
+typedef struct ball_tries {
+    const abut_field *field;
+    const abut_samples *samples;
+    const contact_frame *frame;
+    contact_found *found;
+} ball_tries;
+
+static void try_balls(void *data, size_t chunk, size_t begin, size_t end) {
+    const ball_tries *t = data;
+    const field_view *view = &t->field->view;
+    (void)chunk;
+    for (size_t b = begin; b < end; b++) {
+        const sample_ball *ball = &t->samples->balls[b];
+        float at[3];
+        contact_place(t->frame, ball->x, ball->y, ball->z, at);
+        bool far = contact_value(view, at).distance > ball_reach(t->field, ball, t->frame->margin);
+        for (uint32_t i = ball->begin; i < ball->end; i++) {
+            uint32_t sample = t->samples->order[i];
+            if (far)
+                t->found[sample].depth = CONTACT_NONE;
+            else
+                t->found[sample] = contact_find(view, t->frame, t->samples->points[sample]);
+        }
+    }
+}
+
+/* All features of a body; there is room for their results. */
+static void try_body(const abut_field *field, const abut_samples *s, const contact_frame *frame,
+                     size_t edges, contact_found *found) {
+    size_t count = s->view.count;
+    ball_tries balls = {field, s, frame, found};
+    tries t = {&field->view, frame, s->points, s->points + count, found, count, 0, count};
+    if (count + edges <= FEW) {
+        try_balls(&balls, 0, 0, s->ball_count);
+        try_some(&t, 0, 0, edges);
+    } else {
+        abuti_parallel_for(field->context, s->ball_count, BALLS_A_TASK, try_balls, &balls);
+        abuti_parallel_for(field->context, edges, POINTS_A_TASK, try_some, &t);
+    }
+}
+
+/* ---- two bodies ---- */
+
+bool abuti_contact_far(const contact_direction *d, double margin) {
+    const abut_samples *s = d->of->samples;
+    const abut_field *field = d->at->field;
+    double reach = (s->radius + margin) * (1 + 1e-6), cell = field->grid.cell;
+    vec3 middle = contact_to_world(d->motion_of, s->centre);
+    const contact_grid grid = contact_grid_of(field);
+    if (contact_ball_is_far(&grid, contact_to_local(d->motion_at, middle), reach))
+        return true;
+    double value = abuti_contact_value(field, d->motion_at, middle).distance;
+    return value > reach + DIAGONAL * cell * (field->index ? FIELD_BRICK : 1);
+}
+
+abut_contact abuti_contact_of(const contact_direction *d, size_t i, const contact_found *found) {
+    const abut_samples *s = d->of->samples;
+    vec3 outward = m3_apply(&d->motion_at->turn, v3(found->x, found->y, found->z));
+    abut_contact contact = {.depth = found->depth, .side = d->side};
+    contact.normal = d->side ? contact_back(outward) : outward;
+    if (i < s->view.count) {
+        const abut_sample *sample = &s->samples[i];
+        contact.point = sample->point;
+        contact.kind = (abut_contact_kind)sample->kind;
+        contact.element = sample->element;
+        contact.part = sample->part;
+    } else {
+        const abut_sample_edge *edge = &s->edges[i - s->view.count];
+        contact.point = v3_lerp(edge->end[0], edge->end[1], found->along);
+        contact.kind = ABUT_CONTACT_EDGE;
+        contact.element = edge->edge;
+        contact.part = ABUT_SAMPLE_DEEPEST;
+    }
+    contact.point = contact_to_world(d->motion_of, contact.point);
+    return contact;
+}
+
+void abuti_contact_tell(contact_call *call, const contact_direction *d, size_t i,
+                        const contact_found *found) {
+    abut_contact contact = abuti_contact_of(d, i, found);
+    abuti_contact_put(call, &contact);
+}
+
+contact_frame abuti_contact_frame_of(const contact_direction *d,
+                                     const abut_contact_options *options) {
+    contact_frame frame = abuti_contact_frame(d->at->field, d->motion_at, d->motion_of,
+                                              d->of->samples->centre, options->margin);
+    frame.any_normal = options->any_normal;
+    frame.edge_ends = !d->of->samples->has_vertices;
+    return frame;
+}
+
+/* Tells what was found for some features; returns how many were the wrong way out. */
+static size_t tell_some(contact_call *call, const contact_direction *d, size_t first,
+                        const contact_found *found, size_t count) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        wrong += found[i].depth == CONTACT_WRONG;
+        if (found[i].depth > CONTACT_WRONG)
+            abuti_contact_tell(call, d, first + i, &found[i]);
+    }
+    return wrong;
+}
+
+/* `wrong` counts the contacts that are not told since they are the wrong way out. */
+static abut_status try_direction(contact_call *call, const contact_direction *d, bool one_way,
+                                 size_t *wrong) {
+    const abut_samples *s = d->of->samples;
+    const abut_field *field = d->at->field;
+    contact_found few[FEW], *found = few;
+    if (!s || !field || abuti_contact_far(d, call->options.margin))
+        return ABUT_OK;
+    contact_frame frame = abuti_contact_frame_of(d, &call->options);
+    if (one_way)
+        contact_go_one_way(&field->view, &frame);
+    size_t edges = call->options.samples ? 0 : s->view.edge_count, all = s->view.count + edges;
+    if (call->serial && all > FEW) { /* without memory */
+        tries t = {&field->view, &frame,        s->points, s->points + s->view.count,
+                   few,          s->view.count, 0,         0};
+        for (; t.first < all; t.first += FEW) {
+            size_t end = all - t.first < FEW ? all : t.first + FEW;
+            try_some(&t, 0, t.first, end);
+            *wrong += tell_some(call, d, t.first, few, end - t.first);
+        }
+        return ABUT_OK;
+    }
+    if (all > FEW && !(found = abuti_allocate(field->context, all, sizeof *found)))
+        return ABUT_ERROR_MEMORY;
+    try_body(field, s, &frame, edges, found);
+    *wrong += tell_some(call, d, 0, found, all);
+    if (found != few)
+        abuti_release(field->context, found);
+    return ABUT_OK;
+}
+
+abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]) {
+    size_t wrong = 0, before = call->count;
+    abut_status status = ABUT_OK;
+    /* Again, where nothing but wrong ways was found: a small body well within a large one, whose
+     * every sample is nearest to the side that it faces. Silence would be worse. */
+    for (int one_way = 0; one_way < 2 && !status; one_way++)
+        if (!one_way || (wrong && call->count == before)) {
+            status = try_direction(call, &both[0], one_way, &wrong);
+            status = status ? status : try_direction(call, &both[1], one_way, &wrong);
+        }
+    return status;
+}
+
+abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
+                                const abut_contact_options *options, abut_contacts *contacts) {
+    static const char function[] = "abut_contact_bodies";
+    contact_call call;
+    contact_motion at_a, at_b;
+    abut_status status = abuti_contact_begin(&call, function, a, false, options, contacts);
+    if (!status && (!b || (!a->field && !b->field)))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s", function,
+                            b ? "neither body has a field" : "b is null");
+    status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at_a);
+    status = status ? status : abuti_contact_pose(function, "the pose of b", &b->pose, &at_b);
+    if (status)
+        return status;
+    const contact_direction both[2] = {{b, a, &at_b, &at_a, 0}, {a, b, &at_a, &at_b, 1}};
+    status = abuti_contact_pair(&call, both);
+    return status ? status : abuti_contact_end(&call);
+}

@@ -1,0 +1,94 @@
+/* What the colliders share: checked bodies, frames from one to the other, and the way contacts are
+ * told. */
+#ifndef ABUTI_CONTACT_H
+#define ABUTI_CONTACT_H
+
+#include "contact/contact_frame_shared.h"
+#include "contact/samples.h"
+#include "field/field.h"
+
+#include <abut/contact.h>
+
+#include <float.h>
+
+/* What a question is about. */
+typedef struct contact_call {
+    const char *function;
+    abut_contact_options options;
+    abut_contacts *out;
+    size_t count; /* found so far; those within the capacity are in out->list */
+    bool serial;  /* on this thread alone, and without memory */
+} contact_call;
+
+/* Reads options and checks the list; error sentences begin with `function`. */
+abut_status abuti_contact_begin(contact_call *call, const char *function, const abut_body *a,
+                                bool needs_field, const abut_contact_options *options,
+                                abut_contacts *out);
+abut_status abuti_contact_pose(const char *function, const char *what, const abut_pose *pose,
+                               contact_motion *motion);
+/* Fails where a number is not finite or too large. */
+abut_status abuti_contact_check(const char *function, const char *what, const double *numbers,
+                                size_t count);
+abut_status abuti_contact_end(contact_call *call);
+
+static inline vec3 contact_turn_back(const contact_motion *m, vec3 v) {
+    mat3 back = m3_transpose(&m->turn);
+    return m3_apply(&back, v);
+}
+
+/* The other way, without zeros below 0. */
+static inline vec3 contact_back(vec3 v) {
+    return v3_sub(v3(0, 0, 0), v);
+}
+
+static inline float contact_band(const abut_field *field) {
+    return field->band < (double)FLT_MAX ? (float)field->band : FLT_MAX;
+}
+
+static inline contact_grid contact_grid_of(const abut_field *field) {
+    return (contact_grid){field->grid.origin, field->grid.cell, field_bounds(field)};
+}
+
+/* The frame that takes points about `centre`, a place in the coordinates of `of`, to the grid of a
+ * field at `at`. */
+contact_frame abuti_contact_frame(const abut_field *field, const contact_motion *at,
+                                  const contact_motion *of, vec3 centre, double margin);
+
+/* The value and gradient of a field, in doubles of the world. */
+abut_field_value abuti_contact_value(const abut_field *field, const contact_motion *at, vec3 point);
+
+/* Tells a contact: writes it if there is room. */
+void abuti_contact_put(contact_call *call, const abut_contact *contact);
+static inline uint64_t contact_id(uint32_t side, uint32_t kind, uint32_t element, uint32_t part) {
+    return (uint64_t)side << 63 | (uint64_t)kind << 58 | (uint64_t)part << 32 | element;
+}
+
+/* Points against a field, `count` of them and then `edges` pairs of ends; found[i] for each. On all
+ * threads where there are many. */
+void abuti_contact_try(const abut_field *field, const contact_frame *frame,
+                       const contact_point *points, size_t count, size_t edges,
+                       contact_found *found);
+
+/* ---- two bodies ---- */
+
+/* One direction: the samples of `of` against the field of `at`. */
+typedef struct contact_direction {
+    const abut_body *at, *of; /* their poses are not read */
+    const contact_motion *motion_at, *motion_of;
+    uint32_t side; /* of the samples */
+} contact_direction;
+
+/* Whether one value shows that nothing is in contact. */
+bool abuti_contact_far(const contact_direction *d, double margin);
+contact_frame abuti_contact_frame_of(const contact_direction *d,
+                                     const abut_contact_options *options);
+/* The contact of feature i, where `found` was found for it, in the world; without its id and pair.
+ */
+abut_contact abuti_contact_of(const contact_direction *d, size_t i, const contact_found *found);
+/* Tells what was found for feature i, samples first and then edges, in the world. */
+void abuti_contact_tell(contact_call *call, const contact_direction *d, size_t i,
+                        const contact_found *found);
+/* Both directions: the samples of a against b first. */
+abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]);
+
+#endif

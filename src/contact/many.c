@@ -1,0 +1,163 @@
+/* Contacts of a field with many points: clouds, and meshes that deform.
+ *
+ * Points come in doubles of the world and are taken to cells in doubles, since a cloud may be wide
+ * beside a grid; from there on it is contact_shared.h. Results are kept for a block of points, on
+ * all threads, and told in order before the next block, so that memory stays small and bounded.
+ */
+#include "contact/contact.h"
+
+#include "bvh/points.h"
+
+enum { BLOCK = 1 << 16, POINTS_A_TASK = 1024 };
+
+typedef struct many {
+    const abut_body *a;
+    const contact_motion *at;
+    contact_frame frame; /* only band, away and margin are read */
+    /* One of: */
+    const bvh_points *points;
+    const abut_mesh *mesh; /* its vertices, or, with edges, those */
+    const contact_motion *mesh_at;
+    const uint32_t *edges;
+    size_t first; /* of the block */
+    contact_found *found;
+} many;
+
+static vec3 many_point(const many *m, size_t i) {
+    if (m->points)
+        return bvh_point_at(m->points, i);
+    return contact_to_world(m->mesh_at, abuti_mesh_position(m->mesh, (uint32_t)i));
+}
+
+/* The place of a point of the world in cells. */
+static void cells_of(const many *m, vec3 point, float at[3]) {
+    const abut_grid *grid = &m->a->field->grid;
+    vec3 p = v3_sub(contact_to_local(m->at, point), grid->origin);
+    for (int axis = 0; axis < 3; axis++)
+        at[axis] = (float)(v3_get(p, axis) / grid->cell);
+}
+
+static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
+    const many *m = data;
+    const field_view *view = &m->a->field->view;
+    static const float no_normal[3] = {0, 0, 0};
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        float from[3], to[3], least, along = 0;
+        if (!m->edges) {
+            cells_of(m, many_point(m, m->first + i), from);
+        } else {
+            const uint32_t *edge = m->edges + 2 * (m->first + i);
+            double length_sq = 0;
+            cells_of(m, many_point(m, edge[0]), from);
+            cells_of(m, many_point(m, edge[1]), to);
+            for (int axis = 0; axis < 3; axis++)
+                length_sq += ((double)to[axis] - from[axis]) * ((double)to[axis] - from[axis]);
+            along = length_sq > 1
+                        ? contact_deepest(view, m->frame.band, from, to, m->frame.margin, &least)
+                        : 0;
+            /* Vertices are told for themselves. */
+            m->found[i].depth = CONTACT_NONE;
+            if (!(along > 0 && along < 1))
+                continue;
+            for (int axis = 0; axis < 3; axis++)
+                from[axis] = from[axis] + along * (to[axis] - from[axis]);
+        }
+        field_sample value = contact_value(view, from);
+        m->found[i] = contact_of(&m->frame, &value, no_normal);
+        m->found[i].along = along;
+    }
+}
+
+static void tell(contact_call *call, const many *m, size_t i, double radius,
+                 const contact_found *found) {
+    vec3 out = m3_apply(&m->at->turn, v3(found->x, found->y, found->z));
+    abut_contact contact = {.normal = contact_back(out),
+                            .depth = found->depth + radius,
+                            .side = 1,
+                            .element = (uint32_t)i,
+                            .kind = m->points  ? ABUT_CONTACT_POINT
+                                    : m->edges ? ABUT_CONTACT_EDGE
+                                               : ABUT_CONTACT_VERTEX,
+                            .part = m->edges ? ABUT_SAMPLE_DEEPEST : 0};
+    contact.point = m->edges ? v3_lerp(many_point(m, m->edges[2 * i]),
+                                       many_point(m, m->edges[2 * i + 1]), found->along)
+                             : v3_along(many_point(m, i), -radius, out);
+    abuti_contact_put(call, &contact);
+}
+
+static abut_status try_many(contact_call *call, many *m, size_t count, double radius) {
+    abut_context *context = m->a->field->context;
+    size_t block = count < BLOCK ? count : BLOCK;
+    const contact_motion still = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, {0, 0, 0}};
+    vec3 middle = count && !m->edges ? many_point(m, count / 2) : v3(0, 0, 0);
+    m->frame =
+        abuti_contact_frame(m->a->field, m->at, &still, middle, call->options.margin + radius);
+    m->found = abuti_allocate(context, block, sizeof *m->found);
+    if (!m->found)
+        return ABUT_ERROR_MEMORY;
+    for (m->first = 0; m->first < count; m->first += block) {
+        size_t here = count - m->first < block ? count - m->first : block;
+        abuti_parallel_for(context, here, POINTS_A_TASK, try_some, m);
+        for (size_t i = 0; i < here; i++)
+            if (m->found[i].depth > CONTACT_WRONG)
+                tell(call, m, m->first + i, radius, &m->found[i]);
+    }
+    abuti_release(context, m->found);
+    return ABUT_OK;
+}
+
+abut_status abut_contact_points(const abut_body *a, const abut_points *points, double radius,
+                                const abut_contact_options *options, abut_contacts *contacts) {
+    static const char function[] = "abut_contact_points";
+    contact_call call;
+    contact_motion at;
+    bvh_points list;
+    box3 bounds;
+    abut_status status = abuti_contact_begin(&call, function, a, true, options, contacts);
+    status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
+    status = status ? status : abuti_bvh_points_read(function, points, &list);
+    status = status ? status : abuti_bvh_points_check(function, a->field->context, &list, &bounds);
+    if (!status && !(radius >= 0 && radius <= ABUT_COORDINATE_MAX))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: radius is %g; it must be a length", function,
+                            radius);
+    if (!status && list.count > UINT32_MAX)
+        status = abuti_fail(ABUT_ERROR_LIMIT, "%s: there are %zu points, at most %u are allowed",
+                            function, list.count, UINT32_MAX);
+    if (status)
+        return status;
+    many m = {.a = a, .at = &at, .points = &list};
+    status = try_many(&call, &m, list.count, radius);
+    return status ? status : abuti_contact_end(&call);
+}
+
+abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
+                              const abut_topology *topology, const abut_pose *pose_or_null,
+                              const abut_contact_options *options, abut_contacts *contacts) {
+    static const char function[] = "abut_contact_mesh";
+    static const abut_pose none = {{0, 0, 0, 1}, {0, 0, 0}};
+    contact_call call;
+    contact_motion at, mesh_at;
+    abut_topology_arrays t = abut_topology_arrays_get(topology);
+    abut_status status = abuti_contact_begin(&call, function, a, true, options, contacts);
+    if (!status && (!mesh || !topology))
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, mesh ? "topology" : "mesh");
+    if (!status && t.vertex_count != mesh->vertex_count)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: the topology has %u vertices and the mesh %u; it must be of the "
+                            "same triangles",
+                            function, t.vertex_count, mesh->vertex_count);
+    status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
+    status = status ? status
+                    : abuti_contact_pose(function, "the pose of the mesh",
+                                         pose_or_null ? pose_or_null : &none, &mesh_at);
+    if (status)
+        return status;
+    many m = {.a = a, .at = &at, .mesh = mesh, .mesh_at = &mesh_at};
+    status = try_many(&call, &m, mesh->vertex_count, 0);
+    m.edges = t.edges;
+    if (!status && !call.options.samples)
+        status = try_many(&call, &m, t.edge_count, 0);
+    return status ? status : abuti_contact_end(&call);
+}

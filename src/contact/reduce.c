@@ -1,0 +1,72 @@
+/* Fewer contacts: patches by normal, and of each the deepest and the furthest spread.
+ *
+ * In place and without memory: the deepest of what is left leads a patch, whose members are swapped
+ * to follow it; of them the one furthest from all that stay is taken again and again. There are
+ * never many patches, since their leaders' normals are further apart than the angle. Ties go to
+ * the lower id, so that the order of the list does not matter.
+ */
+#include "contact/contact.h"
+
+#include <math.h>
+
+#define ANGLE 0.5
+#define ANGLE_MOST 3.0 /* all but opposite ones */
+enum { MOST = 4, MOST_OF_ALL = 64 };
+
+static void swap(abut_contact *list, size_t i, size_t k) {
+    abut_contact kept = list[i];
+    list[i] = list[k];
+    list[k] = kept;
+}
+
+static bool deeper(const abut_contact *a, const abut_contact *b) {
+    return a->depth > b->depth || (a->depth == b->depth && a->id < b->id);
+}
+
+/* Brings the deepest of a range to its front, and after it those whose normals agree; returns the
+ * end of these. */
+static size_t gather(abut_contact *list, size_t begin, size_t end, double cosine) {
+    size_t deepest = begin, members = begin + 1;
+    for (size_t i = begin + 1; i < end; i++)
+        if (deeper(&list[i], &list[deepest]))
+            deepest = i;
+    swap(list, begin, deepest);
+    for (size_t i = begin + 1; i < end; i++)
+        if (v3_dot(list[i].normal, list[begin].normal) >= cosine)
+            swap(list, i, members++);
+    return members;
+}
+
+/* Brings `most` of a patch to its front. */
+static void choose(abut_contact *patch, size_t count, size_t most) {
+    for (size_t kept = 1; kept < most; kept++) {
+        size_t best = kept;
+        double furthest = -1;
+        for (size_t i = kept; i < count; i++) {
+            double least = INFINITY;
+            for (size_t k = 0; k < kept; k++)
+                least = real_min(least, v3_length_sq(v3_sub(patch[i].point, patch[k].point)));
+            if (least > furthest || (least == furthest && patch[i].id < patch[best].id)) {
+                furthest = least;
+                best = i;
+            }
+        }
+        swap(patch, kept, best);
+    }
+}
+
+size_t abut_contact_reduce(abut_contact *list, size_t count, size_t most, double angle) {
+    double cosine = cos(angle > 0 ? real_min(angle, ANGLE_MOST) : ANGLE);
+    size_t kept = 0;
+    most = most == 0 ? MOST : most > MOST_OF_ALL ? MOST_OF_ALL : most;
+    if (!list)
+        return 0;
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        end = gather(list, begin, count, cosine);
+        size_t here = end - begin < most ? end - begin : most;
+        choose(list + begin, end - begin, here);
+        for (size_t i = 0; i < here; i++)
+            swap(list, kept++, begin + i);
+    }
+    return kept;
+}

@@ -1,0 +1,377 @@
+/* Samples of the features of a mesh (Sundholm 2010, section 5.1.1 and 6.2.4).
+ *
+ * An edge is flat where the normals of all its faces agree within an angle, and it has at least
+ * two; a border is never flat. A vertex is flat where all its edges are. Faces without area have no
+ * normal and decide nothing. A flat region is what can be reached from its lowest triangle through
+ * edges of two faces, with normals that agree with the normal of that triangle, so that a gently
+ * curved surface does not become one region step by step.
+ *
+ * Edges longer than the spacing h are cut into ceil(length / h) equal parts, whose inner ends are
+ * samples: as many as steps of h from one end would give, and the same from either end. The sample
+ * of a region is its centroid by area, or, where that lies outside of it, as for a ring, the middle
+ * of the triangle that is nearest to it.
+ */
+#include "contact/samples.h"
+
+#include <math.h>
+
+#define FLAT_ANGLE 1e-3
+#define CELLS_DEFAULT 64
+#define FACES_OF_A_CELL 4 /* that a flat region has at least */
+#define MOST_SAMPLES ((double)(1u << 28))
+
+enum { ALL_KINDS = ABUT_SAMPLES_VERTICES | ABUT_SAMPLES_EDGES | ABUT_SAMPLES_FACES };
+
+typedef struct work {
+    abut_mesh *mesh;
+    abut_samples_options options;
+    abut_topology_arrays topology;
+    abut_normals_arrays normals;
+    double spacing, least_area, least_cosine;
+    unsigned char *flat_edge; /* of each edge */
+    double area;
+    sample_list found;
+} work;
+
+/* ---- options ---- */
+
+static abut_status check_length(const char *name, double length) {
+    if (length >= 0 && length <= ABUT_COORDINATE_MAX)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "abut_samples_create: options->%s is %g; it must not be negative, and 0 "
+                      "stands for our choice",
+                      name, length);
+}
+
+static abut_status read_options(const abut_samples_options *theirs, abut_samples_options *ours) {
+    *ours = abut_samples_options_default();
+    abut_status status = abuti_options_read(ours, sizeof *ours, theirs, "abut_samples_create");
+    status = status ? status : check_length("cell", ours->cell);
+    status = status ? status : check_length("threshold", ours->threshold);
+    status = status ? status : check_length("flat_angle", ours->flat_angle);
+    status = status ? status : check_length("least_area", ours->least_area);
+    status = status ? status : check_length("radius", ours->radius);
+    if (!status && ours->kinds > (ALL_KINDS | ABUT_SAMPLES_EVEN))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "abut_samples_create: options->kinds is %u, which is no sum of kinds",
+                            ours->kinds);
+    if (!status && ours->flat_angle >= 1.5)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "abut_samples_create: options->flat_angle is %g; it is in radians and "
+                            "must be below 1.5",
+                            ours->flat_angle);
+    if (!status && ours->radius > 0 && ours->count)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_samples_create: options->radius and "
+                                                 "options->count are given; give one of them");
+    if (!ours->kinds)
+        ours->kinds = ours->radius > 0 || ours->count ? ABUT_SAMPLES_EVEN : ALL_KINDS;
+    return status;
+}
+
+/* ---- what is flat ---- */
+
+static void mark_flat_edges(void *data, size_t chunk, size_t begin, size_t end) {
+    work *w = data;
+    (void)chunk;
+    for (size_t e = begin; e < end; e++) {
+        const uint32_t *faces;
+        uint32_t count = abuti_edge_faces(&w->topology, (uint32_t)e, &faces);
+        vec3 first = v3(0, 0, 0);
+        bool flat = count >= 2;
+        for (uint32_t i = 0; i < count && flat; i++) {
+            vec3 normal = w->normals.faces[faces[i]];
+            if (v3_max_abs(normal) == 0)
+                continue;
+            if (v3_max_abs(first) == 0)
+                first = normal;
+            flat = v3_dot(first, normal) >= w->least_cosine;
+        }
+        w->flat_edge[e] = flat;
+    }
+}
+
+static double triangle_area(const work *w, uint32_t triangle) {
+    const uint32_t *corner = w->mesh->indices + 3 * (size_t)triangle;
+    const vec3 *p = w->mesh->positions;
+    return 0.5 * v3_length(v3_cross(v3_sub(p[corner[1]], p[corner[0]]),
+                                    v3_sub(p[corner[2]], p[corner[0]])));
+}
+
+/* The sum of corners over three, in absolute coordinates. */
+static vec3 triangle_middle(const work *w, uint32_t triangle) {
+    const uint32_t *corner = w->mesh->indices + 3 * (size_t)triangle;
+    const vec3 *p = w->mesh->positions;
+    vec3 sum = v3_add(v3_add(p[corner[0]], p[corner[1]]), p[corner[2]]);
+    return v3_along(w->mesh->origin, 1.0 / 3, sum);
+}
+
+/* ---- vertices and edges ---- */
+
+static void add(work *w, vec3 point, vec3 normal, abut_sample_kind kind, uint32_t element,
+                uint32_t part) {
+    const abut_sample sample = {point, normal, kind, element, part};
+    w->found.list[w->found.count++] = sample;
+}
+
+static abut_status sample_vertices(work *w) {
+    const abut_topology_arrays *t = &w->topology;
+    unsigned char *sharp = abuti_allocate_zeroed(w->mesh->context, t->vertex_count, 1);
+    if (!sharp)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t e = 0; e < t->edge_count; e++)
+        if (!w->flat_edge[e])
+            sharp[t->edges[2 * (size_t)e]] = sharp[t->edges[2 * (size_t)e + 1]] = 1;
+    abut_status status = abuti_samples_reserve(&w->found, t->vertex_count);
+    for (uint32_t v = 0; v < t->vertex_count && !status; v++)
+        if (sharp[v])
+            add(w, abuti_mesh_position(w->mesh, v), w->normals.vertices[v], ABUT_SAMPLE_VERTEX, v,
+                0);
+    abuti_release(w->mesh->context, sharp);
+    return status;
+}
+
+/* Into how many parts an edge is cut: 1 where it is flat. A length that is a whole number of
+ * spacings but for rounding counts as that. */
+static double parts_of(const work *w, uint32_t edge) {
+    if (w->flat_edge[edge])
+        return 1;
+    const uint32_t *end = w->topology.edges + 2 * (size_t)edge;
+    double length = v3_length(v3_sub(w->mesh->positions[end[1]], w->mesh->positions[end[0]]));
+    return real_max(1, ceil(length / w->spacing * (1 - 1e-9)));
+}
+
+static abut_status sample_edges(work *w, abut_samples *to) {
+    double total = 0;
+    uint32_t edges = 0;
+    for (uint32_t e = 0; e < w->topology.edge_count; e++) {
+        double parts = parts_of(w, e);
+        total += parts - 1;
+        edges += parts > 1;
+    }
+    if (!(total <= MOST_SAMPLES && total < ABUT_SAMPLE_DEEPEST))
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_samples_create: %.3g samples %g apart along edges are too many; "
+                          "take a larger options->threshold",
+                          total, w->spacing);
+    abut_status status = abuti_samples_reserve(&w->found, (size_t)total);
+    to->edges = status ? NULL : abuti_allocate(w->mesh->context, edges, sizeof *to->edges);
+    if (!to->edges)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t e = 0; e < w->topology.edge_count; e++) {
+        double parts = parts_of(w, e);
+        if (!(parts > 1))
+            continue;
+        const uint32_t *end = w->topology.edges + 2 * (size_t)e;
+        abut_sample_edge *edge = &to->edges[to->view.edge_count++];
+        *edge = (abut_sample_edge){{abuti_mesh_position(w->mesh, end[0]),
+                                    abuti_mesh_position(w->mesh, end[1])},
+                                   w->normals.edges[e],
+                                   e};
+        for (uint32_t i = 1; i < (uint32_t)parts; i++)
+            add(w, v3_lerp(edge->end[0], edge->end[1], i / parts), edge->normal, ABUT_SAMPLE_EDGE,
+                e, i - 1);
+    }
+    return ABUT_OK;
+}
+
+/* ---- flat regions ---- */
+
+/* Fills `queue` with the region of a triangle. */
+static uint32_t spread(const work *w, uint32_t first, unsigned char *seen, uint32_t *queue) {
+    vec3 normal = w->normals.faces[first];
+    uint32_t count = 1;
+    queue[0] = first;
+    seen[first] = 1;
+    for (uint32_t i = 0; i < count; i++)
+        for (int k = 0; k < 3; k++) {
+            uint32_t next = w->topology.neighbours[3 * (size_t)queue[i] + (size_t)k];
+            if (next == ABUT_NONE || seen[next] ||
+                !(v3_dot(normal, w->normals.faces[next]) >= w->least_cosine))
+                continue;
+            seen[next] = 1;
+            queue[count++] = next;
+        }
+    return count;
+}
+
+/* Whether a triangle has a point above or below it, which then becomes its foot. */
+static bool covers(const work *w, uint32_t triangle, vec3 *point) {
+    const uint32_t *corner = w->mesh->indices + 3 * (size_t)triangle;
+    vec3 p = v3_sub(*point, w->mesh->origin), normal = w->normals.faces[triangle];
+    for (int k = 0; k < 3; k++) {
+        vec3 a = w->mesh->positions[corner[k]], b = w->mesh->positions[corner[(k + 1) % 3]];
+        if (v3_dot(v3_cross(v3_sub(b, a), v3_sub(p, a)), normal) < 0)
+            return false;
+    }
+    double above = v3_dot(v3_sub(p, w->mesh->positions[corner[0]]), normal);
+    *point = v3_along(*point, -above, normal);
+    return true;
+}
+
+/* The centroid where it is in the region, else the middle of the nearest triangle. */
+static vec3 middle_of(const work *w, const uint32_t *region, uint32_t count, double area) {
+    vec3 sum = v3(0, 0, 0), start = triangle_middle(w, region[0]), nearest = start;
+    for (uint32_t i = 0; i < count; i++)
+        sum = v3_along(sum, triangle_area(w, region[i]),
+                       v3_sub(triangle_middle(w, region[i]), start));
+    vec3 centroid = v3_along(start, 1 / area, sum);
+    double least = INFINITY;
+    for (uint32_t i = 0; i < count; i++) {
+        vec3 middle = triangle_middle(w, region[i]);
+        double distance = v3_length_sq(v3_sub(middle, centroid));
+        if (covers(w, region[i], &centroid))
+            return centroid;
+        if (distance < least) {
+            least = distance;
+            nearest = middle;
+        }
+    }
+    return nearest;
+}
+
+static abut_status sample_faces(work *w) {
+    uint32_t triangles = w->topology.triangle_count;
+    unsigned char *seen = abuti_allocate_zeroed(w->mesh->context, triangles, 1);
+    uint32_t *queue = seen ? abuti_allocate(w->mesh->context, triangles, sizeof *queue) : NULL;
+    abut_status status = queue ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (uint32_t f = 0; f < triangles && !status; f++) {
+        if (seen[f] || v3_max_abs(w->normals.faces[f]) == 0)
+            continue;
+        uint32_t count = spread(w, f, seen, queue);
+        double area = 0;
+        for (uint32_t i = 0; i < count; i++)
+            area += triangle_area(w, queue[i]);
+        if (!(area > w->least_area))
+            continue;
+        status = abuti_samples_reserve(&w->found, 1);
+        if (!status)
+            add(w, middle_of(w, queue, count, area), w->normals.faces[f], ABUT_SAMPLE_FACE, f, 0);
+    }
+    abuti_release(w->mesh->context, seen);
+    abuti_release(w->mesh->context, queue);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+static abut_status find(work *w, abut_samples *to) {
+    const abut_samples_options *o = &w->options;
+    abut_context *context = w->mesh->context;
+    abut_status status = ABUT_OK;
+    w->flat_edge = abuti_allocate(context, w->topology.edge_count, 1);
+    if (!w->flat_edge)
+        return ABUT_ERROR_MEMORY;
+    abuti_parallel_for(context, w->topology.edge_count, 4096, mark_flat_edges, w);
+    for (uint32_t f = 0; f < w->topology.triangle_count; f++)
+        w->area += triangle_area(w, f);
+    if (o->kinds & ABUT_SAMPLES_VERTICES)
+        status = sample_vertices(w);
+    if (!status && o->kinds & ABUT_SAMPLES_EDGES)
+        status = sample_edges(w, to);
+    if (!status && o->kinds & ABUT_SAMPLES_FACES)
+        status = sample_faces(w);
+    if (!status && o->kinds & ABUT_SAMPLES_EVEN)
+        status = abuti_samples_even(w->mesh, &w->normals, w->area,
+                                    o->radius > 0 ? o->radius : w->spacing, o->count, &w->found);
+    if (!status && w->found.count > (size_t)MOST_SAMPLES)
+        status = abuti_fail(ABUT_ERROR_LIMIT, "abut_samples_create: %zu samples are too many",
+                            w->found.count);
+    if (!status && o->limit && o->limit < w->found.count)
+        status = abuti_samples_thin(&w->found, 0, o->limit, 0);
+    abuti_release(context, w->flat_edge);
+    return status;
+}
+
+static contact_point point_of(vec3 p, vec3 centre, vec3 n) {
+    vec3 d = v3_sub(p, centre);
+    const contact_point point = {(float)d.x, (float)d.y, (float)d.z,
+                                 (float)n.x, (float)n.y, (float)n.z};
+    return point;
+}
+
+/* Copies what was found to the floats that kernels read. */
+static abut_status finish(const work *w, abut_samples *to) {
+    abut_samples_arrays *view = &to->view;
+    to->samples = w->found.list;
+    view->count = (uint32_t)w->found.count;
+    view->samples = to->samples;
+    view->edges = to->edges;
+    view->spacing = w->spacing;
+    view->area = w->area;
+    to->has_vertices = w->options.kinds & ABUT_SAMPLES_VERTICES && !w->options.limit;
+    size_t count = view->count + 2 * (size_t)view->edge_count;
+    to->points = abuti_allocate(to->context, count, sizeof *to->points);
+    if (!to->points)
+        return ABUT_ERROR_MEMORY;
+    to->centre = box_centre(w->mesh->bounds);
+    for (size_t i = 0; i < view->count; i++) {
+        const abut_sample *s = &to->samples[i];
+        view->kind_count[s->kind]++;
+        to->points[i] = point_of(s->point, to->centre, s->normal);
+        to->radius = real_max(to->radius, v3_length(v3_sub(s->point, to->centre)));
+    }
+    for (size_t i = 0; i < 2 * (size_t)view->edge_count; i++) {
+        const abut_sample_edge *e = &to->edges[i / 2];
+        to->points[view->count + i] = point_of(e->end[i % 2], to->centre, e->normal);
+        to->radius = real_max(to->radius, v3_length(v3_sub(e->end[i % 2], to->centre)));
+    }
+    return abuti_samples_balls(to);
+}
+
+abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *options,
+                                abut_samples **samples) {
+    work w = {.mesh = mesh};
+    if (!mesh || !samples)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_samples_create: %s is null",
+                          mesh ? "samples" : "mesh");
+    abut_status status = read_options(options, &w.options);
+    if (status)
+        return status;
+    vec3 extent = v3_sub(mesh->bounds.hi, mesh->bounds.lo);
+    double cell = w.options.cell > 0 ? w.options.cell : v3_max_abs(extent) / CELLS_DEFAULT;
+    w.spacing = real_max(w.options.threshold, cell * sqrt(3.0));
+    w.least_area = w.options.least_area > 0 ? w.options.least_area : FACES_OF_A_CELL * cell * cell;
+    w.least_cosine = cos(w.options.flat_angle > 0 ? w.options.flat_angle : FLAT_ANGLE);
+    w.found.context = mesh->context;
+    abut_topology *topology = NULL;
+    abut_normals *normals = NULL;
+    abut_samples *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(mesh->context);
+    status = abut_topology_create(mesh, &topology);
+    status = status ? status : abut_normals_create(topology, &normals);
+    w.topology = abut_topology_arrays_get(topology);
+    w.normals = abut_normals_arrays_get(normals);
+    status = status ? status : find(&w, made);
+    if (status)
+        abuti_release(mesh->context, w.found.list);
+    status = status ? status : finish(&w, made);
+    abut_normals_destroy(normals);
+    abut_topology_destroy(topology);
+    if (status)
+        abut_samples_destroy(made);
+    else
+        *samples = made;
+    return status;
+}
+
+void abut_samples_destroy(abut_samples *samples) {
+    if (!samples)
+        return;
+    abut_context *context = samples->context;
+    abuti_release(context, samples->samples);
+    abuti_release(context, samples->edges);
+    abuti_release(context, samples->points);
+    abuti_release(context, samples->order);
+    abuti_release(context, samples->balls);
+    abuti_release(context, samples);
+    abut_context_destroy(context);
+}
+
+abut_samples_arrays abut_samples_arrays_get(const abut_samples *samples) {
+    abut_samples_arrays none;
+    memset(&none, 0, sizeof none);
+    return samples ? samples->view : none;
+}

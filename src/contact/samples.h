@@ -1,0 +1,55 @@
+/* What the files of samples share, and what colliders read of them. */
+#ifndef ABUTI_CONTACT_SAMPLES_H
+#define ABUTI_CONTACT_SAMPLES_H
+
+#include "contact/contact_shared.h"
+#include "mesh/mesh.h"
+
+#include <abut/contact.h>
+
+/* Samples close together: order[begin] to order[end - 1] are within the ball. */
+typedef struct sample_ball {
+    float x, y, z, radius; /* about the centre of all, as points; rounded up */
+    uint32_t begin, end;
+} sample_ball;
+
+struct abut_samples {
+    abut_context *context; /* held */
+    abut_samples_arrays view;
+    abut_sample *samples;
+    abut_sample_edge *edges;
+    /* The same as floats about `centre`, as kernels take them: samples, then both ends of each edge
+     * with the edge's normal. */
+    contact_point *points;
+    vec3 centre;
+    double radius;     /* of all about the centre */
+    bool has_vertices; /* all that are not flat, so that ends of edges are samples */
+    uint32_t *order;   /* of samples, along a curve in space */
+    sample_ball *balls;
+    uint32_t ball_count;
+};
+
+/* ---- samples_balls.c ---- */
+
+/* Sorts the points of all samples into balls. */
+abut_status abuti_samples_balls(abut_samples *samples);
+
+/* ---- samples_even.c ---- */
+
+/* A list that grows. */
+typedef struct sample_list {
+    abut_context *context;
+    abut_sample *list;
+    size_t count, room;
+} sample_list;
+
+/* Makes room for so many more. */
+abut_status abuti_samples_reserve(sample_list *to, size_t more);
+/* Adds even samples of a mesh of this area: `count` of them, or by radius where that is 0. */
+abut_status abuti_samples_even(const abut_mesh *mesh, const abut_normals_arrays *normals,
+                               double area, double radius, uint32_t count, sample_list *to);
+/* Keeps `most` of the samples from `first` on, or those that are `radius` apart where it is above
+ * 0; in the order in which they were. */
+abut_status abuti_samples_thin(sample_list *samples, size_t first, size_t most, double radius);
+
+#endif

@@ -1,0 +1,41 @@
+/* What the kernels of this floor share: the sum of all items before an item of a work-group.
+ *
+ * OpenCL 1.2 without sub-groups. 256 items are 16 segments of 16: each item adds those before it in
+ * its segment, then the segments before its own. That is 30 reads of local memory, nearly all of
+ * them broadcasts, and three barriers, where a tree would need eight.
+ *
+ * Local memory is always an argument of the kernel. PoCL 3.1 left two __local variables of the sort
+ * in static memory, where all its threads met; see docs/decisions.md.
+ */
+#ifndef ABUTI_DEVICE_GROUP_CL_H
+#define ABUTI_DEVICE_GROUP_CL_H
+
+#define GROUP 256
+#define SEGMENT 16
+#define GROUP_ROOM (GROUP + GROUP / SEGMENT)
+
+/* type name(value, room, total): `room` is local memory of GROUP_ROOM, free when it is called. */
+#define DEFINE_GROUP_SCAN(type, name)                                      \
+    static inline type name(type value, __local type *room, type *total) { \
+        uint item = (uint)get_local_id(0), segment = item / SEGMENT;       \
+        type within = 0, before = 0, all = 0;                              \
+        barrier(CLK_LOCAL_MEM_FENCE);                                      \
+        room[item] = value;                                                \
+        barrier(CLK_LOCAL_MEM_FENCE);                                      \
+        for (uint j = 0; j < SEGMENT - 1; j++)                             \
+            if (j < item % SEGMENT)                                        \
+                within += room[segment * SEGMENT + j];                     \
+        if (item % SEGMENT == SEGMENT - 1)                                 \
+            room[GROUP + segment] = within + value;                        \
+        barrier(CLK_LOCAL_MEM_FENCE);                                      \
+        for (uint j = 0; j < GROUP / SEGMENT; j++) {                       \
+            type sum = room[GROUP + j];                                    \
+            if (j < segment)                                               \
+                before += sum;                                             \
+            all += sum;                                                    \
+        }                                                                  \
+        *total = all;                                                      \
+        return before + within;                                            \
+    }
+
+#endif

@@ -1,0 +1,450 @@
+/* Values of blocks of cells: the distance at the centre of each cell, negative inside.
+ *
+ * Tiles of rows of blocks are shared out to the threads. A worker counts the crossings of the rows
+ * of its tile (sign_rows.c), then goes through cubes of blocks, with lists of features that shrink
+ * on the way from the cube to sixteen cells (cells.h). Where a list would be too long it is not
+ * made, and smaller boxes are tried; where that is still so for sixteen cells, each is searched.
+ * Values are floats of exact distances, so that it does not matter who computes what.
+ */
+#include "field/build/compute.h"
+
+#include "sign/sign.h"
+
+#include <math.h>
+
+/* Cells further from the middle than this, in the frame, are searched for one by one. */
+#define NEAR_CELLS 8.0
+/* So are grids with fewer cells than this for each triangle: lists for large boxes cost more. */
+#ifndef CELLS_LEAST
+#define CELLS_LEAST 1.0
+#endif
+
+static const size_t NOT_WANTED = (size_t)-1;
+
+/* ---- blocks ---- */
+
+/* The cells of some blocks of the tile. */
+static cells_span span_of(const worker *w, const uint32_t block[3], const uint32_t count[3]) {
+    cells_span s;
+    for (int k = 0; k < 3; k++) {
+        s.begin[k] = (w->first[k] + block[k]) * FIELD_BRICK;
+        uint32_t end = s.begin[k] + count[k] * FIELD_BRICK;
+        s.count[k] = (end < w->c->end[k] ? end : w->c->end[k]) - s.begin[k];
+    }
+    return s;
+}
+
+static size_t *wanted_at(worker *w, const uint32_t block[3]) {
+    return &w->at[block[0] + TILE_LONG * (block[1] + CUBE * block[2])];
+}
+
+static bool is_known(const worker *w, const uint32_t block[3]) {
+    const field_job *job = w->c->job;
+    return job->known && job->known[grid_at(job->blocks, w->first[0] + block[0],
+                                            w->first[1] + block[1], w->first[2] + block[2])];
+}
+
+static void sign_row(float *row, const unsigned char *inside, uint32_t count) {
+    uint64_t all = 1;
+    _Static_assert(sizeof all == FIELD_BRICK, "as many bytes as cells of a row");
+    if (count == FIELD_BRICK)
+        memcpy(&all, inside, sizeof all);
+    if (!all)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        row[i] = inside[i] ? -row[i] : row[i];
+}
+
+/* Whether the surface crosses no row of a block. */
+static bool no_row_crosses(const worker *w, const cells_span *s) {
+    unsigned char crossed = 0;
+    for (uint32_t k = 0; k < s->count[2]; k++) {
+        const uint32_t cell[3] = {s->begin[0], s->begin[1], s->begin[2] + k};
+        const unsigned char *row = w->rows.crossed + sign_rows_row(&w->rows, cell);
+        for (uint32_t j = 0; j < s->count[1]; j++)
+            crossed |= row[j];
+    }
+    return !crossed;
+}
+
+/* Signs the values of cells of the block, its first ones along each axis. */
+static void sign_cells(worker *w, const cells_span *s, bool is_signed) {
+    const computing *c = w->c;
+    if (!is_signed)
+        abuti_sign_open(c->table.bvh, c->job->grid, &c->border, &w->rows, s, FIELD_BRICK,
+                        w->values);
+    const bool outside = c->closed && no_row_crosses(w, s);
+    for (uint32_t k = 0; !outside && k < s->count[2]; k++)
+        for (uint32_t j = 0; j < s->count[1]; j++) {
+            const uint32_t cell[3] = {s->begin[0], s->begin[1] + j, s->begin[2] + k};
+            sign_row(w->values + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k),
+                     w->rows.inside + sign_rows_at(&w->rows, cell), s->count[0]);
+        }
+}
+
+/* What is known of a box of blocks: a list, or null; that nothing of it is within the band; that
+ * cells have signs. */
+typedef struct known {
+    const cells_list *list;
+    bool is_beyond, is_signed, is_far; /* far: too far from the mesh for floats */
+} known;
+
+static void find_cells(worker *w, const cells_span *s, const known *k) {
+    if (k->is_beyond || k->is_far)
+        abuti_compute_set(w, s, k->is_far || w->rule.band == INFINITY);
+    else
+        abuti_compute_cells(w, s, k->list);
+}
+
+/* The cells of some layers of a block. Those of two layers are found and signed twice. */
+static void find_layers(worker *w, const cells_span *block, unsigned layers, known k) {
+    cells_span spans[FIELD_LAYERS];
+    cells_list own;
+    uint32_t count = 0, before = w->used;
+    bool clear;
+    for (unsigned bit = 1; bit < FIELD_LAYERS; bit++) {
+        bool covered = !(layers >> bit & 1); /* or part of another one */
+        for (unsigned less = 1; less < bit; less++)
+            covered = covered || ((layers >> less & 1) && (less & bit) == less);
+        if (covered)
+            continue;
+        spans[count] = *block;
+        for (int axis = 0; axis < 3; axis++)
+            if (bit >> axis & 1)
+                spans[count].count[axis] = 1;
+        count++;
+    }
+    if (count > 1 && !k.is_beyond && !k.is_far)
+        k.is_beyond = abuti_compute_narrow(w, block, &k.list, &own, &clear) == NOTHING_NEAR;
+    for (uint32_t i = 0; i < count; i++) {
+        find_cells(w, &spans[i], &k);
+        sign_cells(w, &spans[i], k.is_signed);
+    }
+    w->used = before;
+}
+
+static void compute_block(worker *w, const uint32_t block[3], const known *k) {
+    static const uint32_t one[3] = {1, 1, 1};
+    const field_job *job = w->c->job;
+    size_t at = *wanted_at(w, block);
+    if (at == NOT_WANTED)
+        return;
+    cells_span s = span_of(w, block, one);
+    for (int axis = 0; axis < 3; axis++) /* two at a time would have to wait for all stores */
+        w->origin[axis] = s.begin[axis];
+    w->touching_count = 0;
+    if (job->layers && !(job->layers[at] & FIELD_WHOLE)) {
+        find_layers(w, &s, job->layers[at], *k);
+    } else {
+        if (is_known(w, block))
+            job->get(job->known_data, s.begin, w->values);
+        else
+            find_cells(w, &s, k);
+        sign_cells(w, &s, k->is_signed);
+    }
+    for (uint32_t i = 0; i < w->touching_count; i++)
+        w->values[w->touching[i]] = w->touching_value[i];
+    job->put(job->data, at, s.begin, w->values);
+}
+
+/* Some blocks of which nothing more can be known. */
+static void compute_blocks(worker *w, const uint32_t first[3], const uint32_t count[3],
+                           const known *k) {
+    uint32_t b[3];
+    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
+        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
+            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
+                compute_block(w, b, k);
+}
+
+/* Whether distances of some of these blocks must be found. */
+static bool any_wanted(worker *w, const uint32_t first[3], const uint32_t count[3]) {
+    uint32_t b[3];
+    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
+        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
+            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
+                if (*wanted_at(w, b) != NOT_WANTED && !is_known(w, b))
+                    return true;
+    return false;
+}
+
+/* Signs all cells of a span, if that can be done at once. */
+static bool sign_span(worker *w, const cells_span *s, bool is_clear, bool is_beyond) {
+    const computing *c = w->c;
+    if (is_clear || (is_beyond && w->rule.band < INFINITY))
+        return abuti_sign_open_clear(c->table.bvh, c->job->grid, &c->border, &w->rows, s,
+                                     is_beyond);
+    return abuti_sign_open_through(c->table.bvh, c->job->grid, &c->border, &w->rows, s);
+}
+
+/* Leaves out what is not wanted on all sides. Some of it is wanted. */
+static void shrink_to_wanted(worker *w, uint32_t first[3], uint32_t count[3]) {
+    uint32_t b[3], lo[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX}, hi[3] = {0, 0, 0};
+    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
+        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
+            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
+                for (int k = 0; k < 3 && *wanted_at(w, b) != NOT_WANTED; k++) {
+                    lo[k] = b[k] < lo[k] ? b[k] : lo[k];
+                    hi[k] = b[k] > hi[k] ? b[k] : hi[k];
+                }
+    for (int k = 0; k < 3; k++) {
+        first[k] = lo[k];
+        count[k] = hi[k] - lo[k] + 1;
+    }
+}
+
+/* Goes through blocks of the tile as abuti_compute_cells() does through cells. */
+static void divide_blocks(worker *w, const uint32_t all_first[3], const uint32_t all_count[3],
+                          known k) {
+    uint32_t before = w->used, first[3], count[3];
+    cells_list own;
+    bool clear;
+    if (!any_wanted(w, all_first, all_count)) {
+        compute_blocks(w, all_first, all_count, &k);
+        return;
+    }
+    memcpy(first, all_first, sizeof first);
+    memcpy(count, all_count, sizeof count);
+    if (w->c->job->wanted)
+        shrink_to_wanted(w, first, count);
+    if (count[0] == 1 && count[1] == 1 && count[2] == 1) {
+        compute_block(w, first, &k);
+        return;
+    }
+    cells_span s = span_of(w, first, count);
+    k.is_beyond = abuti_compute_narrow(w, &s, &k.list, &own, &clear) == NOTHING_NEAR;
+    if (!k.is_signed)
+        k.is_signed = sign_span(w, &s, clear, k.is_beyond);
+    for (int octant = 0; octant < 8 && !k.is_beyond; octant++) {
+        uint32_t begin[3], part[3];
+        bool empty = false;
+        for (int axis = 0; axis < 3; axis++) {
+            uint32_t half = (count[axis] + 1) / 2;
+            bool second = octant >> axis & 1;
+            begin[axis] = first[axis] + (second ? half : 0);
+            part[axis] = second ? count[axis] - half : half;
+            empty = empty || !part[axis];
+        }
+        if (!empty)
+            divide_blocks(w, begin, part, k);
+    }
+    if (k.is_beyond)
+        compute_blocks(w, first, count, &k);
+    w->used = before;
+}
+
+/* ---- tiles ---- */
+
+/* The rule for cells whose coordinates are at most `largest` in the frame. */
+static void set_rule(worker *w, double largest) {
+    w->rule.margin = cells_margin((float)largest);
+    w->rule.error = 0x1p-46 * (largest + 2);
+}
+
+/* A cube of blocks, from the hierarchy on. */
+static void compute_cube(worker *w, const uint32_t first[3], const uint32_t count[3]) {
+    const computing *c = w->c;
+    cells_span s = span_of(w, first, count);
+    double largest = 0;
+    for (int k = 0; k < 3; k++)
+        largest = real_max(largest, real_max(fabs(c->frame[k][s.begin[k]]),
+                                             fabs(c->frame[k][s.begin[k] + s.count[k] - 1])));
+    known k = {.is_signed = c->closed, .is_far = c->is_searched || !(largest <= NEAR_CELLS)};
+    set_rule(w, largest);
+    w->used = 0;
+    w->hint.known = false;
+    if (k.is_far)
+        compute_blocks(w, first, count, &k);
+    else
+        divide_blocks(w, first, count, k);
+}
+
+/* The first of the wanted blocks that is not before a number. */
+static size_t wanted_from(const field_job *job, size_t number) {
+    size_t lo = 0, hi = job->wanted_count;
+    while (lo < hi) {
+        size_t middle = lo + (hi - lo) / 2;
+        if (job->wanted[middle] < number)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+/* Lists the places of the tile's blocks; false where none is wanted. */
+static bool list_wanted(worker *w) {
+    const field_job *job = w->c->job;
+    bool any = false;
+    for (uint32_t z = 0; z < w->blocks[2]; z++)
+        for (uint32_t y = 0; y < w->blocks[1]; y++) {
+            const uint32_t row[3] = {0, y, z};
+            size_t *at = wanted_at(w, row);
+            size_t number = grid_at(job->blocks, w->first[0], w->first[1] + y, w->first[2] + z);
+            for (uint32_t x = 0; x < w->blocks[0]; x++)
+                at[x] = job->wanted ? NOT_WANTED : number + x;
+            if (!job->wanted) {
+                any = true;
+                continue;
+            }
+            for (size_t i = wanted_from(job, number);
+                 i < job->wanted_count && job->wanted[i] < number + w->blocks[0]; i++) {
+                at[job->wanted[i] - number] = i;
+                any = true;
+            }
+        }
+    return any;
+}
+
+/* Coordinates of sixteen cells at a time, along each axis of the tile. */
+static void make_lanes(worker *w) {
+    cells_lanes *const lanes[3] = {w->x, w->y, w->z};
+    static const uint32_t step[3] = {CELLS_X, CELLS_Y, CELLS_Z};
+    static const uint32_t stride[3] = {1, CELLS_X, CELLS_X * CELLS_Y};
+    for (int k = 0; k < 3; k++)
+        for (uint32_t i = 0; i < w->rows.cells.count[k]; i += step[k])
+            for (uint32_t n = 0; n < CELLS_COUNT; n++) {
+                uint32_t cell = i + n / stride[k] % step[k], last = w->rows.cells.count[k] - 1;
+                double x = w->c->frame[k][w->rows.cells.begin[k] + (cell < last ? cell : last)];
+                lanes[k][i / step[k]].exact[n] = x;
+                lanes[k][i / step[k]].rounded[n] = (float)x;
+            }
+}
+
+static void compute_tile(worker *w, size_t tile) {
+    const computing *c = w->c;
+    const uint32_t cube = c->cube, size[3] = {TILE_LONG, cube, cube};
+    const size_t place[3] = {tile % c->tiles[0], tile / c->tiles[0] % c->tiles[1],
+                             tile / c->tiles[0] / c->tiles[1]};
+    static const uint32_t none[3] = {0, 0, 0};
+    for (int k = 0; k < 3; k++) {
+        w->first[k] = (uint32_t)place[k] * size[k];
+        uint32_t left = c->job->blocks[k] - w->first[k];
+        w->blocks[k] = left < size[k] ? left : size[k];
+    }
+    if (!list_wanted(w))
+        return;
+    cells_span s = span_of(w, none, w->blocks);
+    w->rows.cells = s;
+    w->rows.winding = w->winding;
+    w->rows.inside = w->inside;
+    w->rows.crossed = w->crossed;
+    make_lanes(w);
+    abuti_sign_rows(c->table.bvh, c->job->grid, &w->rows);
+    for (uint32_t x = 0; x < w->blocks[0]; x += cube) {
+        uint32_t left = w->blocks[0] - x;
+        const uint32_t first[3] = {x, 0, 0},
+                       count[3] = {left < cube ? left : cube, w->blocks[1], w->blocks[2]};
+        compute_cube(w, first, count);
+    }
+}
+
+typedef struct part {
+    computing *c;
+    size_t begin, end;
+    atomic_size_t taken;
+} part;
+
+/* Takes tiles as long as there are any. */
+static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
+    part *p = data;
+    worker *w = &p->c->workers[chunk];
+    (void)begin;
+    (void)end;
+    w->c = p->c;
+    w->seen = p->c->seen + chunk * cells_seen_words(&p->c->table);
+    w->rule.to_world = 1 / p->c->table.bvh->scale;
+    w->rule.band = p->c->job->band;
+    for (;;) {
+        size_t tile = p->begin + atomic_fetch_add(&p->taken, 1);
+        if (tile >= p->end)
+            return;
+        compute_tile(w, tile);
+    }
+}
+
+/* ---- jobs ---- */
+
+/* Coordinates of all cells in the frame. */
+static abut_status make_frame(computing *c) {
+    const field_job *job = c->job;
+    const abut_bvh *bvh = job->bvh;
+    for (int k = 0; k < 3; k++) {
+        c->end[k] = job->grid->count[k];
+        c->frame[k] = abuti_allocate(bvh->context, c->end[k], sizeof *c->frame[k]);
+        if (!c->frame[k])
+            return ABUT_ERROR_MEMORY;
+        for (uint32_t i = 0; i < c->end[k]; i++) /* as grid_centre() */
+            c->frame[k][i] = (v3_get(job->grid->origin, k) + job->grid->cell * i -
+                              v3_get(bvh->mesh->origin, k)) *
+                             bvh->scale;
+    }
+    return ABUT_OK;
+}
+
+/* Cuts the grid into tiles; smaller ones where some threads would have nothing left to do while
+ * others still work on theirs. */
+static size_t divide_tiles(computing *c, uint32_t threads) {
+    const uint32_t *blocks = c->job->blocks;
+    for (c->cube = CUBE;; c->cube /= 2) {
+        const uint32_t size[3] = {TILE_LONG, c->cube, c->cube};
+        size_t count = 1;
+        for (int k = 0; k < 3; k++) {
+            c->tiles[k] = (blocks[k] + size[k] - 1) / size[k];
+            count *= c->tiles[k];
+        }
+        if (c->cube == CUBE_LEAST || count >= TILES_EACH * (size_t)threads)
+            return count;
+    }
+}
+
+static abut_status run_tiles(computing *c, uint32_t workers) {
+    const field_job *job = c->job;
+    abut_context *context = job->bvh->context;
+    size_t all = (size_t)c->tiles[0] * c->tiles[1] * c->tiles[2], most = 16 * (size_t)workers;
+    abut_status status = ABUT_OK;
+    for (size_t begin = 0; begin < all && !status; begin += most) {
+        part p = {.c = c, .begin = begin, .end = all - begin < most ? all : begin + most};
+        abuti_parallel_for(context, workers, 1, worker_task, &p);
+        status = abuti_progress(context, "field",
+                                job->from + (job->to - job->from) * (double)p.end / (double)all);
+    }
+    return status;
+}
+
+abut_status abuti_field_compute(const field_job *job) {
+    const abut_bvh *bvh = job->bvh;
+    abut_context *context = bvh->context;
+    if (bvh->sign->method == ABUT_SIGN_NORMAL)
+        return abuti_field_compute_plain(job);
+    computing c = {.job = job,
+                   .kernel = abuti_cells_kernel(),
+                   .closed = bvh->sign->closed,
+                   .is_searched =
+                       (double)grid_cells(job->grid) < CELLS_LEAST * bvh->triangle_count};
+    uint32_t workers = abuti_context_threads(context);
+    workers = workers < 4 ? 4 : workers; /* a caller's tasks may be more */
+    size_t tiles = divide_tiles(&c, abuti_context_threads(context));
+    workers = workers < tiles ? workers : (uint32_t)tiles;
+    c.workers = abuti_allocate(context, workers, sizeof *c.workers);
+    abut_status status = c.workers ? make_frame(&c) : ABUT_ERROR_MEMORY;
+    if (!status && job->table)
+        c.table = *job->table;
+    else if (!status)
+        status = abuti_cells_create(bvh, &c.table);
+    if (!status && !c.closed)
+        status = abuti_sign_border(bvh, &c.border);
+    if (!status) {
+        c.seen = abuti_allocate(context, cells_seen_words(&c.table), workers * sizeof *c.seen);
+        status = c.seen ? ABUT_OK : ABUT_ERROR_MEMORY;
+    }
+    status = status ? status : run_tiles(&c, workers);
+    abuti_sign_border_destroy(bvh, &c.border);
+    if (!job->table)
+        abuti_cells_destroy(&c.table);
+    for (int k = 0; k < 3; k++)
+        abuti_release(context, c.frame[k]);
+    abuti_release(context, c.seen);
+    abuti_release(context, c.workers);
+    return status;
+}

@@ -1,0 +1,378 @@
+/* Lists of features for blocks of cells, from large blocks to small ones.
+ *
+ * Method: the largest blocks, 64 at most, look at all features and keep those that can be nearest
+ * to a point of them (feature_cl.h); smaller blocks filter the list of the block that they are
+ * an eighth of. Lists near the middle of a solid are long: so that no group has more to do than
+ * others, a list is made in slices, by a group each, and stays in slices. A slice goes to a pool at
+ * a place that an atomic counter gives, so that its length need not be known before. Each slice
+ * also measures the middles of the block's eighths, which together bounds their distance, and what
+ * those need.
+ * Only the lists of two levels in a row are needed at a time: those of even levels are put into the
+ * pool from its begin on, those of odd ones from its end backwards.
+ * Where the pool is full, slices are empty and all lengths are still added up: the host sees what
+ * is needed, makes the pool larger, and begins again.
+ * Kept lists are those of regions.cl, whose proof holds for any set of points in a box.
+ */
+#include "field/build/grid_cl.h"
+
+/* Local memory in words; as in device_build.c. */
+#define STAGED 3072
+#define NUMBERS 16
+#define SIBLING_STAGED 384 /* of one of eight */
+
+/* Features of a slice that bound the distances of eighths, at most about that many: in a long list
+ * many are nearly as near as the nearest. */
+#define BOUNDING 128
+
+/* Places on the mesh that bound the distances of the largest blocks. */
+#define SAMPLES 4096
+
+/* Entries of a pool are counted in chunks as well, so that the sum never wraps around. */
+#define CHUNK 1024
+#define CHUNKS_MOST (1u << 21)
+
+/* ---- bounds of the largest blocks ---- */
+
+/* Squared distances, as words, to the nearest of some features' places. A group a block. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_seed(__global const float4 *features, uint feature_count, field_grid g, uint side,
+           __global uint *bounds, __local uint *least) {
+    uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
+    uint step = max(1u, feature_count / SAMPLES);
+    block_place p = place_of(&g, block, side);
+    float4 at = middle_of(&g, p.x * side, p.y * side, p.z * side, side);
+    float bound = INFINITY;
+    if (item == 0)
+        *least = as_uint(INFINITY);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (ulong i = (ulong)item * step; i < feature_count; i += (ulong)GROUP * step) {
+        float4 away = features[4 * i] - at;
+        bound = fmin(bound, dot_f(away, away));
+    }
+    atomic_min(least, as_uint(bound));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0)
+        bounds[block] = *least;
+}
+
+/* ---- keeping ---- */
+
+/* What the level before has taken of the pool. No one changes that any more. */
+static inline uint taken_before(uint turn, uint pool_size, volatile __global uint *counters) {
+    __global const uint *entries = (__global const uint *)counters + COUNT_ENTRIES;
+    return turn ? min(entries[turn - 1], pool_size) : 0;
+}
+
+/* Room for `count` entries of a level: its begin, or NONE. By one item. */
+static inline uint reserve(uint count, uint turn, uint taken, uint pool_size,
+                           volatile __global uint *counters) {
+    uint chunks = (count + CHUNK - 1) / CHUNK;
+    if (count == 0)
+        return 0;
+    if (atomic_add(&counters[COUNT_CHUNKS], chunks) > CHUNKS_MOST - min(chunks, CHUNKS_MOST))
+        return NONE;
+    uint begin = atomic_add(&counters[COUNT_ENTRIES + turn], count);
+    if (count > pool_size - taken || begin > pool_size - taken - count)
+        return NONE;
+    return turn & 1 ? pool_size - begin - count : begin;
+}
+
+/* What a slice is made from: all features from `first` on, or slices of a list in the pool. */
+typedef struct source {
+    __global const float4 *features;
+    __global const uint2 *slices; /* null: all features */
+    uint first, count;
+} source;
+
+static inline uint length_of(__global const uint2 *slices, uint count) {
+    uint length = 0;
+    for (uint k = 0; k < count; k++)
+        length += slices[k].y;
+    return length;
+}
+
+/* A box that a slice is made for, and where it goes. */
+typedef struct target {
+    box bounding;
+    float upper;
+    __global uint *pool;
+    uint pool_size, turn, taken; /* turn: the number of the level */
+    volatile __global uint *counters;
+    __local uint *kept, *begin, *least, *staged; /* 1, 1, 8, STAGED */
+} target;
+
+static inline target target_of(box b, float upper, __global uint *pool, uint pool_size, uint turn,
+                               volatile __global uint *counters, __local uint *room) {
+    target t = {b,         upper,         pool,
+                pool_size, turn,          taken_before(turn, pool_size, counters),
+                counters,  room,          room + 1,
+                room + 2,  room + NUMBERS};
+    return t;
+}
+
+static inline void keep_if_needed(const source *s, const target *t, uint name, uint to) {
+    feature f = load_feature(s->features, name);
+    if (!is_needed(&f, &t->bounding, t->upper))
+        return;
+    uint place = atomic_inc(t->kept);
+    if (to != NONE)
+        t->pool[to + place] = name;
+    else if (place < STAGED)
+        t->staged[place] = name;
+}
+
+/* Keeps what is needed: the first STAGED of them, or all from `to` on in the pool. Gives how many
+ * there are. */
+static inline uint keep_all(const source *s, const target *t, uint to) {
+    uint item = (uint)get_local_id(0);
+    if (item == 0)
+        *t->kept = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (s->slices) {
+        for (uint k = s->first; k < s->first + s->count; k++) {
+            uint2 slice = s->slices[k];
+            uint name = item < slice.y ? t->pool[slice.x + item] : 0;
+            for (uint i = item; i < slice.y; i += GROUP) {
+                uint next = i + GROUP < slice.y ? t->pool[slice.x + i + GROUP] : 0;
+                keep_if_needed(s, t, name, to);
+                name = next;
+            }
+        }
+    } else {
+        for (uint i = item; i < s->count; i += GROUP)
+            keep_if_needed(s, t, s->first + i, to);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    return *t->kept;
+}
+
+/* Makes a slice, and bounds the middles of eight boxes by it: item 8 k + i measures `at` for box i,
+ * whose bound is at `bound` unless that is NONE. */
+static inline uint2 make_slice(const source *s, const target *t, float4 at, __global uint *bounds,
+                               uint bound) {
+    uint item = (uint)get_local_id(0), child = item & 7;
+    if (item < 8)
+        t->least[item] = as_uint(INFINITY);
+    uint count = keep_all(s, t, NONE);
+    if (item == 0)
+        *t->begin = reserve(count, t->turn, t->taken, t->pool_size, t->counters);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint begin = *t->begin;
+    bool is_staged = count <= STAGED;
+    if (begin == NONE)
+        return (uint2)(0, 0);
+    if (!is_staged)
+        keep_all(s, t, begin);
+    for (uint i = item; is_staged && i < count; i += GROUP)
+        t->pool[begin + i] = t->staged[i];
+    float best = INFINITY;
+    uint step = 1 + count / BOUNDING;
+    for (uint i = item / 8 * step; i < count; i += GROUP / 8 * step) {
+        feature f = load_feature(s->features, is_staged ? t->staged[i] : t->pool[begin + i]);
+        look l = look_at(&f, at);
+        best = fmin(best, bound_sq(&l, t->bounding.margin));
+    }
+    atomic_min(&t->least[child], as_uint(best));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < 8 && bound != NONE)
+        atomic_min((volatile __global uint *)&bounds[bound], t->least[item]);
+    return (uint2)(begin, count);
+}
+
+/* The slice of a block of a level. Levels: where their bounds begin, and those of their eighths. */
+static inline uint2 make_level_slice(const source *s, const field_grid *g, uint side, block_place p,
+                                     uint block, __global uint *bounds, uint level, uint eighths,
+                                     __global uint *pool, uint pool_size, uint turn,
+                                     volatile __global uint *counters, __local uint *room) {
+    uint child = (uint)get_local_id(0) & 7, half_side = side / 2;
+    uint x = 2 * p.x + (child & 1), y = 2 * p.y + (child >> 1 & 1), z = 2 * p.z + (child >> 2);
+    box b = box_at(g, p.x * side, p.y * side, p.z * side, side);
+    float upper = upper_of(g, &b, bounds[level + block]);
+    target t = target_of(b, upper, pool, pool_size, turn, counters, room);
+    uint to = block_at(g, half_side, x, y, z);
+    return make_slice(s, &t, middle_of(g, x * half_side, y * half_side, z * half_side, half_side),
+                      bounds, to == NONE ? NONE : eighths + to);
+}
+
+/* ---- levels ---- */
+
+/* The lists of the largest blocks: begin and length in the pool of each slice. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_top(__global const float4 *features, uint feature_count, field_grid g, uint side, uint slices,
+          __global uint *bounds, uint level, uint eighths, __global uint *pool, uint pool_size,
+          volatile __global uint *counters, __global uint2 *lists, __local uint *room) {
+    uint group = (uint)get_group_id(0), block = group / slices, slice = group % slices;
+    uint each = (feature_count + slices - 1) / slices, first = min(slice * each, feature_count);
+    source s = {features, (__global const uint2 *)0, first, min(each, feature_count - first)};
+    uint2 made = make_level_slice(&s, &g, side, place_of(&g, block, side), block, bounds, level,
+                                  eighths, pool, pool_size, 0, counters, room);
+    if (get_local_id(0) == 0)
+        lists[group] = made;
+}
+
+/* The same for blocks whose parents have lists, which begin at `from`, of so many slices. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_filter(__global const float4 *features, field_grid g, uint side, uint slices,
+             uint parent_slices, __global uint *bounds, uint level, uint eighths,
+             __global uint *pool, uint pool_size, uint turn, volatile __global uint *counters,
+             __global uint2 *lists, uint from, uint to, __local uint *room) {
+    uint group = (uint)get_group_id(0), block = group / slices, slice = group % slices;
+    block_place p = place_of(&g, block, side);
+    uint parent = block_at(&g, 2 * side, p.x / 2, p.y / 2, p.z / 2), each = parent_slices / slices;
+    source s = {features, lists + from, parent * parent_slices + slice * each, each};
+    uint2 made = (uint2)(0, 0);
+    if (g.reach == INFINITY || length_of(s.slices + s.first, s.count))
+        made = make_level_slice(&s, &g, side, p, block, bounds, level, eighths, pool, pool_size,
+                                turn, counters, room);
+    if (get_local_id(0) == 0)
+        lists[to + group] = made;
+}
+
+/* ---- eight at once ---- */
+
+/* Where lists have one slice, a group makes those of all eighths of a parent: 16 items each. They
+ * load the same features at the same time. */
+typedef struct siblings {
+    __local uint *kept, *begin, *again; /* 8 each */
+    __local uint *least;                /* 64 */
+    __local uint *staged;               /* 8 x SIBLING_STAGED */
+} siblings;
+
+/* Looks at all features of the parent's lists. Keeps the first SIBLING_STAGED in local memory, or
+ * all from `to` on in the pool. */
+static inline void keep_for_sibling(__global const float4 *features, __global const uint2 *slices,
+                                    uint slice_count, const box *b, float upper, bool none,
+                                    __global uint *pool, __local uint *kept, __local uint *staged,
+                                    uint to) {
+    for (uint k = 0; k < slice_count; k++) {
+        uint2 slice = slices[k];
+        for (uint i = (uint)get_local_id(0) / 8; !none && i < slice.y; i += GROUP / 8) {
+            uint name = pool[slice.x + i];
+            feature f = load_feature(features, name);
+            if (!is_needed(&f, b, upper))
+                continue;
+            uint place = atomic_inc(kept);
+            if (to != NONE)
+                pool[to + place] = name;
+            else if (place < SIBLING_STAGED)
+                staged[place] = name;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+}
+
+/* One item: room for all eight lists in a row. */
+static inline void reserve_siblings(const siblings *s, uint turn, uint pool_size,
+                                    volatile __global uint *counters) {
+    uint all = 0;
+    for (uint c = 0; c < 8; c++)
+        all += s->kept[c];
+    uint at = reserve(all, turn, taken_before(turn, pool_size, counters), pool_size, counters);
+    for (uint c = 0; c < 8; c++) {
+        s->begin[c] = at;
+        at += at == NONE ? 0 : s->kept[c];
+    }
+}
+
+/* Bounds the distances of the middles of the eighths of all eight, which are at (x, y, z) on. */
+static inline void bound_eighths(__global const float4 *features, const field_grid *g,
+                                 const siblings *s, uint side, block_place parent, float margin,
+                                 __global const uint *pool, __global uint *bounds, uint eighths) {
+    uint item = (uint)get_local_id(0), m = item & 63, c = m >> 3, half_side = side / 2;
+    uint x = 4 * parent.x + 2 * (c & 1) + (m & 1),
+         y = 4 * parent.y + 2 * (c >> 1 & 1) + (m >> 1 & 1),
+         z = 4 * parent.z + 2 * (c >> 2) + (m >> 2 & 1);
+    float4 at = middle_of(g, x * half_side, y * half_side, z * half_side, half_side);
+    uint count = s->kept[c], step = 1 + count / BOUNDING;
+    float best = INFINITY;
+    for (uint i = item / 64 * step; i < count; i += GROUP / 64 * step) {
+        uint name =
+            count <= SIBLING_STAGED ? s->staged[SIBLING_STAGED * c + i] : pool[s->begin[c] + i];
+        feature f = load_feature(features, name);
+        look l = look_at(&f, at);
+        best = fmin(best, bound_sq(&l, margin));
+    }
+    atomic_min(&s->least[m], as_uint(best));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint to = block_at(g, half_side, x, y, z);
+    if (item < 64 && to != NONE)
+        bounds[eighths + to] = s->least[m];
+}
+
+/* As field_filter(), a group for each parent. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_siblings(__global const float4 *features, field_grid g, uint side, uint parent_slices,
+               __global uint *bounds, uint level, uint eighths, __global uint *pool, uint pool_size,
+               uint turn, volatile __global uint *counters, __global uint2 *lists, uint from,
+               uint to, __local uint *room) {
+    uint item = (uint)get_local_id(0), child = item & 7, parent = (uint)get_group_id(0);
+    siblings s = {room, room + 8, room + 16, room + 24, room + 24 + 64};
+    block_place p = place_of(&g, parent, 2 * side);
+    uint x = 2 * p.x + (child & 1), y = 2 * p.y + (child >> 1 & 1), z = 2 * p.z + (child >> 2);
+    uint block = block_at(&g, side, x, y, z);
+    bool none = block == NONE;
+    __global const uint2 *slices = lists + from + parent * parent_slices;
+    if (!length_of(slices, parent_slices)) {
+        if (item < 8 && !none)
+            lists[to + block] = (uint2)(0, 0);
+        return;
+    }
+    box b = box_at(&g, x * side, y * side, z * side, side);
+    float upper = upper_of(&g, &b, none ? 0 : bounds[level + block]);
+    __local uint *staged = s.staged + SIBLING_STAGED * child;
+    if (item < 8)
+        s.kept[item] = s.again[item] = 0;
+    if (item < 64)
+        s.least[item] = as_uint(INFINITY);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    keep_for_sibling(features, slices, parent_slices, &b, upper, none, pool, s.kept + child, staged,
+                     NONE);
+    if (item == 0)
+        reserve_siblings(&s, turn, pool_size, counters);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint begin = s.begin[child], count = begin == NONE ? 0 : s.kept[child], longest = 0;
+    for (uint i = item / 8; count <= SIBLING_STAGED && i < count; i += GROUP / 8)
+        pool[begin + i] = staged[i];
+    if (item < 8 && !none)
+        lists[to + block] = (uint2)(count ? begin : 0, count);
+    if (begin == NONE) /* for all of them */
+        return;
+    for (uint c = 0; c < 8; c++)
+        longest = max(longest, s.kept[c]);
+    if (longest > SIBLING_STAGED)
+        keep_for_sibling(features, slices, parent_slices, &b, upper,
+                         none || count <= SIBLING_STAGED, pool, s.again + child, staged, begin);
+    bound_eighths(features, &g, &s, side, p, b.margin, pool, bounds, eighths);
+}
+
+/* ---- cutting ---- */
+
+/* Lists of 4 x 4 x 4 cells for the blocks of 8 x 8 x 8 whose lists were too long to be measured.
+ * Those of the i-th such block stand from 8 i on, and the bounds of 2 x 2 x 2 cells, which are all
+ * infinite before, from 64 i on. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_cut(__global const float4 *features, field_grid g, uint slices, __global const uint *bounds,
+          uint level, __global const uint2 *lists, uint from, __global const uint *long_blocks,
+          uint long_most, __global uint *pool, uint pool_size, uint turn,
+          volatile __global uint *counters, __global uint2 *cut_lists, __global uint *cut_bounds,
+          __local uint *room) {
+    uint count = 8 * min(counters[COUNT_LONG_8], long_most), child = (uint)get_local_id(0) & 7;
+    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
+        uint block = long_blocks[i / 8];
+        block_place p = place_of(&g, block, 8);
+        uint x = 8 * p.x + 4 * (i & 1), y = 8 * p.y + 4 * (i >> 1 & 1), z = 8 * p.z + (i & 4);
+        uint part = block_at(&g, 4, x / 4, y / 4, z / 4);
+        uint2 made = (uint2)(0, 0);
+        if (part != NONE) {
+            box b = box_at(&g, x, y, z, 4);
+            float upper = upper_of(&g, &b, bounds[level + part]);
+            source s = {features, lists + from, block * slices, slices};
+            target t = target_of(b, upper, pool, pool_size, turn, counters, room);
+            float4 at = middle_of(&g, x + 2 * (child & 1), y + (child & 2), z + (child & 4) / 2, 2);
+            made = make_slice(&s, &t, at, cut_bounds, 8 * i + child);
+        }
+        if (get_local_id(0) == 0)
+            cut_lists[i] = made;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}

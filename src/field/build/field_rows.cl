@@ -1,0 +1,114 @@
+/* What rows of cells cross, exactly.
+ *
+ * Method: every triangle is scanned over the rows along x that its shadow may cover. A row that
+ * crosses it adds 1 or -1 at the first cell beyond the crossing; running sums along the rows then
+ * give the winding number around each cell, or with a border what a row from the cell towards
+ * lower x crosses. Ties are broken as in crossing.c, by the same exact predicates, so that the
+ * number is the one that a ray against x finds there.
+ * Cost: the rows in the box of each triangle's shadow, 32 of them at once. */
+#include "field/build/grid_cl.h"
+#include "sign/crossing_shared.h"
+
+#if ABUTI_REAL_BITS == 64
+
+#define EACH 32 /* items a triangle */
+#define ROW_GROUP 64
+#define ROW_CELLS 4 /* an item */
+
+/* Cells along an axis between two coordinates, and one more at both ends for rounding. */
+static inline uint2 cells_between(const field_grid *g, int axis, double lo, double hi) {
+    double last = (double)g->count[axis] - 1.0;
+    double before = (double)g->first[axis];
+    double first = floor((lo - g->origin[axis]) / g->cell) - 1.0 - before,
+           end = ceil((hi - g->origin[axis]) / g->cell) + 1.0 - before;
+    if (!(first <= last && end >= 0.0))
+        return (uint2)(1, 0);
+    return (uint2)((uint)fmax(first, 0.0), (uint)fmin(end, last));
+}
+
+static inline double centre_at(const field_grid *g, int axis, uint i) {
+    return g->origin[axis] + g->cell * (i + g->first[axis]);
+}
+
+/* About where the line along x at p crosses the plane of a triangle, within its box. */
+static inline double crossing_near(vec3 a, vec3 b, vec3 c, vec3 p, double lo, double hi) {
+    double ay = a.y - p.y, az = a.z - p.z, by = b.y - p.y, bz = b.z - p.z, cy = c.y - p.y,
+           cz = c.z - p.z;
+    double u = by * cz - bz * cy, v = cy * az - cz * ay, w = ay * bz - az * by, all = u + v + w;
+    double x = lo + (u * (a.x - lo) + v * (b.x - lo) + w * (c.x - lo)) / all;
+    return x >= lo && x <= hi ? x : lo; /* nor NAN */
+}
+
+/* Whether the cell is beyond the triangle: as triangle_cross() with a ray against x. */
+static inline bool is_beyond(const field_grid *g, vec3 a, vec3 b, vec3 c, vec3 p, uint i, int side,
+                             double lo, double hi) {
+    p.x = centre_at(g, 0, i);
+    return hi < p.x || (lo <= p.x && orient3d(a, b, c, p) == side);
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_cross(__global const double *corners, uint triangle_count, field_grid g,
+            __global int *windings) {
+    uint triangle = (uint)(get_global_id(0) / EACH), lane = (uint)get_local_id(0) % EACH;
+    if (triangle >= triangle_count)
+        return;
+    __global const double *from = corners + 9 * (size_t)triangle;
+    vec3 a = v3(from[0], from[1], from[2]), b = v3(from[3], from[4], from[5]),
+         c = v3(from[6], from[7], from[8]);
+    vec3 lo = v3_min(a, v3_min(b, c)), hi = v3_max(a, v3_max(b, c));
+    uint2 along_y = cells_between(&g, 1, lo.y, hi.y), along_z = cells_between(&g, 2, lo.z, hi.z);
+    uint columns = g.count[0];
+    if (along_y.x > along_y.y || along_z.x > along_z.y || lo.x > centre_at(&g, 0, columns - 1))
+        return;
+    uint high = along_y.y - along_y.x + 1;
+    ulong rows = (ulong)high * (along_z.y - along_z.x + 1);
+    for (ulong row = lane; row < rows; row += EACH) {
+        uint j = along_y.x + (uint)(row % high), k = along_z.x + (uint)(row / high);
+        vec3 p = v3(0.0, centre_at(&g, 1, j), centre_at(&g, 2, k));
+        if (p.y < lo.y || p.y > hi.y || p.z < lo.z || p.z > hi.z)
+            continue;
+        int side = side_of_edge(0, a, b, p);
+        if (side == 0 || side_of_edge(0, b, c, p) != side || side_of_edge(0, c, a, p) != side)
+            continue;
+        double about = ceil((crossing_near(a, b, c, p, lo.x, hi.x) - g.origin[0]) / g.cell);
+        uint i = (uint)clamp(about - (double)g.first[0], 0.0, (double)columns);
+        while (i > 0 && is_beyond(&g, a, b, c, p, i - 1, side, lo.x, hi.x))
+            i--;
+        while (i < columns && !is_beyond(&g, a, b, c, p, i, side, lo.x, hi.x))
+            i++;
+        if (i < columns)
+            atomic_add(&windings[i + (size_t)columns * (j + (size_t)g.count[1] * k)], -side);
+    }
+}
+
+/* Running sums along rows, a group each. */
+__kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
+field_sum(__global int *windings, uint columns, __local int *room) {
+    uint item = (uint)get_local_id(0);
+    __global int *row = windings + (size_t)get_group_id(0) * columns;
+    int before = 0;
+    for (uint first = 0; first < columns; first += ROW_GROUP * ROW_CELLS) {
+        uint begin = first + ROW_CELLS * item;
+        int sums[ROW_CELLS], sum = 0;
+        for (uint k = 0; k < ROW_CELLS; k++) {
+            sum += begin + k < columns ? row[begin + k] : 0;
+            sums[k] = sum;
+        }
+        room[item] = sum;
+        for (uint away = 1; away < ROW_GROUP; away *= 2) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            int more = item >= away ? room[item - away] : 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            room[item] += more;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        int mine = before + room[item] - sum;
+        before += room[ROW_GROUP - 1];
+        for (uint k = 0; k < ROW_CELLS; k++)
+            if (begin + k < columns)
+                row[begin + k] = mine + sums[k];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* Cells in doubt: the search's own arithmetic for the triangles that may be nearest.
+ *
+ * Method: of a cell's block the list is in the pool. All its features that may be nearest in floats
+ * are taken, and all their triangles measured in doubles as the search does it. Its winner is among
+ * them (regions.cl), so that the least distance has the search's bits.
+ */
+#include "base/math_shared.h"
+#include "field/build/values_cl.h"
+
+#if ABUTI_REAL_BITS == 64
+#include "nearest/measure_cl.h"
+
+/* A group a cell. A cell that found no feature is counted: then the search takes them all. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_settle(__global const float4 *features, __global const uint *incident_begin,
+             __global const uint *incidents, __global const uint *tree_order,
+             __global const double *corners, field_grid g, uint slices, __global const uint2 *lists,
+             uint from, __global const uint *pool, __global const float *coarse,
+             __global const float *fine, float facing, __global float *values,
+             __global uint *doubts, uint doubts_most, volatile __global uint *counters,
+             __local double *room) {
+    __local double *distances = room;
+    __local uint *least = (__local uint *)(distances + GROUP);
+    results to = {values, doubts, doubts_most, counters, NONE, NONE};
+    uint item = (uint)get_local_id(0), count = min(counters[COUNT_DOUBTFUL], doubts_most);
+    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
+        uint cell = doubts[i];
+        uint x = cell % g.count[0], y = cell / g.count[0] % g.count[1],
+             z = cell / g.count[0] / g.count[1];
+        __global const uint2 *list = lists + from + slices * block_at(&g, 8, x / 8, y / 8, z / 8);
+        double3 p = centre_of(&g, x, y, z);
+        float4 at = middle_of(&g, x, y, z, 1);
+        float bound = INFINITY, margin = g.margin;
+        if (item == 0)
+            *least = as_uint(INFINITY);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint s = 0; s < slices; s++)
+            for (uint k = item; k < list[s].y; k += GROUP) {
+                feature f = load_feature(features, pool[list[s].x + k]);
+                look l = look_at(&f, at);
+                bound = fmin(bound, bound_sq(&l, margin));
+            }
+        atomic_min(least, as_uint(bound));
+        barrier(CLK_LOCAL_MEM_FENCE);
+        float reach_sq = reach_of(&g, as_float(*least));
+        measured m;
+        start_measure(&m, v3(p.x, p.y, p.z), INFINITY);
+        for (uint s = 0; s < slices; s++)
+            for (uint k = item; k < list[s].y; k += GROUP) {
+                uint name = pool[list[s].x + k];
+                feature f = load_feature(features, name);
+                look l = look_at(&f, at);
+                if (outside_of(&l) <= margin && l.distance_sq <= reach_sq)
+                    for (uint j = incident_begin[name]; j < incident_begin[name + 1]; j++)
+                        measure(&m, corners, tree_order[incidents[j]]);
+            }
+        distances[item] = m.best;
+        for (uint away = GROUP / 2; away > 0; away /= 2) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (item < away)
+                distances[item] = fmin(distances[item], distances[item + away]);
+        }
+        if (item == 0) {
+            double d = distances[0];
+            inside_rule rule = rule_of(&g, coarse, fine, facing, x, y, z);
+            if (d == 0.0)
+                put_zero(&to, cell);
+            else
+                put_value(&to, rule, cell, (float)fmin(d, g.band));
+            if (d == INFINITY && g.reach == INFINITY)
+                atomic_inc(&counters[COUNT_LEFT]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    put_extremes(&to, least);
+}
+
+/* ---- bricks ---- */
+
+/* Copies bricks of 9 x 9 x 9 values out of a grid, a group each, by the numbers of their first
+ * cells. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_bricks(__global const float *values, field_grid g, __global const uint *cells,
+             __global float *bricks) {
+    uint brick = (uint)get_group_id(0);
+    for (uint i = (uint)get_local_id(0); i < 9 * 9 * 9; i += GROUP)
+        bricks[9 * 9 * 9 * (size_t)brick + i] =
+            values[cells[brick] + cell_at(&g, i % 9, i / 9 % 9, i / 81)];
+}
+
+/* ---- signs ---- */
+
+/* The points of cells whose signs the fast winding number tells; and their order. */
+__kernel void field_points(field_grid g, __global const uint *cells, uint count,
+                           __global double *points, __global uint *order) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    uint cell = cells[i];
+    double3 p = centre_of(&g, cell % g.count[0], cell / g.count[0] % g.count[1],
+                          cell / g.count[0] / g.count[1]);
+    points[3 * i] = p.x;
+    points[3 * i + 1] = p.y;
+    points[3 * i + 2] = p.z;
+    order[i] = i;
+}
+
+/* Turns the values of cells that are inside. What is 0 has no sign. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+field_turn(__global const uint *cells, __global const uint *inside, uint count,
+           __global float *values, volatile __global uint *counters, __local uint *room) {
+    results to = {values, (__global uint *)0, 0, counters, NONE, NONE};
+    uint i = (uint)get_global_id(0);
+    if (i < count) {
+        float value = values[cells[i]];
+        value = inside[i] && value != 0.0f ? -value : value;
+        values[cells[i]] = value;
+        to.least = sortable(value);
+        to.most = ~sortable(value);
+    }
+    put_extremes(&to, room);
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* A grid in the frame of a hierarchy, for kernels, and blocks of its cells.
+ *
+ * Blocks are cubes of cells with a power of two along each side, numbered like cells, x fastest.
+ * The centre of a block is computed in floats: the first centre, and the step times a whole number,
+ * are each off by a rounding of the largest coordinate or two, far below the quarter of a margin
+ * that box_of() of feature_cl.h adds to every box. */
+#ifndef ABUTI_FIELD_BUILD_GRID_CL_H
+#define ABUTI_FIELD_BUILD_GRID_CL_H
+
+#include "nearest/feature_cl.h"
+
+#define GROUP 128
+
+/* What is counted; as in device_build.c. */
+#define COUNT_DOUBTFUL 0
+#define COUNT_LEAST 1
+#define COUNT_MOST 2
+#define COUNT_CHUNKS 3
+#define COUNT_LONG_8 4
+#define COUNT_LONG_4 5
+#define COUNT_UNSETTLED 6
+#define COUNT_MIXED 7
+#define COUNT_ROWS 8
+#define COUNT_UNSURE 9
+#define COUNT_LEFT 10
+#define COUNT_ENTRIES 11 /* of each level */
+
+/* Side of the blocks for which signs of a surface with a border are found first. */
+#define COARSE 32
+/* Instead of 0 outside and 1 inside, where that is not known. */
+#define DOUBTFUL (-0x7fffffff - 1)
+
+/* As grid_argument of device.h. */
+typedef struct field_grid {
+    double origin[3], cell;                  /* absolute */
+    double mesh_origin[3], scale, per_scale; /* a power of two, and its inverse */
+    double band;
+    float base[3], step;     /* of the first of these centres and a cell, in the frame */
+    float margin;            /* of nearest.cl, for the whole grid */
+    float reach;             /* the band in the frame; infinite without */
+    uint count[3], first[3]; /* a part of a grid: so many cells, from this one on */
+} field_grid;
+
+typedef struct block_place {
+    uint x, y, z;
+} block_place;
+
+static inline uint blocks_along(uint count, uint side) {
+    return (count + side - 1) / side;
+}
+
+static inline block_place place_of(const field_grid *g, uint block, uint side) {
+    uint wide = blocks_along(g->count[0], side), high = blocks_along(g->count[1], side);
+    block_place p;
+    p.x = block % wide;
+    p.y = block / wide % high;
+    p.z = block / wide / high;
+    return p;
+}
+
+/* The number of a block, or NONE where there is none. */
+static inline uint block_at(const field_grid *g, uint side, uint x, uint y, uint z) {
+    uint wide = blocks_along(g->count[0], side), high = blocks_along(g->count[1], side);
+    return x < wide && y < high && z < blocks_along(g->count[2], side) ? x + wide * (y + high * z)
+                                                                       : NONE;
+}
+
+static inline float4 middle_of(const field_grid *g, uint x, uint y, uint z, uint side) {
+    float half_side = 0.5f * (float)(side - 1);
+    return (float4)(fma((float)x + half_side, g->step, g->base[0]),
+                    fma((float)y + half_side, g->step, g->base[1]),
+                    fma((float)z + half_side, g->step, g->base[2]), 0.0f);
+}
+
+/* The box of the centres of side x side x side cells from (x, y, z) on. */
+static inline box box_at(const field_grid *g, uint x, uint y, uint z, uint side) {
+    float half_size = 0.5f * (float)(side - 1) * g->step;
+    float4 middle = middle_of(g, x, y, z, side),
+           h = (float4)(half_size, half_size, half_size, 0.0f);
+    return box_of(middle - h, middle + h, g->margin);
+}
+
+/* Features further from a block are not needed, if the squared distance of its middle is at most
+ * that of this word. */
+static inline float upper_of(const field_grid *g, const box *b, uint bound) {
+    return fmin(sqrt(as_float(bound)) * SLACK + b->radius, g->reach) + 4.0f * b->margin;
+}
+
+#endif

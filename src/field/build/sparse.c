@@ -1,0 +1,215 @@
+/* Filling a sparse field: the distances at the corners of all bricks, then the bricks that are
+ * stored, which are those with a part of the band, and those with corners inside and outside: where
+ * the surface is open the sign changes far from it, too.
+ *
+ * Neighbours share a layer of cells. So that each cell is measured once, blocks of 8 x 8 x 8 cells
+ * are computed and handed to all bricks that have some of it; of a block that is no brick only the
+ * layers that others need.
+ */
+#include "field/build/cells.h"
+
+#include <math.h>
+
+typedef struct sparse {
+    abut_field *field;
+    const abut_bvh *bvh;
+    const cells_table *table; /* or null */
+    uint32_t blocks[3];       /* one more than bricks: what lies beyond the last ones */
+    uint32_t *wanted;
+    unsigned char *layers;
+    size_t wanted_count;
+    double reach; /* no value of a brick is above this */
+} sparse;
+
+/* ---- corners ---- */
+
+static void put_coarse(void *data, size_t at, const uint32_t begin[3], const float *values) {
+    const sparse *s = data;
+    (void)at;
+    for (uint32_t k = 0; k < FIELD_BRICK && begin[2] + k < s->blocks[2]; k++)
+        for (uint32_t j = 0; j < FIELD_BRICK && begin[1] + j < s->blocks[1]; j++)
+            for (uint32_t i = 0; i < FIELD_BRICK && begin[0] + i < s->blocks[0]; i++)
+                s->field->coarse[grid_at(s->blocks, begin[0] + i, begin[1] + j, begin[2] + k)] =
+                    values[i + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k)];
+}
+
+static abut_status build_coarse(sparse *s) {
+    const abut_grid grid = field_corners(s->field);
+    field_job job = {.bvh = s->bvh,
+                     .grid = &grid,
+                     .band = INFINITY,
+                     .table = s->table,
+                     .put = put_coarse,
+                     .data = s,
+                     .to = 0.2};
+    for (int axis = 0; axis < 3; axis++)
+        job.blocks[axis] = (grid.count[axis] + FIELD_BRICK - 1) / FIELD_BRICK;
+    return abuti_field_compute(&job);
+}
+
+/* ---- which bricks ---- */
+
+/* The most that a corner of a brick is away from the surface, if some are inside and others not;
+ * else 0. */
+static double mixed_most(const sparse *s, const uint32_t brick[3]) {
+    double most = 0;
+    unsigned inside = 0;
+    for (uint32_t c = 0; c < 8; c++) {
+        float value = s->field->coarse[grid_at(s->blocks, brick[0] + (c & 1),
+                                               brick[1] + (c >> 1 & 1), brick[2] + (c >> 2))];
+        inside += signbit(value) != 0;
+        most = real_max(most, fabs(value));
+    }
+    return inside % 8 ? most : 0;
+}
+
+/* Numbers the bricks that are stored. What 16 bits stand for may have to be more than it was. */
+static abut_status number_bricks(sparse *s) {
+    abut_field *field = s->field;
+    size_t count = (size_t)field->bricks[0] * field->bricks[1] * field->bricks[2], at = 0;
+    atomic_uchar *marks = abuti_allocate_zeroed(field->context, count, sizeof *marks);
+    uint32_t brick[3];
+    double most = 0;
+    if (!marks)
+        return ABUT_ERROR_MEMORY;
+    abuti_field_mark_bricks(field, marks);
+    for (brick[2] = 0; brick[2] < field->bricks[2]; brick[2]++)
+        for (brick[1] = 0; brick[1] < field->bricks[1]; brick[1]++)
+            for (brick[0] = 0; brick[0] < field->bricks[0]; brick[0]++, at++) {
+                double mixed = field->closed ? 0 : mixed_most(s, brick);
+                bool stored = mixed > 0 || atomic_load_explicit(&marks[at], memory_order_relaxed);
+                field->index[at] = stored ? field->brick_count++ : ABUT_NONE;
+                most = real_max(most, mixed);
+            }
+    abuti_release(field->context, marks);
+    /* no cell is farther from the part of the band than the diagonal of a brick, nor from a corner
+     * than half of it */
+    s->reach = real_max(field->band + 2 * FIELD_BRICK * field->grid.cell,
+                        most + FIELD_BRICK * field->grid.cell);
+    if (field->type == ABUT_FIELD_INT16 && s->reach / INT16_MAX > field->step && most > 0)
+        field->step = nextafterf((float)(s->reach / INT16_MAX), INFINITY);
+    field->value_count = (size_t)field->brick_count * FIELD_VALUES;
+    field->values = abuti_allocate(field->context, field->value_count, field_value_bytes(field));
+    return field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+/* Lists the blocks that bricks have cells of, and which. */
+static abut_status list_blocks(sparse *s) {
+    const abut_field *field = s->field;
+    size_t all = (size_t)s->blocks[0] * s->blocks[1] * s->blocks[2], at = 0, count = 0;
+    unsigned char *layers = abuti_allocate_zeroed(field->context, all, sizeof *layers);
+    if (!layers)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t z = 0; z < field->bricks[2]; z++)
+        for (uint32_t y = 0; y < field->bricks[1]; y++)
+            for (uint32_t x = 0; x < field->bricks[0]; x++, at++)
+                for (uint32_t bit = 0; bit < FIELD_LAYERS && field->index[at] != ABUT_NONE; bit++)
+                    layers[grid_at(s->blocks, x + (bit & 1), y + (bit >> 1 & 1), z + (bit >> 2))] |=
+                        (unsigned char)(1u << bit);
+    for (size_t i = 0; i < all; i++)
+        s->wanted_count += layers[i] != 0;
+    s->wanted = abuti_allocate(field->context, s->wanted_count, sizeof *s->wanted);
+    s->layers = abuti_allocate(field->context, s->wanted_count, sizeof *s->layers);
+    for (size_t i = 0; s->wanted && s->layers && i < all; i++) {
+        if (!layers[i])
+            continue;
+        s->wanted[count] = (uint32_t)i;
+        s->layers[count++] = layers[i];
+    }
+    abuti_release(field->context, layers);
+    return s->wanted && s->layers ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+/* ---- their values ---- */
+
+/* Hands a block to all bricks that have some of it. No two blocks write the same cells. */
+static void put_block(void *data, size_t at, const uint32_t begin[3], const float *values) {
+    const sparse *s = data;
+    const uint32_t *bricks = s->field->bricks;
+    for (unsigned bit = 0; bit < FIELD_LAYERS; bit++) {
+        if (!(s->layers[at] >> bit & 1))
+            continue;
+        const uint32_t off[3] = {bit & 1, bit >> 1 & 1, bit >> 2};
+        uint32_t brick =
+            s->field
+                ->index[grid_at(bricks, begin[0] / FIELD_BRICK - off[0],
+                                begin[1] / FIELD_BRICK - off[1], begin[2] / FIELD_BRICK - off[2])];
+        for (uint32_t k = 0; k < (off[2] ? 1 : FIELD_BRICK); k++)
+            for (uint32_t j = 0; j < (off[1] ? 1 : FIELD_BRICK); j++) {
+                size_t row = FIELD_BRICK * off[0] +
+                             FIELD_SIDE * (FIELD_BRICK * off[1] + j +
+                                           FIELD_SIDE * (size_t)(FIELD_BRICK * off[2] + k));
+                abuti_field_put(s->field, (size_t)brick * FIELD_VALUES + row,
+                                values + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k),
+                                off[0] ? 1 : FIELD_BRICK);
+            }
+    }
+}
+
+static abut_status build_bricks(sparse *s) {
+    abut_field *field = s->field;
+    abut_context *context = field->context;
+    abut_grid grid = field->grid; /* and what bricks at its end have beyond it */
+    abut_status status = list_blocks(s);
+    if (!status) {
+        for (int axis = 0; axis < 3; axis++)
+            grid.count[axis] = field->bricks[axis] * FIELD_BRICK + 1;
+        field_job job = {.bvh = s->bvh,
+                         .grid = &grid,
+                         .band = INFINITY,
+                         .blocks = {s->blocks[0], s->blocks[1], s->blocks[2]},
+                         .wanted = s->wanted,
+                         .wanted_count = s->wanted_count,
+                         .layers = s->layers,
+                         .table = s->table,
+                         .put = put_block,
+                         .data = s,
+                         .from = 0.2,
+                         .to = 1};
+        status = abuti_field_compute(&job);
+    }
+    abuti_release(context, s->wanted);
+    abuti_release(context, s->layers);
+    return status;
+}
+
+/* ---- all ---- */
+
+static abut_status build_here(sparse *s) {
+    cells_table table = {.bvh = NULL};
+    abut_status status = ABUT_OK;
+    if (s->field->sign != ABUT_SIGN_NORMAL) {
+        status = abuti_cells_create(s->bvh, &table);
+        s->table = &table;
+    }
+    status = status ? status : build_coarse(s);
+    status = status ? status : number_bricks(s);
+    status = status ? status : build_bricks(s);
+    if (s->table)
+        abuti_cells_destroy(&table);
+    return status;
+}
+
+static abut_status build_there(sparse *s) {
+    abut_device_bvh *there = NULL;
+    abut_status status = abuti_field_coarse_on(s->field, s->bvh, &there);
+    status = status ? status : number_bricks(s);
+    status = status ? status : abuti_field_bricks_on(s->field, there, s->reach);
+    abut_device_bvh_destroy(there);
+    return status;
+}
+
+abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh) {
+    sparse s = {.field = field, .bvh = bvh};
+    size_t bricks = 1, corners = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        s.blocks[axis] = field->bricks[axis] + 1;
+        bricks *= field->bricks[axis];
+        corners *= s.blocks[axis];
+    }
+    field->index = abuti_allocate(field->context, bricks, sizeof *field->index);
+    field->coarse = abuti_allocate(field->context, corners, sizeof *field->coarse);
+    if (!field->index || !field->coarse)
+        return ABUT_ERROR_MEMORY;
+    return field->device ? build_there(&s) : build_here(&s);
+}

@@ -1,0 +1,111 @@
+/* What becomes of values of cells, for kernels. */
+#ifndef ABUTI_FIELD_BUILD_VALUES_CL_H
+#define ABUTI_FIELD_BUILD_VALUES_CL_H
+
+#include "field/build/grid_cl.h"
+
+#if ABUTI_REAL_BITS == 64
+
+/* What a cell gets instead of a distance. */
+#define DOUBT NAN
+
+static inline double3 centre_of(const field_grid *g, uint x, uint y, uint z) {
+    return (double3)(g->origin[0] + g->cell * (x + g->first[0]),
+                     g->origin[1] + g->cell * (y + g->first[1]),
+                     g->origin[2] + g->cell * (z + g->first[2]));
+}
+
+/* Squares beyond this cannot win, if one of `bound` is there. */
+static inline float reach_of(const field_grid *g, float bound) {
+    float reach = fmin(sqrt(bound) + 2.0f * g->margin, g->reach + 4.0f * g->margin);
+    return reach * reach * SLACK;
+}
+
+/* Where values go, and what the group has seen. */
+typedef struct results {
+    __global float *values;
+    __global uint *doubts;
+    uint doubts_most;
+    volatile __global uint *counters;
+    uint least, most; /* as words that sort alike, the second complemented */
+} results;
+
+/* How windings tell the inside, for a block: with a border by what field_sides.cl found. */
+typedef struct inside_rule {
+    float shift, facing; /* shift: NAN where each cell has its answer */
+    bool has_border;
+} inside_rule;
+
+static inline inside_rule rule_of(const field_grid *g, __global const float *coarse,
+                                  __global const float *fine, float facing, uint x, uint y,
+                                  uint z) {
+    inside_rule r = {0.0f, facing, facing != 0.0f};
+    if (r.has_border)
+        r.shift = coarse[block_at(g, COARSE, x / COARSE, y / COARSE, z / COARSE)];
+    if (isnan(r.shift))
+        r.shift = fine[block_at(g, 8, x / 8, y / 8, z / 8)];
+    return r;
+}
+
+/* Words that sort like their floats. */
+static inline uint sortable(float x) {
+    uint bits = as_uint(x);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+
+static inline size_t cell_at(const field_grid *g, uint x, uint y, uint z) {
+    return x + (size_t)g->count[0] * (y + (size_t)g->count[1] * z);
+}
+
+/* Stores a value with its sign. Where that is not known yet it is positive, and not seen. */
+static inline void put_value(results *r, inside_rule rule, size_t at, float value) {
+    int winding = ((__global const int *)r->values)[at];
+    bool inside = winding != 0, each = rule.has_border && isnan(rule.shift);
+    bool unsure = each && winding == DOUBTFUL;
+    if (rule.has_border && !each)
+        inside = ((float)winding - rule.shift) * rule.facing > 0.5f;
+    value = inside && !unsure ? -value : value;
+    r->values[at] = value;
+    r->least = unsure ? r->least : min(r->least, sortable(value));
+    r->most = unsure ? r->most : min(r->most, ~sortable(value));
+}
+
+/* On the surface there is none. */
+static inline void put_zero(results *r, size_t at) {
+    r->values[at] = 0.0f;
+    r->least = min(r->least, sortable(0.0f));
+    r->most = min(r->most, ~sortable(0.0f));
+}
+
+/* Stores a value, or the cell's number where the value is in doubt. */
+static inline void put_cell(const field_grid *g, results *r, inside_rule rule, uint x, uint y,
+                            uint z, float value) {
+    if (x >= g->count[0] || y >= g->count[1] || z >= g->count[2])
+        return;
+    size_t at = cell_at(g, x, y, z);
+    if (!isnan(value)) {
+        put_value(r, rule, at, value);
+        return;
+    }
+    uint to = atomic_inc(&r->counters[COUNT_DOUBTFUL]);
+    if (to < r->doubts_most)
+        r->doubts[to] = (uint)at;
+}
+
+/* `room`: two words. All items come here. */
+static inline void put_extremes(const results *r, __local uint *room) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) < 2)
+        room[get_local_id(0)] = NONE;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    atomic_min(&room[0], r->least);
+    atomic_min(&room[1], r->most);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0 && room[0] != NONE) {
+        atomic_max(&r->counters[COUNT_LEAST], ~room[0]); /* counters begin with 0 */
+        atomic_max(&r->counters[COUNT_MOST], ~room[1]);
+    }
+}
+
+#endif
+#endif

@@ -1,0 +1,189 @@
+/* Writes recorded motion; see frames.h for what a file is. Frames go out one by one, so that a
+ * recording of any length takes the memory of one. */
+#include "frames/frames.h"
+
+struct abut_frames_writer {
+    abut_context *context; /* held */
+    abuti_sink sink;
+    abut_scalar_type type;
+    bool aims;
+    size_t vertex_count, frame_bytes; /* without its checksum */
+    uint64_t frame_count;
+    unsigned char *frame; /* as it goes out */
+};
+
+static abut_status check_create(abut_mesh *const *meshes, uint32_t count, const char *path,
+                                const abut_frames_options *o) {
+    const char *function = "abut_frames_writer_create";
+    if (!count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there are no meshes", function);
+    for (uint32_t i = 0; i < count; i++)
+        if (!meshes[i])
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: mesh %u is null", function, i);
+    if (!path[0])
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the path is empty", function);
+    if (o->type != ABUT_SCALAR_FLOAT64 && o->type != ABUT_SCALAR_FLOAT32)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no scalar type %d", function,
+                          (int)o->type);
+    if (!(o->seconds >= 0 && o->seconds <= DBL_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: %g seconds from frame to frame; they must be finite and not below 0",
+                          function, o->seconds);
+    return ABUT_OK;
+}
+
+/* How many vertices there are, and how long that makes a frame. */
+static abut_status measure(abut_mesh *const *meshes, uint32_t count, abut_frames_writer *w) {
+    size_t each = 3 * frames_scalar_bytes((uint32_t)w->type) * (w->aims ? 2 : 1);
+    for (uint32_t i = 0; i < count; i++)
+        if (abuti_add_overflows(w->vertex_count, meshes[i]->vertex_count, &w->vertex_count))
+            return abuti_fail(ABUT_ERROR_LIMIT, "abut_frames_writer_create: too many vertices");
+    if (abuti_multiply_overflows(w->vertex_count, each, &w->frame_bytes))
+        return abuti_fail(ABUT_ERROR_LIMIT, "abut_frames_writer_create: too many vertices");
+    return ABUT_OK;
+}
+
+static abut_status write_triangles(abut_mesh *const *meshes, uint32_t count,
+                                   const abut_frames_options *o, abut_frames_writer *w) {
+    frames_head head = {.order = FRAMES_ORDER,
+                        .version = FRAMES_VERSION,
+                        .mesh_count = count,
+                        .type = (uint32_t)o->type,
+                        .aims = o->aims,
+                        .seconds = o->seconds > 0 ? o->seconds : FRAMES_SECONDS};
+    memcpy(head.magic, FRAMES_MAGIC, sizeof head.magic);
+    head.checksum = abuti_checksum(&head, offsetof(frames_head, checksum));
+    frames_entry *table = abuti_allocate(w->context, count, sizeof *table);
+    if (!table)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < count; i++)
+        table[i] = (frames_entry){meshes[i]->vertex_count, meshes[i]->triangle_count,
+                                  abuti_checksum(meshes[i]->indices,
+                                                 12 * (size_t)meshes[i]->triangle_count)};
+    uint64_t sum = abuti_checksum(table, count * sizeof *table);
+    abuti_sink_write(&w->sink, &head, sizeof head);
+    abuti_sink_write(&w->sink, table, count * sizeof *table);
+    abuti_sink_write(&w->sink, &sum, sizeof sum);
+    for (uint32_t i = 0; i < count; i++)
+        abuti_sink_write(&w->sink, meshes[i]->indices, 12 * (size_t)meshes[i]->triangle_count);
+    abuti_release(w->context, table);
+    return ABUT_OK;
+}
+
+abut_status abut_frames_writer_create(abut_mesh *const *meshes, uint32_t count, const char *path,
+                                      const abut_frames_options *options,
+                                      abut_frames_writer **writer) {
+    if (!meshes || !path || !writer)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_writer_create: %s is null",
+                          !meshes ? "meshes"
+                          : !path ? "path"
+                                  : "writer");
+    abut_frames_options o = abut_frames_options_default();
+    abut_status status =
+        abuti_options_read(&o, sizeof o, options, "abut_frames_writer_create: options");
+    status = status ? status : check_create(meshes, count, path, &o);
+    if (status)
+        return status;
+    abut_context *context = meshes[0]->context;
+    abut_frames_writer *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(context);
+    made->type = o.type;
+    made->aims = o.aims;
+    status = measure(meshes, count, made);
+    if (!status && !(made->frame = abuti_allocate(context, made->frame_bytes, 1)))
+        status = ABUT_ERROR_MEMORY;
+    status = status ? status : abuti_sink_open(&made->sink, context, path);
+    status = status ? status : write_triangles(meshes, count, &o, made);
+    if (status)
+        abut_frames_writer_discard(made);
+    else
+        *writer = made;
+    return status;
+}
+
+static bool may_be(double value) {
+    return value >= -ABUT_COORDINATE_MAX && value <= ABUT_COORDINATE_MAX; /* no NaN is */
+}
+
+/* Puts positions into the frame; the index of the first that cannot be, or SIZE_MAX. */
+static size_t pack(const abut_frames_writer *w, const abut_vec3 *from, unsigned char *to) {
+    for (size_t i = 0; i < w->vertex_count; i++) {
+        const double p[3] = {from[i].x, from[i].y, from[i].z};
+        for (size_t k = 0; k < 3; k++) {
+            if (!may_be(p[k]))
+                return i;
+            if (w->type == ABUT_SCALAR_FLOAT32) {
+                if (fabs(p[k]) > (double)FLT_MAX || (double)(float)p[k] != p[k])
+                    return i;
+                ((float *)(void *)to)[3 * i + k] = (float)p[k];
+            } else {
+                ((double *)(void *)to)[3 * i + k] = p[k];
+            }
+        }
+    }
+    return SIZE_MAX;
+}
+
+abut_status abut_frames_writer_add(abut_frames_writer *writer, const abut_vec3 *positions,
+                                   const abut_vec3 *aims) {
+    if (!writer || !positions)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_writer_add: %s is null",
+                          writer ? "positions" : "writer");
+    if (!aims != !writer->aims)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_frames_writer_add: the file was begun %s aims, and the frame has "
+                          "%s",
+                          writer->aims ? "with" : "without", aims ? "some" : "none");
+    size_t half = writer->frame_bytes / (aims ? 2 : 1),
+           bad = pack(writer, positions, writer->frame);
+    const char *what = "position";
+    if (bad == SIZE_MAX && aims) {
+        what = "aim";
+        bad = pack(writer, aims, writer->frame + half);
+    }
+    if (bad != SIZE_MAX)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_frames_writer_add: the %s of vertex %zu is not finite, larger than "
+                          "%g%s",
+                          what, bad, ABUT_COORDINATE_MAX,
+                          writer->type == ABUT_SCALAR_FLOAT32
+                              ? ", or no float; round it, or keep doubles"
+                              : "");
+    uint64_t sum = frame_checksum(writer->frame, writer->frame_bytes, writer->frame_count);
+    abuti_sink_write(&writer->sink, writer->frame, writer->frame_bytes);
+    abuti_sink_write(&writer->sink, &sum, sizeof sum);
+    if (writer->sink.error) /* a full disk is better told now than an hour later */
+        return abuti_fail(ABUT_ERROR_FILE, "%s: could not be written: %s", writer->sink.path,
+                          strerror(writer->sink.error));
+    writer->frame_count++;
+    return ABUT_OK;
+}
+
+abut_status abut_frames_writer_finish(abut_frames_writer *writer) {
+    if (!writer)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_writer_finish: writer is null");
+    if (!writer->frame_count) {
+        abut_frames_writer_discard(writer);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_writer_finish: there are no frames");
+    }
+    frames_tail tail = {.frame_count = writer->frame_count};
+    memcpy(tail.magic, FRAMES_END, sizeof tail.magic);
+    tail.checksum = abuti_checksum(&tail, offsetof(frames_tail, checksum));
+    abuti_sink_write(&writer->sink, &tail, sizeof tail);
+    abut_status status = abuti_sink_commit(&writer->sink);
+    abut_frames_writer_discard(writer);
+    return status;
+}
+
+void abut_frames_writer_discard(abut_frames_writer *writer) {
+    if (!writer)
+        return;
+    if (writer->sink.file)
+        abuti_sink_discard(&writer->sink);
+    abut_context *context = writer->context;
+    abuti_release(context, writer->frame);
+    abuti_release(context, writer);
+    abut_context_destroy(context);
+}

@@ -1,0 +1,420 @@
+/* Features and their regions; see features.h. Everything is computed in doubles and rounded once.
+ */
+#include "nearest/features.h"
+
+#include <math.h>
+
+/* No more than this many edges of a vertex exclude, and faces of an edge. */
+enum { VERTEX_EDGES = 4, EDGE_FACES = 2 };
+
+/* A face that leans over an edge more than this excludes nothing. */
+#define LEAN (1.0 / 64)
+
+typedef struct making {
+    abut_mesh *mesh;
+    double scale;
+    const uint32_t *order;
+    uint32_t leaf_count;
+    abut_topology_arrays topology;
+    uint32_t *edge_feature, *vertex_feature, *face_feature; /* ABUT_NONE where there is none yet */
+    unsigned char *has_face;                                /* of a triangle */
+    unsigned char *edge_low;                                /* whether a face of it is too low */
+    uint32_t *source;    /* of a feature: its face, edge or vertex */
+    unsigned char *kind; /* and which of these */
+    abuti_features *to;
+} making;
+
+/* ---- records ---- */
+
+static vec3 corner_at(const making *m, uint32_t vertex) {
+    return v3_scale(m->mesh->positions[vertex], m->scale);
+}
+
+static void put(float to[3], vec3 v) {
+    to[0] = (float)v.x;
+    to[1] = (float)v.y;
+    to[2] = (float)v.z;
+}
+
+static void put_third(feature_record *r, vec3 v) {
+    r->third_x = (float)v.x;
+    r->third_y = (float)v.y;
+    r->third_z = (float)v.z;
+}
+
+static void put_offset(feature_record *r, double offset, feature_kind kind) {
+    float rounded = (float)offset;
+    uint32_t bits;
+    memcpy(&bits, &rounded, sizeof bits);
+    bits = (bits & ~3u) | (uint32_t)kind;
+    memcpy(&r->offset, &bits, sizeof bits);
+}
+
+/* The part of v across the unit vector u. */
+static vec3 across(vec3 v, vec3 u) {
+    return v3_along(v, -v3_dot(v, u), u);
+}
+
+/* Twice: the first rounding is relative to v, the second to what remains. */
+static vec3 across_precise(vec3 v, vec3 u) {
+    return across(across(v, u), u);
+}
+
+static void put_exact(feature_support *to, vec3 place, vec3 vector, bool is_face, bool is_marked) {
+    *to = (feature_support){{place.x, place.y, place.z},
+                            {vector.x, vector.y, vector.z},
+                            is_face,
+                            is_marked};
+}
+
+/* A triangle over its longest edge, which is that from corner a on. */
+typedef struct face_frame {
+    vec3 corner[3], side[3]; /* side k begins at corner k */
+    int a;
+    vec3 along, up; /* units */
+    double height;
+} face_frame;
+
+/* False where the triangle is too low to be a face. */
+static bool frame_of_face(const making *m, uint32_t triangle, face_frame *f) {
+    const uint32_t *index = m->mesh->indices + 3 * (size_t)triangle;
+    double length[3];
+    for (int k = 0; k < 3; k++)
+        f->corner[k] = corner_at(m, index[k]);
+    f->a = 0;
+    for (int k = 0; k < 3; k++) {
+        f->side[k] = v3_sub(f->corner[(k + 1) % 3], f->corner[k]);
+        length[k] = v3_length(f->side[k]);
+        f->a = length[k] > length[f->a] ? k : f->a;
+    }
+    if (!(length[f->a] > 0))
+        return false;
+    f->along = v3_normalise(f->side[f->a]);
+    f->up = across_precise(v3_sub(f->corner[(f->a + 2) % 3], f->corner[f->a]), f->along);
+    f->height = v3_length(f->up);
+    return f->height >= FEATURE_HEIGHT;
+}
+
+/* Whether a triangle is a face. Where twice its area is more than its longest edge is long times
+ * twice the least height, rounding cannot matter. */
+static bool is_face(const making *m, uint32_t triangle) {
+    const uint32_t *index = m->mesh->indices + 3 * (size_t)triangle;
+    vec3 a = corner_at(m, index[0]), b = corner_at(m, index[1]), c = corner_at(m, index[2]);
+    vec3 u = v3_sub(b, a), v = v3_sub(c, a);
+    double longest_sq =
+        real_max(real_max(v3_length_sq(u), v3_length_sq(v)), v3_length_sq(v3_sub(c, b)));
+    face_frame f;
+    return v3_length_sq(v3_cross(u, v)) > 4 * FEATURE_HEIGHT * FEATURE_HEIGHT * longest_sq ||
+           frame_of_face(m, triangle, &f);
+}
+
+/* `exact` may be null, here and below. */
+static void make_face(const making *m, uint32_t triangle, feature_record *r,
+                      feature_support *exact) {
+    face_frame f;
+    frame_of_face(m, triangle, &f);
+    int a = f.a, b = (a + 1) % 3, top = (a + 2) % 3;
+    vec3 up = v3_scale(f.up, 1 / f.height), normal = v3_cross(f.along, up);
+    put(r->place, f.corner[a]);
+    put(r->first, v3_scale(up, -1));                             /* below the longest edge */
+    put(r->second, v3_normalise(v3_cross(f.side[top], normal))); /* beyond the one that ends in a */
+    put_third(r, normal);
+    vec3 beyond = v3_normalise(v3_cross(f.side[b], normal));
+    put(r->fourth, beyond);
+    put_offset(r, v3_dot(beyond, v3_sub(f.corner[b], f.corner[a])), FEATURE_FACE);
+    if (exact)
+        put_exact(exact, f.corner[a], normal, true, false);
+}
+
+/* Whether a face may exclude points from the region of an edge from a along u: gives the direction
+ * into the face. */
+static bool excludes(const making *m, uint32_t face, uint32_t edge, vec3 a, vec3 u, double length,
+                     vec3 *into) {
+    const uint32_t *ends = m->topology.edges + 2 * (size_t)edge;
+    const uint32_t *index = m->mesh->indices + 3 * (size_t)face;
+    uint32_t top = index[0];
+    for (int k = 1; k < 3; k++)
+        if (top == ends[0] || top == ends[1])
+            top = index[k];
+    vec3 side = v3_sub(corner_at(m, top), a), up = across_precise(side, u);
+    double height = v3_length(up), foot = v3_dot(side, u);
+    *into = v3_scale(up, 1 / height);
+    return height >= FEATURE_HEIGHT && height >= LEAN * real_max(foot, length - foot);
+}
+
+static void make_edge(const making *m, uint32_t edge, feature_record *r, feature_support *exact) {
+    const uint32_t *ends = m->topology.edges + 2 * (size_t)edge, *faces;
+    vec3 a = corner_at(m, ends[0]), way = v3_sub(corner_at(m, ends[1]), a);
+    vec3 u = v3_normalise(way), into[EDGE_FACES] = {{0, 0, 0}, {0, 0, 0}};
+    double length = v3_length(way);
+    uint32_t count = abuti_edge_faces(&m->topology, edge, &faces);
+    for (uint32_t i = 0, used = 0; i < count && used < EDGE_FACES && length > 0; i++) {
+        vec3 direction;
+        if (excludes(m, faces[i], edge, a, u, length, &direction))
+            into[used++] = direction;
+    }
+    put(r->place, a);
+    put(r->first, v3_scale(u, -1));
+    put(r->second, into[0]);
+    put_third(r, into[1]);
+    put(r->fourth, u);
+    put_offset(r, length, FEATURE_EDGE);
+    if (exact)
+        put_exact(exact, a, u, false, m->edge_low[edge]);
+}
+
+/* Directions from a vertex along the edges of its triangles, at most so many; each once. */
+enum { DIRECTIONS_MOST = 64 };
+
+static uint32_t list_directions(const making *m, uint32_t vertex, vec3 *to) {
+    const abut_topology_arrays *t = &m->topology;
+    vec3 at = corner_at(m, vertex);
+    uint32_t count = 0, others[DIRECTIONS_MOST];
+    for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
+        for (size_t k = 0; k < 3 && count < DIRECTIONS_MOST; k++) {
+            uint32_t other = m->mesh->indices[3 * (size_t)t->vertex_faces[i] + k], seen = 0;
+            while (seen < count && others[seen] != other)
+                seen++;
+            if (seen < count || other == vertex)
+                continue;
+            vec3 way = v3_sub(corner_at(m, other), at);
+            double length = v3_length(way);
+            if (length >= FEATURE_HEIGHT) {
+                others[count] = other;
+                to[count++] = v3_scale(way, 1 / length);
+            }
+        }
+    return count;
+}
+
+/* Directions to neighbours, spread as wide as can be: each next one is that with the least largest
+ * cosine to those before. */
+static void make_vertex(const making *m, uint32_t vertex, feature_record *r,
+                        feature_support *exact) {
+    vec3 at = corner_at(m, vertex), chosen[VERTEX_EDGES] = {{0, 0, 0}}, u[DIRECTIONS_MOST];
+    double cosine[DIRECTIONS_MOST]; /* the largest so far */
+    const abut_topology_arrays *t = &m->topology;
+    uint32_t count = list_directions(m, vertex, u);
+    for (uint32_t i = 0; i < count; i++)
+        cosine[i] = -1;
+    for (int n = 0; n < VERTEX_EDGES; n++) {
+        double least = n ? 0.99 : 2; /* no use in the same direction again */
+        for (uint32_t i = 0; i < count; i++) {
+            if (n)
+                cosine[i] = real_max(cosine[i], v3_dot(u[i], chosen[n - 1]));
+            if (cosine[i] < least) {
+                least = cosine[i];
+                chosen[n] = u[i];
+            }
+        }
+    }
+    put(r->place, at);
+    put(r->first, chosen[0]);
+    put(r->second, chosen[1]);
+    put_third(r, chosen[2]);
+    put(r->fourth, chosen[3]);
+    bool plain = true;
+    for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
+        plain = plain && m->has_face[t->vertex_faces[i]];
+    put_offset(r, 0, plain ? FEATURE_PLAIN_VERTEX : FEATURE_VERTEX);
+    if (exact)
+        put_exact(exact, at, v3(0, 0, 0), false, !plain);
+}
+
+/* ---- which there are ---- */
+
+static void faces_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const making *m = data;
+    (void)chunk;
+    for (size_t t = begin; t < end; t++)
+        m->has_face[t] = is_face(m, (uint32_t)t);
+}
+
+static uint32_t add_feature(making *m, uint32_t source, feature_kind kind) {
+    uint32_t feature = m->to->count++;
+    m->source[feature] = source;
+    m->kind[feature] = (unsigned char)kind;
+    return feature;
+}
+
+/* Numbers all features in the order of the leaves. One after the other, so no more than that. */
+static void number_features(making *m) {
+    abuti_features *to = m->to;
+    for (uint32_t place = 0; place < BVH_WIDTH * m->leaf_count; place++) {
+        if (place % BVH_WIDTH == 0)
+            to->leaf_begin[place / BVH_WIDTH] = to->count;
+        if (place >= m->mesh->triangle_count)
+            continue; /* the last triangle again */
+        uint32_t triangle = m->order[place];
+        if (m->has_face[triangle])
+            m->face_feature[triangle] = add_feature(m, triangle, FEATURE_FACE);
+        for (size_t k = 0; k < 3; k++) {
+            uint32_t edge = m->topology.triangle_edges[3 * (size_t)triangle + k];
+            uint32_t vertex = m->mesh->indices[3 * (size_t)triangle + k];
+            if (edge != ABUT_NONE && m->edge_feature[edge] == ABUT_NONE)
+                m->edge_feature[edge] = add_feature(m, edge, FEATURE_EDGE);
+            if (edge != ABUT_NONE && !m->has_face[triangle])
+                m->edge_low[edge] = 1;
+            if (m->vertex_feature[vertex] == ABUT_NONE)
+                m->vertex_feature[vertex] = add_feature(m, vertex, FEATURE_VERTEX);
+        }
+    }
+    to->leaf_begin[m->leaf_count] = to->count;
+}
+
+/* The features of a triangle, at most seven. */
+static int features_of(const making *m, uint32_t triangle, uint32_t features[7]) {
+    int count = 0;
+    if (m->face_feature[triangle] != ABUT_NONE)
+        features[count++] = m->face_feature[triangle];
+    for (size_t k = 0; k < 3; k++) {
+        uint32_t edge = m->topology.triangle_edges[3 * (size_t)triangle + k];
+        if (edge != ABUT_NONE)
+            features[count++] = m->edge_feature[edge];
+        features[count++] = m->vertex_feature[m->mesh->indices[3 * (size_t)triangle + k]];
+    }
+    return count;
+}
+
+/* Lists the triangles of each feature, ascending. */
+static void list_incidents(making *m, uint32_t *place) {
+    abuti_features *to = m->to;
+    uint32_t features[7];
+    for (uint32_t i = 0; i < m->mesh->triangle_count; i++)
+        place[m->order[i]] = i;
+    memset(to->incident_begin, 0, ((size_t)to->count + 1) * sizeof *to->incident_begin);
+    for (uint32_t t = 0; t < m->mesh->triangle_count; t++)
+        for (int i = features_of(m, t, features); i-- > 0;)
+            to->incident_begin[features[i]]++;
+    uint32_t sum = 0;
+    for (uint32_t f = 0; f <= to->count; f++) { /* the end of each, for now */
+        sum += to->incident_begin[f];
+        to->incident_begin[f] = sum;
+    }
+    to->incident_count = sum;
+    for (uint32_t t = m->mesh->triangle_count; t-- > 0;)
+        for (int i = features_of(m, t, features); i-- > 0;)
+            to->incidents[--to->incident_begin[features[i]]] = place[t];
+}
+
+static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const making *m = data;
+    abuti_features *to = m->to;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        feature_record *r = &to->records[i];
+        feature_support *exact = to->exact ? &to->exact[i] : NULL;
+        uint32_t source = m->source[i];
+        to->ends[i][0] = to->ends[i][1] = source;
+        to->low_edge[i] = 0;
+        if (m->kind[i] == FEATURE_FACE) {
+            make_face(m, source, r, exact);
+            to->ends[i][1] = ABUT_NONE;
+        } else if (m->kind[i] == FEATURE_EDGE) {
+            make_edge(m, source, r, exact);
+            memcpy(to->ends[i], m->topology.edges + 2 * (size_t)source, sizeof to->ends[i]);
+            to->low_edge[i] = m->edge_low[source];
+        } else {
+            make_vertex(m, source, r, exact);
+        }
+    }
+}
+
+/* ---- memory ---- */
+
+static uint32_t *allocate_none(abut_context *context, size_t count) {
+    uint32_t *words = abuti_allocate(context, count, sizeof *words);
+    if (words)
+        memset(words, 0xff, count * sizeof *words);
+    return words;
+}
+
+/* The triangles of each feature. */
+static abut_status add_incidents(making *m, abut_context *context) {
+    abuti_features *to = m->to;
+    size_t triangles = m->mesh->triangle_count;
+    if (7 * triangles > UINT32_MAX)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%zu triangles have too many edges and corners to list",
+                          triangles);
+    uint32_t *place = abuti_allocate(context, triangles, sizeof *place);
+    to->incident_begin = abuti_allocate(context, (size_t)to->count + 1, sizeof *to->incident_begin);
+    to->incidents = abuti_allocate(context, 7 * triangles, sizeof *to->incidents);
+    bool ready = place && to->incident_begin && to->incidents;
+    if (ready)
+        list_incidents(m, place);
+    abuti_release(context, place);
+    return ready ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+static abut_status make(making *m, bool exact, abut_context *context) {
+    abuti_features *to = m->to;
+    size_t triangles = m->mesh->triangle_count, edges = m->topology.edge_count;
+    size_t most = triangles + edges + m->mesh->vertex_count;
+    if (most > UINT32_MAX)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%zu triangles have too many edges and corners to list",
+                          triangles);
+    m->edge_feature = allocate_none(context, edges);
+    m->vertex_feature = allocate_none(context, m->mesh->vertex_count);
+    m->face_feature = allocate_none(context, triangles);
+    m->has_face = abuti_allocate(context, triangles, 1);
+    m->edge_low = abuti_allocate_zeroed(context, edges, 1);
+    m->source = abuti_allocate(context, most, sizeof *m->source);
+    m->kind = abuti_allocate(context, most, 1);
+    to->leaf_begin = abuti_allocate(context, (size_t)m->leaf_count + 1, sizeof *to->leaf_begin);
+    if (!m->edge_feature || !m->vertex_feature || !m->face_feature || !m->has_face ||
+        !m->edge_low || !m->source || !m->kind || !to->leaf_begin)
+        return ABUT_ERROR_MEMORY;
+    abuti_parallel_for(context, triangles, 4096, faces_task, m);
+    number_features(m);
+    to->records = abuti_allocate(context, to->count, sizeof *to->records);
+    to->ends = abuti_allocate(context, to->count, sizeof *to->ends);
+    to->low_edge = abuti_allocate(context, to->count, 1);
+    to->exact = exact ? abuti_allocate(context, to->count, sizeof *to->exact) : NULL;
+    if (!to->records || !to->ends || !to->low_edge || (exact && !to->exact))
+        return ABUT_ERROR_MEMORY;
+    abuti_parallel_for(context, to->count, 4096, records_task, m);
+    return ABUT_OK;
+}
+
+abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,
+                                  uint32_t leaf_count, unsigned wanted, abuti_features *features) {
+    abut_context *context = mesh->context;
+    abuti_features made = {.context = abuti_context_retain(context)};
+    making m = {
+        .mesh = mesh, .scale = scale, .order = order, .leaf_count = leaf_count, .to = &made};
+    abut_topology *topology = NULL;
+    abut_status status = abut_topology_create(mesh, &topology);
+    if (!status) {
+        m.topology = abut_topology_arrays_get(topology);
+        status = make(&m, wanted & FEATURES_EXACT, context);
+    }
+    if (!status && wanted & FEATURES_INCIDENTS)
+        status = add_incidents(&m, context);
+    abuti_release(context, m.edge_feature);
+    abuti_release(context, m.vertex_feature);
+    abuti_release(context, m.face_feature);
+    abuti_release(context, m.has_face);
+    abuti_release(context, m.edge_low);
+    abuti_release(context, m.source);
+    abuti_release(context, m.kind);
+    abut_topology_destroy(topology);
+    if (status)
+        abuti_features_destroy(&made);
+    else
+        *features = made;
+    return status;
+}
+
+void abuti_features_destroy(abuti_features *features) {
+    if (!features->context)
+        return;
+    abuti_release(features->context, features->records);
+    abuti_release(features->context, features->exact);
+    abuti_release(features->context, features->ends);
+    abuti_release(features->context, features->low_edge);
+    abuti_release(features->context, features->leaf_begin);
+    abuti_release(features->context, features->incident_begin);
+    abuti_release(features->context, features->incidents);
+    abut_context_destroy(features->context);
+    memset(features, 0, sizeof *features);
+}

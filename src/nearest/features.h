@@ -1,0 +1,90 @@
+/* Faces, edges and vertices of a mesh with the regions in which each can be nearest.
+ *
+ * A point's nearest point on a mesh lies on a face, an edge or a vertex, and the point lies in the
+ * region of that feature: over a face, between the ends of an edge and outside its two faces,
+ * behind all edges of a vertex. Few regions meet a small block of points, so that after a look at
+ * distances and regions hardly anything remains to be measured.
+ *
+ * A record is a place a, four vectors and an offset, all floats in the frame of the hierarchy. With
+ * r = p - a and t[i] = vector[i] . r, and t[3] less the offset:
+ *   face     t[2] is the distance to the plane; outside its prism where one of t[0], t[1], t[3] > 0
+ *   edge     vector[3] is its direction, the offset its length; vector[0] the direction backwards;
+ *            vectors 1 and 2 point into its faces. Outside where any t > 0
+ *   vertex   vectors are directions of up to four of its edges, the offset is 0. Outside where any
+ *            t > 0
+ * Vectors are units or zero; a zero one excludes nothing. The distance to an edge or a vertex is
+ * that of r to the segment from 0 along vector[3] of the offset's length.
+ *
+ * What may be left out (the proof that nothing which could win is lost stands in regions.cl):
+ * a face lower than FEATURE_HEIGHT is no feature; the faces of an edge exclude only if they are
+ * higher than that over the edge and do not lean over it (sine of the angles 1/64 or more); edges
+ * of a vertex exclude only if they are longer than FEATURE_HEIGHT.
+ */
+#ifndef ABUTI_NEAREST_FEATURES_H
+#define ABUTI_NEAREST_FEATURES_H
+
+#include "bvh/bvh.h"
+
+#define FEATURE_HEIGHT 0x1p-20 /* in the frame, where the largest coordinate is from 1 to 2 */
+
+/* A plain vertex has no triangle lower than FEATURE_HEIGHT. */
+typedef enum feature_kind {
+    FEATURE_VERTEX = 0,
+    FEATURE_FACE = 1,
+    FEATURE_EDGE = 2,
+    FEATURE_PLAIN_VERTEX = 3
+} feature_kind;
+
+/* Four groups of four floats, as kernels load them. The kind is in the lowest bits of the offset.
+ */
+typedef struct feature_record {
+    float place[3], offset;
+    float first[3], third_x;
+    float second[3], third_y;
+    float fourth[3], third_z;
+} feature_record;
+
+_Static_assert(sizeof(feature_record) == 64, "the layout that devices read");
+
+/* The same in doubles: distances are those to the plane, the line or the point. All are numbers of
+ * one kind, so that vectors can be made of them. */
+typedef struct feature_support {
+    double place[3];  /* of a face: on its longest edge */
+    double vector[3]; /* unit normal of a face, direction of an edge, 0 of a vertex */
+    double is_face;   /* 1 or 0 */
+    double is_marked; /* 1: an edge or a vertex of a triangle lower than FEATURE_HEIGHT */
+} feature_support;
+
+/* What may be wanted beside the records. */
+enum { FEATURES_INCIDENTS = 1, FEATURES_EXACT = 2 };
+
+typedef struct abuti_features {
+    abut_context *context; /* held; null = none */
+    uint32_t count, incident_count;
+    /* In the order of the leaves: a feature stands with the first leaf that has a triangle of it.
+     */
+    feature_record *records;
+    feature_support *exact; /* where they were asked for */
+    uint32_t *leaf_begin;   /* leaf_count + 1 */
+    /* All triangles of a feature by their places in the order, ascending by their numbers; where
+     * they were asked for. */
+    uint32_t *incident_begin; /* count + 1 */
+    uint32_t *incidents;
+    /* What it is made of: the vertices of an edge, a vertex twice, or a triangle and ABUT_NONE. */
+    uint32_t (*ends)[2];
+    unsigned char *low_edge; /* 1: an edge of a triangle lower than FEATURE_HEIGHT */
+} abuti_features;
+
+static inline feature_kind feature_kind_of(const feature_record *r) {
+    uint32_t bits;
+    memcpy(&bits, &r->offset, sizeof bits);
+    return (feature_kind)(bits & 3);
+}
+
+/* The features of the mesh of a hierarchy with this order of triangles, four a leaf. Takes about
+ * 280 bytes a triangle, less where incidents are not wanted, and 190 more for the exact ones. */
+abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,
+                                  uint32_t leaf_count, unsigned wanted, abuti_features *features);
+void abuti_features_destroy(abuti_features *features);
+
+#endif

@@ -1,0 +1,26 @@
+/* The kernel of eight lanes: built for AVX2, FMA and BMI2 where the compiler can, called only where
+ * the processor has it. */
+#include "nearest/lists.h"
+
+#include "base/simd_lanes.h"
+
+#include <math.h>
+
+#ifdef ABUTI_SIMD_8
+
+#define LANES 8
+#include "nearest/lists_exact_lanes.h"
+#include "nearest/lists_lanes.h"
+
+const lists_kernel *abuti_lists_8(void) {
+    static const lists_kernel kernel = {gather, filter, measure, exact};
+    return &kernel;
+}
+
+#else
+
+const lists_kernel *abuti_lists_8(void) {
+    return NULL;
+}
+
+#endif

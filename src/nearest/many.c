@@ -1,0 +1,292 @@
+/* The nearest triangles of a mesh to a point: a few of them, or all within a radius.
+ *
+ * Method: depth first, nearest child first, boxes measured in doubles; every triangle of a leaf by
+ * triangle_closest_point(). The best so far are a heap in the caller's array, the worst on top,
+ * whose distance is the bound once the heap is full. Hence the answer is that of a search through
+ * all triangles, sorted.
+ *
+ * Boxes are measured in the frame, scaled down where the point is far away so that no square
+ * overflows. The query is rounded there, by 2^-53 of its distance to the origin of the mesh, and so
+ * are the products: a box is dropped where it is further than the bound by more than 2^-50 of that,
+ * and 2^-44 of the bound for what the distance of a triangle may be wrong by.
+ */
+#include "bvh/gather.h"
+#include "bvh/points.h"
+#include "nearest/nearest.h"
+
+#include "geom/closest_shared.h"
+
+#include <math.h>
+
+#define SLACK (1 + 0x1p-44)
+#define MARGIN 0x1p-50
+
+typedef struct gathering {
+    const abut_bvh *bvh;
+    vec3 point;
+    double at[3]; /* in units of the search */
+    double unit;  /* a distance times this is one in those */
+    double frame; /* a coordinate of the frame times this, too */
+    double margin;
+    double radius;
+    uint32_t most, count;
+    abut_nearest *nearest; /* null = only count */
+} gathering;
+
+typedef struct pending {
+    double distance_sq;
+    uint32_t child;
+} pending;
+
+static bool nearest_after(const void *one, const void *other) {
+    const abut_nearest *a = one, *b = other;
+    return a->distance > b->distance || (a->distance == b->distance && a->triangle > b->triangle);
+}
+
+/* ---- the best so far ---- */
+
+static void heap_up(abut_nearest *heap, uint32_t at) {
+    while (at > 0 && nearest_after(&heap[at], &heap[(at - 1) / 2])) {
+        abut_nearest kept = heap[at];
+        heap[at] = heap[(at - 1) / 2];
+        heap[(at - 1) / 2] = kept;
+        at = (at - 1) / 2;
+    }
+}
+
+static void heap_down(abut_nearest *heap, uint32_t count) {
+    for (uint32_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && nearest_after(&heap[child + 1], &heap[child]))
+            child++;
+        if (!nearest_after(&heap[child], &heap[at]))
+            return;
+        abut_nearest kept = heap[at];
+        heap[at] = heap[child];
+        heap[child] = kept;
+    }
+}
+
+static void gather_triangle(gathering *g, uint32_t triangle) {
+    closest_on_triangle closest =
+        triangle_closest_point(bvh_triangle(g->bvh->mesh, triangle), g->point);
+    if (closest.distance > g->radius)
+        return;
+    if (!g->nearest) {
+        g->count++;
+        return;
+    }
+    abut_nearest found;
+    memset(&found, 0, sizeof found);
+    found.distance = closest.distance;
+    found.triangle = triangle;
+    if (g->count == g->most && !nearest_after(&g->nearest[0], &found))
+        return;
+    found.point = closest.point;
+    found.feature = closest.feature;
+    for (int i = 0; i < 3; i++)
+        found.barycentric[i] = closest.barycentric[i];
+    if (g->count < g->most) {
+        g->nearest[g->count] = found;
+        heap_up(g->nearest, g->count++);
+    } else {
+        g->nearest[0] = found;
+        heap_down(g->nearest, g->count);
+    }
+}
+
+/* ---- the walk ---- */
+
+/* The square beyond which a box has nothing to give. */
+static double bound_sq(const gathering *g) {
+    double limit = g->radius;
+    if (g->nearest && g->count == g->most)
+        limit = real_min(limit, g->nearest[0].distance);
+    limit = limit * g->unit * SLACK + g->margin;
+    return limit * limit;
+}
+
+static uint32_t push_children(const gathering *g, uint32_t index, pending *stack, uint32_t used) {
+    const bvh_node *node = &g->bvh->nodes[index];
+    uint32_t first = used;
+    double bound = bound_sq(g);
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
+        if (node->child[slot] == ABUT_NONE)
+            continue;
+        double sum = 0;
+        for (int axis = 0; axis < 3; axis++) {
+            double lo = node->lo[axis][slot] * g->frame, hi = node->hi[axis][slot] * g->frame;
+            double d = real_max(real_max(lo - g->at[axis], g->at[axis] - hi), 0);
+            sum += d * d;
+        }
+        if (sum > bound)
+            continue;
+        pending child = {sum, node->child[slot]};
+        uint32_t i = used++;
+        for (; i > first && stack[i - 1].distance_sq < sum; i--)
+            stack[i] = stack[i - 1];
+        stack[i] = child;
+    }
+    return used;
+}
+
+static void gather(gathering *g) {
+    pending stack[BVH_STACK];
+    uint32_t used = push_children(g, 0, stack, 0);
+    while (used) {
+        pending next = stack[--used];
+        if (next.distance_sq > bound_sq(g))
+            continue;
+        if (!(next.child & BVH_LEAF)) {
+            used = push_children(g, next.child, stack, used);
+            continue;
+        }
+        uint32_t leaf = next.child & ~BVH_LEAF;
+        for (uint32_t i = 0; i < bvh_leaf_fill(g->bvh, leaf); i++)
+            gather_triangle(g, g->bvh->order[leaf * BVH_WIDTH + i]);
+    }
+}
+
+static gathering gather_start(const abut_bvh *bvh, vec3 point, double radius, uint32_t most,
+                              abut_nearest *nearest) {
+    gathering g = {.bvh = bvh, .point = point, .radius = radius, .most = most, .nearest = nearest};
+    vec3 p = v3_sub(point, bvh->mesh->origin);
+    double away = v3_max_abs(p);
+    /* in the frame, unless the point is further than the mesh is large */
+    bool far = away * bvh->scale > 2;
+    g.unit = far ? 1 / away : bvh->scale;
+    g.frame = far ? g.unit / bvh->scale : 1;
+    g.at[0] = p.x * g.unit;
+    g.at[1] = p.y * g.unit;
+    g.at[2] = p.z * g.unit;
+    g.margin = 4 * MARGIN; /* coordinates are at most 2 here */
+    return g;
+}
+
+static uint32_t find_many(const abut_bvh *bvh, vec3 point, double radius, uint32_t most,
+                          abut_nearest *nearest) {
+    if (!most)
+        return 0;
+    gathering g = gather_start(bvh, point, radius, most, nearest);
+    gather(&g);
+    abuti_bvh_sort(nearest, g.count, sizeof *nearest, nearest_after);
+    return g.count;
+}
+
+static uint32_t count_within(const abut_bvh *bvh, vec3 point, double radius) {
+    gathering g = gather_start(bvh, point, radius, 0, NULL);
+    gather(&g);
+    return g.count;
+}
+
+/* ---- public ---- */
+
+abut_status abut_nearest_many(const abut_bvh *bvh, abut_vec3 point, double radius, uint32_t most,
+                              abut_nearest *nearest, uint32_t *count) {
+    abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
+    if (!status && !nearest && most)
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: nearest is null, but most is %u", __func__, most);
+    status = status ? status : abuti_bvh_check_point(__func__, "point", point);
+    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
+    if (!status)
+        *count = find_many(bvh, point, radius, most, nearest);
+    return status;
+}
+
+abut_status abut_nearest_within(const abut_bvh *bvh, abut_vec3 point, double radius,
+                                uint32_t capacity, abut_nearest *nearest, uint32_t *count) {
+    abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
+    if (!status && !nearest && capacity)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: nearest is null, but capacity is %u",
+                            __func__, capacity);
+    status = status ? status : abuti_bvh_check_point(__func__, "point", point);
+    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
+    if (status)
+        return status;
+    uint32_t found = count_within(bvh, point, radius); /* a buffer too small stays untouched */
+    *count = found;
+    if (found > capacity)
+        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but room for %u only",
+                          __func__, found, capacity);
+    find_many(bvh, point, radius, found, nearest);
+    return ABUT_OK;
+}
+
+typedef struct many_batch {
+    const abut_bvh *bvh;
+    bvh_points points;
+    double radius;
+    uint32_t most;
+    abut_nearest *nearest;
+    uint32_t *counts;
+} many_batch;
+
+static void many_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
+    many_batch *b = data;
+    for (size_t i = begin; i < end; i++) {
+        size_t point = bvh_place_of(places, i);
+        b->counts[point] = find_many(b->bvh, bvh_point_at(&b->points, point), b->radius, b->most,
+                                     b->most ? b->nearest + point * b->most : NULL);
+    }
+}
+
+abut_status abuti_bvh_check_rows(const char *function, size_t count, uint32_t most,
+                                 const abut_nearest *nearest, const uint32_t *counts) {
+    size_t places, bytes;
+    if (count && (!counts || (!nearest && most)))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
+                          counts ? "nearest" : "counts");
+    if (abuti_multiply_overflows(count, most, &places) ||
+        abuti_multiply_overflows(places, sizeof *nearest, &bytes))
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: %u places for each of %zu points are too many",
+                          function, most, count);
+    return ABUT_OK;
+}
+
+abut_status abut_nearest_many_batch(const abut_bvh *bvh, const abut_points *points, double radius,
+                                    uint32_t most, abut_nearest *nearest, uint32_t *counts) {
+    many_batch b = {
+        .bvh = bvh, .radius = radius, .most = most, .nearest = nearest, .counts = counts};
+    box3 bounds;
+    abut_status status = abuti_bvh_check(__func__, bvh, points, "points");
+    status = status ? status : abuti_bvh_points_read(__func__, points, &b.points);
+    if (!status)
+        status = abuti_bvh_check_rows(__func__, b.points.count, most, nearest, counts);
+    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
+    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
+    if (status)
+        return status;
+    return abuti_bvh_points_visit(bvh->context, &b.points, &bounds, "nearest", many_visit, &b);
+}
+
+typedef struct within_batch {
+    const abut_bvh *bvh;
+    bvh_points points;
+    double radius;
+    const uint64_t *offsets;
+    abut_nearest *nearest;
+} within_batch;
+
+static uint32_t within_answer(const void *user, size_t i, bool write, uint64_t at) {
+    const within_batch *b = user;
+    vec3 point = bvh_point_at(&b->points, i);
+    return write ? find_many(b->bvh, point, b->radius, (uint32_t)(b->offsets[i + 1] - at),
+                             b->nearest + at)
+                 : count_within(b->bvh, point, b->radius);
+}
+
+abut_status abut_nearest_within_batch(const abut_bvh *bvh, const abut_points *points, double radius,
+                                      uint64_t capacity, uint64_t *offsets, abut_nearest *nearest) {
+    within_batch b = {.bvh = bvh, .radius = radius, .offsets = offsets, .nearest = nearest};
+    box3 bounds;
+    abut_status status = abuti_bvh_check(__func__, bvh, points, "points");
+    status = status ? status : abuti_bvh_points_read(__func__, points, &b.points);
+    if (status)
+        return status;
+    bvh_gather g = {__func__, "nearest", "nearest", b.points.count,
+                    capacity, offsets,   &b,        within_answer};
+    status = abuti_gather_check(&g, nearest);
+    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
+    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
+    return status ? status : abuti_gather_run(bvh->context, &g);
+}

@@ -1,0 +1,270 @@
+/* The nearest triangles to many points on a device: a few of them, or all within a radius. What
+ * many.c finds; gather.cl sorts it.
+ *
+ * Method: as nearest.cl, by floats with a margin m. many_bound searches for the distance of the
+ * last triangle that is wanted, with the least distances so far in a heap, the largest on top. Let
+ * b be that in floats: so many triangles are not further than b + m, and whatever is computed as
+ * more than b + 2 m is not among the nearest. many_find lists what is not further than that, and
+ * many_judge measures it in doubles. Where a point is too far away for floats, boxes are measured
+ * in doubles, in the units and with the margins of many.c, and triangles too.
+ */
+#include "geom/closest_shared.h"
+#include "nearest/walk_cl.h"
+
+#if ABUTI_REAL_BITS == 64
+#include "bvh/candidate_cl.h"
+#include "nearest/measure_cl.h"
+
+#define SLACK_FAR (1.0 + 0x1p-44)
+#define MARGIN_FAR 0x1p-48
+
+/* ---- the least numbers so far ---- */
+
+/* A heap, the largest on top: element i is at[i stride], so that neighbours' lie side by side. */
+typedef struct heap {
+    __global double *at;
+    size_t stride;
+    uint count, most;
+} heap;
+
+static inline bool heap_full(const heap *h) {
+    return h->most > 0 && h->count == h->most;
+}
+
+static void heap_add(heap *h, double x) {
+    uint i;
+    if (h->count < h->most) {
+        for (i = h->count++; i > 0 && h->at[(i - 1) / 2 * h->stride] < x; i = (i - 1) / 2)
+            h->at[i * h->stride] = h->at[(i - 1) / 2 * h->stride];
+        h->at[i * h->stride] = x;
+        return;
+    }
+    if (!(x < h->at[0]))
+        return;
+    uint child;
+    for (i = 0; (child = 2 * i + 1) < h->count; i = child) {
+        double larger = h->at[child * h->stride];
+        if (child + 1 < h->count) {
+            double other = h->at[(child + 1) * h->stride];
+            child += other > larger;
+            larger = fmax(larger, other);
+        }
+        if (!(larger > x))
+            break;
+        h->at[i * h->stride] = larger;
+    }
+    h->at[i * h->stride] = x;
+}
+
+/* ---- near: floats ---- */
+
+typedef struct bounding {
+    search s;
+    heap least; /* squared distances */
+    uint triangle_count;
+} bounding;
+
+static inline void bound_triangle(bounding *b, float4 p, float4 q, float4 r, uint place) {
+    float distance_sq = triangle_sq(p - b->s.at, q - b->s.at, r - b->s.at);
+    if (distance_sq > b->s.reach_sq || place >= b->triangle_count)
+        return;
+    heap_add(&b->least, distance_sq);
+    if (heap_full(&b->least))
+        set_best(&b->s, fmin(b->s.best, sqrt((float)b->least.at[0])));
+}
+
+DEFINE_LEAF(bound_leaf, bounding, bound_triangle)
+DEFINE_WALK(walk_bounding, bounding, &state->s, bound_leaf)
+
+typedef struct listing {
+    search s;
+    candidates list;
+} listing;
+
+static inline void list_triangle(listing *l, float4 p, float4 q, float4 r, uint place) {
+    if (triangle_sq(p - l->s.at, q - l->s.at, r - l->s.at) <= l->s.reach_sq)
+        candidates_add(&l->list, place);
+}
+
+DEFINE_LEAF(list_leaf, listing, list_triangle)
+DEFINE_WALK(walk_listing, listing, &state->s, list_leaf)
+
+/* ---- far: doubles ---- */
+
+typedef struct far_point {
+    double at[3];     /* in units of the search: nothing is further than 4 */
+    double unit;      /* a distance times this is one in those */
+    double per_frame; /* a coordinate of the frame times this, too */
+} far_point;
+
+static inline far_point far_of(vec3 point, mesh_frame frame) {
+    vec3 p = v3_sub(point, v3(frame.origin[0], frame.origin[1], frame.origin[2]));
+    far_point f;
+    f.unit = real_min(1.0 / v3_max_abs(p), frame.scale);
+    f.per_frame = f.unit / frame.scale;
+    f.at[0] = p.x * f.unit;
+    f.at[1] = p.y * f.unit;
+    f.at[2] = p.z * f.unit;
+    return f;
+}
+
+static inline double far_box_sq(const far_point *f, __global const node *n, uint slot) {
+    __global const float *lo = (__global const float *)n->lo, *hi = (__global const float *)n->hi;
+    double sum = 0.0;
+    for (int axis = 0; axis < 3; axis++) {
+        double below = lo[4 * axis + slot] * f->per_frame - f->at[axis];
+        double above = f->at[axis] - hi[4 * axis + slot] * f->per_frame;
+        double d = real_max(real_max(below, above), 0.0);
+        sum += d * d;
+    }
+    return sum;
+}
+
+/* Puts the children that are not further than the limit on the stack, the nearest last. */
+static uint far_children(const far_point *f, __global const node *n, double limit_sq,
+                         double *distances, uint *children, uint used) {
+    uint first = used;
+    for (uint slot = 0; slot < WIDTH; slot++) {
+        uint child = ((__global const uint *)&n->child)[slot];
+        if (child == NONE)
+            continue;
+        double sum = far_box_sq(f, n, slot);
+        if (sum > limit_sq)
+            continue;
+        uint i = used++;
+        for (; i > first && distances[i - 1] < sum; i--) {
+            distances[i] = distances[i - 1];
+            children[i] = children[i - 1];
+        }
+        distances[i] = sum;
+        children[i] = child;
+    }
+    return used;
+}
+
+static __attribute__((noinline)) double distance_to(__global const double *corners, uint triangle,
+                                                    vec3 point) {
+    return triangle_closest_point(load_triangle(corners, triangle), point).distance;
+}
+
+static inline double far_limit(const heap *least, double radius, double unit) {
+    double limit = heap_full(least) ? real_min(radius, least->at[0]) : radius;
+    return limit * unit * SLACK_FAR + MARGIN_FAR;
+}
+
+/* Gives the square of the reach, in units of the search. */
+static double bound_far(heap *least, vec3 point, double radius, mesh_frame frame,
+                        __global const node *nodes, __global const uint *tree_order,
+                        __global const double *corners, uint triangle_count) {
+    far_point f = far_of(point, frame);
+    double distances[STACK], limit = far_limit(least, radius, f.unit);
+    uint children[STACK];
+    uint used = least->most ? far_children(&f, nodes, limit * limit, distances, children, 0) : 0;
+    while (used) {
+        used--;
+        uint child = children[used];
+        if (distances[used] > limit * limit)
+            continue;
+        if (!(child & LEAF)) {
+            used = far_children(&f, nodes + child, limit * limit, distances, children, used);
+            continue;
+        }
+        for (uint i = 0; i < WIDTH; i++) {
+            uint place = (child & ~LEAF) * WIDTH + i;
+            double distance =
+                place < triangle_count ? distance_to(corners, tree_order[place], point) : INFINITY;
+            if (distance <= radius && place < triangle_count)
+                heap_add(least, distance);
+        }
+        limit = far_limit(least, radius, f.unit);
+    }
+    return limit * limit;
+}
+
+static void list_far(candidates *list, vec3 point, double reach_sq, mesh_frame frame,
+                     __global const node *nodes) {
+    far_point f = far_of(point, frame);
+    double distances[STACK];
+    uint children[STACK], used = far_children(&f, nodes, reach_sq, distances, children, 0);
+    while (used) {
+        uint child = children[--used];
+        if (child & LEAF)
+            candidates_add_leaf(list, child & ~LEAF);
+        else
+            used = far_children(&f, nodes + child, reach_sq, distances, children, used);
+    }
+}
+
+/* ---- kernels ---- */
+
+/* How far the `most` nearest triangles of the i-th sorted point can be, squared: in the frame, or
+ * in units of the search where it is far away. `limit` is the radius in the frame. With a `most` of
+ * 0 as far as the radius; no heap is needed then. */
+__kernel void many_bound(__global const node *nodes, __global const float4 *triangles,
+                         __global const uint *tree_order, __global const double *corners,
+                         uint triangle_count, __global const float4 *points,
+                         __global const double *exact, __global const uint *order, uint count,
+                         double radius, float limit, mesh_frame frame, uint most,
+                         __global double *heaps, __global double *reaches) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    bounding b;
+    b.least.at = heaps + (most ? i : 0);
+    b.least.stride = count;
+    b.least.count = 0;
+    b.least.most = most;
+    b.triangle_count = triangle_count;
+    b.s.at = points[i];
+    if (b.s.at.w < 0.0f) {
+        reaches[i] = bound_far(&b.least, load_point(exact + 3 * (size_t)order[i]), radius, frame,
+                               nodes, tree_order, corners, triangle_count);
+        return;
+    }
+    set_best(&b.s, limit);
+    if (most)
+        walk_bounding(&b, nodes, triangles);
+    reaches[i] = b.s.reach_sq;
+}
+
+/* The triangles that are not further than that. */
+__kernel void many_find(__global const node *nodes, __global const float4 *triangles,
+                        uint triangle_count, __global const float4 *points,
+                        __global const double *exact, __global const uint *order, uint count,
+                        mesh_frame frame, __global const double *reaches, uint fill,
+                        __global uint *begin, __global uint *places) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    uint point = order[i];
+    listing l;
+    l.list = candidates_of(fill, begin, places, point, triangle_count);
+    l.s.at = points[i];
+    l.s.reach_sq = (float)reaches[i];
+    if (l.s.at.w < 0.0f)
+        list_far(&l.list, load_point(exact + 3 * (size_t)point), reaches[i], frame, nodes);
+    else
+        walk_listing(&l, nodes, triangles);
+    candidates_end(&l.list, begin, point);
+}
+
+/* Measures candidates. Their places become triangles. */
+__kernel void many_judge(__global const double *corners, __global const uint *tree_order,
+                         __global const double *exact, double radius, uint total,
+                         __global const uint *owners, __global uint *places,
+                         __global uint *accepted, __global double *keys,
+                         __global nearest_answer *answers) {
+    uint j = (uint)get_global_id(0);
+    if (j >= total)
+        return;
+    uint triangle = tree_order[places[j]];
+    measured m;
+    start_measure(&m, load_point(exact + 3 * (size_t)owners[j]), radius);
+    measure(&m, corners, triangle);
+    places[j] = triangle;
+    accepted[j] = m.winner != NONE;
+    keys[j] = m.best;
+    store(&m, answers + j);
+}
+
+#endif

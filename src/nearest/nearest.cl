@@ -1,0 +1,336 @@
+/* Nearest points of many points on a device. The same answers as nearest.c, bit for bit.
+ *
+ * Method: as there, floats decide what need not be looked at and doubles measure the rest. Points
+ * go into the frame of the hierarchy (nearest_frame) and are sorted along a curve, so that the
+ * items of a group walk the same way. nearest_find walks the tree in floats and leaves the few
+ * triangles that may win; nearest_measure measures these in doubles. Every 32nd point is searched
+ * first: its distance and the way to it bound those of its neighbours from the start. Where too
+ * many triangles may win, or a point is too far away for floats, nearest_complete walks the tree in
+ * doubles.
+ *
+ * The margin m bounds the error of a distance in floats; its reason is that of nearest.c, with
+ * corners rounded to floats in place of steps. Let b be the least distance found. The true one is
+ * at most b + m, so whatever is computed as more than b + 2 m cannot win. Boxes are measured from
+ * the rounded point and err by less than m too.
+ *
+ * A device without doubles builds this with ABUTI_REAL_BITS=32: the host then makes the frame and
+ * measures.
+ */
+#include "geom/closest_shared.h"
+#include "nearest/walk_cl.h"
+
+/* ---- kernels in floats ---- */
+
+#define SEEDS_EACH 32
+
+/* Points come in blocks of this many, of which only some may be wanted; 0 = all. */
+static inline bool is_wanted(__global const uchar *wanted, uint block, uint i) {
+    return block == 0 || wanted[i / block];
+}
+
+/* A bound for every SEEDS_EACH-th point in order, or less than 0 where there is none. */
+__kernel void nearest_seed(__global const node *nodes, __global const float4 *triangles,
+                           __global const float4 *points, uint count, float radius,
+                           __global const uchar *wanted, uint block, __global float *seeds) {
+    uint seed = (uint)get_global_id(0), i = min(seed * SEEDS_EACH + SEEDS_EACH / 2, count - 1);
+    if (seed * SEEDS_EACH >= count || !is_wanted(wanted, block, i))
+        return;
+    float4 at = points[i];
+    seeds[seed] = at.w < 0.0f ? -1.0f : bound_of(at, radius, nodes, triangles);
+}
+
+/* The triangles that may be nearest to point i: places[k count + i] for k below counts[i]. Where
+ * there are too many, places[i] is the bits of the bound that was found. A point's w is its margin,
+ * or less than 0 where it is far away. */
+__kernel void nearest_find(__global const node *nodes, __global const float4 *triangles,
+                           __global const float4 *points, uint count, float radius,
+                           __global const uchar *wanted, uint block, __global const float *seeds,
+                           __global uchar *counts, __global uint *places) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count || !is_wanted(wanted, block, i))
+        return;
+    float4 at = points[i];
+    if (at.w < 0.0f) {
+        counts[i] = COMPLETE;
+        return;
+    }
+    uint seed = i / SEEDS_EACH;
+    float4 seed_at = points[min(seed * SEEDS_EACH + SEEDS_EACH / 2, count - 1)];
+    float bound = radius;
+    if (seeds[seed] >= 0.0f) {
+        float4 way = (float4)((at - seed_at).xyz, 0.0f);
+        bound = fmin(bound, (seeds[seed] + sqrt(dot_f(way, way))) * SLACK + 2.0f * at.w);
+    }
+    search s;
+    find(&s, at, bound, nodes, triangles);
+    store_candidates(&s, i, count, counts, places);
+}
+
+/* ---- order ---- */
+
+/* Words that sort like their floats. */
+static inline uint sortable(float x) {
+    uint bits = as_uint(x);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+
+static inline float unsortable(uint word) {
+    return as_float(word & 0x80000000u ? word ^ 0x80000000u : ~word);
+}
+
+/* The box of all points: three words of the least and the complements of three of the greatest, so
+ * that all are minima. */
+__kernel void nearest_bounds(__global const float4 *points, uint count, __global uint *bounds,
+                             __local uint *room) {
+    uint item = (uint)get_local_id(0);
+    if (item < 6)
+        room[item] = NONE;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint least[6] = {NONE, NONE, NONE, NONE, NONE, NONE};
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+        float4 at = points[i];
+        uint word[3] = {sortable(at.x), sortable(at.y), sortable(at.z)};
+        for (int axis = 0; axis < 3 && at.w >= 0.0f; axis++) {
+            least[axis] = min(least[axis], word[axis]);
+            least[axis + 3] = min(least[axis + 3], ~word[axis]);
+        }
+    }
+    for (int i = 0; i < 6; i++)
+        atomic_min(&room[i], least[i]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < 6)
+        atomic_min(&bounds[item], room[item]);
+}
+
+/* Two zeros between each of the lowest ten bits. */
+static inline uint spread(uint x) {
+    x = (x | x << 16) & 0x030000ffu;
+    x = (x | x << 8) & 0x0300f00fu;
+    x = (x | x << 4) & 0x030c30c3u;
+    return (x | x << 2) & 0x09249249u;
+}
+
+/* The place of a cell on Hilbert's curve, whose neighbours are neighbours in space: runs of points
+ * then have small boxes wherever they begin. Skilling 2004, "Programming the Hilbert curve". */
+static inline uint hilbert(uint x, uint y, uint z) {
+    for (uint bit = 512; bit > 1; bit >>= 1) {
+        uint low = bit - 1;
+        if (x & bit)
+            x ^= low;
+        uint swap = y & bit ? 0 : (x ^ y) & low;
+        x ^= y & bit ? low : swap;
+        y ^= swap;
+        swap = z & bit ? 0 : (x ^ z) & low;
+        x ^= z & bit ? low : swap;
+        z ^= swap;
+    }
+    y ^= x;
+    z ^= y;
+    uint flip = 0;
+    for (uint bit = 512; bit > 1; bit >>= 1)
+        flip ^= z & bit ? bit - 1 : 0;
+    x ^= flip;
+    y ^= flip;
+    z ^= flip;
+    return spread(x) << 2 | spread(y) << 1 | spread(z);
+}
+
+static inline uint cell_on(float x, float lo, float per_cell) {
+    float cell = (x - lo) * per_cell;
+    return cell > 0.0f ? (uint)fmin(cell, 1023.0f) : 0;
+}
+
+/* Places on the curve through cubes. */
+__kernel void nearest_keys(__global const float4 *points, uint count, __global const uint *bounds,
+                           __global uint *keys, __global uint *order) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    float4 at = points[i];
+    float lo[3], extent = 0.0f;
+    for (int axis = 0; axis < 3; axis++) {
+        lo[axis] = unsortable(bounds[axis]);
+        extent = fmax(extent, unsortable(~bounds[axis + 3]) - lo[axis]);
+    }
+    float per_cell = 1024.0f / fmax(extent, TINY);
+    keys[i] = at.w < 0.0f ? 0x3fffffffu
+                          : hilbert(cell_on(at.x, lo[0], per_cell), cell_on(at.y, lo[1], per_cell),
+                                    cell_on(at.z, lo[2], per_cell));
+    order[i] = i;
+}
+
+/* The points in order. */
+__kernel void nearest_gather(__global const float4 *points, __global const uint *order, uint count,
+                             __global float4 *sorted) {
+    uint i = (uint)get_global_id(0);
+    if (i < count)
+        sorted[i] = points[order[i]];
+}
+
+/* ---- kernels in doubles ---- */
+
+#if ABUTI_REAL_BITS == 64
+#include "nearest/measure_cl.h"
+
+/* Beyond this many times the size of the mesh a point is far. */
+#define FAR 64.0
+/* 32 roundings of a float. */
+#define MARGIN 0x1p-19f
+#define SLACK_FAR (1.0 + 0x1p-44)
+
+static inline vec3 point_of(__global const float *floats, __global const double *doubles,
+                            uint is_float, size_t i) {
+    return is_float ? v3(floats[3 * i], floats[3 * i + 1], floats[3 * i + 2])
+                    : load_point(doubles + 3 * i);
+}
+
+/* The first of the points that is not legal. Points are floats or doubles; the other is not looked
+ * at. */
+__kernel void nearest_check(__global const float *floats, __global const double *doubles,
+                            uint is_float, uint count, double most, __global uint *refused) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    vec3 p = point_of(floats, doubles, is_float, i);
+    if (!(fabs(p.x) <= most && fabs(p.y) <= most && fabs(p.z) <= most))
+        atomic_min(refused, i);
+}
+
+/* `count` points from `first` on as doubles, and in the frame. */
+__kernel void nearest_frame(__global const float *floats, __global const double *doubles,
+                            uint is_float, uint first, uint count, mesh_frame frame,
+                            __global double *exact, __global float4 *points) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    vec3 p = point_of(floats, doubles, is_float, (size_t)first + i);
+    size_t to = 3 * (size_t)i;
+    exact[to] = p.x;
+    exact[to + 1] = p.y;
+    exact[to + 2] = p.z;
+    p = v3_scale(v3_sub(p, v3(frame.origin[0], frame.origin[1], frame.origin[2])), frame.scale);
+    double largest = v3_max_abs(p);
+    points[i] = (float4)((float)p.x, (float)p.y, (float)p.z,
+                         largest < FAR ? MARGIN * ((float)largest + 2.0f) : -1.0f);
+}
+
+__kernel void nearest_measure(__global const double *corners, __global const uint *tree_order,
+                              __global const double *exact, __global const uint *order, uint count,
+                              double radius, __global const uchar *wanted, uint block,
+                              __global const uchar *counts, __global const uint *places, uint first,
+                              __global nearest_answer *answers) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count || counts[i] == COMPLETE || !is_wanted(wanted, block, i))
+        return;
+    uint point = order[i];
+    measured m;
+    start_measure(&m, load_point(exact + 3 * (size_t)point), radius);
+    for (uint k = 0; k < counts[i]; k++)
+        measure(&m, corners, tree_order[places[(size_t)k * count + i]]);
+    store(&m, answers + first + point);
+}
+
+/* The search in doubles, as search_far() of nearest.c: in units in which neither the point nor the
+ * mesh is further than 2 from the mesh's origin, so that boxes are measured to 2^-50. */
+static void walk_complete(measured *m, __global const node *nodes, __global const uint *tree_order,
+                          __global const double *corners, mesh_frame frame) {
+    vec3 p = v3_sub(m->point, v3(frame.origin[0], frame.origin[1], frame.origin[2]));
+    double unit = real_min(1.0 / v3_max_abs(p), frame.scale), per_frame = unit / frame.scale;
+    double at[3] = {p.x * unit, p.y * unit, p.z * unit};
+    double distances[STACK];
+    uint children[STACK], used = 0, index = 0;
+    for (;;) {
+        __global const node *n = nodes + index;
+        __global const float *lo = (__global const float *)n->lo,
+                             *hi = (__global const float *)n->hi;
+        __global const uint *child = (__global const uint *)&n->child;
+        uint first = used;
+        for (uint slot = 0; slot < WIDTH; slot++) {
+            if (child[slot] == NONE)
+                continue;
+            double sum = 0.0;
+            for (int axis = 0; axis < 3; axis++) {
+                double below = lo[4 * axis + slot] * per_frame - at[axis];
+                double above = at[axis] - hi[4 * axis + slot] * per_frame;
+                double d = real_max(real_max(below, above), 0.0);
+                sum += d * d;
+            }
+            uint i = used++;
+            for (; i > first && distances[i - 1] < sum; i--) {
+                distances[i] = distances[i - 1];
+                children[i] = children[i - 1];
+            }
+            distances[i] = sum;
+            children[i] = child[slot];
+        }
+        bool found = false;
+        while (used && !found) {
+            used--;
+            double limit = real_min(m->best, m->radius) * unit * SLACK_FAR + 0x1p-48;
+            if (distances[used] > limit * limit)
+                continue;
+            index = children[used];
+            found = !(index & LEAF);
+            for (uint i = 0; !found && i < WIDTH; i++)
+                measure_apart(m, corners, tree_order[(index & ~LEAF) * WIDTH + i]);
+        }
+        if (!found)
+            return;
+    }
+}
+
+/* The search in floats again, but what does not fit the list is measured at once. */
+typedef struct measuring {
+    search s;
+    measured m;
+    __global const double *corners;
+    __global const uint *tree_order;
+    double scale;
+} measuring;
+
+static void measure_list(measuring *to) {
+    for (uint i = 0; i < to->s.count; i++)
+        if (to->s.distance_sq[i] <= to->s.reach_sq)
+            measure_apart(&to->m, to->corners, to->tree_order[to->s.place[i]]);
+    to->s.count = 0;
+    set_best(&to->s, fmin(to->s.best, (float)(to->m.best * to->scale) * SLACK));
+}
+
+static void visit_and_measure(measuring *to, __global const float4 *triangles, uint leaf) {
+    if (to->s.count > CANDIDATES - WIDTH)
+        measure_list(to);
+    visit_leaf(&to->s, triangles, leaf);
+}
+
+DEFINE_WALK(walk_measuring, measuring, &state->s, visit_and_measure)
+
+/* Points with more candidates than fit, and those far away. */
+__kernel void nearest_complete(__global const node *nodes, __global const float4 *triangles,
+                               __global const uint *tree_order, __global const double *corners,
+                               __global const float4 *points, __global const double *exact,
+                               __global const uint *order, uint count, double radius,
+                               mesh_frame frame, __global const uchar *counts,
+                               __global const uint *places, uint first,
+                               __global nearest_answer *answers) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count || counts[i] != COMPLETE)
+        return;
+    uint point = order[i];
+    measuring to;
+    start_measure(&to.m, load_point(exact + 3 * (size_t)point), radius);
+    if (points[i].w < 0.0f) {
+        walk_complete(&to.m, nodes, tree_order, corners, frame);
+    } else {
+        to.corners = corners;
+        to.tree_order = tree_order;
+        to.scale = frame.scale;
+        to.s.at = points[i];
+        to.s.count = 0;
+        set_best(&to.s, as_float(places[i]));
+        walk_measuring(&to, nodes, triangles);
+        measure_list(&to);
+    }
+    store(&to.m, answers + first + point);
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* The walk through a hierarchy for the nearest point, one node after the other: for nearest.c and
+ * nearest_wide.c.
+ */
+#ifndef ABUTI_NEAREST_NEAREST_WALK_H
+#define ABUTI_NEAREST_NEAREST_WALK_H
+
+#include "nearest/search.h"
+
+/* ---- leaves ---- */
+
+/* Leaves that are given by places, node and slot: what the search has to know, and their numbers.
+ */
+static inline leaf_group gather_leaves(const search *s, const uint32_t places[WIDE_GROUPS],
+                                       uint32_t leaves[WIDE_GROUPS]) {
+    leaf_group group;
+    const float *box[WIDE_GROUPS];
+    for (int g = 0; g < WIDE_GROUPS; g++) {
+        const bvh_node *node = &s->bvh->nodes[places[g] / BVH_WIDTH];
+        uint32_t slot = places[g] % BVH_WIDTH;
+        box[g] = &node->lo[0][slot];
+        leaves[g] = node->child[slot] & ~BVH_LEAF;
+        group.steps[g] = s->bvh->blocks[leaves[g]].step[0][0];
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        const float *lo_at[WIDE_GROUPS], *hi_at[WIDE_GROUPS];
+        for (int g = 0; g < WIDE_GROUPS; g++) {
+            lo_at[g] = box[g] + BVH_WIDTH * axis;
+            hi_at[g] = box[g] + BVH_WIDTH * (axis + 3);
+        }
+        fw lowest = fw_each(lo_at);
+        group.step[axis] = fw_mul(fw_sub(fw_each(hi_at), lowest), fw_all(1.0f / BVH_STEPS));
+        group.lo[axis] = fw_sub(lowest, fw_all(s->at[axis]));
+    }
+    return group;
+}
+
+static inline void visit_leaves(search *s, const uint32_t places[WIDE_GROUPS]) {
+    uint32_t leaves[WIDE_GROUPS];
+    leaf_group group = gather_leaves(s, places, leaves);
+    fetch_candidates(s);
+    visit_group(s, &group, leaves);
+}
+
+/* ---- nodes ---- */
+
+/* Squared distances to four boxes. */
+static inline f4 boxes4(const search *s, const bvh_node *node) {
+    f4 sum = f4_all(0);
+    for (int axis = 0; axis < 3; axis++) {
+        f4 below = f4_sub(f4_load(node->lo[axis]), f4_all(s->hi[axis]));
+        f4 above = f4_sub(f4_all(s->lo[axis]), f4_load(node->hi[axis]));
+        f4 d = f4_max(f4_max(below, above), f4_all(0));
+        sum = f4_mul_add(d, d, sum);
+    }
+    return sum;
+}
+
+/* Asks for the nodes that come next, and for the blocks and numbers of a node's leaves: those of
+ * one node mostly stand one after the other. Behind the last block there may be nothing, which does
+ * no harm. */
+FETCH void fetch_next(const abut_bvh *bvh, const keyed *stack, uint32_t used, const bvh_node *node,
+                      unsigned near_leaves) {
+    for (uint32_t i = 1; i <= 2; i++) {
+        const bvh_node *next = &bvh->nodes[used >= i ? stack[used - i].value : 0];
+        __builtin_prefetch(next);
+        __builtin_prefetch(next->child);
+    }
+    if (!near_leaves)
+        return;
+    uint32_t slot = (uint32_t)__builtin_ctz(near_leaves), leaf = node->child[slot] & ~BVH_LEAF;
+    const char *block = (const char *)&bvh->blocks[leaf];
+    __builtin_prefetch(block);
+    __builtin_prefetch(block + 64);
+    __builtin_prefetch(block + 128);
+    __builtin_prefetch(block + 192);
+    __builtin_prefetch(&bvh->order[(size_t)leaf * BVH_WIDTH]);
+}
+
+/* Nodes that are near enough go on the stack, leaves to those that wait, and these are visited as
+ * soon as there are enough for all lanes. */
+static void search_near(search *s) {
+    keyed stack[BVH_STACK + BVH_WIDTH], leaves[WIDE_GROUPS + 2 * BVH_WIDTH];
+    uint32_t used = 0, waiting = 0, index = 0;
+    for (bool more = true; more;) {
+        const bvh_node *node = &s->bvh->nodes[index];
+        f4 all = boxes4(s, node);
+        m4 near = f4_less_equal(all, f4_all(s->upper_sq)), leaf = m4_highest(node->child);
+        used += f4_sort(all, m4_without(near, leaf), node->child, stack + used);
+        waiting += f4_sort_lanes(all, m4_and(near, leaf), index * BVH_WIDTH, leaves + waiting);
+        fetch_next(s->bvh, stack, used, node, m4_bits(m4_and(near, leaf)));
+        do {
+            while (waiting >= WIDE_GROUPS) {
+                uint32_t places[WIDE_GROUPS];
+                bool near_enough = false;
+                waiting -= WIDE_GROUPS;
+                for (uint32_t g = 0; g < WIDE_GROUPS; g++) {
+                    places[g] = leaves[waiting + g].value;
+                    near_enough |= leaves[waiting + g].key <= s->upper_sq;
+                }
+                if (near_enough)
+                    visit_leaves(s, places);
+            }
+            while (used && !(stack[used - 1].key <= s->upper_sq))
+                used--;
+            more = used > 0;
+            for (uint32_t g = 1; !more && waiting && g < WIDE_GROUPS; g++)
+                leaves[waiting++] = leaves[0]; /* the last one fills all lanes */
+        } while (!more && waiting);
+        if (more)
+            index = stack[--used].value;
+    }
+    measure_all(s);
+}
+
+#endif

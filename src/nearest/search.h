@@ -1,0 +1,269 @@
+/* The nearest point in floats: what nearest.c, nearest_wide.c and nearest_16.c share. Each compiles
+ * it for its instructions; the method is told in nearest.c.
+ */
+#ifndef ABUTI_NEAREST_SEARCH_H
+#define ABUTI_NEAREST_SEARCH_H
+
+#include "nearest/nearest.h"
+
+#include "nearest/measure_lanes.h"
+
+#include <math.h>
+
+enum { CANDIDATE_MOST = 64 };
+
+/* Products and sums of a few roundings. */
+#define SLACK (1.0f + 0x1p-20f)
+
+typedef struct candidate {
+    float lower;
+    uint32_t place; /* in `order` */
+} candidate;
+
+typedef struct search {
+    const abut_bvh *bvh;
+    vec3 point;         /* absolute */
+    float at[3];        /* in the frame, rounded */
+    float lo[3], hi[3]; /* in the frame, rounded down and up */
+    float margin;       /* without steps */
+    float upper;        /* no triangle further than this can win */
+    float upper_sq;     /* of boxes, with some slack */
+    uint32_t count;     /* of candidates */
+    uint32_t fetched;   /* so many of them have been asked for */
+    candidate list[CANDIDATE_MOST];
+    double radius, best; /* distance of the winner so far; infinite */
+    uint32_t winner;
+    double weight[3]; /* of its corners */
+} search;
+
+/* nearest_wide.c; only where abuti_simd_wide() says so. */
+void abuti_bvh_search_wide(search *s);
+/* The end of a search: measures the candidates. */
+void abuti_bvh_measure_wide(search *s);
+/* nearest_16.c; only where abuti_simd_lanes() says 16. */
+void abuti_bvh_search_16(search *s);
+
+/* ---- candidates ---- */
+
+static inline void set_bound(search *s, float upper) {
+    s->upper = upper;
+    s->upper_sq = upper * upper * SLACK + FLT_MIN;
+}
+
+static inline void lower_bound_to(search *s, float upper) {
+    if (upper < s->upper)
+        set_bound(s, upper);
+}
+
+static inline void keep_nearer(search *s, uint32_t triangle, double distance,
+                               const double weight[3]) {
+    if (distance < s->best || (distance == s->best && triangle < s->winner)) {
+        if (distance > s->radius)
+            return;
+        s->best = distance;
+        s->winner = triangle;
+        memcpy(s->weight, weight, sizeof s->weight);
+    }
+}
+
+/* Measures a triangle in doubles. */
+static void measure(search *s, uint32_t triangle) {
+    closest_on_triangle closest =
+        triangle_closest_point(bvh_triangle(s->bvh->mesh, triangle), s->point);
+    keep_nearer(s, triangle, closest.distance, closest.barycentric);
+}
+
+/* Measures up to so many triangles; there is memory for all. */
+#ifdef ABUTI_SIMD_WIDE
+enum { MEASURE_MOST = MEASURE_LANES };
+static void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t count) {
+    const abut_mesh *mesh = s->bvh->mesh;
+    vec3d corner[3], origin = v3d_all(mesh->origin);
+    measured out;
+    double distance[MEASURE_MOST], weights[3][MEASURE_MOST];
+    for (uint32_t i = count; i < MEASURE_MOST; i++)
+        triangles[i] = triangles[0];
+    for (size_t k = 0; k < 3; k++) {
+        const double *from[MEASURE_MOST];
+        dw at[3];
+        for (int i = 0; i < MEASURE_MOST; i++)
+            from[i] = &mesh->positions[mesh->indices[3 * (size_t)triangles[i] + k]].x;
+        DW(load_three)(from, at);
+        vec3d relative = {at[0], at[1], at[2]};
+        corner[k] = v3d_add(origin, relative);
+    }
+    measure_lanes(corner, v3d_all(s->point), &out);
+    DW(store)(distance, out.distance);
+    for (int k = 0; k < 3; k++)
+        DW(store)(weights[k], out.weight[k]);
+    for (uint32_t i = 0; i < count; i++) {
+        const double weight[3] = {weights[0][i], weights[1][i], weights[2][i]};
+        if (out.left >> i & 1)
+            measure(s, triangles[i]);
+        else
+            keep_nearer(s, triangles[i], distance[i], weight);
+    }
+}
+#else
+enum { MEASURE_MOST = 4 };
+static void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        measure(s, triangles[i]);
+}
+#endif
+
+static void measure_all(search *s) {
+    uint32_t triangles[MEASURE_MOST], count = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (!(s->list[i].lower <= s->upper))
+            continue;
+        triangles[count++] = s->bvh->order[s->list[i].place];
+        if (count == MEASURE_MOST) {
+            measure_some(s, triangles, count);
+            count = 0;
+        }
+    }
+    if (count)
+        measure_some(s, triangles, count);
+    s->count = s->fetched = 0;
+}
+
+static void add_candidate(search *s, float lower, uint32_t place) {
+    if (s->count == CANDIDATE_MOST) {
+        /* drop those that have been overtaken; only if that is of no use, measure */
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < s->count; i++)
+            if (s->list[i].lower <= s->upper)
+                s->list[kept++] = s->list[i];
+        s->count = s->fetched = kept;
+        if (kept > CANDIDATE_MOST / 2) {
+            measure_all(s);
+            lower_bound_to(s, bvh_float_above(s->best * s->bvh->scale) * SLACK + s->margin);
+        }
+    }
+    s->list[s->count].lower = lower;
+    s->list[s->count++].place = place;
+}
+
+/* ---- leaves ---- */
+
+typedef struct vec3w {
+    fw x, y, z;
+} vec3w;
+
+static inline fw dot_wide(vec3w a, vec3w b) {
+    return fw_mul_add(a.z, b.z, fw_mul_add(a.y, b.y, fw_mul(a.x, b.x)));
+}
+/* a + s b and a - s b */
+static inline vec3w along_wide(vec3w a, fw s, vec3w b) {
+    vec3w r = {fw_mul_add(s, b.x, a.x), fw_mul_add(s, b.y, a.y), fw_mul_add(s, b.z, a.z)};
+    return r;
+}
+static inline vec3w against_wide(vec3w a, fw s, vec3w b) {
+    vec3w r = {fw_mul_from(s, b.x, a.x), fw_mul_from(s, b.y, a.y), fw_mul_from(s, b.z, a.z)};
+    return r;
+}
+static inline fw clamp_wide(fw t) {
+    return fw_min(fw_max(t, fw_all(0)), fw_all(1));
+}
+
+/* Squares below this are no lengths: the triangle is then as good as its edges. */
+#define TINY 1e-30f
+
+/* In the plane of a triangle, whose coordinates count in units of squared length uu and ww: the
+ * squared distance of (x, y) to the segment from the origin to (k, 1). */
+static inline fw slanted_wide(fw x, fw y, fw k, fw uu, fw ww) {
+    fw length_sq = fw_mul_add(fw_mul(k, k), uu, ww);
+    fw along = fw_mul_add(fw_mul(k, uu), x, fw_mul(y, ww));
+    fw t = clamp_wide(fw_quotient(along, fw_max(length_sq, fw_all(TINY))));
+    x = fw_mul_from(t, k, x);
+    y = fw_sub(y, t);
+    return fw_mul_add(fw_mul(x, x), uu, fw_mul(fw_mul(y, y), ww));
+}
+
+/* Squared distances of the origin to triangles of corner a and edges u and v from there. */
+static inline fw triangles_wide(vec3w a, vec3w u, vec3w v) {
+    fw zero = fw_all(0), one = fw_all(1), tiny = fw_all(TINY);
+    fw uu = dot_wide(u, u);
+    fw per_uu = fw_where(fw_less(tiny, uu), fw_quotient(one, uu));
+    fw minus_s = fw_mul(dot_wide(a, u), per_uu), k = fw_mul(dot_wide(u, v), per_uu);
+    vec3w w = against_wide(v, k, u), beside = against_wide(a, minus_s, u);
+    fw ww = dot_wide(w, w), s = fw_sub(zero, minus_s);
+    fw minus_r = fw_where(fw_less(tiny, ww), fw_quotient(dot_wide(beside, w), ww));
+    vec3w face = against_wide(beside, minus_r, w);
+    fw r = fw_sub(zero, minus_r), s_face = fw_mul_add(k, minus_r, s);
+    mw inside =
+        mw_and(mw_and(fw_less(zero, r), fw_less(zero, s_face)), fw_less(fw_add(r, s_face), one));
+    fw x = fw_sub(s, clamp_wide(s));
+    fw border = fw_mul_add(fw_mul(x, x), uu, fw_mul(fw_mul(r, r), ww));
+    border = fw_min(border, slanted_wide(s, r, k, uu, ww));
+    border = fw_min(border, slanted_wide(fw_sub(s, one), r, fw_sub(k, one), uu, ww));
+    return fw_add(dot_wide(face, face), fw_unless(inside, border));
+}
+
+/* Some leaves: the low corners of their boxes seen from the point, steps, and blocks. */
+typedef struct leaf_group {
+    fw lo[3], step[3];
+    const uint16_t *steps[WIDE_GROUPS];
+} leaf_group;
+
+/* Squared distances of the triangles of some leaves, and by how much their roots may be wrong. */
+static inline fw group_distances(const search *s, const leaf_group *group, fw *margin) {
+    const fw *lo = group->lo, *step = group->step;
+    fw q[9], base = fw_all(WIDE_STEPS_ZERO);
+    *margin = fw_add(fw_max(fw_max(step[0], step[1]), step[2]), fw_all(s->margin));
+    fw_load_steps(group->steps, q);
+    vec3w a = {fw_mul_add(fw_sub(q[0], base), step[0], lo[0]),
+               fw_mul_add(fw_sub(q[1], base), step[1], lo[1]),
+               fw_mul_add(fw_sub(q[2], base), step[2], lo[2])};
+    vec3w u = {fw_mul(fw_sub(q[3], q[0]), step[0]), fw_mul(fw_sub(q[4], q[1]), step[1]),
+               fw_mul(fw_sub(q[5], q[2]), step[2])};
+    vec3w v = {fw_mul(fw_sub(q[6], q[0]), step[0]), fw_mul(fw_sub(q[7], q[1]), step[1]),
+               fw_mul(fw_sub(q[8], q[2]), step[2])};
+    return triangles_wide(a, u, v);
+}
+
+/* gcc 12 drops calls of a function that does nothing but fetch, unless it is put in place at once.
+ */
+#define FETCH static inline __attribute__((always_inline))
+
+/* Asks for the corners of those that became candidates before. Their indices were asked for then:
+ * each of the loads waits for the last, while the search goes on. */
+FETCH void fetch_candidates(search *s) {
+    const abut_mesh *mesh = s->bvh->mesh;
+    for (; s->fetched < s->count; s->fetched++) {
+        uint32_t triangle = s->bvh->order[s->list[s->fetched].place];
+        const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
+        for (int k = 0; k < 3; k++)
+            __builtin_prefetch(&mesh->positions[corner[k]]);
+    }
+}
+
+/* Takes what may win from the lanes that are near enough. */
+static void take_near(search *s, const uint32_t leaves[WIDE_GROUPS], fw distance_sq, fw margin,
+                      unsigned near) {
+    const abut_bvh *bvh = s->bvh;
+    float lower[4 * WIDE_GROUPS];
+    fw distance = fw_sqrt(distance_sq), below = fw_sub(distance, margin);
+    lower_bound_to(s, fw_least(fw_add(distance, margin)));
+    near &= mw_bits(fw_less_equal(below, fw_all(s->upper)));
+    fw_store(lower, below);
+    for (; near; near &= near - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(near);
+        uint32_t at = leaves[lane / BVH_WIDTH] * BVH_WIDTH + lane % BVH_WIDTH;
+        __builtin_prefetch(&bvh->mesh->indices[3 * (size_t)bvh->order[at]]);
+        add_candidate(s, lower[lane], at);
+    }
+}
+
+static inline void visit_group(search *s, const leaf_group *group,
+                               const uint32_t leaves[WIDE_GROUPS]) {
+    fw margin, distance_sq = group_distances(s, group, &margin);
+    fw reach = fw_add(fw_all(s->upper), margin);
+    reach = fw_mul(fw_mul(reach, reach), fw_all(SLACK));
+    unsigned near = mw_bits(fw_less_equal(distance_sq, reach));
+    if (near)
+        take_near(s, leaves, distance_sq, margin, near);
+}
+
+#endif

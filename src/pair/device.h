@@ -1,0 +1,72 @@
+/* Two hierarchies at many poses on a device: what a search there finds, part by part. */
+#ifndef ABUTI_PAIR_DEVICE_H
+#define ABUTI_PAIR_DEVICE_H
+
+#include "bvh/device_query.h"
+#include "pair/pair.h"
+
+/* As in the kernels. */
+#define PAIR_UNSURE 32
+#define PAIR_MEETS 0xffffffffu
+#define PAIR_TOO_MUCH 0xfffffffeu
+#define PAIR_WITHIN 0xfffffffdu
+
+typedef struct pair_pose {
+    float turn[3][3];
+    float shift[3];
+    float pad, unit_a, unit_b;
+    uint32_t skip;
+    float margin, upper, sure, unused;
+} pair_pose;
+
+typedef struct pair_motion {
+    double rotation[9], translation[3];
+    uint64_t rotates;
+} pair_motion;
+
+_Static_assert(sizeof(pair_pose) == 80 && sizeof(pair_motion) == 104,
+               "the layouts that devices read");
+
+/* Pairs of triangles of all poses of a part. */
+typedef struct pair_list {
+    uint32_t (*pairs)[2];
+    size_t room;
+    abuti_buffer there, total;
+} pair_list;
+
+typedef struct abuti_pair_search {
+    abut_device_bvh *a, *b;
+    const abut_pair_poses *poses;
+    bool distances; /* or only whether surfaces meet */
+    bool any;       /* one within the limit will do */
+    double limit;   /* no pair further away matters */
+    /* What was found at the poses of a part: */
+    size_t begin, count;
+    /* Of the pairs of triangles that may meet: where in `unsure` they begin and how many they are,
+     * or any number and PAIR_MEETS or PAIR_TOO_MUCH. */
+    uint32_t (*meetings)[2];
+    pair_list unsure;
+    /* Of distances, where surfaces may not meet, the same of those that may be closest, or any
+     * number and PAIR_TOO_MUCH or PAIR_WITHIN. If the device has measured them, `candidates` has
+     * only the closest, at the number of its pose. */
+    uint32_t (*closest)[2];
+    pair_list candidates;
+    bool measured;
+    /* Its own. */
+    pair_pose *frames;
+    pair_motion (*motions)[2];
+    abuti_kernel meet, find, measure;
+    abuti_buffer on_frames, on_meetings, on_closest, on_motions, on_winners;
+} abuti_pair_search;
+
+/* Makes what a search needs for parts of up to `room` poses; the fields up to `limit` are set, and
+ * all others 0. To be closed in either case. */
+abut_status abuti_pair_search_open(abuti_pair_search *search, size_t room);
+void abuti_pair_search_close(abuti_pair_search *search);
+/* Searches at `count` poses from `begin` on. */
+abut_status abuti_pair_search_part(abuti_pair_search *search, size_t begin, size_t count);
+
+/* Both sides at one pose of the part. */
+void abuti_pair_search_posed(const abuti_pair_search *search, size_t i, abut_posed posed[2]);
+
+#endif

@@ -1,0 +1,71 @@
+/* Whether a mesh lies inside another, part by part.
+ *
+ * Where no triangles of two surfaces intersect, a connected part of one is wholly inside the other
+ * or wholly outside, so one vertex tells for all of it.
+ */
+#include "pair/pair.h"
+#include "sign/sign.h"
+
+#include <math.h>
+
+/* ---- inside ---- */
+
+/* Whether a posed mesh winds around a point that is not on it. */
+static bool winds_around(const pair_side *side, const bvh_solid *solid, const abut_pose *at,
+                         vec3 point) {
+    if (solid->border_count)
+        return fabs(abuti_sign_crossing_open(side->bvh, at, point,
+                                             (const uint32_t(*)[2])solid->border,
+                                             solid->border_count)) >= 0.5;
+    int64_t winding;
+    bool on_surface;
+    abuti_sign_crossing(side->bvh, at, point, &winding, &on_surface);
+    return winding != 0;
+}
+
+/* Whether a point may be in the box of a posed mesh; false is certain. */
+static bool box_may_hold(const pair_frame *frame, const pair_side *side, vec3 point) {
+    pair_box box = pair_box_at(side, PAIR_ROOT);
+    mat3 back = m3_transpose(&side->motion.rotation);
+    vec3 p =
+        v3_sub(m3_apply(&back, v3_sub(point, side->motion.translation)), side->bvh->mesh->origin);
+    for (int axis = 0; axis < 3; axis++)
+        if (!(fabs(v3_get(p, axis) * frame->scale - box.centre[axis]) <=
+              (double)box.half[axis] + frame->pad))
+            return false;
+    return true;
+}
+
+/* The first part of one side that is inside the other; ABUT_NONE where none is. */
+static abut_status part_inside(const pair_frame *frame, int inner, const abut_pose *outer_pose,
+                               uint32_t *vertex) {
+    const pair_side *in = &frame->side[inner], *out = &frame->side[!inner];
+    const bvh_solid *solid, *around;
+    abut_status status = abuti_bvh_solid(in->bvh, &solid);
+    status = status ? status : abuti_bvh_solid(out->bvh, &around);
+    *vertex = ABUT_NONE;
+    for (uint32_t i = 0; !status && i < solid->part_count && *vertex == ABUT_NONE; i++) {
+        uint32_t first = solid->parts[i];
+        vec3 p = abuti_motion_apply(&in->motion, abuti_mesh_position(in->bvh->mesh, first));
+        if (box_may_hold(frame, out, p) && winds_around(out, around, outer_pose, p))
+            *vertex = first;
+    }
+    return status;
+}
+
+abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, const abut_posed *b,
+                                abut_pair_relation *relation, uint32_t *vertex) {
+    *relation = ABUT_PAIR_APART;
+    if (frame->reach > PAIR_FAR)
+        return ABUT_OK;
+    for (int inner = 0; inner < 2; inner++) {
+        abut_status status = part_inside(frame, inner, inner ? &a->pose : &b->pose, vertex);
+        if (status)
+            return status;
+        if (*vertex != ABUT_NONE) {
+            *relation = inner ? ABUT_PAIR_B_INSIDE : ABUT_PAIR_A_INSIDE;
+            return ABUT_OK;
+        }
+    }
+    return ABUT_OK;
+}

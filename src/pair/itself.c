@@ -1,0 +1,525 @@
+/* Triangles of one mesh that meet each other.
+ *
+ * Method: the tree is walked against itself. A pair of nodes is opened where their boxes overlap,
+ * four boxes against one at a time, down to pairs of leaves; there the boxes of the triangles are
+ * compared in the same way, and what is left is decided by the exact predicates of src/geom. Boxes
+ * are rounded outwards, so that none is missed. Most of what is left are neighbours; those around a
+ * vertex that is clean (stars.c) are cleared by their indices, the rest by one or two orientations
+ * (geom/neighbour_shared.h).
+ *
+ * Work is a pool of pairs of nodes. Tasks take some each and run on all threads for a bounded
+ * number of steps; what they have not come to goes back into the pool. So the time between two
+ * reports of progress is bounded whatever the mesh, memory does not grow with the number of pairs
+ * that are only counted, and where the work ends does not depend on the number of threads.
+ */
+#include "pair/pair.h"
+
+#include "base/simd.h"
+#include "geom/neighbour_shared.h"
+
+#include <stdatomic.h>
+
+enum {
+    TASKS = 64,         /* between two reports */
+    PORTIONS = 64,      /* most of a task */
+    STEPS = 2048,       /* of a task; */
+    TESTS = 4096,       /* it ends at the step after so many pairs of triangles, */
+    FOUND_MOST = 2048,  /* or where the next step might find more than this */
+    SPREAD_LEAST = 1024 /* pairs of nodes to start with, so that all threads have some */
+};
+
+/* Opening a pair takes one from the stack and puts at most 16 there; one of the two goes a level
+ * down each time. */
+#define PENDING_MOST (15 * 2 * BVH_DEPTH + 16)
+
+enum { LEAVES_A_TASK = 1024, PAIRS_A_TASK = 1024 };
+
+/* The boxes of a leaf's triangles, in the frame, rounded outwards; of an empty slot as in nodes. */
+typedef struct leaf_boxes {
+    float lo[3][BVH_WIDTH], hi[3][BVH_WIDTH];
+    float all_lo[3], all_hi[3];
+} leaf_boxes;
+
+/* Two references as in nodes, leaf or not; the same one twice: everything below against itself. */
+typedef struct node_pair {
+    uint32_t a, b;
+} node_pair;
+
+/* With the part of the whole work that it is, as guessed for progress. */
+typedef struct portion {
+    node_pair pair;
+    float weight;
+} portion;
+
+/* What one task did. */
+typedef struct share_out {
+    node_pair pending[PENDING_MOST]; /* what is left of the portion before `next` */
+    uint64_t found[FOUND_MOST];      /* lower << 32 | higher */
+    uint32_t pending_count, found_count, tests;
+    size_t next, end; /* portions that it has not come to */
+    double done;
+} share_out;
+
+typedef struct search {
+    const abut_bvh *bvh;
+    bool by_index;
+    bool any; /* the first pair ends it */
+    uint64_t limit;
+    leaf_boxes *leaves;
+    unsigned char *clean; /* see abuti_pair_stars */
+    share_out *shares;    /* task_most of them */
+    portion *taken;       /* from the end of the pool for the tasks that run */
+    size_t task_most;
+    portion *pool;
+    size_t pool_count, pool_room;
+    atomic_bool stop;
+    double done; /* of 1 */
+    uint64_t tests, count;
+    unsigned char *marks; /* for every triangle whether it is in a pair, unless null */
+    uint64_t *keys;       /* what was found, unsorted; null = only counted */
+    size_t keys_room, keys_most;
+} search;
+
+/* ---- leaves ---- */
+
+static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
+    search *s = data;
+    (void)chunk;
+    for (size_t leaf = begin; leaf < end; leaf++) {
+        leaf_boxes *boxes = &s->leaves[leaf];
+        uint32_t fill = bvh_leaf_fill(s->bvh, (uint32_t)leaf);
+        for (int axis = 0; axis < 3; axis++) {
+            boxes->all_lo[axis] = INFINITY;
+            boxes->all_hi[axis] = -INFINITY;
+        }
+        for (uint32_t i = 0; i < BVH_WIDTH; i++) {
+            double lo[3] = {INFINITY, INFINITY, INFINITY};
+            double hi[3] = {-INFINITY, -INFINITY, -INFINITY};
+            if (i < fill)
+                bvh_triangle_box(s->bvh->mesh, s->bvh->scale, s->bvh->order[leaf * BVH_WIDTH + i],
+                                 lo, hi);
+            for (int axis = 0; axis < 3; axis++) {
+                float below = bvh_float_below(lo[axis]), above = bvh_float_above(hi[axis]);
+                boxes->lo[axis][i] = below;
+                boxes->hi[axis][i] = above;
+                boxes->all_lo[axis] = below < boxes->all_lo[axis] ? below : boxes->all_lo[axis];
+                boxes->all_hi[axis] = above > boxes->all_hi[axis] ? above : boxes->all_hi[axis];
+            }
+        }
+    }
+}
+
+/* Which of four boxes overlap one. */
+static unsigned overlaps(const float lo[3][BVH_WIDTH], const float hi[3][BVH_WIDTH],
+                         const float one_lo[3], const float one_hi[3]) {
+    m4 met = m4_and(f4_less_equal(f4_load(lo[0]), f4_all(one_hi[0])),
+                    f4_less_equal(f4_all(one_lo[0]), f4_load(hi[0])));
+    for (int axis = 1; axis < 3; axis++) {
+        met = m4_and(met, f4_less_equal(f4_load(lo[axis]), f4_all(one_hi[axis])));
+        met = m4_and(met, f4_less_equal(f4_all(one_lo[axis]), f4_load(hi[axis])));
+    }
+    return m4_bits(met);
+}
+
+/* ---- triangles ---- */
+
+/* Relative to the mesh's origin: orientations are the same, and nothing is lost. */
+static triangle3 corners_of(const abut_mesh *mesh, uint32_t triangle) {
+    const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
+    triangle3 t = {
+        {mesh->positions[corner[0]], mesh->positions[corner[1]], mesh->positions[corner[2]]}};
+    return t;
+}
+
+static common_corners common_of(const search *s, uint32_t a, const triangle3 *ta, uint32_t b,
+                                const triangle3 *tb) {
+    common_corners common = {0, 0};
+    const uint32_t *ia = s->bvh->mesh->indices + 3 * (size_t)a;
+    const uint32_t *ib = s->bvh->mesh->indices + 3 * (size_t)b;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            if (ia[i] == ib[j] || (!s->by_index && v3_equal(ta->corner[i], tb->corner[j]))) {
+                common.in_a |= 1u << i;
+                common.in_b |= 1u << j;
+            }
+    return common;
+}
+
+/* Whether they are around a vertex that clears them, without a look at their places. */
+static bool are_clear(const search *s, uint32_t a, uint32_t b) {
+    const uint32_t *ia = s->bvh->mesh->indices + 3 * (size_t)a;
+    const uint32_t *ib = s->bvh->mesh->indices + 3 * (size_t)b;
+    for (int i = 0; i < 3; i++)
+        if ((ia[i] == ib[0] || ia[i] == ib[1] || ia[i] == ib[2]) && s->clean[ia[i]])
+            return true;
+    return false;
+}
+
+static void try_pair(search *s, share_out *out, uint32_t a, uint32_t b) {
+    out->tests++;
+    if (are_clear(s, a, b))
+        return;
+    triangle3 ta = corners_of(s->bvh->mesh, a), tb = corners_of(s->bvh->mesh, b);
+    if (!neighbours_meet(ta, tb, common_of(s, a, &ta, b, &tb)))
+        return;
+    out->found[out->found_count++] = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+    if (s->any)
+        atomic_store_explicit(&s->stop, true, memory_order_relaxed);
+}
+
+/* Triangle i of one leaf against those of another, or of the same that come after it. */
+static void try_triangle(search *s, share_out *out, uint32_t leaf_a, uint32_t i, uint32_t leaf_b) {
+    const leaf_boxes *a = &s->leaves[leaf_a], *b = &s->leaves[leaf_b];
+    const float lo[3] = {a->lo[0][i], a->lo[1][i], a->lo[2][i]};
+    const float hi[3] = {a->hi[0][i], a->hi[1][i], a->hi[2][i]};
+    unsigned met = overlaps(b->lo, b->hi, lo, hi);
+    if (leaf_a == leaf_b)
+        met &= 14u << i;
+    if (!met)
+        return;
+    uint32_t triangle = s->bvh->order[leaf_a * BVH_WIDTH + i];
+    for (uint32_t j = 0; j < BVH_WIDTH; j++)
+        if (met >> j & 1)
+            try_pair(s, out, triangle, s->bvh->order[leaf_b * BVH_WIDTH + j]);
+}
+
+static void try_leaves(search *s, share_out *out, uint32_t leaf_a, uint32_t leaf_b) {
+    const leaf_boxes *a = &s->leaves[leaf_a], *b = &s->leaves[leaf_b];
+    unsigned near = overlaps(a->lo, a->hi, b->all_lo, b->all_hi);
+    for (uint32_t i = 0; i < BVH_WIDTH; i++)
+        if (near >> i & 1)
+            try_triangle(s, out, leaf_a, i, leaf_b);
+}
+
+/* ---- nodes ---- */
+
+static uint32_t push_met(const bvh_node *node, unsigned met, uint32_t other, node_pair *stack,
+                         uint32_t used) {
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+        if (met >> slot & 1)
+            stack[used++] = (node_pair){other, node->child[slot]};
+    return used;
+}
+
+/* Children of a against children of b; of the same node, each pair once and each with itself. */
+static uint32_t open_nodes(const search *s, uint32_t a, uint32_t b, node_pair *stack,
+                           uint32_t used) {
+    const bvh_node *na = &s->bvh->nodes[a], *nb = &s->bvh->nodes[b];
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
+        if (na->child[slot] == ABUT_NONE)
+            continue;
+        const float lo[3] = {na->lo[0][slot], na->lo[1][slot], na->lo[2][slot]};
+        const float hi[3] = {na->hi[0][slot], na->hi[1][slot], na->hi[2][slot]};
+        unsigned met = overlaps(nb->lo, nb->hi, lo, hi);
+        used = push_met(nb, a == b ? met & 15u << slot : met, na->child[slot], stack, used);
+    }
+    return used;
+}
+
+/* Puts what a pair consists of on the stack; not for two leaves. */
+static uint32_t open_pair(const search *s, node_pair pair, node_pair *stack, uint32_t used) {
+    bool leaf_a = pair.a & BVH_LEAF, leaf_b = pair.b & BVH_LEAF;
+    if (!leaf_a && !leaf_b)
+        return open_nodes(s, pair.a, pair.b, stack, used);
+    uint32_t leaf = leaf_a ? pair.a : pair.b;
+    const bvh_node *node = &s->bvh->nodes[leaf_a ? pair.b : pair.a];
+    const leaf_boxes *boxes = &s->leaves[leaf & ~BVH_LEAF];
+    unsigned met = overlaps(node->lo, node->hi, boxes->all_lo, boxes->all_hi);
+    return push_met(node, met, leaf, stack, used);
+}
+
+static bool is_leaf_pair(node_pair pair) {
+    return pair.a & pair.b & BVH_LEAF;
+}
+
+static bool is_spent(const search *s, const share_out *out, uint32_t steps) {
+    return steps >= STEPS || out->tests >= TESTS ||
+           out->found_count > FOUND_MOST - BVH_WIDTH * BVH_WIDTH ||
+           (s->any && atomic_load_explicit(&s->stop, memory_order_relaxed));
+}
+
+static void search_task(void *data, size_t chunk, size_t begin, size_t end) {
+    search *s = data;
+    share_out *out = &s->shares[chunk];
+    uint32_t used = 0, steps = 0;
+    out->found_count = out->tests = 0;
+    out->done = 0;
+    out->end = end;
+    for (out->next = begin; out->next < end && !is_spent(s, out, steps);) {
+        const portion *now = &s->taken[out->next++];
+        out->pending[used++] = now->pair;
+        for (; used && !is_spent(s, out, steps); steps++) {
+            node_pair pair = out->pending[--used];
+            if (is_leaf_pair(pair))
+                try_leaves(s, out, pair.a & ~BVH_LEAF, pair.b & ~BVH_LEAF);
+            else
+                used = open_pair(s, pair, out->pending, used);
+        }
+        out->done += (double)(now->weight / (float)(used + 1));
+    }
+    out->pending_count = used;
+}
+
+/* ---- the pool ---- */
+
+/* Makes room for `count` elements in all, and about twice as many as there were. */
+static abut_status grow(abut_context *context, void **array, size_t *room, size_t used,
+                        size_t count, size_t bytes) {
+    if (count <= *room)
+        return ABUT_OK;
+    size_t wanted = count > *room + *room / 2 ? count : *room + *room / 2;
+    void *larger = abuti_allocate(context, wanted, bytes);
+    if (!larger)
+        return ABUT_ERROR_MEMORY;
+    if (used)
+        memcpy(larger, *array, used * bytes);
+    abuti_release(context, *array);
+    *array = larger;
+    *room = wanted;
+    return ABUT_OK;
+}
+
+static abut_status pool_add(search *s, const node_pair *pairs, uint32_t count, float weight) {
+    void *array = s->pool;
+    abut_status status = grow(s->bvh->context, &array, &s->pool_room, s->pool_count,
+                              s->pool_count + count, sizeof *s->pool);
+    s->pool = array;
+    for (uint32_t i = 0; i < count && !status; i++)
+        s->pool[s->pool_count++] = (portion){pairs[i], weight};
+    return status;
+}
+
+/* Opens the root and what is below until there is enough for all threads, level by level. */
+static abut_status spread(search *s) {
+    node_pair root = {0, 0}, opened[BVH_WIDTH * BVH_WIDTH];
+    abut_status status = pool_add(s, &root, 1, 1);
+    bool more = true;
+    while (!status && more && s->pool_count < SPREAD_LEAST) {
+        portion *old = s->pool;
+        size_t old_count = s->pool_count;
+        s->pool = NULL;
+        s->pool_count = s->pool_room = 0;
+        more = false;
+        for (size_t i = 0; i < old_count && !status; i++) {
+            bool leaves = is_leaf_pair(old[i].pair);
+            uint32_t count = leaves ? 0 : open_pair(s, old[i].pair, opened, 0);
+            if (leaves)
+                opened[count++] = old[i].pair;
+            more = more || !leaves;
+            if (count)
+                status = pool_add(s, opened, count, old[i].weight / (float)count);
+            else
+                s->done += (double)old[i].weight;
+        }
+        abuti_release(s->bvh->context, old);
+    }
+    return status;
+}
+
+/* Keeps what a task found, unless there is more than anyone wants. */
+static abut_status keep_found(search *s, const share_out *out) {
+    abut_context *context = s->bvh->context;
+    size_t before = (size_t)s->count;
+    abut_status status = ABUT_OK;
+    s->count += out->found_count;
+    for (uint32_t i = 0; s->marks && i < out->found_count; i++)
+        s->marks[out->found[i] >> 32] = s->marks[(uint32_t)out->found[i]] = 1;
+    if (s->count <= s->keys_most) {
+        void *array = s->keys;
+        status = grow(context, &array, &s->keys_room, before, (size_t)s->count, sizeof *s->keys);
+        s->keys = array;
+        if (!status && out->found_count)
+            memcpy(s->keys + before, out->found, out->found_count * sizeof *s->keys);
+    } else {
+        abuti_release(context, s->keys);
+        s->keys = NULL;
+        s->keys_room = s->keys_most = 0;
+    }
+    return status;
+}
+
+/* Puts back what a task left over. */
+static abut_status put_back(search *s, const share_out *out) {
+    abut_status status = ABUT_OK;
+    for (size_t i = out->next; i < out->end && !status; i++)
+        status = pool_add(s, &s->taken[i].pair, 1, s->taken[i].weight);
+    if (!status && out->pending_count) {
+        float weight = s->taken[out->next - 1].weight / (float)(out->pending_count + 1);
+        status = pool_add(s, out->pending, out->pending_count, weight);
+    }
+    return status;
+}
+
+static abut_status run_group(search *s) {
+    size_t most = s->task_most * PORTIONS;
+    size_t count = s->pool_count < most ? s->pool_count : most;
+    abut_status status = ABUT_OK;
+    s->pool_count -= count;
+    memcpy(s->taken, s->pool + s->pool_count, count * sizeof *s->taken);
+    size_t each = abuti_chunk_count(count, s->task_most), tasks = abuti_chunk_count(count, each);
+    abuti_parallel_for(s->bvh->context, count, each, search_task, s);
+    for (size_t i = 0; i < tasks && !status; i++) {
+        const share_out *out = &s->shares[i];
+        s->tests += out->tests;
+        s->done += out->done;
+        status = keep_found(s, out);
+        status = status ? status : put_back(s, out);
+    }
+    return status;
+}
+
+static abut_status run_all(search *s, const char *function) {
+    abut_status status = spread(s);
+    while (!status && s->pool_count && !(s->any && s->count)) {
+        status = run_group(s);
+        if (!status && s->tests > s->limit && !(s->any && s->count))
+            status =
+                abuti_fail(ABUT_ERROR_LIMIT,
+                           "%s: %llu pairs of triangles with overlapping boxes were looked at "
+                           "and %llu found to meet, with no end; raise options->limit to go "
+                           "on",
+                           function, (unsigned long long)s->tests, (unsigned long long)s->count);
+        if (!status)
+            status = abuti_progress(s->bvh->context, "self", s->done < 1 ? s->done : 1);
+    }
+    return status;
+}
+
+/* ---- public ---- */
+
+/* Searches with options that are the caller's; s->keys is left to the caller. */
+static abut_status search_run(search *s, const char *function,
+                              const abut_pair_self_options *options) {
+    abut_pair_self_options ours = abut_pair_self_options_default();
+    abut_status status = abuti_options_read(&ours, sizeof ours, options, function);
+    if (status)
+        return status;
+    abut_context *context = s->bvh->context;
+    size_t leaf_count = s->bvh->leaf_count;
+    s->by_index = ours.by_index;
+    s->limit = ours.limit ? ours.limit : ABUT_PAIR_SELF_LIMIT(s->bvh->triangle_count);
+    s->task_most = leaf_count < TASKS ? leaf_count : TASKS;
+    atomic_init(&s->stop, false);
+    s->leaves = abuti_allocate(context, leaf_count, sizeof *s->leaves);
+    s->shares = abuti_allocate(context, s->task_most, sizeof *s->shares);
+    s->taken = abuti_allocate(context, s->task_most, PORTIONS * sizeof *s->taken);
+    s->clean = abuti_allocate(context, s->bvh->mesh->vertex_count, 1);
+    status = s->leaves && s->shares && s->taken && s->clean ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_pair_stars(s->bvh->mesh, s->clean);
+    if (!status) {
+        abuti_parallel_for(context, leaf_count, LEAVES_A_TASK, leaves_task, s);
+        status = run_all(s, function);
+    }
+    abuti_release(context, s->leaves);
+    abuti_release(context, s->clean);
+    abuti_release(context, s->shares);
+    abuti_release(context, s->taken);
+    abuti_release(context, s->pool);
+    return status;
+}
+
+typedef struct filling {
+    const abut_mesh *mesh;
+    const uint64_t *keys;
+    abut_pair_self *pairs;
+} filling;
+
+static void fill_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const filling *fill = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        abut_pair_self *pair = &fill->pairs[i];
+        memset(pair, 0, sizeof *pair);
+        pair->triangle[0] = (uint32_t)(fill->keys[i] >> 32);
+        pair->triangle[1] = (uint32_t)fill->keys[i];
+        pair->meeting =
+            triangle_triangle_meet(bvh_triangle(fill->mesh, pair->triangle[0]),
+                                   bvh_triangle(fill->mesh, pair->triangle[1]), &pair->segment);
+    }
+}
+
+static abut_status write_pairs(search *s, abut_pair_self *pairs) {
+    abut_context *context = s->bvh->context;
+    size_t count = (size_t)s->count;
+    uint64_t *buffer = abuti_allocate(context, count, sizeof *buffer);
+    if (!buffer)
+        return ABUT_ERROR_MEMORY;
+    abuti_sort_keys(s->keys, buffer, count);
+    filling fill = {s->bvh->mesh, s->keys, pairs};
+    abuti_parallel_for(context, count, PAIRS_A_TASK, fill_task, &fill);
+    abuti_release(context, buffer);
+    return ABUT_OK;
+}
+
+abut_status abut_pair_self_meetings(const abut_bvh *bvh, const abut_pair_self_options *options,
+                                    uint64_t capacity, abut_pair_self *pairs, uint64_t *count) {
+    abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
+    if (!status && !pairs && capacity)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: pairs is null, but capacity is %llu",
+                            __func__, (unsigned long long)capacity);
+    if (status)
+        return status;
+    search s;
+    memset(&s, 0, sizeof s);
+    s.bvh = bvh;
+    s.keys_most = capacity < SIZE_MAX / sizeof *pairs ? (size_t)capacity : SIZE_MAX / sizeof *pairs;
+    status = search_run(&s, __func__, options);
+    if (!status && s.count > capacity)
+        status = abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %llu pairs, but room for %llu only",
+                            __func__, (unsigned long long)s.count, (unsigned long long)capacity);
+    else if (!status && s.count)
+        status = write_pairs(&s, pairs);
+    if (!status || status == ABUT_ERROR_BUFFER || status == ABUT_ERROR_LIMIT)
+        *count = s.count;
+    abuti_release(bvh->context, s.keys);
+    return status;
+}
+
+abut_status abut_pair_self_any(const abut_bvh *bvh, const abut_pair_self_options *options,
+                               bool *any) {
+    abut_status status = abuti_bvh_check(__func__, bvh, any, "any");
+    if (status)
+        return status;
+    search s;
+    memset(&s, 0, sizeof s);
+    s.bvh = bvh;
+    s.any = true;
+    status = search_run(&s, __func__, options);
+    if (!status)
+        *any = s.count > 0;
+    return status;
+}
+
+abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options *options,
+                              abut_mesh_report *report) {
+    abut_status status = abuti_bvh_check(__func__, bvh, report, "report");
+    if (!status && report->triangle_count != bvh->triangle_count)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: the report is of %u triangles, but the hierarchy has %u; pass the "
+                            "report of its own mesh",
+                            __func__, report->triangle_count, bvh->triangle_count);
+    if (status)
+        return status;
+    search s;
+    memset(&s, 0, sizeof s);
+    s.bvh = bvh;
+    s.marks = abuti_allocate_zeroed(bvh->context, bvh->triangle_count, 1);
+    status = s.marks ? search_run(&s, __func__, options) : ABUT_ERROR_MEMORY;
+    if (!status) {
+        abut_problem problem;
+        memset(&problem, 0, sizeof problem);
+        for (uint32_t i = 0; i < bvh->triangle_count; i++) {
+            if (!s.marks[i])
+                continue;
+            if (problem.count < ABUT_PROBLEM_FIRST_COUNT)
+                problem.first[problem.count] = i;
+            problem.count++;
+        }
+        report->problems[ABUT_PROBLEM_SELF_INTERSECTION] = problem;
+        report->self_pair_count = s.count;
+        abuti_advise_self(report);
+    }
+    abuti_release(bvh->context, s.marks);
+    return status;
+}

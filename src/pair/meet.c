@@ -1,0 +1,230 @@
+/* Triangles of two posed meshes that intersect: one pair, or all.
+ *
+ * Method: both hierarchies at once, depth first, at each step into the larger of two boxes: its
+ * four children are tried against the other box on the face axes of both (Gottschalk and others
+ * 1996, "OBBTree: a hierarchical structure for rapid interference detection"), in floats with a
+ * pad. Pairs of leaves, four triangles by four, then drop those where the plane of one has the
+ * other on one side beyond doubt, corners taken from the blocks. What remains is asked of the exact
+ * predicate in doubles.
+ *
+ * The doubt of a plane: let d bound by how much each coordinate of a corner is wrong, e1, e2 the
+ * edges of the triangle, n = e1 x e2 and w a corner of the other from one of its own. Edges and w
+ * are off by 2d on each axis, n by 4d (|e1| + |e2|) + 8d^2 (largest coordinates), and n . w by
+ *   2d |n|_1 + (4d (|e1| + |e2|) + 8d^2) (|w|_1 + 6d).
+ * The rounding of these products is far below, since d is at least 2^8 roundings of a float.
+ */
+#include "pair/pair.h"
+
+#include "geom/meet_shared.h"
+
+typedef struct pending {
+    float depth; /* the largest gap between two boxes, none above 0 */
+    uint32_t place[2];
+} pending;
+
+typedef struct meet_search {
+    const pair_frame *frame;
+    bool all; /* or only the first */
+    uint64_t capacity, count;
+    abut_pair_meeting *meetings;
+    uint32_t triangle[2]; /* the first */
+} meet_search;
+
+/* ---- leaves ---- */
+
+static inline f4 largest4(vec3x4 a) {
+    return f4_max(f4_max(f4_abs(a.x), f4_abs(a.y)), f4_abs(a.z));
+}
+static inline f4 sum4(vec3x4 a) {
+    return f4_add(f4_add(f4_abs(a.x), f4_abs(a.y)), f4_abs(a.z));
+}
+
+/* The lanes where the plane of triangle p may meet triangle q. */
+static inline m4 plane_meets4(const vec3x4 p[3], const vec3x4 q[3], f4 doubt) {
+    vec3x4 e1 = sub4(p[1], p[0]), e2 = sub4(p[2], p[0]), n = cross4(e1, e2);
+    vec3x4 w = sub4(q[0], p[0]);
+    f4 lo = dot4(n, w), hi = lo, reach = sum4(w);
+    for (int k = 1; k < 3; k++) {
+        w = sub4(q[k], p[0]);
+        f4 side = dot4(n, w);
+        lo = f4_min(lo, side);
+        hi = f4_max(hi, side);
+        reach = f4_max(reach, sum4(w));
+    }
+    f4 slope =
+        f4_add(f4_mul(f4_all(4), f4_add(largest4(e1), largest4(e2))), f4_mul(f4_all(8), doubt));
+    f4 bound =
+        f4_add(f4_mul(f4_all(2), sum4(n)), f4_mul(slope, f4_add(reach, f4_mul(f4_all(6), doubt))));
+    bound = f4_mul(bound, doubt);
+    return m4_and(f4_less_equal(lo, bound), f4_less_equal(f4_sub(f4_all(0), bound), hi));
+}
+
+/* The boxes of four triangles. */
+typedef struct boxes4 {
+    f4 lo[3], hi[3];
+} boxes4;
+
+static inline boxes4 boxes_of(const vec3x4 corner[3]) {
+    boxes4 box;
+    box.lo[0] = f4_min(f4_min(corner[0].x, corner[1].x), corner[2].x);
+    box.lo[1] = f4_min(f4_min(corner[0].y, corner[1].y), corner[2].y);
+    box.lo[2] = f4_min(f4_min(corner[0].z, corner[1].z), corner[2].z);
+    box.hi[0] = f4_max(f4_max(corner[0].x, corner[1].x), corner[2].x);
+    box.hi[1] = f4_max(f4_max(corner[0].y, corner[1].y), corner[2].y);
+    box.hi[2] = f4_max(f4_max(corner[0].z, corner[1].z), corner[2].z);
+    return box;
+}
+
+/* For each of four triangles a which of four b have boxes that may meet its own. */
+static inline unsigned boxes_cross(const vec3x4 a[3], const vec3x4 b[3], f4 doubt,
+                                   unsigned near[4]) {
+    boxes4 of_a = boxes_of(a), of_b = boxes_of(b);
+    float lo[3][4], hi[3][4];
+    unsigned any = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        f4_store(lo[axis], f4_sub(of_a.lo[axis], doubt));
+        f4_store(hi[axis], f4_add(of_a.hi[axis], doubt));
+    }
+    for (int i = 0; i < 4; i++) {
+        m4 met = m4_and(f4_less_equal(of_b.lo[0], f4_all(hi[0][i])),
+                        f4_less_equal(f4_all(lo[0][i]), of_b.hi[0]));
+        for (int axis = 1; axis < 3; axis++)
+            met = m4_and(met, m4_and(f4_less_equal(of_b.lo[axis], f4_all(hi[axis][i])),
+                                     f4_less_equal(f4_all(lo[axis][i]), of_b.hi[axis])));
+        near[i] = m4_bits(met);
+        any |= near[i];
+    }
+    return any;
+}
+
+/* Asks exactly; true where the search is over. */
+static bool meet_triangles(meet_search *s, uint32_t a, const abut_triangle *at_a, uint32_t b) {
+    abut_triangle at_b = pair_triangle(&s->frame->side[1], b);
+    abut_segment segment;
+    abut_meeting meeting =
+        triangle_triangle_meet(*at_a, at_b, s->count < s->capacity ? &segment : NULL);
+    if (meeting == ABUT_MEETING_NONE)
+        return false;
+    if (!s->count) {
+        s->triangle[0] = a;
+        s->triangle[1] = b;
+    }
+    if (s->count < s->capacity) {
+        abut_pair_meeting *found = &s->meetings[s->count];
+        found->triangle_a = a;
+        found->triangle_b = b;
+        found->meeting = meeting;
+        found->segment = segment;
+    }
+    s->count++;
+    return !s->all;
+}
+
+static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
+    const pair_side *side = s->frame->side;
+    vec3x4 a[3], b[3], one[3];
+    float step_a = pair_corners(&side[0], place[0], a);
+    float step_b = pair_corners(&side[1], place[1], b);
+    for (int k = 0; k < 3; k++)
+        b[k] = pair_turn4(&side[0], b[k]);
+    f4 doubt = f4_all(s->frame->pad + step_a + step_b);
+    unsigned likely[4];
+    if (!boxes_cross(a, b, f4_add(doubt, doubt), likely))
+        return false;
+    uint32_t leaf_a = pair_child(&side[0], place[0]) & ~BVH_LEAF;
+    uint32_t leaf_b = pair_child(&side[1], place[1]) & ~BVH_LEAF;
+    uint32_t fill_a = bvh_leaf_fill(side[0].bvh, leaf_a);
+    uint32_t fill_b = bvh_leaf_fill(side[1].bvh, leaf_b);
+    for (uint32_t i = 0; i < fill_a; i++) {
+        if (!likely[i])
+            continue;
+        spread4(a, i, one);
+        unsigned near = likely[i] & m4_bits(plane_meets4(one, b, doubt));
+        if (near)
+            near &= m4_bits(plane_meets4(b, one, doubt));
+        if (!near)
+            continue;
+        uint32_t t = side[0].bvh->order[leaf_a * BVH_WIDTH + i];
+        abut_triangle at = pair_triangle(&side[0], t);
+        for (uint32_t j = 0; j < fill_b; j++)
+            if (near >> j & 1 &&
+                meet_triangles(s, t, &at, side[1].bvh->order[leaf_b * BVH_WIDTH + j]))
+                return true;
+    }
+    return false;
+}
+
+/* ---- nodes ---- */
+
+/* Which children of a node may meet a box of the other side. */
+static inline unsigned boxes_meet(const pair_side *side, const pair_view *view,
+                                  const bvh_node *node, float depth[4]) {
+    pair_gaps gaps;
+    f4 offset[3], half[3], zero = f4_all(0);
+    pair_gaps_own(side, view, node, &gaps, offset, half);
+    m4 met = m4_and(m4_and(f4_less_equal(gaps.own[0], zero), f4_less_equal(gaps.own[1], zero)),
+                    f4_less_equal(gaps.own[2], zero));
+    if (!m4_bits(met))
+        return 0;
+    pair_gaps_other(side, view, &gaps, offset, half);
+    met = m4_and(met, m4_and(m4_and(f4_less_equal(gaps.other[0], zero),
+                                    f4_less_equal(gaps.other[1], zero)),
+                             f4_less_equal(gaps.other[2], zero)));
+    f4 gap = f4_max(f4_max(f4_max(gaps.own[0], gaps.own[1]), f4_max(gaps.own[2], gaps.other[0])),
+                    f4_max(gaps.other[1], gaps.other[2]));
+    f4_store(depth, gap);
+    return m4_bits(met);
+}
+
+static void meet_run(meet_search *s) {
+    const pair_side *side = s->frame->side;
+    pending stack[PAIR_STACK];
+    uint32_t used = 0;
+    stack[used++] = (pending){0, {PAIR_ROOT, PAIR_ROOT}};
+    while (used) {
+        pending next = stack[--used];
+        uint32_t child[2] = {pair_child(&side[0], next.place[0]),
+                             pair_child(&side[1], next.place[1])};
+        bool leaf[2] = {child[0] & BVH_LEAF, child[1] & BVH_LEAF};
+        if (leaf[0] && leaf[1]) {
+            if (meet_leaves(s, next.place))
+                return;
+            continue;
+        }
+        pair_box box[2] = {pair_box_at(&side[0], next.place[0]),
+                           pair_box_at(&side[1], next.place[1])};
+        int open = leaf[0] || (!leaf[1] && box[1].size > box[0].size);
+        pair_view view = pair_view_of(&side[open], &box[!open], s->frame->pad);
+        float depth[4];
+        unsigned met = boxes_meet(&side[open], &view, &side[open].bvh->nodes[child[open]], depth);
+        uint32_t first = used;
+        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
+            if (!(met >> slot & 1))
+                continue;
+            uint32_t i = used++;
+            for (; i > first && stack[i - 1].depth < depth[slot]; i--)
+                stack[i] = stack[i - 1];
+            stack[i] = next;
+            stack[i].depth = depth[slot];
+            stack[i].place[open] = child[open] * BVH_WIDTH + slot;
+        }
+    }
+}
+
+bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]) {
+    meet_search s = {.frame = frame};
+    if (frame->reach > PAIR_FAR)
+        return false;
+    meet_run(&s);
+    triangle[0] = s.triangle[0];
+    triangle[1] = s.triangle[1];
+    return s.count > 0;
+}
+
+uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_meeting *meetings) {
+    meet_search s = {.frame = frame, .all = true, .capacity = capacity, .meetings = meetings};
+    if (frame->reach > PAIR_FAR)
+        return 0;
+    meet_run(&s);
+    return s.count;
+}

@@ -1,0 +1,279 @@
+/* What the files of pair queries share: two hierarchies in a common measure, boxes and corners of
+ * one seen from the other, and the checks.
+ *
+ * Each side keeps the axes of its own hierarchy, so that its boxes are as they are. Lengths of both
+ * are brought to one unit, a power of two of the world's in which the larger mesh has coordinates
+ * up to 2 and the smaller one no larger. What comes from the other side is turned and shifted in
+ * floats: x = turn y + shift.
+ *
+ * The pad. Let u = 2^-24 be the rounding of a float, and T bound the coordinates of the shift;
+ * those of boxes and corners are at most 2 in their own axes, hence 2 sqrt(3) in the other's.
+ *   - Middle and half size of a box: 2u each, in absolute terms, with the rounding of the unit
+ *     where it makes a float underflow.
+ *   - The middle turned: entries of turn are off by u, three products and three sums: less than
+ *     8u (4 + T). Its half sizes turned: 8u x 4. The difference of two middles: u (8 + T) more.
+ *   - That difference along the axes of the other side: three products and sums of at most
+ *     1.8 (8 + T): 8u (8 + T), and 1.8 times what it was off before: 17u (8 + T).
+ * So 32u (8 + T) is beyond what any sum of them is wrong by. To this comes what separates the
+ * rounded vertices of posed meshes, in doubles, from exact motions of the hierarchies: at most 2^8
+ * roundings of the largest coordinate anywhere, by the count in crossing.c for each side and for
+ * the turn and shift from one to the other. Where that is no longer small, `pair_start` asks for
+ * copies of the meshes instead.
+ */
+#ifndef ABUTI_PAIR_H
+#define ABUTI_PAIR_H
+
+#include "base/simd.h"
+#include "bvh/bvh.h"
+
+#include <abut/pair.h>
+
+enum {
+    /* A traversal goes down one of two hierarchies at each step, so it is at most twice as long as
+     * that of one, and again leaves three pairs a step. */
+    PAIR_STACK = 6 * BVH_DEPTH + 4,
+};
+
+/* The place of a child is 4 x its node + its slot; the root has none. */
+#define PAIR_ROOT ABUT_NONE
+
+/* Beyond this distance, in units, floats no longer tell one triangle from the next. */
+#define PAIR_FAR 64.0
+
+typedef struct pair_side {
+    const abut_bvh *bvh;
+    abuti_motion motion;
+    float unit;                       /* of the hierarchy's frame in common units */
+    float turn[3][4], turn_abs[3][4]; /* columns: the axes of the other side, and a 0 */
+    float shift[4];
+} pair_side;
+
+typedef struct pair_frame {
+    pair_side side[2];
+    double scale; /* common units of one unit of the world */
+    float pad;
+    double reach; /* the largest coordinate of the shift: how far apart they are, about */
+} pair_frame;
+
+/* Puts two sides into a common frame. False where poses are so far away that only copies will do.
+ */
+bool abuti_pair_start(const abut_posed *a, const abut_posed *b, pair_frame *frame);
+
+/* The corners of a posed triangle: exactly those of abut_mesh_transform. */
+static inline abut_triangle pair_triangle(const pair_side *side, uint32_t triangle) {
+    abut_triangle t = bvh_triangle(side->bvh->mesh, triangle);
+    for (int k = 0; k < 3; k++)
+        t.corner[k] = abuti_motion_apply(&side->motion, t.corner[k]);
+    return t;
+}
+
+/* ---- boxes ---- */
+
+/* A box as middle and half size along its own axes. */
+typedef struct pair_box {
+    float centre[3], half[3];
+    float size; /* the sum of half sizes */
+} pair_box;
+
+/* A reference to what is at a place: a node, or BVH_LEAF + a leaf. */
+static inline uint32_t pair_child(const pair_side *side, uint32_t place) {
+    return place == PAIR_ROOT ? 0 : side->bvh->nodes[place / BVH_WIDTH].child[place % BVH_WIDTH];
+}
+
+static inline pair_box pair_box_at(const pair_side *side, uint32_t place) {
+    const bvh_node *nodes = side->bvh->nodes;
+    pair_box box;
+    float half_unit = 0.5f * side->unit;
+    box.size = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        float lo, hi;
+        if (place == PAIR_ROOT) {
+            lo = nodes[0].lo[axis][0];
+            hi = nodes[0].hi[axis][0];
+            for (int i = 1; i < BVH_WIDTH; i++) {
+                lo = nodes[0].lo[axis][i] < lo ? nodes[0].lo[axis][i] : lo;
+                hi = nodes[0].hi[axis][i] > hi ? nodes[0].hi[axis][i] : hi;
+            }
+        } else {
+            lo = nodes[place / BVH_WIDTH].lo[axis][place % BVH_WIDTH];
+            hi = nodes[place / BVH_WIDTH].hi[axis][place % BVH_WIDTH];
+        }
+        box.centre[axis] = (lo + hi) * half_unit;
+        box.half[axis] = (hi - lo) * half_unit;
+        box.size += box.half[axis];
+    }
+    return box;
+}
+
+/* A box of the other side, as this side sees it. */
+typedef struct pair_view {
+    float centre[4], radius[4]; /* along the axes of this side, the radius with the pad */
+    float half[3];              /* along its own, with the pad */
+} pair_view;
+
+static inline pair_view pair_view_of(const pair_side *side, const pair_box *box, float pad) {
+    pair_view view;
+    f4 centre = f4_load(side->shift), radius = f4_all(pad);
+    for (int j = 0; j < 3; j++) {
+        centre = f4_add(centre, f4_mul(f4_load(side->turn[j]), f4_all(box->centre[j])));
+        radius = f4_add(radius, f4_mul(f4_load(side->turn_abs[j]), f4_all(box->half[j])));
+        view.half[j] = box->half[j] + pad;
+    }
+    f4_store(view.centre, centre);
+    f4_store(view.radius, radius);
+    return view;
+}
+
+/* The gaps along six axes between a view and the four boxes of a node: the distance of the shadows
+ * on an axis, negative where they overlap, not a number in empty slots. */
+typedef struct pair_gaps {
+    f4 own[3], other[3];
+    f4 along[3]; /* the difference of the middles along the axes of the other side */
+} pair_gaps;
+
+static inline void pair_gaps_own(const pair_side *side, const pair_view *view, const bvh_node *node,
+                                 pair_gaps *gaps, f4 offset[3], f4 half[3]) {
+    f4 half_unit = f4_all(0.5f * side->unit);
+    for (int i = 0; i < 3; i++) {
+        f4 lo = f4_load(node->lo[i]), hi = f4_load(node->hi[i]);
+        offset[i] = f4_sub(f4_mul(f4_add(lo, hi), half_unit), f4_all(view->centre[i]));
+        half[i] = f4_mul(f4_sub(hi, lo), half_unit);
+        gaps->own[i] = f4_sub(f4_abs(offset[i]), f4_add(half[i], f4_all(view->radius[i])));
+    }
+}
+
+static inline void pair_gaps_other(const pair_side *side, const pair_view *view, pair_gaps *gaps,
+                                   const f4 offset[3], const f4 half[3]) {
+    for (int j = 0; j < 3; j++) {
+        f4 along = f4_mul(offset[0], f4_all(side->turn[j][0]));
+        f4 radius = f4_add(f4_all(view->half[j]), f4_mul(half[0], f4_all(side->turn_abs[j][0])));
+        for (int i = 1; i < 3; i++) {
+            along = f4_add(along, f4_mul(offset[i], f4_all(side->turn[j][i])));
+            radius = f4_add(radius, f4_mul(half[i], f4_all(side->turn_abs[j][i])));
+        }
+        gaps->along[j] = f4_abs(along);
+        gaps->other[j] = f4_sub(gaps->along[j], radius);
+    }
+}
+
+/* ---- corners ---- */
+
+typedef struct vec3x4 {
+    f4 x, y, z;
+} vec3x4;
+
+static inline f4 dot4(vec3x4 a, vec3x4 b) {
+    return f4_add(f4_add(f4_mul(a.x, b.x), f4_mul(a.y, b.y)), f4_mul(a.z, b.z));
+}
+static inline vec3x4 sub4(vec3x4 a, vec3x4 b) {
+    vec3x4 r = {f4_sub(a.x, b.x), f4_sub(a.y, b.y), f4_sub(a.z, b.z)};
+    return r;
+}
+static inline vec3x4 cross4(vec3x4 a, vec3x4 b) {
+    vec3x4 r = {f4_sub(f4_mul(a.y, b.z), f4_mul(a.z, b.y)),
+                f4_sub(f4_mul(a.z, b.x), f4_mul(a.x, b.z)),
+                f4_sub(f4_mul(a.x, b.y), f4_mul(a.y, b.x))};
+    return r;
+}
+/* a + s b */
+static inline vec3x4 along4(vec3x4 a, f4 s, vec3x4 b) {
+    vec3x4 r = {f4_add(a.x, f4_mul(s, b.x)), f4_add(a.y, f4_mul(s, b.y)),
+                f4_add(a.z, f4_mul(s, b.z))};
+    return r;
+}
+static inline vec3x4 all4(float x, float y, float z) {
+    vec3x4 r = {f4_all(x), f4_all(y), f4_all(z)};
+    return r;
+}
+
+/* The corners of the four triangles of the leaf at a place, as the blocks have them, in units.
+ * Gives the longest step: each coordinate is off by at most half of its own. */
+static inline float pair_corners(const pair_side *side, uint32_t place, vec3x4 corner[3]) {
+    const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
+    uint32_t slot = place % BVH_WIDTH;
+    const bvh_block *block = &side->bvh->blocks[node->child[slot] & ~BVH_LEAF];
+    float lo[3], step[3], longest = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        lo[axis] = node->lo[axis][slot] * side->unit;
+        step[axis] = (node->hi[axis][slot] - node->lo[axis][slot]) * (side->unit / BVH_STEPS);
+        longest = step[axis] > longest ? step[axis] : longest;
+    }
+    for (int k = 0; k < 3; k++) {
+        corner[k].x =
+            f4_add(f4_all(lo[0]), f4_mul(f4_load_u16(block->step[k][0]), f4_all(step[0])));
+        corner[k].y =
+            f4_add(f4_all(lo[1]), f4_mul(f4_load_u16(block->step[k][1]), f4_all(step[1])));
+        corner[k].z =
+            f4_add(f4_all(lo[2]), f4_mul(f4_load_u16(block->step[k][2]), f4_all(step[2])));
+    }
+    return longest;
+}
+
+/* One triangle of four, in all lanes. */
+static inline void spread4(const vec3x4 from[3], uint32_t lane, vec3x4 to[3]) {
+    float x[4], y[4], z[4];
+    for (int k = 0; k < 3; k++) {
+        f4_store(x, from[k].x);
+        f4_store(y, from[k].y);
+        f4_store(z, from[k].z);
+        to[k] = all4(x[lane], y[lane], z[lane]);
+    }
+}
+
+/* Points of the other side, as this side sees them. */
+static inline vec3x4 pair_turn4(const pair_side *side, vec3x4 p) {
+    vec3x4 r = all4(side->shift[0], side->shift[1], side->shift[2]);
+    r = along4(r, p.x, all4(side->turn[0][0], side->turn[0][1], side->turn[0][2]));
+    r = along4(r, p.y, all4(side->turn[1][0], side->turn[1][1], side->turn[1][2]));
+    return along4(r, p.z, all4(side->turn[2][0], side->turn[2][1], side->turn[2][2]));
+}
+
+/* ---- searches ---- */
+
+/* Whether some triangles intersect; the first pair found goes into triangle[2]. */
+bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]);
+/* The number of pairs that intersect; notes up to `capacity` of them, in any order. */
+uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_meeting *meetings);
+
+/* The closest triangles of surfaces that do not meet, if closer than `limit` or as close; with
+ * `any`, some that are. Fills all of the separation but the relation; false leaves it alone. */
+bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pair_cache *cache,
+                        abut_separation *separation);
+/* The same among these pairs of triangles only; not for frames beyond PAIR_FAR. */
+bool abuti_pair_closest_of(const pair_frame *frame, const uint32_t (*pairs)[2], uint32_t count,
+                           double limit, bool any, abut_separation *separation);
+/* The bounds that such a search in floats begins with, in units: by how much distances err, and
+ * beyond which no pair counts for this limit. */
+float abuti_pair_bounds(const pair_frame *frame, double limit, float *upper);
+
+/* For surfaces that do not meet: which contains a part of the other. `vertex` gets the first vertex
+ * that is inside, of the inner mesh. */
+abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, const abut_posed *b,
+                                abut_pair_relation *relation, uint32_t *vertex);
+
+/* ---- pair.c: one question, checked ---- */
+
+/* Fills all of the separation but the relation where a vertex of one side, 0 or 1, is inside the
+ * other. */
+void abuti_pair_inside(const pair_frame *frame, int inner, uint32_t vertex,
+                       abut_separation *separation);
+
+abut_status abuti_pair_check_pose(const char *function, const char *what, const abut_bvh *bvh,
+                                  const abut_pose *at);
+/* Reads the poses of a batch; error sentences begin with `function`. */
+abut_status abuti_pair_poses_read(const char *function, const abut_pair_poses *theirs,
+                                  const void *out, const char *out_name, abut_pair_poses *poses);
+abut_status abuti_pair_overlap(const abut_posed *a, const abut_posed *b, bool surfaces,
+                               abut_pair_cache *cache, abut_pair_relation *relation);
+abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool surfaces,
+                                abut_pair_cache *cache, abut_separation *separation);
+abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double margin,
+                              bool surfaces, abut_pair_cache *cache, bool *within);
+
+/* ---- stars.c ---- */
+
+/* Sets clean[v] for vertices whose triangles have in common what they share by index and no more;
+ * stars.c. Vertices that are not marked may be so too. */
+abut_status abuti_pair_stars(const abut_mesh *mesh, unsigned char *clean);
+
+#endif

@@ -1,0 +1,373 @@
+/* Rays and boxes against a mesh.
+ *
+ * Boxes of nodes are tested in floats, four at once, such that no box is missed that the ray meets,
+ * and so are the four triangles of a leaf; those that the line may meet by the exact predicates of
+ * src/geom, so that yes and no are exact.
+ *
+ * Triangles. Seen along the ray, a triangle is hit where the origin of the plane is on the same
+ * side of its three edges. Corners, taken from the blocks relative to the origin of the ray, are
+ * sheared along its longest direction z (Woop and others 2013, "Watertight ray/triangle
+ * intersection"): x' = x - (dx/dz) z, with a slope of at most 1. Let M bound the coordinates of the
+ * leaf from the origin and e = 2^-24. A corner is off by half a step of its block and the roundings
+ * of box, origin and sum, together less than d = step + 8 e (M + 4); sheared by less than 2 d + 4 e
+ * M, and no larger than 2 M. A product of two is then off by 4 M (2 d + 4 e M) + (2 d + 4 e M)^2,
+ * and a side, the difference of two products, by twice that and 16 e M^2 for its roundings.
+ * Triangles with sides of both signs beyond this doubt are missed for certain.
+ */
+#include "ray/ray.h"
+#include "bvh/cull.h"
+#include "bvh/gather.h"
+
+#include "geom/meet_shared.h"
+#include "geom/path_shared.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+#define SLACK BVH_SLAB_SLACK
+
+typedef struct beam {
+    const abut_bvh *bvh;
+    path3 path; /* absolute */
+    bvh_slab slab;
+    double unit; /* a parameter times this is one of the frame */
+    int x, y, z; /* axes; the direction is longest along z */
+    float at[3]; /* the origin in the frame, rounded */
+    float slope_x, slope_y;
+} beam;
+
+static beam beam_start(const abut_bvh *bvh, const abut_ray *ray) {
+    beam b;
+    int exponent;
+    b.bvh = bvh;
+    b.path = ray_path(*ray);
+    vec3 o = v3_scale(v3_sub(ray->origin, bvh->mesh->origin), bvh->scale);
+    frexp(v3_max_abs(ray->direction), &exponent);
+    /* Twice, since one power of two may not be a double. */
+    double half = ldexp(1, (1 - exponent) / 2), rest = ldexp(1, 1 - exponent - (1 - exponent) / 2);
+    vec3 d = v3_scale(v3_scale(ray->direction, half), rest);
+    b.slab = bvh_slab_of(o, d, 0);
+    b.z = fabs(d.x) >= fabs(d.y) && fabs(d.x) >= fabs(d.z) ? 0 : fabs(d.y) >= fabs(d.z) ? 1 : 2;
+    b.x = (b.z + 1) % 3;
+    b.y = (b.z + 2) % 3;
+    b.slope_x = (float)(v3_get(d, b.x) / v3_get(d, b.z));
+    b.slope_y = (float)(v3_get(d, b.y) / v3_get(d, b.z));
+    for (int axis = 0; axis < 3; axis++)
+        b.at[axis] = (float)v3_get(o, axis);
+    b.unit = bvh->scale / half / rest;
+    return b;
+}
+
+/* A limit of the parameter in the frame, with what rounding may take from a hit, and at least as
+ * much as would underflow. */
+static float beam_limit(const beam *b, double most) {
+    double limit = most * b->unit;
+    return limit < FLT_MAX ? bvh_float_above(limit) * (1 + SLACK) + FLT_MIN : INFINITY;
+}
+
+/* ---- leaves ---- */
+
+/* Bits of the triangles of a leaf that the line of the ray may meet. */
+static unsigned leaf_may_meet(const beam *b, const bvh_node *node, uint32_t slot) {
+    const bvh_block *block = &b->bvh->blocks[node->child[slot] & ~BVH_LEAF];
+    const int axes[3] = {b->x, b->y, b->z};
+    f4 from[3], step[3], x[3], y[3];
+    float largest = 0, longest = 0;
+    for (int k = 0; k < 3; k++) {
+        int axis = axes[k];
+        float lo = node->lo[axis][slot] - b->at[axis], hi = node->hi[axis][slot] - b->at[axis];
+        float here = (node->hi[axis][slot] - node->lo[axis][slot]) * (1.0f / BVH_STEPS);
+        longest = here > longest ? here : longest;
+        largest = fmaxf(largest, fmaxf(fabsf(lo), fabsf(hi)));
+        from[k] = f4_all(lo);
+        step[k] = f4_all(here);
+    }
+    f4 slope_x = f4_all(b->slope_x), slope_y = f4_all(b->slope_y);
+    for (int corner = 0; corner < 3; corner++) {
+        f4 at[3];
+        for (int k = 0; k < 3; k++)
+            at[k] = f4_add(from[k], f4_mul(f4_load_u16(block->step[corner][axes[k]]), step[k]));
+        x[corner] = f4_sub(at[0], f4_mul(slope_x, at[2]));
+        y[corner] = f4_sub(at[1], f4_mul(slope_y, at[2]));
+    }
+    f4 u = f4_sub(f4_mul(x[2], y[1]), f4_mul(y[2], x[1]));
+    f4 v = f4_sub(f4_mul(x[0], y[2]), f4_mul(y[0], x[2]));
+    f4 w = f4_sub(f4_mul(x[1], y[0]), f4_mul(y[1], x[0]));
+    float off = 2 * (longest + 0x1p-21f * (largest + 4)) + 0x1p-22f * largest;
+    float doubt = 2 * (4 * largest * off + off * off) + 0x1p-20f * largest * largest;
+    f4 least = f4_min(f4_min(u, v), w), most = f4_max(f4_max(u, v), w);
+    /* true also where one is not a number */
+    unsigned below = m4_bits(f4_less(least, f4_all(-doubt)));
+    unsigned above = m4_bits(f4_less(f4_all(doubt), most));
+    return 15u & ~(below & above);
+}
+
+/* ---- the walk ---- */
+
+typedef enum quest { QUEST_FIRST, QUEST_ANY, QUEST_COUNT, QUEST_ALL } quest;
+
+typedef struct hunt {
+    quest what;
+    double most;
+    abut_ray_hit best;
+    uint32_t count;
+    abut_ray_hit *hits;
+} hunt;
+
+static abut_ray_hit no_hit(void) {
+    abut_ray_hit hit;
+    memset(&hit, 0, sizeof hit);
+    hit.parameter = INFINITY;
+    hit.triangle = ABUT_NONE;
+    return hit;
+}
+
+/* Tries a triangle; true where the hunt is over. */
+static bool hunt_triangle(hunt *h, const beam *b, uint32_t triangle) {
+    path_hit found;
+    if (!path_triangle_meet(&b->path, bvh_triangle(b->bvh->mesh, triangle), &found) ||
+        !(found.parameter <= h->most))
+        return false;
+    if (h->what == QUEST_ANY) {
+        h->count = 1;
+        return true;
+    }
+    abut_ray_hit hit = no_hit();
+    hit.parameter = found.parameter;
+    hit.triangle = triangle;
+    for (int i = 0; i < 3; i++)
+        hit.barycentric[i] = found.weight[i];
+    if (h->what == QUEST_ALL)
+        h->hits[h->count] = hit;
+    h->count++;
+    if (h->what == QUEST_FIRST &&
+        (hit.parameter < h->best.parameter ||
+         (hit.parameter == h->best.parameter && triangle < h->best.triangle))) {
+        h->best = hit;
+        h->most = hit.parameter;
+    }
+    return false;
+}
+
+/* Puts the children that the ray may meet on the stack with where it enters them, the nearest last.
+ * Where boxes cannot be tested, all that there are. */
+static inline uint32_t push_children(const beam *b, uint32_t index, float most, keyed *stack) {
+    const bvh_node *node = &b->bvh->nodes[index];
+    f4 entry = f4_all(0);
+    if (b->slab.culls) {
+        m4 met = bvh_slab_meets(&b->slab, node, most, &entry);
+        return f4_sort_lanes(entry, met, index * BVH_WIDTH, stack);
+    }
+    uint32_t used = 0;
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+        if (node->child[slot] != ABUT_NONE)
+            stack[used++] = (keyed){0, index * BVH_WIDTH + slot};
+    return used;
+}
+
+static void hunt_run(hunt *h, const beam *b) {
+    keyed stack[BVH_STACK];
+    float most = beam_limit(b, h->most);
+    uint32_t used = push_children(b, 0, most, stack);
+    while (used) {
+        keyed next = stack[--used];
+        if (next.key * (1 - SLACK) > most)
+            continue;
+        const bvh_node *node = &b->bvh->nodes[next.value / BVH_WIDTH];
+        uint32_t slot = next.value % BVH_WIDTH, child = node->child[slot];
+        if (!(child & BVH_LEAF)) {
+            used += push_children(b, child, most, stack + used);
+            continue;
+        }
+        uint32_t leaf = child & ~BVH_LEAF;
+        unsigned may = b->slab.culls ? leaf_may_meet(b, node, slot) : 15;
+        for (uint32_t i = 0; may && i < bvh_leaf_fill(b->bvh, leaf); i++)
+            if (may >> i & 1 && hunt_triangle(h, b, b->bvh->order[leaf * BVH_WIDTH + i]))
+                return;
+        most = beam_limit(b, h->most);
+    }
+}
+
+/* ---- public ---- */
+
+static abut_status check_ray(const char *function, const abut_ray *ray, size_t index) {
+    char what[64];
+    if (!ray)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: ray is null; pass its address", function);
+    if (index == SIZE_MAX)
+        snprintf(what, sizeof what, "ray");
+    else
+        snprintf(what, sizeof what, "ray %zu", index);
+    char origin[80], direction[80];
+    snprintf(origin, sizeof origin, "%s: origin", what);
+    snprintf(direction, sizeof direction, "%s: direction", what);
+    abut_status status = abuti_bvh_check_point(function, origin, ray->origin);
+    status = status ? status : abuti_bvh_check_point(function, direction, ray->direction);
+    if (!status && v3_max_abs(ray->direction) == 0)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is zero; it may have any length but that",
+                            function, direction);
+    return status;
+}
+
+/* ---- many rays are checked on all threads ---- */
+
+enum { RAYS_A_CHECK = 16384 };
+
+typedef struct ray_check {
+    const abut_ray *rays;
+    atomic_size_t refused; /* the first that is not legal */
+} ray_check;
+
+static bool is_legal(const abut_ray *ray) {
+    const double *scalar = &ray->origin.x;
+    bool legal = true;
+    for (int i = 0; i < 6; i++)
+        legal = legal && fabs(scalar[i]) <= ABUT_COORDINATE_MAX;
+    return legal && v3_max_abs(ray->direction) > 0;
+}
+
+static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
+    ray_check *check = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        if (is_legal(&check->rays[i]))
+            continue;
+        size_t least = atomic_load(&check->refused);
+        while (i < least && !atomic_compare_exchange_weak(&check->refused, &least, i))
+            continue;
+        return;
+    }
+}
+
+abut_status abuti_bvh_check_rays(const char *function, abut_context *context, const abut_ray *rays,
+                                 size_t count) {
+    ray_check check = {.rays = rays};
+    atomic_init(&check.refused, SIZE_MAX);
+    abuti_parallel_for(context, count, RAYS_A_CHECK, check_task, &check);
+    size_t refused = atomic_load(&check.refused);
+    return refused == SIZE_MAX ? ABUT_OK : check_ray(function, &rays[refused], refused);
+}
+
+static abut_ray_hit first_hit(const abut_bvh *bvh, const abut_ray *ray, double most) {
+    beam b = beam_start(bvh, ray);
+    hunt h = {QUEST_FIRST, most, no_hit(), 0, NULL};
+    hunt_run(&h, &b);
+    return h.best;
+}
+
+abut_status abut_ray_first(const abut_bvh *bvh, const abut_ray *ray, double most,
+                           abut_ray_hit *hit) {
+    abut_status status = abuti_bvh_check(__func__, bvh, hit, "hit");
+    status = status ? status : check_ray(__func__, ray, SIZE_MAX);
+    status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
+    if (!status)
+        *hit = first_hit(bvh, ray, most);
+    return status;
+}
+
+abut_status abut_ray_any(const abut_bvh *bvh, const abut_ray *ray, double most, bool *any) {
+    abut_status status = abuti_bvh_check(__func__, bvh, any, "any");
+    status = status ? status : check_ray(__func__, ray, SIZE_MAX);
+    status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
+    if (status)
+        return status;
+    beam b = beam_start(bvh, ray);
+    hunt h = {QUEST_ANY, most, no_hit(), 0, NULL};
+    hunt_run(&h, &b);
+    *any = h.count > 0;
+    return ABUT_OK;
+}
+
+static bool hit_after(const void *one, const void *other) {
+    const abut_ray_hit *a = one, *b = other;
+    return a->parameter > b->parameter ||
+           (a->parameter == b->parameter && a->triangle > b->triangle);
+}
+
+/* Gives how many there are; notes them unless null. */
+static uint32_t all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit *hits) {
+    beam b = beam_start(bvh, ray);
+    hunt h = {hits ? QUEST_ALL : QUEST_COUNT, INFINITY, no_hit(), 0, hits};
+    hunt_run(&h, &b);
+    if (hits)
+        abuti_bvh_sort(hits, h.count, sizeof *hits, hit_after);
+    return h.count;
+}
+
+abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint32_t capacity,
+                         abut_ray_hit *hits, uint32_t *count) {
+    abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
+    status = status ? status : check_ray(__func__, ray, SIZE_MAX);
+    if (!status && !hits && capacity)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: hits is null, but capacity is %u", __func__,
+                            capacity);
+    if (status)
+        return status;
+    /* Counted first, so that a buffer too small stays untouched. */
+    uint32_t found = all_hits(bvh, ray, NULL);
+    *count = found;
+    if (found > capacity)
+        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u hits, but room for %u only",
+                          __func__, found, capacity);
+    all_hits(bvh, ray, hits);
+    return ABUT_OK;
+}
+
+/* ---- many rays ---- */
+
+enum { RAYS_A_TASK = 256, TASKS_A_REPORT = 128 };
+
+typedef struct ray_batch {
+    const abut_bvh *bvh;
+    const abut_ray *rays;
+    double most;
+    abut_ray_hit *hits;
+} ray_batch;
+
+static void rays_task(void *data, size_t chunk, size_t begin, size_t end) {
+    ray_batch *b = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        b->hits[i] = first_hit(b->bvh, &b->rays[i], b->most);
+}
+
+abut_status abut_ray_first_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
+                                 double most, abut_ray_hit *hits) {
+    abut_status status = abuti_bvh_check(__func__, bvh, bvh, "bvh");
+    if (!status && count && (!rays || !hits))
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, rays ? "hits" : "rays");
+    status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
+    status = status ? status : abuti_bvh_check_rays(__func__, bvh->context, rays, count);
+    const size_t part = (size_t)RAYS_A_TASK * TASKS_A_REPORT;
+    for (size_t begin = 0; begin < count && !status; begin += part) {
+        size_t here = count - begin < part ? count - begin : part;
+        ray_batch b = {bvh, rays + begin, most, hits + begin};
+        abuti_parallel_for(bvh->context, here, RAYS_A_TASK, rays_task, &b);
+        status = abuti_progress(bvh->context, "rays", (double)(begin + here) / (double)count);
+    }
+    return status;
+}
+
+typedef struct all_batch {
+    const abut_bvh *bvh;
+    const abut_ray *rays;
+    abut_ray_hit *hits;
+} all_batch;
+
+static uint32_t all_answer(const void *user, size_t i, bool write, uint64_t at) {
+    const all_batch *b = user;
+    return all_hits(b->bvh, &b->rays[i], write ? b->hits + at : NULL);
+}
+
+abut_status abut_ray_all_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
+                               uint64_t capacity, uint64_t *offsets, abut_ray_hit *hits) {
+    all_batch b = {bvh, rays, hits};
+    bvh_gather g = {__func__, "rays", "hits", count, capacity, offsets, &b, all_answer};
+    abut_status status = abuti_bvh_check(__func__, bvh, bvh, "bvh");
+    status = status ? status : abuti_gather_check(&g, hits);
+    if (!status && count && !rays)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: rays is null", __func__);
+    status = status ? status : abuti_bvh_check_rays(__func__, bvh->context, rays, count);
+    return status ? status : abuti_gather_run(bvh->context, &g);
+}

@@ -1,0 +1,121 @@
+/* All triangles that rays hit, for many rays on a device. What ray.c finds; gather.cl sorts it.
+ *
+ * Method: ray_all_find walks the tree in floats, with the margins of ray_kernel.h, and lists what
+ * is not missed for certain; ray_all_judge meets it by the exact predicates, an item a candidate.
+ * For rays that begin too far away for floats, boxes are tested in doubles, and triangles not
+ * before.
+ */
+#include "ray/ray_cl.h"
+
+#if ABUTI_REAL_BITS == 64
+#include "bvh/candidate_cl.h"
+
+typedef struct listing {
+    sight sight;
+    float most;
+    candidates list;
+} listing;
+
+static inline void try_triangle(listing *l, float4 a, float4 b, float4 c, uint place) {
+    float least, greatest;
+    bool certain;
+    if (may_hit(&l->sight, a, b, c, l->most, &least, &greatest, &certain))
+        candidates_add(&l->list, place);
+}
+
+DEFINE_LEAF(try_leaf, listing, try_triangle)
+
+static void walk(listing *l, __global const node *nodes, __global const float4 *triangles) {
+    uint children[STACK], used = 1;
+    children[0] = 0;
+    while (used) {
+        uint child = children[--used];
+        if (child & LEAF) {
+            try_leaf(l, triangles, child & ~LEAF);
+            continue;
+        }
+        uint4 key = child_keys(&l->sight, nodes + child, l->most), name = nodes[child].child;
+        if (key.x != NONE)
+            children[used++] = name.x;
+        if (key.y != NONE)
+            children[used++] = name.y;
+        if (key.z != NONE)
+            children[used++] = name.z;
+        if (key.w != NONE)
+            children[used++] = name.w;
+    }
+}
+
+static void walk_far(candidates *list, const framed_ray *r, __global const node *nodes) {
+    exact_slabs b;
+    start_slabs(&b, r);
+    uint children[STACK], used = 1;
+    children[0] = 0;
+    while (used) {
+        uint child = children[--used];
+        if (child & LEAF) {
+            candidates_add_leaf(list, child & ~LEAF);
+            continue;
+        }
+        __global const node *n = nodes + child;
+        for (uint slot = 0; slot < WIDTH; slot++) {
+            uint name = ((__global const uint *)&n->child)[slot];
+            if (name != NONE && entry_of(&b, n, slot, INFINITY) >= 0.0)
+                children[used++] = name;
+        }
+    }
+}
+
+/* Rays are six doubles each. */
+__kernel void ray_all_find(__global const node *nodes, __global const float4 *triangles,
+                           uint triangle_count, __global const double *rays, uint count,
+                           mesh_frame frame, uint fill, __global uint *begin,
+                           __global uint *places) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    listing l;
+    l.list = candidates_of(fill, begin, places, i, triangle_count);
+    framed_ray r = frame_ray(rays + 6 * (size_t)i, frame);
+    if (!(v3_max_abs(r.origin) < FAR)) {
+        walk_far(&l.list, &r, nodes);
+    } else if (approach(&r) >= 0.0) {
+        aim_slabs(&l.sight, &r);
+        aim_view(&l.sight, &r);
+        l.most = LIMIT;
+        walk(&l, nodes, triangles);
+    }
+    candidates_end(&l.list, begin, i);
+}
+
+/* Meets candidates. Their places become triangles; hits are as abut_ray_hit, five words of 64 bits.
+ */
+__kernel void ray_all_judge(__global const double *corners, __global const uint *tree_order,
+                            __global const double *rays, uint total, __global const uint *owners,
+                            __global uint *places, __global uint *accepted, __global double *keys,
+                            __global ulong *answers) {
+    uint j = (uint)get_global_id(0);
+    if (j >= total)
+        return;
+    __global const double *ray = rays + 6 * (size_t)owners[j];
+    uint triangle = tree_order[places[j]];
+    path3 path;
+    path.from = load_point(ray);
+    path.to = load_point(ray + 3);
+    path.is_ray = 1;
+    path_hit hit;
+    bool met = path_triangle_meet(&path, load_triangle(corners, triangle), &hit) &&
+               hit.parameter <= (double)INFINITY; /* a number */
+    places[j] = triangle;
+    accepted[j] = met;
+    if (!met)
+        return;
+    keys[j] = hit.parameter;
+    __global ulong *to = answers + 5 * (size_t)j;
+    to[0] = as_ulong(hit.parameter);
+    for (int k = 0; k < 3; k++)
+        to[1 + k] = as_ulong(hit.weight[k]);
+    to[4] = as_ulong((uint2)(triangle, 0));
+}
+
+#endif

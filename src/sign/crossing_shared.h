@@ -1,0 +1,63 @@
+/* Crossings of a triangle and a ray along an axis, for C and OpenCL C alike. See crossing.c for the
+ * method; all answers are exact. */
+#ifndef ABUTI_SIGN_CROSSING_SHARED_H
+#define ABUTI_SIGN_CROSSING_SHARED_H
+
+#include "geom/flat_shared.h"
+
+#ifdef ABUTI_PREDICATES
+
+/* From a point along sense (1 or -1) x axis. */
+typedef struct axis_ray {
+    vec3 from;
+    int axis, sense;
+} axis_ray;
+
+/* On which side of the shadow of a directed edge that of the ray is, moved aside by (e, e^2): 0
+ * only where the edge is seen end-on. */
+static inline int side_of_edge(int axis, vec3 a, vec3 b, vec3 p) {
+    int sign = orient2d_axis(axis, a, b, p);
+    if (sign != 0)
+        return sign;
+    int first = (axis + 1) % 3, second = (axis + 2) % 3;
+    sign = sign_of(v3_get(a, second) - v3_get(b, second));
+    return sign != 0 ? sign : sign_of(v3_get(b, first) - v3_get(a, first));
+}
+
+ABUTI_COLD int triangle_holds(triangle3 t, vec3 p) {
+    hull3 hull = triangle_hull(t);
+    if (hull.count < 3)
+        return hull_holds(&hull, 0, p);
+    return orient3d(t.corner[0], t.corner[1], t.corner[2], p) == 0 &&
+           hull_holds(&hull, shadow_axis(t.corner[0], t.corner[1], t.corner[2]), p);
+}
+
+/* What a triangle adds to the winding number around the ray's begin: -1, 0 or 1. Tells whether that
+ * is on the triangle; it adds nothing then. */
+static inline int triangle_cross(const axis_ray *ray, triangle3 t, int *on_surface) {
+    vec3 a = t.corner[0], b = t.corner[1], c = t.corner[2], p = ray->from;
+    box3 box;
+    box.lo = v3_min(a, v3_min(b, c));
+    box.hi = v3_max(a, v3_max(b, c));
+    if (box_contains(box, p) && triangle_holds(t, p)) {
+        *on_surface = 1;
+        return 0;
+    }
+    int axis = ray->axis, first = (axis + 1) % 3, second = (axis + 2) % 3;
+    double at = v3_get(p, axis), lo = v3_get(box.lo, axis), hi = v3_get(box.hi, axis);
+    if (ray->sense > 0 ? hi < at : lo > at)
+        return 0;
+    if (v3_get(p, first) < v3_get(box.lo, first) || v3_get(p, first) > v3_get(box.hi, first) ||
+        v3_get(p, second) < v3_get(box.lo, second) || v3_get(p, second) > v3_get(box.hi, second))
+        return 0;
+    int side = side_of_edge(axis, a, b, p);
+    if (side == 0 || side_of_edge(axis, b, c, p) != side || side_of_edge(axis, c, a, p) != side)
+        return 0;
+    /* The normal looks along the axis where side > 0. The point is on the plane only if it is on
+     * the triangle. */
+    int ahead = ray->sense > 0 ? lo > at : hi < at;
+    return ahead || orient3d(a, b, c, p) == -side * ray->sense ? side * ray->sense : 0;
+}
+
+#endif
+#endif

@@ -1,0 +1,242 @@
+/* Inside and outside of a surface without border on a device, exactly; see crossing.c.
+ *
+ * Method: as there, a ray along an axis crosses the surface, and crossings count by the side that
+ * they come from. inside_find walks the tree in floats, counts the crossings that are beyond doubt,
+ * and leaves the few triangles that are not; inside_settle decides on those in doubles by the exact
+ * predicates. Where too many are left, it walks the tree itself. Points come sorted along a curve
+ * from nearest.cl, in the frame of the hierarchy, where the mesh is within 2 of 0 on every axis.
+ *
+ * Margin: a point that matters is within 2.1 of 0, so that it was rounded by 2^-23 at most; corners
+ * by 2^-24, and their difference by 2^-22: in all less than m / 2 with m = 2^-20. From there on see
+ * pierce_cl.h; a height is wrong by 3 m more than weights make it. A point on the triangle is
+ * never beyond doubt.
+ */
+#include "bvh/node_cl.h"
+#include "geom/pierce_cl.h"
+#include "sign/crossing_shared.h"
+
+#if ABUTI_REAL_BITS == 64
+#include "sign/side_shared.h"
+
+/* Candidates a point. Instead of a count with the direction (axis and sense) above it: */
+#define CANDIDATES 8
+#define DIRECTION 16
+#define SETTLED 254
+#define COMPLETE 255
+
+#define MARGIN 0x1p-20f
+
+/* What is asked, as abuti_point_quest. */
+#define QUEST_SIGN 1
+#define QUEST_INSIDE 2
+#define QUEST_WINDING 3
+
+typedef struct crossing {
+    float4 at; /* the two axes across the ray, then that along it */
+    uint axis;
+    bool up;
+    int winding;
+    uint count; /* of candidates, or COMPLETE */
+    uint place[CANDIDATES];
+} crossing;
+
+/* ---- in floats ---- */
+
+static inline float4 turn(uint axis, float4 v) {
+    return axis == 0 ? v.yzxw : axis == 1 ? v.zxyw : v;
+}
+
+/* Takes the shortest way out of the box of the mesh; false where the point is not in it. */
+static inline bool start(crossing *c, float4 at, float4 lo, float4 hi) {
+    float4 down = at - lo, up = hi - at;
+    float below = fmin(down.x, fmin(down.y, down.z)), above = fmin(up.x, fmin(up.y, up.z));
+    float least = fmin(below, above);
+    c->up = above <= below;
+    float4 way = c->up ? up : down;
+    c->axis = way.x == least ? 0 : way.y == least ? 1 : 2;
+    c->at = turn(c->axis, at);
+    c->winding = 0;
+    c->count = 0;
+    return least >= -MARGIN;
+}
+
+static inline void try_triangle(crossing *to, float4 a, float4 b, float4 c, uint place) {
+    const float m = MARGIN;
+    a = turn(to->axis, a) - to->at;
+    b = turn(to->axis, b) - to->at;
+    c = turn(to->axis, c) - to->at;
+    piercing p;
+    if (!pierce(a, b, c, m, &p))
+        return;
+    float low = fmin(a.z, fmin(b.z, c.z)), high = fmax(a.z, fmax(b.z, c.z));
+    if (to->up ? high < -m : low > m)
+        return;
+    if (p.certain) {
+        float wrong, height = pierce_height(&p, a.z, b.z, c.z, high - low, &wrong);
+        wrong += 3.0f * m;
+        bool ahead = to->up ? height > wrong || low > m : height < -wrong || high < -m;
+        if (ahead)
+            to->winding += (p.d > 0.0f) == to->up ? 1 : -1;
+        if (ahead || (to->up ? height < -wrong : height > wrong))
+            return;
+    }
+    if (to->count == CANDIDATES)
+        to->count = COMPLETE;
+    if (to->count != COMPLETE)
+        to->place[to->count++] = place;
+}
+
+/* Four triangles of nine floats, of which the last leaf may lack some. */
+static inline void try_leaf(crossing *to, __global const float4 *triangles, uint leaf,
+                            uint triangle_count) {
+    for (uint i = 0; i < WIDTH && leaf * WIDTH + i < triangle_count; i++) {
+        __global const float *f = (__global const float *)(triangles + 9 * leaf) + 9 * i;
+        try_triangle(to, (float4)(f[0], f[1], f[2], 0.0f), (float4)(f[3], f[4], f[5], 0.0f),
+                     (float4)(f[6], f[7], f[8], 0.0f), leaf * WIDTH + i);
+    }
+}
+
+/* Which of four boxes the ray may meet. */
+static inline int4 boxes_met(const crossing *c, __global const node *n) {
+    __global const float4 *planes = (__global const float4 *)n; /* three lower, three upper */
+    uint first = c->axis == 2 ? 0 : c->axis + 1, second = c->axis == 0 ? 2 : c->axis - 1;
+    float4 at = c->at;
+    int4 met = (planes[first] <= at.x + MARGIN) & (planes[first + 3] >= at.x - MARGIN) &
+               (planes[second] <= at.y + MARGIN) & (planes[second + 3] >= at.y - MARGIN);
+    return met & (c->up ? planes[c->axis + 3] >= at.z - MARGIN : planes[c->axis] <= at.z + MARGIN);
+}
+
+static inline uint push_met(const crossing *c, __global const node *n, uint *stack, uint used) {
+    int4 met = boxes_met(c, n);
+    uint4 child = n->child;
+    if (met.x)
+        stack[used++] = child.x;
+    if (met.y)
+        stack[used++] = child.y;
+    if (met.z)
+        stack[used++] = child.z;
+    if (met.w)
+        stack[used++] = child.w;
+    return used;
+}
+
+/* Counts what is certain, in the order of the points' curve; see above for the rest. With
+ * QUEST_SIGN only points that are not settled. */
+__kernel void inside_find(__global const node *nodes, __global const float4 *triangles,
+                          uint triangle_count, __global const float4 *points, uint count,
+                          uint quest, float4 lo, float4 hi, __global uchar *counts,
+                          __global int *windings, __global uint *places) {
+    uint i = (uint)get_global_id(0), stack[STACK], used = 0;
+    if (i >= count || (quest == QUEST_SIGN && counts[i] == SETTLED))
+        return;
+    crossing c;
+    if (start(&c, points[i], lo, hi) && points[i].w >= 0.0f) /* else it is outside, or far away */
+        stack[used++] = 0;
+    while (used > 0 && c.count != COMPLETE) {
+        uint next = stack[--used];
+        if (next & LEAF)
+            try_leaf(&c, triangles, next & ~LEAF, triangle_count);
+        else
+            used = push_met(&c, nodes + next, stack, used);
+    }
+    windings[i] = c.winding;
+    counts[i] = (uchar)(c.count == COMPLETE ? COMPLETE : (2 * c.axis + c.up) * DIRECTION + c.count);
+    for (uint k = 0; c.count != COMPLETE && k < c.count; k++)
+        places[(size_t)k * count + i] = c.place[k];
+}
+
+/* ---- in doubles ---- */
+
+/* Out of line: compilers take long over every copy. */
+static __attribute__((noinline)) int
+cross_exactly(const axis_ray *ray, __global const double *corners, uint triangle, int *on_surface) {
+    return triangle_cross(ray, load_triangle(corners, triangle), on_surface);
+}
+
+/* Answers for point `to`: of QUEST_SIGN they are abut_nearest, whose distance becomes negative
+ * inside; else bytes or doubles. */
+static inline void store(int winding, bool on_surface, uint quest, size_t to, __global uchar *bytes,
+                         __global double *doubles) {
+    bool inside = on_surface || winding != 0;
+    if (quest == QUEST_INSIDE)
+        bytes[to] = inside;
+    else if (quest == QUEST_WINDING)
+        doubles[to] = on_surface ? 0.5 : (double)winding;
+    else if (inside)
+        doubles[8 * to] = -doubles[8 * to];
+}
+
+__kernel void inside_settle(__global const node *nodes, uint triangle_count,
+                            __global const uint *tree_order, __global const double *corners,
+                            __global const float4 *points, __global const double *exact,
+                            __global const uint *order, uint count, uint quest, float4 lo,
+                            float4 hi, __global const uchar *counts, __global const int *windings,
+                            __global const uint *places, uint first, __global uchar *bytes,
+                            __global double *doubles) {
+    uint i = (uint)get_global_id(0), stack[STACK], used = 0, left = 0, leaf = 0;
+    if (i >= count || counts[i] == SETTLED)
+        return;
+    uint told = counts[i], direction = told / DIRECTION, next = 0;
+    int winding = windings[i], on_surface = 0;
+    crossing c;
+    if (told == COMPLETE) {
+        start(&c, points[i], lo, hi);
+        direction = 2 * c.axis + c.up;
+        winding = 0;
+        stack[used++] = 0;
+    } else {
+        left = told % DIRECTION;
+    }
+    axis_ray ray;
+    ray.from = load_point(exact + 3 * (size_t)order[i]);
+    ray.axis = (int)(direction / 2);
+    ray.sense = direction & 1 ? 1 : -1;
+    /* One loop over candidates or all that the ray may meet, for the sake of a single call. */
+    while ((left > 0 || used > 0) && !on_surface) {
+        uint place;
+        if (left > 0 && told != COMPLETE) {
+            place = places[(size_t)--left * count + i];
+        } else if (left > 0) {
+            place = leaf * WIDTH + --left;
+        } else {
+            next = stack[--used];
+            if (!(next & LEAF)) {
+                used = push_met(&c, nodes + next, stack, used);
+                continue;
+            }
+            leaf = next & ~LEAF;
+            left = min(triangle_count - leaf * WIDTH, (uint)WIDTH);
+            continue;
+        }
+        winding += cross_exactly(&ray, corners, tree_order[place], &on_surface);
+    }
+    store(winding, on_surface, quest, (size_t)first + order[i], bytes, doubles);
+}
+
+/* ---- pseudo-normals ---- */
+
+/* Settles distances of 0 and infinity, which have no sign, and where there are normals those whose
+ * side they tell; see normals.c. Normals are four doubles each, the last a weight: of the face, the
+ * edges and the vertices of every triangle. */
+__kernel void inside_normals(__global const double *normals, uint has_normals, double facing,
+                             __global const double *exact, __global const uint *order, uint count,
+                             uint first, __global double *nearest, __global uchar *counts) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    uint point = order[i];
+    __global double *answer = nearest + 8 * ((size_t)first + point);
+    double distance = answer[0], side = 0.0;
+    bool settled = !(distance > 0.0 && distance < INFINITY);
+    if (!settled && has_normals) {
+        uint2 what = as_uint2(answer[7]); /* triangle and feature */
+        __global const double *normal = normals + 4 * (7 * (size_t)what.x + what.y);
+        side = facing * normal_side(load_point(exact + 3 * (size_t)point), load_point(answer + 1),
+                                    load_point(normal), normal[3]);
+    }
+    if (side < 0.0)
+        answer[0] = -distance;
+    counts[i] = settled || side != 0.0 ? SETTLED : 0;
+}
+
+#endif

@@ -1,0 +1,203 @@
+/* What inside and outside need beyond a hierarchy: made once on demand, kept by the hierarchy, and
+ * fitted with it.
+ *
+ * A surface has no border where every directed edge is balanced by one that runs the other way,
+ * vertices of equal coordinates counted as one (solid.c): then winding numbers are whole, and
+ * crossing.c gives them exactly without any memory. Else winding.c needs expansions, 304 bytes a
+ * node. The method of pseudo-normals keeps the topology and normals.
+ */
+#include "sign/sign.h"
+
+#include <math.h>
+
+/* Finds out whether there is a border. Names are copied, since the hierarchy forgets its own when
+ * they cease to hold, and a later refit may bring the seams together again. */
+static abut_status find_closed(abut_bvh *bvh, struct bvh_sign *sign) {
+    const bvh_solid *solid = atomic_load(&bvh->solid);
+    if (solid && solid->border_count) /* a refit may have closed it since */
+        abuti_bvh_solid_destroy(bvh);
+    abut_status status = abuti_bvh_solid(bvh, &solid);
+    if (status)
+        return status;
+    sign->closed = solid->border_count == 0;
+    if (!sign->closed || !solid->names)
+        return ABUT_OK;
+    uint32_t count = bvh->mesh->vertex_count;
+    sign->names = abuti_allocate(bvh->context, count, sizeof *sign->names);
+    if (!sign->names)
+        return ABUT_ERROR_MEMORY;
+    memcpy(sign->names, solid->names, count * sizeof *sign->names);
+    return ABUT_OK;
+}
+
+/* ---- which way a surface faces ---- */
+
+/* With a border: -1 where the volume about the centre of the surface is negative by more than
+ * rounding. A hole counts as if it were closed by a cone from there. */
+static double facing_by_volume(const abut_mesh *mesh) {
+    abuti_unit_frame frame = abuti_unit_frame_of(mesh);
+    vec3 centre = v3(0, 0, 0);
+    double area = 0, volume = 0;
+    for (int round = 0; round < 2; round++)
+        for (size_t t = 0; t < mesh->triangle_count; t++) {
+            const uint32_t *index = mesh->indices + 3 * t;
+            vec3 c[3];
+            for (int k = 0; k < 3; k++)
+                c[k] = abuti_unit_position(&frame, mesh->positions[index[k]]);
+            vec3 normal = v3_cross(v3_sub(c[1], c[0]), v3_sub(c[2], c[0]));
+            if (round == 0) {
+                double here = v3_length(normal);
+                area += here;
+                centre = v3_along(centre, here / 3, v3_add(v3_add(c[0], c[1]), c[2]));
+            } else {
+                volume += v3_dot(v3_sub(c[0], centre), normal);
+            }
+            if (round == 0 && t + 1 == mesh->triangle_count && area > 0)
+                centre = v3_scale(centre, 1 / area);
+        }
+    return volume < -0x1p-30 * area * sqrt(area) ? -1 : 1;
+}
+
+/* Without: -1 where normals have most points outside for inside; 0 where they cannot tell. Points
+ * beyond the corners of the box are outside. */
+static double facing_by_normals(const abut_bvh *bvh) {
+    box3 box = bvh->mesh->bounds;
+    vec3 extent = v3_sub(box.hi, box.lo);
+    double beyond = real_max(v3_max_abs(extent), DBL_MIN);
+    int sum = 0;
+    for (int corner = 0; corner < 8; corner++) {
+        vec3 p = v3(corner & 1 ? box.hi.x + beyond : box.lo.x - beyond,
+                    corner & 2 ? box.hi.y + beyond : box.lo.y - beyond,
+                    corner & 4 ? box.hi.z + beyond : box.lo.z - beyond);
+        abut_nearest nearest;
+        abuti_nearest_point(bvh, p, INFINITY, NULL, &nearest);
+        sum += abuti_sign_normals_side(bvh, p, &nearest);
+    }
+    return sum > 0 ? 1 : sum < 0 ? -1 : 0;
+}
+
+/* ---- life ---- */
+
+static void sign_release(abut_context *context, struct bvh_sign *sign) {
+    if (!sign)
+        return;
+    abuti_release(context, sign->names);
+    abuti_release(context, sign->far);
+    abut_topology_destroy(sign->topology);
+    abuti_release(context, sign->faces);
+    abuti_release(context, sign->vertices);
+    abuti_release(context, sign->angles);
+    abuti_release(context, sign);
+}
+
+void abuti_sign_destroy(abut_bvh *bvh) {
+    sign_release(bvh->context, bvh->sign);
+    bvh->sign = NULL;
+}
+
+void abuti_sign_fit(abut_bvh *bvh) {
+    struct bvh_sign *sign = bvh->sign;
+    if (sign->names)
+        sign->closed = abuti_bvh_names_hold(bvh->mesh, sign->names);
+    sign->facing = 1;
+    if (!sign->closed) {
+        abuti_sign_winding_fit(bvh, sign->far);
+        sign->facing = facing_by_volume(bvh->mesh);
+    }
+    if (sign->method == ABUT_SIGN_NORMAL) {
+        abuti_sign_normals_fit(bvh, sign);
+        sign->facing = facing_by_normals(bvh);
+    }
+}
+
+/* Whether every edge has two faces that run along it both ways. */
+static abut_status check_oriented(const abut_topology *topology) {
+    const abut_topology_arrays *view = &topology->view;
+    for (uint32_t e = 0; e < view->edge_count; e++) {
+        const uint32_t *faces, *indices = topology->mesh->indices;
+        uint32_t count = abuti_edge_faces(view, e, &faces);
+        if (count == 0 || (count == 2 && abuti_runs_up(view, indices, faces[0], e) !=
+                                             abuti_runs_up(view, indices, faces[1], e)))
+            continue;
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_sign_prepare: pseudo-normals need a closed and consistently "
+                          "oriented surface, but the edge from vertex %u to %u has %u faces%s; "
+                          "repair the mesh, or use winding numbers",
+                          view->edges[2 * (size_t)e], view->edges[2 * (size_t)e + 1], count,
+                          count == 2 ? " that run the same way" : "");
+    }
+    return ABUT_OK;
+}
+
+static abut_status make_normals(abut_mesh *mesh, struct bvh_sign *sign) {
+    abut_context *context = mesh->context;
+    abut_status status = abut_topology_create(mesh, &sign->topology);
+    status = status ? status : check_oriented(sign->topology);
+    if (status)
+        return status;
+    sign->faces = abuti_allocate(context, mesh->triangle_count, sizeof *sign->faces);
+    sign->vertices = abuti_allocate(context, mesh->vertex_count, sizeof *sign->vertices);
+    sign->angles = abuti_allocate(context, mesh->vertex_count, sizeof *sign->angles);
+    return sign->faces && sign->vertices && sign->angles ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+static abut_status make_sign(abut_bvh *bvh, struct bvh_sign *sign) {
+    abut_status status = ABUT_OK;
+    if (sign->method == ABUT_SIGN_NORMAL)
+        status = make_normals(bvh->mesh, sign);
+    status = status ? status : find_closed(bvh, sign);
+    if (status || (sign->closed && !sign->names))
+        return status;
+    /* where names may cease to hold, these may be needed later */
+    sign->far = abuti_allocate(bvh->context, bvh->node_count, sizeof *sign->far);
+    return sign->far ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
+    abut_sign_options ours = abut_sign_options_default();
+    if (!bvh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sign_prepare: bvh is null");
+    abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_sign_prepare");
+    if (!status && (unsigned)ours.method > ABUT_SIGN_NORMAL)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "abut_sign_prepare: options->method is %u, which is no method",
+                            (unsigned)ours.method);
+    if (status)
+        return status;
+    struct bvh_sign *sign = abuti_allocate_zeroed(bvh->context, 1, sizeof *sign);
+    if (!sign)
+        return ABUT_ERROR_MEMORY;
+    sign->method = ours.method == ABUT_SIGN_AUTO ? ABUT_SIGN_WINDING : ours.method;
+    status = make_sign(bvh, sign);
+    if (status) {
+        sign_release(bvh->context, sign);
+        return status;
+    }
+    abuti_sign_destroy(bvh);
+    bvh->sign = sign;
+    abuti_sign_fit(bvh);
+    return ABUT_OK;
+}
+
+abut_sign_info abut_sign_info_get(const abut_bvh *bvh) {
+    abut_sign_info info;
+    memset(&info, 0, sizeof info);
+    if (!bvh || !bvh->sign)
+        return info;
+    const struct bvh_sign *sign = bvh->sign;
+    info.method = sign->method;
+    info.closed = sign->closed;
+    info.bytes = sizeof *sign;
+    if (sign->far)
+        info.bytes += (uint64_t)bvh->node_count * sizeof *sign->far;
+    if (sign->names)
+        info.bytes += (uint64_t)bvh->mesh->vertex_count * sizeof *sign->names;
+    if (sign->topology) { /* edges and their faces, vertices and theirs, neighbours, components */
+        const abut_topology_arrays *view = &sign->topology->view;
+        info.bytes +=
+            (uint64_t)view->triangle_count * (13 * sizeof(uint32_t) + sizeof(vec3)) +
+            (uint64_t)view->edge_count * 3 * sizeof(uint32_t) +
+            (uint64_t)view->vertex_count * (sizeof(uint32_t) + sizeof(vec3) + sizeof(double));
+    }
+    return info;
+}

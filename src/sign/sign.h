@@ -1,0 +1,90 @@
+/* What inside and outside need beyond a hierarchy; see sign.c. */
+#ifndef ABUTI_SIGN_H
+#define ABUTI_SIGN_H
+
+#include "nearest/nearest.h"
+
+#include <abut/sign.h>
+
+/* What the four children of a node look like from afar: the coefficients of a polynomial in the
+ * unit vector from the query to the middle of the child's box, of degrees 1, 2 and 3 (see
+ * winding.c). Only children of the hierarchy's own node are meant, so the two arrays go together.
+ */
+typedef struct bvh_far_node {
+    float n[3][BVH_WIDTH];  /* x y z */
+    float m[6][BVH_WIDTH];  /* xx yy zz xy yz zx */
+    float k[10][BVH_WIDTH]; /* xxx yyy zzz xxy yyz zzx xyy yzz zxx xyz */
+} bvh_far_node;
+
+struct bvh_sign {
+    abut_sign_method method; /* never AUTO */
+    bool closed;             /* no border */
+    double facing;           /* -1 where a surface with a border, or whose normals are asked, faces
+                              * inwards on the whole */
+    uint32_t *names;         /* the lowest vertex in the place of each, where the surface is closed
+                              * only if those count as one; else null */
+    bvh_far_node *far;       /* one a node; null where closed for good */
+    /* Of pseudo-normals only. */
+    abut_topology *topology;
+    vec3 *faces;    /* unit, or zero */
+    vec3 *vertices; /* sums of the normals around, each times its angle */
+    double *angles; /* around each vertex, in all */
+};
+
+void abuti_sign_destroy(abut_bvh *bvh);
+/* After the hierarchy has been fitted to its mesh. Takes no memory. */
+void abuti_sign_fit(abut_bvh *bvh);
+
+/* ---- signed.c: signs of distances ---- */
+
+/* What the points of a batch tell each other: a point whose side is known exactly, and the radius
+ * of a ball around it that holds no surface. */
+typedef struct bvh_side {
+    bool is; /* known */
+    bool inside;
+    vec3 point;
+    double ball;
+} bvh_side;
+
+/* Sets the sign of a distance that was found for a point. `known` is what is kept from one point to
+ * the next, or null. */
+void abuti_sign_nearest(const abut_bvh *bvh, vec3 point, bvh_side *known, abut_nearest *nearest);
+
+/* ---- crossing.c: inside and outside, exactly ---- */
+
+/* How often a mesh without border (every directed edge is balanced by opposite ones) winds around a
+ * point: 0 outside, 1 inside a solid that faces outwards, and so on; or that the point is on its
+ * surface, where the number is given as 0. Exact. With a pose, which must be finite and leave the
+ * vertices within ABUT_COORDINATE_MAX, the mesh is meant that abut_mesh_transform() makes of it. A
+ * mesh with a border gets an answer that depends on a direction of our choice; whether the point is
+ * on the surface is exact there too. */
+void abuti_sign_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
+                         int64_t *winding, bool *on_surface);
+/* Whether a point is on the surface; exact for any mesh. */
+bool abuti_sign_touches(const abut_bvh *bvh, abut_vec3 point);
+
+/* The generalised winding number of a mesh with a border, given as directed edges, around a point
+ * that is not on it: the solid angle of all triangles over 4 pi, within a rounding error for each
+ * edge of the border. Outside the box of the mesh 0 is given. A null pose means none. */
+double abuti_sign_crossing_open(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
+                                const uint32_t (*border)[2], uint32_t border_count);
+
+/* ---- winding.c: winding numbers of any surface ---- */
+
+void abuti_sign_winding_fit(const abut_bvh *bvh, bvh_far_node *far);
+double abuti_sign_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 point);
+/* The last step: of the solid angle of what is far, half that of what is near as a direction, and
+ * the whole turns beside it. */
+double abuti_sign_winding_value(double far_angle, double near_x, double near_y, double turns);
+
+/* ---- normals.c: signs by pseudo-normals ---- */
+
+/* Fits faces, vertices and angles to the mesh of the hierarchy. */
+void abuti_sign_normals_fit(const abut_bvh *bvh, struct bvh_sign *sign);
+/* The normal of a triangle's feature, not of unit length, and the sum of the weights in it. */
+vec3 abuti_sign_feature_normal(const abut_bvh *bvh, uint32_t triangle, abut_feature feature,
+                               double *weight);
+/* 1 outside, -1 inside, 0 where rounding does not allow to tell. */
+int abuti_sign_normals_side(const abut_bvh *bvh, vec3 point, const abut_nearest *nearest);
+
+#endif

@@ -1,0 +1,78 @@
+/* Lists of pairs as the stages of the narrow phase hand them on: pairs of edges at the front, pairs
+ * of vertices and faces at the end, so that groups have one kind only. What does not fit is
+ * counted, and the host comes again. */
+#ifndef ABUTI_SWEEP_NARROW_CL_H
+#define ABUTI_SWEEP_NARROW_CL_H
+
+#include "geom/sweep_shared.h"
+#include "sweep/device_shared.h"
+
+#define GROUP 128
+
+/* The four vertices of a pair, as sweep_pair() wants them. */
+static inline void corners_of_pair(int kind, uint2 pair, __global const uint *edges,
+                                   __global const uint *faces, uint *at) {
+    bool of_edges = kind == SWEEP_EDGE_EDGE;
+    size_t first = pair.x, second = pair.y;
+    at[0] = of_edges ? edges[2 * first] : pair.x;
+    at[1] = of_edges ? edges[2 * first + 1] : faces[3 * second];
+    at[2] = of_edges ? edges[2 * second] : faces[3 * second + 1];
+    at[3] = of_edges ? edges[2 * second + 1] : faces[3 * second + 2];
+}
+
+static inline vec3 position(__global const double *from, uint vertex) {
+    __global const double *p = from + 3 * (size_t)vertex;
+    return v3(p[0], p[1], p[2]);
+}
+
+/* Places in a list for the items of the group that say yes. All items call it. */
+static inline uint take(bool yes, __global uint *count, __local uint *room) {
+    uint mine = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0)
+        room[0] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (yes)
+        mine = atomic_inc(&room[0]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0 && room[0] > 0)
+        room[1] = atomic_add(count, room[0]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return room[1] + mine;
+}
+
+/* Which part of a list a group looks at. */
+typedef struct tile {
+    int kind;
+    uint at;    /* of this item in the list */
+    bool there; /* it may be behind the end */
+} tile;
+
+static inline uint tiles_of(uint of_edges, uint others) {
+    return (of_edges + GROUP - 1) / GROUP + (others + GROUP - 1) / GROUP;
+}
+
+static inline tile tile_at(uint number, uint of_edges, uint others, uint room) {
+    uint first = (of_edges + GROUP - 1) / GROUP, item = (uint)get_local_id(0);
+    tile t;
+    t.kind = number < first ? SWEEP_EDGE_EDGE : SWEEP_VERTEX_FACE;
+    uint i = (number < first ? number : number - first) * GROUP + item;
+    t.there = i < (number < first ? of_edges : others);
+    t.at = number < first ? i : room - 1 - i;
+    return t;
+}
+
+static inline bool fits(uint of_edges, uint others, uint room) {
+    return (ulong)of_edges + others <= room;
+}
+
+/* Puts pairs of the group that stay at the end of a list. */
+static inline void pass_on(bool stays, int kind, uint2 pair, __global uint2 *list, uint list_room,
+                           __global uint *count, __local uint *room) {
+    bool front = kind == SWEEP_EDGE_EDGE;
+    uint to = take(stays, &count[!front], room);
+    if (stays && to < list_room)
+        list[front ? to : list_room - 1 - to] = pair;
+}
+
+#endif

@@ -1,0 +1,681 @@
+/* Contacts against what is known of simple solids, and against a search for the true distance. */
+#include "field/things.h"
+
+/* ---- depth ---- */
+
+/* A unit sphere 0.05 deep in a box, whatever its triangles; each body's own contacts as well. */
+static void spheres_in_a_box_are_as_deep_as_they_are(void **state) {
+    (void)state;
+    const uint32_t segments[] = {4, 16, 64}; /* 320, 5120, 81920 triangles */
+    abut_shape box_shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_field_options options = abut_field_options_default();
+    box_shape.extent = v3(4, 4, 2);
+    options.cells = 64;
+    options.layout = ABUT_FIELD_SPARSE; /* quicker to build */
+    options.margin = 0.07;
+    thing box = thing_of(&box_shape, &options);
+    for (uint32_t s = 0; s < (test_rounds(8) > 1 ? 3 : 2); s++) {
+        abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+        shape.radius = 1;
+        shape.segments = segments[s];
+        thing sphere = thing_of(&shape, &options);
+        assert_int_equal(abut_mesh_triangle_count(sphere.mesh), 20 * segments[s] * segments[s]);
+        abut_body a = body_of(&sphere, shifted(0, 0, 1.95)), b = body_of(&box, shifted(0, 0, 0));
+        abut_contacts c = contacts_room();
+        assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
+        assert_true(c.count > 0);
+        bool found[2] = {false, false};
+        for (size_t i = 0; i < c.count; i++)
+            if (fabs(room[i].depth / 0.05 - 1) < (room[i].side ? 0.01 + 0.4 / segments[s] : 0.01) &&
+                angle_between(room[i].normal, v3(0, 0, 1)) < 1)
+                found[room[i].side] = true;
+        /* The box has a sample in the middle of its face; seen from the field of the sphere it is
+         * nearer to the faces around a vertex than to the vertex. */
+        assert_true(found[0] && found[1]);
+        /* Without a field of its own it is only tried against that of the box. */
+        size_t all = c.count;
+        a.field = NULL;
+        assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
+        assert_true(c.count < all && c.count > 0 && room[c.count - 1].side == 0);
+        size_t kept = abut_contact_reduce(room, c.count, 0, 0);
+        assert_true(kept >= 1 && kept <= 8);
+        assert_true(fabs(room[0].depth / 0.05 - 1) < 0.01);
+        assert_true(angle_between(room[0].normal, v3(0, 0, 1)) < 1);
+        thing_free(&sphere);
+    }
+    thing_free(&box);
+}
+
+/* All samples that are inside by more than interpolation can be wrong are found, none that are
+ * outside, and depths are true. */
+static void check_side(const thing *of, const abut_pose *where, const thing *at,
+                       const abut_pose *at_pose, const abut_contact *list, size_t count,
+                       uint32_t side) {
+    abut_samples_arrays view = abut_samples_arrays_get(of->samples);
+    size_t next = 0;
+    double slack = 0.87 * at->cell; /* half a diagonal: see contact_shared.h */
+    while (next < count && list[next].side < side)
+        next++;
+    for (uint32_t i = 0; i < view.count; i++) {
+        double distance = truth(at, at_pose, pose_apply(where, view.samples[i].point));
+        const abut_contact *c = next < count ? &list[next] : NULL;
+        bool found = c && c->side == side && c->element == view.samples[i].element &&
+                     c->part == view.samples[i].part && (int)c->kind == (int)view.samples[i].kind;
+        assert_true(found ? distance < slack : distance > -slack);
+        if (!found)
+            continue;
+        assert_true(fabs(c->depth + distance) < slack);
+        assert_true(v3_length(v3_sub(c->point, pose_apply(where, view.samples[i].point))) < 1e-9);
+        assert_true(fabs(v3_length(c->normal) - 1) < 1e-6);
+        next++;
+    }
+    for (; next < count && list[next].side == side; next++) { /* deepest points of edges */
+        const abut_contact *c = &list[next];
+        assert_int_equal(c->part, ABUT_SAMPLE_DEEPEST);
+        assert_true(fabs(c->depth + truth(at, at_pose, c->point)) < slack);
+    }
+}
+
+static bool is_end(const abut_sample_edge *edge, const abut_mesh *mesh, uint32_t vertex) {
+    abut_vec3 p = abuti_mesh_position(mesh, vertex);
+    return memcmp(&p, &edge->end[0], sizeof p) == 0 || memcmp(&p, &edge->end[1], sizeof p) == 0;
+}
+
+static void bodies_agree_with_a_search(void **state) {
+    (void)state;
+    thing things[3] = {thing_by(ABUT_SHAPE_TORUS, 24, 40), thing_by(ABUT_SHAPE_LETTER_E, 1, 40),
+                       thing_by(ABUT_SHAPE_BOX, 1, 32)};
+    test_random random = {11};
+    abut_contact_options options = abut_contact_options_default();
+    size_t total = 0, edges = 0;
+    options.any_normal = true;
+    for (uint32_t round = 0; round < test_rounds(36); round++) {
+        thing *a = &things[round % 3], *b = &things[round / 3 % 3];
+        abut_body body_a = body_of(a, random_pose(&random, 0.5)),
+                  body_b = body_of(b, random_pose(&random, 0.5));
+        abut_contacts c = contacts_room();
+        assert_ok(abut_contact_bodies(&body_a, &body_b, &options, &c));
+        check_side(a, &body_a.pose, b, &body_b.pose, room, c.count, 0);
+        check_side(b, &body_b.pose, a, &body_a.pose, room, c.count, 1);
+        total += c.count;
+        /* An edge is nowhere deeper than its deepest point, the slow way. */
+        abut_samples_arrays view = abut_samples_arrays_get(a->samples);
+        for (uint32_t e = 0; e < view.edge_count; e += 5) {
+            double least = HUGE_VAL, told = 0;
+            for (int i = 0; i <= 200; i++)
+                least =
+                    fmin(least,
+                         truth(b, &body_b.pose,
+                               pose_apply(&body_a.pose, v3_lerp(view.edges[e].end[0],
+                                                                view.edges[e].end[1], i / 200.0))));
+            for (size_t i = 0; i < c.count; i++)
+                if (room[i].side == 0 &&
+                    (room[i].kind == ABUT_CONTACT_EDGE
+                         ? room[i].element == view.edges[e].edge
+                         : room[i].kind == ABUT_CONTACT_VERTEX &&
+                               is_end(&view.edges[e], a->mesh, room[i].element)))
+                    told = fmin(told, -room[i].depth);
+            edges += least < -b->cell;
+            assert_true(fabs(told - fmin(least, 0)) < 0.87 * b->cell);
+        }
+    }
+    assert_true(total > 5 * test_rounds(36) && edges > test_rounds(36) / 4);
+    for (int i = 0; i < 3; i++)
+        thing_free(&things[i]);
+}
+
+static void roles_can_be_swapped(void **state) {
+    (void)state;
+    thing a = thing_by(ABUT_SHAPE_TORUS, 24, 32), b = thing_by(ABUT_SHAPE_BOX, 2, 24);
+    test_random random = {4};
+    static abut_contact other[ROOM];
+    size_t total = 0;
+    for (uint32_t round = 0; round < test_rounds(32); round++) {
+        abut_body body_a = body_of(&a, random_pose(&random, 0.6)),
+                  body_b = body_of(&b, random_pose(&random, 0.6));
+        abut_contacts one = contacts_room(), two = {other, ROOM, 0};
+        assert_ok(abut_contact_bodies(&body_a, &body_b, NULL, &one));
+        assert_ok(abut_contact_bodies(&body_b, &body_a, NULL, &two));
+        assert_int_equal(one.count, two.count);
+        size_t of_a = 0;
+        while (of_a < one.count && room[of_a].side == 0)
+            of_a++;
+        for (size_t i = 0; i < one.count; i++) { /* there, those of the torus come last */
+            size_t there = i < of_a ? one.count - of_a + i : i - of_a;
+            abut_vec3 sum = v3_add(room[i].normal, other[there].normal);
+            assert_true(v3_max_abs(sum) == 0);
+            assert_true(room[i].depth == other[there].depth);
+            assert_memory_equal(&room[i].point, &other[there].point, sizeof(abut_vec3));
+            assert_true((room[i].id ^ other[there].id) == UINT64_C(1) << 63);
+            for (size_t k = 0; k < i; k++)
+                assert_true(room[i].id != room[k].id);
+        }
+        total += one.count;
+    }
+    assert_true(total > 20);
+    thing_free(&a);
+    thing_free(&b);
+}
+
+/* A contact whose way out is along the sample's own normal is dropped; the deep ones are kept by
+ * their other side, and nothing small is lost in something large. */
+static void what_is_wholly_inside_is_deep(void **state) {
+    (void)state;
+    abut_shape large = abut_shape_default(ABUT_SHAPE_BOX),
+               small = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    large.extent = v3(4, 4, 4);
+    small.radius = 0.3;
+    for (int kind = 0; kind < 4; kind++) { /* dense, banded, sparse, 16 bits */
+        abut_field_options options = abut_field_options_default();
+        options.cells = 28;
+        options.band = kind == 1 ? 0.4 : 0;
+        options.layout = kind == 2 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
+        options.type = kind == 3 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
+        thing box = thing_of(&large, &options), ball = thing_of(&small, &options);
+        double band = fmin(abut_field_info_get(box.field).band, 1.2);
+        const double places[] = {0, 0.8, 1.5};
+        for (int i = 0; i < 3; i++) {
+            abut_body a = body_of(&ball, shifted(places[i], 0, 0)),
+                      b = body_of(&box, shifted(0, 0, 0));
+            abut_contacts c = contacts_room();
+            abut_contact_options rejects = abut_contact_options_default();
+            assert_ok(abut_contact_bodies(&a, &b, &rejects, &c));
+            assert_true(c.count > 0);
+            for (size_t k = 0; k < c.count; k++)
+                assert_true(v3_dot(room[k].normal, v3_sub(room[k].point, a.pose.translation)) <
+                            0.05);
+            abut_contact_reduce(room, c.count, 0, 0);
+            double wanted = fmin(band, 2 - places[i]);
+            assert_true(room[0].depth > 0.98 * wanted - 1e-9);
+            if (kind == 0 && places[i] > 0) {
+                assert_true(fabs(room[0].depth - (2 - places[i] + 0.3)) < 0.05);
+                assert_true(angle_between(room[0].normal, v3(1, 0, 0)) < 1);
+            }
+        }
+        thing_free(&ball);
+        thing_free(&box);
+    }
+}
+
+/* Samples that are told together, by balls, are those that touch nothing by themselves. */
+static void balls_leave_nothing_out(void **state) {
+    (void)state;
+    test_random random = {19};
+    uint32_t touching = 0;
+    for (int kind = 0; kind < 4; kind++) {
+        abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
+        abut_field_options options = abut_field_options_default();
+        options.cells = 32;
+        options.layout = kind & 1 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
+        options.band = kind == 2 ? 0.1 : 0;
+        thing t = thing_of(&shape, &options);
+        uint32_t count = t.samples->view.count;
+        contact_found *found = malloc(count * sizeof *found);
+        assert_non_null(found);
+        for (uint32_t round = 0; round < test_rounds(200); round++) {
+            abut_body a = body_of(&t, random_pose(&random, 1)),
+                      b = body_of(&t, random_pose(&random, 1));
+            abut_contact_options how = abut_contact_options_default();
+            how.samples = how.any_normal = true;
+            how.margin = round % 2 ? 0.2 : 0;
+            abut_contacts c = contacts_room();
+            b.samples = NULL;
+            assert_ok(abut_contact_bodies(&a, &b, &how, &c));
+            contact_motion at, of;
+            assert_ok(abuti_contact_pose("", "", &b.pose, &at));
+            assert_ok(abuti_contact_pose("", "", &a.pose, &of));
+            const contact_direction d = {&b, &a, &at, &of, 0};
+            contact_frame frame = abuti_contact_frame_of(&d, &how);
+            abuti_contact_try(t.field, &frame, t.samples->points, count, 0, found);
+            size_t wanted = 0;
+            for (uint32_t i = 0; i < count; i++)
+                if (found[i].depth > CONTACT_WRONG) {
+                    assert_true(wanted < c.count && room[wanted].depth == found[i].depth);
+                    wanted++;
+                }
+            assert_int_equal(wanted, c.count);
+            touching += wanted > 0;
+        }
+        free(found);
+        thing_free(&t);
+    }
+    assert_true(touching > test_rounds(800) / 8);
+}
+
+/* ---- simple solids ---- */
+
+static void planes_cut_as_deep_as_vertices(void **state) {
+    (void)state;
+    thing t = thing_by(ABUT_SHAPE_LETTER_G, 1, 24);
+    test_random random = {8};
+    for (uint32_t round = 0; round < test_rounds(64); round++) {
+        abut_body a = body_of(&t, random_pose(&random, 0.5));
+        abut_plane plane = {random_pose(&random, 2).translation, 0.1};
+        abut_contacts c = contacts_room();
+        abut_contact_options options = abut_contact_options_default();
+        double length = v3_length(plane.normal), deepest = -HUGE_VAL, told = -HUGE_VAL;
+        options.any_normal = true;
+        options.margin = 10;
+        a.field = NULL;
+        assert_ok(abut_contact_plane(&a, &plane, &options, &c));
+        assert_int_equal(c.count, abut_samples_arrays_get(t.samples).count);
+        for (uint32_t v = 0; v < abut_mesh_vertex_count(t.mesh); v++)
+            deepest =
+                fmax(deepest, (0.1 - v3_dot(plane.normal,
+                                            pose_apply(&a.pose, abuti_mesh_position(t.mesh, v)))) /
+                                  length);
+        for (size_t i = 0; i < c.count; i++) {
+            told = fmax(told, room[i].depth);
+            assert_true(angle_between(room[i].normal, plane.normal) < 1e-6);
+            assert_int_equal(room[i].side, 0);
+        }
+        assert_true(fabs(told - deepest) < 1e-12);
+    }
+    thing_free(&t);
+}
+
+/* On a face of two triangles, nowhere near a sample. */
+static void small_solids_on_a_large_face(void **state) {
+    (void)state;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_field_options options = abut_field_options_default();
+    shape.extent = v3(4, 4, 2);
+    shape.segments = 1;
+    options.cells = 32;
+    thing box = thing_of(&shape, &options);
+    test_random random = {2};
+    for (uint32_t round = 0; round < test_rounds(64); round++) {
+        abut_pose where = random_pose(&random, 1);
+        abut_body a = body_of(&box, where);
+        abut_vec3 up = v3_sub(pose_apply(&where, v3(0, 0, 1)), where.translation);
+        abut_vec3 foot = pose_apply(&where, v3(test_random_real(&random, -1.2, 1.2),
+                                               test_random_real(&random, -1.2, 1.2), 1));
+        abut_contacts c = contacts_room();
+        abut_sphere sphere = {v3_along(foot, 0.07, up), 0.1};
+        assert_ok(abut_contact_sphere(&a, &sphere, NULL, &c));
+        assert_int_equal(c.count, 1);
+        assert_true(fabs(room[0].depth - 0.03) < 1e-5);
+        assert_true(angle_between(room[0].normal, up) > 180 - 0.05); /* the box is below */
+        assert_int_equal(room[0].kind, ABUT_CONTACT_SOLID);
+        assert_true(v3_length(v3_sub(room[0].point, v3_along(foot, -0.03, up))) < 1e-4);
+        sphere.centre = v3_along(foot, 0.11, up);
+        assert_ok(abut_contact_sphere(&a, &sphere, NULL, &c));
+        assert_int_equal(c.count, 0);
+
+        abut_vec3 side = v3_sub(pose_apply(&where, v3(0.2, 0, 0.05)), where.translation);
+        abut_capsule capsule = {{v3_along(foot, 0.05, up), v3_add(v3_along(foot, 0.05, up), side)},
+                                0.08};
+        assert_ok(abut_contact_capsule(&a, &capsule, NULL, &c));
+        abut_contact_reduce(room, c.count, 0, 0);
+        assert_true(c.count >= 1 && fabs(room[0].depth - 0.03) < 1e-5);
+
+        abut_solid_box solid = {v3(0.1, 0.1, 0.1), where};
+        solid.pose.translation = v3_along(foot, 0.08, up);
+        assert_ok(abut_contact_box(&a, &solid, NULL, &c));
+        size_t corners = 0;
+        for (size_t i = 0; i < c.count; i++) {
+            assert_true(fabs(room[i].depth - 0.02) < 1e-5 || room[i].depth < 0.02);
+            corners += room[i].element < 8;
+        }
+        assert_int_equal(corners, 4);
+
+        abut_points points = abut_points_default();
+        abut_vec3 cloud[3] = {v3_along(foot, -0.02, up), v3_along(foot, 0.05, up), foot};
+        points.points = cloud;
+        points.count = 3;
+        assert_ok(abut_contact_points(&a, &points, 0.04, NULL, &c));
+        assert_int_equal(c.count, 2);
+        assert_true(fabs(room[0].depth - 0.06) < 1e-5 && fabs(room[1].depth - 0.04) < 1e-5);
+        assert_int_equal(room[1].element, 2);
+    }
+    thing_free(&box);
+}
+
+/* Corners and edges of the body against closed forms: each contact of the body ends on the solid's
+ * surface when it is pushed out. */
+static void features_against_closed_forms(void **state) {
+    (void)state;
+    thing t = thing_by(ABUT_SHAPE_BOX, 1, 24);
+    test_random random = {21};
+    size_t total = 0;
+    for (uint32_t round = 0; round < test_rounds(128); round++) {
+        abut_body a = body_of(&t, random_pose(&random, 0.4));
+        abut_contacts c = contacts_room();
+        abut_sphere sphere = {random_pose(&random, 0.6).translation, 0.3};
+        assert_ok(abut_contact_sphere(&a, &sphere, NULL, &c));
+        for (size_t i = 0; i < c.count; i++) {
+            if (room[i].side)
+                continue;
+            abut_vec3 out = v3_along(room[i].point, room[i].depth, room[i].normal);
+            assert_true(fabs(v3_length(v3_sub(out, sphere.centre)) - 0.3) < 1e-9);
+            total++;
+        }
+        /* The box of the same shape is tried by closed forms, and as a field. */
+        abut_solid_box solid = {v3(0.5, 0.5, 0.5), random_pose(&random, 0.5)};
+        abut_body b = body_of(&t, solid.pose);
+        assert_ok(abut_contact_box(&a, &solid, NULL, &c));
+        static abut_contact other[ROOM];
+        abut_contacts two = {other, ROOM, 0};
+        assert_ok(abut_contact_bodies(&a, &b, NULL, &two));
+        for (size_t i = 0; i < c.count; i++)
+            for (size_t k = 0; k < two.count && !room[i].side; k++)
+                if (room[i].id == other[k].id && room[i].part != ABUT_SAMPLE_DEEPEST) {
+                    assert_true(fabs(room[i].depth - other[k].depth) < 0.6 * t.cell);
+                    total++;
+                }
+    }
+    assert_true(total > 20);
+    thing_free(&t);
+}
+
+/* A sphere in the inner corner of a stair rests on both sides. */
+static void a_groove_gives_two_contacts(void **state) {
+    (void)state;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_STAIRS);
+    abut_field_options options = abut_field_options_default();
+    shape.extent = v3(2, 2, 2);
+    shape.segments = 2;
+    options.cells = 64;
+    thing stairs = thing_of(&shape, &options);
+    abut_box box = abut_mesh_bounds(stairs.mesh);
+    /* The tread of the first step ends at the riser of the second, in the middle. */
+    abut_vec3 corner = {0.5 * (box.lo.x + box.hi.x), 0.5 * (box.lo.y + box.hi.y),
+                        0.5 * (box.lo.z + box.hi.z)};
+    abut_body a = body_of(&stairs, shifted(0, 0, 0));
+    abut_sphere sphere = {{corner.x - 0.38, corner.y, corner.z + 0.36}, 0.4};
+    abut_contacts c = contacts_room();
+    a.samples = NULL;
+    assert_ok(abut_contact_sphere(&a, &sphere, NULL, &c));
+    assert_int_equal(c.count, 2);
+    assert_true(fabs(room[0].depth - 0.04) < 0.002);
+    assert_true(angle_between(room[0].normal, v3(0, 0, -1)) < 1);
+    assert_true(fabs(room[1].depth - 0.02) < 0.002);
+    assert_true(angle_between(room[1].normal, v3(1, 0, 0)) < 1);
+    thing_free(&stairs);
+}
+
+static void meshes_touch_by_vertices_and_edges(void **state) {
+    (void)state;
+    thing ball = thing_by(ABUT_SHAPE_ICOSPHERE, 8, 40);
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
+    abut_mesh *sheet;
+    abut_topology *topology;
+    double radius = abut_mesh_bounds(ball.mesh).hi.z;
+    shape.segments = shape.rings = 1;
+    shape.extent = v3(6 * radius, 6 * radius, 0);
+    assert_ok(abut_shape_create(NULL, &shape, &sheet));
+    assert_ok(abut_topology_create(sheet, &topology));
+    abut_body a = body_of(&ball, shifted(0, 0, 0));
+    abut_pose low = shifted(0, 0, 0.9 * radius);
+    abut_contacts c = contacts_room();
+    /* No vertex is near; the diagonal passes over the middle. */
+    assert_ok(abut_contact_mesh(&a, sheet, topology, &low, NULL, &c));
+    assert_int_equal(c.count, 1);
+    assert_int_equal(room[0].kind, ABUT_CONTACT_EDGE);
+    assert_true(fabs(room[0].depth - 0.1 * radius) < 0.01 * radius);
+    assert_true(angle_between(room[0].normal, v3(0, 0, -1)) < 3);
+    assert_true(fabs(room[0].point.x) < 0.05 * radius && fabs(room[0].point.y) < 0.05 * radius);
+    abut_contact_options only = abut_contact_options_default();
+    only.samples = true;
+    assert_ok(abut_contact_mesh(&a, sheet, topology, &low, &only, &c));
+    assert_int_equal(c.count, 0);
+    low = shifted(3 * radius, 3 * radius, 0);
+    assert_ok(abut_contact_mesh(&a, sheet, topology, &low, &only, &c));
+    assert_int_equal(c.count, 1);
+    assert_int_equal(room[0].kind, ABUT_CONTACT_VERTEX);
+    assert_true(room[0].depth > 0.9 * radius);
+    assert_fails(ABUT_ERROR_ARGUMENT, "topology",
+                 abut_contact_mesh(&a, sheet, NULL, NULL, NULL, &c));
+    assert_fails(ABUT_ERROR_ARGUMENT, "same triangles",
+                 abut_contact_mesh(&a, ball.mesh, topology, NULL, NULL, &c));
+    abut_topology_destroy(topology);
+    abut_mesh_destroy(sheet);
+    thing_free(&ball);
+}
+
+/* ---- fewer ---- */
+
+static void reduction_keeps_the_deepest_and_the_spread(void **state) {
+    (void)state;
+    test_random random = {3};
+    for (uint32_t round = 0; round < test_rounds(64); round++) {
+        abut_contact list[60], shuffled[60], deepest = {.depth = -1};
+        for (uint32_t i = 0; i < 60; i++) {
+            abut_vec3 point = random_pose(&random, 1).translation;
+            abut_contact c = {.id = i, .depth = test_random_real(&random, 0, 1), .point = point};
+            point.z = 0;
+            c.normal = i % 3 == 0 ? v3(0, 0, 1) : i % 3 == 1 ? v3(0, 1, 0) : v3(0, 0.05, 1);
+            c.normal = v3_normalise(c.normal);
+            list[i] = shuffled[i] = c;
+            deepest = c.depth > deepest.depth ? c : deepest;
+        }
+        for (uint32_t i = 59; i > 0; i--) {
+            uint32_t k = test_random_below(&random, i + 1);
+            abut_contact kept = shuffled[i];
+            shuffled[i] = shuffled[k];
+            shuffled[k] = kept;
+        }
+        size_t kept = abut_contact_reduce(list, 60, 4, 0);
+        assert_int_equal(kept, 8);
+        assert_int_equal(list[0].id, deepest.id);
+        assert_int_equal(abut_contact_reduce(shuffled, 60, 4, 0), 8);
+        for (size_t i = 0; i < kept; i++)
+            assert_int_equal(list[i].id, shuffled[i].id);
+        bool seen[60] = {false};
+        for (size_t i = 0; i < 60; i++) { /* nothing is lost or doubled */
+            assert_false(seen[list[i].id]);
+            seen[list[i].id] = true;
+        }
+        /* The second is the one furthest from the first in its patch. */
+        for (size_t i = 8; i < 60; i++)
+            if ((list[i].id % 3 == 1) == (list[0].id % 3 == 1))
+                assert_true(v3_length(v3_sub(list[i].point, list[0].point)) <=
+                            v3_length(v3_sub(list[1].point, list[0].point)));
+    }
+    assert_int_equal(abut_contact_reduce(NULL, 0, 0, 0), 0);
+}
+
+/* A body that sinks keeps the ids of its contacts. */
+static void ids_stay_from_frame_to_frame(void **state) {
+    (void)state;
+    thing box = thing_by(ABUT_SHAPE_BOX, 1, 24);
+    abut_body floor = body_of(&box, shifted(0, 0, 0)), falls = floor;
+    uint64_t first[64];
+    size_t count = 0;
+    for (int frame = 0; frame < 10; frame++) {
+        abut_contacts c = contacts_room();
+        falls.pose = shifted(0.2 + 0.001 * frame, 0.1, 0.999 - 0.001 * frame);
+        assert_ok(abut_contact_bodies(&falls, &floor, NULL, &c));
+        if (frame == 0) {
+            count = c.count;
+            assert_true(count > 0 && count <= 64);
+            for (size_t i = 0; i < count; i++)
+                first[i] = room[i].id;
+        }
+        for (size_t i = 0; i < count; i++) {
+            bool there = false;
+            for (size_t k = 0; k < c.count; k++)
+                there = there || room[k].id == first[i];
+            assert_true(there);
+        }
+    }
+    thing_free(&box);
+}
+
+/* More features than one task takes, on one and on three threads. */
+static void same_on_any_number_of_threads(void **state) {
+    (void)state;
+    static abut_contact first[ROOM];
+    size_t counts[3] = {0, 0, 0};
+    for (uint32_t threads = 1; threads <= 3; threads += 2) {
+        test_memory memory = {0};
+        abut_context *context = test_context(&memory, threads);
+        abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
+        abut_samples_options options = abut_samples_options_default();
+        abut_field_options field_options = abut_field_options_default();
+        abut_mesh *mesh;
+        abut_field *field;
+        abut_samples *samples;
+        abut_topology *topology;
+        field_options.cells = 16;
+        options.kinds = 15;
+        options.cell = 0.03;
+        assert_ok(abut_shape_create(context, &shape, &mesh));
+        assert_ok(abut_field_create(mesh, &field_options, &field));
+        assert_ok(abut_samples_create(mesh, &options, &samples));
+        assert_ok(abut_topology_create(mesh, &topology));
+        assert_true(abut_samples_arrays_get(samples).count > 3000);
+        abut_body a = {field, samples, shifted(0, 0, 0)}, b = {field, samples, shifted(0.4, 0, 0)};
+        abut_path rests = {shifted(0, 0, 0), shifted(0, 0, 0)},
+                  moves = {shifted(9, 0.3, 0.1), shifted(-9, 0, 0)};
+        abut_touch touch;
+        abut_contacts c = contacts_room();
+        assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
+        counts[0] = c.count;
+        c.list += c.count;
+        c.capacity -= c.count;
+        assert_ok(abut_contact_mesh(&a, mesh, topology, &b.pose, NULL, &c));
+        counts[1] = counts[0] + c.count;
+        assert_ok(abut_contact_sweep(&a, &rests, &b, &moves, 0, &touch));
+        room[counts[1]++] = touch.contact;
+        assert_true(counts[1] > 500);
+        if (threads == 1) {
+            memcpy(first, room, counts[1] * sizeof *room);
+            counts[2] = counts[1];
+        }
+        assert_int_equal(counts[1], counts[2]);
+        for (size_t i = 0; i < counts[1]; i++) {
+            assert_memory_equal(&room[i].point, &first[i].point, 2 * sizeof(abut_vec3));
+            assert_true(room[i].depth == first[i].depth && room[i].id == first[i].id);
+        }
+        abut_topology_destroy(topology);
+        abut_samples_destroy(samples);
+        abut_field_destroy(field);
+        abut_mesh_destroy(mesh);
+        abut_context_destroy(context);
+        assert_int_equal(memory.live_count, 0);
+    }
+}
+
+/* ---- refusals ---- */
+
+static void wrong_calls_are_refused(void **state) {
+    (void)state;
+    thing t = thing_by(ABUT_SHAPE_BOX, 1, 12);
+    abut_body a = body_of(&t, shifted(0.7, 0.1, 0.05)), b = body_of(&t, shifted(0, 0, 0)), bad = a;
+    abut_contacts c = contacts_room(), none = {NULL, 5, 0};
+    abut_contact_options options = abut_contact_options_default();
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_contact_bodies(NULL, &b, NULL, &c));
+    assert_fails(ABUT_ERROR_ARGUMENT, "b is null", abut_contact_bodies(&a, NULL, NULL, &c));
+    assert_fails(ABUT_ERROR_ARGUMENT, "contacts", abut_contact_bodies(&a, &b, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "list", abut_contact_bodies(&a, &b, NULL, &none));
+    bad.field = NULL;
+    assert_fails(ABUT_ERROR_ARGUMENT, "neither", abut_contact_bodies(&bad, &bad, NULL, &c));
+    bad = a;
+    bad.pose.translation.y = NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "pose of a", abut_contact_bodies(&bad, &b, NULL, &c));
+    assert_fails(ABUT_ERROR_ARGUMENT, "pose of b", abut_contact_bodies(&a, &bad, NULL, &c));
+    bad.pose = shifted(0, 0, 0);
+    bad.pose.rotation.w = 2;
+    assert_fails(ABUT_ERROR_ARGUMENT, "rigid", abut_contact_bodies(&bad, &b, NULL, &c));
+    abut_plane plane = {{0, 0, 0}, 0};
+    assert_fails(ABUT_ERROR_ARGUMENT, "normal", abut_contact_plane(&a, &plane, NULL, &c));
+    plane.offset = INFINITY;
+    assert_fails(ABUT_ERROR_ARGUMENT, "finite", abut_contact_plane(&a, &plane, NULL, &c));
+    abut_sphere sphere = {{0, 0, 0}, -1};
+    assert_fails(ABUT_ERROR_ARGUMENT, "radius", abut_contact_sphere(&a, &sphere, NULL, &c));
+    assert_fails(ABUT_ERROR_ARGUMENT, "sphere", abut_contact_sphere(&a, NULL, NULL, &c));
+    assert_fails(ABUT_ERROR_ARGUMENT, "capsule", abut_contact_capsule(&a, NULL, NULL, &c));
+    abut_solid_box solid = {{1, -1, 1}, shifted(0, 0, 0)};
+    assert_fails(ABUT_ERROR_ARGUMENT, "half", abut_contact_box(&a, &solid, NULL, &c));
+    abut_points points = abut_points_default();
+    double nan_point[3] = {0, NAN, 0};
+    points.points = nan_point;
+    points.count = 1;
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_contact_points(&a, &points, 0, NULL, &c));
+    abut_ray ray = {{0, 0, 5}, {0, 0, 0}};
+    abut_field_hit hit = {.depth = 7};
+    assert_fails(ABUT_ERROR_ARGUMENT, "direction",
+                 abut_contact_ray(&a, &ray, 1, ABUT_RAY_TRACE, &hit));
+    ray.direction.z = -1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_contact_ray(&a, &ray, -1, ABUT_RAY_TRACE, &hit));
+    assert_fails(ABUT_ERROR_ARGUMENT, "method",
+                 abut_contact_ray(&a, &ray, 1, (abut_ray_method)9, &hit));
+    assert_true(hit.depth == 7);
+    abut_path motion = {shifted(0, 0, 0), shifted(0, 0, NAN)}, still = {b.pose, b.pose};
+    abut_touch touch;
+    assert_fails(ABUT_ERROR_ARGUMENT, "last pose of a",
+                 abut_contact_sweep(&a, &motion, &b, &still, 0, &touch));
+    assert_fails(ABUT_ERROR_ARGUMENT, "tolerance",
+                 abut_contact_sweep(&a, &still, &b, &still, -1, &touch));
+    options.margin = -1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "margin", abut_contact_bodies(&a, &b, &options, &c));
+    /* Too little room: the first ones, and how many there are. */
+    assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
+    abut_contact one[1];
+    abut_contacts small = {one, 1, 0};
+    assert_true(c.count > 1);
+    assert_fails(ABUT_ERROR_BUFFER, "room for 1", abut_contact_bodies(&a, &b, NULL, &small));
+    assert_int_equal(small.count, c.count);
+    assert_true(one[0].id == room[0].id);
+    options = abut_contact_options_default();
+    options.pair = 42;
+    assert_ok(abut_contact_bodies(&a, &b, &options, &c));
+    assert_int_equal(room[0].pair, 42);
+    thing_free(&t);
+}
+
+static abut_status touch_all(abut_context *context, void *data) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_field_options field_options = abut_field_options_default();
+    abut_mesh *mesh = NULL;
+    abut_field *field = NULL;
+    abut_samples *samples = NULL;
+    abut_topology *topology = NULL;
+    (void)data;
+    shape.segments = 11; /* more features than fit the stack */
+    field_options.cells = 8;
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    status = status ? status : abut_field_create(mesh, &field_options, &field);
+    status = status ? status : abut_samples_create(mesh, NULL, &samples);
+    status = status ? status : abut_topology_create(mesh, &topology);
+    abut_body body = {field, samples, shifted(0.1, 0, 0)};
+    abut_contacts c = contacts_room();
+    status = status ? status : abut_contact_bodies(&body, &body, NULL, &c);
+    status = status ? status : abut_contact_mesh(&body, mesh, topology, NULL, NULL, &c);
+    abut_topology_destroy(topology);
+    abut_samples_destroy(samples);
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void out_of_memory(void **state) {
+    (void)state;
+    assert_true(test_every_allocation(touch_all, NULL) > 10);
+}
+
+static int run(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spheres_in_a_box_are_as_deep_as_they_are),
+        cmocka_unit_test(bodies_agree_with_a_search),
+        cmocka_unit_test(roles_can_be_swapped),
+        cmocka_unit_test(what_is_wholly_inside_is_deep),
+        cmocka_unit_test(balls_leave_nothing_out),
+        cmocka_unit_test(planes_cut_as_deep_as_vertices),
+        cmocka_unit_test(small_solids_on_a_large_face),
+        cmocka_unit_test(features_against_closed_forms),
+        cmocka_unit_test(a_groove_gives_two_contacts),
+        cmocka_unit_test(meshes_touch_by_vertices_and_edges),
+        cmocka_unit_test(reduction_keeps_the_deepest_and_the_spread),
+        cmocka_unit_test(ids_stay_from_frame_to_frame),
+        cmocka_unit_test(same_on_any_number_of_threads),
+        cmocka_unit_test(wrong_calls_are_refused),
+        cmocka_unit_test(out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void) {
+    return run_serial(run);
+}

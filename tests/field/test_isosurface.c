@@ -1,0 +1,205 @@
+/* Fields back to meshes: closed and manifold for any values, in the right place for known solids;
+ * and combinations of fields. */
+#include "support/support.h"
+
+#include "field/field.h"
+
+#include <math.h>
+
+static abut_mesh_report examine(abut_mesh *mesh) {
+    abut_topology *topology;
+    abut_mesh_report report;
+    assert_ok(abut_topology_create(mesh, &topology));
+    assert_ok(abut_mesh_examine(topology, &report));
+    abut_topology_destroy(topology);
+    return report;
+}
+
+static void assert_solid(abut_mesh *mesh) {
+    abut_mesh_report report = examine(mesh);
+    assert_true(report.closed);
+    assert_true(report.manifold);
+    assert_true(report.oriented);
+    assert_true(report.volume > 0);
+    assert_int_equal(report.problems[ABUT_PROBLEM_DUPLICATE_TRIANGLE].count, 0);
+    assert_int_equal(report.problems[ABUT_PROBLEM_DEGENERATE_TRIANGLE].count, 0);
+    assert_int_equal(report.problems[ABUT_PROBLEM_COINCIDENT_VERTEX].count, 0);
+    assert_int_equal(report.problems[ABUT_PROBLEM_UNUSED_VERTEX].count, 0);
+    assert_int_equal(report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count, 0);
+}
+
+/* ---- any values ---- */
+
+/* Noise, with a border that is outside: all cases and all neighbours of cases. */
+static void noise_gives_closed_manifolds(void **state) {
+    (void)state;
+    enum { N = 14 };
+    static float values[N * N * N];
+    test_random random = {21};
+    for (uint32_t round = 0; round < test_rounds(40); round++) {
+        const abut_grid grid = {{-1, 2, 5}, 0.25, {N, N, N}};
+        double share = test_random_real(&random, 0.1, 0.9);
+        uint32_t kind = test_random_below(&random, 3); /* also values at the level itself */
+        for (uint32_t i = 0; i < N * N * N; i++) {
+            uint32_t x = i % N, y = i / N % N, z = i / (N * N);
+            bool border = !x || !y || !z || x == N - 1 || y == N - 1 || z == N - 1;
+            double value = test_random_real(&random, 0, 1) - share;
+            if (kind)
+                value = kind == 1 ? rint(3 * value) : (value < 0 ? -1 : 1);
+            values[i] = (float)(border ? fabs(value) : value);
+        }
+        abut_field *field;
+        abut_mesh *mesh = NULL;
+        assert_ok(abut_field_create_values(NULL, &grid, values, &field));
+        abut_status status = abut_field_isosurface(field, 0, &mesh);
+        if (status) { /* nothing may be below the level after rounding */
+            assert_true(field->least >= 0);
+        } else {
+            abut_mesh_report report = examine(mesh);
+            assert_true(report.closed && report.manifold && report.oriented);
+            assert_true(report.volume > 0);
+            assert_int_equal(report.problems[ABUT_PROBLEM_DEGENERATE_TRIANGLE].count, 0);
+        }
+        abut_mesh_destroy(mesh);
+        abut_field_destroy(field);
+    }
+}
+
+/* ---- known solids ---- */
+
+static void surfaces_are_where_they_should_be(void **state) {
+    (void)state;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
+    abut_mesh *mesh, *surface;
+    shape.segments = 48;
+    shape.rings = 24;
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    for (int variant = 0; variant < 4; variant++) {
+        abut_field_options options = abut_field_options_default();
+        abut_field *field;
+        options.cells = 32;
+        options.band = 0.2;
+        options.layout = variant & 1 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
+        options.type = variant & 2 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
+        assert_ok(abut_field_create(mesh, &options, &field));
+        const double levels[] = {0, 0.1, -0.05};
+        for (int l = 0; l < 3; l++) {
+            assert_ok(abut_field_isosurface(field, levels[l], &surface));
+            assert_solid(surface);
+            assert_int_equal(examine(surface).euler_number, 0);
+            abut_vec3 origin = abut_mesh_origin(surface);
+            double cell = field->grid.cell, bound = 2 * cell * cell + 3e-3;
+            for (uint32_t v = 0; v < abut_mesh_vertex_count(surface); v++) {
+                double distance;
+                vec3 p = v3_add(origin, abut_mesh_positions(surface)[v]);
+                assert_ok(abut_shape_distance(&shape, p, &distance));
+                assert_true(fabs(distance - levels[l]) < bound);
+            }
+            abut_mesh_destroy(surface);
+        }
+        assert_fails(ABUT_ERROR_ARGUMENT, "no surface", abut_field_isosurface(field, 9, &surface));
+        assert_fails(ABUT_ERROR_ARGUMENT, "distance", abut_field_isosurface(field, NAN, &surface));
+        assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_isosurface(field, 0, NULL));
+        assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_isosurface(NULL, 0, &surface));
+        abut_field_destroy(field);
+    }
+    abut_mesh_destroy(mesh);
+}
+
+/* The published teapot has holes and cuts itself; its surface at level 0 has neither. */
+static void open_meshes_become_closed(void **state) {
+    (void)state;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
+    abut_mesh *mesh, *surface;
+    abut_field *field;
+    abut_field_options options = abut_field_options_default();
+    options.cells = 28;
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    assert_false(examine(mesh).closed);
+    assert_ok(abut_field_create(mesh, &options, &field));
+    assert_ok(abut_field_isosurface(field, 0, &surface));
+    assert_solid(surface);
+    abut_mesh_destroy(surface);
+    abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- combinations ---- */
+
+static abut_field *box_field(double x, const abut_grid *grid) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_mesh *mesh, *moved;
+    abut_field *field;
+    abut_field_options options = abut_field_options_default();
+    options.grid = *grid;
+    shape.extent = (abut_vec3){1, 1, 1};
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    abut_pose shifted = {{0, 0, 0, 1}, {x, 0.013, 0.017}};
+    assert_ok(abut_mesh_transform(mesh, 1, shifted, &moved));
+    assert_ok(abut_field_create(moved, &options, &field));
+    abut_mesh_destroy(moved);
+    abut_mesh_destroy(mesh);
+    return field;
+}
+
+static void combinations_have_their_volumes(void **state) {
+    (void)state;
+    abut_grid grid = {{-1, -0.8, -0.8}, 0.05, {49, 33, 33}};
+    abut_field *a = box_field(0, &grid), *b = box_field(0.4, &grid), *both;
+    static const double volumes[] = {1.4, 0.6, 0.4};
+    for (int how = 0; how < 3; how++) {
+        abut_mesh *mesh;
+        assert_ok(abut_field_combine(a, b, (abut_combination)how, &both));
+        assert_ok(abut_field_isosurface(both, 0, &mesh));
+        assert_solid(mesh);
+        assert_true(fabs(examine(mesh).volume - volumes[how]) < 0.012);
+        abut_mesh_destroy(mesh);
+        /* against what the definition says, cell by cell */
+        for (size_t i = 0; i < both->value_count; i++) {
+            double p = field_value(a, i), q = field_value(b, i), r = field_value(both, i);
+            assert_true(r == (how == 0 ? fmin(p, q) : how == 1 ? fmax(p, q) : fmax(p, -q)));
+        }
+        abut_field_destroy(both);
+    }
+    grid.cell = 0.04;
+    abut_field *other = box_field(0, &grid);
+    assert_fails(ABUT_ERROR_ARGUMENT, "grids differ", abut_field_combine(a, other, 0, &both));
+    assert_fails(ABUT_ERROR_ARGUMENT, "none", abut_field_combine(a, b, (abut_combination)3, &both));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_combine(a, NULL, 0, &both));
+    abut_field_destroy(other);
+    abut_field_destroy(a);
+    abut_field_destroy(b);
+}
+
+static abut_status combine_and_extract(abut_context *context, void *data) {
+    abut_grid grid = {{0, 0, 0}, 1, {4, 4, 4}};
+    float values[64];
+    abut_field *field = NULL, *both = NULL;
+    abut_mesh *mesh = NULL;
+    (void)data;
+    for (int i = 0; i < 64; i++)
+        values[i] = i == 21 || i == 42 ? -1 : 1;
+    abut_status status = abut_field_create_values(context, &grid, values, &field);
+    status = status ? status : abut_field_combine(field, field, 1, &both);
+    status = status ? status : abut_field_isosurface(both, 0, &mesh);
+    abut_mesh_destroy(mesh);
+    abut_field_destroy(both);
+    abut_field_destroy(field);
+    return status;
+}
+
+static void memory_that_fails_is_no_harm(void **state) {
+    (void)state;
+    test_every_allocation(combine_and_extract, NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noise_gives_closed_manifolds),
+        cmocka_unit_test(surfaces_are_where_they_should_be),
+        cmocka_unit_test(open_meshes_become_closed),
+        cmocka_unit_test(combinations_have_their_volumes),
+        cmocka_unit_test(memory_that_fails_is_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,334 @@
+/* Files of recorded motion: back bit for bit, and nothing that is not one is taken for one. */
+#include "support/support.h"
+
+#include "frames/frames.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FRAMES = 5 };
+
+typedef struct recording {
+    abut_mesh *meshes[2];
+    uint32_t vertices; /* of both */
+    abut_vec3 *positions[FRAMES], *aims[FRAMES];
+} recording;
+
+static void make_recording(abut_context *context, bool floats, recording *r) {
+    abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET),
+               box = abut_shape_default(ABUT_SHAPE_BOX);
+    test_random random = {7};
+    sheet.segments = sheet.rings = 3;
+    box.segments = 1;
+    assert_ok(abut_shape_create(context, &sheet, &r->meshes[0]));
+    assert_ok(abut_shape_create(context, &box, &r->meshes[1]));
+    r->vertices = abut_mesh_vertex_count(r->meshes[0]) + abut_mesh_vertex_count(r->meshes[1]);
+    for (int i = 0; i < 2 * FRAMES; i++) {
+        abut_vec3 *p = malloc(r->vertices * sizeof *p);
+        assert_non_null(p);
+        for (uint32_t k = 0; k < r->vertices; k++) {
+            double c[3];
+            for (int axis = 0; axis < 3; axis++) {
+                c[axis] = test_random_real(&random, -2, 2);
+                c[axis] = floats ? (double)(float)c[axis] : c[axis];
+            }
+            p[k] = (abut_vec3){c[0], c[1], c[2]};
+        }
+        *(i < FRAMES ? &r->positions[i] : &r->aims[i - FRAMES]) = p;
+    }
+}
+
+static void free_recording(recording *r) {
+    for (int i = 0; i < FRAMES; i++) {
+        free(r->positions[i]);
+        free(r->aims[i]);
+    }
+    abut_mesh_destroy(r->meshes[0]);
+    abut_mesh_destroy(r->meshes[1]);
+}
+
+static abut_status record(const recording *r, const char *path, abut_scalar_type type, bool aims) {
+    abut_frames_options options = abut_frames_options_default();
+    abut_frames_writer *writer = NULL;
+    options.type = type;
+    options.aims = aims;
+    options.seconds = 0.25;
+    abut_status status = abut_frames_writer_create(r->meshes, 2, path, &options, &writer);
+    for (int i = 0; i < FRAMES && !status; i++)
+        status = abut_frames_writer_add(writer, r->positions[i], aims ? r->aims[i] : NULL);
+    if (status) {
+        abut_frames_writer_discard(writer);
+        return status;
+    }
+    return abut_frames_writer_finish(writer);
+}
+
+static void check_frame(const recording *r, abut_frames *frames, uint64_t i, bool aims) {
+    size_t bytes = r->vertices * sizeof(abut_vec3);
+    abut_vec3 *p = malloc(bytes), *a = malloc(bytes);
+    assert_true(p && a);
+    assert_ok(abut_frames_read(frames, i, p, aims ? a : NULL));
+    assert_memory_equal(p, r->positions[i], bytes);
+    if (aims)
+        assert_memory_equal(a, r->aims[i], bytes);
+    free(p);
+    free(a);
+}
+
+static void round_trip(void **state) {
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        abut_scalar_type type = k & 1 ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
+        bool aims = k & 2;
+        recording r;
+        abut_frames *frames = NULL;
+        abut_mesh *mesh = NULL;
+        const char *path = test_path("motion.abutm");
+        make_recording(NULL, k & 1, &r);
+        assert_ok(record(&r, path, type, aims));
+        assert_ok(abut_frames_open(NULL, path, &frames));
+        abut_frames_info info = abut_frames_info_get(frames);
+        assert_int_equal(2, info.mesh_count);
+        assert_int_equal(FRAMES, info.frame_count);
+        assert_int_equal(r.vertices, info.vertex_count);
+        assert_int_equal(18 + 12, info.triangle_count);
+        assert_int_equal(type, info.type);
+        assert_int_equal(aims, info.aims);
+        assert_true(info.seconds == 0.25);
+        for (uint64_t i = FRAMES; i-- > 0;) /* in any order */
+            check_frame(&r, frames, i, aims);
+        for (uint32_t m = 0; m < 2; m++)
+            assert_memory_equal(abut_mesh_indices(abut_frames_mesh(frames, m)),
+                                abut_mesh_indices(r.meshes[m]),
+                                12 * (size_t)abut_mesh_triangle_count(r.meshes[m]));
+        assert_null(abut_frames_mesh(frames, 2));
+        assert_ok(abut_frames_mesh_at(frames, 3, 1, &mesh));
+        abut_vec3 o = abut_mesh_origin(mesh), first = abut_mesh_positions(mesh)[0];
+        const abut_vec3 *meant = r.positions[3] + abut_mesh_vertex_count(r.meshes[0]);
+        assert_true(o.x + first.x == meant->x && o.y + first.y == meant->y &&
+                    o.z + first.z == meant->z);
+        abut_mesh_destroy(mesh);
+        assert_fails(ABUT_ERROR_ARGUMENT, "frame 5",
+                     abut_frames_read(frames, FRAMES, r.aims[0], NULL));
+        assert_fails(ABUT_ERROR_ARGUMENT, "mesh 2", abut_frames_mesh_at(frames, 0, 2, &mesh));
+        if (!aims)
+            assert_fails(ABUT_ERROR_ARGUMENT, "without aims",
+                         abut_frames_read(frames, 0, r.aims[0], r.aims[1]));
+        abut_frames_close(frames);
+        free_recording(&r);
+    }
+}
+
+static void refusals(void **state) {
+    (void)state;
+    recording r;
+    abut_frames_writer *writer = NULL;
+    abut_frames_options options = abut_frames_options_default();
+    const char *path = test_path("none.abutm");
+    make_recording(NULL, false, &r);
+    abut_mesh *none[1] = {NULL};
+    assert_fails(ABUT_ERROR_ARGUMENT, "no meshes",
+                 abut_frames_writer_create(r.meshes, 0, path, NULL, &writer));
+    assert_fails(ABUT_ERROR_ARGUMENT, "mesh 0 is null",
+                 abut_frames_writer_create(none, 1, path, NULL, &writer));
+    assert_fails(ABUT_ERROR_ARGUMENT, "path is empty",
+                 abut_frames_writer_create(r.meshes, 1, "", NULL, &writer));
+    assert_fails(ABUT_ERROR_ARGUMENT, "path is null",
+                 abut_frames_writer_create(r.meshes, 1, NULL, NULL, &writer));
+    options.seconds = -1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "-1 seconds",
+                 abut_frames_writer_create(r.meshes, 1, path, &options, &writer));
+    options.seconds = (double)NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "seconds",
+                 abut_frames_writer_create(r.meshes, 1, path, &options, &writer));
+    options = abut_frames_options_default();
+    options.type = (abut_scalar_type)5;
+    assert_fails(ABUT_ERROR_ARGUMENT, "type 5",
+                 abut_frames_writer_create(r.meshes, 1, path, &options, &writer));
+    assert_fails(ABUT_ERROR_FILE, "no/such",
+                 abut_frames_writer_create(r.meshes, 1, "/no/such/folder", NULL, &writer));
+    assert_null(writer);
+    assert_fails(ABUT_ERROR_ARGUMENT, "no float", record(&r, path, ABUT_SCALAR_FLOAT32, false));
+    r.positions[1][2].y = (double)INFINITY;
+    assert_fails(ABUT_ERROR_ARGUMENT, "vertex 2", record(&r, path, ABUT_SCALAR_FLOAT64, false));
+    r.positions[1][2].y = 0;
+    r.aims[0][0].z = 1e91;
+    assert_fails(ABUT_ERROR_ARGUMENT, "aim of vertex 0",
+                 record(&r, path, ABUT_SCALAR_FLOAT64, true));
+    assert_ok(abut_frames_writer_create(r.meshes, 2, path, NULL, &writer));
+    assert_fails(ABUT_ERROR_ARGUMENT, "without aims",
+                 abut_frames_writer_add(writer, r.positions[0], r.aims[0]));
+    assert_fails(ABUT_ERROR_ARGUMENT, "no frames", abut_frames_writer_finish(writer));
+    abut_frames *frames = NULL;
+    assert_fails(ABUT_ERROR_FILE, "cannot be opened", abut_frames_open(NULL, path, &frames));
+    assert_fails(ABUT_ERROR_ARGUMENT, "path is null", abut_frames_open(NULL, NULL, &frames));
+    assert_fails(ABUT_ERROR_ARGUMENT, "data is null",
+                 abut_frames_open_memory(NULL, NULL, 0, NULL, &frames));
+    assert_fails(ABUT_ERROR_FORMAT, "memory: is empty",
+                 abut_frames_open_memory(NULL, "", 0, NULL, &frames));
+    assert_fails(ABUT_ERROR_FORMAT, "no recording",
+                 abut_frames_open(NULL, test_file("text", "v 0 0 0\n", 8), &frames));
+    abut_frames_close(NULL);
+    abut_frames_writer_discard(NULL);
+    assert_int_equal(0, abut_frames_info_get(NULL).frame_count);
+    free_recording(&r);
+}
+
+static unsigned char *slurp(const char *path, size_t *bytes) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(0, fseek(file, 0, SEEK_END));
+    *bytes = (size_t)ftell(file);
+    rewind(file);
+    unsigned char *all = malloc(*bytes);
+    assert_non_null(all);
+    assert_int_equal(*bytes, fread(all, 1, *bytes, file));
+    fclose(file);
+    return all;
+}
+
+/* Opens and reads everything. */
+static abut_status read_everything(const unsigned char *data, size_t bytes) {
+    abut_frames *frames = NULL;
+    abut_status status = abut_frames_open_memory(NULL, data, bytes, "changed", &frames);
+    if (status) {
+        assert_null(frames);
+        return status;
+    }
+    abut_frames_info info = abut_frames_info_get(frames);
+    abut_vec3 *p = malloc((size_t)info.vertex_count * sizeof *p);
+    assert_non_null(p);
+    for (uint64_t i = 0; i < info.frame_count && !status; i++)
+        status = abut_frames_read(frames, i, p, NULL);
+    free(p);
+    abut_frames_close(frames);
+    return status;
+}
+
+static void every_change_is_noticed(void **state) {
+    (void)state;
+    recording r;
+    size_t bytes;
+    const char *path = test_path("whole.abutm");
+    make_recording(NULL, true, &r);
+    assert_ok(record(&r, path, ABUT_SCALAR_FLOAT32, true));
+    unsigned char *file = slurp(path, &bytes);
+    assert_ok(read_everything(file, bytes));
+    for (size_t cut = 0; cut < bytes; cut++)
+        assert_int_equal(ABUT_ERROR_FORMAT, read_everything(file, cut));
+    for (size_t at = 0; at < bytes; at++) {
+        file[at] ^= 0x10;
+        abut_status status = read_everything(file, bytes);
+        assert_true(status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_UNSUPPORTED);
+        file[at] ^= 0x10;
+    }
+    unsigned char *longer = malloc(bytes + 1);
+    assert_non_null(longer);
+    memcpy(longer, file, bytes);
+    longer[bytes] = 0;
+    assert_int_equal(ABUT_ERROR_FORMAT, read_everything(longer, bytes + 1));
+    free(longer);
+    /* two frames exchanged, each with its checksum */
+    size_t frame = 2 * 12 * (size_t)r.vertices + 8, first = bytes - 24 - FRAMES * frame;
+    for (size_t i = 0; i < frame; i++) {
+        unsigned char kept = file[first + i];
+        file[first + i] = file[first + frame + i];
+        file[first + frame + i] = kept;
+    }
+    assert_fails(ABUT_ERROR_FORMAT, "frame 0", read_everything(file, bytes));
+    free(file);
+    free_recording(&r);
+}
+
+/* What a forger can say whose checksums are right. */
+static void forged(void **state) {
+    (void)state;
+    recording r;
+    size_t bytes;
+    const char *path = test_path("forged.abutm");
+    make_recording(NULL, true, &r);
+    assert_ok(record(&r, path, ABUT_SCALAR_FLOAT32, false));
+    unsigned char *file = slurp(path, &bytes);
+    frames_head head, told;
+    frames_entry table[2], lied[2];
+    memcpy(&head, file, sizeof head);
+    memcpy(table, file + sizeof head, sizeof table);
+    for (int k = 0; k < 6; k++) {
+        told = head;
+        told.version = k == 0 ? 2 : 1;
+        told.mesh_count = k == 1 ? 0 : k == 2 ? UINT32_MAX : 2;
+        told.type = k == 3 ? 7 : head.type;
+        told.aims = k == 4 ? 2 : 0;
+        told.seconds = k == 5 ? 0 : 1;
+        told.checksum = abuti_checksum(&told, offsetof(frames_head, checksum));
+        memcpy(file, &told, sizeof told);
+        assert_int_equal(k ? ABUT_ERROR_FORMAT : ABUT_ERROR_UNSUPPORTED,
+                         read_everything(file, bytes));
+    }
+    memcpy(file, &head, sizeof head);
+    for (int k = 0; k < 4; k++) {
+        memcpy(lied, table, sizeof lied);
+        lied[0].vertex_count = k == 0 ? 0 : k == 1 ? UINT32_MAX : table[0].vertex_count;
+        lied[1].triangle_count = k == 2 ? UINT32_MAX : k == 3 ? 0 : table[1].triangle_count;
+        uint64_t sum = abuti_checksum(lied, sizeof lied);
+        memcpy(file + sizeof head, lied, sizeof lied);
+        memcpy(file + sizeof head + sizeof lied, &sum, sizeof sum);
+        assert_int_equal(ABUT_ERROR_FORMAT, read_everything(file, bytes));
+    }
+    /* an index out of range */
+    unsigned char *index = file + sizeof head + sizeof table + 8;
+    memset(index, 0xff, 4);
+    table[0].checksum = abuti_checksum(index, 12 * (size_t)table[0].triangle_count);
+    uint64_t sum = abuti_checksum(table, sizeof table);
+    memcpy(file + sizeof head, table, sizeof table);
+    memcpy(file + sizeof head + sizeof table, &sum, sizeof sum);
+    assert_fails(ABUT_ERROR_FORMAT, "vert", read_everything(file, bytes));
+    free(file);
+    free_recording(&r);
+}
+
+static abut_status write_and_read(abut_context *context, void *data) {
+    const char *path = data;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
+    abut_mesh *meshes[2] = {NULL, NULL}, *made = NULL;
+    abut_frames_writer *writer = NULL;
+    abut_frames *frames = NULL;
+    abut_vec3 positions[8] = {{0, 0, 0}};
+    shape.segments = shape.rings = 1;
+    abut_status status = abut_shape_create(context, &shape, &meshes[0]);
+    status = status ? status : abut_shape_create(context, &shape, &meshes[1]);
+    status = status ? status : abut_frames_writer_create(meshes, 2, path, NULL, &writer);
+    status = status ? status : abut_frames_writer_add(writer, positions, NULL);
+    if (!status) {
+        status = abut_frames_writer_finish(writer);
+        writer = NULL;
+    }
+    status = status ? status : abut_frames_open(context, path, &frames);
+    status = status ? status : abut_frames_read(frames, 0, positions, NULL);
+    status = status ? status : abut_frames_mesh_at(frames, 0, 0, &made);
+    abut_mesh_destroy(made);
+    abut_frames_close(frames);
+    abut_frames_writer_discard(writer);
+    abut_mesh_destroy(meshes[0]);
+    abut_mesh_destroy(meshes[1]);
+    return status;
+}
+
+static void out_of_memory(void **state) {
+    (void)state;
+    char path[4096];
+    snprintf(path, sizeof path, "%s", test_path("scarce.abutm"));
+    assert_true(test_every_allocation(write_and_read, path) > 10);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(every_change_is_noticed),
+        cmocka_unit_test(forged),
+        cmocka_unit_test(out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,87 @@
+/* The margin of the nearest-point search: how far the distances in floats are from the true ones.
+ * Includes the source, since what it looks at is private to it; once for each set of instructions.
+ */
+#include "bvh/meshes.h"
+
+#include "../../src/nearest/nearest.c"
+
+static bool is_leaf(uint32_t child) {
+    return child != ABUT_NONE && child & BVH_LEAF;
+}
+
+/* The largest error of all triangles of a mesh and some points, beyond what the steps of the blocks
+ * explain (half of one on each axis), as a part of the margin without steps. */
+static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed) {
+    test_random random = {seed};
+    abut_bvh *bvh;
+    double worst = 0, size = largest_extent(mesh);
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    uint32_t some_leaf = 0;
+    while (!is_leaf(bvh->nodes[some_leaf / BVH_WIDTH].child[some_leaf % BVH_WIDTH]))
+        some_leaf++;
+    for (int round = 0; round < rounds; round++) {
+        search s;
+        s.bvh = bvh;
+        s.radius = s.best = INFINITY;
+        s.winner = ABUT_NONE;
+        s.point = round % 4 == 0   ? point_around(mesh, &random, 1.5)
+                  : round % 4 == 1 ? point_near(mesh, &random, 0)
+                  : round % 4 == 2 ? point_near(mesh, &random, 1e-4 * size)
+                                   : point_around(mesh, &random, 40);
+        if (!start_near(&s, NULL))
+            continue;
+        for (uint32_t n = 0; n < bvh->node_count; n++)
+            for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
+                const bvh_node *node = &bvh->nodes[n];
+                if (!is_leaf(node->child[slot]))
+                    continue;
+                float margins[4 * WIDE_GROUPS], distances[4 * WIDE_GROUPS];
+                uint32_t places[WIDE_GROUPS] = {0}, group = slot % WIDE_GROUPS;
+                for (uint32_t g = 0; g < WIDE_GROUPS; g++) /* with another leaf beside it */
+                    places[g] = g == group ? n * BVH_WIDTH + slot : some_leaf;
+                uint32_t leaves[WIDE_GROUPS];
+                leaf_group some = gather_leaves(&s, places, leaves);
+                fw every_margin, squares = group_distances(&s, &some, &every_margin);
+                fw_store(distances, fw_sqrt(squares));
+                fw_store(margins, every_margin);
+                some_leaf = n * BVH_WIDTH + slot;
+                const float *distance = distances + 4 * group, margin = margins[4 * group];
+                uint32_t leaf = node->child[slot] & ~BVH_LEAF;
+                for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++) {
+                    abut_triangle t = triangle_of(mesh, bvh->order[leaf * BVH_WIDTH + i]);
+                    abut_closest_on_triangle closest;
+                    assert_ok(abut_triangle_closest_point(&t, s.point, &closest));
+                    double error = fabs(distance[i] - closest.distance * bvh->scale);
+                    double steps = (margin - s.margin) * 0.8661;
+                    worst = fmax(worst, (error - steps) / s.margin);
+                    assert_true(error < margin);
+                }
+            }
+    }
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    return worst;
+}
+
+static void errors_are_inside(void **state) {
+    (void)state;
+    double worst = 0;
+    for (int kind = 0; kind < SOUP_COUNT; kind++)
+        for (uint32_t count = 1; count < 3000; count = 7 * count + 3) {
+            worst = fmax(worst, worst_error(make_kind(NULL, (soup_kind)kind, count, count), 40, 5));
+            worst = fmax(worst, worst_error(make_moved(make_kind(NULL, (soup_kind)kind, count, 9),
+                                                       1e-3, vec(7, -5, 1000)),
+                                            40, 6));
+        }
+    for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++)
+        worst = fmax(worst, worst_error(make_shape(NULL, (abut_shape_kind)kind, 8), 40, 7));
+    if (!(worst <= 0.25 && worst > 0.01)) /* below that nothing was measured */
+        fail_msg("the largest error is %g of the margin", worst);
+}
+
+int main(void) {
+    if ((WIDE_GROUPS > 1 && !abuti_simd_wide()) || (WIDE_GROUPS > 2 && abuti_simd_lanes() < 16))
+        return 77; /* no such processor */
+    const struct CMUnitTest tests[] = {cmocka_unit_test(errors_are_inside)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+/* Nearest points on a device: the bits of the CPU's answers, whatever the mesh and the points; and
+ * nothing lost when the device fails at any call. */
+#include "bvh/there.h"
+
+/* As doubles, as floats with a stride, with a radius. */
+static void check_points(const abut_bvh *bvh, abut_device_bvh *on_device, const abut_vec3 *list,
+                         size_t count) {
+    abut_nearest *got = malloc(count * sizeof *got), *expected = malloc(count * sizeof *expected);
+    float(*floats)[4] = malloc(count * sizeof *floats);
+    assert_true(got && expected && floats);
+    abut_points points = points_of(list, count);
+    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, expected));
+    memset(got, 0xff, count * sizeof *got);
+    assert_ok(abut_device_bvh_nearest(on_device, &points, HUGE_VAL, got));
+    assert_nearest(got, expected, count);
+    double radius = expected[count / 2].distance;
+    assert_ok(abut_nearest_batch(bvh, &points, radius, expected));
+    assert_ok(abut_device_bvh_nearest(on_device, &points, radius, got));
+    assert_nearest(got, expected, count);
+    bool fits = true;
+    for (size_t i = 0; i < count; i++) {
+        const double *p = &list[i].x;
+        for (int k = 0; k < 3; k++) {
+            fits = fits && fabs(p[k]) < FLT_MAX;
+            floats[i][k] = fits ? (float)p[k] : 0;
+        }
+    }
+    points.points = floats;
+    points.type = ABUT_SCALAR_FLOAT32;
+    points.stride = sizeof *floats;
+    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, expected));
+    assert_ok(abut_device_bvh_nearest(on_device, &points, HUGE_VAL, got));
+    assert_nearest(got, expected, count);
+    free(got);
+    free(expected);
+    free(floats);
+}
+
+/* Points and answers that stay on the device. */
+static void check_buffers(const abut_bvh *bvh, abut_device_bvh *on_device, const abut_vec3 *list,
+                          size_t count) {
+    abut_buffer *in, *out;
+    abut_nearest *got = malloc(count * sizeof *got), *expected = malloc(count * sizeof *expected);
+    assert_true(got && expected);
+    assert_ok(abut_buffer_create(device, count * sizeof *list, &in));
+    assert_ok(abut_buffer_create(device, count * sizeof *got, &out));
+    assert_ok(abut_buffer_write(in, 0, list, count * sizeof *list));
+    abut_points points = points_of(list, count);
+    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, expected));
+    assert_ok(
+        abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count, HUGE_VAL, out));
+    assert_ok(abut_buffer_read(out, 0, got, count * sizeof *got));
+    assert_nearest(got, expected, count);
+    assert_int_equal(ABUT_ERROR_BUFFER,
+                     abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count + 1,
+                                                    HUGE_VAL, out));
+    assert_int_equal(ABUT_ERROR_ARGUMENT,
+                     abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count, -1,
+                                                    out));
+    const double bad = NAN;
+    assert_ok(abut_buffer_write(in, 8, &bad, sizeof bad));
+    assert_int_equal(ABUT_ERROR_ARGUMENT,
+                     abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count,
+                                                    HUGE_VAL, out));
+    abut_buffer_destroy(in);
+    abut_buffer_destroy(out);
+    free(got);
+    free(expected);
+}
+
+static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
+    abut_bvh *bvh;
+    abut_device_bvh *on_device;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_vec3 *points = make_points(mesh, count, seed);
+    bool doubles = device->info.has_doubles;
+    for (int with = 0; with < 3; with++) { /* without doubles; with them; by features */
+        device->info.has_doubles = doubles && with;
+        assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+        if (doubles && with == 2)
+            on_device->features_least = 1;
+        check_points(bvh, on_device, points, count);
+        check_points(bvh, on_device, points, 1);
+        if (doubles && with)
+            check_buffers(bvh, on_device, points, count);
+        abut_device_bvh_destroy(on_device);
+    }
+    device->info.has_doubles = doubles;
+    free(points);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+static void shapes(void **state) {
+    (void)state;
+    check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 8), 3000, 1);
+    check_mesh(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 3000, 2);
+    check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 3000, 3);
+    /* the middle of a sphere: all triangles are candidates */
+    both b = make_both(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 24));
+    abut_vec3 middles[40] = {{0, 0, 0}};
+    for (int i = 1; i < 40; i++)
+        middles[i] = vec(ldexp(1, -i), 0, 0);
+    check_points(b.bvh, b.there, middles, 40);
+    free_both(&b);
+}
+
+/* Built and refitted on the device, with features too: the answers of a new hierarchy. */
+static void built_there(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 6);
+    abut_pose away = {{0.1, 0.2, 0.3, 0.9}, {3, -2, 1}};
+    abut_mesh *moved = NULL;
+    assert_ok(abut_mesh_transform(mesh, 1.75, away, &moved));
+    bool doubles = device->info.has_doubles;
+    for (int with = 0; with < 3; with++) {
+        device->info.has_doubles = doubles && with;
+        abut_device_bvh *there;
+        assert_ok(abut_device_bvh_build(mesh, device, &there));
+        there->features_least = doubles && with == 2 ? 1 : SIZE_MAX;
+        for (int round = 0; round < 3; round++) {
+            abut_mesh *now = round == 1 ? moved : mesh;
+            abut_bvh *bvh;
+            if (round)
+                assert_ok(abut_device_bvh_refit(there, now));
+            assert_ok(abut_bvh_create(now, NULL, &bvh));
+            abut_vec3 *points = make_points(now, 500, (uint64_t)round);
+            check_points(bvh, there, points, 500);
+            free(points);
+            abut_bvh_destroy(bvh);
+        }
+        abut_mesh *other = make_shape(NULL, ABUT_SHAPE_TEAPOT, 5);
+        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_refit(there, other));
+        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_refit(there, NULL));
+        abut_mesh_destroy(other);
+        abut_device_bvh_destroy(there);
+    }
+    device->info.has_doubles = doubles;
+    abut_bvh *bvh;
+    abut_device_bvh *copy;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_device_bvh_create(bvh, device, &copy));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_refit(copy, mesh));
+    assert_non_null(strstr(abut_last_error(), "copied from the CPU"));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_build(NULL, device, &copy));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_build(mesh, NULL, &copy));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_build(mesh, device, NULL));
+    abut_device_bvh_destroy(copy);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    abut_mesh_destroy(moved);
+}
+
+static void soups(void **state) {
+    (void)state;
+    check_soups_there(check_mesh, 300, 400);
+}
+
+static void sizes(void **state) {
+    (void)state;
+    check_sizes_there(check_mesh, 300);
+}
+
+typedef struct asking {
+    abut_points points;
+    const abut_nearest *expected;
+} asking;
+
+static abut_status ask(abut_device_bvh *there, void *data) {
+    const asking *a = data;
+    abut_nearest got[100];
+    abut_status status = abut_device_bvh_nearest(there, &a->points, HUGE_VAL, got);
+    if (!status)
+        assert_nearest(got, a->expected, 100);
+    return status;
+}
+
+static void failing_device(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 4);
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_vec3 *list = make_points(mesh, 100, 3);
+    abut_nearest expected[100];
+    asking a = {points_of(list, 100), expected};
+    assert_ok(abut_nearest_batch(bvh, &a.points, HUGE_VAL, expected));
+    check_failing(bvh, true, ask, &a);
+    free(list);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+static void bad_arguments(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    abut_bvh *bvh;
+    abut_device_bvh *on_device = NULL;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_int_equal(abut_device_bvh_create(NULL, device, &on_device), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_device_bvh_create(bvh, NULL, &on_device), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_device_bvh_create(bvh, device, NULL), ABUT_ERROR_ARGUMENT);
+    assert_null(on_device);
+    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    abut_vec3 list[2] = {{0, 0, 0}, {0, NAN, 0}};
+    abut_nearest got[2], kept[2];
+    memset(kept, 0x5a, sizeof kept);
+    memcpy(got, kept, sizeof got);
+    abut_points points = abut_points_default();
+    points.points = list;
+    points.count = 2;
+    assert_int_equal(abut_device_bvh_nearest(on_device, &points, 1, got), ABUT_ERROR_ARGUMENT);
+    points.count = 1;
+    assert_int_equal(abut_device_bvh_nearest(on_device, &points, NAN, got), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_device_bvh_nearest(on_device, &points, -1, got), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_device_bvh_nearest(on_device, &points, 1, NULL), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_device_bvh_nearest(on_device, NULL, 1, got), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_device_bvh_nearest(NULL, &points, 1, got), ABUT_ERROR_ARGUMENT);
+    points.stride = 8;
+    assert_int_equal(abut_device_bvh_nearest(on_device, &points, 1, got), ABUT_ERROR_ARGUMENT);
+    assert_memory_equal(got, kept, sizeof got);
+    points = abut_points_default();
+    assert_ok(abut_device_bvh_nearest(on_device, &points, 1, NULL));
+    abut_device_bvh_destroy(on_device);
+    abut_device_bvh_destroy(NULL);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes), cmocka_unit_test(built_there),    cmocka_unit_test(soups),
+        cmocka_unit_test(sizes),  cmocka_unit_test(failing_device), cmocka_unit_test(bad_arguments),
+    };
+    RUN_THERE(tests);
+}

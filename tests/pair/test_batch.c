@@ -1,0 +1,322 @@
+/* Pairs at many poses: equal to one after the other, on any number of threads; memory that runs
+ * out; refusals; bad input. */
+#include "bvh/meshes.h"
+
+static abut_pose random_pose(test_random *random, double away) {
+    abut_pose pose;
+    pose.rotation.x = test_random_real(random, -1, 1);
+    pose.rotation.y = test_random_real(random, -1, 1);
+    pose.rotation.z = test_random_real(random, -1, 1);
+    pose.rotation.w = test_random_real(random, -1, 1);
+    pose.translation = random_vec(random, away);
+    return pose;
+}
+
+static abut_bvh *hierarchy(abut_mesh *mesh) {
+    abut_bvh *bvh = NULL;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_mesh_destroy(mesh);
+    return bvh;
+}
+
+enum { POSES = 600 };
+
+typedef struct answers {
+    abut_pair_relation relations[POSES];
+    abut_separation separations[POSES];
+    bool within[POSES];
+} answers;
+
+static void ask_all(const abut_pair_poses *poses, answers *all) {
+    memset(all, 0, sizeof *all);
+    assert_ok(abut_pair_overlap_batch(poses, NULL, all->relations));
+    assert_ok(abut_pair_distance_batch(poses, NULL, all->separations));
+    assert_ok(abut_pair_within_batch(poses, 0.1, NULL, all->within));
+}
+
+/* The same poses, with hierarchies on 1 thread, on 4, and one by one. */
+static void batch_is_single(void **state) {
+    (void)state;
+    test_random random = {3};
+    abut_pose *poses_a = malloc(POSES * sizeof *poses_a),
+              *poses_b = malloc(POSES * sizeof *poses_b);
+    answers *all = malloc(3 * sizeof *all);
+    assert_true(poses_a && poses_b && all);
+    for (int i = 0; i < POSES; i++) {
+        poses_a[i] = random_pose(&random, 0.3);
+        poses_b[i] = random_pose(&random, i % 7 ? 1 : 1e6);
+    }
+    for (uint32_t run = 0; run < 2; run++) {
+        test_memory memory = {0};
+        abut_context *context = test_context(&memory, run ? 4 : 1);
+        abut_bvh *a = hierarchy(make_shape(context, ABUT_SHAPE_TORUS, 16));
+        abut_bvh *b = hierarchy(make_shape(context, ABUT_SHAPE_LETTER_G, 3));
+        abut_pair_poses poses = abut_pair_poses_default();
+        poses.a = a;
+        poses.b = b;
+        poses.poses_a = poses_a;
+        poses.poses_b = poses_b;
+        poses.count = POSES;
+        ask_all(&poses, &all[run]);
+        for (int i = 0; i < POSES && run == 0; i++) {
+            abut_posed at_a = {a, poses_a[i]}, at_b = {b, poses_b[i]};
+            assert_ok(abut_pair_overlap(&at_a, &at_b, NULL, NULL, &all[2].relations[i]));
+            assert_ok(abut_pair_distance(&at_a, &at_b, NULL, NULL, &all[2].separations[i]));
+            assert_ok(abut_pair_within(&at_a, &at_b, 0.1, NULL, NULL, &all[2].within[i]));
+        }
+        poses.poses_a = NULL;
+        poses.count = 3;
+        abut_separation some[3], one;
+        assert_ok(abut_pair_distance_batch(&poses, NULL, some));
+        abut_posed at_a = {a, {{0, 0, 0, 0}, {0, 0, 0}}}, at_b = {b, poses_b[2]};
+        assert_ok(abut_pair_distance(&at_a, &at_b, NULL, NULL, &one));
+        assert_memory_equal(&some[2], &one, sizeof one);
+        poses.count = 0;
+        assert_ok(abut_pair_overlap_batch(&poses, NULL, NULL));
+        abut_bvh_destroy(a);
+        abut_bvh_destroy(b);
+        abut_context_destroy(context);
+        assert_int_equal(memory.live_count, 0);
+    }
+    assert_memory_equal(all[0].separations, all[1].separations, sizeof all->separations);
+    assert_memory_equal(all[0].separations, all[2].separations, sizeof all->separations);
+    for (int i = 0; i < POSES; i++) {
+        assert_true(all[0].relations[i] == all[1].relations[i] &&
+                    all[0].relations[i] == all[2].relations[i] &&
+                    all[0].relations[i] == all[0].separations[i].relation);
+        assert_true(all[0].within[i] == all[1].within[i] && all[0].within[i] == all[2].within[i] &&
+                    all[0].within[i] == (all[0].separations[i].distance <= 0.1));
+    }
+    free(poses_a);
+    free(poses_b);
+    free(all);
+}
+
+/* ---- memory ---- */
+
+static abut_status ask_everything(abut_context *context, void *data) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
+    const abut_pose *at = data;
+    abut_mesh *mesh = NULL;
+    abut_bvh *bvh = NULL;
+    shape.segments = shape.rings = 6;
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
+    abut_posed a = {bvh, at[0]}, b = {bvh, at[1]};
+    abut_separation separation;
+    abut_pair_relation relation = (abut_pair_relation)77;
+    bool within;
+    uint64_t count;
+    if (!status) {
+        status = abut_pair_overlap(&a, &b, NULL, NULL, &relation);
+        assert_true((status == ABUT_OK) == (relation != (abut_pair_relation)77));
+    }
+    status = status ? status : abut_pair_distance(&a, &b, NULL, NULL, &separation);
+    status = status ? status : abut_pair_within(&a, &b, 1, NULL, NULL, &within);
+    status = status ? status : abut_pair_meetings(&a, &b, 0, NULL, &count);
+    if (!status) {
+        abut_pair_poses poses = abut_pair_poses_default();
+        abut_pair_relation relations[2];
+        poses.a = poses.b = bvh;
+        poses.poses_b = at;
+        poses.count = 2;
+        status = abut_pair_overlap_batch(&poses, NULL, relations);
+    }
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void out_of_memory(void **state) {
+    (void)state;
+    abut_pose near[2] = {{{0, 0, 0, 0}, {0, 0, 0}}, {{0, 0, 0, 0}, {0.1, 0, 3}}};
+    abut_pose far[2] = {{{1, 2, 3, 4}, {1e30, 0, 0}}, {{1, 0, 0, 1}, {1e30, 1e20, 0}}};
+    uint64_t usual = test_every_allocation(ask_everything, near);
+    assert_true(test_every_allocation(ask_everything, far) > usual);
+}
+
+static bool stop_at_once(void *user, const char *stage, double fraction) {
+    ++*(int *)user;
+    (void)fraction;
+    return strcmp(stage, "pairs") != 0;
+}
+
+static void cancelled(void **state) {
+    (void)state;
+    abut_context_options options = abut_context_options_default();
+    abut_context *context = NULL;
+    int calls = 0;
+    options.progress = stop_at_once;
+    options.progress_user = &calls;
+    assert_ok(abut_context_create(&options, &context));
+    abut_bvh *bvh = hierarchy(make_shape(context, ABUT_SHAPE_BOX, 1));
+    abut_pair_poses poses = abut_pair_poses_default();
+    abut_pair_relation relations[4];
+    poses.a = poses.b = bvh;
+    poses.count = 4;
+    assert_fails(ABUT_ERROR_CANCELLED, "cancelled",
+                 abut_pair_overlap_batch(&poses, NULL, relations));
+    assert_true(calls > 0);
+    abut_bvh_destroy(bvh);
+    abut_context_destroy(context);
+}
+
+/* ---- refusals ---- */
+
+static void refusals(void **state) {
+    (void)state;
+    abut_bvh *bvh = hierarchy(make_shape(NULL, ABUT_SHAPE_BOX, 1));
+    abut_posed good = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, none = {NULL, {{0, 0, 0, 0}, {0, 0, 0}}};
+    abut_posed odd = good, beyond = good;
+    abut_pair_relation relation = (abut_pair_relation)77;
+    abut_separation separation;
+    abut_pair_meeting meeting;
+    uint64_t count = 77;
+    bool within = true;
+    memset(&separation, 0x5a, sizeof separation);
+    abut_separation before = separation;
+    odd.pose.rotation.y = NAN;
+    beyond.pose.translation.z = 1e91;
+    assert_fails(ABUT_ERROR_ARGUMENT, "a is null",
+                 abut_pair_overlap(NULL, &good, NULL, NULL, &relation));
+    assert_fails(ABUT_ERROR_ARGUMENT, "b is null",
+                 abut_pair_overlap(&good, NULL, NULL, NULL, &relation));
+    assert_fails(ABUT_ERROR_ARGUMENT, "b->bvh is null",
+                 abut_pair_overlap(&good, &none, NULL, NULL, &relation));
+    assert_fails(ABUT_ERROR_ARGUMENT, "relation is null",
+                 abut_pair_overlap(&good, &good, NULL, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "the pose of a is not finite",
+                 abut_pair_overlap(&odd, &good, NULL, NULL, &relation));
+    assert_fails(ABUT_ERROR_ARGUMENT, "the pose of b moves its box beyond 1e+90",
+                 abut_pair_distance(&good, &beyond, NULL, NULL, &separation));
+    assert_fails(ABUT_ERROR_ARGUMENT, "separation is null",
+                 abut_pair_distance(&good, &good, NULL, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "margin is nan",
+                 abut_pair_within(&good, &good, NAN, NULL, NULL, &within));
+    assert_fails(ABUT_ERROR_ARGUMENT, "margin is -1",
+                 abut_pair_within(&good, &good, -1, NULL, NULL, &within));
+    assert_fails(ABUT_ERROR_ARGUMENT, "within is null",
+                 abut_pair_within(&good, &good, 1, NULL, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "meetings is null",
+                 abut_pair_meetings(&good, &good, 1, NULL, &count));
+    assert_fails(ABUT_ERROR_ARGUMENT, "count is null",
+                 abut_pair_meetings(&good, &good, 1, &meeting, NULL));
+    abut_pair_options options = abut_pair_options_default();
+    options.size = 0;
+    assert_fails(ABUT_ERROR_ARGUMENT, "size",
+                 abut_pair_overlap(&good, &good, &options, NULL, &relation));
+    assert_true(relation == (abut_pair_relation)77 && count == 77 && within);
+    assert_memory_equal(&separation, &before, sizeof before);
+
+    abut_pair_poses poses = abut_pair_poses_default();
+    abut_pose list[3] = {good.pose, good.pose, odd.pose};
+    assert_fails(ABUT_ERROR_ARGUMENT, "poses is null",
+                 abut_pair_overlap_batch(NULL, NULL, &relation));
+    assert_fails(ABUT_ERROR_ARGUMENT, "poses->a is null",
+                 abut_pair_overlap_batch(&poses, NULL, &relation));
+    poses.a = bvh;
+    assert_fails(ABUT_ERROR_ARGUMENT, "poses->b is null",
+                 abut_pair_overlap_batch(&poses, NULL, &relation));
+    poses.b = bvh;
+    poses.poses_b = list;
+    poses.count = 3;
+    assert_fails(ABUT_ERROR_ARGUMENT, "relations is null",
+                 abut_pair_overlap_batch(&poses, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "the pose of b at index 2 is not finite",
+                 abut_pair_overlap_batch(&poses, NULL, &relation));
+    assert_fails(ABUT_ERROR_ARGUMENT, "margin is nan",
+                 abut_pair_within_batch(&poses, NAN, NULL, &within));
+    assert_true(relation == (abut_pair_relation)77);
+    abut_bvh_destroy(bvh);
+}
+
+/* A cache that is not of these meshes, or was never any, only costs time. */
+static void foreign_cache(void **state) {
+    (void)state;
+    test_random random = {77};
+    abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 9));
+    abut_bvh *b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_E, 2));
+    for (int i = 0; i < 200; i++) {
+        abut_posed at_a = {a, random_pose(&random, 0.4)}, at_b = {b, random_pose(&random, 1)};
+        abut_pair_cache cache;
+        memset(&cache, 0, sizeof cache);
+        cache.known = 1;
+        cache.triangle_a = i % 2 ? test_random_below(&random, 100) : UINT32_MAX;
+        cache.triangle_b = test_random_below(&random, 1000000);
+        if (i % 4 == 1)
+            cache.triangle_b %= abut_mesh_triangle_count(abut_bvh_mesh(b));
+        abut_separation cold, warm;
+        assert_ok(abut_pair_distance(&at_a, &at_b, NULL, NULL, &cold));
+        assert_ok(abut_pair_distance(&at_a, &at_b, NULL, &cache, &warm));
+        assert_memory_equal(&cold, &warm, sizeof cold);
+    }
+    abut_bvh_destroy(a);
+    abut_bvh_destroy(b);
+}
+
+/* Vertices move, and what was known of the mesh with them. */
+static void refitted(void **state) {
+    (void)state;
+    abut_mesh *ball = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2);
+    abut_vec3 corners[3 * 80];
+    uint32_t count = abut_mesh_triangle_count(ball);
+    assert_int_equal(count, 80);
+    for (uint32_t t = 0; t < count; t++) {
+        abut_triangle triangle = triangle_of(ball, t);
+        memcpy(&corners[3 * t], triangle.corner, sizeof triangle.corner);
+    }
+    abut_mesh *soup = make_soup(NULL, corners, count);
+    abut_bvh *around = NULL, *speck = hierarchy(make_moved(ball, 1e-3, vec(0, 0, 0)));
+    assert_ok(abut_bvh_create(soup, NULL, &around));
+    abut_posed a = {around, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {speck, {{0, 0, 0, 0}, {0, 0, 0}}};
+    abut_pair_relation relation;
+    assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+    assert_int_equal(relation, ABUT_PAIR_B_INSIDE);
+    for (uint32_t t = 0; t < count; t++) /* to one side, in layers: nothing is around any more */
+        for (int k = 0; k < 3; k++)
+            corners[3 * t + (uint32_t)k].x = 0.5 * fabs(corners[3 * t + (uint32_t)k].x) + 0.01 + t;
+    abut_mesh *apart = make_soup(NULL, corners, count);
+    assert_ok(abut_bvh_refit(around, apart));
+    assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+    assert_int_equal(relation, ABUT_PAIR_APART);
+    abut_mesh_destroy(soup);
+    abut_mesh_destroy(apart);
+    abut_bvh_destroy(around);
+    abut_bvh_destroy(speck);
+}
+
+/* One triangle, and many in one place. */
+static void small_and_equal(void **state) {
+    (void)state;
+    abut_vec3 corners[3] = {vec(0, 0, 0), vec(1, 0, 0), vec(0, 1, 0)};
+    abut_bvh *one = hierarchy(make_soup(NULL, corners, 1));
+    abut_bvh *equal = hierarchy(make_kind(NULL, SOUP_EQUAL, 3000, 1));
+    abut_posed a = {one, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {equal, {{0, 0, 0, 0}, {0, 0, 0.25}}};
+    abut_separation separation;
+    assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
+    assert_true(separation.distance == 0.75 && separation.triangle_a == 0 &&
+                separation.triangle_b == 0);
+    b.pose.translation.z = -0.5;
+    uint64_t count;
+    assert_fails(ABUT_ERROR_BUFFER, "3000 pairs", abut_pair_meetings(&a, &b, 0, NULL, &count));
+    a.bvh = equal;
+    a.pose.translation.z = 3;
+    assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation)); /* 9 million ties */
+    assert_true(separation.distance == 3.5);
+    b.pose.translation.z = 3;
+    abut_pair_relation relation;
+    assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+    assert_int_equal(relation, ABUT_PAIR_MEETING);
+    abut_bvh_destroy(one);
+    abut_bvh_destroy(equal);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batch_is_single), cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(cancelled),       cmocka_unit_test(refusals),
+        cmocka_unit_test(foreign_cache),   cmocka_unit_test(refitted),
+        cmocka_unit_test(small_and_equal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

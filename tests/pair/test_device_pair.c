@@ -1,0 +1,389 @@
+/* Questions about many poses on a device: the answers of the CPU, bit for bit, and nothing lost
+ * when it fails. */
+#include "bvh/meshes.h"
+
+#include "bvh/device_query.h"
+#include "device/open.h"
+
+#include <abut/pair.h>
+
+static abut_device *device;
+
+/* Poses at which bodies of this size are apart, touch, cut and contain each other. */
+static abut_pose *make_poses(size_t count, double size, uint64_t seed) {
+    test_random random = {seed};
+    size = size > 0 ? size : 1; /* all in one point */
+    abut_pose *poses = calloc(count, sizeof *poses);
+    assert_non_null(poses);
+    for (size_t i = 0; i < count; i++) {
+        poses[i].translation = random_vec(&random, i % 5 ? 1.2 * size : 0.1 * size);
+        if (i % 3 == 0) { /* a lattice: faces in one plane, edges on edges */
+            poses[i].translation.x = floor(2 * poses[i].translation.x / size) * size / 2;
+            poses[i].translation.y = floor(2 * poses[i].translation.y / size) * size / 2;
+            poses[i].translation.z = floor(2 * poses[i].translation.z / size) * size / 2;
+        } else {
+            abut_vec3 axis = random_vec(&random, 1);
+            poses[i].rotation =
+                (abut_quat){axis.x, axis.y, axis.z, test_random_real(&random, -1, 1)};
+        }
+        if (i % 50 == 49)
+            poses[i].translation.x = 1e3 * size;
+        if (i % 50 == 48)
+            poses[i].translation.x = 1e12 * size;
+    }
+    return poses;
+}
+
+/* The same bits in every field. */
+static bool same_separation(const abut_separation *a, const abut_separation *b) {
+    return memcmp(&a->distance, &b->distance, sizeof a->distance) == 0 &&
+           memcmp(&a->point_a, &b->point_a, sizeof a->point_a) == 0 &&
+           memcmp(&a->point_b, &b->point_b, sizeof a->point_b) == 0 && a->relation == b->relation &&
+           a->triangle_a == b->triangle_a && a->triangle_b == b->triangle_b &&
+           a->feature_a == b->feature_a && a->feature_b == b->feature_b;
+}
+
+typedef struct two_bodies {
+    abut_bvh *a, *b;
+    abut_device_bvh *there_a, *there_b;
+} two_bodies;
+
+static void check_overlap(const two_bodies *two, const abut_pair_poses *poses,
+                          const abut_pair_options *options) {
+    abut_pair_relation *got = calloc(poses->count, sizeof *got);
+    abut_pair_relation *expected = calloc(poses->count, sizeof *got);
+    assert_true(got && expected);
+    memset(got, 0xff, poses->count * sizeof *got);
+    assert_ok(abut_pair_overlap_batch(poses, options, expected));
+    assert_ok(abut_device_pair_overlap(two->there_a, two->there_b, poses, options, got));
+    for (size_t i = 0; i < poses->count; i++)
+        if (got[i] != expected[i])
+            fail_msg("pose %zu: %d instead of %d", i, (int)got[i], (int)expected[i]);
+    free(got);
+    free(expected);
+}
+
+/* Gives one of the distances, where there is one above 0. */
+static double check_distance(const two_bodies *two, const abut_pair_poses *poses,
+                             const abut_pair_options *options) {
+    abut_separation *got = calloc(poses->count, sizeof *got);
+    abut_separation *expected = calloc(poses->count, sizeof *got);
+    assert_true(got && expected);
+    assert_ok(abut_pair_distance_batch(poses, options, expected));
+    assert_ok(abut_device_pair_distance(two->there_a, two->there_b, poses, options, got));
+    for (size_t i = 0; i < poses->count; i++)
+        if (!same_separation(&got[i], &expected[i]))
+            fail_msg(
+                "pose %zu: %.17g (%d) between %u and %u instead of %.17g (%d) between %u and %u", i,
+                got[i].distance, (int)got[i].relation, got[i].triangle_a, got[i].triangle_b,
+                expected[i].distance, (int)expected[i].relation, expected[i].triangle_a,
+                expected[i].triangle_b);
+    size_t some = poses->count / 2;
+    while (some + 1 < poses->count && !(expected[some].distance > 0))
+        some++;
+    double distance = expected[some].distance;
+    free(got);
+    free(expected);
+    return distance;
+}
+
+static void check_within(const two_bodies *two, const abut_pair_poses *poses, double margin,
+                         const abut_pair_options *options) {
+    bool *got = calloc(poses->count, sizeof *got), *expected = calloc(poses->count, sizeof *got);
+    assert_true(got && expected);
+    assert_ok(abut_pair_within_batch(poses, margin, options, expected));
+    assert_ok(abut_device_pair_within(two->there_a, two->there_b, poses, margin, options, got));
+    for (size_t i = 0; i < poses->count; i++)
+        if (got[i] != expected[i])
+            fail_msg("pose %zu: %d instead of %d within %g", i, got[i], expected[i], margin);
+    free(got);
+    free(expected);
+}
+
+static two_bodies make_two(abut_mesh *mesh_a, abut_mesh *mesh_b) {
+    two_bodies two;
+    assert_ok(abut_bvh_create(mesh_a, NULL, &two.a));
+    assert_ok(abut_bvh_create(mesh_b, NULL, &two.b));
+    assert_ok(abut_device_bvh_create(two.a, device, &two.there_a));
+    assert_ok(abut_device_bvh_create(two.b, device, &two.there_b));
+    abut_mesh_destroy(mesh_a);
+    abut_mesh_destroy(mesh_b);
+    return two;
+}
+
+static void destroy_two(two_bodies *two) {
+    abut_device_bvh_destroy(two->there_a);
+    abut_device_bvh_destroy(two->there_b);
+    abut_bvh_destroy(two->a);
+    abut_bvh_destroy(two->b);
+}
+
+static void check_pair(abut_mesh *mesh_a, abut_mesh *mesh_b, uint32_t count, uint64_t seed) {
+    double size = largest_extent(mesh_a);
+    two_bodies two = make_two(mesh_a, mesh_b);
+    count = test_rounds(count);
+    abut_pose *list_a = make_poses(count, size, seed), *list_b = make_poses(count, size, seed + 1);
+    abut_pair_poses poses = abut_pair_poses_default();
+    poses.a = two.a;
+    poses.b = two.b;
+    poses.count = count;
+    for (int round = 0; round < 3; round++) {
+        abut_pair_options options = abut_pair_options_default();
+        options.surfaces = round == 2;
+        poses.poses_a = round == 1 ? list_a : NULL;
+        poses.poses_b = list_b;
+        check_overlap(&two, &poses, &options);
+        double distance = check_distance(&two, &poses, &options);
+        /* a margin that one of the poses has exactly, one below it, and none */
+        const double margins[3] = {distance, nextafter(distance, 0), 0};
+        check_within(&two, &poses, margins[round], &options);
+    }
+    check_within(&two, &poses, INFINITY, NULL);
+    free(list_a);
+    free(list_b);
+    destroy_two(&two);
+}
+
+static void shapes(void **state) {
+    (void)state;
+    check_pair(make_shape(NULL, ABUT_SHAPE_TORUS, 20), make_shape(NULL, ABUT_SHAPE_TEAPOT, 6), 100,
+               1);
+    check_pair(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 3), 100, 2);
+    check_pair(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 12), make_shape(NULL, ABUT_SHAPE_BOX, 1), 100,
+               3);
+    abut_mesh *small = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), 0.01, vec(0, 0, 0));
+    check_pair(make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 6), small, 100, 4);
+}
+
+static void soups(void **state) {
+    (void)state;
+    for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
+        check_pair(make_kind(NULL, kind, 60, 5 + kind), make_kind(NULL, kind, 30, 9 + kind), 20,
+                   7 + kind);
+    check_pair(make_kind(NULL, SOUP_RANDOM, 1, 3), make_kind(NULL, SOUP_RANDOM, 5, 4), 20, 5);
+    const double scales[] = {1e-60, 1e-30, 1e30, 1e60};
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+        abut_mesh *a = make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 8), scales[i], vec(0, 0, 0));
+        abut_mesh *b = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), scales[i], vec(0, 0, 0));
+        check_pair(a, b, 20, i);
+    }
+}
+
+/* More pairs at one distance than the device has room for: the tips of two cones of 40 triangles
+ * each, walls of 72 triangles face to face, 100 triangles in one place. */
+static void crowds(void **state) {
+    (void)state;
+    abut_pose list[4];
+    memset(list, 0, sizeof list);
+    for (int i = 0; i < 4; i++) {
+        list[i].rotation = (abut_quat){1, 0, 0, 0}; /* upside down */
+        list[i].translation = vec(0, 0, 2.5 + 0.25 * i);
+    }
+    abut_mesh *const meshes[3] = {make_shape(NULL, ABUT_SHAPE_CONE, 40),
+                                  make_shape(NULL, ABUT_SHAPE_BOX, 6),
+                                  make_kind(NULL, SOUP_EQUAL, 100, 1)};
+    for (int i = 0; i < 3; i++) {
+        two_bodies two = make_two(abut_mesh_retain(meshes[i]), meshes[i]);
+        abut_pair_poses poses = abut_pair_poses_default();
+        poses.a = two.a;
+        poses.b = two.b;
+        poses.poses_b = list;
+        poses.count = 4;
+        double distance = check_distance(&two, &poses, NULL);
+        assert_true(distance > 0.1);
+        check_within(&two, &poses, distance, NULL);
+        check_within(&two, &poses, nextafter(distance, 0), NULL);
+        destroy_two(&two);
+    }
+}
+
+/* A ball in a ball and in the shell of one, and a mesh on itself. */
+static void nested(void **state) {
+    (void)state;
+    abut_pose list[5];
+    memset(list, 0, sizeof list);
+    list[1].translation = vec(0.1, 0.05, 0);
+    list[2].translation = vec(0.5, 0, 0);
+    list[3].translation = vec(0.95, 0, 0);
+    list[4].rotation = (abut_quat){0.1, 0.2, 0.3, 0.9};
+    for (int i = 0; i < 2; i++) {
+        abut_mesh *ball = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 6);
+        abut_mesh *other =
+            i ? abut_mesh_retain(ball)
+              : make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4), 0.3, vec(0, 0, 0));
+        two_bodies two = make_two(ball, other);
+        abut_pair_options options = abut_pair_options_default();
+        abut_pair_poses poses = abut_pair_poses_default();
+        poses.count = 5;
+        for (int way = 0; way < 4; way++) {
+            poses.a = way & 1 ? two.b : two.a;
+            poses.b = way & 1 ? two.a : two.b;
+            poses.poses_b = list;
+            options.surfaces = way > 1;
+            two_bodies ordered =
+                way & 1 ? (two_bodies){two.b, two.a, two.there_b, two.there_a} : two;
+            check_overlap(&ordered, &poses, &options);
+            check_distance(&ordered, &poses, &options);
+            check_within(&ordered, &poses, 0.1, &options);
+        }
+        destroy_two(&two);
+    }
+}
+
+/* A tree that the device built is another one, and a device without doubles is as good. */
+static void other_trees(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 16);
+    bool doubles = device->info.has_doubles;
+    abut_pose *list = make_poses(60, largest_extent(mesh), 8);
+    for (int i = 0; i < 2; i++) {
+        two_bodies two;
+        device->info.has_doubles = doubles && i == 0;
+        assert_ok(abut_bvh_create(mesh, NULL, &two.a));
+        assert_ok(abut_device_bvh_build(mesh, device, &two.there_a));
+        assert_ok(abut_device_bvh_create(two.a, device, &two.there_b));
+        two.b = two.a;
+        abut_pair_poses poses = abut_pair_poses_default();
+        poses.a = poses.b = two.a;
+        poses.poses_b = list;
+        poses.count = test_rounds(60);
+        check_overlap(&two, &poses, NULL);
+        check_within(&two, &poses, check_distance(&two, &poses, NULL), NULL);
+        abut_device_bvh_destroy(two.there_a);
+        abut_device_bvh_destroy(two.there_b);
+        abut_bvh_destroy(two.a);
+    }
+    device->info.has_doubles = doubles;
+    free(list);
+    abut_mesh_destroy(mesh);
+}
+
+enum { ASKED = 20 };
+
+typedef struct answers {
+    abut_pair_relation relations[ASKED];
+    abut_separation separations[ASKED];
+    bool within[ASKED];
+} answers;
+
+static abut_status ask(int question, abut_device_bvh *a, abut_device_bvh *b,
+                       const abut_pair_poses *poses, answers *to) {
+    return question == 0 ? abut_device_pair_overlap(a, b, poses, NULL, to ? to->relations : NULL)
+           : question == 1
+               ? abut_device_pair_distance(a, b, poses, NULL, to ? to->separations : NULL)
+               : abut_device_pair_within(a, b, poses, 0.1, NULL, to ? to->within : NULL);
+}
+
+static void failing_device(void **state) {
+    (void)state;
+    two_bodies two =
+        make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
+    abut_pose *list = make_poses(ASKED, 1, 3);
+    answers got;
+    abut_pair_poses poses = abut_pair_poses_default();
+    poses.a = two.a;
+    poses.b = two.b;
+    poses.poses_b = list;
+    poses.count = ASKED;
+    for (int question = 0; question < 3; question++) {
+        assert_ok(ask(question, two.there_a, two.there_b, &poses, &got));
+        uint64_t live = abuti_opencl_live(), n = 1;
+        for (bool done = false; !done; n++) {
+            abuti_opencl_fail_at(n);
+            abut_status status = ask(question, two.there_a, two.there_b, &poses, &got);
+            done = abuti_opencl_calls() < n;
+            abuti_opencl_fail_at(0);
+            assert_int_equal(done ? ABUT_OK : ABUT_ERROR_DEVICE, status);
+            assert_int_equal(live, abuti_opencl_live());
+        }
+        assert_true(n > (question ? 14 : 8));
+    }
+    free(list);
+    destroy_two(&two);
+}
+
+static void wrong_arguments(void **state) {
+    (void)state;
+    two_bodies two =
+        make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
+    abut_pose *list = make_poses(ASKED, 1, 3);
+    answers got, kept;
+    memset(&got, 0x5a, sizeof got);
+    kept = got;
+    abut_pair_poses poses = abut_pair_poses_default(), other;
+    poses.a = two.a;
+    poses.b = two.b;
+    poses.poses_b = list;
+    for (int question = 0; question < 3; question++) {
+        const abut_status wrong = ABUT_ERROR_ARGUMENT;
+        list[7].translation.x = NAN;
+        poses.count = ASKED;
+        assert_fails(wrong, "b at index 7", ask(question, two.there_a, two.there_b, &poses, &got));
+        poses.count = 1;
+        assert_fails(wrong, "a is null", ask(question, NULL, two.there_b, &poses, &got));
+        assert_fails(wrong, "b is null", ask(question, two.there_a, NULL, &poses, &got));
+        assert_fails(wrong, "poses is null", ask(question, two.there_a, two.there_b, NULL, &got));
+        assert_fails(wrong, "is null", ask(question, two.there_a, two.there_b, &poses, NULL));
+        other = poses;
+        other.a = two.b;
+        assert_fails(wrong, "a on the device is not of the mesh of poses->a",
+                     ask(question, two.there_a, two.there_b, &other, &got));
+        other.a = NULL;
+        assert_fails(wrong, "poses->a is null",
+                     ask(question, two.there_a, two.there_b, &other, &got));
+        assert_memory_equal(&kept, &got, sizeof got);
+        poses.count = 0;
+        assert_ok(ask(question, two.there_a, two.there_b, &poses, NULL));
+    }
+    poses.count = 1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "margin is nan",
+                 abut_device_pair_within(two.there_a, two.there_b, &poses, NAN, NULL, got.within));
+    assert_fails(ABUT_ERROR_ARGUMENT, "margin is -1",
+                 abut_device_pair_within(two.there_a, two.there_b, &poses, -1, NULL, got.within));
+    free(list);
+    destroy_two(&two);
+}
+
+static abut_status make_and_ask(abut_context *context, void *data) {
+    abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_mesh *mesh = NULL;
+    abut_bvh *bvh = NULL;
+    abut_device_bvh *there = NULL;
+    answers got;
+    abut_pair_poses poses = abut_pair_poses_default();
+    abut_status status = abut_shape_create(context, &box, &mesh);
+    if (!status)
+        status = abut_bvh_create(mesh, NULL, &bvh);
+    if (!status)
+        status = abut_device_bvh_create(bvh, device, &there);
+    poses.a = poses.b = bvh;
+    poses.poses_b = data;
+    poses.count = ASKED;
+    for (int question = 0; question < 3 && !status; question++)
+        status = ask(question, there, there, &poses, &got);
+    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void no_memory(void **state) {
+    (void)state;
+    abut_pose *list = make_poses(ASKED, 1, 3);
+    list[5].translation.x = 1e12; /* for which meshes are copied */
+    assert_true(test_every_allocation(make_and_ask, list) > 20);
+    free(list);
+}
+
+int main(void) {
+    SKIP_WITHOUT_DEVICE();
+    device = test_device(NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes),          cmocka_unit_test(soups),
+        cmocka_unit_test(crowds),          cmocka_unit_test(nested),
+        cmocka_unit_test(other_trees),     cmocka_unit_test(failing_device),
+        cmocka_unit_test(wrong_arguments), cmocka_unit_test(no_memory)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    abut_device_destroy(device);
+    return failed;
+}

@@ -1,0 +1,541 @@
+/* Pairs of posed meshes: equal, bit for bit, to a search through all pairs of triangles of meshes
+ * that were transformed. */
+#include "bvh/meshes.h"
+
+static const double PI = 3.14159265358979323846;
+
+/* ---- the obvious way ---- */
+
+typedef struct slow_answer {
+    uint64_t meeting_count;
+    abut_pair_meeting *meetings; /* to be freed */
+    abut_separation closest;     /* of surfaces */
+} slow_answer;
+
+static abut_mesh *transformed(const abut_bvh *bvh, abut_pose pose) {
+    abut_mesh *moved = NULL;
+    assert_ok(abut_mesh_transform(abut_bvh_mesh(bvh), 1, pose, &moved));
+    return moved;
+}
+
+static slow_answer slowly(const abut_mesh *a, const abut_mesh *b) {
+    slow_answer slow;
+    uint32_t count_a = abut_mesh_triangle_count(a), count_b = abut_mesh_triangle_count(b);
+    memset(&slow, 0, sizeof slow);
+    slow.closest.distance = INFINITY;
+    slow.meetings = malloc(((size_t)count_a * count_b + 1) * sizeof *slow.meetings);
+    assert_non_null(slow.meetings);
+    for (uint32_t i = 0; i < count_a; i++)
+        for (uint32_t j = 0; j < count_b; j++) {
+            abut_triangle s = triangle_of(a, i), t = triangle_of(b, j);
+            abut_pair_meeting *m = &slow.meetings[slow.meeting_count];
+            memset(m, 0, sizeof *m);
+            m->triangle_a = i;
+            m->triangle_b = j;
+            assert_ok(abut_triangle_triangle_meet(&s, &t, &m->meeting, &m->segment));
+            slow.meeting_count += m->meeting != ABUT_MEETING_NONE;
+        }
+    for (uint32_t i = 0; i < count_a && !slow.meeting_count; i++)
+        for (uint32_t j = 0; j < count_b; j++) {
+            abut_triangle s = triangle_of(a, i), t = triangle_of(b, j);
+            abut_closest_pair pair;
+            assert_ok(abut_triangle_triangle_closest(&s, &t, &pair));
+            if (pair.distance < slow.closest.distance) {
+                slow.closest.distance = pair.distance;
+                slow.closest.point_a = pair.point_a;
+                slow.closest.point_b = pair.point_b;
+                slow.closest.triangle_a = i;
+                slow.closest.triangle_b = j;
+            }
+        }
+    return slow;
+}
+
+/* The generalised winding number, by all triangles. */
+static double winding(const abut_mesh *mesh, abut_vec3 point) {
+    double sum = 0;
+    for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
+        abut_triangle t = triangle_of(mesh, i);
+        double angle;
+        assert_ok(abut_triangle_solid_angle(&t, point, &angle));
+        sum += angle;
+    }
+    return sum / (4 * PI);
+}
+
+/* Whether some vertex of a used triangle is inside: of surfaces that do not meet, and with closed
+ * surfaces around. */
+static bool some_inside(const abut_mesh *inner, const abut_mesh *outer) {
+    for (uint32_t i = 0; i < abut_mesh_triangle_count(inner); i++) {
+        abut_triangle t = triangle_of(inner, i);
+        if (fabs(winding(outer, t.corner[0])) >= 0.5)
+            return true;
+    }
+    return false;
+}
+
+static abut_pair_relation relation_slowly(const slow_answer *slow, const abut_mesh *a,
+                                          const abut_mesh *b) {
+    return slow->meeting_count ? ABUT_PAIR_MEETING
+           : some_inside(a, b) ? ABUT_PAIR_A_INSIDE
+           : some_inside(b, a) ? ABUT_PAIR_B_INSIDE
+                               : ABUT_PAIR_APART;
+}
+
+/* ---- checks ---- */
+
+static uint64_t relations_seen[4], meetings_seen;
+
+static bool same_point(abut_vec3 a, abut_vec3 b) {
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
+/* Whether a point is on the part of a triangle that it is said to be on, about. */
+static void assert_on_feature(abut_triangle t, abut_feature feature, abut_vec3 point, double size) {
+    abut_closest_on_triangle on;
+    if (feature >= ABUT_FEATURE_VERTEX_0) {
+        assert_true(same_point(point, t.corner[feature - ABUT_FEATURE_VERTEX_0]));
+        return;
+    }
+    if (feature != ABUT_FEATURE_FACE) {
+        int k = (int)feature - ABUT_FEATURE_EDGE_0;
+        t.corner[(k + 2) % 3] = t.corner[k];
+    }
+    assert_ok(abut_triangle_closest_point(&t, point, &on));
+    assert_true(on.distance <= 1e-14 * size);
+}
+
+static void check_distance(const abut_posed *a, const abut_posed *b, const abut_mesh *moved_a,
+                           const abut_mesh *moved_b, const slow_answer *slow,
+                           abut_pair_cache *cache) {
+    abut_pair_options options = abut_pair_options_default();
+    abut_separation got;
+    options.surfaces = true;
+    memset(&got, 0x5a, sizeof got);
+    assert_ok(abut_pair_distance(a, b, &options, cache, &got));
+    abut_box box_a = abut_mesh_bounds(moved_a), box_b = abut_mesh_bounds(moved_b);
+    double size =
+        fmax(fmax(fabs(box_a.lo.x), fabs(box_a.hi.x)), fmax(fabs(box_b.lo.x), fabs(box_b.hi.x)));
+    size = fmax(size, fmax(fmax(fabs(box_a.lo.y), fabs(box_a.hi.y)),
+                           fmax(fabs(box_b.lo.y), fabs(box_b.hi.y))));
+    size = fmax(size, fmax(fmax(fabs(box_a.lo.z), fabs(box_a.hi.z)),
+                           fmax(fabs(box_b.lo.z), fabs(box_b.hi.z))));
+    if (slow->meeting_count) {
+        assert_int_equal(got.relation, ABUT_PAIR_MEETING);
+        assert_true(got.distance == 0 && same_point(got.point_a, got.point_b));
+        bool listed = false;
+        for (uint64_t i = 0; i < slow->meeting_count; i++)
+            listed = listed || (slow->meetings[i].triangle_a == got.triangle_a &&
+                                slow->meetings[i].triangle_b == got.triangle_b);
+        assert_true(listed);
+    } else {
+        const abut_separation *e = &slow->closest;
+        assert_int_equal(got.relation, ABUT_PAIR_APART);
+        if (e->distance > 30 * fmax(largest_extent(moved_a), largest_extent(moved_b))) {
+            assert_true(fabs(got.distance - e->distance) <= 1e-12 * size); /* see far_apart() */
+            return;
+        }
+        if (got.distance != e->distance || got.triangle_a != e->triangle_a ||
+            got.triangle_b != e->triangle_b || !same_point(got.point_a, e->point_a) ||
+            !same_point(got.point_b, e->point_b))
+            fail_msg("triangles %u and %u at %.17g instead of %u and %u at %.17g", got.triangle_a,
+                     got.triangle_b, got.distance, e->triangle_a, e->triangle_b, e->distance);
+        assert_on_feature(triangle_of(moved_a, got.triangle_a), got.feature_a, got.point_a, size);
+        assert_on_feature(triangle_of(moved_b, got.triangle_b), got.feature_b, got.point_b, size);
+    }
+    bool within;
+    double distance = got.distance;
+    assert_ok(abut_pair_within(a, b, distance, &options, cache, &within));
+    assert_true(within);
+    assert_ok(abut_pair_within(a, b, 2 * distance, &options, NULL, &within));
+    assert_true(within);
+    if (distance > 0) {
+        assert_ok(abut_pair_within(a, b, nextafter(distance, 0), &options, cache, &within));
+        assert_false(within);
+        assert_ok(abut_pair_within(a, b, distance / 2, &options, NULL, &within));
+        assert_false(within);
+    }
+}
+
+static void check_meetings(const abut_posed *a, const abut_posed *b, const slow_answer *slow) {
+    abut_pair_meeting *got = calloc(slow->meeting_count + 1, sizeof *got);
+    assert_non_null(got);
+    uint64_t count = 77;
+    if (slow->meeting_count) {
+        got[0].triangle_a = 99;
+        assert_fails(ABUT_ERROR_BUFFER, "room for",
+                     abut_pair_meetings(a, b, slow->meeting_count - 1, got, &count));
+        assert_true(count == slow->meeting_count && got[0].triangle_a == 99);
+    }
+    assert_ok(abut_pair_meetings(a, b, slow->meeting_count, got, &count));
+    assert_int_equal(count, slow->meeting_count);
+    for (uint64_t i = 0; i < count; i++) {
+        const abut_pair_meeting *g = &got[i], *e = &slow->meetings[i];
+        assert_true(g->triangle_a == e->triangle_a && g->triangle_b == e->triangle_b);
+        assert_true(g->meeting == e->meeting && same_point(g->segment.end[0], e->segment.end[0]) &&
+                    same_point(g->segment.end[1], e->segment.end[1]));
+    }
+    meetings_seen += count;
+    free(got);
+}
+
+/* Everything about two posed meshes, cold and with a cache. `solid`: containment too. */
+static void check_pair(const abut_bvh *bvh_a, abut_pose pose_a, const abut_bvh *bvh_b,
+                       abut_pose pose_b, bool solid, abut_pair_cache *cache) {
+    abut_posed a = {bvh_a, pose_a}, b = {bvh_b, pose_b};
+    abut_mesh *moved_a = transformed(bvh_a, pose_a), *moved_b = transformed(bvh_b, pose_b);
+    slow_answer slow = slowly(moved_a, moved_b);
+    abut_pair_options options = abut_pair_options_default();
+    abut_pair_relation relation;
+    options.surfaces = true;
+    for (int warm = 0; warm < 2; warm++) {
+        assert_ok(abut_pair_overlap(&a, &b, &options, warm ? cache : NULL, &relation));
+        assert_int_equal(relation, slow.meeting_count ? ABUT_PAIR_MEETING : ABUT_PAIR_APART);
+        check_distance(&a, &b, moved_a, moved_b, &slow, warm ? cache : NULL);
+    }
+    check_meetings(&a, &b, &slow);
+    if (solid) {
+        abut_pair_relation expected = relation_slowly(&slow, moved_a, moved_b);
+        relations_seen[expected]++;
+        assert_ok(abut_pair_overlap(&a, &b, NULL, cache, &relation));
+        assert_int_equal(relation, expected);
+        abut_separation got;
+        assert_ok(abut_pair_distance(&a, &b, NULL, cache, &got));
+        assert_int_equal(got.relation, expected);
+        assert_true((got.distance == 0) == (expected != ABUT_PAIR_APART));
+        if (expected == ABUT_PAIR_A_INSIDE || expected == ABUT_PAIR_B_INSIDE) {
+            bool inner_b = expected == ABUT_PAIR_B_INSIDE;
+            assert_int_equal(inner_b ? got.triangle_a : got.triangle_b, ABUT_NONE);
+            assert_true(same_point(got.point_a, got.point_b));
+            assert_on_feature(inner_b ? triangle_of(moved_b, got.triangle_b)
+                                      : triangle_of(moved_a, got.triangle_a),
+                              inner_b ? got.feature_b : got.feature_a, got.point_a, 1);
+            bool within;
+            assert_ok(abut_pair_within(&a, &b, 0, NULL, cache, &within));
+            assert_true(within);
+        }
+    }
+    free(slow.meetings);
+    abut_mesh_destroy(moved_a);
+    abut_mesh_destroy(moved_b);
+}
+
+static abut_pose random_pose(test_random *random, double away) {
+    abut_pose pose;
+    pose.rotation.x = test_random_real(random, -1, 1);
+    pose.rotation.y = test_random_real(random, -1, 1);
+    pose.rotation.z = test_random_real(random, -1, 1);
+    pose.rotation.w = test_random_real(random, -1, 1);
+    pose.translation = random_vec(random, away);
+    return pose;
+}
+
+static abut_bvh *hierarchy(abut_mesh *mesh) {
+    abut_bvh *bvh = NULL;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_mesh_destroy(mesh);
+    return bvh;
+}
+
+static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
+
+/* ---- tests ---- */
+
+static void shapes(void **state) {
+    (void)state;
+    static const abut_shape_kind kinds[] = {ABUT_SHAPE_BOX,  ABUT_SHAPE_UVSPHERE, ABUT_SHAPE_TORUS,
+                                            ABUT_SHAPE_TUBE, ABUT_SHAPE_LETTER_G, ABUT_SHAPE_CONE};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    static const double scales[] = {0.0625, 12, 0.7};
+    test_random random = {11};
+    for (int i = 0; i < KINDS; i++)
+        for (int j = i; j < KINDS; j++) {
+            abut_bvh *a = hierarchy(make_shape(NULL, kinds[i], kinds[i] == ABUT_SHAPE_BOX ? 2 : 5));
+            abut_bvh *b = hierarchy(
+                make_moved(make_shape(NULL, kinds[j], 4), scales[(i + j) % 3], vec(0, 0, 0)));
+            abut_pair_cache cache;
+            memset(&cache, 0, sizeof cache);
+            for (int k = 0; k < 4; k++)
+                check_pair(a, random_pose(&random, k < 2 ? 0.02 : 0.5), b,
+                           random_pose(&random, k == 0  ? 0.05
+                                                : k < 4 ? 0.8
+                                                        : 2),
+                           true, &cache);
+            abut_bvh_destroy(a);
+            abut_bvh_destroy(b);
+        }
+    for (int i = 0; i < 4; i++)
+        assert_true(relations_seen[i] > 1);
+    assert_true(meetings_seen > 500);
+}
+
+static void soups(void **state) {
+    (void)state;
+    test_random random = {5};
+    for (int i = 0; i < SOUP_COUNT; i++)
+        for (int j = i; j < SOUP_COUNT; j++) {
+            abut_bvh *a = hierarchy(make_kind(NULL, (soup_kind)i, 25, (uint64_t)i + 1));
+            abut_bvh *b = hierarchy(make_kind(NULL, (soup_kind)j, 19, (uint64_t)j + 91));
+            abut_pair_cache cache;
+            memset(&cache, 0, sizeof cache);
+            check_pair(a, still, b, still, false, &cache);
+            for (int k = 0; k < 2; k++)
+                check_pair(a, random_pose(&random, 1), b, random_pose(&random, k < 1 ? 2 : 9),
+                           false, &cache);
+            abut_bvh_destroy(a);
+            abut_bvh_destroy(b);
+        }
+}
+
+/* Contacts without any depth: whole coordinates, so that shifts are exact. */
+static void touching(void **state) {
+    (void)state;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.extent = vec(2, 2, 2);
+    shape.segments = 2;
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    abut_bvh *box = hierarchy(mesh);
+    static const abut_quat turns[] = {{0, 0, 0, 0}, {1, 0, 0, 1}, {1, 1, 1, 1}, {0, 0, 1, 0}};
+    for (size_t t = 0; t < sizeof turns / sizeof *turns; t++)
+        for (int x = 0; x < 4; x++)
+            for (int y = 0; y <= x; y++) {
+                static const double shifts[4] = {0, 1, 2, 2.5};
+                abut_pose pose = {turns[t], {shifts[x], shifts[y], y == 2 ? 2 : 0}};
+                check_pair(box, still, box, pose, true, NULL);
+            }
+    abut_posed a = {box, still}, b = {box, still};
+    abut_pair_relation relation;
+    static const struct {
+        abut_vec3 by;
+        abut_pair_relation relation;
+    } cases[] = {
+        {{0, 0, 0}, ABUT_PAIR_MEETING},                /* the same */
+        {{2, 0, 0}, ABUT_PAIR_MEETING},                /* face on face */
+        {{2, 2, 0}, ABUT_PAIR_MEETING},                /* edge on edge */
+        {{2, 2, 2}, ABUT_PAIR_MEETING},                /* corner on corner */
+        {{2.0000000000000004, 0, 0}, ABUT_PAIR_APART}, /* one step of a double further */
+        {{1.5, 0, 0}, ABUT_PAIR_MEETING},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        b.pose.translation = cases[i].by;
+        assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+        assert_int_equal(relation, cases[i].relation);
+    }
+    abut_separation got;
+    b.pose.translation = vec(5, 0, 0);
+    assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &got));
+    assert_true(got.distance == 3 && got.point_a.x == 1 && got.point_b.x == 4);
+    abut_bvh_destroy(box);
+}
+
+/* A part inside a solid, in its cavity, and beside it. */
+static void containment(void **state) {
+    (void)state;
+    abut_mesh *small = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2);
+    abut_mesh *large = make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 8), 8, vec(0, 0, 0));
+    abut_mesh *wall = NULL, *hollow = NULL, *two = NULL, *far = NULL;
+    assert_ok(abut_mesh_transform(large, -0.5, still, &wall)); /* mirrored: faces inwards? */
+    abut_topology *topology = NULL;
+    abut_mesh *both[2] = {large, wall}, *joined = NULL;
+    assert_ok(abut_mesh_join(both, 2, &joined));
+    assert_ok(abut_topology_create(joined, &topology));
+    assert_ok(abut_mesh_orient(topology, &hollow, NULL));
+    abut_topology_destroy(topology);
+    abut_mesh_destroy(joined);
+    assert_ok(abut_mesh_transform(small, 1, (abut_pose){{0, 0, 0, 0}, {40, 0, 0}}, &far));
+    both[0] = far;
+    both[1] = small;
+    assert_ok(abut_mesh_join(both, 2, &two));
+    abut_bvh *solid = hierarchy(large), *shell = hierarchy(hollow), *pair = hierarchy(two);
+    double radius = abut_mesh_bounds(abut_bvh_mesh(solid)).hi.z;
+    static const abut_pair_relation in_solid[] = {ABUT_PAIR_B_INSIDE, ABUT_PAIR_B_INSIDE,
+                                                  ABUT_PAIR_APART, ABUT_PAIR_MEETING};
+    static const abut_pair_relation in_shell[] = {ABUT_PAIR_APART, ABUT_PAIR_B_INSIDE,
+                                                  ABUT_PAIR_APART, ABUT_PAIR_MEETING};
+    const double heights[] = {0, 0.75, 2, 1};
+    for (int i = 0; i < 4; i++) {
+        abut_pose pose = {{0, 0, 0, 0}, {0, 0, heights[i] * radius}};
+        abut_posed a = {solid, still}, b = {pair, pose};
+        abut_pair_relation relation;
+        assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+        assert_int_equal(relation, in_solid[i]);
+        assert_ok(abut_pair_overlap(&b, &a, NULL, NULL, &relation));
+        assert_int_equal(relation,
+                         in_solid[i] == ABUT_PAIR_B_INSIDE ? ABUT_PAIR_A_INSIDE : in_solid[i]);
+        a.bvh = shell;
+        assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+        assert_int_equal(relation, in_shell[i]);
+        check_pair(shell, still, pair, pose, true, NULL);
+        check_pair(solid, still, pair, pose, true, NULL);
+    }
+    abut_bvh_destroy(solid);
+    abut_bvh_destroy(shell);
+    abut_bvh_destroy(pair);
+    abut_mesh_destroy(small);
+    abut_mesh_destroy(wall);
+    abut_mesh_destroy(far);
+}
+
+/* A mesh without some of its triangles, its vertices shared or not. */
+static abut_mesh *with_holes(abut_mesh *mesh, uint32_t every, bool shared) {
+    uint32_t count = abut_mesh_triangle_count(mesh), kept = 0;
+    uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
+    abut_vec3 *corners = malloc(3 * (size_t)count * sizeof *corners);
+    assert_true(indices && corners);
+    for (uint32_t t = 0; t < count; t++) {
+        if (t % every == 0)
+            continue;
+        abut_triangle triangle = triangle_of(mesh, t);
+        memcpy(&corners[3 * kept], triangle.corner, sizeof triangle.corner);
+        memcpy(&indices[3 * kept], &abut_mesh_indices(mesh)[3 * t], 3 * sizeof *indices);
+        kept++;
+    }
+    abut_mesh *holed = NULL;
+    if (shared) {
+        abut_mesh_input input = abut_mesh_input_default();
+        input.positions = abut_mesh_positions(mesh);
+        input.vertex_count = abut_mesh_vertex_count(mesh);
+        input.indices = indices;
+        input.triangle_count = kept;
+        assert_ok(abut_mesh_create(NULL, &input, &holed));
+    } else {
+        holed = make_soup(NULL, corners, kept);
+    }
+    free(indices);
+    free(corners);
+    abut_mesh_destroy(mesh);
+    return holed;
+}
+
+/* Surfaces with a border contain where they wind by half or more; ones whose vertices only happen
+ * to be in one place are like those that share them. */
+static void borders(void **state) {
+    (void)state;
+    test_random random = {21};
+    abut_mesh *speck = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 1), 1e-3, vec(0, 0, 0));
+    abut_bvh *point = hierarchy(speck);
+    uint32_t seen[2] = {0, 0};
+    for (int kind = 0; kind < 6; kind++) {
+        static const uint32_t holes[] = {2, 5, 1000};
+        abut_mesh *whole = make_shape(NULL, kind % 2 ? ABUT_SHAPE_UVSPHERE : ABUT_SHAPE_LETTER_G,
+                                      kind % 2 ? 9 : 2);
+        abut_bvh *shared = hierarchy(with_holes(abut_mesh_retain(whole), holes[kind / 2], true));
+        abut_bvh *soup = hierarchy(with_holes(whole, holes[kind / 2], false));
+        for (int i = 0; i < 60; i++) {
+            abut_posed a = {shared, i % 3 ? random_pose(&random, 1) : still};
+            abut_mesh *moved = transformed(shared, a.pose);
+            abut_posed b = {point, still};
+            b.pose.translation = point_around(moved, &random, 0.9);
+            if (i % 3 == 0 && i % 2) { /* right behind a vertex, along an axis */
+                abut_vec3 corner = triangle_of(moved, (uint32_t)i).corner[0];
+                abut_triangle speck_triangle = triangle_of(abut_bvh_mesh(point), 0);
+                b.pose.translation.x = corner.x - speck_triangle.corner[0].x;
+                b.pose.translation.y = corner.y - speck_triangle.corner[0].y;
+            }
+            abut_mesh *moved_b = transformed(point, b.pose);
+            abut_vec3 o = abut_mesh_origin(moved_b), p = abut_mesh_positions(moved_b)[0];
+            double turns = fabs(winding(moved, vec(o.x + p.x, o.y + p.y, o.z + p.z)));
+            abut_pair_relation relation, again;
+            assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+            a.bvh = soup;
+            assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &again));
+            assert_int_equal(relation, again);
+            if (relation != ABUT_PAIR_MEETING && fabs(turns - 0.5) > 1e-6) {
+                assert_int_equal(relation, turns > 0.5 ? ABUT_PAIR_B_INSIDE : ABUT_PAIR_APART);
+                seen[turns > 0.5]++;
+            }
+            abut_mesh_destroy(moved);
+            abut_mesh_destroy(moved_b);
+        }
+        abut_bvh_destroy(shared);
+        abut_bvh_destroy(soup);
+    }
+    assert_true(seen[0] > 50 && seen[1] > 30);
+    abut_bvh_destroy(point);
+}
+
+/* Sizes and places at which doubles are coarse or floats have no exponent. */
+static void extremes(void **state) {
+    (void)state;
+    static const double scales[] = {1e-30, 1e30, 1, 1e-80, 1e80};
+    test_random random = {8};
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 5; j++) {
+            abut_bvh *a = hierarchy(
+                make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), scales[i], vec(0, 0, 0)));
+            abut_bvh *b = hierarchy(
+                make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 4), scales[j], vec(0, 0, 0)));
+            abut_pair_cache cache;
+            memset(&cache, 0, sizeof cache);
+            for (int k = 0; k < 2; k++)
+                check_pair(a, random_pose(&random, 0.5 * scales[i]), b,
+                           random_pose(&random, scales[j]), true, &cache);
+            abut_bvh_destroy(a);
+            abut_bvh_destroy(b);
+        }
+    /* together, but far from the origin */
+    static const double places[] = {1e3, 1e6, 1e10, 1e15, 1e16, 1e30};
+    for (int i = 0; i < 6; i++) {
+        abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 5));
+        abut_bvh *b = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 5), 1,
+                                           vec(places[i], -places[i], places[i] / 3)));
+        for (int k = 0; k < 2; k++) {
+            abut_pose at = random_pose(&random, 0.7), turned = random_pose(&random, 0.7);
+            at.translation.x += places[i];
+            at.translation.y -= places[i];
+            at.translation.z += places[i] / 3;
+            check_pair(a, at, b, still, true, NULL);
+            check_pair(a, turned, a, at, true, NULL);
+            check_pair(a, at, a, at, true, NULL);
+        }
+        abut_bvh_destroy(a);
+        abut_bvh_destroy(b);
+    }
+}
+
+/* Far apart the distance is that of all pairs but for rounding. */
+static void far_apart(void **state) {
+    (void)state;
+    static const double places[] = {100, 1e4, 1e9, 1e20, 1e30, 1e80};
+    test_random random = {9};
+    abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 6));
+    abut_bvh *b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_E, 2));
+    for (int i = 0; i < 24; i++) {
+        double place = places[i % 6];
+        abut_posed at_a = {a, random_pose(&random, i < 12 ? 1 : place)};
+        abut_posed at_b = {b, random_pose(&random, place)};
+        at_b.pose.translation.x = at_a.pose.translation.x + place;
+        abut_mesh *moved_a = transformed(a, at_a.pose), *moved_b = transformed(b, at_b.pose);
+        slow_answer slow = slowly(moved_a, moved_b);
+        abut_separation got, again;
+        abut_pair_cache cache;
+        memset(&cache, 0, sizeof cache);
+        cache.known = 1;
+        cache.triangle_a = 3;
+        assert_ok(abut_pair_distance(&at_a, &at_b, NULL, NULL, &got));
+        assert_ok(abut_pair_distance(&at_a, &at_b, NULL, &cache, &again));
+        assert_memory_equal(&got, &again, sizeof got);
+        double largest = 3 * place;
+        assert_true(fabs(got.distance - slow.closest.distance) <= 1e-12 * largest);
+        bool within;
+        assert_ok(abut_pair_within(&at_a, &at_b, got.distance, NULL, NULL, &within));
+        assert_true(within);
+        assert_ok(abut_pair_within(&at_a, &at_b, 0.9 * got.distance, NULL, NULL, &within));
+        assert_false(within);
+        free(slow.meetings);
+        abut_mesh_destroy(moved_a);
+        abut_mesh_destroy(moved_b);
+    }
+    abut_bvh_destroy(a);
+    abut_bvh_destroy(b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes),      cmocka_unit_test(soups),    cmocka_unit_test(touching),
+        cmocka_unit_test(containment), cmocka_unit_test(extremes), cmocka_unit_test(far_apart),
+        cmocka_unit_test(borders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

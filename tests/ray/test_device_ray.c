@@ -1,0 +1,238 @@
+/* Rays on a device: the bits of the CPU's answers, whatever the mesh and the rays; and nothing lost
+ * when the device fails at any call. */
+#include "bvh/there.h"
+
+static uint64_t hit_count, miss_count;
+
+static void check_rays(const abut_bvh *bvh, abut_device_bvh *on_device, const abut_ray *rays,
+                       size_t count, double most) {
+    abut_ray_hit *got = malloc(count * sizeof *got), *expected = malloc(count * sizeof *expected);
+    unsigned char *any = malloc(count);
+    assert_true(got && expected && any);
+    assert_ok(abut_ray_first_batch(bvh, rays, count, most, expected));
+    memset(got, 0xff, count * sizeof *got);
+    assert_ok(abut_device_bvh_ray_first(on_device, rays, count, most, got));
+    assert_hits(got, expected, count);
+    memset(got, 0xff, count * sizeof *got);
+    abut_buffer *there, *back;
+    assert_ok(abut_buffer_create(device, count * sizeof *rays, &there));
+    assert_ok(abut_buffer_create(device, count * sizeof *got, &back));
+    assert_ok(abut_buffer_write(there, 0, rays, count * sizeof *rays));
+    assert_ok(abut_device_bvh_ray_first_buffer(on_device, there, count, most, back));
+    assert_ok(abut_buffer_read(back, 0, got, count * sizeof *got));
+    assert_hits(got, expected, count);
+    abut_buffer_destroy(there);
+    abut_buffer_destroy(back);
+    memset(any, 0xff, count);
+    assert_ok(abut_device_bvh_ray_any(on_device, rays, count, most, (bool *)any));
+    for (size_t i = 0; i < count; i++) {
+        bool hit = expected[i].triangle != ABUT_NONE;
+        if (any[i] != hit)
+            fail_msg("ray %zu: %u instead of %d", i, any[i], hit);
+        hit_count += hit;
+        miss_count += !hit;
+    }
+    free(got);
+    free(expected);
+    free(any);
+}
+
+/* Takes the mesh. */
+static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
+    both b = make_both(mesh);
+    abut_ray *rays = make_rays(mesh, count, seed);
+    abut_ray_hit hit;
+    check_rays(b.bvh, b.there, rays, count, HUGE_VAL);
+    check_rays(b.bvh, b.there, rays, 1, 0);
+    check_rays(b.bvh, b.there, rays, count, 1); /* where most of them aim */
+    check_rays(b.bvh, b.there, rays, count, nextafter(1, 0));
+    for (size_t i = 0; i < count; i += count / 7 + 1) { /* just enough, and just too little */
+        assert_ok(abut_ray_first(b.bvh, &rays[i], HUGE_VAL, &hit));
+        check_rays(b.bvh, b.there, &rays[i], 1, hit.parameter);
+        if (hit.parameter > 0)
+            check_rays(b.bvh, b.there, &rays[i], 1, nextafter(hit.parameter, 0));
+    }
+    free_both(&b);
+    free(rays);
+}
+
+static void shapes(void **state) {
+    (void)state;
+    check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 8), 800, 1);
+    check_mesh(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 600, 2);
+    check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 600, 3);
+    check_mesh(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 16), 400, 4);
+    assert_true(hit_count > 1500 && miss_count > 1500);
+}
+
+static void soups(void **state) {
+    (void)state;
+    check_soups_there(check_mesh, 60, 60);
+}
+
+static void sizes(void **state) {
+    (void)state;
+    check_sizes_there(check_mesh, 60);
+}
+
+typedef struct asking {
+    const abut_ray *rays;
+    const abut_ray_hit *expected;
+} asking;
+
+static abut_status ask(abut_device_bvh *there, void *data) {
+    const asking *a = data;
+    abut_ray_hit got[100];
+    bool any[100];
+    abut_status status = abut_device_bvh_ray_first(there, a->rays, 100, HUGE_VAL, got);
+    if (!status)
+        assert_hits(got, a->expected, 100);
+    return status ? status : abut_device_bvh_ray_any(there, a->rays, 100, HUGE_VAL, any);
+}
+
+static void failing_device(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 4);
+    abut_bvh *bvh;
+    abut_ray *rays = make_rays(mesh, 100, 3);
+    abut_ray_hit expected[100];
+    asking a = {rays, expected};
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_ray_first_batch(bvh, rays, 100, HUGE_VAL, expected));
+    check_failing(bvh, false, ask, &a);
+    free(rays);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+/* A device of little memory, so that rays go in parts of 4096; and stopping between them. */
+static void parts(void **state) {
+    (void)state;
+    enum { COUNT = 9000 };
+    stopping when = {"rays", 0};
+    abut_context *context = stopping_context(&when);
+    uint64_t memory = device->info.memory_bytes;
+    device->info.memory_bytes = 1;
+    both b = make_both(make_shape(context, ABUT_SHAPE_BOX, 1));
+    test_random random = {5};
+    abut_ray *rays = malloc(COUNT * sizeof *rays);
+    abut_ray_hit *hits = malloc(COUNT * sizeof *hits);
+    assert_true(rays && hits);
+    for (size_t i = 0; i < COUNT; i++)
+        rays[i] = (abut_ray){point_around(b.mesh, &random, 3), random_vec(&random, 1)};
+    check_rays(b.bvh, b.there, rays, COUNT, HUGE_VAL);
+    when.reports = 2;
+    assert_int_equal(abut_device_bvh_ray_first(b.there, rays, COUNT, HUGE_VAL, hits),
+                     ABUT_ERROR_CANCELLED);
+    assert_int_equal(when.reports, 0);
+    device->info.memory_bytes = memory;
+    free(rays);
+    free(hits);
+    free_both(&b);
+    abut_context_destroy(context);
+}
+
+/* A tree that was built on the device answers too. */
+static void built_there(void **state) {
+    (void)state;
+    both b = {make_shape(NULL, ABUT_SHAPE_TEAPOT, 4), NULL, NULL};
+    abut_ray *rays = make_rays(b.mesh, 300, 6);
+    assert_ok(abut_bvh_create(b.mesh, NULL, &b.bvh));
+    assert_ok(abut_device_bvh_build(b.mesh, device, &b.there));
+    check_rays(b.bvh, b.there, rays, 300, HUGE_VAL);
+    free(rays);
+    free_both(&b);
+}
+
+static void bad_buffers(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    abut_bvh *bvh;
+    abut_device_bvh *on_device;
+    abut_buffer *in, *out;
+    abut_ray rays[3] = {{{0, 0, 0}, {1, 0, 0}},
+                        {{0, 0, 0}, {0, 0, 0}},
+                        {{0, 0, INFINITY}, {1, 0, 0}}};
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_ok(abut_buffer_create(device, sizeof rays, &in));
+    assert_ok(abut_buffer_create(device, 3 * sizeof(abut_ray_hit), &out));
+    assert_ok(abut_buffer_write(in, 0, rays, sizeof rays));
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1",
+                 abut_device_bvh_ray_first_buffer(on_device, in, 3, 1, out));
+    assert_ok(abut_device_bvh_ray_first_buffer(on_device, in, 1, 1, out));
+    assert_ok(abut_device_bvh_ray_first_buffer(on_device, in, 0, 1, out));
+    assert_fails(ABUT_ERROR_BUFFER, "rays has",
+                 abut_device_bvh_ray_first_buffer(on_device, in, 4, 1, out));
+    abut_buffer *small;
+    assert_ok(abut_buffer_create(device, 8, &small));
+    assert_fails(ABUT_ERROR_BUFFER, "hits has",
+                 abut_device_bvh_ray_first_buffer(on_device, in, 1, 1, small));
+    abut_buffer_destroy(small);
+    assert_fails(ABUT_ERROR_ARGUMENT, "rays is null",
+                 abut_device_bvh_ray_first_buffer(on_device, NULL, 1, 1, out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "hits is null",
+                 abut_device_bvh_ray_first_buffer(on_device, in, 1, 1, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "most",
+                 abut_device_bvh_ray_first_buffer(on_device, in, 1, -1, out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
+                 abut_device_bvh_ray_first_buffer(NULL, in, 1, 1, out));
+    abut_buffer_destroy(in);
+    abut_buffer_destroy(out);
+    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+static void bad_arguments(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    abut_bvh *bvh;
+    abut_device_bvh *on_device = NULL;
+    abut_ray rays[2] = {{{0, 0, 0}, {1, 0, 0}}, {{0, 0, 0}, {1, 0, NAN}}};
+    abut_ray_hit got[2], kept[2];
+    bool any[2] = {false, false};
+    memset(kept, 0x5a, sizeof kept);
+    memcpy(got, kept, sizeof got);
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1",
+                 abut_device_bvh_ray_first(on_device, rays, 2, 1, got));
+    rays[1].direction = vec(0, 0, 0);
+    assert_fails(ABUT_ERROR_ARGUMENT, "zero", abut_device_bvh_ray_any(on_device, rays, 2, 1, any));
+    rays[1].direction = vec(0, 2 * ABUT_COORDINATE_MAX, 0);
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1",
+                 abut_device_bvh_ray_first(on_device, rays, 2, 1, got));
+    assert_fails(ABUT_ERROR_ARGUMENT, "most",
+                 abut_device_bvh_ray_first(on_device, rays, 1, NAN, got));
+    assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_device_bvh_ray_any(on_device, rays, 1, -1, any));
+    assert_fails(ABUT_ERROR_ARGUMENT, "hits",
+                 abut_device_bvh_ray_first(on_device, rays, 1, 1, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "any is",
+                 abut_device_bvh_ray_any(on_device, rays, 1, 1, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "rays",
+                 abut_device_bvh_ray_first(on_device, NULL, 1, 1, got));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh", abut_device_bvh_ray_first(NULL, rays, 1, 1, got));
+    assert_memory_equal(got, kept, sizeof got);
+    assert_ok(abut_device_bvh_ray_first(on_device, NULL, 0, 1, NULL));
+    abut_device_bvh_destroy(on_device);
+    bool doubles = device->info.has_doubles;
+    device->info.has_doubles = false;
+    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_fails(ABUT_ERROR_DEVICE, "abut_ray_first_batch",
+                 abut_device_bvh_ray_first(on_device, rays, 1, 1, got));
+    device->info.has_doubles = doubles;
+    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes),        cmocka_unit_test(soups),
+        cmocka_unit_test(sizes),         cmocka_unit_test(failing_device),
+        cmocka_unit_test(bad_arguments), cmocka_unit_test(bad_buffers),
+        cmocka_unit_test(parts),         cmocka_unit_test(built_there),
+    };
+    RUN_THERE(tests);
+}

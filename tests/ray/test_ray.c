@@ -1,0 +1,408 @@
+/* Rays and boxes: equal, bit for bit, to a search through all triangles. */
+#include "bvh/meshes.h"
+
+/* ---- the obvious way ---- */
+
+static uint32_t rays_slowly(const abut_mesh *mesh, const abut_ray *ray, abut_ray_hit *hits) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
+        abut_triangle t = triangle_of(mesh, i);
+        bool meet;
+        abut_ray_triangle_hit hit;
+        assert_ok(abut_ray_triangle_meet(ray, &t, &meet, &hit));
+        if (!meet)
+            continue;
+        memset(&hits[count], 0, sizeof hits[count]);
+        hits[count].parameter = hit.parameter;
+        memcpy(hits[count].barycentric, hit.barycentric, sizeof hit.barycentric);
+        hits[count++].triangle = i;
+    }
+    for (uint32_t i = 1; i < count; i++) { /* stable, so that equals stay by index */
+        abut_ray_hit kept = hits[i];
+        uint32_t j = i;
+        for (; j > 0 && hits[j - 1].parameter > kept.parameter; j--)
+            hits[j] = hits[j - 1];
+        hits[j] = kept;
+    }
+    return count;
+}
+
+static void assert_hit(const abut_ray_hit *got, const abut_ray_hit *expected) {
+    if (got->parameter != expected->parameter || got->triangle != expected->triangle ||
+        memcmp(got->barycentric, expected->barycentric, sizeof got->barycentric) != 0)
+        fail_msg("triangle %u at %.17g instead of %u at %.17g", got->triangle, got->parameter,
+                 expected->triangle, expected->parameter);
+}
+
+static uint64_t total_hits;
+
+static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 from, abut_vec3 to,
+                      abut_ray_hit *expected, abut_ray_hit *got) {
+    abut_ray ray = {from, to};
+    if ((to.x == 0 && to.y == 0 && to.z == 0) || !is_legal(from) || !is_legal(to))
+        return;
+    uint32_t wanted = rays_slowly(mesh, &ray, expected), count = ABUT_NONE;
+    total_hits += wanted;
+    assert_ok(abut_ray_all(bvh, &ray, wanted, got, &count));
+    assert_int_equal(count, wanted);
+    for (uint32_t i = 0; i < wanted; i++)
+        assert_hit(&got[i], &expected[i]);
+    abut_ray_hit first, none;
+    memset(&none, 0, sizeof none);
+    none.parameter = INFINITY;
+    none.triangle = ABUT_NONE;
+    bool any;
+    assert_ok(abut_ray_first(bvh, &ray, HUGE_VAL, &first));
+    assert_hit(&first, wanted ? &expected[0] : &none);
+    assert_ok(abut_ray_any(bvh, &ray, HUGE_VAL, &any));
+    assert_int_equal(any, wanted > 0);
+    if (!wanted)
+        return;
+    double most = expected[0].parameter;
+    assert_ok(abut_ray_first(bvh, &ray, most, &first));
+    assert_hit(&first, &expected[0]);
+    assert_ok(abut_ray_any(bvh, &ray, most, &any));
+    assert_true(any);
+    if (most > 0) {
+        assert_ok(abut_ray_any(bvh, &ray, nextafter(most, 0), &any));
+        assert_false(any);
+        assert_ok(abut_ray_first(bvh, &ray, nextafter(most, 0), &first));
+        assert_hit(&first, &none);
+    }
+    memset(got, 0x5a, sizeof *got);
+    abut_ray_hit before = *got;
+    assert_fails(ABUT_ERROR_BUFFER, "room for", abut_ray_all(bvh, &ray, wanted - 1, got, &count));
+    assert_int_equal(count, wanted);
+    assert_memory_equal(got, &before, sizeof before);
+}
+
+static uint32_t box_slowly(const abut_mesh *mesh, const abut_box *box, uint32_t *triangles) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
+        abut_triangle t = triangle_of(mesh, i);
+        bool meet;
+        assert_ok(abut_box_triangle_meet(box, &t, &meet));
+        if (meet)
+            triangles[count++] = i;
+    }
+    return count;
+}
+
+static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 a, abut_vec3 b,
+                      uint32_t *expected, uint32_t *got) {
+    abut_box box = {vec(fmin(a.x, b.x), fmin(a.y, b.y), fmin(a.z, b.z)),
+                    vec(fmax(a.x, b.x), fmax(a.y, b.y), fmax(a.z, b.z))};
+    if (!is_legal(box.lo) || !is_legal(box.hi))
+        return;
+    uint32_t wanted = box_slowly(mesh, &box, expected), count = ABUT_NONE;
+    total_hits += wanted;
+    assert_ok(abut_bvh_box(bvh, &box, wanted, got, &count));
+    assert_int_equal(count, wanted);
+    assert_memory_equal(got, expected, wanted * sizeof *got);
+    if (wanted) {
+        got[0] = 77;
+        assert_fails(ABUT_ERROR_BUFFER, "room for",
+                     abut_bvh_box(bvh, &box, wanted - 1, got, &count));
+        assert_true(count == wanted && got[0] == 77);
+    }
+}
+
+static abut_vec3 between(abut_vec3 from, abut_vec3 to) {
+    return vec(to.x - from.x, to.y - from.y, to.z - from.z);
+}
+
+static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
+    test_random random = {seed};
+    uint32_t triangles = abut_mesh_triangle_count(mesh);
+    abut_ray_hit *expected = malloc((triangles + 1) * sizeof *expected);
+    abut_ray_hit *got = malloc((triangles + 1) * sizeof *got);
+    assert_true(expected && got);
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    double size = largest_extent(mesh);
+    abut_box bounds = abut_mesh_bounds(mesh);
+    for (int i = 0; i < rounds; i++) {
+        abut_vec3 p = point_around(mesh, &random, 2), q = point_around(mesh, &random, 1);
+        abut_triangle t = triangle_of(mesh, test_random_below(&random, triangles));
+        const abut_vec3 *c = t.corner;
+        check_ray(bvh, mesh, p, between(p, q), expected, got);
+        check_ray(bvh, mesh, p, between(p, c[0]), expected, got);       /* at a corner */
+        check_ray(bvh, mesh, c[0], between(c[0], c[1]), expected, got); /* along an edge */
+        check_ray(bvh, mesh, c[0], between(p, q), expected, got);       /* from a corner */
+        /* along axes, exactly through corners */
+        double away = i % 2 ? 2 * size : -2 * size;
+        check_ray(bvh, mesh, vec(c[0].x + away, c[0].y, c[0].z), vec(-away, 0, 0), expected, got);
+        check_ray(bvh, mesh, vec(c[1].x, c[1].y + away, c[1].z), vec(0, -1e-30 * away, 0), expected,
+                  got);
+        check_ray(bvh, mesh, vec(c[2].x, c[2].y, c[2].z + away), vec(0, -0.0, -1e30 * away),
+                  expected, got);
+        if (i % 4 == 0) {
+            /* nearly along an axis, and from far away: hard for the predicates, so fewer */
+            double small = ldexp(1, -(int)test_random_below(&random, 300));
+            check_ray(bvh, mesh, vec(c[0].x + away, c[0].y, c[0].z), vec(-away, size * small, 0),
+                      expected, got);
+            check_ray(bvh, mesh, vec(q.x, p.y + away, q.z), vec(small * size, -away, small * size),
+                      expected, got);
+            abut_vec3 far = point_around(mesh, &random, 1e9);
+            check_ray(bvh, mesh, far, between(far, c[0]), expected, got);
+            far = random_vec(&random, 1e60);
+            check_ray(bvh, mesh, far, between(far, q), expected, got);
+        }
+        check_box(bvh, mesh, p, q, (uint32_t *)expected, (uint32_t *)got);
+        check_box(bvh, mesh, q, q, (uint32_t *)expected, (uint32_t *)got);
+        check_box(bvh, mesh, c[0], c[0], (uint32_t *)expected, (uint32_t *)got);
+        check_box(bvh, mesh, c[0], point_near(mesh, &random, 0.1 * size), (uint32_t *)expected,
+                  (uint32_t *)got);
+        check_box(bvh, mesh, bounds.lo, vec(bounds.lo.x, bounds.hi.y, bounds.hi.z),
+                  (uint32_t *)expected, (uint32_t *)got); /* touches from outside */
+        check_box(bvh, mesh, vec(-1e80, -1e80, -1e80), vec(1e80, 1e80, 1e80), (uint32_t *)expected,
+                  (uint32_t *)got);
+    }
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    free(expected);
+    free(got);
+}
+
+static void shapes(void **state) {
+    (void)state;
+    for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++)
+        check_mesh(make_shape(NULL, (abut_shape_kind)kind, 5), 10, 1 + (uint64_t)kind);
+    assert_true(total_hits > 1000);
+}
+
+static void soups(void **state) {
+    (void)state;
+    check_soups(check_mesh, 4);
+}
+
+static void sizes_and_places(void **state) {
+    (void)state;
+    check_sizes(check_mesh, 2);
+}
+
+/* Rays from inside a closed solid always hit, also through edges and vertices. */
+static void watertight(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 16);
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    uint32_t vertices = abut_mesh_vertex_count(mesh);
+    for (uint32_t i = 0; i < 4 * vertices; i++) {
+        abut_vec3 a = abut_mesh_positions(mesh)[i % vertices];
+        abut_vec3 b = abut_mesh_positions(mesh)[(i * 7 + i / vertices) % vertices];
+        abut_ray ray = {{0, 0, 0}, i < vertices ? a : vec(a.x + b.x, a.y + b.y, a.z + b.z)};
+        if (ray.direction.x == 0 && ray.direction.y == 0 && ray.direction.z == 0)
+            continue;
+        bool any;
+        assert_ok(abut_ray_any(bvh, &ray, HUGE_VAL, &any));
+        assert_true(any);
+    }
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+static void batch_is_single(void **state) {
+    (void)state;
+    enum { COUNT = 2000 };
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 4);
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_ray *rays = malloc(COUNT * sizeof *rays);
+    abut_ray_hit *hits = malloc(COUNT * sizeof *hits), one;
+    test_random random = {8};
+    for (int i = 0; i < COUNT; i++) {
+        rays[i].origin = point_around(mesh, &random, 2);
+        rays[i].direction = random_vec(&random, 1);
+    }
+    assert_ok(abut_ray_first_batch(bvh, rays, COUNT, 3, hits));
+    for (int i = 0; i < COUNT; i++) {
+        assert_ok(abut_ray_first(bvh, &rays[i], 3, &one));
+        assert_hit(&hits[i], &one);
+    }
+    assert_ok(abut_ray_first_batch(bvh, NULL, 0, 3, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "hits is null", abut_ray_first_batch(bvh, rays, 1, 3, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "rays is null", abut_ray_first_batch(bvh, NULL, 1, 3, hits));
+    assert_fails(ABUT_ERROR_ARGUMENT, "most is nan", abut_ray_first_batch(bvh, rays, 1, NAN, hits));
+    rays[7].direction = vec(0, 0, 0);
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 7: direction is zero",
+                 abut_ray_first_batch(bvh, rays, COUNT, 3, hits));
+    rays[7].origin.y = NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 7: origin is (",
+                 abut_ray_first_batch(bvh, rays, COUNT, 3, hits));
+    assert_hit(&hits[COUNT - 1], &one);
+    free(rays);
+    free(hits);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+static abut_box box_of(const abut_ray *ray) {
+    abut_vec3 a = ray->origin, d = ray->direction;
+    abut_box box = {a, vec(a.x + fabs(d.x), a.y + fabs(d.y), a.z + fabs(d.z))};
+    return box;
+}
+
+/* Lists of many rays and boxes side by side, on one thread and on four, with too little room and
+ * with enough. */
+static void lists_are_single(void **state) {
+    (void)state;
+    enum { COUNT = 700, ROOM = 2000 };
+    abut_ray *rays = malloc(COUNT * sizeof *rays);
+    abut_box *boxes = malloc(COUNT * sizeof *boxes);
+    abut_ray_hit *one = malloc(ROOM * sizeof *one);
+    uint32_t *few = malloc(ROOM * sizeof *few);
+    uint64_t *offsets = malloc((COUNT + 1) * sizeof *offsets);
+    assert_true(rays && boxes && one && few && offsets);
+    for (uint32_t threads = 1; threads <= 4; threads += 3) {
+        test_memory memory = {0};
+        test_random random = {9};
+        abut_context *context = test_context(&memory, threads);
+        abut_mesh *mesh = make_shape(context, ABUT_SHAPE_TEAPOT, 3);
+        abut_bvh *bvh;
+        uint32_t count;
+        assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+        for (int i = 0; i < COUNT; i++) {
+            rays[i].origin = point_around(mesh, &random, 1);
+            rays[i].direction = random_vec(&random, 1);
+            boxes[i] = box_of(&rays[i]);
+        }
+        assert_fails(ABUT_ERROR_BUFFER, "room for 0 only",
+                     abut_ray_all_batch(bvh, rays, COUNT, 0, offsets, NULL));
+        uint64_t total = offsets[COUNT];
+        abut_ray_hit *hits = malloc(total * sizeof *hits);
+        assert_true(total > COUNT / 2 && hits);
+        memset(hits, 0x5a, total * sizeof *hits);
+        abut_ray_hit before = hits[0];
+        assert_fails(ABUT_ERROR_BUFFER, "hits",
+                     abut_ray_all_batch(bvh, rays, COUNT, total - 1, offsets, hits));
+        assert_memory_equal(hits, &before, sizeof before);
+        assert_ok(abut_ray_all_batch(bvh, rays, COUNT, total, offsets, hits));
+        for (int i = 0; i < COUNT; i++) {
+            assert_ok(abut_ray_all(bvh, &rays[i], ROOM, one, &count));
+            assert_int_equal(offsets[i] + count, offsets[i + 1]);
+            for (uint32_t k = 0; k < count; k++)
+                assert_hit(&hits[offsets[i] + k], &one[k]);
+        }
+        free(hits);
+        assert_fails(ABUT_ERROR_BUFFER, "room for 0 only",
+                     abut_bvh_box_batch(bvh, boxes, COUNT, 0, offsets, NULL));
+        total = offsets[COUNT];
+        uint32_t *triangles = malloc(total * sizeof *triangles);
+        assert_true(total > COUNT / 2 && triangles);
+        triangles[0] = 77;
+        assert_fails(ABUT_ERROR_BUFFER, "triangles",
+                     abut_bvh_box_batch(bvh, boxes, COUNT, total - 1, offsets, triangles));
+        assert_int_equal(triangles[0], 77);
+        assert_ok(abut_bvh_box_batch(bvh, boxes, COUNT, total, offsets, triangles));
+        for (int i = 0; i < COUNT; i++) {
+            assert_ok(abut_bvh_box(bvh, &boxes[i], ROOM, few, &count));
+            assert_int_equal(offsets[i] + count, offsets[i + 1]);
+            assert_memory_equal(triangles + offsets[i], few, count * sizeof *few);
+        }
+        free(triangles);
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(mesh);
+        abut_context_destroy(context);
+        assert_int_equal(0, memory.live_count);
+    }
+    free(rays);
+    free(boxes);
+    free(one);
+    free(few);
+    free(offsets);
+}
+
+static void list_refusals(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    abut_bvh *bvh;
+    abut_ray rays[2] = {{{0, 0, 0}, {1, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
+    abut_box boxes[3] = {{{0, 0, 0}, {1, 1, 1}}, {{0, 2, 0}, {1, 1, 1}}, {{0, 0, 0}, {1, NAN, 1}}};
+    abut_ray_hit hits[2];
+    uint32_t triangles[2];
+    uint64_t offsets[3] = {77, 77, 77};
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
+                 abut_ray_all_batch(NULL, rays, 1, 2, offsets, hits));
+    assert_fails(ABUT_ERROR_ARGUMENT, "rays is null",
+                 abut_ray_all_batch(bvh, NULL, 1, 2, offsets, hits));
+    assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
+                 abut_ray_all_batch(bvh, rays, 1, 2, NULL, hits));
+    assert_fails(ABUT_ERROR_ARGUMENT, "hits is null, but capacity is 2",
+                 abut_ray_all_batch(bvh, rays, 1, 2, offsets, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1: direction is zero",
+                 abut_ray_all_batch(bvh, rays, 2, 2, offsets, hits));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
+                 abut_bvh_box_batch(NULL, boxes, 1, 2, offsets, triangles));
+    assert_fails(ABUT_ERROR_ARGUMENT, "boxes is null",
+                 abut_bvh_box_batch(bvh, NULL, 1, 2, offsets, triangles));
+    assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
+                 abut_bvh_box_batch(bvh, boxes, 1, 2, NULL, triangles));
+    assert_fails(ABUT_ERROR_ARGUMENT, "triangles is null",
+                 abut_bvh_box_batch(bvh, boxes, 1, 2, offsets, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "boxes[1] has lo",
+                 abut_bvh_box_batch(bvh, boxes, 3, 2, offsets, triangles));
+    boxes[1] = boxes[0];
+    assert_fails(ABUT_ERROR_ARGUMENT, "boxes[2].hi is (",
+                 abut_bvh_box_batch(bvh, boxes, 3, 2, offsets, triangles));
+    assert_int_equal(offsets[0], 77);
+    assert_ok(abut_ray_all_batch(bvh, NULL, 0, 0, offsets, NULL));
+    assert_int_equal(offsets[0], 0);
+    assert_ok(abut_bvh_box_batch(bvh, NULL, 0, 0, offsets, NULL));
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_ray good = {{0, 0, 0}, {1, 0, 0}}, still = {{0, 0, 0}, {0, 0, 0}},
+             bad = {{NAN, 0, 0}, {1, 0, 0}};
+    abut_ray_hit hit;
+    uint32_t count, triangle;
+    bool any;
+    memset(&hit, 0x5a, sizeof hit);
+    abut_ray_hit before = hit;
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_ray_first(NULL, &good, 1, &hit));
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray is null", abut_ray_first(bvh, NULL, 1, &hit));
+    assert_fails(ABUT_ERROR_ARGUMENT, "hit is null", abut_ray_first(bvh, &good, 1, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "direction is zero", abut_ray_first(bvh, &still, 1, &hit));
+    assert_fails(ABUT_ERROR_ARGUMENT, "origin is (", abut_ray_first(bvh, &bad, 1, &hit));
+    assert_fails(ABUT_ERROR_ARGUMENT, "most is nan", abut_ray_first(bvh, &good, NAN, &hit));
+    assert_fails(ABUT_ERROR_ARGUMENT, "most is -1", abut_ray_any(bvh, &good, -1, &any));
+    assert_fails(ABUT_ERROR_ARGUMENT, "any is null", abut_ray_any(bvh, &good, 1, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray is null", abut_ray_any(bvh, NULL, 1, &any));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_ray_any(NULL, &good, 1, &any));
+    assert_fails(ABUT_ERROR_ARGUMENT, "hits is null", abut_ray_all(bvh, &good, 1, NULL, &count));
+    assert_fails(ABUT_ERROR_ARGUMENT, "count is null", abut_ray_all(bvh, &good, 1, &hit, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_ray_all(NULL, &good, 1, &hit, &count));
+    assert_fails(ABUT_ERROR_BUFFER, "room for 0", abut_ray_all(bvh, &good, 0, NULL, &count));
+    assert_true(count == 1 || count == 2); /* the diagonal of the side */
+    abut_box box = {{0, 0, 0}, {1, 1, 1}}, wrong = {{0, 2, 0}, {1, 1, 1}},
+             odd = {{NAN, 0, 0}, {1, 1, 1}};
+    assert_fails(ABUT_ERROR_ARGUMENT, "beyond hi", abut_bvh_box(bvh, &wrong, 1, &triangle, &count));
+    assert_fails(ABUT_ERROR_ARGUMENT, "box->lo is (",
+                 abut_bvh_box(bvh, &odd, 1, &triangle, &count));
+    assert_fails(ABUT_ERROR_ARGUMENT, "box is null", abut_bvh_box(bvh, NULL, 1, &triangle, &count));
+    assert_fails(ABUT_ERROR_ARGUMENT, "triangles is null",
+                 abut_bvh_box(bvh, &box, 1, NULL, &count));
+    assert_fails(ABUT_ERROR_ARGUMENT, "count is null", abut_bvh_box(bvh, &box, 1, &triangle, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
+                 abut_bvh_box(NULL, &box, 1, &triangle, &count));
+    assert_memory_equal(&hit, &before, sizeof hit);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes),           cmocka_unit_test(soups),
+        cmocka_unit_test(sizes_and_places), cmocka_unit_test(watertight),
+        cmocka_unit_test(batch_is_single),  cmocka_unit_test(lists_are_single),
+        cmocka_unit_test(list_refusals),    cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

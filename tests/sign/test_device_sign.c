@@ -1,0 +1,354 @@
+/* Inside, winding numbers and signed distances on a device: the bits of the CPU's answers, and
+ * nothing lost when the device fails at any call. */
+#include "bvh/there.h"
+
+/* Around, near, on, on corners, straight above corners and edges, far, absurdly far. */
+static abut_vec3 make_point(const abut_mesh *mesh, size_t i, test_random *random) {
+    double size = largest_extent(mesh);
+    abut_triangle t = any_triangle(mesh, random);
+    abut_vec3 p = point_around(mesh, random, 1.1), c = t.corner[i % 3], d = t.corner[(i + 1) % 3];
+    switch (i % 10) {
+    case 0:
+        p = point_near(mesh, random, 0.02 * size);
+        break;
+    case 1:
+        p = point_near(mesh, random, 1e-9 * size);
+        break;
+    case 2:
+        p = point_near(mesh, random, 0);
+        break;
+    case 3:
+        p = c;
+        break;
+    case 4:
+        p = vec(p.x, c.y, c.z);
+        break;
+    case 5:
+        p = vec(c.x / 2 + d.x / 2, c.y / 2 + d.y / 2, i % 20 == 5 ? p.z : c.z / 2 + d.z / 2);
+        break;
+    case 6:
+        p = point_around(mesh, random, i % 30 == 6 ? 1e6 : 3);
+        break;
+    default:
+        break;
+    }
+    return toward(vec(0, 0, 0), p);
+}
+
+static uint64_t inside_count, outside_count;
+
+static void check_points(const abut_bvh *bvh, abut_device_bvh *on_device,
+                         const abut_points *points) {
+    size_t count = points->count;
+    unsigned char *inside = malloc(count), *inside_wanted = malloc(count);
+    double *winding = malloc(count * sizeof *winding), *wanted = malloc(count * sizeof *wanted);
+    abut_nearest *nearest = malloc(count * sizeof *nearest);
+    abut_nearest *nearest_wanted = malloc(count * sizeof *nearest_wanted);
+    assert_true(inside && inside_wanted && winding && wanted && nearest && nearest_wanted);
+    memset(inside, 0xff, count);
+    assert_ok(abut_sign_inside_batch(bvh, points, (bool *)inside_wanted));
+    assert_ok(abut_device_bvh_inside(on_device, points, (bool *)inside));
+    assert_ok(abut_sign_winding_batch(bvh, points, wanted));
+    assert_ok(abut_device_bvh_winding(on_device, points, winding));
+    for (size_t i = 0; i < count; i++) {
+        if (inside[i] != inside_wanted[i] || memcmp(&winding[i], &wanted[i], sizeof *wanted) != 0)
+            fail_msg("point %zu: %d, %g instead of %d, %g", i, inside[i], winding[i],
+                     inside_wanted[i], wanted[i]);
+        inside_count += inside[i];
+        outside_count += !inside[i];
+    }
+    assert_ok(abut_sign_nearest_batch(bvh, points, HUGE_VAL, nearest_wanted));
+    assert_ok(abut_device_bvh_nearest_signed(on_device, points, HUGE_VAL, nearest));
+    assert_nearest(nearest, nearest_wanted, count);
+    double radius = fabs(nearest[count / 2].distance);
+    assert_ok(abut_sign_nearest_batch(bvh, points, radius, nearest_wanted));
+    assert_ok(abut_device_bvh_nearest_signed(on_device, points, radius, nearest));
+    assert_nearest(nearest, nearest_wanted, count);
+    free(inside);
+    free(inside_wanted);
+    free(winding);
+    free(wanted);
+    free(nearest);
+    free(nearest_wanted);
+}
+
+/* Takes the mesh. */
+static void check_mesh(abut_mesh *mesh, abut_sign_method method, size_t count, uint64_t seed) {
+    abut_bvh *bvh;
+    abut_device_bvh *on_device;
+    test_random random = {seed};
+    abut_sign_options options = abut_sign_options_default();
+    options.method = method;
+    abut_vec3 *list = malloc(count * sizeof *list);
+    assert_non_null(list);
+    for (size_t i = 0; i < count; i++)
+        list[i] = make_point(mesh, i, &random);
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_sign_prepare(bvh, &options));
+    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    abut_points points = points_of(list, count);
+    check_points(bvh, on_device, &points);
+    if (seed == 1) {
+        points.count = 1;
+        check_points(bvh, on_device, &points);
+        on_device->features_least = 1; /* as large batches on a GPU are measured */
+        points.count = count;
+        check_points(bvh, on_device, &points);
+    }
+    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    free(list);
+}
+
+static abut_mesh *shape(abut_shape_kind kind, uint32_t segments) {
+    return make_shape(NULL, kind, segments);
+}
+
+static void shapes(void **state) {
+    (void)state;
+    for (abut_sign_method method = ABUT_SIGN_WINDING; method <= ABUT_SIGN_NORMAL; method++) {
+        check_mesh(shape(ABUT_SHAPE_BOX, 1), method, 400, 1);
+        check_mesh(shape(ABUT_SHAPE_TORUS, 24), method, 600, 2);
+        check_mesh(shape(ABUT_SHAPE_UVSPHERE, 16), method, 400, 3);
+    }
+    assert_true(inside_count > 400 && outside_count > 400);
+}
+
+/* Through each other, into each other, facing inwards, many in one place. */
+static void crossed(void **state) {
+    (void)state;
+    abut_mesh *a = shape(ABUT_SHAPE_TORUS, 12);
+    abut_mesh *b = make_moved(shape(ABUT_SHAPE_BOX, 1), 1.5, vec(0.3, 0.2, 0.1));
+    check_mesh(make_joined(a, b), ABUT_SIGN_WINDING, 300, 4);
+    a = shape(ABUT_SHAPE_UVSPHERE, 12);
+    b = make_flipped(make_moved(shape(ABUT_SHAPE_UVSPHERE, 12), 0.5, vec(0, 0, 0)));
+    check_mesh(make_joined(a, b), ABUT_SIGN_WINDING, 300, 5);
+    check_mesh(make_flipped(shape(ABUT_SHAPE_BOX, 1)), ABUT_SIGN_WINDING, 300, 6);
+    abut_mesh *many = shape(ABUT_SHAPE_BOX, 1);
+    for (int i = 0; i < 4; i++) /* 16 boxes: more candidates than fit */
+        many = make_joined(many, make_moved(abut_mesh_retain(many), 1, vec(0, 0, 0)));
+    check_mesh(many, ABUT_SIGN_WINDING, 300, 7);
+}
+
+/* Surfaces with a border: where floats are rounded as here. */
+static void borders(void **state) {
+    (void)state;
+    if (!device->info.same_bits)
+        skip();
+    for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
+        check_mesh(make_kind(NULL, kind, 100, 5 + kind), ABUT_SIGN_WINDING, 150, 7 + kind);
+    check_mesh(shape(ABUT_SHAPE_TEAPOT, 6), ABUT_SIGN_WINDING, 500, 8);
+    check_mesh(make_flipped(shape(ABUT_SHAPE_TEAPOT, 3)), ABUT_SIGN_WINDING, 300, 9);
+    check_mesh(make_moved(shape(ABUT_SHAPE_TEAPOT, 3), 1e40, vec(1e41, 0, 1e39)), ABUT_SIGN_WINDING,
+               300, 10);
+    check_mesh(make_moved(shape(ABUT_SHAPE_TEAPOT, 3), 1e-40, vec(0, 0, 0)), ABUT_SIGN_WINDING, 300,
+               11);
+}
+
+static void sizes(void **state) {
+    (void)state;
+    const double scales[] = {1e-80, 1e-30, 1e30, 1e80};
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+        check_mesh(make_moved(shape(ABUT_SHAPE_TORUS, 8), scales[i], vec(0, 0, 0)),
+                   i % 2 ? ABUT_SIGN_WINDING : ABUT_SIGN_NORMAL, 200, i);
+        check_mesh(make_moved(shape(ABUT_SHAPE_TORUS, 8), scales[i],
+                              vec(1e3 * scales[i], 0, -1e5 * scales[i])),
+                   i % 2 ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING, 200, i);
+    }
+}
+
+typedef struct asking {
+    abut_points points;
+    const abut_nearest *expected;
+} asking;
+
+static abut_status ask(abut_device_bvh *there, void *data) {
+    const asking *a = data;
+    abut_nearest got[100];
+    bool inside[100];
+    abut_status status = abut_device_bvh_inside(there, &a->points, inside);
+    if (!status)
+        status = abut_device_bvh_nearest_signed(there, &a->points, HUGE_VAL, got);
+    if (!status)
+        assert_nearest(got, a->expected, 100);
+    return status;
+}
+
+static void fail_everywhere(abut_mesh *mesh, abut_sign_method method) {
+    abut_bvh *bvh;
+    abut_sign_options options = abut_sign_options_default();
+    options.method = method;
+    test_random random = {3};
+    abut_vec3 list[100];
+    abut_nearest expected[100];
+    asking a = {points_of(list, 100), expected};
+    for (size_t i = 0; i < 100; i++)
+        list[i] = make_point(mesh, i, &random);
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_sign_prepare(bvh, &options));
+    assert_ok(abut_sign_nearest_batch(bvh, &a.points, HUGE_VAL, expected));
+    check_failing(bvh, true, ask, &a);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+static void failing_device(void **state) {
+    (void)state;
+    fail_everywhere(shape(ABUT_SHAPE_TORUS, 8), ABUT_SIGN_NORMAL);
+    if (device->info.same_bits)
+        fail_everywhere(shape(ABUT_SHAPE_TEAPOT, 2), ABUT_SIGN_WINDING);
+}
+
+/* ---- parts, and stopping between them ---- */
+
+/* A device of little memory, so that points go in parts of 4096. */
+static void parts(void **state) {
+    (void)state;
+    enum { COUNT = 5000 };
+    stopping when = {"none", 0};
+    abut_context *context = stopping_context(&when);
+    uint64_t memory = device->info.memory_bytes;
+    device->info.memory_bytes = 1;
+    for (int open = 0; open < 2; open++) {
+        when = (stopping){"none", 0};
+        abut_mesh *mesh =
+            make_shape(context, open ? ABUT_SHAPE_TEAPOT : ABUT_SHAPE_BOX, open ? 2 : 1);
+        abut_bvh *bvh;
+        abut_device_bvh *on_device;
+        test_random random = {5};
+        assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+        assert_ok(abut_sign_prepare(bvh, NULL));
+        assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+        abut_vec3 *list = malloc(COUNT * sizeof *list);
+        double *winding = malloc(COUNT * sizeof *winding);
+        assert_true(list && winding);
+        for (size_t i = 0; i < COUNT; i++)
+            list[i] = point_around(mesh, &random, 1.2);
+        abut_points points = points_of(list, COUNT);
+        if (!open || device->info.same_bits) {
+            check_points(bvh, on_device, &points);
+            when = (stopping){"winding", 2};
+            assert_int_equal(abut_device_bvh_winding(on_device, &points, winding),
+                             ABUT_ERROR_CANCELLED);
+            assert_int_equal(when.reports, 0);
+        }
+        free(list);
+        free(winding);
+        abut_device_bvh_destroy(on_device);
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(mesh);
+    }
+    device->info.memory_bytes = memory;
+    abut_context_destroy(context);
+}
+
+/* No memory at the n-th call, for every n. */
+static abut_status make_and_ask(abut_context *context, void *data) {
+    const abut_points *points = data;
+    abut_nearest got[10];
+    abut_device_bvh *on_device = NULL;
+    abut_bvh *bvh = NULL;
+    abut_mesh *mesh = NULL;
+    abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_sign_options options = abut_sign_options_default();
+    options.method = ABUT_SIGN_NORMAL;
+    abut_status status = abut_shape_create(context, &box, &mesh);
+    if (!status)
+        status = abut_bvh_create(mesh, NULL, &bvh);
+    if (!status)
+        status = abut_sign_prepare(bvh, &options);
+    if (!status)
+        status = abut_device_bvh_create(bvh, device, &on_device);
+    if (!status)
+        status = abut_device_bvh_nearest_signed(on_device, points, HUGE_VAL, got);
+    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void no_memory(void **state) {
+    (void)state;
+    float list[10][4] = {{0.25f, 0.1f, 0}};
+    abut_points points = abut_points_default();
+    points.points = list;
+    points.type = ABUT_SCALAR_FLOAT32;
+    points.stride = sizeof *list;
+    points.count = 10;
+    test_every_allocation(make_and_ask, &points);
+}
+
+static void bad_arguments(void **state) {
+    (void)state;
+    abut_mesh *mesh = shape(ABUT_SHAPE_BOX, 1);
+    abut_bvh *bvh;
+    abut_device_bvh *on_device = NULL;
+    abut_vec3 list[2] = {{0, 0, 0}, {0, NAN, 0}};
+    abut_nearest got, kept;
+    bool inside = false;
+    double winding = 7;
+    memset(&kept, 0x5a, sizeof kept);
+    memcpy(&got, &kept, sizeof got);
+    abut_points points = abut_points_default();
+    points.points = list;
+    points.count = 2;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_fails(ABUT_ERROR_ARGUMENT, "abut_sign_prepare",
+                 abut_device_bvh_inside(on_device, &points, &inside));
+    abut_device_bvh_destroy(on_device);
+    assert_ok(abut_sign_prepare(bvh, NULL));
+    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_fails(ABUT_ERROR_ARGUMENT, "point 1",
+                 abut_device_bvh_inside(on_device, &points, &inside));
+    points.count = 1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "inside is null",
+                 abut_device_bvh_inside(on_device, &points, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "winding is null",
+                 abut_device_bvh_winding(on_device, &points, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
+                 abut_device_bvh_winding(NULL, &points, &winding));
+    assert_fails(ABUT_ERROR_ARGUMENT, "points", abut_device_bvh_winding(on_device, NULL, &winding));
+    assert_fails(ABUT_ERROR_ARGUMENT, "radius",
+                 abut_device_bvh_nearest_signed(on_device, &points, NAN, &got));
+    assert_ok(abut_device_bvh_inside(on_device, &points, &inside));
+    assert_true(inside);
+    points = abut_points_default();
+    assert_ok(abut_device_bvh_inside(on_device, &points, NULL));
+    abut_device_bvh_destroy(on_device);
+    points.points = list;
+    points.count = 1;
+    bool doubles = device->info.has_doubles;
+    device->info.has_doubles = false;
+    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_fails(ABUT_ERROR_DEVICE, "abut_sign_winding_batch",
+                 abut_device_bvh_winding(on_device, &points, &winding));
+    device->info.has_doubles = doubles;
+    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    mesh = make_kind(NULL, SOUP_RANDOM, 5, 1);
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_sign_prepare(bvh, NULL));
+    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    bool same = device->info.same_bits;
+    device->info.same_bits = false;
+    assert_fails(ABUT_ERROR_DEVICE, "border",
+                 abut_device_bvh_nearest_signed(on_device, &points, 1, &got));
+    device->info.same_bits = same;
+    assert_memory_equal(&got, &kept, sizeof got);
+    assert_true(winding == 7);
+    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes),    cmocka_unit_test(crossed),        cmocka_unit_test(borders),
+        cmocka_unit_test(sizes),     cmocka_unit_test(failing_device), cmocka_unit_test(parts),
+        cmocka_unit_test(no_memory), cmocka_unit_test(bad_arguments),
+    };
+    RUN_THERE(tests);
+}

@@ -15,6 +15,7 @@ NOUNS = {
     "mesh": "topology normals problem verdict",
     "device": "buffer array",
     "contact": "samples",
+    "field": "interpolation combination",
     "picture": "mesh_style",
 }
 # Folders and pages that are still to be made.

@@ -19,7 +19,6 @@ typedef struct window {
     abut_field *field;
     abut_device_bvh *there;
     field_parts *parts;
-    abuti_buffer values, cells, bricks;
     uint32_t first[3], count[3]; /* bricks along each axis */
     uint32_t *cell_numbers, *brick_numbers;
     float *fetched;
@@ -31,14 +30,15 @@ typedef struct window {
 abut_status abuti_field_coarse_on(abut_field *field, const abut_bvh *bvh, abut_device_bvh **there) {
     const abut_grid corners = field_corners(field);
     abuti_buffer values = {0};
-    double least, most;
+    double lowest, highest;
     abut_status status = abut_device_bvh_create(bvh, field->device, there);
     if (!status)
         status = abuti_device_field_check("abut_field_create", *there, &corners);
     if (!status)
         status = abuti_buffer_create(field->device, grid_cells(&corners), sizeof(float), &values);
     if (!status)
-        status = abuti_device_field_fill(*there, &corners, NULL, INFINITY, &values, &least, &most);
+        status =
+            abuti_device_field_fill(*there, &corners, NULL, INFINITY, &values, &lowest, &highest);
     if (!status)
         status = abuti_buffer_download(&(*there)->queue, &values, 0, field->coarse,
                                        grid_cells(&corners) * sizeof *field->coarse);
@@ -68,17 +68,16 @@ static bool shrink(window *w) {
 }
 
 /* Fetches the bricks that wait, out of a window of these cells. */
-static abut_status fetch(window *w, const grid_argument *cells) {
-    abuti_queue *queue = &w->there->queue;
-    size_t bytes = (size_t)w->fill * FIELD_VALUES * sizeof *w->fetched;
-    abut_status status = abuti_buffer_upload(queue, &w->cells, 0, w->cell_numbers,
-                                             w->fill * sizeof *w->cell_numbers);
-    if (!status)
-        status =
-            ABUTI_LAUNCH(queue, &w->parts->bricks, w->fill, FIELD_GROUP, ABUTI_BUFFER(&w->values),
-                         ABUTI_VALUE(*cells), ABUTI_BUFFER(&w->cells), ABUTI_BUFFER(&w->bricks));
-    if (!status)
-        status = abuti_buffer_download(queue, &w->bricks, 0, w->fetched, bytes);
+static abut_status fetch(window *w, const field_grid *cells) {
+    field_parts *p = w->parts;
+    size_t values = (size_t)w->fill * FIELD_VALUES;
+    abuti_kit_put(&p->kit, FIELD_BRICK_CELLS, w->cell_numbers, w->fill, sizeof *w->cell_numbers);
+    abuti_kit_reserve(&p->kit, FIELD_BRICK_VALUES, values, sizeof *w->fetched);
+    ABUTI_KIT_RUN(&p->kit, FIELD_BRICKS, (size_t)w->fill * FIELD_GROUP, FIELD_GROUP,
+                  KIT_BUFFER(&p->kit, FIELD_WINDOW), ABUTI_VALUE(*cells),
+                  KIT_BUFFER(&p->kit, FIELD_BRICK_CELLS), KIT_BUFFER(&p->kit, FIELD_BRICK_VALUES));
+    abut_status status =
+        abuti_kit_get(&p->kit, FIELD_BRICK_VALUES, w->fetched, values, sizeof *w->fetched);
     for (uint32_t i = 0; !status && i < w->fill; i++)
         abuti_field_put(w->field, (size_t)w->brick_numbers[i] * FIELD_VALUES,
                         w->fetched + (size_t)i * FIELD_VALUES, FIELD_VALUES);
@@ -87,7 +86,7 @@ static abut_status fetch(window *w, const grid_argument *cells) {
 }
 
 static abut_status fetch_all(window *w, const uint32_t count[3]) {
-    const grid_argument cells = {.count = {count[0], count[1], count[2]}};
+    const field_grid cells = {.count = {count[0], count[1], count[2]}};
     const uint32_t *bricks = w->field->bricks;
     abut_status status = ABUT_OK;
     for (uint32_t z = 0; z < w->count[2]; z++)
@@ -110,15 +109,18 @@ static abut_status fetch_all(window *w, const uint32_t count[3]) {
 static abut_status fill_window(window *w, double reach) {
     abut_grid part = w->field->grid;
     uint32_t first[3];
-    double least, most;
+    double lowest, highest;
     for (int k = 0; k < 3; k++) {
         part.count[k] = FIELD_BRICK * w->count[k] + 1;
         first[k] = FIELD_BRICK * w->first[k];
     }
+    abuti_kit *kit = &w->parts->kit;
+    abuti_kit_reserve(kit, FIELD_WINDOW, grid_cells(&part), sizeof(float));
     abut_status status =
-        abuti_buffer_reserve(w->field->device, grid_cells(&part), sizeof(float), &w->values);
-    if (!status)
-        status = abuti_device_field_fill(w->there, &part, first, reach, &w->values, &least, &most);
+        abuti_kit_failed(kit)
+            ? abuti_kit_finish(kit)
+            : abuti_device_field_fill(w->there, &part, first, reach, &kit->buffers[FIELD_WINDOW],
+                                      &lowest, &highest);
     return status ? status : fetch_all(w, part.count);
 }
 
@@ -129,14 +131,7 @@ static abut_status make_room(window *w) {
     w->fetched = abuti_allocate(context, (size_t)BRICKS_AT_ONCE * FIELD_VALUES, sizeof *w->fetched);
     if (!w->cell_numbers || !w->brick_numbers || !w->fetched)
         return ABUT_ERROR_MEMORY;
-    abut_status status = abuti_field_parts(w->there, &w->parts);
-    if (!status)
-        status = abuti_buffer_create(w->field->device, BRICKS_AT_ONCE, sizeof *w->cell_numbers,
-                                     &w->cells);
-    if (!status)
-        status = abuti_buffer_create(w->field->device, (size_t)BRICKS_AT_ONCE * FIELD_VALUES,
-                                     sizeof *w->fetched, &w->bricks);
-    return status;
+    return abuti_field_parts(w->there, &w->parts);
 }
 
 static abut_status fill_windows(window *w, double reach) {
@@ -167,9 +162,6 @@ abut_status abuti_field_bricks_on(abut_field *field, abut_device_bvh *there, dou
     window w = {.field = field, .there = there};
     abut_status status = make_room(&w);
     status = status ? status : fill_windows(&w, reach);
-    abuti_buffer_destroy(&w.values);
-    abuti_buffer_destroy(&w.cells);
-    abuti_buffer_destroy(&w.bricks);
     abuti_release(field->context, w.cell_numbers);
     abuti_release(field->context, w.brick_numbers);
     abuti_release(field->context, w.fetched);

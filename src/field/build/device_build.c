@@ -40,7 +40,7 @@ enum {
 #define FAR 256.0
 
 typedef struct filling {
-    abut_device_bvh *bvh;
+    bvh_on_device *bvh;
     field_parts *parts;
     const abut_grid *grid;
     uint32_t first[3]; /* of its cells */
@@ -183,7 +183,7 @@ static void stage_end(filling *f, field_stage stage) {
 
 /* What rows cross, as whole numbers in the place of the values. */
 static void queue_rows(filling *f, abuti_kit *kit) {
-    abut_device_bvh *bvh = f->bvh;
+    bvh_on_device *bvh = f->bvh;
     uint32_t triangles = bvh->tree.triangle_count, columns = f->grid->count[0];
     size_t rows = (size_t)f->grid->count[1] * f->grid->count[2];
     stage_begin(f);
@@ -367,7 +367,7 @@ static void queue_settle(filling *f) {
 
 /* On a queue of its own, while lists are made. */
 static void queue_windings(filling *f, abuti_kit *aside, uint32_t count) {
-    abut_device_bvh *bvh = f->bvh;
+    bvh_on_device *bvh = f->bvh;
     field_parts *p = f->parts;
     const mesh_frame frame = frame_of(bvh);
     abuti_kit_reserve(&p->kit, FIELD_UNSURE_POINTS, 3 * (size_t)count, sizeof(double));
@@ -502,10 +502,10 @@ static void search_some(filling *f, const searching *s, size_t first, uint32_t c
         uint32_t cell = s->cells[i] = (uint32_t)first + i;
         s->points[i] = centre_of(f, cell % n[0], cell / n[0] % n[1], cell / n[0] / n[1]);
     }
-    abut_points batch = abut_points_default();
-    batch.points = s->points;
-    batch.count = count;
-    abuti_kit_fail(&p->kit, abut_device_bvh_nearest_signed(f->bvh, &batch, HUGE_VAL, s->nearest));
+    const bvh_points batch = {(const unsigned char *)s->points, ABUT_SCALAR_FLOAT64,
+                              sizeof *s->points, count};
+    abuti_kit_fail(&p->kit, abuti_sign_nearest_there("abut_field_create", f->bvh, &batch, HUGE_VAL,
+                                                     s->nearest));
     for (uint32_t i = 0; i < count && !abuti_kit_failed(&p->kit); i++) {
         s->values[i] = value_of(s->nearest[i].distance, f->band);
         f->lowest = real_min(f->lowest, s->values[i]);
@@ -630,7 +630,7 @@ static abut_status fill(filling *f) {
     return status;
 }
 
-abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid,
+abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,
                                     const uint32_t first[3], double band, abuti_buffer *values,
                                     double *lowest, double *highest) {
     filling f = {.bvh = bvh, .grid = grid, .band = band, .values = values};

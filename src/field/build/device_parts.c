@@ -70,7 +70,7 @@ static void exact_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static void put_exact(abut_device_bvh *bvh, field_parts *p, const abuti_features *features,
+static void put_exact(bvh_on_device *bvh, field_parts *p, const abuti_features *features,
                       const uint32_t *order) {
     abut_mesh *mesh = bvh->tree.mesh;
     exact_making m = {mesh, bvh->tree.scale, features, order, NULL, NULL};
@@ -89,7 +89,7 @@ static void put_exact(abut_device_bvh *bvh, field_parts *p, const abuti_features
     abuti_release(bvh->context, m.to);
 }
 
-static void put_features(abut_device_bvh *bvh, field_parts *p) {
+static void put_features(bvh_on_device *bvh, field_parts *p) {
     abuti_kit *kit = &p->kit;
     size_t places = (size_t)bvh->tree.leaf_count * BVH_WIDTH;
     abuti_features features = {0};
@@ -119,7 +119,7 @@ static void put_features(abut_device_bvh *bvh, field_parts *p) {
 /* ---- the border ---- */
 
 /* To find it a hierarchy is asked that has nothing but its mesh. */
-static void put_border(abut_device_bvh *bvh, field_parts *p) {
+static void put_border(bvh_on_device *bvh, field_parts *p) {
     abut_bvh shell = {.context = bvh->context, .mesh = bvh->tree.mesh};
     const bvh_solid *solid = NULL;
     if (!bvh->sign.closed)
@@ -166,7 +166,7 @@ static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = FIELD_KERNELS,
                                       .buffer_count = FIELD_MEMORIES};
 
-static void destroy_parts(abut_device_bvh *bvh) {
+static void destroy_parts(bvh_on_device *bvh) {
     field_parts *p = bvh->field;
     abuti_kit_close(&p->kit);
     abuti_kit_close(&p->aside);
@@ -175,7 +175,7 @@ static void destroy_parts(abut_device_bvh *bvh) {
     bvh->field = NULL;
 }
 
-static abut_status make_parts(abut_device_bvh *bvh, field_parts **parts) {
+static abut_status make_parts(bvh_on_device *bvh, field_parts **parts) {
     char options[ABUTI_OPTIONS_BYTES];
     field_parts *p = abuti_allocate_zeroed(bvh->context, 1, sizeof *p);
     if (!p)
@@ -196,7 +196,7 @@ static abut_status make_parts(abut_device_bvh *bvh, field_parts **parts) {
     return status;
 }
 
-abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts) {
+abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     field_parts *p = bvh->field;
     abut_status status = p ? ABUT_OK : make_parts(bvh, &p);
     if (!status && !p->is_ready) {
@@ -211,7 +211,7 @@ abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts) {
     return status;
 }
 
-abut_status abuti_device_field_account(abut_device_bvh *bvh, field_account *account) {
+abut_status abuti_device_field_account(bvh_on_device *bvh, field_account *account) {
     field_parts *parts;
     abut_status status = abuti_field_parts(bvh, &parts);
     if (!status)

@@ -140,9 +140,9 @@ abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,
                                     const uint32_t first[3], double band, abuti_buffer *values,
                                     double *lowest, double *highest);
 
-/* Refuses hierarchies that know no inside, devices without doubles, and grids that are too large.
- */
-abut_status abuti_device_field_check(const char *function, bvh_on_device *bvh,
-                                     const abut_grid *grid);
+/* ---- device_layout.c ---- */
+
+/* Whether a hierarchy that is ready for signs is on a device that can give the CPU's values. */
+bool abuti_field_fits_there(const abut_bvh *bvh);
 
 #endif

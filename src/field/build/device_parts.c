@@ -198,7 +198,9 @@ static abut_status make_parts(bvh_on_device *bvh, field_parts **parts) {
 
 abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     field_parts *p = bvh->field;
-    abut_status status = p ? ABUT_OK : make_parts(bvh, &p);
+    abut_status status = abuti_device_sign_ready("abut_field_create", bvh);
+    if (!status && !p)
+        status = make_parts(bvh, &p);
     if (!status && !p->is_ready) {
         if (!bvh->sign.closed)
             abuti_kit_fail(&p->kit, abuti_device_sign_need(bvh));

@@ -2,6 +2,8 @@
  * nothing lost when the device fails at any call. */
 #include "bvh/there.h"
 
+#include "nearest/batch.h"
+
 /* As doubles, as floats with a stride, with a radius. */
 static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_vec3 *list,
                          size_t count) {

@@ -2,6 +2,8 @@
  * when the device fails at any call. */
 #include "bvh/there.h"
 
+#include "ray/ray.h"
+
 static uint64_t hit_count, miss_count;
 
 static void check_rays(const abut_bvh *bvh, abut_bvh *on_device, const abut_ray *rays, size_t count,

@@ -231,7 +231,7 @@ static abut_status recall(abut_mesh *mesh, const abut_field_options *o, abut_dev
     return status;
 }
 
-abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours) {
+static abut_status read_options(const abut_field_options *options, abut_field_options *ours) {
     *ours = abut_field_options_default();
     abut_status status = abuti_options_read(ours, sizeof *ours, options, "abut_field_create");
     return status ? status : check_options(ours);
@@ -256,7 +256,7 @@ abut_status abut_field_create_from(abut_bvh *bvh, const abut_field_options *opti
     if (!bvh || !field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_from: %s is null",
                           bvh ? "field" : "bvh");
-    abut_status status = abuti_field_options(options, &ours);
+    abut_status status = read_options(options, &ours);
     status = status ? status : abuti_field_signs(__func__, bvh, ours.sign);
     if (status)
         return status;
@@ -278,7 +278,7 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
     if (!mesh || !field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: %s is null",
                           mesh ? "field" : "mesh");
-    abut_status status = abuti_field_options(options, &ours);
+    abut_status status = read_options(options, &ours);
     cache_place place;
     abut_field *found = NULL;
     status = status ? status : recall(mesh, &ours, ours.device, &place, &found);

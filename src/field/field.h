@@ -108,8 +108,7 @@ abut_status abuti_field_send(abut_field *field, abut_device *device);
 
 /* ---- field.c ---- */
 
-/* Reads and checks options; gives the grid and the band that they mean for a mesh. */
-abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours);
+/* The grid and the band that options mean for a mesh. */
 abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
                              double *band);
 /* Prepares a hierarchy for signs, unless it is; refused where it is for others. */

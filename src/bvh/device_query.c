@@ -209,13 +209,15 @@ void abuti_bvh_there_destroy(bvh_on_device *there) {
 
 /* ---- the CPU's arrays ---- */
 
-/* Another queue than that of batches, which one of these may be using. */
-static abut_status fetch(const bvh_on_device *there, abut_bvh **fetched) {
+/* By another queue than that of batches, which one of these may be using: it only waits for what that
+ * has to do, such as a refit. */
+static abut_status fetch(bvh_on_device *there, abut_bvh **fetched) {
     abuti_queue queue;
     abut_status status = abuti_queue_open(there->queue.device, &queue);
     if (status)
         return status;
-    status = abuti_bvh_device_download(&queue, &there->tree, fetched);
+    status = abuti_queue_wait(&queue, &there->queue);
+    status = status ? status : abuti_bvh_device_download(&queue, &there->tree, fetched);
     abuti_queue_close(&queue);
     return status;
 }

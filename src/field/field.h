@@ -260,9 +260,9 @@ void abuti_field_finish(abut_field *field);
 /* The same where the range is known. */
 void abuti_field_finish_with(abut_field *field, float least, float most);
 /* Widens the range by values; whether all are finite. */
-bool abuti_field_range(const float *values, size_t count, float *least, float *most);
+bool abuti_field_range(const float *values, size_t count, float *lowest, float *highest);
 /* The same for values as a field has them. */
 bool abuti_field_values_range(const abut_field *field, const void *values, size_t count,
-                              float *least, float *most);
+                              float *lowest, float *highest);
 
 #endif

@@ -69,7 +69,7 @@ typedef struct batch {
     unsigned char *scratch;
     block_head heads[BATCH];
     const char *wrong[BATCH]; /* null = nothing */
-    float least[BATCH], most[BATCH];
+    float lowest[BATCH], highest[BATCH];
 } batch;
 
 static size_t blocks_of(const section *s) {
@@ -291,12 +291,12 @@ abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_
 }
 
 /* Whether a block holds what a field can hold; widens the range of values. */
-static bool is_sound(const abut_field *field, const block *b, float *least, float *most) {
+static bool is_sound(const abut_field *field, const block *b, float *lowest, float *highest) {
     size_t count = b->bytes / b->element_bytes;
     if (b->section == COARSE)
-        return abuti_field_range((const float *)(const void *)b->data, count, least, most);
+        return abuti_field_range((const float *)(const void *)b->data, count, lowest, highest);
     if (b->section == VALUES)
-        return abuti_field_values_range(field, b->data, count, least, most);
+        return abuti_field_values_range(field, b->data, count, lowest, highest);
     const uint32_t *index = (const uint32_t *)(const void *)b->data;
     for (size_t i = 0; i < count; i++)
         if (index[i] != ABUT_NONE && index[i] >= field->brick_count)
@@ -312,15 +312,15 @@ static void expand_task(void *data, size_t chunk, size_t begin, size_t end) {
         const block_head *head = &b->heads[i];
         block to = block_at(b, b->first + i);
         const unsigned char *from = head->method == PLAIN ? to.data : b->stored + i * BLOCK;
-        b->least[i] = INFINITY;
-        b->most[i] = -INFINITY;
+        b->lowest[i] = INFINITY;
+        b->highest[i] = -INFINITY;
         b->wrong[i] = NULL;
         if (abuti_checksum(from, head->bytes) != head->checksum ||
             (head->method == PRESSED &&
              !abuti_block_expand(from, head->bytes, to.element_bytes, b->scratch + i * BLOCK,
                                  to.data, to.bytes)))
             b->wrong[i] = "values are not as they were written";
-        else if (!is_sound(b->field, &to, &b->least[i], &b->most[i]))
+        else if (!is_sound(b->field, &to, &b->lowest[i], &b->highest[i]))
             b->wrong[i] = "a value is no distance";
     }
 }
@@ -345,7 +345,7 @@ static abut_status get_block(abuti_source *source, const char *name, batch *b, s
 
 static abut_status get_blocks(abuti_source *source, const char *name, abut_field *field) {
     batch b = {0};
-    float least = INFINITY, most = -INFINITY;
+    float lowest = INFINITY, highest = -INFINITY;
     list_sections(field, &b);
     abut_status status = batch_room(field->context, &b);
     for (; !status && b.first < b.block_count; b.first += BATCH) {
@@ -356,8 +356,8 @@ static abut_status get_blocks(abuti_source *source, const char *name, abut_field
             break;
         abuti_parallel_for(field->context, b.count, 1, expand_task, &b);
         for (size_t i = 0; i < b.count && !status; i++) {
-            least = b.least[i] < least ? b.least[i] : least;
-            most = b.most[i] > most ? b.most[i] : most;
+            lowest = b.lowest[i] < lowest ? b.lowest[i] : lowest;
+            highest = b.highest[i] > highest ? b.highest[i] : highest;
             if (b.wrong[i])
                 status = damaged(name, b.wrong[i]);
         }
@@ -370,7 +370,7 @@ static abut_status get_blocks(abuti_source *source, const char *name, abut_field
     if (!status && abuti_source_read(source, &more, 1))
         status = damaged(name, "it goes on after its end");
     if (!status)
-        abuti_field_finish_with(field, least, most);
+        abuti_field_finish_with(field, lowest, highest);
     return status;
 }
 

@@ -43,8 +43,8 @@ abut_status abuti_field_reserve(abut_field *field) {
 }
 
 static bool all_finite(const float *values, size_t count) {
-    float least = 0, most = 0;
-    return abuti_field_range(values, count, &least, &most);
+    float lowest = 0, highest = 0;
+    return abuti_field_range(values, count, &lowest, &highest);
 }
 
 abut_status abut_field_create_values(abut_context *context, const abut_grid *grid,

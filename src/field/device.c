@@ -29,8 +29,8 @@ abut_status abuti_field_bring(const abut_field *field) {
     float *values;
     if (field->broken)
         return abuti_fail(ABUT_ERROR_DEVICE,
-                          "the values of the field are lost, since %s failed "
-                          "while they were updated; update it again",
+                          "the values of the field are lost, since an update of them on %s broke "
+                          "off; update it again",
                           field->there->memory.device->info.name);
     for (;;) {
         int none = FIELD_HOST_NONE;

@@ -7,9 +7,9 @@
  * that b stands where the two are equal or one is not a number.
  *
  * Beside them, for work whose rounding does not matter, groups of four: two of them in a file that
- * is compiled for AVX2 and FMA (and called only where abuti_simd_wide() says so), four in one that
- * is compiled for AVX-512 and defines ABUTI_FOUR_GROUPS (abuti_simd_lanes() says 16), else one.
- * Products may be added without a rounding in between, so that bits differ.
+ * is compiled for AVX2 and FMA (and called only where abuti_simd_lanes() says 8 or 16), four in one
+ * that is compiled for AVX-512 and defines ABUTI_FOUR_GROUPS (abuti_simd_lanes() says 16), else
+ * one. Products may be added without a rounding in between, so that bits differ.
  */
 #ifndef ABUTI_BASE_SIMD_H
 #define ABUTI_BASE_SIMD_H
@@ -18,13 +18,20 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Whether files that are compiled for AVX2 and FMA may be called here. */
-bool abuti_simd_wide(void);
 /* How many floats at once files for several widths should take: 16 (AVX-512), 8 or 4. */
 int abuti_simd_lanes(void);
-/* Tests: behave as on a processor that has no more lanes than so many; or than four. */
+/* Of name_4, name_8 and name_16, which a file *_lanes.c defines, the address of the one to take;
+ * and the same where there is one for eight lanes and more, and one for any processor. */
+#ifdef ABUTI_WIDE_FILES
+#define ABUTI_BY_LANES(name) \
+    (abuti_simd_lanes() >= 16 ? &name##_16 : abuti_simd_lanes() >= 8 ? &name##_8 : &name##_4)
+#define ABUTI_8_LANES_OR(eight, any) (abuti_simd_lanes() >= 8 ? (eight) : (any))
+#else
+#define ABUTI_BY_LANES(name) (&name##_4)
+#define ABUTI_8_LANES_OR(eight, any) (any)
+#endif
+/* Tests: behave as on a processor that has no more lanes than so many. */
 void abuti_simd_at_most(int lanes);
-void abuti_simd_narrow(bool only);
 
 /* Brings a line of memory near. */
 #if defined(__GNUC__)

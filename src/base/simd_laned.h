@@ -1,6 +1,10 @@
-/* One set of names for vectors of 4, 8 or 16 floats, for loops that are written once. A file sets
- * LANES, includes simd_lanes.h where that is more than 4, and then this. */
-#include "base/simd.h"
+/* One set of names for vectors of 4, 8 or 16 floats, for files *_lanes.c, which the build compiles
+ * once for each number of LANES. What they export is BY_LANES(name). */
+#include "base/simd_lanes.h"
+
+#define BY_LANES_(name, lanes) name##_##lanes
+#define BY_LANES__(name, lanes) BY_LANES_(name, lanes)
+#define BY_LANES(name) BY_LANES__(name, LANES)
 
 #if LANES == 16
 #define LANED(name) f16_##name

@@ -11,8 +11,6 @@
 
 #if !defined(ABUT_NO_SIMD) && defined(__AVX2__) && defined(__FMA__) && defined(__BMI2__) && \
     !defined(ABUTI_SIMD_FOUR_GROUPS)
-#define ABUTI_SIMD_8
-
 /* The wide vectors of simd.h are just these. */
 typedef fw f8;
 typedef mw m8;
@@ -66,8 +64,6 @@ static inline uint32_t f8_number(uint32_t *to, uint32_t first, unsigned bits) {
 #endif
 
 #if !defined(ABUT_NO_SIMD) && defined(__AVX512F__)
-#define ABUTI_SIMD_16
-
 typedef __m512 f16;
 typedef __mmask16 m16;
 

@@ -71,9 +71,9 @@ typedef struct bvh_split {
 /* Sorts the triangles into leaves and gives the tree over them, 2 leaf_count - 1 nodes. */
 abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
                             uint32_t *order, bvh_split *splits);
-/* The same tree; build_wide.c, only where abuti_simd_wide() says so. */
-abut_status abuti_bvh_split_wide(abut_context *context, const abut_mesh *mesh, double scale,
-                                 uint32_t *order, bvh_split *splits);
+/* The same tree, with AVX2: minima and single roundings are the same. */
+abut_status abuti_bvh_split_8(abut_context *context, const abut_mesh *mesh, double scale,
+                              uint32_t *order, bvh_split *splits);
 
 /* ---- device_build.c ---- */
 
@@ -85,8 +85,8 @@ abut_status abuti_bvh_build_on(abut_device *device, abut_mesh *mesh, abut_bvh **
 double abuti_bvh_scale(const abut_mesh *mesh);
 /* Fits all boxes and blocks to the positions of a mesh. */
 void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh);
-/* The same bits; fit_wide.c, only where abuti_simd_wide() says so. */
-void abuti_bvh_fit_wide(abut_bvh *bvh, const abut_mesh *mesh);
+/* The same bits, with AVX2: every operation is rounded once. */
+void abuti_bvh_fit_8(abut_bvh *bvh, const abut_mesh *mesh);
 /* Of boxes that stand; see abut_bvh_info. */
 double abuti_bvh_cost(const abut_bvh *bvh);
 

@@ -1,17 +1,10 @@
 /* Many pairs at once: those that one direction proves free for all the step, or one for each half
- * of it, are left out. In floats; see sweep_filter_lanes.h for the proof. */
+ * of it, are left out. In floats; see sweep_lanes_shared.h for the proof. */
 #include "geom/sweep_filter.h"
 
-#define LANES 4
-#include "geom/sweep_filter_lanes.h"
+#include "base/simd.h"
 
-static sweep_filter_kernel *kernel(void) {
-    const int lanes = abuti_simd_lanes();
-    sweep_filter_kernel *more = lanes >= 16 ? abuti_sweep_filter_16() : NULL;
-    if (!more && lanes >= 8)
-        more = abuti_sweep_filter_8();
-    return more ? more : filter;
-}
+#include <float.h>
 
 float abuti_sweep_filter_reach(const sweep_limits *limits) {
     double reach = limits->separation + limits->tolerance;
@@ -21,7 +14,7 @@ float abuti_sweep_filter_reach(const sweep_limits *limits) {
 
 size_t abuti_sweep_filter(int kind, const vec3 *start, const vec3 *end, const uint32_t *four,
                           size_t count, const sweep_limits *limits, uint32_t *survivors) {
-    sweep_filter_kernel *run = kernel();
+    sweep_filter_kernel *run = ABUTI_BY_LANES(abuti_sweep_filter);
     sweep_batch batch = {kind, start, end, four, abuti_sweep_filter_reach(limits)};
     count = run(&batch, NULL, count, false, survivors);
     return run(&batch, survivors, count, true, survivors);

@@ -19,9 +19,7 @@ float abuti_sweep_filter_reach(const sweep_limits *limits);
  * be `list`. */
 typedef size_t sweep_filter_kernel(const sweep_batch *batch, const uint32_t *list, size_t count,
                                    bool halves, uint32_t *survivors);
-
-/* Null where they were not built; only where abuti_simd_lanes() says so. */
-sweep_filter_kernel *abuti_sweep_filter_8(void);
-sweep_filter_kernel *abuti_sweep_filter_16(void);
+/* sweep_filter_lanes.c, by lanes. */
+sweep_filter_kernel abuti_sweep_filter_4, abuti_sweep_filter_8, abuti_sweep_filter_16;
 
 #endif

@@ -17,6 +17,7 @@
  */
 #include "sweep/motion.h"
 
+#include "base/simd.h"
 #include "bvh/bvh.h"
 #include "geom/sweep.h"
 
@@ -200,7 +201,7 @@ static void run_task(void *data, size_t chunk, size_t begin, size_t end) {
             atomic_load_explicit(&s->first_hit, memory_order_relaxed) < number)
             return;
         candidates.count = 0;
-        abuti_broad_collect(&s->sides[t->kind], &t->cursor, &candidates);
+        ABUTI_BY_LANES(abuti_collect)(&s->sides[t->kind], &t->cursor, &candidates);
         sweep_portion(s, t, &candidates);
         if (t->found && s->options.mode == ABUT_SWEEP_ANY) {
             uint_fast32_t lowest = atomic_load(&s->first_hit);

@@ -94,7 +94,7 @@ static void threads(void **state) {
     for (uint32_t i = 0; i < 4; i++) {
         test_memory memory = {0};
         abut_context *context = test_context(&memory, 1u << i % 3);
-        abuti_simd_narrow(i == 3);
+        abuti_simd_at_most(i == 3 ? 4 : 16);
         abut_mesh *mesh = make_shape(context, ABUT_SHAPE_ICOSPHERE, 50); /* 50,000 triangles */
         abut_bvh *bvh;
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -114,7 +114,7 @@ static void threads(void **state) {
         abut_mesh_destroy(mesh);
         abut_context_destroy(context);
     }
-    abuti_simd_narrow(false);
+    abuti_simd_at_most(16);
     for (int i = 1; i < 4; i++)
         assert_true(trees[0] == trees[i] && answers[0] == answers[i]);
     if (trees[0] != 0x4fd6600a255d2e5au || answers[0] != 0x16136c6e2ad8e0deu)

@@ -1,21 +1,11 @@
 /* Values of blocks against a search for every cell, bit for bit: on shapes and hostile soups, for
- * every width of vectors and any number of threads. The source is included, so that the test can
- * choose the width. */
+ * every width of vectors and any number of threads. */
 #include "bvh/meshes.h"
 
-#include "field/build/cells.h"
+#include "base/simd.h"
+#include "field/build/compute.h"
 
-static const cells_kernel *forced; /* null = the library's own choice */
-static const cells_kernel *choose_kernel(void) {
-    return forced ? forced : abuti_cells_kernel();
-}
-
-#define CELLS_LEAST 0.0 /* lists for the smallest grids, too */
-#define abuti_cells_kernel choose_kernel
-#define abuti_field_compute compute_here
-#include "../../src/field/build/compute.c"
-#undef abuti_cells_kernel
-#undef abuti_field_compute
+#include <stdatomic.h>
 
 /* ---- the search ---- */
 
@@ -57,6 +47,7 @@ static void make_answers(const abut_bvh *bvh, const abut_grid *grid, double band
                      .wanted_count = wanted_count,
                      .layers = layers,
                      .put = put_answers,
+                     .always_lists = true,
                      .data = a,
                      .to = 1};
     for (int k = 0; k < 3; k++)
@@ -69,7 +60,7 @@ static void make_answers(const abut_bvh *bvh, const abut_grid *grid, double band
     a->values = malloc(a->blocks * BLOCK_CELLS * sizeof *a->values);
     assert_non_null(a->values);
     memset(a->values, 0xff, a->blocks * BLOCK_CELLS * sizeof *a->values);
-    assert_ok(compute_here(&job));
+    assert_ok(abuti_field_compute(&job));
     assert_int_equal(a->blocks, a->put);
 }
 
@@ -127,27 +118,19 @@ static void check_equal(const answers *a, const answers *b) {
 
 /* All widths that run here, the first against the search and the others against the first. */
 static void check_grid_of(const abut_bvh *bvh, const abut_grid *grid, double band) {
-    const cells_kernel *kernels[3] = {NULL, NULL, NULL};
-    int lanes = abuti_simd_lanes();
+    const int lanes = abuti_simd_lanes();
     answers first;
-    kernels[1] = lanes >= 8 ? abuti_cells_8() : NULL;
-    kernels[2] = lanes >= 16 ? abuti_cells_16() : NULL;
-    abuti_simd_narrow(true);
-    kernels[0] = abuti_cells_kernel(); /* four lanes */
-    abuti_simd_narrow(false);
-    forced = kernels[0];
+    abuti_simd_at_most(4);
     make_answers(bvh, grid, band, NULL, NULL, 0, &first);
     check_cells(bvh, &first, band);
-    for (int k = 1; k < 3; k++) {
+    for (int k = 8; k <= lanes; k *= 2) {
         answers other;
-        if (!kernels[k])
-            continue;
-        forced = kernels[k];
+        abuti_simd_at_most(k);
         make_answers(bvh, grid, band, NULL, NULL, 0, &other);
         check_equal(&first, &other);
         free(other.values);
     }
-    forced = NULL;
+    abuti_simd_at_most(16);
     free(first.values);
 }
 

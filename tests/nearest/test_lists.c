@@ -1,9 +1,11 @@
 /* Nearest points of batches that are large enough for lists: equal, bit for bit, to a search for
- * each of them, which has been compared with a complete one elsewhere. And the margin of the lists,
- * for which the source is included. */
+ * each of them, which has been compared with a complete one elsewhere. And the margin of the lists.
+ */
 #include "bvh/meshes.h"
 
-#include "../../src/nearest/lists.c"
+#include "nearest/lists.h"
+
+#include <math.h>
 
 enum { COUNT = 1024, MOST = 14000 }; /* the fewest for lists, if there are few triangles */
 
@@ -238,14 +240,13 @@ static void cancelling(void **state) {
 
 /* All kernels that run here, and then null. */
 static const lists_kernel *kernel_of(int i) {
-    static const lists_kernel four = {gather, filter, measure, exact};
-    const lists_kernel *all_kernels[4] = {&four, NULL, NULL, NULL};
-    int count = 1;
-    if (abuti_simd_lanes() >= 8 && abuti_lists_8())
-        all_kernels[count++] = abuti_lists_8();
-    if (abuti_simd_lanes() >= 16 && abuti_lists_16())
-        all_kernels[count++] = abuti_lists_16();
-    return all_kernels[i];
+    const int lanes = 4 << i;
+    if (lanes > abuti_simd_lanes())
+        return NULL;
+    abuti_simd_at_most(lanes);
+    const lists_kernel *kernel = ABUTI_BY_LANES(abuti_lists);
+    abuti_simd_at_most(16);
+    return kernel;
 }
 
 /* A list of all triangles of a mesh, and room to work. */

@@ -167,11 +167,8 @@ typedef struct cells_kernel {
                         cells_winners *winners, float values[CELLS_COUNT]);
 } cells_kernel;
 
-/* The quickest kernel that runs here. */
-const cells_kernel *abuti_cells_kernel(void);
-/* Eight lanes and sixteen; null where the library has been built without. */
-const cells_kernel *abuti_cells_8(void);
-const cells_kernel *abuti_cells_16(void);
+/* cells_lanes.c; ABUTI_BY_LANES(abuti_cells) is the quickest that runs here. */
+extern const cells_kernel abuti_cells_4, abuti_cells_8, abuti_cells_16;
 
 /* ---- sign_rows.c: winding numbers along rows of cells ---- */
 

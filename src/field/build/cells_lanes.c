@@ -1,7 +1,9 @@
-/* The loops over lists of features, for any number of lanes; see cells.h. Included once by each
- * file that has a kernel, after it has set LANES to 4, 8 or 16. */
-#include "base/simd_laned.h"
+/* The loops over lists of features, compiled for 4, 8 and 16 lanes; see cells.h. */
 #include "field/build/cells.h"
+
+#include "base/simd_laned.h"
+
+#include <math.h>
 
 /* ---- gather ---- */
 
@@ -347,3 +349,5 @@ static unsigned measure(const cells_table *table, const uint32_t *names, uint32_
             left |= 1u << i;
     return left;
 }
+
+const cells_kernel BY_LANES(abuti_cells) = {gather, take, filter, measure};

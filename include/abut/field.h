@@ -94,13 +94,13 @@ typedef struct abut_field_info {
     abut_grid grid;
     abut_field_layout layout;
     abut_field_type type;
-    double band;        /* infinity where there is no limit */
-    double step;        /* between neighbouring values of 16 bits; 0 for floats */
-    double least, most; /* of all values */
-    bool closed;        /* the mesh has no border */
+    double band;            /* infinity where there is no limit */
+    double step;            /* between neighbouring values of 16 bits; 0 for floats */
+    double lowest, highest; /* of all values */
+    bool closed;            /* the mesh has no border */
     abut_sign_method sign;
     uint64_t bytes;
-    uint32_t bricks; /* that are stored; 0 for dense fields */
+    uint64_t bricks; /* that are stored; 0 for dense fields */
 } abut_field_info;
 
 /* Tells what a field is. Null gives zeros. Thread-safe. */
@@ -274,7 +274,16 @@ ABUT_API abut_status abut_field_cache_verify(abut_context *context, const char *
 /* Removes the files of a folder of which no field was used for this many seconds (0 = all), and
  * tells how many they were and how large; either may be null. Other files stay. Thread-safe. */
 ABUT_API abut_status abut_field_cache_clear(abut_context *context, const char *folder, double age,
-                                            uint32_t *files, uint64_t *bytes);
+                                            uint64_t *files, uint64_t *bytes);
+
+/* ---- names ---- */
+
+/* Names for people and programs, such as "sparse" or "int16"; null beyond the last. Thread-safe. */
+ABUT_API const char *abut_field_layout_name(abut_field_layout layout);
+ABUT_API const char *abut_field_type_name(abut_field_type type);
+ABUT_API const char *abut_interpolation_name(abut_interpolation interpolation);
+ABUT_API const char *abut_combination_name(abut_combination combination);
+ABUT_API const char *abut_field_format_name(abut_field_format format);
 
 #ifdef __cplusplus
 }

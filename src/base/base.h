@@ -49,6 +49,11 @@ void *abuti_allocate(abut_context *context, size_t count, size_t element_bytes);
 void *abuti_allocate_zeroed(abut_context *context, size_t count, size_t element_bytes);
 /* Null is allowed. */
 void abuti_release(abut_context *context, void *memory);
+/* Makes room for `wanted` elements, and for half as many again as there was room for, in the array
+ * that `array` is the address of and that has `count`; it may move. Null with no room to begin
+ * with. On failure all is as before. */
+abut_status abuti_grow(abut_context *context, void *array, size_t count, size_t wanted,
+                       size_t element_bytes, size_t *room);
 
 bool abuti_multiply_overflows(size_t a, size_t b, size_t *product);
 bool abuti_add_overflows(size_t a, size_t b, size_t *sum);

@@ -138,10 +138,6 @@ abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
 abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 point);
 abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit);
 
-/* Sorts by heap: no memory, and n log n whatever comes. `after`: whether a belongs behind b. */
-void abuti_bvh_sort(void *items, size_t count, size_t bytes,
-                    bool (*after)(const void *a, const void *b));
-
 /* How many triangles a leaf has. */
 static inline uint32_t bvh_leaf_fill(const abut_bvh *bvh, uint32_t leaf) {
     uint32_t left = bvh->triangle_count - BVH_WIDTH * leaf;

@@ -2,9 +2,9 @@
  */
 #include "geom/sweep_filter.h"
 
-#include "base/simd_laned.h"
-#define quotient LANED(div)
-#define root LANED(sqrt)
+#include "base/simd_lanes.h"
+#define quotient fw_div
+#define root fw_sqrt
 #include "geom/sweep_lanes_shared.h"
 
 #include <float.h>

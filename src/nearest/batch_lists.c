@@ -358,7 +358,7 @@ abut_status abuti_batch_lists(const nearest_batch *b) {
     run_of_batch r;
     memset(&r, 0, sizeof r);
     r.b = b;
-    r.kernel = ABUTI_BY_LANES(abuti_lists);
+    r.kernel = abuti_lists_kernel();
     size_t runs = abuti_chunk_count(b->points.count, POINTS_A_RUN);
     r.worker_count = abuti_context_threads(context);
     r.worker_count = r.worker_count < 4 ? 4 : r.worker_count; /* a caller's tasks may be more */

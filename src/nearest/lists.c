@@ -161,3 +161,7 @@ uint32_t abuti_lists_collect(const abut_bvh *bvh, const lists_block *block, cons
     }
     return count;
 }
+
+const lists_kernel *abuti_lists_kernel(void) {
+    return ABUTI_BY_LANES(abuti_lists);
+}

@@ -194,7 +194,9 @@ static inline void lists_measure_pair(const abut_mesh *mesh, const vec3 *points,
         pair->weight[k] = closest.barycentric[k];
 }
 
-/* lists_lanes.c; ABUTI_BY_LANES(abuti_lists) is the quickest that runs here. */
+/* The quickest kernel that runs here. */
+const lists_kernel *abuti_lists_kernel(void);
+/* lists_lanes.c, by lanes. */
 extern const lists_kernel abuti_lists_4, abuti_lists_8, abuti_lists_16;
 
 #endif

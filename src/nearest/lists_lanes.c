@@ -1,10 +1,10 @@
 /* The loops over lists, compiled for 4, 8 and 16 lanes. */
 #include "nearest/lists.h"
 
-#include "base/simd_laned.h"
 #if LANES == 16
 #define MEASURE_LANES 8
 #endif
+#include "base/simd_lanes.h"
 #include "nearest/measure_lanes.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static void gather(const lists_table *table, const uint32_t *places, uint32_t co
         float *to = &groups[i / LISTS_GROUP].column[0][i % LISTS_GROUP];
         wide column[LISTS_ROW];
         for (uint32_t c = 0; c < LISTS_ROW; c += 4)
-            LANED(columns)(row, c, column + c);
+            fw_columns(row, c, column + c);
         for (uint32_t c = 0; c < LISTS_ROW; c++)
             store(to + (size_t)c * LISTS_GROUP, column[c]);
         const wide *u = column + LISTS_U, *w = column + LISTS_W;
@@ -150,7 +150,7 @@ static float find_feet(const lists_list *list, const lists_block *block, float *
         wide s = where(is_less_equal(clear, rho), least(at(groups, LISTS_DIAMETER, i), rho));
         store(scratch + 4 * (size_t)i + 3 * LANES, fused(s, sub(sub(s, rho), rho), sq));
     }
-    float least_sq = LANED(least)(best);
+    float least_sq = fw_least(best);
     unsigned bits = mask_bits(is_less_equal(best, all(least_sq)));
     uint32_t winner = 0;
     while (!(bits >> winner & 1))
@@ -186,7 +186,7 @@ static uint32_t filter(const lists_list *list, const lists_block *block, float *
         wide sum = load(from + 3 * LANES);
         for (uint32_t k = 0; k < 3; k++)
             sum = fused_less(twice[k], magnitude(sub(load(from + k * LANES), g[k])), sum);
-        count += LANED(number)(kept + count, i, mask_bits(is_less_equal(sum, limit)));
+        count += fw_number(kept + count, i, mask_bits(is_less_equal(sum, limit)));
     }
     return trim(kept, count, end);
 }
@@ -217,12 +217,11 @@ static uint32_t measure(const lists_list *list, const float point[3], float marg
         store(scratch + i, sq);
         store(vertices + i, vertex_of(groups, i, &s, clear, height));
     }
-    float reach = sqrtf(LANED(least)(best)) + 2 * margin;
+    float reach = sqrtf(fw_least(best)) + 2 * margin;
     const wide limit = all(reach * reach * LISTS_SLACK);
     uint32_t count = 0;
     for (uint32_t i = 0; i < end; i += LANES)
-        count +=
-            LANED(number)(found + count, i, mask_bits(is_less_equal(load(scratch + i), limit)));
+        count += fw_number(found + count, i, mask_bits(is_less_equal(load(scratch + i), limit)));
     return trim(found, count, end);
 }
 

@@ -6,7 +6,6 @@
  * seem nearest, which gives a bound, and then takes nodes four at a time as they come, without
  * sorting them; a new bound goes through all that wait.
  */
-#define ABUTI_FOUR_GROUPS
 #define MEASURE_LANES 8
 #include "nearest/search.h"
 

@@ -1,4 +1,4 @@
-/* The nearest point in floats: what nearest.c, nearest_wide.c and nearest_16.c share. Each compiles
+/* The nearest point in floats: what nearest.c, nearest_8.c and nearest_16.c share. Each compiles
  * it for its instructions; the method is told in nearest.c.
  */
 #ifndef ABUTI_NEAREST_SEARCH_H

@@ -100,23 +100,6 @@ void abut_picture_destroy(abut_picture *picture) {
 
 /* ---- adding ---- */
 
-/* Room for one more element in a growing array. */
-static abut_status make_room(abut_context *context, void **elements, size_t element_bytes,
-                             size_t count, size_t *room) {
-    if (count < *room)
-        return ABUT_OK;
-    size_t larger = *room < 8 ? 8 : *room + *room / 2;
-    void *grown = abuti_allocate(context, larger, element_bytes);
-    if (!grown)
-        return ABUT_ERROR_MEMORY;
-    if (count)
-        memcpy(grown, *elements, count * element_bytes);
-    abuti_release(context, *elements);
-    *elements = grown;
-    *room = larger;
-    return ABUT_OK;
-}
-
 static abut_status check_mesh(const abut_picture *picture, const abut_mesh *mesh, abut_pose place,
                               const abut_mesh_style *style) {
     if (!picture || !mesh)
@@ -155,8 +138,8 @@ abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_p
     if (!status)
         status = check_mesh(picture, mesh, place, &look);
     if (!status)
-        status = make_room(picture->context, (void **)&picture->items, sizeof *picture->items,
-                           picture->item_count, &picture->item_room);
+        status = abuti_grow(picture->context, &picture->items, picture->item_count,
+                            picture->item_count + 1, sizeof *picture->items, &picture->item_room);
     if (status)
         return status;
     paint *paints = NULL;
@@ -201,8 +184,8 @@ static abut_status add_mark(abut_picture *picture, const char *function, const p
                           function, width, WIDTH_MOST);
     abut_status status = check_colour(function, "colour", colour);
     if (!status)
-        status = make_room(picture->context, (void **)&picture->marks, sizeof *picture->marks,
-                           picture->mark_count, &picture->mark_room);
+        status = abuti_grow(picture->context, &picture->marks, picture->mark_count,
+                            picture->mark_count + 1, sizeof *picture->marks, &picture->mark_room);
     if (!status && picture->mark_count >= NO_TRIANGLE)
         status = abuti_fail(ABUT_ERROR_LIMIT, "%s: the picture has %zu lines and points already",
                             function, picture->mark_count);

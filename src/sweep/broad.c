@@ -4,7 +4,6 @@
 #include "base/morton.h"
 #include "base/simd.h"
 #include "base/sort.h"
-#include "bvh/bvh.h"
 
 #include <math.h>
 

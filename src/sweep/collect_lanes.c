@@ -1,7 +1,7 @@
 /* The walk of groups through a tree, compiled for 4, 8 and 16 lanes; see broad.h. */
 #include "sweep/broad.h"
 
-#include "base/simd_laned.h"
+#include "base/simd_lanes.h"
 
 /* A box for every lane. */
 typedef struct wide_box {

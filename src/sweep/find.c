@@ -18,7 +18,7 @@
 #include "sweep/motion.h"
 
 #include "base/simd.h"
-#include "bvh/bvh.h"
+#include "base/sort.h"
 #include "geom/sweep.h"
 
 #include <stdatomic.h>
@@ -66,23 +66,6 @@ typedef struct search {
     abut_sweep_counts counts;
 } search;
 
-/* Makes room for one more, or many. */
-static abut_status make_room(abut_context *context, motion_hit **hits, size_t count, size_t *room,
-                             size_t wanted) {
-    if (wanted <= *room)
-        return ABUT_OK;
-    size_t most = wanted > 2 * *room ? wanted : 2 * *room;
-    motion_hit *more = abuti_allocate(context, most < 16 ? 16 : most, sizeof *more);
-    if (!more)
-        return ABUT_ERROR_MEMORY;
-    if (count)
-        memcpy(more, *hits, count * sizeof *more);
-    abuti_release(context, *hits);
-    *hits = more;
-    *room = most < 16 ? 16 : most;
-    return ABUT_OK;
-}
-
 /* ---- one task ---- */
 
 /* In the order of hits at the same time; equal for two of the second features at most. */
@@ -110,8 +93,8 @@ static void take_hit(search *s, task *t, const motion_hit *hit) {
     } else if (s->options.mode == ABUT_SWEEP_ANY) {
         t->best = *hit;
     } else if (s->room) {
-        t->status =
-            make_room(s->motion->context, &t->hits, t->hit_count, &t->hit_room, t->hit_count + 1);
+        t->status = abuti_grow(s->motion->context, &t->hits, t->hit_count, t->hit_count + 1,
+                               sizeof *t->hits, &t->hit_room);
         if (!t->status)
             t->hits[t->hit_count++] = *hit;
     }
@@ -216,7 +199,7 @@ static void run_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* Cuts to what the caller has room for. */
 static void sort_kept(search *s) {
-    abuti_bvh_sort(s->kept, s->kept_count, sizeof *s->kept, abuti_motion_after);
+    abuti_sort_items(s->kept, s->kept_count, sizeof *s->kept, abuti_motion_after);
     s->kept_count = s->kept_count < s->room ? s->kept_count : s->room;
 }
 
@@ -224,7 +207,8 @@ static void sort_kept(search *s) {
 static abut_status gather_hits(search *s, task *t) {
     size_t wanted;
     if (abuti_add_overflows(s->kept_count, t->hit_count, &wanted) ||
-        make_room(s->motion->context, &s->kept, s->kept_count, &s->kept_room, wanted))
+        abuti_grow(s->motion->context, &s->kept, s->kept_count, wanted, sizeof *s->kept,
+                   &s->kept_room))
         return ABUT_ERROR_MEMORY;
     if (t->hit_count)
         memcpy(s->kept + s->kept_count, t->hits, t->hit_count * sizeof *s->kept);

@@ -2,7 +2,6 @@
  * nothing left to refuse but its own options. */
 #include "sweep/motion.h"
 
-#include "bvh/bvh.h"
 #include "geom/sweep.h"
 #include "geom/sweep_point_shared.h"
 #include "mesh/mesh.h"

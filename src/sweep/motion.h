@@ -67,7 +67,7 @@ abut_status abuti_motion_take(abut_sweep *motion, motion_taking *taking);
 void abuti_motion_accept(abut_sweep *motion, const motion_taking *taking);
 /* Takes the last step back; once. */
 void abuti_motion_undo(abut_sweep *motion);
-/* Whether a comes behind b in the order of ABUT_SWEEP_ALL. For abuti_bvh_sort too. */
+/* Whether a comes behind b in the order of ABUT_SWEEP_ALL. For abuti_sort_items too. */
 bool abuti_motion_after(const void *a, const void *b);
 /* The four vertices of a pair, as sweep_pair wants them. */
 void abuti_motion_corners(const abut_sweep *motion, uint32_t kind, uint32_t first, uint32_t second,

@@ -244,7 +244,7 @@ static const lists_kernel *kernel_of(int i) {
     if (lanes > abuti_simd_lanes())
         return NULL;
     abuti_simd_at_most(lanes);
-    const lists_kernel *kernel = ABUTI_BY_LANES(abuti_lists);
+    const lists_kernel *kernel = abuti_lists_kernel();
     abuti_simd_at_most(16);
     return kernel;
 }

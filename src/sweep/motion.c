@@ -314,7 +314,8 @@ static void name_element(const uint32_t *begin, uint32_t mesh_count, uint32_t el
     *local = element - begin[low];
 }
 
-abut_impact abuti_motion_impact(const abut_sweep *motion, const motion_hit *hit) {
+/* What the caller is told. */
+static abut_impact impact_of(const abut_sweep *motion, const motion_hit *hit) {
     abut_impact impact = {.time = hit->time, .normal = hit->normal};
     uint32_t corners[4];
     vec3 start[4], end[4];
@@ -338,7 +339,7 @@ abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits
                                 abut_impacts *impacts) {
     uint64_t given = count < impacts->capacity ? count : impacts->capacity;
     for (uint64_t i = 0; i < given; i++)
-        impacts->impacts[i] = abuti_motion_impact(motion, &hits[i]);
+        impacts->impacts[i] = impact_of(motion, &hits[i]);
     impacts->count = (size_t)count;
     if (count == given)
         return ABUT_OK;

@@ -72,8 +72,6 @@ bool abuti_motion_after(const void *a, const void *b);
 /* The four vertices of a pair, as sweep_pair wants them. */
 void abuti_motion_corners(const abut_sweep *motion, uint32_t kind, uint32_t first, uint32_t second,
                           uint32_t corners[4]);
-/* What the caller is told. */
-abut_impact abuti_motion_impact(const abut_sweep *motion, const motion_hit *hit);
 /* Gives hits that stand in order to the caller: as many as there is room for. `count`: of all that
  * were found, also those that are not here. */
 abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,

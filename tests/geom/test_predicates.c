@@ -110,7 +110,7 @@ static void signs_equal_the_referee(void **state) {
         assert_int_equal(-sign, orient3d(b, a, c, d));
         assert_int_equal(-sign, orient3d(a, c, b, d));
         assert_int_equal(-sign, orient3d(d, b, c, a));
-        assert_int_equal(referee_rows(a, o, b, o, c, o), det3_sign(a, b, c));
+        assert_int_equal(referee_rows(a, o, b, o, c, o), orient3d(o, a, b, c));
         assert_int_equal(referee_rows(b, o, c, a, d, a), orient3d_along(a, b, c, d));
         vec3 axis = v3(0, 0, 1);
         c = fourth_point(&random, family, a, b, a); /* almost on their line */

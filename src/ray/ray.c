@@ -18,6 +18,7 @@
 #include "bvh/cull.h"
 #include "bvh/gather.h"
 
+#include "base/sort.h"
 #include "geom/meet_shared.h"
 #include "geom/path_shared.h"
 

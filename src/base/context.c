@@ -208,7 +208,7 @@ abut_status abuti_grow(abut_context *context, void *array, size_t count, size_t 
                        size_t element_bytes, size_t *room) {
     void *old, *larger;
     memcpy(&old, array, sizeof old);
-    if (old && wanted <= *room)
+    if (wanted <= *room)
         return ABUT_OK;
     size_t more = *room + *room / 2 + 8;
     more = wanted > more ? wanted : more;

@@ -1,7 +1,7 @@
 /* The nearest point of a mesh to a point.
  *
  * Method: depth first from the root, nearest child first, with an upper bound of the distance. All
- * of it in floats, four boxes or four triangles at once (eight where nearest_8.c is used);
+ * of it in floats, four boxes or four triangles at once (eight where there are so many lanes);
  * corners come from the blocks, rounded to 16 bits inside the leaf's box. That gives distances that
  * err by less than a known margin. Every triangle whose distance less the margin is not above the
  * bound becomes a candidate, and its distance plus the margin a new bound. At the end the few
@@ -82,10 +82,6 @@ static void search_far(search *s) {
 }
 
 /* ---- one point ---- */
-
-void abuti_bvh_search_4(search *s) {
-    search_near(s);
-}
 
 void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
                          abut_nearest *nearest) {

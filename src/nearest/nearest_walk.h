@@ -1,5 +1,5 @@
 /* The walk through a hierarchy for the nearest point, one node after the other: for nearest.c and
- * nearest_8.c.
+ * nearest_walk.c.
  */
 #ifndef ABUTI_NEAREST_NEAREST_WALK_H
 #define ABUTI_NEAREST_NEAREST_WALK_H

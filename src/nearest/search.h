@@ -1,4 +1,4 @@
-/* The nearest point in floats: what nearest.c, nearest_8.c and nearest_16.c share. Each compiles
+/* The nearest point in floats: what nearest_walk.c and nearest_16.c share. Each compiles
  * it for its instructions; the method is told in nearest.c.
  */
 #ifndef ABUTI_NEAREST_SEARCH_H
@@ -36,7 +36,7 @@ typedef struct search {
     double weight[3]; /* of its corners */
 } search;
 
-/* nearest.c, nearest_8.c and nearest_16.c, by lanes. */
+/* nearest_walk.c and nearest_16.c, by lanes. */
 void abuti_bvh_search_4(search *s);
 void abuti_bvh_search_8(search *s);
 void abuti_bvh_search_16(search *s);

@@ -12,7 +12,8 @@ enum { MOVES_A_TASK = 256 };
 
 abut_status abuti_world_reserve(abut_context *context, world_list *list, size_t room,
                                 size_t element_bytes) {
-    return abuti_grow(context, &list->data, list->count, room, element_bytes, &list->room);
+    return abuti_grow(context, &list->data, list->count, room ? room : 1, element_bytes,
+                      &list->room);
 }
 
 /* ---- create ---- */

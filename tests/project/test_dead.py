@@ -17,15 +17,12 @@ import sys
 
 # Ways in for tests: faults, and looks inside.
 FOR_TESTS = """
+abuti_contact_frame_of abuti_view_mark_all
 abuti_cache_clean abuti_opencl_fail_at abuti_opencl_live abuti_simd_at_most
 """
 # Dead, to be deleted.
 KNOWN = """
-ABUTI_BVH_FIT ABUTI_KIT_RUN ABUTI_REDUCE_MAX KIT_BUFFER MIXED
-abuti_contact_frame_of abuti_kit_close abuti_kit_copy abuti_kit_fail
-abuti_kit_fill abuti_kit_finish abuti_kit_get abuti_kit_open abuti_kit_put abuti_kit_reserve
-abuti_kit_run abuti_view_mark_all abuti_view_triangle
-pose_inverse pose_multiply
+ABUTI_BVH_FIT abuti_view_triangle pose_inverse pose_multiply
 """
 
 source, build = pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])

@@ -119,13 +119,8 @@ static abut_mesh *make_torn(abut_mesh *mesh, uint32_t each) {
         if (t % each)
             memcpy(indices + 3 * (size_t)kept++, abut_mesh_indices(mesh) + 3 * (size_t)t,
                    3 * sizeof *indices);
-    abut_mesh_input input = abut_mesh_input_default();
-    abut_mesh *torn;
-    input.positions = abut_mesh_positions(mesh);
-    input.vertex_count = abut_mesh_vertex_count(mesh);
-    input.indices = indices;
-    input.triangle_count = kept;
-    assert_ok(abut_mesh_create(NULL, &input, &torn));
+    abut_mesh *torn =
+        test_mesh(NULL, abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh), indices, kept);
     free(indices);
     abut_mesh_destroy(mesh);
     return torn;
@@ -134,7 +129,6 @@ static abut_mesh *make_torn(abut_mesh *mesh, uint32_t each) {
 /* ---- tests ---- */
 
 static void closed_surfaces(void **state) {
-    (void)state;
     check_mesh(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 34);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 5), 20);
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 16);
@@ -146,14 +140,12 @@ static void closed_surfaces(void **state) {
 }
 
 static void open_surfaces(void **state) {
-    (void)state;
     check_mesh(make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 200), 34);
     check_mesh(make_torn(make_shape(NULL, ABUT_SHAPE_TEAPOT, 5), 31), 18);
     check_mesh(make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6), 16);
 }
 
 static void soups(void **state) {
-    (void)state;
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
         check_mesh(make_kind(NULL, kind, 40, 5 + kind), 9);
 }
@@ -162,7 +154,6 @@ static void soups(void **state) {
 
 /* Lists that are made for eight blocks at once, short ones and those of the middle of a sphere. */
 static void siblings(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 48);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
     abut_device_bvh *there;
@@ -183,7 +174,6 @@ static void siblings(void **state) {
 
 /* Grids that are left to the search, a pool that must grow, and what a build tells. */
 static void other_ways(void **state) {
-    (void)state;
     abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 16), 90);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
     abut_device_bvh *there;
@@ -218,7 +208,6 @@ static void other_ways(void **state) {
 
 /* abut_field_create() with a device: the same bytes as without, as floats and with 16 bits. */
 static void for_the_cpu(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12);
     for (int type = 0; type < 2; type++) {
         abut_field_options options = abut_field_options_default();
@@ -272,7 +261,6 @@ static void check_sparse(abut_mesh *mesh, abut_field_options options) {
 
 /* Sparse fields: the same bytes, also where there are several windows. */
 static void sparse_for_the_cpu(void **state) {
-    (void)state;
     abut_field_options options = abut_field_options_default();
     options.cells = 38;
     check_sparse(make_shape(NULL, ABUT_SHAPE_TORUS, 10), options);
@@ -313,7 +301,6 @@ static abut_status build(abut_device_bvh *there, const failing *f) {
 /* The device fails at the n-th call, for some n: an error, nothing left behind, and the same
  * hierarchy builds the field afterwards. */
 static void failing_device(void **state) {
-    (void)state;
     abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
     failing f = {abut_field_options_default(), mesh};
@@ -351,7 +338,6 @@ static void failing_device(void **state) {
 
 /* The same for sparse fields, which are made from nothing each time. */
 static void failing_sparse(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_field_options options = abut_field_options_default();
     abut_field *field = NULL;
@@ -410,7 +396,6 @@ static abut_status sparse_from_nothing(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
     failing f = {abut_field_options_default(), mesh};
     f.options.grid = grid_about(mesh, 4, 0.1);
@@ -427,7 +412,6 @@ static void out_of_memory(void **state) {
 }
 
 static void wrong_arguments(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO), *plain;
     abut_device_bvh *there, *ignorant;

@@ -1,13 +1,13 @@
 /* What the files of the hierarchy share: its layout, and how triangles and boxes get into it.
  *
  * Layout, all of it flat arrays with 32-bit indices that can go to a device as they are:
- *   nodes   of up to four children each: boxes as structure of arrays, so that one SIMD operation
- *           looks at all four, and a reference to each child. Parents stand before their children;
- *           node 0 is the root.
- *   leaves  of exactly four triangles (the last one is filled up with its last triangle): leaf j
- * has the triangles order[4j] to order[4j + 3]. blocks  one a leaf: the corners of its triangles as
- * 16-bit steps inside the leaf's box. They are good for distances that err by a known bound, never
- * for an answer.
+ *  - nodes of up to four children each: boxes as structure of arrays, so that one SIMD operation
+ *    looks at all four, and a reference to each child. Parents stand before their children; node 0
+ *    is the root.
+ *  - leaves of exactly four triangles (the last one is filled up with its last triangle): leaf
+ *    j has the triangles order[4j] to order[4j + 3].
+ *  - blocks, one a leaf: the corners of its triangles as 16-bit steps inside the leaf's box.
+ *    They are good for distances that err by a known bound, never for an answer.
  *
  * Boxes are floats in the frame of the hierarchy: positions relative to the mesh's origin times a
  * power of two that brings the largest coordinate between 1 and 2. The product is exact unless it

@@ -1,6 +1,6 @@
 /* The filter of sweeps in floats, compiled for 4, 8 and 16 pairs at once; see sweep_lanes_shared.h.
  */
-#include "geom/sweep_filter.h"
+#include "geom/sweep.h"
 
 #include "base/simd_lanes.h"
 #define quotient fw_div

@@ -1,7 +1,6 @@
 /* Order, boxes and trees of swept features; see broad.h. */
 #include "sweep/motion.h"
 
-#include "base/morton.h"
 #include "base/simd.h"
 #include "base/sort.h"
 

@@ -166,7 +166,6 @@ static void check_mesh(abut_mesh *mesh, uint32_t cells) {
 /* ---- meshes ---- */
 
 static void shapes(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++)
         check_mesh(make_shape(NULL, (abut_shape_kind)kind, 7), 13);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 3), 28); /* with a border */
@@ -174,7 +173,6 @@ static void shapes(void **state) {
 }
 
 static void soups(void **state) {
-    (void)state;
     for (int kind = 0; kind < SOUP_COUNT; kind++) {
         check_mesh(make_kind(NULL, (soup_kind)kind, 1, 3), 11);
         check_mesh(make_kind(NULL, (soup_kind)kind, 60, 4), 12);
@@ -183,7 +181,6 @@ static void soups(void **state) {
 
 /* Surfaces through each other and through themselves, and turned inside out. */
 static void overlaps(void **state) {
-    (void)state;
     abut_mesh *both =
         make_joined(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 5),
                     make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 9), 1.1, vec(0.3, 0.2, 0.1)));
@@ -227,7 +224,6 @@ static abut_mesh *make_pierced(abut_mesh *mesh, const abut_vec3 *points, size_t 
 
 /* Strips from borders pass through surfaces behind them; inside and outside, and many at once. */
 static void holes(void **state) {
-    (void)state;
     static const abut_vec3 points[] = {{-1, 0, 0}, {0, 0.1, 1}, {-0.4, -0.9, 0}, {0.7, 0.7, 0}};
     for (int flip = 0; flip < 2; flip++) {
         abut_mesh *ball = make_pierced(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 9), points,
@@ -253,7 +249,6 @@ static void holes(void **state) {
 
 /* Centres on vertices, edges and faces. */
 static void aligned(void **state) {
-    (void)state;
     for (int kind = 0; kind < 2; kind++) {
         abut_bvh *bvh = hierarchy_of(kind ? make_kind(NULL, SOUP_LATTICE, 60, 5)
                                           : make_shape(NULL, ABUT_SHAPE_BOX, 4));
@@ -268,7 +263,6 @@ static void aligned(void **state) {
 }
 
 static void sizes_and_places(void **state) {
-    (void)state;
     static const double scales[] = {1e-30, 1e30, 1e-80, 1e80, 1e-6, 1};
     static const double places[] = {0, 0, 0, 0, 1e6, 1e9};
     for (int i = 0; i < 6; i++) {
@@ -280,7 +274,6 @@ static void sizes_and_places(void **state) {
 
 /* Cells far from the mesh, and so small that they have the same coordinates. */
 static void odd_grids(void **state) {
-    (void)state;
     abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_TEAPOT, 3));
     abut_grid grid = grid_about(bvh->mesh, 12, 40);
     check_grid_of(bvh, &grid, INFINITY);
@@ -297,7 +290,6 @@ static void odd_grids(void **state) {
 
 /* The middle of a sphere, where every list would be too long. */
 static void long_lists(void **state) {
-    (void)state;
     abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 40));
     abut_grid grid = {.origin = vec(-1e-4, -1e-4, -1e-4), .cell = 1e-4, .count = {3, 4, 3}};
     assert_true(bvh->triangle_count > LIST_MOST);
@@ -333,7 +325,6 @@ static void check_wanted(abut_mesh *mesh, uint64_t seed) {
 }
 
 static void wanted_blocks(void **state) {
-    (void)state;
     check_wanted(make_shape(NULL, ABUT_SHAPE_TORUS, 9), 6);
     check_wanted(make_shape(NULL, ABUT_SHAPE_TEAPOT, 3), 7);
 }
@@ -401,7 +392,6 @@ static void check_moving(abut_shape_kind kind, abut_field_options options, doubl
 }
 
 static void moving(void **state) {
-    (void)state;
     abut_field_options options = abut_field_options_default();
     check_moving(ABUT_SHAPE_TORUS, options, 0.2);
     check_moving(ABUT_SHAPE_TEAPOT, options, 0.3);
@@ -418,7 +408,6 @@ static void moving(void **state) {
 
 /* A surface far away moves across everything: distances stay and signs change. */
 static void moving_across(void **state) {
-    (void)state;
     abut_mesh *inner = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0));
     abut_mesh *mesh =
         make_joined(make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), 40, vec(0, 0, 0)), inner);
@@ -467,7 +456,6 @@ static abut_status update_one(abut_context *context, void *data) {
 }
 
 static void updating_without_memory(void **state) {
-    (void)state;
     abut_field_options options = abut_field_options_default();
     options.cells = 9;
     test_every_allocation(update_one, &options);
@@ -476,7 +464,6 @@ static void updating_without_memory(void **state) {
 /* ---- threads, memory, cancelling ---- */
 
 static void threads_agree(void **state) {
-    (void)state;
     answers first = {.blocks = 0};
     for (uint32_t threads = 1; threads < 6; threads += 3) {
         test_memory memory = {0};
@@ -500,7 +487,6 @@ static void threads_agree(void **state) {
 
 /* What a field takes while it is built. */
 static void memory_is_bounded(void **state) {
-    (void)state;
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 2);
     abut_mesh *mesh = make_shape(context, ABUT_SHAPE_TEAPOT_SOLID, 8);
@@ -525,13 +511,8 @@ static bool stop_field(void *user, const char *stage, double fraction) {
 }
 
 static void cancelling(void **state) {
-    (void)state;
     uint32_t left = 1;
-    abut_context_options options = abut_context_options_default();
-    options.progress = stop_field;
-    options.progress_user = &left;
-    abut_context *context;
-    assert_ok(abut_context_create(&options, &context));
+    abut_context *context = test_watched(stop_field, &left);
     abut_mesh *mesh = make_shape(context, ABUT_SHAPE_BOX, 1);
     abut_field *field = NULL;
     assert_int_equal(ABUT_ERROR_CANCELLED, abut_field_create(mesh, NULL, &field));

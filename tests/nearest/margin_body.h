@@ -65,7 +65,6 @@ static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed) {
 }
 
 static void errors_are_inside(void **state) {
-    (void)state;
     double worst = 0;
     for (int kind = 0; kind < SOUP_COUNT; kind++)
         for (uint32_t count = 1; count < 3000; count = 7 * count + 3) {

@@ -16,6 +16,8 @@
  *     return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_x_y: radius is %g; it must be positive", r);
  */
 abut_status abuti_fail(abut_status status, const char *format, ...) ABUTI_PRINTF(2, 3);
+/* The same for an argument that is null and must not be. */
+abut_status abuti_null(const char *function, const char *argument);
 
 /* Copies text with everything that is not printable UTF-8 as \xNN; always ends it. */
 void abuti_escape(const char *text, char *out, size_t out_bytes);

@@ -1,8 +1,8 @@
 /* The loops over lists of features, compiled for 4, 8 and 16 lanes; see cells.h. */
 #include "field/build/cells.h"
-#include "nearest/feature_lanes_shared.h"
 
 #include "base/simd_lanes.h"
+#include "nearest/feature_lanes_shared.h"
 
 #include <math.h>
 

@@ -2,8 +2,6 @@
  * that were transformed. */
 #include "bvh/meshes.h"
 
-static const double PI = 3.14159265358979323846;
-
 /* ---- the obvious way ---- */
 
 typedef struct slow_answer {

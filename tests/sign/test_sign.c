@@ -2,7 +2,6 @@
  * sum of all solid angles on others. */
 #include "winding.h"
 
-#define PI 3.14159265358979323846
 /* What the headers promise. */
 #define WINDING_ERROR 0.01
 

@@ -34,8 +34,8 @@ static void tell_json(tool_output *out, const abut_field_cache_entry *entry) {
     if (info->bytes) {
         json_numbers(out, "count", counts, 3);
         json_number(out, "cell", info->grid.cell);
-        json_text(out, "layout", info->layout == ABUT_FIELD_SPARSE ? "sparse" : "dense");
-        json_text(out, "type", info->type == ABUT_FIELD_INT16 ? "int16" : "float");
+        json_text(out, "layout", abut_field_layout_name(info->layout));
+        json_text(out, "type", abut_field_type_name(info->type));
         if (info->band < HUGE_VAL)
             json_number(out, "band", info->band);
         else

@@ -11,7 +11,7 @@ static double now_ms(void) {
     return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
 }
 
-static const char *const sign_names[] = {"auto", "winding numbers", "pseudo-normals"};
+static const char *const sign_words[] = {"auto", "winding numbers", "pseudo-normals"};
 
 static void tell(tool_output *out, const char *path, const abut_field_info *info, double build_ms,
                  bool quiet) {
@@ -23,8 +23,8 @@ static void tell(tool_output *out, const char *path, const abut_field_info *info
     json_numbers(out, "count", counts, 3);
     json_number(out, "cell", info->grid.cell);
     json_vector(out, "origin", o);
-    json_text(out, "layout", sparse ? "sparse" : "dense");
-    json_text(out, "type", info->type == ABUT_FIELD_INT16 ? "int16" : "float");
+    json_text(out, "layout", abut_field_layout_name(info->layout));
+    json_text(out, "type", abut_field_type_name(info->type));
     if (info->band < HUGE_VAL)
         json_number(out, "band", info->band);
     else
@@ -33,7 +33,7 @@ static void tell(tool_output *out, const char *path, const abut_field_info *info
     json_number(out, "least", info->least);
     json_number(out, "most", info->most);
     json_boolean(out, "closed", info->closed);
-    json_text(out, "sign", sign_names[info->sign]);
+    json_text(out, "sign", abut_sign_method_name(info->sign));
     json_count(out, "bytes", info->bytes);
     if (sparse)
         json_count(out, "bricks", info->bricks);
@@ -45,7 +45,7 @@ static void tell(tool_output *out, const char *path, const abut_field_info *info
     if (info->band < HUGE_VAL)
         say_fact(out, "band", "%.4g", info->band);
     say_fact(out, "distances", "%.4g to %.4g", info->least, info->most);
-    say_fact(out, "inside by", "%s%s", sign_names[info->sign],
+    say_fact(out, "inside by", "%s%s", sign_words[info->sign],
              info->closed ? "" : " (the mesh has a border)");
     if (sparse)
         say_fact(out, "bricks", "%u of %u", info->bricks,

@@ -216,7 +216,7 @@ static void tell_problems(tool_output *out, const abut_mesh_report *report,
             continue;
         out_object(out, NULL);
         out_shade(out, SHADE_WARN);
-        fact_text(out, "problem", abut_problem_name((abut_problem_kind)kind));
+        fact_text(out, "problem", abut_problem_kind_name((abut_problem_kind)kind));
         fact_count(out, "count", problem->count);
         json_text(out, "element", element);
         if (out->json)

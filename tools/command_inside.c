@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const places[] = {"outside", "inside"};
+static const char *place_name(unsigned inside) {
+    return inside ? "inside" : "outside";
+}
 
 /* The last one only where it was asked for. */
 static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
                                       {"y", COLUMN_REAL, NULL},
                                       {"z", COLUMN_REAL, NULL},
-                                      {"place", COLUMN_WORD, places},
+                                      {"place", COLUMN_WORD, place_name},
                                       {"winding", COLUMN_REAL, NULL}};
 
 typedef struct answers {

@@ -5,16 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const features[] = {"face",     "edge-0",   "edge-1",  "edge-2",
-                                       "vertex-0", "vertex-1", "vertex-2"};
-
 /* The first is left out where each point has one answer. */
 static const tool_column columns[] = {
     {"point", COLUMN_WHOLE, NULL},    {"x", COLUMN_REAL, NULL},
     {"y", COLUMN_REAL, NULL},         {"z", COLUMN_REAL, NULL},
     {"distance", COLUMN_REAL, NULL},  {"nearest_x", COLUMN_REAL, NULL},
     {"nearest_y", COLUMN_REAL, NULL}, {"nearest_z", COLUMN_REAL, NULL},
-    {"triangle", COLUMN_WHOLE, NULL}, {"feature", COLUMN_WORD, features}};
+    {"triangle", COLUMN_WHOLE, NULL}, {"feature", COLUMN_WORD, abut_feature_name}};
 
 /* What was found: one answer a point, or several with the number of the point for each. */
 typedef struct answers {

@@ -140,7 +140,7 @@ inline model generate_model(abut_shape_kind kind, uint32_t segments) {
     shape.segments = segments;
     abut_mesh *mesh;
     check(abut_shape_create(nullptr, &shape, &mesh));
-    return make_model(abut_shape_name(kind), mesh);
+    return make_model(abut_shape_kind_name(kind), mesh);
 }
 
 // The same model in another size, about the middle of its box.

@@ -12,9 +12,8 @@
  * Contacts come in the order of features: those of a, then those of b. Where there are more than
  * contacts->capacity, the first ones are written and ABUT_ERROR_BUFFER is returned;
  * contacts->count gets their number in either case, and contacts->list may be null with a capacity
- * of 0. Poses must be finite; a rotation whose length is neither 0 nor 1 within 1 percent is
- * refused: it is no rigid motion. All functions only read the bodies, so any number of threads may
- * ask at once, and answers depend neither on the number of threads nor on the processor.
+ * of 0. All functions only read the bodies, so any number of threads may ask at once, and answers
+ * depend neither on the number of threads nor on the processor.
  */
 #ifndef ABUT_CONTACT_H
 #define ABUT_CONTACT_H
@@ -49,6 +48,8 @@ typedef enum abut_sample_kind {
     ABUT_SAMPLE_FACE,       /* a flat region; element: its lowest triangle */
     ABUT_SAMPLE_EVEN        /* element: the triangle; part: which on it */
 } abut_sample_kind;
+
+ABUT_API const char *abut_sample_kind_name(abut_sample_kind kind);
 
 /* The part of a contact at the deepest point of an edge, which is no sample. */
 #define ABUT_SAMPLE_DEEPEST 0x3ffffffu
@@ -141,6 +142,8 @@ typedef enum abut_contact_kind {
     ABUT_CONTACT_POINT  /* of a cloud; element: its number */
 } abut_contact_kind;
 
+ABUT_API const char *abut_contact_kind_name(abut_contact_kind kind);
+
 typedef struct abut_contact {
     abut_vec3 point;
     abut_vec3 normal;
@@ -187,30 +190,7 @@ ABUT_API abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
 
 /* ---- a body and simple things, which are b ---- */
 
-/* All that is on the far side of a plane: n . x <= offset, with a normal n of any length but 0
- * (offset counts in that length). Needs samples of a, whose vertices give exact depths. */
-typedef struct abut_plane {
-    abut_vec3 normal;
-    double offset;
-} abut_plane;
-
-typedef struct abut_sphere {
-    abut_vec3 centre;
-    double radius;
-} abut_sphere;
-
-/* All within `radius` of a segment, which may be a point. */
-typedef struct abut_capsule {
-    abut_vec3 end[2];
-    double radius;
-} abut_capsule;
-
-/* A box about the origin of its pose. */
-typedef struct abut_solid_box {
-    abut_vec3 half; /* sizes, none of them negative */
-    abut_pose pose;
-} abut_solid_box;
-
+/* All that is below a plane. Needs samples of a, whose vertices give exact depths. */
 ABUT_API abut_status abut_contact_plane(const abut_body *a, const abut_plane *plane,
                                         const abut_contact_options *options,
                                         abut_contacts *contacts);
@@ -225,7 +205,7 @@ ABUT_API abut_status abut_contact_capsule(const abut_body *a, const abut_capsule
                                           abut_contacts *contacts);
 /* The samples of a inside a box; corners, middles of faces and deepest points of edges of the box
  * (elements 0 to 7, 8 to 13 and 14 to 25). */
-ABUT_API abut_status abut_contact_box(const abut_body *a, const abut_solid_box *box,
+ABUT_API abut_status abut_contact_box(const abut_body *a, const abut_oriented_box *box,
                                       const abut_contact_options *options, abut_contacts *contacts);
 /* Points of the world, such as those of a scan or of a liquid, as balls of `radius`. On all
  * threads. Refused: a point that is not legal. */
@@ -243,12 +223,14 @@ ABUT_API abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh
 
 /* ---- rays ---- */
 
-typedef enum abut_ray_method {
-    ABUT_RAY_TRACE = 0, /* to the first zero of the interpolated distance, by steps that cannot pass
-                         * it, and halving at the end */
-    ABUT_RAY_CELLS      /* Sundholm 2010, section 5.3: the middle of the first cell along the way
-                         * whose value is negative */
-} abut_ray_method;
+typedef enum abut_contact_ray_method {
+    ABUT_CONTACT_RAY_TRACE = 0, /* to the first zero of the interpolated distance, by steps that
+                                 * cannot pass it, and halving at the end */
+    ABUT_CONTACT_RAY_CELLS /* Sundholm 2010, section 5.3: the middle of the first cell along the way
+                            * whose value is negative */
+} abut_contact_ray_method;
+
+ABUT_API const char *abut_contact_ray_method_name(abut_contact_ray_method method);
 
 typedef struct abut_field_hit {
     double parameter; /* point = origin + parameter direction; infinity on a miss, when nothing else
@@ -263,7 +245,7 @@ typedef struct abut_field_hit {
  * end). One that begins inside hits at once. What is less than a thousandth of a cell deep may be
  * passed. Thread-safe. */
 ABUT_API abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double most,
-                                      abut_ray_method method, abut_field_hit *hit);
+                                      abut_contact_ray_method method, abut_field_hit *hit);
 
 /* ---- a body in motion ---- */
 
@@ -284,8 +266,8 @@ typedef struct abut_touch {
  * by its distance over its largest speed (conservative advancement). Bodies that touch at the start
  * do so at time 0. Sliding along a surface at little more than the tolerance takes many steps.
  * Poses in a and b are not read. Thread-safe. */
-ABUT_API abut_status abut_contact_sweep(const abut_body *a, const abut_path *motion_a,
-                                        const abut_body *b, const abut_path *motion_b,
+ABUT_API abut_status abut_contact_sweep(const abut_body *a, const abut_path *path_a,
+                                        const abut_body *b, const abut_path *path_b,
                                         double tolerance, abut_touch *touch);
 
 /* ---- fewer contacts ---- */

@@ -18,7 +18,6 @@ typedef enum abut_device_kind {
     ABUT_DEVICE_KIND_OTHER
 } abut_device_kind;
 
-/* Returns "gpu", "cpu" or "other"; "unknown" for any other value. Thread-safe. */
 ABUT_API const char *abut_device_kind_name(abut_device_kind kind);
 
 /* What a device says of itself. Texts that are longer are cut. */

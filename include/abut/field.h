@@ -32,10 +32,14 @@ typedef enum abut_field_layout {
                            * of a brick elsewhere. All of them are exact distances */
 } abut_field_layout;
 
+ABUT_API const char *abut_field_layout_name(abut_field_layout layout);
+
 typedef enum abut_field_type {
     ABUT_FIELD_FLOAT = 0, /* 4 bytes a value */
     ABUT_FIELD_INT16      /* 2 bytes: multiples of abut_field_info.step, rounded to the nearest */
 } abut_field_type;
+
+ABUT_API const char *abut_field_type_name(abut_field_type type);
 
 typedef struct abut_field_options {
     size_t size;
@@ -126,6 +130,8 @@ typedef enum abut_interpolation {
                                     * dense fields, linear in others and in the outermost cells */
 } abut_interpolation;
 
+ABUT_API const char *abut_interpolation_name(abut_interpolation interpolation);
+
 /* Interpolates at a point. Beyond the grid the distance is never more than the true one to the
  * mesh, as far as that is within the grid, and the gradient points away from it. Takes no memory
  * and about 40 ns. Thread-safe. */
@@ -181,6 +187,8 @@ typedef enum abut_combination {
     ABUT_COMBINATION_DIFFERENCE    /* in a, not in b */
 } abut_combination;
 
+ABUT_API const char *abut_combination_name(abut_combination combination);
+
 /* Combines the solids of two fields of the very same grid, as a dense field of floats. The sign is
  * right everywhere; distances are exact outside a union and inside the others, and nowhere more
  * than exact. Refused: other grids. Thread-safe. */
@@ -197,6 +205,8 @@ typedef enum abut_field_format {
     ABUT_FIELD_FORMAT_RAW,      /* .raw: floats, x fastest, and the grid in NAME.json beside it */
     ABUT_FIELD_FORMAT_DCACHE    /* .dcache: the text of Sundholm (2010), without sampling points */
 } abut_field_format;
+
+ABUT_API const char *abut_field_format_name(abut_field_format format);
 
 typedef struct abut_field_write_options {
     size_t size;

@@ -21,6 +21,10 @@ typedef enum abut_scalar_type { ABUT_SCALAR_FLOAT64 = 0, ABUT_SCALAR_FLOAT32 } a
 
 typedef enum abut_index_type { ABUT_INDEX_UINT32 = 0, ABUT_INDEX_UINT16 } abut_index_type;
 
+/* "float64", "uint16". */
+ABUT_API const char *abut_scalar_type_name(abut_scalar_type type);
+ABUT_API const char *abut_index_type_name(abut_index_type type);
+
 typedef struct abut_mesh_input {
     size_t size;
     const void *positions; /* three scalars a vertex; any alignment */
@@ -75,10 +79,15 @@ typedef enum abut_mesh_format {
     ABUT_MESH_FORMAT_OTHER /* through Assimp (glTF, FBX, Collada, ...), reading only */
 } abut_mesh_format;
 
+/* "obj": also the ending of such files, but for "auto" and "other". */
+ABUT_API const char *abut_mesh_format_name(abut_mesh_format format);
+
 typedef enum abut_triangulation {
     ABUT_TRIANGULATION_AUTO = 0, /* convex polygons as a fan, others by ear clipping */
     ABUT_TRIANGULATION_FAN       /* always a fan from the first corner */
 } abut_triangulation;
+
+ABUT_API const char *abut_triangulation_name(abut_triangulation triangulation);
 
 typedef struct abut_mesh_read_options {
     size_t size;
@@ -258,8 +267,8 @@ typedef struct abut_mesh_report {
  * Thread-safe. */
 ABUT_API abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report);
 
-/* Names for people and programs, such as "boundary-edge"; null beyond the last. Thread-safe. */
-ABUT_API const char *abut_problem_name(abut_problem_kind kind);
+/* "boundary-edge" and so on. */
+ABUT_API const char *abut_problem_kind_name(abut_problem_kind kind);
 ABUT_API const char *abut_method_name(abut_method method);
 ABUT_API const char *abut_verdict_name(abut_verdict verdict);
 

@@ -59,6 +59,9 @@ typedef enum abut_pair_relation {
     ABUT_PAIR_B_INSIDE   /* none do, nothing of a lies inside b, but a part of b inside a */
 } abut_pair_relation;
 
+/* "apart", "meeting", "a-inside", "b-inside". */
+ABUT_API const char *abut_pair_relation_name(abut_pair_relation relation);
+
 /* Tells whether two bodies touch, and how: exactly. `options` and `cache` may be null. Refused: a
  * pose that is not finite, or that moves a mesh beyond ABUT_COORDINATE_MAX. Takes no memory but for
  * a list of the connected parts of each mesh, which the first question about containment makes and

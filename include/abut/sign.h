@@ -30,6 +30,8 @@ typedef enum abut_sign_method {
                          * themselves. The same answers there; faster next to the surface */
 } abut_sign_method;
 
+ABUT_API const char *abut_sign_method_name(abut_sign_method method);
+
 typedef struct abut_sign_options {
     size_t size;
     abut_sign_method method;

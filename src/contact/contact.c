@@ -36,18 +36,9 @@ abut_status abuti_contact_check(const char *function, const char *what, const do
 
 abut_status abuti_contact_pose(const char *function, const char *what, const abut_pose *p,
                                contact_motion *motion) {
-    const abut_quat *q = &p->rotation;
-    const double numbers[7] = {
-        q->x, q->y, q->z, q->w, p->translation.x, p->translation.y, p->translation.z};
-    abut_status status = abuti_contact_check(function, what, numbers, 7);
+    abut_status status = abuti_pose_check(function, what, p);
     if (status)
         return status;
-    double length = sqrt(q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w);
-    if (length != 0 && !(fabs(length - 1) <= 0.01))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: %s has a rotation of length %g, which is no rigid motion; normalise "
-                          "it",
-                          function, what, length);
     motion->turn = quat_matrix(p->rotation);
     motion->shift = p->translation;
     return ABUT_OK;
@@ -320,4 +311,11 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
     const contact_direction both[2] = {{b, a, &at_b, &at_a, 0}, {a, b, &at_a, &at_b, 1}};
     status = abuti_contact_pair(&call, both);
     return status ? status : abuti_contact_end(&call);
+}
+
+/* ---- names ---- */
+
+const char *abut_contact_kind_name(abut_contact_kind kind) {
+    static const char *const names[] = {"vertex", "edge", "face", "even", "solid", "point"};
+    return ABUTI_NAME(names, kind);
 }

@@ -106,7 +106,7 @@ static bool walk(const cell_ray *r, uint32_t cell[3], double *value) {
 }
 
 static abut_status check(const char *function, const abut_body *a, const abut_ray *ray, double most,
-                         abut_ray_method method, const void *hit, contact_motion *at) {
+                         abut_contact_ray_method method, const void *hit, contact_motion *at) {
     if (!a || !a->field || !ray || !hit)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
                           !a          ? "the body"
@@ -120,14 +120,14 @@ static abut_status check(const char *function, const abut_body *a, const abut_ra
     if (!status && !(most >= 0))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: most is %g; it must not be negative",
                             function, most);
-    if (!status && (unsigned)method > ABUT_RAY_CELLS)
+    if (!status && (unsigned)method > ABUT_CONTACT_RAY_CELLS)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: method is %u, which is none", function,
                             (unsigned)method);
     return status;
 }
 
 abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double most,
-                             abut_ray_method method, abut_field_hit *hit) {
+                             abut_contact_ray_method method, abut_field_hit *hit) {
     contact_motion at;
     abut_status status = check("abut_contact_ray", a, ray, most, method, hit, &at);
     if (status)
@@ -141,7 +141,7 @@ abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double mos
         r.way[axis] = v3_get(way, axis) / grid->cell;
     }
     abut_field_hit found = {.parameter = INFINITY};
-    if (method == ABUT_RAY_TRACE && clip(&r, 0)) {
+    if (method == ABUT_CONTACT_RAY_TRACE && clip(&r, 0)) {
         found.parameter = trace(&r);
         if (found.parameter < INFINITY) {
             field_sample value = value_at(&r, found.parameter);
@@ -149,7 +149,7 @@ abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double mos
             found.depth = found.parameter == 0 ? real_max(0, -value.distance) : 0;
             found.point = v3_along(ray->origin, found.parameter, ray->direction);
         }
-    } else if (method == ABUT_RAY_CELLS && clip(&r, 0.5)) {
+    } else if (method == ABUT_CONTACT_RAY_CELLS && clip(&r, 0.5)) {
         uint32_t cell[3];
         double value;
         if (walk(&r, cell, &value)) {
@@ -164,4 +164,9 @@ abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double mos
     }
     *hit = found;
     return ABUT_OK;
+}
+
+const char *abut_contact_ray_method_name(abut_contact_ray_method method) {
+    static const char *const names[] = {"trace", "cells"};
+    return ABUTI_NAME(names, method);
 }

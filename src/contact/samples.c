@@ -375,3 +375,8 @@ abut_samples_arrays abut_samples_arrays_get(const abut_samples *samples) {
     memset(&none, 0, sizeof none);
     return samples ? samples->view : none;
 }
+
+const char *abut_sample_kind_name(abut_sample_kind kind) {
+    static const char *const names[] = {"vertex", "edge", "face", "even"};
+    return ABUTI_NAME(names, kind);
+}

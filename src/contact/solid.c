@@ -358,7 +358,7 @@ static void try_box(contact_call *call, const abut_body *a, const contact_motion
     }
 }
 
-abut_status abut_contact_box(const abut_body *a, const abut_solid_box *box,
+abut_status abut_contact_box(const abut_body *a, const abut_oriented_box *box,
                              const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_box";
     contact_call call;

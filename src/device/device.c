@@ -11,15 +11,8 @@
 /* ---- public ---- */
 
 const char *abut_device_kind_name(abut_device_kind kind) {
-    switch (kind) {
-    case ABUT_DEVICE_KIND_GPU:
-        return "gpu";
-    case ABUT_DEVICE_KIND_CPU:
-        return "cpu";
-    case ABUT_DEVICE_KIND_OTHER:
-        return "other";
-    }
-    return "unknown";
+    static const char *const names[] = {"gpu", "cpu", "other"};
+    return ABUTI_NAME(names, kind);
 }
 
 /* Among devices of one kind: units that run side by side times their clock. */

@@ -305,3 +305,30 @@ abut_field_info abut_field_info_get(const abut_field *field) {
     }
     return info;
 }
+
+/* ---- names ---- */
+
+const char *abut_field_layout_name(abut_field_layout layout) {
+    static const char *const names[] = {"dense", "sparse"};
+    return ABUTI_NAME(names, layout);
+}
+
+const char *abut_field_type_name(abut_field_type type) {
+    static const char *const names[] = {"float", "int16"};
+    return ABUTI_NAME(names, type);
+}
+
+const char *abut_field_format_name(abut_field_format format) {
+    static const char *const names[] = {"auto", "abutf", "vti", "npy", "raw", "dcache"};
+    return ABUTI_NAME(names, format);
+}
+
+const char *abut_interpolation_name(abut_interpolation interpolation) {
+    static const char *const names[] = {"linear", "cubic"};
+    return ABUTI_NAME(names, interpolation);
+}
+
+const char *abut_combination_name(abut_combination combination) {
+    static const char *const names[] = {"union", "intersection", "difference"};
+    return ABUTI_NAME(names, combination);
+}

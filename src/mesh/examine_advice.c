@@ -15,25 +15,25 @@
  */
 #include "mesh/mesh.h"
 
-const char *abut_problem_name(abut_problem_kind kind) {
+const char *abut_problem_kind_name(abut_problem_kind kind) {
     static const char *const names[ABUT_PROBLEM_COUNT] = {
         "degenerate-triangle", "duplicate-triangle", "boundary-edge",    "nonmanifold-edge",
         "nonmanifold-vertex",  "flipped-edge",       "inward-component", "coincident-vertex",
         "unused-vertex",       "self-intersection",
     };
-    return (unsigned)kind < ABUT_PROBLEM_COUNT ? names[kind] : NULL;
+    return ABUTI_NAME(names, kind);
 }
 
 const char *abut_method_name(abut_method method) {
     static const char *const names[ABUT_METHOD_COUNT] = {
         "nearest", "pseudo-normal", "winding", "containment", "self-view",
     };
-    return (unsigned)method < ABUT_METHOD_COUNT ? names[method] : NULL;
+    return ABUTI_NAME(names, method);
 }
 
 const char *abut_verdict_name(abut_verdict verdict) {
     static const char *const names[] = {"guaranteed", "limited", "unfit"};
-    return (unsigned)verdict <= ABUT_VERDICT_UNFIT ? names[verdict] : NULL;
+    return ABUTI_NAME(names, verdict);
 }
 
 /* ---- advice ---- */

@@ -254,3 +254,15 @@ abut_box abut_mesh_bounds(const abut_mesh *mesh) {
     abut_box none = {{0, 0, 0}, {0, 0, 0}};
     return mesh ? mesh->bounds : none;
 }
+
+/* ---- names ---- */
+
+const char *abut_scalar_type_name(abut_scalar_type type) {
+    static const char *const names[] = {"float64", "float32"};
+    return ABUTI_NAME(names, type);
+}
+
+const char *abut_index_type_name(abut_index_type type) {
+    static const char *const names[] = {"uint32", "uint16"};
+    return ABUTI_NAME(names, type);
+}

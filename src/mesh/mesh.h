@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "base/math_shared.h"
+#include "geom/pose.h"
 
 #include <abut/mesh.h>
 
@@ -34,24 +35,6 @@ abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *posi
 
 static inline vec3 abuti_mesh_position(const abut_mesh *mesh, uint32_t vertex) {
     return v3_add(mesh->origin, mesh->positions[vertex]);
-}
-
-/* A pose, ready to move many points: every posed position in the library is rounded as here. */
-typedef struct abuti_motion {
-    bool rotates; /* without, positions are shifted only, with fewer roundings */
-    mat3 rotation;
-    vec3 translation;
-} abuti_motion;
-
-static inline abuti_motion abuti_motion_of(const abut_pose *p) {
-    abuti_motion motion = {.rotates =
-                               p->rotation.x != 0 || p->rotation.y != 0 || p->rotation.z != 0,
-                           .rotation = quat_matrix(p->rotation),
-                           .translation = p->translation};
-    return motion;
-}
-static inline vec3 abuti_motion_apply(const abuti_motion *motion, vec3 p) {
-    return v3_add(motion->rotates ? m3_apply(&motion->rotation, p) : p, motion->translation);
 }
 
 /* ---- topology ---- */

@@ -261,12 +261,11 @@ abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double m
 
 abut_status abuti_pair_check_pose(const char *function, const char *what, const abut_bvh *bvh,
                                   const abut_pose *at) {
-    const double all[7] = {at->rotation.x,    at->rotation.y,    at->rotation.z,   at->rotation.w,
-                           at->translation.x, at->translation.y, at->translation.z};
-    for (int i = 0; i < 7; i++)
-        if (!(fabs(all[i]) <= DBL_MAX))
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the pose of %s is not finite", function,
-                              what);
+    char name[64];
+    snprintf(name, sizeof name, "the pose of %s", what);
+    abut_status status = abuti_pose_check(function, name, at);
+    if (status)
+        return status;
     abuti_motion motion = abuti_motion_of(at);
     abut_box box = bvh->mesh->bounds;
     for (int i = 0; i < 8; i++) {
@@ -348,4 +347,9 @@ abut_status abut_pair_meetings(const abut_posed *a, const abut_posed *b, uint64_
     }
     work_end(&work);
     return status;
+}
+
+const char *abut_pair_relation_name(abut_pair_relation relation) {
+    static const char *const names[] = {"apart", "meeting", "a-inside", "b-inside"};
+    return ABUTI_NAME(names, relation);
 }

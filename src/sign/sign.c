@@ -201,3 +201,8 @@ abut_sign_info abut_sign_info_get(const abut_bvh *bvh) {
     }
     return info;
 }
+
+const char *abut_sign_method_name(abut_sign_method method) {
+    static const char *const names[] = {"auto", "winding", "normal"};
+    return ABUTI_NAME(names, method);
+}

@@ -185,7 +185,7 @@ static abut_status place(const char *function, const world_item *item, const abu
         c->end[1] = contact_to_world(m, c->end[1]);
         status = check_solid(function, (const double *)c, 7, &c->radius, 1);
     } else if (is->kind == ABUT_WORLD_BOX) {
-        to->solid.box = (abut_solid_box){is->shape.half, *there};
+        to->solid.box = (abut_oriented_box){is->shape.half, *there};
         const double *half = (const double *)&to->solid.box.half;
         status = check_solid(function, half, 3, half, 3);
     }
@@ -352,4 +352,9 @@ abut_status abut_world_pairs(abut_world *world, size_t capacity, abut_world_pair
     if (world->pairs.count)
         memcpy(pairs, world->pairs.data, world->pairs.count * sizeof *pairs);
     return ABUT_OK;
+}
+
+const char *abut_world_kind_name(abut_world_kind kind) {
+    static const char *const names[] = {"body", "plane", "sphere", "capsule", "box"};
+    return ABUTI_NAME(names, kind);
 }

@@ -650,15 +650,15 @@ static void names(void **state) {
     (void)state;
     for (int i = 0; i < ABUT_PROBLEM_COUNT; i++)
         for (int j = 0; j < i; j++)
-            assert_string_not_equal(abut_problem_name((abut_problem_kind)i),
-                                    abut_problem_name((abut_problem_kind)j));
+            assert_string_not_equal(abut_problem_kind_name((abut_problem_kind)i),
+                                    abut_problem_kind_name((abut_problem_kind)j));
     for (int i = 0; i < ABUT_METHOD_COUNT; i++)
         assert_non_null(abut_method_name((abut_method)i));
-    assert_string_equal("boundary-edge", abut_problem_name(ABUT_PROBLEM_BOUNDARY_EDGE));
-    assert_string_equal("unused-vertex", abut_problem_name(ABUT_PROBLEM_UNUSED_VERTEX));
+    assert_string_equal("boundary-edge", abut_problem_kind_name(ABUT_PROBLEM_BOUNDARY_EDGE));
+    assert_string_equal("unused-vertex", abut_problem_kind_name(ABUT_PROBLEM_UNUSED_VERTEX));
     assert_string_equal("self-view", abut_method_name(ABUT_METHOD_SELF_VIEW));
     assert_string_equal("limited", abut_verdict_name(ABUT_VERDICT_LIMITED));
-    assert_null(abut_problem_name(ABUT_PROBLEM_COUNT));
+    assert_null(abut_problem_kind_name(ABUT_PROBLEM_COUNT));
     assert_null(abut_method_name(ABUT_METHOD_COUNT));
     assert_null(abut_verdict_name((abut_verdict)3));
 }

@@ -165,7 +165,7 @@ static void tell(const bench_case *which, const bench_result *result) {
 const bench_case bench_cloth_cases[] = {
     CLOTH_CASE("cloth/sheet-20k", SMALL),
     CLOTH_CASE("cloth/sheet-80k", LARGE),
-    CLOTH_CASE("device/cloth-sheet-20k", DEVICE | SMALL),
-    CLOTH_CASE("device/cloth-sheet-80k", DEVICE | LARGE),
+    CLOTH_CASE("cloth/device-sheet-20k", DEVICE | SMALL),
+    CLOTH_CASE("cloth/device-sheet-80k", DEVICE | LARGE),
     {0},
 };

@@ -130,9 +130,9 @@ static void tell(const bench_case *which, const bench_result *result) {
     }
 
 const bench_case bench_device_build_cases[] = {
-    BUILD_CASE("device/build-sphere", BENCH_SPHERE),
-    BUILD_CASE("device/build-torus", BENCH_TORUS),
-    BUILD_CASE("device/build-teapot", BENCH_TEAPOT),
-    BUILD_CASE("device/build-file", BENCH_MESH_FILE),
+    BUILD_CASE("bvh/device-build-sphere", BENCH_SPHERE),
+    BUILD_CASE("bvh/device-build-torus", BENCH_TORUS),
+    BUILD_CASE("bvh/device-build-teapot", BENCH_TEAPOT),
+    BUILD_CASE("bvh/device-build-file", BENCH_MESH_FILE),
     {.name = NULL},
 };

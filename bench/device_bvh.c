@@ -249,13 +249,13 @@ static void tell(const bench_case *which, const bench_result *result) {
     }
 
 const bench_case bench_device_bvh_cases[] = {
-    QUERY_CASE("device/nearest-grid-teapot", "query", BENCH_TEAPOT | GRID),
-    QUERY_CASE("device/nearest-grid-file", "query", BENCH_MESH_FILE | GRID),
-    QUERY_CASE("device/nearest-random-teapot", "query", BENCH_TEAPOT | RANDOM),
-    QUERY_CASE("device/nearest-random-file", "query", BENCH_MESH_FILE | RANDOM),
-    QUERY_CASE("device/overlap-teapot", "pose", BENCH_TEAPOT | POSES),
-    QUERY_CASE("device/overlap-file", "pose", BENCH_MESH_FILE | POSES),
-    QUERY_CASE("device/distance-teapot", "pose", BENCH_TEAPOT | POSES | DISTANCES),
-    QUERY_CASE("device/distance-file", "pose", BENCH_MESH_FILE | POSES | DISTANCES),
+    QUERY_CASE("nearest/device-grid-teapot", "query", BENCH_TEAPOT | GRID),
+    QUERY_CASE("nearest/device-grid-file", "query", BENCH_MESH_FILE | GRID),
+    QUERY_CASE("nearest/device-random-teapot", "query", BENCH_TEAPOT | RANDOM),
+    QUERY_CASE("nearest/device-random-file", "query", BENCH_MESH_FILE | RANDOM),
+    QUERY_CASE("pair/device-overlap-teapot", "pose", BENCH_TEAPOT | POSES),
+    QUERY_CASE("pair/device-overlap-file", "pose", BENCH_MESH_FILE | POSES),
+    QUERY_CASE("pair/device-distance-teapot", "pose", BENCH_TEAPOT | POSES | DISTANCES),
+    QUERY_CASE("pair/device-distance-file", "pose", BENCH_MESH_FILE | POSES | DISTANCES),
     {.name = NULL},
 };

@@ -181,11 +181,11 @@ static void tell(const bench_case *which, const bench_result *result) {
     }
 
 const bench_case bench_device_field_cases[] = {
-    FIELD_CASE("device/field-256-teapot", BENCH_TEAPOT | SIDE_256),
-    FIELD_CASE("device/field-256-sphere", BENCH_SPHERE | SIDE_256),
-    FIELD_CASE("device/field-128-file", BENCH_MESH_FILE | SIDE_128),
-    FIELD_CASE("device/field-256-file", BENCH_MESH_FILE | SIDE_256),
-    FIELD_CASE("device/field-512-file", BENCH_MESH_FILE | SIDE_512),
-    FIELD_CASE("device/field-band-256-file", BENCH_MESH_FILE | SIDE_256 | BAND),
+    FIELD_CASE("field/device-256-teapot", BENCH_TEAPOT | SIDE_256),
+    FIELD_CASE("field/device-256-sphere", BENCH_SPHERE | SIDE_256),
+    FIELD_CASE("field/device-128-file", BENCH_MESH_FILE | SIDE_128),
+    FIELD_CASE("field/device-256-file", BENCH_MESH_FILE | SIDE_256),
+    FIELD_CASE("field/device-512-file", BENCH_MESH_FILE | SIDE_512),
+    FIELD_CASE("field/device-band-256-file", BENCH_MESH_FILE | SIDE_256 | BAND),
     {.name = NULL},
 };

@@ -255,11 +255,11 @@ static void tell(const bench_case *which, const bench_result *result) {
     }
 
 const bench_case bench_device_ray_cases[] = {
-    RAY_CASE("device/ray-first", "ray", FIRST),
-    RAY_CASE("device/ray-ordered", "ray", ORDERED),
-    RAY_CASE("device/ray-host", "ray", HOST),
-    RAY_CASE("device/ray-any-host", "ray", ANY),
-    RAY_CASE("device/inside-host", "point", INSIDE),
-    RAY_CASE("device/signed-host", "point", SIGNED),
+    RAY_CASE("ray/device-first", "ray", FIRST),
+    RAY_CASE("ray/device-ordered", "ray", ORDERED),
+    RAY_CASE("ray/device-host", "ray", HOST),
+    RAY_CASE("ray/device-any-host", "ray", ANY),
+    RAY_CASE("sign/device-inside", "point", INSIDE),
+    RAY_CASE("sign/device-nearest", "point", SIGNED),
     {.name = NULL},
 };

@@ -237,9 +237,9 @@ static void tell(const bench_case *which, const bench_result *result) {
     }
 
 const bench_case bench_device_self_cases[] = {
-    SELF("device/self-ball", BALL | HERE),
-    SELF("device/self-ball-resident", BALL | THERE),
-    SELF("device/self-file", RECORDING | HERE),
-    SELF("device/self-file-resident", RECORDING | THERE),
+    SELF("self/device-ball", BALL | HERE),
+    SELF("self/device-ball-resident", BALL | THERE),
+    SELF("self/device-file", RECORDING | HERE),
+    SELF("self/device-file-resident", RECORDING | THERE),
     {.name = NULL},
 };

@@ -144,8 +144,8 @@ static void cache_teardown(bench_state *state) {
 /* The goal is 1 GB/s of values: 67 MB, and 20 MB in the cache. */
 const bench_case bench_field_files_cases[] = {CASE("write", WRITE, 0),
                                               CASE("write-plain", WRITE | PLAIN, 0),
-                                              CASE("load", 0, 67),
-                                              CASE("load-plain", PLAIN, 67),
+                                              CASE("read", 0, 67),
+                                              CASE("read-plain", PLAIN, 67),
                                               {.name = "field/cache",
                                                .unit = "byte",
                                                .setup = cache_setup,

@@ -219,13 +219,13 @@ static abut_status write_finish(bench_state *state) {
 
 #define READ(name_, variant_, goal_)                                                             \
     {                                                                                            \
-        .name = "file/read-" name_, .unit = "triangle", .setup = read_setup, .run = read_run,    \
+        .name = "mesh/read-" name_, .unit = "triangle", .setup = read_setup, .run = read_run,    \
         .finish = read_finish, .teardown = file_teardown, .variant = variant_, .threaded = true, \
         .goal_ms = goal_, .goal_memory = 3                                                       \
     }
 #define WRITE(name_, variant_)                                                                   \
     {                                                                                            \
-        .name = "file/write-" name_, .unit = "triangle", .setup = write_setup, .run = write_run, \
+        .name = "mesh/write-" name_, .unit = "triangle", .setup = write_setup, .run = write_run, \
         .finish = write_finish, .teardown = file_teardown, .variant = variant_                   \
     }
 

@@ -185,11 +185,11 @@ static void tell(const bench_case *which, const bench_result *result) {
     }
 
 const bench_case bench_list_cases[] = {
-    LIST_CASE("bvh/nearest-8", "point", NEAREST),
-    LIST_CASE("bvh/ray-all", "ray", RAYS),
+    LIST_CASE("nearest/many-8", "point", NEAREST),
+    LIST_CASE("ray/all", "ray", RAYS),
     LIST_CASE("bvh/boxes", "box", BOXES),
-    LIST_CASE("device/nearest-8-host", "point", NEAREST | THERE),
-    LIST_CASE("device/ray-all-host", "ray", RAYS | THERE),
-    LIST_CASE("device/boxes-host", "box", BOXES | THERE),
+    LIST_CASE("nearest/device-many-8", "point", NEAREST | THERE),
+    LIST_CASE("ray/device-all", "ray", RAYS | THERE),
+    LIST_CASE("bvh/device-boxes", "box", BOXES | THERE),
     {.name = NULL},
 };

@@ -237,16 +237,16 @@ static void tell(const bench_case *which, const bench_result *result) {
     }
 
 const bench_case bench_motion_cases[] = {
-    MOTION("motion/any-balls", BALLS + ABUT_SWEEP_ANY),
-    MOTION("motion/earliest-balls", BALLS + ABUT_SWEEP_EARLIEST),
-    MOTION("motion/all-balls", BALLS + ABUT_SWEEP_ALL),
-    MOTION("motion/any-pleats", PLEATS + ABUT_SWEEP_ANY),
-    MOTION("motion/earliest-pleats", PLEATS + ABUT_SWEEP_EARLIEST),
-    MOTION("motion/all-pleats", PLEATS + ABUT_SWEEP_ALL),
-    DEVICE_MOTION("device/motion-any-balls", BALLS + ABUT_SWEEP_ANY),
-    DEVICE_MOTION("device/motion-earliest-balls", BALLS + ABUT_SWEEP_EARLIEST),
-    DEVICE_MOTION("device/motion-all-balls", BALLS + ABUT_SWEEP_ALL),
-    DEVICE_MOTION("device/motion-all-pleats", PLEATS + ABUT_SWEEP_ALL),
-    DEVICE_MOTION("device/motion-earliest-resident", RESIDENT | (BALLS + ABUT_SWEEP_EARLIEST)),
+    MOTION("sweep/any-balls", BALLS + ABUT_SWEEP_ANY),
+    MOTION("sweep/earliest-balls", BALLS + ABUT_SWEEP_EARLIEST),
+    MOTION("sweep/all-balls", BALLS + ABUT_SWEEP_ALL),
+    MOTION("sweep/any-pleats", PLEATS + ABUT_SWEEP_ANY),
+    MOTION("sweep/earliest-pleats", PLEATS + ABUT_SWEEP_EARLIEST),
+    MOTION("sweep/all-pleats", PLEATS + ABUT_SWEEP_ALL),
+    DEVICE_MOTION("sweep/device-any-balls", BALLS + ABUT_SWEEP_ANY),
+    DEVICE_MOTION("sweep/device-earliest-balls", BALLS + ABUT_SWEEP_EARLIEST),
+    DEVICE_MOTION("sweep/device-all-balls", BALLS + ABUT_SWEEP_ALL),
+    DEVICE_MOTION("sweep/device-all-pleats", PLEATS + ABUT_SWEEP_ALL),
+    DEVICE_MOTION("sweep/device-earliest-resident", RESIDENT | (BALLS + ABUT_SWEEP_EARLIEST)),
     {.name = NULL},
 };

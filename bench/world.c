@@ -164,7 +164,7 @@ const bench_case bench_world_cases[] = {
     WORLD("world/contacts-teapots", CPU, "pair", 0),
     WORLD("world/pairs-3000", PAIRS, "body", 1),
     WORLD("world/pairs-10000", PAIRS_10000, "body", 0),
-    WORLD("device/world-teapots", DEVICE, "pair", 3),
-    WORLD("device/world-teapots-host", DEVICE_HOST, "pair", 0),
+    WORLD("world/device-teapots", DEVICE, "pair", 3),
+    WORLD("world/device-teapots-host", DEVICE_HOST, "pair", 0),
     {.name = NULL},
 };

@@ -7,7 +7,7 @@ export TMPDIR
 
 # The list.
 try 0 "$tool" bench --list
-says "bvh/nearest-uniform-teapot"
+says "nearest/uniform-teapot"
 cp out list
 try 0 "$tool" bench --list --json
 is "len(it['cases']) >= 50 and all(set(c) == {'case', 'unit', 'brief'} for c in it['cases'])" True

@@ -231,9 +231,9 @@ abut_status abut_box_closest_point(const abut_box *box, abut_vec3 point,
 
 /* ---- poses ---- */
 
-abut_status abuti_pose_check(const char *function, const char *what, const abut_pose *pose) {
-    const abut_quat *q = &pose->rotation;
-    const abut_vec3 *t = &pose->translation;
+abut_status abuti_pose_check(const char *function, const char *what, const abut_pose *p) {
+    const abut_quat *q = &p->rotation;
+    const abut_vec3 *t = &p->translation;
     const double all[7] = {q->x, q->y, q->z, q->w, t->x, t->y, t->z};
     for (int i = 0; i < 7; i++)
         if (!(fabs(all[i]) <= DBL_MAX))
@@ -278,9 +278,9 @@ static abut_quat rotation_of(const abut_vec3 *r) {
     return quat_normalise(q);
 }
 
-abut_status abut_pose_from_matrix(const double matrix[12], abut_pose *pose) {
+abut_status abut_pose_from_matrix(const double matrix[12], abut_pose *p) {
     abut_status status = check_pointer(__func__, "matrix", matrix);
-    status = status ? status : check_pointer(__func__, "pose", pose);
+    status = status ? status : check_pointer(__func__, "pose", p);
     if (status)
         return status;
     abut_vec3 row[4];
@@ -291,18 +291,18 @@ abut_status abut_pose_from_matrix(const double matrix[12], abut_pose *pose) {
     status = status ? status : check_point(__func__, "the translation", row[3]);
     status = status ? status : check_rigid(__func__, row);
     if (!status)
-        *pose = (abut_pose){rotation_of(row), row[3]};
+        *p = (abut_pose){rotation_of(row), row[3]};
     return status;
 }
 
-abut_status abut_pose_to_matrix(const abut_pose *pose, double matrix[12]) {
-    abut_status status = check_pointer(__func__, "pose", pose);
+abut_status abut_pose_to_matrix(const abut_pose *p, double matrix[12]) {
+    abut_status status = check_pointer(__func__, "pose", p);
     status = status ? status : check_pointer(__func__, "matrix", matrix);
-    status = status ? status : abuti_pose_check(__func__, "the pose", pose);
+    status = status ? status : abuti_pose_check(__func__, "the pose", p);
     if (status)
         return status;
-    mat3 m = quat_matrix(pose->rotation);
-    const double shift[3] = {pose->translation.x, pose->translation.y, pose->translation.z};
+    mat3 m = quat_matrix(p->rotation);
+    const double shift[3] = {p->translation.x, p->translation.y, p->translation.z};
     for (int i = 0; i < 3; i++) {
         matrix[4 * i] = m.row[i].x;
         matrix[4 * i + 1] = m.row[i].y;
@@ -313,18 +313,18 @@ abut_status abut_pose_to_matrix(const abut_pose *pose, double matrix[12]) {
 }
 
 abut_status abut_pose_from_axis_angle(abut_vec3 axis, double angle, abut_vec3 translation,
-                                      abut_pose *pose) {
+                                      abut_pose *p) {
     abut_status status = check_point(__func__, "axis", axis);
     status = status ? status : check_number(__func__, "angle", angle, -DBL_MAX, DBL_MAX);
     status = status ? status : check_point(__func__, "translation", translation);
-    status = status ? status : check_pointer(__func__, "pose", pose);
+    status = status ? status : check_pointer(__func__, "pose", p);
     if (status)
         return status;
     if (v3_max_abs(axis) == 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axis is zero; it may have any length but that",
                           __func__);
     vec3 turn = v3_scale(v3_normalise(axis), sin(0.5 * angle));
-    *pose = (abut_pose){{turn.x, turn.y, turn.z, cos(0.5 * angle)}, translation};
+    *p = (abut_pose){{turn.x, turn.y, turn.z, cos(0.5 * angle)}, translation};
     return ABUT_OK;
 }
 
@@ -345,29 +345,29 @@ abut_status abut_pose_compose(const abut_pose *outer, const abut_pose *inner, ab
     return status;
 }
 
-abut_status abut_pose_invert(const abut_pose *pose, abut_pose *inverse) {
-    abut_status status = check_pointer(__func__, "pose", pose);
+abut_status abut_pose_invert(const abut_pose *p, abut_pose *inverse) {
+    abut_status status = check_pointer(__func__, "pose", p);
     status = status ? status : check_pointer(__func__, "inverse", inverse);
-    status = status ? status : abuti_pose_check(__func__, "the pose", pose);
+    status = status ? status : abuti_pose_check(__func__, "the pose", p);
     if (status)
         return status;
-    abut_pose made = {quat_conjugate(quat_normalise(pose->rotation)), {0, 0, 0}};
+    abut_pose made = {quat_conjugate(quat_normalise(p->rotation)), {0, 0, 0}};
     abuti_motion back = abuti_motion_of(&made);
-    made.translation = v3_sub(v3(0, 0, 0), abuti_motion_apply(&back, pose->translation));
+    made.translation = v3_sub(v3(0, 0, 0), abuti_motion_apply(&back, p->translation));
     status = abuti_pose_check(__func__, "the result", &made);
     if (!status)
         *inverse = made;
     return status;
 }
 
-abut_status abut_pose_apply(const abut_pose *pose, abut_vec3 point, abut_vec3 *moved) {
-    abut_status status = check_pointer(__func__, "pose", pose);
+abut_status abut_pose_apply(const abut_pose *p, abut_vec3 point, abut_vec3 *moved) {
+    abut_status status = check_pointer(__func__, "pose", p);
     status = status ? status : check_pointer(__func__, "moved", moved);
-    status = status ? status : abuti_pose_check(__func__, "the pose", pose);
+    status = status ? status : abuti_pose_check(__func__, "the pose", p);
     status = status ? status : check_point(__func__, "point", point);
     if (status)
         return status;
-    abuti_motion motion = abuti_motion_of(pose);
+    abuti_motion motion = abuti_motion_of(p);
     *moved = abuti_motion_apply(&motion, point);
     return ABUT_OK;
 }

@@ -220,22 +220,14 @@ typedef struct abut_problem {
     uint32_t first[ABUT_PROBLEM_FIRST_COUNT]; /* the lowest offenders, ascending */
 } abut_problem;
 
-/* The methods of the library, as far as they ask something of a mesh. */
-typedef enum abut_method {
-    ABUT_METHOD_NEAREST = 0,   /* unsigned distance, rays, triangle pairs */
-    ABUT_METHOD_PSEUDO_NORMAL, /* sign by the normal of the closest feature */
-    ABUT_METHOD_WINDING,       /* sign by winding number */
-    ABUT_METHOD_CONTAINMENT,   /* overlap that counts a body inside another; volume, inertia */
-    ABUT_METHOD_SELF_VIEW,     /* view-based self-collision */
-    ABUT_METHOD_COUNT
-} abut_method;
-
 typedef enum abut_verdict {
     ABUT_VERDICT_GUARANTEED = 0, /* the method keeps its promise on this mesh */
     ABUT_VERDICT_LIMITED,        /* it answers; the reason says what the answer then means */
     ABUT_VERDICT_UNFIT           /* it would answer wrongly without a sign of it */
 } abut_verdict;
 
+/* What a method promises on a mesh. Each says so itself, from the report below:
+ * abut_nearest_advice(), abut_sign_advice(), abut_pair_advice(), abut_self_advice(). */
 typedef struct abut_advice {
     abut_verdict verdict;
     const char *reason; /* one static sentence */
@@ -248,6 +240,12 @@ typedef struct abut_mesh_report {
     bool closed;          /* every edge has exactly two faces */
     bool manifold;        /* no non-manifold edge or vertex */
     bool oriented;        /* no flipped edge */
+    bool balanced;        /* no boundary edge, and no non-manifold edge that more faces run along
+                           * one way than the other */
+    bool encloses;        /* some closed part has a volume */
+    bool flat_part;       /* some closed part has none */
+    bool nested_part;     /* a part lies inside another, and both face outwards */
+    bool lone_edges;      /* of triangles that name a vertex twice, away from the surface */
     abut_box bounds;
     double area;
     double volume;      /* signed, by the divergence theorem; meaningful when closed and oriented */
@@ -258,7 +256,6 @@ typedef struct abut_mesh_report {
                          * with their minus sign */
     bool solid;         /* whether centroid and inertia are those of the solid */
     abut_problem problems[ABUT_PROBLEM_COUNT];
-    abut_advice advice[ABUT_METHOD_COUNT];
     bool self_examined;       /* whether abut_pair_examine has looked for self-intersections */
     uint64_t self_pair_count; /* pairs of triangles that meet, if so */
 } abut_mesh_report;
@@ -269,7 +266,6 @@ ABUT_API abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_
 
 /* "boundary-edge" and so on. */
 ABUT_API const char *abut_problem_kind_name(abut_problem_kind kind);
-ABUT_API const char *abut_method_name(abut_method method);
 ABUT_API const char *abut_verdict_name(abut_verdict verdict);
 
 /* ---- repairs: each gives a new mesh ---- */

@@ -126,17 +126,19 @@ void abuti_component_seams(const abut_topology_arrays *view, unsigned char *wate
 abut_status abuti_mark(const abut_topology *topology, unsigned char *flawed,
                        unsigned char *duplicate, unsigned char *fans);
 
-/* What the advice rests on beyond the report itself. */
-typedef struct abuti_findings {
-    bool has_lone_edges;  /* of collapsed triangles only */
-    bool is_unbalanced;   /* a non-manifold edge with more faces one way than the other */
-    bool has_volume;      /* some closed part encloses a volume */
-    bool has_flat_part;   /* some closed part encloses none */
-    bool has_nested_part; /* a part inside another, both wound outwards */
-} abuti_findings;
-void abuti_advise(abut_mesh_report *report, const abuti_findings *findings);
-/* Says anew what depends on self-intersections, once they are known. */
-void abuti_advise_self(abut_mesh_report *report);
+/* What a method says of a mesh, for abut_nearest_advice() and its companions on floors above. */
+static inline abut_advice abuti_guaranteed(const char *reason) {
+    return (abut_advice){ABUT_VERDICT_GUARANTEED, reason};
+}
+static inline abut_advice abuti_limited(const char *reason) {
+    return (abut_advice){ABUT_VERDICT_LIMITED, reason};
+}
+static inline abut_advice abuti_unfit(const char *reason) {
+    return (abut_advice){ABUT_VERDICT_UNFIT, reason};
+}
+static inline uint32_t abuti_problems(const abut_mesh_report *report, abut_problem_kind kind) {
+    return report->problems[kind].count;
+}
 
 /* For every vertex the lowest one with an equal position (0 and -0 are equal). */
 abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positions, uint32_t count,

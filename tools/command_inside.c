@@ -65,9 +65,7 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
                   abut_device *device, const tool_points *points) {
     const tool_given *out_path = option_given(arguments, "out");
     bool numbers = option_given(arguments, "winding") != NULL;
-    abut_points batch = abut_points_default();
-    batch.points = points->list;
-    batch.count = points->count;
+    abut_points batch = abut_points_doubles(points->list, points->count);
     answers a = {.points = points};
     a.inside = malloc((points->count + 1) * sizeof *a.inside);
     if (numbers)

@@ -154,9 +154,7 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
     const tool_given *most = option_given(arguments, "most");
     const tool_given *out_path = option_given(arguments, "out");
     double reach = radius ? radius->numbers[0] : HUGE_VAL;
-    abut_points batch = abut_points_default();
-    batch.points = points->list;
-    batch.count = points->count;
+    abut_points batch = abut_points_doubles(points->list, points->count);
     answers a = {.points = points};
     int code =
         most ? find_many(tool, bvh, device, &batch, reach, most->counts[0], &a)

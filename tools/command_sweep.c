@@ -210,6 +210,7 @@ static abut_vec3 at_time(const abut_mesh *const mesh[2], uint32_t vertex, double
 static abut_status mesh_at(tool_run *tool, const abut_mesh *const mesh[2], double time,
                            abut_mesh **between) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     input.vertex_count = abut_mesh_vertex_count(mesh[0]);
     input.indices = abut_mesh_indices(mesh[0]);
     input.triangle_count = abut_mesh_triangle_count(mesh[0]);

@@ -123,11 +123,7 @@ static abut_status make_bowl(abut_context *context, abut_mesh **mesh) {
                     indices[used++] = quad[k];
             }
         }
-        abut_mesh_input input = abut_mesh_input_default();
-        input.positions = positions;
-        input.vertex_count = VERTICES;
-        input.indices = indices;
-        input.triangle_count = TRIANGLES;
+        abut_mesh_input input = abut_mesh_input_doubles(positions, VERTICES, indices, TRIANGLES);
         status = abut_mesh_create(context, &input, mesh);
     }
     free(positions);

@@ -17,19 +17,25 @@ typedef struct abut_mesh abut_mesh;
 
 /* ---- from arrays ---- */
 
-typedef enum abut_scalar_type { ABUT_SCALAR_FLOAT64 = 0, ABUT_SCALAR_FLOAT32 } abut_scalar_type;
+/* What numbers in the caller's arrays are. Nothing is assumed: arrays without a type are refused.
+ */
+typedef enum abut_scalar_type {
+    ABUT_SCALAR_NONE = 0, /* not said */
+    ABUT_SCALAR_FLOAT64,
+    ABUT_SCALAR_FLOAT32
+} abut_scalar_type;
 
 typedef enum abut_index_type { ABUT_INDEX_UINT32 = 0, ABUT_INDEX_UINT16 } abut_index_type;
 
-/* "float64", "uint16". */
+/* "none", "float64", "float32"; "uint32", "uint16". */
 ABUT_API const char *abut_scalar_type_name(abut_scalar_type type);
 ABUT_API const char *abut_index_type_name(abut_index_type type);
 
 typedef struct abut_mesh_input {
     size_t size;
-    const void *positions; /* three scalars a vertex; any alignment */
-    abut_scalar_type position_type;
-    size_t position_stride; /* bytes from vertex to vertex; 0 = packed */
+    const void *positions;          /* three scalars a vertex; any alignment */
+    abut_scalar_type position_type; /* must be said */
+    size_t position_stride;         /* bytes from vertex to vertex; 0 = packed */
     uint32_t vertex_count;
     const void *indices; /* three indices a triangle; null = vertices 3i, 3i+1, 3i+2 */
     abut_index_type index_type;
@@ -44,10 +50,31 @@ static inline abut_mesh_input abut_mesh_input_default(void) {
     return input;
 }
 
+/* Packed positions of doubles (also an array of abut_vec3) or floats, and packed indices of 32 bits
+ * or null. */
+static inline abut_mesh_input abut_mesh_input_doubles(const void *positions, uint32_t vertex_count,
+                                                      const void *indices,
+                                                      uint32_t triangle_count) {
+    abut_mesh_input input = abut_mesh_input_default();
+    input.positions = positions;
+    input.position_type = ABUT_SCALAR_FLOAT64;
+    input.vertex_count = vertex_count;
+    input.indices = indices;
+    input.triangle_count = triangle_count;
+    return input;
+}
+static inline abut_mesh_input abut_mesh_input_floats(const void *positions, uint32_t vertex_count,
+                                                     const void *indices, uint32_t triangle_count) {
+    abut_mesh_input input =
+        abut_mesh_input_doubles(positions, vertex_count, indices, triangle_count);
+    input.position_type = ABUT_SCALAR_FLOAT32;
+    return input;
+}
+
 /* Creates a mesh from the caller's arrays, which are copied and never read past their last
- * element. Refused: no triangles, an index out of range, a coordinate that is not finite or beyond
- * ABUT_COORDINATE_MAX. Degenerate and duplicate triangles and unused vertices are legal.
- * Thread-safe. */
+ * element. Refused: no type of number, no triangles, an index out of range, a coordinate that is
+ * not finite or beyond ABUT_COORDINATE_MAX. Degenerate and duplicate triangles and unused vertices
+ * are legal. Thread-safe. */
 ABUT_API abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input,
                                       abut_mesh **mesh);
 

@@ -172,6 +172,7 @@ static abut_status check_step(const abut_self *view, const abut_self_step *step)
 /* Whether the mesh does not meet itself at the start, by the exact test of the hierarchy. */
 static abut_status look_at_start(abut_self *view, bool *is_free) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     bool any = false;

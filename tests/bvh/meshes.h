@@ -34,6 +34,7 @@ static inline abut_mesh *make_shape(abut_context *context, abut_shape_kind kind,
 static inline abut_mesh *make_soup(abut_context *context, const abut_vec3 *corners,
                                    uint32_t triangle_count) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL;
     input.positions = corners;
     input.vertex_count = 3 * triangle_count;

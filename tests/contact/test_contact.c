@@ -320,6 +320,7 @@ static void small_solids_on_a_large_face(void **state) {
         assert_int_equal(corners, 4);
 
         abut_points points = abut_points_default();
+        points.type = ABUT_SCALAR_FLOAT64;
         abut_vec3 cloud[3] = {v3_along(foot, -0.02, up), v3_along(foot, 0.05, up), foot};
         points.points = cloud;
         points.count = 3;
@@ -589,6 +590,7 @@ static void wrong_calls_are_refused(void **state) {
     abut_oriented_box solid = {{1, -1, 1}, shifted(0, 0, 0)};
     assert_fails(ABUT_ERROR_ARGUMENT, "half", abut_contact_box(&a, &solid, NULL, &c));
     abut_points points = abut_points_default();
+    points.type = ABUT_SCALAR_FLOAT64;
     double nan_point[3] = {0, NAN, 0};
     points.points = nan_point;
     points.count = 1;

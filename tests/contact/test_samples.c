@@ -195,11 +195,7 @@ static void counts_and_limits_are_kept(void **state) {
     assert_non_null(indices);
     for (uint32_t i = 0; i < 3 * COPIES; i++)
         indices[i] = i % 3;
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.vertex_count = 3;
-    input.indices = indices;
-    input.triangle_count = COPIES;
+    abut_mesh_input input = abut_mesh_input_doubles(positions, 3, indices, COPIES);
     assert_ok(abut_mesh_create(NULL, &input, &mesh));
     options = abut_samples_options_default();
     options.count = 1000;

@@ -533,11 +533,7 @@ static void same_on_any_thread_count(void **state) {
 
 static abut_mesh_report timed(double *positions, uint32_t vertices, uint32_t *indices,
                               uint32_t triangles) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.vertex_count = vertices;
-    input.indices = indices;
-    input.triangle_count = triangles;
+    abut_mesh_input input = abut_mesh_input_doubles(positions, vertices, indices, triangles);
     abut_mesh *mesh;
     assert_ok(abut_mesh_create(NULL, &input, &mesh));
     clock_t start = clock();

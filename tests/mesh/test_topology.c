@@ -370,11 +370,7 @@ static abut_mesh *large_mesh(abut_context *context, uint32_t vertices, uint32_t 
         positions[i] = test_random_real(&random, -1, 1);
     for (uint32_t i = 0; i < 3 * triangles; i++)
         indices[i] = test_random_below(&random, i % 7 ? vertices : 50);
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.vertex_count = vertices;
-    input.indices = indices;
-    input.triangle_count = triangles;
+    abut_mesh_input input = abut_mesh_input_doubles(positions, vertices, indices, triangles);
     abut_mesh *mesh;
     assert_ok(abut_mesh_create(context, &input, &mesh));
     free(positions);
@@ -426,11 +422,7 @@ static void one_vertex_in_all_triangles(void **state) {
             indices[3 * i + 1] = rim + (uint32_t)((uint64_t)i * 7919 % n);
             indices[3 * i + 2] = rim + (uint32_t)((uint64_t)(i + 1) * 7919 % n);
         }
-        abut_mesh_input input = abut_mesh_input_default();
-        input.positions = positions;
-        input.vertex_count = n + 1;
-        input.indices = indices;
-        input.triangle_count = n;
+        abut_mesh_input input = abut_mesh_input_doubles(positions, n + 1, indices, n);
         abut_mesh *mesh;
         abut_topology *topology;
         assert_ok(abut_mesh_create(NULL, &input, &mesh));

@@ -125,6 +125,7 @@ static uint64_t check_and_destroy(abut_mesh *mesh) {
 static abut_mesh *make_indexed(const abut_vec3 *positions, uint32_t vertex_count,
                                const uint32_t *indices, uint32_t triangle_count) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL;
     input.positions = positions;
     input.vertex_count = vertex_count;
@@ -352,6 +353,7 @@ static abut_status work(abut_context *context, void *data) {
     for (int i = 0; i < 300; i++)
         corners[i] = random_vec(&random, 1);
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     input.positions = corners;

@@ -393,11 +393,9 @@ static abut_mesh *with_holes(abut_mesh *mesh, uint32_t every, bool shared) {
     }
     abut_mesh *holed = NULL;
     if (shared) {
-        abut_mesh_input input = abut_mesh_input_default();
-        input.positions = abut_mesh_positions(mesh);
-        input.vertex_count = abut_mesh_vertex_count(mesh);
-        input.indices = indices;
-        input.triangle_count = kept;
+        abut_mesh_input input =
+            abut_mesh_input_doubles(abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh),
+                                    indices, kept);
         assert_ok(abut_mesh_create(NULL, &input, &holed));
     } else {
         holed = make_soup(NULL, corners, kept);

@@ -12,11 +12,8 @@ static const abut_pose at_home = {{0, 0, 0, 0}, {0, 0, 0}};
 static inline abut_mesh *mesh_of(abut_context *context, const double *positions,
                                  uint32_t vertex_count, const uint32_t *indices,
                                  uint32_t triangle_count) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.vertex_count = vertex_count;
-    input.indices = indices;
-    input.triangle_count = triangle_count;
+    abut_mesh_input input =
+        abut_mesh_input_doubles(positions, vertex_count, indices, triangle_count);
     abut_mesh *mesh;
     assert_ok(abut_mesh_create(context, &input, &mesh));
     return mesh;

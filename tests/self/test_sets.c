@@ -245,6 +245,7 @@ static void violated_until_back(void **state) {
 static abut_mesh *make_mesh(const abut_vec3 *p, uint32_t vertices, const uint32_t *indices,
                             uint32_t triangles) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh;
     input.positions = p;
     input.vertex_count = vertices;

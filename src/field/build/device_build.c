@@ -553,9 +553,7 @@ static abut_status settle_some(filling *f, settling *s) {
     for (size_t i = 0; i < s->count; i++)
         s->points[i] =
             centre_of(f, s->cells[i] % n[0], s->cells[i] / n[0] % n[1], s->cells[i] / n[0] / n[1]);
-    abut_points batch = abut_points_default();
-    batch.points = s->points;
-    batch.count = s->count;
+    abut_points batch = abut_points_doubles(s->points, s->count);
     abut_status status = abut_device_bvh_nearest_signed(f->bvh, &batch, HUGE_VAL, s->nearest);
     for (size_t i = 0; !status && i < s->count; i++) {
         s->values[i] = value_of(s->nearest[i].distance, f->band);

@@ -70,8 +70,8 @@ static abut_status finish(bench_state *state) {
     float row[256];
     status = abut_field_copy(field, begin, count, row);
     state->hash = bench_hash(0, row, count[0] * sizeof *row);
-    state->hash = bench_hash(state->hash, &info.least, sizeof info.least);
-    state->hash = bench_hash(state->hash, &info.most, sizeof info.most);
+    state->hash = bench_hash(state->hash, &info.lowest, sizeof info.lowest);
+    state->hash = bench_hash(state->hash, &info.highest, sizeof info.highest);
     abut_field_destroy(field);
     return status;
 }
@@ -101,8 +101,8 @@ static abut_status cache_run(bench_state *state) {
 static abut_status cache_finish(bench_state *state) {
     cache_data *data = state->data;
     abut_field_info info = abut_field_info_get(data->field);
-    state->hash = bench_hash(0, &info.least, sizeof info.least);
-    state->hash = bench_hash(state->hash, &info.most, sizeof info.most);
+    state->hash = bench_hash(0, &info.lowest, sizeof info.lowest);
+    state->hash = bench_hash(state->hash, &info.highest, sizeof info.highest);
     state->hash = bench_hash(state->hash, info.grid.count, sizeof info.grid.count);
     abut_field_destroy(data->field);
     data->field = NULL;

@@ -1,6 +1,7 @@
 /* abut cache: the fields that are kept on disk. */
 #include "tool.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -69,10 +70,7 @@ static bool tell(void *user, const abut_field_cache_entry *entry) {
         say_fact(out, "cells", "%u x %u x %u", n[0], n[1], n[2]);
     else
         say_fact(out, "cells", "?");
-    say_fact(out, "layout", "%s%s",
-             !known                                    ? "?"
-             : entry->info.layout == ABUT_FIELD_SPARSE ? "sparse"
-                                                       : "dense",
+    say_fact(out, "layout", "%s%s", known ? abut_field_layout_name(entry->info.layout) : "?",
              known && entry->info.type == ABUT_FIELD_INT16 ? ", 16 bits" : "");
     say_fact(out, "memory", "%.2f MB", (double)entry->info.bytes / 1e6);
     say_fact(out, "on disk", "%.2f MB", (double)entry->stored_bytes / 1e6);
@@ -118,8 +116,7 @@ static int look(tool_run *tool, const char *folder, bool verify) {
 
 static int clear(tool_run *tool, const char *folder, const tool_given *older) {
     tool_output *out = &tool->out;
-    uint32_t files;
-    uint64_t bytes;
+    uint64_t files, bytes;
     abut_status status =
         abut_field_cache_clear(tool->context, folder, older ? 86400 * older->numbers[0] : 0, &files,
                                &bytes);
@@ -129,7 +126,8 @@ static int clear(tool_run *tool, const char *folder, const tool_given *older) {
     json_count(out, "removed", files);
     json_count(out, "bytes", bytes);
     if (!tool->quiet)
-        say(out, "removed %u file%s, %.2f MB", files, files == 1 ? "" : "s", (double)bytes / 1e6);
+        say(out, "removed %" PRIu64 " file%s, %.2f MB", files, files == 1 ? "" : "s",
+            (double)bytes / 1e6);
     out_end(out);
     return CODE_FINE;
 }

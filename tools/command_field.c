@@ -1,6 +1,7 @@
 /* abut field: the distance field of a mesh, as a file. */
 #include "tool.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -30,8 +31,8 @@ static void tell(tool_output *out, const char *path, const abut_field_info *info
     else
         json_null(out, "band");
     json_number(out, "step", info->step);
-    json_number(out, "least", info->least);
-    json_number(out, "most", info->most);
+    json_number(out, "lowest", info->lowest);
+    json_number(out, "highest", info->highest);
     json_boolean(out, "closed", info->closed);
     json_text(out, "sign", abut_sign_method_name(info->sign));
     json_count(out, "bytes", info->bytes);
@@ -44,11 +45,11 @@ static void tell(tool_output *out, const char *path, const abut_field_info *info
     say_fact(out, "from", "%.4g, %.4g, %.4g", o.x, o.y, o.z);
     if (info->band < HUGE_VAL)
         say_fact(out, "band", "%.4g", info->band);
-    say_fact(out, "distances", "%.4g to %.4g", info->least, info->most);
+    say_fact(out, "distances", "%.4g to %.4g", info->lowest, info->highest);
     say_fact(out, "inside by", "%s%s", sign_words[info->sign],
              info->closed ? "" : " (the mesh has a border)");
     if (sparse)
-        say_fact(out, "bricks", "%u of %u", info->bricks,
+        say_fact(out, "bricks", "%" PRIu64 " of %u", info->bricks,
                  ((n[0] + 6) / 8) * ((n[1] + 6) / 8) * ((n[2] + 6) / 8));
     say_fact(out, "memory", "%.2f MB as %s%s", (double)info->bytes / 1e6,
              info->type == ABUT_FIELD_INT16 ? "16-bit numbers" : "floats",

@@ -335,8 +335,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         json_count(out, "height", canvas.height);
         json_text(out, "axis", axis);
         json_number(out, "at", s.at);
-        json_number(out, "least", s.least);
-        json_number(out, "most", s.most);
+        json_number(out, "lowest", s.least);
+        json_number(out, "highest", s.most);
         if (!tool->quiet && !out->json)
             say_of(out, path, "%s at %.6g, distances %.4g to %.4g, %u x %u pixels", axis, s.at,
                    s.least, s.most, canvas.width, canvas.height);

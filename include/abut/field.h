@@ -32,14 +32,10 @@ typedef enum abut_field_layout {
                            * of a brick elsewhere. All of them are exact distances */
 } abut_field_layout;
 
-ABUT_API const char *abut_field_layout_name(abut_field_layout layout);
-
 typedef enum abut_field_type {
     ABUT_FIELD_FLOAT = 0, /* 4 bytes a value */
     ABUT_FIELD_INT16      /* 2 bytes: multiples of abut_field_info.step, rounded to the nearest */
 } abut_field_type;
-
-ABUT_API const char *abut_field_type_name(abut_field_type type);
 
 typedef struct abut_field_options {
     size_t size;
@@ -98,13 +94,13 @@ typedef struct abut_field_info {
     abut_grid grid;
     abut_field_layout layout;
     abut_field_type type;
-    double band;        /* infinity where there is no limit */
-    double step;        /* between neighbouring values of 16 bits; 0 for floats */
-    double least, most; /* of all values */
-    bool closed;        /* the mesh has no border */
+    double band;            /* infinity where there is no limit */
+    double step;            /* between neighbouring values of 16 bits; 0 for floats */
+    double lowest, highest; /* of all values */
+    bool closed;            /* the mesh has no border */
     abut_sign_method sign;
     uint64_t bytes;
-    uint32_t bricks; /* that are stored; 0 for dense fields */
+    uint64_t bricks; /* that are stored; 0 for dense fields */
 } abut_field_info;
 
 /* Tells what a field is. Null gives zeros. Thread-safe. */
@@ -129,8 +125,6 @@ typedef enum abut_interpolation {
     ABUT_INTERPOLATION_CUBIC       /* tricubic (Catmull & Rom): the gradient is continuous too; for
                                     * dense fields, linear in others and in the outermost cells */
 } abut_interpolation;
-
-ABUT_API const char *abut_interpolation_name(abut_interpolation interpolation);
 
 /* Interpolates at a point. Beyond the grid the distance is never more than the true one to the
  * mesh, as far as that is within the grid, and the gradient points away from it. Takes no memory
@@ -187,8 +181,6 @@ typedef enum abut_combination {
     ABUT_COMBINATION_DIFFERENCE    /* in a, not in b */
 } abut_combination;
 
-ABUT_API const char *abut_combination_name(abut_combination combination);
-
 /* Combines the solids of two fields of the very same grid, as a dense field of floats. The sign is
  * right everywhere; distances are exact outside a union and inside the others, and nowhere more
  * than exact. Refused: other grids. Thread-safe. */
@@ -205,8 +197,6 @@ typedef enum abut_field_format {
     ABUT_FIELD_FORMAT_RAW,      /* .raw: floats, x fastest, and the grid in NAME.json beside it */
     ABUT_FIELD_FORMAT_DCACHE    /* .dcache: the text of Sundholm (2010), without sampling points */
 } abut_field_format;
-
-ABUT_API const char *abut_field_format_name(abut_field_format format);
 
 typedef struct abut_field_write_options {
     size_t size;
@@ -284,7 +274,16 @@ ABUT_API abut_status abut_field_cache_verify(abut_context *context, const char *
 /* Removes the files of a folder of which no field was used for this many seconds (0 = all), and
  * tells how many they were and how large; either may be null. Other files stay. Thread-safe. */
 ABUT_API abut_status abut_field_cache_clear(abut_context *context, const char *folder, double age,
-                                            uint32_t *files, uint64_t *bytes);
+                                            uint64_t *files, uint64_t *bytes);
+
+/* ---- names ---- */
+
+/* Names for people and programs, such as "sparse" or "int16"; null beyond the last. Thread-safe. */
+ABUT_API const char *abut_field_layout_name(abut_field_layout layout);
+ABUT_API const char *abut_field_type_name(abut_field_type type);
+ABUT_API const char *abut_interpolation_name(abut_interpolation interpolation);
+ABUT_API const char *abut_combination_name(abut_combination combination);
+ABUT_API const char *abut_field_format_name(abut_field_format format);
 
 #ifdef __cplusplus
 }

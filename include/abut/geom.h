@@ -167,13 +167,13 @@ ABUT_API abut_status abut_box_closest_point(const abut_box *box, abut_vec3 point
 /* Makes the pose of a matrix of three rows of four numbers, row after row: the rotation and, last
  * in each row, the translation. A matrix of four rows begins with the same twelve. Refused: rows of
  * the rotation that are not unit and perpendicular within 1e-5, which leaves room for matrices of
- * floats (their scale belongs into abut_mesh_transform), and mirrors. The rotation of the pose
- * differs from the matrix by no more than twice what the matrix is off, and 8e-16. */
+ * floats (their scale belongs into abut_mesh_transform), and mirrors. Entries of the
+ * rotation are off by at most four times what those of the matrix are, and 8e-16. */
 ABUT_API abut_status abut_pose_from_matrix(const double matrix[12], abut_pose *pose);
-/* The other way, exact to 8e-16 for the rotation. */
+/* The other way, within 2e-15. */
 ABUT_API abut_status abut_pose_to_matrix(const abut_pose *pose, double matrix[12]);
 /* Makes the rotation by `angle` radians about an axis through the origin, of any length but 0,
- * counterclockwise for who looks against it, and then the translation. Exact to 8e-16. */
+ * counterclockwise for who looks against it, and then the translation; within 8e-16. */
 ABUT_API abut_status abut_pose_from_axis_angle(abut_vec3 axis, double angle, abut_vec3 translation,
                                                abut_pose *pose);
 /* Makes the pose that moves first by `inner`, then by `outer`: that of a part in the world from the

@@ -150,11 +150,10 @@ abut_status abut_field_cache_verify(abut_context *context, const char *folder,
 /* ---- clear ---- */
 
 abut_status abut_field_cache_clear(abut_context *context, const char *folder, double age,
-                                   uint32_t *files, uint64_t *bytes) {
+                                   uint64_t *files, uint64_t *bytes) {
     char path[CACHE_PATH_BYTES];
     DIR *opened;
-    uint32_t removed = 0;
-    uint64_t sum = 0;
+    uint64_t removed = 0, sum = 0;
     (void)context;
     if (!(age >= 0))
         return abuti_fail(ABUT_ERROR_ARGUMENT,

@@ -113,8 +113,9 @@ abut_status abut_device_field_update(abut_device_field *field, abut_device_bvh *
                                            grid_cells(&field->info.grid), sizeof(float), "field");
     if (status)
         return status;
-    status = abuti_device_field_fill(bvh, &field->info.grid, NULL, field->info.band,
-                                     &field->values->memory, &field->info.least, &field->info.most);
+    status =
+        abuti_device_field_fill(bvh, &field->info.grid, NULL, field->info.band,
+                                &field->values->memory, &field->info.lowest, &field->info.highest);
     if (!status) {
         field->info.closed = bvh->sign.closed;
         field->info.sign = bvh->sign.normals.device ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;

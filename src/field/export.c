@@ -123,7 +123,8 @@ static abut_status put_json(const abut_field *field, const char *path) {
         abuti_sink_print(&sink,
                          "  \"origin\": [%.17g, %.17g, %.17g],\n  \"cell\": %.17g,\n"
                          "  \"least\": %.9g,\n  \"most\": %.9g\n}\n",
-                         g->origin.x, g->origin.y, g->origin.z, g->cell, field->least, field->most);
+                         g->origin.x, g->origin.y, g->origin.z, g->cell, field->lowest,
+                         field->highest);
         status = abuti_sink_commit(&sink);
     }
     abuti_release(field->context, name);

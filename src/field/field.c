@@ -292,8 +292,8 @@ abut_field_info abut_field_info_get(const abut_field *field) {
     info.type = field->type;
     info.band = field->band;
     info.step = field->step;
-    info.least = field->least;
-    info.most = field->most;
+    info.lowest = field->lowest;
+    info.highest = field->highest;
     info.closed = field->closed;
     info.sign = field->sign;
     info.bricks = field->brick_count;
@@ -318,11 +318,6 @@ const char *abut_field_type_name(abut_field_type type) {
     return ABUTI_NAME(names, type);
 }
 
-const char *abut_field_format_name(abut_field_format format) {
-    static const char *const names[] = {"auto", "abutf", "vti", "npy", "raw", "dcache"};
-    return ABUTI_NAME(names, format);
-}
-
 const char *abut_interpolation_name(abut_interpolation interpolation) {
     static const char *const names[] = {"linear", "cubic"};
     return ABUTI_NAME(names, interpolation);
@@ -331,4 +326,9 @@ const char *abut_interpolation_name(abut_interpolation interpolation) {
 const char *abut_combination_name(abut_combination combination) {
     static const char *const names[] = {"union", "intersection", "difference"};
     return ABUTI_NAME(names, combination);
+}
+
+const char *abut_field_format_name(abut_field_format format) {
+    static const char *const names[] = {"auto", "abutf", "vti", "npy", "raw", "dcache"};
+    return ABUTI_NAME(names, format);
 }

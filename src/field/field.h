@@ -33,7 +33,7 @@ struct abut_field {
     bool closed;
     abut_device *device; /* while it is built on one, else null; not held */
     double band, step;   /* infinite without a limit; 0 for floats */
-    double least, most;
+    double lowest, highest;
     void *values; /* float or int16_t; value_count of them */
     size_t value_count;
     /* Of sparse fields only. */

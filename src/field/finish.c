@@ -74,8 +74,8 @@ void abuti_field_finish_with(abut_field *field, float least, float most) {
                      .bricks = {field->bricks[0], field->bricks[1], field->bricks[2]},
                      .cell = (float)field->grid.cell,
                      .scale = floats ? 1 : (float)field->step};
-    field->least = least;
-    field->most = most;
+    field->lowest = least;
+    field->highest = most;
 }
 
 typedef struct ranges {

@@ -77,7 +77,8 @@ static void same(const abut_field *a, const abut_field *b) {
                 x.closed == y.closed && x.bricks == y.bricks && x.bytes == y.bytes);
     assert_true(x.grid.cell == y.grid.cell && x.grid.origin.x == y.grid.origin.x &&
                 x.grid.origin.y == y.grid.origin.y && x.grid.origin.z == y.grid.origin.z);
-    assert_true(x.band == y.band && x.step == y.step && x.least == y.least && x.most == y.most);
+    assert_true(x.band == y.band && x.step == y.step && x.lowest == y.lowest &&
+                x.highest == y.highest);
     assert_memory_equal(a->values, b->values, a->value_count * field_value_bytes(a));
     if (a->layout == ABUT_FIELD_SPARSE) {
         size_t bricks = (size_t)a->bricks[0] * a->bricks[1] * a->bricks[2];
@@ -559,16 +560,15 @@ static void folders_are_listed_and_cleared(void **state) {
     s = (seen){0};
     assert_ok(abut_field_cache_list(NULL, o.cache, see, &s));
     assert_true(s.last.info.bytes == info.bytes && s.last.info.bricks == info.bricks);
-    assert_true(s.last.info.most == 0);
+    assert_true(s.last.info.highest == 0);
     assert_ok(abut_field_cache_verify(NULL, o.cache, see, &s));
-    assert_true(s.last.info.most == info.most && s.last.info.least == info.least);
+    assert_true(s.last.info.highest == info.highest && s.last.info.lowest == info.lowest);
     test_every_allocation(look_through, (void *)(uintptr_t)o.cache);
     size_t calls = 0;
     assert_ok(abut_field_cache_list(NULL, o.cache, stop, &calls));
     assert_int_equal(1, calls);
     /* by age */
-    uint32_t files = 9;
-    uint64_t bytes = 9;
+    uint64_t files = 9, bytes = 9;
     assert_ok(abut_field_cache_clear(NULL, o.cache, 3600, &files, &bytes));
     assert_true(files == 0 && bytes == 0);
     assert_int_equal(1, files_in(o.cache, path));

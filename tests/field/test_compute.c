@@ -385,7 +385,7 @@ static void check_same_field(const abut_field *a, const abut_field *b) {
     abut_field_info x = abut_field_info_get(a), y = abut_field_info_get(b);
     assert_int_equal(x.bytes, y.bytes);
     assert_int_equal(x.bricks, y.bricks);
-    assert_true(x.least == y.least && x.most == y.most && x.step == y.step);
+    assert_true(x.lowest == y.lowest && x.highest == y.highest && x.step == y.step);
     assert_true(x.closed == y.closed && a->value_count == b->value_count);
     assert_memory_equal(a->values, b->values,
                         a->value_count * (x.type == ABUT_FIELD_FLOAT ? sizeof(float) : 2));
@@ -451,10 +451,10 @@ static void moving_across(void **state) {
     options.grid.cell = 0.05;
     options.grid.count[0] = options.grid.count[1] = options.grid.count[2] = 14;
     assert_ok(abut_field_create(mesh, &options, &field));
-    assert_true(abut_field_info_get(field).most < 0);
+    assert_true(abut_field_info_get(field).highest < 0);
     assert_ok(abut_field_update(field, gone, &recomputed));
     assert_int_equal(0, recomputed);
-    assert_true(abut_field_info_get(field).most > 0);
+    assert_true(abut_field_info_get(field).highest > 0);
     assert_ok(abut_field_create(gone, &options, &fresh));
     check_same_field(field, fresh);
     assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_update(field, NULL, NULL));

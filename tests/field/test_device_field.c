@@ -89,7 +89,7 @@ static field_account check_grid(const abut_bvh *bvh, abut_device_bvh *there, con
         least = fmin(least, expected[i]);
         most = fmax(most, expected[i]);
     }
-    assert_true(info.least == least && info.most == most);
+    assert_true(info.lowest == least && info.highest == most);
     free(got);
     free(expected);
     abut_device_field_destroy(field);
@@ -228,7 +228,7 @@ static void for_the_cpu(void **state) {
         options.device = device;
         assert_ok(abut_field_create(mesh, &options, &built));
         abut_field_info a = abut_field_info_get(here), b = abut_field_info_get(built);
-        assert_true(a.least == b.least && a.most == b.most && a.step == b.step);
+        assert_true(a.lowest == b.lowest && a.highest == b.highest && a.step == b.step);
         assert_int_equal(a.bytes, b.bytes);
         assert_memory_equal(here->values, built->values, a.bytes);
         abut_device_field *copy;
@@ -258,7 +258,7 @@ static void check_sparse(abut_mesh *mesh, abut_field_options options) {
     abut_field_info a = abut_field_info_get(here), b = abut_field_info_get(built);
     size_t bricks = (size_t)here->bricks[0] * here->bricks[1] * here->bricks[2];
     const abut_grid corners = field_corners(here);
-    assert_true(a.least == b.least && a.most == b.most && a.step == b.step);
+    assert_true(a.lowest == b.lowest && a.highest == b.highest && a.step == b.step);
     assert_int_equal(a.bytes, b.bytes);
     assert_true(a.bricks > 0 && a.bricks == b.bricks);
     assert_memory_equal(here->index, built->index, bricks * sizeof *here->index);

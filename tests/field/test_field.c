@@ -60,8 +60,8 @@ static void check_values(abut_mesh *mesh, const abut_field_options *options) {
                 most = fmax(most, value);
             }
     if (info.layout == ABUT_FIELD_DENSE) {
-        assert_true(least == info.least);
-        assert_true(most == info.most);
+        assert_true(least == info.lowest);
+        assert_true(most == info.highest);
     }
     free(values);
     abut_bvh_destroy(bvh);
@@ -251,8 +251,23 @@ static void memory_that_fails_is_no_harm(void **state) {
     test_every_allocation(make_one, &o);
 }
 
+static void all_have_names(void **state) {
+    (void)state;
+    assert_string_equal("sparse", abut_field_layout_name(ABUT_FIELD_SPARSE));
+    assert_string_equal("int16", abut_field_type_name(ABUT_FIELD_INT16));
+    assert_string_equal("cubic", abut_interpolation_name(ABUT_INTERPOLATION_CUBIC));
+    assert_string_equal("difference", abut_combination_name(ABUT_COMBINATION_DIFFERENCE));
+    assert_string_equal("dcache", abut_field_format_name(ABUT_FIELD_FORMAT_DCACHE));
+    assert_null(abut_field_layout_name((abut_field_layout)2));
+    assert_null(abut_field_type_name((abut_field_type)2));
+    assert_null(abut_interpolation_name((abut_interpolation)2));
+    assert_null(abut_combination_name((abut_combination)3));
+    assert_null(abut_field_format_name((abut_field_format)6));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_have_names),
         cmocka_unit_test(values_are_those_of_the_search),
         cmocka_unit_test(bricks_are_where_the_band_is),
         cmocka_unit_test(bad_options_are_refused),

@@ -53,7 +53,7 @@ static void same_fields(const abut_field *a, const abut_field *b) {
     assert_memory_equal(&p.grid, &q.grid,
                         offsetof(abut_grid, count) + sizeof p.grid.count); /* not its padding */
     assert_true(p.layout == q.layout && p.type == q.type && p.band == q.band && p.step == q.step);
-    assert_true(p.least == q.least && p.most == q.most && p.closed == q.closed);
+    assert_true(p.lowest == q.lowest && p.highest == q.highest && p.closed == q.closed);
     assert_true(p.sign == q.sign && p.bytes == q.bytes && p.bricks == q.bricks);
     assert_memory_equal(a->values, b->values, a->value_count * field_value_bytes(a));
     if (a->layout == ABUT_FIELD_SPARSE) {
@@ -359,7 +359,7 @@ static void dcache_is_read_as_published(void **state) {
     abut_field *field = NULL;
     assert_ok(load_text(two, 0, &field));
     assert_true(((float *)field->values)[7] == -8 && field->band == 0.5);
-    assert_true(field->grid.cell == 1 && field->least == -8 && field->most == 7);
+    assert_true(field->grid.cell == 1 && field->lowest == -8 && field->highest == 7);
     abut_field_destroy(field);
     assert_ok(load_text(two, 1, &field));
     assert_int_equal(field->grid.count[0], 3);

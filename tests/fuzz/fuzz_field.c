@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         return 0;
     }
     abut_field_info info = abut_field_info_get(field);
-    FUZZ_CHECK(info.least <= info.most);
+    FUZZ_CHECK(info.lowest <= info.highest);
     abut_field_value value;
     FUZZ_CHECK(abut_field_at(field, info.grid.origin, ABUT_INTERPOLATION_CUBIC, &value) == ABUT_OK);
     abut_field_write_options options = abut_field_write_options_default();
@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         FUZZ_CHECK(abut_field_write(field, fuzz_path(), &options) == ABUT_OK);
         FUZZ_CHECK(abut_field_read(fuzz_context(), fuzz_path(), NULL, &back) == ABUT_OK);
         abut_field_info again = abut_field_info_get(back);
-        FUZZ_CHECK(info.least == again.least && info.most == again.most);
+        FUZZ_CHECK(info.lowest == again.lowest && info.highest == again.highest);
         abut_field_destroy(back);
     }
     abut_field_destroy(field);

@@ -13,8 +13,8 @@ says "winding"
 try 0 "$tool" field box.obj --out box.npy --cell 0.25 --margin 0.5 --json
 is "[it[k] for k in ('count', 'cell', 'layout', 'type', 'bytes', 'file')]" \
     "[[12, 12, 12], 0.25, 'dense', 'float', 6912, 'box.npy']"
-is "it['least']" -0.875
-is "abs(it['most'] - 3**0.5 * 0.375) < 1e-6" True
+is "it['lowest']" -0.875
+is "abs(it['highest'] - 3**0.5 * 0.375) < 1e-6" True
 is "it['closed'], it['band'], it['step']" "(True, None, 0)"
 is "it['build_ms'] > 0" True
 demand "an NPY file has another size" "$(wc -c <box.npy)" -eq 7040
@@ -35,7 +35,7 @@ try 0 "$tool" field box.obj -o box.raw --cells 10 --sparse --int16 --quiet
 mute out
 demand "there is no box.json" -s box.json
 try 0 "$tool" field box.obj -o box.vti --cells 10 --band 0.3 --sign normal --json
-is "it['band'], it['sign'], round(it['most'], 6)" "(0.3, 'normal', 0.3)"
+is "it['band'], it['sign'], round(it['highest'], 6)" "(0.3, 'normal', 0.3)"
 try 0 "$tool" field box.obj -o box.dcache --cells 10 --quiet
 demand "a text field has no head" "$(head -n 1 box.dcache)" = DISTCACHE
 try 0 "$tool" field box.obj --sparse --int16 --cells 40 --json
@@ -55,7 +55,7 @@ try 0 "$tool" slice box.abutf box.ppm --size 100
 says "z at 0"
 demand "the picture is not a PPM" "$(head -c 2 box.ppm)" = P6
 try 0 "$tool" slice one.abutf one.ppm --size 100 --json
-is "it['axis'], it['at'], it['least'] < -0.4 < 0 < it['most']" "('z', 0, True)"
+is "it['axis'], it['at'], it['lowest'] < -0.4 < 0 < it['highest']" "('z', 0, True)"
 try 0 "$tool" slice plain.abutf plain.ppm --size 100 --quiet
 mute out
 demand "compression changes values" "$(cmp one.ppm plain.ppm 2>&1)" = ""

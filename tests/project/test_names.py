@@ -1,0 +1,74 @@
+"""One name from top to bottom: <abut/x.h>, src/x, docs/x.md, tests/x, and functions abut_x_...
+
+A header may have more nouns than its own; they stand in NOUNS. What does not fit yet stands in the
+lists of exceptions, which may only shrink: one that fits now fails too.
+Arguments: abut command, source folder, build folder.
+"""
+import pathlib
+import re
+import sys
+
+# Nouns beside the header's own that its functions may begin with.
+NOUNS = {
+    "base": "version features status last_error context fail log_level",
+    "geom": "segment triangle ray box plane sphere capsule orient3d feature meeting pose",
+    "mesh": "topology normals problem verdict scalar index triangulation",
+    "device": "buffer array",
+    "contact": "samples sample",
+    "field": "interpolation combination",
+    "picture": "mesh_style",
+}
+# Folders and pages that are still to be made.
+MISSING = set()
+# Functions that have a foreign name.
+FOREIGN = {
+    "bvh": """abut_points_default abut_device_bvh_create abut_device_bvh_build
+              abut_device_bvh_refit abut_device_bvh_destroy abut_device_bvh_box""",
+    "nearest": """abut_device_bvh_nearest abut_device_bvh_nearest_buffer
+                  abut_device_bvh_nearest_many abut_device_bvh_within""",
+    "ray": """abut_device_bvh_ray_first abut_device_bvh_ray_first_buffer abut_device_bvh_ray_any
+              abut_device_bvh_ray_all""",
+    "sign": "abut_device_bvh_inside abut_device_bvh_winding abut_device_bvh_nearest_signed",
+    "field": """abut_device_field_build abut_device_field_update abut_device_field_create
+                abut_device_field_destroy abut_device_field_info_get abut_device_field_values
+                abut_device_field_copy""",
+    "pair": "abut_device_pair_overlap abut_device_pair_distance abut_device_pair_within",
+    "mesh": "abut_method_name",
+}
+
+source = pathlib.Path(sys.argv[2])
+problems = []
+functions = 0
+headers = sorted(path for path in (source / "include/abut").glob("*.h") if path.stem != "abut")
+umbrella = (source / "include/abut/abut.h").read_text()
+for header in headers:
+    name = header.stem
+    for other in (f"src/{name}", f"docs/{name}.md", f"tests/{name}"):
+        if (source / other).exists() == (other in MISSING):
+            problems.append(f"{other} is missing" if other not in MISSING
+                            else f"{other} is there now: take it out of MISSING")
+    if f"<abut/{name}.h>" not in umbrella:
+        problems.append(f"<abut/abut.h> does not include <abut/{name}.h>")
+    nouns = "|".join([name] + NOUNS.get(name, "").split())
+    foreign = set(FOREIGN.get(name, "").split())
+    text = re.sub(r"/\*.*?\*/|^#.*?$", "", header.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for function in re.findall(r"(?:ABUT_API|static inline)[^;{(]*?\b(abut_\w+)\(", text):
+        functions += 1
+        if re.match(rf"abut_({nouns})(_|$)", function):
+            if function in foreign:
+                problems.append(f"{function} fits now: take it out of FOREIGN")
+        elif function not in foreign:
+            problems.append(f"<abut/{name}.h>: {function} begins with none of {nouns}")
+        foreign.discard(function)
+    problems += [f"<abut/{name}.h> has no {function}: take it out of FOREIGN"
+                 for function in sorted(foreign)]
+known = {header.stem for header in headers}
+for folder in sorted(path.name for path in (source / "src").iterdir() if path.is_dir()):
+    if folder not in known:
+        problems.append(f"src/{folder} has no header <abut/{folder}.h>")
+if functions < 150 or len(headers) < 15:
+    problems.append(f"only {functions} functions in {len(headers)} headers were found")
+for problem in problems:
+    print(problem)
+print(f"{len(headers)} headers, {functions} functions, {len(problems)} problems")
+sys.exit(1 if problems else 0)

@@ -236,8 +236,7 @@ static abut_status prepare(replay *r) {
         if (r->wanted[k])
             status = abut_self_create(r->mesh, &options, &r->tallies[k].view);
     }
-    if (!status && r->device)
-        status = abut_device_describe(r->device, &r->place);
+    r->place = abut_device_info_get(r->device);
     return status;
 }
 

@@ -10,10 +10,10 @@
  * What is deep inside a field that is limited to a band has the band as its depth, or more.
  *
  * Contacts come in the order of features: those of a, then those of b. Where there are more than
- * contacts->capacity, the first ones are written and ABUT_ERROR_BUFFER is returned;
- * contacts->count gets their number in either case, and contacts->list may be null with a capacity
- * of 0. All functions only read the bodies, so any number of threads may ask at once, and answers
- * depend neither on the number of threads nor on the processor.
+ * contacts->capacity, ABUT_ERROR_BUFFER is returned and the list stays as it was; contacts->count
+ * gets their number in either case, and contacts->list may be null with a capacity of 0. All
+ * functions only read the bodies, so any number of threads may ask at once, and answers depend
+ * neither on the number of threads nor on the processor.
  */
 #ifndef ABUT_CONTACT_H
 #define ABUT_CONTACT_H
@@ -84,7 +84,7 @@ typedef struct abut_samples_options {
                         * the longest side of the mesh */
     double threshold;  /* see there */
     double flat_angle; /* radians between normals, up to which two faces are flat; 0 = 0.001 */
-    double least_area; /* of a flat region that gets a sample; 0 = four faces of a cell */
+    double face_area;  /* flat regions larger than this get a sample; 0 = four faces of a cell */
     double radius;     /* of even samples: no two on the same side are nearer. 0 = the spacing of
                         * edges, unless a count is given */
     uint32_t count;    /* of even samples: exactly so many, spread as far as they go; 0 = by the
@@ -175,8 +175,8 @@ static inline abut_contact_options abut_contact_options_default(void) {
 /* Room for contacts. */
 typedef struct abut_contacts {
     abut_contact *list;
-    size_t capacity;
-    size_t count; /* that were found */
+    uint64_t capacity;
+    uint64_t count; /* that were found */
 } abut_contacts;
 
 /* ---- two bodies ---- */
@@ -241,10 +241,10 @@ typedef struct abut_field_hit {
                        * cell */
 } abut_field_hit;
 
-/* Finds where a ray enters a body at a parameter of at most `most` (1 = a segment, HUGE_VAL = no
+/* Finds where a ray enters a body at a parameter of at most `limit` (1 = a segment, HUGE_VAL = no
  * end). One that begins inside hits at once. What is less than a thousandth of a cell deep may be
  * passed. Thread-safe. */
-ABUT_API abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double most,
+ABUT_API abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double limit,
                                       abut_contact_ray_method method, abut_field_hit *hit);
 
 /* ---- a body in motion ---- */
@@ -274,10 +274,11 @@ ABUT_API abut_status abut_contact_sweep(const abut_body *a, const abut_path *pat
 
 /* Keeps of the contacts of a pair what a solver needs. Contacts whose normals agree within `angle`
  * radians (0 = 0.5, at most 3) with the deepest of them make a patch; of each patch the deepest
- * stays and the `most` - 1 (0 = 4 in all, at most 64) that are furthest from all that stay already.
+ * stays and the `keep` - 1 (0 = 4 in all, at most 64) that are furthest from all that stay already.
  * Sorts the list: patches by their deepest contact, which stands first; so list[0] is the deepest
  * of all. Returns how many stay. Thread-safe. */
-ABUT_API size_t abut_contact_reduce(abut_contact *list, size_t count, size_t most, double angle);
+ABUT_API uint64_t abut_contact_reduce(abut_contact *list, uint64_t count, uint64_t keep,
+                                      double angle);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,9 @@
  * Rules that hold for every function of the library:
  *  - What can fail returns abut_status; results come through the last arguments, which stay
  *    untouched on failure. abut_last_error() then holds a sentence for people.
+ *  - Lists go into the caller's memory: capacity, array, count. Where there are more than the
+ *    capacity, the call fails with ABUT_ERROR_BUFFER, the count tells how many there are, and
+ *    nothing else is written; so a capacity of 0, with a null array, asks for the count.
  *  - Option structures start with their own size, have an inline default function, and mean
  *    "our choice" wherever a field is zero. A null pointer to options means all defaults.
  *  - A null context means the built-in one: malloc, OpenMP with all cores, silent.

@@ -1,16 +1,18 @@
-/* Cases: whole steps of the view-based search on the CPU, and of the complete one beside it. A ball
- * that is dented, a sleeve that is pinched while it shortens, and a sheet that is pleated until one
- * pleat leans over to the next; ten steps a run, of which the last has an impact. All is made by +,
- * -, x and /, so that it is the same everywhere. */
+/* Cases: whole steps of the view-based search on the CPU, and beside it of two complete ones: that
+ * over the view's own tree, and abut_sweep_find(). A ball that is dented, a sleeve that is pinched
+ * while it shortens, and a sheet that is pleated until one pleat leans over to the next; ten steps
+ * a run, of which the last has an impact. All is made by +, -, x and /, so that it is the same
+ * everywhere. */
 #include "bench.h"
 
 #include <stdlib.h>
 
-enum { STEPS = 10, BALL = 0, SLEEVE = 4, SHEET = 8, SCENES = 12, SCHEMES = 3 };
+enum { STEPS = 10, BALL = 0, SLEEVE = 4, SHEET = 8, SCENES = 12, SCHEMES = 3, SWEEP = 16 };
 
 typedef struct self_data {
     abut_mesh *mesh;
     abut_self *view;
+    abut_sweep *sweep; /* instead, for SWEEP */
     uint32_t vertex_count;
     abut_vec3 *at[STEPS + 1];
     abut_self_result results[STEPS];
@@ -115,12 +117,31 @@ static abut_status self_setup(bench_state *state) {
     abut_self_options options = abut_self_options_default();
     options.scheme = (abut_self_scheme)(state->which->variant & SCHEMES);
     state->elements = STEPS;
-    return abut_self_create(data->mesh, &options, &data->view);
+    return state->which->variant & SWEEP ? abut_sweep_create(&data->mesh, 1, NULL, &data->sweep)
+                                         : abut_self_create(data->mesh, &options, &data->view);
+}
+
+static abut_status sweep_run(self_data *data) {
+    abut_status status = ABUT_OK;
+    for (int k = 0; k < STEPS && !status; k++) {
+        abut_self_result *result = &data->results[k];
+        abut_impacts found = {.impacts = &result->impact, .capacity = 1};
+        *result = (abut_self_result){.scheme = ABUT_SELF_COMPLETE};
+        status = abut_sweep_step(data->sweep, data->at[k], data->at[k + 1]);
+        if (!status)
+            status = abut_sweep_find(data->sweep, ABUT_SWEEP_EARLIEST, NULL, &found, NULL);
+        if (status == ABUT_ERROR_BUFFER) /* there is more than the first */
+            status = ABUT_OK;
+        result->hit = found.count > 0;
+    }
+    return status;
 }
 
 static abut_status self_run(bench_state *state) {
     self_data *data = state->data;
     abut_status status = ABUT_OK;
+    if (data->sweep)
+        return sweep_run(data);
     for (int k = 0; k < STEPS && !status; k++) {
         abut_self_step step = abut_self_step_default();
         step.start = data->at[k];
@@ -168,6 +189,7 @@ static void self_teardown(bench_state *state) {
     if (!data)
         return;
     abut_self_destroy(data->view);
+    abut_sweep_destroy(data->sweep);
     abut_mesh_destroy(data->mesh);
     for (int k = 0; k <= STEPS; k++)
         free(data->at[k]);
@@ -193,12 +215,18 @@ static void tell(const bench_case *which, const bench_result *result) {
 const bench_case bench_self_cases[] = {
     SELF("self/ball-point", BALL | ABUT_SELF_POINT),
     SELF("self/ball-line", BALL | ABUT_SELF_LINE),
+    SELF("self/ball-auto", BALL | ABUT_SELF_AUTO),
     SELF("self/ball-complete", BALL | ABUT_SELF_COMPLETE),
+    SELF("self/ball-sweep", BALL | SWEEP),
     SELF("self/sleeve-point", SLEEVE | ABUT_SELF_POINT),
     SELF("self/sleeve-line", SLEEVE | ABUT_SELF_LINE),
+    SELF("self/sleeve-auto", SLEEVE | ABUT_SELF_AUTO),
     SELF("self/sleeve-complete", SLEEVE | ABUT_SELF_COMPLETE),
+    SELF("self/sleeve-sweep", SLEEVE | SWEEP),
     SELF("self/sheet-point", SHEET | ABUT_SELF_POINT),
     SELF("self/sheet-line", SHEET | ABUT_SELF_LINE),
+    SELF("self/sheet-auto", SHEET | ABUT_SELF_AUTO),
     SELF("self/sheet-complete", SHEET | ABUT_SELF_COMPLETE),
+    SELF("self/sheet-sweep", SHEET | SWEEP),
     {.name = NULL},
 };

@@ -79,12 +79,6 @@ GPU_BOUNDARY = {"five": ((1.08, 0.51, 1.73), (0.21, 0.6, 0.98)),
 # 6.13: vertices in R0, R1, R2, and between R0 and R2, R1 and R2
 REGIONS = {"one": (684, 1995, 3459, 2, 3), "two": (2553, 8677, 13317, 11, 18),
            "five": (5445, 16616, 16489, 4, 5), "six": (12805, 12898, 14691, 3, 2)}
-# 6.14: vertices (those of the mesh and of its solid, it seems) and clusters
-CLUSTERS = {"one": (26148, 3256), "two": (44580, 13048), "five": (48240, 19200),
-            "six": (73125, 20100)}
-# 6.15: view tests without and with clusters
-CLUSTER_TIMES = {"one": (1.18, 1.11), "two": (4.65, 4.36), "five": (6.77, 6.17),
-                 "six": (7.13, 6.33)}
 # 6.16
 MARK_ALL = {"one": 0.88, "two": 4.2, "five": 7.71, "six": 7.65}
 # 6.17: to V+, V-, V0, Vv; from V+, V-, V0; in all
@@ -195,7 +189,7 @@ def comparison_rows(results):
         ours = schemes_of(result)
         theirs = COMPLETE.get(animation, (None, None))
         row = [label, beside(ours["boxes"]["total"], theirs[0]),
-               beside(ours["complete"]["total"], theirs[1])]
+               beside(ours["complete"]["total"], theirs[1]), show(ours["sweep"]["total"])]
         for which in ("point", "line"):
             total = CPU_STAGES[which].get(animation, (None,) * 6)[5]
             row.append(beside(ours[which]["total"], total))
@@ -205,6 +199,7 @@ def comparison_rows(results):
                 total = CPU_STAGES[which].get(animation, (None,) * 6)[5]
                 ratio = round(theirs[place] / total, 1) if total else None
                 row.append(beside(ours[which][other], ratio, 1))
+        row += [show(ours[which]["ratio_to_sweep"], 1) for which in ("point", "line", "auto")]
         rows.append(row)
     return rows
 
@@ -304,20 +299,10 @@ def region_rows(results):
     return rows
 
 
-def cluster_rows(results):
-    """Tables 6.14 to 6.16."""
-    rows = []
-    for result in results:
-        _, animation, label = name_of(result)
-        ours = schemes_of(result)
-        theirs = CLUSTERS.get(animation, (None, None))
-        times = CLUSTER_TIMES.get(animation, (None, None))
-        rows.append([label, beside(result["vertices"], theirs[0], 0),
-                     beside(result["clusters"], theirs[1], 0),
-                     beside(stage(ours["single"], "view"), times[0]),
-                     beside(stage(ours["line"], "view"), times[1]),
-                     beside(result["mark_all"], MARK_ALL.get(animation))])
-    return rows
+def mark_rows(results):
+    """Table 6.16."""
+    return [[name_of(result)[2], beside(result["mark_all"], MARK_ALL.get(name_of(result)[1]))]
+            for result in results]
 
 
 def change_rows(results):
@@ -356,8 +341,9 @@ def pages(results, companions, devices):
         text += table("Table %s, the view-%s on one thread, ms:" % (number, which), stages,
                       stage_rows(results, which))
     text += table("Table 6.4, one thread, ms, and how many times as fast:",
-                  ["recording", "boxes", "16-DOPs", "view-point", "view-line", "`AUTO`",
-                   "point, to boxes", "line", "point, to 16-DOPs", "line"],
+                  ["recording", "boxes", "16-DOPs", "sweep", "view-point", "view-line", "`AUTO`",
+                   "point, to boxes", "line", "point, to 16-DOPs", "line", "point, to sweep",
+                   "line", "`AUTO`"],
                   comparison_rows(results))
     text += table("The view-line along the mesh, and along its companion:",
                   ["recording", "line", "V-", "V0", "Vv", "total, ms"],
@@ -379,9 +365,8 @@ def pages(results, companions, devices):
     text += table("Table 6.13, vertices by where the line sees them from:",
                   ["recording", "before", "beyond", "beside", "before and beside",
                    "beyond and beside"], region_rows(results))
-    text += table("Tables 6.14, 6.15 and 6.16, clusters, and marking all nodes (ms):",
-                  ["recording", "vertices", "clusters", "view tests without clusters",
-                   "with clusters", "marking all"], cluster_rows(results))
+    text += table("Table 6.16, marking all nodes, ms:", ["recording", "marking all"],
+                  mark_rows(results))
     text += table("Table 6.17, triangles that change their set in a step (line):",
                   ["recording", "to V+", "to V-", "to V0", "to Vv", "from V+", "from V-",
                    "from V0", "from Vv", "both together"], change_rows(results))

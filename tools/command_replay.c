@@ -9,11 +9,11 @@
 const replay_rival replay_rivals[SCHEMES] = {
     {"complete", "16-DOPs, all", ABUT_SELF_COMPLETE, ABUT_SELF_DOP16, false, false},
     {"boxes", "boxes, all", ABUT_SELF_COMPLETE, ABUT_SELF_AABB, false, false},
+    {"sweep", "sweep, all", ABUT_SELF_COMPLETE, ABUT_SELF_AABB, false, true},
     {"point", "view-point", ABUT_SELF_POINT, ABUT_SELF_DOP16, false, false},
     {"line", "view-line", ABUT_SELF_LINE, ABUT_SELF_DOP16, false, false},
-    {"auto", "point or line", ABUT_SELF_AUTO, ABUT_SELF_DOP16, false, false},
+    {"auto", "the quickest", ABUT_SELF_AUTO, ABUT_SELF_DOP16, false, false},
     {"inexact", "line, boxes of ghosts", ABUT_SELF_LINE, ABUT_SELF_DOP16, true, false},
-    {"single", "line, no clusters", ABUT_SELF_LINE, ABUT_SELF_DOP16, false, true},
 };
 const char *const replay_stages[STAGES] = {"bounds", "start",     "view",       "boundary",
                                            "marks",  "traversal", "elementary", "others"};
@@ -115,12 +115,33 @@ static abut_status read_line(const replay *r, abut_self_line *line, double *seco
     return status;
 }
 
+/* The complete search of sweeps, told as one stage. */
+static abut_status run_sweep(abut_sweep *sweep, const abut_self_step *step,
+                             abut_self_result *result) {
+    abut_impacts found = {.impacts = &result->impact, .capacity = 1};
+    abut_sweep_counts counts;
+    double begun = seconds_now();
+    memset(result, 0, sizeof *result);
+    result->scheme = ABUT_SELF_COMPLETE;
+    abut_status status = abut_sweep_step(sweep, step->start, step->end);
+    if (!status)
+        status = abut_sweep_find(sweep, ABUT_SWEEP_EARLIEST, NULL, &found, &counts);
+    if (status)
+        return status;
+    result->hit = found.count > 0;
+    result->vertex_face = counts.vertex_face;
+    result->edge_edge = counts.edge_edge;
+    result->times.traversal = seconds_now() - begun;
+    return ABUT_OK;
+}
+
 static abut_status run_scheme(tool_run *tool, replay *r, uint64_t number, int which,
                               const abut_self_step *step, double line, abut_self_result *result) {
     replay_tally *t = &r->tallies[which];
     bool counts = step_counts(r, number);
     double stages[STAGES], begun = seconds_now();
-    abut_status status = abut_self_find(t->view, step, NULL, result);
+    abut_status status =
+        t->sweep ? run_sweep(t->sweep, step, result) : abut_self_find(t->view, step, NULL, result);
     if (status)
         return status;
     bool by_sets = replay_rivals[which].scheme != ABUT_SELF_COMPLETE;
@@ -226,15 +247,18 @@ static abut_status prepare(replay *r) {
     if (!r->start || !r->end || !r->spare || !r->sets)
         return ABUT_ERROR_MEMORY;
     abut_status status = ABUT_OK;
+    abut_sweep_options of_sweep = abut_sweep_options_default();
+    of_sweep.device = r->device;
     for (int k = 0; k < SCHEMES && !status; k++) {
         abut_self_options options = abut_self_options_default();
         options.scheme = replay_rivals[k].scheme;
         options.bounds = replay_rivals[k].bounds;
         options.box_boundary = replay_rivals[k].box_boundary;
-        options.no_clusters = replay_rivals[k].no_clusters;
         options.device = r->device;
         if (r->wanted[k])
             status = abut_self_create(r->mesh, &options, &r->tallies[k].view);
+        if (!status && r->wanted[k] && replay_rivals[k].sweep)
+            status = abut_sweep_create(&r->mesh, 1, &of_sweep, &r->tallies[k].sweep);
     }
     r->place = abut_device_info_get(r->device);
     return status;
@@ -284,8 +308,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     tool->out.lines = !r.summary;
     code = code ? code : run_steps(tool, &r);
     code = code ? code : finish(tool, arguments, &r);
-    for (int k = 0; k < SCHEMES; k++)
+    for (int k = 0; k < SCHEMES; k++) {
         abut_self_destroy(r.tallies[k].view);
+        abut_sweep_destroy(r.tallies[k].sweep);
+    }
     free(r.start);
     free(r.end);
     free(r.spare);
@@ -297,10 +323,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"scheme", "SCHEME", OPTION_CHOICE,
-     "how to search: by view-point or view-line (auto, default), all pairs with 16-DOPs (complete) "
-     "or boxes, the line with inexact boundaries or without clusters (single), or all of these, "
-     "side by side",
-     "auto|point|line|complete|boxes|inexact|single|all", false},
+     "how to search: by view-point or view-line or all pairs, whatever is quicker (auto, default), "
+     "all pairs with 16-DOPs (complete) or boxes, all pairs as 'abut sweep' does (sweep), the line "
+     "with inexact boundaries, or all of these, side by side",
+     "auto|point|line|complete|boxes|sweep|inexact|all", false},
     {"line", "WHOSE", OPTION_CHOICE,
      "where the view-line is: along the mesh itself (own, default), or along the second mesh of "
      "the recording, such as the rod in a sleeve (companion)",

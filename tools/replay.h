@@ -24,16 +24,18 @@ typedef struct replay_rival {
     const char *name, *about;
     abut_self_scheme scheme;
     abut_self_bounds bounds;
-    bool box_boundary, no_clusters;
+    bool box_boundary;
+    bool sweep; /* abut_sweep_find() instead */
 } replay_rival;
 
-enum { RIVAL_COMPLETE = 0, RIVAL_BOXES = 1 };
+enum { RIVAL_COMPLETE = 0, RIVAL_BOXES = 1, RIVAL_SWEEP = 2 };
 extern const replay_rival replay_rivals[SCHEMES];
 extern const char *const replay_stages[STAGES], *const replay_sets[4], *const replay_regions[5];
 
 /* What one scheme did. */
 typedef struct replay_tally {
     abut_self *view;
+    abut_sweep *sweep; /* searches instead, where there is one */
     /* sums over the steps that count */
     double stages[STAGES]; /* seconds */
     double sets[4], entered[4], left[4], regions[5];

@@ -56,6 +56,7 @@ static void say_times(tool_output *out, const replay *r) {
         say_fact(out, "total", "%.2f", 1e3 * replay_total(t) / steps);
         say_ratio(out, r, "x 16-DOPs", RIVAL_COMPLETE, k);
         say_ratio(out, r, "x boxes", RIVAL_BOXES, k);
+        say_ratio(out, r, "x sweep", RIVAL_SWEEP, k);
         out_end(out);
     }
     out_end(out);
@@ -130,9 +131,8 @@ static void say_summary(tool_output *out, const replay *r) {
     const replay_tally *t = &r->tallies[r->leader];
     tool_text words = {0};
     text_grouped(&words, info.triangle_count);
-    say_of(out, r->path, "%s triangles, %u vertices, %u holes, %u ghosts, %u clusters",
-           words.data ? words.data : "", info.vertex_count, info.hole_count, info.ghost_count,
-           info.cluster_count);
+    say_of(out, r->path, "%s triangles, %u vertices, %u holes, %u ghosts",
+           words.data ? words.data : "", info.vertex_count, info.hole_count, info.ghost_count);
     text_free(&words);
     say_times(out, r);
     say_sets(out, r);
@@ -171,6 +171,8 @@ static void tell_scheme(tool_output *out, const replay *r, int which) {
         json_number(out, "ratio_to_complete", replay_total(&r->tallies[RIVAL_COMPLETE]) / total);
     if (r->wanted[RIVAL_BOXES] && total > 0)
         json_number(out, "ratio_to_boxes", replay_total(&r->tallies[RIVAL_BOXES]) / total);
+    if (r->wanted[RIVAL_SWEEP] && total > 0)
+        json_number(out, "ratio_to_sweep", replay_total(&r->tallies[RIVAL_SWEEP]) / total);
     tell_numbers(out, "sets", replay_sets, 4, t->sets, share);
     tell_numbers(out, "entered", replay_sets, 4, t->entered, share);
     tell_numbers(out, "left", replay_sets, 4, t->left, share);
@@ -196,7 +198,6 @@ static void tell_summary(tool_output *out, const replay *r) {
     json_count(out, "vertices", info.vertex_count);
     json_count(out, "holes", info.hole_count);
     json_count(out, "ghosts", info.ghost_count);
-    json_count(out, "clusters", info.cluster_count);
     json_count(out, "from", r->first + 1);
     json_count(out, "to", r->last);
     json_count(out, "every", r->every);

@@ -46,8 +46,6 @@ typedef struct abut_self_options {
     abut_self_bounds bounds;
     bool box_boundary;   /* take a triangle for one that touches a ghost where their bounds overlap:
                           * quicker to find, but more of them */
-    bool no_clusters;    /* find the part of the view-line that a triangle sees for each one instead
-                          * of for all around a vertex */
     abut_device *device; /* where it is searched; null = the CPU. The promise is the same */
 } abut_self_options;
 
@@ -168,10 +166,9 @@ ABUT_API const unsigned char *abut_self_sets(const abut_self *view);
 typedef struct abut_self_info {
     uint32_t triangle_count, vertex_count, edge_count;
     uint32_t hole_count, ghost_count; /* ghost triangles */
-    uint32_t cluster_count;
-    uint32_t part_count; /* connected through edges */
-    bool usable;         /* the topology allows the scheme */
-    uint64_t bytes;      /* about, beyond the mesh; on the host */
+    uint32_t part_count;              /* connected through edges */
+    bool usable;                      /* the topology allows the scheme */
+    uint64_t bytes;                   /* about, beyond the mesh; on the host */
 } abut_self_info;
 
 /* Null gives zeros. Thread-safe. */

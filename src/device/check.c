@@ -2,13 +2,13 @@
  * a work-group mean that the device or its compiler is broken: it is refused. Floats that are
  * rounded otherwise than here are allowed (OpenCL does not promise them), but noted: then answers
  * of this device agree with the CPU path within error bounds instead of bit for bit. */
-#include "device/device.h"
+#include "device/kit.h"
+#include "device/tools_shared.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { ITEMS = 256, WORDS = 5, FLOAT_WORDS = 3 };
-enum { ROOM = (ITEMS + ITEMS / 16) * sizeof(uint32_t) }; /* as in group_cl.h */
+enum { ITEMS = GROUP_ITEMS, WORDS = CHECK_WORDS, FLOAT_WORDS = 3 };
 
 static uint32_t bits_of(float x) {
     uint32_t bits;
@@ -55,30 +55,24 @@ static void compute(const float *in, uint32_t *out) {
 }
 
 static abut_status run_kernel(abut_device *device, const float *in, uint32_t *out) {
-    abuti_program *program;
-    abuti_kernel kernel = {0};
-    abuti_queue queue = {0};
-    abuti_buffer from = {0}, to = {0};
-    abut_status status = abuti_program_get(device, "check", "", &program);
-    if (!status)
-        status = abuti_kernel_create(program, device, "known_answers", &kernel);
-    if (!status)
-        status = abuti_queue_open(device, &queue);
-    if (!status)
-        status = abuti_buffer_create(device, 2 * ITEMS, sizeof *in, &from);
-    if (!status)
-        status = abuti_buffer_create(device, WORDS * ITEMS, sizeof *out, &to);
-    if (!status)
-        status = abuti_buffer_upload(&queue, &from, 0, in, 2 * ITEMS * sizeof *in);
-    if (!status)
-        status = ABUTI_LAUNCH(&queue, &kernel, 1, ITEMS, ABUTI_BUFFER(&from), ABUTI_BUFFER(&to),
-                              ABUTI_LOCAL_MEMORY(ROOM));
-    if (!status)
-        status = abuti_buffer_download(&queue, &to, 0, out, WORDS * ITEMS * sizeof *out);
-    abuti_buffer_destroy(&to);
-    abuti_buffer_destroy(&from);
+    enum { IN, OUT, BUFFERS };
+    static const abuti_kernel_source source = {"check", "known_answers", NULL};
+    static const abuti_kit_table table = {&source, 1, BUFFERS, NULL};
+    abuti_queue queue;
+    abuti_kit kit;
+    abut_status status = abuti_queue_open(device, &queue);
+    if (status)
+        return status;
+    status = abuti_kit_open(&queue, &table, "", &kit);
+    if (!status) {
+        abuti_kit_put(&kit, IN, in, 2 * ITEMS, sizeof *in);
+        abuti_kit_reserve(&kit, OUT, WORDS * ITEMS, sizeof *out);
+        ABUTI_KIT_RUN(&kit, 0, ITEMS, ITEMS, KIT_BUFFER(&kit, IN), KIT_BUFFER(&kit, OUT),
+                      ABUTI_LOCAL_MEMORY(GROUP_ROOM * sizeof(uint32_t)));
+        status = abuti_kit_get(&kit, OUT, out, WORDS * ITEMS, sizeof *out);
+    }
+    abuti_kit_close(&kit);
     abuti_queue_close(&queue);
-    abuti_kernel_destroy(&kernel);
     return status;
 }
 

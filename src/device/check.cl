@@ -5,14 +5,12 @@
 
 DEFINE_GROUP_SCAN(uint, scan_words)
 
-#define WORDS 5
-
 /* One group of 256; `in` holds two floats an item. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 known_answers(__global const float *in, __global uint *out, __local uint *room) {
     uint item = (uint)get_local_id(0), total;
     real a = in[2 * item], b = in[2 * item + 1];
-    __global uint *words = out + WORDS * item;
+    __global uint *words = out + CHECK_WORDS * item;
     words[0] = as_uint(a / b);
     words[1] = as_uint(real_sqrt(real_abs(a)));
     words[2] = as_uint(a * b + a);

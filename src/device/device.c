@@ -192,12 +192,27 @@ void abuti_queue_close(abuti_queue *queue) {
     *queue = (abuti_queue){0};
 }
 
+void abuti_queue_stick(abuti_queue *queue, abut_status status) {
+    if (!queue->stuck)
+        queue->stuck = status;
+}
+
+abut_status abuti_queue_report(abuti_queue *queue) {
+    abut_status status = queue->stuck;
+    queue->stuck = ABUT_OK;
+    return status;
+}
+
 abut_status abuti_queue_finish(abuti_queue *queue) {
-    return queue->device->backend->finish(queue);
+    abut_status status = abuti_queue_report(queue);
+    abut_status finished = queue->device->backend->finish(queue);
+    return status ? status : finished;
 }
 
 abut_status abuti_queue_wait(abuti_queue *queue, abuti_queue *other) {
-    return queue == other ? ABUT_OK : queue->device->backend->wait(queue, other);
+    if (queue == other || queue->stuck)
+        return ABUT_OK;
+    return queue->device->backend->wait(queue, other);
 }
 
 void abuti_queue_clock_start(abuti_queue *queue) {
@@ -271,8 +286,8 @@ static abut_status check_range(const abuti_buffer *buffer, size_t offset, size_t
 
 abut_status abuti_buffer_upload(abuti_queue *queue, abuti_buffer *to, size_t offset,
                                 const void *data, size_t bytes) {
-    abut_status status = check_range(to, offset, bytes, "upload");
-    if (status || !bytes)
+    abut_status status = queue->stuck ? ABUT_OK : check_range(to, offset, bytes, "upload");
+    if (status || !bytes || queue->stuck)
         return status;
     return queue->device->backend->upload(queue, to, offset, data, bytes, true);
 }
@@ -286,15 +301,16 @@ abut_status abuti_buffer_make(abuti_queue *queue, const void *data, size_t count
 
 abut_status abuti_buffer_send(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
                               size_t bytes) {
-    abut_status status = check_range(to, offset, bytes, "upload");
-    if (status || !bytes)
+    abut_status status = queue->stuck ? ABUT_OK : check_range(to, offset, bytes, "upload");
+    if (status || !bytes || queue->stuck)
         return status;
     return queue->device->backend->upload(queue, to, offset, data, bytes, false);
 }
 
 abut_status abuti_buffer_download(abuti_queue *queue, const abuti_buffer *from, size_t offset,
                                   void *data, size_t bytes) {
-    abut_status status = check_range(from, offset, bytes, "download");
+    abut_status status =
+        queue->stuck ? abuti_queue_finish(queue) : check_range(from, offset, bytes, "download");
     if (status || !bytes)
         return status;
     return queue->device->backend->download(queue, from, offset, data, bytes, true);
@@ -302,14 +318,16 @@ abut_status abuti_buffer_download(abuti_queue *queue, const abuti_buffer *from, 
 
 abut_status abuti_buffer_receive(abuti_queue *queue, const abuti_buffer *from, size_t offset,
                                  void *data, size_t bytes) {
-    abut_status status = check_range(from, offset, bytes, "download");
-    if (status || !bytes)
+    abut_status status = queue->stuck ? ABUT_OK : check_range(from, offset, bytes, "download");
+    if (status || !bytes || queue->stuck)
         return status;
     return queue->device->backend->download(queue, from, offset, data, bytes, false);
 }
 
 abut_status abuti_buffer_copy(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
                               size_t bytes) {
+    if (queue->stuck)
+        return ABUT_OK;
     abut_status status = check_range(from, 0, bytes, "copy");
     if (!status)
         status = check_range(to, 0, bytes, "copy");
@@ -319,8 +337,8 @@ abut_status abuti_buffer_copy(abuti_queue *queue, const abuti_buffer *from, abut
 }
 
 abut_status abuti_buffer_fill(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes) {
-    abut_status status = check_range(to, 0, bytes, "fill");
-    if (status || !bytes)
+    abut_status status = queue->stuck ? ABUT_OK : check_range(to, 0, bytes, "fill");
+    if (status || !bytes || queue->stuck)
         return status;
     return queue->device->backend->fill(queue, to, word, bytes);
 }
@@ -392,7 +410,7 @@ void abuti_kernel_destroy(abuti_kernel *kernel) {
 
 abut_status abuti_launch(abuti_queue *queue, const abuti_kernel *kernel, size_t groups,
                          size_t group_items, const abuti_argument *arguments, uint32_t count) {
-    if (!groups)
+    if (!groups || queue->stuck)
         return ABUT_OK;
     if (group_items > queue->device->info.group_items)
         return abuti_fail(ABUT_ERROR_DEVICE, "%s: kernel %s needs work-groups of %zu, it has %llu",

@@ -49,7 +49,7 @@ typedef struct abuti_queue {
     void *untimed;      /* while the clock runs: the one without */
     void *first, *last; /* events of the clock */
     bool clock;
-    abut_status stuck; /* the first failure since the last report; see kit.h */
+    abut_status stuck; /* the first failure since the last report; ABUT_OK = none */
 } abuti_queue;
 
 /* A built module; owned by its device, which keeps every program once built. */
@@ -98,12 +98,23 @@ struct abuti_backend {
     abut_status (*clock_stop)(abuti_queue *queue, double *ms);
 };
 
-/* ---- queues ---- */
+/* ---- queues ----
+ *
+ * A failure may stick to a queue: from then on nothing is queued, and every call that would queue
+ * something returns ABUT_OK. The next abuti_queue_finish() or abuti_buffer_download() reports the
+ * failure, and the queue is free again. The kit and the tools (kit.h, tools.h) let all of their
+ * failures stick; functions of this header return theirs.
+ */
 
 abut_status abuti_queue_open(abut_device *device, abuti_queue *queue);
 /* Waits for what is under way. */
 void abuti_queue_close(abuti_queue *queue);
+/* Waits until all is done; reports what sticks, see below. */
 abut_status abuti_queue_finish(abuti_queue *queue);
+/* Makes a failure stick, unless one does already or it is ABUT_OK. */
+void abuti_queue_stick(abuti_queue *queue, abut_status status);
+/* What sticks, without waiting; the queue is free again. */
+abut_status abuti_queue_report(abuti_queue *queue);
 /* What is queued from now on begins when all that another queue of the device has so far is done.
  * Returns at once. */
 abut_status abuti_queue_wait(abuti_queue *queue, abuti_queue *other);

@@ -10,9 +10,10 @@
 #ifndef ABUTI_DEVICE_GROUP_CL_H
 #define ABUTI_DEVICE_GROUP_CL_H
 
-#define GROUP 256
-#define SEGMENT 16
-#define GROUP_ROOM (GROUP + GROUP / SEGMENT)
+#include "device/tools_shared.h"
+
+#define GROUP GROUP_ITEMS
+#define SEGMENT GROUP_SEGMENT
 
 /* type name(value, room, total): `room` is local memory of GROUP_ROOM, free when it is called. */
 #define DEFINE_GROUP_SCAN(type, name)                                      \

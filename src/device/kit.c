@@ -1,5 +1,8 @@
-/* Tables of kernels and buffers whose errors stick to their queue; see kit.h. */
+/* Tables of kernels and buffers whose errors stick to their queue, lists that grow, and parts; see
+ * kit.h. */
 #include "device/kit.h"
+
+#include <stdio.h>
 
 abut_status abuti_kit_open(abuti_queue *queue, const abuti_kit_table *table, const char *options,
                            abuti_kit *kit) {
@@ -33,12 +36,46 @@ void abuti_kit_close(abuti_kit *kit) {
     *kit = (abuti_kit){0};
 }
 
-/* ---- what sticks ---- */
+/* ---- kernels ---- */
 
-void abuti_kit_fail(abuti_kit *kit, abut_status status) {
-    if (!kit->queue->stuck)
-        kit->queue->stuck = status;
+/* The kernel of a module in the table's list, or else of the library. */
+static abut_status make_kernel(abuti_kit *kit, uint32_t kernel) {
+    const abuti_kernel_source *source = &kit->table->sources[kernel];
+    abut_device *device = kit->queue->device;
+    const abuti_module *module = kit->table->modules;
+    char options[2 * sizeof kit->options];
+    abuti_program *program = NULL;
+    abut_status status;
+    snprintf(options, sizeof options, "%s%s%s", kit->options,
+             source->options && kit->options[0] ? " " : "", source->options ? source->options : "");
+    while (module && module->name && strcmp(module->name, source->module) != 0)
+        module++;
+    if (module && module->name)
+        status = abuti_program_make(device, module, options, &program);
+    else
+        status = abuti_program_get(device, source->module, options, &program);
+    return status ? status
+                  : abuti_kernel_create(program, device, source->name, &kit->kernels[kernel]);
 }
+
+void abuti_kit_build(abuti_kit *kit) {
+    for (uint32_t i = 0; i < kit->table->kernel_count && !abuti_kit_failed(kit); i++)
+        if (!kit->kernels[i].device)
+            abuti_kit_fail(kit, make_kernel(kit, i));
+}
+
+void abuti_kit_run(abuti_kit *kit, uint32_t kernel, size_t items, size_t group,
+                   const abuti_argument *arguments, uint32_t count) {
+    if (abuti_kit_failed(kit) || !items)
+        return;
+    abut_status status = kit->kernels[kernel].device ? ABUT_OK : make_kernel(kit, kernel);
+    if (!status)
+        status = abuti_launch(kit->queue, &kit->kernels[kernel],
+                              items / group + (items % group != 0), group, arguments, count);
+    abuti_kit_fail(kit, status);
+}
+
+/* ---- buffers ---- */
 
 void abuti_kit_reserve(abuti_kit *kit, uint32_t buffer, size_t count, size_t element_bytes) {
     if (!abuti_kit_failed(kit))
@@ -46,71 +83,158 @@ void abuti_kit_reserve(abuti_kit *kit, uint32_t buffer, size_t count, size_t ele
                                                  &kit->buffers[buffer]));
 }
 
+void abuti_kit_enlarge(abuti_kit *kit, uint32_t buffer, size_t count, size_t element_bytes,
+                       size_t kept) {
+    abuti_buffer *old = &kit->buffers[buffer], larger = {0};
+    if (!kept) {
+        abuti_kit_reserve(kit, buffer, count, element_bytes);
+        return;
+    }
+    if (abuti_kit_failed(kit) || old->bytes / element_bytes >= count)
+        return;
+    abuti_kit_fail(kit, abuti_buffer_create(kit->queue->device, count, element_bytes, &larger));
+    abuti_kit_copy(kit, old, &larger, kept * element_bytes);
+    if (abuti_kit_failed(kit)) {
+        abuti_buffer_destroy(&larger);
+        return;
+    }
+    abuti_buffer_destroy(old);
+    *old = larger;
+}
+
 void abuti_kit_put(abuti_kit *kit, uint32_t buffer, const void *data, size_t count,
                    size_t element_bytes) {
     abuti_kit_reserve(kit, buffer, count, element_bytes);
-    if (!abuti_kit_failed(kit))
-        abuti_kit_fail(kit, abuti_buffer_upload(kit->queue, &kit->buffers[buffer], 0, data,
-                                                count * element_bytes));
+    if (data)
+        abuti_kit_write(kit, buffer, 0, data, count, element_bytes);
+}
+
+void abuti_kit_write(abuti_kit *kit, uint32_t buffer, size_t first, const void *data, size_t count,
+                     size_t element_bytes) {
+    abuti_kit_fail(kit, abuti_buffer_upload(kit->queue, &kit->buffers[buffer],
+                                            first * element_bytes, data, count * element_bytes));
+}
+
+void abuti_kit_send(abuti_kit *kit, uint32_t buffer, size_t first, const void *data, size_t count,
+                    size_t element_bytes) {
+    abuti_kit_fail(kit, abuti_buffer_send(kit->queue, &kit->buffers[buffer], first * element_bytes,
+                                          data, count * element_bytes));
+}
+
+void abuti_kit_receive(abuti_kit *kit, uint32_t buffer, size_t first, void *data, size_t count,
+                       size_t element_bytes) {
+    abuti_kit_fail(kit, abuti_buffer_receive(kit->queue, &kit->buffers[buffer],
+                                             first * element_bytes, data, count * element_bytes));
 }
 
 void abuti_kit_fill(abuti_kit *kit, uint32_t buffer, uint32_t word, size_t bytes) {
-    if (!abuti_kit_failed(kit))
-        abuti_kit_fail(kit, abuti_buffer_fill(kit->queue, &kit->buffers[buffer], word, bytes));
+    abuti_kit_fail(kit, abuti_buffer_fill(kit->queue, &kit->buffers[buffer], word, bytes));
 }
 
 void abuti_kit_copy(abuti_kit *kit, const abuti_buffer *from, const abuti_buffer *to,
                     size_t bytes) {
     abuti_buffer target = *to;
-    if (!abuti_kit_failed(kit))
-        abuti_kit_fail(kit, abuti_buffer_copy(kit->queue, from, &target, bytes));
+    abuti_kit_fail(kit, abuti_buffer_copy(kit->queue, from, &target, bytes));
 }
 
-/* The kernel of a module in the table's list. */
-static abut_status make_kernel(abuti_kit *kit, uint32_t kernel) {
-    const abuti_kernel_source *source = &kit->table->sources[kernel];
-    abut_device *device = kit->queue->device;
-    const abuti_module *module = kit->table->modules;
-    abuti_program *program = NULL;
-    abut_status status;
-    while (module && module->name && strcmp(module->name, source->module) != 0)
-        module++;
-    if (module && module->name)
-        status = abuti_program_make(device, module, kit->options, &program);
-    else
-        status = abuti_program_get(device, source->module, kit->options, &program);
-    return status ? status
-                  : abuti_kernel_create(program, device, source->name, &kit->kernels[kernel]);
-}
-
-void abuti_kit_run(abuti_kit *kit, uint32_t kernel, size_t items, size_t group,
-                   const abuti_argument *arguments, uint32_t count) {
-    if (abuti_kit_failed(kit) || !items)
-        return;
-    abut_status status = kit->kernels[kernel].native ? ABUT_OK : make_kernel(kit, kernel);
-    if (!status)
-        status = abuti_launch(kit->queue, &kit->kernels[kernel],
-                              items / group + (items % group != 0), group, arguments, count);
-    abuti_kit_fail(kit, status);
+void abuti_kit_swap(abuti_kit *kit, uint32_t a, uint32_t b) {
+    abuti_buffer other = kit->buffers[a];
+    kit->buffers[a] = kit->buffers[b];
+    kit->buffers[b] = other;
 }
 
 /* ---- what reports ---- */
 
-static abut_status report(abuti_kit *kit) {
-    abut_status status = kit->queue->stuck;
-    kit->queue->stuck = ABUT_OK;
-    return status;
+abut_status abuti_kit_read(abuti_kit *kit, uint32_t buffer, size_t first, void *data, size_t count,
+                           size_t element_bytes) {
+    return abuti_buffer_download(kit->queue, &kit->buffers[buffer], first * element_bytes, data,
+                                 count * element_bytes);
 }
 
 abut_status abuti_kit_get(abuti_kit *kit, uint32_t buffer, void *data, size_t count,
                           size_t element_bytes) {
-    abut_status status = report(kit);
-    return status ? status
-                  : abuti_buffer_download(kit->queue, &kit->buffers[buffer], 0, data,
-                                          count * element_bytes);
+    return abuti_kit_read(kit, buffer, 0, data, count, element_bytes);
 }
 
 abut_status abuti_kit_finish(abuti_kit *kit) {
-    abut_status status = report(kit), finished = abuti_queue_finish(kit->queue);
-    return status ? status : finished;
+    return abuti_queue_finish(kit->queue);
+}
+
+/* ---- lists ---- */
+
+bool abuti_kit_grow(abuti_kit *kit, abuti_kit_list *list, uint64_t count) {
+    const abut_device_info *info = &kit->queue->device->info;
+    uint64_t limit = info->buffer_bytes / list->element_bytes;
+    limit = list->limit && list->limit < limit ? list->limit : limit;
+    limit = limit < UINT32_MAX ? limit : UINT32_MAX;
+    if (abuti_kit_failed(kit) || (list->room && count <= list->room))
+        return false;
+    if (count > limit) {
+        abuti_kit_fail(kit, abuti_fail(ABUT_ERROR_LIMIT,
+                                       "%s: %llu %s are too many, it has room "
+                                       "for %llu",
+                                       info->name, (unsigned long long)count, list->what,
+                                       (unsigned long long)limit));
+        return false;
+    }
+    uint64_t room = count + count / 4 + 1024;
+    list->room = (uint32_t)(room < limit ? room : limit);
+    abuti_kit_reserve(kit, list->buffer, list->room, list->element_bytes);
+    if (abuti_kit_failed(kit))
+        list->room = 0;
+    return !abuti_kit_failed(kit);
+}
+
+abut_status abuti_kit_repeat(abuti_kit *kit, const abuti_kit_pass *pass) {
+    abuti_kit_reserve(kit, pass->counts, pass->count_words, sizeof *pass->words);
+    for (bool again = true; again;) {
+        abuti_kit_fill(kit, pass->counts, 0, pass->count_words * sizeof *pass->words);
+        pass->queue(pass->user);
+        abut_status status =
+            abuti_kit_get(kit, pass->counts, pass->words, pass->count_words, sizeof *pass->words);
+        if (status)
+            return status;
+        again = false;
+        for (uint32_t i = 0; i < pass->list_count; i++)
+            again |= abuti_kit_grow(kit, &pass->lists[i], pass->words[pass->lists[i].word]);
+        if (abuti_kit_failed(kit))
+            break;
+    }
+    return abuti_queue_report(kit->queue);
+}
+
+/* ---- parts ---- */
+
+enum { MEMORY_SHARE = 4, PART_LEAST = 1 << 12, PART_MOST = 1 << 24 };
+
+abuti_parts abuti_parts_by(size_t total, size_t most) {
+    most = total < most ? total : most ? most : 1;
+    return (abuti_parts){.most = most, .each = most, .total = total};
+}
+
+abuti_parts abuti_parts_of(const abut_device *device, size_t total, size_t element_bytes) {
+    uint64_t fits = device->info.memory_bytes / (MEMORY_SHARE * element_bytes);
+    return abuti_parts_by(total, fits < PART_LEAST  ? PART_LEAST
+                                 : fits > PART_MOST ? PART_MOST
+                                                    : (size_t)fits);
+}
+
+bool abuti_parts_next(abuti_parts *parts) {
+    size_t left;
+    parts->begin += parts->count;
+    left = parts->total - parts->begin;
+    parts->count = left < parts->each ? left : parts->each;
+    return parts->count > 0;
+}
+
+bool abuti_parts_halve(abuti_parts *parts) {
+    if (parts->count < 2)
+        return false;
+    parts->each = parts->count / 2;
+    parts->count = 0; /* it begins where the last one did */
+    return true;
+}
+
+void abuti_parts_widen(abuti_parts *parts) {
+    parts->each = parts->each > parts->most / 2 ? parts->most : 2 * parts->each;
 }

@@ -18,7 +18,9 @@
  * Errors stick: the first failure of a call on a queue is kept there, what follows does nothing,
  * and the next abuti_kit_get() or abuti_kit_finish() of any kit on that queue reports it, and with
  * it the queue is free again. So nobody looks at a status in between, and every function that uses
- * a kit ends with one of these two, also where it fails for a reason of its own.
+ * a kit ends with one of these two, also where it fails for a reason of its own. The functions of
+ * device.h do nothing on such a queue either; what they return on their own may be given to
+ * abuti_kit_fail().
  *
  * Several kits may share a queue. A kit belongs to one user at a time.
  */
@@ -29,6 +31,7 @@
 
 typedef struct abuti_kernel_source {
     const char *module, *name;
+    const char *options; /* of the compiler, besides those of the kit; null = none */
 } abuti_kernel_source;
 
 typedef struct abuti_kit_table {
@@ -40,7 +43,7 @@ typedef struct abuti_kit_table {
 typedef struct abuti_kit {
     abuti_queue *queue; /* outlives the kit; null = none */
     const abuti_kit_table *table;
-    char options[64]; /* of the compiler */
+    char options[128]; /* of the compiler */
     abuti_kernel *kernels;
     abuti_buffer *buffers;
 } abuti_kit;
@@ -54,21 +57,42 @@ void abuti_kit_close(abuti_kit *kit);
 /* ---- what sticks ---- */
 
 /* Makes a failure of the caller's stick, unless one does already or it is ABUT_OK. */
-void abuti_kit_fail(abuti_kit *kit, abut_status status);
+static inline void abuti_kit_fail(abuti_kit *kit, abut_status status) {
+    abuti_queue_stick(kit->queue, status);
+}
 /* Whether something has failed since the last report, so that costly work of the host may end. */
 static inline bool abuti_kit_failed(const abuti_kit *kit) {
     return kit->queue->stuck != ABUT_OK;
 }
 
+/* Makes all kernels now, for those who would rather wait when they create something. */
+void abuti_kit_build(abuti_kit *kit);
+
 /* Makes room for `count` elements; the content is lost where the buffer grows. */
 void abuti_kit_reserve(abuti_kit *kit, uint32_t buffer, size_t count, size_t element_bytes);
-/* The same with content. The host's memory may be reused when it returns. */
+/* The same, but the first `kept` elements stay. */
+void abuti_kit_enlarge(abuti_kit *kit, uint32_t buffer, size_t count, size_t element_bytes,
+                       size_t kept);
+/* Makes room and copies content there. The host's memory may be reused when it returns. Null data:
+ * room alone. */
 void abuti_kit_put(abuti_kit *kit, uint32_t buffer, const void *data, size_t count,
                    size_t element_bytes);
+/* Copies elements to the room there is, from element `first` on. */
+void abuti_kit_write(abuti_kit *kit, uint32_t buffer, size_t first, const void *data, size_t count,
+                     size_t element_bytes);
+/* The same, but these return at once: the host's memory must stay until the next report. Pays for
+ * staging memory only. */
+void abuti_kit_send(abuti_kit *kit, uint32_t buffer, size_t first, const void *data, size_t count,
+                    size_t element_bytes);
+void abuti_kit_receive(abuti_kit *kit, uint32_t buffer, size_t first, void *data, size_t count,
+                       size_t element_bytes);
 /* Repeats a word over the first `bytes`, a multiple of 4. */
 void abuti_kit_fill(abuti_kit *kit, uint32_t buffer, uint32_t word, size_t bytes);
 /* From the beginning of one buffer to the beginning of another. */
 void abuti_kit_copy(abuti_kit *kit, const abuti_buffer *from, const abuti_buffer *to, size_t bytes);
+/* Two buffers change places; nothing is copied. */
+void abuti_kit_swap(abuti_kit *kit, uint32_t a, uint32_t b);
+
 /* Queues a kernel for `items` work-items, rounded up to whole groups; none are no work. */
 void abuti_kit_run(abuti_kit *kit, uint32_t kernel, size_t items, size_t group,
                    const abuti_argument *arguments, uint32_t count);
@@ -76,6 +100,9 @@ void abuti_kit_run(abuti_kit *kit, uint32_t kernel, size_t items, size_t group,
     abuti_kit_run(kit, kernel, items, group, (const abuti_argument[]){__VA_ARGS__}, \
                   (uint32_t)(sizeof((const abuti_argument[]){__VA_ARGS__}) /        \
                              sizeof(abuti_argument)))
+/* The same for a number of groups. */
+#define ABUTI_KIT_GROUPS(kit, kernel, groups, group, ...) \
+    ABUTI_KIT_RUN(kit, kernel, (size_t)(groups) * (group), group, __VA_ARGS__)
 #define KIT_BUFFER(kit, buffer) ABUTI_BUFFER(&(kit)->buffers[buffer])
 
 /* ---- what reports ---- */
@@ -84,7 +111,69 @@ void abuti_kit_run(abuti_kit *kit, uint32_t kernel, size_t items, size_t group,
  * `data` is as it was unless the copy itself broke off. */
 abut_status abuti_kit_get(abuti_kit *kit, uint32_t buffer, void *data, size_t count,
                           size_t element_bytes);
+/* The same from element `first` on. */
+abut_status abuti_kit_read(abuti_kit *kit, uint32_t buffer, size_t first, void *data, size_t count,
+                           size_t element_bytes);
 /* Waits until all is done. */
 abut_status abuti_kit_finish(abuti_kit *kit);
+
+/* ---- lists whose length only the device knows ----
+ *
+ * Kernels count all elements and write as many as there is room for, so the host looks once, when
+ * all is done; where a list was too small, it grows, and the same work is queued again.
+ */
+
+typedef struct abuti_kit_list {
+    uint32_t buffer; /* of the kit */
+    size_t element_bytes;
+    uint64_t limit;   /* elements that it may have; 0 = what the device's largest buffer holds */
+    const char *what; /* for the sentence when there are more */
+    uint32_t room;    /* elements there is room for: kernels are told */
+    uint32_t word;    /* for abuti_kit_repeat(): which count is its length */
+} abuti_kit_list;
+
+/* Makes room for `count` elements, and some more where the list has to grow: whether it had to, so
+ * that the work must be queued again. More than its limit sticks as ABUT_ERROR_LIMIT; a list for
+ * which there is no memory has no room then. */
+bool abuti_kit_grow(abuti_kit *kit, abuti_kit_list *list, uint64_t count);
+
+typedef struct abuti_kit_pass {
+    void *user;
+    void (*queue)(void *user); /* queues all of the work */
+    abuti_kit_list *lists;
+    uint32_t list_count;
+    uint32_t counts;      /* the buffer in which the device counts, 32-bit words */
+    uint32_t *words;      /* where they come to the host */
+    uint32_t count_words; /* how many */
+} abuti_kit_pass;
+
+/* Queues the work with counts of 0, and again until all lists had room. Reports. */
+abut_status abuti_kit_repeat(abuti_kit *kit, const abuti_kit_pass *pass);
+
+/* ---- parts, where memory has no room for all ----
+ *
+ *     abuti_parts parts = abuti_parts_of(device, count, ITEM_BYTES);
+ *     while (abuti_parts_next(&parts) && !status)
+ *         status = answer(parts.begin, parts.count);
+ */
+
+typedef struct abuti_parts {
+    size_t begin, count; /* the part that it is the turn of */
+    size_t most, each;   /* elements a part, at first and now */
+    size_t total;
+} abuti_parts;
+
+/* Cuts `total` elements, of `element_bytes` each in all buffers together, so that a part takes a
+ * quarter of the memory at most, and has 2^12 to 2^24. `most` is what buffers are made for. */
+abuti_parts abuti_parts_of(const abut_device *device, size_t total, size_t element_bytes);
+/* The same for parts of a given size, at least 1. */
+abuti_parts abuti_parts_by(size_t total, size_t most);
+/* Goes on to the next part; false where none is left. */
+bool abuti_parts_next(abuti_parts *parts);
+/* The last part turned out to be too large: the next is its first half, and so are those that
+ * follow. False where it is one element. */
+bool abuti_parts_halve(abuti_parts *parts);
+/* There was room for more: the next part is twice as large, up to the first size. */
+void abuti_parts_widen(abuti_parts *parts);
 
 #endif

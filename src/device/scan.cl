@@ -10,13 +10,14 @@
  * item's four rows are scanned together as one vector.
  */
 #include "device/group_cl.h"
+#include "device/tools_shared.h"
 
 DEFINE_GROUP_SCAN(uint, scan_words)
 DEFINE_GROUP_SCAN(uint4, scan_rows)
 
-#define ROWS 4
-#define ROW (GROUP * 4)
-#define TILE (ROW * ROWS)
+#define ROWS SCAN_ROWS
+#define ROW SCAN_ROW
+#define TILE SCAN_TILE
 
 /* Four words, or zeros beyond the end. */
 static inline uint4 load_words(__global const uint *in, uint at, uint count) {
@@ -158,9 +159,6 @@ compact_runs(__global const uint *in, __global uint *out, __global const uint *s
 }
 
 /* ---- reduction ---- */
-
-#define REDUCE_SUM 0
-#define REDUCE_MIN 1
 
 static inline ulong combine(ulong a, ulong b, uint how) {
     return how == REDUCE_SUM ? a + b : how == REDUCE_MIN ? min(a, b) : max(a, b);

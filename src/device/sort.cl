@@ -17,6 +17,7 @@
  * bits by KEY_BITS. Local memory: 28 KiB, below the 32 KiB that OpenCL promises.
  */
 #include "device/group_cl.h"
+#include "device/tools_shared.h"
 
 DEFINE_GROUP_SCAN(uint, scan_words)
 
@@ -24,20 +25,15 @@ DEFINE_GROUP_SCAN(uint, scan_words)
 typedef ulong sort_key;
 typedef ulong4 sort_key4;
 #define LAST_KEY 0xffffffffffffffffUL
-#define ITEMS 8
 #else
 typedef uint sort_key;
 typedef uint4 sort_key4;
 #define LAST_KEY 0xffffffffU
-#define ITEMS 16
 #endif
-#define TILE (GROUP * ITEMS)
-#define WORDS 8 /* of counters an item */
-
-/* One word in 33 is left free, so that strides of 8 and 16 words touch all banks of local memory.
- */
-#define PAD(i) ((i) + ((i) >> 5))
-#define PADDED(count) ((count) + (count) / 32)
+#define ITEMS SORT_ITEMS(KEY_BITS)
+#define TILE SORT_TILE(KEY_BITS)
+#define WORDS SORT_WORDS
+#define PAD(i) SORT_PADDED(i)
 
 static inline uint digit_of(sort_key key, uint shift, uint mask) {
     return (uint)(key >> shift) & mask;
@@ -190,18 +186,14 @@ static inline void write_tile(sort_key *key, const uint *value, const uint *rank
     }
 }
 
-/* Words of local memory before the keys that are exchanged; tools.c asks for as much. */
-#define COUNTERS PADDED(WORDS *GROUP)
-#define EXCHANGE (COUNTERS + GROUP_ROOM + GROUP + GROUP)
-
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sort_scatter(__global const sort_key *keys, __global const uint *values,
              __global sort_key *keys_out, __global uint *values_out, __global const uint *offsets,
              uint count, uint run_tiles, uint shift, uint mask, __local ulong *memory) {
     /* Local memory is aligned for what its argument points to, so that must be the widest type. */
     __local uint *counters = (__local uint *)memory;
-    __local uint *room = counters + COUNTERS, *places = room + GROUP_ROOM, *starts = places + GROUP;
-    __local sort_key *exchange = (__local sort_key *)(counters + EXCHANGE);
+    __local uint *room = counters + SORT_COUNTERS, *places = room + GROUP_ROOM, *starts = places + SORT_DIGITS;
+    __local sort_key *exchange = (__local sort_key *)(counters + SORT_EXCHANGE);
     uint item = (uint)get_local_id(0), group = (uint)get_group_id(0);
     uint tiles = count / TILE + (count % TILE != 0);
     uint first = group * run_tiles, last = min(first + run_tiles, tiles);

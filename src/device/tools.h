@@ -2,6 +2,11 @@
  * the device; calls only queue work. No tool waits (but abuti_tools_segments, once), and none
  * assumes that work-groups run at the same time.
  *
+ * Their failures stick to the queue, as those of the kit: the next abuti_kit_get(),
+ * abuti_kit_finish(), abuti_buffer_download() or abuti_queue_finish() reports them. So there is
+ * nothing to look at after a call; tools that only queue return ABUT_OK always, until nobody looks
+ * any more.
+ *
  * One set of tools belongs to one queue and one user at a time. Scratch memory grows as needed and
  * is kept. Counts go up to ABUTI_TOOLS_MOST; more fails with ABUT_ERROR_LIMIT, a buffer that is too
  * small for its count with ABUT_ERROR_ARGUMENT.
@@ -20,7 +25,7 @@ abut_status abuti_tools_create(abuti_queue *queue, abuti_tools **tools);
 void abuti_tools_destroy(abuti_tools *tools);
 
 typedef enum abuti_reduction {
-    ABUTI_REDUCE_SUM = 0,
+    ABUTI_REDUCE_SUM = 0, /* as in tools_shared.h */
     ABUTI_REDUCE_MIN,
     ABUTI_REDUCE_MAX
 } abuti_reduction;
@@ -49,6 +54,7 @@ typedef struct abuti_segments {
     size_t item_bytes; /* of what is listed */
     uint64_t most;     /* items in all; more fails with ABUT_ERROR_LIMIT. 0 = 2^31 */
     void *user;
+    /* What these return sticks. */
     /* Writes how many items each segment will have to the first `count` words of `begin`. */
     abut_status (*measure)(void *user, abuti_buffer *begin);
     /* Writes the items of segment i to [begin[i], begin[i + 1]). Not called where there are none.
@@ -56,8 +62,9 @@ typedef struct abuti_segments {
     abut_status (*fill)(void *user, const abuti_buffer *begin, abuti_buffer *items, uint32_t total);
 } abuti_segments;
 
-/* Runs both passes. `begin` and `items` grow as needed; begin[count] becomes the total. `total`
- * (may be null) is also set with ABUT_ERROR_LIMIT. */
+/* Runs both passes, and waits between them: reports what sticks. `begin` and `items` grow as
+ * needed; begin[count] becomes the total. `total` (may be null) is also set with
+ * ABUT_ERROR_LIMIT. */
 abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segments,
                                  abuti_buffer *begin, abuti_buffer *items, uint64_t *total);
 

@@ -1,5 +1,6 @@
-/* What a mesh needs once: which triangles are around its vertices and edges, clusters of triangles
- * (document 004, section 4.2.3), and ghost triangles for its holes (section 4.1.4). */
+/* What a mesh needs once: which triangles are around its vertices and edges, and ghost triangles
+ * for its holes (document 004, section 4.1.4). Its clusters of triangles (section 4.2.3) save no
+ * time here: docs/self.md. */
 #include "self/self.h"
 
 #include <math.h>
@@ -23,114 +24,6 @@ static abut_status make_lists(abut_context *context, const uint32_t *keys, uint3
         if (keys[i] != ABUT_NONE)
             lists->items[begin[keys[i] + 1]++] = (uint32_t)(i / 3);
     return ABUT_OK;
-}
-
-/* ---- clusters ---- */
-
-typedef struct clustering {
-    const abut_self *view;
-    unsigned char *taken; /* triangles */
-    uint32_t *next;       /* vertices with as many free triangles, as chains: */
-    uint32_t *head;       /* their beginnings, by that number */
-} clustering;
-
-static uint32_t free_triangles(const clustering *c, uint32_t vertex) {
-    const view_lists *of = &c->view->of_vertex;
-    uint32_t count = 0;
-    for (uint32_t i = of->begin[vertex]; i < of->begin[vertex + 1]; i++)
-        count += !c->taken[of->items[i]];
-    return count;
-}
-
-static void take_cluster(clustering *c, uint32_t vertex, uint32_t *used, view_lists *clusters,
-                         uint32_t *cluster_count) {
-    const view_lists *of = &c->view->of_vertex;
-    for (uint32_t i = of->begin[vertex]; i < of->begin[vertex + 1]; i++)
-        if (!c->taken[of->items[i]]) {
-            c->taken[of->items[i]] = 1;
-            clusters->items[(*used)++] = of->items[i];
-        }
-    clusters->begin[++*cluster_count] = *used;
-}
-
-/* The vertex with most free triangles takes them, and so on. Numbers only fall, so a vertex whose
- * number has fallen since it was chained is chained again further down. */
-static void take_clusters(clustering *c, uint32_t most, view_lists *clusters,
-                          uint32_t *cluster_count) {
-    uint32_t used = 0;
-    *cluster_count = clusters->begin[0] = 0;
-    for (uint32_t number = most; number > 0; number--)
-        while (c->head[number] != ABUT_NONE) {
-            uint32_t vertex = c->head[number], now = free_triangles(c, vertex);
-            c->head[number] = c->next[vertex];
-            if (now == number) {
-                take_cluster(c, vertex, &used, clusters, cluster_count);
-            } else if (now) {
-                c->next[vertex] = c->head[now];
-                c->head[now] = vertex;
-            }
-        }
-}
-
-static abut_status find_rims(abut_self *view) {
-    uint32_t *seen = abuti_allocate(view->context, view->vertex_count, sizeof *seen);
-    view_lists *rim = &view->cluster_rim;
-    size_t most = 3 * (size_t)view->triangle_count, used = 0;
-    rim->begin = abuti_allocate(view->context, (size_t)view->cluster_count + 1, sizeof *rim->begin);
-    rim->items = abuti_allocate(view->context, most, sizeof *rim->items);
-    if (seen && rim->begin && rim->items) {
-        memset(seen, 0xff, view->vertex_count * sizeof *seen);
-        for (uint32_t i = 0; i < view->cluster_count; i++) {
-            rim->begin[i] = (uint32_t)used;
-            for (uint32_t j = view->cluster.begin[i]; j < view->cluster.begin[i + 1]; j++)
-                for (size_t k = 0; k < 3; k++) {
-                    uint32_t vertex = view->corners[3 * (size_t)view->cluster.items[j] + k];
-                    if (seen[vertex] != i)
-                        rim->items[used++] = vertex;
-                    seen[vertex] = i;
-                }
-        }
-        rim->begin[view->cluster_count] = (uint32_t)used;
-    }
-    bool all = seen && rim->begin && rim->items;
-    abuti_release(view->context, seen);
-    return all ? ABUT_OK : ABUT_ERROR_MEMORY;
-}
-
-static abut_status find_clusters(abut_self *view) {
-    abut_context *context = view->context;
-    const view_lists *of = &view->of_vertex;
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < view->vertex_count; i++) {
-        uint32_t number = of->begin[i + 1] - of->begin[i];
-        most = number > most ? number : most;
-    }
-    clustering c = {view, abuti_allocate_zeroed(context, view->triangle_count, 1),
-                    abuti_allocate(context, view->vertex_count, sizeof *c.next),
-                    abuti_allocate(context, (size_t)most + 1, sizeof *c.head)};
-    view_lists *clusters = &view->cluster;
-    size_t room = (size_t)view->triangle_count + 1;
-    clusters->begin = abuti_allocate(context, room, sizeof *clusters->begin);
-    clusters->items = abuti_allocate(context, room, sizeof *clusters->items);
-    bool all = c.taken && c.next && c.head && clusters->begin && clusters->items;
-    view->cluster_of = abuti_allocate(context, view->triangle_count, sizeof *view->cluster_of);
-    all = all && view->cluster_of;
-    if (all) {
-        memset(c.head, 0xff, ((size_t)most + 1) * sizeof *c.head);
-        for (uint32_t i = view->vertex_count; i-- > 0;) {
-            uint32_t number = free_triangles(&c, i);
-            c.next[i] = c.head[number];
-            c.head[number] = i;
-        }
-        take_clusters(&c, most, clusters, &view->cluster_count);
-        for (uint32_t i = 0; i < view->cluster_count; i++)
-            for (uint32_t j = clusters->begin[i]; j < clusters->begin[i + 1]; j++)
-                view->cluster_of[clusters->items[j]] = i;
-    }
-    abuti_release(context, c.taken);
-    abuti_release(context, c.next);
-    abuti_release(context, c.head);
-    return all ? find_rims(view) : ABUT_ERROR_MEMORY;
 }
 
 /* ---- holes ---- */
@@ -232,5 +125,5 @@ abut_status abuti_view_prepare(abut_self *view) {
     if (!status)
         status = make_lists(view->context, t.triangle_edges, view->triangle_count, t.edge_count,
                             &view->of_edge);
-    return status ? status : find_clusters(view);
+    return status;
 }

@@ -104,14 +104,10 @@ struct abut_self {
     abut_self_options options;
     uint32_t vertex_count, triangle_count; /* of the mesh */
     uint32_t hole_count, ghost_count, part_count;
-    bool usable;            /* two faces an edge at most, and these run opposite ways */
-    uint32_t *corners;      /* 3 a triangle, ghosts too */
-    view_lists of_vertex;   /* triangles of the mesh around a vertex, */
-    view_lists of_edge;     /* and along an edge; collapsed ones too */
-    view_lists cluster;     /* triangles of a cluster, */
-    view_lists cluster_rim; /* and all their vertices */
-    uint32_t *cluster_of;   /* of a triangle */
-    uint32_t cluster_count;
+    bool usable;          /* two faces an edge at most, and these run opposite ways */
+    uint32_t *corners;    /* 3 a triangle, ghosts too */
+    view_lists of_vertex; /* triangles of the mesh around a vertex, */
+    view_lists of_edge;   /* and along an edge; collapsed ones too */
 
     view_tree tree, ghosts;
     int slabs;
@@ -135,10 +131,9 @@ struct abut_self {
     uint32_t age;  /* steps since both were compared */
     uint32_t kept; /* steps since the violated were looked at anew */
 
-    double (*along)[2];         /* of a vertex: where on the line, least and most */
-    double (*cluster_along)[2]; /* of all vertices of a cluster */
-    unsigned char *sets;        /* SET_ of each triangle, ghosts too */
-    unsigned char *last_sets;   /* of the mesh in the step before */
+    double (*along)[2];       /* of a vertex: where on the line, least and most */
+    unsigned char *sets;      /* SET_ of each triangle, ghosts too */
+    unsigned char *last_sets; /* of the mesh in the step before */
     unsigned char *public_sets;
     bool sets_stand;      /* of the last step */
     bool is_public;       /* public_sets are those of the last step */
@@ -158,7 +153,7 @@ typedef struct view_limits {
     bool exact;
 } view_limits;
 
-/* ---- prepare.c: lists, clusters, holes ---- */
+/* ---- prepare.c: lists and holes ---- */
 
 abut_status abuti_view_prepare(abut_self *view);
 /* Puts the ghost vertices before the middle of their holes, on the outer side. By the positions of
@@ -263,7 +258,7 @@ double abuti_view_device_extent(const abut_self *view);
 bool abuti_view_device_is_here(const abut_self *view);
 /* As abuti_view_axis() for the step, where it is not here. */
 abut_status abuti_view_device_axis(abut_self *view, abut_self_line *line);
-/* As abuti_view_test() without clusters, for one view primitive or for two: the sets are those of
+/* As abuti_view_test(), for one view primitive or for two: the sets are those of
  * the first, and stay there. */
 abut_status abuti_view_device_test(abut_self *view, const view_sight *sights, uint32_t count,
                                    view_counts *counts);

@@ -33,12 +33,7 @@
 
 #include <math.h>
 
-enum {
-    VERTICES_A_TASK = 4096,
-    CLUSTERS_A_TASK = 512,
-    TRIANGLES_A_TASK = 2048,
-    GHOSTS_A_TASK = 512
-};
+enum { VERTICES_A_TASK = 4096, TRIANGLES_A_TASK = 2048, GHOSTS_A_TASK = 512 };
 
 /* ---- one triangle ---- */
 
@@ -62,25 +57,15 @@ typedef struct testing {
     view_counts *counts; /* one a task */
 } testing;
 
-/* Where on the line the vertices are seen from, least and most of all. */
-static void range_of(const abut_self *view, const uint32_t *vertices, uint32_t count,
-                     double range[2]) {
-    double lo = 1, hi = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const double *along = view->along[vertices[i]];
-        lo = real_min(lo, along[0]);
-        hi = real_max(hi, along[1]);
+/* Where on the line the corners of a triangle are seen from, least and most of all. */
+static void range_of(const abut_self *view, uint32_t triangle, double range[2]) {
+    const uint32_t *corner = view->corners + 3 * (size_t)triangle;
+    range[0] = 1;
+    range[1] = 0;
+    for (int k = 0; k < 3; k++) {
+        range[0] = real_min(range[0], view->along[corner[k]][0]);
+        range[1] = real_max(range[1], view->along[corner[k]][1]);
     }
-    range[0] = lo;
-    range[1] = hi;
-}
-
-/* The same for a triangle: that of all its cluster, or its own. */
-static void range_of_triangle(const abut_self *view, uint32_t triangle, double range[2]) {
-    if (triangle < view->triangle_count && !view->options.no_clusters)
-        memcpy(range, view->cluster_along[view->cluster_of[triangle]], 2 * sizeof *range);
-    else
-        range_of(view, view->corners + 3 * (size_t)triangle, 3, range);
 }
 
 /* In double. */
@@ -91,7 +76,7 @@ static unsigned test_triangle(const testing *t, uint32_t triangle) {
     view_checks own = t->point;
     if (t->sight.by_line) {
         double range[2];
-        range_of_triangle(view, triangle, range);
+        range_of(view, triangle, range);
         own = view_checks_of(&t->sight, range[0], range[1]);
     }
     for (int k = 0; k < 3; k++) {
@@ -114,15 +99,6 @@ static void along_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static void clusters_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const testing *t = data;
-    const view_lists *rim = &t->view->cluster_rim;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        range_of(t->view, rim->items + rim->begin[i], rim->begin[i + 1] - rim->begin[i],
-                 t->view->cluster_along[i]);
-}
-
 /* Four in floats: a bit for each that is P, and four higher for each that is N. */
 static unsigned test_four(const testing *t, uint32_t first) {
     const abut_self *view = t->view;
@@ -132,7 +108,7 @@ static unsigned test_four(const testing *t, uint32_t first) {
     float along[2][4];
     for (uint32_t k = 0; k < 4; k++) {
         double range[2];
-        range_of_triangle(view, first + k, range);
+        range_of(view, first + k, range);
         along[0][k] = (float)range[0];
         along[1][k] = (float)range[1];
     }
@@ -204,10 +180,9 @@ view_sight abuti_view_sight(const abut_self_line *line, bool by_line) {
 
 abut_status abuti_view_test(abut_self *view, const view_sight *sight, view_counts *counts) {
     testing t = {.view = view, .sight = *sight};
-    const bool by_line = sight->by_line;
     size_t all_vertices = (size_t)view->vertex_count + view->hole_count;
     size_t room = abuti_chunk_count(all_vertices, VERTICES_A_TASK) +
-                  abuti_chunk_count(view->triangle_count, CLUSTERS_A_TASK) +
+                  abuti_chunk_count(view->triangle_count, TRIANGLES_A_TASK) +
                   abuti_chunk_count(view->ghost_count, GHOSTS_A_TASK);
     t.counts = abuti_allocate(view->context, room, sizeof *t.counts);
     if (!t.counts)
@@ -215,10 +190,8 @@ abut_status abuti_view_test(abut_self *view, const view_sight *sight, view_count
     memset(counts, 0, sizeof *counts);
     t.point = view_point_checks(&t.sight);
     t.floats = abuti_view_floats(view, &t.sight);
-    if (by_line)
+    if (sight->by_line)
         run(&t, all_vertices, VERTICES_A_TASK, room, along_task, counts);
-    if (by_line && !view->options.no_clusters)
-        run(&t, view->cluster_count, CLUSTERS_A_TASK, room, clusters_task, counts);
     run(&t, view->triangle_count, TRIANGLES_A_TASK, room, triangles_task, counts);
     run(&t, view->ghost_count, GHOSTS_A_TASK, room, ghosts_task, counts);
     abuti_release(view->context, t.counts);

@@ -36,7 +36,6 @@ static abut_status allocate_all(abut_self *view) {
         abuti_allocate(context, vertices, 2 * (size_t)view->slabs * sizeof *view->vertex_bounds);
     view->places = abuti_allocate(context, vertices, sizeof *view->places);
     view->along = abuti_allocate(context, vertices, sizeof *view->along);
-    view->cluster_along = abuti_allocate(context, view->cluster_count, sizeof *view->cluster_along);
     view->sets = abuti_allocate(context, all, 1);
     view->last_sets = abuti_allocate(context, triangles, 1);
     view->public_sets = abuti_allocate(context, triangles, 1);
@@ -45,9 +44,8 @@ static abut_status allocate_all(abut_self *view) {
     view->ghost_sides = abuti_allocate(context, view->ghost_count, sizeof *view->ghost_sides);
     view->piece = abuti_allocate(context, 2 * triangles, sizeof *view->piece);
     return view->sample_at && view->sample && view->room && view->vertex_bounds && view->along &&
-                   view->cluster_along && view->sets && view->last_sets && view->public_sets &&
-                   view->marks && view->near_ghost && view->ghost_sides && view->places &&
-                   view->piece
+                   view->sets && view->last_sets && view->public_sets && view->marks &&
+                   view->near_ghost && view->ghost_sides && view->places && view->piece
                ? ABUT_OK
                : ABUT_ERROR_MEMORY;
 }
@@ -125,12 +123,10 @@ void abut_self_destroy(abut_self *view) {
     abuti_view_tree_release(context, &view->ghosts);
     release_lists(context, &view->of_vertex);
     release_lists(context, &view->of_edge);
-    release_lists(context, &view->cluster);
-    release_lists(context, &view->cluster_rim);
     void *arrays[] = {view->corners,       view->room,  view->sample_at,  view->sample,
                       view->vertex_bounds, view->along, view->sets,       view->last_sets,
                       view->public_sets,   view->marks, view->near_ghost, view->ghost_sides,
-                      view->places,        view->piece, view->cluster_of, view->cluster_along};
+                      view->places,        view->piece};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         abuti_release(context, arrays[i]);
     abut_topology_destroy(view->topology);
@@ -619,12 +615,11 @@ abut_self_info abut_self_info_get(const abut_self *view) {
     info.edge_count = abut_topology_arrays_get(view->topology).edge_count;
     info.hole_count = view->hole_count;
     info.ghost_count = view->ghost_count;
-    info.cluster_count = view->cluster_count;
     info.part_count = view->part_count;
     info.usable = view->usable;
     info.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16 + 32) +
                  nodes * (2 * (size_t)view->slabs * sizeof(float) + 9) +
-                 (uint64_t)view->triangle_count * 64 + (uint64_t)view->cluster_count * 16;
+                 (uint64_t)view->triangle_count * 56;
     return info;
 }
 

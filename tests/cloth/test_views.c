@@ -16,17 +16,17 @@ enum { VIEWS = 7, LEAP = 24, BRUTE_EVERY = 16 };
 
 typedef struct scheme {
     abut_self_scheme scheme;
-    bool box_boundary, no_clusters, exact;
+    bool box_boundary, exact;
     bool companion; /* the line is that of the solid */
 } scheme;
 
-static const scheme schemes[VIEWS] = {{ABUT_SELF_POINT, false, false, false, false},
-                                      {ABUT_SELF_LINE, false, false, false, false},
-                                      {ABUT_SELF_AUTO, false, false, false, false},
-                                      {ABUT_SELF_LINE, true, false, false, false},
-                                      {ABUT_SELF_AUTO, false, true, true, false},
-                                      {ABUT_SELF_POINT, true, false, true, true},
-                                      {ABUT_SELF_LINE, false, false, false, true}};
+static const scheme schemes[VIEWS] = {{ABUT_SELF_POINT, false, false, false},
+                                      {ABUT_SELF_LINE, false, false, false},
+                                      {ABUT_SELF_AUTO, false, false, false},
+                                      {ABUT_SELF_LINE, true, false, false},
+                                      {ABUT_SELF_AUTO, false, true, false},
+                                      {ABUT_SELF_POINT, true, true, true},
+                                      {ABUT_SELF_LINE, false, false, true}};
 
 typedef struct pursuit {
     abut_mesh *mesh;
@@ -51,7 +51,6 @@ static void open_views(pursuit *p, const scene *s) {
             abut_self_options options = abut_self_options_default();
             options.scheme = schemes[k].scheme;
             options.box_boundary = schemes[k].box_boundary;
-            options.no_clusters = schemes[k].no_clusters;
             assert_ok(abut_self_create(mesh, &options, &p->views[way][k]));
         }
 }

@@ -43,7 +43,6 @@ static void open_couples(abut_mesh *mesh, couple couples[SCHEMES]) {
     for (int k = 0; k < SCHEMES; k++) {
         abut_self_options options = abut_self_options_default();
         options.scheme = schemes[k];
-        options.no_clusters = true;
         options.box_boundary = k == 3;
         assert_ok(abut_self_create(mesh, &options, &couples[k].here));
         options.device = device;
@@ -193,7 +192,6 @@ static uint32_t follow_large(abut_mesh *mesh, abut_self_options options, uint32_
     uint32_t count = abut_mesh_vertex_count(mesh), violated = 0;
     abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
     couple c = {.here = NULL, .there = NULL, .resident = NULL};
-    options.no_clusters = true;
     assert_ok(abut_self_create(mesh, &options, &c.here));
     options.device = device;
     assert_ok(abut_self_create(mesh, &options, &c.there));

@@ -14,11 +14,9 @@ static unsigned set_in_double(const abut_self *view, const view_sight *sight, ui
     view_checks checks = view_point_checks(sight);
     if (sight->by_line) {
         double lo = 1, hi = 0;
-        uint32_t cluster = view->cluster_of[triangle];
-        const view_lists *rim = &view->cluster_rim;
-        for (uint32_t i = rim->begin[cluster]; i < rim->begin[cluster + 1]; i++) {
+        for (int k = 0; k < 3; k++) {
             double along[2];
-            view_along(sight, start[rim->items[i]], end[rim->items[i]], along);
+            view_along(sight, from[k], to[k], along);
             lo = real_min(lo, along[0]);
             hi = real_max(hi, along[1]);
         }

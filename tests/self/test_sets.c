@@ -1,4 +1,4 @@
-/* The parts of the view-based search: sets by exact rationals, clusters, ghosts, what is violated,
+/* The parts of the view-based search: sets by exact rationals, ghosts, what is violated,
  * fallbacks, threads, memory and bad input. */
 #include "self/deform.h"
 
@@ -74,7 +74,6 @@ static void sets_are_true(void **state) {
         abut_self_line line;
         abut_self *view;
         options.scheme = by_line ? ABUT_SELF_LINE : ABUT_SELF_POINT;
-        options.no_clusters = round % 2;
         for (int k = 0; k < 2; k++) {
             line.start[k] = random_vector(&random, 0.6);
             line.end[k] =
@@ -157,26 +156,7 @@ static void one_vertex_is_not_enough(void **state) {
     assert_int_equal(SET_Z, abuti_view_triangle(t, t, check, check, 2, 2));
 }
 
-/* ---- clusters and ghosts ---- */
-
-static void clusters_share_all(void **state) {
-    (void)state;
-    abut_mesh *mesh = make_sheet(one_thread(), 12, 9, true);
-    abut_self *view;
-    assert_ok(abut_self_create(mesh, NULL, &view));
-    uint32_t seen = 0;
-    unsigned char *taken = calloc(view->triangle_count, 1);
-    for (uint32_t i = 0; i < view->cluster_count; i++) {
-        assert_true(view->cluster.begin[i + 1] > view->cluster.begin[i]);
-        for (uint32_t j = view->cluster.begin[i]; j < view->cluster.begin[i + 1]; j++, seen++)
-            assert_int_equal(0, taken[view->cluster.items[j]]++);
-    }
-    assert_int_equal(view->triangle_count, seen);
-    assert_true(view->cluster_count < view->vertex_count * 2 / 3);
-    free(taken);
-    abut_self_destroy(view);
-    abut_mesh_destroy(mesh);
-}
+/* ---- ghosts ---- */
 
 /* With its ghosts a mesh is closed: every directed edge has its opposite. */
 static void ghosts_close(void **state) {
@@ -188,7 +168,7 @@ static void ghosts_close(void **state) {
     assert_int_equal(2, info.hole_count);
     assert_int_equal(16, info.ghost_count);
     assert_int_equal(1, info.part_count);
-    assert_true(info.usable && info.bytes > 0 && info.cluster_count == view->cluster_count);
+    assert_true(info.usable && info.bytes > 0);
     uint32_t all = 3 * (info.triangle_count + info.ghost_count);
     for (uint32_t i = 0; i < all; i++) {
         uint32_t from = view->corners[i], to = view->corners[i % 3 == 2 ? i - 2 : i + 1], other = 0;
@@ -616,7 +596,6 @@ int main(void) {
         cmocka_unit_test(sets_are_true),
         cmocka_unit_test(rounding_is_safe),
         cmocka_unit_test(one_vertex_is_not_enough),
-        cmocka_unit_test(clusters_share_all),
         cmocka_unit_test(ghosts_close),
         cmocka_unit_test(violated_until_back),
         cmocka_unit_test(fallbacks),

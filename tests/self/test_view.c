@@ -33,7 +33,6 @@ static void open_views(promise *p) {
         options.scheme = schemes[k];
         options.bounds = k == 1 ? ABUT_SELF_AABB : ABUT_SELF_DOP16;
         options.box_boundary = k == 5;
-        options.no_clusters = k == 5;
         assert_ok(abut_self_create(p->mesh, &options, &p->views[k]));
     }
     assert_ok(abut_sweep_create(&p->mesh, 1, NULL, &p->motion));

@@ -19,8 +19,7 @@ enum { SIDE_128 = 4, SIDE_256 = 8, SIDE_512 = 16, BAND = 32 };
 typedef struct field_data {
     abut_device *device;
     abut_mesh *mesh;
-    abut_bvh *bvh;
-    abut_device_bvh *there;
+    abut_bvh *bvh, *there;
     abut_device_field *field;
 } field_data;
 
@@ -99,13 +98,13 @@ static abut_status check(bench_state *state) {
 
 static abut_status look(bench_state *state) {
     field_data *data = state->data;
-    abut_status status = abuti_device_field_account(data->there, &told.account);
+    abut_status status = abuti_device_field_account(data->there->there, &told.account);
     status = status ? status : abut_device_field_update(data->field, data->there);
-    status = status ? status : abuti_device_field_account(data->there, NULL);
-    abuti_queue_clock_start(&data->there->queue);
+    status = status ? status : abuti_device_field_account(data->there->there, NULL);
+    abuti_queue_clock_start(&data->there->there->queue);
     status = status ? status : abut_device_field_update(data->field, data->there);
     if (!status)
-        status = abuti_queue_clock_stop(&data->there->queue, &told.all_ms);
+        status = abuti_queue_clock_stop(&data->there->there->queue, &told.all_ms);
     return status;
 }
 
@@ -118,7 +117,7 @@ static abut_status setup(bench_state *state) {
     status = status ? status : bench_device_open(state, &data->device);
     status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
     status = status ? status : abut_sign_prepare(data->bvh, NULL);
-    status = status ? status : abut_device_bvh_create(data->bvh, data->device, &data->there);
+    status = status ? status : abuti_bvh_copy(data->bvh, data->device, &data->there);
     if (!status) {
         abut_field_options options = options_of(state, data->mesh);
         state->elements =
@@ -151,7 +150,7 @@ static void teardown(bench_state *state) {
     if (!data)
         return;
     abut_device_field_destroy(data->field);
-    abut_device_bvh_destroy(data->there);
+    abut_bvh_destroy(data->there);
     abut_bvh_destroy(data->bvh);
     abut_mesh_destroy(data->mesh);
     abut_device_destroy(data->device);

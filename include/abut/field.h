@@ -143,15 +143,14 @@ ABUT_API abut_status abut_field_at_batch(const abut_field *field, const abut_poi
 typedef struct abut_device_field abut_device_field;
 
 /* Builds the field of a mesh whose hierarchy is on a device: the values of abut_field_create(), bit
- * for bit. The hierarchy is a copy of one that was prepared by abut_sign_prepare(); it keeps
- * what it needs for the next field. Fails with ABUT_ERROR_DEVICE on a device without doubles, and
+ * for bit. The hierarchy was prepared by abut_sign_prepare(); it keeps what it needs for the next
+ * field. Fails with ABUT_ERROR_DEVICE on a device without doubles, and
  * for a surface with a border on one that does not round floats as the CPU does. */
-ABUT_API abut_status abut_device_field_build(abut_device_bvh *bvh,
-                                             const abut_field_options *options,
+ABUT_API abut_status abut_device_field_build(const abut_bvh *bvh, const abut_field_options *options,
                                              abut_device_field **field);
 /* Computes all values again, on the same grid, for another hierarchy on the same device or one
  * that has changed. On failure some of them may have been written. */
-ABUT_API abut_status abut_device_field_update(abut_device_field *field, abut_device_bvh *bvh);
+ABUT_API abut_status abut_device_field_update(abut_device_field *field, const abut_bvh *bvh);
 /* Copies a field to a device, any layout and type: as a dense field of floats there. */
 ABUT_API abut_status abut_device_field_create(const abut_field *field, abut_device *device,
                                               abut_device_field **device_field);

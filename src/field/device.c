@@ -11,24 +11,11 @@ struct abut_device_field {
 
 /* ---- checks ---- */
 
-abut_status abuti_device_field_check(const char *function, const abut_device_bvh *bvh,
+abut_status abuti_device_field_check(const char *function, bvh_on_device *bvh,
                                      const abut_grid *grid) {
-    const char *name = bvh->queue.device->info.name;
-    if (bvh->host)
-        return abuti_fail(ABUT_ERROR_DEVICE,
-                          "%s: %s has no doubles, which exact values need; leave options->device "
-                          "null",
-                          function, name);
-    if (!bvh->sign.known)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the hierarchy knows no inside; call abut_sign_prepare() for one "
-                          "of the CPU and copy that with abut_device_bvh_create()",
-                          function);
-    if (!bvh->sign.closed && !bvh->queue.device->info.same_bits)
-        return abuti_fail(ABUT_ERROR_DEVICE,
-                          "%s: the surface has a border, and %s does not round floats as winding "
-                          "numbers of such a surface need; leave options->device null",
-                          function, name);
+    abut_status status = abuti_device_sign_ready(function, bvh);
+    if (status)
+        return status;
     double cells = (double)grid->count[0] * grid->count[1] * grid->count[2];
     if (cells >= UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT,
@@ -62,7 +49,7 @@ static abut_status make(abut_context *context, abut_device *device, const abut_f
     return ABUT_OK;
 }
 
-static abut_status check_options(const abut_field_options *o, const abut_device_bvh *bvh) {
+static abut_status check_options(const abut_field_options *o, const bvh_on_device *bvh) {
     bool by_normals = bvh->sign.normals.device != NULL;
     if (o->layout != ABUT_FIELD_DENSE || o->type != ABUT_FIELD_FLOAT)
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
@@ -77,16 +64,19 @@ static abut_status check_options(const abut_field_options *o, const abut_device_
     return ABUT_OK;
 }
 
-abut_status abut_device_field_build(abut_device_bvh *bvh, const abut_field_options *options,
+abut_status abut_device_field_build(const abut_bvh *from, const abut_field_options *options,
                                     abut_device_field **field) {
     abut_field_options ours;
     abut_field_info info;
     abut_device_field *made = NULL;
-    if (!bvh || !field)
+    bvh_on_device *bvh = NULL;
+    if (!from || !field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_field_build: %s is null",
-                          bvh ? "field" : "bvh");
+                          from ? "field" : "bvh");
     memset(&info, 0, sizeof info);
-    abut_status status = abuti_field_options(options, &ours);
+    abut_status status = abuti_device_of(__func__, from, &bvh);
+    status = status ? status : abuti_device_sign_ready(__func__, bvh);
+    status = status ? status : abuti_field_options(options, &ours);
     status = status ? status : check_options(&ours, bvh);
     status = status ? status : abuti_field_plan(bvh->tree.mesh, &ours, &info.grid, &info.band);
     status = status ? status : abuti_device_field_check(__func__, bvh, &info.grid);
@@ -95,7 +85,7 @@ abut_status abut_device_field_build(abut_device_bvh *bvh, const abut_field_optio
     info.closed = bvh->sign.closed;
     info.sign = bvh->sign.normals.device ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
     status = make(bvh->context, bvh->queue.device, &info, &made);
-    status = status ? status : abut_device_field_update(made, bvh);
+    status = status ? status : abut_device_field_update(made, from);
     if (status)
         abut_device_field_destroy(made);
     else
@@ -103,11 +93,14 @@ abut_status abut_device_field_build(abut_device_bvh *bvh, const abut_field_optio
     return status;
 }
 
-abut_status abut_device_field_update(abut_device_field *field, abut_device_bvh *bvh) {
-    if (!field || !bvh)
+abut_status abut_device_field_update(abut_device_field *field, const abut_bvh *from) {
+    bvh_on_device *bvh = NULL;
+    if (!field || !from)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_field_update: %s is null",
                           field ? "bvh" : "field");
-    abut_status status = abuti_device_field_check(__func__, bvh, &field->info.grid);
+    abut_status status = abuti_device_of(__func__, from, &bvh);
+    if (!status)
+        status = abuti_device_field_check(__func__, bvh, &field->info.grid);
     if (!status)
         status = abuti_device_check_buffer(__func__, bvh, field->values,
                                            grid_cells(&field->info.grid), sizeof(float), "field");

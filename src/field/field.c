@@ -238,7 +238,10 @@ abut_status abut_field_create_from(const abut_bvh *bvh, const abut_field_options
         status = abuti_cache_recall(bvh->mesh, &ours, &place, &found);
     if (found)
         *field = found;
-    return status || found ? status : create_from(bvh, &ours, &place, field);
+    if (status || found)
+        return status;
+    status = abuti_bvh_host(bvh);
+    return status ? status : create_from(bvh, &ours, &place, field);
 }
 
 abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options,

@@ -170,9 +170,9 @@ static inline abut_grid field_corners(const abut_field *field) {
     return grid;
 }
 /* Puts the hierarchy there, and finds the distances at the corners of bricks. */
-abut_status abuti_field_coarse_on(abut_field *field, const abut_bvh *bvh, abut_device_bvh **there);
+abut_status abuti_field_coarse_on(abut_field *field, const abut_bvh *bvh, bvh_on_device **there);
 /* Finds the values of all bricks that have numbers; none is above `reach`. */
-abut_status abuti_field_bricks_on(abut_field *field, abut_device_bvh *there, double reach);
+abut_status abuti_field_bricks_on(abut_field *field, bvh_on_device *there, double reach);
 
 /* ---- build.c ---- */
 

@@ -58,7 +58,7 @@ static float *values_of(const abut_bvh *bvh, const abut_grid *grid, double band)
 }
 
 /* Gives what the build did. */
-static field_account check_grid(const abut_bvh *bvh, abut_device_bvh *there, const abut_grid *grid,
+static field_account check_grid(const abut_bvh *bvh, abut_bvh *there, const abut_grid *grid,
                                 double band) {
     abut_device_field *field;
     abut_field_options options = abut_field_options_default();
@@ -67,11 +67,11 @@ static field_account check_grid(const abut_bvh *bvh, abut_device_bvh *there, con
     options.grid = *grid;
     options.band = band;
     band = band > 0 ? band : HUGE_VAL;
-    assert_ok(abuti_device_field_account(there, &account));
-    assert_ok(abuti_field_parts(there, &parts));
+    assert_ok(abuti_device_field_account(there->there, &account));
+    assert_ok(abuti_field_parts(there->there, &parts));
     parts->cells_least = 0; /* lists for grids that would not be worth them */
     assert_ok(abut_device_field_build(there, &options, &field));
-    assert_ok(abuti_device_field_account(there, NULL));
+    assert_ok(abuti_device_field_account(there->there, NULL));
     assert_ok(abut_device_field_update(field, there)); /* now with two queues */
     abut_field_info info = abut_device_field_info_get(field);
     assert_memory_equal(&info.grid, grid,
@@ -98,12 +98,12 @@ static field_account check_grid(const abut_bvh *bvh, abut_device_bvh *there, con
 
 static void check_mesh(abut_mesh *mesh, uint32_t cells) {
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
-    abut_device_bvh *there;
-    assert_ok(abut_device_bvh_create(bvh, device, &there));
+    abut_bvh *there;
+    assert_ok(abuti_bvh_copy(bvh, device, &there));
     abut_grid grid = grid_about(mesh, cells, 0.1);
     check_grid(bvh, there, &grid, 0);
     check_grid(bvh, there, &grid, 3 * grid.cell);
-    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }
@@ -164,17 +164,17 @@ static void siblings(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 48);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
-    abut_device_bvh *there;
+    abut_bvh *there;
     field_parts *parts;
     abut_grid grid = grid_about(mesh, 36, 0.1);
     grid.count[2] = 20; /* some have no eight */
-    assert_ok(abut_device_bvh_create(bvh, device, &there));
-    assert_ok(abuti_field_parts(there, &parts));
+    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_field_parts(there->there, &parts));
     parts->short_share = 1e9;
     parts->slices_most = 1;
     assert_true(check_grid(bvh, there, &grid, 0).cut > 0);
     check_grid(bvh, there, &grid, 2 * grid.cell);
-    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 34);
@@ -185,13 +185,13 @@ static void other_ways(void **state) {
     (void)state;
     abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 16), 90);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
-    abut_device_bvh *there;
+    abut_bvh *there;
     field_parts *parts;
     abut_grid grid = grid_about(mesh, 16, 0.1), far = grid;
-    assert_ok(abut_device_bvh_create(bvh, device, &there));
+    assert_ok(abuti_bvh_copy(bvh, device, &there));
     field_account usual = check_grid(bvh, there, &grid, 0);
     assert_true(!usual.searched && usual.entries > 0);
-    assert_ok(abuti_field_parts(there, &parts));
+    assert_ok(abuti_field_parts(there->there, &parts));
     parts->pool_count = 1; /* what the buffer has beside that is not used */
     parts->pool_fixed = true;
     field_account grown = check_grid(bvh, there, &grid, 0);
@@ -201,15 +201,15 @@ static void other_ways(void **state) {
     far.count[0] = far.count[1] = far.count[2] = 4;
     assert_true(check_grid(bvh, there, &far, 0).searched);
     assert_true(check_grid(bvh, there, &far, grid.cell).searched);
-    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     /* pseudo-normals ask the search */
     abut_mesh *closed = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     bvh = prepare(closed, ABUT_SIGN_NORMAL);
-    assert_ok(abut_device_bvh_create(bvh, device, &there));
+    assert_ok(abuti_bvh_copy(bvh, device, &there));
     grid = grid_about(closed, 6, 0.1);
     assert_true(check_grid(bvh, there, &grid, 0).searched);
-    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(closed);
     abut_mesh_destroy(mesh);
@@ -297,10 +297,10 @@ typedef struct failing {
     abut_mesh *mesh;
 } failing;
 
-static abut_status build(abut_device_bvh *there, const failing *f) {
+static abut_status build(abut_bvh *there, const failing *f) {
     abut_device_field *field = NULL;
     field_parts *parts;
-    abut_status status = abuti_field_parts(there, &parts);
+    abut_status status = abuti_field_parts(there->there, &parts);
     if (!status)
         parts->cells_least = 0;
     status = status ? status : abut_device_field_build(there, &f->options, &field);
@@ -318,17 +318,17 @@ static void failing_device(void **state) {
     failing f = {abut_field_options_default(), mesh};
     f.options.grid = grid_about(mesh, 6, 0.1);
     for (int warm = 0; warm < 2; warm++) {
-        abut_device_bvh *there = NULL;
+        abut_bvh *there = NULL;
         uint64_t step = warm ? 11 : 23;
         bool done = false;
-        assert_ok(abut_device_bvh_create(bvh, device, &there));
+        assert_ok(abuti_bvh_copy(bvh, device, &there));
         check_grid(bvh, there, &f.options.grid, 0); /* programs are there from now on */
         if (!warm)
-            abut_device_bvh_destroy(there);
+            abut_bvh_destroy(there);
         uint64_t live = abuti_opencl_live(), tries = 0;
         for (uint64_t n = 1; !done; n += step, tries++) {
             if (!warm)
-                assert_ok(abut_device_bvh_create(bvh, device, &there));
+                assert_ok(abuti_bvh_copy(bvh, device, &there));
             abuti_opencl_fail_at(n);
             abut_status status = build(there, &f);
             done = abuti_opencl_calls() < n;
@@ -337,12 +337,12 @@ static void failing_device(void **state) {
             if (tries % 4 == 0)
                 check_grid(bvh, there, &f.options.grid, 0);
             if (!warm)
-                abut_device_bvh_destroy(there);
+                abut_bvh_destroy(there);
             assert_int_equal(live, abuti_opencl_live());
         }
         assert_true(tries > 10);
         if (warm)
-            abut_device_bvh_destroy(there);
+            abut_bvh_destroy(there);
     }
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -382,7 +382,7 @@ static abut_status from_nothing(abut_context *context, void *data) {
     input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    abut_device_bvh *there = NULL;
+    abut_bvh *there = NULL;
     input.positions = abut_mesh_positions(f->mesh);
     input.vertex_count = abut_mesh_vertex_count(f->mesh);
     input.indices = abut_mesh_indices(f->mesh);
@@ -390,9 +390,9 @@ static abut_status from_nothing(abut_context *context, void *data) {
     abut_status status = abut_mesh_create(context, &input, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abut_sign_prepare(bvh, NULL);
-    status = status ? status : abut_device_bvh_create(bvh, device, &there);
+    status = status ? status : abuti_bvh_copy(bvh, device, &there);
     status = status ? status : build(there, f);
-    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -430,14 +430,14 @@ static void wrong_arguments(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO), *plain;
-    abut_device_bvh *there, *ignorant;
+    abut_bvh *there, *ignorant;
     abut_device_field *field = NULL, *made;
     abut_field_options options = abut_field_options_default(), bad;
     float value = 7;
     options.cells = 4;
     assert_ok(abut_bvh_create(mesh, NULL, &plain));
-    assert_ok(abut_device_bvh_create(bvh, device, &there));
-    assert_ok(abut_device_bvh_create(plain, device, &ignorant));
+    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_bvh_copy(plain, device, &ignorant));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
                  abut_device_field_build(NULL, &options, &field));
     assert_fails(ABUT_ERROR_ARGUMENT, "field is null",
@@ -475,8 +475,8 @@ static void wrong_arguments(void **state) {
     assert_int_equal(abut_device_field_info_get(NULL).bytes, 0);
     abut_device_field_destroy(NULL);
     abut_device_field_destroy(made);
-    abut_device_bvh_destroy(there);
-    abut_device_bvh_destroy(ignorant);
+    abut_bvh_destroy(there);
+    abut_bvh_destroy(ignorant);
     abut_bvh_destroy(plain);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);

@@ -96,21 +96,21 @@ typedef struct field_parts {
 } field_parts;
 
 /* The parts of a hierarchy, made if there are none. */
-abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts);
+abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts);
 
 /* From now on builds for this hierarchy are accounted for here, and wait after each stage; null
  * ends that. */
-abut_status abuti_device_field_account(abut_device_bvh *bvh, field_account *account);
+abut_status abuti_device_field_account(bvh_on_device *bvh, field_account *account);
 
 /* Fills a buffer with the values of a grid, x fastest, and finds the least and the greatest; of a
  * part of it, whose size `grid` has, where `first` is not null: its first cell. Waits. */
-abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid,
+abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,
                                     const uint32_t first[3], double band, abuti_buffer *values,
                                     double *least, double *most);
 
 /* Refuses hierarchies that know no inside, devices without doubles, and grids that are too large.
  */
-abut_status abuti_device_field_check(const char *function, const abut_device_bvh *bvh,
+abut_status abuti_device_field_check(const char *function, bvh_on_device *bvh,
                                      const abut_grid *grid);
 
 #endif

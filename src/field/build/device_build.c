@@ -66,7 +66,7 @@ enum {
 #define FAR 256.0
 
 typedef struct filling {
-    abut_device_bvh *bvh;
+    bvh_on_device *bvh;
     field_parts *parts;
     const abut_grid *grid;
     uint32_t first[3]; /* of its cells */
@@ -217,7 +217,7 @@ static abut_status stage_end(filling *f, field_stage stage) {
 
 /* What rows cross, as whole numbers in the place of the values. */
 static abut_status queue_rows(filling *f, abuti_queue *queue) {
-    abut_device_bvh *bvh = f->bvh;
+    bvh_on_device *bvh = f->bvh;
     uint32_t triangles = bvh->tree.triangle_count, columns = f->grid->count[0];
     size_t rows = (size_t)f->grid->count[1] * f->grid->count[2];
     stage_begin(f);
@@ -422,7 +422,7 @@ static abut_status queue_settle(filling *f) {
 
 /* On a queue of its own, while lists are made. */
 static abut_status queue_windings(filling *f, abuti_queue *aside, uint32_t count) {
-    abut_device_bvh *bvh = f->bvh;
+    bvh_on_device *bvh = f->bvh;
     field_parts *p = f->parts;
     const mesh_frame frame = frame_of(bvh);
     size_t groups = groups_of(count, GROUP);
@@ -553,8 +553,10 @@ static abut_status settle_some(filling *f, settling *s) {
     for (size_t i = 0; i < s->count; i++)
         s->points[i] =
             centre_of(f, s->cells[i] % n[0], s->cells[i] / n[0] % n[1], s->cells[i] / n[0] / n[1]);
-    abut_points batch = abut_points_doubles(s->points, s->count);
-    abut_status status = abut_device_bvh_nearest_signed(f->bvh, &batch, HUGE_VAL, s->nearest);
+    const bvh_points batch = {(const unsigned char *)s->points, ABUT_SCALAR_FLOAT64,
+                              sizeof *s->points, s->count};
+    abut_status status =
+        abuti_sign_nearest_there("abut_field_create", f->bvh, &batch, HUGE_VAL, s->nearest);
     for (size_t i = 0; !status && i < s->count; i++) {
         s->values[i] = value_of(s->nearest[i].distance, f->band);
         f->least = real_min(f->least, s->values[i]);
@@ -693,7 +695,7 @@ static abut_status fill(filling *f) {
     return status;
 }
 
-abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid,
+abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,
                                     const uint32_t first[3], double band, abuti_buffer *values,
                                     double *least, double *most) {
     filling f = {.bvh = bvh, .grid = grid, .band = band, .values = values};

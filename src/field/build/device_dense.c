@@ -3,7 +3,7 @@
 
 enum { SLAB_CELLS = 1 << 20 };
 
-static abut_status fetch(abut_field *field, abut_device_bvh *there, abuti_buffer *values,
+static abut_status fetch(abut_field *field, bvh_on_device *there, abuti_buffer *values,
                          void (*put)(abut_field *field, size_t at, const float *values,
                                      size_t count)) {
     size_t cells = grid_cells(&field->grid), most = cells < SLAB_CELLS ? cells : SLAB_CELLS;
@@ -27,9 +27,9 @@ static abut_status fetch(abut_field *field, abut_device_bvh *there, abuti_buffer
 abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
                                  void (*put)(abut_field *field, size_t at, const float *values,
                                              size_t count)) {
-    abut_device_bvh *there = NULL;
+    bvh_on_device *there = NULL;
     abuti_buffer values = {0};
-    abut_status status = abut_device_bvh_create(bvh, field->device, &there);
+    abut_status status = abuti_bvh_there_copy(bvh, field->device, &there);
     if (!status)
         status = abuti_device_field_check("abut_field_create", there, &field->grid);
     if (!status)
@@ -37,6 +37,6 @@ abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
             abuti_buffer_create(field->device, grid_cells(&field->grid), sizeof(float), &values);
     status = status ? status : fetch(field, there, &values, put);
     abuti_buffer_destroy(&values);
-    abut_device_bvh_destroy(there);
+    abuti_bvh_there_destroy(there);
     return status;
 }

@@ -70,13 +70,13 @@ static void exact_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static abut_status upload_array(abut_device_bvh *bvh, const void *data, size_t count,
+static abut_status upload_array(bvh_on_device *bvh, const void *data, size_t count,
                                 size_t element_bytes, abuti_buffer *to) {
     abut_status status = abuti_buffer_reserve(bvh->queue.device, count, element_bytes, to);
     return status ? status : abuti_buffer_upload(&bvh->queue, to, 0, data, count * element_bytes);
 }
 
-static abut_status upload_exact(abut_device_bvh *bvh, const abuti_features *features,
+static abut_status upload_exact(bvh_on_device *bvh, const abuti_features *features,
                                 const uint32_t *order, abuti_buffer *to) {
     abut_mesh *mesh = bvh->tree.mesh;
     exact_making m = {mesh, bvh->tree.scale, features, order, NULL, NULL};
@@ -95,7 +95,7 @@ static abut_status upload_exact(abut_device_bvh *bvh, const abuti_features *feat
     return status;
 }
 
-static abut_status upload_features(abut_device_bvh *bvh, field_parts *parts) {
+static abut_status upload_features(bvh_on_device *bvh, field_parts *parts) {
     size_t places = (size_t)bvh->tree.leaf_count * BVH_WIDTH;
     abuti_features features = {0};
     uint32_t *order = abuti_allocate(bvh->context, places, sizeof *order);
@@ -126,7 +126,7 @@ static abut_status upload_features(abut_device_bvh *bvh, field_parts *parts) {
 /* ---- the border ---- */
 
 /* To find it a hierarchy is asked that has nothing but its mesh. */
-static abut_status upload_border(abut_device_bvh *bvh, field_parts *parts) {
+static abut_status upload_border(bvh_on_device *bvh, field_parts *parts) {
     abut_bvh shell = {.context = bvh->context, .mesh = bvh->tree.mesh};
     const bvh_solid *solid = NULL;
     abut_status status = bvh->sign.closed ? ABUT_OK : abuti_bvh_solid(&shell, &solid);
@@ -159,7 +159,7 @@ static void destroy_kernels(field_parts *p) {
         abuti_kernel_destroy(kernels[i]);
 }
 
-static void destroy_parts(abut_device_bvh *bvh) {
+static void destroy_parts(bvh_on_device *bvh) {
     field_parts *p = bvh->field;
     abuti_buffer *buffers[] = {
         &p->records, &p->exact,         &p->incident_begin, &p->incidents,   &p->border,
@@ -175,7 +175,7 @@ static void destroy_parts(abut_device_bvh *bvh) {
     bvh->field = NULL;
 }
 
-static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
+static abut_status make_kernels(bvh_on_device *bvh, field_parts *p) {
     const abuti_kernel_name lists[] = {{&p->seed, "field_seed"},
                                        {&p->top, "field_top"},
                                        {&p->filter, "field_filter"},
@@ -206,7 +206,7 @@ static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
     return status;
 }
 
-abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts) {
+abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     if (!bvh->field) {
         bvh->field = abuti_allocate_zeroed(bvh->context, 1, sizeof(field_parts));
         bvh->field_destroy = destroy_parts;
@@ -228,7 +228,7 @@ abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts) {
     return status;
 }
 
-abut_status abuti_device_field_account(abut_device_bvh *bvh, field_account *account) {
+abut_status abuti_device_field_account(bvh_on_device *bvh, field_account *account) {
     field_parts *parts;
     abut_status status = abuti_field_parts(bvh, &parts);
     if (!status)

@@ -17,7 +17,7 @@ enum {
 /* Bricks of a window, and what is needed to fetch them. */
 typedef struct window {
     abut_field *field;
-    abut_device_bvh *there;
+    bvh_on_device *there;
     field_parts *parts;
     abuti_buffer values, cells, bricks;
     uint32_t first[3], count[3]; /* bricks along each axis */
@@ -28,11 +28,11 @@ typedef struct window {
 
 /* ---- corners ---- */
 
-abut_status abuti_field_coarse_on(abut_field *field, const abut_bvh *bvh, abut_device_bvh **there) {
+abut_status abuti_field_coarse_on(abut_field *field, const abut_bvh *bvh, bvh_on_device **there) {
     const abut_grid corners = field_corners(field);
     abuti_buffer values = {0};
     double least, most;
-    abut_status status = abut_device_bvh_create(bvh, field->device, there);
+    abut_status status = abuti_bvh_there_copy(bvh, field->device, there);
     if (!status)
         status = abuti_device_field_check("abut_field_create", *there, &corners);
     if (!status)
@@ -163,7 +163,7 @@ static abut_status fill_windows(window *w, double reach) {
     return status;
 }
 
-abut_status abuti_field_bricks_on(abut_field *field, abut_device_bvh *there, double reach) {
+abut_status abuti_field_bricks_on(abut_field *field, bvh_on_device *there, double reach) {
     window w = {.field = field, .there = there};
     abut_status status = make_room(&w);
     status = status ? status : fill_windows(&w, reach);

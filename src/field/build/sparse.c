@@ -191,11 +191,11 @@ static abut_status build_here(sparse *s) {
 }
 
 static abut_status build_there(sparse *s) {
-    abut_device_bvh *there = NULL;
+    bvh_on_device *there = NULL;
     abut_status status = abuti_field_coarse_on(s->field, s->bvh, &there);
     status = status ? status : number_bricks(s);
     status = status ? status : abuti_field_bricks_on(s->field, there, s->reach);
-    abut_device_bvh_destroy(there);
+    abuti_bvh_there_destroy(there);
     return status;
 }
 

@@ -14,6 +14,7 @@ NOUNS = {
     "geom": "segment triangle ray box plane sphere capsule orient3d feature meeting pose",
     "mesh": "topology normals problem verdict scalar index triangulation",
     "device": "buffer array",
+    "bvh": "points",
     "contact": "samples sample",
     "field": "interpolation combination",
     "picture": "mesh_style",
@@ -22,11 +23,9 @@ NOUNS = {
 MISSING = set()
 # Functions that have a foreign name.
 FOREIGN = {
-    "bvh": "abut_points_default",
     "field": """abut_device_field_build abut_device_field_update abut_device_field_create
                 abut_device_field_destroy abut_device_field_info_get abut_device_field_values
                 abut_device_field_copy""",
-    "mesh": "abut_method_name",
 }
 
 source = pathlib.Path(sys.argv[2])

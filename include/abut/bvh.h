@@ -83,7 +83,7 @@ ABUT_API abut_mesh *abut_bvh_mesh(const abut_bvh *bvh);
 typedef struct abut_points {
     size_t size;
     const void *points;    /* three scalars each; any alignment */
-    abut_scalar_type type; /* must be said */
+    abut_scalar_type type; /* must be said, unless there are none */
     size_t stride;         /* bytes from point to point; 0 = packed */
     size_t count;
 } abut_points;

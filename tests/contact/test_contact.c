@@ -600,7 +600,7 @@ static void wrong_calls_are_refused(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "direction",
                  abut_contact_ray(&a, &ray, 1, ABUT_CONTACT_RAY_TRACE, &hit));
     ray.direction.z = -1;
-    assert_fails(ABUT_ERROR_ARGUMENT, "most",
+    assert_fails(ABUT_ERROR_ARGUMENT, "limit",
                  abut_contact_ray(&a, &ray, -1, ABUT_CONTACT_RAY_TRACE, &hit));
     assert_fails(ABUT_ERROR_ARGUMENT, "method",
                  abut_contact_ray(&a, &ray, 1, (abut_contact_ray_method)9, &hit));

@@ -23,9 +23,6 @@ NOUNS = {
 MISSING = set()
 # Functions that have a foreign name.
 FOREIGN = {
-    "field": """abut_device_field_build abut_device_field_update abut_device_field_create
-                abut_device_field_destroy abut_device_field_info_get abut_device_field_values
-                abut_device_field_copy""",
 }
 
 source = pathlib.Path(sys.argv[2])

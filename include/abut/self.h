@@ -29,7 +29,8 @@ extern "C" {
 typedef struct abut_self abut_self;
 
 typedef enum abut_self_scheme {
-    ABUT_SELF_AUTO = 0, /* point or line, whichever left fewer triangles in doubt of late */
+    ABUT_SELF_AUTO = 0, /* point or line, whichever left fewer triangles in doubt of late, or every
+                         * triangle against every other where that takes less: docs/self.md */
     ABUT_SELF_POINT,
     ABUT_SELF_LINE,
     ABUT_SELF_COMPLETE /* every triangle against every other: for comparison */
@@ -111,8 +112,9 @@ typedef enum abut_self_fallback {
     ABUT_SELF_START,          /* the mesh meets itself at the start */
     ABUT_SELF_SEPARATION,     /* a separation was asked for: triangles on the same side of a sheet
                                * come near each other without anything in between */
-    ABUT_SELF_BOUNDARY        /* too much is near ghost triangles to be worth it; for AUTO on a
-                               * device, also where the mesh is open and small, or much of it is in
+    ABUT_SELF_BOUNDARY,       /* too much is near ghost triangles to be worth it */
+    ABUT_SELF_COST            /* AUTO: sets take more work than all pairs, now or in one of the last
+                               * steps; on a device, the mesh is open and small, or much of it is in
                                * doubt: docs/self.md */
 } abut_self_fallback;
 

@@ -196,10 +196,12 @@ static void violated_until_back(void **state) {
     abut_self *view;
     abut_self_result result;
     abut_self_step step = abut_self_step_default();
+    abut_self_options options = abut_self_options_default();
     for (uint32_t i = 0; i < count; i++)
         if (rest[i].z > 0.7 && rest[i].z < 0.9 && rest[i].x > 0.4) /* out through the ghosts */
             in[i] = v3(0.1, rest[i].y, 2);
-    assert_ok(abut_self_create(mesh, NULL, &view));
+    options.scheme = ABUT_SELF_LINE;
+    assert_ok(abut_self_create(mesh, &options, &view));
     step.end = rest;
     assert_ok(abut_self_find(view, &step, NULL, &result));
     assert_int_equal(0, result.sets[ABUT_SELF_VIOLATED]);
@@ -299,6 +301,7 @@ static void entangled_boundary(void **state) {
         end[i] = v3(-end[i].x, -end[i].y, 0.5 * end[i].x);
     abut_self_options options = abut_self_options_default();
     options.bounds = ABUT_SELF_AABB;
+    options.scheme = ABUT_SELF_LINE;
     abut_self_result result = find_one(mesh, &options, end, NULL);
     assert_int_equal(ABUT_SELF_BOUNDARY, result.reason);
     assert_true(result.hit);
@@ -572,7 +575,9 @@ static void extremes(void **state) {
     assert_false(find_one(mesh, NULL, end, NULL).hit);
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_add(start[i], v3(1e20, -1e20, 3e19));
-    abut_self_result far = find_one(mesh, NULL, end, NULL);
+    abut_self_options options = abut_self_options_default();
+    options.scheme = ABUT_SELF_LINE;
+    abut_self_result far = find_one(mesh, &options, end, NULL);
     assert_true(far.scheme != ABUT_SELF_COMPLETE);
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3(0, 0, 0);

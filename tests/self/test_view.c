@@ -414,14 +414,14 @@ static void test_ties(void **state) {
 
 enum { AUTO_STEPS = 24 };
 
-/* A sheet of pleats that are pressed together and lean over: all are in doubt while it is flat, and
+/* A sheet of pleats that are pressed together: all are in doubt while it is flat, and
  * later half of it enters. Or a ball with a dent. `far`: 0 to 1, from shape to shape. */
 static abut_vec3 bent(abut_vec3 p, bool pleats, double far) {
     if (!pleats)
         return v3(p.x, p.y,
                   p.z > 0 ? p.z * (1 - 1.5 * far * exp(-3 * (p.x * p.x + p.y * p.y))) : p.z);
     double height = fabs(fmod(8 * p.x + 16, 2) - 1);
-    return v3(p.x * (1 - 0.6 * far) + 0.6 * far * height, p.y, 0.3 * far * height);
+    return v3(p.x * (1 - 0.6 * far), p.y, 0.1 * far * height);
 }
 
 /* Takes all steps by AUTO, held against sweeps; gives how many were searched completely. */
@@ -482,7 +482,7 @@ static void test_auto(void **state) {
     assert_int_equal(0, follow_auto(2, false, 0, 0.9, two));
     assert_memory_equal(one, two, sizeof one);
     assert_int_equal(AUTO_STEPS, follow_auto(1, true, 0, 0, one)); /* flat: all in doubt */
-    uint32_t complete = follow_auto(1, true, 0, 0.5, one); /* then half of it is positive */
+    uint32_t complete = follow_auto(1, true, 0, 0.5, one);         /* then half of it is positive */
     assert_true(complete > 0 && complete < AUTO_STEPS / 2);
     assert_int_equal(ABUT_SELF_COMPLETE, one[0]);
     assert_int_equal(complete, follow_auto(2, true, 0, 0.5, two));

@@ -376,7 +376,8 @@ abut_status cloth_device_set_end(cloth *c) {
 
 abut_status cloth_device_step(cloth *c, int motion, bool still) {
     cloth_device *d = c->device;
-    return abut_sweep_step_device(c->motions[motion], d->start, still ? d->start : d->end);
+    return abut_sweep_step(c->motions[motion], abut_array_buffer(d->start),
+                           abut_array_buffer(still ? d->start : d->end));
 }
 
 void cloth_device_finish(cloth *c, bool velocities_changed) {

@@ -78,16 +78,17 @@ static abut_status take(view_finding *f, const abut_self_step *step) {
     abut_self *view = f->view;
     const uint32_t count = view->vertex_count;
     view->start_box = view->end_box;
-    f->follows = !step->start || !memcmp(step->start, view->end, count * sizeof *view->end);
+    const vec3 *start = step->start.host, *end = step->end.host;
+    f->follows = !start || !memcmp(start, view->end, count * sizeof *view->end);
     view->start = f->follows ? view->end : view->first;
     view->is_placed = view->is_fitted = false;
     abut_status status = ABUT_OK;
     if (!f->follows)
-        status = abuti_positions_take(view->context, "abut_self_find", "step->start", step->start,
-                                      count, view->first, &view->start_box);
+        status = abuti_positions_take(view->context, "abut_self_find", "step->start", start, count,
+                                      view->first, &view->start_box);
     if (!status)
-        status = abuti_positions_take(view->context, "abut_self_find", "step->end", step->end,
-                                      count, view->next, &view->next_box);
+        status = abuti_positions_take(view->context, "abut_self_find", "step->end", end, count,
+                                      view->next, &view->next_box);
     if (status)
         return status;
     f->extent = longest_side(view->start_box);
@@ -255,7 +256,8 @@ static abut_status search_sweep(view_finding *f) {
     abut_status status =
         view->sweep ? ABUT_OK : abut_sweep_create(&view->mesh, 1, NULL, &view->sweep);
     if (!status)
-        status = abut_sweep_step(view->sweep, view->start, view->next);
+        status =
+            abut_sweep_step(view->sweep, abut_array_host(view->start), abut_array_host(view->next));
     if (!status)
         status = abut_sweep_find(view->sweep, ABUT_SWEEP_EARLIEST, &options, &found, &counts);
     if (status)

@@ -184,7 +184,7 @@ static void queue_gather(struct view_device *d, motion_memory start, motion_memo
 
 /* Behind the checks of positions that are there. */
 static abut_status gather_too(void *user, const motion_taking *taking) {
-    queue_gather(user, taking->start_there ? MOTION_NEXT_START : MOTION_END, MOTION_NEXT_END);
+    queue_gather(user, taking->has_start ? MOTION_NEXT_START : MOTION_END, MOTION_NEXT_END);
     return ABUT_OK;
 }
 
@@ -195,7 +195,8 @@ static abut_status place_ghosts(abut_self *view, const motion_taking *t) {
     for (int side = t->has_start ? 0 : 1; side < 2 && !status; side++) {
         vec3 *here = d->motion->next[side];
         const vec3 *rims = d->gathered + (size_t)side * d->wanted + view->sampled;
-        abuti_view_place_ghosts(view, t->end_there ? NULL : here, rims, here + view->vertex_count);
+        const bool is_there = side ? t->end_there : t->start_there;
+        abuti_view_place_ghosts(view, is_there ? NULL : here, rims, here + view->vertex_count);
         status = abuti_motion_device_send(d->motion, side, view->vertex_count, view->hole_count);
     }
     return status;
@@ -205,13 +206,13 @@ static abut_status take(view_finding *f, const abut_self_step *step) {
     abut_self *view = f->view;
     struct view_device *d = view->on_device;
     motion_taking taking = {.function = "abut_self_find",
-                            .start_name = step->start_there ? "step->start_there" : "step->start",
-                            .end_name = step->end_there ? "step->end_there" : "step->end",
+                            .start_name = "step->start",
+                            .end_name = "step->end",
                             .count = view->vertex_count,
-                            .start = step->start,
-                            .end = step->end,
-                            .start_there = step->start_there,
-                            .end_there = step->end_there,
+                            .start = step->start.host,
+                            .end = step->end.host,
+                            .start_there = step->start.buffer,
+                            .end_there = step->end.buffer,
                             .user = d};
     if (view->hole_count || !step->line)
         taking.also = gather_too;

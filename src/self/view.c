@@ -105,22 +105,24 @@ static bool is_legal(vec3 p) {
 }
 
 static abut_status check_step(const abut_self *view, const abut_self_step *step) {
-    const bool is_there = step->start_there || step->end_there;
     abut_status status = ABUT_OK;
-    if (is_there && !view->options.device)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_self_find: step->%s: the view has no device; give options->device "
-                          "to abut_self_create()",
-                          step->end_there ? "end_there" : "start_there");
-    if (is_there && (step->start || step->end))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_self_find: step->%s is given, and so is step->%s; positions are "
-                          "either here or on the device",
-                          step->end ? "end" : "start",
-                          step->end_there ? "end_there" : "start_there");
-    if (!step->end && !step->end_there)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_self_find: step->%s is null",
-                          is_there ? "end_there" : "end");
+    if (!step->end.host && !step->end.buffer)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_self_find: step->end is null");
+    for (int side = 0; side < 2; side++) {
+        const abut_array *array = side ? &step->end : &step->start;
+        const char *name = side ? "end" : "start";
+        if (array->buffer && !view->options.device)
+            return abuti_fail(
+                ABUT_ERROR_ARGUMENT,
+                "abut_self_find: step->%s is on a device, but the view has no device; "
+                "give options->device to abut_self_create()",
+                name);
+        if (array->host && array->buffer)
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_self_find: step->%s is here and on a device too; give one of "
+                              "them",
+                              name);
+    }
     for (int k = 0; k < 2 && step->line && !status; k++)
         if (!is_legal(step->line->start[k]) || !is_legal(step->line->end[k]))
             status = abuti_fail(ABUT_ERROR_ARGUMENT,

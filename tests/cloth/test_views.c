@@ -88,8 +88,8 @@ static void check_step(pursuit *p, int way, bool against_all) {
         sweep.exact = k;
         assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, &sweep, &impacts[k], NULL));
     }
-    step.start = p->start;
-    step.end = p->end;
+    step.start = abut_array_host(p->start);
+    step.end = abut_array_host(p->end);
     for (int k = 0; k < VIEWS; k++) {
         const abut_impacts *truth = &impacts[schemes[k].exact];
         abut_self_result result;

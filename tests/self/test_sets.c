@@ -80,8 +80,8 @@ static void sets_are_true(void **state) {
                 round % 4 ? v3_add(line.start[k], random_vector(&random, 0.3)) : line.start[k];
         }
         random_motion(&random, start, end, count, 0.5, 0.1);
-        step.start = start;
-        step.end = end;
+        step.start = abut_array_host(start);
+        step.end = abut_array_host(end);
         step.line = &line;
         step.start_is_free = true;
         assert_ok(abut_self_create(mesh, &options, &view));
@@ -202,16 +202,16 @@ static void violated_until_back(void **state) {
             in[i] = v3(0.1, rest[i].y, 2);
     options.scheme = ABUT_SELF_LINE;
     assert_ok(abut_self_create(mesh, &options, &view));
-    step.end = rest;
+    step.end = abut_array_host(rest);
     assert_ok(abut_self_find(view, &step, NULL, &result));
     assert_int_equal(0, result.sets[ABUT_SELF_VIOLATED]);
     assert_false(result.hit);
-    step.end = in;
+    step.end = abut_array_host(in);
     assert_ok(abut_self_find(view, &step, NULL, &result));
     assert_true(result.sets[ABUT_SELF_VIOLATED] > 0);
     assert_int_equal(result.sets[ABUT_SELF_VIOLATED], result.entered[ABUT_SELF_VIOLATED]);
     bool hit = result.hit;
-    step.end = rest;
+    step.end = abut_array_host(rest);
     for (int s = 0; s < 10; s++)
         assert_ok(abut_self_find(view, &step, NULL, &result));
     assert_int_equal(0, result.sets[ABUT_SELF_VIOLATED]);
@@ -241,7 +241,7 @@ static abut_self_result find_one(abut_mesh *mesh, const abut_self_options *optio
     abut_self *view;
     abut_self_step step = abut_self_step_default();
     abut_self_result result;
-    step.end = end;
+    step.end = abut_array_host(end);
     assert_ok(abut_self_create(mesh, options, &view));
     assert_ok(abut_self_find(view, &step, sweep, &result));
     if (result.scheme == ABUT_SELF_COMPLETE)
@@ -384,8 +384,8 @@ static void threads_agree(void **state) {
         for (int s = 0; s < 6; s++) {
             abut_self_step step = abut_self_step_default();
             random_motion(&random, start, end, count, 0.3, 0.0);
-            step.start = start;
-            step.end = end;
+            step.start = abut_array_host(start);
+            step.end = abut_array_host(end);
             step.start_is_free = true; /* or not: the answers are the same in any case */
             assert_ok(abut_self_find(view, &step, NULL, &results[k][s]));
             memset(&results[k][s].times, 0, sizeof results[k][s].times);
@@ -419,7 +419,7 @@ static abut_status work(abut_context *context, void *data) {
     abut_status status = abut_shape_create(context, &shape, &mesh);
     if (!status)
         status = abut_self_create(mesh, NULL, &view);
-    step.end = end;
+    step.end = abut_array_host(end);
     if (!status)
         status = abut_self_find(view, &step, NULL, &result);
     abut_self_destroy(view);
@@ -481,7 +481,7 @@ static void progress_is_real(void **state) {
         abut_self_result result;
         abut_self *view;
         of_view.scheme = k ? ABUT_SELF_POINT : ABUT_SELF_COMPLETE;
-        step.end = end;
+        step.end = abut_array_host(end);
         step.line = &outside;
         step.start_is_free = true;
         memset(&w, 0, sizeof w);
@@ -520,7 +520,7 @@ static void refusals(void **state) {
     memset(&result, 0x55, sizeof result);
     before = result;
     assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_self_find(view, &step, NULL, &result));
-    step.end = end;
+    step.end = abut_array_host(end);
     assert_fails(ABUT_ERROR_ARGUMENT, "view is null", abut_self_find(NULL, &step, NULL, &result));
     assert_fails(ABUT_ERROR_ARGUMENT, "step is null", abut_self_find(view, NULL, NULL, &result));
     assert_fails(ABUT_ERROR_ARGUMENT, "result is null", abut_self_find(view, &step, NULL, NULL));
@@ -557,7 +557,7 @@ static void refusals(void **state) {
     assert_ok(abut_self_create(mesh, NULL, &view));
     step = abut_self_step_default();
     abut_vec3 *sheet = positions_of(mesh);
-    step.end = sheet;
+    step.end = abut_array_host(sheet);
     assert_int_equal(ABUT_ERROR_CANCELLED, abut_self_find(view, &step, NULL, &result));
     abut_self_destroy(view);
     abut_mesh_destroy(mesh);

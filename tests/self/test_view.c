@@ -119,8 +119,8 @@ static void check_near_miss(const promise *p, const abut_vec3 *start, abut_vec3 
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_lerp(start[i], end[i], time);
     exact.exact = true;
-    step.start = start;
-    step.end = end;
+    step.start = abut_array_host(start);
+    step.end = abut_array_host(end);
     assert_ok(abut_sweep_step(p->motion, abut_array_host(start), abut_array_host(end)));
     assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, &exact, &impacts, NULL));
     for (int k = 0; k < VIEWS; k++) {
@@ -146,8 +146,8 @@ static void follow(promise *p, test_random *random, uint32_t steps, double size,
         for (int k = 0; k < VIEWS; k++) {
             abut_self_step step = abut_self_step_default();
             abut_self_result result;
-            step.start = start;
-            step.end = end;
+            step.start = abut_array_host(start);
+            step.end = abut_array_host(end);
             step.line = own ? &line : NULL;
             assert_ok(abut_self_find(p->views[k], &step, NULL, &result));
             check_result(p, k, &result, truth);
@@ -316,8 +316,8 @@ static void step_curl(curling *c, test_random *random) {
     uint32_t kind = test_random_below(random, 6);
     curl next = next_curl(random, c->now);
     roll(random, next, c->end);
-    step.start = c->start;
-    step.end = c->end;
+    step.start = abut_array_host(c->start);
+    step.end = abut_array_host(c->end);
     step.line = &axis;
     apart.separation = 1e-9; /* is searched completely */
     c->stops = kind == 0;
@@ -393,8 +393,8 @@ static void test_ties(void **state) {
             brute_hit truth = brute_find(mesh, start, end, tolerance_of(start, count));
             abut_self_step step = abut_self_step_default();
             abut_self_result result;
-            step.start = start;
-            step.end = end;
+            step.start = abut_array_host(start);
+            step.end = abut_array_host(end);
             assert_ok(abut_self_find(view, &step, NULL, &result));
             assert_int_equal(ABUT_SELF_NOT_NEEDED, result.reason);
             assert_int_equal(truth.time <= 1, result.hit);
@@ -450,10 +450,10 @@ static uint32_t follow_auto(uint32_t threads, bool pleats, double from, double t
             end[i] = bent(flat[i], pleats, from + (to - from) * s / AUTO_STEPS);
         if (s == 0)
             continue;
-        step.start = start;
-        step.end = end;
+        step.start = abut_array_host(start);
+        step.end = abut_array_host(end);
         step.start_is_free = true;
-        assert_ok(abut_sweep_step(motion, start, end));
+        assert_ok(abut_sweep_step(motion, step.start, step.end));
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &impacts, NULL));
         assert_ok(abut_self_find(view, &step, NULL, &result));
         assert_int_equal(impacts.count, result.hit);

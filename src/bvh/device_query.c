@@ -4,20 +4,25 @@
 
 #define EXTRAS (ABUTI_BVH_TRIANGLES | ABUTI_BVH_CORNERS)
 
+void abuti_device_options(const bvh_on_device *bvh, char options[ABUTI_OPTIONS_BYTES]) {
+    const abut_device_info *info = &bvh->queue.device->info;
+    /* A flat tree needs less of a stack, and memory that is near. Few sizes, since each is a
+     * program of its own; a CPU gains nothing. */
+    bool on_cpu = info->kind == ABUT_DEVICE_KIND_CPU;
+    uint32_t depth = on_cpu || bvh->tree.depth > 32 ? BVH_DEPTH : bvh->tree.depth > 16 ? 32 : 16;
+    /* Doubles want so many registers that few groups would fit NVIDIA's units: a third slower. */
+    const char *more = on_cpu                             ? " -DAPART"
+                       : strstr(info->platform, "NVIDIA") ? " -cl-nv-maxrregcount=64"
+                                                          : "";
+    snprintf(options, ABUTI_OPTIONS_BYTES, "-DABUTI_REAL_BITS=%d -DSTACK=%u%s",
+             info->has_doubles ? 64 : 32, 3 * depth + 4, more);
+}
+
 abut_status abuti_device_kernels(bvh_on_device *bvh, const char *module,
                                  const abuti_kernel_name *list, size_t count) {
     abut_device *device = bvh->queue.device;
-    /* A flat tree needs less of a stack, and memory that is near. Few sizes, since each is a
-     * program of its own; a CPU gains nothing. */
-    bool on_cpu = device->info.kind == ABUT_DEVICE_KIND_CPU;
-    uint32_t depth = on_cpu || bvh->tree.depth > 32 ? BVH_DEPTH : bvh->tree.depth > 16 ? 32 : 16;
-    /* Doubles want so many registers that few groups would fit NVIDIA's units: a third slower. */
-    const char *more = on_cpu                                    ? " -DAPART"
-                       : strstr(device->info.platform, "NVIDIA") ? " -cl-nv-maxrregcount=64"
-                                                                 : "";
-    char options[96];
-    snprintf(options, sizeof options, "-DABUTI_REAL_BITS=%d -DSTACK=%u%s",
-             device->info.has_doubles ? 64 : 32, 3 * depth + 4, more);
+    char options[ABUTI_OPTIONS_BYTES];
+    abuti_device_options(bvh, options);
     abuti_program *program;
     abut_status status = abuti_program_get(device, module, options, &program);
     for (size_t i = 0; !status && i < count; i++)

@@ -91,6 +91,10 @@ typedef struct abuti_kernel_name {
     const char *name;
 } abuti_kernel_name;
 
+/* The compiler's options for kernels that walk through the tree. */
+enum { ABUTI_OPTIONS_BYTES = 64 };
+void abuti_device_options(const bvh_on_device *bvh, char options[ABUTI_OPTIONS_BYTES]);
+
 /* Makes kernels of a module. On failure some may have been made. */
 abut_status abuti_device_kernels(bvh_on_device *bvh, const char *module,
                                  const abuti_kernel_name *list, size_t count);

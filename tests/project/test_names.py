@@ -23,9 +23,6 @@ MISSING = set()
 # Functions that have a foreign name.
 FOREIGN = {
     "bvh": "abut_points_default",
-    "field": """abut_device_field_build abut_device_field_update abut_device_field_create
-                abut_device_field_destroy abut_device_field_info_get abut_device_field_values
-                abut_device_field_copy""",
     "mesh": "abut_method_name",
 }
 

@@ -89,7 +89,7 @@ static abut_status check(bench_state *state) {
     points.points = centres;
     points.count = some;
     if (!status)
-        status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL, nearest);
+        status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL, abut_array_host(nearest));
     status = status ? status : compare(data, values, nearest, cells, some);
     free(values);
     free(cells);

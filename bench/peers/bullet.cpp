@@ -157,7 +157,7 @@ std::vector<abut_nearest> ask(const peer::side &ours, const std::vector<abut_vec
     abut_points batch = abut_points_default();
     batch.points = points.data();
     batch.count = points.size();
-    peer::check(abut_sign_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
+    peer::check(abut_sign_nearest_batch(ours.bvh, &batch, HUGE_VAL, abut_array_host(nearest.data())));
     return nearest;
 }
 

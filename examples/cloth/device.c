@@ -11,7 +11,6 @@
 
 #ifndef CLOTH_NO_DEVICES
 #include "device/device.h"
-#include "nearest/batch.h"
 
 enum { GROUP = 64, WIDE = VOLUME_LANES, TAIL_COUNT = 512 };
 
@@ -321,10 +320,12 @@ static abut_status read_touches(cloth *c) {
 
 abut_status cloth_device_find_touches(cloth *c, double radius) {
     cloth_device *d = c->device;
+    abut_points points = abut_points_default();
+    points.buffer = d->start;
+    points.count = c->vertices;
     abut_status status = fit_solid(c);
     if (!status)
-        status = abuti_nearest_buffer(d->solid, d->start, ABUT_SCALAR_FLOAT64, c->vertices, radius,
-                                      d->nearest);
+        status = abut_nearest_batch(d->solid, &points, radius, abut_array_buffer(d->nearest));
     if (!status)
         status = ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_FIND_TOUCHES], groups_of(c->vertices),
                               GROUP, ABUTI_VALUE(c->vertices), ABUTI_VALUE(c->options.thickness),

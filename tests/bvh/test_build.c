@@ -108,7 +108,7 @@ static void threads(void **state) {
         abut_points input = abut_points_default();
         input.points = points;
         input.count = POINTS;
-        assert_ok(abut_nearest_batch(bvh, &input, HUGE_VAL, nearest));
+        assert_ok(abut_nearest_batch(bvh, &input, HUGE_VAL, abut_array_host(nearest)));
         answers[i] = hash_bytes(0xcbf29ce484222325u, nearest, sizeof nearest);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
@@ -209,7 +209,7 @@ static abut_status work(abut_context *context, void *data) {
     input.count = 20;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_nearest_batch(bvh, &input, 2, nearest);
+    status = status ? status : abut_nearest_batch(bvh, &input, 2, abut_array_host(nearest));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -254,10 +254,12 @@ static void cancelled(void **state) {
     points.points = &p;
     points.count = 1;
     left = 0;
-    assert_int_equal(abut_nearest_batch(bvh, &points, 5, &nearest), ABUT_ERROR_CANCELLED);
+    assert_int_equal(abut_nearest_batch(bvh, &points, 5, abut_array_host(&nearest)),
+                     ABUT_ERROR_CANCELLED);
     abut_ray ray = {{0, 0, 0}, {1, 0, 0}};
     abut_ray_hit hit;
-    assert_int_equal(abut_ray_first_batch(bvh, &ray, 1, 5, &hit), ABUT_ERROR_CANCELLED);
+    assert_int_equal(abut_ray_first_batch(bvh, abut_array_host(&ray), 1, 5, abut_array_host(&hit)),
+                     ABUT_ERROR_CANCELLED);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     abut_context_destroy(context);

@@ -49,7 +49,7 @@ static void check_batch(const abut_bvh *bvh, const abut_vec3 *p, size_t count, d
     points.points = p;
     points.count = count;
     memset(got, 0xff, sizeof got);
-    assert_ok(abut_nearest_batch(bvh, &points, radius, got));
+    assert_ok(abut_nearest_batch(bvh, &points, radius, abut_array_host(got)));
     for (size_t i = 0; i < count; i++) {
         abut_nearest one;
         memset(&one, 0xff, sizeof one);
@@ -152,7 +152,7 @@ static abut_status batch_work(abut_context *context, void *data) {
     points.points = data;
     points.count = COUNT;
     if (!status)
-        status = abut_nearest_batch(bvh, &points, HUGE_VAL, got);
+        status = abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -186,7 +186,8 @@ static void threads_agree(void **state) {
         points.points = p;
         points.count = MANY;
         memset(got, 0, MANY * sizeof *got);
-        assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, threads == 1 ? first : got));
+        assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL,
+                                     abut_array_host(threads == 1 ? first : got)));
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
         abut_context_destroy(context);
@@ -222,10 +223,11 @@ static void cancelling(void **state) {
     abut_points points = abut_points_default();
     points.points = p;
     points.count = MANY;
-    assert_int_equal(ABUT_ERROR_CANCELLED, abut_nearest_batch(bvh, &points, HUGE_VAL, got));
+    assert_int_equal(ABUT_ERROR_CANCELLED,
+                     abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
     assert_int_equal(left, 0);
     left = 100;
-    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, got));
+    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
     assert_int_equal(left, 97);
     free(p);
     free(got);

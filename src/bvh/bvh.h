@@ -92,7 +92,6 @@ abut_status abuti_bvh_part_get(abut_context *context, bvh_parts *parts, const bv
 abut_status abuti_bvh_part_make(abut_context *context, const bvh_part_kind *kind, void *owner,
                                 bvh_part **part);
 void abuti_bvh_part_put(bvh_parts *parts, bvh_part *part);
-void abuti_bvh_part_destroy(bvh_part *part);
 /* Tells all; the first failure is told. */
 abut_status abuti_bvh_parts_refit(bvh_parts *parts);
 void abuti_bvh_parts_destroy(bvh_parts *parts);

@@ -1,6 +1,11 @@
 /* What higher floors keep with a hierarchy; see bvh.h. */
 #include "bvh/bvh.h"
 
+static void destroy_part(bvh_part *part) {
+    part->kind->destroy(part);
+    abuti_release(part->context, part);
+}
+
 abut_status abuti_bvh_part_make(abut_context *context, const bvh_part_kind *kind, void *owner,
                                 bvh_part **part) {
     bvh_part *made = abuti_allocate_zeroed(context, 1, kind->bytes);
@@ -10,15 +15,10 @@ abut_status abuti_bvh_part_make(abut_context *context, const bvh_part_kind *kind
     made->context = context;
     abut_status status = kind->create(made, owner);
     if (status)
-        abuti_bvh_part_destroy(made);
+        destroy_part(made);
     else
         *part = made;
     return status;
-}
-
-void abuti_bvh_part_destroy(bvh_part *part) {
-    part->kind->destroy(part);
-    abuti_release(part->context, part);
 }
 
 /* Takes the part of a kind out of the list. */
@@ -27,7 +27,7 @@ static void remove_part(bvh_parts *parts, const bvh_part_kind *kind) {
         if ((*at)->kind == kind) {
             bvh_part *part = *at;
             *at = part->next;
-            abuti_bvh_part_destroy(part);
+            destroy_part(part);
             return;
         }
 }

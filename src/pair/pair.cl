@@ -58,12 +58,12 @@ static inline int side_of(const plane *p, vec w, float doubt) {
     return value > bound ? 1 : value < -bound ? -1 : 0;
 }
 
-enum { APART, UNCERTAIN, MEETING };
+enum { SEPARATE, UNCERTAIN, MEETING };
 
 /* An edge from p to q, whose ends are on these sides of a triangle's plane. */
 static inline int pierces(const vec *t, vec p, vec q, int side_p, int side_q, float doubt) {
     if (side_p * side_q > 0)
-        return APART;
+        return SEPARATE;
     vec way = vec_sub(q, p), r[3];
     for (int k = 0; k < 3; k++)
         r[k] = vec_sub(t[k], p);
@@ -75,12 +75,12 @@ static inline int pierces(const vec *t, vec p, vec q, int side_p, int side_q, fl
         below += side < 0;
     }
     if (above && below)
-        return APART;
+        return SEPARATE;
     return side_p * side_q < 0 && above + below == 3 ? MEETING : UNCERTAIN;
 }
 
 static inline int edges_pierce(const vec *t, const vec *other, const int *side, float doubt) {
-    int worst = APART;
+    int worst = SEPARATE;
     for (int k = 0; k < 3; k++) {
         int next = k == 2 ? 0 : k + 1;
         int found = pierces(t, other[k], other[next], side[k], side[next], doubt);
@@ -97,12 +97,12 @@ static int triangles_meet(const vec *a, const vec *b, float doubt) {
     for (int k = 0; k < 3; k++)
         sum_b += side_b[k] = side_of(&of_a, vec_sub(b[k], a[0]), doubt);
     if (sum_b == 3 || sum_b == -3)
-        return APART;
+        return SEPARATE;
     plane of_b = plane_of(vec_sub(b[1], b[0]), vec_sub(b[2], b[0]), doubt);
     for (int k = 0; k < 3; k++)
         sum_a += side_a[k] = side_of(&of_b, vec_sub(a[k], b[0]), doubt);
     if (sum_a == 3 || sum_a == -3)
-        return APART;
+        return SEPARATE;
     int found = edges_pierce(a, b, side_b, doubt);
     if (found == MEETING)
         return found;

@@ -339,11 +339,14 @@ static void rays_task(void *data, size_t chunk, size_t begin, size_t end) {
             b->any[i] = any_hit(b->bvh, &b->rays[i], b->limit);
 }
 
+/* The caller's arrays; and the rays, unless they are left to the device. */
 static abut_status check_batch(const char *function, const abut_bvh *bvh, abut_array rays,
-                               size_t count, double limit) {
-    abut_status status = abuti_bvh_check_limit(function, "limit", limit);
+                               size_t count, abut_array out, const char *out_name,
+                               size_t out_bytes) {
+    abut_status status =
+        abuti_bvh_check_array(function, "rays", bvh, rays, count, sizeof(abut_ray));
     if (!status)
-        status = abuti_bvh_check_array(function, "rays", bvh, rays, count, sizeof(abut_ray));
+        status = abuti_bvh_check_array(function, out_name, bvh, out, count, out_bytes);
     return status || rays.buffer ? status : check_rays(function, bvh->context, rays.host, count);
 }
 
@@ -362,9 +365,9 @@ static abut_status run_batch(ray_batch *b) {
 abut_status abut_ray_first_batch(const abut_bvh *bvh, abut_array rays, size_t count, double limit,
                                  abut_array hits) {
     abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
+    status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
     if (!status)
-        status = abuti_bvh_check_array(__func__, "hits", bvh, hits, count, sizeof(abut_ray_hit));
-    status = status ? status : check_batch(__func__, bvh, rays, count, limit);
+        status = check_batch(__func__, bvh, rays, count, hits, "hits", sizeof(abut_ray_hit));
     if (status || !count)
         return status;
     ray_batch b = {bvh, rays.host, count, 0, limit, hits.host, NULL};
@@ -375,9 +378,9 @@ abut_status abut_ray_first_batch(const abut_bvh *bvh, abut_array rays, size_t co
 abut_status abut_ray_any_batch(const abut_bvh *bvh, abut_array rays, size_t count, double limit,
                                abut_array any) {
     abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
+    status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
     if (!status)
-        status = abuti_bvh_check_array(__func__, "any", bvh, any, count, sizeof(bool));
-    status = status ? status : check_batch(__func__, bvh, rays, count, limit);
+        status = check_batch(__func__, bvh, rays, count, any, "any", sizeof(bool));
     if (status || !count)
         return status;
     ray_batch b = {bvh, rays.host, count, 0, limit, NULL, any.host};
@@ -405,7 +408,8 @@ abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t coun
                           &b,       all_answer};
     abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
     status = status ? status : abuti_gather_check(&g);
-    status = status ? status : check_batch(__func__, bvh, rays, count, INFINITY);
+    if (!status)
+        status = check_batch(__func__, bvh, rays, count, abut_array_host(bvh), "bvh", 0);
     if (status)
         return status;
     return bvh->there ? abuti_ray_all_there(&g, rays) : abuti_gather_run(&g);

@@ -55,13 +55,6 @@ abut_status abuti_sign_nearest_there(const char *function, bvh_on_device *there,
 /* Signs have been prepared anew. */
 void abuti_sign_there_forget(bvh_on_device *there);
 
-/* ---- signed.c: signs of distances ---- */
-
-/* Sets the sign of a distance that was found for a point. `known` is what is kept from one point to
- * the next, or null: a ball that holds no surface, and whether it is inside. */
-void abuti_sign_nearest(const abut_bvh *bvh, vec3 point, nearest_ball *known,
-                        abut_nearest *nearest);
-
 /* ---- crossing.c: inside and outside, exactly ---- */
 
 /* How often a mesh without border (every directed edge is balanced by opposite ones) winds around a

@@ -61,8 +61,9 @@ static bool closed_inside(const abut_bvh *bvh, vec3 point, double distance, near
     return inside;
 }
 
-void abuti_sign_nearest(const abut_bvh *bvh, vec3 point, nearest_ball *known,
-                        abut_nearest *nearest) {
+/* Sets the sign of a distance that was found for a point. `known` is what is kept from one point to
+ * the next, or null: a ball that holds no surface, and whether it is inside. */
+static void set_sign(const abut_bvh *bvh, vec3 point, nearest_ball *known, abut_nearest *nearest) {
     const struct bvh_sign *sign = bvh_sign_of(bvh);
     double distance = nearest->distance, side = 0;
     if (!(distance > 0 && distance < INFINITY))
@@ -103,7 +104,7 @@ abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radiu
     if (status)
         return status;
     abuti_nearest_point(bvh, point, radius, NULL, nearest);
-    abuti_sign_nearest(bvh, point, NULL, nearest);
+    set_sign(bvh, point, NULL, nearest);
     return ABUT_OK;
 }
 
@@ -181,6 +182,6 @@ abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *poin
         return status;
     if (bvh->there)
         return abuti_sign_nearest_there(__func__, bvh->there, &b.points, radius, nearest);
-    nearest_batch run = {bvh, b.points, radius, nearest.host, NULL, abuti_sign_nearest};
+    nearest_batch run = {bvh, b.points, radius, nearest.host, NULL, set_sign};
     return abuti_batch_nearest(&run, &b.bounds);
 }

@@ -16,14 +16,8 @@ bool frames_is_folder(const char *path) {
 }
 
 static bool add_path(tool_frames *frames, const char *folder, const char *name) {
-    if (frames->count == frames->room) {
-        size_t room = frames->room ? 2 * frames->room : 64;
-        char **more = realloc(frames->paths, room * sizeof *more);
-        if (!more)
-            return false;
-        frames->paths = more;
-        frames->room = room;
-    }
+    if (!tool_grow(&frames->paths, frames->count, &frames->room, sizeof *frames->paths))
+        return false;
     size_t length = strlen(folder);
     tool_text path = {0};
     text_print(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name);
@@ -243,7 +237,8 @@ int moving_step(tool_run *tool, tool_moving *m, const char *start_path, abut_mes
         return code;
     place(m, start, m->start);
     place(m, end, m->end);
-    abut_status status = abut_sweep_step(m->motion, m->start, m->end);
+    abut_status status =
+        abut_sweep_step(m->motion, abut_array_host(m->start), abut_array_host(m->end));
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -252,7 +247,8 @@ int moving_step_to(tool_run *tool, tool_moving *m, const abut_vec3 *start, const
         m->start[i] = start[m->vertices[i]];
         m->end[i] = end[m->vertices[i]];
     }
-    abut_status status = abut_sweep_step(m->motion, m->start, m->end);
+    abut_status status =
+        abut_sweep_step(m->motion, abut_array_host(m->start), abut_array_host(m->end));
     return status ? tool_fail(tool, status) : 0;
 }
 

@@ -87,25 +87,27 @@ ABUT_API abut_status abut_buffer_write(abut_buffer *buffer, size_t offset, const
 ABUT_API abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, void *data,
                                       size_t bytes);
 
-/* Elements in memory of the host, or on a device: where questions come from and answers go. Arrays
- * begin with their first element, elements stand close together, and questions are only read. */
+/* Elements in memory of the host, or on a device from the beginning of a buffer: where questions
+ * come from and answers go; neither where there is none. Elements stand close together, and
+ * questions are only read. */
 typedef struct abut_array {
     void *host;          /* or */
     abut_buffer *buffer; /* on the device of the object that is asked */
 } abut_array;
 
 /* An array in memory of the host; null = none. Thread-safe. */
-static inline abut_array abut_array_host(const void *pointer) {
+static inline abut_array abut_array_host(const void *host) {
     abut_array array;
-    array.host = (void *)(uintptr_t)pointer;
+    array.host = (void *)(uintptr_t)host;
     array.buffer = NULL;
     return array;
 }
-/* An array in a buffer. Thread-safe. */
-static inline abut_array abut_array_buffer(abut_buffer *buffer) {
+
+/* An array in a buffer; null = none. Thread-safe. */
+static inline abut_array abut_array_buffer(const abut_buffer *buffer) {
     abut_array array;
     array.host = NULL;
-    array.buffer = buffer;
+    array.buffer = (abut_buffer *)(uintptr_t)buffer;
     return array;
 }
 

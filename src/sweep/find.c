@@ -13,11 +13,12 @@
  * much smaller, then at another as long, then at one twice as long, and so on: an impact there is
  * the earliest of all. And it begins with every sixteenth task: an impact found there ends the step
  * for the others.
- * ALL keeps as many of the first impacts as the caller has room for, and counts the rest.
+ * ALL keeps impacts as long as the caller has room for them, and only counts them from then on.
  */
 #include "sweep/motion.h"
 
-#include "bvh/bvh.h"
+#include "base/simd.h"
+#include "base/sort.h"
 #include "geom/sweep.h"
 
 #include <stdatomic.h>
@@ -26,7 +27,6 @@ enum {
     GROUPS_A_TASK = 8,
     ROUND_WORK = 1 << 23, /* between two reports, in candidates */
     SWEEP_WORK = 32,      /* of one sweep, in candidates; and one for each of its steps */
-    KEPT_LEAST = 1024,    /* hits beyond the room that are kept until the next cut */
     TURNS = 16,           /* of EARLIEST: tasks of a turn are so far apart */
     SAMPLED = 1024        /* edges */
 };
@@ -60,27 +60,10 @@ typedef struct search {
     atomic_uint_fast32_t first_hit; /* ANY: the lowest task that has one */
     motion_hit *kept;               /* ALL */
     size_t kept_count, kept_room;
-    size_t room; /* of the caller */
+    uint64_t room; /* of the caller; 0 once there are more, and none is kept any more */
     uint64_t found;
     abut_sweep_counts counts;
 } search;
-
-/* Makes room for one more, or many. */
-static abut_status make_room(abut_context *context, motion_hit **hits, size_t count, size_t *room,
-                             size_t wanted) {
-    if (wanted <= *room)
-        return ABUT_OK;
-    size_t most = wanted > 2 * *room ? wanted : 2 * *room;
-    motion_hit *more = abuti_allocate(context, most < 16 ? 16 : most, sizeof *more);
-    if (!more)
-        return ABUT_ERROR_MEMORY;
-    if (count)
-        memcpy(more, *hits, count * sizeof *more);
-    abuti_release(context, *hits);
-    *hits = more;
-    *room = most < 16 ? 16 : most;
-    return ABUT_OK;
-}
 
 /* ---- one task ---- */
 
@@ -109,8 +92,8 @@ static void take_hit(search *s, task *t, const motion_hit *hit) {
     } else if (s->options.mode == ABUT_SWEEP_ANY) {
         t->best = *hit;
     } else if (s->room) {
-        t->status =
-            make_room(s->motion->context, &t->hits, t->hit_count, &t->hit_room, t->hit_count + 1);
+        t->status = abuti_grow(s->motion->context, &t->hits, t->hit_count, t->hit_count + 1,
+                               sizeof *t->hits, &t->hit_room);
         if (!t->status)
             t->hits[t->hit_count++] = *hit;
     }
@@ -200,7 +183,7 @@ static void run_task(void *data, size_t chunk, size_t begin, size_t end) {
             atomic_load_explicit(&s->first_hit, memory_order_relaxed) < number)
             return;
         candidates.count = 0;
-        abuti_broad_collect(&s->sides[t->kind], &t->cursor, &candidates);
+        ABUTI_BY_LANES(abuti_collect)(&s->sides[t->kind], &t->cursor, &candidates);
         sweep_portion(s, t, &candidates);
         if (t->found && s->options.mode == ABUT_SWEEP_ANY) {
             uint_fast32_t lowest = atomic_load(&s->first_hit);
@@ -213,26 +196,23 @@ static void run_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- rounds ---- */
 
-/* Cuts to what the caller has room for. */
-static void sort_kept(search *s) {
-    abuti_bvh_sort(s->kept, s->kept_count, sizeof *s->kept, abuti_motion_after);
-    s->kept_count = s->kept_count < s->room ? s->kept_count : s->room;
-}
-
 /* Takes over what a task found in a round. */
 static abut_status gather_hits(search *s, task *t) {
     size_t wanted;
-    if (abuti_add_overflows(s->kept_count, t->hit_count, &wanted) ||
-        make_room(s->motion->context, &s->kept, s->kept_count, &s->kept_room, wanted))
+    if (abuti_add_overflows(s->kept_count, t->hit_count, &wanted))
         return ABUT_ERROR_MEMORY;
-    if (t->hit_count)
+    if (wanted > s->room) {
+        s->room = wanted = 0;
+    } else {
+        if (abuti_grow(s->motion->context, &s->kept, s->kept_count, wanted, sizeof *s->kept,
+                       &s->kept_room))
+            return ABUT_ERROR_MEMORY;
         memcpy(s->kept + s->kept_count, t->hits, t->hit_count * sizeof *s->kept);
+    }
     s->kept_count = wanted;
     abuti_release(s->motion->context, t->hits);
     t->hits = NULL;
     t->hit_count = t->hit_room = 0;
-    if (s->kept_count > KEPT_LEAST && s->kept_count / 2 > s->room)
-        sort_kept(s);
     return ABUT_OK;
 }
 
@@ -388,7 +368,7 @@ static abut_status find(search *s, abut_impacts *impacts) {
         return status;
     count_tasks(s);
     if (s->options.mode == ABUT_SWEEP_ALL) {
-        sort_kept(s);
+        abuti_sort_items(s->kept, s->kept_count, sizeof *s->kept, abuti_motion_after);
         return abuti_motion_report(s->motion, s->kept, s->found, impacts);
     }
     const motion_hit *best = best_of(s);

@@ -6,8 +6,8 @@
 #include "geom/sweep_point_shared.h"
 #include "sweep/device_shared.h"
 
-#define GROUP 256
-#define RANK_CHUNK 512
+#define GROUP SWEEP_ITEMS
+#define RANK_CHUNK SWEEP_RANK_CHUNK
 
 /* Kind, first and second as one number; `bits` are those that numbers of features have. */
 static inline ulong name_of(__global const sweep_hit *hit, uint bits) {
@@ -118,7 +118,7 @@ static inline uint mesh_with(__global const uint *begin, uint meshes, uint eleme
     return low;
 }
 
-/* `begin`: of vertices, edges and faces, meshes + 1 each. As abuti_motion_impact(). */
+/* `begin`: of vertices, edges and faces, meshes + 1 each. As impact_of() of motion.c. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_impacts(__global const sweep_hit *hits, __global const uint *order, uint count,
               __global const uint *edges, __global const uint *faces, __global const double *start,

@@ -8,7 +8,6 @@
 
 #if ABUTI_REAL_BITS == 64
 
-#define SIDE 0x80000000u
 #define DIAGONAL 1.7321 /* of a cell, rounded up */
 
 DEFINE_GROUP_SCAN(uint, group_scan)
@@ -30,7 +29,7 @@ static field_view view_of(__global const world_field *at, __global const float *
     return view;
 }
 
-/* As abuti_contact_far(): one value in the middle tells that all samples are too far away. This one
+/* As is_far() of contact.c: one value in the middle tells that all samples are too far away. This one
  * is a float, and off by far less than the thousandth. */
 static bool is_far(const field_view *view, const contact_frame *frame, real reach, real cell) {
     const float at[3] = {frame->shift[0], frame->shift[1], frame->shift[2]};
@@ -144,7 +143,7 @@ __kernel void world_fill(__global const world_field *fields, __global const floa
             }
             uint place = at + group_scan(told, room, &total);
             if (told) {
-                records[place].feature = i | (side ? SIDE : 0);
+                records[place].feature = i | side << WORLD_SIDE_SHIFT;
                 records[place].found = found;
             }
             at += total;

@@ -17,15 +17,12 @@ import sys
 
 # Ways in for tests: faults, and looks inside.
 FOR_TESTS = """
-abuti_cache_clean abuti_opencl_fail_at abuti_opencl_live abuti_simd_at_most abuti_simd_narrow
+abuti_contact_frame_of abuti_view_mark_all
+abuti_cache_clean abuti_opencl_fail_at abuti_opencl_live abuti_simd_at_most
 """
 # Dead, to be deleted.
 KNOWN = """
-ABUTI_BVH_FIT ABUTI_CONSTANT ABUTI_LOCAL 
-abuti_contact_far abuti_contact_frame_of 
-
-abuti_motion_impact abuti_view_mark_all abuti_view_triangle
-abuti_world_find_contacts along_wide det3_sign lists_height pose_inverse pose_multiply
+ABUTI_BVH_FIT abuti_view_triangle pose_inverse pose_multiply
 """
 
 source, build = pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])

@@ -11,15 +11,15 @@ static abut_sweep *begin(scene *s) {
     abut_sweep *motion;
     s->options.device = device;
     assert_ok(abut_sweep_create(s->meshes, s->mesh_count, &s->options, &motion));
-    assert_ok(abut_sweep_step(motion, s->start, s->end));
+    assert_ok(abut_sweep_step(motion, abut_array_host(s->start), abut_array_host(s->end)));
     return motion;
 }
 
 /* Makes all lists as small as they can be. */
 static void make_small(abut_sweep *motion) {
     motion_device *d = motion->on_device;
-    assert_true(d->pairs_room && d->tried_room && d->open_room && d->hits_room);
-    d->pairs_room = d->tried_room = d->open_room = d->hits_room = 1;
+    assert_true(d->pairs.room && d->tried.room && d->open.room && d->hits.room);
+    d->pairs.room = d->tried.room = d->open.room = d->hits.room = 1;
 }
 
 /* Makes EARLIEST cut the step as it does where there is much to look at. */
@@ -28,7 +28,6 @@ static void look_twice(abut_sweep *motion) {
 }
 
 static void random_motions_agree_with_every_pair(void **state) {
-    (void)state;
     test_random random = {61};
     abut_context *serial = test_context(NULL, 1);
     for (uint32_t round = 0; round < test_rounds(32); round++) {
@@ -37,7 +36,7 @@ static void random_motions_agree_with_every_pair(void **state) {
         scene_judge(&s, &r);
         abut_sweep *motion = begin(&s);
         scene_check(&s, motion, &r);
-        if (motion->on_device->pairs_room) {
+        if (motion->on_device->pairs.room) {
             look_twice(motion);
             if (round % 4 == 0)
                 make_small(motion);
@@ -77,7 +76,6 @@ static void same_as_the_cpu(const scene *s, abut_sweep *there, abut_sweep *here)
 
 /* Shapes with more than one level of blocks, from step to step. */
 static void steps_agree_with_the_cpu(void **state) {
-    (void)state;
     test_random random = {62};
     for (int k = 0; k < 3; k++) {
         scene s = shapes(NULL, k == 0 ? 2 : 1);
@@ -86,7 +84,7 @@ static void steps_agree_with_the_cpu(void **state) {
         abut_sweep *there = begin(&s), *here;
         s.options.device = NULL;
         assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-        assert_ok(abut_sweep_step(here, s.start, s.end));
+        assert_ok(abut_sweep_step(here, abut_array_host(s.start), abut_array_host(s.end)));
         same_as_the_cpu(&s, there, here);
         if (k) {
             make_small(there);
@@ -95,8 +93,8 @@ static void steps_agree_with_the_cpu(void **state) {
         for (uint32_t round = 0; k && round < 2; round++) {
             memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
             move_all(&s, &random, 0.05, false);
-            assert_ok(abut_sweep_step(there, NULL, s.end));
-            assert_ok(abut_sweep_step(here, NULL, s.end));
+            assert_ok(abut_sweep_step(there, abut_array_host(NULL), abut_array_host(s.end)));
+            assert_ok(abut_sweep_step(here, abut_array_host(NULL), abut_array_host(s.end)));
             same_as_the_cpu(&s, there, here);
         }
         abut_sweep_destroy(there);
@@ -116,7 +114,6 @@ static abut_buffer *put(const vec3 *positions, uint32_t count) {
 
 /* From step to step, some through the host: the same answers as without a device, bit for bit. */
 static void steps_on_the_device_agree(void **state) {
-    (void)state;
     test_random random = {64};
     scene s = shapes(NULL, 1);
     abut_sweep *there, *here;
@@ -125,32 +122,35 @@ static void steps_on_the_device_agree(void **state) {
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &there));
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_step(here, s.start, s.end));
+    assert_ok(abut_sweep_step(here, abut_array_host(s.start), abut_array_host(s.end)));
     buffers[0] = put(s.start, s.vertex_count);
     buffers[1] = put(s.end, s.vertex_count);
-    assert_ok(abut_sweep_step_device(there, buffers[0], buffers[1]));
+    assert_ok(abut_sweep_step(there, abut_array_buffer(buffers[0]), abut_array_buffer(buffers[1])));
     same_as_the_cpu(&s, there, here);
     for (uint32_t round = 0; round < 5; round++) {
         s.sweep.exact = round % 2; /* wants positions here */
         memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
         move_all(&s, &random, 0.05, false);
-        assert_ok(abut_sweep_step(here, NULL, s.end));
+        assert_ok(abut_sweep_step(here, abut_array_host(NULL), abut_array_host(s.end)));
         if (round == 2) { /* some that no one looks at; and a start that is the last end */
-            assert_ok(abut_sweep_step(there, s.end, s.start));
-            assert_ok(abut_sweep_step(there, NULL, s.end));
-            assert_ok(abut_sweep_step(there, NULL, s.start));
-            assert_ok(abut_sweep_step(there, s.start, s.end));
+            assert_ok(abut_sweep_step(there, abut_array_host(s.end), abut_array_host(s.start)));
+            assert_ok(abut_sweep_step(there, abut_array_host(NULL), abut_array_host(s.end)));
+            assert_ok(abut_sweep_step(there, abut_array_host(NULL), abut_array_host(s.start)));
+            assert_ok(abut_sweep_step(there, abut_array_host(s.start), abut_array_host(s.end)));
             assert_false(there->place.has_start);
         } else if (round == 4) {
             assert_ok(abut_buffer_write(buffers[0], 0, s.start, s.vertex_count * sizeof *s.end));
             assert_ok(abut_buffer_write(buffers[1], 0, s.end, s.vertex_count * sizeof *s.end));
-            assert_ok(abut_sweep_step_device(there, buffers[0], buffers[1]));
+            assert_ok(abut_sweep_step(there, abut_array_buffer(buffers[0]),
+                                      abut_array_buffer(buffers[1])));
             assert_false(there->place.has_start);
-            assert_ok(abut_sweep_step_device(there, buffers[0], buffers[1]));
+            assert_ok(abut_sweep_step(there, abut_array_buffer(buffers[0]),
+                                      abut_array_buffer(buffers[1])));
             assert_true(there->place.has_start);
         } else {
             assert_ok(abut_buffer_write(buffers[1], 0, s.end, s.vertex_count * sizeof *s.end));
-            assert_ok(abut_sweep_step_device(there, NULL, buffers[1]));
+            assert_ok(
+                abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(buffers[1])));
         }
         same_as_the_cpu(&s, there, here);
         assert_true(there->place.extent == here->place.extent &&
@@ -166,7 +166,6 @@ static void steps_on_the_device_agree(void **state) {
 
 /* What is refused changes nothing: the same search gives the same answer afterwards. */
 static void refused_on_the_device(void **state) {
-    (void)state;
     scene s = shapes(NULL, 1);
     abut_sweep *there = begin(&s), *here;
     abut_impact *before, *after;
@@ -176,11 +175,16 @@ static void refused_on_the_device(void **state) {
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
     size_t count = find(&s, there, ABUT_SWEEP_ALL, &before, NULL);
-    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_sweep_step_device(NULL, NULL, good));
-    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_sweep_step_device(there, good, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "no device", abut_sweep_step_device(here, NULL, good));
-    assert_fails(ABUT_ERROR_BUFFER, "start has", abut_sweep_step_device(there, small, good));
-    assert_fails(ABUT_ERROR_BUFFER, "end has", abut_sweep_step_device(there, NULL, small));
+    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null",
+                 abut_sweep_step(NULL, abut_array_buffer(NULL), abut_array_buffer(good)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null",
+                 abut_sweep_step(there, abut_array_buffer(good), abut_array_buffer(NULL)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "has none",
+                 abut_sweep_step(here, abut_array_buffer(NULL), abut_array_buffer(good)));
+    assert_fails(ABUT_ERROR_BUFFER, "start has",
+                 abut_sweep_step(there, abut_array_buffer(small), abut_array_buffer(good)));
+    assert_fails(ABUT_ERROR_BUFFER, "end has",
+                 abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(small)));
     const double values[] = {NAN, INFINITY, -2e90};
     for (int k = 0; k < 3; k++) {
         char text[64];
@@ -188,15 +192,19 @@ static void refused_on_the_device(void **state) {
         (&s.end[last].x)[k] = values[k];
         bad = put(s.end, s.vertex_count);
         snprintf(text, sizeof text, "end[%u] is (", last);
-        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_sweep_step_device(there, NULL, bad));
+        assert_fails(ABUT_ERROR_ARGUMENT, text,
+                     abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
         snprintf(text, sizeof text, "start[%u] is (", last);
-        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_sweep_step_device(there, bad, good));
-        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_sweep_step(there, s.end, s.start));
+        assert_fails(ABUT_ERROR_ARGUMENT, text,
+                     abut_sweep_step(there, abut_array_buffer(bad), abut_array_buffer(good)));
+        assert_fails(ABUT_ERROR_ARGUMENT, text,
+                     abut_sweep_step(there, abut_array_host(s.end), abut_array_host(s.start)));
         abut_buffer_destroy(bad);
     }
     abut_device *other = test_device(NULL);
     assert_ok(abut_buffer_create(other, s.vertex_count * sizeof(vec3), &bad));
-    assert_fails(ABUT_ERROR_ARGUMENT, "another device", abut_sweep_step_device(there, NULL, bad));
+    assert_fails(ABUT_ERROR_ARGUMENT, "another device",
+                 abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
     abut_buffer_destroy(bad);
     abut_device_destroy(other);
     assert_int_equal(count, find(&s, there, ABUT_SWEEP_ALL, &after, NULL));
@@ -212,15 +220,14 @@ static void refused_on_the_device(void **state) {
 
 /* Candidates that are too many for the memory of the device are made in parts. */
 static void parts_agree_with_the_cpu(void **state) {
-    (void)state;
     scene s = shapes(NULL, 1);
     abut_sweep *there = begin(&s), *here;
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_step(here, s.start, s.end));
-    there->on_device->tried_most = 1024;
+    assert_ok(abut_sweep_step(here, abut_array_host(s.start), abut_array_host(s.end)));
+    there->on_device->tried.limit = 1024;
     same_as_the_cpu(&s, there, here);
-    assert_int_equal(1024, there->on_device->tried_room);
+    assert_int_equal(1024, there->on_device->tried.room);
     for (int mode = ABUT_SWEEP_ANY; mode <= ABUT_SWEEP_EARLIEST; mode++) {
         abut_impact *impacts[2];
         look_twice(there);
@@ -231,13 +238,14 @@ static void parts_agree_with_the_cpu(void **state) {
         free(impacts[0]);
         free(impacts[1]);
     }
-    there->on_device->hits_most = 3; /* and too many hits are refused */
-    there->on_device->hits_room = 1;
+    there->on_device->hits.limit = 3; /* and too many hits are refused */
+    there->on_device->hits.room = 1;
     abut_impacts found = {.count = 5};
-    assert_fails(ABUT_ERROR_LIMIT, "more than 3 impacts",
+    assert_fails(ABUT_ERROR_LIMIT, "room for 3 at most",
                  abut_sweep_find(there, ABUT_SWEEP_ALL, NULL, &found, NULL));
-    there->on_device->pairs_most = 2;
-    assert_fails(ABUT_ERROR_LIMIT, "at most 2 pairs",
+    there->on_device->pairs.limit = 2;
+    there->on_device->pairs.room = 1;
+    assert_fails(ABUT_ERROR_LIMIT, "pairs of blocks of 32 features, and room for 2",
                  abut_sweep_find(there, ABUT_SWEEP_ALL, NULL, &found, NULL));
     assert_int_equal(5, found.count);
     abut_sweep_destroy(there);
@@ -247,7 +255,6 @@ static void parts_agree_with_the_cpu(void **state) {
 
 /* The same every time, also with lists that are too small. */
 static void any_is_the_same_every_time(void **state) {
-    (void)state;
     scene s = shapes(NULL, 1);
     abut_sweep *motion = begin(&s);
     abut_impact *first;
@@ -267,13 +274,12 @@ static void any_is_the_same_every_time(void **state) {
 }
 
 static void identical_triangles_are_counted(void **state) {
-    (void)state;
     scene s = identical_triangles(NULL, 64);
     abut_sweep *motion = begin(&s);
     check_identical(motion, 64, "30240 impacts");
     abut_impact impacts[1];
     /* Where one is wanted, too many others are no matter. */
-    motion->on_device->hits_most = motion->on_device->hits_room = 4096;
+    motion->on_device->hits.limit = motion->on_device->hits.room = 4096;
     abut_impacts found = {.impacts = impacts, .capacity = 1};
     for (int k = 0; k < 2; k++) {
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
@@ -287,13 +293,12 @@ static void identical_triangles_are_counted(void **state) {
 
 /* Sweeps of more steps than all rounds have, and of fewer than one has. */
 static void steps_are_counted_as_on_the_cpu(void **state) {
-    (void)state;
     static const uint32_t steps[] = {1, 3, 7, 100};
     scene s = shapes(NULL, 1);
     abut_sweep *there = begin(&s), *here;
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_step(here, s.start, s.end));
+    assert_ok(abut_sweep_step(here, abut_array_host(s.start), abut_array_host(s.end)));
     for (int k = 0; k < 4; k++) {
         s.sweep.steps = steps[k];
         there->on_device->round_steps[0] = 1 + k;
@@ -315,9 +320,10 @@ static abut_status step_there(abut_sweep *motion, const scene *s) {
     const size_t bytes = s->vertex_count * sizeof(vec3);
     abut_status status = abut_buffer_create(device, bytes, &end);
     status = status ? status : abut_buffer_write(end, 0, s->end, bytes);
-    if (!status && (status = abut_sweep_step_device(motion, NULL, end)) == ABUT_ERROR_DEVICE) {
+    if (!status && (status = abut_sweep_step(motion, abut_array_buffer(NULL),
+                                             abut_array_buffer(end))) == ABUT_ERROR_DEVICE) {
         abuti_opencl_fail_at(0);
-        assert_ok(abut_sweep_step_device(motion, NULL, end));
+        assert_ok(abut_sweep_step(motion, abut_array_buffer(NULL), abut_array_buffer(end)));
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
         assert_int_equal(1, found.count);
     }
@@ -343,7 +349,9 @@ static abut_status live_a_little(abut_context *context, void *data) {
     }
     s.options.device = device;
     status = status ? status : abut_sweep_create(s.meshes, s.mesh_count, &s.options, &motion);
-    status = status ? status : abut_sweep_step(motion, from->start, from->end);
+    status =
+        status ? status
+               : abut_sweep_step(motion, abut_array_host(from->start), abut_array_host(from->end));
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impacts found = {.impacts = impacts, .capacity = 4096, .count = 99};
         if (mode == 2)
@@ -357,7 +365,8 @@ static abut_status live_a_little(abut_context *context, void *data) {
             assert_true(found.count > 0 && found.count != 99);
         }
     }
-    if (!status && (status = abut_sweep_step(motion, NULL, from->start))) {
+    if (!status &&
+        (status = abut_sweep_step(motion, abut_array_host(NULL), abut_array_host(from->start)))) {
         assert_memory_equal(motion->end, from->end, from->vertex_count * sizeof(vec3));
         abuti_opencl_fail_at(0);
         abut_impacts found = {.impacts = impacts, .capacity = 4096};
@@ -382,7 +391,6 @@ static scene two_soups(void) {
 }
 
 static void every_call_of_the_device(void **state) {
-    (void)state;
     scene s = two_soups();
     /* Every argument of a kernel is a call: of those of the searches one in 29 is tried. */
     assert_true(test_every_device_call(live_a_little, &s, 100, 29) > 50);
@@ -390,14 +398,12 @@ static void every_call_of_the_device(void **state) {
 }
 
 static void every_allocation(void **state) {
-    (void)state;
     scene s = two_soups();
     assert_true(test_every_allocation(live_a_little, &s) > 12);
     scene_free(&s);
 }
 
 static void other_devices_are_refused(void **state) {
-    (void)state;
     scene s = two_soups();
     abut_sweep *motion = NULL;
     s.options.device = device;
@@ -414,13 +420,11 @@ static void other_devices_are_refused(void **state) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     device = test_device(NULL);
     return 0;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     abut_device_destroy(device);
     assert_int_equal(0, abuti_opencl_live());
     return 0;

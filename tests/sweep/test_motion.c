@@ -7,7 +7,7 @@
 static abut_sweep *begin(const scene *s) {
     abut_sweep *motion;
     assert_ok(abut_sweep_create(s->meshes, s->mesh_count, &s->options, &motion));
-    assert_ok(abut_sweep_step(motion, s->start, s->end));
+    assert_ok(abut_sweep_step(motion, abut_array_host(s->start), abut_array_host(s->end)));
     return motion;
 }
 
@@ -23,7 +23,6 @@ static void check_scene(const scene *s) {
 /* ---- against every pair by itself ---- */
 
 static void random_motions_agree_with_every_pair(void **state) {
-    (void)state;
     test_random random = {51};
     abut_context *serial = test_context(NULL, 1);
     for (uint32_t round = 0; round < test_rounds(160); round++) {
@@ -35,7 +34,6 @@ static void random_motions_agree_with_every_pair(void **state) {
 }
 
 static void shapes_agree_with_every_pair(void **state) {
-    (void)state;
     for (int k = 0; k < 3; k++) {
         scene s = shapes(NULL, 1);
         s.sweep.separation = k == 1 ? 0.02 : 0;
@@ -47,7 +45,6 @@ static void shapes_agree_with_every_pair(void **state) {
 
 /* Triangles that are points have no edges, those that are segments have one. */
 static void points_and_segments_are_legal(void **state) {
-    (void)state;
     const vec3 square[4] = {{0, 0, 0}, {4, 0, 0}, {0, 4, 0}, {4, 4, 0}};
     const vec3 above[3] = {{1, 1, 1}, {3, 1, 1}, {9, 9, 9}};
     const uint32_t two[6] = {0, 1, 2, 1, 3, 2}, point[3] = {0, 0, 0}, segment[3] = {0, 1, 0};
@@ -75,7 +72,6 @@ static void points_and_segments_are_legal(void **state) {
 /* Far steps are looked at part by part: balls that meet early, late or never, with more around them
  * that is always near itself. */
 static void earliest_is_the_first_of_all(void **state) {
-    (void)state;
     test_random random = {54};
     uint32_t late = 0, none = 0;
     for (uint32_t round = 0; round < test_rounds(24); round++) {
@@ -120,7 +116,6 @@ static size_t find_all(const scene *s, abut_sweep *motion, abut_sweep_mode mode,
 }
 
 static void threads_and_lanes_make_no_difference(void **state) {
-    (void)state;
     for (int mode = ABUT_SWEEP_ANY; mode <= ABUT_SWEEP_ALL; mode++) {
         abut_impact *first = NULL;
         size_t first_count = 0;
@@ -154,7 +149,6 @@ static void threads_and_lanes_make_no_difference(void **state) {
 }
 
 static void steps_follow_each_other(void **state) {
-    (void)state;
     test_random random = {52};
     scene s = shapes(NULL, 1);
     abut_sweep *motion = begin(&s);
@@ -166,7 +160,8 @@ static void steps_follow_each_other(void **state) {
         for (uint32_t i = s.meshes[0]->vertex_count; round == 2 && i < s.vertex_count; i++)
             s.start[i].x += 50;
         move_all(&s, &random, 0.05, false);
-        assert_ok(abut_sweep_step(motion, round == 2 ? s.start : NULL, s.end));
+        assert_ok(abut_sweep_step(motion, abut_array_host(round == 2 ? s.start : NULL),
+                                  abut_array_host(s.end)));
         referee r;
         scene_judge(&s, &r);
         assert_true(r.count > 0);
@@ -182,7 +177,7 @@ static void steps_follow_each_other(void **state) {
     for (uint32_t k = 0, v = 0; k < s.mesh_count; k++)
         for (uint32_t i = 0; i < s.meshes[k]->vertex_count; i++)
             s.start[v++] = abuti_mesh_position(s.meshes[k], i);
-    assert_ok(abut_sweep_step(motion, NULL, s.end));
+    assert_ok(abut_sweep_step(motion, abut_array_host(NULL), abut_array_host(s.end)));
     assert_memory_equal(s.start, motion->start, s.vertex_count * sizeof *s.start);
     abut_sweep_destroy(motion);
     scene_free(&s);
@@ -191,7 +186,6 @@ static void steps_follow_each_other(void **state) {
 /* ---- too many to keep ---- */
 
 static void identical_triangles_are_counted(void **state) {
-    (void)state;
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 2);
     scene s = identical_triangles(context, 128);
@@ -219,7 +213,6 @@ static bool report(void *user, const char *stage, double fraction) {
 }
 
 static void crowds_can_be_cancelled(void **state) {
-    (void)state;
     patience p = {.most = 1};
     abut_context_options options = abut_context_options_default();
     options.progress_user = &p;
@@ -259,7 +252,9 @@ static abut_status all_of_it(abut_context *context, void *data) {
         s.mesh_count += !status;
     }
     status = status ? status : abut_sweep_create(s.meshes, s.mesh_count, &s.options, &motion);
-    status = status ? status : abut_sweep_step(motion, from->start, from->end);
+    status =
+        status ? status
+               : abut_sweep_step(motion, abut_array_host(from->start), abut_array_host(from->end));
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impacts found = {.impacts = impacts, .capacity = 4096, .count = 99};
         status = abut_sweep_find(motion, (abut_sweep_mode)mode, &s.sweep, &found, NULL);
@@ -272,7 +267,6 @@ static abut_status all_of_it(abut_context *context, void *data) {
 }
 
 static void memory_that_runs_out_is_told(void **state) {
-    (void)state;
     test_random random = {53};
     scene s = {.options = abut_sweep_options_default(), .sweep = abut_sweep_find_options_default()};
     for (uint32_t k = 0; k < 2; k++)
@@ -284,7 +278,6 @@ static void memory_that_runs_out_is_told(void **state) {
 }
 
 static void bad_meshes_are_refused(void **state) {
-    (void)state;
     abut_context *other = test_context(NULL, 1);
     scene s = identical_triangles(NULL, 2), t = identical_triangles(other, 2);
     abut_mesh *two[2] = {s.meshes[0], NULL};
@@ -307,31 +300,31 @@ static void bad_meshes_are_refused(void **state) {
 }
 
 static void bad_steps_are_refused(void **state) {
-    (void)state;
     scene s = identical_triangles(NULL, 2);
     abut_sweep *motion;
     abut_impacts found = {.count = 3};
     assert_ok(abut_sweep_create(s.meshes, 1, NULL, &motion));
     assert_fails(ABUT_ERROR_ARGUMENT, "abut_sweep_step() first",
                  abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_sweep_step(NULL, s.start, s.end));
-    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_sweep_step(motion, s.start, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null",
+                 abut_sweep_step(NULL, abut_array_host(s.start), abut_array_host(s.end)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null",
+                 abut_sweep_step(motion, abut_array_host(s.start), abut_array_host(NULL)));
     const double bad[] = {NAN, INFINITY, -1e91};
     for (int k = 0; k < 9; k++) {
         vec3 *at = k % 2 ? &s.start[3] : &s.end[4], good = *at;
         *(k / 3 == 0 ? &at->x : k / 3 == 1 ? &at->y : &at->z) = bad[k % 3];
         assert_fails(ABUT_ERROR_ARGUMENT, k % 2 ? "start[3]" : "end[4]",
-                     abut_sweep_step(motion, s.start, s.end));
+                     abut_sweep_step(motion, abut_array_host(s.start), abut_array_host(s.end)));
         *at = good;
     }
     assert_false(motion->place.stepped);
-    assert_ok(abut_sweep_step(motion, s.start, s.end));
+    assert_ok(abut_sweep_step(motion, abut_array_host(s.start), abut_array_host(s.end)));
     abut_sweep_destroy(motion);
     scene_free(&s);
 }
 
 static void bad_searches_are_refused(void **state) {
-    (void)state;
     scene s = identical_triangles(NULL, 2);
     abut_sweep *motion = begin(&s);
     abut_impacts found = {.capacity = 1, .count = 3};

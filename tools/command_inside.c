@@ -59,8 +59,9 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
     abut_status status = ABUT_OK;
     if (!a.inside || (numbers && !a.winding))
         code = tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    if (!code && ((status = abut_sign_inside_batch(bvh, &batch, a.inside)) ||
-                  (numbers && (status = abut_sign_winding_batch(bvh, &batch, a.winding)))))
+    if (!code &&
+        ((status = abut_sign_inside_batch(bvh, &batch, abut_array_host(a.inside))) ||
+         (numbers && (status = abut_sign_winding_batch(bvh, &batch, abut_array_host(a.winding))))))
         code = tool_fail(tool, status);
     tool_table table = {columns, numbers ? 5 : 4, points->count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);

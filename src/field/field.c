@@ -240,9 +240,9 @@ static abut_status read_options(const abut_field_options *options, abut_field_op
 abut_status abuti_field_signs(const char *function, abut_bvh *bvh, abut_sign_method method) {
     abut_sign_options sign = abut_sign_options_default();
     sign.method = method;
-    if (!bvh->sign)
+    if (!bvh_sign_of(bvh))
         return abut_sign_prepare(bvh, &sign);
-    if (method == ABUT_SIGN_AUTO || method == bvh->sign->method)
+    if (method == ABUT_SIGN_AUTO || method == bvh_sign_of(bvh)->method)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
                       "%s: the hierarchy was prepared for other signs; call abut_sign_prepare() "
@@ -260,7 +260,7 @@ abut_status abut_field_create_from(abut_bvh *bvh, const abut_field_options *opti
     status = status ? status : abuti_field_signs(__func__, bvh, ours.sign);
     if (status)
         return status;
-    ours.sign = bvh->sign->method;
+    ours.sign = bvh_sign_of(bvh)->method;
     cache_place place;
     abut_field *found = NULL;
     status = recall(bvh->mesh, &ours, device_of(bvh, &ours), &place, &found);

@@ -20,7 +20,7 @@ static void check_nearest(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 
     abut_nearest one, many;
     abut_points points = abut_points_doubles(&point, 1);
     assert_ok(abut_nearest_point(bvh, point, HUGE_VAL, &one));
-    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, &many));
+    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(&many)));
     assert_int_equal(one.triangle, triangle);
     assert_int_equal(many.triangle, triangle);
     assert_true(one.distance == best.distance && many.distance == best.distance);
@@ -29,7 +29,8 @@ static void check_nearest(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 
 }
 
 static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_ray ray) {
-    uint32_t n = abut_mesh_triangle_count(mesh), expected = 0, count = 0;
+    uint32_t n = abut_mesh_triangle_count(mesh), expected = 0;
+    uint64_t count = 0;
     for (uint32_t i = 0; i < n; i++) {
         abut_triangle t = triangle_of(mesh, i);
         bool meet;
@@ -57,7 +58,8 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_ray ray) 
 }
 
 static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) {
-    uint32_t n = abut_mesh_triangle_count(mesh), expected = 0, count = 0;
+    uint32_t n = abut_mesh_triangle_count(mesh), expected = 0;
+    uint64_t count = 0;
     for (uint32_t i = 0; i < n; i++) {
         abut_triangle t = triangle_of(mesh, i);
         bool meet;
@@ -68,7 +70,7 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) 
     assert_non_null(list);
     assert_ok(abut_bvh_box(bvh, &box, n, list, &count));
     assert_int_equal(count, expected);
-    for (uint32_t i = 1; i < count; i++)
+    for (uint64_t i = 1; i < count; i++)
         assert_true(list[i - 1] < list[i]);
     if (expected) {
         assert_fails(ABUT_ERROR_BUFFER, "room for", abut_bvh_box(bvh, &box, 0, NULL, &count));
@@ -92,9 +94,9 @@ static void check_signs(abut_bvh *bvh, const abut_vec3 *places, size_t count) {
     bool inside[8], in;
     abut_points points = abut_points_doubles(places, count);
     assert_true(count <= 8);
-    assert_ok(abut_sign_inside_batch(bvh, &points, inside));
-    assert_ok(abut_sign_winding_batch(bvh, &points, winding));
-    assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, nearest));
+    assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
+    assert_ok(abut_sign_winding_batch(bvh, &points, abut_array_host(winding)));
+    assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
     for (size_t i = 0; i < count; i++) {
         assert_ok(abut_sign_inside(bvh, places[i], &in));
         assert_ok(abut_sign_winding(bvh, places[i], &wound));
@@ -246,7 +248,7 @@ static void million(void **state) {
     abut_ray hit = {{0.25, 0.25, 1}, {0, 0, -1}}, miss = {{0.75, 0.75, 1}, {0, 0, -1}};
     abut_ray_hit first;
     bool any = false;
-    uint32_t count = 0;
+    uint64_t count = 0;
     assert_ok(abut_ray_first(bvh, &hit, HUGE_VAL, &first));
     assert_true(first.triangle == 0 && first.parameter == 0.5);
     assert_ok(abut_ray_any(bvh, &hit, HUGE_VAL, &any));
@@ -305,7 +307,7 @@ static void exact_arrays(void **state) {
             points.type = type ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
             points.stride = stride;
             points.count = COUNT;
-            assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, nearest));
+            assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
             for (int i = 0; i < COUNT; i++) {
                 abut_nearest one;
                 assert_ok(abut_nearest_point(bvh, vec(i, 0, 0), HUGE_VAL, &one));
@@ -342,9 +344,12 @@ static void impossible_arrays(void **state) {
         abut_points points = abut_points_doubles(one, cases[i].count);
         points.stride = cases[i].stride;
         bool inside;
-        assert_int_equal(abut_nearest_batch(bvh, &points, 1, &nearest), cases[i].status);
-        assert_int_equal(abut_sign_nearest_batch(bvh, &points, 1, &nearest), cases[i].status);
-        assert_int_equal(abut_sign_inside_batch(bvh, &points, &inside), cases[i].status);
+        assert_int_equal(abut_nearest_batch(bvh, &points, 1, abut_array_host(&nearest)),
+                         cases[i].status);
+        assert_int_equal(abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(&nearest)),
+                         cases[i].status);
+        assert_int_equal(abut_sign_inside_batch(bvh, &points, abut_array_host(&inside)),
+                         cases[i].status);
         assert_memory_equal(&nearest, &before, sizeof nearest);
     }
     static const double radii[] = {NAN, -NAN, -1, -INFINITY, -0x1p-1074};
@@ -359,15 +364,16 @@ static void impossible_arrays(void **state) {
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
                      abut_nearest_point(bvh, vec(0, 0, 0), radii[i], &nearest));
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
-                     abut_nearest_batch(bvh, &points, radii[i], &nearest));
+                     abut_nearest_batch(bvh, &points, radii[i], abut_array_host(&nearest)));
         assert_fails(ABUT_ERROR_ARGUMENT, "limit", abut_ray_first(bvh, &ray, radii[i], &hit));
         assert_fails(ABUT_ERROR_ARGUMENT, "limit", abut_ray_any(bvh, &ray, radii[i], &any));
         assert_fails(ABUT_ERROR_ARGUMENT, "limit",
-                     abut_ray_first_batch(bvh, &ray, 1, radii[i], &hit));
+                     abut_ray_first_batch(bvh, abut_array_host(&ray), 1, radii[i],
+                                          abut_array_host(&hit)));
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
                      abut_sign_nearest(bvh, vec(0, 0, 0), radii[i], &nearest));
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
-                     abut_sign_nearest_batch(bvh, &points, radii[i], &nearest));
+                     abut_sign_nearest_batch(bvh, &points, radii[i], abut_array_host(&nearest)));
         abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, lost = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}};
         abut_pair_relation relation;
         assert_fails(ABUT_ERROR_ARGUMENT, "margin",
@@ -417,7 +423,7 @@ static abut_status nearest_work(abut_mesh *mesh, const abut_bvh *bvh) {
         abut_points_doubles(abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh));
     abut_nearest *nearest = malloc(points.count * sizeof *nearest);
     assert_non_null(nearest);
-    abut_status status = abut_nearest_batch(bvh, &points, 1, nearest);
+    abut_status status = abut_nearest_batch(bvh, &points, 1, abut_array_host(nearest));
     free(nearest);
     return status;
 }
@@ -429,7 +435,8 @@ static abut_status ray_work(abut_mesh *mesh, const abut_bvh *bvh) {
     assert_true(rays && hits);
     for (int i = 0; i < RAYS; i++)
         rays[i].direction.x = 1 + i;
-    abut_status status = abut_ray_first_batch(bvh, rays, RAYS, 1e-9, hits);
+    abut_status status =
+        abut_ray_first_batch(bvh, abut_array_host(rays), RAYS, 1e-9, abut_array_host(hits));
     free(rays);
     free(hits);
     return status;
@@ -440,8 +447,8 @@ static abut_status sign_work(abut_mesh *mesh, const abut_bvh *bvh) {
     abut_nearest *nearest = malloc(points.count * sizeof *nearest);
     bool *inside = malloc(points.count * sizeof *inside);
     assert_true(nearest && inside);
-    abut_status status = abut_sign_nearest_batch(bvh, &points, 1, nearest);
-    status = status ? status : abut_sign_inside_batch(bvh, &points, inside);
+    abut_status status = abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(nearest));
+    status = status ? status : abut_sign_inside_batch(bvh, &points, abut_array_host(inside));
     free(nearest);
     free(inside);
     return status;

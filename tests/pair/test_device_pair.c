@@ -2,7 +2,7 @@
  * when it fails. */
 #include "bvh/meshes.h"
 
-#include "bvh/device_query.h"
+#include "bvh/on_device.h"
 #include "device/open.h"
 
 #include <abut/pair.h>

@@ -33,7 +33,7 @@ static void close_there(const abut_bvh *bvh, bvh_on_device *there) {
 
 bool abuti_field_fits_there(const abut_bvh *bvh) {
     return bvh->there && there_has_doubles(bvh->there) &&
-           (bvh->sign->closed || bvh->there->queue.device->info.same_bits);
+           (bvh_sign_of(bvh)->closed || bvh->there->queue.device->info.same_bits);
 }
 
 /* Refuses devices that cannot give the CPU's values, and grids that are too large for them. */
@@ -45,7 +45,7 @@ static abut_status check(const bvh_on_device *there, const abut_grid *grid) {
                           "abut_field_create: %s has no doubles, which exact values need; leave "
                           "options->device null",
                           info->name);
-    if (!there->bvh->sign->closed && !info->same_bits)
+    if (!bvh_sign_of(there->bvh)->closed && !info->same_bits)
         return abuti_fail(ABUT_ERROR_DEVICE,
                           "abut_field_create: the surface has a border, and %s does not round "
                           "floats as winding numbers of such a surface need; leave "
@@ -131,7 +131,7 @@ static abut_status update(abut_field *field, const abut_bvh *bvh, uint64_t *reco
     abut_mesh *old = field->mesh;
     field->mesh = abut_mesh_retain(bvh->mesh);
     field->has_digest = false; /* was that of the old one */
-    field->closed = bvh->sign->closed;
+    field->closed = bvh_sign_of(bvh)->closed;
     abut_mesh_destroy(old);
     *recomputed = 1;
     for (int axis = 0; axis < 3; axis++)

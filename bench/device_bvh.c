@@ -4,7 +4,8 @@
  */
 #include "bench.h"
 
-#include "bvh/device_query.h"
+#include "device/device.h"
+#include "nearest/batch.h"
 
 #include <abut/pair.h>
 
@@ -20,8 +21,7 @@ enum { GRID = 0, RANDOM = 4, POSES = 8, DISTANCES = 16 };
 typedef struct query_data {
     abut_device *device;
     abut_mesh *mesh;
-    abut_bvh *bvh;
-    abut_device_bvh *there;
+    abut_bvh *bvh, *there;
     float (*points)[3];
     abut_buffer *in, *out;
     abut_pose *poses;
@@ -51,8 +51,8 @@ static void fill_points(query_data *data, bool random_points, size_t side) {
 
 static abut_status run_nearest(bench_state *state) {
     query_data *data = state->data;
-    return abut_device_bvh_nearest_buffer(data->there, data->in, ABUT_SCALAR_FLOAT32, data->count,
-                                          HUGE_VAL, data->out);
+    return abuti_nearest_buffer(data->there, data->in, ABUT_SCALAR_FLOAT32, data->count, HUGE_VAL,
+                                data->out);
 }
 
 static abut_status check_nearest(bench_state *state) {
@@ -123,9 +123,9 @@ static abut_status setup_poses(bench_state *state, query_data *data) {
     return ABUT_OK;
 }
 
-static abut_pair_poses poses_of(const query_data *data, size_t count) {
+static abut_pair_poses poses_of(const query_data *data, const abut_bvh *bvh, size_t count) {
     abut_pair_poses poses = abut_pair_poses_default();
-    poses.a = poses.b = data->bvh;
+    poses.a = poses.b = bvh;
     poses.poses_b = data->poses;
     poses.count = count;
     return poses;
@@ -133,11 +133,9 @@ static abut_pair_poses poses_of(const query_data *data, size_t count) {
 
 static abut_status run_poses(bench_state *state) {
     query_data *data = state->data;
-    abut_pair_poses poses = poses_of(data, data->count);
-    return data->relations
-               ? abut_device_pair_overlap(data->there, data->there, &poses, NULL, data->relations)
-               : abut_device_pair_distance(data->there, data->there, &poses, NULL,
-                                           data->separations);
+    abut_pair_poses poses = poses_of(data, data->there, data->count);
+    return data->relations ? abut_pair_overlap_batch(&poses, NULL, data->relations)
+                           : abut_pair_distance_batch(&poses, NULL, data->separations);
 }
 
 /* Field by field: there is padding between them. */
@@ -154,7 +152,7 @@ static uint64_t hash_separations(const abut_separation *list, size_t count) {
 static abut_status check_poses(bench_state *state) {
     query_data *data = state->data;
     size_t some = data->count < CHECKED / 10 ? data->count : CHECKED / 10;
-    abut_pair_poses poses = poses_of(data, some);
+    abut_pair_poses poses = poses_of(data, data->bvh, some);
     abut_pair_relation *relations = malloc(some * sizeof *relations);
     abut_separation *separations = calloc(some, sizeof *separations);
     abut_status status =
@@ -185,7 +183,7 @@ static abut_status setup(bench_state *state) {
     if (!status)
         status = abut_bvh_create(data->mesh, NULL, &data->bvh);
     if (!status)
-        status = abut_device_bvh_create(data->bvh, data->device, &data->there);
+        status = abuti_bvh_copy(data->bvh, data->device, &data->there);
     if (!status)
         status = variant & POSES ? setup_poses(state, data) : setup_points(state, data);
     if (!status && variant & POSES)
@@ -223,7 +221,7 @@ static void teardown(bench_state *state) {
         return;
     abut_buffer_destroy(data->in);
     abut_buffer_destroy(data->out);
-    abut_device_bvh_destroy(data->there);
+    abut_bvh_destroy(data->there);
     abut_bvh_destroy(data->bvh);
     abut_mesh_destroy(data->mesh);
     abut_device_destroy(data->device);

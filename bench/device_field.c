@@ -19,9 +19,8 @@ enum { SIDE_128 = 4, SIDE_256 = 8, SIDE_512 = 16, BAND = 32 };
 typedef struct field_data {
     abut_device *device;
     abut_mesh *mesh;
-    abut_bvh *bvh;
-    abut_device_bvh *there;
-    abut_device_field *field;
+    abut_bvh *bvh, *there;
+    abut_field *field;
 } field_data;
 
 /* Of the last case, for the line after it. */
@@ -51,7 +50,7 @@ static abut_field_options options_of(const bench_state *state, const abut_mesh *
 
 static abut_status compare(field_data *data, const float *values, const abut_nearest *nearest,
                            const size_t *cells, size_t count) {
-    abut_field_info info = abut_device_field_info_get(data->field);
+    abut_field_info info = abut_field_info_get(data->field);
     for (size_t i = 0; i < count; i++) {
         float expected = (float)fmax(-info.band, fmin(info.band, nearest[i].distance));
         if (memcmp(&expected, &values[cells[i]], sizeof expected) != 0)
@@ -64,7 +63,7 @@ static abut_status compare(field_data *data, const float *values, const abut_nea
 /* Random cells, and as many near the surface as come along. */
 static abut_status check(bench_state *state) {
     field_data *data = state->data;
-    abut_field_info info = abut_device_field_info_get(data->field);
+    abut_field_info info = abut_field_info_get(data->field);
     size_t all = grid_cells(&info.grid), some = all < CHECKED ? all : CHECKED;
     float *values = malloc(all * sizeof *values);
     size_t *cells = malloc(some * sizeof *cells);
@@ -76,7 +75,7 @@ static abut_status check(bench_state *state) {
                              ? ABUT_OK
                              : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (!status)
-        status = abut_device_field_copy(data->field, (const uint32_t[3]){0, 0, 0}, n, values);
+        status = abut_buffer_read(abut_field_values(data->field), 0, values, all * sizeof *values);
     for (size_t i = 0; !status && i < some; i++) {
         cells[i] = bench_random(&random) % all;
         for (int tries = 0; i % 2 && tries < 50 && fabsf(values[cells[i]]) > 2 * info.grid.cell;
@@ -101,13 +100,13 @@ static abut_status check(bench_state *state) {
 
 static abut_status look(bench_state *state) {
     field_data *data = state->data;
-    abut_status status = abuti_device_field_account(data->there, &told.account);
-    status = status ? status : abut_device_field_update(data->field, data->there);
-    status = status ? status : abuti_device_field_account(data->there, NULL);
-    abuti_queue_clock_start(&data->there->queue);
-    status = status ? status : abut_device_field_update(data->field, data->there);
+    abut_status status = abuti_device_field_account(data->there->there, &told.account);
+    status = status ? status : abut_field_update_from(data->field, data->there, NULL);
+    status = status ? status : abuti_device_field_account(data->there->there, NULL);
+    abuti_queue_clock_start(&data->there->there->queue);
+    status = status ? status : abut_field_update_from(data->field, data->there, NULL);
     if (!status)
-        status = abuti_queue_clock_stop(&data->there->queue, &told.all_ms);
+        status = abuti_queue_clock_stop(&data->there->there->queue, &told.all_ms);
     return status;
 }
 
@@ -120,12 +119,12 @@ static abut_status setup(bench_state *state) {
     status = status ? status : bench_device_open(state, &data->device);
     status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
     status = status ? status : abut_sign_prepare(data->bvh, NULL);
-    status = status ? status : abut_device_bvh_create(data->bvh, data->device, &data->there);
+    status = status ? status : abuti_bvh_copy(data->bvh, data->device, &data->there);
     if (!status) {
         abut_field_options options = options_of(state, data->mesh);
         state->elements =
             (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
-        status = abut_device_field_build(data->there, &options, &data->field);
+        status = abut_field_create_from(data->there, &options, &data->field);
     }
     status = status ? status : check(state);
     return status ? status : look(state);
@@ -133,18 +132,22 @@ static abut_status setup(bench_state *state) {
 
 static abut_status run(bench_state *state) {
     field_data *data = state->data;
-    return abut_device_field_update(data->field, data->there);
+    return abut_field_update_from(data->field, data->there, NULL);
 }
 
+/* From the device, so that the field keeps nothing here that an update would have to free. */
 static abut_status finish(bench_state *state) {
     field_data *data = state->data;
-    const uint32_t *n = abut_device_field_info_get(data->field).grid.count;
-    float layer[4096];
-    uint32_t count[3] = {n[0] < 64 ? n[0] : 64, n[1] < 64 ? n[1] : 64, 1};
-    abut_status status =
-        abut_device_field_copy(data->field, (const uint32_t[3]){0, 0, n[2] / 2}, count, layer);
+    const uint32_t *n = abut_field_info_get(data->field).grid.count;
+    const abut_buffer *values = abut_field_values(data->field);
+    float layer[4096], *to = layer;
+    size_t wide = n[0] < 64 ? n[0] : 64, high = n[1] < 64 ? n[1] : 64;
+    abut_status status = ABUT_OK;
+    for (size_t j = 0; j < high && !status; j++, to += wide)
+        status = abut_buffer_read(values, sizeof *to * n[0] * (j + (size_t)n[1] * (n[2] / 2)), to,
+                                  wide * sizeof *to);
     if (!status)
-        state->hash = bench_hash(0, layer, (size_t)count[0] * count[1] * sizeof *layer);
+        state->hash = bench_hash(0, layer, wide * high * sizeof *layer);
     return status;
 }
 
@@ -152,8 +155,8 @@ static void teardown(bench_state *state) {
     field_data *data = state->data;
     if (!data)
         return;
-    abut_device_field_destroy(data->field);
-    abut_device_bvh_destroy(data->there);
+    abut_field_destroy(data->field);
+    abut_bvh_destroy(data->there);
     abut_bvh_destroy(data->bvh);
     abut_mesh_destroy(data->mesh);
     abut_device_destroy(data->device);

@@ -7,7 +7,7 @@
  */
 #include "bench.h"
 
-#include "bvh/bvh.h"
+#include "ray/ray.h"
 
 #include <stdlib.h>
 
@@ -20,8 +20,7 @@ enum { FIRST, ORDERED, HOST, ANY, INSIDE, SIGNED };
 typedef struct ray_data {
     abut_device *device;
     abut_mesh *mesh;
-    abut_bvh *bvh;
-    abut_device_bvh *there;
+    abut_bvh *bvh, *there;
     abut_buffer *in, *out;
     abut_ray *rays;
     abut_vec3 *points;
@@ -131,18 +130,15 @@ static abut_status run(bench_state *state) {
     switch (state->which->variant) {
     case FIRST:
     case ORDERED:
-        return abut_device_bvh_ray_first_buffer(data->there, data->in, data->count, HUGE_VAL,
-                                                data->out);
+        return abuti_ray_first_buffer(data->there, data->in, data->count, HUGE_VAL, data->out);
     case HOST:
-        return abut_device_bvh_ray_first(data->there, data->rays, data->count, HUGE_VAL,
-                                         data->answers);
+        return abut_ray_first_batch(data->there, data->rays, data->count, HUGE_VAL, data->answers);
     case ANY:
-        return abut_device_bvh_ray_any(data->there, data->rays, data->count, HUGE_VAL,
-                                       data->answers);
+        return abut_ray_any_batch(data->there, data->rays, data->count, HUGE_VAL, data->answers);
     case INSIDE:
-        return abut_device_bvh_inside(data->there, &points, data->answers);
+        return abut_sign_inside_batch(data->there, &points, data->answers);
     default:
-        return abut_device_bvh_nearest_signed(data->there, &points, HUGE_VAL, data->answers);
+        return abut_sign_nearest_batch(data->there, &points, HUGE_VAL, data->answers);
     }
 }
 
@@ -208,7 +204,7 @@ static abut_status setup(bench_state *state) {
     if (!status)
         status = abut_sign_prepare(data->bvh, NULL);
     if (!status)
-        status = abut_device_bvh_create(data->bvh, data->device, &data->there);
+        status = abuti_bvh_copy(data->bvh, data->device, &data->there);
     if (!status)
         status = make_input(state);
     if (!status && !(data->answers = calloc(data->count, data->answer_bytes)))
@@ -233,7 +229,7 @@ static void teardown(bench_state *state) {
         return;
     abut_buffer_destroy(data->in);
     abut_buffer_destroy(data->out);
-    abut_device_bvh_destroy(data->there);
+    abut_bvh_destroy(data->there);
     abut_bvh_destroy(data->bvh);
     abut_mesh_destroy(data->mesh);
     abut_device_destroy(data->device);

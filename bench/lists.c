@@ -7,6 +7,8 @@
  */
 #include "bench.h"
 
+#include "bvh/bvh.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +24,7 @@ enum { NEAREST, RAYS, BOXES, WHAT = 3, THERE = 4 };
 typedef struct list_data {
     abut_device *device;
     abut_mesh *mesh;
-    abut_bvh *bvh;
-    abut_device_bvh *there;
+    abut_bvh *bvh, *there;
     abut_vec3 (*questions)[2]; /* of points only the first */
     uint64_t *offsets;
     uint32_t *counts;
@@ -40,15 +41,12 @@ static abut_status ask(list_data *data, int what, bool there, size_t count, uint
     points.stride = sizeof *data->questions;
     points.count = count;
     const void *list = data->questions;
+    const abut_bvh *bvh = there ? data->there : data->bvh;
     if (what == NEAREST)
-        return there ? abut_device_bvh_nearest_many(data->there, &points, HUGE_VAL, MOST, answers,
-                                                    counts)
-                     : abut_nearest_many_batch(data->bvh, &points, HUGE_VAL, MOST, answers, counts);
+        return abut_nearest_many_batch(bvh, &points, HUGE_VAL, MOST, answers, counts);
     if (what == RAYS)
-        return there ? abut_device_bvh_ray_all(data->there, list, count, capacity, offsets, answers)
-                     : abut_ray_all_batch(data->bvh, list, count, capacity, offsets, answers);
-    return there ? abut_device_bvh_box(data->there, list, count, capacity, offsets, answers)
-                 : abut_bvh_box_batch(data->bvh, list, count, capacity, offsets, answers);
+        return abut_ray_all_batch(bvh, list, count, capacity, offsets, answers);
+    return abut_bvh_box_batch(bvh, list, count, capacity, offsets, answers);
 }
 
 static abut_status run(bench_state *state) {
@@ -139,7 +137,7 @@ static abut_status setup(bench_state *state) {
     if (!status && variant & THERE)
         status = bench_device_open(state, &data->device);
     if (!status && variant & THERE)
-        status = abut_device_bvh_create(data->bvh, data->device, &data->there);
+        status = abuti_bvh_copy(data->bvh, data->device, &data->there);
     if (!status && !(data->questions = malloc(data->count * sizeof *data->questions)))
         status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (status)
@@ -161,7 +159,7 @@ static void teardown(bench_state *state) {
     list_data *data = state->data;
     if (!data)
         return;
-    abut_device_bvh_destroy(data->there);
+    abut_bvh_destroy(data->there);
     abut_bvh_destroy(data->bvh);
     abut_mesh_destroy(data->mesh);
     abut_device_destroy(data->device);

@@ -126,7 +126,8 @@ static abut_status sweep_run(self_data *data) {
         abut_self_result *result = &data->results[k];
         abut_impacts found = {.impacts = &result->impact, .capacity = 1};
         *result = (abut_self_result){.scheme = ABUT_SELF_COMPLETE};
-        status = abut_sweep_step(data->sweep, data->at[k], data->at[k + 1]);
+        status = abut_sweep_step(data->sweep, abut_array_host(data->at[k]),
+                                 abut_array_host(data->at[k + 1]));
         if (!status)
             status = abut_sweep_find(data->sweep, ABUT_SWEEP_EARLIEST, NULL, &found, NULL);
         if (status == ABUT_ERROR_BUFFER) /* there is more than the first */

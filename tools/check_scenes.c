@@ -196,7 +196,8 @@ static double time_mode(scene *s, abut_sweep_mode mode, bool exact) {
     options.exact = exact;
     for (int i = 0; i < REPEATS; i++) {
         double began = now_ms();
-        abut_status status = abut_sweep_step(s->motion, s->position[0], s->position[1]);
+        abut_status status = abut_sweep_step(s->motion, abut_array_host(s->position[0]),
+                                             abut_array_host(s->position[1]));
         status =
             status ? status : abut_sweep_find(s->motion, mode, &options, &s->found, &s->counts);
         double took = now_ms() - began;

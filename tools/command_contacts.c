@@ -249,7 +249,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_pose to;
     memset(&b, 0, sizeof b);
     int code = check(tool, arguments, &to);
-    code = code ? code : pair_load(tool, arguments, &b.pair);
+    code = code ? code : pair_load(tool, arguments, NULL, &b.pair);
     for (int side = 0; side < 2 && !code; side++) {
         abut_status status = ABUT_OK;
         progress_start(tool->progress, arguments->operands[side]);

@@ -146,19 +146,8 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const ans
     out_end(out);
 }
 
-/* Asks the device where there is one, else the CPU: the answers are the same. */
-static abut_status ask(const abut_pair_poses *poses, const abut_pair_options *options,
-                       abut_device_bvh *const *there, double margin, const answers *all) {
-    if (all->within)
-        return there ? abut_device_pair_within(there[0], there[1], poses, margin, options,
-                                               all->within)
-                     : abut_pair_within_batch(poses, margin, options, all->within);
-    return there ? abut_device_pair_distance(there[0], there[1], poses, options, all->separations)
-                 : abut_pair_distance_batch(poses, options, all->separations);
-}
-
 static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                    const abut_pair_poses *poses, abut_device_bvh *const *there) {
+                    const abut_pair_poses *poses) {
     const tool_given *margin = option_given(arguments, "margin");
     answers all = {.count = poses->count};
     if (margin)
@@ -167,7 +156,9 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
         all.separations = malloc(all.count * sizeof *all.separations);
     if (!all.within && !all.separations)
         return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    abut_status status = ask(poses, &pair->options, there, margin ? margin->numbers[0] : 0, &all);
+    abut_status status =
+        margin ? abut_pair_within_batch(poses, margin->numbers[0], &pair->options, all.within)
+               : abut_pair_distance_batch(poses, &pair->options, all.separations);
     int code = status ? tool_fail(tool, status) : 0;
     tool_table table = {margin ? within_columns : columns, margin ? 2 : 11, all.count, give_row,
                         &all};

@@ -44,23 +44,8 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     out_end(out);
 }
 
-/* Asks the device where there is one, else the CPU path: the answers are the same. */
-static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_points *points,
-                       const answers *a) {
-    abut_device_bvh *copy = NULL;
-    abut_status status = device ? abut_device_bvh_create(bvh, device, &copy) : ABUT_OK;
-    if (!status)
-        status = copy ? abut_device_bvh_inside(copy, points, a->inside)
-                      : abut_sign_inside_batch(bvh, points, a->inside);
-    if (!status && a->winding)
-        status = copy ? abut_device_bvh_winding(copy, points, a->winding)
-                      : abut_sign_winding_batch(bvh, points, a->winding);
-    abut_device_bvh_destroy(copy);
-    return status;
-}
-
 static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                  abut_device *device, const tool_points *points) {
+                  const tool_points *points) {
     const tool_given *out_path = option_given(arguments, "out");
     bool numbers = option_given(arguments, "winding") != NULL;
     abut_points batch = abut_points_default();
@@ -74,7 +59,8 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
     abut_status status = ABUT_OK;
     if (!a.inside || (numbers && !a.winding))
         code = tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    if (!code && (status = ask(bvh, device, &batch, &a)))
+    if (!code && ((status = abut_sign_inside_batch(bvh, &batch, a.inside)) ||
+                  (numbers && (status = abut_sign_winding_batch(bvh, &batch, a.winding)))))
         code = tool_fail(tool, status);
     tool_table table = {columns, numbers ? 5 : 4, points->count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
@@ -97,9 +83,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         code = tool_fail(tool, status);
     code = code ? code : points_get(tool, arguments, mesh, &points);
     if (!code &&
-        ((status = abut_bvh_create(mesh, NULL, &bvh)) || (status = abut_sign_prepare(bvh, NULL))))
+        ((status = device_bvh(mesh, device, &bvh)) || (status = abut_sign_prepare(bvh, NULL))))
         code = tool_fail(tool, status);
-    code = code ? code : answer(tool, arguments, bvh, device, &points);
+    code = code ? code : answer(tool, arguments, bvh, &points);
     points_free(&points);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);

@@ -75,33 +75,6 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     out_end(out);
 }
 
-/* These ask the device where there is one, else the CPU path: the answers are the same. */
-static abut_status ask(const abut_bvh *bvh, abut_device *device, const abut_points *points,
-                       double radius, bool is_signed, abut_nearest *nearest) {
-    if (!device)
-        return is_signed ? abut_sign_nearest_batch(bvh, points, radius, nearest)
-                         : abut_nearest_batch(bvh, points, radius, nearest);
-    abut_device_bvh *copy = NULL;
-    abut_status status = abut_device_bvh_create(bvh, device, &copy);
-    if (!status)
-        status = is_signed ? abut_device_bvh_nearest_signed(copy, points, radius, nearest)
-                           : abut_device_bvh_nearest(copy, points, radius, nearest);
-    abut_device_bvh_destroy(copy);
-    return status;
-}
-
-static abut_status ask_many(const abut_bvh *bvh, abut_device *device, const abut_points *points,
-                            double radius, uint32_t most, abut_nearest *nearest, uint32_t *counts) {
-    if (!device)
-        return abut_nearest_many_batch(bvh, points, radius, most, nearest, counts);
-    abut_device_bvh *copy = NULL;
-    abut_status status = abut_device_bvh_create(bvh, device, &copy);
-    if (!status)
-        status = abut_device_bvh_nearest_many(copy, points, radius, most, nearest, counts);
-    abut_device_bvh_destroy(copy);
-    return status;
-}
-
 /* ---- queries ---- */
 
 static int no_memory(tool_run *tool) {
@@ -124,8 +97,8 @@ static bool close_gaps(answers *a, const uint32_t *counts, uint32_t most) {
     return true;
 }
 
-static int find_many(tool_run *tool, const abut_bvh *bvh, abut_device *device,
-                     const abut_points *batch, double radius, uint32_t most, answers *a) {
+static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *batch, double radius,
+                     uint32_t most, answers *a) {
     uint32_t triangles = abut_bvh_info_get(bvh).triangle_count;
     most = most < triangles ? most : triangles;
     uint32_t *counts = malloc((batch->count + 1) * sizeof *counts);
@@ -133,7 +106,7 @@ static int find_many(tool_run *tool, const abut_bvh *bvh, abut_device *device,
         a->nearest = malloc((batch->count * most + 1) * sizeof *a->nearest);
     abut_status status = ABUT_OK;
     int code = counts && a->nearest ? 0 : no_memory(tool);
-    if (!code && (status = ask_many(bvh, device, batch, radius, most, a->nearest, counts)))
+    if (!code && (status = abut_nearest_many_batch(bvh, batch, radius, most, a->nearest, counts)))
         code = tool_fail(tool, status);
     if (!code && !close_gaps(a, counts, most))
         code = no_memory(tool);
@@ -141,18 +114,19 @@ static int find_many(tool_run *tool, const abut_bvh *bvh, abut_device *device,
     return code;
 }
 
-static int find_one(tool_run *tool, const abut_bvh *bvh, abut_device *device,
-                    const abut_points *batch, double radius, bool is_signed, answers *a) {
+static int find_one(tool_run *tool, const abut_bvh *bvh, const abut_points *batch, double radius,
+                    bool is_signed, answers *a) {
     a->nearest = malloc((batch->count + 1) * sizeof *a->nearest);
     if (!a->nearest)
         return no_memory(tool);
     a->count = batch->count;
-    abut_status status = ask(bvh, device, batch, radius, is_signed, a->nearest);
+    abut_status status = is_signed ? abut_sign_nearest_batch(bvh, batch, radius, a->nearest)
+                                   : abut_nearest_batch(bvh, batch, radius, a->nearest);
     return status ? tool_fail(tool, status) : 0;
 }
 
 static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                  abut_device *device, const tool_points *points) {
+                  const tool_points *points) {
     const tool_given *radius = option_given(arguments, "radius");
     const tool_given *most = option_given(arguments, "most");
     const tool_given *out_path = option_given(arguments, "out");
@@ -161,9 +135,8 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
     batch.points = points->list;
     batch.count = points->count;
     answers a = {.points = points};
-    int code =
-        most ? find_many(tool, bvh, device, &batch, reach, most->counts[0], &a)
-             : find_one(tool, bvh, device, &batch, reach, option_given(arguments, "sign"), &a);
+    int code = most ? find_many(tool, bvh, &batch, reach, most->counts[0], &a)
+                    : find_one(tool, bvh, &batch, reach, option_given(arguments, "sign"), &a);
     tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))
@@ -197,11 +170,11 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);
     code = code ? code : points_get(tool, arguments, mesh, &points);
-    if (!code && (status = abut_bvh_create(mesh, NULL, &bvh)))
+    if (!code && (status = device_bvh(mesh, device, &bvh)))
         code = tool_fail(tool, status);
     if (!code && (status = prepare(arguments, bvh)))
         code = tool_fail(tool, status);
-    code = code ? code : answer(tool, arguments, bvh, device, &points);
+    code = code ? code : answer(tool, arguments, bvh, &points);
     points_free(&points);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);

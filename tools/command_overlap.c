@@ -135,15 +135,13 @@ static void give_pose(const void *data, size_t row, double *values) {
 }
 
 static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                    const abut_pair_poses *poses, abut_device_bvh *const *there) {
+                    const abut_pair_poses *poses) {
     tool_output *out = &tool->out;
     size_t count = poses->count, touching = 0;
     abut_pair_relation *relations = malloc(count * sizeof *relations);
     if (!relations)
         return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    abut_status status =
-        there ? abut_device_pair_overlap(there[0], there[1], poses, &pair->options, relations)
-              : abut_pair_overlap_batch(poses, &pair->options, relations);
+    abut_status status = abut_pair_overlap_batch(poses, &pair->options, relations);
     int code = status ? tool_fail(tool, status) : 0;
     for (size_t i = 0; !code && i < count; i++)
         touching += relations[i] != ABUT_PAIR_APART;

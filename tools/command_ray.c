@@ -57,20 +57,17 @@ static int no_memory(tool_run *tool) {
     return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
 }
 
-static int find_first(tool_run *tool, const abut_bvh *bvh, abut_device_bvh *there, double most,
-                      answers *a) {
+static int find_first(tool_run *tool, const abut_bvh *bvh, double most, answers *a) {
     a->hits = malloc((a->ray_count + 1) * sizeof *a->hits);
     if (!a->hits)
         return no_memory(tool);
     a->count = a->ray_count;
-    abut_status status =
-        there ? abut_device_bvh_ray_first(there, a->rays, a->ray_count, most, a->hits)
-              : abut_ray_first_batch(bvh, a->rays, a->ray_count, most, a->hits);
+    abut_status status = abut_ray_first_batch(bvh, a->rays, a->ray_count, most, a->hits);
     return status ? tool_fail(tool, status) : 0;
 }
 
 /* Tries with room for a few hits a ray, and then with as much as it takes. */
-static int find_all(tool_run *tool, const abut_bvh *bvh, abut_device_bvh *there, answers *a) {
+static int find_all(tool_run *tool, const abut_bvh *bvh, answers *a) {
     uint64_t *offsets = malloc((a->ray_count + 1) * sizeof *offsets);
     uint64_t capacity = 4 * (uint64_t)a->ray_count;
     abut_status status = ABUT_ERROR_BUFFER;
@@ -81,10 +78,7 @@ static int find_all(tool_run *tool, const abut_bvh *bvh, abut_device_bvh *there,
         if (!a->hits)
             code = no_memory(tool);
         else
-            status =
-                there ? abut_device_bvh_ray_all(there, a->rays, a->ray_count, capacity, offsets,
-                                                a->hits)
-                      : abut_ray_all_batch(bvh, a->rays, a->ray_count, capacity, offsets, a->hits);
+            status = abut_ray_all_batch(bvh, a->rays, a->ray_count, capacity, offsets, a->hits);
         capacity = status == ABUT_ERROR_BUFFER ? offsets[a->ray_count] : capacity;
     }
     if (!code && status)
@@ -102,17 +96,12 @@ static int find_all(tool_run *tool, const abut_bvh *bvh, abut_device_bvh *there,
 }
 
 static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                  abut_device *device, const abut_ray *rays, size_t count) {
+                  const abut_ray *rays, size_t count) {
     const tool_given *most = option_given(arguments, "most"), *all = option_given(arguments, "all");
     const tool_given *out_path = option_given(arguments, "out");
-    abut_device_bvh *there = NULL;
-    abut_status status = device ? abut_device_bvh_create(bvh, device, &there) : ABUT_OK;
-    if (status)
-        return tool_fail(tool, status);
     answers a = {.rays = rays, .ray_count = count};
-    int code = all ? find_all(tool, bvh, there, &a)
-                   : find_first(tool, bvh, there, most ? most->numbers[0] : HUGE_VAL, &a);
-    abut_device_bvh_destroy(there);
+    int code = all ? find_all(tool, bvh, &a)
+                   : find_first(tool, bvh, most ? most->numbers[0] : HUGE_VAL, &a);
     tool_table table = {all ? columns : columns + 1, all ? 12 : 11, a.count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))
@@ -150,7 +139,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);
-    if (!code && (status = abut_bvh_create(mesh, NULL, &bvh)))
+    if (!code && (status = device_bvh(mesh, device, &bvh)))
         code = tool_fail(tool, status);
     size_t count = pairs.count / 2;
     abut_ray *rays = malloc((count + 1) * sizeof *rays);
@@ -160,7 +149,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         rays[i].origin = pairs.list[2 * i];
         rays[i].direction = pairs.list[2 * i + 1];
     }
-    code = code ? code : answer(tool, arguments, bvh, device, rays, count);
+    code = code ? code : answer(tool, arguments, bvh, rays, count);
     free(rays);
     points_free(&pairs);
     abut_bvh_destroy(bvh);

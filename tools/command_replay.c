@@ -123,7 +123,8 @@ static abut_status run_sweep(abut_sweep *sweep, const abut_self_step *step,
     double begun = seconds_now();
     memset(result, 0, sizeof *result);
     result->scheme = ABUT_SELF_COMPLETE;
-    abut_status status = abut_sweep_step(sweep, step->start, step->end);
+    abut_status status =
+        abut_sweep_step(sweep, abut_array_host(step->start), abut_array_host(step->end));
     if (!status)
         status = abut_sweep_find(sweep, ABUT_SWEEP_EARLIEST, NULL, &found, &counts);
     if (status)

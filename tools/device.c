@@ -22,3 +22,9 @@ int device_open(tool_run *tool, const tool_arguments *arguments, abut_device **d
     abut_status status = abut_device_open(tool->context, name, device);
     return status ? tool_fail(tool, status) : 0;
 }
+
+abut_status device_bvh(abut_mesh *mesh, abut_device *device, abut_bvh **bvh) {
+    abut_bvh_options options = abut_bvh_options_default();
+    options.device = device;
+    return abut_bvh_create(mesh, &options, bvh);
+}

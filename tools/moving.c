@@ -243,7 +243,8 @@ int moving_step(tool_run *tool, tool_moving *m, const char *start_path, abut_mes
         return code;
     place(m, start, m->start);
     place(m, end, m->end);
-    abut_status status = abut_sweep_step(m->motion, m->start, m->end);
+    abut_status status =
+        abut_sweep_step(m->motion, abut_array_host(m->start), abut_array_host(m->end));
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -252,7 +253,8 @@ int moving_step_to(tool_run *tool, tool_moving *m, const abut_vec3 *start, const
         m->start[i] = start[m->vertices[i]];
         m->end[i] = end[m->vertices[i]];
     }
-    abut_status status = abut_sweep_step(m->motion, m->start, m->end);
+    abut_status status =
+        abut_sweep_step(m->motion, abut_array_host(m->start), abut_array_host(m->end));
     return status ? tool_fail(tool, status) : 0;
 }
 

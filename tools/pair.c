@@ -18,7 +18,8 @@ static int read_pose(tool_run *tool, const tool_arguments *arguments, const char
                        name, given->words);
 }
 
-int pair_load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair) {
+int pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *device,
+              tool_pair *pair) {
     const tool_given *poses = option_given(arguments, "poses"),
                      *png = option_given(arguments, "png");
     memset(pair, 0, sizeof *pair);
@@ -37,7 +38,7 @@ int pair_load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair) 
     for (int side = 0; side < 2 && !code; side++) {
         abut_mesh *mesh = NULL;
         abut_status status = tool_read(tool, arguments->operands[side], NULL, &mesh);
-        status = status ? status : abut_bvh_create(mesh, NULL, &pair->bvh[side]);
+        status = status ? status : device_bvh(mesh, device, &pair->bvh[side]);
         abut_mesh_destroy(mesh);
         if (status)
             code = tool_fail(tool, status);
@@ -50,9 +51,9 @@ abut_posed pair_posed(const tool_pair *pair, int side) {
     return posed;
 }
 
-/* Many poses, on the device where there is one. */
+/* Many poses. */
 static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                    abut_device *device, tool_pair_many *many) {
+                    tool_pair_many *many) {
     abut_pair_poses poses = abut_pair_poses_default();
     poses.a = pair->bvh[0];
     poses.b = pair->bvh[1];
@@ -64,14 +65,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     for (size_t i = 0; i < poses.count; i++)
         still[i] = pair->pose[0];
     poses.poses_a = still;
-    abut_device_bvh *there[2] = {NULL, NULL};
-    abut_status status = ABUT_OK;
-    for (int side = 0; side < 2 && device && !status; side++)
-        status = abut_device_bvh_create(pair->bvh[side], device, &there[side]);
-    int code = status ? tool_fail(tool, status)
-                      : many(tool, arguments, pair, &poses, device ? there : NULL);
-    abut_device_bvh_destroy(there[0]);
-    abut_device_bvh_destroy(there[1]);
+    int code = many(tool, arguments, pair, &poses);
     free(still);
     return code;
 }
@@ -91,10 +85,10 @@ int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one
     int code = device_open(tool, arguments, &device);
     if (code)
         return code;
-    code = pair_load(tool, arguments, &pair);
+    code = pair_load(tool, arguments, device, &pair);
     if (!code)
-        code = pair.poses.count ? run_many(tool, arguments, &pair, device, many)
-                                : one(tool, arguments, &pair);
+        code =
+            pair.poses.count ? run_many(tool, arguments, &pair, many) : one(tool, arguments, &pair);
     pair_free(&pair);
     abut_device_destroy(device);
     return code;

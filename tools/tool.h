@@ -233,6 +233,8 @@ const char *device_named(const tool_arguments *arguments);
 /* Opens the device that --device names: *device is null for the CPU path. A command that has no
  * other passes a null `device`: all but "cpu" is refused then. 0 or the exit code. */
 int device_open(struct tool_run *tool, const tool_arguments *arguments, abut_device **device);
+/* The hierarchy of a mesh on a device, or on the CPU where that is null. */
+abut_status device_bvh(abut_mesh *mesh, abut_device *device, abut_bvh **bvh);
 
 /* ---- commands.c ---- */
 
@@ -526,14 +528,15 @@ typedef struct tool_pair {
 
 /* Reads the meshes and poses of a command line. 0, or the exit code after the error was reported;
  * to be freed in either case. */
-int pair_load(tool_run *tool, const tool_arguments *arguments, tool_pair *pair);
+int pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *device,
+              tool_pair *pair);
 void pair_free(tool_pair *pair);
 abut_posed pair_posed(const tool_pair *pair, int side);
 /* What a command does at one pose, and at many: with `there` both hierarchies are on a device. The
  * exit code. */
 typedef int tool_pair_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair);
 typedef int tool_pair_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                           const abut_pair_poses *poses, abut_device_bvh *const *there);
+                           const abut_pair_poses *poses);
 /* Loads a pair, opens the device, and goes on with one pose or many. */
 int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one,
              tool_pair_many *many);

@@ -67,11 +67,9 @@ abut_status cloth_sweep(cloth *c, abut_sweep *motion, const abut_sweep_find_opti
         abut_impacts found = {.impacts = c->impacts ? c->impacts + c->impact_count : NULL,
                               .capacity = c->impact_room - c->impact_count};
         status = abut_sweep_find(motion, ABUT_SWEEP_ALL, options, &found, NULL);
-        size_t count = found.count < most ? found.count : most;
-        if (status == ABUT_ERROR_BUFFER && count <= found.capacity)
-            status = ABUT_OK; /* as many as are wanted */
+        const size_t count = (size_t)found.count;
         if (!status)
-            c->impact_count += count;
+            c->impact_count += count < most ? count : most;
         else if (status == ABUT_ERROR_BUFFER && make_room_for_impacts(c, c->impact_count + count))
             status = ABUT_ERROR_MEMORY;
     }
@@ -86,7 +84,8 @@ static abut_status find_impacts(cloth *c, cloth_report *report) {
     c->impact_count = 0;
     for (int i = 0; i < 2 && c->motions[i] && !status; i++) {
         status = c->device ? cloth_device_step(c, i, false)
-                           : abut_sweep_step(c->motions[i], c->position, c->end);
+                           : abut_sweep_step(c->motions[i], abut_array_host(c->position),
+                                             abut_array_host(c->end));
         status = status ? status : cloth_sweep(c, c->motions[i], &options, SIZE_MAX);
     }
     report->rounds++;

@@ -112,7 +112,8 @@ static abut_status search_near(cloth *c) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
     options.separation = range_of(c);
     abut_status status = c->device ? cloth_device_step(c, 0, true)
-                                   : abut_sweep_step(c->motions[0], c->position, c->position);
+                                   : abut_sweep_step(c->motions[0], abut_array_host(c->position),
+                                                     abut_array_host(c->position));
     c->impact_count = 0;
     return status ? status
                   : cloth_sweep(c, c->motions[0], &options, (size_t)NEARS_A_VERTEX * c->vertices);

@@ -11,6 +11,7 @@
 
 #ifndef CLOTH_NO_DEVICES
 #include "device/device.h"
+#include "nearest/batch.h"
 
 enum { GROUP = 64, WIDE = VOLUME_LANES, TAIL_COUNT = 512 };
 
@@ -63,7 +64,7 @@ struct cloth_device {
     abuti_buffer memory[MEMORIES];
     abut_buffer *start, *end; /* positions of all; made in the first step */
     abut_buffer *nearest;     /* an abut_nearest a vertex */
-    abut_device_bvh *solid;
+    abut_bvh *solid;
     uint32_t refits;              /* since it was built */
     uint64_t solid_fit;           /* as that of the cloth */
     uint32_t solid_moves;         /* in this step */
@@ -155,7 +156,7 @@ void cloth_device_destroy(cloth *c) {
     abut_buffer_destroy(d->start);
     abut_buffer_destroy(d->end);
     abut_buffer_destroy(d->nearest);
-    abut_device_bvh_destroy(d->solid);
+    abut_bvh_destroy(d->solid);
     abuti_queue_close(&d->queue);
     abut_context_release(c->context, d);
     c->device = NULL;
@@ -282,17 +283,19 @@ static abut_status fit_solid(cloth *c) {
     if (d->solid && d->solid_fit == c->solid_moved)
         return ABUT_OK;
     abut_status status = cloth_mesh(c, 1, &mesh);
+    abut_bvh_options options = abut_bvh_options_default();
+    options.device = d->queue.device;
     bool fresh = !d->solid || d->refits >= MOST_REFITS;
     if (!status && !fresh)
-        status = abut_device_bvh_refit(d->solid, mesh);
+        status = abut_bvh_refit(d->solid, mesh);
     if (!status)
         d->refits = fresh ? 0 : d->refits + 1;
     if (status || fresh) {
-        abut_device_bvh_destroy(d->solid);
+        abut_bvh_destroy(d->solid);
         d->solid = NULL;
     }
     if (!status && fresh)
-        status = abut_device_bvh_build(mesh, d->queue.device, &d->solid);
+        status = abut_bvh_create(mesh, &options, &d->solid);
     if (!status)
         d->solid_fit = c->solid_moved;
     abut_mesh_destroy(mesh);
@@ -320,8 +323,8 @@ abut_status cloth_device_find_touches(cloth *c, double radius) {
     cloth_device *d = c->device;
     abut_status status = fit_solid(c);
     if (!status)
-        status = abut_device_bvh_nearest_buffer(d->solid, d->start, ABUT_SCALAR_FLOAT64,
-                                                c->vertices, radius, d->nearest);
+        status = abuti_nearest_buffer(d->solid, d->start, ABUT_SCALAR_FLOAT64, c->vertices, radius,
+                                      d->nearest);
     if (!status)
         status = ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_FIND_TOUCHES], groups_of(c->vertices),
                               GROUP, ABUTI_VALUE(c->vertices), ABUTI_VALUE(c->options.thickness),
@@ -373,7 +376,8 @@ abut_status cloth_device_set_end(cloth *c) {
 
 abut_status cloth_device_step(cloth *c, int motion, bool still) {
     cloth_device *d = c->device;
-    return abut_sweep_step_device(c->motions[motion], d->start, still ? d->start : d->end);
+    return abut_sweep_step(c->motions[motion], abut_array_buffer(d->start),
+                           abut_array_buffer(still ? d->start : d->end));
 }
 
 void cloth_device_finish(cloth *c, bool velocities_changed) {

@@ -7,6 +7,13 @@
  * on the processor. Points, rays and boxes are in absolute coordinates, as the mesh came in.
  *
  * Queries only read, so any number of threads may ask the same hierarchy at once.
+ *
+ * A hierarchy may be on a device, with a queue and scratch memory of its own: it is built there and
+ * stays there. Batches (functions that end in _batch) then run on the device, one at a time for one
+ * hierarchy, and their answers are the same bit for bit. Single questions run on the CPU all the
+ * same: it gets a copy of the tree when it is first asked, also while a batch runs. Batches that
+ * need doubles fail with ABUT_ERROR_DEVICE on a device that has none. If a device fails half-way
+ * through a batch, part of the answers has been written, and the hierarchy may still be asked.
  */
 #ifndef ABUT_BVH_H
 #define ABUT_BVH_H
@@ -24,8 +31,7 @@ typedef struct abut_bvh abut_bvh;
 
 typedef struct abut_bvh_options {
     size_t size;
-    abut_device
-        *device; /* where it is built; null = the CPU. Queries run on the CPU all the same */
+    abut_device *device; /* where it is, and where batches run; null = the CPU */
 } abut_bvh_options;
 
 static inline abut_bvh_options abut_bvh_options_default(void) {
@@ -36,10 +42,11 @@ static inline abut_bvh_options abut_bvh_options_default(void) {
 }
 
 /* Builds the hierarchy of a mesh, which it keeps: O(n log n) for any input, at most 40 bytes a
- * triangle when done. `options` may be null. Built on a device, the tree is another one of about
- * the same quality, the same on every device, and all answers are the same; where the device fails,
- * ABUT_ERROR_DEVICE, and the CPU is still there to be asked. Uses the context of the mesh; reports
- * progress as stage "bvh". Thread-safe. */
+ * triangle when done. `options` may be null. On a device the tree is another one of about the same
+ * quality, the same on every device, and answers are the same, but where they are said to depend on
+ * the hierarchy; the caller's hold on the device is not needed any longer. Fails with
+ * ABUT_ERROR_DEVICE where the device does. Uses the context of the mesh; reports progress as stage
+ * "bvh". Thread-safe. */
 ABUT_API abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options,
                                      abut_bvh **bvh);
 /* Null is allowed. Thread-safe when no one else uses the hierarchy. */
@@ -48,7 +55,8 @@ ABUT_API void abut_bvh_destroy(abut_bvh *bvh);
 /* Follows moved vertices: takes a mesh with the same triangles (same indices) and new positions,
  * and fits all boxes to it, in about a tenth of the time of a build. Answers are as exact as
  * after a build; speed suffers when triangles that were together move apart: see abut_bvh_info.
- * On failure the hierarchy is as before. Not thread-safe: no one may ask it meanwhile. */
+ * On failure the hierarchy is as before; but if a device fails half-way, it answers no more until a
+ * refit succeeds. Not thread-safe: no one may ask it meanwhile. */
 ABUT_API abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh);
 
 typedef struct abut_bvh_info {
@@ -57,11 +65,12 @@ typedef struct abut_bvh_info {
     uint64_t bytes;             /* beyond the mesh */
     double cost;       /* expected work of a random ray, in visits (surface area heuristic):
                         * the sum of the areas of all boxes over that of the root */
-    double built_cost; /* as it was after the build */
+    double built_cost; /* as it was after the build; on a device, when first told */
     bool rebuild;      /* cost has grown by more than half: building anew will pay */
 } abut_bvh_info;
 
-/* Tells size and quality. Null gives zeros. Thread-safe. */
+/* Tells size and quality; of one on a device from the CPU's copy, whose cost is 0 where it cannot
+ * be made. Null gives zeros. Thread-safe. */
 ABUT_API abut_bvh_info abut_bvh_info_get(const abut_bvh *bvh);
 
 /* The mesh that answers are about; null for null. It lives as long as the hierarchy keeps it.
@@ -96,35 +105,9 @@ ABUT_API abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint
 
 /* The same for many boxes on all threads, with offsets and errors as those of
  * abut_ray_all_batch(): the triangles of boxes[i] begin at triangles[offsets[i]]. Reports
- * progress as stage "boxes". Thread-safe. */
+ * progress as stage "boxes". Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_bvh_box_batch(const abut_bvh *bvh, const abut_box *boxes, size_t count,
                                         uint64_t capacity, uint64_t *offsets, uint32_t *triangles);
-
-/* ---- on a device ---- */
-
-/* A hierarchy on a device, with a queue and scratch memory of its own: for one user at a time. */
-typedef struct abut_device_bvh abut_device_bvh;
-
-/* Copies a hierarchy to a device. Neither the hierarchy nor the caller's hold on the device is
- * needed any longer. Fails with ABUT_ERROR_DEVICE where the device does. Thread-safe. */
-ABUT_API abut_status abut_device_bvh_create(const abut_bvh *bvh, abut_device *device,
-                                            abut_device_bvh **device_bvh);
-/* Builds the hierarchy of a mesh on the device itself. Quality and answers are those of the CPU's
- * build; see docs/bvh.md for speed. Thread-safe. */
-ABUT_API abut_status abut_device_bvh_build(abut_mesh *mesh, abut_device *device,
-                                           abut_device_bvh **device_bvh);
-/* Follows moved vertices, as abut_bvh_refit() does. Refused for a copy of the CPU's hierarchy:
- * refit that and copy it again. If the device fails half-way, only destroying is allowed. */
-ABUT_API abut_status abut_device_bvh_refit(abut_device_bvh *device_bvh, abut_mesh *mesh);
-/* Null is allowed. */
-ABUT_API void abut_device_bvh_destroy(abut_device_bvh *device_bvh);
-
-/* abut_bvh_box_batch() on the device, with the same answers bit for
- * bit. Fails with ABUT_ERROR_DEVICE on a device without doubles. If the device fails half-way, part
- * has been written, and the CPU's still works. */
-ABUT_API abut_status abut_device_bvh_box(abut_device_bvh *device_bvh, const abut_box *boxes,
-                                         size_t count, uint64_t capacity, uint64_t *offsets,
-                                         uint32_t *triangles);
 
 #ifdef __cplusplus
 }

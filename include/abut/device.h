@@ -87,6 +87,27 @@ ABUT_API abut_status abut_buffer_write(abut_buffer *buffer, size_t offset, const
 ABUT_API abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, void *data,
                                       size_t bytes);
 
+/* An array of a caller's: on the host, or on a device from the beginning of a buffer; neither where
+ * there is none. */
+typedef struct abut_array {
+    void *host;
+    abut_buffer *buffer;
+} abut_array;
+
+static inline abut_array abut_array_host(const void *host) {
+    abut_array array;
+    array.host = (void *)host;
+    array.buffer = NULL;
+    return array;
+}
+
+static inline abut_array abut_array_buffer(const abut_buffer *buffer) {
+    abut_array array;
+    array.host = NULL;
+    array.buffer = (abut_buffer *)buffer;
+    return array;
+}
+
 /* ---- a program's own OpenCL ----
  *
  * Who uses OpenCL already opens a device on his own cl_context, and passes his own cl_mem. Handles

@@ -4,6 +4,10 @@
  * rounded once to a float: exact, not spread from neighbours. Between centres values are
  * interpolated. The same mesh and options give the same values on every processor, device and
  * number of threads.
+ *
+ * A field may be on a device: it is built there, and if it is dense and of floats its values stay
+ * there, for kernels of the caller; see abut_field_values(). Whatever is asked of it runs on the
+ * CPU all the same, which gets a copy of the values when it is first asked.
  */
 #ifndef ABUT_FIELD_H
 #define ABUT_FIELD_H
@@ -52,7 +56,7 @@ typedef struct abut_field_options {
     abut_sign_method sign; /* refused by pseudo-normals: a mesh with a border */
     abut_device *device;   /* where it is built; null = the CPU. The values are the same */
     const char *cache; /* a folder where fields are kept, to be found there the next time; null =
-                        * none, "" = the user's own. Not for abut_device_field_build() */
+                        * none, "" = the user's own */
 } abut_field_options;
 
 static inline abut_field_options abut_field_options_default(void) {
@@ -67,12 +71,18 @@ typedef struct abut_field abut_field;
 /* Builds the field of a mesh, which it keeps. `options` may be null. Takes at most 1.5 times the
  * result and 64 MiB meanwhile, beside the hierarchy of the mesh and its features (some 700 bytes a
  * triangle); on a device more where lists are long, see docs/field.md. Fails with ABUT_ERROR_LIMIT
- * where there would be too many cells, and names the memory that they would take. Uses the context
- * of the mesh; reports progress as stage "field". Thread-safe. */
+ * where there would be too many cells, and names the memory that they would take; with
+ * ABUT_ERROR_DEVICE on a device without doubles, and for a surface with a border on one that does
+ * not round floats as the CPU does. Uses the context of the mesh; reports progress as stage
+ * "field". Thread-safe. */
 ABUT_API abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options,
                                        abut_field **field);
-/* The same for a mesh whose hierarchy is there already. It is only read. */
-ABUT_API abut_status abut_field_create_from(const abut_bvh *bvh, const abut_field_options *options,
+/* The same for a mesh whose hierarchy is there already. Without options->device the field is built
+ * where the hierarchy is, if that device can: it keeps what it needs there for the next field.
+ * Signs are prepared, if they are not, as abut_sign_prepare() does it; refused: a hierarchy that
+ * was prepared for another method than options->sign. Thread-safe for a hierarchy on the CPU whose
+ * signs are prepared, else for one user of the hierarchy at a time. */
+ABUT_API abut_status abut_field_create_from(abut_bvh *bvh, const abut_field_options *options,
                                             abut_field **field);
 /* A dense field of floats from values of the caller, x fastest, which are copied: distances from
  * elsewhere, or of what is no mesh. It has no limit of distance. Refused: fewer than 2 cells along
@@ -84,9 +94,13 @@ ABUT_API abut_status abut_field_create_values(abut_context *context, const abut_
  * this grid, bit for bit, but distances are found anew only in blocks of 8 x 8 x 8 cells that can
  * have changed: where a triangle that has moved is, or was, no farther than the largest value of
  * the block. `recomputed` (may be null) gets their number. Sparse fields, signs by pseudo-normals
- * and 16 bits with another step are computed as a whole. On failure the field is as before. Not
- * thread-safe: no one may ask it meanwhile. */
+ * and 16 bits with another step are computed as a whole, and so are values that are on a device,
+ * where they are. On failure the field is as before; but if a device fails half-way, the field
+ * answers no more until an update succeeds. Not thread-safe: no one may ask it meanwhile. */
 ABUT_API abut_status abut_field_update(abut_field *field, abut_mesh *mesh, uint64_t *recomputed);
+/* The same for a mesh whose hierarchy is there already, such as one that was refitted: as
+ * abut_field_create_from(). Signs are those of the field. */
+ABUT_API abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, uint64_t *recomputed);
 /* Null is allowed. Thread-safe when no one else uses the field. */
 ABUT_API void abut_field_destroy(abut_field *field);
 
@@ -105,6 +119,11 @@ typedef struct abut_field_info {
 
 /* Tells what a field is. Null gives zeros. Thread-safe. */
 ABUT_API abut_field_info abut_field_info_get(const abut_field *field);
+
+/* The values of a dense field of floats that was built on a device, a float a cell, x fastest: in
+ * the memory of that device, until the field is updated or destroyed. The field owns them. Null
+ * where values are on the CPU alone, and for null. Thread-safe. */
+ABUT_API const abut_buffer *abut_field_values(const abut_field *field);
 
 /* Copies the values of a box of cells, from `begin` on, `count` along each axis: x runs fastest.
  * `values` has room for all. Cells that a sparse field does not store get what interpolating
@@ -136,34 +155,6 @@ ABUT_API abut_status abut_field_at(const abut_field *field, abut_vec3 point,
 ABUT_API abut_status abut_field_at_batch(const abut_field *field, const abut_points *points,
                                          abut_interpolation interpolation,
                                          abut_field_value *values);
-
-/* ---- on a device ---- */
-
-/* A dense field of floats in the memory of a device. For one user at a time. */
-typedef struct abut_device_field abut_device_field;
-
-/* Builds the field of a mesh whose hierarchy is on a device: the values of abut_field_create(), bit
- * for bit. The hierarchy is a copy of one that was prepared by abut_sign_prepare(); it keeps
- * what it needs for the next field. Fails with ABUT_ERROR_DEVICE on a device without doubles, and
- * for a surface with a border on one that does not round floats as the CPU does. */
-ABUT_API abut_status abut_device_field_build(abut_device_bvh *bvh,
-                                             const abut_field_options *options,
-                                             abut_device_field **field);
-/* Computes all values again, on the same grid, for another hierarchy on the same device or one
- * that has changed. On failure some of them may have been written. */
-ABUT_API abut_status abut_device_field_update(abut_device_field *field, abut_device_bvh *bvh);
-/* Copies a field to a device, any layout and type: as a dense field of floats there. */
-ABUT_API abut_status abut_device_field_create(const abut_field *field, abut_device *device,
-                                              abut_device_field **device_field);
-/* Null is allowed. */
-ABUT_API void abut_device_field_destroy(abut_device_field *field);
-/* Tells what it is. Null gives zeros. */
-ABUT_API abut_field_info abut_device_field_info_get(const abut_device_field *field);
-/* Its values, a float a cell, x fastest. The field owns them; null for null. */
-ABUT_API const abut_buffer *abut_device_field_values(const abut_device_field *field);
-/* Copies the values of a box of cells to the host, as abut_field_copy() does. */
-ABUT_API abut_status abut_device_field_copy(const abut_device_field *field, const uint32_t begin[3],
-                                            const uint32_t count[3], float *values);
 
 /* ---- fields back to meshes ---- */
 

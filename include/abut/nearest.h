@@ -35,23 +35,23 @@ ABUT_API abut_status abut_nearest_point(const abut_bvh *bvh, abut_vec3 point, do
  * after the other, in whatever order they are: they are sorted by place first. `nearest` has room
  * for points->count; no points are fine. Refused before anything is written: a point that is not
  * finite or beyond ABUT_COORDINATE_MAX. Reports progress as stage "nearest"; if that cancels, part
- * of `nearest` has been written. Thread-safe. */
+ * of `nearest` has been written. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_nearest_batch(const abut_bvh *bvh, const abut_points *points,
                                         double radius, abut_nearest *nearest);
 
 /* ---- several nearest ---- */
 
-/* Finds the triangles nearest to a point, at most `most` of them, and only at a distance of at most
- * `radius`: sorted by distance, then by index. `nearest` has room for `most`; `count` gets how many
+/* Finds the triangles nearest to a point, at most `k` of them, and only at a distance of at most
+ * `radius`: sorted by distance, then by index. `nearest` has room for `k`; `count` gets how many
  * there are. Takes no memory. Thread-safe. */
 ABUT_API abut_status abut_nearest_many(const abut_bvh *bvh, abut_vec3 point, double radius,
-                                       uint32_t most, abut_nearest *nearest, uint32_t *count);
-/* The same for many points on all threads: those of point i begin at nearest[i x most], and
+                                       uint32_t k, abut_nearest *nearest, uint32_t *count);
+/* The same for many points on all threads: those of point i begin at nearest[i x k], and
  * counts[i] tells how many they are; what is left of its places stays as it was. Refused before
  * anything is written: a point that is not legal. Reports progress as stage "nearest"; if that
- * cancels, part has been written. Thread-safe. */
+ * cancels, part has been written. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_nearest_many_batch(const abut_bvh *bvh, const abut_points *points,
-                                             double radius, uint32_t most, abut_nearest *nearest,
+                                             double radius, uint32_t k, abut_nearest *nearest,
                                              uint32_t *counts);
 /* Finds all triangles at a distance of at most `radius`, sorted as above. Writes them if there are
  * at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in either case.
@@ -64,35 +64,11 @@ ABUT_API abut_status abut_nearest_within(const abut_bvh *bvh, abut_vec3 point, d
  * ABUT_ERROR_BUFFER where there are more than `capacity`, and `nearest` stays as it was; `offsets`
  * is written in either case, and its last is how many there are. `nearest` may be null with a
  * capacity of 0. Refused before anything is written: a point that is not legal. Reports progress as
- * stage "nearest"; if that cancels, part has been written. Thread-safe. */
+ * stage "nearest"; if that cancels, part has been written. Thread-safe; on a device one batch at a
+ * time. */
 ABUT_API abut_status abut_nearest_within_batch(const abut_bvh *bvh, const abut_points *points,
                                                double radius, uint64_t capacity, uint64_t *offsets,
                                                abut_nearest *nearest);
-
-/* ---- on a device ---- */
-
-/* abut_nearest_batch() on the device, with the same answers bit for bit. If the device fails
- * half-way, part of `nearest` has been written, and the CPU's still works. */
-ABUT_API abut_status abut_device_bvh_nearest(abut_device_bvh *device_bvh, const abut_points *points,
-                                             double radius, abut_nearest *nearest);
-/* The same for points that are on the device: three scalars each, close together, `count` of them.
- * `nearest` has room for as many abut_nearest, and gets them as the CPU would write them. Fails
- * with ABUT_ERROR_DEVICE on a device without doubles. */
-ABUT_API abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *device_bvh,
-                                                    const abut_buffer *points,
-                                                    abut_scalar_type type, size_t count,
-                                                    double radius, abut_buffer *nearest);
-
-/* abut_nearest_many_batch() and abut_nearest_within_batch() on the device, with the same answers
- * bit for bit. Fails with ABUT_ERROR_DEVICE on a device without doubles. If the device fails
- * half-way, part has been written, and the CPU's still works. */
-ABUT_API abut_status abut_device_bvh_nearest_many(abut_device_bvh *device_bvh,
-                                                  const abut_points *points, double radius,
-                                                  uint32_t most, abut_nearest *nearest,
-                                                  uint32_t *counts);
-ABUT_API abut_status abut_device_bvh_within(abut_device_bvh *device_bvh, const abut_points *points,
-                                            double radius, uint64_t capacity, uint64_t *offsets,
-                                            abut_nearest *nearest);
 
 #ifdef __cplusplus
 }

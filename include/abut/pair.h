@@ -130,7 +130,9 @@ static inline abut_pair_poses abut_pair_poses_default(void) {
 /* The questions above for many poses, on all threads of the context of a's mesh; answer i belongs
  * to pose i. No poses are fine. Refused before anything is written: a pose that is not legal.
  * Reports progress as stage "pairs"; if that cancels or memory runs out, part of the answers have
- * been written. Thread-safe. */
+ * been written. Where both hierarchies are on one device, surfaces are searched there, and the rest
+ * is the CPU's; refused where only one is, or another device has it. Thread-safe; on a device one
+ * batch at a time. */
 ABUT_API abut_status abut_pair_overlap_batch(const abut_pair_poses *poses,
                                              const abut_pair_options *options,
                                              abut_pair_relation *relations);
@@ -193,24 +195,6 @@ ABUT_API abut_status abut_pair_self_any(const abut_bvh *bvh, const abut_pair_sel
  * failure. Thread-safe. */
 ABUT_API abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options *options,
                                        abut_mesh_report *report);
-
-/* ---- on a device ---- */
-
-/* The questions about many poses with the search through surfaces on a device, for thousands of
- * poses: the same answers, bit for bit. `a` and `b` are copies of poses->a and poses->b on one
- * device, or one copy where these are the same. Work on devices without doubles as well. If the
- * device fails half-way, part of the answers have been written. Not thread-safe for one `a`. */
-ABUT_API abut_status abut_device_pair_overlap(abut_device_bvh *a, abut_device_bvh *b,
-                                              const abut_pair_poses *poses,
-                                              const abut_pair_options *options,
-                                              abut_pair_relation *relations);
-ABUT_API abut_status abut_device_pair_distance(abut_device_bvh *a, abut_device_bvh *b,
-                                               const abut_pair_poses *poses,
-                                               const abut_pair_options *options,
-                                               abut_separation *separations);
-ABUT_API abut_status abut_device_pair_within(abut_device_bvh *a, abut_device_bvh *b,
-                                             const abut_pair_poses *poses, double margin,
-                                             const abut_pair_options *options, bool *within);
 
 #ifdef __cplusplus
 }

@@ -20,13 +20,14 @@ typedef struct abut_ray_hit {
     uint32_t triangle; /* ABUT_NONE on a miss */
 } abut_ray_hit;
 
-/* Finds the first triangle that a ray hits at a parameter of at most `most` (not negative or NaN;
+/* Finds the first triangle that a ray hits at a parameter of at most `limit` (not negative or NaN;
  * HUGE_VAL = no limit). Whether a triangle is hit is exact, so nothing slips between neighbours.
  * Takes no memory. Thread-safe. */
-ABUT_API abut_status abut_ray_first(const abut_bvh *bvh, const abut_ray *ray, double most,
+ABUT_API abut_status abut_ray_first(const abut_bvh *bvh, const abut_ray *ray, double limit,
                                     abut_ray_hit *hit);
-/* Tells whether a ray hits anything at a parameter of at most `most`. Thread-safe. */
-ABUT_API abut_status abut_ray_any(const abut_bvh *bvh, const abut_ray *ray, double most, bool *any);
+/* Tells whether a ray hits anything at a parameter of at most `limit`. Thread-safe. */
+ABUT_API abut_status abut_ray_any(const abut_bvh *bvh, const abut_ray *ray, double limit,
+                                  bool *any);
 /* Finds all triangles that a ray hits, sorted by parameter, then by index. Writes them if there are
  * at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in either case.
  * `hits` may be null with a capacity of 0. Thread-safe. */
@@ -34,41 +35,22 @@ ABUT_API abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint
                                   abut_ray_hit *hits, uint32_t *count);
 /* abut_ray_first for `count` rays on all threads; hits[i] belongs to rays[i]. Refused before
  * anything is written: a ray that is not legal. Reports progress as stage "rays"; if that cancels,
- * part of `hits` has been written. Thread-safe. */
+ * part of `hits` has been written. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_ray_first_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
-                                          double most, abut_ray_hit *hits);
+                                          double limit, abut_ray_hit *hits);
+/* abut_ray_any for `count` rays, as abut_ray_first_batch(): any[i] belongs to rays[i]. Thread-safe;
+ * on a device one batch at a time. */
+ABUT_API abut_status abut_ray_any_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
+                                        double limit, bool *any);
 
 /* abut_ray_all for `count` rays on all threads: the hits of rays[i] are hits[offsets[i]] up to
  * but not including hits[offsets[i + 1]]. `offsets` has room for count + 1. Fails with
  * ABUT_ERROR_BUFFER where there are more than `capacity`, and `hits` stays as it was; `offsets` is
  * written in either case, and its last is how many there are. `hits` may be null with a capacity of
  * 0. Refused before anything is written: a ray that is not legal. Reports progress as stage "rays";
- * if that cancels, part has been written. Thread-safe. */
+ * if that cancels, part has been written. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_ray_all_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
                                         uint64_t capacity, uint64_t *offsets, abut_ray_hit *hits);
-
-/* ---- on a device ---- */
-
-/* abut_ray_first_batch() on the device, with the same answers. Needs doubles: fails with
- * ABUT_ERROR_DEVICE on a device that has none. If the device fails half-way, part of `hits` has
- * been written, and the CPU's still works. */
-ABUT_API abut_status abut_device_bvh_ray_first(abut_device_bvh *device_bvh, const abut_ray *rays,
-                                               size_t count, double most, abut_ray_hit *hits);
-/* The same for rays that are on the device: `count` of abut_ray to as many abut_ray_hit, both close
- * together. */
-ABUT_API abut_status abut_device_bvh_ray_first_buffer(abut_device_bvh *device_bvh,
-                                                      const abut_buffer *rays, size_t count,
-                                                      double most, abut_buffer *hits);
-/* abut_ray_any() for many rays on the device, as above: any[i] belongs to rays[i]. */
-ABUT_API abut_status abut_device_bvh_ray_any(abut_device_bvh *device_bvh, const abut_ray *rays,
-                                             size_t count, double most, bool *any);
-
-/* abut_ray_all_batch() on the device, with the same answers bit for
- * bit. Fails with ABUT_ERROR_DEVICE on a device without doubles. If the device fails half-way, part
- * has been written, and the CPU's still works. */
-ABUT_API abut_status abut_device_bvh_ray_all(abut_device_bvh *device_bvh, const abut_ray *rays,
-                                             size_t count, uint64_t capacity, uint64_t *offsets,
-                                             abut_ray_hit *hits);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,8 @@
 /* Inside and outside of a mesh: containment, winding numbers, signed distances.
  *
  * On surfaces without border answers are exact, also where the surface cuts itself; on others they
- * are those of generalised winding numbers (Barill et al. 2018).
+ * are those of generalised winding numbers (Barill et al. 2018), whose last digits depend on the
+ * hierarchy.
  */
 #ifndef ABUT_SIGN_H
 #define ABUT_SIGN_H
@@ -45,7 +46,9 @@ static inline abut_sign_options abut_sign_options_default(void) {
 /* Makes a hierarchy ready for the questions below; to be called once. Takes no memory to speak of
  * for surfaces without border, some 40 bytes a triangle for others, and 110 for pseudo-normals; see
  * abut_sign_info_get(). A refit keeps it up to date. Called again, replaces what was; on failure
- * that stays. `options` may be null. Not thread-safe: no one may ask the hierarchy meanwhile. */
+ * that stays. `options` may be null. Of one on a device the CPU gets its copy here where there is a
+ * border, or where pseudo-normals are asked for. Not thread-safe: no one may ask the hierarchy
+ * meanwhile. */
 ABUT_API abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options);
 
 typedef struct abut_sign_info {
@@ -62,8 +65,9 @@ ABUT_API abut_sign_info abut_sign_info_get(const abut_bvh *bvh);
  * as if it faced outwards. Pseudo-normals play no part. Takes no memory. Thread-safe. */
 ABUT_API abut_status abut_sign_inside(const abut_bvh *bvh, abut_vec3 point, bool *inside);
 /* The same for many points on all threads. Refused before anything is written: a point that is not
- * legal. Reports progress as stage "inside"; if that cancels, part has been written. Thread-safe.
- */
+ * legal. On a device a surface with a border needs one that rounds floats as the CPU does, else
+ * ABUT_ERROR_DEVICE. Reports progress as stage "inside"; if that cancels, part has been written.
+ * Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_points *points,
                                             bool *inside);
 
@@ -72,7 +76,8 @@ ABUT_API abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_poin
  * itself, where there is none, 0.5 stands for it. With a border it is the generalised one (the
  * solid angle of all triangles over 4 pi), with an error below 0.01. Thread-safe. */
 ABUT_API abut_status abut_sign_winding(const abut_bvh *bvh, abut_vec3 point, double *winding);
-/* The same for many points, as abut_sign_inside_batch(); stage "winding". Thread-safe. */
+/* The same for many points, as abut_sign_inside_batch(); stage "winding". Thread-safe; on a device
+ * one batch at a time. */
 ABUT_API abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_points *points,
                                              double *winding);
 
@@ -82,24 +87,10 @@ ABUT_API abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_poi
  * surface, and where normals cancel. Takes no memory. Thread-safe. */
 ABUT_API abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radius,
                                        abut_nearest *nearest);
-/* The same for many points, as abut_nearest_batch(). Thread-safe. */
+/* The same for many points, as abut_nearest_batch(). Thread-safe; on a device one batch at a time.
+ */
 ABUT_API abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *points,
                                              double radius, abut_nearest *nearest);
-
-/* ---- on a device ---- */
-
-/* abut_sign_inside_batch(), abut_sign_winding_batch() and abut_sign_nearest_batch() on the
- * device, with the same answers bit for bit. For copies of a hierarchy that was prepared by
- * abut_sign_prepare() before. Fail with ABUT_ERROR_DEVICE on a device without doubles, and for
- * a surface with a border on one that does not round floats as the CPU does. If the device fails
- * half-way, part of the answers has been written, and the CPU's still work. */
-ABUT_API abut_status abut_device_bvh_inside(abut_device_bvh *device_bvh, const abut_points *points,
-                                            bool *inside);
-ABUT_API abut_status abut_device_bvh_winding(abut_device_bvh *device_bvh, const abut_points *points,
-                                             double *winding);
-ABUT_API abut_status abut_device_bvh_nearest_signed(abut_device_bvh *device_bvh,
-                                                    const abut_points *points, double radius,
-                                                    abut_nearest *nearest);
 
 #ifdef __cplusplus
 }

@@ -81,11 +81,11 @@ typedef struct abut_impact {
                                    * is that of the lower mesh and index */
 } abut_impact;
 
-/* Room for impacts of the caller's. `count` is what was found; more than `capacity` with
- * ABUT_ERROR_BUFFER, where the first `capacity` are given. */
+/* Room for impacts of the caller's. `count` is how many there are; with more than `capacity` that
+ * is told by ABUT_ERROR_BUFFER, and none is written. */
 typedef struct abut_impacts {
     abut_impact *impacts; /* may be null with capacity 0 */
-    size_t capacity, count;
+    uint64_t capacity, count;
 } abut_impacts;
 
 typedef enum abut_sweep_mode {
@@ -123,17 +123,13 @@ ABUT_API abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
 ABUT_API void abut_sweep_destroy(abut_sweep *motion);
 
 /* Takes the next step: where all vertices are at its start and at its end, in absolute
- * coordinates, mesh after mesh. A null `start` means the end of the last step, or at first the
- * meshes as they came. Copies what it is given. On failure the motion is as before. */
-ABUT_API abut_status abut_sweep_step(abut_sweep *motion, const abut_vec3 *start,
-                                     const abut_vec3 *end);
-
-/* The same for a motion with a device, from positions that are on it already: three doubles a
- * vertex, mesh after mesh, from the beginning of each buffer. They are checked and copied there,
- * and the answers are those of abut_sweep_step(). Refused: a motion without a device, buffers of
- * another device, and those that are too small (ABUT_ERROR_BUFFER). */
-ABUT_API abut_status abut_sweep_step_device(abut_sweep *motion, const abut_buffer *start,
-                                            const abut_buffer *end);
+ * coordinates, an abut_vec3 a vertex, mesh after mesh. No `start` means the end of the last step,
+ * or at first the meshes as they came. Copies what it is given. Arrays are here or, for a motion
+ * with a device, on it, each as the caller likes; what is there is checked and copied there, and
+ * the answers are the same. Refused: coordinates that are not finite or beyond ABUT_COORDINATE_MAX,
+ * arrays on a device that is not the motion's, and those that are too small (ABUT_ERROR_BUFFER). On
+ * failure the motion is as before. */
+ABUT_API abut_status abut_sweep_step(abut_sweep *motion, abut_array start, abut_array end);
 
 typedef struct abut_sweep_counts {
     uint64_t vertex_face, edge_edge; /* candidates: pairs whose swept boxes, grown by half the

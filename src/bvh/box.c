@@ -63,7 +63,7 @@ static abut_status check_box(const char *function, const abut_box *box, size_t i
     return status;
 }
 
-abut_status abuti_bvh_check_boxes(const char *function, const abut_box *boxes, size_t count) {
+static abut_status check_boxes(const char *function, const abut_box *boxes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const double *lo = &boxes[i].lo.x, *hi = &boxes[i].hi.x;
         bool legal = true;
@@ -117,10 +117,13 @@ abut_status abut_bvh_box_batch(const abut_bvh *bvh, const abut_box *boxes, size_
                                uint64_t capacity, uint64_t *offsets, uint32_t *triangles) {
     box_batch b = {bvh, boxes, triangles};
     bvh_gather g = {__func__, "boxes", "triangles", count, capacity, offsets, &b, box_answer};
-    abut_status status = abuti_bvh_check(__func__, bvh, bvh, "bvh");
+    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
     status = status ? status : abuti_gather_check(&g, triangles);
     if (!status && count && !boxes)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: boxes is null", __func__);
-    status = status ? status : abuti_bvh_check_boxes(__func__, boxes, count);
-    return status ? status : abuti_gather_run(bvh->context, &g);
+    status = status ? status : check_boxes(__func__, boxes, count);
+    if (status)
+        return status;
+    return bvh->there ? abuti_bvh_boxes_there(bvh->there, &g, boxes, triangles)
+                      : abuti_gather_run(bvh->context, &g);
 }

@@ -174,8 +174,6 @@ abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, ab
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_bvh_create");
     if (status)
         return status;
-    if (ours.device)
-        return abuti_bvh_build_on(ours.device, mesh, bvh);
     abut_bvh *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
@@ -183,7 +181,7 @@ abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, ab
     made->mesh = abut_mesh_retain(mesh);
     made->triangle_count = mesh->triangle_count;
     made->leaf_count = (mesh->triangle_count + BVH_WIDTH - 1) / BVH_WIDTH;
-    status = build(made, mesh);
+    status = ours.device ? abuti_bvh_there_build(made, ours.device) : build(made, mesh);
     if (status) {
         abut_bvh_destroy(made);
         return status;
@@ -196,11 +194,14 @@ void abut_bvh_destroy(abut_bvh *bvh) {
     if (!bvh)
         return;
     abut_context *context = bvh->context;
-    abuti_release(context, bvh->nodes);
-    abuti_release(context, bvh->blocks);
-    abuti_release(context, bvh->order);
+    abuti_bvh_there_destroy(bvh->there);
+    if (!bvh->base) {
+        abuti_release(context, bvh->nodes);
+        abuti_release(context, bvh->blocks);
+        abuti_release(context, bvh->order);
+        abuti_sign_destroy(bvh);
+    }
     abuti_bvh_solid_destroy(bvh);
-    abuti_sign_destroy(bvh);
     abut_mesh_destroy(bvh->mesh);
     abuti_release(context, bvh);
     abut_context_destroy(context);
@@ -232,14 +233,17 @@ abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh) {
     abut_status status = abuti_bvh_check_refit(__func__, bvh->mesh, mesh);
     if (status)
         return status;
-    abuti_bvh_fit(bvh, mesh);
+    if (bvh->there)
+        status = abuti_bvh_there_refit(bvh, mesh);
+    else
+        abuti_bvh_fit(bvh, mesh);
+    if (status)
+        return status;
     abut_mesh_retain(mesh);
     abut_mesh_destroy(bvh->mesh);
     bvh->mesh = mesh;
-    if (bvh->sign)
-        abuti_sign_fit(bvh);
     abuti_bvh_solid_fit(bvh);
-    return ABUT_OK;
+    return bvh->sign ? abuti_sign_fit(bvh) : ABUT_OK;
 }
 
 abut_bvh_info abut_bvh_info_get(const abut_bvh *bvh) {
@@ -247,6 +251,7 @@ abut_bvh_info abut_bvh_info_get(const abut_bvh *bvh) {
     memset(&info, 0, sizeof info);
     if (!bvh)
         return info;
+    abuti_bvh_host(bvh);
     info.triangle_count = bvh->triangle_count;
     info.node_count = bvh->node_count;
     info.depth = bvh->depth;
@@ -269,7 +274,13 @@ abut_status abuti_bvh_check(const char *function, const abut_bvh *bvh, const voi
     if (!bvh || !out)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null; pass its address", function,
                           bvh ? out_name : "bvh");
-    return ABUT_OK;
+    return abuti_bvh_host(bvh);
+}
+
+abut_status abuti_bvh_check_batch(const char *function, const abut_bvh *bvh, const void *out,
+                                  const char *out_name) {
+    return bvh && out && bvh->there ? abuti_bvh_there_check(function, bvh)
+                                    : abuti_bvh_check(function, bvh, out, out_name);
 }
 
 abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 p) {

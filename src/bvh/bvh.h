@@ -21,6 +21,8 @@
 
 #include <abut/bvh.h>
 
+#include <stdatomic.h>
+
 enum {
     BVH_WIDTH = 4,
     /* Splits by cost stop at this depth of the binary tree, and halves take over. */
@@ -47,15 +49,22 @@ typedef struct bvh_block {
 
 _Static_assert(sizeof(bvh_node) == 112 && sizeof(bvh_block) == 72, "the layout that devices read");
 
+/* The device's side of a hierarchy; see device_query.h. */
+typedef struct bvh_on_device bvh_on_device;
+
 struct abut_bvh {
     abut_context *context; /* held */
     abut_mesh *mesh;       /* held */
     uint32_t triangle_count, leaf_count, node_count, depth;
     double scale; /* into the frame; a power of two */
+    /* The CPU's arrays; of a hierarchy on a device none until abuti_bvh_host(). */
     bvh_node *nodes;
     bvh_block *blocks;
     uint32_t *order; /* 4 a leaf */
     double cost, built_cost;
+    atomic_int host;                   /* of a hierarchy on a device: a bvh_host_state */
+    bvh_on_device *there;       /* null = it is on the CPU */
+    const struct abut_bvh *base;       /* of a copy on a device: has the CPU's arrays; else null */
     _Atomic(struct bvh_solid *) solid; /* made when first wanted; see solid.c */
     struct bvh_sign *sign;             /* null until abut_sign_prepare() */
 };
@@ -75,10 +84,23 @@ abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double
 abut_status abuti_bvh_split_wide(abut_context *context, const abut_mesh *mesh, double scale,
                                  uint32_t *order, bvh_split *splits);
 
-/* ---- device_build.c ---- */
+/* ---- device_query.c: hierarchies on a device ---- */
 
-/* A hierarchy for the CPU that a device builds. */
-abut_status abuti_bvh_build_on(abut_device *device, abut_mesh *mesh, abut_bvh **bvh);
+typedef enum bvh_host_state { BVH_HOST_NONE = 0, BVH_HOST_COMING, BVH_HOST_READY } bvh_host_state;
+
+/* Makes sure that the CPU has the arrays: a hierarchy on a device is copied back when that is first
+ * needed. Thread-safe, also while a batch runs on the device. */
+abut_status abuti_bvh_host(const abut_bvh *bvh);
+/* Builds on a device. On failure `bvh` has nothing there. */
+abut_status abuti_bvh_there_build(abut_bvh *bvh, abut_device *device);
+/* Fits to a mesh of the same indices, and forgets the CPU's arrays. */
+abut_status abuti_bvh_there_refit(abut_bvh *bvh, abut_mesh *mesh);
+void abuti_bvh_there_destroy(bvh_on_device *there);
+/* Fails where the tree on the device is none: a refit failed half-way. */
+abut_status abuti_bvh_there_check(const char *function, const abut_bvh *bvh);
+/* Copies a hierarchy of the CPU to a device, for batches there. `from` must outlive the copy and is
+ * not refitted meanwhile, nor is the copy. */
+abut_status abuti_bvh_copy(const abut_bvh *from, abut_device *device, abut_bvh **copy);
 
 /* ---- fit.c: boxes, from the leaves up ---- */
 
@@ -130,8 +152,12 @@ static inline void bvh_triangle_box(const abut_mesh *mesh, double scale, uint32_
 
 /* ---- queries ---- */
 
+/* The door of every question that the CPU answers: refuses null, and sees to the CPU's arrays. */
 abut_status abuti_bvh_check(const char *function, const abut_bvh *bvh, const void *out,
                             const char *out_name);
+/* The door of every question that is asked where the hierarchy is. */
+abut_status abuti_bvh_check_batch(const char *function, const abut_bvh *bvh, const void *out,
+                                  const char *out_name);
 /* Whether a mesh has the same triangles as the one that a hierarchy was built for. */
 abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
                                   const abut_mesh *mesh);

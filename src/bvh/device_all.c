@@ -26,7 +26,7 @@ static abut_status all_ready(const device_quest *q, size_t begin, uint32_t count
 static abut_status all_find(const device_quest *q, uint32_t count, uint32_t fill,
                             const abuti_buffer *begin, const abuti_buffer *places) {
     const all_quest *a = q->user;
-    abut_device_bvh *bvh = q->bvh;
+    bvh_on_device *bvh = q->bvh;
     const mesh_frame frame = frame_of(bvh);
     return ABUTI_LAUNCH(&bvh->queue, a->find, groups_of(count, FIND_GROUP), FIND_GROUP,
                         ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),
@@ -37,7 +37,7 @@ static abut_status all_find(const device_quest *q, uint32_t count, uint32_t fill
 
 static abut_status all_judge(const device_quest *q, uint32_t total) {
     const all_quest *a = q->user;
-    abut_device_bvh *bvh = q->bvh;
+    bvh_on_device *bvh = q->bvh;
     device_gather *g = &bvh->gather;
     return ABUTI_LAUNCH(&bvh->queue, a->judge, groups_of(total, FIND_GROUP), FIND_GROUP,
                         ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&bvh->tree.order),
@@ -56,28 +56,16 @@ abut_status abuti_device_ask_all(device_quest *q, const char *module, const abut
     q->find = all_find;
     q->judge = all_judge;
     q->part = abuti_device_gather_part(q->bvh, q->gather.count, QUESTION_BYTES, 0);
-    abut_status status = q->gather.count ? abuti_device_need(q->bvh, module, list, 2) : ABUT_OK;
+    abut_status status = abuti_device_check_doubles(q->gather.function, q->bvh);
+    if (!status && q->gather.count)
+        status = abuti_device_need(q->bvh, module, list, 2);
     return status ? status : abuti_device_gather(q);
 }
 
-abut_status abut_device_bvh_box(abut_device_bvh *bvh, const abut_box *boxes, size_t count,
-                                uint64_t capacity, uint64_t *offsets, uint32_t *triangles) {
-    device_quest q = {.bvh = bvh, .answers = triangles};
-    q.gather = (bvh_gather){.function = __func__,
-                            .stage = "boxes",
-                            .what = "triangles",
-                            .count = count,
-                            .capacity = capacity,
-                            .offsets = offsets};
-    if (!bvh || (count && !boxes))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, bvh ? "boxes" : "bvh");
-    abut_status status = abuti_gather_check(&q.gather, triangles);
-    if (!status)
-        status = abuti_device_check_doubles(__func__, bvh, "abut_bvh_box_batch");
-    status = status ? status : abuti_bvh_check_boxes(__func__, boxes, count);
-    if (status)
-        return status;
-    const abuti_kernel_name list[] = {{&bvh->gather.box_find, "box_find"},
-                                      {&bvh->gather.box_judge, "box_judge"}};
+abut_status abuti_bvh_boxes_there(bvh_on_device *there, const bvh_gather *gather,
+                                  const abut_box *boxes, uint32_t *triangles) {
+    device_quest q = {.bvh = there, .gather = *gather, .answers = triangles};
+    const abuti_kernel_name list[] = {{&there->gather.box_find, "box_find"},
+                                      {&there->gather.box_judge, "box_judge"}};
     return abuti_device_ask_all(&q, "box", list, boxes, sizeof *triangles);
 }

@@ -519,30 +519,3 @@ abut_status abuti_bvh_device_refit(abuti_bvh_builder *b, abuti_bvh_device *bvh, 
     bvh->scale = scale;
     return ABUT_OK;
 }
-
-/* ---- for the CPU ---- */
-
-abut_status abuti_bvh_build_on(abut_device *device, abut_mesh *mesh, abut_bvh **bvh) {
-    abuti_queue queue;
-    abuti_bvh_builder *builder = NULL;
-    abuti_bvh_device there = {0};
-    abut_bvh *made = NULL;
-    abut_status status = abuti_queue_open(device, &queue);
-    if (status)
-        return status;
-    status = abuti_bvh_builder_create(&queue, &builder);
-    if (!status)
-        status = abuti_progress(mesh->context, "bvh", 0.1);
-    if (!status)
-        status = abuti_bvh_device_build(builder, mesh, 0, &there);
-    if (!status)
-        status = abuti_progress(mesh->context, "bvh", 0.8);
-    if (!status)
-        status = abuti_bvh_device_download(&queue, &there, &made);
-    abuti_bvh_device_destroy(&there);
-    abuti_bvh_builder_destroy(builder);
-    abuti_queue_close(&queue);
-    if (!status)
-        *bvh = made;
-    return status;
-}

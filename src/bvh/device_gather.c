@@ -11,7 +11,7 @@
 #define PART_LEAST ((size_t)1 << 12)
 #define ROWS_A_TASK 1024
 
-void abuti_device_gather_destroy(abut_device_bvh *bvh) {
+void abuti_device_gather_destroy(bvh_on_device *bvh) {
     device_gather *g = &bvh->gather;
     abuti_kernel *kernels[] = {&g->pick,       &g->lengths_kernel, &g->merge,      &g->write,
                                &g->many_bound, &g->many_find,      &g->many_judge, &g->ray_find,
@@ -26,13 +26,13 @@ void abuti_device_gather_destroy(abut_device_bvh *bvh) {
 }
 
 /* Candidates of a part, at most. All triangles are one question's, at worst. */
-static uint64_t items_most(const abut_device_bvh *bvh) {
+static uint64_t items_most(const bvh_on_device *bvh) {
     uint64_t fits = bvh->queue.device->info.memory_bytes / (MEMORY_SHARE * ITEM_BYTES);
     uint64_t most = fits < ITEMS_MOST ? fits : ITEMS_MOST;
     return most > bvh->tree.triangle_count ? most : bvh->tree.triangle_count;
 }
 
-size_t abuti_device_gather_part(const abut_device_bvh *bvh, size_t count, size_t question_bytes,
+size_t abuti_device_gather_part(const bvh_on_device *bvh, size_t count, size_t question_bytes,
                                 uint32_t answers) {
     uint64_t fits = bvh->queue.device->info.memory_bytes / (MEMORY_SHARE * question_bytes);
     size_t most = fits < PART_LEAST ? PART_LEAST : fits < PART_MOST ? (size_t)fits : PART_MOST;

@@ -12,7 +12,7 @@
 #include "bvh/gather.h"
 
 typedef struct device_quest {
-    abut_device_bvh *bvh;
+    bvh_on_device *bvh;
     bvh_gather gather; /* what is asked for, but for `user` and `answer` */
     uint32_t most;     /* answers a question; UINT32_MAX = all */
     uint32_t answer_words;
@@ -34,7 +34,7 @@ typedef struct device_quest {
 
 /* How many questions of this many bytes a part has, and of how many answers each if that is known
  * (else 0). */
-size_t abuti_device_gather_part(const abut_device_bvh *bvh, size_t count, size_t question_bytes,
+size_t abuti_device_gather_part(const bvh_on_device *bvh, size_t count, size_t question_bytes,
                                 uint32_t answers);
 
 abut_status abuti_device_gather(const device_quest *quest);

@@ -1,22 +1,28 @@
-/* Hierarchies on a device, as users have them: making and destroying. */
+/* Hierarchies on a device: built there or copied, with what batches need, and copied back for
+ * questions that the CPU answers. */
 #include "bvh/device_query.h"
 
 #define EXTRAS (ABUTI_BVH_TRIANGLES | ABUTI_BVH_CORNERS)
 
-abut_status abuti_device_kernels(abut_device_bvh *bvh, const char *module,
-                                 const abuti_kernel_name *list, size_t count) {
-    abut_device *device = bvh->queue.device;
+void abuti_device_options(const bvh_on_device *bvh, char options[ABUTI_OPTIONS_BYTES]) {
+    const abut_device_info *info = &bvh->queue.device->info;
     /* A flat tree needs less of a stack, and memory that is near. Few sizes, since each is a
      * program of its own; a CPU gains nothing. */
-    bool on_cpu = device->info.kind == ABUT_DEVICE_KIND_CPU;
+    bool on_cpu = info->kind == ABUT_DEVICE_KIND_CPU;
     uint32_t depth = on_cpu || bvh->tree.depth > 32 ? BVH_DEPTH : bvh->tree.depth > 16 ? 32 : 16;
     /* Doubles want so many registers that few groups would fit NVIDIA's units: a third slower. */
-    const char *more = on_cpu                                    ? " -DAPART"
-                       : strstr(device->info.platform, "NVIDIA") ? " -cl-nv-maxrregcount=64"
-                                                                 : "";
-    char options[96];
-    snprintf(options, sizeof options, "-DABUTI_REAL_BITS=%d -DSTACK=%u%s",
-             device->info.has_doubles ? 64 : 32, 3 * depth + 4, more);
+    const char *more = on_cpu                             ? " -DAPART"
+                       : strstr(info->platform, "NVIDIA") ? " -cl-nv-maxrregcount=64"
+                                                          : "";
+    snprintf(options, ABUTI_OPTIONS_BYTES, "-DABUTI_REAL_BITS=%d -DSTACK=%u%s",
+             info->has_doubles ? 64 : 32, 3 * depth + 4, more);
+}
+
+abut_status abuti_device_kernels(bvh_on_device *bvh, const char *module,
+                                 const abuti_kernel_name *list, size_t count) {
+    abut_device *device = bvh->queue.device;
+    char options[ABUTI_OPTIONS_BYTES];
+    abuti_device_options(bvh, options);
     abuti_program *program;
     abut_status status = abuti_program_get(device, module, options, &program);
     for (size_t i = 0; !status && i < count; i++)
@@ -24,8 +30,8 @@ abut_status abuti_device_kernels(abut_device_bvh *bvh, const char *module,
     return status;
 }
 
-abut_status abuti_device_need(abut_device_bvh *bvh, const char *module,
-                              const abuti_kernel_name *list, size_t count) {
+abut_status abuti_device_need(bvh_on_device *bvh, const char *module, const abuti_kernel_name *list,
+                              size_t count) {
     if (list[count - 1].kernel->device)
         return ABUT_OK;
     for (size_t i = 0; i < count; i++)
@@ -33,116 +39,218 @@ abut_status abuti_device_need(abut_device_bvh *bvh, const char *module,
     return abuti_device_kernels(bvh, module, list, count);
 }
 
-abut_status abuti_device_check_doubles(const char *function, const abut_device_bvh *bvh,
-                                       const char *instead) {
-    return bvh->host ? abuti_fail(ABUT_ERROR_DEVICE,
-                                  "%s: %s has no doubles, which exact answers need; call %s() "
-                                  "instead",
-                                  function, bvh->queue.device->info.name, instead)
-                     : ABUT_OK;
+abut_status abuti_device_of(const char *function, const abut_bvh *bvh, bvh_on_device **there) {
+    if (!bvh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bvh is null", function);
+    if (!bvh->there)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the hierarchy is on the CPU; create it with options.device",
+                          function);
+    *there = bvh->there;
+    return abuti_bvh_there_check(function, bvh);
 }
 
-abut_status abuti_device_check_buffer(const char *function, const abut_device_bvh *bvh,
+abut_status abuti_device_check_doubles(const char *function, const bvh_on_device *bvh) {
+    return there_has_doubles(bvh)
+               ? ABUT_OK
+               : abuti_fail(ABUT_ERROR_DEVICE,
+                            "%s: %s has no doubles, which exact answers need; create the hierarchy "
+                            "without a device",
+                            function, bvh->queue.device->info.name);
+}
+
+abut_status abuti_device_check_buffer(const char *function, const bvh_on_device *bvh,
                                       const abut_buffer *buffer, size_t count, size_t element_bytes,
                                       const char *what) {
     return abuti_buffer_check(buffer, function, what, bvh->queue.device, count, element_bytes);
 }
 
-/* A tree from the CPU, or of a mesh where there is none. */
-static abut_status fill_in(abut_device_bvh *made, const abut_bvh *bvh, abut_mesh *mesh,
-                           abut_device *device) {
-    abut_status status = abuti_queue_open(device, &made->queue);
-    if (!status)
-        status = abuti_tools_create(&made->queue, &made->tools);
-    if (!status && !bvh)
-        status = abuti_bvh_builder_create(&made->queue, &made->builder);
-    if (!status)
-        status = bvh ? abuti_bvh_device_upload(&made->queue, bvh, EXTRAS, &made->tree)
-                     : abuti_bvh_device_build(made->builder, mesh, EXTRAS, &made->tree);
-    if (!status && bvh && bvh->sign && device->info.has_doubles)
-        status = abuti_device_sign_create(made, bvh);
-    if (!status && !device->info.has_doubles)
-        status = abuti_bvh_device_download(&made->queue, &made->tree, &made->host);
-    return status ? status : abuti_device_nearest_create(made);
-}
+/* ---- life ---- */
 
-static abut_status make(abut_context *context, const abut_bvh *bvh, abut_mesh *mesh,
-                        abut_device *device, abut_device_bvh **device_bvh) {
-    abut_device_bvh *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+/* With a tree of the CPU, or none yet. */
+static abut_status open_there(const abut_bvh *bvh, abut_device *device, bool copied,
+                              bvh_on_device **there) {
+    bvh_on_device *made = abuti_allocate_zeroed(bvh->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
-    made->context = abuti_context_retain(context);
-    abut_status status = fill_in(made, bvh, mesh, device);
-    if (status) {
-        abut_device_bvh_destroy(made);
-        return status;
-    }
-    *device_bvh = made;
-    return ABUT_OK;
-}
-
-abut_status abut_device_bvh_create(const abut_bvh *bvh, abut_device *device,
-                                   abut_device_bvh **device_bvh) {
-    if (!bvh || !device || !device_bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_create: %s is null",
-                          !bvh      ? "bvh"
-                          : !device ? "device"
-                                    : "device_bvh");
-    return make(bvh->context, bvh, NULL, device, device_bvh);
-}
-
-abut_status abut_device_bvh_build(abut_mesh *mesh, abut_device *device,
-                                  abut_device_bvh **device_bvh) {
-    if (!mesh || !device || !device_bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_build: %s is null",
-                          !mesh     ? "mesh"
-                          : !device ? "device"
-                                    : "device_bvh");
-    return make(mesh->context, NULL, mesh, device, device_bvh);
-}
-
-abut_status abut_device_bvh_refit(abut_device_bvh *bvh, abut_mesh *mesh) {
-    if (!bvh || !mesh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_refit: %s is null",
-                          bvh ? "mesh" : "bvh");
-    if (!bvh->builder)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_device_bvh_refit: the hierarchy was copied from the CPU; refit it "
-                          "there and copy it again");
-    abut_status status = abuti_bvh_check_refit(__func__, bvh->tree.mesh, mesh);
+    made->context = abuti_context_retain(bvh->context);
+    made->bvh = bvh;
+    abut_status status = abuti_queue_open(device, &made->queue);
+    status = status ? status : abuti_tools_create(&made->queue, &made->tools);
     if (!status)
-        status = abuti_bvh_device_refit(bvh->builder, &bvh->tree, mesh);
+        status = copied ? abuti_bvh_device_upload(&made->queue, bvh, EXTRAS, &made->tree)
+                        : abuti_bvh_builder_create(&made->queue, &made->builder);
     if (status)
-        return status;
-    abuti_device_nearest_forget(bvh);
-    if (!bvh->host)
-        return ABUT_OK;
-    abut_bvh *host = NULL;
-    status = abuti_bvh_device_download(&bvh->queue, &bvh->tree, &host);
-    if (!status) {
-        abut_bvh_destroy(bvh->host);
-        bvh->host = host;
-    }
+        abuti_bvh_there_destroy(made);
+    else
+        *there = made;
     return status;
 }
 
-void abut_device_bvh_destroy(abut_device_bvh *bvh) {
-    if (!bvh)
+abut_status abuti_bvh_there_copy(const abut_bvh *bvh, abut_device *device, bvh_on_device **there) {
+    bvh_on_device *made = NULL;
+    abut_status status = abuti_bvh_host(bvh);
+    status = status ? status : open_there(bvh, device, true, &made);
+    status = status ? status : abuti_device_nearest_create(made);
+    if (status)
+        abuti_bvh_there_destroy(made);
+    else
+        *there = made;
+    return status;
+}
+
+abut_status abuti_bvh_copy(const abut_bvh *from, abut_device *device, abut_bvh **copy) {
+    abut_bvh *made = abuti_allocate_zeroed(from->context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    abut_status status = abuti_bvh_there_copy(from, device, &made->there);
+    if (status) {
+        abuti_release(from->context, made);
+        return status;
+    }
+    made->context = abuti_context_retain(from->context);
+    made->mesh = abut_mesh_retain(from->mesh);
+    made->triangle_count = from->triangle_count;
+    made->leaf_count = from->leaf_count;
+    made->node_count = from->node_count;
+    made->depth = from->depth;
+    made->scale = from->scale;
+    made->nodes = from->nodes;
+    made->blocks = from->blocks;
+    made->order = from->order;
+    made->cost = from->cost;
+    made->built_cost = from->built_cost;
+    made->sign = from->sign;
+    made->base = from;
+    *copy = made;
+    return ABUT_OK;
+}
+
+static void take_tree(abut_bvh *bvh) {
+    const abuti_bvh_device *tree = &bvh->there->tree;
+    bvh->node_count = tree->node_count;
+    bvh->depth = tree->depth;
+    bvh->scale = tree->scale;
+}
+
+abut_status abuti_bvh_there_build(abut_bvh *bvh, abut_device *device) {
+    bvh_on_device *made = NULL;
+    abut_status status = open_there(bvh, device, false, &made);
+    status = status ? status : abuti_progress(bvh->context, "bvh", 0.1);
+    status =
+        status ? status : abuti_bvh_device_build(made->builder, bvh->mesh, EXTRAS, &made->tree);
+    status = status ? status : abuti_device_nearest_create(made);
+    status = status ? status : abuti_progress(bvh->context, "bvh", 0.8);
+    if (status) {
+        abuti_bvh_there_destroy(made);
+        return status;
+    }
+    bvh->there = made;
+    take_tree(bvh);
+    return ABUT_OK;
+}
+
+static void forget_host(abut_bvh *bvh) {
+    abuti_release(bvh->context, bvh->nodes);
+    abuti_release(bvh->context, bvh->blocks);
+    abuti_release(bvh->context, bvh->order);
+    bvh->nodes = NULL;
+    bvh->blocks = NULL;
+    bvh->order = NULL;
+    atomic_store(&bvh->host, BVH_HOST_NONE);
+}
+
+abut_status abuti_bvh_there_refit(abut_bvh *bvh, abut_mesh *mesh) {
+    bvh_on_device *there = bvh->there;
+    if (!there->builder)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_refit: the hierarchy is a copy");
+    there->broken = true;
+    abut_status status = abuti_bvh_device_refit(there->builder, &there->tree, mesh);
+    if (status)
+        return status;
+    there->broken = false;
+    forget_host(bvh);
+    take_tree(bvh);
+    if (there->field)
+        there->field_destroy(there);
+    abuti_device_nearest_forget(there);
+    abuti_device_sign_forget(there);
+    return ABUT_OK;
+}
+
+abut_status abuti_bvh_there_check(const char *function, const abut_bvh *bvh) {
+    return bvh->there->broken
+               ? abuti_fail(ABUT_ERROR_DEVICE,
+                            "%s: %s failed while the hierarchy was refitted; refit it again or "
+                            "create another",
+                            function, bvh->there->queue.device->info.name)
+               : ABUT_OK;
+}
+
+void abuti_bvh_there_destroy(bvh_on_device *there) {
+    if (!there)
         return;
-    if (bvh->field)
-        bvh->field_destroy(bvh);
-    abuti_device_nearest_destroy(bvh);
-    abuti_device_rays_destroy(bvh);
-    abuti_device_gather_destroy(bvh);
-    abuti_device_sign_destroy(bvh);
-    abuti_buffer_destroy(&bvh->in);
-    abuti_buffer_destroy(&bvh->out);
-    abut_bvh_destroy(bvh->host);
-    abuti_bvh_device_destroy(&bvh->tree);
-    abuti_bvh_builder_destroy(bvh->builder);
-    abuti_tools_destroy(bvh->tools);
-    abuti_queue_close(&bvh->queue);
-    abut_context *context = bvh->context;
-    abuti_release(context, bvh);
+    if (there->field)
+        there->field_destroy(there);
+    abuti_device_nearest_destroy(there);
+    abuti_device_rays_destroy(there);
+    abuti_device_gather_destroy(there);
+    abuti_device_sign_destroy(there);
+    abuti_buffer_destroy(&there->in);
+    abuti_buffer_destroy(&there->out);
+    abuti_bvh_device_destroy(&there->tree);
+    abuti_bvh_builder_destroy(there->builder);
+    abuti_tools_destroy(there->tools);
+    abuti_queue_close(&there->queue);
+    abut_context *context = there->context;
+    abuti_release(context, there);
     abut_context_destroy(context);
+}
+
+/* ---- the CPU's arrays ---- */
+
+/* By another queue than that of batches, which one of these may be using: it only waits for what that
+ * has to do, such as a refit. */
+static abut_status fetch(bvh_on_device *there, abut_bvh **fetched) {
+    abuti_queue queue;
+    abut_status status = abuti_queue_open(there->queue.device, &queue);
+    if (status)
+        return status;
+    status = abuti_queue_wait(&queue, &there->queue);
+    status = status ? status : abuti_bvh_device_download(&queue, &there->tree, fetched);
+    abuti_queue_close(&queue);
+    return status;
+}
+
+static void swap_arrays(abut_bvh *a, abut_bvh *b) {
+    bvh_node *nodes = a->nodes;
+    bvh_block *blocks = a->blocks;
+    uint32_t *order = a->order;
+    a->nodes = b->nodes;
+    a->blocks = b->blocks;
+    a->order = b->order;
+    b->nodes = nodes;
+    b->blocks = blocks;
+    b->order = order;
+}
+
+abut_status abuti_bvh_host(const abut_bvh *bvh) {
+    abut_bvh *to = (abut_bvh *)(uintptr_t)bvh, *fetched = NULL;
+    int none = BVH_HOST_NONE;
+    if (!bvh->there || bvh->base || atomic_load(&to->host) == BVH_HOST_READY)
+        return ABUT_OK;
+    abut_status status = abuti_bvh_there_check("abut_bvh", bvh);
+    status = status ? status : fetch(bvh->there, &fetched);
+    if (status)
+        return status;
+    if (atomic_compare_exchange_strong(&to->host, &none, BVH_HOST_COMING)) {
+        swap_arrays(to, fetched);
+        to->cost = fetched->cost;
+        to->built_cost = to->built_cost > 0 ? to->built_cost : fetched->cost;
+        atomic_store(&to->host, BVH_HOST_READY);
+    }
+    while (atomic_load(&to->host) != BVH_HOST_READY) /* another thread was faster */
+        continue;
+    abut_bvh_destroy(fetched);
+    return ABUT_OK;
 }

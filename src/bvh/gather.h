@@ -24,7 +24,10 @@ abut_status abuti_gather_fits(const bvh_gather *g);
 /* Asks all questions on all threads: counts, and then writes if there is room. */
 abut_status abuti_gather_run(abut_context *context, const bvh_gather *g);
 
-/* Refuses the first box that is not legal. */
-abut_status abuti_bvh_check_boxes(const char *function, const abut_box *boxes, size_t count);
+/* ---- device_all.c ---- */
+
+/* The triangles in many boxes, on a device; all has been checked. */
+abut_status abuti_bvh_boxes_there(bvh_on_device *there, const bvh_gather *gather,
+                                  const abut_box *boxes, uint32_t *triangles);
 
 #endif

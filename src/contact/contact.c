@@ -73,7 +73,7 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
     if (!status && !(call->options.margin >= 0 && call->options.margin <= ABUT_COORDINATE_MAX))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->margin is %g; it must be a length",
                             function, call->options.margin);
-    return status;
+    return status ? status : abuti_field_host(a->field);
 }
 
 abut_status abuti_contact_end(contact_call *call) {
@@ -293,7 +293,8 @@ static abut_status try_direction(contact_call *call, const contact_direction *d,
 
 abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]) {
     size_t wrong = 0, before = call->count;
-    abut_status status = ABUT_OK;
+    abut_status status = abuti_field_host(both[0].at->field);
+    status = status ? status : abuti_field_host(both[1].at->field);
     /* Again, where nothing but wrong ways was found: a small body well within a large one, whose
      * every sample is nearest to the side that it faces. Silence would be worse. */
     for (int one_way = 0; one_way < 2 && !status; one_way++)

@@ -195,8 +195,10 @@ static abut_status check(const char *function, const abut_body *a, const abut_pa
     if (!(tolerance >= 0 && tolerance <= ABUT_COORDINATE_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: tolerance is %g; it must be a length, or 0",
                           function, tolerance);
-    abut_status status =
-        abuti_contact_pose(function, "the first pose of a", &motion_a->from, &unused);
+    abut_status status = abuti_field_host(a->field);
+    status = status ? status : abuti_field_host(b->field);
+    status = status ? status
+                    : abuti_contact_pose(function, "the first pose of a", &motion_a->from, &unused);
     status = status ? status
                     : abuti_contact_pose(function, "the last pose of a", &motion_a->to, &unused);
     status = status ? status

@@ -64,6 +64,11 @@ void abuti_kit_build(abuti_kit *kit) {
             abuti_kit_fail(kit, make_kernel(kit, i));
 }
 
+void abuti_kit_progress(abuti_kit *kit, abut_context *context, const char *stage, double done) {
+    if (!abuti_kit_failed(kit))
+        abuti_kit_fail(kit, abuti_progress(context, stage, done));
+}
+
 void abuti_kit_run(abuti_kit *kit, uint32_t kernel, size_t items, size_t group,
                    const abuti_argument *arguments, uint32_t count) {
     if (abuti_kit_failed(kit) || !items)
@@ -147,6 +152,8 @@ void abuti_kit_swap(abuti_kit *kit, uint32_t a, uint32_t b) {
 
 abut_status abuti_kit_read(abuti_kit *kit, uint32_t buffer, size_t first, void *data, size_t count,
                            size_t element_bytes) {
+    if (!count)
+        return abuti_kit_finish(kit);
     return abuti_buffer_download(kit->queue, &kit->buffers[buffer], first * element_bytes, data,
                                  count * element_bytes);
 }
@@ -170,16 +177,17 @@ bool abuti_kit_grow(abuti_kit *kit, abuti_kit_list *list, uint64_t count) {
     if (abuti_kit_failed(kit) || (list->room && count <= list->room))
         return false;
     if (count > limit) {
-        abuti_kit_fail(kit, abuti_fail(ABUT_ERROR_LIMIT,
-                                       "%s: %llu %s are too many, it has room "
-                                       "for %llu",
-                                       info->name, (unsigned long long)count, list->what,
-                                       (unsigned long long)limit));
+        abuti_kit_fail(
+            kit, abuti_fail(ABUT_ERROR_LIMIT,
+                            "%s: there are %llu %s, and room for %llu at most; make less of it, or "
+                            "leave the device null to work on the CPU",
+                            info->name, (unsigned long long)count, list->what,
+                            (unsigned long long)limit));
         return false;
     }
     uint64_t room = count + count / 4 + 1024;
     list->room = (uint32_t)(room < limit ? room : limit);
-    abuti_kit_reserve(kit, list->buffer, list->room, list->element_bytes);
+    abuti_kit_enlarge(kit, list->buffer, list->room, list->element_bytes, list->kept);
     if (abuti_kit_failed(kit))
         list->room = 0;
     return !abuti_kit_failed(kit);

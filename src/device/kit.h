@@ -65,6 +65,9 @@ static inline bool abuti_kit_failed(const abuti_kit *kit) {
     return kit->queue->stuck != ABUT_OK;
 }
 
+/* Reports progress unless something has failed; a wish to stop sticks. */
+void abuti_kit_progress(abuti_kit *kit, abut_context *context, const char *stage, double done);
+
 /* Makes all kernels now, for those who would rather wait when they create something. */
 void abuti_kit_build(abuti_kit *kit);
 
@@ -129,6 +132,7 @@ typedef struct abuti_kit_list {
     uint64_t limit;   /* elements that it may have; 0 = what the device's largest buffer holds */
     const char *what; /* for the sentence when there are more */
     uint32_t room;    /* elements there is room for: kernels are told */
+    uint32_t kept;    /* elements that stay when it grows */
     uint32_t word;    /* for abuti_kit_repeat(): which count is its length */
 } abuti_kit_list;
 

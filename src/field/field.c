@@ -1,4 +1,5 @@
 /* Making a field: its grid from the options, its memory, and what it tells of itself. */
+#include "field/build/device.h"
 #include "field/cache.h"
 
 #include "sign/sign.h"
@@ -176,13 +177,18 @@ abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o,
     return status ? status : check_cells(grid, o->type, o->layout);
 }
 
+/* Where it is asked for, else where the hierarchy is, if that device can. */
+static abut_device *device_of(const abut_bvh *bvh, const abut_field_options *o) {
+    return o->device || !abuti_field_fits_there(bvh) ? o->device : bvh->there->queue.device;
+}
+
 static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_field *field) {
     const abut_sign_info sign = abut_sign_info_get(bvh);
     field->layout = o->layout;
     field->type = o->type;
     field->sign = sign.method;
     field->closed = sign.closed;
-    field->device = o->device;
+    field->device = device_of(bvh, o);
     abut_status status = abuti_field_plan(bvh->mesh, o, &field->grid, &field->band);
     if (status)
         return status;
@@ -212,30 +218,52 @@ static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,
     return ABUT_OK;
 }
 
-abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours) {
+/* Looks into the cache, if there is one; `found` is null where it is not there. */
+static abut_status recall(abut_mesh *mesh, const abut_field_options *o, abut_device *device,
+                          cache_place *place, abut_field **found) {
+    abut_status status = o->cache ? abuti_cache_recall(mesh, o, place, found) : ABUT_OK;
+    if (!status && *found && device)
+        status = abuti_field_send(*found, device);
+    if (status) {
+        abut_field_destroy(*found);
+        *found = NULL;
+    }
+    return status;
+}
+
+static abut_status read_options(const abut_field_options *options, abut_field_options *ours) {
     *ours = abut_field_options_default();
     abut_status status = abuti_options_read(ours, sizeof *ours, options, "abut_field_create");
     return status ? status : check_options(ours);
 }
 
-abut_status abut_field_create_from(const abut_bvh *bvh, const abut_field_options *options,
+abut_status abuti_field_signs(const char *function, abut_bvh *bvh, abut_sign_method method) {
+    abut_sign_options sign = abut_sign_options_default();
+    sign.method = method;
+    if (!bvh->sign)
+        return abut_sign_prepare(bvh, &sign);
+    if (method == ABUT_SIGN_AUTO || method == bvh->sign->method)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: the hierarchy was prepared for other signs; call abut_sign_prepare() "
+                      "with the method of the field first",
+                      function);
+}
+
+abut_status abut_field_create_from(abut_bvh *bvh, const abut_field_options *options,
                                    abut_field **field) {
     abut_field_options ours;
     if (!bvh || !field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_from: %s is null",
                           bvh ? "field" : "bvh");
-    abut_status status = abuti_field_options(options, &ours);
+    abut_status status = read_options(options, &ours);
+    status = status ? status : abuti_field_signs(__func__, bvh, ours.sign);
     if (status)
         return status;
-    if (!bvh->sign || (ours.sign != ABUT_SIGN_AUTO && ours.sign != bvh->sign->method))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_from: the hierarchy is not ready "
-                                               "for these signs; call abut_sign_prepare() "
-                                               "first");
     ours.sign = bvh->sign->method;
     cache_place place;
     abut_field *found = NULL;
-    if (ours.cache)
-        status = abuti_cache_recall(bvh->mesh, &ours, &place, &found);
+    status = recall(bvh->mesh, &ours, device_of(bvh, &ours), &place, &found);
     if (found)
         *field = found;
     return status || found ? status : create_from(bvh, &ours, &place, field);
@@ -245,23 +273,24 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
                               abut_field **field) {
     abut_field_options ours;
     abut_bvh *bvh = NULL;
+    abut_bvh_options tree = abut_bvh_options_default();
     abut_sign_options sign = abut_sign_options_default();
     if (!mesh || !field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: %s is null",
                           mesh ? "field" : "mesh");
-    abut_status status = abuti_field_options(options, &ours);
+    abut_status status = read_options(options, &ours);
     cache_place place;
     abut_field *found = NULL;
-    if (!status && ours.cache)
-        status = abuti_cache_recall(mesh, &ours, &place, &found);
+    status = status ? status : recall(mesh, &ours, ours.device, &place, &found);
     if (status)
         return status;
     if (found) {
         *field = found;
         return ABUT_OK;
     }
+    tree.device = ours.device;
     sign.method = ours.sign;
-    status = abut_bvh_create(mesh, NULL, &bvh);
+    status = abut_bvh_create(mesh, &tree, &bvh);
     status = status ? status : abut_sign_prepare(bvh, &sign);
     status = status ? status : create_from(bvh, &ours, &place, field);
     abut_bvh_destroy(bvh);
@@ -273,6 +302,7 @@ void abut_field_destroy(abut_field *field) {
         return;
     abut_context *context = field->context;
     abut_mesh_destroy(field->mesh);
+    abut_buffer_destroy(field->there);
     abuti_release(context, field->values);
     abuti_release(context, field->index);
     abuti_release(context, field->coarse);

@@ -15,6 +15,7 @@
 #include "base/math_shared.h"
 
 #include "bvh/bvh.h"
+#include "device/device.h"
 #include "field/field_shared.h"
 
 #include <abut/field.h>
@@ -32,9 +33,12 @@ struct abut_field {
     abut_sign_method sign;
     bool closed;
     abut_device *device; /* while it is built on one, else null; not held */
+    abut_buffer *there;  /* dense floats that are on a device; null = they are on the CPU alone */
+    atomic_int host;     /* of such a field: a field_host_state */
+    bool broken;         /* an update on the device failed half-way */
     double band, step;   /* infinite without a limit; 0 for floats */
     double lowest, highest;
-    void *values; /* float or int16_t; value_count of them */
+    void *values; /* float or int16_t; value_count of them. None until abuti_field_host() */
     size_t value_count;
     /* Of sparse fields only. */
     uint32_t bricks[3], brick_count;
@@ -42,6 +46,17 @@ struct abut_field {
     float *coarse;   /* (bricks + 1) along each axis */
     field_view view; /* of all this, for interpolation; made by abuti_field_finish() */
 };
+
+typedef enum field_host_state {
+    FIELD_HOST_NONE = 0,
+    FIELD_HOST_COMING,
+    FIELD_HOST_READY
+} field_host_state;
+
+/* Whether values that a device has computed stay there: dense ones, and floats. */
+static inline bool field_can_stay(const abut_field *field) {
+    return field->layout == ABUT_FIELD_DENSE && field->type == ABUT_FIELD_FLOAT;
+}
 
 static inline float field_value(const abut_field *field, size_t i) {
     return field->type == ABUT_FIELD_FLOAT
@@ -70,12 +85,34 @@ static inline box3 field_bounds(const abut_field *field) {
     return field->mesh ? field->mesh->bounds : box;
 }
 
+/* ---- device.c ---- */
+
+/* Brings values to the CPU; once, whoever asks. */
+abut_status abuti_field_bring(const abut_field *field);
+/* The door of every question that needs values on the CPU. Thread-safe. Null is allowed. */
+static inline abut_status abuti_field_host(const abut_field *field) {
+    return !field || !field->there ||
+                   atomic_load_explicit(&((abut_field *)(uintptr_t)field)->host,
+                                        memory_order_acquire) == FIELD_HOST_READY
+               ? ABUT_OK
+               : abuti_field_bring(field);
+}
+/* Where its values are; null = on the CPU. */
+static inline abut_device *field_device(const abut_field *field) {
+    return field->there ? field->there->memory.device : NULL;
+}
+/* The values on the device have changed. */
+void abuti_field_forget(abut_field *field);
+/* Copies values that can stay there to a device. */
+abut_status abuti_field_send(abut_field *field, abut_device *device);
+
 /* ---- field.c ---- */
 
-/* Reads and checks options; gives the grid and the band that they mean for a mesh. */
-abut_status abuti_field_options(const abut_field_options *options, abut_field_options *ours);
+/* The grid and the band that options mean for a mesh. */
 abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
                              double *band);
+/* Prepares a hierarchy for signs, unless it is; refused where it is for others. */
+abut_status abuti_field_signs(const char *function, abut_bvh *bvh, abut_sign_method method);
 /* Refuses a grid with too few cells or too far away; sentences begin with `name`. */
 abut_status abuti_field_check_grid(const char *name, const abut_grid *grid);
 
@@ -153,15 +190,6 @@ bool abuti_block_expand(const void *from, size_t from_bytes, size_t element_byte
                         void *to, size_t bytes);
 bool abuti_block_can_press(void);
 
-/* ---- device_dense.c ---- */
-
-/* Computes a dense field on its device; `put` takes the values of some cells in a row. */
-abut_status abuti_field_dense_on(abut_field *field, const abut_bvh *bvh,
-                                 void (*put)(abut_field *field, size_t at, const float *values,
-                                             size_t count));
-
-/* ---- device_sparse.c: parts of a sparse field on a device ---- */
-
 /* The grid of the corners of bricks. */
 static inline abut_grid field_corners(const abut_field *field) {
     abut_grid grid = {field->grid.origin,
@@ -169,18 +197,37 @@ static inline abut_grid field_corners(const abut_field *field) {
                       {field->bricks[0] + 1, field->bricks[1] + 1, field->bricks[2] + 1}};
     return grid;
 }
-/* Puts the hierarchy there, and finds the distances at the corners of bricks. */
-abut_status abuti_field_coarse_on(abut_field *field, const abut_bvh *bvh, abut_device_bvh **there);
-/* Finds the values of all bricks that have numbers; none is above `reach`. */
-abut_status abuti_field_bricks_on(abut_field *field, abut_device_bvh *there, double reach);
 
-/* ---- build.c ---- */
+/* ---- who computes values ---- */
+
+typedef struct field_builder {
+    /* All values of a dense field, whose memory it makes. Of `known` blocks the distances are those
+     * of `old`; both may be null. */
+    abut_status (*dense)(abut_field *field, const abut_bvh *bvh, const abut_field *old,
+                         const unsigned char *known);
+    /* Of a sparse one: first those of all corners of bricks, then those of all bricks that have
+     * numbers, of which none is above `reach`. `work` is what these two share. */
+    abut_status (*begin)(abut_field *field, const abut_bvh *bvh, void **work);
+    abut_status (*corners)(abut_field *field, const abut_bvh *bvh, void *work);
+    abut_status (*bricks)(abut_field *field, const abut_bvh *bvh, void *work, double reach);
+    void (*end)(abut_field *field, const abut_bvh *bvh, void *work);
+    /* Follows the mesh of a hierarchy. */
+    abut_status (*update)(abut_field *field, const abut_bvh *bvh, uint64_t *recomputed);
+} field_builder;
+
+extern const field_builder abuti_field_on_cpu;    /* fill.c */
+extern const field_builder abuti_field_on_device; /* device_layout.c */
+
+static inline const field_builder *field_builder_of(const abut_device *on) {
+    return on ? &abuti_field_on_device : &abuti_field_on_cpu;
+}
+
+/* ---- fill.c ---- */
 
 /* Stores values from place `at` on. */
 void abuti_field_put(abut_field *field, size_t at, const float *values, size_t count);
 
-/* Fills a field whose grid and options stand. Of a dense one, distances of `known` blocks are those
- * of `old`; both may be null. */
+/* Fills a field whose grid, options and device stand; `old` and `known` as above. */
 abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut_field *old,
                               const unsigned char *known);
 /* What 16 bits stand for; 0 for floats. */
@@ -189,10 +236,22 @@ double abuti_field_step(const abut_field *field);
 /* ---- sparse.c, bricks.c ---- */
 
 /* Fills a sparse field whose grid and options stand. */
-abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh);
+abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh,
+                                     const field_builder *builder);
+/* What abuti_field_on_cpu has for them. */
+abut_status abuti_field_sparse_begin(abut_field *field, const abut_bvh *bvh, void **work);
+abut_status abuti_field_sparse_corners(abut_field *field, const abut_bvh *bvh, void *work);
+abut_status abuti_field_sparse_bricks(abut_field *field, const abut_bvh *bvh, void *work,
+                                      double reach);
+void abuti_field_sparse_end(abut_field *field, const abut_bvh *bvh, void *work);
 /* Sets `marks` of bricks that some triangle of the mesh is no farther from than the band; of some
  * others too, by a little. The outcome depends on nothing else. */
 void abuti_field_mark_bricks(const abut_field *field, atomic_uchar *marks);
+
+/* ---- update.c ---- */
+
+/* As abuti_field_on_cpu has it: on failure the field is as before. */
+abut_status abuti_field_update_here(abut_field *field, const abut_bvh *bvh, uint64_t *recomputed);
 
 /* ---- finish.c ---- */
 

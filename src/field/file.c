@@ -164,10 +164,13 @@ static void put_head(const abut_field *field, abuti_sink *sink) {
 
 abut_status abuti_field_save(const abut_field *field, abuti_sink *sink, bool plain) {
     batch b = {0};
+    abut_status status = abuti_field_host(field);
+    if (status)
+        return status;
     list_sections(field, &b);
     put_head(field, sink);
     plain = plain || !abuti_block_can_press();
-    abut_status status = plain ? ABUT_OK : batch_room(field->context, &b);
+    status = plain ? ABUT_OK : batch_room(field->context, &b);
     for (; !status && b.first < b.block_count; b.first += BATCH) {
         b.count = b.block_count - b.first < BATCH ? b.block_count - b.first : BATCH;
         abuti_parallel_for(field->context, b.count, 1, plain ? check_task : press_task, &b);

@@ -75,7 +75,7 @@ static abut_status check_call(const char *function, const abut_field *field,
     if ((unsigned)interpolation > ABUT_INTERPOLATION_CUBIC)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: interpolation is %u, which is none", function,
                           (unsigned)interpolation);
-    return ABUT_OK;
+    return abuti_field_host(field);
 }
 
 abut_status abut_field_at(const abut_field *field, abut_vec3 point,
@@ -147,6 +147,9 @@ abut_status abut_field_copy(const abut_field *field, const uint32_t begin[3],
                               "abut_field_copy: %u cells from cell %u on along axis %d, but there "
                               "are %u",
                               count[axis], begin[axis], axis, cells[axis]);
+    abut_status status = abuti_field_host(field);
+    if (status)
+        return status;
     for (uint32_t k = 0; k < count[2]; k++)
         for (uint32_t j = 0; j < count[1]; j++)
             for (uint32_t i = 0; i < count[0]; i++) {

@@ -183,31 +183,56 @@ static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_
     return status;
 }
 
-abut_status abut_field_update(abut_field *field, abut_mesh *mesh, uint64_t *recomputed) {
-    abut_bvh *bvh = NULL;
-    abut_sign_options sign = abut_sign_options_default();
+abut_status abuti_field_update_here(abut_field *field, const abut_bvh *bvh, uint64_t *recomputed) {
     abut_field *next = NULL;
-    uint64_t changed = 0;
-    if (!field || !mesh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_update: %s is null",
-                          field ? "mesh" : "field");
-    if (!field->mesh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_field_update: the field keeps no mesh, since it was not built from "
-                          "one here; build a new field");
-    abut_status status = abuti_bvh_check_refit(__func__, field->mesh, mesh);
-    sign.method = field->sign;
-    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_sign_prepare(bvh, &sign);
-    status = status ? status : make_next(field, bvh, &next, &changed);
-    abut_bvh_destroy(bvh);
+    abut_status status = abuti_bvh_host(bvh);
+    status = status ? status : make_next(field, bvh, &next, recomputed);
     if (status)
         return status;
     abut_field old = *field; /* the handle stays, what is in it changes places */
     *field = *next;
     *next = old;
     abut_field_destroy(next);
-    if (recomputed)
-        *recomputed = field->layout == ABUT_FIELD_SPARSE ? field->brick_count : changed;
+    if (field->layout == ABUT_FIELD_SPARSE)
+        *recomputed = field->brick_count;
     return ABUT_OK;
+}
+
+static abut_status check(const char *function, const abut_field *field, const void *by,
+                         const char *name) {
+    if (!field || !by)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, field ? name : "field");
+    if (!field->mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the field keeps no mesh, since it was not built from one here; "
+                          "build a new field",
+                          function);
+    return ABUT_OK;
+}
+
+abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, uint64_t *recomputed) {
+    uint64_t changed = 0;
+    abut_status status = check(__func__, field, bvh, "bvh");
+    if (!status && field->mesh != bvh->mesh)
+        status = abuti_bvh_check_refit(__func__, field->mesh, bvh->mesh);
+    status = status ? status : abuti_field_signs(__func__, bvh, field->sign);
+    if (!status)
+        status = field_builder_of(field_device(field))->update(field, bvh, &changed);
+    if (!status && recomputed)
+        *recomputed = changed;
+    return status;
+}
+
+abut_status abut_field_update(abut_field *field, abut_mesh *mesh, uint64_t *recomputed) {
+    abut_bvh *bvh = NULL;
+    abut_bvh_options tree = abut_bvh_options_default();
+    abut_status status = check(__func__, field, mesh, "mesh");
+    status = status ? status : abuti_bvh_check_refit(__func__, field->mesh, mesh);
+    if (status)
+        return status;
+    tree.device = field_device(field);
+    status = abut_bvh_create(mesh, &tree, &bvh);
+    status = status ? status : abut_field_update_from(field, bvh, recomputed);
+    abut_bvh_destroy(bvh);
+    return status;
 }

@@ -202,13 +202,14 @@ abut_status abut_nearest_batch(const abut_bvh *bvh, const abut_points *points, d
                                abut_nearest *nearest) {
     nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = nearest};
     box3 bounds;
-    if (!bvh || !points)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_nearest_batch: %s is null; pass its address",
-                          bvh ? "points" : "bvh");
-    abut_status status = abuti_bvh_points_read(__func__, points, &b.points);
+    abut_status status = abuti_bvh_check_batch(__func__, bvh, points, "points");
+    status = status ? status : abuti_bvh_points_read(__func__, points, &b.points);
     if (!status && !nearest && b.points.count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_nearest_batch: nearest is null");
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
-    return status ? status : abuti_batch_nearest(&b, &bounds);
+    if (status || !b.points.count)
+        return status;
+    return bvh->there ? abuti_nearest_there(bvh->there, &b.points, radius, nearest)
+                      : abuti_batch_nearest(&b, &bounds);
 }

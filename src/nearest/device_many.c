@@ -1,6 +1,6 @@
 /* The host's side of many.cl: the nearest triangles to many points, or all within a radius. */
 #include "bvh/device_gather.h"
-#include "nearest/nearest.h"
+#include "nearest/batch.h"
 
 #define FIND_GROUP 128
 #define POINT_BYTES 256
@@ -16,7 +16,7 @@ typedef struct many_quest {
 
 static abut_status many_ready(const device_quest *q, size_t begin, uint32_t count) {
     const many_quest *m = q->user;
-    abut_device_bvh *bvh = q->bvh;
+    bvh_on_device *bvh = q->bvh;
     device_gather *g = &bvh->gather;
     nearest_scratch *s = &bvh->scratch;
     const mesh_frame frame = frame_of(bvh);
@@ -41,7 +41,7 @@ static abut_status many_ready(const device_quest *q, size_t begin, uint32_t coun
 
 static abut_status many_find(const device_quest *q, uint32_t count, uint32_t fill,
                              const abuti_buffer *begin, const abuti_buffer *places) {
-    abut_device_bvh *bvh = q->bvh;
+    bvh_on_device *bvh = q->bvh;
     device_gather *g = &bvh->gather;
     nearest_scratch *s = &bvh->scratch;
     const mesh_frame frame = frame_of(bvh);
@@ -55,7 +55,7 @@ static abut_status many_find(const device_quest *q, uint32_t count, uint32_t fil
 
 static abut_status many_judge(const device_quest *q, uint32_t total) {
     const many_quest *m = q->user;
-    abut_device_bvh *bvh = q->bvh;
+    bvh_on_device *bvh = q->bvh;
     device_gather *g = &bvh->gather;
     return ABUTI_LAUNCH(&bvh->queue, &g->many_judge, groups_of(total, FIND_GROUP), FIND_GROUP,
                         ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&bvh->tree.order),
@@ -89,49 +89,28 @@ static abut_status ask_many(device_quest *q, many_quest *m) {
     return status;
 }
 
-abut_status abut_device_bvh_nearest_many(abut_device_bvh *bvh, const abut_points *points,
-                                         double radius, uint32_t most, abut_nearest *nearest,
-                                         uint32_t *counts) {
-    many_quest m = {.radius = radius};
-    device_quest q = {.bvh = bvh, .counts = counts, .row = most, .answers = nearest};
-    box3 bounds;
-    if (!bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bvh is null", __func__);
-    abut_status status = abuti_bvh_points_read(__func__, points, &m.points);
-    if (!status)
-        status = abuti_bvh_check_rows(__func__, m.points.count, most, nearest, counts);
-    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    if (!status)
-        status = abuti_device_check_doubles(__func__, bvh, "abut_nearest_many_batch");
-    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &m.points, &bounds);
-    if (status || !m.points.count)
+abut_status abuti_nearest_many_there(const char *function, bvh_on_device *there,
+                                     const bvh_points *points, double radius, uint32_t k,
+                                     abut_nearest *nearest, uint32_t *counts) {
+    many_quest m = {.points = *points, .radius = radius};
+    device_quest q = {.bvh = there, .most = k, .counts = counts, .row = k, .answers = nearest};
+    abut_status status = abuti_device_check_doubles(function, there);
+    if (status || !points->count)
         return status;
-    if (!most) {
-        memset(counts, 0, m.points.count * sizeof *counts);
+    if (!k) {
+        memset(counts, 0, points->count * sizeof *counts);
         return ABUT_OK;
     }
-    q.gather.function = __func__;
-    q.most = most;
-    m.most = most < bvh->tree.triangle_count ? most : 0;
+    q.gather.function = function;
+    m.most = k < there->tree.triangle_count ? k : 0;
     return ask_many(&q, &m);
 }
 
-abut_status abut_device_bvh_within(abut_device_bvh *bvh, const abut_points *points, double radius,
-                                   uint64_t capacity, uint64_t *offsets, abut_nearest *nearest) {
-    many_quest m = {.radius = radius};
-    device_quest q = {.bvh = bvh, .most = UINT32_MAX, .answers = nearest};
-    box3 bounds;
-    if (!bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bvh is null", __func__);
-    q.gather = (bvh_gather){.function = __func__,
-                            .what = "nearest",
-                            .capacity = capacity,
-                            .offsets = offsets};
-    abut_status status = abuti_bvh_points_read(__func__, points, &m.points);
-    status = status ? status : abuti_gather_check(&q.gather, nearest);
-    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    if (!status)
-        status = abuti_device_check_doubles(__func__, bvh, "abut_nearest_within_batch");
-    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &m.points, &bounds);
+abut_status abuti_nearest_within_there(bvh_on_device *there, const bvh_gather *gather,
+                                       const bvh_points *points, double radius,
+                                       abut_nearest *nearest) {
+    many_quest m = {.points = *points, .radius = radius};
+    device_quest q = {.bvh = there, .gather = *gather, .most = UINT32_MAX, .answers = nearest};
+    abut_status status = abuti_device_check_doubles(gather->function, there);
     return status ? status : ask_many(&q, &m);
 }

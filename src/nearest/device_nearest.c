@@ -5,8 +5,8 @@
  */
 #include "bvh/device_query.h"
 #include "geom/closest_shared.h"
+#include "nearest/batch.h"
 #include "nearest/features.h"
-#include "nearest/nearest.h"
 
 #include <math.h>
 
@@ -39,7 +39,7 @@ _Static_assert(sizeof(abut_nearest) == 64 && sizeof(abut_feature) == 4,
 
 /* ---- kernels ---- */
 
-abut_status abuti_device_nearest_create(abut_device_bvh *bvh) {
+abut_status abuti_device_nearest_create(bvh_on_device *bvh) {
     nearest_kernels *to = &bvh->nearest;
     const abuti_kernel_name list[] = {
         {&to->bounds, "nearest_bounds"},    {&to->keys, "nearest_keys"},
@@ -55,7 +55,7 @@ abut_status abuti_device_nearest_create(abut_device_bvh *bvh) {
     return abuti_device_kernels(bvh, "nearest", list, bvh->queue.device->info.has_doubles ? 9 : 5);
 }
 
-void abuti_device_nearest_destroy(abut_device_bvh *bvh) {
+void abuti_device_nearest_destroy(bvh_on_device *bvh) {
     nearest_kernels *k = &bvh->nearest;
     abuti_kernel *kernels[] = {&k->bounds,        &k->keys,        &k->gather,
                                &k->seed,          &k->find,        &k->check,
@@ -77,17 +77,17 @@ void abuti_device_nearest_destroy(abut_device_bvh *bvh) {
 
 /* ---- features ---- */
 
-void abuti_device_nearest_forget(abut_device_bvh *bvh) {
+void abuti_device_nearest_forget(bvh_on_device *bvh) {
     abuti_buffer_destroy(&bvh->features.records);
 }
 
-static abut_status upload_array(abut_device_bvh *bvh, const void *data, size_t count,
+static abut_status upload_array(bvh_on_device *bvh, const void *data, size_t count,
                                 size_t element_bytes, abuti_buffer *to) {
     abut_status status = abuti_buffer_reserve(bvh->queue.device, count, element_bytes, to);
     return status ? status : abuti_buffer_upload(&bvh->queue, to, 0, data, count * element_bytes);
 }
 
-static abut_status upload_features(abut_device_bvh *bvh, const abuti_features *features) {
+static abut_status upload_features(bvh_on_device *bvh, const abuti_features *features) {
     device_features *to = &bvh->features;
     abut_status status = upload_array(bvh, features->leaf_begin, (size_t)bvh->tree.leaf_count + 1,
                                       4, &to->leaf_begin);
@@ -104,7 +104,7 @@ static abut_status upload_features(abut_device_bvh *bvh, const abuti_features *f
 }
 
 /* Makes features and their kernels, if that has not been done. */
-static abut_status need_features(abut_device_bvh *bvh) {
+static abut_status need_features(bvh_on_device *bvh) {
     nearest_kernels *to = &bvh->nearest;
     const abuti_kernel_name list[] = {{&to->region_boxes, "regions_boxes"},
                                       {&to->region_seed, "regions_seed"},
@@ -135,19 +135,19 @@ static abut_status need_features(abut_device_bvh *bvh) {
 
 /* ---- a part ---- */
 
-static size_t part_of(const abut_device_bvh *bvh, size_t count) {
+static size_t part_of(const bvh_on_device *bvh, size_t count) {
     size_t fits = (size_t)(bvh->queue.device->info.memory_bytes / (MEMORY_SHARE * POINT_BYTES));
     size_t most = fits < PART_LEAST ? PART_LEAST : fits < PART_MOST ? fits : PART_MOST;
     return count < most ? count : most;
 }
 
-static abut_status reserve(abut_device_bvh *bvh, size_t count) {
+static abut_status reserve(bvh_on_device *bvh, size_t count) {
     nearest_scratch *s = &bvh->scratch;
     size_t blocks = groups_of(count, BLOCK), small_blocks = groups_of(count, SMALL_BLOCK);
     const struct {
         abuti_buffer *buffer;
         size_t count, bytes;
-    } list[] = {{&s->exact, bvh->host ? 0 : count, 24},
+    } list[] = {{&s->exact, there_has_doubles(bvh) ? count : 0, 24},
                 {&s->points, count, 16},
                 {&s->sorted, count, 16},
                 {&s->keys, count, 4},
@@ -167,7 +167,7 @@ static abut_status reserve(abut_device_bvh *bvh, size_t count) {
 }
 
 /* Sorts the points of the scratch memory. */
-static abut_status sort_points(abut_device_bvh *bvh, uint32_t count) {
+static abut_status sort_points(bvh_on_device *bvh, uint32_t count) {
     const nearest_kernels *k = &bvh->nearest;
     nearest_scratch *s = &bvh->scratch;
     abuti_queue *queue = &bvh->queue;
@@ -192,7 +192,7 @@ static abut_status sort_points(abut_device_bvh *bvh, uint32_t count) {
 
 /* Finds features that may win, block by block; marks the blocks that are left. Of blocks that lie
  * in larger ones, `wanted_blocks` in each, only those in wanted ones; 0 = all. */
-static abut_status find_in_blocks(abut_device_bvh *bvh, uint32_t count, float limit,
+static abut_status find_in_blocks(bvh_on_device *bvh, uint32_t count, float limit,
                                   uint32_t block_points, const abuti_buffer *wanted,
                                   uint32_t wanted_blocks, abuti_buffer *left) {
     const nearest_kernels *k = &bvh->nearest;
@@ -221,7 +221,7 @@ static abut_status find_in_blocks(abut_device_bvh *bvh, uint32_t count, float li
     return status;
 }
 
-static abut_status find_features(abut_device_bvh *bvh, uint32_t count, float limit) {
+static abut_status find_features(bvh_on_device *bvh, uint32_t count, float limit) {
     nearest_scratch *s = &bvh->scratch;
     abut_status status = find_in_blocks(bvh, count, limit, BLOCK, &s->wanted, 0, &s->wanted);
     if (!status)
@@ -232,8 +232,7 @@ static abut_status find_features(abut_device_bvh *bvh, uint32_t count, float lim
 
 /* Finds the triangles that may win by walks through the tree, for all points or those of the blocks
  * that are left (`block` of them each). */
-static abut_status find_triangles(abut_device_bvh *bvh, uint32_t count, float limit,
-                                  uint32_t block) {
+static abut_status find_triangles(bvh_on_device *bvh, uint32_t count, float limit, uint32_t block) {
     const nearest_kernels *k = &bvh->nearest;
     nearest_scratch *s = &bvh->scratch;
     abut_status status =
@@ -250,12 +249,12 @@ static abut_status find_triangles(abut_device_bvh *bvh, uint32_t count, float li
     return status;
 }
 
-float abuti_device_reach(const abut_device_bvh *bvh, double radius) {
+float abuti_device_reach(const bvh_on_device *bvh, double radius) {
     return (float)real_min(radius * bvh->tree.scale, 4 * FAR) * (1 + 0x1p-20f);
 }
 
 /* Sorts the points of the scratch memory and finds what may win. */
-static abut_status find(abut_device_bvh *bvh, uint32_t count, double radius, bool by_features) {
+static abut_status find(bvh_on_device *bvh, uint32_t count, double radius, bool by_features) {
     float limit = abuti_device_reach(bvh, radius);
     abut_status status = sort_points(bvh, count);
     if (!status && by_features)
@@ -264,7 +263,7 @@ static abut_status find(abut_device_bvh *bvh, uint32_t count, double radius, boo
 }
 
 /* Measures it in doubles. */
-static abut_status measure(abut_device_bvh *bvh, uint32_t count, double radius, uint32_t first,
+static abut_status measure(bvh_on_device *bvh, uint32_t count, double radius, uint32_t first,
                            bool by_features, abuti_buffer *nearest, const mesh_frame *frame) {
     const nearest_kernels *k = &bvh->nearest;
     nearest_scratch *s = &bvh->scratch;
@@ -300,7 +299,7 @@ static abut_status measure(abut_device_bvh *bvh, uint32_t count, double radius, 
 /* ---- points on the device ---- */
 
 /* The place of the first point that is not legal, or UINT32_MAX. Waits. */
-static abut_status check_points(abut_device_bvh *bvh, const abuti_buffer *points, uint32_t is_float,
+static abut_status check_points(bvh_on_device *bvh, const abuti_buffer *points, uint32_t is_float,
                                 uint32_t count, uint32_t *refused) {
     const double most = ABUT_COORDINATE_MAX;
     abuti_buffer *word = &bvh->scratch.refused;
@@ -315,7 +314,7 @@ static abut_status check_points(abut_device_bvh *bvh, const abuti_buffer *points
 }
 
 /* Points of a buffer from `first` on go to the scratch memory. */
-static abut_status frame_points(abut_device_bvh *bvh, const abuti_buffer *points, uint32_t is_float,
+static abut_status frame_points(bvh_on_device *bvh, const abuti_buffer *points, uint32_t is_float,
                                 uint32_t first, uint32_t count) {
     const mesh_frame frame = frame_of(bvh);
     nearest_scratch *s = &bvh->scratch;
@@ -326,7 +325,7 @@ static abut_status frame_points(abut_device_bvh *bvh, const abuti_buffer *points
 }
 
 /* Points that have been checked. */
-static abut_status queue_points(abut_device_bvh *bvh, const abuti_buffer *points, uint32_t is_float,
+static abut_status queue_points(bvh_on_device *bvh, const abuti_buffer *points, uint32_t is_float,
                                 size_t count, double radius, abuti_point_quest quest,
                                 abuti_buffer *answers) {
     const mesh_frame frame = frame_of(bvh);
@@ -352,14 +351,14 @@ static abut_status queue_points(abut_device_bvh *bvh, const abuti_buffer *points
 
 /* Only queues work, but for a point that is not legal: that is refused before anything is written.
  */
-static abut_status nearest_of_buffer(abut_device_bvh *bvh, const abuti_buffer *points,
+static abut_status nearest_of_buffer(bvh_on_device *bvh, const abuti_buffer *points,
                                      abut_scalar_type type, size_t count, double radius,
                                      abuti_buffer *nearest) {
     uint32_t is_float = type == ABUT_SCALAR_FLOAT32, refused = UINT32_MAX;
     abut_status status = check_points(bvh, points, is_float, (uint32_t)count, &refused);
     if (!status && refused != UINT32_MAX)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_device_bvh_nearest_buffer: point %u is not finite or beyond %g in "
+                          "abut_nearest_batch: point %u is not finite or beyond %g in "
                           "magnitude",
                           refused, ABUT_COORDINATE_MAX);
     return status
@@ -380,7 +379,7 @@ static const void *pack(const bvh_points *points, size_t begin, size_t count, vo
     return room;
 }
 
-abut_status abuti_device_points_sort(abut_device_bvh *bvh, const bvh_points *points, size_t begin,
+abut_status abuti_device_points_sort(bvh_on_device *bvh, const bvh_points *points, size_t begin,
                                      uint32_t count, void *room) {
     size_t bytes = bvh_point_bytes(points->type);
     abut_status status = abuti_buffer_reserve(bvh->queue.device, count, bytes, &bvh->in);
@@ -393,7 +392,7 @@ abut_status abuti_device_points_sort(abut_device_bvh *bvh, const bvh_points *poi
     return status ? status : sort_points(bvh, count);
 }
 
-abut_status abuti_device_points(abut_device_bvh *bvh, const bvh_points *points, double radius,
+abut_status abuti_device_points(bvh_on_device *bvh, const bvh_points *points, double radius,
                                 abuti_point_quest quest, void *answers) {
     static const char *const stages[] = {"nearest", "nearest", "inside", "winding"};
     static const size_t answer_bytes[] = {sizeof(abut_nearest), sizeof(abut_nearest), sizeof(bool),
@@ -432,7 +431,7 @@ abut_status abuti_device_points(abut_device_bvh *bvh, const bvh_points *points, 
 /* ---- a device without doubles: it finds, the host measures ---- */
 
 typedef struct finishing {
-    const abut_device_bvh *bvh;
+    const bvh_on_device *bvh;
     const bvh_points *points;
     size_t begin, count;
     double radius;
@@ -464,14 +463,14 @@ static void measure_task(void *data, size_t chunk, size_t begin, size_t end) {
         vec3 p = bvh_point_at(f->points, point);
         abut_nearest *to = &f->nearest[point];
         if (f->counts[i] == COMPLETE) {
-            abuti_nearest_point(f->bvh->host, p, f->radius, NULL, to);
+            abuti_nearest_point(f->bvh->bvh, p, f->radius, NULL, to);
             continue;
         }
         *to = (abut_nearest){.distance = INFINITY, .point = p, .triangle = ABUT_NONE};
         for (uint32_t k = 0; k < f->counts[i]; k++) {
-            uint32_t triangle = f->bvh->host->order[f->places[k * f->count + i]];
+            uint32_t triangle = f->bvh->bvh->order[f->places[k * f->count + i]];
             closest_on_triangle c =
-                triangle_closest_point(bvh_triangle(f->bvh->host->mesh, triangle), p);
+                triangle_closest_point(bvh_triangle(f->bvh->tree.mesh, triangle), p);
             if (c.distance > f->radius || c.distance > to->distance ||
                 (c.distance == to->distance && triangle > to->triangle))
                 continue;
@@ -485,7 +484,7 @@ static void measure_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static abut_status find_and_fetch(abut_device_bvh *bvh, finishing *f) {
+static abut_status find_and_fetch(bvh_on_device *bvh, finishing *f) {
     nearest_scratch *s = &bvh->scratch;
     abuti_parallel_for(bvh->context, f->count, TASK_POINTS, frame_task, f);
     abut_status status =
@@ -502,7 +501,7 @@ static abut_status find_and_fetch(abut_device_bvh *bvh, finishing *f) {
     return status;
 }
 
-static abut_status without_doubles(abut_device_bvh *bvh, const bvh_points *points, double radius,
+static abut_status without_doubles(bvh_on_device *bvh, const bvh_points *points, double radius,
                                    abut_nearest *nearest) {
     size_t part = part_of(bvh, points->count);
     finishing f = {.bvh = bvh, .points = points, .radius = radius, .nearest = nearest};
@@ -510,8 +509,9 @@ static abut_status without_doubles(abut_device_bvh *bvh, const bvh_points *point
     f.order = abuti_allocate(bvh->context, part, sizeof *f.order);
     f.places = abuti_allocate(bvh->context, part, CANDIDATES * sizeof *f.places);
     f.counts = abuti_allocate(bvh->context, part, sizeof *f.counts);
-    abut_status status =
-        f.at && f.order && f.places && f.counts ? reserve(bvh, part) : ABUT_ERROR_MEMORY;
+    abut_status status = abuti_bvh_host(bvh->bvh);
+    if (!status)
+        status = f.at && f.order && f.places && f.counts ? reserve(bvh, part) : ABUT_ERROR_MEMORY;
     for (f.begin = 0; !status && f.begin < points->count; f.begin += part) {
         f.count = points->count - f.begin < part ? points->count - f.begin : part;
         status = find_and_fetch(bvh, &f);
@@ -528,45 +528,33 @@ static abut_status without_doubles(abut_device_bvh *bvh, const bvh_points *point
     return status;
 }
 
-abut_status abut_device_bvh_nearest(abut_device_bvh *bvh, const abut_points *points, double radius,
-                                    abut_nearest *nearest) {
-    bvh_points in;
-    box3 bounds;
-    if (!bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_nearest: bvh is null");
-    abut_status status = abuti_bvh_points_read(__func__, points, &in);
-    if (!status && !nearest && in.count)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_bvh_nearest: nearest is null");
-    status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &in, &bounds);
-    if (status || !in.count)
-        return status;
-    return bvh->host ? without_doubles(bvh, &in, radius, nearest)
-                     : abuti_device_points(bvh, &in, radius, ABUTI_QUEST_NEAREST, nearest);
+abut_status abuti_nearest_there(bvh_on_device *there, const bvh_points *points, double radius,
+                                abut_nearest *nearest) {
+    return there_has_doubles(there)
+               ? abuti_device_points(there, points, radius, ABUTI_QUEST_NEAREST, nearest)
+               : without_doubles(there, points, radius, nearest);
 }
 
-abut_status abut_device_bvh_nearest_buffer(abut_device_bvh *bvh, const abut_buffer *points,
-                                           abut_scalar_type type, size_t count, double radius,
-                                           abut_buffer *nearest) {
-    if (!bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bvh is null", __func__);
+abut_status abuti_nearest_buffer(const abut_bvh *from, const abut_buffer *points,
+                                 abut_scalar_type type, size_t count, double radius,
+                                 abut_buffer *nearest) {
+    bvh_on_device *bvh;
+    abut_status status = abuti_device_of(__func__, from, &bvh);
+    if (status)
+        return status;
     if (type != ABUT_SCALAR_FLOAT32 && type != ABUT_SCALAR_FLOAT64)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: type is %u, which is no scalar type", __func__,
                           (unsigned)type);
     if (count >= ABUT_NONE)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu points; at most %u are possible at once",
                           __func__, count, ABUT_NONE - 1);
-    abut_status status =
+    status =
         abuti_device_check_buffer(__func__, bvh, points, count, bvh_point_bytes(type), "points");
     if (!status)
         status = abuti_device_check_buffer(__func__, bvh, nearest, count, sizeof(abut_nearest),
                                            "nearest");
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
-    if (!status && bvh->host)
-        status = abuti_fail(ABUT_ERROR_DEVICE,
-                            "%s: %s has no doubles; pass points of the host to "
-                            "abut_device_bvh_nearest",
-                            __func__, bvh->queue.device->info.name);
+    status = status ? status : abuti_device_check_doubles(__func__, bvh);
     if (!status && count)
         status = nearest_of_buffer(bvh, &points->memory, type, count, radius, &nearest->memory);
     return status ? status : abuti_queue_finish(&bvh->queue);

@@ -7,54 +7,67 @@
 
 #include "nearest/walk_cl.h"
 
+/* The operations of feature_lanes_shared.h, of one lane. */
+typedef float wide;
+typedef bool mask;
+#define all(x) (x)
+#define sub(a, b) ((a) - (b))
+#define mul(a, b) ((a) * (b))
+#define fused(a, b, c) fma(a, b, c)
+#define fused_less(a, b, c) fma(-(a), b, c)
+#define least(a, b) fmin(a, b)
+#define most(a, b) fmax(a, b)
+#define magnitude(a) fabs(a)
+#define is_less(a, b) ((a) < (b))
+#define choose(m, a, b) ((m) ? (a) : (b))
+#include "nearest/feature_lanes_shared.h"
+#undef all
+#undef sub
+#undef mul
+#undef fused
+#undef fused_less
+#undef least
+#undef most
+#undef magnitude
+#undef is_less
+#undef choose
+
 /* Kinds, in the lowest bits of an offset. */
 #define FACE 1u
 
 typedef struct feature {
-    float4 place, first, second, fourth; /* the third is in their w, the offset in place.w */
+    float place[3];
+    feature_lanes is;
 } feature;
+
+typedef feature_look look;
 
 static inline feature load_feature(__global const float4 *features, uint i) {
     __global const float4 *from = features + 4 * i;
-    feature f = {from[0], from[1], from[2], from[3]};
+    float4 place = from[0], first = from[1], second = from[2], fourth = from[3];
+    feature f = {{place.x, place.y, place.z},
+                 {{first.x, first.y, first.z},
+                  {second.x, second.y, second.z},
+                  {first.w, second.w, fourth.w},
+                  {fourth.x, fourth.y, fourth.z},
+                  place.w,
+                  (as_uint(place.w) & 3u) == FACE}};
     return f;
 }
 
-static inline bool is_face(const feature *f) {
-    return (as_uint(f->place.w) & 3u) == FACE;
-}
-
 /* What a place is to a feature. */
-typedef struct look {
-    float t[4];
-    float distance_sq; /* to the plane of a face, to an edge, to a vertex */
-    bool face;
-} look;
-
 static inline look look_at(const feature *f, float4 at) {
-    look l;
-    float4 r = at - f->place;
-    l.face = is_face(f);
-    l.t[0] = dot_f(f->first, r);
-    l.t[1] = dot_f(f->second, r);
-    l.t[2] = fma(f->first.w, r.x, fma(f->second.w, r.y, f->fourth.w * r.z));
-    float along = dot_f(f->fourth, r), offset = f->place.w;
-    l.t[3] = along - offset;
-    float s = clamp(along, 0.0f, offset);
-    float x = fma(-s, f->fourth.x, r.x), y = fma(-s, f->fourth.y, r.y),
-          z = fma(-s, f->fourth.z, r.z);
-    l.distance_sq = l.face ? l.t[2] * l.t[2] : fma(x, x, fma(y, y, z * z));
-    return l;
+    const float r[3] = {at.x - f->place[0], at.y - f->place[1], at.z - f->place[2]};
+    return feature_look_at(&f->is, r);
 }
 
 static inline float outside_of(const look *l) {
-    float most = fmax(fmax(l->t[0], l->t[1]), l->t[3]);
-    return l->face ? most : fmax(most, l->t[2]);
+    return feature_outside(l);
 }
 
 /* A distance that the mesh is not beyond, squared. */
 static inline float bound_sq(const look *l, float margin) {
-    return l->face && outside_of(l) > -margin ? INFINITY : l->distance_sq;
+    return feature_bound_sq(l, margin);
 }
 
 typedef struct box {
@@ -74,15 +87,12 @@ static inline box box_of(float4 lo, float4 hi, float margin) {
 /* Whether a feature can be nearest to a point in the box, where all points are at most `upper` away
  * from the mesh. */
 static inline bool is_needed(const feature *f, const box *b, float upper) {
+    const float half_size[3] = {b->half_size.x, b->half_size.y, b->half_size.z};
     look l = look_at(f, b->middle);
-    float4 e = b->half_size;
-    float third = fma(fabs(f->first.w), e.x, fma(fabs(f->second.w), e.y, fabs(f->fourth.w) * e.z));
-    l.t[0] -= dot_f(fabs(f->first), e);
-    l.t[1] -= dot_f(fabs(f->second), e);
-    l.t[3] -= dot_f(fabs(f->fourth), e);
-    float reach = upper + (l.face ? third : b->radius);
-    l.t[2] -= third;
-    return l.distance_sq <= reach * reach * SLACK && outside_of(&l) <= b->margin;
+    float deep = feature_extent(half_size, f->is.third);
+    float reach = upper + (l.face ? deep : b->radius);
+    return l.distance_sq <= reach * reach * SLACK &&
+           feature_outside_box(&f->is, &l, half_size, deep) <= b->margin;
 }
 
 #endif

@@ -12,7 +12,7 @@
  */
 #include "bvh/gather.h"
 #include "bvh/points.h"
-#include "nearest/nearest.h"
+#include "nearest/batch.h"
 
 #include "geom/closest_shared.h"
 
@@ -29,7 +29,7 @@ typedef struct gathering {
     double frame; /* a coordinate of the frame times this, too */
     double margin;
     double radius;
-    uint32_t most, count;
+    uint32_t k, count;
     abut_nearest *nearest; /* null = only count */
 } gathering;
 
@@ -79,13 +79,13 @@ static void gather_triangle(gathering *g, uint32_t triangle) {
     memset(&found, 0, sizeof found);
     found.distance = closest.distance;
     found.triangle = triangle;
-    if (g->count == g->most && !nearest_after(&g->nearest[0], &found))
+    if (g->count == g->k && !nearest_after(&g->nearest[0], &found))
         return;
     found.point = closest.point;
     found.feature = closest.feature;
     for (int i = 0; i < 3; i++)
         found.barycentric[i] = closest.barycentric[i];
-    if (g->count < g->most) {
+    if (g->count < g->k) {
         g->nearest[g->count] = found;
         heap_up(g->nearest, g->count++);
     } else {
@@ -99,7 +99,7 @@ static void gather_triangle(gathering *g, uint32_t triangle) {
 /* The square beyond which a box has nothing to give. */
 static double bound_sq(const gathering *g) {
     double limit = g->radius;
-    if (g->nearest && g->count == g->most)
+    if (g->nearest && g->count == g->k)
         limit = real_min(limit, g->nearest[0].distance);
     limit = limit * g->unit * SLACK + g->margin;
     return limit * limit;
@@ -146,9 +146,9 @@ static void gather(gathering *g) {
     }
 }
 
-static gathering gather_start(const abut_bvh *bvh, vec3 point, double radius, uint32_t most,
+static gathering gather_start(const abut_bvh *bvh, vec3 point, double radius, uint32_t k,
                               abut_nearest *nearest) {
-    gathering g = {.bvh = bvh, .point = point, .radius = radius, .most = most, .nearest = nearest};
+    gathering g = {.bvh = bvh, .point = point, .radius = radius, .k = k, .nearest = nearest};
     vec3 p = v3_sub(point, bvh->mesh->origin);
     double away = v3_max_abs(p);
     /* in the frame, unless the point is further than the mesh is large */
@@ -162,11 +162,11 @@ static gathering gather_start(const abut_bvh *bvh, vec3 point, double radius, ui
     return g;
 }
 
-static uint32_t find_many(const abut_bvh *bvh, vec3 point, double radius, uint32_t most,
+static uint32_t find_many(const abut_bvh *bvh, vec3 point, double radius, uint32_t k,
                           abut_nearest *nearest) {
-    if (!most)
+    if (!k)
         return 0;
-    gathering g = gather_start(bvh, point, radius, most, nearest);
+    gathering g = gather_start(bvh, point, radius, k, nearest);
     gather(&g);
     abuti_bvh_sort(nearest, g.count, sizeof *nearest, nearest_after);
     return g.count;
@@ -180,16 +180,15 @@ static uint32_t count_within(const abut_bvh *bvh, vec3 point, double radius) {
 
 /* ---- public ---- */
 
-abut_status abut_nearest_many(const abut_bvh *bvh, abut_vec3 point, double radius, uint32_t most,
+abut_status abut_nearest_many(const abut_bvh *bvh, abut_vec3 point, double radius, uint32_t k,
                               abut_nearest *nearest, uint32_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
-    if (!status && !nearest && most)
-        status =
-            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: nearest is null, but most is %u", __func__, most);
+    if (!status && !nearest && k)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: nearest is null, but k is %u", __func__, k);
     status = status ? status : abuti_bvh_check_point(__func__, "point", point);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     if (!status)
-        *count = find_many(bvh, point, radius, most, nearest);
+        *count = find_many(bvh, point, radius, k, nearest);
     return status;
 }
 
@@ -216,7 +215,7 @@ typedef struct many_batch {
     const abut_bvh *bvh;
     bvh_points points;
     double radius;
-    uint32_t most;
+    uint32_t k;
     abut_nearest *nearest;
     uint32_t *counts;
 } many_batch;
@@ -225,37 +224,39 @@ static void many_visit(void *data, const bvh_place *places, size_t begin, size_t
     many_batch *b = data;
     for (size_t i = begin; i < end; i++) {
         size_t point = bvh_place_of(places, i);
-        b->counts[point] = find_many(b->bvh, bvh_point_at(&b->points, point), b->radius, b->most,
-                                     b->most ? b->nearest + point * b->most : NULL);
+        b->counts[point] = find_many(b->bvh, bvh_point_at(&b->points, point), b->radius, b->k,
+                                     b->k ? b->nearest + point * b->k : NULL);
     }
 }
 
-abut_status abuti_bvh_check_rows(const char *function, size_t count, uint32_t most,
-                                 const abut_nearest *nearest, const uint32_t *counts) {
+static abut_status check_rows(const char *function, size_t count, uint32_t k,
+                              const abut_nearest *nearest, const uint32_t *counts) {
     size_t places, bytes;
-    if (count && (!counts || (!nearest && most)))
+    if (count && (!counts || (!nearest && k)))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
                           counts ? "nearest" : "counts");
-    if (abuti_multiply_overflows(count, most, &places) ||
+    if (abuti_multiply_overflows(count, k, &places) ||
         abuti_multiply_overflows(places, sizeof *nearest, &bytes))
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: %u places for each of %zu points are too many",
-                          function, most, count);
+                          function, k, count);
     return ABUT_OK;
 }
 
 abut_status abut_nearest_many_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                                    uint32_t most, abut_nearest *nearest, uint32_t *counts) {
-    many_batch b = {
-        .bvh = bvh, .radius = radius, .most = most, .nearest = nearest, .counts = counts};
+                                    uint32_t k, abut_nearest *nearest, uint32_t *counts) {
+    many_batch b = {.bvh = bvh, .radius = radius, .k = k, .nearest = nearest, .counts = counts};
     box3 bounds;
-    abut_status status = abuti_bvh_check(__func__, bvh, points, "points");
+    abut_status status = abuti_bvh_check_batch(__func__, bvh, points, "points");
     status = status ? status : abuti_bvh_points_read(__func__, points, &b.points);
     if (!status)
-        status = abuti_bvh_check_rows(__func__, b.points.count, most, nearest, counts);
+        status = check_rows(__func__, b.points.count, k, nearest, counts);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
     if (status)
         return status;
+    if (bvh->there)
+        return abuti_nearest_many_there(__func__, bvh->there, &b.points, radius, k, nearest,
+                                        counts);
     return abuti_bvh_points_visit(bvh->context, &b.points, &bounds, "nearest", many_visit, &b);
 }
 
@@ -279,7 +280,7 @@ abut_status abut_nearest_within_batch(const abut_bvh *bvh, const abut_points *po
                                       uint64_t capacity, uint64_t *offsets, abut_nearest *nearest) {
     within_batch b = {.bvh = bvh, .radius = radius, .offsets = offsets, .nearest = nearest};
     box3 bounds;
-    abut_status status = abuti_bvh_check(__func__, bvh, points, "points");
+    abut_status status = abuti_bvh_check_batch(__func__, bvh, points, "points");
     status = status ? status : abuti_bvh_points_read(__func__, points, &b.points);
     if (status)
         return status;
@@ -288,5 +289,8 @@ abut_status abut_nearest_within_batch(const abut_bvh *bvh, const abut_points *po
     status = abuti_gather_check(&g, nearest);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
-    return status ? status : abuti_gather_run(bvh->context, &g);
+    if (status)
+        return status;
+    return bvh->there ? abuti_nearest_within_there(bvh->there, &g, &b.points, radius, nearest)
+                      : abuti_gather_run(bvh->context, &g);
 }

@@ -16,8 +16,4 @@ typedef struct bvh_hint {
 void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
                          abut_nearest *nearest);
 
-/* Whether there can be `most` answers for each of so many points; many.c. */
-abut_status abuti_bvh_check_rows(const char *function, size_t count, uint32_t most,
-                                 const abut_nearest *nearest, const uint32_t *counts);
-
 #endif

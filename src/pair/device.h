@@ -35,7 +35,7 @@ typedef struct pair_list {
 } pair_list;
 
 typedef struct abuti_pair_search {
-    abut_device_bvh *a, *b;
+    bvh_on_device *a, *b;
     const abut_pair_poses *poses;
     bool distances; /* or only whether surfaces meet */
     bool any;       /* one within the limit will do */

@@ -288,7 +288,9 @@ static abut_status check(const char *function, const abut_posed *a, const abut_p
         null = out_name;
     if (null)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null; pass its address", function, null);
-    abut_status status = abuti_pair_check_pose(function, "a", a->bvh, &a->pose);
+    abut_status status = abuti_bvh_host(a->bvh);
+    status = status ? status : abuti_bvh_host(b->bvh);
+    status = status ? status : abuti_pair_check_pose(function, "a", a->bvh, &a->pose);
     return status ? status : abuti_pair_check_pose(function, "b", b->bvh, &b->pose);
 }
 

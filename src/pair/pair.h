@@ -28,6 +28,8 @@
 
 #include <abut/pair.h>
 
+#include <stdatomic.h>
+
 enum {
     /* A traversal goes down one of two hierarchies at each step, so it is at most twice as long as
      * that of one, and again leaves three pairs a step. */
@@ -260,15 +262,34 @@ void abuti_pair_inside(const pair_frame *frame, int inner, uint32_t vertex,
 
 abut_status abuti_pair_check_pose(const char *function, const char *what, const abut_bvh *bvh,
                                   const abut_pose *at);
-/* Reads the poses of a batch; error sentences begin with `function`. */
-abut_status abuti_pair_poses_read(const char *function, const abut_pair_poses *theirs,
-                                  const void *out, const char *out_name, abut_pair_poses *poses);
 abut_status abuti_pair_overlap(const abut_posed *a, const abut_posed *b, bool surfaces,
                                abut_pair_cache *cache, abut_pair_relation *relation);
 abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool surfaces,
                                 abut_pair_cache *cache, abut_separation *separation);
 abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double margin,
                               bool surfaces, abut_pair_cache *cache, bool *within);
+
+/* ---- batch.c and device.c: many poses ---- */
+
+typedef enum pair_question { PAIR_ASK_OVERLAP, PAIR_ASK_DISTANCE, PAIR_ASK_WITHIN } pair_question;
+
+/* What is asked, of poses that have been checked, and where the answers go. */
+typedef struct pair_batch {
+    const char *function;
+    abut_pair_poses poses;
+    pair_question what;
+    bool surfaces;
+    double limit;                  /* no pair further away matters */
+    abut_pair_relation *relations; /* or */
+    abut_separation *separations;  /* or */
+    bool *within;
+    atomic_uint failure; /* a status; they can only be out of memory */
+} pair_batch;
+
+/* One pose, asked of the CPU. */
+abut_status abuti_pair_batch_one(const pair_batch *batch, size_t i, abut_pair_cache *cache);
+/* All, where both hierarchies are on one device. */
+abut_status abuti_pair_batch_there(pair_batch *batch);
 
 /* ---- stars.c ---- */
 

@@ -15,7 +15,7 @@
 _Static_assert(sizeof(abut_ray) == 48 && sizeof(abut_ray_hit) == 40 && sizeof(bool) == 1,
                "the layouts that ray.cl reads and writes");
 
-void abuti_device_rays_destroy(abut_device_bvh *bvh) {
+void abuti_device_rays_destroy(bvh_on_device *bvh) {
     ray_kernels *k = &bvh->ray;
     ray_scratch *s = &bvh->ray_scratch;
     abuti_kernel *kernels[] = {&k->check, &k->find, &k->measure};
@@ -27,7 +27,7 @@ void abuti_device_rays_destroy(abut_device_bvh *bvh) {
 }
 
 /* Makes the kernels, if that has not been done. */
-static abut_status need_kernels(abut_device_bvh *bvh) {
+static abut_status need_kernels(bvh_on_device *bvh) {
     ray_kernels *k = &bvh->ray;
     const abuti_kernel_name list[] = {{&k->check, "ray_check"},
                                       {&k->find, "ray_find"},
@@ -35,14 +35,14 @@ static abut_status need_kernels(abut_device_bvh *bvh) {
     return abuti_device_need(bvh, "ray", list, sizeof list / sizeof *list);
 }
 
-static size_t part_of(const abut_device_bvh *bvh, size_t count) {
+static size_t part_of(const bvh_on_device *bvh, size_t count) {
     size_t fits = (size_t)(bvh->queue.device->info.memory_bytes / (MEMORY_SHARE * RAY_BYTES));
     size_t most = fits < PART_LEAST ? PART_LEAST : fits < PART_MOST ? fits : PART_MOST;
     return count < most ? count : most;
 }
 
 /* `count` rays of a buffer from `first` on, which have been checked. */
-static abut_status queue_rays(abut_device_bvh *bvh, const abuti_buffer *rays, uint32_t first,
+static abut_status queue_rays(bvh_on_device *bvh, const abuti_buffer *rays, uint32_t first,
                               uint32_t count, double most, uint32_t any, abuti_buffer *hits) {
     const mesh_frame frame = frame_of(bvh);
     const ray_kernels *k = &bvh->ray;
@@ -68,7 +68,7 @@ static abut_status queue_rays(abut_device_bvh *bvh, const abuti_buffer *rays, ui
 }
 
 /* The place of the first ray that is not legal, or UINT32_MAX. Waits. */
-static abut_status check_rays(abut_device_bvh *bvh, const abuti_buffer *rays, uint32_t count,
+static abut_status check_rays(bvh_on_device *bvh, const abuti_buffer *rays, uint32_t count,
                               uint32_t *refused) {
     const double most = ABUT_COORDINATE_MAX;
     abuti_buffer *word = &bvh->ray_scratch.refused;
@@ -84,20 +84,7 @@ static abut_status check_rays(abut_device_bvh *bvh, const abuti_buffer *rays, ui
 
 /* ---- rays of the host ---- */
 
-static abut_status check_arguments(const char *function, const char *instead, abut_device_bvh *bvh,
-                                   const abut_ray *rays, size_t count, double most, const void *out,
-                                   const char *out_name) {
-    if (!bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bvh is null", function);
-    if (count && (!rays || !out))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
-                          rays ? out_name : "rays");
-    abut_status status = abuti_device_check_doubles(function, bvh, instead);
-    status = status ? status : abuti_bvh_check_limit(function, "most", most);
-    return status ? status : abuti_bvh_check_rays(function, bvh->context, rays, count);
-}
-
-static abut_status run_rays(abut_device_bvh *bvh, const abut_ray *rays, size_t count, double most,
+static abut_status run_rays(bvh_on_device *bvh, const abut_ray *rays, size_t count, double most,
                             bool any, unsigned char *out) {
     size_t part = part_of(bvh, count), bytes = any ? sizeof(bool) : sizeof(abut_ray_hit);
     abut_status status = count ? need_kernels(bvh) : ABUT_OK;
@@ -119,27 +106,25 @@ static abut_status run_rays(abut_device_bvh *bvh, const abut_ray *rays, size_t c
     return status;
 }
 
-abut_status abut_device_bvh_ray_first(abut_device_bvh *bvh, const abut_ray *rays, size_t count,
-                                      double most, abut_ray_hit *hits) {
-    abut_status status =
-        check_arguments(__func__, "abut_ray_first_batch", bvh, rays, count, most, hits, "hits");
-    return status ? status : run_rays(bvh, rays, count, most, false, (unsigned char *)hits);
+abut_status abuti_ray_first_there(const char *function, bvh_on_device *there, const abut_ray *rays,
+                                  size_t count, double limit, abut_ray_hit *hits) {
+    abut_status status = abuti_device_check_doubles(function, there);
+    return status ? status : run_rays(there, rays, count, limit, false, (unsigned char *)hits);
 }
 
-abut_status abut_device_bvh_ray_any(abut_device_bvh *bvh, const abut_ray *rays, size_t count,
-                                    double most, bool *any) {
-    abut_status status =
-        check_arguments(__func__, "abut_ray_any", bvh, rays, count, most, any, "any");
-    return status ? status : run_rays(bvh, rays, count, most, true, (unsigned char *)any);
+abut_status abuti_ray_any_there(const char *function, bvh_on_device *there, const abut_ray *rays,
+                                size_t count, double limit, bool *any) {
+    abut_status status = abuti_device_check_doubles(function, there);
+    return status ? status : run_rays(there, rays, count, limit, true, (unsigned char *)any);
 }
 
 /* ---- rays on the device ---- */
 
-abut_status abut_device_bvh_ray_first_buffer(abut_device_bvh *bvh, const abut_buffer *rays,
-                                             size_t count, double most, abut_buffer *hits) {
-    if (!bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bvh is null", __func__);
-    abut_status status = abuti_device_check_doubles(__func__, bvh, "abut_ray_first_batch");
+abut_status abuti_ray_first_buffer(const abut_bvh *from, const abut_buffer *rays, size_t count,
+                                   double most, abut_buffer *hits) {
+    bvh_on_device *bvh;
+    abut_status status = abuti_device_of(__func__, from, &bvh);
+    status = status ? status : abuti_device_check_doubles(__func__, bvh);
     status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
     if (!status)
         status = abuti_device_check_buffer(__func__, bvh, rays, count, sizeof(abut_ray), "rays");
@@ -159,7 +144,7 @@ abut_status abut_device_bvh_ray_first_buffer(abut_device_bvh *bvh, const abut_bu
                             "%s: ray %u is not finite, or beyond %g in magnitude, or has no "
                             "direction",
                             __func__, refused, ABUT_COORDINATE_MAX);
-    size_t part = part_of(bvh, count);
+    size_t part = status ? 0 : part_of(bvh, count);
     for (size_t first = 0; !status && first < count; first += part) {
         size_t here = count - first < part ? count - first : part;
         status = queue_rays(bvh, &rays->memory, (uint32_t)first, (uint32_t)here, most, false,
@@ -170,26 +155,10 @@ abut_status abut_device_bvh_ray_first_buffer(abut_device_bvh *bvh, const abut_bu
 
 /* ---- all hits ---- */
 
-_Static_assert(sizeof(abut_ray_hit) == 40, "the layout that ray_all.cl writes");
-
-abut_status abut_device_bvh_ray_all(abut_device_bvh *bvh, const abut_ray *rays, size_t count,
-                                    uint64_t capacity, uint64_t *offsets, abut_ray_hit *hits) {
-    device_quest q = {.bvh = bvh, .answers = hits};
-    q.gather = (bvh_gather){.function = __func__,
-                            .stage = "rays",
-                            .what = "hits",
-                            .count = count,
-                            .capacity = capacity,
-                            .offsets = offsets};
-    if (!bvh || (count && !rays))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, bvh ? "rays" : "bvh");
-    abut_status status = abuti_gather_check(&q.gather, hits);
-    if (!status)
-        status = abuti_device_check_doubles(__func__, bvh, "abut_ray_all_batch");
-    status = status ? status : abuti_bvh_check_rays(__func__, bvh->context, rays, count);
-    if (status)
-        return status;
-    const abuti_kernel_name list[] = {{&bvh->gather.ray_find, "ray_all_find"},
-                                      {&bvh->gather.ray_judge, "ray_all_judge"}};
+abut_status abuti_ray_all_there(bvh_on_device *there, const bvh_gather *gather,
+                                const abut_ray *rays, abut_ray_hit *hits) {
+    device_quest q = {.bvh = there, .gather = *gather, .answers = hits};
+    const abuti_kernel_name list[] = {{&there->gather.ray_find, "ray_all_find"},
+                                      {&there->gather.ray_judge, "ray_all_judge"}};
     return abuti_device_ask_all(&q, "ray_all", list, rays, sizeof *hits);
 }

@@ -239,8 +239,8 @@ static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-abut_status abuti_bvh_check_rays(const char *function, abut_context *context, const abut_ray *rays,
-                                 size_t count) {
+static abut_status check_rays(const char *function, abut_context *context, const abut_ray *rays,
+                              size_t count) {
     ray_check check = {.rays = rays};
     atomic_init(&check.refused, SIZE_MAX);
     abuti_parallel_for(context, count, RAYS_A_CHECK, check_task, &check);
@@ -255,27 +255,30 @@ static abut_ray_hit first_hit(const abut_bvh *bvh, const abut_ray *ray, double m
     return h.best;
 }
 
-abut_status abut_ray_first(const abut_bvh *bvh, const abut_ray *ray, double most,
+static bool any_hit(const abut_bvh *bvh, const abut_ray *ray, double limit) {
+    beam b = beam_start(bvh, ray);
+    hunt h = {QUEST_ANY, limit, no_hit(), 0, NULL};
+    hunt_run(&h, &b);
+    return h.count > 0;
+}
+
+abut_status abut_ray_first(const abut_bvh *bvh, const abut_ray *ray, double limit,
                            abut_ray_hit *hit) {
     abut_status status = abuti_bvh_check(__func__, bvh, hit, "hit");
     status = status ? status : check_ray(__func__, ray, SIZE_MAX);
-    status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
+    status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
     if (!status)
-        *hit = first_hit(bvh, ray, most);
+        *hit = first_hit(bvh, ray, limit);
     return status;
 }
 
-abut_status abut_ray_any(const abut_bvh *bvh, const abut_ray *ray, double most, bool *any) {
+abut_status abut_ray_any(const abut_bvh *bvh, const abut_ray *ray, double limit, bool *any) {
     abut_status status = abuti_bvh_check(__func__, bvh, any, "any");
     status = status ? status : check_ray(__func__, ray, SIZE_MAX);
-    status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
-    if (status)
-        return status;
-    beam b = beam_start(bvh, ray);
-    hunt h = {QUEST_ANY, most, no_hit(), 0, NULL};
-    hunt_run(&h, &b);
-    *any = h.count > 0;
-    return ABUT_OK;
+    status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
+    if (!status)
+        *any = any_hit(bvh, ray, limit);
+    return status;
 }
 
 static bool hit_after(const void *one, const void *other) {
@@ -318,35 +321,64 @@ abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint32_t capa
 enum { RAYS_A_TASK = 256, TASKS_A_REPORT = 128 };
 
 typedef struct ray_batch {
+    const char *function;
     const abut_bvh *bvh;
     const abut_ray *rays;
-    double most;
-    abut_ray_hit *hits;
+    size_t count, begin;
+    double limit;
+    abut_ray_hit *hits; /* or */
+    bool *any;
 } ray_batch;
 
 static void rays_task(void *data, size_t chunk, size_t begin, size_t end) {
     ray_batch *b = data;
     (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        b->hits[i] = first_hit(b->bvh, &b->rays[i], b->most);
+    for (size_t i = b->begin + begin; i < b->begin + end; i++)
+        if (b->hits)
+            b->hits[i] = first_hit(b->bvh, &b->rays[i], b->limit);
+        else
+            b->any[i] = any_hit(b->bvh, &b->rays[i], b->limit);
+}
+
+static abut_status check_batch(const ray_batch *b, const char *out_name) {
+    abut_status status = abuti_bvh_check_batch(b->function, b->bvh, b->bvh, "bvh");
+    if (!status && b->count && (!b->rays || (!b->hits && !b->any)))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", b->function,
+                            b->rays ? out_name : "rays");
+    status = status ? status : abuti_bvh_check_limit(b->function, "limit", b->limit);
+    return status ? status : check_rays(b->function, b->bvh->context, b->rays, b->count);
+}
+
+static abut_status run_batch(ray_batch *b) {
+    const size_t part = (size_t)RAYS_A_TASK * TASKS_A_REPORT;
+    abut_status status = ABUT_OK;
+    for (b->begin = 0; b->begin < b->count && !status; b->begin += part) {
+        size_t here = b->count - b->begin < part ? b->count - b->begin : part;
+        abuti_parallel_for(b->bvh->context, here, RAYS_A_TASK, rays_task, b);
+        status =
+            abuti_progress(b->bvh->context, "rays", (double)(b->begin + here) / (double)b->count);
+    }
+    return status;
 }
 
 abut_status abut_ray_first_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
-                                 double most, abut_ray_hit *hits) {
-    abut_status status = abuti_bvh_check(__func__, bvh, bvh, "bvh");
-    if (!status && count && (!rays || !hits))
-        status =
-            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__, rays ? "hits" : "rays");
-    status = status ? status : abuti_bvh_check_limit(__func__, "most", most);
-    status = status ? status : abuti_bvh_check_rays(__func__, bvh->context, rays, count);
-    const size_t part = (size_t)RAYS_A_TASK * TASKS_A_REPORT;
-    for (size_t begin = 0; begin < count && !status; begin += part) {
-        size_t here = count - begin < part ? count - begin : part;
-        ray_batch b = {bvh, rays + begin, most, hits + begin};
-        abuti_parallel_for(bvh->context, here, RAYS_A_TASK, rays_task, &b);
-        status = abuti_progress(bvh->context, "rays", (double)(begin + here) / (double)count);
-    }
-    return status;
+                                 double limit, abut_ray_hit *hits) {
+    ray_batch b = {__func__, bvh, rays, count, 0, limit, hits, NULL};
+    abut_status status = check_batch(&b, "hits");
+    if (status)
+        return status;
+    return bvh->there ? abuti_ray_first_there(__func__, bvh->there, rays, count, limit, hits)
+                      : run_batch(&b);
+}
+
+abut_status abut_ray_any_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
+                               double limit, bool *any) {
+    ray_batch b = {__func__, bvh, rays, count, 0, limit, NULL, any};
+    abut_status status = check_batch(&b, "any");
+    if (status)
+        return status;
+    return bvh->there ? abuti_ray_any_there(__func__, bvh->there, rays, count, limit, any)
+                      : run_batch(&b);
 }
 
 typedef struct all_batch {
@@ -364,10 +396,13 @@ abut_status abut_ray_all_batch(const abut_bvh *bvh, const abut_ray *rays, size_t
                                uint64_t capacity, uint64_t *offsets, abut_ray_hit *hits) {
     all_batch b = {bvh, rays, hits};
     bvh_gather g = {__func__, "rays", "hits", count, capacity, offsets, &b, all_answer};
-    abut_status status = abuti_bvh_check(__func__, bvh, bvh, "bvh");
+    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
     status = status ? status : abuti_gather_check(&g, hits);
     if (!status && count && !rays)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: rays is null", __func__);
-    status = status ? status : abuti_bvh_check_rays(__func__, bvh->context, rays, count);
-    return status ? status : abuti_gather_run(bvh->context, &g);
+    status = status ? status : check_rays(__func__, bvh->context, rays, count);
+    if (status)
+        return status;
+    return bvh->there ? abuti_ray_all_there(bvh->there, &g, rays, hits)
+                      : abuti_gather_run(bvh->context, &g);
 }

@@ -35,7 +35,7 @@ static void normals_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static abut_status upload_normals(abut_device_bvh *bvh, const abut_bvh *from) {
+static abut_status upload_normals(bvh_on_device *bvh, const abut_bvh *from) {
     size_t count = (size_t)from->triangle_count * FEATURES;
     normals_writing w = {from, abuti_allocate(bvh->context, count, sizeof *w.normals)};
     if (!w.normals)
@@ -49,41 +49,67 @@ static abut_status upload_normals(abut_device_bvh *bvh, const abut_bvh *from) {
     return status;
 }
 
-abut_status abuti_device_sign_create(abut_device_bvh *bvh, const abut_bvh *from) {
-    bvh->sign.known = true;
-    bvh->sign.closed = from->sign->closed;
-    bvh->sign.facing = from->sign->facing;
+static abut_status upload_fields(bvh_on_device *bvh, const abut_bvh *from) {
     abuti_buffer *to = &bvh->sign.fields;
-    abut_status status = ABUT_OK;
-    if (from->sign->method == ABUT_SIGN_NORMAL)
-        status = upload_normals(bvh, from);
-    if (status || from->sign->closed)
-        return status;
-    status = abuti_buffer_create(bvh->queue.device, from->node_count, sizeof *from->sign->far, to);
+    abut_status status =
+        abuti_buffer_create(bvh->queue.device, from->node_count, sizeof *from->sign->far, to);
     return status ? status : abuti_buffer_upload(&bvh->queue, to, 0, from->sign->far, to->bytes);
 }
 
-static void destroy_kernels(abut_device_bvh *bvh) {
+abut_status abuti_device_sign_ready(const char *function, bvh_on_device *there) {
+    const struct bvh_sign *from = there->bvh->sign;
+    abut_device *device = there->queue.device;
+    abut_status status = abuti_device_check_doubles(function, there);
+    if (!status && !from)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the hierarchy knows no inside yet; call abut_sign_prepare() first",
+                          function);
+    if (!status && !from->closed && !device->info.same_bits)
+        return abuti_fail(ABUT_ERROR_DEVICE,
+                          "%s: the surface has a border, and %s does not round floats as winding "
+                          "numbers of such a surface need; create the hierarchy without a device",
+                          function, device->info.name);
+    if (status || there->sign.known)
+        return status;
+    there->sign.closed = from->closed;
+    there->sign.facing = from->facing;
+    if (from->method == ABUT_SIGN_NORMAL)
+        status = upload_normals(there, there->bvh);
+    if (!status && !from->closed)
+        status = upload_fields(there, there->bvh);
+    if (status)
+        abuti_device_sign_forget(there);
+    there->sign.known = !status;
+    return status;
+}
+
+void abuti_device_sign_forget(bvh_on_device *there) {
+    there->sign.known = false;
+    abuti_buffer_destroy(&there->sign.normals);
+    abuti_buffer_destroy(&there->sign.fields);
+}
+
+static void destroy_kernels(bvh_on_device *bvh) {
     device_sign *s = &bvh->sign;
     abuti_kernel *kernels[] = {&s->by_normals, &s->find, &s->settle, &s->sum, &s->touch};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         abuti_kernel_destroy(kernels[i]);
 }
 
-void abuti_device_sign_destroy(abut_device_bvh *bvh) {
+void abuti_device_sign_destroy(bvh_on_device *bvh) {
     destroy_kernels(bvh);
     abuti_buffer_destroy(&bvh->sign.normals);
     abuti_buffer_destroy(&bvh->sign.fields);
     abuti_buffer_destroy(&bvh->sign.sums);
 }
 
-abut_status abuti_device_sign_need(abut_device_bvh *bvh) {
+abut_status abuti_device_sign_need(bvh_on_device *bvh) {
     device_sign *to = &bvh->sign;
     const abuti_kernel_name closed[] = {{&to->by_normals, "inside_normals"},
                                         {&to->find, "inside_find"},
                                         {&to->settle, "inside_settle"}};
     const abuti_kernel_name open[] = {{&to->sum, "winding_sum"}, {&to->touch, "winding_touch"}};
-    if (to->settle.device || to->touch.device)
+    if (to->closed ? to->settle.device != NULL : to->touch.device != NULL)
         return ABUT_OK;
     destroy_kernels(bvh); /* of a try that failed */
     return to->closed ? abuti_device_kernels(bvh, "inside", closed, sizeof closed / sizeof *closed)
@@ -93,7 +119,7 @@ abut_status abuti_device_sign_need(abut_device_bvh *bvh) {
 /* ---- answering ---- */
 
 /* The box of the mesh in the frame. Only what lies outside by more than a margin is left out. */
-static void frame_box(const abut_device_bvh *bvh, float lo[4], float hi[4]) {
+static void frame_box(const bvh_on_device *bvh, float lo[4], float hi[4]) {
     const abut_mesh *mesh = bvh->tree.mesh;
     lo[3] = hi[3] = 0;
     for (int axis = 0; axis < 3; axis++) {
@@ -103,7 +129,7 @@ static void frame_box(const abut_device_bvh *bvh, float lo[4], float hi[4]) {
     }
 }
 
-static abut_status queue_closed(abut_device_bvh *bvh, uint32_t count, uint32_t first,
+static abut_status queue_closed(bvh_on_device *bvh, uint32_t count, uint32_t first,
                                 abuti_point_quest quest, abuti_buffer *answers) {
     const device_sign *sign = &bvh->sign;
     nearest_scratch *s = &bvh->scratch;
@@ -140,7 +166,7 @@ static abut_status queue_closed(abut_device_bvh *bvh, uint32_t count, uint32_t f
 
 /* ---- with a border ---- */
 
-static abut_status queue_open(abut_device_bvh *bvh, uint32_t count, abuti_point_quest quest,
+static abut_status queue_open(bvh_on_device *bvh, uint32_t count, abuti_point_quest quest,
                               abuti_buffer *answers) {
     device_sign *sign = &bvh->sign;
     nearest_scratch *s = &bvh->scratch;
@@ -164,7 +190,7 @@ static abut_status queue_open(abut_device_bvh *bvh, uint32_t count, abuti_point_
     return status;
 }
 
-abut_status abuti_device_sign_queue(abut_device_bvh *bvh, uint32_t count, uint32_t first,
+abut_status abuti_device_sign_queue(bvh_on_device *bvh, uint32_t count, uint32_t first,
                                     abuti_point_quest quest, abuti_buffer *answers) {
     return bvh->sign.closed ? queue_closed(bvh, count, first, quest, answers)
                             : queue_open(bvh, count, quest, answers);
@@ -197,7 +223,7 @@ static void finish_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-abut_status abuti_device_sign_finish(abut_device_bvh *bvh, size_t count, abuti_point_quest quest,
+abut_status abuti_device_sign_finish(bvh_on_device *bvh, size_t count, abuti_point_quest quest,
                                      void *answers) {
     finishing f = {quest, bvh->sign.facing, abuti_allocate(bvh->context, count, SUM_BYTES),
                    answers};
@@ -210,59 +236,27 @@ abut_status abuti_device_sign_finish(abut_device_bvh *bvh, size_t count, abuti_p
     return status;
 }
 
-/* ---- public ---- */
+/* ---- questions ---- */
 
-/* What cannot be answered here; `instead`: what can. */
-static abut_status check_sign(const char *function, const abut_device_bvh *bvh,
-                              const char *instead) {
-    if (bvh->host)
-        return abuti_fail(ABUT_ERROR_DEVICE,
-                          "%s: %s has no doubles, which exact answers need; call %s() instead",
-                          function, bvh->queue.device->info.name, instead);
-    if (!bvh->sign.known)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the hierarchy knows no inside; call abut_sign_prepare() for one "
-                          "of the CPU and copy that with abut_device_bvh_create()",
-                          function);
-    if (!bvh->sign.closed && !bvh->queue.device->info.same_bits)
-        return abuti_fail(ABUT_ERROR_DEVICE,
-                          "%s: the surface has a border, and %s does not round floats as winding "
-                          "numbers of such a surface need; call %s() instead",
-                          function, bvh->queue.device->info.name, instead);
-    return ABUT_OK;
+static abut_status ask(const char *function, bvh_on_device *there, const bvh_points *points,
+                       double radius, abuti_point_quest quest, void *answers) {
+    abut_status status = abuti_device_sign_ready(function, there);
+    return status || !points->count ? status
+                                    : abuti_device_points(there, points, radius, quest, answers);
 }
 
-static abut_status ask(const char *function, const char *instead, abut_device_bvh *bvh,
-                       const abut_points *points, double radius, abuti_point_quest quest,
-                       void *answers, const char *name) {
-    bvh_points in;
-    box3 bounds;
-    if (!bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bvh is null", function);
-    abut_status status = abuti_bvh_points_read(function, points, &in);
-    if (!status && !answers && in.count)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, name);
-    status = status ? status : check_sign(function, bvh, instead);
-    status = status ? status : abuti_bvh_check_limit(function, "radius", radius);
-    status = status ? status : abuti_bvh_points_check(function, bvh->context, &in, &bounds);
-    if (status || !in.count)
-        return status;
-    return abuti_device_points(bvh, &in, radius, quest, answers);
+abut_status abuti_sign_inside_there(const char *function, bvh_on_device *there,
+                                    const bvh_points *points, bool *inside) {
+    return ask(function, there, points, 0, ABUTI_QUEST_INSIDE, inside);
 }
 
-abut_status abut_device_bvh_inside(abut_device_bvh *bvh, const abut_points *points, bool *inside) {
-    return ask(__func__, "abut_sign_inside_batch", bvh, points, 0, ABUTI_QUEST_INSIDE, inside,
-               "inside");
+abut_status abuti_sign_winding_there(const char *function, bvh_on_device *there,
+                                     const bvh_points *points, double *winding) {
+    return ask(function, there, points, 0, ABUTI_QUEST_WINDING, winding);
 }
 
-abut_status abut_device_bvh_winding(abut_device_bvh *bvh, const abut_points *points,
-                                    double *winding) {
-    return ask(__func__, "abut_sign_winding_batch", bvh, points, 0, ABUTI_QUEST_WINDING, winding,
-               "winding");
-}
-
-abut_status abut_device_bvh_nearest_signed(abut_device_bvh *bvh, const abut_points *points,
-                                           double radius, abut_nearest *nearest) {
-    return ask(__func__, "abut_sign_nearest_batch", bvh, points, radius, ABUTI_QUEST_SIGN, nearest,
-               "nearest");
+abut_status abuti_sign_nearest_there(const char *function, bvh_on_device *there,
+                                     const bvh_points *points, double radius,
+                                     abut_nearest *nearest) {
+    return ask(function, there, points, radius, ABUTI_QUEST_SIGN, nearest);
 }

@@ -7,6 +7,7 @@
  * node. The method of pseudo-normals keeps the topology and normals.
  */
 #include "sign/sign.h"
+#include "bvh/device_query.h"
 
 #include <math.h>
 
@@ -95,11 +96,18 @@ void abuti_sign_destroy(abut_bvh *bvh) {
     bvh->sign = NULL;
 }
 
-void abuti_sign_fit(abut_bvh *bvh) {
+abut_status abuti_sign_fit(abut_bvh *bvh) {
     struct bvh_sign *sign = bvh->sign;
     if (sign->names)
         sign->closed = abuti_bvh_names_hold(bvh->mesh, sign->names);
     sign->facing = 1;
+    if (!sign->closed || sign->method == ABUT_SIGN_NORMAL) {
+        abut_status status = abuti_bvh_host(bvh);
+        if (status) {
+            abuti_sign_destroy(bvh);
+            return status;
+        }
+    }
     if (!sign->closed) {
         abuti_sign_winding_fit(bvh, sign->far);
         sign->facing = facing_by_volume(bvh->mesh);
@@ -108,6 +116,9 @@ void abuti_sign_fit(abut_bvh *bvh) {
         abuti_sign_normals_fit(bvh, sign);
         sign->facing = facing_by_normals(bvh);
     }
+    if (bvh->there)
+        abuti_device_sign_forget(bvh->there);
+    return ABUT_OK;
 }
 
 /* Whether every edge has two faces that run along it both ways. */
@@ -169,14 +180,15 @@ abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
         return ABUT_ERROR_MEMORY;
     sign->method = ours.method == ABUT_SIGN_AUTO ? ABUT_SIGN_WINDING : ours.method;
     status = make_sign(bvh, sign);
+    if (!status && (!sign->closed || sign->method == ABUT_SIGN_NORMAL))
+        status = abuti_bvh_host(bvh); /* so that nothing fails once the old one is gone */
     if (status) {
         sign_release(bvh->context, sign);
         return status;
     }
     abuti_sign_destroy(bvh);
     bvh->sign = sign;
-    abuti_sign_fit(bvh);
-    return ABUT_OK;
+    return abuti_sign_fit(bvh);
 }
 
 abut_sign_info abut_sign_info_get(const abut_bvh *bvh) {

@@ -2,6 +2,7 @@
 #ifndef ABUTI_SIGN_H
 #define ABUTI_SIGN_H
 
+#include "bvh/points.h"
 #include "nearest/nearest.h"
 
 #include <abut/sign.h>
@@ -32,8 +33,19 @@ struct bvh_sign {
 };
 
 void abuti_sign_destroy(abut_bvh *bvh);
-/* After the hierarchy has been fitted to its mesh. Takes no memory. */
-void abuti_sign_fit(abut_bvh *bvh);
+/* After the hierarchy has been fitted to its mesh. Takes no memory, but of one on a device what the
+ * CPU needs of it; if that fails, signs must be prepared anew. */
+abut_status abuti_sign_fit(abut_bvh *bvh);
+
+/* ---- device_sign.c: on a device; all has been checked but whether it can ---- */
+
+abut_status abuti_sign_inside_there(const char *function, bvh_on_device *there,
+                                    const bvh_points *points, bool *inside);
+abut_status abuti_sign_winding_there(const char *function, bvh_on_device *there,
+                                     const bvh_points *points, double *winding);
+abut_status abuti_sign_nearest_there(const char *function, bvh_on_device *there,
+                                     const bvh_points *points, double radius,
+                                     abut_nearest *nearest);
 
 /* ---- signed.c: signs of distances ---- */
 

@@ -136,7 +136,7 @@ static void winding_visit(void *data, const bvh_place *places, size_t begin, siz
 /* What all batches check first. */
 static abut_status batch_start(const char *function, sign_batch *b, const abut_points *points,
                                const void *out, const char *out_name) {
-    abut_status status = abuti_bvh_check(function, b->bvh, points, "points");
+    abut_status status = abuti_bvh_check_batch(function, b->bvh, points, "points");
     status = status ? status : check_prepared(function, b->bvh);
     status = status ? status : abuti_bvh_points_read(function, points, &b->points);
     if (!status && !out && b->points.count)
@@ -153,14 +153,20 @@ static abut_status batch_run(sign_batch *b, const char *stage, bvh_visit *visit)
 abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_points *points, bool *inside) {
     sign_batch b = {.bvh = bvh, .inside = inside};
     abut_status status = batch_start(__func__, &b, points, inside, "inside");
-    return status ? status : batch_run(&b, "inside", inside_visit);
+    if (status)
+        return status;
+    return bvh->there ? abuti_sign_inside_there(__func__, bvh->there, &b.points, inside)
+                      : batch_run(&b, "inside", inside_visit);
 }
 
 abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_points *points,
                                     double *winding) {
     sign_batch b = {.bvh = bvh, .winding = winding};
     abut_status status = batch_start(__func__, &b, points, winding, "winding");
-    return status ? status : batch_run(&b, "winding", winding_visit);
+    if (status)
+        return status;
+    return bvh->there ? abuti_sign_winding_there(__func__, bvh->there, &b.points, winding)
+                      : batch_run(&b, "winding", winding_visit);
 }
 
 abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *points, double radius,
@@ -169,6 +175,8 @@ abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *poin
     abut_status status = batch_start(__func__, &b, points, nearest, "nearest");
     if (status)
         return status;
+    if (bvh->there)
+        return abuti_sign_nearest_there(__func__, bvh->there, &b.points, radius, nearest);
     nearest_batch run = {bvh, b.points, radius, nearest, true, NULL};
     return abuti_batch_nearest(&run, &b.bounds);
 }

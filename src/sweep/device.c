@@ -9,7 +9,7 @@
 #include "bvh/bvh.h"
 #include "geom/sweep.h"
 
-enum { GROUP = 256, RANK_CHUNK = 512, RANK_MOST = 1 << 15 };
+enum { RANK_MOST = 1 << 15 };
 
 _Static_assert(sizeof(sweep_impact) == sizeof(abut_impact) &&
                    offsetof(sweep_impact, kind) == offsetof(abut_impact, kind) &&
@@ -25,17 +25,24 @@ _Static_assert(sizeof(sweep_hit) == sizeof(motion_hit) &&
 _Static_assert(sizeof(sweep_hit) == 72 && sizeof(sweep_box) == 32 && sizeof(sweep_scene) == 48,
                "as on the device");
 
-static const struct {
-    const char *module, *name;
-} kernel_names[MOTION_KERNELS] = {
-    {"sweep_boxes", "sweep_take"},    {"sweep_boxes", "sweep_keys"},
-    {"sweep_boxes", "sweep_blocks"},  {"sweep_boxes", "sweep_level"},
-    {"sweep_pairs", "sweep_walk"},    {"sweep_pairs", "sweep_candidates"},
-    {"sweep_filter", "sweep_filter"}, {"sweep_narrow", "sweep_settle"},
-    {"sweep_hits", "sweep_hit_keys"}, {"sweep_hits", "sweep_rank"},
-    {"sweep_hits", "sweep_place"},    {"sweep_hits", "sweep_earliest"},
-    {"sweep_hits", "sweep_impacts"},
+static const abuti_kernel_source sources[MOTION_KERNELS] = {
+    [MOTION_TAKE] = {"sweep_boxes", "sweep_take", NULL},
+    [MOTION_KEYS] = {"sweep_boxes", "sweep_keys", NULL},
+    [MOTION_BLOCKS] = {"sweep_boxes", "sweep_blocks", NULL},
+    [MOTION_LEVEL] = {"sweep_boxes", "sweep_level", NULL},
+    [MOTION_WALK] = {"sweep_pairs", "sweep_walk", NULL},
+    [MOTION_CANDIDATES] = {"sweep_pairs", "sweep_candidates", NULL},
+    [MOTION_FILTER] = {"sweep_filter", "sweep_filter", NULL},
+    [MOTION_SETTLE] = {"sweep_narrow", "sweep_settle", NULL},
+    [MOTION_HIT_KEYS] = {"sweep_hits", "sweep_hit_keys", NULL},
+    [MOTION_RANK] = {"sweep_hits", "sweep_rank", NULL},
+    [MOTION_PLACE] = {"sweep_hits", "sweep_place", NULL},
+    [MOTION_EARLIEST_OF] = {"sweep_hits", "sweep_earliest", NULL},
+    [MOTION_IMPACTS] = {"sweep_hits", "sweep_impacts", NULL},
 };
+static const abuti_kit_table table = {sources, MOTION_KERNELS, MOTION_MEMORIES, NULL};
+
+#define MEMORY(which) KIT_BUFFER(&d->kit, which)
 
 /* ---- create ---- */
 
@@ -65,56 +72,44 @@ static uint32_t node_count(const sweep_layout *l) {
     return count;
 }
 
-static abut_status put(motion_device *d, motion_memory which, const void *data, size_t count,
-                       size_t bytes) {
-    abut_status status = abuti_buffer_reserve(d->queue.device, count, bytes, &d->memory[which]);
-    return status || !count
-               ? status
-               : abuti_buffer_upload(&d->queue, &d->memory[which], 0, data, count * bytes);
-}
-
 /* The vertices that a face has, and the mesh of each. */
-static abut_status put_vertices(abut_sweep *m, motion_device *d) {
+static void put_vertices(abut_sweep *m, motion_device *d) {
     uint32_t *points = abuti_allocate(m->context, m->vertex_count, sizeof *points);
     uint32_t *words = abuti_allocate_zeroed(m->context, m->vertex_count, sizeof *words);
-    abut_status status = points && words ? ABUT_OK : ABUT_ERROR_MEMORY;
     uint32_t used = 0;
-    for (size_t i = 0; !status && i < 3 * (size_t)m->face_count; i++)
-        words[m->faces[i]] = 1;
-    for (uint32_t i = 0; !status && i < m->vertex_count; i++) {
-        points[used] = i;
-        used += words[i];
+    if (!points || !words) {
+        abuti_kit_fail(&d->kit, ABUT_ERROR_MEMORY);
+    } else {
+        for (size_t i = 0; i < 3 * (size_t)m->face_count; i++)
+            words[m->faces[i]] = 1;
+        for (uint32_t i = 0; i < m->vertex_count; i++) {
+            points[used] = i;
+            used += words[i];
+        }
+        abuti_kit_put(&d->kit, MOTION_POINTS, points, used, sizeof *points);
+        for (uint32_t k = 0; k < m->mesh_count; k++)
+            for (uint32_t i = m->vertex_begin[k]; i < m->vertex_begin[k + 1]; i++)
+                words[i] = k;
+        /* where all pairs are wanted no one looks */
+        abuti_kit_put(&d->kit, MOTION_MESH_OF, words, d->flags ? m->vertex_count : 1,
+                      sizeof *words);
     }
     d->layout.count[SWEEP_VERTICES] = used;
-    status = status ? status : put(d, MOTION_POINTS, points, used, sizeof *points);
-    for (uint32_t k = 0; !status && k < m->mesh_count; k++)
-        for (uint32_t i = m->vertex_begin[k]; i < m->vertex_begin[k + 1]; i++)
-            words[i] = k;
-    if (!status && d->flags)
-        status = put(d, MOTION_MESH_OF, words, m->vertex_count, sizeof *words);
-    if (!status && !d->flags)
-        status = put(d, MOTION_MESH_OF, words, 1, sizeof *words); /* no one looks */
     abuti_release(m->context, points);
     abuti_release(m->context, words);
-    return status;
-}
-
-static abut_status put_begins(abut_sweep *m, motion_device *d) {
-    const uint32_t *from[] = {m->vertex_begin, m->edge_begin, m->face_begin};
-    size_t bytes = (m->mesh_count + (size_t)1) * sizeof(uint32_t);
-    abuti_buffer *to = &d->memory[MOTION_BEGIN];
-    abut_status status = abuti_buffer_reserve(d->queue.device, 3, bytes, to);
-    for (size_t k = 0; k < 3 && !status; k++)
-        status = abuti_buffer_upload(&d->queue, to, k * bytes, from[k], bytes);
-    return status;
 }
 
 /* All that stays the same. */
-static abut_status put_meshes(abut_sweep *m, motion_device *d) {
-    abut_status status = put(d, MOTION_EDGES, m->edges, m->edge_count, 2 * sizeof *m->edges);
-    status = status ? status : put(d, MOTION_FACES, m->faces, m->face_count, 3 * sizeof *m->faces);
-    status = status ? status : put_vertices(m, d);
-    status = status ? status : put_begins(m, d);
+static void put_meshes(abut_sweep *m, motion_device *d) {
+    const uint32_t *begins[] = {m->vertex_begin, m->edge_begin, m->face_begin};
+    const size_t begin_count = m->mesh_count + (size_t)1;
+    abuti_kit_put(&d->kit, MOTION_EDGES, m->edges, m->edge_count, 2 * sizeof *m->edges);
+    abuti_kit_put(&d->kit, MOTION_FACES, m->faces, m->face_count, 3 * sizeof *m->faces);
+    put_vertices(m, d);
+    abuti_kit_reserve(&d->kit, MOTION_BEGIN, 3 * begin_count, sizeof **begins);
+    for (size_t k = 0; k < 3; k++)
+        abuti_kit_write(&d->kit, MOTION_BEGIN, k * begin_count, begins[k], begin_count,
+                        sizeof **begins);
     d->layout.count[SWEEP_EDGES] = m->edge_count;
     d->layout.count[SWEEP_FACES] = m->face_count;
     lay_out(&d->layout);
@@ -122,57 +117,49 @@ static abut_status put_meshes(abut_sweep *m, motion_device *d) {
     d->levels = d->layout.levels[SWEEP_EDGES] > d->layout.levels[SWEEP_FACES]
                     ? d->layout.levels[SWEEP_EDGES]
                     : d->layout.levels[SWEEP_FACES];
-    return status ? status : put(d, MOTION_LAYOUT, &d->layout, 1, sizeof d->layout);
+    abuti_kit_put(&d->kit, MOTION_LAYOUT, &d->layout, 1, sizeof d->layout);
 }
 
-static abut_status make_memory(const abut_sweep *m, motion_device *d) {
+static void make_memory(const abut_sweep *m, motion_device *d) {
     const sweep_layout *l = &d->layout;
     size_t features = (size_t)l->first[SWEEP_FACES] + l->count[SWEEP_FACES];
     size_t blocks = (size_t)l->node_first[SWEEP_FACES][0] + l->nodes[SWEEP_FACES][0];
     const struct {
         motion_memory which;
         size_t count, bytes;
+        const void *data;
     } list[] = {
-        {MOTION_START, m->vertex_count, sizeof(vec3)},
-        {MOTION_END, m->vertex_count, sizeof(vec3)},
-        {MOTION_NEXT_START, m->vertex_count, sizeof(vec3)},
-        {MOTION_NEXT_END, m->vertex_count, sizeof(vec3)},
-        {MOTION_KEY, features, sizeof(uint32_t)},
-        {MOTION_ORDER, features, sizeof(uint32_t)},
-        {MOTION_BOXES, blocks * SWEEP_BLOCK, sizeof(sweep_box)},
-        {MOTION_NODES, node_count(l), sizeof(sweep_box)},
-        {MOTION_PAIRS_BEGIN, (size_t)d->walkers + 1, sizeof(uint32_t)},
-        {MOTION_COUNTS, SWEEP_COUNTS, sizeof(uint32_t)},
-        {MOTION_TAKEN, 2 * MOTION_TAKERS, sizeof(sweep_taken)},
-        {MOTION_SETS, 1, sizeof(uint32_t)}, /* until someone asks */
+        {MOTION_START, m->vertex_count, sizeof(vec3), NULL},
+        {MOTION_END, m->vertex_count, sizeof(vec3), m->end},
+        {MOTION_NEXT_START, m->vertex_count, sizeof(vec3), NULL},
+        {MOTION_NEXT_END, m->vertex_count, sizeof(vec3), NULL},
+        {MOTION_KEY, features, sizeof(uint32_t), NULL},
+        {MOTION_ORDER, features, sizeof(uint32_t), NULL},
+        {MOTION_BOXES, blocks * SWEEP_BLOCK, sizeof(sweep_box), NULL},
+        {MOTION_NODES, node_count(l), sizeof(sweep_box), NULL},
+        {MOTION_PAIRS_BEGIN, (size_t)d->walkers + 1, sizeof(uint32_t), NULL},
+        {MOTION_COUNTS, SWEEP_COUNTS, sizeof(uint32_t), NULL},
+        {MOTION_TAKEN, 2 * MOTION_TAKERS, sizeof(sweep_taken), NULL},
+        {MOTION_SETS, 1, sizeof(uint32_t), NULL}, /* until someone asks */
     };
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++)
-        status = abuti_buffer_create(d->queue.device, list[i].count, list[i].bytes,
-                                     &d->memory[list[i].which]);
-    return status ? status : put(d, MOTION_END, m->end, m->vertex_count, sizeof *m->end);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        abuti_kit_put(&d->kit, list[i].which, list[i].data, list[i].count, list[i].bytes);
 }
 
-static abut_status make_kernels(motion_device *d) {
-    abut_status status = ABUT_OK;
-    for (int i = 0; i < MOTION_KERNELS && !status; i++) {
-        abuti_program *program;
-        status = abuti_program_get(d->queue.device, kernel_names[i].module, "-DABUTI_REAL_BITS=64",
-                                   &program);
-        if (!status)
-            status =
-                abuti_kernel_create(program, d->queue.device, kernel_names[i].name, &d->kernels[i]);
-    }
-    return status;
-}
-
-/* How many elements an eighth of the memory has room for; a pair of blocks always fits. */
-static uint32_t most_of(const abut_device_info *info, size_t bytes, uint32_t most) {
+/* A list of what an eighth of the memory has room for; a pair of blocks always fits. */
+static abuti_kit_list list_of(const abut_device_info *info, motion_memory buffer, size_t bytes,
+                              uint32_t most, const char *what) {
     uint64_t room = info->memory_bytes / 8 / bytes;
-    return room > most ? most : room < 1 << 16 ? 1 << 16 : (uint32_t)room;
+    return (abuti_kit_list){.buffer = buffer,
+                            .element_bytes = bytes,
+                            .limit = room > most      ? most
+                                     : room < 1 << 16 ? 1 << 16
+                                                      : room,
+                            .what = what};
 }
 
-abut_status abuti_motion_device_open(abut_sweep *motion, abut_device *device, vec3 **room) {
+static abut_status open_device(abut_sweep *motion, vec3 **room) {
+    abut_device *device = motion->options.device;
     const abut_device_info *info = &device->info;
     abut_status status = abuti_device_check_bits("abut_sweep_create", device);
     if (status)
@@ -195,9 +182,11 @@ abut_status abuti_motion_device_open(abut_sweep *motion, abut_device *device, ve
      */
     d->round_steps[0] = 16;
     d->round_steps[1] = 1024;
-    d->pairs_most = most_of(info, 2 * sizeof(uint32_t), 1 << 26);
-    d->tried_most = most_of(info, 2 * sizeof(uint32_t), 1 << 26);
-    d->hits_most = most_of(info, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MOST);
+    const size_t two = 2 * sizeof(uint32_t);
+    d->pairs = list_of(info, MOTION_PAIRS, two, 1 << 26, "pairs of blocks of 32 features");
+    d->tried = list_of(info, MOTION_TRIED, two, 1 << 26, "candidates");
+    d->open = list_of(info, MOTION_OPEN, two, 1 << 26, "candidates");
+    d->hits = list_of(info, MOTION_HITS, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MOST, "impacts");
     status = abuti_queue_open(device, &d->queue);
     if (!status)
         status =
@@ -209,22 +198,24 @@ abut_status abuti_motion_device_open(abut_sweep *motion, abut_device *device, ve
     return status;
 }
 
-abut_status abuti_motion_device_create(abut_sweep *motion) {
+static abut_status create(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     abut_status status = abuti_tools_create(&d->queue, &d->tools);
-    status = status ? status : make_kernels(d);
-    status = status ? status : put_meshes(motion, d);
-    return status ? status : make_memory(motion, d);
+    status = status ? status : abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
+    if (status)
+        return status;
+    d->memory = d->kit.buffers;
+    abuti_kit_build(&d->kit);
+    put_meshes(motion, d);
+    make_memory(motion, d);
+    return abuti_queue_report(&d->queue);
 }
 
-void abuti_motion_device_destroy(abut_sweep *motion) {
+static void destroy(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     if (!d)
         return;
-    for (int i = 0; i < MOTION_KERNELS; i++)
-        abuti_kernel_destroy(&d->kernels[i]);
-    for (int i = 0; i < MOTION_MEMORIES; i++)
-        abuti_buffer_destroy(&d->memory[i]);
+    abuti_kit_close(&d->kit);
     abuti_tools_destroy(d->tools);
     abuti_staging_destroy(&d->queue, &d->positions);
     abuti_staging_destroy(&d->queue, &d->reports);
@@ -244,9 +235,8 @@ abut_status abuti_motion_device_sets(abut_sweep *motion) {
     size_t count = (size_t)motion->vertex_count + motion->edge_count + motion->face_count;
     d->sets =
         (sweep_sets){.first = {0, motion->vertex_count, motion->vertex_count + motion->edge_count}};
-    abut_status status =
-        abuti_buffer_reserve(d->queue.device, count, sizeof(uint32_t), &d->memory[MOTION_SETS]);
-    return status;
+    abuti_kit_reserve(&d->kit, MOTION_SETS, count, sizeof(uint32_t));
+    return abuti_queue_report(&d->queue);
 }
 
 void abuti_motion_device_no_sets(abut_sweep *motion) {
@@ -262,64 +252,48 @@ static uint32_t bits_of(uint32_t count) {
     return bits;
 }
 
-#define MEMORY(which) ABUTI_BUFFER(&d->memory[which])
-
 /* For few hits. */
-static abut_status rank_hits(motion_device *d, uint32_t count, uint32_t bits) {
-    size_t tiles = (count + (size_t)GROUP - 1) / GROUP;
-    size_t chunks = (count + (size_t)RANK_CHUNK - 1) / RANK_CHUNK;
-    abut_status status =
-        abuti_buffer_fill(&d->queue, &d->memory[MOTION_HIT_KEY], 0, count * sizeof(uint32_t));
-    if (!status)
-        status = ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_RANK], tiles * chunks, GROUP,
-                              MEMORY(MOTION_HITS), ABUTI_VALUE(count), ABUTI_VALUE(bits),
-                              MEMORY(MOTION_HIT_KEY), ABUTI_LOCAL_MEMORY(16 * GROUP));
-    return status
-               ? status
-               : ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_PLACE], tiles, GROUP,
-                              MEMORY(MOTION_HIT_KEY), ABUTI_VALUE(count), MEMORY(MOTION_HIT_ORDER));
+static void rank_hits(motion_device *d, uint32_t count, uint32_t bits) {
+    size_t tiles = (count + (size_t)SWEEP_ITEMS - 1) / SWEEP_ITEMS;
+    size_t chunks = (count + (size_t)SWEEP_RANK_CHUNK - 1) / SWEEP_RANK_CHUNK;
+    abuti_kit_fill(&d->kit, MOTION_HIT_KEY, 0, count * sizeof(uint32_t));
+    ABUTI_KIT_GROUPS(&d->kit, MOTION_RANK, tiles * chunks, SWEEP_ITEMS, MEMORY(MOTION_HITS),
+                     ABUTI_VALUE(count), ABUTI_VALUE(bits), MEMORY(MOTION_HIT_KEY),
+                     ABUTI_LOCAL_MEMORY(2 * sizeof(uint64_t) * SWEEP_ITEMS));
+    ABUTI_KIT_RUN(&d->kit, MOTION_PLACE, count, SWEEP_ITEMS, MEMORY(MOTION_HIT_KEY),
+                  ABUTI_VALUE(count), MEMORY(MOTION_HIT_ORDER));
 }
 
 /* Writes the order of all hits to MOTION_HIT_ORDER. */
-static abut_status sort_hits(abut_sweep *m, uint32_t count) {
+static void sort_hits(abut_sweep *m, uint32_t count) {
     motion_device *d = m->on_device;
-    const abuti_kernel *keys = &d->kernels[MOTION_HIT_KEYS];
     uint32_t most = m->edge_count > m->vertex_count ? m->edge_count : m->vertex_count;
     uint32_t bits = bits_of(most > m->face_count ? most : m->face_count);
-    size_t groups = (count + (size_t)GROUP - 1) / GROUP;
-    abut_status status =
-        abuti_buffer_reserve(d->queue.device, count, sizeof(uint64_t), &d->memory[MOTION_HIT_KEY]);
-    if (!status)
-        status = abuti_buffer_reserve(d->queue.device, count, sizeof(uint32_t),
-                                      &d->memory[MOTION_HIT_ORDER]);
-    if (!status && count <= RANK_MOST)
-        return rank_hits(d, count, bits);
-    for (uint32_t by_time = 0; by_time < 2 && !status; by_time++) {
-        status = ABUTI_LAUNCH(&d->queue, keys, groups, GROUP, MEMORY(MOTION_HITS),
-                              ABUTI_VALUE(count), ABUTI_VALUE(by_time), ABUTI_VALUE(bits),
-                              MEMORY(MOTION_HIT_KEY), MEMORY(MOTION_HIT_ORDER));
-        if (!status)
-            status = abuti_tools_sort(d->tools, 64, &d->memory[MOTION_HIT_KEY],
-                                      &d->memory[MOTION_HIT_ORDER], count, 0,
-                                      by_time ? 62 : 2 * bits + 1);
+    abuti_kit_reserve(&d->kit, MOTION_HIT_KEY, count, sizeof(uint64_t));
+    abuti_kit_reserve(&d->kit, MOTION_HIT_ORDER, count, sizeof(uint32_t));
+    if (count <= RANK_MOST) {
+        rank_hits(d, count, bits);
+        return;
     }
-    return status;
+    for (uint32_t by_time = 0; by_time < 2; by_time++) {
+        ABUTI_KIT_RUN(&d->kit, MOTION_HIT_KEYS, count, SWEEP_ITEMS, MEMORY(MOTION_HITS),
+                      ABUTI_VALUE(count), ABUTI_VALUE(by_time), ABUTI_VALUE(bits),
+                      MEMORY(MOTION_HIT_KEY), MEMORY(MOTION_HIT_ORDER));
+        abuti_tools_sort(d->tools, 64, &d->memory[MOTION_HIT_KEY], &d->memory[MOTION_HIT_ORDER],
+                         count, 0, by_time ? 62 : 2 * bits + 1);
+    }
 }
 
-/* The first `count` hits in order, as impacts. Nothing comes after the copy, so that a failure
- * leaves the caller's memory as it was. */
+/* The hits in order, as impacts. Nothing comes after the copy, so that a failure leaves the
+ * caller's memory as it was. */
 static abut_status fetch(abut_sweep *m, uint32_t count, abut_impact *to) {
     motion_device *d = m->on_device;
-    abuti_buffer *found = &d->memory[MOTION_FOUND];
-    abut_status status = abuti_buffer_reserve(d->queue.device, count, sizeof *to, found);
-    if (!status)
-        status =
-            ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_IMPACTS],
-                         (count + (size_t)GROUP - 1) / GROUP, GROUP, MEMORY(MOTION_HITS),
-                         MEMORY(MOTION_HIT_ORDER), ABUTI_VALUE(count), MEMORY(MOTION_EDGES),
-                         MEMORY(MOTION_FACES), MEMORY(MOTION_START), MEMORY(MOTION_END),
-                         MEMORY(MOTION_BEGIN), ABUTI_VALUE(m->mesh_count), MEMORY(MOTION_FOUND));
-    return status ? status : abuti_buffer_download(&d->queue, found, 0, to, count * sizeof *to);
+    abuti_kit_reserve(&d->kit, MOTION_FOUND, count, sizeof *to);
+    ABUTI_KIT_RUN(&d->kit, MOTION_IMPACTS, count, SWEEP_ITEMS, MEMORY(MOTION_HITS),
+                  MEMORY(MOTION_HIT_ORDER), ABUTI_VALUE(count), MEMORY(MOTION_EDGES),
+                  MEMORY(MOTION_FACES), MEMORY(MOTION_START), MEMORY(MOTION_END),
+                  MEMORY(MOTION_BEGIN), ABUTI_VALUE(m->mesh_count), MEMORY(MOTION_FOUND));
+    return abuti_kit_get(&d->kit, MOTION_FOUND, to, count, sizeof *to);
 }
 
 /* ---- exact ---- */
@@ -379,17 +353,12 @@ static abut_status find_exactly(abut_sweep *m, const motion_search_options *opti
     motion_device *d = m->on_device;
     motion_search_options ours = *options;
     exact_task task = {.motion = m};
-    uint32_t count = 0;
     ours.mode = ABUT_SWEEP_ALL;
-    abut_status status = abuti_motion_device_search(m, &ours, &count, counts);
-    if (status)
-        return status;
+    uint32_t count = abuti_motion_device_search(m, &ours, counts);
     task.hits = abuti_allocate(m->context, count, sizeof *task.hits);
     if (!task.hits)
-        return ABUT_ERROR_MEMORY;
-    if (count)
-        status = abuti_buffer_download(&d->queue, &d->memory[MOTION_HITS], 0, task.hits,
-                                       count * sizeof *task.hits);
+        abuti_kit_fail(&d->kit, ABUT_ERROR_MEMORY);
+    abut_status status = abuti_kit_get(&d->kit, MOTION_HITS, task.hits, count, sizeof *task.hits);
     status = status || !count ? status : abuti_motion_device_fetch(m);
     status = status ? status : decide_all(&task, &count);
     status = status ? status : abuti_progress(m->context, "sweep", 1);
@@ -407,26 +376,20 @@ static abut_status find_exactly(abut_sweep *m, const motion_search_options *opti
 static abut_status find_there(abut_sweep *motion, const motion_search_options *options,
                               abut_impacts *impacts, abut_sweep_counts *counts) {
     motion_device *d = motion->on_device;
-    uint32_t hits = 0;
-    abut_status status = abuti_motion_device_search(motion, options, &hits, counts);
-    size_t count = hits;
-    size_t given = count < impacts->capacity ? count : impacts->capacity;
-    status = status ? status : abuti_progress(motion->context, "sweep", 1);
-    if (!status && given && d->stage_ms)
+    uint32_t hits = abuti_motion_device_search(motion, options, counts);
+    bool fetched = hits && hits <= impacts->capacity && !abuti_kit_failed(&d->kit);
+    abuti_kit_progress(&d->kit, motion->context, "sweep", 1);
+    if (fetched && d->stage_ms)
         abuti_queue_clock_start(&d->queue);
-    if (!status && given && options->mode == ABUT_SWEEP_ALL)
-        status = sort_hits(motion, hits);
-    if (!status && given)
-        status = fetch(motion, (uint32_t)given, impacts->impacts);
-    if (!status && given && d->stage_ms)
-        status = abuti_queue_clock_stop(&d->queue, &d->stage_ms[MOTION_STAGE_ORDER]);
-    if (status)
-        return status;
-    impacts->count = count;
-    if (count == given)
-        return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_BUFFER, "abut_sweep_find: there are %zu impacts, and room for %zu",
-                      count, impacts->capacity);
+    if (fetched && options->mode == ABUT_SWEEP_ALL)
+        sort_hits(motion, hits);
+    abut_status status =
+        fetched ? fetch(motion, hits, impacts->impacts) : abuti_queue_report(&d->queue);
+    if (fetched && d->stage_ms) {
+        abut_status timed = abuti_queue_clock_stop(&d->queue, &d->stage_ms[MOTION_STAGE_ORDER]);
+        status = status ? status : timed;
+    }
+    return status ? status : abuti_motion_count(hits, impacts);
 }
 
 abut_status abuti_motion_device_find(abut_sweep *motion, const motion_search_options *options,
@@ -438,3 +401,13 @@ abut_status abuti_motion_device_find(abut_sweep *motion, const motion_search_opt
         *counts = tried;
     return status;
 }
+
+const motion_backend abuti_motion_on_device = {.open = open_device,
+                                               .create = create,
+                                               .destroy = destroy,
+                                               .begin = abuti_motion_device_begin,
+                                               .send = abuti_motion_device_send,
+                                               .take = abuti_motion_device_take,
+                                               .accept = abuti_motion_device_accept,
+                                               .undo = abuti_motion_device_undo,
+                                               .find = abuti_motion_device_find};

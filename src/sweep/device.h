@@ -2,6 +2,7 @@
 #ifndef ABUTI_SWEEP_DEVICE_H
 #define ABUTI_SWEEP_DEVICE_H
 
+#include "device/kit.h"
 #include "device/tools.h"
 #include "sweep/device_shared.h"
 #include "sweep/motion.h"
@@ -70,7 +71,7 @@ typedef enum motion_stage {
 /* Rounds of sweeps that are queued without a look at what is left. */
 enum { MOTION_ROUNDS = 2 };
 
-/* Groups that take positions. */
+/* Groups that check positions. */
 enum { MOTION_TAKERS = 128 };
 
 /* What comes back from the device and goes there, in memory that it copies by itself. */
@@ -81,9 +82,9 @@ typedef struct motion_report {
 
 typedef struct motion_device {
     abuti_queue queue;
+    abuti_kit kit;
+    abuti_buffer *memory; /* that of the kit, by motion_memory */
     abuti_tools *tools;
-    abuti_kernel kernels[MOTION_KERNELS];
-    abuti_buffer memory[MOTION_MEMORIES];
     abuti_staging positions, reports;
     motion_report *report; /* in `reports` */
     bool is_sending;       /* from `positions` */
@@ -95,9 +96,8 @@ typedef struct motion_device {
     uint32_t ordered_pairs;             /* of blocks, when the order was made */
     double *stage_ms;                   /* null = nobody asks */
     int32_t round_steps[MOTION_ROUNDS]; /* of a sweep; a longer one starts anew in the next */
-    uint32_t pairs_room, tried_room, open_room, hits_room;
-    uint32_t pairs_most, tried_most,
-        hits_most; /* that the memory of the device is large enough for */
+    abuti_kit_list pairs, tried, hits;
+    abuti_kit_list open; /* MOTION_LEFT has as much room */
 } motion_device;
 
 /* Between calls of a search, how long its stages take on the device, in ms; null = no longer. Costs
@@ -110,11 +110,18 @@ abut_status abuti_motion_device_sets(abut_sweep *motion);
 /* From now on all pairs are looked at. */
 void abuti_motion_device_no_sets(abut_sweep *motion);
 
+/* ---- device_step.c: steps, as motion_backend has them ---- */
+
+abut_status abuti_motion_device_begin(abut_sweep *motion, bool compares);
+abut_status abuti_motion_device_take(abut_sweep *motion, motion_taking *taking);
+void abuti_motion_device_accept(abut_sweep *motion, bool has_start);
+void abuti_motion_device_undo(abut_sweep *motion, bool has_start);
+
 /* ---- device_search.c ---- */
 
-/* Finds hits into MOTION_HITS, in no order; counts what was tried. For ANY and EARLIEST at most
- * one, with MOTION_HIT_ORDER. */
-abut_status abuti_motion_device_search(abut_sweep *motion, const motion_search_options *options,
-                                       uint32_t *hits, abut_sweep_counts *counts);
+/* Finds hits into MOTION_HITS, in no order, and gives their number; counts what was tried. For ANY
+ * and EARLIEST at most one, with MOTION_HIT_ORDER. What fails sticks. */
+uint32_t abuti_motion_device_search(abut_sweep *motion, const motion_search_options *options,
+                                    abut_sweep_counts *counts);
 
 #endif

@@ -107,4 +107,16 @@ typedef struct sweep_impact {
 
 enum { SWEEP_NO_SELF = 1, SWEEP_NO_OTHERS = 2 };
 
+/* Items of a group, and words of local memory that it asks for. */
+#define SWEEP_ITEMS 256        /* of what has no group below */
+#define SWEEP_NARROW_GROUP 128 /* of sweeps and of what comes right before */
+#define SWEEP_NARROW_WORDS 2
+#define SWEEP_BOX_WORDS (7 * SWEEP_BLOCK) /* of a block of boxes: six sides and sets */
+#define SWEEP_STACK (SWEEP_BLOCK * (SWEEP_BLOCK_LEVELS + 1))
+#define SWEEP_WALK_WORDS (SWEEP_STACK + 1)
+#define SWEEP_KEPT_WORDS (11 * SWEEP_BLOCK) /* of the features of a block that are still in */
+#define SWEEP_LIST_WORDS (SWEEP_BLOCK * SWEEP_BLOCK / 2) /* of their pairs, two a word */
+#define SWEEP_CANDIDATE_WORDS (2 * SWEEP_KEPT_WORDS + SWEEP_LIST_WORDS + 4)
+#define SWEEP_RANK_CHUNK 512 /* hits that an item looks at */
+
 #endif

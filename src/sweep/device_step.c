@@ -8,26 +8,18 @@
  */
 #include "sweep/device.h"
 
-enum { GROUP = 256 };
-
 _Static_assert(sizeof(sweep_taken) == 56, "as on the device");
 
-#define MEMORY(which) ABUTI_BUFFER(&d->memory[which])
+#define MEMORY(which) KIT_BUFFER(&d->kit, which)
 
-static void swap(motion_device *d, motion_memory a, motion_memory b) {
-    abuti_buffer other = d->memory[a];
-    d->memory[a] = d->memory[b];
-    d->memory[b] = other;
-}
-
-abut_status abuti_motion_device_ready(abut_sweep *motion) {
-    motion_device *d = motion->on_device;
-    return d->is_sending ? abuti_motion_device_wait(motion) : ABUT_OK;
+abut_status abuti_motion_device_begin(abut_sweep *motion, bool compares) {
+    abut_status status = motion->on_device->is_sending ? abuti_motion_device_wait(motion) : ABUT_OK;
+    return status || !compares ? status : abuti_motion_device_fetch(motion);
 }
 
 abut_status abuti_motion_device_wait(abut_sweep *motion) {
     motion_device *d = motion->on_device;
-    abut_status status = abuti_queue_finish(&d->queue);
+    abut_status status = abuti_kit_finish(&d->kit);
     d->is_sending = d->is_sending && status;
     return status;
 }
@@ -36,37 +28,37 @@ abut_status abuti_motion_device_send(abut_sweep *motion, int side, size_t first,
     motion_device *d = motion->on_device;
     const vec3 *from = motion->next[side];
     d->is_sending = true;
-    return abuti_buffer_send(&d->queue, &d->memory[side ? MOTION_NEXT_END : MOTION_NEXT_START],
-                             first * sizeof *from, from + first, count * sizeof *from);
+    abuti_kit_send(&d->kit, side ? MOTION_NEXT_END : MOTION_NEXT_START, first, from + first, count,
+                   sizeof *from);
+    return abuti_queue_report(&d->queue);
 }
 
 void abuti_motion_device_accept(abut_sweep *motion, bool has_start) {
     motion_device *d = motion->on_device;
-    swap(d, MOTION_START, has_start ? MOTION_NEXT_START : MOTION_END);
-    swap(d, MOTION_END, MOTION_NEXT_END);
+    abuti_kit_swap(&d->kit, MOTION_START, has_start ? MOTION_NEXT_START : MOTION_END);
+    abuti_kit_swap(&d->kit, MOTION_END, MOTION_NEXT_END);
 }
 
 void abuti_motion_device_undo(abut_sweep *motion, bool has_start) {
     motion_device *d = motion->on_device;
-    swap(d, MOTION_END, MOTION_NEXT_END);
-    swap(d, MOTION_START, has_start ? MOTION_NEXT_START : MOTION_END);
+    abuti_kit_swap(&d->kit, MOTION_END, MOTION_NEXT_END);
+    abuti_kit_swap(&d->kit, MOTION_START, has_start ? MOTION_NEXT_START : MOTION_END);
 }
 
 /* ---- from the device ---- */
 
 static uint32_t takers_of(uint32_t count) {
-    uint32_t groups = count / GROUP + 1;
+    uint32_t groups = count / SWEEP_ITEMS + 1;
     return groups < MOTION_TAKERS ? groups : MOTION_TAKERS;
 }
 
-static abut_status queue_take(abut_sweep *motion, const motion_taking *t, uint32_t side) {
-    motion_device *d = motion->on_device;
-    const abut_buffer *from = side ? t->end_there : t->start_there;
+static void queue_take(motion_device *d, const motion_taking *t, uint32_t side) {
     const uint32_t first = side * MOTION_TAKERS;
-    return ABUTI_LAUNCH(&d->queue, &d->kernels[MOTION_TAKE], takers_of(t->count), GROUP,
-                        ABUTI_BUFFER(&from->memory), MEMORY(MOTION_END), ABUTI_VALUE(t->count),
-                        MEMORY(side ? MOTION_NEXT_END : MOTION_NEXT_START), ABUTI_VALUE(first),
-                        MEMORY(MOTION_TAKEN), ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)));
+    ABUTI_KIT_GROUPS(&d->kit, MOTION_TAKE, takers_of(t->count), SWEEP_ITEMS,
+                     ABUTI_BUFFER(&(side ? t->end_there : t->start_there)->memory),
+                     MEMORY(MOTION_END), ABUTI_VALUE(t->count),
+                     MEMORY(side ? MOTION_NEXT_END : MOTION_NEXT_START), ABUTI_VALUE(first),
+                     MEMORY(MOTION_TAKEN), ABUTI_LOCAL_MEMORY(SWEEP_ITEMS * sizeof(double)));
 }
 
 /* What all groups found; refuses what no positions of the host may be either. */
@@ -105,17 +97,15 @@ abut_status abuti_motion_device_take(abut_sweep *motion, motion_taking *taking) 
             status = abuti_buffer_check(from[side], taking->function,
                                         side ? taking->end_name : taking->start_name,
                                         d->queue.device, taking->count, sizeof(vec3));
-    for (uint32_t side = 0; side < 2 && !status; side++)
+    if (status)
+        return status;
+    for (uint32_t side = 0; side < 2; side++)
         if (from[side])
-            status = queue_take(motion, taking, side);
-    if (!status)
-        status = abuti_buffer_receive(&d->queue, &d->memory[MOTION_TAKEN], 0, d->report->taken,
-                                      sizeof d->report->taken);
-    if (!status && taking->also)
-        status = taking->also(taking->user, taking);
-    abut_status finished =
-        abuti_motion_device_wait(motion); /* the caller's buffers are free then */
-    status = status ? status : finished;
+            queue_take(d, taking, side);
+    abuti_kit_receive(&d->kit, MOTION_TAKEN, 0, d->report->taken, 1, sizeof d->report->taken);
+    if (taking->also)
+        abuti_kit_fail(&d->kit, taking->also(taking->user, taking));
+    status = abuti_motion_device_wait(motion); /* the caller's buffers are free then */
     for (int side = 0; side < 2 && !status; side++)
         if (from[side])
             status = join(motion, taking, side);
@@ -127,15 +117,15 @@ abut_status abuti_motion_device_take(abut_sweep *motion, motion_taking *taking) 
 abut_status abuti_motion_device_fetch(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     motion_place *place = &motion->place;
-    const size_t bytes = motion->vertex_count * sizeof *motion->start;
     abut_status status = ABUT_OK;
     if (!place->start_is_here) {
-        status =
-            abuti_buffer_download(&d->queue, &d->memory[MOTION_START], 0, motion->start, bytes);
+        status = abuti_kit_get(&d->kit, MOTION_START, motion->start, motion->vertex_count,
+                               sizeof *motion->start);
         place->start_is_here = !status;
     }
     if (!status && !place->end_is_here) {
-        status = abuti_buffer_download(&d->queue, &d->memory[MOTION_END], 0, motion->end, bytes);
+        status = abuti_kit_get(&d->kit, MOTION_END, motion->end, motion->vertex_count,
+                               sizeof *motion->end);
         place->end_is_here = !status;
     }
     return status;

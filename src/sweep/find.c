@@ -13,7 +13,7 @@
  * much smaller, then at another as long, then at one twice as long, and so on: an impact there is
  * the earliest of all. And it begins with every sixteenth task: an impact found there ends the step
  * for the others.
- * ALL keeps as many of the first impacts as the caller has room for, and counts the rest.
+ * ALL keeps impacts as long as the caller has room for them, and only counts them from then on.
  */
 #include "sweep/motion.h"
 
@@ -26,7 +26,6 @@ enum {
     GROUPS_A_TASK = 8,
     ROUND_WORK = 1 << 23, /* between two reports, in candidates */
     SWEEP_WORK = 32,      /* of one sweep, in candidates; and one for each of its steps */
-    KEPT_LEAST = 1024,    /* hits beyond the room that are kept until the next cut */
     TURNS = 16,           /* of EARLIEST: tasks of a turn are so far apart */
     SAMPLED = 1024        /* edges */
 };
@@ -60,7 +59,7 @@ typedef struct search {
     atomic_uint_fast32_t first_hit; /* ANY: the lowest task that has one */
     motion_hit *kept;               /* ALL */
     size_t kept_count, kept_room;
-    size_t room; /* of the caller */
+    uint64_t room; /* of the caller; 0 once there are more, and none is kept any more */
     uint64_t found;
     abut_sweep_counts counts;
 } search;
@@ -213,26 +212,22 @@ static void run_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- rounds ---- */
 
-/* Cuts to what the caller has room for. */
-static void sort_kept(search *s) {
-    abuti_bvh_sort(s->kept, s->kept_count, sizeof *s->kept, abuti_motion_after);
-    s->kept_count = s->kept_count < s->room ? s->kept_count : s->room;
-}
-
 /* Takes over what a task found in a round. */
 static abut_status gather_hits(search *s, task *t) {
     size_t wanted;
-    if (abuti_add_overflows(s->kept_count, t->hit_count, &wanted) ||
-        make_room(s->motion->context, &s->kept, s->kept_count, &s->kept_room, wanted))
+    if (abuti_add_overflows(s->kept_count, t->hit_count, &wanted))
         return ABUT_ERROR_MEMORY;
-    if (t->hit_count)
+    if (wanted > s->room) {
+        s->room = wanted = 0;
+    } else {
+        if (make_room(s->motion->context, &s->kept, s->kept_count, &s->kept_room, wanted))
+            return ABUT_ERROR_MEMORY;
         memcpy(s->kept + s->kept_count, t->hits, t->hit_count * sizeof *s->kept);
+    }
     s->kept_count = wanted;
     abuti_release(s->motion->context, t->hits);
     t->hits = NULL;
     t->hit_count = t->hit_room = 0;
-    if (s->kept_count > KEPT_LEAST && s->kept_count / 2 > s->room)
-        sort_kept(s);
     return ABUT_OK;
 }
 
@@ -388,7 +383,7 @@ static abut_status find(search *s, abut_impacts *impacts) {
         return status;
     count_tasks(s);
     if (s->options.mode == ABUT_SWEEP_ALL) {
-        sort_kept(s);
+        abuti_bvh_sort(s->kept, s->kept_count, sizeof *s->kept, abuti_motion_after);
         return abuti_motion_report(s->motion, s->kept, s->found, impacts);
     }
     const motion_hit *best = best_of(s);

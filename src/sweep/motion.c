@@ -7,6 +7,52 @@
 #include "geom/sweep_point_shared.h"
 #include "mesh/mesh.h"
 
+/* ---- on the CPU ---- */
+
+static abut_status cpu_open(abut_sweep *m, vec3 **room) {
+    *room = m->room = abuti_allocate(m->context, m->vertex_count, 4 * sizeof **room);
+    return *room ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+/* All positions are here already. */
+static abut_status cpu_begin(abut_sweep *m, bool compares) {
+    (void)m;
+    (void)compares;
+    return ABUT_OK;
+}
+
+static abut_status cpu_send(abut_sweep *m, int side, size_t first, size_t count) {
+    (void)m;
+    (void)side;
+    (void)first;
+    (void)count;
+    return ABUT_OK;
+}
+
+static abut_status cpu_take(abut_sweep *m, motion_taking *taking) {
+    (void)m;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: %s is on a device, but the motion has none; give options->device to "
+                      "abut_sweep_create(), or positions that are here",
+                      taking->function,
+                      taking->start_there ? taking->start_name : taking->end_name);
+}
+
+static void cpu_exchange(abut_sweep *m, bool has_start) {
+    (void)m;
+    (void)has_start;
+}
+
+static const motion_backend on_cpu = {.open = cpu_open,
+                                      .create = abuti_broad_create,
+                                      .destroy = abuti_broad_destroy,
+                                      .begin = cpu_begin,
+                                      .send = cpu_send,
+                                      .take = cpu_take,
+                                      .accept = cpu_exchange,
+                                      .undo = cpu_exchange,
+                                      .find = abuti_motion_find_here};
+
 /* ---- create ---- */
 
 static abut_status check_meshes(abut_mesh *const *meshes, size_t count, abut_sweep **motion) {
@@ -78,7 +124,7 @@ static abut_status place_vertices(abut_sweep *m, abut_mesh *const *meshes, vec3 
     m->place = (motion_place){.start_is_here = true, .end_is_here = true, .end_box = box_empty()};
     for (size_t i = 0; i < count; i++)
         m->place.end_box = box_grow(m->place.end_box, m->end[i]);
-    return m->on_device ? abuti_motion_device_create(m) : abuti_broad_create(m);
+    return m->backend->create(m);
 }
 
 static abut_status prepare(abut_sweep *m, abut_mesh *const *meshes, size_t count) {
@@ -91,10 +137,7 @@ static abut_status prepare(abut_sweep *m, abut_mesh *const *meshes, size_t count
     if (status)
         return status;
     vec3 *room = NULL;
-    if (m->options.device)
-        status = abuti_motion_device_open(m, m->options.device, &room);
-    else if (!(room = m->room = abuti_allocate(m->context, m->vertex_count, 4 * sizeof *room)))
-        status = ABUT_ERROR_MEMORY;
+    status = m->backend->open(m, &room);
     return status ? status : place_vertices(m, meshes, room);
 }
 
@@ -111,6 +154,7 @@ abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(meshes[0]->context);
     made->options = ours;
+    made->backend = ours.device ? &abuti_motion_on_device : &on_cpu;
     if ((status = prepare(made, meshes, count))) {
         abut_sweep_destroy(made);
         return status;
@@ -123,8 +167,7 @@ void abut_sweep_destroy(abut_sweep *motion) {
     if (!motion)
         return;
     abut_context *context = motion->context;
-    abuti_motion_device_destroy(motion);
-    abuti_broad_destroy(motion);
+    motion->backend->destroy(motion);
     void *owned[] = {motion->vertex_begin, motion->edge_begin, motion->face_begin,
                      motion->edges,        motion->faces,      motion->room};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
@@ -140,14 +183,12 @@ static abut_status take_side(abut_sweep *m, motion_taking *t, int side) {
     abut_status status =
         abuti_positions_take(m->context, t->function, side ? t->end_name : t->start_name,
                              side ? t->end : t->start, t->count, m->next[side], &t->boxes[side]);
-    return status || !m->on_device ? status : abuti_motion_device_send(m, side, 0, t->count);
+    return status ? status : m->backend->send(m, side, 0, t->count);
 }
 
 abut_status abuti_motion_take(abut_sweep *motion, motion_taking *taking) {
-    abut_status status = motion->on_device ? abuti_motion_device_ready(motion) : ABUT_OK;
+    abut_status status = motion->backend->begin(motion, taking->start != NULL);
     taking->has_start = taking->start || taking->start_there;
-    if (!status && taking->start && motion->on_device)
-        status = abuti_motion_device_fetch(motion);
     if (!status && taking->start &&
         !memcmp(taking->start, motion->end, taking->count * sizeof *motion->end))
         taking->has_start = false;
@@ -156,7 +197,7 @@ abut_status abuti_motion_take(abut_sweep *motion, motion_taking *taking) {
     if (!status && taking->end)
         status = take_side(motion, taking, 1);
     if (!status && (taking->start_there || taking->end_there))
-        status = abuti_motion_device_take(motion, taking);
+        status = motion->backend->take(motion, taking);
     return status;
 }
 
@@ -174,8 +215,7 @@ void abuti_motion_accept(abut_sweep *motion, const motion_taking *taking) {
     const motion_place *last = &motion->place;
     const bool has_start = taking->has_start;
     motion_place place = {.stepped = true, .has_start = has_start};
-    if (motion->on_device)
-        abuti_motion_device_accept(motion, has_start);
+    motion->backend->accept(motion, has_start);
     exchange(&motion->start, has_start ? &motion->next[0] : &motion->end);
     exchange(&motion->end, &motion->next[1]);
     place.start_is_here = has_start ? !taking->start_there : last->end_is_here;
@@ -193,43 +233,32 @@ void abuti_motion_accept(abut_sweep *motion, const motion_taking *taking) {
 
 void abuti_motion_undo(abut_sweep *motion) {
     const bool has_start = motion->place.has_start;
-    if (motion->on_device)
-        abuti_motion_device_undo(motion, has_start);
+    motion->backend->undo(motion, has_start);
     exchange(&motion->end, &motion->next[1]);
     exchange(&motion->start, has_start ? &motion->next[0] : &motion->end);
     motion->place = motion->last_place;
 }
 
-static abut_status take_step(abut_sweep *motion, motion_taking *taking) {
-    taking->start_name = "start";
-    taking->end_name = "end";
-    taking->count = motion->vertex_count;
-    abut_status status = abuti_motion_take(motion, taking);
-    if (!status)
-        abuti_motion_accept(motion, taking);
-    return status;
-}
-
-abut_status abut_sweep_step(abut_sweep *motion, const abut_vec3 *start, const abut_vec3 *end) {
-    if (!motion || !end)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__,
+abut_status abut_sweep_step(abut_sweep *motion, abut_array start, abut_array end) {
+    if (!motion || (!end.host && !end.buffer))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_step: %s is null",
                           motion ? "end" : "motion");
-    motion_taking taking = {.function = __func__, .start = start, .end = end};
-    return take_step(motion, &taking);
-}
-
-abut_status abut_sweep_step_device(abut_sweep *motion, const abut_buffer *start,
-                                   const abut_buffer *end) {
-    if (!motion || !end)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", __func__,
-                          motion ? "end" : "motion");
-    if (!motion->on_device)
+    if ((start.host && start.buffer) || (end.host && end.buffer))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the motion has no device; give options->device to "
-                          "abut_sweep_create(), or take steps with abut_sweep_step()",
-                          __func__);
-    motion_taking taking = {.function = __func__, .start_there = start, .end_there = end};
-    return take_step(motion, &taking);
+                          "abut_sweep_step: %s is here and on a device too; give one of them",
+                          end.host && end.buffer ? "end" : "start");
+    motion_taking taking = {.function = "abut_sweep_step",
+                            .start_name = "start",
+                            .end_name = "end",
+                            .count = motion->vertex_count,
+                            .start = start.host,
+                            .end = end.host,
+                            .start_there = start.buffer,
+                            .end_there = end.buffer};
+    abut_status status = abuti_motion_take(motion, &taking);
+    if (!status)
+        abuti_motion_accept(motion, &taking);
+    return status;
 }
 
 /* ---- find ---- */
@@ -265,8 +294,8 @@ abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_find: there is no mode %d", (int)mode);
     if (impacts->capacity && !impacts->impacts)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_sweep_find: impacts->impacts is null but its capacity is %zu",
-                          impacts->capacity);
+                          "abut_sweep_find: impacts->impacts is null but its capacity is %llu",
+                          (unsigned long long)impacts->capacity);
     if (!motion->place.stepped)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_sweep_find: there is no step to search; call abut_sweep_step() "
@@ -274,8 +303,7 @@ abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
     abut_status status = read_options(motion, mode, options, &ours);
     if (status)
         return status;
-    return motion->on_device ? abuti_motion_device_find(motion, &ours, impacts, counts)
-                             : abuti_motion_find_here(motion, &ours, impacts, counts);
+    return motion->backend->find(motion, &ours, impacts, counts);
 }
 
 /* ---- what is found ---- */
@@ -335,15 +363,19 @@ abut_impact abuti_motion_impact(const abut_sweep *motion, const motion_hit *hit)
     return impact;
 }
 
-abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,
-                                abut_impacts *impacts) {
-    uint64_t given = count < impacts->capacity ? count : impacts->capacity;
-    for (uint64_t i = 0; i < given; i++)
-        impacts->impacts[i] = abuti_motion_impact(motion, &hits[i]);
-    impacts->count = (size_t)count;
-    if (count == given)
+abut_status abuti_motion_count(uint64_t count, abut_impacts *impacts) {
+    impacts->count = count;
+    if (count <= impacts->capacity)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_BUFFER,
-                      "abut_sweep_find: there are %llu impacts, and room for %zu",
-                      (unsigned long long)count, impacts->capacity);
+                      "abut_sweep_find: there are %llu impacts, and room for %llu",
+                      (unsigned long long)count, (unsigned long long)impacts->capacity);
+}
+
+abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,
+                                abut_impacts *impacts) {
+    abut_status status = abuti_motion_count(count, impacts);
+    for (uint64_t i = 0; i < count && !status; i++)
+        impacts->impacts[i] = abuti_motion_impact(motion, &hits[i]);
+    return status;
 }

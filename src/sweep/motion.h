@@ -9,7 +9,8 @@
 
 #include <abut/sweep.h>
 
-struct motion_device; /* device.c */
+struct motion_device;  /* device.c */
+struct motion_backend; /* below */
 
 /* What is known of the positions of a step. */
 typedef struct motion_place {
@@ -34,6 +35,7 @@ struct abut_sweep {
     vec3 *start, *end; /* where vertices are; before the first step both are the meshes' */
     vec3 *next[2];     /* the start and the end of the next step, while it is taken */
     motion_place place, last_place;
+    const struct motion_backend *backend;
     sweep_broad broad;               /* of the CPU; empty with a device */
     struct motion_device *on_device; /* null on the CPU */
 };
@@ -74,8 +76,10 @@ void abuti_motion_corners(const abut_sweep *motion, uint32_t kind, uint32_t firs
                           uint32_t corners[4]);
 /* What the caller is told. */
 abut_impact abuti_motion_impact(const abut_sweep *motion, const motion_hit *hit);
-/* Gives hits that stand in order to the caller: as many as there is room for. `count`: of all that
- * were found, also those that are not here. */
+/* Tells the caller how many there are, and refuses where he has no room for them. */
+abut_status abuti_motion_count(uint64_t count, abut_impacts *impacts);
+/* Gives hits that stand in order to the caller, where there is room for all; `hits` is not looked
+ * at otherwise. */
 abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,
                                 abut_impacts *impacts);
 
@@ -96,28 +100,40 @@ typedef struct motion_search_options {
     int steps;
 } motion_search_options;
 
-/* The search on the CPU; find.c. On failure but ABUT_ERROR_BUFFER both are untouched. */
+/* ---- where it is searched ---- */
+
+typedef struct motion_backend {
+    /* With edges and faces in place; gives room for four positions a vertex. */
+    abut_status (*open)(abut_sweep *motion, vec3 **room);
+    /* With vertices too. */
+    abut_status (*create)(abut_sweep *motion);
+    void (*destroy)(abut_sweep *motion); /* also where the others failed or were not called */
+    /* Before `next` is written; with `compares` the last end is here then. */
+    abut_status (*begin)(abut_sweep *motion, bool compares);
+    /* Vertices of `next` are written. */
+    abut_status (*send)(abut_sweep *motion, int side, size_t first, size_t count);
+    /* abuti_motion_take() for those positions that are on a device. */
+    abut_status (*take)(abut_sweep *motion, motion_taking *taking);
+    /* The positions of `next` change places with those of the step, there and back. */
+    void (*accept)(abut_sweep *motion, bool has_start);
+    void (*undo)(abut_sweep *motion, bool has_start);
+    /* On failure but ABUT_ERROR_BUFFER both are untouched. */
+    abut_status (*find)(abut_sweep *motion, const motion_search_options *options,
+                        abut_impacts *impacts, abut_sweep_counts *counts);
+} motion_backend;
+
+extern const motion_backend abuti_motion_on_device; /* device.c */
+
+/* The search on the CPU; find.c. */
 abut_status abuti_motion_find_here(abut_sweep *motion, const motion_search_options *options,
                                    abut_impacts *impacts, abut_sweep_counts *counts);
 
-/* ---- device.c: the same on a device ---- */
+/* ---- what views use of a motion on a device ---- */
 
-/* With edges and faces in place; gives room for positions. */
-abut_status abuti_motion_device_open(abut_sweep *motion, abut_device *device, vec3 **room);
-/* With vertices too. */
-abut_status abuti_motion_device_create(abut_sweep *motion);
-/* Nothing where there is none. */
-void abuti_motion_device_destroy(abut_sweep *motion);
-/* Before `next` is written: what was sent from there has left. */
-abut_status abuti_motion_device_ready(abut_sweep *motion);
 /* For all that was queued. */
 abut_status abuti_motion_device_wait(abut_sweep *motion);
-/* abuti_motion_take() for those positions that are there. */
-abut_status abuti_motion_device_take(abut_sweep *motion, motion_taking *taking);
 /* Begins to send vertices of `next`. */
 abut_status abuti_motion_device_send(abut_sweep *motion, int side, size_t first, size_t count);
-void abuti_motion_device_accept(abut_sweep *motion, bool has_start);
-void abuti_motion_device_undo(abut_sweep *motion, bool has_start);
 /* Brings positions here that only the device has. */
 abut_status abuti_motion_device_fetch(abut_sweep *motion);
 abut_status abuti_motion_device_find(abut_sweep *motion, const motion_search_options *options,

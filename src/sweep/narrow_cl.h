@@ -7,7 +7,7 @@
 #include "geom/sweep_shared.h"
 #include "sweep/device_shared.h"
 
-#define GROUP 128
+#define GROUP SWEEP_NARROW_GROUP
 
 /* The four vertices of a pair, as sweep_pair() wants them. */
 static inline void corners_of_pair(int kind, uint2 pair, __global const uint *edges,

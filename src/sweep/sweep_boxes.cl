@@ -10,7 +10,7 @@
 
 #include "sweep/boxes_cl.h"
 
-#define GROUP 256
+#define GROUP SWEEP_ITEMS
 #define BITS 10
 #define COORDINATE_MAX 1e90 /* ABUT_COORDINATE_MAX */
 
@@ -108,7 +108,7 @@ sweep_keys(__global const sweep_layout *layout, sweep_scene scene, __global cons
     order[i] = feature;
 }
 
-/* The box of SWEEP_BLOCK boxes, in local memory of 7 * SWEEP_BLOCK. Every item gets it. */
+/* The box of SWEEP_BLOCK boxes, in local memory of SWEEP_BOX_WORDS. Every item gets it. */
 static sweep_box join(sweep_box box, __local float *room) {
     uint item = (uint)get_local_id(0);
     __local uint *sets = (__local uint *)(room + 6 * SWEEP_BLOCK);

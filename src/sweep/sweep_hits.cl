@@ -6,8 +6,8 @@
 #include "geom/sweep_point_shared.h"
 #include "sweep/device_shared.h"
 
-#define GROUP 256
-#define RANK_CHUNK 512
+#define GROUP SWEEP_ITEMS
+#define RANK_CHUNK SWEEP_RANK_CHUNK
 
 /* Kind, first and second as one number; `bits` are those that numbers of features have. */
 static inline ulong name_of(__global const sweep_hit *hit, uint bits) {

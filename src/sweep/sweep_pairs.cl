@@ -12,7 +12,6 @@
 
 #include "sweep/boxes_cl.h"
 
-#define STACK (SWEEP_BLOCK * (SWEEP_BLOCK_LEVELS + 1))
 #define LEVEL_SHIFT 28
 #define MIX 2654435761u      /* a prime beyond all totals */
 #define PART_MOST (1u << 21) /* pairs of blocks, with 1,024 candidates each */
@@ -48,7 +47,7 @@ __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
 sweep_walk(__global const sweep_layout *layout, __global const sweep_box *nodes,
            __global uint *begin, __global uint2 *pairs, uint room, uint fill, __global uint *counts,
            __local uint *stack) {
-    __local uint *mask = stack + STACK;
+    __local uint *mask = stack + SWEEP_STACK;
     uint group = (uint)get_group_id(0), item = (uint)get_local_id(0);
     uint edge_blocks = layout->nodes[SWEEP_EDGES][0];
     bool of_edges = group < edge_blocks;
@@ -96,8 +95,6 @@ typedef struct kept {
     __local uint *corner; /* three rows; edges and vertices repeat theirs */
     __local uint *feature, *sets;
 } kept;
-
-#define KEPT_WORDS (11 * SWEEP_BLOCK)
 
 static inline kept kept_at(__local uint *room) {
     kept k;
@@ -207,9 +204,9 @@ __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void sweep_can
     __global const uint *mesh_of, uint which, __global uint2 *candidates, uint room,
     __global uint *counts, __local ulong *memory) {
     __local uint *words = (__local uint *)memory;
-    kept a = kept_at(words), b = kept_at(words + KEPT_WORDS);
-    __local ushort *list = (__local ushort *)(words + 2 * KEPT_WORDS);
-    __local uint *listed = words + 2 * KEPT_WORDS + SWEEP_BLOCK * SWEEP_BLOCK / 2;
+    kept a = kept_at(words), b = kept_at(words + SWEEP_KEPT_WORDS);
+    __local ushort *list = (__local ushort *)(words + 2 * SWEEP_KEPT_WORDS);
+    __local uint *listed = words + 2 * SWEEP_KEPT_WORDS + SWEEP_LIST_WORDS;
     __local uint *mask = listed + 1, *place = listed + 2;
     uint item = (uint)get_local_id(0), total = begin[walkers];
     uint edge_blocks = layout->nodes[SWEEP_EDGES][0];

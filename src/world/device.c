@@ -101,6 +101,7 @@ static abut_status put_field(world_device *d, const abut_field *field, sizes *at
     size_t number = at->fields++;
     if (!copy)
         return ABUT_OK;
+    abut_status status = abuti_field_host(field);
     const field_view *view = &field->view;
     world_field told = {contact_grid_of(field),
                         is_float ? (uint32_t)(values / 8) : WORLD_NONE,
@@ -113,7 +114,7 @@ static abut_status put_field(world_device *d, const abut_field *field, sizes *at
                         view->scale,
                         contact_band(field),
                         0};
-    abut_status status = put(d, &d->fields, number, &told, 1, sizeof told);
+    status = status ? status : put(d, &d->fields, number, &told, 1, sizeof told);
     if (!status)
         status = put(d, is_float ? &d->floats : &d->shorts, values, field->values,
                      field->value_count, is_float ? sizeof(float) : sizeof(int16_t));

@@ -369,9 +369,9 @@ static void impossible_arrays(void **state) {
                      abut_nearest_point(bvh, vec(0, 0, 0), radii[i], &nearest));
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
                      abut_nearest_batch(bvh, &points, radii[i], &nearest));
-        assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_ray_first(bvh, &ray, radii[i], &hit));
-        assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_ray_any(bvh, &ray, radii[i], &any));
-        assert_fails(ABUT_ERROR_ARGUMENT, "most",
+        assert_fails(ABUT_ERROR_ARGUMENT, "limit", abut_ray_first(bvh, &ray, radii[i], &hit));
+        assert_fails(ABUT_ERROR_ARGUMENT, "limit", abut_ray_any(bvh, &ray, radii[i], &any));
+        assert_fails(ABUT_ERROR_ARGUMENT, "limit",
                      abut_ray_first_batch(bvh, &ray, 1, radii[i], &hit));
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
                      abut_sign_nearest(bvh, vec(0, 0, 0), radii[i], &nearest));

@@ -12,20 +12,26 @@ static abut_device *device;
 
 typedef struct both {
     abut_mesh *mesh;
-    abut_bvh *bvh;
-    abut_device_bvh *there;
+    abut_bvh *bvh, *there;
 } both;
+
+/* Builds on the device. */
+static inline abut_status build_there(abut_mesh *mesh, abut_bvh **bvh) {
+    abut_bvh_options options = abut_bvh_options_default();
+    options.device = device;
+    return abut_bvh_create(mesh, &options, bvh);
+}
 
 /* Takes the mesh. */
 static inline both make_both(abut_mesh *mesh) {
     both b = {mesh, NULL, NULL};
     assert_ok(abut_bvh_create(mesh, NULL, &b.bvh));
-    assert_ok(abut_device_bvh_create(b.bvh, device, &b.there));
+    assert_ok(abuti_bvh_copy(b.bvh, device, &b.there));
     return b;
 }
 
 static inline void free_both(both *b) {
-    abut_device_bvh_destroy(b->there);
+    abut_bvh_destroy(b->there);
     abut_bvh_destroy(b->bvh);
     abut_mesh_destroy(b->mesh);
 }
@@ -205,15 +211,14 @@ static inline void check_sizes_there(check_mesh_type *check, size_t count) {
  * hierarchy answers afterwards. `ask` checks the answers it gets. Each time with a new hierarchy,
  * whose making may fail too where `from_scratch`. */
 static inline void check_failing(const abut_bvh *bvh, bool from_scratch,
-                                 abut_status (*ask)(abut_device_bvh *there, void *data),
-                                 void *data) {
+                                 abut_status (*ask)(abut_bvh *there, void *data), void *data) {
     uint64_t live = abuti_opencl_live();
     abut_status status = ABUT_ERROR_DEVICE;
     for (uint64_t n = 1; status; n++) {
         assert_true(n < 10000);
-        abut_device_bvh *there = NULL;
+        abut_bvh *there = NULL;
         abuti_opencl_fail_at(from_scratch ? n : 0);
-        status = abut_device_bvh_create(bvh, device, &there);
+        status = abuti_bvh_copy(bvh, device, &there);
         assert_true(!status == (there != NULL));
         assert_true(!status || from_scratch);
         if (!from_scratch)
@@ -225,7 +230,7 @@ static inline void check_failing(const abut_bvh *bvh, bool from_scratch,
             assert_int_equal(status, ABUT_ERROR_DEVICE);
         if (status && there && n % 5 == 0)
             assert_ok(ask(there, data));
-        abut_device_bvh_destroy(there);
+        abut_bvh_destroy(there);
         assert_int_equal(abuti_opencl_live(), live);
     }
 }

@@ -60,27 +60,32 @@ static float *values_of(const abut_bvh *bvh, const abut_grid *grid, double band)
 }
 
 /* Gives what the build did. */
-static field_account check_grid(const abut_bvh *bvh, abut_device_bvh *there, const abut_grid *grid,
+static field_account check_grid(const abut_bvh *bvh, abut_bvh *there, const abut_grid *grid,
                                 double band) {
-    abut_device_field *field;
+    abut_field *field;
     abut_field_options options = abut_field_options_default();
     field_account account = {.doubtful = 0};
     field_parts *parts;
     options.grid = *grid;
     options.band = band;
     band = band > 0 ? band : HUGE_VAL;
-    assert_ok(abuti_device_field_account(there, &account));
-    assert_ok(abuti_field_parts(there, &parts));
+    assert_ok(abuti_device_field_account(there->there, &account));
+    assert_ok(abuti_field_parts(there->there, &parts));
     parts->cells_least = 0; /* lists for grids that would not be worth them */
-    assert_ok(abut_device_field_build(there, &options, &field));
-    assert_ok(abuti_device_field_account(there, NULL));
-    assert_ok(abut_device_field_update(field, there)); /* now with two queues */
-    abut_field_info info = abut_device_field_info_get(field);
+    assert_ok(abut_field_create_from(there, &options, &field));
+    assert_ok(abuti_device_field_account(there->there, NULL));
+    assert_non_null(abut_field_values(field));
+    uint64_t blocks = 0;
+    assert_ok(abut_field_update_from(field, there, &blocks)); /* now with two queues */
+    assert_int_equal(blocks, ((grid->count[0] + 7) / 8) * ((grid->count[1] + 7) / 8) *
+                                 ((grid->count[2] + 7) / 8));
+    abut_field_info info = abut_field_info_get(field);
     assert_memory_equal(&info.grid, grid,
                         offsetof(abut_grid, count) + sizeof grid->count); /* not its padding */
     float *got = malloc(info.bytes), *expected = values_of(bvh, grid, band);
     assert_non_null(got);
-    assert_ok(abut_device_field_copy(field, (const uint32_t[3]){0, 0, 0}, grid->count, got));
+    assert_null(field->values);
+    assert_ok(abut_buffer_read(abut_field_values(field), 0, got, info.bytes));
     double least = HUGE_VAL, most = -HUGE_VAL;
     for (size_t i = 0; i < grid_cells(grid); i++) {
         if (memcmp(&got[i], &expected[i], sizeof *got) != 0)
@@ -94,18 +99,18 @@ static field_account check_grid(const abut_bvh *bvh, abut_device_bvh *there, con
     assert_true(info.lowest == least && info.highest == most);
     free(got);
     free(expected);
-    abut_device_field_destroy(field);
+    abut_field_destroy(field);
     return account;
 }
 
 static void check_mesh(abut_mesh *mesh, uint32_t cells) {
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
-    abut_device_bvh *there;
-    assert_ok(abut_device_bvh_create(bvh, device, &there));
+    abut_bvh *there;
+    assert_ok(abuti_bvh_copy(bvh, device, &there));
     abut_grid grid = grid_about(mesh, cells, 0.1);
     check_grid(bvh, there, &grid, 0);
     check_grid(bvh, there, &grid, 3 * grid.cell);
-    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }
@@ -165,17 +170,17 @@ static void siblings(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 48);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
-    abut_device_bvh *there;
+    abut_bvh *there;
     field_parts *parts;
     abut_grid grid = grid_about(mesh, 36, 0.1);
     grid.count[2] = 20; /* some have no eight */
-    assert_ok(abut_device_bvh_create(bvh, device, &there));
-    assert_ok(abuti_field_parts(there, &parts));
+    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_field_parts(there->there, &parts));
     parts->short_share = 1e9;
     parts->slices_most = 1;
     assert_true(check_grid(bvh, there, &grid, 0).cut > 0);
     check_grid(bvh, there, &grid, 2 * grid.cell);
-    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 34);
@@ -186,13 +191,13 @@ static void other_ways(void **state) {
     (void)state;
     abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 16), 90);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
-    abut_device_bvh *there;
+    abut_bvh *there;
     field_parts *parts;
     abut_grid grid = grid_about(mesh, 16, 0.1), far = grid;
-    assert_ok(abut_device_bvh_create(bvh, device, &there));
+    assert_ok(abuti_bvh_copy(bvh, device, &there));
     field_account usual = check_grid(bvh, there, &grid, 0);
     assert_true(!usual.searched && usual.entries > 0);
-    assert_ok(abuti_field_parts(there, &parts));
+    assert_ok(abuti_field_parts(there->there, &parts));
     parts->pool_count = 1; /* what the buffer has beside that is not used */
     parts->pool_fixed = true;
     field_account grown = check_grid(bvh, there, &grid, 0);
@@ -202,21 +207,22 @@ static void other_ways(void **state) {
     far.count[0] = far.count[1] = far.count[2] = 4;
     assert_true(check_grid(bvh, there, &far, 0).searched);
     assert_true(check_grid(bvh, there, &far, grid.cell).searched);
-    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     /* pseudo-normals ask the search */
     abut_mesh *closed = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     bvh = prepare(closed, ABUT_SIGN_NORMAL);
-    assert_ok(abut_device_bvh_create(bvh, device, &there));
+    assert_ok(abuti_bvh_copy(bvh, device, &there));
     grid = grid_about(closed, 6, 0.1);
     assert_true(check_grid(bvh, there, &grid, 0).searched);
-    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(closed);
     abut_mesh_destroy(mesh);
 }
 
-/* abut_field_create() with a device: the same bytes as without, as floats and with 16 bits. */
+/* abut_field_create() with a device: the same bytes as without. Floats stay there until someone
+ * asks on the CPU; 16 bits come back. */
 static void for_the_cpu(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12);
@@ -226,26 +232,147 @@ static void for_the_cpu(void **state) {
         options.cells = 14;
         options.type = type ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
         assert_ok(abut_field_create(mesh, &options, &here));
+        assert_null(abut_field_values(here));
         options.device = device;
         assert_ok(abut_field_create(mesh, &options, &built));
         abut_field_info a = abut_field_info_get(here), b = abut_field_info_get(built);
         assert_true(a.lowest == b.lowest && a.highest == b.highest && a.step == b.step);
         assert_int_equal(a.bytes, b.bytes);
+        assert_true((abut_field_values(built) != NULL) == !type);
+        assert_true((built->values == NULL) == !type);
+        assert_ok(abuti_field_host(built));
         assert_memory_equal(here->values, built->values, a.bytes);
-        abut_device_field *copy;
-        assert_ok(abut_device_field_create(here, device, &copy));
-        size_t cells = grid_cells(&a.grid);
-        float *values = malloc(2 * cells * sizeof *values);
-        assert_non_null(values);
-        const uint32_t none[3] = {0, 0, 0};
-        assert_ok(abut_device_field_copy(copy, none, a.grid.count, values));
-        assert_ok(abut_field_copy(here, none, a.grid.count, values + cells));
-        assert_memory_equal(values, values + cells, cells * sizeof *values);
-        free(values);
-        abut_device_field_destroy(copy);
         abut_field_destroy(here);
         abut_field_destroy(built);
     }
+    abut_mesh_destroy(mesh);
+}
+
+typedef struct asking {
+    const abut_field *here, *there;
+    atomic_uint wrong;
+} asking;
+
+/* Whatever comes first brings the values over. */
+static void ask_task(void *data, size_t chunk, size_t begin, size_t end) {
+    asking *a = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const uint32_t first[3] = {(uint32_t)(i % 5), (uint32_t)(i % 7), 0}, two[3] = {2, 2, 2};
+        abut_vec3 point = vec(0.1 * (double)(i % 13), 0.3, -0.02 * (double)i);
+        abut_field_value p, q;
+        float x[8], y[8];
+        if (abut_field_at(a->there, point, ABUT_INTERPOLATION_CUBIC, &p) ||
+            abut_field_at(a->here, point, ABUT_INTERPOLATION_CUBIC, &q) ||
+            p.distance != q.distance || p.gradient.x != q.gradient.x ||
+            abut_field_copy(a->there, first, two, x) || abut_field_copy(a->here, first, two, y) ||
+            memcmp(x, y, sizeof x) != 0)
+            atomic_fetch_add(&a->wrong, 1);
+    }
+}
+
+/* All that the CPU asks of a field on a device, from several threads at once; a file of it; and
+ * a cache, which gives it back on the device. */
+static void questions(void **state) {
+    (void)state;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12), *surface[2];
+    abut_field_options options = abut_field_options_default();
+    abut_field *here, *there, *again, *joined;
+    options.cells = 14;
+    assert_ok(abut_field_create(mesh, &options, &here));
+    options.device = device;
+    for (int round = 0; round < 4; round++) {
+        assert_ok(abut_field_create(mesh, &options, &there));
+        asking a = {.here = here, .there = there};
+        abuti_parallel_for(here->context, 64, 1, ask_task, &a);
+        assert_int_equal(0, atomic_load(&a.wrong));
+        abut_field_destroy(there);
+    }
+    assert_ok(abut_field_create(mesh, &options, &there));
+    assert_ok(abut_field_isosurface(here, 0.05, &surface[0]));
+    assert_ok(abut_field_isosurface(there, 0.05, &surface[1]));
+    assert_int_equal(abut_mesh_triangle_count(surface[0]), abut_mesh_triangle_count(surface[1]));
+    abut_field_destroy(there);
+    assert_ok(abut_field_create(mesh, &options, &there));
+    assert_ok(abut_field_combine(there, here, ABUT_COMBINATION_UNION, &joined));
+    assert_memory_equal(joined->values, here->values, abut_field_info_get(here).bytes);
+    abut_field_destroy(there);
+    options.cache = "device-cache";
+    assert_ok(abut_field_create(mesh, &options, &there));
+    assert_ok(abut_field_create(mesh, &options, &again)); /* is read, and goes there */
+    float *values = malloc(abut_field_info_get(here).bytes);
+    assert_non_null(values);
+    assert_ok(
+        abut_buffer_read(abut_field_values(again), 0, values, abut_field_info_get(here).bytes));
+    assert_memory_equal(values, here->values, abut_field_info_get(here).bytes);
+    free(values);
+    assert_ok(abut_field_cache_clear(NULL, options.cache, 0, NULL, NULL));
+    abut_field_destroy(joined);
+    abut_field_destroy(again);
+    abut_field_destroy(there);
+    abut_field_destroy(here);
+    abut_mesh_destroy(surface[0]);
+    abut_mesh_destroy(surface[1]);
+    abut_mesh_destroy(mesh);
+}
+
+/* A mesh that moves: the values of a new field, wherever hierarchy and field are. A device that
+ * fails half-way leaves a field that says so, until it is updated. */
+static void updates(void **state) {
+    (void)state;
+    const abut_pose aside = {{0, 0, 0, 1}, {0.03, 0.01, 0}};
+    abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 12), 40), *moved;
+    abut_field_options options = abut_field_options_default();
+    abut_field *field, *fresh;
+    abut_bvh *bvh, *there;
+    abut_field_value value;
+    uint64_t blocks = 0;
+    options.grid = grid_about(mesh, 16, 0.1);
+    assert_ok(abut_mesh_transform(mesh, 1, aside, &moved));
+    assert_ok(abut_field_create(moved, &options, &fresh));
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(build_there(mesh, &there));
+    options.device = device;
+    assert_ok(abut_field_create_from(bvh, &options, &field)); /* which prepares signs */
+    assert_ok(abut_field_at(field, vec(0, 0, 0), ABUT_INTERPOLATION_LINEAR, &value));
+    assert_ok(abut_field_update(field, moved, &blocks));
+    assert_true(blocks > 0 && field->values == NULL);
+    assert_ok(abuti_field_host(field));
+    assert_memory_equal(field->values, fresh->values, abut_field_info_get(fresh).bytes);
+    assert_ok(abut_field_update_from(field, bvh, NULL));
+    assert_ok(abuti_field_host(field));
+    assert_true(memcmp(field->values, fresh->values, abut_field_info_get(fresh).bytes) != 0);
+    assert_ok(abut_field_update_from(field, there, NULL));
+    assert_ok(abut_bvh_refit(there, moved));
+    uint32_t broken = 0;
+    abut_status status = ABUT_ERROR_DEVICE;
+    for (uint64_t n = 1; status; n += 17) {
+        abuti_opencl_fail_at(n);
+        status = abut_field_update_from(field, there, NULL);
+        abuti_opencl_fail_at(0);
+        assert_true(!status || status == ABUT_ERROR_DEVICE);
+        assert_true(!status == !field->broken || !broken);
+        if (field->broken)
+            assert_fails(ABUT_ERROR_DEVICE, "update it again",
+                         abut_field_at(field, vec(0, 0, 0), ABUT_INTERPOLATION_LINEAR, &value));
+        broken += field->broken;
+    }
+    assert_true(broken > 0);
+    assert_ok(abut_field_update_from(field, there, NULL));
+    assert_ok(abuti_field_host(field));
+    assert_memory_equal(field->values, fresh->values, abut_field_info_get(fresh).bytes);
+    /* a field of the CPU, by a hierarchy of the device */
+    options.device = NULL;
+    abut_field *plain;
+    assert_ok(abut_field_create(mesh, &options, &plain));
+    assert_ok(abut_field_update_from(plain, there, NULL));
+    assert_memory_equal(plain->values, fresh->values, abut_field_info_get(fresh).bytes);
+    abut_field_destroy(plain);
+    abut_field_destroy(field);
+    abut_field_destroy(fresh);
+    abut_bvh_destroy(there);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(moved);
     abut_mesh_destroy(mesh);
 }
 
@@ -298,15 +425,15 @@ typedef struct failing {
     abut_mesh *mesh;
 } failing;
 
-static abut_status build(abut_device_bvh *there, const failing *f) {
-    abut_device_field *field = NULL;
+static abut_status build(abut_bvh *there, const failing *f) {
+    abut_field *field = NULL;
     field_parts *parts;
-    abut_status status = abuti_field_parts(there, &parts);
+    abut_status status = abuti_field_parts(there->there, &parts);
     if (!status)
         parts->cells_least = 0;
-    status = status ? status : abut_device_field_build(there, &f->options, &field);
+    status = status ? status : abut_field_create_from(there, &f->options, &field);
     assert_true(!status == (field != NULL));
-    abut_device_field_destroy(field);
+    abut_field_destroy(field);
     return status;
 }
 
@@ -319,17 +446,17 @@ static void failing_device(void **state) {
     failing f = {abut_field_options_default(), mesh};
     f.options.grid = grid_about(mesh, 6, 0.1);
     for (int warm = 0; warm < 2; warm++) {
-        abut_device_bvh *there = NULL;
+        abut_bvh *there = NULL;
         uint64_t step = warm ? 11 : 23;
         bool done = false;
-        assert_ok(abut_device_bvh_create(bvh, device, &there));
+        assert_ok(abuti_bvh_copy(bvh, device, &there));
         check_grid(bvh, there, &f.options.grid, 0); /* programs are there from now on */
         if (!warm)
-            abut_device_bvh_destroy(there);
+            abut_bvh_destroy(there);
         uint64_t live = abuti_opencl_live(), tries = 0;
         for (uint64_t n = 1; !done; n += step, tries++) {
             if (!warm)
-                assert_ok(abut_device_bvh_create(bvh, device, &there));
+                assert_ok(abuti_bvh_copy(bvh, device, &there));
             abuti_opencl_fail_at(n);
             abut_status status = build(there, &f);
             done = abuti_opencl_calls() < n;
@@ -338,12 +465,12 @@ static void failing_device(void **state) {
             if (tries % 4 == 0)
                 check_grid(bvh, there, &f.options.grid, 0);
             if (!warm)
-                abut_device_bvh_destroy(there);
+                abut_bvh_destroy(there);
             assert_int_equal(live, abuti_opencl_live());
         }
         assert_true(tries > 10);
         if (warm)
-            abut_device_bvh_destroy(there);
+            abut_bvh_destroy(there);
     }
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -382,7 +509,7 @@ static abut_status from_nothing(abut_context *context, void *data) {
     abut_mesh_input input = abut_mesh_input_default();
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    abut_device_bvh *there = NULL;
+    abut_bvh *there = NULL;
     input.positions = abut_mesh_positions(f->mesh);
     input.vertex_count = abut_mesh_vertex_count(f->mesh);
     input.indices = abut_mesh_indices(f->mesh);
@@ -390,9 +517,9 @@ static abut_status from_nothing(abut_context *context, void *data) {
     abut_status status = abut_mesh_create(context, &input, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abut_sign_prepare(bvh, NULL);
-    status = status ? status : abut_device_bvh_create(bvh, device, &there);
+    status = status ? status : abuti_bvh_copy(bvh, device, &there);
     status = status ? status : build(there, f);
-    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -428,57 +555,45 @@ static void out_of_memory(void **state) {
 
 static void wrong_arguments(void **state) {
     (void)state;
-    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
-    abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO), *plain;
-    abut_device_bvh *there, *ignorant;
-    abut_device_field *field = NULL, *made;
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1), *other;
+    abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO), *there, *stranger;
+    abut_field *field = NULL, *made;
     abut_field_options options = abut_field_options_default(), bad;
     float value = 7;
     options.cells = 4;
-    assert_ok(abut_bvh_create(mesh, NULL, &plain));
-    assert_ok(abut_device_bvh_create(bvh, device, &there));
-    assert_ok(abut_device_bvh_create(plain, device, &ignorant));
+    other = make_shape(NULL, ABUT_SHAPE_BOX, 2);
+    assert_ok(abut_bvh_create(other, NULL, &stranger));
+    assert_ok(abuti_bvh_copy(bvh, device, &there));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_device_field_build(NULL, &options, &field));
+                 abut_field_create_from(NULL, &options, &field));
     assert_fails(ABUT_ERROR_ARGUMENT, "field is null",
-                 abut_device_field_build(there, &options, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "knows no inside",
-                 abut_device_field_build(ignorant, &options, &field));
-    bad = options;
-    bad.layout = ABUT_FIELD_SPARSE;
-    assert_fails(ABUT_ERROR_UNSUPPORTED, "dense", abut_device_field_build(there, &bad, &field));
-    bad = options;
-    bad.type = ABUT_FIELD_INT16;
-    assert_fails(ABUT_ERROR_UNSUPPORTED, "floats", abut_device_field_build(there, &bad, &field));
+                 abut_field_create_from(there, &options, NULL));
     bad = options;
     bad.sign = ABUT_SIGN_NORMAL;
-    assert_fails(ABUT_ERROR_ARGUMENT, "not ready", abut_device_field_build(there, &bad, &field));
+    assert_fails(ABUT_ERROR_ARGUMENT, "other signs", abut_field_create_from(there, &bad, &field));
     bad = options;
     bad.cells = 0;
     bad.grid = grid_about(mesh, 4, 0.1);
     bad.grid.count[0] = bad.grid.count[1] = bad.grid.count[2] = 2000;
     assert_fails(ABUT_ERROR_LIMIT, "2000 x 2000 x 2000",
-                 abut_device_field_build(there, &bad, &field));
+                 abut_field_create_from(there, &bad, &field));
     assert_null(field);
-    assert_ok(abut_device_field_build(there, &options, &made));
+    assert_ok(abut_field_create_from(there, &options, &made));
     const uint32_t none[3] = {0, 0, 0}, one[3] = {1, 1, 1}, past[3] = {1000, 0, 0};
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_device_field_copy(made, none, one, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "axis 0", abut_device_field_copy(made, past, one, &value));
-    assert_true(value == 7);
-    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_device_field_update(made, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "knows no inside", abut_device_field_update(made, ignorant));
-    assert_fails(ABUT_ERROR_ARGUMENT, "field is null",
-                 abut_device_field_create(NULL, device, &field));
-    assert_ok(abut_device_field_copy(made, none, one, &value));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_copy(made, none, one, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "axis 0", abut_field_copy(made, past, one, &value));
+    assert_true(value == 7 && made->values == NULL);
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_field_update_from(made, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "field is null", abut_field_update_from(NULL, bvh, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "triangles", abut_field_update_from(made, stranger, NULL));
+    assert_ok(abut_field_copy(made, none, one, &value));
     assert_true(value > 0);
-    assert_null(abut_device_field_values(NULL));
-    assert_int_equal(abut_device_field_info_get(NULL).bytes, 0);
-    abut_device_field_destroy(NULL);
-    abut_device_field_destroy(made);
-    abut_device_bvh_destroy(there);
-    abut_device_bvh_destroy(ignorant);
-    abut_bvh_destroy(plain);
+    assert_null(abut_field_values(NULL));
+    abut_field_destroy(made);
+    abut_bvh_destroy(there);
+    abut_bvh_destroy(stranger);
     abut_bvh_destroy(bvh);
+    abut_mesh_destroy(other);
     abut_mesh_destroy(mesh);
 }
 
@@ -490,6 +605,8 @@ int main(void) {
         cmocka_unit_test(siblings),
         cmocka_unit_test(other_ways),
         cmocka_unit_test(for_the_cpu),
+        cmocka_unit_test(questions),
+        cmocka_unit_test(updates),
         cmocka_unit_test(sparse_for_the_cpu),
         cmocka_unit_test(failing_device),
         cmocka_unit_test(failing_sparse),

@@ -8,25 +8,17 @@ static double radius; /* of `within` */
 
 typedef struct lists {
     size_t question_bytes, answer_bytes, compared_bytes;
-    abut_status (*here)(const abut_bvh *bvh, const void *questions, size_t count, uint64_t capacity,
-                        uint64_t *offsets, void *answers);
-    abut_status (*there)(abut_device_bvh *there, const void *questions, size_t count,
-                         uint64_t capacity, uint64_t *offsets, void *answers);
+    abut_status (*ask)(const abut_bvh *bvh, const void *questions, size_t count, uint64_t capacity,
+                       uint64_t *offsets, void *answers);
     /* The obvious way. */
     bool (*holds)(const void *question, const abut_triangle *t);
     size_t triangle_at; /* in an answer */
 } lists;
 
-static abut_status within_here(const abut_bvh *bvh, const void *questions, size_t count,
-                               uint64_t capacity, uint64_t *offsets, void *answers) {
+static abut_status ask_within_of(const abut_bvh *bvh, const void *questions, size_t count,
+                                 uint64_t capacity, uint64_t *offsets, void *answers) {
     abut_points points = points_of(questions, count);
     return abut_nearest_within_batch(bvh, &points, radius, capacity, offsets, answers);
-}
-
-static abut_status within_there(abut_device_bvh *there, const void *questions, size_t count,
-                                uint64_t capacity, uint64_t *offsets, void *answers) {
-    abut_points points = points_of(questions, count);
-    return abut_device_bvh_within(there, &points, radius, capacity, offsets, answers);
 }
 
 static bool within_holds(const void *question, const abut_triangle *t) {
@@ -35,14 +27,9 @@ static bool within_holds(const void *question, const abut_triangle *t) {
     return closest.distance <= radius;
 }
 
-static abut_status rays_here(const abut_bvh *bvh, const void *questions, size_t count,
-                             uint64_t capacity, uint64_t *offsets, void *answers) {
+static abut_status ask_rays_of(const abut_bvh *bvh, const void *questions, size_t count,
+                               uint64_t capacity, uint64_t *offsets, void *answers) {
     return abut_ray_all_batch(bvh, questions, count, capacity, offsets, answers);
-}
-
-static abut_status rays_there(abut_device_bvh *there, const void *questions, size_t count,
-                              uint64_t capacity, uint64_t *offsets, void *answers) {
-    return abut_device_bvh_ray_all(there, questions, count, capacity, offsets, answers);
 }
 
 static bool rays_holds(const void *question, const abut_triangle *t) {
@@ -52,14 +39,9 @@ static bool rays_holds(const void *question, const abut_triangle *t) {
     return meet;
 }
 
-static abut_status boxes_here(const abut_bvh *bvh, const void *questions, size_t count,
-                              uint64_t capacity, uint64_t *offsets, void *answers) {
+static abut_status ask_boxes_of(const abut_bvh *bvh, const void *questions, size_t count,
+                                uint64_t capacity, uint64_t *offsets, void *answers) {
     return abut_bvh_box_batch(bvh, questions, count, capacity, offsets, answers);
-}
-
-static abut_status boxes_there(abut_device_bvh *there, const void *questions, size_t count,
-                               uint64_t capacity, uint64_t *offsets, void *answers) {
-    return abut_device_bvh_box(there, questions, count, capacity, offsets, answers);
 }
 
 static bool boxes_holds(const void *question, const abut_triangle *t) {
@@ -71,11 +53,11 @@ static bool boxes_holds(const void *question, const abut_triangle *t) {
 enum { WITHIN, RAYS, BOXES, LISTS };
 
 static const lists all_lists[LISTS] = {
-    {sizeof(abut_vec3), sizeof(abut_nearest), sizeof(abut_nearest), within_here, within_there,
-     within_holds, offsetof(abut_nearest, triangle)},
-    {sizeof(abut_ray), sizeof(abut_ray_hit), offsetof(abut_ray_hit, triangle) + 4, rays_here,
-     rays_there, rays_holds, offsetof(abut_ray_hit, triangle)},
-    {sizeof(abut_box), 4, 4, boxes_here, boxes_there, boxes_holds, 0},
+    {sizeof(abut_vec3), sizeof(abut_nearest), sizeof(abut_nearest), ask_within_of, within_holds,
+     offsetof(abut_nearest, triangle)},
+    {sizeof(abut_ray), sizeof(abut_ray_hit), offsetof(abut_ray_hit, triangle) + 4, ask_rays_of,
+     rays_holds, offsetof(abut_ray_hit, triangle)},
+    {sizeof(abut_box), 4, 4, ask_boxes_of, boxes_holds, 0},
 };
 
 static uint64_t answer_count;
@@ -103,24 +85,24 @@ static void check_list(const lists *l, const both *b, const void *questions, siz
     uint64_t *offsets = malloc((count + 1) * sizeof *offsets);
     assert_true(wanted_offsets && offsets);
     memset(offsets, 0x5a, (count + 1) * sizeof *offsets);
-    abut_status status = l->here(b->bvh, questions, count, 0, wanted_offsets, NULL);
+    abut_status status = l->ask(b->bvh, questions, count, 0, wanted_offsets, NULL);
     uint64_t total = wanted_offsets[count];
     assert_int_equal(status, total ? ABUT_ERROR_BUFFER : ABUT_OK);
     answer_count += total;
     unsigned char *wanted = malloc(total * l->answer_bytes + 1);
     unsigned char *got = malloc(total * l->answer_bytes + 1);
     assert_true(wanted && got);
-    assert_ok(l->here(b->bvh, questions, count, total, wanted_offsets, wanted));
+    assert_ok(l->ask(b->bvh, questions, count, total, wanted_offsets, wanted));
     memset(got, 0x5a, total * l->answer_bytes + 1);
     if (total) {
         assert_int_equal(ABUT_ERROR_BUFFER,
-                         l->there(b->there, questions, count, total - 1, offsets, got));
+                         l->ask(b->there, questions, count, total - 1, offsets, got));
         assert_memory_equal(offsets, wanted_offsets, (count + 1) * sizeof *offsets);
         for (size_t i = 0; i < total * l->answer_bytes; i++)
             assert_int_equal(got[i], 0x5a);
     }
     memset(offsets, 0x5a, (count + 1) * sizeof *offsets);
-    assert_ok(l->there(b->there, questions, count, total, offsets, got));
+    assert_ok(l->ask(b->there, questions, count, total, offsets, got));
     assert_memory_equal(offsets, wanted_offsets, (count + 1) * sizeof *offsets);
     for (uint64_t i = 0; i < total; i++)
         if (memcmp(got + i * l->answer_bytes, wanted + i * l->answer_bytes, l->compared_bytes) != 0)
@@ -178,7 +160,7 @@ static void check_most(const both *b, const abut_points *points, double within, 
     memset(wanted, 0x5a, bytes);
     memset(counts, 0x5a, points->count * sizeof *counts);
     assert_ok(abut_nearest_many_batch(b->bvh, points, within, most, wanted, wanted_counts));
-    assert_ok(abut_device_bvh_nearest_many(b->there, points, within, most, got, counts));
+    assert_ok(abut_nearest_many_batch(b->there, points, within, most, got, counts));
     assert_memory_equal(counts, wanted_counts, points->count * sizeof *counts);
     assert_nearest(got, wanted, points->count * room);
     free(got);
@@ -270,8 +252,8 @@ static void built_there(void **state) {
     assert_ok(abut_mesh_transform(mesh, 1.75, away, &moved));
     both b = {moved, NULL, NULL};
     assert_ok(abut_bvh_create(moved, NULL, &b.bvh));
-    assert_ok(abut_device_bvh_build(mesh, device, &b.there));
-    assert_ok(abut_device_bvh_refit(b.there, moved));
+    assert_ok(build_there(mesh, &b.there));
+    assert_ok(abut_bvh_refit(b.there, moved));
     abut_vec3 *points = make_points(moved, 100, 4);
     abut_ray *rays = make_rays(moved, 100, 4);
     check_many(&b, points, 100);
@@ -304,7 +286,7 @@ static void parts(void **state) {
     check_list(&all_lists[BOXES], &b, boxes, COUNT, false);
     uint64_t offsets[COUNT + 1];
     when.reports = 2;
-    assert_int_equal(abut_device_bvh_ray_all(b.there, rays, COUNT, 0, offsets, NULL),
+    assert_int_equal(abut_ray_all_batch(b.there, rays, COUNT, 0, offsets, NULL),
                      ABUT_ERROR_CANCELLED);
     assert_int_equal(when.reports, 0);
     when.reports = 1;
@@ -332,25 +314,25 @@ typedef struct asking {
     uint64_t offsets[3][ASKED + 1];
 } asking;
 
-static abut_status ask_many(abut_device_bvh *there, void *data) {
+static abut_status ask_many(abut_bvh *there, void *data) {
     asking *a = data;
     abut_points points = points_of(a->points, ASKED);
-    return abut_device_bvh_nearest_many(there, &points, HUGE_VAL, MOST, a->many, a->counts);
+    return abut_nearest_many_batch(there, &points, HUGE_VAL, MOST, a->many, a->counts);
 }
 
-static abut_status ask_within(abut_device_bvh *there, void *data) {
+static abut_status ask_within(abut_bvh *there, void *data) {
     asking *a = data;
-    return within_there(there, a->points, ASKED, ROOM, a->offsets[0], a->within);
+    return ask_within_of(there, a->points, ASKED, ROOM, a->offsets[0], a->within);
 }
 
-static abut_status ask_rays(abut_device_bvh *there, void *data) {
+static abut_status ask_rays(abut_bvh *there, void *data) {
     asking *a = data;
-    return rays_there(there, a->rays, ASKED, ROOM, a->offsets[1], a->hits);
+    return ask_rays_of(there, a->rays, ASKED, ROOM, a->offsets[1], a->hits);
 }
 
-static abut_status ask_boxes(abut_device_bvh *there, void *data) {
+static abut_status ask_boxes(abut_bvh *there, void *data) {
     asking *a = data;
-    return boxes_there(there, a->boxes, ASKED, ROOM, a->offsets[2], a->triangles);
+    return ask_boxes_of(there, a->boxes, ASKED, ROOM, a->offsets[2], a->triangles);
 }
 
 static asking *make_asking(const abut_mesh *mesh) {
@@ -403,15 +385,15 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    abut_device_bvh *there = NULL;
+    abut_bvh *there = NULL;
     abut_status status = abut_shape_create(context, &box, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_device_bvh_create(bvh, device, &there);
+    status = status ? status : abuti_bvh_copy(bvh, device, &there);
     status = status ? status : ask_many(there, data);
     status = status ? status : ask_within(there, data);
     status = status ? status : ask_rays(there, data);
     status = status ? status : ask_boxes(there, data);
-    abut_device_bvh_destroy(there);
+    abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -442,67 +424,67 @@ static void bad_arguments(void **state) {
     kept = nearest[0];
     abut_points points = points_of(list, 2), none = points_of(NULL, 0);
     assert_fails(ABUT_ERROR_ARGUMENT, "point 1",
-                 abut_device_bvh_nearest_many(b.there, &points, 1, 2, nearest, counts));
+                 abut_nearest_many_batch(b.there, &points, 1, 2, nearest, counts));
     assert_fails(ABUT_ERROR_ARGUMENT, "point 1",
-                 abut_device_bvh_within(b.there, &points, 1, 2, offsets, nearest));
+                 abut_nearest_within_batch(b.there, &points, 1, 2, offsets, nearest));
     points.count = 1;
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_device_bvh_nearest_many(NULL, &points, 1, 2, nearest, counts));
+                 abut_nearest_many_batch(NULL, &points, 1, 2, nearest, counts));
     assert_fails(ABUT_ERROR_ARGUMENT, "points is null",
-                 abut_device_bvh_nearest_many(b.there, NULL, 1, 2, nearest, counts));
+                 abut_nearest_many_batch(b.there, NULL, 1, 2, nearest, counts));
     assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null",
-                 abut_device_bvh_nearest_many(b.there, &points, 1, 2, NULL, counts));
+                 abut_nearest_many_batch(b.there, &points, 1, 2, NULL, counts));
     assert_fails(ABUT_ERROR_ARGUMENT, "counts is null",
-                 abut_device_bvh_nearest_many(b.there, &points, 1, 2, nearest, NULL));
+                 abut_nearest_many_batch(b.there, &points, 1, 2, nearest, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is nan",
-                 abut_device_bvh_nearest_many(b.there, &points, NAN, 2, nearest, counts));
+                 abut_nearest_many_batch(b.there, &points, NAN, 2, nearest, counts));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_device_bvh_within(NULL, &points, 1, 2, offsets, nearest));
+                 abut_nearest_within_batch(NULL, &points, 1, 2, offsets, nearest));
     assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
-                 abut_device_bvh_within(b.there, &points, 1, 2, NULL, nearest));
+                 abut_nearest_within_batch(b.there, &points, 1, 2, NULL, nearest));
     assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null, but capacity is 2",
-                 abut_device_bvh_within(b.there, &points, 1, 2, offsets, NULL));
+                 abut_nearest_within_batch(b.there, &points, 1, 2, offsets, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is -1",
-                 abut_device_bvh_within(b.there, &points, -1, 2, offsets, nearest));
+                 abut_nearest_within_batch(b.there, &points, -1, 2, offsets, nearest));
     assert_fails(ABUT_ERROR_ARGUMENT, "ray 1: direction is zero",
-                 abut_device_bvh_ray_all(b.there, rays, 2, 4, offsets, hits));
+                 abut_ray_all_batch(b.there, rays, 2, 4, offsets, hits));
     assert_fails(ABUT_ERROR_ARGUMENT, "rays is null",
-                 abut_device_bvh_ray_all(b.there, NULL, 2, 4, offsets, hits));
+                 abut_ray_all_batch(b.there, NULL, 2, 4, offsets, hits));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_device_bvh_ray_all(NULL, rays, 1, 4, offsets, hits));
+                 abut_ray_all_batch(NULL, rays, 1, 4, offsets, hits));
     assert_fails(ABUT_ERROR_ARGUMENT, "hits is null",
-                 abut_device_bvh_ray_all(b.there, rays, 1, 4, offsets, NULL));
+                 abut_ray_all_batch(b.there, rays, 1, 4, offsets, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "boxes[1] has lo",
-                 abut_device_bvh_box(b.there, boxes, 2, 4, offsets, triangles));
+                 abut_bvh_box_batch(b.there, boxes, 2, 4, offsets, triangles));
     assert_fails(ABUT_ERROR_ARGUMENT, "boxes is null",
-                 abut_device_bvh_box(b.there, NULL, 2, 4, offsets, triangles));
+                 abut_bvh_box_batch(b.there, NULL, 2, 4, offsets, triangles));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_device_bvh_box(NULL, boxes, 1, 4, offsets, triangles));
+                 abut_bvh_box_batch(NULL, boxes, 1, 4, offsets, triangles));
     assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
-                 abut_device_bvh_box(b.there, boxes, 1, 4, NULL, triangles));
+                 abut_bvh_box_batch(b.there, boxes, 1, 4, NULL, triangles));
     assert_true(counts[0] == 77 && offsets[0] == 77 && triangles[0] == 77);
     assert_memory_equal(&nearest[0], &kept, sizeof kept);
-    assert_ok(abut_device_bvh_nearest_many(b.there, &none, 1, 2, NULL, NULL));
-    assert_ok(abut_device_bvh_within(b.there, &none, 1, 0, offsets, NULL));
+    assert_ok(abut_nearest_many_batch(b.there, &none, 1, 2, NULL, NULL));
+    assert_ok(abut_nearest_within_batch(b.there, &none, 1, 0, offsets, NULL));
     assert_int_equal(offsets[0], 0);
     offsets[0] = 77;
-    assert_ok(abut_device_bvh_ray_all(b.there, NULL, 0, 0, offsets, NULL));
+    assert_ok(abut_ray_all_batch(b.there, NULL, 0, 0, offsets, NULL));
     assert_int_equal(offsets[0], 0);
     offsets[0] = 77;
-    assert_ok(abut_device_bvh_box(b.there, NULL, 0, 0, offsets, NULL));
+    assert_ok(abut_bvh_box_batch(b.there, NULL, 0, 0, offsets, NULL));
     assert_int_equal(offsets[0], 0);
-    abut_device_bvh_destroy(b.there);
+    abut_bvh_destroy(b.there);
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;
-    assert_ok(abut_device_bvh_create(b.bvh, device, &b.there));
+    assert_ok(abuti_bvh_copy(b.bvh, device, &b.there));
     assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_many_batch",
-                 abut_device_bvh_nearest_many(b.there, &points, 1, 2, nearest, counts));
+                 abut_nearest_many_batch(b.there, &points, 1, 2, nearest, counts));
     assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_within_batch",
-                 abut_device_bvh_within(b.there, &points, 1, 2, offsets, nearest));
+                 abut_nearest_within_batch(b.there, &points, 1, 2, offsets, nearest));
     assert_fails(ABUT_ERROR_DEVICE, "abut_ray_all_batch",
-                 abut_device_bvh_ray_all(b.there, rays, 1, 4, offsets, hits));
+                 abut_ray_all_batch(b.there, rays, 1, 4, offsets, hits));
     assert_fails(ABUT_ERROR_DEVICE, "abut_bvh_box_batch",
-                 abut_device_bvh_box(b.there, boxes, 1, 4, offsets, triangles));
+                 abut_bvh_box_batch(b.there, boxes, 1, 4, offsets, triangles));
     device->info.has_doubles = doubles;
     free_both(&b);
 }

@@ -2,8 +2,10 @@
  * nothing lost when the device fails at any call. */
 #include "bvh/there.h"
 
+#include "nearest/batch.h"
+
 /* As doubles, as floats with a stride, with a radius. */
-static void check_points(const abut_bvh *bvh, abut_device_bvh *on_device, const abut_vec3 *list,
+static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_vec3 *list,
                          size_t count) {
     abut_nearest *got = malloc(count * sizeof *got), *expected = malloc(count * sizeof *expected);
     float(*floats)[4] = malloc(count * sizeof *floats);
@@ -11,11 +13,11 @@ static void check_points(const abut_bvh *bvh, abut_device_bvh *on_device, const 
     abut_points points = points_of(list, count);
     assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, expected));
     memset(got, 0xff, count * sizeof *got);
-    assert_ok(abut_device_bvh_nearest(on_device, &points, HUGE_VAL, got));
+    assert_ok(abut_nearest_batch(on_device, &points, HUGE_VAL, got));
     assert_nearest(got, expected, count);
     double radius = expected[count / 2].distance;
     assert_ok(abut_nearest_batch(bvh, &points, radius, expected));
-    assert_ok(abut_device_bvh_nearest(on_device, &points, radius, got));
+    assert_ok(abut_nearest_batch(on_device, &points, radius, got));
     assert_nearest(got, expected, count);
     bool fits = true;
     for (size_t i = 0; i < count; i++) {
@@ -29,7 +31,7 @@ static void check_points(const abut_bvh *bvh, abut_device_bvh *on_device, const 
     points.type = ABUT_SCALAR_FLOAT32;
     points.stride = sizeof *floats;
     assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, expected));
-    assert_ok(abut_device_bvh_nearest(on_device, &points, HUGE_VAL, got));
+    assert_ok(abut_nearest_batch(on_device, &points, HUGE_VAL, got));
     assert_nearest(got, expected, count);
     free(got);
     free(expected);
@@ -37,7 +39,7 @@ static void check_points(const abut_bvh *bvh, abut_device_bvh *on_device, const 
 }
 
 /* Points and answers that stay on the device. */
-static void check_buffers(const abut_bvh *bvh, abut_device_bvh *on_device, const abut_vec3 *list,
+static void check_buffers(const abut_bvh *bvh, abut_bvh *on_device, const abut_vec3 *list,
                           size_t count) {
     abut_buffer *in, *out;
     abut_nearest *got = malloc(count * sizeof *got), *expected = malloc(count * sizeof *expected);
@@ -47,21 +49,17 @@ static void check_buffers(const abut_bvh *bvh, abut_device_bvh *on_device, const
     assert_ok(abut_buffer_write(in, 0, list, count * sizeof *list));
     abut_points points = points_of(list, count);
     assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, expected));
-    assert_ok(
-        abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count, HUGE_VAL, out));
+    assert_ok(abuti_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count, HUGE_VAL, out));
     assert_ok(abut_buffer_read(out, 0, got, count * sizeof *got));
     assert_nearest(got, expected, count);
-    assert_int_equal(ABUT_ERROR_BUFFER,
-                     abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count + 1,
-                                                    HUGE_VAL, out));
+    assert_int_equal(ABUT_ERROR_BUFFER, abuti_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64,
+                                                             count + 1, HUGE_VAL, out));
     assert_int_equal(ABUT_ERROR_ARGUMENT,
-                     abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count, -1,
-                                                    out));
+                     abuti_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count, -1, out));
     const double bad = NAN;
     assert_ok(abut_buffer_write(in, 8, &bad, sizeof bad));
-    assert_int_equal(ABUT_ERROR_ARGUMENT,
-                     abut_device_bvh_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count,
-                                                    HUGE_VAL, out));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abuti_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64,
+                                                               count, HUGE_VAL, out));
     abut_buffer_destroy(in);
     abut_buffer_destroy(out);
     free(got);
@@ -70,20 +68,20 @@ static void check_buffers(const abut_bvh *bvh, abut_device_bvh *on_device, const
 
 static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
     abut_bvh *bvh;
-    abut_device_bvh *on_device;
+    abut_bvh *on_device;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     abut_vec3 *points = make_points(mesh, count, seed);
     bool doubles = device->info.has_doubles;
     for (int with = 0; with < 3; with++) { /* without doubles; with them; by features */
         device->info.has_doubles = doubles && with;
-        assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+        assert_ok(abuti_bvh_copy(bvh, device, &on_device));
         if (doubles && with == 2)
-            on_device->features_least = 1;
+            on_device->there->features_least = 1;
         check_points(bvh, on_device, points, count);
         check_points(bvh, on_device, points, 1);
         if (doubles && with)
             check_buffers(bvh, on_device, points, count);
-        abut_device_bvh_destroy(on_device);
+        abut_bvh_destroy(on_device);
     }
     device->info.has_doubles = doubles;
     free(points);
@@ -115,14 +113,14 @@ static void built_there(void **state) {
     bool doubles = device->info.has_doubles;
     for (int with = 0; with < 3; with++) {
         device->info.has_doubles = doubles && with;
-        abut_device_bvh *there;
-        assert_ok(abut_device_bvh_build(mesh, device, &there));
-        there->features_least = doubles && with == 2 ? 1 : SIZE_MAX;
+        abut_bvh *there;
+        assert_ok(build_there(mesh, &there));
+        there->there->features_least = doubles && with == 2 ? 1 : SIZE_MAX;
         for (int round = 0; round < 3; round++) {
             abut_mesh *now = round == 1 ? moved : mesh;
             abut_bvh *bvh;
             if (round)
-                assert_ok(abut_device_bvh_refit(there, now));
+                assert_ok(abut_bvh_refit(there, now));
             assert_ok(abut_bvh_create(now, NULL, &bvh));
             abut_vec3 *points = make_points(now, 500, (uint64_t)round);
             check_points(bvh, there, points, 500);
@@ -130,22 +128,19 @@ static void built_there(void **state) {
             abut_bvh_destroy(bvh);
         }
         abut_mesh *other = make_shape(NULL, ABUT_SHAPE_TEAPOT, 5);
-        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_refit(there, other));
-        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_refit(there, NULL));
+        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_bvh_refit(there, other));
+        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_bvh_refit(there, NULL));
         abut_mesh_destroy(other);
-        abut_device_bvh_destroy(there);
+        abut_bvh_destroy(there);
     }
     device->info.has_doubles = doubles;
     abut_bvh *bvh;
-    abut_device_bvh *copy;
+    abut_bvh *copy;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_device_bvh_create(bvh, device, &copy));
-    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_refit(copy, mesh));
-    assert_non_null(strstr(abut_last_error(), "copied from the CPU"));
-    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_build(NULL, device, &copy));
-    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_build(mesh, NULL, &copy));
-    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_device_bvh_build(mesh, device, NULL));
-    abut_device_bvh_destroy(copy);
+    assert_ok(abuti_bvh_copy(bvh, device, &copy));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_bvh_refit(copy, mesh));
+    assert_non_null(strstr(abut_last_error(), "a copy"));
+    abut_bvh_destroy(copy);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     abut_mesh_destroy(moved);
@@ -166,10 +161,10 @@ typedef struct asking {
     const abut_nearest *expected;
 } asking;
 
-static abut_status ask(abut_device_bvh *there, void *data) {
+static abut_status ask(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_nearest got[100];
-    abut_status status = abut_device_bvh_nearest(there, &a->points, HUGE_VAL, got);
+    abut_status status = abut_nearest_batch(there, &a->points, HUGE_VAL, got);
     if (!status)
         assert_nearest(got, a->expected, 100);
     return status;
@@ -194,13 +189,9 @@ static void bad_arguments(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
-    abut_device_bvh *on_device = NULL;
+    abut_bvh *on_device = NULL;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_int_equal(abut_device_bvh_create(NULL, device, &on_device), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_device_bvh_create(bvh, NULL, &on_device), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_device_bvh_create(bvh, device, NULL), ABUT_ERROR_ARGUMENT);
-    assert_null(on_device);
-    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     abut_vec3 list[2] = {{0, 0, 0}, {0, NAN, 0}};
     abut_nearest got[2], kept[2];
     memset(kept, 0x5a, sizeof kept);
@@ -208,20 +199,20 @@ static void bad_arguments(void **state) {
     abut_points points = abut_points_default();
     points.points = list;
     points.count = 2;
-    assert_int_equal(abut_device_bvh_nearest(on_device, &points, 1, got), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(on_device, &points, 1, got), ABUT_ERROR_ARGUMENT);
     points.count = 1;
-    assert_int_equal(abut_device_bvh_nearest(on_device, &points, NAN, got), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_device_bvh_nearest(on_device, &points, -1, got), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_device_bvh_nearest(on_device, &points, 1, NULL), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_device_bvh_nearest(on_device, NULL, 1, got), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_device_bvh_nearest(NULL, &points, 1, got), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(on_device, &points, NAN, got), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(on_device, &points, -1, got), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(on_device, &points, 1, NULL), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(on_device, NULL, 1, got), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(NULL, &points, 1, got), ABUT_ERROR_ARGUMENT);
     points.stride = 8;
-    assert_int_equal(abut_device_bvh_nearest(on_device, &points, 1, got), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(on_device, &points, 1, got), ABUT_ERROR_ARGUMENT);
     assert_memory_equal(got, kept, sizeof got);
     points = abut_points_default();
-    assert_ok(abut_device_bvh_nearest(on_device, &points, 1, NULL));
-    abut_device_bvh_destroy(on_device);
-    abut_device_bvh_destroy(NULL);
+    assert_ok(abut_nearest_batch(on_device, &points, 1, NULL));
+    abut_bvh_destroy(on_device);
+    abut_bvh_destroy(NULL);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }

@@ -44,9 +44,16 @@ static bool same_separation(const abut_separation *a, const abut_separation *b) 
 }
 
 typedef struct two_bodies {
-    abut_bvh *a, *b;
-    abut_device_bvh *there_a, *there_b;
+    abut_bvh *a, *b, *there_a, *there_b;
 } two_bodies;
+
+/* The same poses of those on the device. */
+static abut_pair_poses poses_there(const two_bodies *two, const abut_pair_poses *poses) {
+    abut_pair_poses there = *poses;
+    there.a = two->there_a;
+    there.b = two->there_b;
+    return there;
+}
 
 static void check_overlap(const two_bodies *two, const abut_pair_poses *poses,
                           const abut_pair_options *options) {
@@ -55,7 +62,8 @@ static void check_overlap(const two_bodies *two, const abut_pair_poses *poses,
     assert_true(got && expected);
     memset(got, 0xff, poses->count * sizeof *got);
     assert_ok(abut_pair_overlap_batch(poses, options, expected));
-    assert_ok(abut_device_pair_overlap(two->there_a, two->there_b, poses, options, got));
+    abut_pair_poses there = poses_there(two, poses);
+    assert_ok(abut_pair_overlap_batch(&there, options, got));
     for (size_t i = 0; i < poses->count; i++)
         if (got[i] != expected[i])
             fail_msg("pose %zu: %d instead of %d", i, (int)got[i], (int)expected[i]);
@@ -70,7 +78,8 @@ static double check_distance(const two_bodies *two, const abut_pair_poses *poses
     abut_separation *expected = calloc(poses->count, sizeof *got);
     assert_true(got && expected);
     assert_ok(abut_pair_distance_batch(poses, options, expected));
-    assert_ok(abut_device_pair_distance(two->there_a, two->there_b, poses, options, got));
+    abut_pair_poses there = poses_there(two, poses);
+    assert_ok(abut_pair_distance_batch(&there, options, got));
     for (size_t i = 0; i < poses->count; i++)
         if (!same_separation(&got[i], &expected[i]))
             fail_msg(
@@ -92,7 +101,8 @@ static void check_within(const two_bodies *two, const abut_pair_poses *poses, do
     bool *got = calloc(poses->count, sizeof *got), *expected = calloc(poses->count, sizeof *got);
     assert_true(got && expected);
     assert_ok(abut_pair_within_batch(poses, margin, options, expected));
-    assert_ok(abut_device_pair_within(two->there_a, two->there_b, poses, margin, options, got));
+    abut_pair_poses there = poses_there(two, poses);
+    assert_ok(abut_pair_within_batch(&there, margin, options, got));
     for (size_t i = 0; i < poses->count; i++)
         if (got[i] != expected[i])
             fail_msg("pose %zu: %d instead of %d within %g", i, got[i], expected[i], margin);
@@ -104,16 +114,16 @@ static two_bodies make_two(abut_mesh *mesh_a, abut_mesh *mesh_b) {
     two_bodies two;
     assert_ok(abut_bvh_create(mesh_a, NULL, &two.a));
     assert_ok(abut_bvh_create(mesh_b, NULL, &two.b));
-    assert_ok(abut_device_bvh_create(two.a, device, &two.there_a));
-    assert_ok(abut_device_bvh_create(two.b, device, &two.there_b));
+    assert_ok(abuti_bvh_copy(two.a, device, &two.there_a));
+    assert_ok(abuti_bvh_copy(two.b, device, &two.there_b));
     abut_mesh_destroy(mesh_a);
     abut_mesh_destroy(mesh_b);
     return two;
 }
 
 static void destroy_two(two_bodies *two) {
-    abut_device_bvh_destroy(two->there_a);
-    abut_device_bvh_destroy(two->there_b);
+    abut_bvh_destroy(two->there_a);
+    abut_bvh_destroy(two->there_b);
     abut_bvh_destroy(two->a);
     abut_bvh_destroy(two->b);
 }
@@ -239,19 +249,21 @@ static void other_trees(void **state) {
     for (int i = 0; i < 2; i++) {
         two_bodies two;
         device->info.has_doubles = doubles && i == 0;
-        assert_ok(abut_bvh_create(mesh, NULL, &two.a));
-        assert_ok(abut_device_bvh_build(mesh, device, &two.there_a));
-        assert_ok(abut_device_bvh_create(two.a, device, &two.there_b));
-        two.b = two.a;
+        abut_bvh_options options = abut_bvh_options_default();
+        options.device = device;
+        assert_ok(abut_bvh_create(mesh, &options, &two.there_a));
+        bvh_on_device *on = two.there_a->there;
+        assert_ok(abuti_bvh_device_download(&on->queue, &on->tree, &two.a));
+        assert_ok(abut_bvh_create(mesh, NULL, &two.b));
+        assert_ok(abuti_bvh_copy(two.b, device, &two.there_b));
         abut_pair_poses poses = abut_pair_poses_default();
-        poses.a = poses.b = two.a;
+        poses.a = two.a;
+        poses.b = two.b;
         poses.poses_b = list;
         poses.count = test_rounds(60);
         check_overlap(&two, &poses, NULL);
         check_within(&two, &poses, check_distance(&two, &poses, NULL), NULL);
-        abut_device_bvh_destroy(two.there_a);
-        abut_device_bvh_destroy(two.there_b);
-        abut_bvh_destroy(two.a);
+        destroy_two(&two);
     }
     device->info.has_doubles = doubles;
     free(list);
@@ -266,12 +278,10 @@ typedef struct answers {
     bool within[ASKED];
 } answers;
 
-static abut_status ask(int question, abut_device_bvh *a, abut_device_bvh *b,
-                       const abut_pair_poses *poses, answers *to) {
-    return question == 0 ? abut_device_pair_overlap(a, b, poses, NULL, to ? to->relations : NULL)
-           : question == 1
-               ? abut_device_pair_distance(a, b, poses, NULL, to ? to->separations : NULL)
-               : abut_device_pair_within(a, b, poses, 0.1, NULL, to ? to->within : NULL);
+static abut_status ask(int question, const abut_pair_poses *poses, answers *to) {
+    return question == 0   ? abut_pair_overlap_batch(poses, NULL, to ? to->relations : NULL)
+           : question == 1 ? abut_pair_distance_batch(poses, NULL, to ? to->separations : NULL)
+                           : abut_pair_within_batch(poses, 0.1, NULL, to ? to->within : NULL);
 }
 
 static void failing_device(void **state) {
@@ -281,16 +291,16 @@ static void failing_device(void **state) {
     abut_pose *list = make_poses(ASKED, 1, 3);
     answers got;
     abut_pair_poses poses = abut_pair_poses_default();
-    poses.a = two.a;
-    poses.b = two.b;
+    poses.a = two.there_a;
+    poses.b = two.there_b;
     poses.poses_b = list;
     poses.count = ASKED;
     for (int question = 0; question < 3; question++) {
-        assert_ok(ask(question, two.there_a, two.there_b, &poses, &got));
+        assert_ok(ask(question, &poses, &got));
         uint64_t live = abuti_opencl_live(), n = 1;
         for (bool done = false; !done; n++) {
             abuti_opencl_fail_at(n);
-            abut_status status = ask(question, two.there_a, two.there_b, &poses, &got);
+            abut_status status = ask(question, &poses, &got);
             done = abuti_opencl_calls() < n;
             abuti_opencl_fail_at(0);
             assert_int_equal(done ? ABUT_OK : ABUT_ERROR_DEVICE, status);
@@ -311,35 +321,31 @@ static void wrong_arguments(void **state) {
     memset(&got, 0x5a, sizeof got);
     kept = got;
     abut_pair_poses poses = abut_pair_poses_default(), other;
-    poses.a = two.a;
-    poses.b = two.b;
+    poses.a = two.there_a;
+    poses.b = two.there_b;
     poses.poses_b = list;
     for (int question = 0; question < 3; question++) {
         const abut_status wrong = ABUT_ERROR_ARGUMENT;
         list[7].translation.x = NAN;
         poses.count = ASKED;
-        assert_fails(wrong, "b at index 7", ask(question, two.there_a, two.there_b, &poses, &got));
+        assert_fails(wrong, "b at index 7", ask(question, &poses, &got));
         poses.count = 1;
-        assert_fails(wrong, "a is null", ask(question, NULL, two.there_b, &poses, &got));
-        assert_fails(wrong, "b is null", ask(question, two.there_a, NULL, &poses, &got));
-        assert_fails(wrong, "poses is null", ask(question, two.there_a, two.there_b, NULL, &got));
-        assert_fails(wrong, "is null", ask(question, two.there_a, two.there_b, &poses, NULL));
+        assert_fails(wrong, "poses is null", ask(question, NULL, &got));
+        assert_fails(wrong, "is null", ask(question, &poses, NULL));
         other = poses;
-        other.a = two.b;
-        assert_fails(wrong, "a on the device is not of the mesh of poses->a",
-                     ask(question, two.there_a, two.there_b, &other, &got));
+        other.a = two.a;
+        assert_fails(wrong, "on different devices", ask(question, &other, &got));
         other.a = NULL;
-        assert_fails(wrong, "poses->a is null",
-                     ask(question, two.there_a, two.there_b, &other, &got));
+        assert_fails(wrong, "poses->a is null", ask(question, &other, &got));
         assert_memory_equal(&kept, &got, sizeof got);
         poses.count = 0;
-        assert_ok(ask(question, two.there_a, two.there_b, &poses, NULL));
+        assert_ok(ask(question, &poses, NULL));
     }
     poses.count = 1;
     assert_fails(ABUT_ERROR_ARGUMENT, "margin is nan",
-                 abut_device_pair_within(two.there_a, two.there_b, &poses, NAN, NULL, got.within));
+                 abut_pair_within_batch(&poses, NAN, NULL, got.within));
     assert_fails(ABUT_ERROR_ARGUMENT, "margin is -1",
-                 abut_device_pair_within(two.there_a, two.there_b, &poses, -1, NULL, got.within));
+                 abut_pair_within_batch(&poses, -1, NULL, got.within));
     free(list);
     destroy_two(&two);
 }
@@ -348,20 +354,20 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    abut_device_bvh *there = NULL;
+    abut_bvh *there = NULL;
     answers got;
     abut_pair_poses poses = abut_pair_poses_default();
     abut_status status = abut_shape_create(context, &box, &mesh);
     if (!status)
         status = abut_bvh_create(mesh, NULL, &bvh);
     if (!status)
-        status = abut_device_bvh_create(bvh, device, &there);
-    poses.a = poses.b = bvh;
+        status = abuti_bvh_copy(bvh, device, &there);
+    poses.a = poses.b = there;
     poses.poses_b = data;
     poses.count = ASKED;
     for (int question = 0; question < 3 && !status; question++)
-        status = ask(question, there, there, &poses, &got);
-    abut_device_bvh_destroy(there);
+        status = ask(question, &poses, &got);
+    abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;

@@ -21,10 +21,10 @@ abuti_cache_clean abuti_opencl_fail_at abuti_opencl_live abuti_simd_at_most abut
 """
 # Dead, to be deleted.
 KNOWN = """
-ABUTI_BVH_FIT ABUTI_CONSTANT ABUTI_KIT_RUN ABUTI_LOCAL ABUTI_REDUCE_MAX KIT_BUFFER MIXED
-abuti_contact_far abuti_contact_frame_of abuti_kit_close abuti_kit_copy abuti_kit_fail
-abuti_kit_fill abuti_kit_finish abuti_kit_get abuti_kit_open abuti_kit_put abuti_kit_reserve
-abuti_kit_run abuti_motion_impact abuti_view_mark_all abuti_view_triangle
+ABUTI_BVH_FIT ABUTI_CONSTANT ABUTI_LOCAL 
+abuti_contact_far abuti_contact_frame_of 
+
+abuti_motion_impact abuti_view_mark_all abuti_view_triangle
 abuti_world_find_contacts along_wide det3_sign lists_height pose_inverse pose_multiply
 """
 

@@ -22,17 +22,7 @@ NOUNS = {
 MISSING = set()
 # Functions that have a foreign name.
 FOREIGN = {
-    "bvh": """abut_points_default abut_device_bvh_create abut_device_bvh_build
-              abut_device_bvh_refit abut_device_bvh_destroy abut_device_bvh_box""",
-    "nearest": """abut_device_bvh_nearest abut_device_bvh_nearest_buffer
-                  abut_device_bvh_nearest_many abut_device_bvh_within""",
-    "ray": """abut_device_bvh_ray_first abut_device_bvh_ray_first_buffer abut_device_bvh_ray_any
-              abut_device_bvh_ray_all""",
-    "sign": "abut_device_bvh_inside abut_device_bvh_winding abut_device_bvh_nearest_signed",
-    "field": """abut_device_field_build abut_device_field_update abut_device_field_create
-                abut_device_field_destroy abut_device_field_info_get abut_device_field_values
-                abut_device_field_copy""",
-    "pair": "abut_device_pair_overlap abut_device_pair_distance abut_device_pair_within",
+    "bvh": "abut_points_default",
     "mesh": "abut_method_name",
 }
 

@@ -2,29 +2,31 @@
  * when the device fails at any call. */
 #include "bvh/there.h"
 
+#include "ray/ray.h"
+
 static uint64_t hit_count, miss_count;
 
-static void check_rays(const abut_bvh *bvh, abut_device_bvh *on_device, const abut_ray *rays,
-                       size_t count, double most) {
+static void check_rays(const abut_bvh *bvh, abut_bvh *on_device, const abut_ray *rays, size_t count,
+                       double most) {
     abut_ray_hit *got = malloc(count * sizeof *got), *expected = malloc(count * sizeof *expected);
     unsigned char *any = malloc(count);
     assert_true(got && expected && any);
     assert_ok(abut_ray_first_batch(bvh, rays, count, most, expected));
     memset(got, 0xff, count * sizeof *got);
-    assert_ok(abut_device_bvh_ray_first(on_device, rays, count, most, got));
+    assert_ok(abut_ray_first_batch(on_device, rays, count, most, got));
     assert_hits(got, expected, count);
     memset(got, 0xff, count * sizeof *got);
     abut_buffer *there, *back;
     assert_ok(abut_buffer_create(device, count * sizeof *rays, &there));
     assert_ok(abut_buffer_create(device, count * sizeof *got, &back));
     assert_ok(abut_buffer_write(there, 0, rays, count * sizeof *rays));
-    assert_ok(abut_device_bvh_ray_first_buffer(on_device, there, count, most, back));
+    assert_ok(abuti_ray_first_buffer(on_device, there, count, most, back));
     assert_ok(abut_buffer_read(back, 0, got, count * sizeof *got));
     assert_hits(got, expected, count);
     abut_buffer_destroy(there);
     abut_buffer_destroy(back);
     memset(any, 0xff, count);
-    assert_ok(abut_device_bvh_ray_any(on_device, rays, count, most, (bool *)any));
+    assert_ok(abut_ray_any_batch(on_device, rays, count, most, (bool *)any));
     for (size_t i = 0; i < count; i++) {
         bool hit = expected[i].triangle != ABUT_NONE;
         if (any[i] != hit)
@@ -80,14 +82,14 @@ typedef struct asking {
     const abut_ray_hit *expected;
 } asking;
 
-static abut_status ask(abut_device_bvh *there, void *data) {
+static abut_status ask(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_ray_hit got[100];
     bool any[100];
-    abut_status status = abut_device_bvh_ray_first(there, a->rays, 100, HUGE_VAL, got);
+    abut_status status = abut_ray_first_batch(there, a->rays, 100, HUGE_VAL, got);
     if (!status)
         assert_hits(got, a->expected, 100);
-    return status ? status : abut_device_bvh_ray_any(there, a->rays, 100, HUGE_VAL, any);
+    return status ? status : abut_ray_any_batch(there, a->rays, 100, HUGE_VAL, any);
 }
 
 static void failing_device(void **state) {
@@ -122,7 +124,7 @@ static void parts(void **state) {
         rays[i] = (abut_ray){point_around(b.mesh, &random, 3), random_vec(&random, 1)};
     check_rays(b.bvh, b.there, rays, COUNT, HUGE_VAL);
     when.reports = 2;
-    assert_int_equal(abut_device_bvh_ray_first(b.there, rays, COUNT, HUGE_VAL, hits),
+    assert_int_equal(abut_ray_first_batch(b.there, rays, COUNT, HUGE_VAL, hits),
                      ABUT_ERROR_CANCELLED);
     assert_int_equal(when.reports, 0);
     device->info.memory_bytes = memory;
@@ -138,7 +140,7 @@ static void built_there(void **state) {
     both b = {make_shape(NULL, ABUT_SHAPE_TEAPOT, 4), NULL, NULL};
     abut_ray *rays = make_rays(b.mesh, 300, 6);
     assert_ok(abut_bvh_create(b.mesh, NULL, &b.bvh));
-    assert_ok(abut_device_bvh_build(b.mesh, device, &b.there));
+    assert_ok(build_there(b.mesh, &b.there));
     check_rays(b.bvh, b.there, rays, 300, HUGE_VAL);
     free(rays);
     free_both(&b);
@@ -148,38 +150,33 @@ static void bad_buffers(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
-    abut_device_bvh *on_device;
+    abut_bvh *on_device;
     abut_buffer *in, *out;
     abut_ray rays[3] = {{{0, 0, 0}, {1, 0, 0}},
                         {{0, 0, 0}, {0, 0, 0}},
                         {{0, 0, INFINITY}, {1, 0, 0}}};
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     assert_ok(abut_buffer_create(device, sizeof rays, &in));
     assert_ok(abut_buffer_create(device, 3 * sizeof(abut_ray_hit), &out));
     assert_ok(abut_buffer_write(in, 0, rays, sizeof rays));
-    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1",
-                 abut_device_bvh_ray_first_buffer(on_device, in, 3, 1, out));
-    assert_ok(abut_device_bvh_ray_first_buffer(on_device, in, 1, 1, out));
-    assert_ok(abut_device_bvh_ray_first_buffer(on_device, in, 0, 1, out));
-    assert_fails(ABUT_ERROR_BUFFER, "rays has",
-                 abut_device_bvh_ray_first_buffer(on_device, in, 4, 1, out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1", abuti_ray_first_buffer(on_device, in, 3, 1, out));
+    assert_ok(abuti_ray_first_buffer(on_device, in, 1, 1, out));
+    assert_ok(abuti_ray_first_buffer(on_device, in, 0, 1, out));
+    assert_fails(ABUT_ERROR_BUFFER, "rays has", abuti_ray_first_buffer(on_device, in, 4, 1, out));
     abut_buffer *small;
     assert_ok(abut_buffer_create(device, 8, &small));
-    assert_fails(ABUT_ERROR_BUFFER, "hits has",
-                 abut_device_bvh_ray_first_buffer(on_device, in, 1, 1, small));
+    assert_fails(ABUT_ERROR_BUFFER, "hits has", abuti_ray_first_buffer(on_device, in, 1, 1, small));
     abut_buffer_destroy(small);
     assert_fails(ABUT_ERROR_ARGUMENT, "rays is null",
-                 abut_device_bvh_ray_first_buffer(on_device, NULL, 1, 1, out));
+                 abuti_ray_first_buffer(on_device, NULL, 1, 1, out));
     assert_fails(ABUT_ERROR_ARGUMENT, "hits is null",
-                 abut_device_bvh_ray_first_buffer(on_device, in, 1, 1, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "most",
-                 abut_device_bvh_ray_first_buffer(on_device, in, 1, -1, out));
-    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_device_bvh_ray_first_buffer(NULL, in, 1, 1, out));
+                 abuti_ray_first_buffer(on_device, in, 1, 1, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "limit", abuti_ray_first_buffer(on_device, in, 1, -1, out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abuti_ray_first_buffer(NULL, in, 1, 1, out));
     abut_buffer_destroy(in);
     abut_buffer_destroy(out);
-    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }
@@ -188,41 +185,35 @@ static void bad_arguments(void **state) {
     (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
-    abut_device_bvh *on_device = NULL;
+    abut_bvh *on_device = NULL;
     abut_ray rays[2] = {{{0, 0, 0}, {1, 0, 0}}, {{0, 0, 0}, {1, 0, NAN}}};
     abut_ray_hit got[2], kept[2];
     bool any[2] = {false, false};
     memset(kept, 0x5a, sizeof kept);
     memcpy(got, kept, sizeof got);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
-    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1",
-                 abut_device_bvh_ray_first(on_device, rays, 2, 1, got));
+    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1", abut_ray_first_batch(on_device, rays, 2, 1, got));
     rays[1].direction = vec(0, 0, 0);
-    assert_fails(ABUT_ERROR_ARGUMENT, "zero", abut_device_bvh_ray_any(on_device, rays, 2, 1, any));
+    assert_fails(ABUT_ERROR_ARGUMENT, "zero", abut_ray_any_batch(on_device, rays, 2, 1, any));
     rays[1].direction = vec(0, 2 * ABUT_COORDINATE_MAX, 0);
-    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1",
-                 abut_device_bvh_ray_first(on_device, rays, 2, 1, got));
-    assert_fails(ABUT_ERROR_ARGUMENT, "most",
-                 abut_device_bvh_ray_first(on_device, rays, 1, NAN, got));
-    assert_fails(ABUT_ERROR_ARGUMENT, "most", abut_device_bvh_ray_any(on_device, rays, 1, -1, any));
-    assert_fails(ABUT_ERROR_ARGUMENT, "hits",
-                 abut_device_bvh_ray_first(on_device, rays, 1, 1, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "any is",
-                 abut_device_bvh_ray_any(on_device, rays, 1, 1, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "rays",
-                 abut_device_bvh_ray_first(on_device, NULL, 1, 1, got));
-    assert_fails(ABUT_ERROR_ARGUMENT, "bvh", abut_device_bvh_ray_first(NULL, rays, 1, 1, got));
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1", abut_ray_first_batch(on_device, rays, 2, 1, got));
+    assert_fails(ABUT_ERROR_ARGUMENT, "limit", abut_ray_first_batch(on_device, rays, 1, NAN, got));
+    assert_fails(ABUT_ERROR_ARGUMENT, "limit", abut_ray_any_batch(on_device, rays, 1, -1, any));
+    assert_fails(ABUT_ERROR_ARGUMENT, "hits", abut_ray_first_batch(on_device, rays, 1, 1, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "any is", abut_ray_any_batch(on_device, rays, 1, 1, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "rays", abut_ray_first_batch(on_device, NULL, 1, 1, got));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh", abut_ray_first_batch(NULL, rays, 1, 1, got));
     assert_memory_equal(got, kept, sizeof got);
-    assert_ok(abut_device_bvh_ray_first(on_device, NULL, 0, 1, NULL));
-    abut_device_bvh_destroy(on_device);
+    assert_ok(abut_ray_first_batch(on_device, NULL, 0, 1, NULL));
+    abut_bvh_destroy(on_device);
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;
-    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     assert_fails(ABUT_ERROR_DEVICE, "abut_ray_first_batch",
-                 abut_device_bvh_ray_first(on_device, rays, 1, 1, got));
+                 abut_ray_first_batch(on_device, rays, 1, 1, got));
     device->info.has_doubles = doubles;
-    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }

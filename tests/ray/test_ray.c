@@ -223,7 +223,7 @@ static void batch_is_single(void **state) {
     assert_ok(abut_ray_first_batch(bvh, NULL, 0, 3, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "hits is null", abut_ray_first_batch(bvh, rays, 1, 3, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "rays is null", abut_ray_first_batch(bvh, NULL, 1, 3, hits));
-    assert_fails(ABUT_ERROR_ARGUMENT, "most is nan", abut_ray_first_batch(bvh, rays, 1, NAN, hits));
+    assert_fails(ABUT_ERROR_ARGUMENT, "limit is nan", abut_ray_first_batch(bvh, rays, 1, NAN, hits));
     rays[7].direction = vec(0, 0, 0);
     assert_fails(ABUT_ERROR_ARGUMENT, "ray 7: direction is zero",
                  abut_ray_first_batch(bvh, rays, COUNT, 3, hits));
@@ -371,8 +371,8 @@ static void refusals(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "hit is null", abut_ray_first(bvh, &good, 1, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "direction is zero", abut_ray_first(bvh, &still, 1, &hit));
     assert_fails(ABUT_ERROR_ARGUMENT, "origin is (", abut_ray_first(bvh, &bad, 1, &hit));
-    assert_fails(ABUT_ERROR_ARGUMENT, "most is nan", abut_ray_first(bvh, &good, NAN, &hit));
-    assert_fails(ABUT_ERROR_ARGUMENT, "most is -1", abut_ray_any(bvh, &good, -1, &any));
+    assert_fails(ABUT_ERROR_ARGUMENT, "limit is nan", abut_ray_first(bvh, &good, NAN, &hit));
+    assert_fails(ABUT_ERROR_ARGUMENT, "limit is -1", abut_ray_any(bvh, &good, -1, &any));
     assert_fails(ABUT_ERROR_ARGUMENT, "any is null", abut_ray_any(bvh, &good, 1, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "ray is null", abut_ray_any(bvh, NULL, 1, &any));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_ray_any(NULL, &good, 1, &any));

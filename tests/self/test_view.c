@@ -58,7 +58,7 @@ static void check_motion(const promise *p, const abut_vec3 *start, const abut_ve
                          brute_hit truth) {
     abut_impact impact;
     abut_impacts impacts = {&impact, 1, 0};
-    assert_ok(abut_sweep_step(p->motion, start, end));
+    assert_ok(abut_sweep_step(p->motion, abut_array_host(start), abut_array_host(end)));
     assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, NULL, &impacts, NULL));
     assert_int_equal(truth.time <= 1, impacts.count);
     if (impacts.count) {
@@ -118,7 +118,7 @@ static void check_near_miss(const promise *p, const abut_vec3 *start, abut_vec3 
     exact.exact = true;
     step.start = start;
     step.end = end;
-    assert_ok(abut_sweep_step(p->motion, start, end));
+    assert_ok(abut_sweep_step(p->motion, abut_array_host(start), abut_array_host(end)));
     assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, &exact, &impacts, NULL));
     for (int k = 0; k < VIEWS; k++) {
         abut_self_result result;

@@ -37,8 +37,7 @@ static abut_vec3 make_point(const abut_mesh *mesh, size_t i, test_random *random
 
 static uint64_t inside_count, outside_count;
 
-static void check_points(const abut_bvh *bvh, abut_device_bvh *on_device,
-                         const abut_points *points) {
+static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_points *points) {
     size_t count = points->count;
     unsigned char *inside = malloc(count), *inside_wanted = malloc(count);
     double *winding = malloc(count * sizeof *winding), *wanted = malloc(count * sizeof *wanted);
@@ -47,9 +46,9 @@ static void check_points(const abut_bvh *bvh, abut_device_bvh *on_device,
     assert_true(inside && inside_wanted && winding && wanted && nearest && nearest_wanted);
     memset(inside, 0xff, count);
     assert_ok(abut_sign_inside_batch(bvh, points, (bool *)inside_wanted));
-    assert_ok(abut_device_bvh_inside(on_device, points, (bool *)inside));
+    assert_ok(abut_sign_inside_batch(on_device, points, (bool *)inside));
     assert_ok(abut_sign_winding_batch(bvh, points, wanted));
-    assert_ok(abut_device_bvh_winding(on_device, points, winding));
+    assert_ok(abut_sign_winding_batch(on_device, points, winding));
     for (size_t i = 0; i < count; i++) {
         if (inside[i] != inside_wanted[i] || memcmp(&winding[i], &wanted[i], sizeof *wanted) != 0)
             fail_msg("point %zu: %d, %g instead of %d, %g", i, inside[i], winding[i],
@@ -58,11 +57,11 @@ static void check_points(const abut_bvh *bvh, abut_device_bvh *on_device,
         outside_count += !inside[i];
     }
     assert_ok(abut_sign_nearest_batch(bvh, points, HUGE_VAL, nearest_wanted));
-    assert_ok(abut_device_bvh_nearest_signed(on_device, points, HUGE_VAL, nearest));
+    assert_ok(abut_sign_nearest_batch(on_device, points, HUGE_VAL, nearest));
     assert_nearest(nearest, nearest_wanted, count);
     double radius = fabs(nearest[count / 2].distance);
     assert_ok(abut_sign_nearest_batch(bvh, points, radius, nearest_wanted));
-    assert_ok(abut_device_bvh_nearest_signed(on_device, points, radius, nearest));
+    assert_ok(abut_sign_nearest_batch(on_device, points, radius, nearest));
     assert_nearest(nearest, nearest_wanted, count);
     free(inside);
     free(inside_wanted);
@@ -75,7 +74,7 @@ static void check_points(const abut_bvh *bvh, abut_device_bvh *on_device,
 /* Takes the mesh. */
 static void check_mesh(abut_mesh *mesh, abut_sign_method method, size_t count, uint64_t seed) {
     abut_bvh *bvh;
-    abut_device_bvh *on_device;
+    abut_bvh *on_device;
     test_random random = {seed};
     abut_sign_options options = abut_sign_options_default();
     options.method = method;
@@ -85,17 +84,17 @@ static void check_mesh(abut_mesh *mesh, abut_sign_method method, size_t count, u
         list[i] = make_point(mesh, i, &random);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_sign_prepare(bvh, &options));
-    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     abut_points points = points_of(list, count);
     check_points(bvh, on_device, &points);
     if (seed == 1) {
         points.count = 1;
         check_points(bvh, on_device, &points);
-        on_device->features_least = 1; /* as large batches on a GPU are measured */
+        on_device->there->features_least = 1; /* as large batches on a GPU are measured */
         points.count = count;
         check_points(bvh, on_device, &points);
     }
-    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     free(list);
@@ -163,13 +162,13 @@ typedef struct asking {
     const abut_nearest *expected;
 } asking;
 
-static abut_status ask(abut_device_bvh *there, void *data) {
+static abut_status ask(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_nearest got[100];
     bool inside[100];
-    abut_status status = abut_device_bvh_inside(there, &a->points, inside);
+    abut_status status = abut_sign_inside_batch(there, &a->points, inside);
     if (!status)
-        status = abut_device_bvh_nearest_signed(there, &a->points, HUGE_VAL, got);
+        status = abut_sign_nearest_batch(there, &a->points, HUGE_VAL, got);
     if (!status)
         assert_nearest(got, a->expected, 100);
     return status;
@@ -215,11 +214,11 @@ static void parts(void **state) {
         abut_mesh *mesh =
             make_shape(context, open ? ABUT_SHAPE_TEAPOT : ABUT_SHAPE_BOX, open ? 2 : 1);
         abut_bvh *bvh;
-        abut_device_bvh *on_device;
+        abut_bvh *on_device;
         test_random random = {5};
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         assert_ok(abut_sign_prepare(bvh, NULL));
-        assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+        assert_ok(abuti_bvh_copy(bvh, device, &on_device));
         abut_vec3 *list = malloc(COUNT * sizeof *list);
         double *winding = malloc(COUNT * sizeof *winding);
         assert_true(list && winding);
@@ -229,13 +228,13 @@ static void parts(void **state) {
         if (!open || device->info.same_bits) {
             check_points(bvh, on_device, &points);
             when = (stopping){"winding", 2};
-            assert_int_equal(abut_device_bvh_winding(on_device, &points, winding),
+            assert_int_equal(abut_sign_winding_batch(on_device, &points, winding),
                              ABUT_ERROR_CANCELLED);
             assert_int_equal(when.reports, 0);
         }
         free(list);
         free(winding);
-        abut_device_bvh_destroy(on_device);
+        abut_bvh_destroy(on_device);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
     }
@@ -247,7 +246,7 @@ static void parts(void **state) {
 static abut_status make_and_ask(abut_context *context, void *data) {
     const abut_points *points = data;
     abut_nearest got[10];
-    abut_device_bvh *on_device = NULL;
+    abut_bvh *on_device = NULL;
     abut_bvh *bvh = NULL;
     abut_mesh *mesh = NULL;
     abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
@@ -259,10 +258,10 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     if (!status)
         status = abut_sign_prepare(bvh, &options);
     if (!status)
-        status = abut_device_bvh_create(bvh, device, &on_device);
+        status = abuti_bvh_copy(bvh, device, &on_device);
     if (!status)
-        status = abut_device_bvh_nearest_signed(on_device, points, HUGE_VAL, got);
-    abut_device_bvh_destroy(on_device);
+        status = abut_sign_nearest_batch(on_device, points, HUGE_VAL, got);
+    abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -283,7 +282,7 @@ static void bad_arguments(void **state) {
     (void)state;
     abut_mesh *mesh = shape(ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
-    abut_device_bvh *on_device = NULL;
+    abut_bvh *on_device = NULL;
     abut_vec3 list[2] = {{0, 0, 0}, {0, NAN, 0}};
     abut_nearest got, kept;
     bool inside = false;
@@ -294,52 +293,51 @@ static void bad_arguments(void **state) {
     points.points = list;
     points.count = 2;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     assert_fails(ABUT_ERROR_ARGUMENT, "abut_sign_prepare",
-                 abut_device_bvh_inside(on_device, &points, &inside));
-    abut_device_bvh_destroy(on_device);
+                 abut_sign_inside_batch(on_device, &points, &inside));
+    abut_bvh_destroy(on_device);
     assert_ok(abut_sign_prepare(bvh, NULL));
-    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     assert_fails(ABUT_ERROR_ARGUMENT, "point 1",
-                 abut_device_bvh_inside(on_device, &points, &inside));
+                 abut_sign_inside_batch(on_device, &points, &inside));
     points.count = 1;
     assert_fails(ABUT_ERROR_ARGUMENT, "inside is null",
-                 abut_device_bvh_inside(on_device, &points, NULL));
+                 abut_sign_inside_batch(on_device, &points, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "winding is null",
-                 abut_device_bvh_winding(on_device, &points, NULL));
+                 abut_sign_winding_batch(on_device, &points, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_device_bvh_winding(NULL, &points, &winding));
-    assert_fails(ABUT_ERROR_ARGUMENT, "points", abut_device_bvh_winding(on_device, NULL, &winding));
+                 abut_sign_winding_batch(NULL, &points, &winding));
+    assert_fails(ABUT_ERROR_ARGUMENT, "points", abut_sign_winding_batch(on_device, NULL, &winding));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius",
-                 abut_device_bvh_nearest_signed(on_device, &points, NAN, &got));
-    assert_ok(abut_device_bvh_inside(on_device, &points, &inside));
+                 abut_sign_nearest_batch(on_device, &points, NAN, &got));
+    assert_ok(abut_sign_inside_batch(on_device, &points, &inside));
     assert_true(inside);
     points = abut_points_default();
-    assert_ok(abut_device_bvh_inside(on_device, &points, NULL));
-    abut_device_bvh_destroy(on_device);
+    assert_ok(abut_sign_inside_batch(on_device, &points, NULL));
+    abut_bvh_destroy(on_device);
     points.points = list;
     points.count = 1;
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;
-    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
-    assert_fails(ABUT_ERROR_DEVICE, "abut_sign_winding_batch",
-                 abut_device_bvh_winding(on_device, &points, &winding));
+    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+    assert_fails(ABUT_ERROR_DEVICE, "no doubles",
+                 abut_sign_winding_batch(on_device, &points, &winding));
     device->info.has_doubles = doubles;
-    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     mesh = make_kind(NULL, SOUP_RANDOM, 5, 1);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_sign_prepare(bvh, NULL));
-    assert_ok(abut_device_bvh_create(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     bool same = device->info.same_bits;
     device->info.same_bits = false;
-    assert_fails(ABUT_ERROR_DEVICE, "border",
-                 abut_device_bvh_nearest_signed(on_device, &points, 1, &got));
+    assert_fails(ABUT_ERROR_DEVICE, "border", abut_sign_nearest_batch(on_device, &points, 1, &got));
     device->info.same_bits = same;
     assert_memory_equal(&got, &kept, sizeof got);
     assert_true(winding == 7);
-    abut_device_bvh_destroy(on_device);
+    abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }

@@ -141,11 +141,13 @@ static inline scene identical_triangles(abut_context *context, uint32_t count) {
     return s;
 }
 
-/* All pairs of n identical triangles touch from the start, and are told in order as far as there
- * is room. */
+/* All pairs of n identical triangles touch from the start. Where there is no room for all, their
+ * number is told, and nothing is written. */
 static inline void check_identical(abut_sweep *motion, uint32_t n, const char *told) {
     const uint64_t faces = (uint64_t)3 * n * (n - 1), edges = (uint64_t)9 * n * (n - 1) / 2;
-    abut_impact impacts[7];
+    abut_impact impacts[7], untouched[7];
+    memset(impacts, 77, sizeof impacts);
+    memcpy(untouched, impacts, sizeof impacts);
     for (size_t room = 0; room <= 7; room += 7) {
         abut_impacts found = {.impacts = room ? impacts : NULL, .capacity = room};
         abut_sweep_counts counts = {0, 0};
@@ -154,12 +156,17 @@ static inline void check_identical(abut_sweep *motion, uint32_t n, const char *t
         assert_int_equal(faces, counts.vertex_face);
         assert_int_equal(edges, counts.edge_edge);
         assert_int_equal(faces + edges, found.count);
-        for (uint32_t i = 0; i < room; i++) {
-            assert_true(impacts[i].time == 0 && impacts[i].kind == ABUT_IMPACT_VERTEX_FACE);
-            assert_int_equal(0, impacts[i].element[0]);
-            assert_int_equal(1 + i, impacts[i].element[1]);
-        }
+        assert_memory_equal(untouched, impacts, sizeof impacts);
     }
+    abut_impacts all = {malloc((size_t)(faces + edges) * sizeof *all.impacts), faces + edges, 0};
+    assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &all, NULL));
+    assert_int_equal(faces + edges, all.count);
+    for (uint32_t i = 0; i < 7; i++) {
+        assert_true(all.impacts[i].time == 0 && all.impacts[i].kind == ABUT_IMPACT_VERTEX_FACE);
+        assert_int_equal(0, all.impacts[i].element[0]);
+        assert_int_equal(1 + i, all.impacts[i].element[1]);
+    }
+    free(all.impacts);
     abut_impacts first = {.impacts = impacts, .capacity = 1};
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &first, NULL));
     assert_int_equal(1, first.count);

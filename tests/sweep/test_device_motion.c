@@ -11,15 +11,15 @@ static abut_sweep *begin(scene *s) {
     abut_sweep *motion;
     s->options.device = device;
     assert_ok(abut_sweep_create(s->meshes, s->mesh_count, &s->options, &motion));
-    assert_ok(abut_sweep_step(motion, s->start, s->end));
+    assert_ok(abut_sweep_step(motion, abut_array_host(s->start), abut_array_host(s->end)));
     return motion;
 }
 
 /* Makes all lists as small as they can be. */
 static void make_small(abut_sweep *motion) {
     motion_device *d = motion->on_device;
-    assert_true(d->pairs_room && d->tried_room && d->open_room && d->hits_room);
-    d->pairs_room = d->tried_room = d->open_room = d->hits_room = 1;
+    assert_true(d->pairs.room && d->tried.room && d->open.room && d->hits.room);
+    d->pairs.room = d->tried.room = d->open.room = d->hits.room = 1;
 }
 
 /* Makes EARLIEST cut the step as it does where there is much to look at. */
@@ -37,7 +37,7 @@ static void random_motions_agree_with_every_pair(void **state) {
         scene_judge(&s, &r);
         abut_sweep *motion = begin(&s);
         scene_check(&s, motion, &r);
-        if (motion->on_device->pairs_room) {
+        if (motion->on_device->pairs.room) {
             look_twice(motion);
             if (round % 4 == 0)
                 make_small(motion);
@@ -86,7 +86,7 @@ static void steps_agree_with_the_cpu(void **state) {
         abut_sweep *there = begin(&s), *here;
         s.options.device = NULL;
         assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-        assert_ok(abut_sweep_step(here, s.start, s.end));
+        assert_ok(abut_sweep_step(here, abut_array_host(s.start), abut_array_host(s.end)));
         same_as_the_cpu(&s, there, here);
         if (k) {
             make_small(there);
@@ -95,8 +95,8 @@ static void steps_agree_with_the_cpu(void **state) {
         for (uint32_t round = 0; k && round < 2; round++) {
             memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
             move_all(&s, &random, 0.05, false);
-            assert_ok(abut_sweep_step(there, NULL, s.end));
-            assert_ok(abut_sweep_step(here, NULL, s.end));
+            assert_ok(abut_sweep_step(there, abut_array_host(NULL), abut_array_host(s.end)));
+            assert_ok(abut_sweep_step(here, abut_array_host(NULL), abut_array_host(s.end)));
             same_as_the_cpu(&s, there, here);
         }
         abut_sweep_destroy(there);
@@ -125,32 +125,35 @@ static void steps_on_the_device_agree(void **state) {
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &there));
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_step(here, s.start, s.end));
+    assert_ok(abut_sweep_step(here, abut_array_host(s.start), abut_array_host(s.end)));
     buffers[0] = put(s.start, s.vertex_count);
     buffers[1] = put(s.end, s.vertex_count);
-    assert_ok(abut_sweep_step_device(there, buffers[0], buffers[1]));
+    assert_ok(abut_sweep_step(there, abut_array_buffer(buffers[0]), abut_array_buffer(buffers[1])));
     same_as_the_cpu(&s, there, here);
     for (uint32_t round = 0; round < 5; round++) {
         s.sweep.exact = round % 2; /* wants positions here */
         memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
         move_all(&s, &random, 0.05, false);
-        assert_ok(abut_sweep_step(here, NULL, s.end));
+        assert_ok(abut_sweep_step(here, abut_array_host(NULL), abut_array_host(s.end)));
         if (round == 2) { /* some that no one looks at; and a start that is the last end */
-            assert_ok(abut_sweep_step(there, s.end, s.start));
-            assert_ok(abut_sweep_step(there, NULL, s.end));
-            assert_ok(abut_sweep_step(there, NULL, s.start));
-            assert_ok(abut_sweep_step(there, s.start, s.end));
+            assert_ok(abut_sweep_step(there, abut_array_host(s.end), abut_array_host(s.start)));
+            assert_ok(abut_sweep_step(there, abut_array_host(NULL), abut_array_host(s.end)));
+            assert_ok(abut_sweep_step(there, abut_array_host(NULL), abut_array_host(s.start)));
+            assert_ok(abut_sweep_step(there, abut_array_host(s.start), abut_array_host(s.end)));
             assert_false(there->place.has_start);
         } else if (round == 4) {
             assert_ok(abut_buffer_write(buffers[0], 0, s.start, s.vertex_count * sizeof *s.end));
             assert_ok(abut_buffer_write(buffers[1], 0, s.end, s.vertex_count * sizeof *s.end));
-            assert_ok(abut_sweep_step_device(there, buffers[0], buffers[1]));
+            assert_ok(abut_sweep_step(there, abut_array_buffer(buffers[0]),
+                                      abut_array_buffer(buffers[1])));
             assert_false(there->place.has_start);
-            assert_ok(abut_sweep_step_device(there, buffers[0], buffers[1]));
+            assert_ok(abut_sweep_step(there, abut_array_buffer(buffers[0]),
+                                      abut_array_buffer(buffers[1])));
             assert_true(there->place.has_start);
         } else {
             assert_ok(abut_buffer_write(buffers[1], 0, s.end, s.vertex_count * sizeof *s.end));
-            assert_ok(abut_sweep_step_device(there, NULL, buffers[1]));
+            assert_ok(
+                abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(buffers[1])));
         }
         same_as_the_cpu(&s, there, here);
         assert_true(there->place.extent == here->place.extent &&
@@ -176,11 +179,16 @@ static void refused_on_the_device(void **state) {
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
     size_t count = find(&s, there, ABUT_SWEEP_ALL, &before, NULL);
-    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_sweep_step_device(NULL, NULL, good));
-    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_sweep_step_device(there, good, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "no device", abut_sweep_step_device(here, NULL, good));
-    assert_fails(ABUT_ERROR_BUFFER, "start has", abut_sweep_step_device(there, small, good));
-    assert_fails(ABUT_ERROR_BUFFER, "end has", abut_sweep_step_device(there, NULL, small));
+    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null",
+                 abut_sweep_step(NULL, abut_array_buffer(NULL), abut_array_buffer(good)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null",
+                 abut_sweep_step(there, abut_array_buffer(good), abut_array_buffer(NULL)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "has none",
+                 abut_sweep_step(here, abut_array_buffer(NULL), abut_array_buffer(good)));
+    assert_fails(ABUT_ERROR_BUFFER, "start has",
+                 abut_sweep_step(there, abut_array_buffer(small), abut_array_buffer(good)));
+    assert_fails(ABUT_ERROR_BUFFER, "end has",
+                 abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(small)));
     const double values[] = {NAN, INFINITY, -2e90};
     for (int k = 0; k < 3; k++) {
         char text[64];
@@ -188,15 +196,19 @@ static void refused_on_the_device(void **state) {
         (&s.end[last].x)[k] = values[k];
         bad = put(s.end, s.vertex_count);
         snprintf(text, sizeof text, "end[%u] is (", last);
-        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_sweep_step_device(there, NULL, bad));
+        assert_fails(ABUT_ERROR_ARGUMENT, text,
+                     abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
         snprintf(text, sizeof text, "start[%u] is (", last);
-        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_sweep_step_device(there, bad, good));
-        assert_fails(ABUT_ERROR_ARGUMENT, text, abut_sweep_step(there, s.end, s.start));
+        assert_fails(ABUT_ERROR_ARGUMENT, text,
+                     abut_sweep_step(there, abut_array_buffer(bad), abut_array_buffer(good)));
+        assert_fails(ABUT_ERROR_ARGUMENT, text,
+                     abut_sweep_step(there, abut_array_host(s.end), abut_array_host(s.start)));
         abut_buffer_destroy(bad);
     }
     abut_device *other = test_device(NULL);
     assert_ok(abut_buffer_create(other, s.vertex_count * sizeof(vec3), &bad));
-    assert_fails(ABUT_ERROR_ARGUMENT, "another device", abut_sweep_step_device(there, NULL, bad));
+    assert_fails(ABUT_ERROR_ARGUMENT, "another device",
+                 abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
     abut_buffer_destroy(bad);
     abut_device_destroy(other);
     assert_int_equal(count, find(&s, there, ABUT_SWEEP_ALL, &after, NULL));
@@ -217,10 +229,10 @@ static void parts_agree_with_the_cpu(void **state) {
     abut_sweep *there = begin(&s), *here;
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_step(here, s.start, s.end));
-    there->on_device->tried_most = 1024;
+    assert_ok(abut_sweep_step(here, abut_array_host(s.start), abut_array_host(s.end)));
+    there->on_device->tried.limit = 1024;
     same_as_the_cpu(&s, there, here);
-    assert_int_equal(1024, there->on_device->tried_room);
+    assert_int_equal(1024, there->on_device->tried.room);
     for (int mode = ABUT_SWEEP_ANY; mode <= ABUT_SWEEP_EARLIEST; mode++) {
         abut_impact *impacts[2];
         look_twice(there);
@@ -231,13 +243,14 @@ static void parts_agree_with_the_cpu(void **state) {
         free(impacts[0]);
         free(impacts[1]);
     }
-    there->on_device->hits_most = 3; /* and too many hits are refused */
-    there->on_device->hits_room = 1;
+    there->on_device->hits.limit = 3; /* and too many hits are refused */
+    there->on_device->hits.room = 1;
     abut_impacts found = {.count = 5};
-    assert_fails(ABUT_ERROR_LIMIT, "more than 3 impacts",
+    assert_fails(ABUT_ERROR_LIMIT, "room for 3 at most",
                  abut_sweep_find(there, ABUT_SWEEP_ALL, NULL, &found, NULL));
-    there->on_device->pairs_most = 2;
-    assert_fails(ABUT_ERROR_LIMIT, "at most 2 pairs",
+    there->on_device->pairs.limit = 2;
+    there->on_device->pairs.room = 1;
+    assert_fails(ABUT_ERROR_LIMIT, "pairs of blocks of 32 features, and room for 2",
                  abut_sweep_find(there, ABUT_SWEEP_ALL, NULL, &found, NULL));
     assert_int_equal(5, found.count);
     abut_sweep_destroy(there);
@@ -273,7 +286,7 @@ static void identical_triangles_are_counted(void **state) {
     check_identical(motion, 64, "30240 impacts");
     abut_impact impacts[1];
     /* Where one is wanted, too many others are no matter. */
-    motion->on_device->hits_most = motion->on_device->hits_room = 4096;
+    motion->on_device->hits.limit = motion->on_device->hits.room = 4096;
     abut_impacts found = {.impacts = impacts, .capacity = 1};
     for (int k = 0; k < 2; k++) {
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
@@ -293,7 +306,7 @@ static void steps_are_counted_as_on_the_cpu(void **state) {
     abut_sweep *there = begin(&s), *here;
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_step(here, s.start, s.end));
+    assert_ok(abut_sweep_step(here, abut_array_host(s.start), abut_array_host(s.end)));
     for (int k = 0; k < 4; k++) {
         s.sweep.steps = steps[k];
         there->on_device->round_steps[0] = 1 + k;
@@ -315,9 +328,10 @@ static abut_status step_there(abut_sweep *motion, const scene *s) {
     const size_t bytes = s->vertex_count * sizeof(vec3);
     abut_status status = abut_buffer_create(device, bytes, &end);
     status = status ? status : abut_buffer_write(end, 0, s->end, bytes);
-    if (!status && (status = abut_sweep_step_device(motion, NULL, end)) == ABUT_ERROR_DEVICE) {
+    if (!status && (status = abut_sweep_step(motion, abut_array_buffer(NULL),
+                                             abut_array_buffer(end))) == ABUT_ERROR_DEVICE) {
         abuti_opencl_fail_at(0);
-        assert_ok(abut_sweep_step_device(motion, NULL, end));
+        assert_ok(abut_sweep_step(motion, abut_array_buffer(NULL), abut_array_buffer(end)));
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
         assert_int_equal(1, found.count);
     }
@@ -343,7 +357,9 @@ static abut_status live_a_little(abut_context *context, void *data) {
     }
     s.options.device = device;
     status = status ? status : abut_sweep_create(s.meshes, s.mesh_count, &s.options, &motion);
-    status = status ? status : abut_sweep_step(motion, from->start, from->end);
+    status =
+        status ? status
+               : abut_sweep_step(motion, abut_array_host(from->start), abut_array_host(from->end));
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impacts found = {.impacts = impacts, .capacity = 4096, .count = 99};
         if (mode == 2)
@@ -357,7 +373,8 @@ static abut_status live_a_little(abut_context *context, void *data) {
             assert_true(found.count > 0 && found.count != 99);
         }
     }
-    if (!status && (status = abut_sweep_step(motion, NULL, from->start))) {
+    if (!status &&
+        (status = abut_sweep_step(motion, abut_array_host(NULL), abut_array_host(from->start)))) {
         assert_memory_equal(motion->end, from->end, from->vertex_count * sizeof(vec3));
         abuti_opencl_fail_at(0);
         abut_impacts found = {.impacts = impacts, .capacity = 4096};

@@ -7,7 +7,7 @@
 static abut_sweep *begin(const scene *s) {
     abut_sweep *motion;
     assert_ok(abut_sweep_create(s->meshes, s->mesh_count, &s->options, &motion));
-    assert_ok(abut_sweep_step(motion, s->start, s->end));
+    assert_ok(abut_sweep_step(motion, abut_array_host(s->start), abut_array_host(s->end)));
     return motion;
 }
 
@@ -166,7 +166,8 @@ static void steps_follow_each_other(void **state) {
         for (uint32_t i = s.meshes[0]->vertex_count; round == 2 && i < s.vertex_count; i++)
             s.start[i].x += 50;
         move_all(&s, &random, 0.05, false);
-        assert_ok(abut_sweep_step(motion, round == 2 ? s.start : NULL, s.end));
+        assert_ok(abut_sweep_step(motion, abut_array_host(round == 2 ? s.start : NULL),
+                                  abut_array_host(s.end)));
         referee r;
         scene_judge(&s, &r);
         assert_true(r.count > 0);
@@ -182,7 +183,7 @@ static void steps_follow_each_other(void **state) {
     for (uint32_t k = 0, v = 0; k < s.mesh_count; k++)
         for (uint32_t i = 0; i < s.meshes[k]->vertex_count; i++)
             s.start[v++] = abuti_mesh_position(s.meshes[k], i);
-    assert_ok(abut_sweep_step(motion, NULL, s.end));
+    assert_ok(abut_sweep_step(motion, abut_array_host(NULL), abut_array_host(s.end)));
     assert_memory_equal(s.start, motion->start, s.vertex_count * sizeof *s.start);
     abut_sweep_destroy(motion);
     scene_free(&s);
@@ -259,7 +260,9 @@ static abut_status all_of_it(abut_context *context, void *data) {
         s.mesh_count += !status;
     }
     status = status ? status : abut_sweep_create(s.meshes, s.mesh_count, &s.options, &motion);
-    status = status ? status : abut_sweep_step(motion, from->start, from->end);
+    status =
+        status ? status
+               : abut_sweep_step(motion, abut_array_host(from->start), abut_array_host(from->end));
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impacts found = {.impacts = impacts, .capacity = 4096, .count = 99};
         status = abut_sweep_find(motion, (abut_sweep_mode)mode, &s.sweep, &found, NULL);
@@ -314,18 +317,20 @@ static void bad_steps_are_refused(void **state) {
     assert_ok(abut_sweep_create(s.meshes, 1, NULL, &motion));
     assert_fails(ABUT_ERROR_ARGUMENT, "abut_sweep_step() first",
                  abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null", abut_sweep_step(NULL, s.start, s.end));
-    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_sweep_step(motion, s.start, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null",
+                 abut_sweep_step(NULL, abut_array_host(s.start), abut_array_host(s.end)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "end is null",
+                 abut_sweep_step(motion, abut_array_host(s.start), abut_array_host(NULL)));
     const double bad[] = {NAN, INFINITY, -1e91};
     for (int k = 0; k < 9; k++) {
         vec3 *at = k % 2 ? &s.start[3] : &s.end[4], good = *at;
         *(k / 3 == 0 ? &at->x : k / 3 == 1 ? &at->y : &at->z) = bad[k % 3];
         assert_fails(ABUT_ERROR_ARGUMENT, k % 2 ? "start[3]" : "end[4]",
-                     abut_sweep_step(motion, s.start, s.end));
+                     abut_sweep_step(motion, abut_array_host(s.start), abut_array_host(s.end)));
         *at = good;
     }
     assert_false(motion->place.stepped);
-    assert_ok(abut_sweep_step(motion, s.start, s.end));
+    assert_ok(abut_sweep_step(motion, abut_array_host(s.start), abut_array_host(s.end)));
     abut_sweep_destroy(motion);
     scene_free(&s);
 }

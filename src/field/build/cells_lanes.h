@@ -2,6 +2,7 @@
  * file that has a kernel, after it has set LANES to 4, 8 or 16. */
 #include "base/simd_laned.h"
 #include "field/build/cells.h"
+#include "nearest/feature_lanes_shared.h"
 
 /* ---- gather ---- */
 
@@ -53,14 +54,23 @@ static void take(const cells_row *rows, const cells_list *from, const uint32_t *
 
 /* ---- filter ---- */
 
-static inline wide dot(const wide a[3], const wide b[3]) {
-    return fused(a[0], b[0], fused(a[1], b[1], mul(a[2], b[2])));
-}
-
-/* How far a box reaches along a unit vector. */
-static inline wide extent(const wide half[3], const wide v[3]) {
-    const wide size[3] = {magnitude(v[0]), magnitude(v[1]), magnitude(v[2])};
-    return dot(half, size);
+/* Features of a list from the i-th on, and where a point is from each. */
+static inline feature_lanes load_features(const cells_list *list, uint32_t i, const wide p[3],
+                                          wide r[3]) {
+    const float *from = list->columns + i;
+#define COLUMN(c) load(from + (size_t)(c)*list->stride)
+    const wide offset = COLUMN(CELLS_OFFSET);
+    const feature_lanes f = {
+        .first = {COLUMN(CELLS_FIRST), COLUMN(CELLS_FIRST + 1), COLUMN(CELLS_FIRST + 2)},
+        .second = {COLUMN(CELLS_SECOND), COLUMN(CELLS_SECOND + 1), COLUMN(CELLS_SECOND + 2)},
+        .third = {COLUMN(CELLS_THIRD_X), COLUMN(CELLS_THIRD_Y), COLUMN(CELLS_THIRD_Z)},
+        .fourth = {COLUMN(CELLS_FOURTH), COLUMN(CELLS_FOURTH + 1), COLUMN(CELLS_FOURTH + 2)},
+        .length = magnitude(offset),
+        .face = is_less(offset, all(0))};
+    for (uint32_t k = 0; k < 3; k++)
+        r[k] = sub(p[k], COLUMN(CELLS_PLACE + k));
+#undef COLUMN
+    return f;
 }
 
 /* For each feature: the square of its distance from the centre of the box, infinite where the box
@@ -68,42 +78,20 @@ static inline wide extent(const wide half[3], const wide v[3]) {
  * distance of the centre from the mesh, or more. */
 static float look_from_centre(const cells_list *list, const cells_box *box, float radius,
                               float *scratch) {
-    const wide zero = all(0), endless = all(INFINITY), margin = all(box->margin);
-    const wide inside = all(-box->margin), rho = all(radius);
-    wide centre[3], half[3], best = endless;
+    const wide endless = all(INFINITY), margin = all(box->margin), rho = all(radius);
+    wide centre[3], half[3], r[3], best = endless;
     for (int k = 0; k < 3; k++) {
         centre[k] = all(box->centre[k]);
         half[k] = all(box->half[k]);
     }
     for (uint32_t i = 0; i < list->count; i += LANES) {
-        const float *from = list->columns + i;
-#define COLUMN(c) load(from + (size_t)(c)*list->stride)
-        const wide first[3] = {COLUMN(CELLS_FIRST), COLUMN(CELLS_FIRST + 1),
-                               COLUMN(CELLS_FIRST + 2)};
-        const wide second[3] = {COLUMN(CELLS_SECOND), COLUMN(CELLS_SECOND + 1),
-                                COLUMN(CELLS_SECOND + 2)};
-        const wide third[3] = {COLUMN(CELLS_THIRD_X), COLUMN(CELLS_THIRD_Y), COLUMN(CELLS_THIRD_Z)};
-        const wide fourth[3] = {COLUMN(CELLS_FOURTH), COLUMN(CELLS_FOURTH + 1),
-                                COLUMN(CELLS_FOURTH + 2)};
-        const wide r[3] = {sub(centre[0], COLUMN(CELLS_PLACE)),
-                           sub(centre[1], COLUMN(CELLS_PLACE + 1)),
-                           sub(centre[2], COLUMN(CELLS_PLACE + 2))};
-        const wide offset = COLUMN(CELLS_OFFSET), length = magnitude(offset);
-#undef COLUMN
-        const mask face = is_less(offset, zero);
-        wide t0 = dot(first, r), t1 = dot(second, r), t2 = dot(third, r), along = dot(fourth, r);
-        wide t3 = sub(along, length), s = least(most(along, zero), length);
-        wide q[3] = {fused_less(s, fourth[0], r[0]), fused_less(s, fourth[1], r[1]),
-                     fused_less(s, fourth[2], r[2])};
-        wide sq = choose(face, mul(t2, t2), dot(q, q));
-        wide beside = choose(face, most(most(t0, t1), t3), sub(zero, endless));
-        best = least(best, choose(is_less(inside, beside), endless, sq));
-        wide deep = extent(half, third);
-        wide out = most(most(sub(t0, extent(half, first)), sub(t1, extent(half, second))),
-                        sub(t3, extent(half, fourth)));
-        out = most(out, choose(face, sub(zero, endless), sub(t2, deep)));
-        store(scratch + 2 * (size_t)i, choose(is_less_equal(out, margin), sq, endless));
-        store(scratch + 2 * (size_t)i + LANES, choose(face, deep, rho));
+        const feature_lanes f = load_features(list, i, centre, r);
+        const feature_look l = feature_look_at(&f, r);
+        const wide deep = feature_extent(half, f.third);
+        const wide out = feature_outside_box(&f, &l, half, deep);
+        best = least(best, feature_bound_sq(&l, margin));
+        store(scratch + 2 * (size_t)i, choose(is_less_equal(out, margin), l.distance_sq, endless));
+        store(scratch + 2 * (size_t)i + LANES, choose(f.face, deep, rho));
     }
     return LANED(least)(best);
 }
@@ -160,10 +148,10 @@ static void find_winners(const cells_row *rows, const uint32_t *names, uint32_t 
                 wide q[3] = {fused_less(s, all(row[CELLS_FOURTH]), r[0]),
                              fused_less(s, all(row[CELLS_FOURTH + 1]), r[1]),
                              fused_less(s, all(row[CELLS_FOURTH + 2]), r[2])};
-                sq = dot(q, q);
+                sq = feature_dot(q, q);
             } else {
                 out = most(most(out, t2), most(dot_row(row + CELLS_FIRST, r), along));
-                sq = dot(r, r);
+                sq = feature_dot(r, r);
             }
             sq = choose(is_less_equal(out, margin), sq, endless);
             store(w->square[k % CELLS_KEPT] + i, sq);

@@ -7,6 +7,8 @@
 #define ABUTI_FIELD_BUILD_DEVICE_H
 
 #include "bvh/device_query.h"
+#include "device/kit.h"
+#include "field/build/device_shared.h"
 #include "field/field.h"
 #include "nearest/features.h"
 
@@ -40,13 +42,6 @@ typedef struct field_account {
     bool searched;      /* the whole field was left */
 } field_account;
 
-enum {
-    FIELD_LEVELS = 32,
-    FIELD_BLOCK = 8,   /* side of the blocks that a group measures, the last with lists */
-    FIELD_GROUP = 128, /* items of most kernels */
-    FIELD_COARSE = 32, /* side of the blocks for which signs are found first */
-};
-
 /* A feature in doubles. Of an edge and a vertex: a place, a unit vector and a length, both 0 for a
  * vertex; of a face a place and its unit normal. */
 typedef struct feature_exact {
@@ -59,58 +54,95 @@ typedef struct feature_exact {
 
 _Static_assert(sizeof(feature_exact) == 64, "the layout that field_cells.cl reads");
 
-enum {
-    FIELD_IS_FACE = 1,
-    FIELD_IS_LOW = 2 /* beside a triangle that is too low to be a feature */
-};
+_Static_assert(sizeof(field_grid) == 128, "the layout that kernels read");
 
-/* As field_grid of grid_cl.h. */
-typedef struct grid_argument {
-    double origin[3], cell, mesh_origin[3], scale, per_scale, band;
-    float base[3], step, margin, reach;
-    uint32_t count[3], first[3];
-} grid_argument;
+typedef enum field_kernel {
+    FIELD_SEED,
+    FIELD_TOP,
+    FIELD_FILTER,
+    FIELD_SIBLINGS,
+    FIELD_CUT,
+    FIELD_CELLS,
+    FIELD_FEW_CELLS,
+    FIELD_PUT,
+    FIELD_CROSS,
+    FIELD_SUM,
+    FIELD_SHIFTS,
+    FIELD_SIDES,
+    FIELD_REST,
+    FIELD_SETTLE,
+    FIELD_POINTS,
+    FIELD_TURN,
+    FIELD_BRICKS,
+    FIELD_KERNELS
+} field_kernel;
 
-_Static_assert(sizeof(grid_argument) == 128, "the layout that kernels read");
+typedef enum field_memory {
+    /* once */
+    FIELD_RECORDS, /* of features */
+    FIELD_EXACT,
+    FIELD_INCIDENT_BEGIN,
+    FIELD_INCIDENTS,
+    FIELD_BORDER, /* two ends an edge, four floats each */
+    /* each build */
+    FIELD_LISTS, /* of all levels */
+    FIELD_BOUNDS,
+    FIELD_POOL,
+    FIELD_COUNTERS,
+    FIELD_DOUBTS,
+    FIELD_SETTLED,
+    FIELD_LONG,
+    FIELD_LONGER,
+    FIELD_CUT_LISTS,
+    FIELD_CUT_BOUNDS,
+    FIELD_COARSE_SHIFTS, /* signs */
+    FIELD_FINE_SHIFTS,
+    FIELD_UNSETTLED,
+    FIELD_MIXED,
+    FIELD_ROWS,
+    FIELD_UNSURE,
+    FIELD_UNSURE_POINTS,
+    FIELD_UNSURE_ORDER,
+    FIELD_UNSURE_SUMS,
+    FIELD_UNSURE_INSIDE,
+    /* of sparse fields: a part of the grid, and bricks that are copied out of it */
+    FIELD_WINDOW,
+    FIELD_BRICK_CELLS,
+    FIELD_BRICK_VALUES,
+    FIELD_MEMORIES
+} field_memory;
 
 /* What a hierarchy keeps for fields; scratch memory grows as needed. */
 typedef struct field_parts {
-    abuti_kernel seed, top, filter, siblings, cut, cells, few, put, cross, sum, shifts, sides, rest;
-    abuti_kernel settle, points, turn, bricks;
-    abuti_buffer records, exact, incident_begin, incidents; /* of features */
-    abuti_buffer border;                                    /* two ends an edge, four floats each */
+    abuti_kit kit;      /* on the queue of the hierarchy */
+    abuti_queue beside; /* for signs, while lists are made */
+    abuti_kit aside;    /* on that queue; its memory is that of `kit` */
     uint32_t feature_count, border_count;
     bool is_ready;
     double cells_least;   /* a triangle; grids of fewer cells are left to the search, all of them */
     double short_share;   /* lists are called short with fewer features than this a small block */
     uint32_t slices_most; /* of a list */
-    abuti_buffer lists, bounds; /* of all levels */
-    abuti_buffer pool, counters, doubts, settled;
-    abuti_buffer long_blocks, longer, cut_lists, cut_bounds;
-    abuti_buffer coarse, fine, unsettled, mixed, rows; /* signs */
-    abuti_queue aside;                                 /* for signs, while lists are made */
-    abuti_buffer unsure, unsure_points, unsure_order, unsure_sums, unsure_inside;
     size_t pool_count;
     bool pool_fixed;        /* for tests: begins with what it has */
     field_account *account; /* null unless someone wants to know */
 } field_parts;
 
 /* The parts of a hierarchy, made if there are none. */
-abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts);
+abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts);
 
 /* From now on builds for this hierarchy are accounted for here, and wait after each stage; null
  * ends that. */
-abut_status abuti_device_field_account(abut_device_bvh *bvh, field_account *account);
+abut_status abuti_device_field_account(bvh_on_device *bvh, field_account *account);
 
-/* Fills a buffer with the values of a grid, x fastest, and finds the least and the greatest; of a
+/* Fills a buffer with the values of a grid, x fastest, and finds the lowest and the highest; of a
  * part of it, whose size `grid` has, where `first` is not null: its first cell. Waits. */
-abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid,
+abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,
                                     const uint32_t first[3], double band, abuti_buffer *values,
-                                    double *least, double *most);
+                                    double *lowest, double *highest);
 
-/* Refuses hierarchies that know no inside, devices without doubles, and grids that are too large.
- */
-abut_status abuti_device_field_check(const char *function, const abut_device_bvh *bvh,
-                                     const abut_grid *grid);
+/* ---- device_layout.c ---- */
+
+/* Whether a hierarchy that is ready for signs is on a device that can give the CPU's values. */
+bool abuti_field_fits_there(const abut_bvh *bvh);
 
 #endif

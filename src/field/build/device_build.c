@@ -7,37 +7,11 @@
 
 #include <math.h>
 
-/* As in the kernels. */
 #define GROUP FIELD_GROUP
-#define ROW_GROUP 64
-#define EACH 32
-#define SEED_BYTES 4
-#define LISTS_BYTES (4 * (16 + 3072))
-#define SIBLINGS_BYTES (4 * (24 + 64 + 8 * 384))
-#define SIDES_BYTES (4 * 3 * GROUP)
-#define CELLS_BYTES (4 * (384 + 8 * 128 + 64 * 32 + 8 + 2 * 64))
-#define SETTLE_BYTES (8 * GROUP + 8)
-#define TURN_BYTES 8
 #define SUM_BYTES (4 * sizeof(double))
-#define FEW_BYTES (8 * GROUP + 4 * (2 * 8 + 1024))
-#define CHUNK 1024
-#define CHUNKS_MOST ((uint64_t)1 << 21)
 #define MARGIN 0x1p-19
 
 enum {
-    DOUBTFUL = 0,
-    LEAST,
-    MOST,
-    CHUNKS,
-    LONG_8,
-    LONG_4,
-    UNSETTLED,
-    MIXED,
-    ROWS,
-    UNSURE,
-    LEFT,
-    ENTRIES, /* of each level, and of what is cut */
-    COUNTERS = ENTRIES + FIELD_LEVELS + 1,
     /* Blocks of the largest size; each looks at all features. */
     TOP_BLOCKS = 64,
     /* Lists have so many slices that a level has this many groups; fewer where lists are short. */
@@ -55,7 +29,7 @@ enum {
     POOL_MOST = 8 << 20,
     POOL_CELLS = 8,
     /* Points that go through the search at once. */
-    SETTLE_POINTS = 1 << 18,
+    SEARCH_POINTS = 1 << 18,
     /* With more edges of the border each cell asks the search: every edge would cost more. */
     BORDER_MOST = 4096,
 };
@@ -66,13 +40,13 @@ enum {
 #define FAR 256.0
 
 typedef struct filling {
-    abut_device_bvh *bvh;
+    bvh_on_device *bvh;
     field_parts *parts;
     const abut_grid *grid;
     uint32_t first[3]; /* of its cells */
     double band;
     abuti_buffer *values;
-    grid_argument argument;
+    field_grid argument;
     double largest; /* coordinate in the frame */
     /* Of each level, the last of blocks of FIELD_BLOCK: the side and the number of its blocks, the
      * slices of their lists, and where lists and bounds begin. Bounds have one level more. */
@@ -81,8 +55,8 @@ typedef struct filling {
     uint32_t levels;
     bool short_lists; /* most lists of the smallest blocks are */
     uint32_t long_most, longer_most, doubts_most, rows_most, unsure_most;
-    uint32_t counters[COUNTERS];
-    double least, most;
+    uint32_t counters[FIELD_COUNTS];
+    double lowest, highest;
 } filling;
 
 static uint32_t blocks_of(const abut_grid *grid, uint32_t side) {
@@ -98,16 +72,16 @@ static vec3 centre_of(const filling *f, uint32_t i, uint32_t j, uint32_t k) {
     return grid_centre(f->grid, f->first[0] + i, f->first[1] + j, f->first[2] + k);
 }
 
-static grid_argument argument_of(filling *f) {
+static field_grid argument_of(filling *f) {
     const abut_grid *grid = f->grid;
     vec3 mesh_origin = f->bvh->tree.mesh->origin, first, last;
     double scale = f->bvh->tree.scale;
-    grid_argument a = {.cell = grid->cell,
-                       .scale = scale,
-                       .per_scale = 1 / scale,
-                       .band = f->band,
-                       .step = (float)(grid->cell * scale),
-                       .reach = (float)(f->band * scale) * (1 + 0x1p-20f)};
+    field_grid a = {.cell = grid->cell,
+                    .scale = scale,
+                    .per_scale = 1 / scale,
+                    .band = f->band,
+                    .step = (float)(grid->cell * scale),
+                    .reach = (float)(f->band * scale) * (1 + 0x1p-20f)};
     first = v3_scale(v3_sub(centre_of(f, 0, 0, 0), mesh_origin), scale);
     last = v3_scale(v3_sub(centre_of(f, grid->count[0] - 1, grid->count[1] - 1, grid->count[2] - 1),
                            mesh_origin),
@@ -152,7 +126,7 @@ static void choose_levels(filling *f) {
     f->bounds_at[f->levels + 1] = bounds;
     f->long_most = f->blocks[f->levels - 1] < LONG_MOST ? f->blocks[f->levels - 1] : LONG_MOST;
     f->longer_most = 8 * f->long_most;
-    f->doubts_most = (uint32_t)(grid_cells(f->grid) / 32) + SETTLE_POINTS;
+    f->doubts_most = (uint32_t)(grid_cells(f->grid) / 32) + SEARCH_POINTS;
     f->rows_most = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + ROWS_LEAST : 1;
     f->unsure_most =
         f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + UNSURE_LEAST : 1;
@@ -160,42 +134,33 @@ static void choose_levels(filling *f) {
 
 /* ---- memory ---- */
 
-typedef struct buffer_need {
-    abuti_buffer *buffer;
-    size_t count, element_bytes;
-} buffer_need;
-
-static abut_status reserve_some(abut_device *device, const buffer_need *needs, size_t count) {
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; !status && i < count; i++)
-        status =
-            abuti_buffer_reserve(device, needs[i].count, needs[i].element_bytes, needs[i].buffer);
-    return status;
-}
-
-static abut_status reserve(filling *f) {
+static void reserve(filling *f) {
     field_parts *p = f->parts;
     size_t first = (size_t)POOL_FEATURE * p->feature_count;
     size_t pool = grid_cells(f->grid) / POOL_CELLS + (first < POOL_MOST ? first : POOL_MOST);
     p->pool_count = p->pool_count < pool && !p->pool_fixed ? pool : p->pool_count;
-    const buffer_need needs[] = {
-        {&p->pool, p->pool_count, 4},
-        {&p->counters, COUNTERS, 4},
-        {&p->doubts, f->doubts_most, 4},
-        {&p->lists, f->lists_at[f->levels], 8},
-        {&p->bounds, f->bounds_at[f->levels + 1], 4},
-        {&p->long_blocks, f->long_most, 4},
-        {&p->longer, f->longer_most, 4},
-        {&p->cut_lists, 8 * (size_t)f->long_most, 8},
-        {&p->cut_bounds, 64 * (size_t)f->long_most, 4},
-        {&p->coarse, blocks_of(f->grid, FIELD_COARSE), 4},
-        {&p->fine, blocks_of(f->grid, FIELD_BLOCK), 4},
-        {&p->unsettled, blocks_of(f->grid, FIELD_COARSE), 4},
-        {&p->mixed, blocks_of(f->grid, FIELD_BLOCK), 4},
-        {&p->rows, f->rows_most, 4},
-        {&p->unsure, f->unsure_most, 4},
+    const struct {
+        field_memory which;
+        size_t count, element_bytes;
+    } needs[] = {
+        {FIELD_POOL, p->pool_count, 4},
+        {FIELD_COUNTERS, FIELD_COUNTS, 4},
+        {FIELD_DOUBTS, f->doubts_most, 4},
+        {FIELD_LISTS, f->lists_at[f->levels], 8},
+        {FIELD_BOUNDS, f->bounds_at[f->levels + 1], 4},
+        {FIELD_LONG, f->long_most, 4},
+        {FIELD_LONGER, f->longer_most, 4},
+        {FIELD_CUT_LISTS, 8 * (size_t)f->long_most, 8},
+        {FIELD_CUT_BOUNDS, 64 * (size_t)f->long_most, 4},
+        {FIELD_COARSE_SHIFTS, blocks_of(f->grid, FIELD_COARSE), 4},
+        {FIELD_FINE_SHIFTS, blocks_of(f->grid, FIELD_BLOCK), 4},
+        {FIELD_UNSETTLED, blocks_of(f->grid, FIELD_COARSE), 4},
+        {FIELD_MIXED, blocks_of(f->grid, FIELD_BLOCK), 4},
+        {FIELD_ROWS, f->rows_most, 4},
+        {FIELD_UNSURE, f->unsure_most, 4},
     };
-    return reserve_some(f->bvh->queue.device, needs, sizeof needs / sizeof *needs);
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        abuti_kit_reserve(&p->kit, needs[i].which, needs[i].count, needs[i].element_bytes);
 }
 
 /* ---- stages ---- */
@@ -203,289 +168,270 @@ static abut_status reserve(filling *f) {
 /* Begins a stage, or ends one, if they are timed. */
 static void stage_begin(filling *f) {
     if (f->parts->account)
-        abuti_queue_clock_start(&f->bvh->queue);
+        abuti_queue_clock_start(f->parts->kit.queue);
 }
 
-static abut_status stage_end(filling *f, field_stage stage) {
+static void stage_end(filling *f, field_stage stage) {
     double ms = 0;
     if (!f->parts->account)
-        return ABUT_OK;
-    abut_status status = abuti_queue_clock_stop(&f->bvh->queue, &ms);
+        return;
+    abuti_kit_fail(&f->parts->kit, abuti_queue_clock_stop(f->parts->kit.queue, &ms));
     f->parts->account->stage_ms[stage] += ms;
-    return status;
 }
 
+#define MEMORY(which) KIT_BUFFER(&p->kit, which)
+
 /* What rows cross, as whole numbers in the place of the values. */
-static abut_status queue_rows(filling *f, abuti_queue *queue) {
-    abut_device_bvh *bvh = f->bvh;
+static void queue_rows(filling *f, abuti_kit *kit) {
+    bvh_on_device *bvh = f->bvh;
     uint32_t triangles = bvh->tree.triangle_count, columns = f->grid->count[0];
     size_t rows = (size_t)f->grid->count[1] * f->grid->count[2];
     stage_begin(f);
-    abut_status status = abuti_buffer_fill(queue, f->values, 0, 4 * grid_cells(f->grid));
-    status = status ? status : stage_end(f, FIELD_STAGE_CLEAR);
+    if (!abuti_kit_failed(kit))
+        abuti_kit_fail(kit, abuti_buffer_fill(kit->queue, f->values, 0, 4 * grid_cells(f->grid)));
+    stage_end(f, FIELD_STAGE_CLEAR);
     stage_begin(f);
-    if (!status)
-        status = ABUTI_LAUNCH(queue, &f->parts->cross, groups_of((size_t)triangles * EACH, GROUP),
-                              GROUP, ABUTI_BUFFER(&bvh->tree.corners), ABUTI_VALUE(triangles),
-                              ABUTI_VALUE(f->argument), ABUTI_BUFFER(f->values));
-    status = status ? status : stage_end(f, FIELD_STAGE_CROSS);
+    ABUTI_KIT_RUN(kit, FIELD_CROSS, (size_t)triangles * FIELD_EACH, GROUP,
+                  ABUTI_BUFFER(&bvh->tree.corners), ABUTI_VALUE(triangles),
+                  ABUTI_VALUE(f->argument), ABUTI_BUFFER(f->values));
+    stage_end(f, FIELD_STAGE_CROSS);
     stage_begin(f);
-    if (!status)
-        status = ABUTI_LAUNCH(queue, &f->parts->sum, rows, ROW_GROUP, ABUTI_BUFFER(f->values),
-                              ABUTI_VALUE(columns), ABUTI_LOCAL_MEMORY(4 * ROW_GROUP));
-    return status ? status : stage_end(f, FIELD_STAGE_SUM);
+    ABUTI_KIT_RUN(kit, FIELD_SUM, rows * FIELD_ROW_GROUP, FIELD_ROW_GROUP, ABUTI_BUFFER(f->values),
+                  ABUTI_VALUE(columns), ABUTI_LOCAL_MEMORY(FIELD_SUMS_BYTES));
+    stage_end(f, FIELD_STAGE_SUM);
 }
 
-/* Groups of a launch over what only the device knows the number of. */
-static size_t queue_groups(size_t most) {
-    return most < QUEUE_GROUPS ? most : QUEUE_GROUPS;
+/* Items of a launch over so many groups, at most, of which only the device knows the number. */
+static size_t queue_items(size_t most) {
+    return GROUP * (most < QUEUE_GROUPS ? most : QUEUE_GROUPS);
 }
 
-static abut_status queue_shifts(filling *f, abuti_queue *queue, uint32_t side, size_t groups,
-                                abuti_buffer *shifts, abuti_buffer *unsettled) {
+static void queue_shifts(filling *f, abuti_kit *kit, uint32_t side, size_t items,
+                         field_memory shifts, field_memory unsettled) {
     field_parts *p = f->parts;
-    return ABUTI_LAUNCH(queue, &p->shifts, groups, GROUP, ABUTI_VALUE(f->argument),
-                        ABUTI_BUFFER(&p->border), ABUTI_VALUE(p->border_count), ABUTI_VALUE(side),
-                        ABUTI_BUFFER(&p->unsettled), ABUTI_BUFFER(shifts), ABUTI_BUFFER(unsettled),
-                        ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
+    ABUTI_KIT_RUN(kit, FIELD_SHIFTS, items, GROUP, ABUTI_VALUE(f->argument), MEMORY(FIELD_BORDER),
+                  ABUTI_VALUE(p->border_count), ABUTI_VALUE(side), MEMORY(FIELD_UNSETTLED),
+                  MEMORY(shifts), MEMORY(unsettled), MEMORY(FIELD_COUNTERS),
+                  ABUTI_LOCAL_MEMORY(FIELD_SIDES_BYTES));
 }
 
 /* Signs of a surface with a border. They take few groups for long: beside the lists they take
  * hardly any time. */
-static abut_status queue_sides(filling *f, abuti_queue *queue) {
+static void queue_sides(filling *f, abuti_kit *kit) {
     field_parts *p = f->parts;
     size_t blocks = 2 * (size_t)f->blocks[f->levels - 1]; /* some of a large one are outside */
     float facing = (float)f->bvh->sign.facing;
     stage_begin(f);
-    abut_status status = queue_shifts(f, queue, FIELD_COARSE, blocks_of(f->grid, FIELD_COARSE),
-                                      &p->coarse, &p->unsettled);
-    status = status
-                 ? status
-                 : queue_shifts(f, queue, FIELD_BLOCK, queue_groups(blocks), &p->fine, &p->mixed);
-    if (!status)
-        status = ABUTI_LAUNCH(queue, &p->sides, queue_groups(4 * blocks), GROUP,
-                              ABUTI_VALUE(f->argument), ABUTI_BUFFER(&p->border),
-                              ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
-                              ABUTI_BUFFER(&p->mixed), ABUTI_BUFFER(&p->counters),
-                              ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->rows),
-                              ABUTI_VALUE(f->rows_most), ABUTI_BUFFER(&p->unsure),
-                              ABUTI_VALUE(f->unsure_most), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
-    if (!status)
-        status =
-            ABUTI_LAUNCH(queue, &p->rest, queue_groups(f->rows_most), GROUP,
-                         ABUTI_VALUE(f->argument), ABUTI_BUFFER(&p->border),
-                         ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing), ABUTI_BUFFER(&p->rows),
-                         ABUTI_VALUE(f->rows_most), ABUTI_BUFFER(&p->counters),
-                         ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->unsure),
-                         ABUTI_VALUE(f->unsure_most), ABUTI_LOCAL_MEMORY(SIDES_BYTES));
-    return status ? status : stage_end(f, FIELD_STAGE_SIDES);
+    queue_shifts(f, kit, FIELD_COARSE, GROUP * (size_t)blocks_of(f->grid, FIELD_COARSE),
+                 FIELD_COARSE_SHIFTS, FIELD_UNSETTLED);
+    queue_shifts(f, kit, FIELD_BLOCK, queue_items(blocks), FIELD_FINE_SHIFTS, FIELD_MIXED);
+    ABUTI_KIT_RUN(kit, FIELD_SIDES, queue_items(4 * blocks), GROUP, ABUTI_VALUE(f->argument),
+                  MEMORY(FIELD_BORDER), ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
+                  MEMORY(FIELD_MIXED), MEMORY(FIELD_COUNTERS), ABUTI_BUFFER(f->values),
+                  MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_most), MEMORY(FIELD_UNSURE),
+                  ABUTI_VALUE(f->unsure_most), ABUTI_LOCAL_MEMORY(FIELD_SIDES_BYTES));
+    ABUTI_KIT_RUN(kit, FIELD_REST, queue_items(f->rows_most), GROUP, ABUTI_VALUE(f->argument),
+                  MEMORY(FIELD_BORDER), ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
+                  MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_most), MEMORY(FIELD_COUNTERS),
+                  ABUTI_BUFFER(f->values), MEMORY(FIELD_UNSURE), ABUTI_VALUE(f->unsure_most),
+                  ABUTI_LOCAL_MEMORY(FIELD_SIDES_BYTES));
+    stage_end(f, FIELD_STAGE_SIDES);
 }
 
-static abut_status queue_top(filling *f) {
+static void queue_top(filling *f) {
     field_parts *p = f->parts;
-    abuti_queue *queue = &f->bvh->queue;
     uint32_t pool_count = (uint32_t)p->pool_count;
+    size_t items = GROUP * (size_t)f->blocks[0];
     stage_begin(f);
-    abut_status status = ABUTI_LAUNCH(queue, &p->seed, f->blocks[0], GROUP,
-                                      ABUTI_BUFFER(&p->records), ABUTI_VALUE(p->feature_count),
-                                      ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[0]),
-                                      ABUTI_BUFFER(&p->bounds), ABUTI_LOCAL_MEMORY(SEED_BYTES));
-    if (!status)
-        status = ABUTI_LAUNCH(queue, &p->top, (size_t)f->blocks[0] * f->slices[0], GROUP,
-                              ABUTI_BUFFER(&p->records), ABUTI_VALUE(p->feature_count),
-                              ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[0]),
-                              ABUTI_VALUE(f->slices[0]), ABUTI_BUFFER(&p->bounds),
-                              ABUTI_VALUE(f->bounds_at[0]), ABUTI_VALUE(f->bounds_at[1]),
-                              ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count),
-                              ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->lists),
-                              ABUTI_LOCAL_MEMORY(LISTS_BYTES));
-    return status ? status : stage_end(f, FIELD_STAGE_TOP);
+    ABUTI_KIT_RUN(&p->kit, FIELD_SEED, items, GROUP, MEMORY(FIELD_RECORDS),
+                  ABUTI_VALUE(p->feature_count), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[0]),
+                  MEMORY(FIELD_BOUNDS), ABUTI_LOCAL_MEMORY(FIELD_SEED_BYTES));
+    ABUTI_KIT_RUN(&p->kit, FIELD_TOP, items * f->slices[0], GROUP, MEMORY(FIELD_RECORDS),
+                  ABUTI_VALUE(p->feature_count), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[0]),
+                  ABUTI_VALUE(f->slices[0]), MEMORY(FIELD_BOUNDS), ABUTI_VALUE(f->bounds_at[0]),
+                  ABUTI_VALUE(f->bounds_at[1]), MEMORY(FIELD_POOL), ABUTI_VALUE(pool_count),
+                  MEMORY(FIELD_COUNTERS), MEMORY(FIELD_LISTS),
+                  ABUTI_LOCAL_MEMORY(FIELD_LISTS_BYTES));
+    stage_end(f, FIELD_STAGE_TOP);
 }
 
-static abut_status queue_filter(filling *f, uint32_t level) {
+static void queue_filter(filling *f, uint32_t level) {
     field_parts *p = f->parts;
     uint32_t pool_count = (uint32_t)p->pool_count;
-    return ABUTI_LAUNCH(&f->bvh->queue, &p->filter, (size_t)f->blocks[level] * f->slices[level],
-                        GROUP, ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
-                        ABUTI_VALUE(f->sides[level]), ABUTI_VALUE(f->slices[level]),
-                        ABUTI_VALUE(f->slices[level - 1]), ABUTI_BUFFER(&p->bounds),
-                        ABUTI_VALUE(f->bounds_at[level]), ABUTI_VALUE(f->bounds_at[level + 1]),
-                        ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count), ABUTI_VALUE(level),
-                        ABUTI_BUFFER(&p->counters), ABUTI_BUFFER(&p->lists),
-                        ABUTI_VALUE(f->lists_at[level - 1]), ABUTI_VALUE(f->lists_at[level]),
-                        ABUTI_LOCAL_MEMORY(LISTS_BYTES));
+    ABUTI_KIT_RUN(&p->kit, FIELD_FILTER, GROUP * (size_t)f->blocks[level] * f->slices[level], GROUP,
+                  MEMORY(FIELD_RECORDS), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[level]),
+                  ABUTI_VALUE(f->slices[level]), ABUTI_VALUE(f->slices[level - 1]),
+                  MEMORY(FIELD_BOUNDS), ABUTI_VALUE(f->bounds_at[level]),
+                  ABUTI_VALUE(f->bounds_at[level + 1]), MEMORY(FIELD_POOL), ABUTI_VALUE(pool_count),
+                  ABUTI_VALUE(level), MEMORY(FIELD_COUNTERS), MEMORY(FIELD_LISTS),
+                  ABUTI_VALUE(f->lists_at[level - 1]), ABUTI_VALUE(f->lists_at[level]),
+                  ABUTI_LOCAL_MEMORY(FIELD_LISTS_BYTES));
 }
 
 /* The same where lists have one slice, for eight blocks at once: 0.6 of the time where lists are
  * short, but twice as long where some are long, since few groups have much to do then. */
-static abut_status queue_siblings(filling *f, uint32_t level) {
+static void queue_siblings(filling *f, uint32_t level) {
     field_parts *p = f->parts;
     uint32_t pool_count = (uint32_t)p->pool_count;
-    return ABUTI_LAUNCH(&f->bvh->queue, &p->siblings, f->blocks[level - 1], GROUP,
-                        ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
-                        ABUTI_VALUE(f->sides[level]), ABUTI_VALUE(f->slices[level - 1]),
-                        ABUTI_BUFFER(&p->bounds), ABUTI_VALUE(f->bounds_at[level]),
-                        ABUTI_VALUE(f->bounds_at[level + 1]), ABUTI_BUFFER(&p->pool),
-                        ABUTI_VALUE(pool_count), ABUTI_VALUE(level), ABUTI_BUFFER(&p->counters),
-                        ABUTI_BUFFER(&p->lists), ABUTI_VALUE(f->lists_at[level - 1]),
-                        ABUTI_VALUE(f->lists_at[level]), ABUTI_LOCAL_MEMORY(SIBLINGS_BYTES));
+    ABUTI_KIT_RUN(&p->kit, FIELD_SIBLINGS, GROUP * (size_t)f->blocks[level - 1], GROUP,
+                  MEMORY(FIELD_RECORDS), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->sides[level]),
+                  ABUTI_VALUE(f->slices[level - 1]), MEMORY(FIELD_BOUNDS),
+                  ABUTI_VALUE(f->bounds_at[level]), ABUTI_VALUE(f->bounds_at[level + 1]),
+                  MEMORY(FIELD_POOL), ABUTI_VALUE(pool_count), ABUTI_VALUE(level),
+                  MEMORY(FIELD_COUNTERS), MEMORY(FIELD_LISTS), ABUTI_VALUE(f->lists_at[level - 1]),
+                  ABUTI_VALUE(f->lists_at[level]), ABUTI_LOCAL_MEMORY(FIELD_SIBLINGS_BYTES));
 }
 
-static abut_status queue_filters(filling *f) {
-    abut_status status = ABUT_OK;
+static void queue_filters(filling *f) {
     stage_begin(f);
-    for (uint32_t level = 1; !status && level < f->levels; level++)
-        status = f->short_lists && f->slices[level] == 1 ? queue_siblings(f, level)
-                                                         : queue_filter(f, level);
-    return status ? status : stage_end(f, FIELD_STAGE_FILTER);
+    for (uint32_t level = 1; level < f->levels; level++)
+        if (f->short_lists && f->slices[level] == 1)
+            queue_siblings(f, level);
+        else
+            queue_filter(f, level);
+    stage_end(f, FIELD_STAGE_FILTER);
 }
 
 /* Blocks of FIELD_BLOCK, or the eighths of those that were too long. */
-static abut_status queue_cells(filling *f, bool parts) {
+static void queue_cells(filling *f, bool parts) {
     field_parts *p = f->parts;
     uint32_t last = f->levels - 1;
     uint32_t side = parts ? FIELD_BLOCK / 2 : FIELD_BLOCK, slices = parts ? 1 : f->slices[last];
     uint32_t from = parts ? 0 : f->lists_at[last];
     uint32_t next_most = parts ? f->longer_most : f->long_most;
     float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
+    size_t items = parts ? queue_items(8 * (size_t)f->long_most) : GROUP * (size_t)f->blocks[last];
     stage_begin(f);
-    abut_status status = ABUTI_LAUNCH(
-        &f->bvh->queue, &p->cells, parts ? queue_groups(8 * (size_t)f->long_most) : f->blocks[last],
-        GROUP, ABUTI_BUFFER(&p->records), ABUTI_BUFFER(&p->exact),
-        ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument), ABUTI_VALUE(side),
-        ABUTI_VALUE(slices), ABUTI_BUFFER(parts ? &p->cut_lists : &p->lists), ABUTI_VALUE(from),
-        ABUTI_BUFFER(&p->bounds), ABUTI_VALUE(f->bounds_at[last + 1]), ABUTI_BUFFER(&p->cut_bounds),
-        ABUTI_BUFFER(&p->pool), ABUTI_BUFFER(&p->long_blocks), ABUTI_VALUE(f->long_most),
-        ABUTI_BUFFER(parts ? &p->longer : &p->long_blocks), ABUTI_VALUE(next_most),
-        ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine), ABUTI_VALUE(facing),
-        ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(f->doubts_most),
-        ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(CELLS_BYTES));
-    return status ? status : stage_end(f, parts ? FIELD_STAGE_PARTS : FIELD_STAGE_CELLS);
+    ABUTI_KIT_RUN(&p->kit, FIELD_CELLS, items, GROUP, MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT),
+                  ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument), ABUTI_VALUE(side),
+                  ABUTI_VALUE(slices), MEMORY(parts ? FIELD_CUT_LISTS : FIELD_LISTS),
+                  ABUTI_VALUE(from), MEMORY(FIELD_BOUNDS), ABUTI_VALUE(f->bounds_at[last + 1]),
+                  MEMORY(FIELD_CUT_BOUNDS), MEMORY(FIELD_POOL), MEMORY(FIELD_LONG),
+                  ABUTI_VALUE(f->long_most), MEMORY(parts ? FIELD_LONGER : FIELD_LONG),
+                  ABUTI_VALUE(next_most), MEMORY(FIELD_COARSE_SHIFTS), MEMORY(FIELD_FINE_SHIFTS),
+                  ABUTI_VALUE(facing), ABUTI_BUFFER(f->values), MEMORY(FIELD_DOUBTS),
+                  ABUTI_VALUE(f->doubts_most), MEMORY(FIELD_COUNTERS),
+                  ABUTI_LOCAL_MEMORY(FIELD_CELLS_BYTES));
+    stage_end(f, parts ? FIELD_STAGE_PARTS : FIELD_STAGE_CELLS);
 }
 
-static abut_status queue_cut(filling *f) {
+static void queue_cut(filling *f) {
     field_parts *p = f->parts;
     uint32_t last = f->levels - 1;
     uint32_t pool_count = (uint32_t)p->pool_count;
     stage_begin(f);
-    abut_status status =
-        ABUTI_LAUNCH(&f->bvh->queue, &p->cut, queue_groups(8 * (size_t)f->long_most), GROUP,
-                     ABUTI_BUFFER(&p->records), ABUTI_VALUE(f->argument),
-                     ABUTI_VALUE(f->slices[last]), ABUTI_BUFFER(&p->bounds),
-                     ABUTI_VALUE(f->bounds_at[last + 1]), ABUTI_BUFFER(&p->lists),
-                     ABUTI_VALUE(f->lists_at[last]), ABUTI_BUFFER(&p->long_blocks),
-                     ABUTI_VALUE(f->long_most), ABUTI_BUFFER(&p->pool), ABUTI_VALUE(pool_count),
-                     ABUTI_VALUE(f->levels), ABUTI_BUFFER(&p->counters),
-                     ABUTI_BUFFER(&p->cut_lists), ABUTI_BUFFER(&p->cut_bounds),
-                     ABUTI_LOCAL_MEMORY(LISTS_BYTES));
-    return status ? status : stage_end(f, FIELD_STAGE_CUT);
+    ABUTI_KIT_RUN(&p->kit, FIELD_CUT, queue_items(8 * (size_t)f->long_most), GROUP,
+                  MEMORY(FIELD_RECORDS), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->slices[last]),
+                  MEMORY(FIELD_BOUNDS), ABUTI_VALUE(f->bounds_at[last + 1]), MEMORY(FIELD_LISTS),
+                  ABUTI_VALUE(f->lists_at[last]), MEMORY(FIELD_LONG), ABUTI_VALUE(f->long_most),
+                  MEMORY(FIELD_POOL), ABUTI_VALUE(pool_count), ABUTI_VALUE(f->levels),
+                  MEMORY(FIELD_COUNTERS), MEMORY(FIELD_CUT_LISTS), MEMORY(FIELD_CUT_BOUNDS),
+                  ABUTI_LOCAL_MEMORY(FIELD_LISTS_BYTES));
+    stage_end(f, FIELD_STAGE_CUT);
 }
 
-static abut_status queue_few(filling *f) {
+static void queue_few(filling *f) {
     field_parts *p = f->parts;
     float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
     stage_begin(f);
-    abut_status status =
-        ABUTI_LAUNCH(&f->bvh->queue, &p->few, queue_groups(64 * (size_t)f->long_most), GROUP,
-                     ABUTI_BUFFER(&p->records), ABUTI_BUFFER(&p->exact),
-                     ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument),
-                     ABUTI_BUFFER(&p->cut_lists), ABUTI_BUFFER(&p->cut_bounds),
-                     ABUTI_BUFFER(&p->pool), ABUTI_BUFFER(&p->long_blocks),
-                     ABUTI_BUFFER(&p->longer), ABUTI_VALUE(f->longer_most),
-                     ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine), ABUTI_VALUE(facing),
-                     ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(f->doubts_most),
-                     ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(FEW_BYTES));
-    return status ? status : stage_end(f, FIELD_STAGE_FEW);
+    ABUTI_KIT_RUN(&p->kit, FIELD_FEW_CELLS, queue_items(64 * (size_t)f->long_most), GROUP,
+                  MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT), ABUTI_BUFFER(&f->bvh->tree.corners),
+                  ABUTI_VALUE(f->argument), MEMORY(FIELD_CUT_LISTS), MEMORY(FIELD_CUT_BOUNDS),
+                  MEMORY(FIELD_POOL), MEMORY(FIELD_LONG), MEMORY(FIELD_LONGER),
+                  ABUTI_VALUE(f->longer_most), MEMORY(FIELD_COARSE_SHIFTS),
+                  MEMORY(FIELD_FINE_SHIFTS), ABUTI_VALUE(facing), ABUTI_BUFFER(f->values),
+                  MEMORY(FIELD_DOUBTS), ABUTI_VALUE(f->doubts_most), MEMORY(FIELD_COUNTERS),
+                  ABUTI_LOCAL_MEMORY(FIELD_FEW_BYTES));
+    stage_end(f, FIELD_STAGE_FEW);
 }
 
 /* What is in doubt, with the search's own arithmetic. */
-static abut_status queue_settle(filling *f) {
+static void queue_settle(filling *f) {
     field_parts *p = f->parts;
     const abuti_bvh_device *tree = &f->bvh->tree;
     uint32_t last = f->levels - 1;
     float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
     stage_begin(f);
-    abut_status status =
-        ABUTI_LAUNCH(&f->bvh->queue, &p->settle, queue_groups(grid_cells(f->grid)), GROUP,
-                     ABUTI_BUFFER(&p->records), ABUTI_BUFFER(&p->incident_begin),
-                     ABUTI_BUFFER(&p->incidents), ABUTI_BUFFER(&tree->order),
-                     ABUTI_BUFFER(&tree->corners), ABUTI_VALUE(f->argument),
-                     ABUTI_VALUE(f->slices[last]), ABUTI_BUFFER(&p->lists),
-                     ABUTI_VALUE(f->lists_at[last]), ABUTI_BUFFER(&p->pool),
-                     ABUTI_BUFFER(&p->coarse), ABUTI_BUFFER(&p->fine), ABUTI_VALUE(facing),
-                     ABUTI_BUFFER(f->values), ABUTI_BUFFER(&p->doubts), ABUTI_VALUE(f->doubts_most),
-                     ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(SETTLE_BYTES));
-    return status ? status : stage_end(f, FIELD_STAGE_SETTLE);
+    ABUTI_KIT_RUN(&p->kit, FIELD_SETTLE, queue_items(grid_cells(f->grid)), GROUP,
+                  MEMORY(FIELD_RECORDS), MEMORY(FIELD_INCIDENT_BEGIN), MEMORY(FIELD_INCIDENTS),
+                  ABUTI_BUFFER(&tree->order), ABUTI_BUFFER(&tree->corners),
+                  ABUTI_VALUE(f->argument), ABUTI_VALUE(f->slices[last]), MEMORY(FIELD_LISTS),
+                  ABUTI_VALUE(f->lists_at[last]), MEMORY(FIELD_POOL), MEMORY(FIELD_COARSE_SHIFTS),
+                  MEMORY(FIELD_FINE_SHIFTS), ABUTI_VALUE(facing), ABUTI_BUFFER(f->values),
+                  MEMORY(FIELD_DOUBTS), ABUTI_VALUE(f->doubts_most), MEMORY(FIELD_COUNTERS),
+                  ABUTI_LOCAL_MEMORY(FIELD_SETTLE_BYTES));
+    stage_end(f, FIELD_STAGE_SETTLE);
 }
 
 /* ---- signs that only the fast winding number tells ---- */
 
 /* On a queue of its own, while lists are made. */
-static abut_status queue_windings(filling *f, abuti_queue *aside, uint32_t count) {
-    abut_device_bvh *bvh = f->bvh;
+static void queue_windings(filling *f, abuti_kit *aside, uint32_t count) {
+    bvh_on_device *bvh = f->bvh;
     field_parts *p = f->parts;
     const mesh_frame frame = frame_of(bvh);
-    size_t groups = groups_of(count, GROUP);
-    const buffer_need needs[] = {{&p->unsure_points, 3 * (size_t)count, sizeof(double)},
-                                 {&p->unsure_order, count, 4},
-                                 {&p->unsure_inside, count, 4},
-                                 {&p->unsure_sums, count, SUM_BYTES}};
-    abut_status status = reserve_some(bvh->queue.device, needs, sizeof needs / sizeof *needs);
-    if (!status)
-        status = ABUTI_LAUNCH(aside, &p->points, groups, GROUP, ABUTI_VALUE(f->argument),
-                              ABUTI_BUFFER(&p->unsure), ABUTI_VALUE(count),
-                              ABUTI_BUFFER(&p->unsure_points), ABUTI_BUFFER(&p->unsure_order));
-    if (!status)
-        status = ABUTI_LAUNCH(aside, &bvh->sign.sum, groups, GROUP, ABUTI_BUFFER(&bvh->tree.nodes),
-                              ABUTI_BUFFER(&bvh->sign.fields), ABUTI_BUFFER(&bvh->tree.blocks),
-                              ABUTI_VALUE(bvh->tree.triangle_count), ABUTI_BUFFER(&bvh->tree.order),
-                              ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&p->unsure_points),
-                              ABUTI_BUFFER(&p->unsure_order), ABUTI_VALUE(count),
-                              ABUTI_VALUE(frame), ABUTI_BUFFER(&p->unsure_sums));
-    return status;
+    abuti_kit_reserve(&p->kit, FIELD_UNSURE_POINTS, 3 * (size_t)count, sizeof(double));
+    abuti_kit_reserve(&p->kit, FIELD_UNSURE_ORDER, count, 4);
+    abuti_kit_reserve(&p->kit, FIELD_UNSURE_SUMS, count, SUM_BYTES);
+    if (abuti_kit_failed(&p->kit))
+        return;
+    ABUTI_KIT_RUN(aside, FIELD_POINTS, count, GROUP, ABUTI_VALUE(f->argument), MEMORY(FIELD_UNSURE),
+                  ABUTI_VALUE(count), MEMORY(FIELD_UNSURE_POINTS), MEMORY(FIELD_UNSURE_ORDER));
+    if (!abuti_kit_failed(aside))
+        abuti_kit_fail(aside,
+                       ABUTI_LAUNCH(aside->queue, &bvh->sign.sum, groups_of(count, GROUP), GROUP,
+                                    ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->sign.fields),
+                                    ABUTI_BUFFER(&bvh->tree.blocks),
+                                    ABUTI_VALUE(bvh->tree.triangle_count),
+                                    ABUTI_BUFFER(&bvh->tree.order),
+                                    ABUTI_BUFFER(&bvh->tree.corners), MEMORY(FIELD_UNSURE_POINTS),
+                                    MEMORY(FIELD_UNSURE_ORDER), ABUTI_VALUE(count),
+                                    ABUTI_VALUE(frame), MEMORY(FIELD_UNSURE_SUMS)));
+}
+
+/* From memory of the main kit, on either queue. */
+static void fetch(filling *f, abuti_kit *kit, field_memory which, void *to, size_t bytes) {
+    if (!abuti_kit_failed(kit))
+        abuti_kit_fail(kit, abuti_buffer_download(kit->queue, &f->parts->kit.buffers[which], 0, to,
+                                                  bytes));
 }
 
 /* As the search ends; then turns what is inside. */
-static abut_status settle_signs(filling *f, abuti_queue *aside, uint32_t count) {
+static void settle_signs(filling *f, abuti_kit *aside, uint32_t count) {
     abut_context *context = f->bvh->context;
     field_parts *p = f->parts;
     double(*sums)[4] = abuti_allocate(context, count, sizeof *sums);
     uint32_t *inside = abuti_allocate(context, count, sizeof *inside);
-    abut_status status = sums && inside ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status)
-        status = abuti_buffer_download(aside, &p->unsure_sums, 0, sums, count * SUM_BYTES);
-    for (uint32_t i = 0; !status && i < count; i++)
-        inside[i] = abuti_sign_winding_value(sums[i][0], sums[i][1], sums[i][2], sums[i][3]) *
-                        f->bvh->sign.facing >=
-                    0.5;
-    if (!status)
-        status = abuti_buffer_upload(&f->bvh->queue, &p->unsure_inside, 0, inside,
-                                     count * sizeof *inside);
-    if (!status)
-        status = ABUTI_LAUNCH(&f->bvh->queue, &p->turn, groups_of(count, GROUP), GROUP,
-                              ABUTI_BUFFER(&p->unsure), ABUTI_BUFFER(&p->unsure_inside),
-                              ABUTI_VALUE(count), ABUTI_BUFFER(f->values),
-                              ABUTI_BUFFER(&p->counters), ABUTI_LOCAL_MEMORY(TURN_BYTES));
+    if (!sums || !inside)
+        abuti_kit_fail(aside, ABUT_ERROR_MEMORY);
+    fetch(f, aside, FIELD_UNSURE_SUMS, sums, count * SUM_BYTES);
+    if (!abuti_kit_failed(aside)) {
+        for (uint32_t i = 0; i < count; i++)
+            inside[i] = abuti_sign_winding_value(sums[i][0], sums[i][1], sums[i][2], sums[i][3]) *
+                            f->bvh->sign.facing >=
+                        0.5;
+        abuti_kit_put(&p->kit, FIELD_UNSURE_INSIDE, inside, count, sizeof *inside);
+        ABUTI_KIT_RUN(&p->kit, FIELD_TURN, count, GROUP, MEMORY(FIELD_UNSURE),
+                      MEMORY(FIELD_UNSURE_INSIDE), ABUTI_VALUE(count), ABUTI_BUFFER(f->values),
+                      MEMORY(FIELD_COUNTERS), ABUTI_LOCAL_MEMORY(FIELD_EXTREMES_BYTES));
+    }
     abuti_release(context, sums);
     abuti_release(context, inside);
-    return status;
 }
 
-static abut_status download_counters(filling *f, abuti_queue *queue) {
-    return abuti_buffer_download(queue, &f->parts->counters, 0, f->counters, sizeof f->counters);
-}
-
-static abut_status clear(filling *f) {
+static void clear(filling *f) {
     const uint32_t infinite = 0x7f800000;
-    field_parts *p = f->parts;
-    abuti_queue *queue = &f->bvh->queue;
-    abut_status status = abuti_buffer_fill(queue, &p->counters, 0, sizeof f->counters);
-    if (!status)
-        status =
-            abuti_buffer_fill(queue, &p->bounds, infinite, 4 * (size_t)f->bounds_at[f->levels + 1]);
-    if (!status)
-        status = abuti_buffer_fill(queue, &p->cut_bounds, infinite, 4 * 64 * (size_t)f->long_most);
-    return status;
+    abuti_kit *kit = &f->parts->kit;
+    abuti_kit_fill(kit, FIELD_COUNTERS, 0, sizeof f->counters);
+    abuti_kit_fill(kit, FIELD_BOUNDS, infinite, 4 * (size_t)f->bounds_at[f->levels + 1]);
+    abuti_kit_fill(kit, FIELD_CUT_BOUNDS, infinite, 4 * 64 * (size_t)f->long_most);
+}
+
+/* What is queued on one queue from now on begins when all of another is done; it fails with it. */
+static void follow(abuti_kit *kit, abuti_kit *other) {
+    abuti_kit_fail(kit, other->queue->stuck);
+    if (!abuti_kit_failed(kit))
+        abuti_kit_fail(kit, abuti_queue_wait(kit->queue, other->queue));
 }
 
 /* Queues everything and waits for the counters. Signs are found on a queue of their own, while
@@ -495,38 +441,43 @@ static abut_status clear(filling *f) {
 static abut_status try_all(filling *f) {
     field_parts *p = f->parts;
     bool has_border = p->border_count > 0;
-    abuti_queue *queue = &f->bvh->queue, *aside = p->account ? queue : &p->aside;
+    abuti_kit *kit = &p->kit, *aside = p->account ? kit : &p->aside;
     uint32_t unsure = 0;
     if (p->account)
         memset(p->account, 0, sizeof *p->account);
-    abut_status status = reserve(f);
-    status = status ? status : clear(f);
-    status = status ? status : abuti_queue_wait(aside, queue);
-    status = status ? status : queue_rows(f, aside);
-    if (!status && has_border)
-        status = queue_sides(f, aside);
-    status = status ? status : queue_top(f);
-    status = status ? status : queue_filters(f);
-    status = status ? status : abuti_queue_wait(queue, aside);
-    status = status ? status : queue_cells(f, false);
-    status = status ? status : queue_cut(f);
-    status = status ? status : queue_cells(f, true);
-    status = status ? status : queue_few(f);
-    status = status ? status : queue_settle(f);
-    if (!status && has_border)
-        status = download_counters(f, aside);
-    if (!status && has_border)
-        unsure = f->counters[UNSURE] < f->unsure_most ? f->counters[UNSURE] : f->unsure_most;
-    if (!status && unsure)
-        status = queue_windings(f, aside, unsure);
+    reserve(f);
+    clear(f);
+    follow(aside, kit);
+    queue_rows(f, aside);
+    if (has_border)
+        queue_sides(f, aside);
+    queue_top(f);
+    queue_filters(f);
+    follow(kit, aside);
+    queue_cells(f, false);
+    queue_cut(f);
+    queue_cells(f, true);
+    queue_few(f);
+    queue_settle(f);
+    if (has_border && !abuti_kit_failed(kit)) {
+        fetch(f, aside, FIELD_COUNTERS, f->counters, sizeof f->counters);
+        unsure = f->counters[FIELD_COUNT_UNSURE];
+        unsure = unsure < f->unsure_most ? unsure : f->unsure_most;
+    }
     double begin = 1e3 * abuti_seconds();
-    if (!status && unsure)
-        status = settle_signs(f, aside, unsure);
-    status = status ? status : download_counters(f, queue);
+    if (unsure) {
+        queue_windings(f, aside, unsure);
+        settle_signs(f, aside, unsure);
+    }
+    abuti_kit_fail(kit, aside->queue->stuck);
+    bool failed = abuti_kit_failed(kit);
+    abut_status status = abuti_kit_get(kit, FIELD_COUNTERS, f->counters, FIELD_COUNTS, 4);
     if (p->account)
         p->account->stage_ms[FIELD_STAGE_SIGNS] = 1e3 * abuti_seconds() - begin;
-    if (status) /* nothing may be under way when the caller gets the error */
-        (void)abuti_queue_finish(&p->aside);
+    if (failed || status) { /* nothing may be under way when the caller gets the error */
+        (void)abuti_kit_finish(&p->aside);
+        (void)abuti_kit_finish(kit);
+    }
     return status;
 }
 
@@ -536,73 +487,53 @@ static float value_of(double distance, double band) {
     return (float)(distance > band ? band : distance < -band ? -band : distance);
 }
 
-/* Some cells by their numbers, through the search of the hierarchy. */
-typedef struct settling {
+/* Room for some cells that go through the search. */
+typedef struct searching {
     vec3 *points;
     abut_nearest *nearest;
     uint32_t *cells;
     float *values;
-    size_t count;
-} settling;
+} searching;
 
-static abut_status settle_some(filling *f, settling *s) {
+static void search_some(filling *f, const searching *s, size_t first, uint32_t count) {
     field_parts *p = f->parts;
     const uint32_t *n = f->grid->count;
-    if (!s->count)
-        return ABUT_OK;
-    for (size_t i = 0; i < s->count; i++)
-        s->points[i] =
-            centre_of(f, s->cells[i] % n[0], s->cells[i] / n[0] % n[1], s->cells[i] / n[0] / n[1]);
-    abut_points batch = abut_points_default();
-    batch.points = s->points;
-    batch.count = s->count;
-    abut_status status = abut_device_bvh_nearest_signed(f->bvh, &batch, HUGE_VAL, s->nearest);
-    for (size_t i = 0; !status && i < s->count; i++) {
-        s->values[i] = value_of(s->nearest[i].distance, f->band);
-        f->least = real_min(f->least, s->values[i]);
-        f->most = real_max(f->most, s->values[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t cell = s->cells[i] = (uint32_t)first + i;
+        s->points[i] = centre_of(f, cell % n[0], cell / n[0] % n[1], cell / n[0] / n[1]);
     }
-    uint32_t count = (uint32_t)s->count;
-    abut_device *device = f->bvh->queue.device;
-    if (!status)
-        status = abuti_buffer_reserve(device, SETTLE_POINTS, 4, &p->settled);
-    if (!status)
-        status = abuti_buffer_upload(&f->bvh->queue, &p->doubts, 0, s->cells, 4 * s->count);
-    if (!status)
-        status = abuti_buffer_upload(&f->bvh->queue, &p->settled, 0, s->values, 4 * s->count);
-    if (!status)
-        status = ABUTI_LAUNCH(&f->bvh->queue, &p->put, groups_of(count, GROUP), GROUP,
-                              ABUTI_BUFFER(&p->doubts), ABUTI_BUFFER(&p->settled),
-                              ABUTI_VALUE(count), ABUTI_BUFFER(f->values));
-    s->count = 0;
-    return status;
-}
-
-static abut_status settle_cell(filling *f, settling *s, size_t cell) {
-    s->cells[s->count++] = (uint32_t)cell;
-    return s->count < SETTLE_POINTS ? ABUT_OK : settle_some(f, s);
+    const bvh_points batch = {(const unsigned char *)s->points, ABUT_SCALAR_FLOAT64,
+                              sizeof *s->points, count};
+    abuti_kit_fail(&p->kit, abuti_sign_nearest_there("abut_field_create", f->bvh, &batch, HUGE_VAL,
+                                                     s->nearest));
+    for (uint32_t i = 0; i < count && !abuti_kit_failed(&p->kit); i++) {
+        s->values[i] = value_of(s->nearest[i].distance, f->band);
+        f->lowest = real_min(f->lowest, s->values[i]);
+        f->highest = real_max(f->highest, s->values[i]);
+    }
+    abuti_kit_put(&p->kit, FIELD_DOUBTS, s->cells, count, sizeof *s->cells);
+    abuti_kit_put(&p->kit, FIELD_SETTLED, s->values, count, sizeof *s->values);
+    ABUTI_KIT_RUN(&p->kit, FIELD_PUT, count, GROUP, MEMORY(FIELD_DOUBTS), MEMORY(FIELD_SETTLED),
+                  ABUTI_VALUE(count), ABUTI_BUFFER(f->values));
 }
 
 /* All cells. */
-static abut_status search_all(filling *f) {
-    field_parts *p = f->parts;
+static void search_all(filling *f) {
+    abuti_kit *kit = &f->parts->kit;
     abut_context *context = f->bvh->context;
-    size_t cells = grid_cells(f->grid), most = cells < SETTLE_POINTS ? cells + 1 : SETTLE_POINTS;
-    settling s = {abuti_allocate(context, most, sizeof *s.points),
-                  abuti_allocate(context, most, sizeof *s.nearest),
-                  abuti_allocate(context, most, sizeof *s.cells),
-                  abuti_allocate(context, most, sizeof *s.values), 0};
-    abut_status status = s.points && s.nearest && s.cells && s.values ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status) /* its buffer takes the numbers of what is settled */
-        status = abuti_buffer_reserve(f->bvh->queue.device, SETTLE_POINTS, 4, &p->doubts);
-    for (size_t i = 0; !status && i < cells; i++)
-        status = settle_cell(f, &s, i);
-    status = status ? status : settle_some(f, &s);
+    size_t cells = grid_cells(f->grid), most = cells < SEARCH_POINTS ? cells : SEARCH_POINTS;
+    searching s = {abuti_allocate(context, most, sizeof *s.points),
+                   abuti_allocate(context, most, sizeof *s.nearest),
+                   abuti_allocate(context, most, sizeof *s.cells),
+                   abuti_allocate(context, most, sizeof *s.values)};
+    if (!s.points || !s.nearest || !s.cells || !s.values)
+        abuti_kit_fail(kit, ABUT_ERROR_MEMORY);
+    for (size_t i = 0; i < cells && !abuti_kit_failed(kit); i += most)
+        search_some(f, &s, i, (uint32_t)(cells - i < most ? cells - i : most));
     abuti_release(context, s.points);
     abuti_release(context, s.nearest);
     abuti_release(context, s.cells);
     abuti_release(context, s.values);
-    return status;
 }
 
 /* ---- all ---- */
@@ -618,7 +549,8 @@ static float unsortable(uint32_t word) {
 static uint64_t entries_needed(const filling *f) {
     uint64_t needed = 0;
     for (uint32_t level = 0; level < f->levels; level++) {
-        uint64_t both = (uint64_t)f->counters[ENTRIES + level] + f->counters[ENTRIES + level + 1];
+        uint64_t both = (uint64_t)f->counters[FIELD_COUNT_ENTRIES + level] +
+                        f->counters[FIELD_COUNT_ENTRIES + level + 1];
         needed = both > needed ? both : needed;
     }
     return needed;
@@ -629,11 +561,11 @@ static bool grow_pool(filling *f) {
     field_parts *p = f->parts;
     uint64_t most = f->bvh->queue.device->info.memory_bytes / (4 * POOL_SHARE);
     uint64_t largest = f->bvh->queue.device->info.buffer_bytes / 4, needed = entries_needed(f);
-    if (f->counters[CHUNKS] > CHUNKS_MOST || needed <= p->pool_count)
+    if (f->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MOST || needed <= p->pool_count)
         return false;
     /* lists of blocks below one that did not fit are not in this number yet */
     needed += needed / 4;
-    if (needed > most || needed > largest || needed > CHUNKS_MOST * CHUNK)
+    if (needed > most || needed > largest || needed > FIELD_CHUNKS_MOST * FIELD_CHUNK)
         return false;
     p->pool_count = (size_t)needed;
     return true;
@@ -651,20 +583,21 @@ static bool is_searched(const filling *f) {
 
 /* Whether lists or cells in doubt found no room. */
 static bool has_failed(const filling *f) {
-    return f->counters[CHUNKS] > CHUNKS_MOST || entries_needed(f) > f->parts->pool_count ||
-           f->counters[DOUBTFUL] > f->doubts_most || f->counters[UNSURE] > f->unsure_most ||
-           f->counters[LEFT];
+    return f->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MOST ||
+           entries_needed(f) > f->parts->pool_count ||
+           f->counters[FIELD_COUNT_DOUBTFUL] > f->doubts_most ||
+           f->counters[FIELD_COUNT_UNSURE] > f->unsure_most || f->counters[FIELD_COUNT_LEFT];
 }
 
 static void tell(const filling *f, bool all) {
     field_account *account = f->parts->account;
     if (!account)
         return;
-    account->doubtful = all ? 0 : f->counters[DOUBTFUL];
-    account->unsure = all ? 0 : f->counters[UNSURE];
-    account->cut = all ? 0 : f->counters[LONG_8];
-    account->cut_again = all ? 0 : f->counters[LONG_4];
-    account->unsettled = all ? 0 : f->counters[UNSETTLED];
+    account->doubtful = all ? 0 : f->counters[FIELD_COUNT_DOUBTFUL];
+    account->unsure = all ? 0 : f->counters[FIELD_COUNT_UNSURE];
+    account->cut = all ? 0 : f->counters[FIELD_COUNT_LONG_8];
+    account->cut_again = all ? 0 : f->counters[FIELD_COUNT_LONG_4];
+    account->unsettled = all ? 0 : f->counters[FIELD_COUNT_UNSETTLED];
     account->entries = all ? 0 : entries_needed(f);
     account->searched = all;
 }
@@ -673,31 +606,33 @@ static abut_status fill(filling *f) {
     field_parts *p = f->parts;
     bool all = is_searched(f);
     abut_status status = ABUT_OK;
-    f->least = INFINITY;
-    f->most = -INFINITY;
+    f->lowest = INFINITY;
+    f->highest = -INFINITY;
     if (!all) {
         do
             status = try_all(f);
         while (!status && grow_pool(f));
-        all = !status && has_failed(f);
-        if (!status && !all && f->counters[LEAST]) {
-            f->least = unsortable(~f->counters[LEAST]);
-            f->most = unsortable(f->counters[MOST]);
+        if (status)
+            return status;
+        all = has_failed(f);
+        if (!all && f->counters[FIELD_COUNT_LOWEST]) {
+            f->lowest = unsortable(~f->counters[FIELD_COUNT_LOWEST]);
+            f->highest = unsortable(f->counters[FIELD_COUNT_HIGHEST]);
         }
     }
     tell(f, all);
     double begin = 1e3 * abuti_seconds();
-    if (!status && all)
-        status = search_all(f);
-    status = status ? status : abuti_queue_finish(&f->bvh->queue);
+    if (all)
+        search_all(f);
+    status = abuti_kit_finish(&p->kit);
     if (p->account)
         p->account->stage_ms[FIELD_STAGE_SEARCH] = 1e3 * abuti_seconds() - begin;
     return status;
 }
 
-abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid,
+abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,
                                     const uint32_t first[3], double band, abuti_buffer *values,
-                                    double *least, double *most) {
+                                    double *lowest, double *highest) {
     filling f = {.bvh = bvh, .grid = grid, .band = band, .values = values};
     if (first)
         memcpy(f.first, first, sizeof f.first);
@@ -708,8 +643,8 @@ abut_status abuti_device_field_fill(abut_device_bvh *bvh, const abut_grid *grid,
     choose_levels(&f);
     status = fill(&f);
     if (!status) {
-        *least = f.least;
-        *most = f.most;
+        *lowest = f.lowest;
+        *highest = f.highest;
     }
     return status;
 }

@@ -70,32 +70,27 @@ static void exact_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static abut_status upload_array(abut_device_bvh *bvh, const void *data, size_t count,
-                                size_t element_bytes, abuti_buffer *to) {
-    abut_status status = abuti_buffer_reserve(bvh->queue.device, count, element_bytes, to);
-    return status ? status : abuti_buffer_upload(&bvh->queue, to, 0, data, count * element_bytes);
-}
-
-static abut_status upload_exact(abut_device_bvh *bvh, const abuti_features *features,
-                                const uint32_t *order, abuti_buffer *to) {
+static void put_exact(bvh_on_device *bvh, field_parts *p, const abuti_features *features,
+                      const uint32_t *order) {
     abut_mesh *mesh = bvh->tree.mesh;
     exact_making m = {mesh, bvh->tree.scale, features, order, NULL, NULL};
     m.has_face = abuti_allocate_zeroed(bvh->context, mesh->triangle_count, 1);
     m.to = abuti_allocate(bvh->context, features->count, sizeof *m.to);
-    abut_status status = m.has_face && m.to ? ABUT_OK : ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; !status && i < features->count; i++)
-        if (features->ends[i][1] == ABUT_NONE)
-            m.has_face[features->ends[i][0]] = 1;
-    if (!status) {
+    if (m.has_face && m.to) {
+        for (uint32_t i = 0; i < features->count; i++)
+            if (features->ends[i][1] == ABUT_NONE)
+                m.has_face[features->ends[i][0]] = 1;
         abuti_parallel_for(bvh->context, features->count, FEATURES_A_TASK, exact_task, &m);
-        status = upload_array(bvh, m.to, features->count, sizeof *m.to, to);
+        abuti_kit_put(&p->kit, FIELD_EXACT, m.to, features->count, sizeof *m.to);
+    } else {
+        abuti_kit_fail(&p->kit, ABUT_ERROR_MEMORY);
     }
     abuti_release(bvh->context, m.has_face);
     abuti_release(bvh->context, m.to);
-    return status;
 }
 
-static abut_status upload_features(abut_device_bvh *bvh, field_parts *parts) {
+static void put_features(bvh_on_device *bvh, field_parts *p) {
+    abuti_kit *kit = &p->kit;
     size_t places = (size_t)bvh->tree.leaf_count * BVH_WIDTH;
     abuti_features features = {0};
     uint32_t *order = abuti_allocate(bvh->context, places, sizeof *order);
@@ -106,129 +101,119 @@ static abut_status upload_features(abut_device_bvh *bvh, field_parts *parts) {
     if (!status)
         status = abuti_features_create(bvh->tree.mesh, bvh->tree.scale, order, bvh->tree.leaf_count,
                                        FEATURES_INCIDENTS, &features);
-    if (!status)
-        status = upload_array(bvh, features.records, features.count, sizeof *features.records,
-                              &parts->records);
-    if (!status)
-        status = upload_array(bvh, features.incident_begin, (size_t)features.count + 1, 4,
-                              &parts->incident_begin);
-    if (!status)
-        status =
-            upload_array(bvh, features.incidents, features.incident_count, 4, &parts->incidents);
-    if (!status)
-        status = upload_exact(bvh, &features, order, &parts->exact);
-    parts->feature_count = features.count;
+    abuti_kit_fail(kit, status);
+    if (!abuti_kit_failed(kit)) {
+        p->feature_count = features.count;
+        abuti_kit_put(kit, FIELD_RECORDS, features.records, features.count,
+                      sizeof *features.records);
+        abuti_kit_put(kit, FIELD_INCIDENT_BEGIN, features.incident_begin,
+                      (size_t)features.count + 1, sizeof *features.incident_begin);
+        abuti_kit_put(kit, FIELD_INCIDENTS, features.incidents, features.incident_count,
+                      sizeof *features.incidents);
+        put_exact(bvh, p, &features, order);
+    }
     abuti_features_destroy(&features);
     abuti_release(bvh->context, order);
-    return status;
 }
 
 /* ---- the border ---- */
 
 /* To find it a hierarchy is asked that has nothing but its mesh. */
-static abut_status upload_border(abut_device_bvh *bvh, field_parts *parts) {
+static void put_border(bvh_on_device *bvh, field_parts *p) {
     abut_bvh shell = {.context = bvh->context, .mesh = bvh->tree.mesh};
     const bvh_solid *solid = NULL;
-    abut_status status = bvh->sign.closed ? ABUT_OK : abuti_bvh_solid(&shell, &solid);
-    parts->border_count = solid ? solid->border_count : 0;
-    float(*ends)[4] = abuti_allocate(bvh->context, 2 * (size_t)parts->border_count, sizeof *ends);
-    status = status ? status : ends ? ABUT_OK : ABUT_ERROR_MEMORY;
-    for (size_t i = 0; !status && i < 2 * (size_t)parts->border_count; i++) {
-        vec3 p = v3_scale(bvh->tree.mesh->positions[solid->border[i / 2][i % 2]], bvh->tree.scale);
-        ends[i][0] = (float)p.x;
-        ends[i][1] = (float)p.y;
-        ends[i][2] = (float)p.z;
-        ends[i][3] = 0;
+    if (!bvh->sign.closed)
+        abuti_kit_fail(&p->kit, abuti_bvh_solid(&shell, &solid));
+    p->border_count = solid ? solid->border_count : 0;
+    size_t count = 2 * (size_t)p->border_count;
+    float(*ends)[4] = abuti_allocate_zeroed(bvh->context, count, sizeof *ends);
+    if (!ends)
+        abuti_kit_fail(&p->kit, ABUT_ERROR_MEMORY);
+    for (size_t i = 0; ends && i < count; i++) {
+        vec3 at = v3_scale(bvh->tree.mesh->positions[solid->border[i / 2][i % 2]], bvh->tree.scale);
+        ends[i][0] = (float)at.x;
+        ends[i][1] = (float)at.y;
+        ends[i][2] = (float)at.z;
     }
-    if (!status)
-        status =
-            upload_array(bvh, ends, 2 * (size_t)parts->border_count, sizeof *ends, &parts->border);
+    abuti_kit_put(&p->kit, FIELD_BORDER, ends, count, sizeof *ends);
     abuti_release(bvh->context, ends);
     abuti_bvh_solid_destroy(&shell);
-    return status;
 }
 
 /* ---- life ---- */
 
-static void destroy_kernels(field_parts *p) {
-    abuti_kernel *kernels[] = {&p->seed,   &p->top,   &p->filter, &p->siblings, &p->cut,
-                               &p->cells,  &p->few,   &p->put,    &p->cross,    &p->sum,
-                               &p->shifts, &p->sides, &p->rest,   &p->settle,   &p->points,
-                               &p->turn,   &p->bricks};
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-        abuti_kernel_destroy(kernels[i]);
-}
+static const abuti_kernel_source sources[FIELD_KERNELS] = {
+    [FIELD_SEED] = {"field_lists", "field_seed"},
+    [FIELD_TOP] = {"field_lists", "field_top"},
+    [FIELD_FILTER] = {"field_lists", "field_filter"},
+    [FIELD_SIBLINGS] = {"field_lists", "field_siblings"},
+    [FIELD_CUT] = {"field_lists", "field_cut"},
+    [FIELD_CELLS] = {"field_cells", "field_cells"},
+    [FIELD_FEW_CELLS] = {"field_cells", "field_few"},
+    [FIELD_PUT] = {"field_cells", "field_put"},
+    [FIELD_CROSS] = {"field_rows", "field_cross"},
+    [FIELD_SUM] = {"field_rows", "field_sum"},
+    [FIELD_SHIFTS] = {"field_sides", "field_shifts"},
+    [FIELD_SIDES] = {"field_sides", "field_sides"},
+    [FIELD_REST] = {"field_sides", "field_rest"},
+    [FIELD_SETTLE] = {"field_settle", "field_settle"},
+    [FIELD_POINTS] = {"field_settle", "field_points"},
+    [FIELD_TURN] = {"field_settle", "field_turn"},
+    [FIELD_BRICKS] = {"field_settle", "field_bricks"},
+};
 
-static void destroy_parts(abut_device_bvh *bvh) {
+static const abuti_kit_table table = {.sources = sources,
+                                      .kernel_count = FIELD_KERNELS,
+                                      .buffer_count = FIELD_MEMORIES};
+
+static void destroy_parts(bvh_on_device *bvh) {
     field_parts *p = bvh->field;
-    abuti_buffer *buffers[] = {
-        &p->records, &p->exact,         &p->incident_begin, &p->incidents,   &p->border,
-        &p->lists,   &p->bounds,        &p->pool,           &p->counters,    &p->doubts,
-        &p->settled, &p->long_blocks,   &p->longer,         &p->cut_lists,   &p->cut_bounds,
-        &p->coarse,  &p->fine,          &p->unsettled,      &p->mixed,       &p->rows,
-        &p->unsure,  &p->unsure_points, &p->unsure_order,   &p->unsure_sums, &p->unsure_inside};
-    destroy_kernels(p);
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        abuti_buffer_destroy(buffers[i]);
-    abuti_queue_close(&p->aside);
+    abuti_kit_close(&p->kit);
+    abuti_kit_close(&p->aside);
+    abuti_queue_close(&p->beside);
     abuti_release(bvh->context, p);
     bvh->field = NULL;
 }
 
-static abut_status make_kernels(abut_device_bvh *bvh, field_parts *p) {
-    const abuti_kernel_name lists[] = {{&p->seed, "field_seed"},
-                                       {&p->top, "field_top"},
-                                       {&p->filter, "field_filter"},
-                                       {&p->siblings, "field_siblings"},
-                                       {&p->cut, "field_cut"}};
-    const abuti_kernel_name cells[] = {{&p->cells, "field_cells"},
-                                       {&p->few, "field_few"},
-                                       {&p->put, "field_put"}};
-    const abuti_kernel_name rows[] = {{&p->cross, "field_cross"}, {&p->sum, "field_sum"}};
-    const abuti_kernel_name sides[] = {{&p->shifts, "field_shifts"},
-                                       {&p->sides, "field_sides"},
-                                       {&p->rest, "field_rest"}};
-    const abuti_kernel_name settle[] = {{&p->settle, "field_settle"},
-                                        {&p->points, "field_points"},
-                                        {&p->turn, "field_turn"},
-                                        {&p->bricks, "field_bricks"}};
-    destroy_kernels(p); /* of a try that failed */
-    abut_status status = abuti_device_kernels(bvh, "field_lists", lists, 5);
-    status = status ? status : abuti_device_kernels(bvh, "field_cells", cells, 3);
-    status = status ? status : abuti_device_kernels(bvh, "field_rows", rows, 2);
-    status = status ? status : abuti_device_kernels(bvh, "field_settle", settle, 4);
-    if (!status && !bvh->sign.closed)
-        status = abuti_device_kernels(bvh, "field_sides", sides, 3);
-    if (!status && !bvh->sign.closed)
-        status = abuti_device_sign_need(bvh);
-    if (!status && !p->aside.device)
-        status = abuti_queue_open(bvh->queue.device, &p->aside);
+static abut_status make_parts(bvh_on_device *bvh, field_parts **parts) {
+    char options[ABUTI_OPTIONS_BYTES];
+    field_parts *p = abuti_allocate_zeroed(bvh->context, 1, sizeof *p);
+    if (!p)
+        return ABUT_ERROR_MEMORY;
+    *p = (field_parts){.cells_least = CELLS_LEAST,
+                       .short_share = SHORT_SHARE,
+                       .slices_most = SLICES_MOST};
+    abuti_device_options(bvh, options);
+    bvh->field = p;
+    bvh->field_destroy = destroy_parts;
+    abut_status status = abuti_queue_open(bvh->queue.device, &p->beside);
+    status = status ? status : abuti_kit_open(&bvh->queue, &table, options, &p->kit);
+    status = status ? status : abuti_kit_open(&p->beside, &table, options, &p->aside);
+    if (status)
+        destroy_parts(bvh);
+    else
+        *parts = p;
     return status;
 }
 
-abut_status abuti_field_parts(abut_device_bvh *bvh, field_parts **parts) {
-    if (!bvh->field) {
-        bvh->field = abuti_allocate_zeroed(bvh->context, 1, sizeof(field_parts));
-        bvh->field_destroy = destroy_parts;
-        if (!bvh->field)
-            return ABUT_ERROR_MEMORY;
-        *(field_parts *)bvh->field = (field_parts){.cells_least = CELLS_LEAST,
-                                                   .short_share = SHORT_SHARE,
-                                                   .slices_most = SLICES_MOST};
-    }
+abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     field_parts *p = bvh->field;
-    abut_status status = ABUT_OK;
-    if (!p->is_ready) {
-        status = make_kernels(bvh, p);
-        status = status ? status : upload_features(bvh, p);
-        status = status ? status : upload_border(bvh, p);
+    abut_status status = abuti_device_sign_ready("abut_field_create", bvh);
+    if (!status && !p)
+        status = make_parts(bvh, &p);
+    if (!status && !p->is_ready) {
+        if (!bvh->sign.closed)
+            abuti_kit_fail(&p->kit, abuti_device_sign_need(bvh));
+        put_features(bvh, p);
+        put_border(bvh, p);
+        status = abuti_kit_finish(&p->kit);
         p->is_ready = !status;
     }
     *parts = p;
     return status;
 }
 
-abut_status abuti_device_field_account(abut_device_bvh *bvh, field_account *account) {
+abut_status abuti_device_field_account(bvh_on_device *bvh, field_account *account) {
     field_parts *parts;
     abut_status status = abuti_field_parts(bvh, &parts);
     if (!status)

@@ -30,16 +30,7 @@
 
 #if ABUTI_REAL_BITS == 64
 
-/* As in device_build.c: names of a list in local memory, for a block, for 4^3 and for 2^3 cells. */
-#define LIST 384
-#define LIST_4 128
-#define LIST_2 32 /* eight times that where there are only eight */
-#define FEW 1024  /* names of a list for 2^3 cells */
 #define LANES (GROUP / 8)
-
-/* Of a feature, in doubles; as feature_exact of device.h. */
-#define EXACT_FACE 1u
-#define EXACT_LOW 2u /* beside a face that is none */
 
 /* ---- places in a block ---- */
 
@@ -138,8 +129,8 @@ static inline double field_measure(__global const double2 *exact, __global const
     uint2 what = as_uint2(e3.y); /* of a face its triangle, and what it is */
     double x = (p.x - e0.x) * scale, y = (p.y - e0.y) * scale, z = (p.z - e1.x) * scale;
     double along = e2.x * x + e2.y * y + e3.x * z;
-    *low = *low || (what.y & EXACT_LOW);
-    if (what.y & EXACT_FACE) {
+    *low = *low || (what.y & FIELD_IS_LOW);
+    if (what.y & FIELD_IS_FACE) {
         bool over =
             !at_border || is_over(corners + 9 * (size_t)what.x, p, (double3)(e2.x, e2.y, e3.x));
         return over ? fabs(along) : INFINITY;
@@ -230,14 +221,14 @@ static inline void measure_block(const field_grid *g, __global const float4 *fea
     uint c = eighth << 6;
     box b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 4);
     shrink(g, features, all, item / 8, GROUP / 8, &b, bound_given, !fours, r->kept_4 + eighth,
-           r->names_4 + LIST_4 * eighth, LIST_4);
+           r->names_4 + FIELD_LIST_4 * eighth, FIELD_LIST_4);
     /* 16 items for each 4^3 cells, two for each 2^3 of them; or all for 4^3 */
     uint part = fours ? item / 16 : 0, two = part * 8 + eighth;
     uint first = fours ? item >> 3 & 1 : item / 8, step = fours ? 2 : GROUP / 8;
-    uint most_2 = fours ? LIST_2 : 8 * LIST_2;
+    uint most_2 = fours ? FIELD_LIST_2 : 8 * FIELD_LIST_2;
     short_list from = all;
     if (fours)
-        from = choose(r->names_4 + LIST_4 * part, r->kept_4[part], LIST_4, all);
+        from = choose(r->names_4 + FIELD_LIST_4 * part, r->kept_4[part], FIELD_LIST_4, all);
     c = two << 3;
     b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 2);
     uint bound = bound_by(features, from, first, step, &b, !fours, r->least_2 + two);
@@ -248,7 +239,8 @@ static inline void measure_block(const field_grid *g, __global const float4 *fea
         uint cx = x + along_x(i), cy = y + along_y(i), cz = z + along_z(i);
         from = all;
         if (fours)
-            from = choose(r->names_4 + LIST_4 * (i >> 6), r->kept_4[i >> 6], LIST_4, all);
+            from =
+                choose(r->names_4 + FIELD_LIST_4 * (i >> 6), r->kept_4[i >> 6], FIELD_LIST_4, all);
         from = choose(r->names_2 + most_2 * (i >> 3), r->kept_2[i >> 3], most_2, from);
         put_cell(g, to, rule, cx, cy, cz,
                  measure_cell(g, features, from, exact, corners, cx, cy, cz));
@@ -294,14 +286,15 @@ field_cells(__global const float4 *features, __global const double2 *exact,
             volatile __global uint *counters, __local uint *room) {
     block_room r;
     r.names = room;
-    r.names_4 = r.names + LIST;
-    r.names_2 = r.names_4 + 8 * LIST_4;
-    r.kept_4 = r.names_2 + 64 * LIST_2;
+    r.names_4 = r.names + FIELD_LIST;
+    r.names_2 = r.names_4 + 8 * FIELD_LIST_4;
+    r.kept_4 = r.names_2 + 64 * FIELD_LIST_2;
     r.least_2 = r.kept_4 + 8;
     r.kept_2 = r.least_2 + 64;
     results to = {values, doubts, doubts_most, counters, NONE, NONE};
     uint item = (uint)get_local_id(0), c = (item & 7) << 6;
-    uint count = side == 8 ? (uint)get_num_groups(0) : 8 * min(counters[COUNT_LONG_8], long_most);
+    uint count =
+        side == 8 ? (uint)get_num_groups(0) : 8 * min(counters[FIELD_COUNT_LONG_8], long_most);
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         unit u = unit_of(&g, i, side, long_blocks);
         if (u.x >= g.count[0] || u.y >= g.count[1] || u.z >= g.count[2])
@@ -311,10 +304,10 @@ field_cells(__global const float4 *features, __global const double2 *exact,
         uint length = 0;
         for (uint k = 0; k < slices; k++)
             length += list[k].y;
-        if (length > LIST) {
+        if (length > FIELD_LIST) {
             __local uint *place = r.kept_4;
             if (item == 0)
-                *place = atomic_inc(&counters[side == 8 ? COUNT_LONG_8 : COUNT_LONG_4]);
+                *place = atomic_inc(&counters[side == 8 ? FIELD_COUNT_LONG_8 : FIELD_COUNT_LONG_4]);
             barrier(CLK_LOCAL_MEM_FENCE);
             if (*place >= next_most)
                 put_block(&g, &to, rule, side, u, DOUBT);
@@ -341,7 +334,8 @@ field_cells(__global const float4 *features, __global const double2 *exact,
 
 /* ---- few cells, long lists ---- */
 
-/* Names of a list: the first FEW of those that are needed in local memory, or all in the pool. */
+/* Names of a list: the first FIELD_FEW of those that are needed in local memory, or all in the
+ * pool. */
 static inline uint name_at(__local const uint *few, __global const uint *names, bool fits, uint i) {
     return fits ? few[i] : names[i];
 }
@@ -359,7 +353,7 @@ field_few(__global const float4 *features, __global const double2 *exact,
     __local uint *least = (__local uint *)(distances + GROUP), *kept = least + 8, *few = kept + 8;
     results to = {values, doubts, doubts_most, counters, NONE, NONE};
     uint item = (uint)get_local_id(0), lane = item % LANES, cell = item / LANES;
-    uint count = 8 * min(counters[COUNT_LONG_4], longer_most);
+    uint count = 8 * min(counters[FIELD_COUNT_LONG_4], longer_most);
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         uint name = longer[i / 8], child = i & 7;
         unit u = unit_of(&g, name, 4, long_blocks);
@@ -378,11 +372,11 @@ field_few(__global const float4 *features, __global const double2 *exact,
             if (!is_needed(&f, &b, upper))
                 continue;
             uint place = atomic_inc(kept);
-            if (place < FEW)
+            if (place < FIELD_FEW)
                 few[place] = names[k];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        bool fits = *kept <= FEW, low = false;
+        bool fits = *kept <= FIELD_FEW, low = false;
         uint length = fits ? *kept : list.y;
         uint x = u.x + (cell & 1), y = u.y + (cell >> 1 & 1), z = u.z + (cell >> 2);
         double3 p = centre_of(&g, x, y, z);

@@ -15,21 +15,12 @@
  */
 #include "field/build/grid_cl.h"
 
-/* Local memory in words; as in device_build.c. */
-#define STAGED 3072
-#define NUMBERS 16
-#define SIBLING_STAGED 384 /* of one of eight */
-
 /* Features of a slice that bound the distances of eighths, at most about that many: in a long list
  * many are nearly as near as the nearest. */
 #define BOUNDING 128
 
 /* Places on the mesh that bound the distances of the largest blocks. */
 #define SAMPLES 4096
-
-/* Entries of a pool are counted in chunks as well, so that the sum never wraps around. */
-#define CHUNK 1024
-#define CHUNKS_MOST (1u << 21)
 
 /* ---- bounds of the largest blocks ---- */
 
@@ -59,19 +50,20 @@ field_seed(__global const float4 *features, uint feature_count, field_grid g, ui
 
 /* What the level before has taken of the pool. No one changes that any more. */
 static inline uint taken_before(uint turn, uint pool_size, volatile __global uint *counters) {
-    __global const uint *entries = (__global const uint *)counters + COUNT_ENTRIES;
+    __global const uint *entries = (__global const uint *)counters + FIELD_COUNT_ENTRIES;
     return turn ? min(entries[turn - 1], pool_size) : 0;
 }
 
 /* Room for `count` entries of a level: its begin, or NONE. By one item. */
 static inline uint reserve(uint count, uint turn, uint taken, uint pool_size,
                            volatile __global uint *counters) {
-    uint chunks = (count + CHUNK - 1) / CHUNK;
+    uint chunks = (count + FIELD_CHUNK - 1) / FIELD_CHUNK;
     if (count == 0)
         return 0;
-    if (atomic_add(&counters[COUNT_CHUNKS], chunks) > CHUNKS_MOST - min(chunks, CHUNKS_MOST))
+    if (atomic_add(&counters[FIELD_COUNT_CHUNKS], chunks) >
+        FIELD_CHUNKS_MOST - min(chunks, FIELD_CHUNKS_MOST))
         return NONE;
-    uint begin = atomic_add(&counters[COUNT_ENTRIES + turn], count);
+    uint begin = atomic_add(&counters[FIELD_COUNT_ENTRIES + turn], count);
     if (count > pool_size - taken || begin > pool_size - taken - count)
         return NONE;
     return turn & 1 ? pool_size - begin - count : begin;
@@ -98,15 +90,22 @@ typedef struct target {
     __global uint *pool;
     uint pool_size, turn, taken; /* turn: the number of the level */
     volatile __global uint *counters;
-    __local uint *kept, *begin, *least, *staged; /* 1, 1, 8, STAGED */
+    __local uint *kept, *begin, *least, *staged; /* 1, 1, 8, FIELD_STAGED */
 } target;
 
 static inline target target_of(box b, float upper, __global uint *pool, uint pool_size, uint turn,
                                volatile __global uint *counters, __local uint *room) {
-    target t = {b,         upper,         pool,
-                pool_size, turn,          taken_before(turn, pool_size, counters),
-                counters,  room,          room + 1,
-                room + 2,  room + NUMBERS};
+    target t = {b,
+                upper,
+                pool,
+                pool_size,
+                turn,
+                taken_before(turn, pool_size, counters),
+                counters,
+                room,
+                room + 1,
+                room + 2,
+                room + FIELD_NUMBERS};
     return t;
 }
 
@@ -117,12 +116,12 @@ static inline void keep_if_needed(const source *s, const target *t, uint name, u
     uint place = atomic_inc(t->kept);
     if (to != NONE)
         t->pool[to + place] = name;
-    else if (place < STAGED)
+    else if (place < FIELD_STAGED)
         t->staged[place] = name;
 }
 
-/* Keeps what is needed: the first STAGED of them, or all from `to` on in the pool. Gives how many
- * there are. */
+/* Keeps what is needed: the first FIELD_STAGED of them, or all from `to` on in the pool. Gives how
+ * many there are. */
 static inline uint keep_all(const source *s, const target *t, uint to) {
     uint item = (uint)get_local_id(0);
     if (item == 0)
@@ -158,7 +157,7 @@ static inline uint2 make_slice(const source *s, const target *t, float4 at, __gl
         *t->begin = reserve(count, t->turn, t->taken, t->pool_size, t->counters);
     barrier(CLK_LOCAL_MEM_FENCE);
     uint begin = *t->begin;
-    bool is_staged = count <= STAGED;
+    bool is_staged = count <= FIELD_STAGED;
     if (begin == NONE)
         return (uint2)(0, 0);
     if (!is_staged)
@@ -235,11 +234,11 @@ field_filter(__global const float4 *features, field_grid g, uint side, uint slic
 typedef struct siblings {
     __local uint *kept, *begin, *again; /* 8 each */
     __local uint *least;                /* 64 */
-    __local uint *staged;               /* 8 x SIBLING_STAGED */
+    __local uint *staged;               /* 8 x FIELD_SIBLING_STAGED */
 } siblings;
 
-/* Looks at all features of the parent's lists. Keeps the first SIBLING_STAGED in local memory, or
- * all from `to` on in the pool. */
+/* Looks at all features of the parent's lists. Keeps the first FIELD_SIBLING_STAGED in local
+ * memory, or all from `to` on in the pool. */
 static inline void keep_for_sibling(__global const float4 *features, __global const uint2 *slices,
                                     uint slice_count, const box *b, float upper, bool none,
                                     __global uint *pool, __local uint *kept, __local uint *staged,
@@ -254,7 +253,7 @@ static inline void keep_for_sibling(__global const float4 *features, __global co
             uint place = atomic_inc(kept);
             if (to != NONE)
                 pool[to + place] = name;
-            else if (place < SIBLING_STAGED)
+            else if (place < FIELD_SIBLING_STAGED)
                 staged[place] = name;
         }
     }
@@ -286,8 +285,8 @@ static inline void bound_eighths(__global const float4 *features, const field_gr
     uint count = s->kept[c], step = 1 + count / BOUNDING;
     float best = INFINITY;
     for (uint i = item / 64 * step; i < count; i += GROUP / 64 * step) {
-        uint name =
-            count <= SIBLING_STAGED ? s->staged[SIBLING_STAGED * c + i] : pool[s->begin[c] + i];
+        uint name = count <= FIELD_SIBLING_STAGED ? s->staged[FIELD_SIBLING_STAGED * c + i]
+                                                  : pool[s->begin[c] + i];
         feature f = load_feature(features, name);
         look l = look_at(&f, at);
         best = fmin(best, bound_sq(&l, margin));
@@ -319,7 +318,7 @@ field_siblings(__global const float4 *features, field_grid g, uint side, uint pa
     }
     box b = box_at(&g, x * side, y * side, z * side, side);
     float upper = upper_of(&g, &b, none ? 0 : bounds[level + block]);
-    __local uint *staged = s.staged + SIBLING_STAGED * child;
+    __local uint *staged = s.staged + FIELD_SIBLING_STAGED * child;
     if (item < 8)
         s.kept[item] = s.again[item] = 0;
     if (item < 64)
@@ -331,7 +330,7 @@ field_siblings(__global const float4 *features, field_grid g, uint side, uint pa
         reserve_siblings(&s, turn, pool_size, counters);
     barrier(CLK_LOCAL_MEM_FENCE);
     uint begin = s.begin[child], count = begin == NONE ? 0 : s.kept[child], longest = 0;
-    for (uint i = item / 8; count <= SIBLING_STAGED && i < count; i += GROUP / 8)
+    for (uint i = item / 8; count <= FIELD_SIBLING_STAGED && i < count; i += GROUP / 8)
         pool[begin + i] = staged[i];
     if (item < 8 && !none)
         lists[to + block] = (uint2)(count ? begin : 0, count);
@@ -339,9 +338,10 @@ field_siblings(__global const float4 *features, field_grid g, uint side, uint pa
         return;
     for (uint c = 0; c < 8; c++)
         longest = max(longest, s.kept[c]);
-    if (longest > SIBLING_STAGED)
+    if (longest > FIELD_SIBLING_STAGED)
         keep_for_sibling(features, slices, parent_slices, &b, upper,
-                         none || count <= SIBLING_STAGED, pool, s.again + child, staged, begin);
+                         none || count <= FIELD_SIBLING_STAGED, pool, s.again + child, staged,
+                         begin);
     bound_eighths(features, &g, &s, side, p, b.margin, pool, bounds, eighths);
 }
 
@@ -356,7 +356,8 @@ field_cut(__global const float4 *features, field_grid g, uint slices, __global c
           uint long_most, __global uint *pool, uint pool_size, uint turn,
           volatile __global uint *counters, __global uint2 *cut_lists, __global uint *cut_bounds,
           __local uint *room) {
-    uint count = 8 * min(counters[COUNT_LONG_8], long_most), child = (uint)get_local_id(0) & 7;
+    uint count = 8 * min(counters[FIELD_COUNT_LONG_8], long_most),
+         child = (uint)get_local_id(0) & 7;
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         uint block = long_blocks[i / 8];
         block_place p = place_of(&g, block, 8);

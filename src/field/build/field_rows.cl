@@ -11,8 +11,6 @@
 
 #if ABUTI_REAL_BITS == 64
 
-#define EACH 32 /* items a triangle */
-#define ROW_GROUP 64
 #define ROW_CELLS 4 /* an item */
 
 /* Cells along an axis between two coordinates, and one more at both ends for rounding. */
@@ -49,7 +47,8 @@ static inline bool is_beyond(const field_grid *g, vec3 a, vec3 b, vec3 c, vec3 p
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_cross(__global const double *corners, uint triangle_count, field_grid g,
             __global int *windings) {
-    uint triangle = (uint)(get_global_id(0) / EACH), lane = (uint)get_local_id(0) % EACH;
+    uint triangle = (uint)(get_global_id(0) / FIELD_EACH),
+         lane = (uint)get_local_id(0) % FIELD_EACH;
     if (triangle >= triangle_count)
         return;
     __global const double *from = corners + 9 * (size_t)triangle;
@@ -62,7 +61,7 @@ field_cross(__global const double *corners, uint triangle_count, field_grid g,
         return;
     uint high = along_y.y - along_y.x + 1;
     ulong rows = (ulong)high * (along_z.y - along_z.x + 1);
-    for (ulong row = lane; row < rows; row += EACH) {
+    for (ulong row = lane; row < rows; row += FIELD_EACH) {
         uint j = along_y.x + (uint)(row % high), k = along_z.x + (uint)(row / high);
         vec3 p = v3(0.0, centre_at(&g, 1, j), centre_at(&g, 2, k));
         if (p.y < lo.y || p.y > hi.y || p.z < lo.z || p.z > hi.z)
@@ -82,12 +81,12 @@ field_cross(__global const double *corners, uint triangle_count, field_grid g,
 }
 
 /* Running sums along rows, a group each. */
-__kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(FIELD_ROW_GROUP, 1, 1))) void
 field_sum(__global int *windings, uint columns, __local int *room) {
     uint item = (uint)get_local_id(0);
     __global int *row = windings + (size_t)get_group_id(0) * columns;
     int before = 0;
-    for (uint first = 0; first < columns; first += ROW_GROUP * ROW_CELLS) {
+    for (uint first = 0; first < columns; first += FIELD_ROW_GROUP * ROW_CELLS) {
         uint begin = first + ROW_CELLS * item;
         int sums[ROW_CELLS], sum = 0;
         for (uint k = 0; k < ROW_CELLS; k++) {
@@ -95,7 +94,7 @@ field_sum(__global int *windings, uint columns, __local int *room) {
             sums[k] = sum;
         }
         room[item] = sum;
-        for (uint away = 1; away < ROW_GROUP; away *= 2) {
+        for (uint away = 1; away < FIELD_ROW_GROUP; away *= 2) {
             barrier(CLK_LOCAL_MEM_FENCE);
             int more = item >= away ? room[item - away] : 0;
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -103,7 +102,7 @@ field_sum(__global int *windings, uint columns, __local int *room) {
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         int mine = before + room[item] - sum;
-        before += room[ROW_GROUP - 1];
+        before += room[FIELD_ROW_GROUP - 1];
         for (uint k = 0; k < ROW_CELLS; k++)
             if (begin + k < columns)
                 row[begin + k] = mine + sums[k];

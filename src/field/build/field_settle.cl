@@ -6,6 +6,7 @@
  */
 #include "base/math_shared.h"
 #include "field/build/values_cl.h"
+#include "field/field_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 #include "nearest/measure_cl.h"
@@ -22,7 +23,7 @@ field_settle(__global const float4 *features, __global const uint *incident_begi
     __local double *distances = room;
     __local uint *least = (__local uint *)(distances + GROUP);
     results to = {values, doubts, doubts_most, counters, NONE, NONE};
-    uint item = (uint)get_local_id(0), count = min(counters[COUNT_DOUBTFUL], doubts_most);
+    uint item = (uint)get_local_id(0), count = min(counters[FIELD_COUNT_DOUBTFUL], doubts_most);
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         uint cell = doubts[i];
         uint x = cell % g.count[0], y = cell / g.count[0] % g.count[1],
@@ -68,7 +69,7 @@ field_settle(__global const float4 *features, __global const uint *incident_begi
             else
                 put_value(&to, rule, cell, (float)fmin(d, g.band));
             if (d == INFINITY && g.reach == INFINITY)
-                atomic_inc(&counters[COUNT_LEFT]);
+                atomic_inc(&counters[FIELD_COUNT_LEFT]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -77,15 +78,16 @@ field_settle(__global const float4 *features, __global const uint *incident_begi
 
 /* ---- bricks ---- */
 
-/* Copies bricks of 9 x 9 x 9 values out of a grid, a group each, by the numbers of their first
+/* Copies the values of bricks out of a grid, a group each, by the numbers of their first
  * cells. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_bricks(__global const float *values, field_grid g, __global const uint *cells,
              __global float *bricks) {
     uint brick = (uint)get_group_id(0);
-    for (uint i = (uint)get_local_id(0); i < 9 * 9 * 9; i += GROUP)
-        bricks[9 * 9 * 9 * (size_t)brick + i] =
-            values[cells[brick] + cell_at(&g, i % 9, i / 9 % 9, i / 81)];
+    for (uint i = (uint)get_local_id(0); i < FIELD_VALUES; i += GROUP)
+        bricks[FIELD_VALUES * (size_t)brick + i] =
+            values[cells[brick] + cell_at(&g, i % FIELD_SIDE, i / FIELD_SIDE % FIELD_SIDE,
+                                          i / (FIELD_SIDE * FIELD_SIDE))];
 }
 
 /* ---- signs ---- */

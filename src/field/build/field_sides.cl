@@ -134,18 +134,18 @@ static inline float shift_of(const field_grid *g, const border_edges *border, ui
 
 /* ---- blocks ---- */
 
-/* S of the blocks of COARSE, a group each, or of 8 x 8 x 8 cells in those that were not settled.
- * What is not settled is counted and named. */
+/* S of the blocks of FIELD_COARSE, a group each, or of 8 x 8 x 8 cells in those that were not
+ * settled. What is not settled is counted and named. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_shifts(field_grid g, __global const float4 *border_ends, uint border_count, uint side,
              __global const uint *parents, __global float *shifts, __global uint *unsettled,
              volatile __global uint *counters, __local float *sums) {
-    const uint along = COARSE / 8, each = along * along * along;
+    const uint along = FIELD_COARSE / 8, each = along * along * along;
     border_edges border = {border_ends, border_count, 1.0f};
-    bool coarse = side == COARSE;
-    uint count = coarse ? (uint)get_num_groups(0) : each * counters[COUNT_UNSETTLED];
+    bool coarse = side == FIELD_COARSE;
+    uint count = coarse ? (uint)get_num_groups(0) : each * counters[FIELD_COUNT_UNSETTLED];
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
-        block_place p = place_of(&g, coarse ? i : parents[i / each], COARSE);
+        block_place p = place_of(&g, coarse ? i : parents[i / each], FIELD_COARSE);
         if (!coarse) {
             p.x = along * p.x + i % along;
             p.y = along * p.y + i / along % along;
@@ -156,7 +156,8 @@ field_shifts(field_grid g, __global const float4 *border_ends, uint border_count
         if (get_local_id(0) == 0 && block != NONE) {
             shifts[block] = shift;
             if (isnan(shift))
-                unsettled[atomic_inc(&counters[coarse ? COUNT_UNSETTLED : COUNT_MIXED])] = block;
+                unsettled[atomic_inc(
+                    &counters[coarse ? FIELD_COUNT_UNSETTLED : FIELD_COUNT_MIXED])] = block;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -174,7 +175,7 @@ typedef struct unsure_cells {
 static inline int side_or_unsure(const unsure_cells *u, size_t cell, int side) {
     if (side >= 0)
         return side;
-    uint to = atomic_inc(&u->counters[COUNT_UNSURE]);
+    uint to = atomic_inc(&u->counters[FIELD_COUNT_UNSURE]);
     if (to < u->most)
         u->cells[to] = (uint)cell;
     return DOUBTFUL;
@@ -198,7 +199,7 @@ field_sides(field_grid g, __global const float4 *border_ends, uint border_count,
             __local float *sums) {
     border_edges border = {border_ends, border_count, facing};
     unsure_cells left = {unsure, unsure_most, counters};
-    uint item = (uint)get_local_id(0), count = 4 * counters[COUNT_MIXED];
+    uint item = (uint)get_local_id(0), count = 4 * counters[FIELD_COUNT_MIXED];
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         block_place p = place_of(&g, blocks[i / 4], 8);
         uint first_row = 16 * (i % 4), row = first_row + item / 8, x = 8 * p.x;
@@ -218,7 +219,7 @@ field_sides(field_grid g, __global const float4 *border_ends, uint border_count,
         for (uint k = 0; k < length; k++)
             unknown += side_of((float)windings[first + k] - sum, wrong, facing) < 0;
         if (unknown)
-            to = atomic_inc(&counters[COUNT_ROWS]);
+            to = atomic_inc(&counters[FIELD_COUNT_ROWS]);
         if (to < rows_most)
             rows[to] = (uint)first; /* field_rest() needs N */
         for (uint k = 0; to >= rows_most && k < length; k++) {
@@ -239,7 +240,7 @@ field_rest(field_grid g, __global const float4 *border_ends, uint border_count, 
     border_edges border = {border_ends, border_count, facing};
     unsure_cells left = {unsure, unsure_most, counters};
     uint item = (uint)get_local_id(0), lane = item % LANES,
-         count = min(counters[COUNT_ROWS], rows_most);
+         count = min(counters[FIELD_COUNT_ROWS], rows_most);
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         uint x = rows[i] % g.count[0], y = rows[i] / g.count[0] % g.count[1],
              z = rows[i] / g.count[0] / g.count[1];

@@ -54,8 +54,9 @@ static void get_dense(const void *data, const uint32_t begin[3], float *distance
 
 static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abut_field *old,
                                const unsigned char *known) {
-    if (field->device)
-        return abuti_field_dense_on(field, bvh, abuti_field_put);
+    field->values = abuti_allocate(field->context, field->value_count, field_value_bytes(field));
+    if (!field->values)
+        return ABUT_ERROR_MEMORY;
     field_job job = {.bvh = bvh,
                      .known = known,
                      .get = get_dense,
@@ -70,6 +71,13 @@ static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abu
     return abuti_field_compute(&job);
 }
 
+const field_builder abuti_field_on_cpu = {.dense = build_dense,
+                                          .begin = abuti_field_sparse_begin,
+                                          .corners = abuti_field_sparse_corners,
+                                          .bricks = abuti_field_sparse_bricks,
+                                          .end = abuti_field_sparse_end,
+                                          .update = abuti_field_update_here};
+
 /* ---- all ---- */
 
 double abuti_field_step(const abut_field *field) {
@@ -82,18 +90,17 @@ double abuti_field_step(const abut_field *field) {
 
 abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut_field *old,
                               const unsigned char *known) {
+    const field_builder *builder = field_builder_of(field->device);
     abut_status status;
     field->step = abuti_field_step(field);
     if (field->layout == ABUT_FIELD_SPARSE) {
-        status = abuti_field_build_sparse(field, bvh);
+        status = abuti_field_build_sparse(field, bvh, builder);
     } else {
         field->value_count = grid_cells(&field->grid);
-        field->values =
-            abuti_allocate(field->context, field->value_count, field_value_bytes(field));
-        status = field->values ? build_dense(field, bvh, old, known) : ABUT_ERROR_MEMORY;
+        status = builder->dense(field, bvh, old, known);
     }
     field->device = NULL;
-    if (!status)
+    if (!status && field->values) /* those that stay on a device have been finished there */
         abuti_field_finish(field);
     return status;
 }

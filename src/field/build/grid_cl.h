@@ -7,39 +7,13 @@
 #ifndef ABUTI_FIELD_BUILD_GRID_CL_H
 #define ABUTI_FIELD_BUILD_GRID_CL_H
 
+#include "field/build/device_shared.h"
 #include "nearest/feature_cl.h"
 
-#define GROUP 128
+#define GROUP FIELD_GROUP
 
-/* What is counted; as in device_build.c. */
-#define COUNT_DOUBTFUL 0
-#define COUNT_LEAST 1
-#define COUNT_MOST 2
-#define COUNT_CHUNKS 3
-#define COUNT_LONG_8 4
-#define COUNT_LONG_4 5
-#define COUNT_UNSETTLED 6
-#define COUNT_MIXED 7
-#define COUNT_ROWS 8
-#define COUNT_UNSURE 9
-#define COUNT_LEFT 10
-#define COUNT_ENTRIES 11 /* of each level */
-
-/* Side of the blocks for which signs of a surface with a border are found first. */
-#define COARSE 32
 /* Instead of 0 outside and 1 inside, where that is not known. */
 #define DOUBTFUL (-0x7fffffff - 1)
-
-/* As grid_argument of device.h. */
-typedef struct field_grid {
-    double origin[3], cell;                  /* absolute */
-    double mesh_origin[3], scale, per_scale; /* a power of two, and its inverse */
-    double band;
-    float base[3], step;     /* of the first of these centres and a cell, in the frame */
-    float margin;            /* of nearest.cl, for the whole grid */
-    float reach;             /* the band in the frame; infinite without */
-    uint count[3], first[3]; /* a part of a grid: so many cells, from this one on */
-} field_grid;
 
 typedef struct block_place {
     uint x, y, z;

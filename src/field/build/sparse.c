@@ -12,14 +12,18 @@
 
 typedef struct sparse {
     abut_field *field;
-    const abut_bvh *bvh;
-    const cells_table *table; /* or null */
-    uint32_t blocks[3];       /* one more than bricks: what lies beyond the last ones */
+    uint32_t blocks[3]; /* one more than bricks: what lies beyond the last ones */
     uint32_t *wanted;
     unsigned char *layers;
     size_t wanted_count;
-    double reach; /* no value of a brick is above this */
 } sparse;
+
+static sparse sparse_of(abut_field *field) {
+    sparse s = {.field = field};
+    for (int axis = 0; axis < 3; axis++)
+        s.blocks[axis] = field->bricks[axis] + 1;
+    return s;
+}
 
 /* ---- corners ---- */
 
@@ -33,14 +37,15 @@ static void put_coarse(void *data, size_t at, const uint32_t begin[3], const flo
                     values[i + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k)];
 }
 
-static abut_status build_coarse(sparse *s) {
-    const abut_grid grid = field_corners(s->field);
-    field_job job = {.bvh = s->bvh,
+abut_status abuti_field_sparse_corners(abut_field *field, const abut_bvh *bvh, void *work) {
+    sparse s = sparse_of(field);
+    const abut_grid grid = field_corners(field);
+    field_job job = {.bvh = bvh,
                      .grid = &grid,
                      .band = INFINITY,
-                     .table = s->table,
+                     .table = work,
                      .put = put_coarse,
-                     .data = s,
+                     .data = &s,
                      .to = 0.2};
     for (int axis = 0; axis < 3; axis++)
         job.blocks[axis] = (grid.count[axis] + FIELD_BRICK - 1) / FIELD_BRICK;
@@ -63,9 +68,10 @@ static double mixed_most(const sparse *s, const uint32_t brick[3]) {
     return inside % 8 ? most : 0;
 }
 
-/* Numbers the bricks that are stored. What 16 bits stand for may have to be more than it was. */
-static abut_status number_bricks(sparse *s) {
-    abut_field *field = s->field;
+/* Numbers the bricks that are stored; no value of one is above `reach`. What 16 bits stand for may
+ * have to be more than it was. */
+static abut_status number_bricks(abut_field *field, double *reach) {
+    const sparse s = sparse_of(field);
     size_t count = (size_t)field->bricks[0] * field->bricks[1] * field->bricks[2], at = 0;
     atomic_uchar *marks = abuti_allocate_zeroed(field->context, count, sizeof *marks);
     uint32_t brick[3];
@@ -76,7 +82,7 @@ static abut_status number_bricks(sparse *s) {
     for (brick[2] = 0; brick[2] < field->bricks[2]; brick[2]++)
         for (brick[1] = 0; brick[1] < field->bricks[1]; brick[1]++)
             for (brick[0] = 0; brick[0] < field->bricks[0]; brick[0]++, at++) {
-                double mixed = field->closed ? 0 : mixed_most(s, brick);
+                double mixed = field->closed ? 0 : mixed_most(&s, brick);
                 bool stored = mixed > 0 || atomic_load_explicit(&marks[at], memory_order_relaxed);
                 field->index[at] = stored ? field->brick_count++ : ABUT_NONE;
                 most = real_max(most, mixed);
@@ -84,10 +90,10 @@ static abut_status number_bricks(sparse *s) {
     abuti_release(field->context, marks);
     /* no cell is farther from the part of the band than the diagonal of a brick, nor from a corner
      * than half of it */
-    s->reach = real_max(field->band + 2 * FIELD_BRICK * field->grid.cell,
-                        most + FIELD_BRICK * field->grid.cell);
-    if (field->type == ABUT_FIELD_INT16 && s->reach / INT16_MAX > field->step && most > 0)
-        field->step = nextafterf((float)(s->reach / INT16_MAX), INFINITY);
+    *reach = real_max(field->band + 2 * FIELD_BRICK * field->grid.cell,
+                      most + FIELD_BRICK * field->grid.cell);
+    if (field->type == ABUT_FIELD_INT16 && *reach / INT16_MAX > field->step && most > 0)
+        field->step = nextafterf((float)(*reach / INT16_MAX), INFINITY);
     field->value_count = (size_t)field->brick_count * FIELD_VALUES;
     field->values = abuti_allocate(field->context, field->value_count, field_value_bytes(field));
     return field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
@@ -146,70 +152,70 @@ static void put_block(void *data, size_t at, const uint32_t begin[3], const floa
     }
 }
 
-static abut_status build_bricks(sparse *s) {
-    abut_field *field = s->field;
+abut_status abuti_field_sparse_bricks(abut_field *field, const abut_bvh *bvh, void *work,
+                                      double reach) {
+    sparse s = sparse_of(field);
     abut_context *context = field->context;
+    (void)reach;                  /* blocks have lists whatever it is */
     abut_grid grid = field->grid; /* and what bricks at its end have beyond it */
-    abut_status status = list_blocks(s);
+    abut_status status = list_blocks(&s);
     if (!status) {
         for (int axis = 0; axis < 3; axis++)
             grid.count[axis] = field->bricks[axis] * FIELD_BRICK + 1;
-        field_job job = {.bvh = s->bvh,
+        field_job job = {.bvh = bvh,
                          .grid = &grid,
                          .band = INFINITY,
-                         .blocks = {s->blocks[0], s->blocks[1], s->blocks[2]},
-                         .wanted = s->wanted,
-                         .wanted_count = s->wanted_count,
-                         .layers = s->layers,
-                         .table = s->table,
+                         .blocks = {s.blocks[0], s.blocks[1], s.blocks[2]},
+                         .wanted = s.wanted,
+                         .wanted_count = s.wanted_count,
+                         .layers = s.layers,
+                         .table = work,
                          .put = put_block,
-                         .data = s,
+                         .data = &s,
                          .from = 0.2,
                          .to = 1};
         status = abuti_field_compute(&job);
     }
-    abuti_release(context, s->wanted);
-    abuti_release(context, s->layers);
+    abuti_release(context, s.wanted);
+    abuti_release(context, s.layers);
     return status;
 }
 
 /* ---- all ---- */
 
-static abut_status build_here(sparse *s) {
-    cells_table table = {.bvh = NULL};
-    abut_status status = ABUT_OK;
-    if (s->field->sign != ABUT_SIGN_NORMAL) {
-        status = abuti_cells_create(s->bvh, &table);
-        s->table = &table;
-    }
-    status = status ? status : build_coarse(s);
-    status = status ? status : number_bricks(s);
-    status = status ? status : build_bricks(s);
-    if (s->table)
-        abuti_cells_destroy(&table);
-    return status;
+/* The table of features, where blocks have lists. */
+abut_status abuti_field_sparse_begin(abut_field *field, const abut_bvh *bvh, void **work) {
+    if (field->sign == ABUT_SIGN_NORMAL)
+        return ABUT_OK;
+    cells_table *table = abuti_allocate_zeroed(field->context, 1, sizeof *table);
+    *work = table;
+    return table ? abuti_cells_create(bvh, table) : ABUT_ERROR_MEMORY;
 }
 
-static abut_status build_there(sparse *s) {
-    abut_device_bvh *there = NULL;
-    abut_status status = abuti_field_coarse_on(s->field, s->bvh, &there);
-    status = status ? status : number_bricks(s);
-    status = status ? status : abuti_field_bricks_on(s->field, there, s->reach);
-    abut_device_bvh_destroy(there);
-    return status;
+void abuti_field_sparse_end(abut_field *field, const abut_bvh *bvh, void *work) {
+    (void)bvh;
+    if (work)
+        abuti_cells_destroy(work);
+    abuti_release(field->context, work);
 }
 
-abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh) {
-    sparse s = {.field = field, .bvh = bvh};
+abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh,
+                                     const field_builder *builder) {
     size_t bricks = 1, corners = 1;
+    void *work = NULL;
+    double reach = 0;
     for (int axis = 0; axis < 3; axis++) {
-        s.blocks[axis] = field->bricks[axis] + 1;
         bricks *= field->bricks[axis];
-        corners *= s.blocks[axis];
+        corners *= field->bricks[axis] + 1;
     }
     field->index = abuti_allocate(field->context, bricks, sizeof *field->index);
     field->coarse = abuti_allocate(field->context, corners, sizeof *field->coarse);
     if (!field->index || !field->coarse)
         return ABUT_ERROR_MEMORY;
-    return field->device ? build_there(&s) : build_here(&s);
+    abut_status status = builder->begin(field, bvh, &work);
+    status = status ? status : builder->corners(field, bvh, work);
+    status = status ? status : number_bricks(field, &reach);
+    status = status ? status : builder->bricks(field, bvh, work, reach);
+    builder->end(field, bvh, work);
+    return status;
 }

@@ -41,7 +41,8 @@ static inline inside_rule rule_of(const field_grid *g, __global const float *coa
                                   uint z) {
     inside_rule r = {0.0f, facing, facing != 0.0f};
     if (r.has_border)
-        r.shift = coarse[block_at(g, COARSE, x / COARSE, y / COARSE, z / COARSE)];
+        r.shift =
+            coarse[block_at(g, FIELD_COARSE, x / FIELD_COARSE, y / FIELD_COARSE, z / FIELD_COARSE)];
     if (isnan(r.shift))
         r.shift = fine[block_at(g, 8, x / 8, y / 8, z / 8)];
     return r;
@@ -87,7 +88,7 @@ static inline void put_cell(const field_grid *g, results *r, inside_rule rule, u
         put_value(r, rule, at, value);
         return;
     }
-    uint to = atomic_inc(&r->counters[COUNT_DOUBTFUL]);
+    uint to = atomic_inc(&r->counters[FIELD_COUNT_DOUBTFUL]);
     if (to < r->doubts_most)
         r->doubts[to] = (uint)at;
 }
@@ -102,8 +103,8 @@ static inline void put_extremes(const results *r, __local uint *room) {
     atomic_min(&room[1], r->most);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0 && room[0] != NONE) {
-        atomic_max(&r->counters[COUNT_LEAST], ~room[0]); /* counters begin with 0 */
-        atomic_max(&r->counters[COUNT_MOST], ~room[1]);
+        atomic_max(&r->counters[FIELD_COUNT_LOWEST], ~room[0]); /* counters begin with 0 */
+        atomic_max(&r->counters[FIELD_COUNT_HIGHEST], ~room[1]);
     }
 }
 

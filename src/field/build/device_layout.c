@@ -1,0 +1,306 @@
+/* Fields that a device builds: dense ones of floats stay there, others come back to the CPU.
+ *
+ * Dense fields with 16 bits come back slab by slab. Of sparse ones, windows of the grid that have
+ * bricks are filled one after the other as dense fields (device_build.c), no farther than values of
+ * bricks can be; the device then copies the bricks out of the window, and only these come back. So
+ * memory goes with the window, and time with the part of the grid that the surface passes through.
+ */
+#include "field/build/device.h"
+#include "sign/sign.h"
+
+#include <math.h>
+
+enum {
+    WINDOW = 24,           /* bricks along a side, at most: 29 MB of values */
+    BRICKS_AT_ONCE = 2048, /* that come back together: 6 MB */
+    SLAB_CELLS = 1 << 20
+};
+
+/* ---- the hierarchy there ---- */
+
+/* The hierarchy's own, or a copy on another device than it is on. */
+static abut_status open_there(const abut_bvh *bvh, abut_device *device, bvh_on_device **there) {
+    if (!bvh->there || bvh->there->queue.device != device)
+        return abuti_bvh_there_copy(bvh, device, there);
+    *there = bvh->there;
+    return abuti_bvh_there_check("abut_field_create", bvh);
+}
+
+static void close_there(const abut_bvh *bvh, bvh_on_device *there) {
+    if (there != bvh->there)
+        abuti_bvh_there_destroy(there);
+}
+
+bool abuti_field_fits_there(const abut_bvh *bvh) {
+    return bvh->there && there_has_doubles(bvh->there) &&
+           (bvh->sign->closed || bvh->there->queue.device->info.same_bits);
+}
+
+/* Refuses devices that cannot give the CPU's values, and grids that are too large for them. */
+static abut_status check(const bvh_on_device *there, const abut_grid *grid) {
+    const abut_device_info *info = &there->queue.device->info;
+    double cells = (double)grid->count[0] * grid->count[1] * grid->count[2];
+    if (!there_has_doubles(there))
+        return abuti_fail(ABUT_ERROR_DEVICE,
+                          "abut_field_create: %s has no doubles, which exact values need; leave "
+                          "options->device null",
+                          info->name);
+    if (!there->bvh->sign->closed && !info->same_bits)
+        return abuti_fail(ABUT_ERROR_DEVICE,
+                          "abut_field_create: the surface has a border, and %s does not round "
+                          "floats as winding numbers of such a surface need; leave "
+                          "options->device null",
+                          info->name);
+    if (cells >= UINT32_MAX)
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_field_create: %u x %u x %u cells would take %.3g GiB of the "
+                          "device; at most 2^32 cells are possible there",
+                          grid->count[0], grid->count[1], grid->count[2], cells * 4 / 0x1p30);
+    return ABUT_OK;
+}
+
+/* ---- dense ---- */
+
+/* Fills the buffer of a field that stays. */
+static abut_status fill_there(abut_field *field, bvh_on_device *there) {
+    double lowest, highest;
+    abut_status status = abuti_device_field_fill(there, &field->grid, NULL, field->band,
+                                                 &field->there->memory, &lowest, &highest);
+    if (!status)
+        abuti_field_finish_with(field, (float)lowest, (float)highest);
+    return status ? status : abuti_progress(field->context, "field", 1);
+}
+
+static abut_status stay_there(abut_field *field, bvh_on_device *there) {
+    size_t bytes = field->value_count * sizeof(float);
+    abut_status status = abut_buffer_create(there->queue.device, bytes, &field->there);
+    return status ? status : fill_there(field, there);
+}
+
+static abut_status come_back(abut_field *field, bvh_on_device *there) {
+    size_t cells = field->value_count, most = cells < SLAB_CELLS ? cells : SLAB_CELLS;
+    double lowest, highest; /* of floats; the caller finds those of what is stored */
+    field_parts *p;
+    float *slab = abuti_allocate(field->context, most, sizeof *slab);
+    field->values = abuti_allocate(field->context, cells, field_value_bytes(field));
+    abut_status status = slab && field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
+    status = status ? status : abuti_field_parts(there, &p);
+    if (!status) {
+        abuti_kit_reserve(&p->kit, FIELD_WINDOW, cells, sizeof *slab);
+        status = abuti_device_field_fill(there, &field->grid, NULL, field->band,
+                                         &p->kit.buffers[FIELD_WINDOW], &lowest, &highest);
+    }
+    for (size_t first = 0; first < cells && !status; first += most) {
+        size_t count = cells - first < most ? cells - first : most;
+        status = abuti_kit_read(&p->kit, FIELD_WINDOW, first, slab, count, sizeof *slab);
+        if (!status)
+            abuti_field_put(field, first, slab, count);
+    }
+    abuti_release(field->context, slab);
+    return status ? status : abuti_progress(field->context, "field", 1);
+}
+
+static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abut_field *old,
+                               const unsigned char *known) {
+    bvh_on_device *there = NULL;
+    (void)old; /* a device finds all distances in less time than blocks that stay */
+    (void)known;
+    abut_status status = open_there(bvh, field->device, &there);
+    status = status ? status : check(there, &field->grid);
+    if (!status)
+        status = field_can_stay(field) ? stay_there(field, there) : come_back(field, there);
+    close_there(bvh, there);
+    return status;
+}
+
+/* In place: there is no room for the old values beside the new ones. */
+static abut_status update(abut_field *field, const abut_bvh *bvh, uint64_t *recomputed) {
+    bvh_on_device *there = NULL;
+    abut_status status = open_there(bvh, field->there->memory.device, &there);
+    status = status ? status : check(there, &field->grid);
+    if (!status) {
+        abuti_field_forget(field);
+        status = fill_there(field, there);
+        field->broken = status != ABUT_OK;
+    }
+    close_there(bvh, there);
+    if (status)
+        return status;
+    abut_mesh *old = field->mesh;
+    field->mesh = abut_mesh_retain(bvh->mesh);
+    field->has_digest = false; /* was that of the old one */
+    field->closed = bvh->sign->closed;
+    abut_mesh_destroy(old);
+    *recomputed = 1;
+    for (int axis = 0; axis < 3; axis++)
+        *recomputed *= groups_of(field->grid.count[axis], FIELD_BRICK);
+    return ABUT_OK;
+}
+
+/* ---- sparse ---- */
+
+/* Bricks of a window, and what is needed to fetch them. */
+typedef struct window {
+    abut_field *field;
+    bvh_on_device *there;
+    field_parts *parts;
+    uint32_t first[3], count[3]; /* bricks along each axis */
+    uint32_t *cell_numbers, *brick_numbers;
+    float *fetched;
+    uint32_t fill; /* how many wait */
+} window;
+
+static abut_status begin(abut_field *field, const abut_bvh *bvh, void **work) {
+    bvh_on_device *there = NULL;
+    const abut_grid corners = field_corners(field);
+    abut_status status = open_there(bvh, field->device, &there);
+    *work = there;
+    return status ? status : check(there, &corners);
+}
+
+static void end(abut_field *field, const abut_bvh *bvh, void *work) {
+    (void)field;
+    close_there(bvh, work);
+}
+
+static abut_status find_corners(abut_field *field, const abut_bvh *bvh, void *work) {
+    const abut_grid corners = field_corners(field);
+    size_t count = grid_cells(&corners);
+    double lowest, highest;
+    field_parts *p;
+    abut_status status = abuti_field_parts(work, &p);
+    (void)bvh;
+    if (status)
+        return status;
+    abuti_kit_reserve(&p->kit, FIELD_WINDOW, count, sizeof *field->coarse);
+    status = abuti_device_field_fill(work, &corners, NULL, INFINITY, &p->kit.buffers[FIELD_WINDOW],
+                                     &lowest, &highest);
+    if (!status)
+        status = abuti_kit_get(&p->kit, FIELD_WINDOW, field->coarse, count, sizeof *field->coarse);
+    return status ? status : abuti_progress(field->context, "field", 0.2);
+}
+
+/* Shrinks the window to the bricks that are stored; false where there are none. */
+static bool shrink(window *w) {
+    uint32_t lo[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX}, hi[3] = {0, 0, 0}, b[3];
+    for (b[2] = w->first[2]; b[2] < w->first[2] + w->count[2]; b[2]++)
+        for (b[1] = w->first[1]; b[1] < w->first[1] + w->count[1]; b[1]++)
+            for (b[0] = w->first[0]; b[0] < w->first[0] + w->count[0]; b[0]++) {
+                size_t at = grid_at(w->field->bricks, b[0], b[1], b[2]);
+                for (int k = 0; k < 3 && w->field->index[at] != ABUT_NONE; k++) {
+                    lo[k] = b[k] < lo[k] ? b[k] : lo[k];
+                    hi[k] = b[k] > hi[k] ? b[k] : hi[k];
+                }
+            }
+    for (int k = 0; k < 3 && lo[0] != UINT32_MAX; k++) {
+        w->first[k] = lo[k];
+        w->count[k] = hi[k] - lo[k] + 1;
+    }
+    return lo[0] != UINT32_MAX;
+}
+
+/* Fetches the bricks that wait, out of a window of these cells. */
+static abut_status fetch(window *w, const field_grid *cells) {
+    field_parts *p = w->parts;
+    size_t values = (size_t)w->fill * FIELD_VALUES;
+    abuti_kit_put(&p->kit, FIELD_BRICK_CELLS, w->cell_numbers, w->fill, sizeof *w->cell_numbers);
+    abuti_kit_reserve(&p->kit, FIELD_BRICK_VALUES, values, sizeof *w->fetched);
+    ABUTI_KIT_RUN(&p->kit, FIELD_BRICKS, (size_t)w->fill * FIELD_GROUP, FIELD_GROUP,
+                  KIT_BUFFER(&p->kit, FIELD_WINDOW), ABUTI_VALUE(*cells),
+                  KIT_BUFFER(&p->kit, FIELD_BRICK_CELLS), KIT_BUFFER(&p->kit, FIELD_BRICK_VALUES));
+    abut_status status =
+        abuti_kit_get(&p->kit, FIELD_BRICK_VALUES, w->fetched, values, sizeof *w->fetched);
+    for (uint32_t i = 0; !status && i < w->fill; i++)
+        abuti_field_put(w->field, (size_t)w->brick_numbers[i] * FIELD_VALUES,
+                        w->fetched + (size_t)i * FIELD_VALUES, FIELD_VALUES);
+    w->fill = 0;
+    return status;
+}
+
+static abut_status fetch_all(window *w, const uint32_t count[3]) {
+    const field_grid cells = {.count = {count[0], count[1], count[2]}};
+    const uint32_t *bricks = w->field->bricks;
+    abut_status status = ABUT_OK;
+    for (uint32_t z = 0; z < w->count[2]; z++)
+        for (uint32_t y = 0; y < w->count[1]; y++)
+            for (uint32_t x = 0; x < w->count[0] && !status; x++) {
+                uint32_t number =
+                    w->field
+                        ->index[grid_at(bricks, w->first[0] + x, w->first[1] + y, w->first[2] + z)];
+                if (number == ABUT_NONE)
+                    continue;
+                w->brick_numbers[w->fill] = number;
+                w->cell_numbers[w->fill++] =
+                    (uint32_t)grid_at(count, FIELD_BRICK * x, FIELD_BRICK * y, FIELD_BRICK * z);
+                if (w->fill == BRICKS_AT_ONCE)
+                    status = fetch(w, &cells);
+            }
+    return status || !w->fill ? status : fetch(w, &cells);
+}
+
+static abut_status fill_window(window *w, double reach) {
+    abut_grid part = w->field->grid;
+    uint32_t first[3];
+    double lowest, highest;
+    for (int k = 0; k < 3; k++) {
+        part.count[k] = FIELD_BRICK * w->count[k] + 1;
+        first[k] = FIELD_BRICK * w->first[k];
+    }
+    abuti_kit *kit = &w->parts->kit;
+    abuti_kit_reserve(kit, FIELD_WINDOW, grid_cells(&part), sizeof(float));
+    abut_status status = abuti_device_field_fill(w->there, &part, first, reach,
+                                                 &kit->buffers[FIELD_WINDOW], &lowest, &highest);
+    return status ? status : fetch_all(w, part.count);
+}
+
+static abut_status make_room(window *w) {
+    abut_context *context = w->field->context;
+    w->cell_numbers = abuti_allocate(context, BRICKS_AT_ONCE, sizeof *w->cell_numbers);
+    w->brick_numbers = abuti_allocate(context, BRICKS_AT_ONCE, sizeof *w->brick_numbers);
+    w->fetched = abuti_allocate(context, (size_t)BRICKS_AT_ONCE * FIELD_VALUES, sizeof *w->fetched);
+    if (!w->cell_numbers || !w->brick_numbers || !w->fetched)
+        return ABUT_ERROR_MEMORY;
+    return abuti_field_parts(w->there, &w->parts);
+}
+
+static abut_status fill_windows(window *w, double reach) {
+    const uint32_t *bricks = w->field->bricks;
+    uint32_t along[3];
+    size_t all = 1;
+    abut_status status = ABUT_OK;
+    for (int k = 0; k < 3; k++) {
+        along[k] = (bricks[k] + WINDOW - 1) / WINDOW;
+        all *= along[k];
+    }
+    for (size_t i = 0; i < all && !status; i++) {
+        const size_t place[3] = {i % along[0], i / along[0] % along[1], i / along[0] / along[1]};
+        for (int k = 0; k < 3; k++) {
+            w->first[k] = (uint32_t)place[k] * WINDOW;
+            w->count[k] = bricks[k] - w->first[k] < WINDOW ? bricks[k] - w->first[k] : WINDOW;
+        }
+        if (shrink(w))
+            status = fill_window(w, reach);
+        if (!status)
+            status = abuti_progress(w->field->context, "field",
+                                    0.2 + 0.8 * (double)(i + 1) / (double)all);
+    }
+    return status;
+}
+
+static abut_status find_bricks(abut_field *field, const abut_bvh *bvh, void *work, double reach) {
+    window w = {.field = field, .there = work};
+    abut_status status = make_room(&w);
+    (void)bvh;
+    status = status ? status : fill_windows(&w, reach);
+    abuti_release(field->context, w.cell_numbers);
+    abuti_release(field->context, w.brick_numbers);
+    abuti_release(field->context, w.fetched);
+    return status;
+}
+
+const field_builder abuti_field_on_device = {.dense = build_dense,
+                                             .begin = begin,
+                                             .corners = find_corners,
+                                             .bricks = find_bricks,
+                                             .end = end,
+                                             .update = update};

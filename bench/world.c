@@ -17,7 +17,8 @@ typedef struct world_data {
     abut_world *world;
     abut_pose *poses;
     abut_contact *list;
-    size_t room, count, pairs;
+    size_t room, count;
+    uint64_t pairs;
     uint32_t bodies;
 } world_data;
 

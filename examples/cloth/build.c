@@ -286,6 +286,7 @@ abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_opt
     memset(c, 0, sizeof *c);
     c->context = context;
     c->options = *options;
+    c->backend = &cloth_on_cpu;
     c->options.grain = options->grain ? options->grain : 4096; /* worth waking a thread for */
     c->rest = abut_mesh_retain(mesh);
     c->indices = abut_mesh_indices(mesh);
@@ -344,7 +345,7 @@ void cloth_destroy(cloth *c) {
         abut_context_release(context, arrays[i]);
     cloth_free_contacts(c);
     cloth_free_impacts(c);
-    cloth_device_destroy(c);
+    c->backend->destroy(c);
     abut_topology_destroy(c->topology);
     abut_topology_destroy(c->solid_topology);
     abut_mesh_destroy(c->rest);

@@ -2,8 +2,7 @@
  * the end that are so small that one group does them all. */
 #include "dynamics_shared.h"
 
-#define GROUP \
-    64 /* colours have some thousand constraints: many small groups use more of a device */
+#define GROUP CLOTH_GROUP
 #define WIDE VOLUME_LANES
 #define GROUP_OF(items) __attribute__((reqd_work_group_size(items, 1, 1)))
 

@@ -19,6 +19,49 @@
 
 enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, MOST_HALVINGS = 4, CUTS = 6 };
 
+/* ---- on the CPU ---- */
+
+static void cpu_destroy(cloth *c) {
+    (void)c;
+}
+
+static abut_status cpu_begin(cloth *c, const vec *solid_end) {
+    (void)c;
+    (void)solid_end;
+    return ABUT_OK;
+}
+
+static abut_status cpu_plan(cloth *c, double seconds, const vec *solid_end) {
+    cloth_advance(c, seconds);
+    for (uint32_t i = 0; i < c->all_vertices; i++) {
+        vec to = c->position[i];
+        if (i < c->vertices && c->inverse_mass[i] > 0)
+            to = c->now[i];
+        else if (i >= c->vertices && solid_end)
+            to = solid_end[i - c->vertices];
+        c->aim[i] = cloth_aim_of(to);
+    }
+    return ABUT_OK;
+}
+
+static abut_status cpu_set_end(cloth *c) {
+    (void)c;
+    return ABUT_OK;
+}
+
+static abut_status cpu_step(cloth *c, int motion, bool still) {
+    return abut_sweep_step(c->motions[motion], abut_array_host(c->position),
+                           abut_array_host(still ? c->position : c->end));
+}
+
+static void cpu_finish(cloth *c, bool velocities_changed) {
+    (void)c;
+    (void)velocities_changed;
+}
+
+const cloth_backend cloth_on_cpu = {cpu_destroy, cpu_begin, cloth_find_touches, cpu_plan,
+                                    cpu_set_end, cpu_step,  cpu_finish};
+
 /* ---- room ---- */
 
 static abut_status make_motions(cloth *c) {
@@ -83,9 +126,7 @@ static abut_status find_impacts(cloth *c, cloth_report *report) {
     options.exact = true; /* what is close but free must not be held back */
     c->impact_count = 0;
     for (int i = 0; i < 2 && c->motions[i] && !status; i++) {
-        status = c->device ? cloth_device_step(c, i, false)
-                           : abut_sweep_step(c->motions[i], abut_array_host(c->position),
-                                             abut_array_host(c->end));
+        status = c->backend->step(c, i, false);
         status = status ? status : cloth_sweep(c, c->motions[i], &options, SIZE_MAX);
     }
     report->rounds++;
@@ -205,7 +246,7 @@ static abut_status handle(cloth *c, int round, cloth_report *report, bool *goes_
         cut(c, part);
         report->fraction *= part;
     }
-    return c->device ? cloth_device_set_end(c) : ABUT_OK;
+    return c->backend->set_end(c);
 }
 
 static abut_status settle(cloth *c, cloth_report *report) {
@@ -239,30 +280,13 @@ static void finish(cloth *c, double seconds) {
     if (memcmp(c->end + c->vertices, c->position + c->vertices, solid_bytes) != 0)
         c->solid_moved++;
     memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
-    if (c->device)
-        cloth_device_finish(c, changed);
-}
-
-static void set_aims(cloth *c, const vec *solid_end) {
-    for (uint32_t i = 0; i < c->all_vertices; i++) {
-        vec to = c->position[i];
-        if (i < c->vertices && c->inverse_mass[i] > 0)
-            to = c->now[i];
-        else if (i >= c->vertices && solid_end)
-            to = solid_end[i - c->vertices];
-        c->aim[i] = cloth_aim_of(to);
-    }
+    c->backend->finish(c, changed);
 }
 
 static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
-    if (c->device) {
-        abut_status status = cloth_device_advance(c, seconds);
-        if (status)
-            return status;
-    } else {
-        cloth_advance(c, seconds);
-        set_aims(c, solid_end);
-    }
+    abut_status status = c->backend->plan(c, seconds, solid_end);
+    if (status)
+        return status;
     for (uint32_t i = 0; i < c->all_vertices; i++)
         if (isnan(c->aim[i].x))
             return abut_fail(ABUT_ERROR_LIMIT,
@@ -282,8 +306,7 @@ abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, clo
     cloth_report told = {.fraction = 1};
     double start = cloth_clock();
     abut_status status = make_room(c);
-    if (!status && c->device)
-        status = cloth_device_begin(c, solid_end);
+    status = status ? status : c->backend->begin(c, solid_end);
     status = status ? status : cloth_find_contacts(c, seconds, solid_end);
     if (status)
         return status;

@@ -11,8 +11,6 @@
 /* ---- room ---- */
 
 static abut_status make_room(cloth *c) {
-    if (c->device) /* has its own */
-        return ABUT_OK;
     if (!c->touches)
         c->touches = abut_context_allocate(c->context, c->vertices, sizeof *c->touches);
     if (!c->nearest)
@@ -78,17 +76,10 @@ static double expected_motion(const cloth *c, double seconds, const vec *solid_e
     return seconds * sqrt(fastest) + sqrt(furthest);
 }
 
-static abut_status find_touches(cloth *c, double seconds, const vec *solid_end) {
-    c->touch_count = 0;
-    c->touch_gap = range_of(c);
-    if (!c->solid)
-        return ABUT_OK;
-    double radius =
-        c->options.thickness + fmin(expected_motion(c, seconds, solid_end), 2 * c->mean_edge);
-    if (c->device)
-        return cloth_device_find_touches(c, radius);
+abut_status cloth_find_touches(cloth *c, double radius, const vec *solid_end) {
     abut_points points = all_points(c);
-    abut_status status = fit(c, 1, &c->solid_bvh);
+    abut_status status = make_room(c);
+    status = status ? status : fit(c, 1, &c->solid_bvh);
     status = status ? status : abut_nearest_batch(c->solid_bvh, &points, radius, c->nearest);
     const uint32_t *corners = abut_mesh_indices(c->solid);
     const vec *solid = c->position + c->vertices;
@@ -103,6 +94,15 @@ static abut_status find_touches(cloth *c, double seconds, const vec *solid_end) 
     return status;
 }
 
+static abut_status find_touches(cloth *c, double seconds, const vec *solid_end) {
+    c->touch_count = 0;
+    c->touch_gap = range_of(c);
+    if (!c->solid)
+        return ABUT_OK;
+    double motion = fmin(expected_motion(c, seconds, solid_end), 2 * c->mean_edge);
+    return c->backend->find_touches(c, c->options.thickness + motion, solid_end);
+}
+
 /* Repulsion is for looks: where more features are near than this many a vertex, the others have to
  * wait until they meet. */
 enum { NEARS_A_VERTEX = 32 };
@@ -111,9 +111,7 @@ enum { NEARS_A_VERTEX = 32 };
 static abut_status search_near(cloth *c) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
     options.separation = range_of(c);
-    abut_status status = c->device ? cloth_device_step(c, 0, true)
-                                   : abut_sweep_step(c->motions[0], abut_array_host(c->position),
-                                                     abut_array_host(c->position));
+    abut_status status = c->backend->step(c, 0, true);
     c->impact_count = 0;
     return status ? status
                   : cloth_sweep(c, c->motions[0], &options, (size_t)NEARS_A_VERTEX * c->vertices);
@@ -161,8 +159,7 @@ static abut_status colour_nears(cloth *c) {
 }
 
 abut_status cloth_find_contacts(cloth *c, double seconds, const vec *solid_end) {
-    abut_status status = make_room(c);
-    status = status ? status : find_touches(c, seconds, solid_end);
+    abut_status status = find_touches(c, seconds, solid_end);
     status = status ? status : find_nears(c);
     return status ? status : colour_nears(c);
 }

@@ -10,10 +10,10 @@
 #include "parts.h"
 
 #ifndef CLOTH_NO_DEVICES
-#include "device/device.h"
+#include "device/kit.h"
 #include "nearest/batch.h"
 
-enum { GROUP = 64, WIDE = VOLUME_LANES, TAIL_COUNT = 512 };
+enum { GROUP = CLOTH_GROUP, WIDE = VOLUME_LANES, TAIL_COUNT = 512 };
 
 extern const abuti_module cloth_modules[];
 
@@ -33,6 +33,15 @@ typedef enum kernel {
     KERNEL_AIMS,
     KERNELS
 } kernel;
+
+#define KERNEL(name) \
+    { "cloth", "cloth_" name, NULL }
+static const abuti_kernel_source sources[KERNELS] = {
+    KERNEL("volumes"), KERNEL("pressure"),   KERNEL("push"),         KERNEL("move"),
+    KERNEL("edges"),   KERNEL("edges_tail"), KERNEL("hinges"),       KERNEL("hinges_tail"),
+    KERNEL("nears"),   KERNEL("nears_tail"), KERNEL("find_touches"), KERNEL("end"),
+    KERNEL("aims"),
+};
 
 typedef enum memory {
     MEMORY_CORNERS,
@@ -58,10 +67,11 @@ typedef enum memory {
     MEMORIES
 } memory;
 
+static const abuti_kit_table table = {sources, KERNELS, MEMORIES, cloth_modules};
+
 struct cloth_device {
     abuti_queue queue;
-    abuti_kernel kernels[KERNELS];
-    abuti_buffer memory[MEMORIES];
+    abuti_kit kit;
     abut_buffer *start, *end; /* positions of all; made in the first step */
     abut_buffer *nearest;     /* an abut_nearest a vertex */
     abut_bvh *solid;
@@ -76,31 +86,11 @@ enum { MOST_REFITS = 50 };
 
 _Static_assert(sizeof(abut_nearest) == 64, "as vec_nearest");
 
-#define MEMORY(which) ABUTI_BUFFER(&d->memory[which])
-
-static size_t groups_of(size_t count) {
-    return (count + GROUP - 1) / GROUP;
-}
+#define MEMORY(which) KIT_BUFFER(&d->kit, which)
 
 /* ---- create ---- */
 
-static abut_status make_kernels(cloth_device *d, abut_device *device) {
-    static const char *const names[KERNELS] = {"cloth_volumes",      "cloth_pressure",
-                                               "cloth_push",         "cloth_move",
-                                               "cloth_edges",        "cloth_edges_tail",
-                                               "cloth_hinges",       "cloth_hinges_tail",
-                                               "cloth_nears",        "cloth_nears_tail",
-                                               "cloth_find_touches", "cloth_end",
-                                               "cloth_aims"};
-    abuti_program *program;
-    abut_status status = abuti_program_make(device, &cloth_modules[0], "", &program);
-    for (int i = 0; i < KERNELS && !status; i++)
-        status = abuti_kernel_create(program, device, names[i], &d->kernels[i]);
-    return status;
-}
-
-static abut_status make_memory(cloth *c) {
-    cloth_device *d = c->device;
+static void make_memory(cloth *c) {
     const struct {
         size_t count, bytes;
         const void *data;
@@ -117,7 +107,7 @@ static abut_status make_memory(cloth *c) {
         [MEMORY_HINGE_COLOURS] = {1, sizeof c->hinge_colours, &c->hinge_colours},
         [MEMORY_NEAR_COLOURS] = {1, sizeof c->near_colours, NULL},
         [MEMORY_TOUCHES] = {c->vertices, sizeof(cloth_touch), NULL},
-        [MEMORY_TOLD] = {groups_of(c->vertices), 2 * sizeof(double), NULL},
+        [MEMORY_TOLD] = {(c->vertices + (size_t)GROUP - 1) / GROUP, 2 * sizeof(double), NULL},
         [MEMORY_NOW] = {c->vertices, sizeof(vec), NULL},
         [MEMORY_BEFORE] = {c->vertices, sizeof(vec), NULL},
         [MEMORY_VELOCITY] = {c->vertices, sizeof(vec), NULL},
@@ -125,14 +115,11 @@ static abut_status make_memory(cloth *c) {
         [MEMORY_SUMS] = {cloth_volume_blocks(c), sizeof(double), NULL},
         [MEMORY_PRESSURE] = {1, sizeof(double), NULL},
     };
-    abut_status status = ABUT_OK;
-    for (int i = 0; i < MEMORIES && !status; i++)
-        status =
-            abuti_buffer_make(&d->queue, list[i].data, list[i].count, list[i].bytes, &d->memory[i]);
-    return status;
+    for (uint32_t i = 0; i < MEMORIES; i++)
+        abuti_kit_put(&c->device->kit, i, list[i].data, list[i].count, list[i].bytes);
 }
 
-abut_status cloth_device_create(cloth *c, abut_device *device) {
+static abut_status create(cloth *c, abut_device *device) {
     abut_status status = abuti_device_check_bits("cloth_create", device);
     if (status)
         return status;
@@ -141,18 +128,19 @@ abut_status cloth_device_create(cloth *c, abut_device *device) {
         return ABUT_ERROR_MEMORY;
     memset(c->device, 0, sizeof *c->device);
     status = abuti_queue_open(device, &c->device->queue);
-    status = status ? status : make_kernels(c->device, device);
-    return status ? status : make_memory(c);
+    status = status ? status : abuti_kit_open(&c->device->queue, &table, "", &c->device->kit);
+    if (status)
+        return status;
+    abuti_kit_build(&c->device->kit);
+    make_memory(c);
+    return abuti_kit_finish(&c->device->kit);
 }
 
-void cloth_device_destroy(cloth *c) {
+static void destroy(cloth *c) {
     cloth_device *d = c->device;
     if (!d)
         return;
-    for (int i = 0; i < KERNELS; i++)
-        abuti_kernel_destroy(&d->kernels[i]);
-    for (int i = 0; i < MEMORIES; i++)
-        abuti_buffer_destroy(&d->memory[i]);
+    abuti_kit_close(&d->kit);
     abut_buffer_destroy(d->start);
     abut_buffer_destroy(d->end);
     abut_buffer_destroy(d->nearest);
@@ -164,32 +152,25 @@ void cloth_device_destroy(cloth *c) {
 
 /* ---- a substep ---- */
 
-static abut_status queue_forces(cloth *c, const cloth_substep *s) {
+static void queue_forces(cloth *c, const cloth_substep *s) {
     cloth_device *d = c->device;
     const uint32_t blocks = cloth_volume_blocks(c), triangles = c->triangles;
-    abut_status status = ABUT_OK;
     if (s->pressure > 0) {
-        status = ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_VOLUMES], groups_of(blocks), GROUP,
-                              ABUTI_VALUE(blocks), ABUTI_VALUE(triangles), MEMORY(MEMORY_CORNERS),
-                              MEMORY(MEMORY_NOW), MEMORY(MEMORY_SUMS));
-        if (!status)
-            status =
-                ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_PRESSURE], 1, WIDE, ABUTI_VALUE(*s),
-                             ABUTI_VALUE(blocks), MEMORY(MEMORY_SUMS),
-                             ABUTI_LOCAL_MEMORY(WIDE * sizeof(double)), MEMORY(MEMORY_PRESSURE));
+        ABUTI_KIT_RUN(&d->kit, KERNEL_VOLUMES, blocks, GROUP, ABUTI_VALUE(blocks),
+                      ABUTI_VALUE(triangles), MEMORY(MEMORY_CORNERS), MEMORY(MEMORY_NOW),
+                      MEMORY(MEMORY_SUMS));
+        ABUTI_KIT_RUN(&d->kit, KERNEL_PRESSURE, WIDE, WIDE, ABUTI_VALUE(*s), ABUTI_VALUE(blocks),
+                      MEMORY(MEMORY_SUMS), ABUTI_LOCAL_MEMORY(WIDE * sizeof(double)),
+                      MEMORY(MEMORY_PRESSURE));
     }
-    if (!status && cloth_has_air(s))
-        status = ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_PUSH], groups_of(triangles), GROUP,
-                              ABUTI_VALUE(*s), ABUTI_VALUE(triangles), MEMORY(MEMORY_CORNERS),
-                              MEMORY(MEMORY_PRESSURE), MEMORY(MEMORY_NOW), MEMORY(MEMORY_VELOCITY),
-                              MEMORY(MEMORY_PUSH));
-    if (!status)
-        status =
-            ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_MOVE], groups_of(c->vertices), GROUP,
-                         ABUTI_VALUE(*s), ABUTI_VALUE(c->vertices), MEMORY(MEMORY_INVERSE_MASS),
-                         MEMORY(MEMORY_FACE_BEGIN), MEMORY(MEMORY_FACES), MEMORY(MEMORY_PUSH),
-                         MEMORY(MEMORY_VELOCITY), MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
-    return status;
+    if (cloth_has_air(s))
+        ABUTI_KIT_RUN(&d->kit, KERNEL_PUSH, triangles, GROUP, ABUTI_VALUE(*s),
+                      ABUTI_VALUE(triangles), MEMORY(MEMORY_CORNERS), MEMORY(MEMORY_PRESSURE),
+                      MEMORY(MEMORY_NOW), MEMORY(MEMORY_VELOCITY), MEMORY(MEMORY_PUSH));
+    ABUTI_KIT_RUN(&d->kit, KERNEL_MOVE, c->vertices, GROUP, ABUTI_VALUE(*s),
+                  ABUTI_VALUE(c->vertices), MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_FACE_BEGIN),
+                  MEMORY(MEMORY_FACES), MEMORY(MEMORY_PUSH), MEMORY(MEMORY_VELOCITY),
+                  MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
 }
 
 /* The colours from which on all are small, or done one after the other. */
@@ -200,52 +181,34 @@ static uint32_t tail_of(const cloth_colours *colours) {
     return k;
 }
 
-static abut_status queue_colours(cloth_device *d, const cloth_substep *s,
-                                 const cloth_colours *colours, kernel which, memory list) {
+static void queue_colours(cloth_device *d, const cloth_substep *s, const cloth_colours *colours,
+                          kernel which, memory list) {
     const uint32_t tail = tail_of(colours), count = colours->count;
-    abut_status status = ABUT_OK;
-    for (uint32_t k = 0; k < tail && !status; k++)
-        status =
-            ABUTI_LAUNCH(&d->queue, &d->kernels[which],
-                         groups_of(colours->begin[k + 1] - colours->begin[k]), GROUP,
-                         ABUTI_VALUE(*s), ABUTI_VALUE(colours->begin[k]),
-                         ABUTI_VALUE(colours->begin[k + 1]), MEMORY(list),
-                         MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
-    if (!status && tail < count)
-        status =
-            ABUTI_LAUNCH(&d->queue, &d->kernels[which + 1], 1, WIDE, ABUTI_VALUE(*s),
-                         ABUTI_VALUE(tail), ABUTI_VALUE(count), MEMORY(list + 1), MEMORY(list),
-                         MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
-    return status;
+    for (uint32_t k = 0; k < tail; k++)
+        ABUTI_KIT_RUN(&d->kit, which, colours->begin[k + 1] - colours->begin[k], GROUP,
+                      ABUTI_VALUE(*s), ABUTI_VALUE(colours->begin[k]),
+                      ABUTI_VALUE(colours->begin[k + 1]), MEMORY(list), MEMORY(MEMORY_INVERSE_MASS),
+                      MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
+    if (tail < count)
+        ABUTI_KIT_RUN(&d->kit, which + 1, WIDE, WIDE, ABUTI_VALUE(*s), ABUTI_VALUE(tail),
+                      ABUTI_VALUE(count), MEMORY(list + 1), MEMORY(list),
+                      MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE));
 }
 
-static abut_status queue_substep(cloth *c, const cloth_substep *s) {
+static void queue_substep(cloth *c, const cloth_substep *s) {
     cloth_device *d = c->device;
     const uint32_t touches = c->touch_count > 0;
-    abut_status status = queue_forces(c, s);
-    if (!status)
-        status = queue_colours(d, s, &c->hinge_colours, KERNEL_HINGES, MEMORY_HINGES);
-    if (!status)
-        status = queue_colours(d, s, &c->edge_colours, KERNEL_EDGES, MEMORY_EDGES);
-    if (!status)
-        status = queue_colours(d, s, &c->near_colours, KERNEL_NEARS, MEMORY_NEARS);
-    if (!status)
-        status = ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_END], groups_of(c->vertices), GROUP,
-                              ABUTI_VALUE(*s), ABUTI_VALUE(c->vertices), ABUTI_VALUE(touches),
-                              MEMORY(MEMORY_TOUCHES), MEMORY(MEMORY_INVERSE_MASS),
-                              MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE), MEMORY(MEMORY_VELOCITY));
-    return status;
+    queue_forces(c, s);
+    queue_colours(d, s, &c->hinge_colours, KERNEL_HINGES, MEMORY_HINGES);
+    queue_colours(d, s, &c->edge_colours, KERNEL_EDGES, MEMORY_EDGES);
+    queue_colours(d, s, &c->near_colours, KERNEL_NEARS, MEMORY_NEARS);
+    ABUTI_KIT_RUN(&d->kit, KERNEL_END, c->vertices, GROUP, ABUTI_VALUE(*s),
+                  ABUTI_VALUE(c->vertices), ABUTI_VALUE(touches), MEMORY(MEMORY_TOUCHES),
+                  MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW), MEMORY(MEMORY_BEFORE),
+                  MEMORY(MEMORY_VELOCITY));
 }
 
 /* ---- a step ---- */
-
-static abut_status send(cloth_device *d, memory which, const void *data, size_t count,
-                        size_t bytes) {
-    abut_status status = abuti_buffer_reserve(d->queue.device, count, bytes, &d->memory[which]);
-    if (!status && count)
-        status = abuti_buffer_upload(&d->queue, &d->memory[which], 0, data, count * bytes);
-    return status;
-}
 
 static abut_status make_positions(cloth *c) {
     cloth_device *d = c->device;
@@ -255,25 +218,25 @@ static abut_status make_positions(cloth *c) {
     if (!status && !d->end)
         status = abut_buffer_create(device, bytes, &d->end);
     if (!status && c->solid && !d->nearest) {
-        status = send(d, MEMORY_SOLID_CORNERS, abut_mesh_indices(c->solid),
+        abuti_kit_put(&d->kit, MEMORY_SOLID_CORNERS, abut_mesh_indices(c->solid),
                       abut_mesh_triangle_count(c->solid), 3 * sizeof(uint32_t));
-        status = status
-                     ? status
-                     : abut_buffer_create(device, c->vertices * sizeof(abut_nearest), &d->nearest);
+        status = abut_buffer_create(device, c->vertices * sizeof(abut_nearest), &d->nearest);
     }
     return status;
 }
 
-abut_status cloth_device_begin(cloth *c, const vec *solid_end) {
+static abut_status begin(cloth *c, const vec *solid_end) {
     cloth_device *d = c->device;
     abut_status status = make_positions(c);
     if (!status && !d->has_start)
         status = abut_buffer_write(d->start, 0, c->position, c->all_vertices * sizeof(vec));
     d->has_start = !status;
     d->solid_moves = solid_end != NULL;
-    if (!status && solid_end)
-        status = send(d, MEMORY_SOLID_END, solid_end, c->all_vertices - c->vertices, sizeof(vec));
-    return status;
+    if (solid_end)
+        abuti_kit_put(&d->kit, MEMORY_SOLID_END, solid_end, c->all_vertices - c->vertices,
+                      sizeof(vec));
+    abuti_kit_fail(&d->kit, status);
+    return abuti_queue_report(&d->queue);
 }
 
 /* The solid's tree where it is now. One that failed half-way is of no use any more. */
@@ -302,16 +265,26 @@ static abut_status fit_solid(cloth *c) {
     return status;
 }
 
-/* What the groups of cloth_find_touches() told. */
-static abut_status read_touches(cloth *c) {
+static abut_status find_touches(cloth *c, double radius, const vec *solid_end) {
     cloth_device *d = c->device;
-    size_t groups = groups_of(c->vertices);
+    const size_t groups = d->kit.buffers[MEMORY_TOLD].bytes / (2 * sizeof(double));
     double *told = abut_context_allocate(c->context, groups, 2 * sizeof *told);
-    if (!told)
-        return ABUT_ERROR_MEMORY;
-    abut_status status = abuti_buffer_download(&d->queue, &d->memory[MEMORY_TOLD], 0, told,
-                                               groups * 2 * sizeof *told);
-    for (size_t i = 0; i < groups && !status; i++) {
+    abut_status status = told ? fit_solid(c) : ABUT_ERROR_MEMORY;
+    (void)solid_end; /* is there */
+    if (!status)
+        status = abuti_nearest_buffer(d->solid, d->start, ABUT_SCALAR_FLOAT64, c->vertices, radius,
+                                      d->nearest);
+    if (!status) {
+        ABUTI_KIT_RUN(&d->kit, KERNEL_FIND_TOUCHES, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
+                      ABUTI_VALUE(c->options.thickness), ABUTI_VALUE(c->touch_gap),
+                      ABUTI_BUFFER(&d->nearest->memory), MEMORY(MEMORY_SOLID_CORNERS),
+                      ABUTI_BUFFER(&d->start->memory), MEMORY(MEMORY_SOLID_END),
+                      ABUTI_VALUE(d->solid_moves), MEMORY(MEMORY_TOUCHES),
+                      ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)),
+                      ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)), MEMORY(MEMORY_TOLD));
+        status = abuti_kit_get(&d->kit, MEMORY_TOLD, told, groups, 2 * sizeof *told);
+    }
+    for (size_t i = 0; i < groups && !status; i++) { /* what the groups told */
         c->touch_gap = fmin(c->touch_gap, told[2 * i]);
         c->touch_count += (size_t)told[2 * i + 1];
     }
@@ -319,73 +292,54 @@ static abut_status read_touches(cloth *c) {
     return status;
 }
 
-abut_status cloth_device_find_touches(cloth *c, double radius) {
-    cloth_device *d = c->device;
-    abut_status status = fit_solid(c);
-    if (!status)
-        status = abuti_nearest_buffer(d->solid, d->start, ABUT_SCALAR_FLOAT64, c->vertices, radius,
-                                      d->nearest);
-    if (!status)
-        status = ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_FIND_TOUCHES], groups_of(c->vertices),
-                              GROUP, ABUTI_VALUE(c->vertices), ABUTI_VALUE(c->options.thickness),
-                              ABUTI_VALUE(c->touch_gap), ABUTI_BUFFER(&d->nearest->memory),
-                              MEMORY(MEMORY_SOLID_CORNERS), ABUTI_BUFFER(&d->start->memory),
-                              MEMORY(MEMORY_SOLID_END), ABUTI_VALUE(d->solid_moves),
-                              MEMORY(MEMORY_TOUCHES), ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)),
-                              ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)), MEMORY(MEMORY_TOLD));
-    return status ? status : read_touches(c);
-}
-
-static abut_status queue_aims(cloth *c) {
-    cloth_device *d = c->device;
-    return ABUTI_LAUNCH(&d->queue, &d->kernels[KERNEL_AIMS], groups_of(c->all_vertices), GROUP,
-                        ABUTI_VALUE(c->all_vertices), ABUTI_VALUE(c->vertices),
-                        MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW),
-                        ABUTI_BUFFER(&d->start->memory), MEMORY(MEMORY_SOLID_END),
-                        ABUTI_VALUE(d->solid_moves), ABUTI_BUFFER(&d->end->memory));
-}
-
-abut_status cloth_device_advance(cloth *c, double seconds) {
+/* The end there is the aim. */
+static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
     cloth_device *d = c->device;
     size_t bytes = c->vertices * sizeof(vec);
-    abut_status status =
-        abuti_buffer_copy(&d->queue, &d->start->memory, &d->memory[MEMORY_NOW], bytes);
-    if (!status && !d->has_velocity)
-        status = send(d, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
+    (void)solid_end; /* is there */
+    abuti_kit_copy(&d->kit, &d->start->memory, &d->kit.buffers[MEMORY_NOW], bytes);
+    if (!d->has_velocity)
+        abuti_kit_put(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
     d->has_velocity = false; /* until the step is taken */
-    status = status ? status : send(d, MEMORY_NEARS, c->nears, c->near_count, sizeof *c->nears);
-    status =
-        status ? status : send(d, MEMORY_NEAR_COLOURS, &c->near_colours, 1, sizeof c->near_colours);
-    for (uint32_t i = 0; i < c->options.substeps && !status; i++) {
+    abuti_kit_put(&d->kit, MEMORY_NEARS, c->nears, c->near_count, sizeof *c->nears);
+    abuti_kit_put(&d->kit, MEMORY_NEAR_COLOURS, &c->near_colours, 1, sizeof c->near_colours);
+    for (uint32_t i = 0; i < c->options.substeps; i++) {
         const cloth_substep s = cloth_substep_of(c, seconds, i);
-        status = queue_substep(c, &s);
+        queue_substep(c, &s);
     }
-    status = status ? status : queue_aims(c);
-    if (!status)
-        status = abuti_buffer_download(&d->queue, &d->end->memory, 0, c->aim,
-                                       c->all_vertices * sizeof(vec));
-    if (!status)
-        status =
-            abuti_buffer_download(&d->queue, &d->memory[MEMORY_VELOCITY], 0, c->velocity, bytes);
-    return status;
+    ABUTI_KIT_RUN(&d->kit, KERNEL_AIMS, c->all_vertices, GROUP, ABUTI_VALUE(c->all_vertices),
+                  ABUTI_VALUE(c->vertices), MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW),
+                  ABUTI_BUFFER(&d->start->memory), MEMORY(MEMORY_SOLID_END),
+                  ABUTI_VALUE(d->solid_moves), ABUTI_BUFFER(&d->end->memory));
+    abut_status status =
+        abuti_buffer_download(&d->queue, &d->end->memory, 0, c->aim, c->all_vertices * sizeof(vec));
+    return status ? status
+                  : abuti_kit_get(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
 }
 
-abut_status cloth_device_set_end(cloth *c) {
+static abut_status set_end(cloth *c) {
     return abut_buffer_write(c->device->end, 0, c->end, c->all_vertices * sizeof(vec));
 }
 
-abut_status cloth_device_step(cloth *c, int motion, bool still) {
+static abut_status step(cloth *c, int motion, bool still) {
     cloth_device *d = c->device;
     return abut_sweep_step(c->motions[motion], abut_array_buffer(d->start),
                            abut_array_buffer(still ? d->start : d->end));
 }
 
-void cloth_device_finish(cloth *c, bool velocities_changed) {
+static void finish(cloth *c, bool velocities_changed) {
     cloth_device *d = c->device;
     abut_buffer *start = d->start;
     d->start = d->end;
     d->end = start;
     d->has_velocity = !velocities_changed;
+}
+
+static const cloth_backend on_device = {destroy, begin, find_touches, plan, set_end, step, finish};
+
+abut_status cloth_device_create(cloth *c, abut_device *device) {
+    c->backend = &on_device;
+    return create(c, device);
 }
 #else
 abut_status cloth_device_create(cloth *c, abut_device *device) {
@@ -393,38 +347,5 @@ abut_status cloth_device_create(cloth *c, abut_device *device) {
     (void)device;
     return abut_fail(ABUT_ERROR_DEVICE,
                      "cloth_create: this build of the cloth works on the CPU only");
-}
-/* The others are never called with a device, since there is none. */
-void cloth_device_destroy(cloth *c) {
-    (void)c;
-}
-abut_status cloth_device_begin(cloth *c, const vec *solid_end) {
-    (void)c;
-    (void)solid_end;
-    return ABUT_ERROR_DEVICE;
-}
-abut_status cloth_device_find_touches(cloth *c, double radius) {
-    (void)c;
-    (void)radius;
-    return ABUT_ERROR_DEVICE;
-}
-abut_status cloth_device_advance(cloth *c, double seconds) {
-    (void)c;
-    (void)seconds;
-    return ABUT_ERROR_DEVICE;
-}
-abut_status cloth_device_set_end(cloth *c) {
-    (void)c;
-    return ABUT_ERROR_DEVICE;
-}
-abut_status cloth_device_step(cloth *c, int motion, bool still) {
-    (void)c;
-    (void)motion;
-    (void)still;
-    return ABUT_ERROR_DEVICE;
-}
-void cloth_device_finish(cloth *c, bool velocities_changed) {
-    (void)c;
-    (void)velocities_changed;
 }
 #endif

@@ -65,6 +65,9 @@ typedef struct cloth_substep {
 /* Volumes are added in blocks of triangles, blocks in lanes, lanes by halves: the same sum whoever
  * adds which. */
 enum { VOLUME_BLOCK = 64, VOLUME_LANES = 256 };
+/* Work-items of a group: colours have some thousand constraints, and many small groups use more of
+ * a device. */
+enum { CLOTH_GROUP = 64 };
 
 static inline double cloth_block_volume(const CLOTH_GLOBAL uint32_t *corners, uint32_t triangles,
                                         const CLOTH_GLOBAL vec *x, uint32_t block) {

@@ -58,6 +58,7 @@ struct cloth {
     size_t barrier_count, barrier_room;
     unsigned char *halvings; /* vertices */
 
+    const struct cloth_backend *backend;
     cloth_device *device; /* null on the CPU */
 };
 
@@ -84,27 +85,35 @@ static inline uint32_t cloth_volume_blocks(const cloth *c) {
 /* Takes the volume that there is as the first one. */
 void cloth_measure_volume(cloth *c);
 
-/* ---- device.c ---- */
+/* ---- where a step is computed ---- */
 
-/* Prepares a cloth for a device, which it keeps alive. */
+typedef struct cloth_backend {
+    void (*destroy)(cloth *c);
+    /* Before all else in a step: brings what is needed to where it is needed. */
+    abut_status (*begin)(cloth *c, const vec *solid_end);
+    /* Finds the touches within `radius`; sets touch_count and touch_gap, which begin as 0 and as
+     * the range of repulsion. */
+    abut_status (*find_touches)(cloth *c, double radius, const vec *solid_end);
+    /* Sets `aim`, with NaN where that is beyond all bounds, and `velocity`. */
+    abut_status (*plan)(cloth *c, double seconds, const vec *solid_end);
+    /* `end` is another than the last one, or than the aim. */
+    abut_status (*set_end)(cloth *c);
+    /* Makes a motion take the step from `position` to `end`, or that of staying at `position`. */
+    abut_status (*step)(cloth *c, int motion, bool still);
+    /* The step was taken: its end is where the next begins. */
+    void (*finish)(cloth *c, bool velocities_changed);
+} cloth_backend;
+
+extern const cloth_backend cloth_on_cpu; /* collide.c */
+
+/* device.c: prepares a cloth for a device, which it keeps alive; it gives the same bits. Also where
+ * that fails the table is that of the device. */
 abut_status cloth_device_create(cloth *c, abut_device *device);
-void cloth_device_destroy(cloth *c);
-/* Before all else in a step: brings there what is not there yet. */
-abut_status cloth_device_begin(cloth *c, const vec *solid_end);
-/* Finds the touches, which stay there; sets touch_count and touch_gap. */
-abut_status cloth_device_find_touches(cloth *c, double radius);
-/* cloth_advance() there, with the same bits. Sets `aim`, with NaN where that is beyond all bounds,
- * and `velocity`; the end there is the aim. */
-abut_status cloth_device_advance(cloth *c, double seconds);
-/* Brings `end` there. */
-abut_status cloth_device_set_end(cloth *c);
-/* Makes a motion take the step from `position` to `end`, or that of staying at `position`. */
-abut_status cloth_device_step(cloth *c, int motion, bool still);
-/* The step was taken: the end there is where the next begins. */
-void cloth_device_finish(cloth *c, bool velocities_changed);
 
 /* ---- contacts.c ---- */
 
+/* Touches on the CPU; see cloth_backend. */
+abut_status cloth_find_touches(cloth *c, double radius, const vec *solid_end);
 /* Finds touches and nears for a step in which the solid goes to `solid_end`. */
 abut_status cloth_find_contacts(cloth *c, double seconds, const vec *solid_end);
 /* The least distance of all that were found; the range of repulsion where none is. */

@@ -31,15 +31,15 @@ typedef struct abut_world abut_world;
 
 typedef struct abut_world_options {
     size_t size;
-    double margin;       /* contacts are also features that are this near */
-    uint32_t most;       /* contacts that are kept of each patch of a pair, as by
-                          * abut_contact_reduce(); 0 = all contacts */
-    double angle;        /* of patches; 0 = 0.5 radians */
-    bool samples;        /* only samples, no deepest points of edges */
-    bool any_normal;     /* as in abut_contact_options */
-    uint64_t most_pairs; /* more candidates fail with ABUT_ERROR_LIMIT; 0 = 2^24 */
-    abut_device
-        *device; /* where pairs of bodies are tried; null = the CPU. Contacts are the same */
+    double margin;           /* contacts are also features that are this near */
+    uint32_t patch_contacts; /* how many are kept of each patch of a pair, as by
+                              * abut_contact_reduce(); 0 = all contacts */
+    double angle;            /* of patches; 0 = 0.5 radians */
+    bool samples;            /* only samples, no deepest points of edges */
+    bool any_normal;         /* as in abut_contact_options */
+    uint64_t pair_limit;     /* more candidates fail with ABUT_ERROR_LIMIT; 0 = 2^24 */
+    abut_device *device;     /* where pairs of bodies are tried; null = the CPU. Contacts are the
+                              * same */
 } abut_world_options;
 
 static inline abut_world_options abut_world_options_default(void) {
@@ -64,7 +64,7 @@ typedef struct abut_world_item {
     abut_pose pose; /* of zeros: where it is */
     union {         /* by kind, in coordinates that the pose moves */
         struct {
-            const abut_field *field; /* these must live as long as the item */
+            const abut_field *field; /* live as long as the item, and stay as they are */
             const abut_samples *samples;
         } body;
         abut_plane plane;
@@ -101,15 +101,15 @@ typedef struct abut_world_pair {
 /* Lists the pairs whose boxes overlap, sorted by a, then b. A box holds the grid of the field and
  * all samples, and half the margin more, so nothing that touches is missed. With a capacity that is
  * too small nothing is written, and ABUT_ERROR_BUFFER is returned; *count is set in either case. */
-ABUT_API abut_status abut_world_pairs(abut_world *world, size_t capacity, abut_world_pair *pairs,
-                                      size_t *count);
+ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pair *pairs,
+                                      uint64_t *count);
 
 /* ---- contacts ---- */
 
 /* Finds all contacts of all pairs, in the order of abut_world_pairs(); `pair` of a contact is the
  * place in that list. Within a pair they are those of its collider: features of a, then those of b;
- * or, with options.most, as abut_contact_reduce() leaves them. Normals point from b to a. Where
- * there are more than contacts->capacity, the first ones are written and ABUT_ERROR_BUFFER is
+ * or, with options.patch_contacts, as abut_contact_reduce() leaves them. Normals point from b to a.
+ * Where there are more than contacts->capacity, nothing is written and ABUT_ERROR_BUFFER is
  * returned; contacts->count gets their number in either case. As long as nothing changes, a second
  * call only copies. */
 ABUT_API abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts);
@@ -129,7 +129,7 @@ typedef struct abut_world_records {
     const abut_buffer *begin; /* uint32_t, pair_count + 1 of them: pair i has records begin[i] up to
                                * but not including begin[i + 1] */
     const abut_buffer *records; /* abut_world_record */
-    size_t pair_count;          /* as abut_world_pairs() lists them */
+    uint64_t pair_count;        /* as abut_world_pairs() lists them */
     uint64_t record_count;
 } abut_world_records;
 

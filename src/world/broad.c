@@ -305,7 +305,7 @@ static void ask(broad *b, world_chunk *chunk, const block *k) {
 
 /* Then the rest does not matter, as all are refused. */
 static bool too_many(broad *b) {
-    return atomic_load_explicit(&b->total, memory_order_relaxed) > b->world->options.most_pairs;
+    return atomic_load_explicit(&b->total, memory_order_relaxed) > b->world->options.pair_limit;
 }
 
 static void ask_some(void *data, size_t chunk, size_t begin, size_t end) {
@@ -384,11 +384,11 @@ static abut_status gather(abut_world *world, size_t chunks) {
         if (world->pair_chunks[i].status)
             return abuti_fail(ABUT_ERROR_MEMORY, "abut_world: no memory for pairs");
     }
-    if (total > world->options.most_pairs)
+    if (total > world->options.pair_limit)
         return abuti_fail(ABUT_ERROR_LIMIT,
                           "abut_world: there are more than %llu pairs whose boxes overlap; see "
-                          "options->most_pairs",
-                          (unsigned long long)world->options.most_pairs);
+                          "options->pair_limit",
+                          (unsigned long long)world->options.pair_limit);
     const struct {
         world_list *list;
         size_t count, bytes;

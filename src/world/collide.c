@@ -3,7 +3,7 @@
  * Chunks of consecutive pairs are worked on in any order, each into a list of its own that is kept
  * for the next time; one after the other they are the answer.
  */
-#include "world/device.h"
+#include "world/world.h"
 
 enum { PAIRS_A_TASK = 8, FIRST_ROOM = 256 };
 
@@ -11,17 +11,44 @@ enum { PAIRS_A_TASK = 8, FIRST_ROOM = 256 };
 typedef abut_status collider(const abut_world *world, size_t pair, const world_item *a,
                              const world_item *b, abut_contacts *to);
 
-/* ---- the table ---- */
+/* ---- on the CPU ---- */
 
-/* Tells what the device has found for a pair. */
-static void tell_records(const world_device *device, size_t pair, contact_call *call,
-                         const contact_direction both[2]) {
-    const uint32_t *begin = device->host_begin.data;
-    const world_record *records = device->host_records.data;
-    for (uint32_t i = begin[pair]; i < begin[pair + 1]; i++)
-        abuti_contact_tell(call, &both[records[i].feature >> WORLD_SIDE_SHIFT],
-                           records[i].feature & ~(1u << WORLD_SIDE_SHIFT), &records[i].found);
+static abut_status cpu_nothing(abut_world *world) {
+    (void)world;
+    return ABUT_OK;
 }
+
+static void cpu_destroy(abut_world *world) {
+    (void)world;
+}
+
+static void cpu_changed(abut_world *world, bool items) {
+    (void)world;
+    (void)items;
+}
+
+static abut_status cpu_pair(const abut_world *world, size_t pair, contact_call *call,
+                            const contact_direction both[2]) {
+    (void)world;
+    (void)pair;
+    return abuti_contact_pair(call, both);
+}
+
+static abut_status cpu_records(abut_world *world, abut_world_records *records) {
+    (void)world;
+    (void)records;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "abut_world_records_get: the world has no device; see options->device");
+}
+
+const world_backend abuti_world_on_cpu = {.create = cpu_nothing,
+                                          .destroy = cpu_destroy,
+                                          .changed = cpu_changed,
+                                          .prepare = cpu_nothing,
+                                          .pair = cpu_pair,
+                                          .records = cpu_records};
+
+/* ---- the table ---- */
 
 static abut_status try_bodies(const abut_world *world, size_t pair, const world_item *a,
                               const world_item *b, abut_contacts *to) {
@@ -31,11 +58,7 @@ static abut_status try_bodies(const abut_world *world, size_t pair, const world_
                          .options = world->contact,
                          .out = to,
                          .serial = true};
-    abut_status status = ABUT_OK;
-    if (world->device)
-        tell_records(world->device, pair, &call, both);
-    else
-        status = abuti_contact_pair(&call, both);
+    abut_status status = world->backend->pair(world, pair, &call, both);
     to->count = call.count;
     return status ? status : call.count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;
 }
@@ -133,9 +156,9 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_list *li
         return status;
     if (swapped)
         swap_sides(to.list, to.count);
-    if (world->options.most)
-        to.count =
-            abut_contact_reduce(to.list, to.count, world->options.most, world->options.angle);
+    if (world->options.patch_contacts)
+        to.count = abut_contact_reduce(to.list, to.count, world->options.patch_contacts,
+                                       world->options.angle);
     for (size_t i = 0; i < to.count; i++)
         to.list[i].pair = (uint32_t)pair;
     list->count += to.count;
@@ -159,12 +182,9 @@ abut_status abuti_world_find_contacts(abut_world *world) {
         return status;
     size_t count = world->pairs.count, grain = world_grain(count, PAIRS_A_TASK);
     world->contact_count = 0;
-    if (world->device) {
-        status = abuti_world_device_find(world);
-        status = status ? status : abuti_world_device_fetch(world);
-        if (status)
-            return status;
-    }
+    status = world->backend->prepare(world);
+    if (status)
+        return status;
     if (count)
         abuti_parallel_for(world->context, count, grain, try_some, world);
     for (size_t i = 0; i < abuti_chunk_count(count, grain); i++) {
@@ -188,10 +208,8 @@ static void copy_some(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         const world_list *list = &c->world->contact_chunks[i].list;
-        size_t room = c->begin[i] < c->to->capacity ? c->to->capacity - c->begin[i] : 0;
-        size_t count = list->count < room ? list->count : room;
-        if (count)
-            memcpy(c->to->list + c->begin[i], list->data, count * sizeof *c->to->list);
+        if (list->count)
+            memcpy(c->to->list + c->begin[i], list->data, list->count * sizeof *c->to->list);
     }
 }
 
@@ -207,17 +225,16 @@ abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
     size_t count = world->pairs.count, at = 0;
     size_t chunks = abuti_chunk_count(count, world_grain(count, PAIRS_A_TASK));
     copies c = {.world = world, .to = contacts};
+    contacts->count = world->contact_count;
+    if (world->contact_count > contacts->capacity)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "abut_world_contacts: there are %zu contacts, and room for %llu",
+                          world->contact_count, (unsigned long long)contacts->capacity);
     for (size_t i = 0; i < chunks; i++) {
         c.begin[i] = at;
         at += world->contact_chunks[i].list.count;
     }
     if (chunks)
         abuti_parallel_for(world->context, chunks, 1, copy_some, &c);
-    contacts->count = at;
-    if (at > contacts->capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_world_contacts: there are %zu contacts, but "
-                          "room for %zu",
-                          at, contacts->capacity);
     return ABUT_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef ABUTI_WORLD_DEVICE_H
 #define ABUTI_WORLD_DEVICE_H
 
+#include "device/kit.h"
 #include "device/tools.h"
 #include "world/world.h"
 #include "world/world_shared.h"
@@ -14,30 +15,38 @@ _Static_assert(sizeof(world_direction) == 100, "the layout that world.cl reads")
 _Static_assert(sizeof(world_record) == 24, "the layout that world.cl writes");
 _Static_assert(sizeof(world_record) == sizeof(abut_world_record), "the same thing");
 
-enum { WORLD_SIDE_SHIFT = 31 };
+enum { WORLD_FRAMES, WORLD_COUNT, WORLD_FILL, WORLD_KERNELS };
+
+typedef enum world_memory {
+    /* of all fields and samples that items have; and which of them an item has */
+    WORLD_FIELDS,
+    WORLD_FLOATS,
+    WORLD_SHORTS,
+    WORLD_INDICES,
+    WORLD_SAMPLES,
+    WORLD_POINTS,
+    WORLD_SHARED, /* the number of those above */
+    WORLD_PARTS = WORLD_SHARED,
+    /* each time */
+    WORLD_MOTIONS,
+    WORLD_PAIRS,
+    WORLD_DIRECTIONS,
+    WORLD_ONE_WAY,
+    WORLD_MEMORIES
+} world_memory;
 
 struct world_device {
     abuti_queue queue;
     abuti_tools *tools;
-    abuti_kernel frames, count, fill;
-    /* Of all fields and samples, once; and which of them items have. */
-    abuti_buffer fields, floats, shorts, indices, samples, points, parts;
-    bool has_data;
-    world_list host_parts; /* world_parts */
-    /* Each time. */
-    abuti_buffer motions, pairs, directions, one_way;
+    abuti_kit kit;
+    size_t sizes[WORLD_SHARED]; /* elements that are there */
+    bool has_data;              /* fields and samples of all items are there */
+    bool has_records;
+    world_list host_parts;        /* world_parts */
     world_list host_motions;      /* contact_motion: of each item */
     abut_buffer *begin, *records; /* uint32_t, one more than pairs; world_record */
     uint64_t record_count;
-    bool has_records;
     world_list host_begin, host_records; /* uint32_t; world_record */
 };
-
-abut_status abuti_world_device_create(abut_world *world, abut_device *device);
-void abuti_world_device_destroy(abut_world *world);
-/* Tries all pairs of bodies unless that is done; what is found stays on the device. */
-abut_status abuti_world_device_find(abut_world *world);
-/* Brings it to the host. */
-abut_status abuti_world_device_fetch(abut_world *world);
 
 #endif

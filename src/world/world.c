@@ -1,5 +1,5 @@
 /* Items of a world: checked at the door, so that nothing fails later but for memory. */
-#include "world/device.h"
+#include "world/world.h"
 
 #include <math.h>
 
@@ -51,7 +51,7 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
     status = status ? status : check_options(&ours);
     if (status)
         return status;
-    ours.most_pairs = ours.most_pairs ? ours.most_pairs : (uint64_t)1 << 24;
+    ours.pair_limit = ours.pair_limit ? ours.pair_limit : (uint64_t)1 << 24;
     context = abuti_context_of(context);
     abut_world *made = abuti_allocate_zeroed(context, 1, sizeof *made);
     if (!made)
@@ -63,7 +63,8 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
     made->contact.samples = ours.samples;
     made->contact.any_normal = ours.any_normal;
     made->first_free = ABUT_NONE;
-    if (ours.device && (status = abuti_world_device_create(made, ours.device))) {
+    made->backend = ours.device ? &abuti_world_on_device : &abuti_world_on_cpu;
+    if ((status = made->backend->create(made))) {
         abut_world_destroy(made);
         return status;
     }
@@ -75,7 +76,7 @@ void abut_world_destroy(abut_world *world) {
     if (!world)
         return;
     abut_context *context = world->context;
-    abuti_world_device_destroy(world);
+    world->backend->destroy(world);
     world_list *lists[] = {&world->items, &world->places, &world->keys,
                            &world->spare, &world->order,  &world->boxes,
                            &world->nodes, &world->pairs,  &world->begin};
@@ -198,10 +199,7 @@ static abut_status place(const char *function, const world_item *item, const abu
 
 static void changed(abut_world *world, bool items) {
     world->has_pairs = world->has_contacts = false;
-    if (world->device) {
-        world->device->has_records = false;
-        world->device->has_data = world->device->has_data && !items;
-    }
+    world->backend->changed(world, items);
 }
 
 static abut_status check_item(const abut_world *world, const abut_world_item *item,
@@ -333,8 +331,8 @@ abut_status abut_world_move(abut_world *world, const uint32_t *ids, const abut_p
 
 /* ---- answers ---- */
 
-abut_status abut_world_pairs(abut_world *world, size_t capacity, abut_world_pair *pairs,
-                             size_t *count) {
+abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pair *pairs,
+                             uint64_t *count) {
     if (!world || !count || (!pairs && capacity))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_pairs: %s is null",
                           !world   ? "world"
@@ -346,10 +344,16 @@ abut_status abut_world_pairs(abut_world *world, size_t capacity, abut_world_pair
     *count = world->pairs.count;
     if (world->pairs.count > capacity)
         return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_world_pairs: there are %zu pairs, but room for "
-                          "%zu",
-                          world->pairs.count, capacity);
+                          "abut_world_pairs: there are %zu pairs, and room for %llu",
+                          world->pairs.count, (unsigned long long)capacity);
     if (world->pairs.count)
         memcpy(pairs, world->pairs.data, world->pairs.count * sizeof *pairs);
     return ABUT_OK;
+}
+
+abut_status abut_world_records_get(abut_world *world, abut_world_records *records) {
+    if (!world || !records)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_records_get: %s is null",
+                          world ? "records" : "world");
+    return world->backend->records(world, records);
 }

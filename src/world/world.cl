@@ -8,7 +8,6 @@
 
 #if ABUTI_REAL_BITS == 64
 
-#define SIDE 0x80000000u
 #define DIAGONAL 1.7321 /* of a cell, rounded up */
 
 DEFINE_GROUP_SCAN(uint, group_scan)
@@ -144,7 +143,7 @@ __kernel void world_fill(__global const world_field *fields, __global const floa
             }
             uint place = at + group_scan(told, room, &total);
             if (told) {
-                records[place].feature = i | (side ? SIDE : 0);
+                records[place].feature = i | side << WORLD_SIDE_SHIFT;
                 records[place].found = found;
             }
             at += total;

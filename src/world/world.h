@@ -3,6 +3,7 @@
 #define ABUTI_WORLD_H
 
 #include "contact/contact.h"
+#include "world/world_shared.h"
 
 #include <abut/world.h>
 
@@ -28,6 +29,8 @@ typedef struct world_item {
     abut_body body; /* of bodies; without the pose */
     box3 local;     /* what there is of it in its own coordinates; not of planes */
     world_place at;
+    bool is_there; /* its field and samples are on the device, under these numbers */
+    world_parts there;
 } world_item;
 
 /* A list that grows and is kept. */
@@ -53,6 +56,7 @@ typedef struct world_chunk {
 } world_chunk;
 
 typedef struct world_device world_device;
+typedef struct world_backend world_backend;
 
 struct abut_world {
     abut_context *context; /* held */
@@ -61,7 +65,8 @@ struct abut_world {
     world_list items;             /* world_item */
     uint32_t first_free;          /* ABUT_NONE: none */
     world_list places;            /* world_place: of a move, before it is known to be sound */
-    world_device *device;         /* null: the CPU */
+    const world_backend *backend;
+    world_device *device; /* null: the CPU */
 
     /* Of the broad phase. */
     world_list keys, spare, order, boxes, nodes, begin;
@@ -78,6 +83,21 @@ struct abut_world {
 static inline world_item *world_items(const abut_world *world) {
     return world->items.data;
 }
+
+/* Where pairs of bodies are tried: on the CPU (collide.c) or on a device (device.c). */
+struct world_backend {
+    abut_status (*create)(abut_world *world);
+    void (*destroy)(abut_world *world); /* also where creating failed */
+    /* Items came or went, or they moved only. */
+    void (*changed)(abut_world *world, bool items);
+    /* Before pairs are tried. */
+    abut_status (*prepare)(abut_world *world);
+    /* Tells the contacts of a pair. On any thread. */
+    abut_status (*pair)(const abut_world *world, size_t pair, contact_call *call,
+                        const contact_direction both[2]);
+    abut_status (*records)(abut_world *world, abut_world_records *records);
+};
+extern const world_backend abuti_world_on_cpu, abuti_world_on_device;
 
 /* ---- broad.c ---- */
 

@@ -7,6 +7,9 @@
 
 #define WORLD_NONE 0xffffffffu
 
+/* The bit of a feature that says which side it is of. */
+#define WORLD_SIDE_SHIFT 31
+
 /* The parts of a field begin at these elements of the buffers of all fields, in groups of eight;
  * WORLD_NONE: it has no such part. */
 typedef struct world_field {

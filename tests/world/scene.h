@@ -184,9 +184,9 @@ static inline answers ask_all(const abut_world_item *items, const bool *used, ui
                     if (c.side == side)
                         all.list[all.count++] = c;
                 }
-            if (world->most)
+            if (world->patch_contacts)
                 all.count = first + abut_contact_reduce(all.list + first, all.count - first,
-                                                        world->most, world->angle);
+                                                        world->patch_contacts, world->angle);
         }
     return all;
 }
@@ -204,7 +204,7 @@ static inline size_t check_world(abut_world *world, const abut_world_item *items
                                  uint32_t count, const abut_world_options *options) {
     answers all = ask_all(items, used, count, options);
     abut_contacts found = {NULL, 0, 0};
-    size_t pair_count = 0;
+    uint64_t pair_count = 0;
     abut_status status = abut_world_contacts(world, &found);
     assert_int_equal(status, all.count ? ABUT_ERROR_BUFFER : ABUT_OK);
     assert_int_equal(found.count, all.count);

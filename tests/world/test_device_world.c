@@ -2,6 +2,7 @@
  * nothing lost when the device or the memory fails. */
 #include "device/open.h"
 
+#include "world/device.h"
 #include "world/scene.h"
 
 enum { ITEMS = 32 };
@@ -24,7 +25,7 @@ static void same_as_every_pair(void **state) {
         options.margin = round % 2 ? 0 : 0.03;
         options.samples = round % 4 == 2;
         options.any_normal = round % 4 == 3;
-        options.most = round == 5 ? 3 : 0;
+        options.patch_contacts = round == 5 ? 3 : 0;
         assert_ok(abut_world_create(serial, &options, &world));
         for (uint32_t i = 0; i < ITEMS; i++) {
             items[i] = random_item(&random, 1.5);
@@ -44,6 +45,56 @@ static void same_as_every_pair(void **state) {
         abut_world_destroy(world);
     }
     assert_true(contacts > 500);
+}
+
+/* Bodies come and go: what others have of them stays there, and what is new at an old address is
+ * seen. */
+static void bodies_come_and_go(void **state) {
+    (void)state;
+    enum { STAY = 3, COME = 2 };
+    test_random random = {24};
+    abut_world_options options = abut_world_options_default();
+    abut_world_item items[STAY + COME];
+    bool used[STAY + COME] = {true, true, true};
+    size_t sizes[WORLD_SHARED], contacts = 0;
+    abut_world *world;
+    uint32_t id;
+    options.device = device;
+    assert_ok(abut_world_create(serial, &options, &world));
+    for (uint32_t i = 0; i < STAY; i++) {
+        items[i] = body_item(&things[i], random_pose(&random, 0.4));
+        assert_ok(abut_world_add(world, &items[i], &id));
+    }
+    contacts += check_world(world, items, used, STAY, &options);
+    memcpy(sizes, world->device->sizes, sizeof sizes);
+    for (uint32_t round = 0; round < 12; round++) {
+        abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+        thing guest;
+        shape.radius = 0.3 + 0.05 * round;
+        make_thing(&guest, &shape, NULL, 0);
+        items[STAY] = body_item(&things[0], random_pose(&random, 0.4)); /* is there already */
+        items[STAY + 1] = body_item(&guest, random_pose(&random, 0.4));
+        for (uint32_t k = 0; k < COME; k++) {
+            assert_ok(abut_world_add(world, &items[STAY + k], &id));
+            assert_int_equal(STAY + k, id);
+            used[id] = true;
+            contacts += check_world(world, items, used, STAY + COME, &options);
+            if (!round)
+                assert_int_equal(!k, !memcmp(sizes, world->device->sizes, sizeof sizes));
+        }
+        for (uint32_t k = COME; k-- > 0;) {
+            assert_ok(abut_world_remove(world, STAY + k));
+            used[STAY + k] = false;
+        }
+        contacts += check_world(world, items, used, STAY + COME, &options);
+        abut_samples_destroy(guest.samples);
+        abut_field_destroy(guest.field);
+        abut_mesh_destroy(guest.mesh);
+    }
+    /* what nobody has any more goes in the end */
+    assert_true(world->device->sizes[WORLD_FIELDS] <= 2 * (STAY + 1));
+    assert_true(contacts > 500);
+    abut_world_destroy(world);
 }
 
 /* Only the second try finds anything. */
@@ -184,9 +235,10 @@ static int tear_down(void **state) {
 int main(void) {
     SKIP_WITHOUT_DEVICE();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_as_every_pair),       cmocka_unit_test(small_ones_within_large_ones),
-        cmocka_unit_test(records_are_the_contacts), cmocka_unit_test(every_call_of_the_device),
-        cmocka_unit_test(every_allocation),         cmocka_unit_test(other_rounding_is_refused),
+        cmocka_unit_test(same_as_every_pair),           cmocka_unit_test(bodies_come_and_go),
+        cmocka_unit_test(small_ones_within_large_ones), cmocka_unit_test(records_are_the_contacts),
+        cmocka_unit_test(every_call_of_the_device),     cmocka_unit_test(every_allocation),
+        cmocka_unit_test(other_rounding_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -16,14 +16,8 @@ bool frames_is_folder(const char *path) {
 }
 
 static bool add_path(tool_frames *frames, const char *folder, const char *name) {
-    if (frames->count == frames->room) {
-        size_t room = frames->room ? 2 * frames->room : 64;
-        char **more = realloc(frames->paths, room * sizeof *more);
-        if (!more)
-            return false;
-        frames->paths = more;
-        frames->room = room;
-    }
+    if (!tool_grow(&frames->paths, frames->count, &frames->room, sizeof *frames->paths))
+        return false;
     size_t length = strlen(folder);
     tool_text path = {0};
     text_print(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name);

@@ -81,15 +81,9 @@ void out_shade(tool_output *out, tool_shade shade) {
 /* ---- rows ---- */
 
 static tool_row *add_row(tool_output *out) {
-    if (out->row_count == out->row_room) {
-        size_t room = out->row_room ? 2 * out->row_room : 16;
-        tool_row *rows = realloc(out->rows, room * sizeof *rows);
-        if (!rows) {
-            out->text.failed = true;
-            return NULL;
-        }
-        out->rows = rows;
-        out->row_room = room;
+    if (!tool_grow(&out->rows, out->row_count, &out->row_room, sizeof *out->rows)) {
+        out->text.failed = true;
+        return NULL;
     }
     tool_row *fresh = &out->rows[out->row_count++];
     fresh->count = 0;

@@ -7,14 +7,8 @@
 #include <string.h>
 
 bool points_add(tool_points *points, abut_vec3 point) {
-    if (points->count == points->room) {
-        size_t room = points->room ? 2 * points->room : 1024;
-        abut_vec3 *list = realloc(points->list, room * sizeof *list);
-        if (!list)
-            return false;
-        points->list = list;
-        points->room = room;
-    }
+    if (!tool_grow(&points->list, points->count, &points->room, sizeof *points->list))
+        return false;
     points->list[points->count++] = point;
     return true;
 }

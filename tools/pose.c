@@ -76,14 +76,8 @@ bool pose_read(const char *words, abut_pose *pose) {
 }
 
 static bool poses_add(tool_poses *poses, abut_pose pose) {
-    if (poses->count == poses->room) {
-        size_t room = poses->room ? 2 * poses->room : 256;
-        abut_pose *list = realloc(poses->list, room * sizeof *list);
-        if (!list)
-            return false;
-        poses->list = list;
-        poses->room = room;
-    }
+    if (!tool_grow(&poses->list, poses->count, &poses->room, sizeof *poses->list))
+        return false;
     poses->list[poses->count++] = pose;
     return true;
 }

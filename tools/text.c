@@ -31,6 +31,19 @@ static bool make_room(tool_text *to, size_t more) {
     return true;
 }
 
+bool tool_grow(void *list, size_t count, size_t *room, size_t element_bytes) {
+    void *old, *larger;
+    if (count < *room)
+        return true;
+    size_t more = *room ? 2 * *room : 64;
+    memcpy(&old, list, sizeof old);
+    if (more > SIZE_MAX / element_bytes || !(larger = realloc(old, more * element_bytes)))
+        return false;
+    memcpy(list, &larger, sizeof larger);
+    *room = more;
+    return true;
+}
+
 void text_bytes(tool_text *to, const char *bytes, size_t count) {
     if (!make_room(to, count))
         return;

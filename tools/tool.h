@@ -31,6 +31,10 @@ typedef struct tool_text {
     bool failed;
 } tool_text;
 
+/* Makes room for one more in the array that `list` is the address of, which is null to begin with.
+ * False where memory runs out. */
+bool tool_grow(void *list, size_t count, size_t *room, size_t element_bytes);
+
 void text_bytes(tool_text *to, const char *bytes, size_t count);
 void text_add(tool_text *to, const char *string);
 void text_print(tool_text *to, const char *format, ...) TOOL_PRINTF(2, 3);

@@ -28,6 +28,15 @@ extern "C" {
 #define ABUT_API
 #endif
 
+/* Defines type_default(), which returns a structure that is all zero but for its size. */
+#define ABUT_DEFAULT(type)                    \
+    static inline type type##_default(void) { \
+        type options;                         \
+        memset(&options, 0, sizeof options);  \
+        options.size = sizeof options;        \
+        return options;                       \
+    }
+
 #define ABUT_VERSION_MAJOR 0
 #define ABUT_VERSION_MINOR 1
 #define ABUT_VERSION_PATCH 0
@@ -97,12 +106,7 @@ typedef struct abut_context_options {
     bool (*progress)(void *user, const char *stage, double fraction);
 } abut_context_options;
 
-static inline abut_context_options abut_context_options_default(void) {
-    abut_context_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_context_options)
 
 /* Creates a context. `options` may be null. One context may serve several threads at once if its
  * callbacks can. Thread-safe. */

@@ -34,12 +34,7 @@ typedef struct abut_bvh_options {
     abut_device *device; /* where it is, and where batches run; null = the CPU */
 } abut_bvh_options;
 
-static inline abut_bvh_options abut_bvh_options_default(void) {
-    abut_bvh_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_bvh_options)
 
 /* Builds the hierarchy of a mesh, which it keeps: O(n log n) for any input, at most 40 bytes a
  * triangle when done. `options` may be null. On a device the tree is another one of about the same
@@ -88,12 +83,7 @@ typedef struct abut_points {
     size_t count;
 } abut_points;
 
-static inline abut_points abut_points_default(void) {
-    abut_points points;
-    memset(&points, 0, sizeof points);
-    points.size = sizeof points;
-    return points;
-}
+ABUT_DEFAULT(abut_points)
 
 /* ---- boxes ---- */
 

@@ -91,12 +91,7 @@ typedef struct abut_samples_options {
     uint32_t limit;    /* keep at most so many of all, and those that are spread best; 0 = all */
 } abut_samples_options;
 
-static inline abut_samples_options abut_samples_options_default(void) {
-    abut_samples_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_samples_options)
 
 typedef struct abut_samples abut_samples;
 
@@ -162,12 +157,7 @@ typedef struct abut_contact_options {
                       * which are the wrong way out */
 } abut_contact_options;
 
-static inline abut_contact_options abut_contact_options_default(void) {
-    abut_contact_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_contact_options)
 
 /* Room for contacts. */
 typedef struct abut_contacts {

@@ -59,12 +59,7 @@ typedef struct abut_field_options {
                         * none, "" = the user's own */
 } abut_field_options;
 
-static inline abut_field_options abut_field_options_default(void) {
-    abut_field_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_field_options)
 
 typedef struct abut_field abut_field;
 
@@ -195,12 +190,7 @@ typedef struct abut_field_write_options {
     bool plain; /* .abutf: do not compress, so that it is read faster */
 } abut_field_write_options;
 
-static inline abut_field_write_options abut_field_write_options_default(void) {
-    abut_field_write_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_field_write_options)
 
 /* Writes a field, all or nothing: an old file of that name stays until the new one is complete on
  * disk. `options` may be null. The others but .abutf hold the values of all cells as floats, so a
@@ -216,12 +206,7 @@ typedef struct abut_field_read_options {
     uint32_t number;  /* which of the fields in the file; 0 = the first */
 } abut_field_read_options;
 
-static inline abut_field_read_options abut_field_read_options_default(void) {
-    abut_field_read_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_field_read_options)
 
 /* Reads a field from an .abutf or .dcache file, whichever it is by its first bytes. `options` may
  * be null. A file that is cut off, damaged or of another kind is refused with ABUT_ERROR_FORMAT;

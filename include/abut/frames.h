@@ -25,12 +25,7 @@ typedef struct abut_frames_options {
     double seconds;        /* from frame to frame; 0 = 1/60 */
 } abut_frames_options;
 
-static inline abut_frames_options abut_frames_options_default(void) {
-    abut_frames_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_frames_options)
 
 /* Begins a file for some meshes, of which only the triangles are written: by custom what deforms
  * comes first. The file appears under its name when it is finished. Null `options` gives the

@@ -33,12 +33,7 @@ typedef struct abut_mesh_input {
     uint32_t triangle_count; /* at least 1; with null indices 0 = vertex_count / 3 */
 } abut_mesh_input;
 
-static inline abut_mesh_input abut_mesh_input_default(void) {
-    abut_mesh_input input;
-    memset(&input, 0, sizeof input);
-    input.size = sizeof input;
-    return input;
-}
+ABUT_DEFAULT(abut_mesh_input)
 
 /* Creates a mesh from the caller's arrays, which are copied and never read past their last
  * element. Refused: no triangles, an index out of range, a coordinate that is not finite or beyond
@@ -86,12 +81,7 @@ typedef struct abut_mesh_read_options {
     abut_triangulation triangulation;
 } abut_mesh_read_options;
 
-static inline abut_mesh_read_options abut_mesh_read_options_default(void) {
-    abut_mesh_read_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_mesh_read_options)
 
 /* Reads a mesh. STL has no shared vertices, so there corners with equal coordinates become one
  * vertex. The error sentence names the file and the line, element or byte. Thread-safe. */
@@ -110,12 +100,7 @@ typedef struct abut_mesh_write_options {
     bool ascii;              /* PLY and STL: text instead of little-endian binary */
 } abut_mesh_write_options;
 
-static inline abut_mesh_write_options abut_mesh_write_options_default(void) {
-    abut_mesh_write_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_mesh_write_options)
 
 /* Writes a mesh, all or nothing: an old file of that name stays until the new one is complete on
  * disk. OBJ and PLY keep every bit of the positions; STL holds floats. Thread-safe. */

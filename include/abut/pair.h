@@ -34,12 +34,7 @@ typedef struct abut_pair_options {
     bool surfaces; /* only surfaces count: a body inside another does not touch it */
 } abut_pair_options;
 
-static inline abut_pair_options abut_pair_options_default(void) {
-    abut_pair_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_pair_options)
 
 /* What one question leaves for the next about the same two hierarchies, a little later and at a
  * little different poses: start with zeros, and pass it on. It makes answers faster, never other,
@@ -120,12 +115,7 @@ typedef struct abut_pair_poses {
     size_t count;
 } abut_pair_poses;
 
-static inline abut_pair_poses abut_pair_poses_default(void) {
-    abut_pair_poses poses;
-    memset(&poses, 0, sizeof poses);
-    poses.size = sizeof poses;
-    return poses;
-}
+ABUT_DEFAULT(abut_pair_poses)
 
 /* The questions above for many poses, on all threads of the context of a's mesh; answer i belongs
  * to pose i. No poses are fine. Refused before anything is written: a pose that is not legal.
@@ -170,12 +160,7 @@ typedef struct abut_pair_self_options {
                      * 0 = ABUT_PAIR_SELF_LIMIT(triangle_count), UINT64_MAX = no end */
 } abut_pair_self_options;
 
-static inline abut_pair_self_options abut_pair_self_options_default(void) {
-    abut_pair_self_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_pair_self_options)
 
 /* Finds all pairs, exactly, on all threads; sorted by lower, then by higher triangle. Writes them
  * if there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in

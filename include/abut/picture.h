@@ -30,12 +30,7 @@ typedef struct abut_picture_options {
                               * camera looks at it from above */
 } abut_picture_options;
 
-static inline abut_picture_options abut_picture_options_default(void) {
-    abut_picture_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_picture_options)
 
 typedef struct abut_mesh_style {
     size_t size;
@@ -48,12 +43,7 @@ typedef struct abut_mesh_style {
     bool smooth;                        /* shade by vertex normals, except across creases */
 } abut_mesh_style;
 
-static inline abut_mesh_style abut_mesh_style_default(void) {
-    abut_mesh_style style;
-    memset(&style, 0, sizeof style);
-    style.size = sizeof style;
-    return style;
-}
+ABUT_DEFAULT(abut_mesh_style)
 
 /* Creates an empty picture. Thread-safe. */
 ABUT_API abut_status abut_picture_create(abut_context *context, const abut_picture_options *options,

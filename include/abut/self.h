@@ -49,12 +49,7 @@ typedef struct abut_self_options {
     abut_device *device; /* where it is searched; null = the CPU. The promise is the same */
 } abut_self_options;
 
-static inline abut_self_options abut_self_options_default(void) {
-    abut_self_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_self_options)
 
 /* Prepares for the steps of a mesh, which it keeps. A null `options` gives the defaults. Any mesh
  * is legal; the scheme works for those whose edges have one face, or two that run opposite ways.
@@ -97,12 +92,7 @@ typedef struct abut_self_step {
     const abut_buffer *end_there;
 } abut_self_step;
 
-static inline abut_self_step abut_self_step_default(void) {
-    abut_self_step step;
-    memset(&step, 0, sizeof step);
-    step.size = sizeof step;
-    return step;
-}
+ABUT_DEFAULT(abut_self_step)
 
 /* Why the complete search was made. */
 typedef enum abut_self_fallback {

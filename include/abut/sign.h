@@ -36,12 +36,7 @@ typedef struct abut_sign_options {
     abut_sign_method method;
 } abut_sign_options;
 
-static inline abut_sign_options abut_sign_options_default(void) {
-    abut_sign_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_sign_options)
 
 /* Makes a hierarchy ready for the questions below; to be called once. Takes no memory to speak of
  * for surfaces without border, some 40 bytes a triangle for others, and 110 for pseudo-normals; see

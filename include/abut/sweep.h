@@ -36,12 +36,7 @@ typedef struct abut_sweep_find_options {
                         * the earliest time that is open. 0 = 1,000,000 */
 } abut_sweep_find_options;
 
-static inline abut_sweep_find_options abut_sweep_find_options_default(void) {
-    abut_sweep_find_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_sweep_find_options)
 
 typedef struct abut_sweep_result {
     bool hit;
@@ -107,12 +102,7 @@ typedef struct abut_sweep_options {
     abut_device *device; /* where it is searched; null = the CPU. Impacts are the same */
 } abut_sweep_options;
 
-static inline abut_sweep_options abut_sweep_options_default(void) {
-    abut_sweep_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_sweep_options)
 
 /* Prepares for the steps of some meshes, of which it keeps the triangles; all have the same
  * context. A null `options` gives the defaults. Vertices that no triangle has take no part.

@@ -42,12 +42,7 @@ typedef struct abut_world_options {
                               * same */
 } abut_world_options;
 
-static inline abut_world_options abut_world_options_default(void) {
-    abut_world_options options;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    return options;
-}
+ABUT_DEFAULT(abut_world_options)
 
 /* What an item of a world is. */
 typedef enum abut_world_kind {

@@ -16,6 +16,8 @@
  *     return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_x_y: radius is %g; it must be positive", r);
  */
 abut_status abuti_fail(abut_status status, const char *format, ...) ABUTI_PRINTF(2, 3);
+/* The same for an argument that is null and must not be. */
+abut_status abuti_null(const char *function, const char *argument);
 
 /* Copies text with everything that is not printable UTF-8 as \xNN; always ends it. */
 void abuti_escape(const char *text, char *out, size_t out_bytes);
@@ -49,6 +51,11 @@ void *abuti_allocate(abut_context *context, size_t count, size_t element_bytes);
 void *abuti_allocate_zeroed(abut_context *context, size_t count, size_t element_bytes);
 /* Null is allowed. */
 void abuti_release(abut_context *context, void *memory);
+/* Makes room for `wanted` elements, and for half as many again as there was room for, in the array
+ * that `array` is the address of and that has `count`; it may move. Null with no room to begin
+ * with. On failure all is as before. */
+abut_status abuti_grow(abut_context *context, void *array, size_t count, size_t wanted,
+                       size_t element_bytes, size_t *room);
 
 bool abuti_multiply_overflows(size_t a, size_t b, size_t *product);
 bool abuti_add_overflows(size_t a, size_t b, size_t *sum);

@@ -204,6 +204,24 @@ void abuti_release(abut_context *context, void *memory) {
         context->options.release(context->options.memory_user, memory);
 }
 
+abut_status abuti_grow(abut_context *context, void *array, size_t count, size_t wanted,
+                       size_t element_bytes, size_t *room) {
+    void *old, *larger;
+    memcpy(&old, array, sizeof old);
+    if (wanted <= *room)
+        return ABUT_OK;
+    size_t more = *room + *room / 2 + 8;
+    more = wanted > more ? wanted : more;
+    if (!(larger = abuti_allocate(context, more, element_bytes)))
+        return ABUT_ERROR_MEMORY;
+    if (count)
+        memcpy(larger, old, count * element_bytes);
+    abuti_release(context, old);
+    memcpy(array, &larger, sizeof larger);
+    *room = more;
+    return ABUT_OK;
+}
+
 /* ---- tasks ---- */
 
 typedef struct range_job {

@@ -90,6 +90,10 @@ abut_status abuti_fail(abut_status status, const char *format, ...) {
     return status;
 }
 
+abut_status abuti_null(const char *function, const char *argument) {
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, argument);
+}
+
 abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs,
                                const char *what) {
     if (!theirs)

@@ -19,8 +19,6 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 #define ABUTI_GLOBAL __global
-#define ABUTI_LOCAL __local
-#define ABUTI_CONSTANT __constant
 #else
 #include <abut/base.h>
 #include <float.h>
@@ -29,8 +27,6 @@
 #define ABUTI_REAL_BITS 64
 #endif
 #define ABUTI_GLOBAL
-#define ABUTI_LOCAL
-#define ABUTI_CONSTANT static const
 #endif
 
 #if ABUTI_REAL_BITS == 64

@@ -9,10 +9,6 @@ void abuti_simd_at_most(int lanes) {
     atomic_store_explicit(&most, lanes, memory_order_relaxed);
 }
 
-void abuti_simd_narrow(bool only) {
-    abuti_simd_at_most(only ? 4 : 16);
-}
-
 #ifdef ABUTI_WIDE_FILES
 /* All that sixteen lanes are compiled for; processors have them together but for one kind. */
 static bool has_16(void) {
@@ -21,19 +17,12 @@ static bool has_16(void) {
 }
 #endif
 
-bool abuti_simd_wide(void) {
-#ifdef ABUTI_WIDE_FILES
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           atomic_load_explicit(&most, memory_order_relaxed) >= 8;
-#else
-    return false;
-#endif
-}
-
 int abuti_simd_lanes(void) {
 #ifdef ABUTI_WIDE_FILES
-    if (abuti_simd_wide() && __builtin_cpu_supports("bmi2"))
-        return has_16() && atomic_load_explicit(&most, memory_order_relaxed) >= 16 ? 16 : 8;
+    int allowed = atomic_load_explicit(&most, memory_order_relaxed);
+    if (allowed >= 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2"))
+        return allowed >= 16 && has_16() ? 16 : 8;
 #endif
     return 4;
 }

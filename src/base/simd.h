@@ -7,9 +7,9 @@
  * that b stands where the two are equal or one is not a number.
  *
  * Beside them, for work whose rounding does not matter, groups of four: two of them in a file that
- * is compiled for AVX2 and FMA (and called only where abuti_simd_wide() says so), four in one that
- * is compiled for AVX-512 and defines ABUTI_FOUR_GROUPS (abuti_simd_lanes() says 16), else one.
- * Products may be added without a rounding in between, so that bits differ.
+ * is compiled for AVX2 and FMA, four in one that is compiled for AVX-512 and sixteen LANES, else
+ * one (which may be called, abuti_simd_lanes() says). Products may be added without a rounding in
+ * between, so that bits differ.
  */
 #ifndef ABUTI_BASE_SIMD_H
 #define ABUTI_BASE_SIMD_H
@@ -18,13 +18,20 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Whether files that are compiled for AVX2 and FMA may be called here. */
-bool abuti_simd_wide(void);
 /* How many floats at once files for several widths should take: 16 (AVX-512), 8 or 4. */
 int abuti_simd_lanes(void);
-/* Tests: behave as on a processor that has no more lanes than so many; or than four. */
+/* Of name_4, name_8 and name_16, which a file *_lanes.c defines, the address of the one to take;
+ * and the same where there is one for eight lanes and more, and one for any processor. */
+#ifdef ABUTI_WIDE_FILES
+#define ABUTI_BY_LANES(name) \
+    (abuti_simd_lanes() >= 16 ? &name##_16 : abuti_simd_lanes() >= 8 ? &name##_8 : &name##_4)
+#define ABUTI_8_LANES_OR(eight, any) (abuti_simd_lanes() >= 8 ? (eight) : (any))
+#else
+#define ABUTI_BY_LANES(name) (&name##_4)
+#define ABUTI_8_LANES_OR(eight, any) (any)
+#endif
+/* Tests: behave as on a processor that has no more lanes than so many. */
 void abuti_simd_at_most(int lanes);
-void abuti_simd_narrow(bool only);
 
 /* Brings a line of memory near. */
 #if defined(__GNUC__)
@@ -35,25 +42,23 @@ void abuti_simd_narrow(bool only);
 
 #if !defined(ABUT_NO_SIMD) && defined(__SSE2__)
 
+#ifdef __FMA__
+#include <immintrin.h>
+#else
 #include <emmintrin.h>
+#endif
 
 typedef __m128 f4;
 typedef __m128 m4; /* all bits of a lane set, or none */
 
-static inline f4 f4_all(float x) {
-    return _mm_set1_ps(x);
-}
+#define f4_all _mm_set1_ps
 /* Any alignment, as all loads and stores here. */
-static inline f4 f4_load(const float *from) {
-    return _mm_loadu_ps(from);
-}
+#define f4_load _mm_loadu_ps
 static inline f4 f4_load_u16(const uint16_t *from) {
     __m128i words = _mm_loadl_epi64((const __m128i *)(const void *)from);
     return _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, _mm_setzero_si128()));
 }
-static inline void f4_store(float *to, f4 a) {
-    _mm_storeu_ps(to, a);
-}
+#define f4_store _mm_storeu_ps
 /* Without what stands behind the point. */
 static inline void f4_store_int(int32_t *to, f4 a) {
     _mm_storeu_si128((__m128i *)(void *)to, _mm_cvttps_epi32(a));
@@ -64,36 +69,16 @@ static inline void f4_store_u16(uint16_t *to, f4 a) {
     n = _mm_xor_si128(_mm_packs_epi32(n, n), _mm_set1_epi16(INT16_MIN));
     _mm_storel_epi64((__m128i *)(void *)to, n);
 }
-static inline f4 f4_add(f4 a, f4 b) {
-    return _mm_add_ps(a, b);
-}
-static inline f4 f4_sub(f4 a, f4 b) {
-    return _mm_sub_ps(a, b);
-}
-static inline f4 f4_mul(f4 a, f4 b) {
-    return _mm_mul_ps(a, b);
-}
-static inline f4 f4_div(f4 a, f4 b) {
-    return _mm_div_ps(a, b);
-}
-static inline f4 f4_sqrt(f4 a) {
-    return _mm_sqrt_ps(a);
-}
-static inline f4 f4_min(f4 a, f4 b) {
-    return _mm_min_ps(a, b);
-}
-static inline f4 f4_max(f4 a, f4 b) {
-    return _mm_max_ps(a, b);
-}
-static inline m4 f4_less(f4 a, f4 b) {
-    return _mm_cmplt_ps(a, b);
-}
-static inline m4 f4_less_equal(f4 a, f4 b) {
-    return _mm_cmple_ps(a, b);
-}
-static inline m4 m4_and(m4 a, m4 b) {
-    return _mm_and_ps(a, b);
-}
+#define f4_add _mm_add_ps
+#define f4_sub _mm_sub_ps
+#define f4_mul _mm_mul_ps
+#define f4_div _mm_div_ps
+#define f4_sqrt _mm_sqrt_ps
+#define f4_min _mm_min_ps
+#define f4_max _mm_max_ps
+#define f4_less _mm_cmplt_ps
+#define f4_less_equal _mm_cmple_ps
+#define m4_and _mm_and_ps
 /* a where b is not */
 static inline m4 m4_without(m4 a, m4 b) {
     return _mm_andnot_ps(b, a);
@@ -111,19 +96,23 @@ static inline f4 f4_select(m4 mask, f4 a, f4 b) {
 static inline unsigned m4_bits(m4 mask) {
     return (unsigned)_mm_movemask_ps(mask);
 }
-static inline f4 f4_fused(f4 a, f4 b, f4 c) {
+/* a b + c and c - a b, rounded once or twice */
+#ifdef __FMA__
+#define f4_mul_add _mm_fmadd_ps
+#define f4_mul_from _mm_fnmadd_ps
+#else
+static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
     return _mm_add_ps(_mm_mul_ps(a, b), c);
 }
-static inline f4 f4_fused_less(f4 a, f4 b, f4 c) {
+static inline f4 f4_mul_from(f4 a, f4 b, f4 c) {
     return _mm_sub_ps(c, _mm_mul_ps(a, b));
 }
+#endif
 static inline f4 f4_abs(f4 a) {
     return _mm_andnot_ps(_mm_set1_ps(-0.0f), a);
 }
 /* a where the mask is set, 0 elsewhere */
-static inline f4 f4_where(m4 mask, f4 a) {
-    return _mm_and_ps(mask, a);
-}
+#define f4_where _mm_and_ps
 /* Four floats from each of four places and beyond: column[k] gets the (first + k)-th of all. */
 static inline void f4_columns(const float *const from[4], uint32_t first, f4 column[4]) {
     for (int i = 0; i < 4; i++)
@@ -134,27 +123,13 @@ static inline void f4_columns(const float *const from[4], uint32_t first, f4 col
 /* Two doubles, for passes over memory. */
 typedef __m128d d2;
 
-static inline d2 d2_all(double x) {
-    return _mm_set1_pd(x);
-}
-static inline d2 d2_load(const double *from) {
-    return _mm_loadu_pd(from);
-}
-static inline void d2_store(double *to, d2 a) {
-    _mm_storeu_pd(to, a);
-}
-static inline d2 d2_add(d2 a, d2 b) {
-    return _mm_add_pd(a, b);
-}
-static inline d2 d2_sub(d2 a, d2 b) {
-    return _mm_sub_pd(a, b);
-}
-static inline d2 d2_min(d2 a, d2 b) {
-    return _mm_min_pd(a, b);
-}
-static inline d2 d2_max(d2 a, d2 b) {
-    return _mm_max_pd(a, b);
-}
+#define d2_all _mm_set1_pd
+#define d2_load _mm_loadu_pd
+#define d2_store _mm_storeu_pd
+#define d2_add _mm_add_pd
+#define d2_sub _mm_sub_pd
+#define d2_min _mm_min_pd
+#define d2_max _mm_max_pd
 
 #elif !defined(ABUT_NO_SIMD) && defined(__aarch64__) && defined(__ARM_NEON)
 
@@ -163,57 +138,31 @@ static inline d2 d2_max(d2 a, d2 b) {
 typedef float32x4_t f4;
 typedef uint32x4_t m4;
 
-static inline f4 f4_all(float x) {
-    return vdupq_n_f32(x);
-}
-static inline f4 f4_load(const float *from) {
-    return vld1q_f32(from);
-}
+#define f4_all vdupq_n_f32
+#define f4_load vld1q_f32
 static inline f4 f4_load_u16(const uint16_t *from) {
     return vcvtq_f32_u32(vmovl_u16(vld1_u16(from)));
 }
-static inline void f4_store(float *to, f4 a) {
-    vst1q_f32(to, a);
-}
+#define f4_store vst1q_f32
 static inline void f4_store_int(int32_t *to, f4 a) {
     vst1q_s32(to, vcvtq_s32_f32(a));
 }
 static inline void f4_store_u16(uint16_t *to, f4 a) {
     vst1_u16(to, vmovn_u32(vcvtq_u32_f32(a)));
 }
-static inline f4 f4_add(f4 a, f4 b) {
-    return vaddq_f32(a, b);
-}
-static inline f4 f4_sub(f4 a, f4 b) {
-    return vsubq_f32(a, b);
-}
-static inline f4 f4_mul(f4 a, f4 b) {
-    return vmulq_f32(a, b);
-}
-static inline f4 f4_div(f4 a, f4 b) {
-    return vdivq_f32(a, b);
-}
-static inline f4 f4_sqrt(f4 a) {
-    return vsqrtq_f32(a);
-}
-static inline m4 f4_less(f4 a, f4 b) {
-    return vcltq_f32(a, b);
-}
-static inline m4 f4_less_equal(f4 a, f4 b) {
-    return vcleq_f32(a, b);
-}
-static inline m4 m4_and(m4 a, m4 b) {
-    return vandq_u32(a, b);
-}
-static inline m4 m4_without(m4 a, m4 b) {
-    return vbicq_u32(a, b);
-}
+#define f4_add vaddq_f32
+#define f4_sub vsubq_f32
+#define f4_mul vmulq_f32
+#define f4_div vdivq_f32
+#define f4_sqrt vsqrtq_f32
+#define f4_less vcltq_f32
+#define f4_less_equal vcleq_f32
+#define m4_and vandq_u32
+#define m4_without vbicq_u32
 static inline m4 m4_highest(const uint32_t values[4]) {
     return vcltzq_s32(vreinterpretq_s32_u32(vld1q_u32(values)));
 }
-static inline f4 f4_select(m4 mask, f4 a, f4 b) {
-    return vbslq_f32(mask, a, b);
-}
+#define f4_select vbslq_f32
 static inline f4 f4_min(f4 a, f4 b) {
     return vbslq_f32(vcltq_f32(a, b), a, b);
 }
@@ -224,15 +173,13 @@ static inline unsigned m4_bits(m4 mask) {
     const uint32_t weight[4] = {1, 2, 4, 8};
     return vaddvq_u32(vandq_u32(mask, vld1q_u32(weight)));
 }
-static inline f4 f4_fused(f4 a, f4 b, f4 c) {
+static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
     return vfmaq_f32(c, a, b);
 }
-static inline f4 f4_fused_less(f4 a, f4 b, f4 c) {
+static inline f4 f4_mul_from(f4 a, f4 b, f4 c) {
     return vfmsq_f32(c, a, b);
 }
-static inline f4 f4_abs(f4 a) {
-    return vabsq_f32(a);
-}
+#define f4_abs vabsq_f32
 static inline f4 f4_where(m4 mask, f4 a) {
     return vreinterpretq_f32_u32(vandq_u32(mask, vreinterpretq_u32_f32(a)));
 }
@@ -250,21 +197,11 @@ static inline void f4_columns(const float *const from[4], uint32_t first, f4 col
 /* Two doubles, for passes over memory. */
 typedef float64x2_t d2;
 
-static inline d2 d2_all(double x) {
-    return vdupq_n_f64(x);
-}
-static inline d2 d2_load(const double *from) {
-    return vld1q_f64(from);
-}
-static inline void d2_store(double *to, d2 a) {
-    vst1q_f64(to, a);
-}
-static inline d2 d2_add(d2 a, d2 b) {
-    return vaddq_f64(a, b);
-}
-static inline d2 d2_sub(d2 a, d2 b) {
-    return vsubq_f64(a, b);
-}
+#define d2_all vdupq_n_f64
+#define d2_load vld1q_f64
+#define d2_store vst1q_f64
+#define d2_add vaddq_f64
+#define d2_sub vsubq_f64
 static inline d2 d2_min(d2 a, d2 b) {
     return vbslq_f64(vcltq_f64(a, b), a, b);
 }
@@ -361,10 +298,10 @@ static inline f4 f4_select(m4 mask, f4 a, f4 b) {
 static inline unsigned m4_bits(m4 mask) {
     return mask.bits;
 }
-static inline f4 f4_fused(f4 a, f4 b, f4 c) {
+static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
     return f4_add(f4_mul(a, b), c);
 }
-static inline f4 f4_fused_less(f4 a, f4 b, f4 c) {
+static inline f4 f4_mul_from(f4 a, f4 b, f4 c) {
     return f4_sub(c, f4_mul(a, b));
 }
 static inline f4 f4_where(m4 mask, f4 a) {

@@ -8,36 +8,21 @@ enum { WIDE_GROUPS = 4 };
 typedef __m512 fw;
 typedef __mmask16 mw;
 
-static inline fw fw_all(float x) {
-    return _mm512_set1_ps(x);
-}
+#define fw_all _mm512_set1_ps
 static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
     fw r = _mm512_set1_ps(*from[0]);
     r = _mm512_mask_broadcastss_ps(r, 0x00f0, _mm_load_ss(from[1]));
     r = _mm512_mask_broadcastss_ps(r, 0x0f00, _mm_load_ss(from[2]));
     return _mm512_mask_broadcastss_ps(r, 0xf000, _mm_load_ss(from[3]));
 }
-static inline void fw_store(float *to, fw a) {
-    _mm512_storeu_ps(to, a);
-}
-static inline fw fw_add(fw a, fw b) {
-    return _mm512_add_ps(a, b);
-}
-static inline fw fw_sub(fw a, fw b) {
-    return _mm512_sub_ps(a, b);
-}
-static inline fw fw_mul(fw a, fw b) {
-    return _mm512_mul_ps(a, b);
-}
-static inline fw fw_mul_add(fw a, fw b, fw c) {
-    return _mm512_fmadd_ps(a, b, c);
-}
-static inline fw fw_mul_from(fw a, fw b, fw c) {
-    return _mm512_fnmadd_ps(a, b, c);
-}
-static inline fw fw_div(fw a, fw b) {
-    return _mm512_div_ps(a, b);
-}
+#define fw_load _mm512_loadu_ps
+#define fw_store _mm512_storeu_ps
+#define fw_add _mm512_add_ps
+#define fw_sub _mm512_sub_ps
+#define fw_mul _mm512_mul_ps
+#define fw_mul_add _mm512_fmadd_ps
+#define fw_mul_from _mm512_fnmadd_ps
+#define fw_div _mm512_div_ps
 /* a / b within two roundings, for b between 1e-30 and 1e30: a guess of 14 bits and a step of
  * Newton's. Divisions of sixteen take 16 cycles each. */
 static inline fw fw_quotient(fw a, fw b) {
@@ -45,15 +30,10 @@ static inline fw fw_quotient(fw a, fw b) {
     fw rest = _mm512_fnmadd_ps(b, guess, _mm512_set1_ps(1));
     return _mm512_mul_ps(a, _mm512_fmadd_ps(guess, rest, guess));
 }
-static inline fw fw_sqrt(fw a) {
-    return _mm512_sqrt_ps(a);
-}
-static inline fw fw_min(fw a, fw b) {
-    return _mm512_min_ps(a, b);
-}
-static inline fw fw_max(fw a, fw b) {
-    return _mm512_max_ps(a, b);
-}
+#define fw_abs _mm512_abs_ps
+#define fw_sqrt _mm512_sqrt_ps
+#define fw_min _mm512_min_ps
+#define fw_max _mm512_max_ps
 static inline mw fw_less(fw a, fw b) {
     return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
 }
@@ -63,17 +43,37 @@ static inline mw fw_less_equal(fw a, fw b) {
 static inline mw mw_and(mw a, mw b) {
     return (mw)(a & b);
 }
-static inline fw fw_where(mw mask, fw a) {
-    return _mm512_maskz_mov_ps(mask, a);
-}
+#define fw_where _mm512_maskz_mov_ps
 static inline fw fw_unless(mw mask, fw a) {
     return _mm512_maskz_mov_ps((mw)~mask, a);
 }
 static inline unsigned mw_bits(mw mask) {
     return (unsigned)mask;
 }
-static inline float fw_least(fw a) {
-    return _mm512_reduce_min_ps(a);
+#define fw_least _mm512_reduce_min_ps
+static inline fw fw_select(mw mask, fw a, fw b) {
+    return _mm512_mask_blend_ps(mask, b, a);
+}
+static inline void fw_columns(const float *const from[16], uint32_t first, fw column[4]) {
+    fw row[4];
+    for (int i = 0; i < 4; i++) {
+        row[i] = _mm512_castps128_ps512(_mm_loadu_ps(from[i] + first));
+        row[i] = _mm512_insertf32x4(row[i], _mm_loadu_ps(from[i + 4] + first), 1);
+        row[i] = _mm512_insertf32x4(row[i], _mm_loadu_ps(from[i + 8] + first), 2);
+        row[i] = _mm512_insertf32x4(row[i], _mm_loadu_ps(from[i + 12] + first), 3);
+    }
+    fw low = _mm512_unpacklo_ps(row[0], row[1]), high = _mm512_unpackhi_ps(row[0], row[1]);
+    fw low_2 = _mm512_unpacklo_ps(row[2], row[3]), high_2 = _mm512_unpackhi_ps(row[2], row[3]);
+    column[0] = _mm512_shuffle_ps(low, low_2, 0x44);
+    column[1] = _mm512_shuffle_ps(low, low_2, 0xee);
+    column[2] = _mm512_shuffle_ps(high, high_2, 0x44);
+    column[3] = _mm512_shuffle_ps(high, high_2, 0xee);
+}
+static inline uint32_t fw_number(uint32_t *to, uint32_t first, unsigned bits) {
+    const __m512i order = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    __m512i all = _mm512_add_epi32(order, _mm512_set1_epi32((int)first));
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((mw)bits, all));
+    return (uint32_t)__builtin_popcount(bits);
 }
 static inline __m512i abuti_load_four(const void *a, const void *b, const void *c, const void *d) {
     __m512i r = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)a));
@@ -108,9 +108,7 @@ static inline fw fw_spread(const float *from) {
     return _mm512_permutexvar_ps(group, _mm512_castps128_ps512(_mm_loadu_ps(from)));
 }
 /* Bit k where lane k has its highest bit set. */
-static inline unsigned nw_highest(nw a) {
-    return _mm512_movepi32_mask(a);
-}
+#define nw_highest _mm512_movepi32_mask
 /* Without that bit. */
 static inline nw nw_low(nw a) {
     return _mm512_and_si512(a, _mm512_set1_epi32(INT32_MAX));
@@ -122,12 +120,7 @@ static inline void fw_pack(float *to, unsigned bits, fw a) {
 static inline void nw_pack(uint32_t *to, unsigned bits, nw a) {
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((mw)bits, a));
 }
-static inline fw fw_load(const float *from) {
-    return _mm512_loadu_ps(from);
-}
-static inline nw nw_load(const uint32_t *from) {
-    return _mm512_loadu_si512(from);
-}
+#define nw_load _mm512_loadu_si512
 /* The same for four. */
 static inline void f4_pack(float *to, unsigned bits, f4 a) {
     _mm_storeu_ps(to, _mm_maskz_compress_ps((__mmask8)bits, a));
@@ -151,6 +144,68 @@ static inline unsigned f4_least_low(f4 key, const uint32_t values[4], uint32_t *
     __m128 chosen = _mm_permutevar_ps(_mm_castsi128_ps(v), k);
     *value = (uint32_t)_mm_cvtsi128_si32(_mm_castps_si128(chosen));
     return (unsigned)_mm_cvtsi128_si32(k) & 3;
+}
+
+/* Eight doubles. */
+typedef __m512d d8;
+typedef __mmask8 n8;
+#define d8_all _mm512_set1_pd
+#define d8_load _mm512_loadu_pd
+#define d8_store _mm512_storeu_pd
+#define d8_add _mm512_add_pd
+#define d8_sub _mm512_sub_pd
+#define d8_mul _mm512_mul_pd
+#define d8_div _mm512_div_pd
+#define d8_sqrt _mm512_sqrt_pd
+#define d8_abs _mm512_abs_pd
+static inline d8 d8_negative(d8 a) {
+    return _mm512_castsi512_pd(
+        _mm512_xor_si512(_mm512_castpd_si512(a), _mm512_castpd_si512(_mm512_set1_pd(-0.0))));
+}
+static inline n8 d8_less(d8 a, d8 b) {
+    return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ);
+}
+static inline n8 d8_less_equal(d8 a, d8 b) {
+    return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ);
+}
+static inline n8 d8_equal(d8 a, d8 b) {
+    return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ);
+}
+static inline n8 d8_and(n8 a, n8 b) {
+    return (n8)(a & b);
+}
+static inline d8 d8_select(n8 mask, d8 a, d8 b) {
+    return _mm512_mask_blend_pd(mask, b, a);
+}
+static inline unsigned d8_bits(n8 mask) {
+    return mask;
+}
+/* As d4_load_three. */
+static inline void d8_load_three(const double *const from[8], d8 out[3]) {
+    d4 low[3], high[3];
+    d4_load_three(from, low);
+    d4_load_three(from + 4, high);
+    for (int k = 0; k < 3; k++)
+        out[k] = _mm512_insertf64x4(_mm512_castpd256_pd512(low[k]), high[k], 1);
+}
+/* Turns eight rows of eight into columns. */
+static inline void d8_columns(const double *const from[8], d8 column[8]) {
+    d8 pair[8], four[8];
+    for (int i = 0; i < 8; i += 2) {
+        d8 a = _mm512_loadu_pd(from[i]), b = _mm512_loadu_pd(from[i + 1]);
+        pair[i] = _mm512_unpacklo_pd(a, b);     /* columns 0 2 4 6 of two rows */
+        pair[i + 1] = _mm512_unpackhi_pd(a, b); /* columns 1 3 5 7 */
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int odd = 0; odd < 2;
+             odd++) { /* columns odd and 4 + odd of four rows, then the rest */
+            four[i + odd] = _mm512_shuffle_f64x2(pair[i + odd], pair[i + 2 + odd], 0x88);
+            four[i + 2 + odd] = _mm512_shuffle_f64x2(pair[i + odd], pair[i + 2 + odd], 0xdd);
+        }
+    for (int k = 0; k < 4; k++) {
+        column[k] = _mm512_shuffle_f64x2(four[k], four[4 + k], 0x88);
+        column[4 + k] = _mm512_shuffle_f64x2(four[k], four[4 + k], 0xdd);
+    }
 }
 
 #endif

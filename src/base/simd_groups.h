@@ -1,5 +1,5 @@
-/* Groups of four floats side by side: two with AVX2, four with AVX-512 where a file asks for them,
- * else one. Included by simd.h alone, which has what four floats can do. */
+/* Groups of four floats side by side: two with AVX2, four with AVX-512 in files that are compiled
+ * for sixteen lanes, else one. Included by simd.h alone, which has what four floats can do. */
 #ifndef ABUTI_BASE_SIMD_GROUPS_H
 #define ABUTI_BASE_SIMD_GROUPS_H
 
@@ -9,144 +9,17 @@
 
 #define ABUTI_SIMD_WIDE
 
-/* Whole numbers of 16 bits are put into the lowest bits of 2^23, which makes them floats at once:
- * differences are exact, and taking 2^23 away gives the numbers. */
-#define WIDE_STEPS_ZERO 8388608.0f
-
-#if defined(ABUTI_FOUR_GROUPS) && defined(__AVX512F__) && defined(__AVX512BW__) && \
-    defined(__AVX512DQ__) && defined(__AVX512VL__)
-
-#define ABUTI_SIMD_FOUR_GROUPS
-#include "base/simd_four.h"
-
-#else
-
-enum { WIDE_GROUPS = 2 };
-
-typedef __m256 fw;
-typedef __m256 mw;
-
-static inline fw fw_all(float x) {
-    return _mm256_set1_ps(x);
-}
-/* A number for each group. */
-static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
-    return _mm256_blend_ps(_mm256_broadcast_ss(from[0]), _mm256_broadcast_ss(from[1]), 0xf0);
-}
-static inline void fw_store(float *to, fw a) {
-    _mm256_storeu_ps(to, a);
-}
-static inline fw fw_add(fw a, fw b) {
-    return _mm256_add_ps(a, b);
-}
-static inline fw fw_sub(fw a, fw b) {
-    return _mm256_sub_ps(a, b);
-}
-static inline fw fw_mul(fw a, fw b) {
-    return _mm256_mul_ps(a, b);
-}
-/* a b + c */
-static inline fw fw_mul_add(fw a, fw b, fw c) {
-    return _mm256_fmadd_ps(a, b, c);
-}
-/* c - a b */
-static inline fw fw_mul_from(fw a, fw b, fw c) {
-    return _mm256_fnmadd_ps(a, b, c);
-}
-static inline fw fw_div(fw a, fw b) {
-    return _mm256_div_ps(a, b);
-}
-/* a / b within two roundings, for b between 1e-30 and 1e30. */
-static inline fw fw_quotient(fw a, fw b) {
-    return _mm256_div_ps(a, b);
-}
-static inline fw fw_sqrt(fw a) {
-    return _mm256_sqrt_ps(a);
-}
-static inline fw fw_min(fw a, fw b) {
-    return _mm256_min_ps(a, b);
-}
-static inline fw fw_max(fw a, fw b) {
-    return _mm256_max_ps(a, b);
-}
-static inline mw fw_less(fw a, fw b) {
-    return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
-}
-static inline mw fw_less_equal(fw a, fw b) {
-    return _mm256_cmp_ps(a, b, _CMP_LE_OQ);
-}
-static inline mw mw_and(mw a, mw b) {
-    return _mm256_and_ps(a, b);
-}
-/* a where the mask is set, 0 elsewhere; and the other way round */
-static inline fw fw_where(mw mask, fw a) {
-    return _mm256_and_ps(mask, a);
-}
-static inline fw fw_unless(mw mask, fw a) {
-    return _mm256_andnot_ps(mask, a);
-}
-static inline unsigned mw_bits(mw mask) {
-    return (unsigned)_mm256_movemask_ps(mask);
-}
-/* The least of all lanes. */
-static inline float fw_least(fw a) {
-    __m128 m = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-    m = _mm_min_ps(m, _mm_movehl_ps(m, m));
-    return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
-}
-
-/* Nine times four numbers a group: out[i] holds 2^23 + from[group][4 i + lane]. */
-static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
-    const __m256i high = _mm256_set1_epi16(0x4b00);
-    for (int i = 0; i < 4; i++) {
-        __m256i two = _mm256_inserti128_si256(
-            _mm256_castsi128_si256(
-                _mm_loadu_si128((const __m128i *)(const void *)(from[0] + 8 * i))),
-            _mm_loadu_si128((const __m128i *)(const void *)(from[1] + 8 * i)), 1);
-        out[2 * i] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(two, high));
-        out[2 * i + 1] = _mm256_castsi256_ps(_mm256_unpackhi_epi16(two, high));
-    }
-    __m256i last =
-        _mm256_inserti128_si256(_mm256_castsi128_si256(
-                                    _mm_loadl_epi64((const __m128i *)(const void *)(from[0] + 32))),
-                                _mm_loadl_epi64((const __m128i *)(const void *)(from[1] + 32)), 1);
-    out[8] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(last, high));
-}
-
-#endif
-
-/* fw_mul_add for four. */
-static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
-    return _mm_fmadd_ps(a, b, c);
-}
-
 /* Four doubles, one rounding an operation: the same bits as one after the other. */
 typedef __m256d d4;
 
-static inline d4 d4_all(double x) {
-    return _mm256_set1_pd(x);
-}
-static inline d4 d4_load(const double *from) {
-    return _mm256_loadu_pd(from);
-}
-static inline void d4_store(double *to, d4 a) {
-    _mm256_storeu_pd(to, a);
-}
-static inline d4 d4_add(d4 a, d4 b) {
-    return _mm256_add_pd(a, b);
-}
-static inline d4 d4_sub(d4 a, d4 b) {
-    return _mm256_sub_pd(a, b);
-}
-static inline d4 d4_mul(d4 a, d4 b) {
-    return _mm256_mul_pd(a, b);
-}
-static inline d4 d4_div(d4 a, d4 b) {
-    return _mm256_div_pd(a, b);
-}
-static inline d4 d4_sqrt(d4 a) {
-    return _mm256_sqrt_pd(a);
-}
+#define d4_all _mm256_set1_pd
+#define d4_load _mm256_loadu_pd
+#define d4_store _mm256_storeu_pd
+#define d4_add _mm256_add_pd
+#define d4_sub _mm256_sub_pd
+#define d4_mul _mm256_mul_pd
+#define d4_div _mm256_div_pd
+#define d4_sqrt _mm256_sqrt_pd
 static inline d4 d4_negative(d4 a) {
     return _mm256_xor_pd(a, _mm256_set1_pd(-0.0));
 }
@@ -154,12 +27,8 @@ static inline d4 d4_abs(d4 a) {
     return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
 }
 /* a < b ? a : b and a > b ? a : b */
-static inline d4 d4_min(d4 a, d4 b) {
-    return _mm256_min_pd(a, b);
-}
-static inline d4 d4_max(d4 a, d4 b) {
-    return _mm256_max_pd(a, b);
-}
+#define d4_min _mm256_min_pd
+#define d4_max _mm256_max_pd
 /* Masks are d4 as well, all bits of a lane set or none. */
 static inline d4 d4_less(d4 a, d4 b) {
     return _mm256_cmp_pd(a, b, _CMP_LT_OQ);
@@ -170,18 +39,14 @@ static inline d4 d4_less_equal(d4 a, d4 b) {
 static inline d4 d4_equal(d4 a, d4 b) {
     return _mm256_cmp_pd(a, b, _CMP_EQ_OQ);
 }
-static inline d4 d4_and(d4 a, d4 b) {
-    return _mm256_and_pd(a, b);
-}
+#define d4_and _mm256_and_pd
 static inline d4 d4_select(d4 mask, d4 a, d4 b) {
     return _mm256_blendv_pd(b, a, mask);
 }
 static inline unsigned d4_bits(d4 mask) {
     return (unsigned)_mm256_movemask_pd(mask);
 }
-static inline f4 f4_from_d4(d4 a) {
-    return _mm256_cvtpd_ps(a);
-}
+#define f4_from_d4 _mm256_cvtpd_ps
 static inline double d4_least(d4 a) {
     __m128d m = _mm_min_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
     return _mm_cvtsd_f64(_mm_min_sd(m, _mm_unpackhi_pd(m, m)));
@@ -252,24 +117,117 @@ static inline void abuti_rank(const int32_t key[16], const int32_t tie[16], uint
  * minima alone. The fourth numbers are 0, or whatever. Bits do not depend on the processor. */
 typedef __m256 box4;
 
-static inline box4 box4_load(const float from[8]) {
-    return _mm256_loadu_ps(from);
-}
-static inline void box4_store(float to[8], box4 a) {
-    _mm256_storeu_ps(to, a);
-}
-static inline box4 box4_all(float x) {
-    return _mm256_set1_ps(x);
-}
-static inline box4 box4_join(box4 a, box4 b) {
-    return _mm256_min_ps(a, b);
-}
-static inline f4 box4_low(box4 a) {
-    return _mm256_castps256_ps128(a);
-}
+#define box4_load _mm256_loadu_ps
+#define box4_store _mm256_storeu_ps
+#define box4_all _mm256_set1_ps
+#define box4_join _mm256_min_ps
+#define box4_low _mm256_castps256_ps128
 static inline f4 box4_minus_high(box4 a) {
     return _mm256_extractf128_ps(a, 1);
 }
+
+/* Whole numbers of 16 bits are put into the lowest bits of 2^23, which makes them floats at once:
+ * differences are exact, and taking 2^23 away gives the numbers. */
+#define WIDE_STEPS_ZERO 8388608.0f
+
+#if defined(LANES) && LANES == 16
+
+#include "base/simd_four.h"
+
+#else
+
+enum { WIDE_GROUPS = 2 };
+
+typedef __m256 fw;
+typedef __m256 mw;
+
+#define fw_all _mm256_set1_ps
+/* A number for each group. */
+static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
+    return _mm256_blend_ps(_mm256_broadcast_ss(from[0]), _mm256_broadcast_ss(from[1]), 0xf0);
+}
+#define fw_load _mm256_loadu_ps
+#define fw_store _mm256_storeu_ps
+#define fw_add _mm256_add_ps
+#define fw_sub _mm256_sub_ps
+#define fw_mul _mm256_mul_ps
+/* a b + c */
+#define fw_mul_add _mm256_fmadd_ps
+/* c - a b */
+#define fw_mul_from _mm256_fnmadd_ps
+#define fw_div _mm256_div_ps
+/* a / b within two roundings, for b between 1e-30 and 1e30. */
+#define fw_quotient _mm256_div_ps
+#define fw_sqrt _mm256_sqrt_ps
+#define fw_min _mm256_min_ps
+#define fw_max _mm256_max_ps
+static inline mw fw_less(fw a, fw b) {
+    return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
+}
+static inline mw fw_less_equal(fw a, fw b) {
+    return _mm256_cmp_ps(a, b, _CMP_LE_OQ);
+}
+#define mw_and _mm256_and_ps
+/* a where the mask is set, 0 elsewhere; and the other way round */
+#define fw_where _mm256_and_ps
+#define fw_unless _mm256_andnot_ps
+static inline unsigned mw_bits(mw mask) {
+    return (unsigned)_mm256_movemask_ps(mask);
+}
+/* a where the mask is set, b elsewhere */
+static inline fw fw_abs(fw a) {
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
+}
+static inline fw fw_select(mw mask, fw a, fw b) {
+    return _mm256_blendv_ps(b, a, mask);
+}
+/* As f4_columns and f4_number. */
+static inline void fw_columns(const float *const from[8], uint32_t first, fw column[4]) {
+    fw row[4];
+    for (int i = 0; i < 4; i++)
+        row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from[i] + first)),
+                                      _mm_loadu_ps(from[i + 4] + first), 1);
+    fw low = _mm256_unpacklo_ps(row[0], row[1]), high = _mm256_unpackhi_ps(row[0], row[1]);
+    fw low_2 = _mm256_unpacklo_ps(row[2], row[3]), high_2 = _mm256_unpackhi_ps(row[2], row[3]);
+    column[0] = _mm256_shuffle_ps(low, low_2, 0x44);
+    column[1] = _mm256_shuffle_ps(low, low_2, 0xee);
+    column[2] = _mm256_shuffle_ps(high, high_2, 0x44);
+    column[3] = _mm256_shuffle_ps(high, high_2, 0xee);
+}
+static inline uint32_t fw_number(uint32_t *to, uint32_t first, unsigned bits) {
+    uint64_t bytes = _pdep_u64(bits, 0x0101010101010101u) * 0xff;
+    uint64_t numbers = _pext_u64(0x0706050403020100u, bytes);
+    __m256i all = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)numbers));
+    all = _mm256_add_epi32(all, _mm256_set1_epi32((int)first));
+    _mm256_storeu_si256((__m256i *)(void *)to, all);
+    return (uint32_t)__builtin_popcount(bits);
+}
+/* The least of all lanes. */
+static inline float fw_least(fw a) {
+    __m128 m = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    m = _mm_min_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
+}
+
+/* Nine times four numbers a group: out[i] holds 2^23 + from[group][4 i + lane]. */
+static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
+    const __m256i high = _mm256_set1_epi16(0x4b00);
+    for (int i = 0; i < 4; i++) {
+        __m256i two = _mm256_inserti128_si256(
+            _mm256_castsi128_si256(
+                _mm_loadu_si128((const __m128i *)(const void *)(from[0] + 8 * i))),
+            _mm_loadu_si128((const __m128i *)(const void *)(from[1] + 8 * i)), 1);
+        out[2 * i] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(two, high));
+        out[2 * i + 1] = _mm256_castsi256_ps(_mm256_unpackhi_epi16(two, high));
+    }
+    __m256i last =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(
+                                    _mm_loadl_epi64((const __m128i *)(const void *)(from[0] + 32))),
+                                _mm_loadl_epi64((const __m128i *)(const void *)(from[1] + 32)), 1);
+    out[8] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(last, high));
+}
+
+#endif
 
 #else
 
@@ -278,72 +236,35 @@ enum { WIDE_GROUPS = 1 };
 typedef f4 fw;
 typedef m4 mw;
 
-static inline fw fw_all(float x) {
-    return f4_all(x);
-}
 static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
     return f4_all(*from[0]);
-}
-static inline void fw_store(float *to, fw a) {
-    f4_store(to, a);
-}
-static inline fw fw_add(fw a, fw b) {
-    return f4_add(a, b);
-}
-static inline fw fw_sub(fw a, fw b) {
-    return f4_sub(a, b);
-}
-static inline fw fw_mul(fw a, fw b) {
-    return f4_mul(a, b);
-}
-static inline fw fw_mul_add(fw a, fw b, fw c) {
-    return f4_add(f4_mul(a, b), c);
-}
-static inline fw fw_mul_from(fw a, fw b, fw c) {
-    return f4_sub(c, f4_mul(a, b));
-}
-static inline f4 f4_mul_add(f4 a, f4 b, f4 c) {
-    return f4_add(f4_mul(a, b), c);
-}
-static inline fw fw_div(fw a, fw b) {
-    return f4_div(a, b);
-}
-static inline fw fw_quotient(fw a, fw b) {
-    return f4_div(a, b);
-}
-static inline fw fw_sqrt(fw a) {
-    return f4_sqrt(a);
-}
-static inline fw fw_min(fw a, fw b) {
-    return f4_min(a, b);
-}
-static inline fw fw_max(fw a, fw b) {
-    return f4_max(a, b);
-}
-static inline mw fw_less(fw a, fw b) {
-    return f4_less(a, b);
-}
-static inline mw fw_less_equal(fw a, fw b) {
-    return f4_less_equal(a, b);
-}
-static inline mw mw_and(mw a, mw b) {
-    return m4_and(a, b);
-}
-static inline fw fw_where(mw mask, fw a) {
-    return f4_select(mask, a, f4_all(0));
 }
 static inline fw fw_unless(mw mask, fw a) {
     return f4_select(mask, f4_all(0), a);
 }
-static inline unsigned mw_bits(mw mask) {
-    return m4_bits(mask);
-}
-static inline float fw_least(fw a) {
-    float lane[4];
-    f4_store(lane, a);
-    float x = lane[0] < lane[1] ? lane[0] : lane[1], y = lane[2] < lane[3] ? lane[2] : lane[3];
-    return x < y ? x : y;
-}
+#define fw_all f4_all
+#define fw_load f4_load
+#define fw_store f4_store
+#define fw_add f4_add
+#define fw_sub f4_sub
+#define fw_mul f4_mul
+#define fw_mul_add f4_mul_add
+#define fw_mul_from f4_mul_from
+#define fw_div f4_div
+#define fw_sqrt f4_sqrt
+#define fw_min f4_min
+#define fw_max f4_max
+#define fw_abs f4_abs
+#define fw_less f4_less
+#define fw_less_equal f4_less_equal
+#define fw_select f4_select
+#define fw_where f4_where
+#define fw_columns f4_columns
+#define fw_number f4_number
+#define fw_least f4_least
+#define fw_quotient f4_div
+#define mw_and m4_and
+#define mw_bits m4_bits
 
 typedef struct d4 {
     double lane[4];

@@ -1,7 +1,8 @@
-/* Sorting by whole numbers. */
+/* Sorting: by whole numbers, and by anything. */
 #ifndef ABUTI_BASE_SORT_H
 #define ABUTI_BASE_SORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,5 +15,24 @@ typedef struct sort_key {
 /* Stable, by bytes; those that all keys have in common take no pass. Both arrays are used, and the
  * one that has the result is given. */
 sort_key *abuti_sort_by_key(sort_key *from, sort_key *to, size_t count);
+
+/* Sorts by heap: no memory, and n log n whatever comes. `after`: whether a belongs behind b. */
+void abuti_sort_items(void *items, size_t count, size_t bytes,
+                      bool (*after)(const void *a, const void *b));
+
+/* ---- places along a curve that fills space (Morton 1966): neighbours on it are neighbours ---- */
+
+/* Two zeros between each of the lowest sixteen bits. */
+static inline uint64_t morton_spread(uint64_t x) {
+    x = (x | x << 16) & 0x0000ff0000ffu;
+    x = (x | x << 8) & 0x00f00f00f00fu;
+    x = (x | x << 4) & 0x0c30c30c30c3u;
+    return (x | x << 2) & 0x249249249249u;
+}
+
+/* The code of three numbers of up to sixteen bits. */
+static inline uint64_t morton_code(uint32_t x, uint32_t y, uint32_t z) {
+    return morton_spread(x) | morton_spread(y) << 1 | morton_spread(z) << 2;
+}
 
 #endif

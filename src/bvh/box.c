@@ -3,6 +3,7 @@
 #include "bvh/cull.h"
 #include "bvh/gather.h"
 
+#include "base/sort.h"
 #include "geom/meet_shared.h"
 
 typedef struct region {
@@ -92,7 +93,7 @@ abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capa
         return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but room for %u only",
                           __func__, found, capacity);
     region_visit(&r, triangles);
-    abuti_bvh_sort(triangles, found, sizeof *triangles, number_after);
+    abuti_sort_items(triangles, found, sizeof *triangles, number_after);
     return ABUT_OK;
 }
 
@@ -109,7 +110,7 @@ static uint32_t box_answer(const void *user, size_t i, bool write, uint64_t at) 
     region r = {b->bvh, b->boxes[i], bvh_region_of(b->bvh, &b->boxes[i])};
     uint32_t *to = write ? b->triangles + at : NULL, found = region_visit(&r, to);
     if (write)
-        abuti_bvh_sort(to, found, sizeof *to, number_after);
+        abuti_sort_items(to, found, sizeof *to, number_after);
     return found;
 }
 

@@ -674,15 +674,14 @@ static abut_status split_mesh(abut_context *context, const abut_mesh *mesh, doub
     return status;
 }
 
-#ifdef ABUTI_BUILD_WIDE
-abut_status abuti_bvh_split_wide(abut_context *context, const abut_mesh *mesh, double scale,
-                                 uint32_t *order, bvh_split *splits) {
+#ifdef LANES /* compiled once more, for AVX2: a box is one register there */
+abut_status abuti_bvh_split_8(abut_context *context, const abut_mesh *mesh, double scale,
+                              uint32_t *order, bvh_split *splits) {
     return split_mesh(context, mesh, scale, order, splits);
 }
 #else
 abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
                             uint32_t *order, bvh_split *splits) {
-    return abuti_simd_wide() ? abuti_bvh_split_wide(context, mesh, scale, order, splits)
-                             : split_mesh(context, mesh, scale, order, splits);
+    return ABUTI_8_LANES_OR(abuti_bvh_split_8, split_mesh)(context, mesh, scale, order, splits);
 }
 #endif

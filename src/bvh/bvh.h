@@ -1,13 +1,13 @@
 /* What the files of the hierarchy share: its layout, and how triangles and boxes get into it.
  *
  * Layout, all of it flat arrays with 32-bit indices that can go to a device as they are:
- *   nodes   of up to four children each: boxes as structure of arrays, so that one SIMD operation
- *           looks at all four, and a reference to each child. Parents stand before their children;
- *           node 0 is the root.
- *   leaves  of exactly four triangles (the last one is filled up with its last triangle): leaf j
- * has the triangles order[4j] to order[4j + 3]. blocks  one a leaf: the corners of its triangles as
- * 16-bit steps inside the leaf's box. They are good for distances that err by a known bound, never
- * for an answer.
+ *  - nodes of up to four children each: boxes as structure of arrays, so that one SIMD operation
+ *    looks at all four, and a reference to each child. Parents stand before their children; node 0
+ *    is the root.
+ *  - leaves of exactly four triangles (the last one is filled up with its last triangle): leaf
+ *    j has the triangles order[4j] to order[4j + 3].
+ *  - blocks, one a leaf: the corners of its triangles as 16-bit steps inside the leaf's box.
+ *    They are good for distances that err by a known bound, never for an answer.
  *
  * Boxes are floats in the frame of the hierarchy: positions relative to the mesh's origin times a
  * power of two that brings the largest coordinate between 1 and 2. The product is exact unless it
@@ -80,9 +80,9 @@ typedef struct bvh_split {
 /* Sorts the triangles into leaves and gives the tree over them, 2 leaf_count - 1 nodes. */
 abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
                             uint32_t *order, bvh_split *splits);
-/* The same tree; build_wide.c, only where abuti_simd_wide() says so. */
-abut_status abuti_bvh_split_wide(abut_context *context, const abut_mesh *mesh, double scale,
-                                 uint32_t *order, bvh_split *splits);
+/* The same tree, with AVX2: minima and single roundings are the same. */
+abut_status abuti_bvh_split_8(abut_context *context, const abut_mesh *mesh, double scale,
+                              uint32_t *order, bvh_split *splits);
 
 /* ---- device_query.c: hierarchies on a device ---- */
 
@@ -107,8 +107,8 @@ abut_status abuti_bvh_copy(const abut_bvh *from, abut_device *device, abut_bvh *
 double abuti_bvh_scale(const abut_mesh *mesh);
 /* Fits all boxes and blocks to the positions of a mesh. */
 void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh);
-/* The same bits; fit_wide.c, only where abuti_simd_wide() says so. */
-void abuti_bvh_fit_wide(abut_bvh *bvh, const abut_mesh *mesh);
+/* The same bits, with AVX2: every operation is rounded once. */
+void abuti_bvh_fit_8(abut_bvh *bvh, const abut_mesh *mesh);
 /* Of boxes that stand; see abut_bvh_info. */
 double abuti_bvh_cost(const abut_bvh *bvh);
 
@@ -163,10 +163,6 @@ abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
                                   const abut_mesh *mesh);
 abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 point);
 abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit);
-
-/* Sorts by heap: no memory, and n log n whatever comes. `after`: whether a belongs behind b. */
-void abuti_bvh_sort(void *items, size_t count, size_t bytes,
-                    bool (*after)(const void *a, const void *b));
 
 /* How many triangles a leaf has. */
 static inline uint32_t bvh_leaf_fill(const abut_bvh *bvh, uint32_t leaf) {

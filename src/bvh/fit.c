@@ -153,16 +153,13 @@ static void fit_all(abut_bvh *bvh, const abut_mesh *mesh) {
     bvh->cost = cost_of(bvh, sum);
 }
 
-#ifdef ABUTI_FIT_WIDE
-void abuti_bvh_fit_wide(abut_bvh *bvh, const abut_mesh *mesh) {
+#ifdef LANES /* compiled once more, for AVX2 */
+void abuti_bvh_fit_8(abut_bvh *bvh, const abut_mesh *mesh) {
     fit_all(bvh, mesh);
 }
 #else
 void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh) {
-    if (abuti_simd_wide())
-        abuti_bvh_fit_wide(bvh, mesh);
-    else
-        fit_all(bvh, mesh);
+    ABUTI_8_LANES_OR(abuti_bvh_fit_8, fit_all)(bvh, mesh);
 }
 
 double abuti_bvh_cost(const abut_bvh *bvh) {

@@ -199,7 +199,8 @@ static void try_body(const abut_field *field, const abut_samples *s, const conta
 
 /* ---- two bodies ---- */
 
-bool abuti_contact_far(const contact_direction *d, double margin) {
+/* Whether one value shows that nothing is in contact. */
+static bool is_far(const contact_direction *d, double margin) {
     const abut_samples *s = d->of->samples;
     const abut_field *field = d->at->field;
     double reach = (s->radius + margin) * (1 + 1e-6), cell = field->grid.cell;
@@ -266,7 +267,7 @@ static abut_status try_direction(contact_call *call, const contact_direction *d,
     const abut_samples *s = d->of->samples;
     const abut_field *field = d->at->field;
     contact_found few[FEW], *found = few;
-    if (!s || !field || abuti_contact_far(d, call->options.margin))
+    if (!s || !field || is_far(d, call->options.margin))
         return ABUT_OK;
     contact_frame frame = abuti_contact_frame_of(d, &call->options);
     if (one_way)

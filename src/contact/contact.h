@@ -78,8 +78,6 @@ typedef struct contact_direction {
     uint32_t side; /* of the samples */
 } contact_direction;
 
-/* Whether one value shows that nothing is in contact. */
-bool abuti_contact_far(const contact_direction *d, double margin);
 contact_frame abuti_contact_frame_of(const contact_direction *d,
                                      const abut_contact_options *options);
 /* The contact of feature i, where `found` was found for it, in the world; without its id and pair.

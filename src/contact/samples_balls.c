@@ -4,7 +4,7 @@
  * about the middle of its own box. */
 #include "contact/samples.h"
 
-#include "base/morton.h"
+#include "base/sort.h"
 
 #include <math.h>
 

@@ -264,16 +264,14 @@ static abut_status open_any(abut_context *context, const char *path, const void 
 
 abut_status abut_frames_open(abut_context *context, const char *path, abut_frames **frames) {
     if (!path || !frames)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_open: %s is null",
-                          path ? "frames" : "path");
+        return abuti_null(__func__, path ? "frames" : "path");
     return open_any(context, path, NULL, 0, path, frames);
 }
 
 abut_status abut_frames_open_memory(abut_context *context, const void *data, size_t bytes,
                                     const char *name, abut_frames **frames) {
     if (!data || !frames)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_open_memory: %s is null",
-                          data ? "frames" : "data");
+        return abuti_null(__func__, data ? "frames" : "data");
     return open_any(context, NULL, data, bytes, name ? name : "memory", frames);
 }
 
@@ -319,8 +317,7 @@ static abut_status find_frame(abut_frames *f, const char *function, uint64_t fra
 abut_status abut_frames_read(abut_frames *frames, uint64_t frame, abut_vec3 *positions,
                              abut_vec3 *aims) {
     if (!frames || !positions)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_read: %s is null",
-                          frames ? "positions" : "frames");
+        return abuti_null(__func__, frames ? "positions" : "frames");
     if (aims && !frames->info.aims)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_read: %s was recorded without aims",
                           frames->name);
@@ -337,8 +334,7 @@ abut_status abut_frames_read(abut_frames *frames, uint64_t frame, abut_vec3 *pos
 abut_status abut_frames_mesh_at(abut_frames *frames, uint64_t frame, uint32_t mesh,
                                 abut_mesh **made) {
     if (!frames || !made)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_mesh_at: %s is null",
-                          frames ? "made" : "frames");
+        return abuti_null(__func__, frames ? "made" : "frames");
     if (mesh >= frames->info.mesh_count)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_frames_mesh_at: there is no mesh %u; %s has %u", mesh, frames->name,

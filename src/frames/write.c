@@ -74,10 +74,7 @@ abut_status abut_frames_writer_create(abut_mesh *const *meshes, uint32_t count, 
                                       const abut_frames_options *options,
                                       abut_frames_writer **writer) {
     if (!meshes || !path || !writer)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_writer_create: %s is null",
-                          !meshes ? "meshes"
-                          : !path ? "path"
-                                  : "writer");
+        return abuti_null(__func__, !meshes ? "meshes" : !path ? "path" : "writer");
     abut_frames_options o = abut_frames_options_default();
     abut_status status =
         abuti_options_read(&o, sizeof o, options, "abut_frames_writer_create: options");
@@ -129,8 +126,7 @@ static size_t pack(const abut_frames_writer *w, const abut_vec3 *from, unsigned 
 abut_status abut_frames_writer_add(abut_frames_writer *writer, const abut_vec3 *positions,
                                    const abut_vec3 *aims) {
     if (!writer || !positions)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_writer_add: %s is null",
-                          writer ? "positions" : "writer");
+        return abuti_null(__func__, writer ? "positions" : "writer");
     if (!aims != !writer->aims)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_frames_writer_add: the file was begun %s aims, and the frame has "
@@ -163,7 +159,7 @@ abut_status abut_frames_writer_add(abut_frames_writer *writer, const abut_vec3 *
 
 abut_status abut_frames_writer_finish(abut_frames_writer *writer) {
     if (!writer)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_writer_finish: writer is null");
+        return abuti_null(__func__, "writer");
     if (!writer->frame_count) {
         abut_frames_writer_discard(writer);
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_writer_finish: there are no frames");

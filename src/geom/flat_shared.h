@@ -5,8 +5,8 @@
  * Method: look along a coordinate axis under which the plane casts a shadow with area; that is one
  * to one on the plane, so that exact orient2d of the shadows decides. The intersection of two
  * convex polygons is spanned by their corners inside the other and by the proper crossings of their
- * edges; list those. On a line corners are enough. Guarantee: which points are listed is exact.
- * Corners are given as they are, crossings rounded.
+ * edges; list those. On a line corners are enough.
+ * Guarantee: which points are listed is exact. Corners are given as they are, crossings rounded.
  */
 #ifndef ABUTI_GEOM_FLAT_SHARED_H
 #define ABUTI_GEOM_FLAT_SHARED_H

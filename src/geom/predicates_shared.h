@@ -304,11 +304,6 @@ static inline int orient3d_along(vec3 a, vec3 direction, vec3 b, vec3 c) {
     return sign != 2 ? sign : sign_of(orient3d_along_value(a, direction, b, c));
 }
 
-/* Sign of the determinant of three vectors. */
-static inline int det3_sign(vec3 a, vec3 b, vec3 c) {
-    return orient3d(v3(REAL(0.0), REAL(0.0), REAL(0.0)), a, b, c);
-}
-
 /* orient2d of the shadows along a coordinate axis: 0 looks down x, 1 down y, 2 down z. */
 static inline int orient2d_axis(int axis, vec3 a, vec3 b, vec3 c) {
     return axis == 0   ? orient2d(a.y, a.z, b.y, b.z, c.y, c.z)

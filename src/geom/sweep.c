@@ -2,7 +2,10 @@
  * game. */
 #include "geom/sweep.h"
 
+#include "base/simd.h"
 #include "geom/sweep_point_shared.h"
+
+#include <float.h>
 
 static abut_status check_positions(const char *function, const char *what, const vec3 *p) {
     if (!p)
@@ -95,4 +98,23 @@ abut_status abut_sweep_vertex_face(const abut_vec3 start[4], const abut_vec3 end
 abut_status abut_sweep_edge_edge(const abut_vec3 start[4], const abut_vec3 end[4],
                                  const abut_sweep_find_options *options, abut_sweep_result *sweep) {
     return sweep_features(__func__, SWEEP_EDGE_EDGE, start, end, options, sweep);
+}
+
+/* ---- many pairs at once ---- */
+
+/* Those that one direction proves free for all the step, or one for each half of it, are left out.
+ * In floats; see sweep_lanes_shared.h for the proof. */
+
+float abuti_sweep_filter_reach(const sweep_limits *limits) {
+    double reach = limits->separation + limits->tolerance;
+    /* beyond, nothing is proven */
+    return reach < 1e30 ? (float)(reach * (1 + 1e-6)) + FLT_MIN : FLT_MAX;
+}
+
+size_t abuti_sweep_filter(int kind, const vec3 *start, const vec3 *end, const uint32_t *four,
+                          size_t count, const sweep_limits *limits, uint32_t *survivors) {
+    sweep_filter_kernel *run = ABUTI_BY_LANES(abuti_sweep_filter);
+    sweep_batch batch = {kind, start, end, four, abuti_sweep_filter_reach(limits)};
+    count = run(&batch, NULL, count, false, survivors);
+    return run(&batch, survivors, count, true, survivors);
 }

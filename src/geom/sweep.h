@@ -25,6 +25,25 @@ abut_status abuti_sweep_limits(const char *function, const abut_sweep_find_optio
 size_t abuti_sweep_filter(int kind, const vec3 *start, const vec3 *end, const uint32_t *four,
                           size_t count, const sweep_limits *limits, uint32_t *survivors);
 
+/* What the kernels of the filter get, one for each number of lanes. */
+typedef struct sweep_batch {
+    int kind;
+    const vec3 *start, *end;
+    const uint32_t *four;
+    float reach; /* separation and tolerance, rounded up */
+} sweep_batch;
+
+/* Separation and tolerance, rounded up. */
+float abuti_sweep_filter_reach(const sweep_limits *limits);
+
+/* Of the pairs in `list` (null: 0 to count) writes those that are not proven free by the direction
+ * halfway through the step or, with `halves`, by one direction for each half of it. `survivors` may
+ * be `list`. */
+typedef size_t sweep_filter_kernel(const sweep_batch *batch, const uint32_t *list, size_t count,
+                                   bool halves, uint32_t *survivors);
+/* sweep_filter_lanes.c, by lanes. */
+sweep_filter_kernel abuti_sweep_filter_4, abuti_sweep_filter_8, abuti_sweep_filter_16;
+
 /* Whether the features touch at any time of the step, by exact arithmetic. Coordinates are finite.
  * Fails only for lack of memory. */
 abut_status abuti_sweep_exact(abut_context *context, int kind, const vec3 *start, const vec3 *end,

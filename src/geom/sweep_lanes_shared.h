@@ -1,6 +1,6 @@
 /* The first look at a pair in floats, one pair or many at once, for C and OpenCL C alike: the
  * certificate of sweep_proof_shared.h for the direction of the closest points at one time. `wide`
- * and the operations on it are those of simd_laned.h, or a float and its own in OpenCL C.
+ * and the operations on it are those of simd_lanes.h, or a float and its own in OpenCL C.
  *
  * Guarantee: what is left out stays further apart than separation and tolerance. The proof is that
  * of sweep_proof_shared.h with u = 2^-24: differences are taken in double and then rounded to

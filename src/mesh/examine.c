@@ -280,8 +280,7 @@ static void release(exam *x) {
 
 abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report) {
     if (!topology || !report)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_examine: %s is null",
-                          topology ? "report" : "topology");
+        return abuti_null(__func__, topology ? "report" : "topology");
     exam x = {.context = topology->mesh->context,
               .topology = topology,
               .view = &topology->view,

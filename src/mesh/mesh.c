@@ -181,8 +181,7 @@ abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input
                              abut_mesh **mesh) {
     abut_mesh_input in = abut_mesh_input_default();
     if (!input || !mesh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_create: %s is null",
-                          input ? "mesh" : "input");
+        return abuti_null(__func__, input ? "mesh" : "input");
     abut_status status = abuti_options_read(&in, sizeof in, input, "abut_mesh_create");
     if (status)
         return status;

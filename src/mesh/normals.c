@@ -127,8 +127,7 @@ static void vertex_normals(void *data, size_t chunk, size_t begin, size_t end) {
 
 abut_status abut_normals_create(const abut_topology *topology, abut_normals **normals) {
     if (!topology || !normals)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_normals_create: %s is null",
-                          topology ? "normals" : "topology");
+        return abuti_null(__func__, topology ? "normals" : "topology");
     const abut_topology_arrays *view = &topology->view;
     abut_mesh *mesh = topology->mesh;
     abut_context *context = mesh->context;

@@ -137,8 +137,7 @@ static abut_status make_oriented(const orientation *o, abut_mesh **oriented,
 abut_status abut_mesh_orient(const abut_topology *topology, abut_mesh **oriented,
                              uint32_t *flipped_count) {
     if (!topology || !oriented)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_orient: %s is null",
-                          topology ? "oriented" : "topology");
+        return abuti_null(__func__, topology ? "oriented" : "topology");
     const abut_topology_arrays *view = &topology->view;
     abut_context *context = topology->mesh->context;
     abut_status status = abuti_progress(context, "orient", 0);

@@ -163,8 +163,7 @@ static abut_status read_and_close(abuti_reader *reader, const char *path, const 
 abut_status abut_mesh_read(abut_context *context, const char *path,
                            const abut_mesh_read_options *options, abut_mesh **mesh) {
     if (!path || !mesh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_read: %s is null",
-                          path ? "mesh" : "path");
+        return abuti_null(__func__, path ? "mesh" : "path");
     abut_mesh_read_options ours;
     abut_status status = check_options("abut_mesh_read", options, &ours);
     if (status)
@@ -178,8 +177,7 @@ abut_status abut_mesh_read_memory(abut_context *context, const void *data, size_
                                   const char *name, const abut_mesh_read_options *options,
                                   abut_mesh **mesh) {
     if ((!data && bytes) || !mesh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_read_memory: %s is null",
-                          mesh ? "data" : "mesh");
+        return abuti_null(__func__, mesh ? "data" : "mesh");
     abut_mesh_read_options ours;
     abut_status status = check_options("abut_mesh_read_memory", options, &ours);
     if (status)

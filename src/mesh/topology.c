@@ -344,8 +344,7 @@ static void release_scratch(build *b) {
 
 abut_status abut_topology_create(abut_mesh *mesh, abut_topology **topology) {
     if (!mesh || !topology)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_topology_create: %s is null",
-                          mesh ? "topology" : "mesh");
+        return abuti_null(__func__, mesh ? "topology" : "mesh");
     abut_topology *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;

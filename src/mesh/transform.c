@@ -41,8 +41,7 @@ static void turn(uint32_t *corner) {
 abut_status abut_mesh_transform(const abut_mesh *mesh, double scale, abut_pose motion,
                                 abut_mesh **moved) {
     if (!mesh || !moved)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_transform: %s is null",
-                          mesh ? "moved" : "mesh");
+        return abuti_null(__func__, mesh ? "moved" : "mesh");
     if (!(fabs(scale) > 0 && fabs(scale) <= DBL_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_mesh_transform: scale is %g; it must be finite and not 0", scale);

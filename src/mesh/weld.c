@@ -414,8 +414,7 @@ static abut_status make_welded(const abut_mesh *mesh, double tolerance, uint32_t
 
 abut_status abut_mesh_weld(const abut_mesh *mesh, double tolerance, abut_mesh **welded) {
     if (!mesh || !welded)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_weld: %s is null",
-                          mesh ? "welded" : "mesh");
+        return abuti_null(__func__, mesh ? "welded" : "mesh");
     if (!(tolerance >= 0 && tolerance <= DBL_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_mesh_weld: tolerance is %g; it must be finite and not negative",

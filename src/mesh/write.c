@@ -293,8 +293,7 @@ static abut_status write_open(writer *out, const char *path,
 abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
                             const abut_mesh_write_options *options) {
     if (!mesh || !path)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_write: %s is null",
-                          mesh ? "path" : "mesh");
+        return abuti_null(__func__, mesh ? "path" : "mesh");
     abut_mesh_write_options ours = abut_mesh_write_options_default();
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_mesh_write");
     if (!status)

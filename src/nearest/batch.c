@@ -7,7 +7,7 @@
  */
 #include "nearest/batch.h"
 
-#include "base/morton.h"
+#include "base/sort.h"
 #include "sign/sign.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * See features.h for the records. That nothing which could win is left out is proven in
  * field/build/cells.h and regions.cl. `wide`, `mask` and the operations on them are those of
- * simd_laned.h, or those of one float in feature_cl.h.
+ * simd_lanes.h, or those of one float in feature_cl.h.
  */
 #ifndef ABUTI_NEAREST_FEATURE_LANES_SHARED_H
 #define ABUTI_NEAREST_FEATURE_LANES_SHARED_H

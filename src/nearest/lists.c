@@ -1,4 +1,4 @@
-/* The table of triangles laid flat, lists from the hierarchy, and the kernel of four lanes.
+/* The table of triangles laid flat, and lists from the hierarchy.
  *
  * Errors. Let e = 2^-24 be the rounding of a float, and M bound the coordinates of points and
  * twice those of the mesh, in the frame of the hierarchy. A row is found in doubles and rounded.
@@ -21,12 +21,7 @@
  */
 #include "nearest/lists.h"
 
-#include "base/simd.h"
-
 #include <math.h>
-
-#define LANES 4
-#include "nearest/lists_lanes.h"
 
 enum { ROWS_A_TASK = 2048 };
 
@@ -167,17 +162,6 @@ uint32_t abuti_lists_collect(const abut_bvh *bvh, const lists_block *block, cons
     return count;
 }
 
-/* ---- kernels ---- */
-
-static void exact(const abut_mesh *mesh, const vec3 *points, lists_pair *pairs, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        lists_measure_pair(mesh, points, &pairs[i]);
-}
-
 const lists_kernel *abuti_lists_kernel(void) {
-    static const lists_kernel four = {gather, filter, measure, exact};
-    int lanes = abuti_simd_lanes();
-    const lists_kernel *more = lanes >= 16 ? abuti_lists_16() : NULL;
-    more = !more && lanes >= 8 ? abuti_lists_8() : more;
-    return more ? more : &four;
+    return ABUTI_BY_LANES(abuti_lists);
 }

@@ -84,11 +84,6 @@ static inline uint32_t lists_group_count(uint32_t count) {
     return (count + LISTS_GROUP - 1) / LISTS_GROUP;
 }
 
-/* The least height of a triangle of a list, in the frame. */
-static inline float lists_height(const lists_list *list, uint32_t i) {
-    return list->groups[i / LISTS_GROUP].column[LISTS_HEIGHT][i % LISTS_GROUP];
-}
-
 /* A box of points in the frame of the hierarchy. */
 typedef struct lists_block {
     float centre[3], half[3];
@@ -201,11 +196,7 @@ static inline void lists_measure_pair(const abut_mesh *mesh, const vec3 *points,
 
 /* The quickest kernel that runs here. */
 const lists_kernel *abuti_lists_kernel(void);
-
-/* ---- lists_8.c, lists_16.c ---- */
-
-/* Eight lanes and sixteen; null where the library has been built without. */
-const lists_kernel *abuti_lists_8(void);
-const lists_kernel *abuti_lists_16(void);
+/* lists_lanes.c, by lanes. */
+extern const lists_kernel abuti_lists_4, abuti_lists_8, abuti_lists_16;
 
 #endif

@@ -14,6 +14,7 @@
 #include "bvh/points.h"
 #include "nearest/batch.h"
 
+#include "base/sort.h"
 #include "geom/closest_shared.h"
 
 #include <math.h>
@@ -168,7 +169,7 @@ static uint32_t find_many(const abut_bvh *bvh, vec3 point, double radius, uint32
         return 0;
     gathering g = gather_start(bvh, point, radius, k, nearest);
     gather(&g);
-    abuti_bvh_sort(nearest, g.count, sizeof *nearest, nearest_after);
+    abuti_sort_items(nearest, g.count, sizeof *nearest, nearest_after);
     return g.count;
 }
 

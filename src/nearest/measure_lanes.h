@@ -9,7 +9,7 @@
 #ifndef ABUTI_NEAREST_MEASURE_LANES_H
 #define ABUTI_NEAREST_MEASURE_LANES_H
 
-#include "base/simd_lanes.h"
+#include "base/simd.h"
 #include "geom/closest_shared.h"
 
 #ifdef ABUTI_SIMD_WIDE

@@ -1,7 +1,7 @@
 /* The nearest point of a mesh to a point.
  *
  * Method: depth first from the root, nearest child first, with an upper bound of the distance. All
- * of it in floats, four boxes or four triangles at once (eight where nearest_wide.c is used);
+ * of it in floats, four boxes or four triangles at once (eight where there are so many lanes);
  * corners come from the blocks, rounded to 16 bits inside the leaf's box. That gives distances that
  * err by less than a known margin. Every triangle whose distance less the margin is not above the
  * bound becomes a candidate, and its distance plus the margin a new bound. At the end the few
@@ -26,10 +26,6 @@
  */
 #include "nearest/nearest_walk.h"
 
-/* Beyond this many times the size of the mesh a point is far. */
-#define FAR 64.0
-/* 32 roundings of a float. */
-#define MARGIN 0x1p-19f
 /* As SLACK, of doubles, with the error of the distances there. */
 #define SLACK_FAR (1.0 + 0x1p-44)
 
@@ -87,30 +83,6 @@ static void search_far(search *s) {
 
 /* ---- one point ---- */
 
-/* Starts a search that floats can do; false where the point is far. */
-static bool start_near(search *s, const bvh_hint *hint) {
-    double scale = s->bvh->scale;
-    vec3 p = v3_scale(v3_sub(s->point, s->bvh->mesh->origin), scale);
-    double largest = v3_max_abs(p);
-    if (!(largest < FAR))
-        return false;
-    const double at[3] = {p.x, p.y, p.z};
-    for (int axis = 0; axis < 3; axis++) {
-        float nearest = (float)at[axis], rounding = fabsf(nearest) * FLT_EPSILON + FLT_MIN;
-        s->at[axis] = nearest;
-        s->lo[axis] = nearest - rounding;
-        s->hi[axis] = nearest + rounding;
-    }
-    s->margin = MARGIN * ((float)largest + 2);
-    s->count = s->fetched = 0;
-    /* Nothing is further than this. */
-    double limit = real_min(s->radius * scale, 4 * FAR);
-    if (hint && hint->known)
-        limit = real_min(limit, v3_length(v3_sub(p, v3_scale(hint->point, scale))));
-    set_bound(s, (float)limit * SLACK + s->margin);
-    return true;
-}
-
 void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
                          abut_nearest *nearest) {
     search s;
@@ -121,12 +93,8 @@ void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bv
     s.winner = ABUT_NONE;
     if (!start_near(&s, hint))
         search_far(&s);
-    else if (abuti_simd_lanes() >= 16)
-        abuti_bvh_search_16(&s);
-    else if (abuti_simd_wide())
-        abuti_bvh_search_wide(&s);
     else
-        search_near(&s);
+        ABUTI_BY_LANES(abuti_bvh_search)(&s);
     nearest->distance = s.best;
     nearest->triangle = s.winner;
     if (s.winner == ABUT_NONE) {

@@ -6,14 +6,10 @@
  * seem nearest, which gives a bound, and then takes nodes four at a time as they come, without
  * sorting them; a new bound goes through all that wait.
  */
-#define ABUTI_FOUR_GROUPS
 #define MEASURE_LANES 8
 #include "nearest/search.h"
 
-#ifdef ABUTI_SIMD_FOUR_GROUPS
-
 enum {
-    LANES = 4 * WIDE_GROUPS,
     PAD = WIDE_GROUPS,
     /* From the bottom of the stack to its top nodes get deeper. Those of one depth come when all
      * above have been taken, at most sixteen at a time, and four of them go before any deeper one
@@ -197,13 +193,5 @@ void abuti_bvh_search_16(search *s) {
     if (s->count > 4)
         measure_all(s);
     else
-        abuti_bvh_measure_wide(s);
+        abuti_bvh_measure_8(s);
 }
-
-#else
-
-void abuti_bvh_search_16(search *s) {
-    abuti_bvh_search_wide(s);
-}
-
-#endif

@@ -1,10 +1,39 @@
 /* The walk through a hierarchy for the nearest point, one node after the other: for nearest.c and
- * nearest_wide.c.
+ * nearest_walk.c.
  */
 #ifndef ABUTI_NEAREST_NEAREST_WALK_H
 #define ABUTI_NEAREST_NEAREST_WALK_H
 
 #include "nearest/search.h"
+
+/* Beyond this many times the size of the mesh a point is far. */
+#define FAR 64.0
+/* 32 roundings of a float. */
+#define MARGIN 0x1p-19f
+
+/* Starts a search that floats can do; false where the point is far. */
+static inline bool start_near(search *s, const bvh_hint *hint) {
+    double scale = s->bvh->scale;
+    vec3 p = v3_scale(v3_sub(s->point, s->bvh->mesh->origin), scale);
+    double largest = v3_max_abs(p);
+    if (!(largest < FAR))
+        return false;
+    const double at[3] = {p.x, p.y, p.z};
+    for (int axis = 0; axis < 3; axis++) {
+        float nearest = (float)at[axis], rounding = fabsf(nearest) * FLT_EPSILON + FLT_MIN;
+        s->at[axis] = nearest;
+        s->lo[axis] = nearest - rounding;
+        s->hi[axis] = nearest + rounding;
+    }
+    s->margin = MARGIN * ((float)largest + 2);
+    s->count = s->fetched = 0;
+    /* Nothing is further than this. */
+    double limit = real_min(s->radius * scale, 4 * FAR);
+    if (hint && hint->known)
+        limit = real_min(limit, v3_length(v3_sub(p, v3_scale(hint->point, scale))));
+    set_bound(s, (float)limit * SLACK + s->margin);
+    return true;
+}
 
 /* ---- leaves ---- */
 
@@ -78,7 +107,7 @@ FETCH void fetch_next(const abut_bvh *bvh, const keyed *stack, uint32_t used, co
 
 /* Nodes that are near enough go on the stack, leaves to those that wait, and these are visited as
  * soon as there are enough for all lanes. */
-static void search_near(search *s) {
+static inline void search_near(search *s) {
     keyed stack[BVH_STACK + BVH_WIDTH], leaves[WIDE_GROUPS + 2 * BVH_WIDTH];
     uint32_t used = 0, waiting = 0, index = 0;
     for (bool more = true; more;) {

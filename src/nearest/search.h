@@ -1,4 +1,4 @@
-/* The nearest point in floats: what nearest.c, nearest_wide.c and nearest_16.c share. Each compiles
+/* The nearest point in floats: what nearest_walk.c and nearest_16.c share. Each compiles
  * it for its instructions; the method is told in nearest.c.
  */
 #ifndef ABUTI_NEAREST_SEARCH_H
@@ -36,12 +36,12 @@ typedef struct search {
     double weight[3]; /* of its corners */
 } search;
 
-/* nearest_wide.c; only where abuti_simd_wide() says so. */
-void abuti_bvh_search_wide(search *s);
-/* The end of a search: measures the candidates. */
-void abuti_bvh_measure_wide(search *s);
-/* nearest_16.c; only where abuti_simd_lanes() says 16. */
+/* nearest_walk.c and nearest_16.c, by lanes. */
+void abuti_bvh_search_4(search *s);
+void abuti_bvh_search_8(search *s);
 void abuti_bvh_search_16(search *s);
+/* The end of a search: measures the candidates. */
+void abuti_bvh_measure_8(search *s);
 
 /* ---- candidates ---- */
 
@@ -154,11 +154,7 @@ typedef struct vec3w {
 static inline fw dot_wide(vec3w a, vec3w b) {
     return fw_mul_add(a.z, b.z, fw_mul_add(a.y, b.y, fw_mul(a.x, b.x)));
 }
-/* a + s b and a - s b */
-static inline vec3w along_wide(vec3w a, fw s, vec3w b) {
-    vec3w r = {fw_mul_add(s, b.x, a.x), fw_mul_add(s, b.y, a.y), fw_mul_add(s, b.z, a.z)};
-    return r;
-}
+/* a - s b */
 static inline vec3w against_wide(vec3w a, fw s, vec3w b) {
     vec3w r = {fw_mul_from(s, b.x, a.x), fw_mul_from(s, b.y, a.y), fw_mul_from(s, b.z, a.z)};
     return r;

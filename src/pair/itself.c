@@ -262,28 +262,9 @@ static void search_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- the pool ---- */
 
-/* Makes room for `count` elements in all, and about twice as many as there were. */
-static abut_status grow(abut_context *context, void **array, size_t *room, size_t used,
-                        size_t count, size_t bytes) {
-    if (count <= *room)
-        return ABUT_OK;
-    size_t wanted = count > *room + *room / 2 ? count : *room + *room / 2;
-    void *larger = abuti_allocate(context, wanted, bytes);
-    if (!larger)
-        return ABUT_ERROR_MEMORY;
-    if (used)
-        memcpy(larger, *array, used * bytes);
-    abuti_release(context, *array);
-    *array = larger;
-    *room = wanted;
-    return ABUT_OK;
-}
-
 static abut_status pool_add(search *s, const node_pair *pairs, uint32_t count, float weight) {
-    void *array = s->pool;
-    abut_status status = grow(s->bvh->context, &array, &s->pool_room, s->pool_count,
-                              s->pool_count + count, sizeof *s->pool);
-    s->pool = array;
+    abut_status status = abuti_grow(s->bvh->context, &s->pool, s->pool_count, s->pool_count + count,
+                                    sizeof *s->pool, &s->pool_room);
     for (uint32_t i = 0; i < count && !status; i++)
         s->pool[s->pool_count++] = (portion){pairs[i], weight};
     return status;
@@ -325,9 +306,8 @@ static abut_status keep_found(search *s, const share_out *out) {
     for (uint32_t i = 0; s->marks && i < out->found_count; i++)
         s->marks[out->found[i] >> 32] = s->marks[(uint32_t)out->found[i]] = 1;
     if (s->count <= s->keys_most) {
-        void *array = s->keys;
-        status = grow(context, &array, &s->keys_room, before, (size_t)s->count, sizeof *s->keys);
-        s->keys = array;
+        status =
+            abuti_grow(context, &s->keys, before, (size_t)s->count, sizeof *s->keys, &s->keys_room);
         if (!status && out->found_count)
             memcpy(s->keys + before, out->found, out->found_count * sizeof *s->keys);
     } else {

@@ -2,6 +2,7 @@
  * functions. Surfaces first: where they do not meet, containment, and only then distances. */
 #include "pair/pair.h"
 
+#include "base/sort.h"
 #include "geom/distance_shared.h"
 
 #include <math.h>
@@ -346,7 +347,7 @@ abut_status abut_pair_meetings(const abut_posed *a, const abut_posed *b, uint64_
                             __func__, (unsigned long long)found, (unsigned long long)capacity);
     else if (found) {
         abuti_pair_list(&work.frame, found, meetings);
-        abuti_bvh_sort(meetings, (size_t)found, sizeof *meetings, meeting_after);
+        abuti_sort_items(meetings, (size_t)found, sizeof *meetings, meeting_after);
     }
     work_end(&work);
     return status;

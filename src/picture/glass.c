@@ -19,15 +19,8 @@ static uint32_t ordered_bits(float x) {
 static void blend_fragment(const picture_scene *scene, uint32_t triangle, unsigned mask, float x,
                            float y, f3 colours[SAMPLES]) {
     shade_setup setup;
-    float mean_x = 0, mean_y = 0, count = 0;
-    for (int i = 0; i < SAMPLES; i++)
-        if (mask >> i & 1) {
-            mean_x += SAMPLE_X(i);
-            mean_y += SAMPLE_Y(i);
-            count++;
-        }
     abuti_shade_setup(scene, triangle, &setup);
-    f3 colour = abuti_shade(&setup, x + mean_x / count, y + mean_y / count);
+    f3 colour = abuti_shade_middle(&setup, mask, x, y);
     for (int i = 0; i < SAMPLES; i++) {
         if (!(mask >> i & 1))
             continue;

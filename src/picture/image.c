@@ -169,8 +169,7 @@ static abut_status write_image(abuti_sink *sink, const image *of, uint8_t *row, 
 abut_status abut_picture_write(abut_picture *picture, const char *path) {
     bool png;
     if (!picture || !path)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_picture_write: %s is null",
-                          picture ? "path" : "picture");
+        return abuti_null(__func__, picture ? "path" : "picture");
     abut_status status = check_name(path, &png);
     if (status)
         return status;
@@ -197,8 +196,7 @@ abut_status abut_picture_write_pixels(abut_context *context, const char *path,
                                       const uint8_t *pixels, uint32_t width, uint32_t height) {
     bool png;
     if (!path || !pixels)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_picture_write_pixels: %s is null",
-                          path ? "pixels" : "path");
+        return abuti_null(__func__, path ? "pixels" : "path");
     if (!width || !height || width > 16384 || height > 16384)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_picture_write_pixels: %u x %u pixels; each side takes 1 to 16384",

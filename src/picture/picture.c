@@ -56,7 +56,7 @@ static bool is_place(abut_vec3 p) {
 abut_status abut_picture_create(abut_context *context, const abut_picture_options *options,
                                 abut_picture **picture) {
     if (!picture)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_picture_create: picture is null");
+        return abuti_null(__func__, "picture");
     abut_picture_options ours = abut_picture_options_default();
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_picture_create");
     if (status)
@@ -100,28 +100,10 @@ void abut_picture_destroy(abut_picture *picture) {
 
 /* ---- adding ---- */
 
-/* Room for one more element in a growing array. */
-static abut_status make_room(abut_context *context, void **elements, size_t element_bytes,
-                             size_t count, size_t *room) {
-    if (count < *room)
-        return ABUT_OK;
-    size_t larger = *room < 8 ? 8 : *room + *room / 2;
-    void *grown = abuti_allocate(context, larger, element_bytes);
-    if (!grown)
-        return ABUT_ERROR_MEMORY;
-    if (count)
-        memcpy(grown, *elements, count * element_bytes);
-    abuti_release(context, *elements);
-    *elements = grown;
-    *room = larger;
-    return ABUT_OK;
-}
-
 static abut_status check_mesh(const abut_picture *picture, const abut_mesh *mesh, abut_pose place,
                               const abut_mesh_style *style) {
     if (!picture || !mesh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_picture_add_mesh: %s is null",
-                          picture ? "mesh" : "picture");
+        return abuti_null("abut_picture_add_mesh", picture ? "mesh" : "picture");
     abut_quat r = place.rotation;
     if (!is_place(place.translation) || !isfinite(r.x) || !isfinite(r.y) || !isfinite(r.z) ||
         !isfinite(r.w))
@@ -155,8 +137,8 @@ abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_p
     if (!status)
         status = check_mesh(picture, mesh, place, &look);
     if (!status)
-        status = make_room(picture->context, (void **)&picture->items, sizeof *picture->items,
-                           picture->item_count, &picture->item_room);
+        status = abuti_grow(picture->context, &picture->items, picture->item_count,
+                            picture->item_count + 1, sizeof *picture->items, &picture->item_room);
     if (status)
         return status;
     paint *paints = NULL;
@@ -188,7 +170,7 @@ abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_p
 static abut_status add_mark(abut_picture *picture, const char *function, const picture_mark *mark,
                             double width, double usual_width, abut_colour colour) {
     if (!picture)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: picture is null", function);
+        return abuti_null(function, "picture");
     if (!is_place(mark->from) || !is_place(mark->to)) {
         vec3 bad = is_place(mark->from) ? mark->to : mark->from;
         return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -201,8 +183,8 @@ static abut_status add_mark(abut_picture *picture, const char *function, const p
                           function, width, WIDTH_MOST);
     abut_status status = check_colour(function, "colour", colour);
     if (!status)
-        status = make_room(picture->context, (void **)&picture->marks, sizeof *picture->marks,
-                           picture->mark_count, &picture->mark_room);
+        status = abuti_grow(picture->context, &picture->marks, picture->mark_count,
+                            picture->mark_count + 1, sizeof *picture->marks, &picture->mark_room);
     if (!status && picture->mark_count >= NO_TRIANGLE)
         status = abuti_fail(ABUT_ERROR_LIMIT, "%s: the picture has %zu lines and points already",
                             function, picture->mark_count);
@@ -233,8 +215,7 @@ abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 point, doubl
 
 abut_status abut_picture_render(abut_picture *picture, uint8_t *pixels, size_t bytes) {
     if (!picture || !pixels)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_picture_render: %s is null",
-                          picture ? "pixels" : "picture");
+        return abuti_null(__func__, picture ? "pixels" : "picture");
     /* at most 2^30, so that this cannot overflow 32 bits either */
     size_t needed = (size_t)picture->options.width * picture->options.height * 4;
     if (bytes < needed)

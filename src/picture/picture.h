@@ -329,8 +329,9 @@ typedef struct shade_setup {
                                        * strength, half its width */
 } shade_setup;
 void abuti_shade_setup(const picture_scene *scene, uint32_t triangle, shade_setup *setup);
-/* The colour of the surface at a screen place, without edges. */
-f3 abuti_shade(const shade_setup *setup, float x, float y);
+/* The colour of the surface in the middle of those samples of a pixel whose bit is set, without
+ * edges. */
+f3 abuti_shade_middle(const shade_setup *setup, unsigned mask, float x, float y);
 /* How much of the ink of its edges covers a place, 0 to 1. */
 float abuti_shade_edges(const shade_setup *setup, float x, float y);
 /* What is behind everything, the shadow on the floor included. */

@@ -99,15 +99,8 @@ static void middle_tiles(void *data, size_t chunk, size_t begin, size_t end) {
 static void colour_group(const picture_scene *s, uint32_t triangle, unsigned mask, float x, float y,
                          f3 colours[SAMPLES]) {
     shade_setup setup;
-    float mean_x = 0, mean_y = 0, count = 0;
-    for (int i = 0; i < SAMPLES; i++)
-        if (mask >> i & 1) {
-            mean_x += SAMPLE_X(i);
-            mean_y += SAMPLE_Y(i);
-            count++;
-        }
     abuti_shade_setup(s, triangle, &setup);
-    f3 colour = abuti_shade(&setup, x + mean_x / count, y + mean_y / count);
+    f3 colour = abuti_shade_middle(&setup, mask, x, y);
     for (int i = 0; i < SAMPLES; i++) {
         if (!(mask >> i & 1))
             continue;

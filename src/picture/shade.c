@@ -154,7 +154,7 @@ static f3 light(const picture_scene *scene, f3 colour, f3 n, f3 v, float enclosu
     return f3_make(colour.x * lit.x + shine, colour.y * lit.y + shine, colour.z * lit.z + shine);
 }
 
-f3 abuti_shade(const shade_setup *s, float x, float y) {
+static f3 shade(const shade_setup *s, float x, float y) {
     float w[3], sum = 0, q = 0;
     weights_at(s, x, y, w);
     for (int k = 0; k < 3; k++) {
@@ -180,6 +180,17 @@ f3 abuti_shade(const shade_setup *s, float x, float y) {
         return f3_add(f3_scale(lit, 0.6f), f3_scale(s->colour, BACK_GLOW * (1 - enclosure)));
     }
     return light(s->scene, s->colour, n, v, enclosure);
+}
+
+f3 abuti_shade_middle(const shade_setup *setup, unsigned mask, float x, float y) {
+    float mean_x = 0, mean_y = 0, count = 0;
+    for (int i = 0; i < SAMPLES; i++)
+        if (mask >> i & 1) {
+            mean_x += SAMPLE_X(i);
+            mean_y += SAMPLE_Y(i);
+            count++;
+        }
+    return shade(setup, x + mean_x / count, y + mean_y / count);
 }
 
 /* ---- behind everything ---- */

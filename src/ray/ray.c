@@ -18,6 +18,7 @@
 #include "bvh/cull.h"
 #include "bvh/gather.h"
 
+#include "base/sort.h"
 #include "geom/meet_shared.h"
 #include "geom/path_shared.h"
 
@@ -293,7 +294,7 @@ static uint32_t all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit 
     hunt h = {hits ? QUEST_ALL : QUEST_COUNT, INFINITY, no_hit(), 0, hits};
     hunt_run(&h, &b);
     if (hits)
-        abuti_bvh_sort(hits, h.count, sizeof *hits, hit_after);
+        abuti_sort_items(hits, h.count, sizeof *hits, hit_after);
     return h.count;
 }
 

@@ -5,7 +5,7 @@
  * device. Afterwards the counts are read once: sets and their changes, and how long the lists
  * became. Where one was too small, all is done again with more room.
  */
-#include "geom/sweep_filter.h"
+#include "geom/sweep.h"
 #include "self/boundary_shared.h"
 #include "self/device.h"
 

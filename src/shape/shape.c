@@ -85,8 +85,7 @@ const char *abut_shape_name(abut_shape_kind kind) {
 
 abut_status abut_shape_find(const char *name, abut_shape_kind *kind) {
     if (!name || !kind)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_shape_find: %s is null",
-                          name ? "kind" : "name");
+        return abuti_null(__func__, name ? "kind" : "name");
     char known[256] = "";
     for (int i = 0; i < ABUT_SHAPE_COUNT; i++) {
         if (!strcmp(name, kinds[i].name)) {
@@ -169,7 +168,7 @@ static abut_status settle_sizes(const char *function, const kind_facts *facts, a
 /* Copies the caller's description, fills in defaults and refuses what cannot be built. */
 static abut_status settle(const char *function, const abut_shape *given, abut_shape *shape) {
     if (!given)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: shape is null", function);
+        return abuti_null(function, "shape");
     *shape = (abut_shape){.size = sizeof *shape};
     abut_status status = abuti_options_read(shape, sizeof *shape, given, function);
     if (status)
@@ -193,7 +192,7 @@ static abut_status settle(const char *function, const abut_shape *given, abut_sh
 abut_status abut_shape_create(abut_context *context, const abut_shape *shape, abut_mesh **mesh) {
     abut_shape settled;
     if (!mesh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_shape_create: mesh is null");
+        return abuti_null(__func__, "mesh");
     abut_status status = settle("abut_shape_create", shape, &settled);
     if (status)
         return status;
@@ -203,7 +202,7 @@ abut_status abut_shape_create(abut_context *context, const abut_shape *shape, ab
 abut_status abut_shape_distance(const abut_shape *shape, abut_vec3 point, double *distance) {
     abut_shape settled;
     if (!distance)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_shape_distance: distance is null");
+        return abuti_null(__func__, "distance");
     abut_status status = settle("abut_shape_distance", shape, &settled);
     if (status)
         return status;

@@ -1,10 +1,8 @@
 /* Order, boxes and trees of swept features; see broad.h. */
 #include "sweep/motion.h"
 
-#include "base/morton.h"
 #include "base/simd.h"
 #include "base/sort.h"
-#include "bvh/bvh.h"
 
 #include <math.h>
 

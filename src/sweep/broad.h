@@ -85,16 +85,10 @@ typedef struct sweep_candidates {
 } sweep_candidates;
 
 /* Goes on until there is no room for the pairs of two groups, or to the end. Which order pairs have
- * does not depend on the width of SIMD. */
-void abuti_broad_collect(const sweep_sides *sides, sweep_cursor *cursor,
-                         sweep_candidates *candidates);
-
+ * does not depend on the lanes; see collect_lanes.c. */
 typedef void abuti_collect(const sweep_sides *sides, sweep_cursor *cursor,
                            sweep_candidates *candidates);
-/* By lanes; the wider ones are null where they are not compiled, and must be called only where
- * abuti_simd_lanes() says so. */
-abuti_collect *abuti_collect_8(void);
-abuti_collect *abuti_collect_16(void);
+abuti_collect abuti_collect_4, abuti_collect_8, abuti_collect_16;
 
 /* Whether the boxes of two features overlap, in doubles. */
 bool abuti_broad_overlap(const sweep_sides *sides, uint32_t first, uint32_t second);

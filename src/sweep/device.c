@@ -6,7 +6,7 @@
  */
 #include "sweep/device.h"
 
-#include "bvh/bvh.h"
+#include "base/sort.h"
 #include "geom/sweep.h"
 
 enum { RANK_MOST = 1 << 15 };
@@ -363,7 +363,7 @@ static abut_status find_exactly(abut_sweep *m, const motion_search_options *opti
     status = status ? status : decide_all(&task, &count);
     status = status ? status : abuti_progress(m->context, "sweep", 1);
     if (!status) {
-        abuti_bvh_sort(task.hits, count, sizeof *task.hits, abuti_motion_after);
+        abuti_sort_items(task.hits, count, sizeof *task.hits, abuti_motion_after);
         bool all = options->mode == ABUT_SWEEP_ALL;
         status = abuti_motion_report(m, task.hits, all ? count : count > 0, impacts);
     }

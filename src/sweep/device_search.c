@@ -12,7 +12,7 @@
  * to the earliest of these hits, where boxes are smaller. Both give the earliest hit of what they
  * looked at, so that the answer is the same every time.
  */
-#include "geom/sweep_filter.h"
+#include "geom/sweep.h"
 #include "sweep/device.h"
 
 #include <math.h>

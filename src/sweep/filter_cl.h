@@ -3,7 +3,7 @@
 #ifndef ABUTI_SWEEP_FILTER_CL_H
 #define ABUTI_SWEEP_FILTER_CL_H
 
-/* The names of simd_laned.h, for one lane. */
+/* The names of simd_lanes.h, for one lane. */
 typedef float wide;
 typedef bool mask;
 #define all(x) ((float)(x))
@@ -37,7 +37,7 @@ static inline float extent_of(wide3 q) {
     return most(fabs(q.x), most(fabs(q.y), fabs(q.z)));
 }
 
-/* As survivors_of() in sweep_filter_lanes.h, from the four vertices of a pair. */
+/* As survivors_of() in sweep_filter_lanes.c, from the four vertices of a pair. */
 static bool survives(int kind, const vec3 *start, const vec3 *end, float reach, bool halves) {
     wide_frame ends[2];
     float extent = 0.0f;

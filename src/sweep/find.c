@@ -17,7 +17,8 @@
  */
 #include "sweep/motion.h"
 
-#include "bvh/bvh.h"
+#include "base/simd.h"
+#include "base/sort.h"
 #include "geom/sweep.h"
 
 #include <stdatomic.h>
@@ -64,23 +65,6 @@ typedef struct search {
     abut_sweep_counts counts;
 } search;
 
-/* Makes room for one more, or many. */
-static abut_status make_room(abut_context *context, motion_hit **hits, size_t count, size_t *room,
-                             size_t wanted) {
-    if (wanted <= *room)
-        return ABUT_OK;
-    size_t most = wanted > 2 * *room ? wanted : 2 * *room;
-    motion_hit *more = abuti_allocate(context, most < 16 ? 16 : most, sizeof *more);
-    if (!more)
-        return ABUT_ERROR_MEMORY;
-    if (count)
-        memcpy(more, *hits, count * sizeof *more);
-    abuti_release(context, *hits);
-    *hits = more;
-    *room = most < 16 ? 16 : most;
-    return ABUT_OK;
-}
-
 /* ---- one task ---- */
 
 /* In the order of hits at the same time; equal for two of the second features at most. */
@@ -108,8 +92,8 @@ static void take_hit(search *s, task *t, const motion_hit *hit) {
     } else if (s->options.mode == ABUT_SWEEP_ANY) {
         t->best = *hit;
     } else if (s->room) {
-        t->status =
-            make_room(s->motion->context, &t->hits, t->hit_count, &t->hit_room, t->hit_count + 1);
+        t->status = abuti_grow(s->motion->context, &t->hits, t->hit_count, t->hit_count + 1,
+                               sizeof *t->hits, &t->hit_room);
         if (!t->status)
             t->hits[t->hit_count++] = *hit;
     }
@@ -199,7 +183,7 @@ static void run_task(void *data, size_t chunk, size_t begin, size_t end) {
             atomic_load_explicit(&s->first_hit, memory_order_relaxed) < number)
             return;
         candidates.count = 0;
-        abuti_broad_collect(&s->sides[t->kind], &t->cursor, &candidates);
+        ABUTI_BY_LANES(abuti_collect)(&s->sides[t->kind], &t->cursor, &candidates);
         sweep_portion(s, t, &candidates);
         if (t->found && s->options.mode == ABUT_SWEEP_ANY) {
             uint_fast32_t lowest = atomic_load(&s->first_hit);
@@ -220,7 +204,8 @@ static abut_status gather_hits(search *s, task *t) {
     if (wanted > s->room) {
         s->room = wanted = 0;
     } else {
-        if (make_room(s->motion->context, &s->kept, s->kept_count, &s->kept_room, wanted))
+        if (abuti_grow(s->motion->context, &s->kept, s->kept_count, wanted, sizeof *s->kept,
+                       &s->kept_room))
             return ABUT_ERROR_MEMORY;
         memcpy(s->kept + s->kept_count, t->hits, t->hit_count * sizeof *s->kept);
     }
@@ -383,7 +368,7 @@ static abut_status find(search *s, abut_impacts *impacts) {
         return status;
     count_tasks(s);
     if (s->options.mode == ABUT_SWEEP_ALL) {
-        abuti_bvh_sort(s->kept, s->kept_count, sizeof *s->kept, abuti_motion_after);
+        abuti_sort_items(s->kept, s->kept_count, sizeof *s->kept, abuti_motion_after);
         return abuti_motion_report(s->motion, s->kept, s->found, impacts);
     }
     const motion_hit *best = best_of(s);

@@ -2,7 +2,6 @@
  * nothing left to refuse but its own options. */
 #include "sweep/motion.h"
 
-#include "bvh/bvh.h"
 #include "geom/sweep.h"
 #include "geom/sweep_point_shared.h"
 #include "mesh/mesh.h"
@@ -343,7 +342,8 @@ static void name_element(const uint32_t *begin, uint32_t mesh_count, uint32_t el
     *local = element - begin[low];
 }
 
-abut_impact abuti_motion_impact(const abut_sweep *motion, const motion_hit *hit) {
+/* What the caller is told. */
+static abut_impact impact_of(const abut_sweep *motion, const motion_hit *hit) {
     abut_impact impact = {.time = hit->time, .normal = hit->normal};
     uint32_t corners[4];
     vec3 start[4], end[4];
@@ -376,6 +376,6 @@ abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits
                                 abut_impacts *impacts) {
     abut_status status = abuti_motion_count(count, impacts);
     for (uint64_t i = 0; i < count && !status; i++)
-        impacts->impacts[i] = abuti_motion_impact(motion, &hits[i]);
+        impacts->impacts[i] = impact_of(motion, &hits[i]);
     return status;
 }

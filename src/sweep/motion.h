@@ -69,13 +69,11 @@ abut_status abuti_motion_take(abut_sweep *motion, motion_taking *taking);
 void abuti_motion_accept(abut_sweep *motion, const motion_taking *taking);
 /* Takes the last step back; once. */
 void abuti_motion_undo(abut_sweep *motion);
-/* Whether a comes behind b in the order of ABUT_SWEEP_ALL. For abuti_bvh_sort too. */
+/* Whether a comes behind b in the order of ABUT_SWEEP_ALL. For abuti_sort_items too. */
 bool abuti_motion_after(const void *a, const void *b);
 /* The four vertices of a pair, as sweep_pair wants them. */
 void abuti_motion_corners(const abut_sweep *motion, uint32_t kind, uint32_t first, uint32_t second,
                           uint32_t corners[4]);
-/* What the caller is told. */
-abut_impact abuti_motion_impact(const abut_sweep *motion, const motion_hit *hit);
 /* Tells the caller how many there are, and refuses where he has no room for them. */
 abut_status abuti_motion_count(uint64_t count, abut_impacts *impacts);
 /* Gives hits that stand in order to the caller, where there is room for all; `hits` is not looked

@@ -118,7 +118,7 @@ static inline uint mesh_with(__global const uint *begin, uint meshes, uint eleme
     return low;
 }
 
-/* `begin`: of vertices, edges and faces, meshes + 1 each. As abuti_motion_impact(). */
+/* `begin`: of vertices, edges and faces, meshes + 1 each. As impact_of() of motion.c. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_impacts(__global const sweep_hit *hits, __global const uint *order, uint count,
               __global const uint *edges, __global const uint *faces, __global const double *start,

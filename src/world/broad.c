@@ -16,7 +16,6 @@
  */
 #include "world/world.h"
 
-#include "base/morton.h"
 #include "base/simd.h"
 #include "base/sort.h"
 

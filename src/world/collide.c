@@ -176,7 +176,8 @@ static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
         to->status = try_pair(world, i, &to->list);
 }
 
-abut_status abuti_world_find_contacts(abut_world *world) {
+/* Finds the contacts unless they are known. */
+static abut_status find_contacts(abut_world *world) {
     abut_status status = abuti_world_find_pairs(world);
     if (status || world->has_contacts)
         return status;
@@ -219,7 +220,7 @@ abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
                           !world      ? "world"
                           : !contacts ? "contacts"
                                       : "contacts->list");
-    abut_status status = abuti_world_find_contacts(world);
+    abut_status status = find_contacts(world);
     if (status)
         return status;
     size_t count = world->pairs.count, at = 0;

@@ -12,19 +12,8 @@ enum { MOVES_A_TASK = 256 };
 
 abut_status abuti_world_reserve(abut_context *context, world_list *list, size_t room,
                                 size_t element_bytes) {
-    if (list->data && room <= list->room)
-        return ABUT_OK;
-    size_t more = list->room + list->room / 2;
-    room = room > more ? room : more;
-    void *data = abuti_allocate(context, room, element_bytes);
-    if (!data)
-        return ABUT_ERROR_MEMORY;
-    if (list->count)
-        memcpy(data, list->data, list->count * element_bytes);
-    abuti_release(context, list->data);
-    list->data = data;
-    list->room = room;
-    return ABUT_OK;
+    return abuti_grow(context, &list->data, list->count, room ? room : 1, element_bytes,
+                      &list->room);
 }
 
 /* ---- create ---- */

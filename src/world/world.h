@@ -108,7 +108,5 @@ abut_status abuti_world_find_pairs(abut_world *world);
 
 /* Whether the table has anything for two items. */
 bool abuti_world_collides(const world_item *a, const world_item *b);
-/* Finds the contacts unless they are known. */
-abut_status abuti_world_find_contacts(abut_world *world);
 
 #endif

@@ -3,14 +3,12 @@
 #include "base/base.h"
 
 static void status_names(void **state) {
-    (void)state;
     for (int s = ABUT_OK; s <= ABUT_ERROR_CANCELLED; s++)
         assert_string_not_equal("unknown status", abut_status_name((abut_status)s));
     assert_string_equal("unknown status", abut_status_name((abut_status)99));
 }
 
 static void escapes_what_is_not_utf8(void **state) {
-    (void)state;
     char out[32];
     abuti_escape("a\xff\xc3\xa9\x01z", out, sizeof out);
     assert_string_equal("a\\xff\xc3\xa9\\x01z", out);
@@ -23,7 +21,6 @@ static void escapes_what_is_not_utf8(void **state) {
 }
 
 static void refuses_half_an_allocator(void **state) {
-    (void)state;
     abut_context_options options = abut_context_options_default();
     options.allocate = (void *(*)(void *, size_t, size_t))1;
     abut_context *context = NULL;
@@ -39,7 +36,6 @@ static void refuses_half_an_allocator(void **state) {
 }
 
 static void an_object_keeps_its_context(void **state) {
-    (void)state;
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 1);
     abuti_context_retain(context);
@@ -50,7 +46,6 @@ static void an_object_keeps_its_context(void **state) {
 }
 
 static void sizes_are_checked(void **state) {
-    (void)state;
     size_t result;
     assert_true(abuti_multiply_overflows(SIZE_MAX / 2, 3, &result));
     assert_false(abuti_multiply_overflows(SIZE_MAX / 3, 3, &result));
@@ -75,7 +70,6 @@ static void mark(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 static void every_item_runs_once(void **state) {
-    (void)state;
     static unsigned char seen[COUNT];
     for (uint32_t threads = 0; threads <= 4; threads++) {
         memset(seen, 0, sizeof seen);
@@ -90,7 +84,6 @@ static void every_item_runs_once(void **state) {
 
 /* libgomp would end the process where so many threads cannot be started. */
 static void absurd_thread_counts_work(void **state) {
-    (void)state;
     static unsigned char seen[COUNT];
     abut_context_options options = abut_context_options_default();
     options.thread_count = UINT32_MAX;
@@ -105,7 +98,6 @@ static void absurd_thread_counts_work(void **state) {
 }
 
 static void code_on_top_uses_the_context(void **state) {
-    (void)state;
     static unsigned char seen[COUNT];
     test_memory memory = {.fail_at = 0};
     abut_context *context = test_context(&memory, 3);
@@ -136,13 +128,8 @@ static bool stop(void *user, const char *stage, double fraction) {
 }
 
 static void progress_can_cancel(void **state) {
-    (void)state;
     double seen = 0;
-    abut_context_options options = abut_context_options_default();
-    options.progress = stop;
-    options.progress_user = &seen;
-    abut_context *context;
-    assert_ok(abut_context_create(&options, &context));
+    abut_context *context = test_watched(stop, &seen);
     assert_ok(abuti_progress(context, "counting", 0.25));
     assert_true(seen == 0.25);
     assert_fails(ABUT_ERROR_CANCELLED, "counting", abuti_progress(context, "counting", 0.75));

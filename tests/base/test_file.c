@@ -18,7 +18,6 @@ static abut_context *context;
 /* ---- in ---- */
 
 static void a_source_shows_every_byte_once(void **state) {
-    (void)state;
     enum { BYTES = 1000003 };
     unsigned char *data = malloc(BYTES);
     test_random random = {1};
@@ -61,7 +60,6 @@ static void a_source_shows_every_byte_once(void **state) {
 }
 
 static void a_source_that_cannot_be(void **state) {
-    (void)state;
     abuti_source source;
     assert_fails(ABUT_ERROR_FILE, "missing: cannot be opened: No such file",
                  abuti_source_open(&source, context, test_path("missing")));
@@ -78,7 +76,6 @@ static void a_source_that_cannot_be(void **state) {
 }
 
 static void a_read_error_is_told(void **state) {
-    (void)state;
     abuti_source source;
     if (access("/proc/self/mem", R_OK) != 0)
         skip();
@@ -134,7 +131,6 @@ static abut_status write_text(abut_context *with, const char *path, const char *
 }
 
 static void a_file_appears_when_complete(void **state) {
-    (void)state;
     char path[1100];
     snprintf(path, sizeof path, "%s", test_path("new"));
     int before = count_entries(test_folder());
@@ -164,7 +160,6 @@ static void a_file_appears_when_complete(void **state) {
 }
 
 static void permissions_stay(void **state) {
-    (void)state;
     static const mode_t modes[] = {0600, 0640, 0755, 0666};
     for (int i = 0; i < 4; i++) {
         char path[1100];
@@ -179,7 +174,6 @@ static void permissions_stay(void **state) {
 }
 
 static void a_link_stays_a_link(void **state) {
-    (void)state;
     char target[1100], link[1100], dangling[1100];
     assert_int_equal(0, mkdir(test_path("links"), 0700));
     snprintf(target, sizeof target, "%s", test_file("links/target", "old", 3));
@@ -200,7 +194,6 @@ static void a_link_stays_a_link(void **state) {
 }
 
 static void a_target_that_cannot_be(void **state) {
-    (void)state;
     int before = count_entries(test_folder());
     assert_fails(ABUT_ERROR_FILE, "none/file: cannot be written: No such file",
                  write_text(context, test_path("none/file"), "x"));
@@ -256,7 +249,6 @@ static void write_read_only(void) {
 }
 
 static void permissions_bind(void **state) {
-    (void)state;
     assert_int_equal(0, chmod(test_folder(), 0755));
     assert_int_equal(0, mkdir(test_path("open"), 0777));
     assert_int_equal(0, chmod(test_path("open"), 0777));
@@ -286,7 +278,6 @@ static abut_status write_much(const char *path) {
 /* A limit on the size of files stands in for a full disk: the error comes in the middle, or, for
  * what is still in the buffer, at the end. */
 static void a_full_disk_keeps_the_old_file(void **state) {
-    (void)state;
     char path[1100];
     snprintf(path, sizeof path, "%s", test_file("full", "precious", 8));
     int before = count_entries(test_folder());
@@ -314,7 +305,6 @@ static void a_full_disk_keeps_the_old_file(void **state) {
 }
 
 static void devices_are_written_directly(void **state) {
-    (void)state;
     if (access("/dev/full", W_OK) != 0)
         skip();
     assert_fails(ABUT_ERROR_FILE, "/dev/full: could not be written: No space left",
@@ -333,7 +323,6 @@ static abut_status sink_once(abut_context *counted, void *path) {
 }
 
 static void any_allocation_may_fail(void **state) {
-    (void)state;
     char path[1100];
     snprintf(path, sizeof path, "%s", test_file("memory", "old", 3));
     int before = count_entries(test_folder());
@@ -344,7 +333,6 @@ static void any_allocation_may_fail(void **state) {
 }
 
 static void relative_paths_work(void **state) {
-    (void)state;
     char old[1024];
     assert_non_null(getcwd(old, sizeof old));
     assert_int_equal(0, chdir(test_folder()));

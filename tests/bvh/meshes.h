@@ -33,12 +33,7 @@ static inline abut_mesh *make_shape(abut_context *context, abut_shape_kind kind,
 /* Triangles without shared vertices; three corners each. */
 static inline abut_mesh *make_soup(abut_context *context, const abut_vec3 *corners,
                                    uint32_t triangle_count) {
-    abut_mesh_input input = abut_mesh_input_default();
-    abut_mesh *mesh = NULL;
-    input.positions = corners;
-    input.vertex_count = 3 * triangle_count;
-    assert_ok(abut_mesh_create(context, &input, &mesh));
-    return mesh;
+    return test_mesh(context, corners, 3 * triangle_count, NULL, 0);
 }
 
 typedef enum soup_kind {
@@ -230,6 +225,37 @@ static inline void check_sizes(mesh_check *check, int rounds) {
         check(make_moved(make_kind(NULL, SOUP_GROWING, 60, 3), scales[i], by), rounds, 62);
         check(make_moved(make_kind(NULL, SOUP_LATTICE, 60, 3), scales[i], by), rounds, 63);
     }
+}
+
+/* Turned by a rotation of any length, moved by up to `away` along each axis. */
+static inline abut_pose any_pose(test_random *random, double away) {
+    abut_pose pose;
+    pose.rotation.x = test_random_real(random, -1, 1);
+    pose.rotation.y = test_random_real(random, -1, 1);
+    pose.rotation.z = test_random_real(random, -1, 1);
+    pose.rotation.w = test_random_real(random, -1, 1);
+    pose.translation = random_vec(random, away);
+    return pose;
+}
+
+/* Takes the mesh. */
+static inline abut_bvh *hierarchy(abut_mesh *mesh) {
+    abut_bvh *bvh = NULL;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_mesh_destroy(mesh);
+    return bvh;
+}
+
+/* The generalised winding number, by all triangles. */
+static inline double brute_winding(const abut_mesh *mesh, abut_vec3 point) {
+    double sum = 0;
+    for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
+        abut_triangle t = triangle_of(mesh, i);
+        double angle;
+        assert_ok(abut_triangle_solid_angle(&t, point, &angle));
+        sum += angle;
+    }
+    return sum / (4 * acos(-1));
 }
 
 #endif

@@ -17,7 +17,6 @@ static void check_size(const abut_bvh *bvh, const test_memory *memory, uint64_t 
 }
 
 static void invariants(void **state) {
-    (void)state;
     for (int kind = 0; kind < SOUP_COUNT; kind++)
         for (uint32_t count = 1; count <= 3000; count = count < 40 ? count + 1 : 2 * count + 1) {
             test_memory memory = {0};
@@ -48,7 +47,6 @@ static void invariants(void **state) {
 
 /* Many boxes at one place, and each inside the next: bounded depth, no quadratic time. */
 static void hostile(void **state) {
-    (void)state;
     static const soup_kind kinds[] = {SOUP_EQUAL, SOUP_POINT, SOUP_GROWING, SOUP_LINE};
     for (int i = 0; i < 4; i++) {
         uint32_t count = 50000;
@@ -88,13 +86,12 @@ static uint64_t hash_bvh(const abut_bvh *bvh) {
 /* The same tree and the same answers on 1, 2 and 4 threads, with and without wide instructions, and
  * in every build: the numbers below hold for SIMD and scalar code, all compilers and processors. */
 static void threads(void **state) {
-    (void)state;
     enum { POINTS = 2000 };
     uint64_t trees[4], answers[4];
     for (uint32_t i = 0; i < 4; i++) {
         test_memory memory = {0};
         abut_context *context = test_context(&memory, 1u << i % 3);
-        abuti_simd_narrow(i == 3);
+        abuti_simd_at_most(i == 3 ? 4 : 16);
         abut_mesh *mesh = make_shape(context, ABUT_SHAPE_ICOSPHERE, 50); /* 50,000 triangles */
         abut_bvh *bvh;
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -114,7 +111,7 @@ static void threads(void **state) {
         abut_mesh_destroy(mesh);
         abut_context_destroy(context);
     }
-    abuti_simd_narrow(false);
+    abuti_simd_at_most(16);
     for (int i = 1; i < 4; i++)
         assert_true(trees[0] == trees[i] && answers[0] == answers[i]);
     if (trees[0] != 0x4fd6600a255d2e5au || answers[0] != 0x16136c6e2ad8e0deu)
@@ -144,7 +141,6 @@ static abut_mesh *bend(const abut_mesh *mesh, double by) {
 }
 
 static void refit(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 6);
     abut_bvh *bvh, *fresh;
     test_random random = {12};
@@ -216,7 +212,6 @@ static abut_status work(abut_context *context, void *data) {
 }
 
 static void every_allocation(void **state) {
-    (void)state;
     assert_true(test_every_allocation(work, NULL) >= 14);
 }
 
@@ -229,13 +224,8 @@ static bool stop_at(void *user, const char *stage, double fraction) {
 }
 
 static void cancelled(void **state) {
-    (void)state;
     int left = 1 << 30;
-    abut_context_options options = abut_context_options_default();
-    abut_context *context;
-    options.progress = stop_at;
-    options.progress_user = &left;
-    assert_ok(abut_context_create(&options, &context));
+    abut_context *context = test_watched(stop_at, &left);
     abut_mesh *mesh = make_shape(context, ABUT_SHAPE_ICOSPHERE, 40);
     abut_bvh *bvh = NULL;
     int calls = 0;
@@ -264,7 +254,6 @@ static void cancelled(void **state) {
 }
 
 static void refusals(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh = NULL;
     assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_bvh_create(NULL, NULL, &bvh));

@@ -280,7 +280,6 @@ static void check_all(abut_mesh *mesh, int answers) {
 }
 
 static void soups(void **state) {
-    (void)state;
     static const uint32_t counts[] = {1, 4, 5, 12, 255, 257, 900};
     for (int kind = 0; kind < SOUP_COUNT; kind++)
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -292,7 +291,6 @@ static void soups(void **state) {
 
 /* Tiny and huge, far away; and the same bytes whenever it is built. */
 static void places(void **state) {
-    (void)state;
     static const double scales[] = {1, 1e-30, 1e30, 1e-3};
     for (int i = 0; i < 4; i++) {
         abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 3);
@@ -310,7 +308,6 @@ static void places(void **state) {
 }
 
 static void quality(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         abut_mesh *mesh = make_shape(NULL, (abut_shape_kind)kind, 12);
         abut_bvh *bvh = build_there(mesh), *other;
@@ -328,7 +325,6 @@ static void quality(void **state) {
 
 /* Nothing to tell apart, and chains that want to be deep: bounded depth, and not a long time. */
 static void hostile(void **state) {
-    (void)state;
     static const soup_kind kinds[] = {SOUP_EQUAL, SOUP_POINT, SOUP_GROWING, SOUP_LINE, SOUP_NESTED};
     for (int i = 0; i < 5; i++) {
         abut_mesh *mesh = make_kind(NULL, kinds[i], 6000, 3);
@@ -343,7 +339,6 @@ static void hostile(void **state) {
 /* ---- refit ---- */
 
 static void refit(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 5);
     abuti_bvh_device there = {0};
     abut_bvh *bvh;
@@ -385,7 +380,6 @@ static void refit(void **state) {
 /* ---- devices without doubles ---- */
 
 static void without_doubles(void **state) {
-    (void)state;
     abut_device *poor = test_device(NULL);
     abuti_queue other;
     abuti_bvh_builder *rounds_here;
@@ -438,12 +432,10 @@ static abut_status create(abut_context *context, void *data) {
 }
 
 static void every_call(void **state) {
-    (void)state;
     assert_true(test_every_device_call(create, device, UINT64_MAX, 1) > 150);
 }
 
 static void every_allocation(void **state) {
-    (void)state;
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false; /* the host rounds */
     assert_true(test_every_allocation(create, device) >= 8);
@@ -457,13 +449,8 @@ static bool stop(void *user, const char *stage, double fraction) {
 }
 
 static void cancelled(void **state) {
-    (void)state;
     int left = 1;
-    abut_context_options options = abut_context_options_default();
-    abut_context *context;
-    options.progress = stop;
-    options.progress_user = &left;
-    assert_ok(abut_context_create(&options, &context));
+    abut_context *context = test_watched(stop, &left);
     assert_int_equal(ABUT_ERROR_CANCELLED, create(context, device));
     left = 2;
     assert_int_equal(ABUT_ERROR_CANCELLED, create(context, device));
@@ -473,7 +460,6 @@ static void cancelled(void **state) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     device = test_device(NULL);
     assert_ok(abuti_queue_open(device, &queue));
     assert_ok(abuti_bvh_builder_create(&queue, &builder));
@@ -481,7 +467,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     abuti_bvh_builder_destroy(builder);
     abuti_queue_close(&queue);
     abut_device_destroy(device);

@@ -5,7 +5,6 @@
 #include "device/open.h"
 
 static void there_and_back(void **state) {
-    (void)state;
     abut_device *device = test_device(NULL);
     abuti_queue queue;
     assert_ok(abuti_queue_open(device, &queue));
@@ -81,7 +80,6 @@ static abut_status round_trip(abut_context *context, void *data) {
 }
 
 static void every_call(void **state) {
-    (void)state;
     abut_device *device = test_device(NULL);
     abuti_queue queue;
     assert_ok(abuti_queue_open(device, &queue));

@@ -202,7 +202,6 @@ static void check_all(abut_mesh *mesh) {
 }
 
 static void absurd_meshes(void **state) {
-    (void)state;
     static const soup_kind kinds[] = {SOUP_EQUAL, SOUP_POINT,   SOUP_LINE,
                                       SOUP_PLANE, SOUP_LATTICE, SOUP_GROWING};
     static const double scales[] = {1, 1e-30, 1e30};
@@ -221,7 +220,6 @@ static void absurd_meshes(void **state) {
 
 /* There is no empty mesh, so there is no hierarchy of one. */
 static void empty(void **state) {
-    (void)state;
     abut_mesh_input input = abut_mesh_input_default();
     abut_mesh *mesh = NULL;
     assert_int_equal(abut_mesh_create(NULL, &input, &mesh), ABUT_ERROR_ARGUMENT);
@@ -238,7 +236,6 @@ static void empty(void **state) {
 /* A million boxes at one place. Every query answers, in time that grows with what it has to tell:
  * what has a million answers gives its number. */
 static void million(void **state) {
-    (void)state;
     uint32_t all = test_rounds(1000000);
     abut_mesh *mesh = make_kind(NULL, SOUP_EQUAL, all, 1);
     abut_bvh *bvh;
@@ -291,7 +288,6 @@ static void million(void **state) {
 
 /* The last point of an array has no room behind it, whatever the stride; a sanitizer watches. */
 static void exact_arrays(void **state) {
-    (void)state;
     enum { COUNT = 40 };
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 2);
     abut_bvh *bvh;
@@ -328,7 +324,6 @@ static void exact_arrays(void **state) {
 
 /* More points than memory can hold, by count and by stride: refused before any is read. */
 static void impossible_arrays(void **state) {
-    (void)state;
     static const struct {
         size_t stride, count;
         abut_status status;
@@ -465,7 +460,6 @@ static abut_status self_work(abut_mesh *mesh, const abut_bvh *bvh) {
 
 /* Each piece of work is cancelled at its 1st, 2nd, ... call until it is through. */
 static void cancelled(void **state) {
-    (void)state;
     static abut_status (*const works[])(abut_mesh *, const abut_bvh *) = {build_work, nearest_work,
                                                                           sign_work, ray_work,
                                                                           self_work};

@@ -249,11 +249,7 @@ static inline bool stop(void *user, const char *stage, double fraction) {
 }
 
 static inline abut_context *stopping_context(stopping *when) {
-    abut_context_options options = abut_context_options_default();
-    abut_context *context;
-    options.progress = stop;
-    options.progress_user = when;
-    assert_ok(abut_context_create(&options, &context));
+    abut_context *context = test_watched(stop, when);
     return context;
 }
 

@@ -39,7 +39,6 @@ static bool is_free(cloth *c) {
 /* ---- motion ---- */
 
 static void at_rest_it_stays_at_rest(void **state) {
-    (void)state;
     const abut_shape_kind kinds[] = {ABUT_SHAPE_SHEET, ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TORUS};
     for (int k = 0; k < 3; k++) {
         abut_mesh *mesh = make_shape(kinds[k], k == 2 ? 12 : 6);
@@ -65,7 +64,6 @@ static double total(const cloth *c) {
 }
 
 static void energy_does_not_grow_and_pins_stay(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 8);
     const uint32_t pins[] = {0, 8};
     cloth_options options = {.bend = 1e-4, .gravity = {0, 0, -9.81}, .pins = pins, .pin_count = 2};
@@ -94,7 +92,6 @@ static void energy_does_not_grow_and_pins_stay(void **state) {
 
 /* What nothing holds falls as Galileo says. */
 static void it_falls_freely(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 4);
     cloth_options options = {.gravity = {0, 0, -10}, .substeps = 40};
     cloth *c = make_cloth(mesh, &options);
@@ -109,7 +106,6 @@ static void it_falls_freely(void **state) {
 }
 
 static void wind_and_pressure_push(void **state) {
-    (void)state;
     abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 4);
     abut_mesh *ball = make_shape(ABUT_SHAPE_ICOSPHERE, 5);
     cloth_options windy = {.wind = {0, 0, 2}, .drag = 1};
@@ -134,7 +130,6 @@ static void wind_and_pressure_push(void **state) {
 }
 
 static void colours_share_no_vertex(void **state) {
-    (void)state;
     abut_shape cone = abut_shape_default(ABUT_SHAPE_CONE);
     abut_mesh *meshes[] = {make_shape(ABUT_SHAPE_ICOSPHERE, 4), NULL};
     cone.segments = 150; /* edges of the apex */
@@ -174,7 +169,6 @@ static void colours_share_no_vertex(void **state) {
 /* Two triangles, crosswise one over the other: two edges are near, but no vertex is near a face.
  * They move apart until there is room for the thickness. */
 static void edges_keep_apart(void **state) {
-    (void)state;
     const abut_vec3 positions[6] = {{-1, 0, 0},    {1, 0, 0},    {0, 0.3, -1},
                                     {0, -1, 0.02}, {0, 1, 0.02}, {0.3, 0, 1}};
     abut_mesh_input input = abut_mesh_input_default();
@@ -223,7 +217,6 @@ static scene *make_scene(abut_context *context, scene_kind kind, uint32_t triang
 }
 
 static void scenes_stay_free(void **state) {
-    (void)state;
     uint32_t impacts = 0, frames = test_rounds(100) + 20;
     for (int k = 0; k < SCENE_COUNT; k++) {
         scene *s = make_scene(serial, (scene_kind)k, 300);
@@ -248,7 +241,6 @@ static void scenes_stay_free(void **state) {
 }
 
 static void threads_change_nothing(void **state) {
-    (void)state;
     for (int k = 0; k < SCENE_COUNT; k++) {
         test_memory memory[2] = {{.fail_at = 0}, {.fail_at = 0}};
         abut_context *contexts[2] = {test_context(&memory[0], 1), test_context(&memory[1], 4)};
@@ -277,7 +269,6 @@ static void threads_change_nothing(void **state) {
 
 /* A box drops at a sheet all of whose vertices are pinned: it must be stopped. */
 static void what_cannot_go_on_stops(void **state) {
-    (void)state;
     abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 4), *raw = make_shape(ABUT_SHAPE_BOX, 1);
     abut_mesh *box = NULL;
     abut_pose above = {{0, 0, 0, 0}, {0, 0, 0.7}};
@@ -312,7 +303,6 @@ static void what_cannot_go_on_stops(void **state) {
 
 /* A fast box runs into a loose sheet from any side, and takes it along. */
 static void fast_solids_do_not_pass(void **state) {
-    (void)state;
     test_random random = {3};
     for (uint32_t round = 0; round < test_rounds(8) + 1; round++) {
         abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 6);
@@ -349,14 +339,9 @@ static void fast_solids_do_not_pass(void **state) {
 }
 
 static void intersections_are_seen(void **state) {
-    (void)state;
     const abut_vec3 positions[6] = {{0, 0, 0},      {1, 0, 0},     {0, 1, 0},
                                     {0.2, 0.2, -1}, {0.3, 0.2, 1}, {0.2, 0.3, 1}};
-    abut_mesh_input input = abut_mesh_input_default();
-    abut_mesh *mesh = NULL;
-    input.positions = positions;
-    input.vertex_count = 6;
-    assert_ok(abut_mesh_create(serial, &input, &mesh));
+    abut_mesh *mesh = test_mesh(serial, positions, 6, NULL, 0);
     cloth_options options = {.stretch = 1};
     cloth *c = make_cloth(mesh, &options);
     assert_false(is_free(c));
@@ -367,7 +352,6 @@ static void intersections_are_seen(void **state) {
 /* ---- refusals ---- */
 
 static void refusals(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 2);
     cloth *c = NULL;
     const uint32_t far_off = 99;
@@ -401,7 +385,6 @@ static void refusals(void **state) {
 }
 
 static void forces_without_bounds_are_told(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 3), *box = make_shape(ABUT_SHAPE_BOX, 1);
     abut_mesh *aside = NULL, *away = NULL;
     abut_pose by = {{0, 0, 0, 0}, {5, 0, 0}}, far_by = {{0, 0, 0, 0}, {1e20, 0, 0}};
@@ -447,7 +430,6 @@ static abut_status run_small(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     scene_kind kinds[] = {SCENE_SLEEVE, SCENE_SHEET};
     for (int k = 0; k < 2; k++)
         assert_true(test_every_allocation(run_small, &kinds[k]) > 50);

@@ -33,7 +33,6 @@ static void assert_same(const cloth *a, const cloth *b) {
 
 /* Whole animations, every frame of them free of intersections. */
 static void scenes_are_those_of_the_cpu(void **state) {
-    (void)state;
     uint32_t impacts = 0, touches = 0;
     for (int k = 0; k < SCENE_COUNT; k++) {
         scene *s[2] = {NULL, NULL};
@@ -67,7 +66,6 @@ static void scenes_are_those_of_the_cpu(void **state) {
 /* Colours of all kinds: large, small, and one after the other at an apex of 150 edges; pins, all
  * forces, and so much thickness that neighbours push each other. */
 static void forces_and_colours_are_those_of_the_cpu(void **state) {
-    (void)state;
     abut_mesh *meshes[] = {make_shape(ABUT_SHAPE_CONE, 150, 2),
                            make_shape(ABUT_SHAPE_SHEET, 32, 32)};
     const uint32_t pins[] = {3, 7};
@@ -106,7 +104,6 @@ static void forces_and_colours_are_those_of_the_cpu(void **state) {
 /* A box drops at a sheet all of whose vertices are pinned, rests for a step, and drops on: whatever
  * is held back, halved and cut is so on the device too. */
 static void last_means_are_those_of_the_cpu(void **state) {
-    (void)state;
     abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 4, 4), *raw = make_shape(ABUT_SHAPE_BOX, 1, 1);
     abut_mesh *box = NULL;
     abut_pose above = {{0.1, 0.2, 0, 1}, {0, 0, 0.6}};
@@ -144,7 +141,6 @@ static void last_means_are_those_of_the_cpu(void **state) {
 }
 
 static void other_devices_are_refused(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 2, 2);
     abut_device_info *info = &device->info, kept = *info;
     cloth_options options = {.device = device};
@@ -212,7 +208,6 @@ static abut_status run_small(abut_context *context, void *data) {
 }
 
 static void failures_leave_it_where_it_was(void **state) {
-    (void)state;
     assert_true(test_every_device_call(run_small, NULL, 40, 97) > 500);
     assert_true(test_every_allocation(run_small, NULL) > 100);
 }

@@ -145,17 +145,14 @@ static void run_scene(scene_kind kind) {
 }
 
 static void ball(void **state) {
-    (void)state;
     run_scene(SCENE_BALL);
 }
 
 static void sleeve(void **state) {
-    (void)state;
     run_scene(SCENE_SLEEVE);
 }
 
 static void sheet(void **state) {
-    (void)state;
     run_scene(SCENE_SHEET);
 }
 

@@ -5,7 +5,6 @@
 
 /* A unit sphere 0.05 deep in a box, whatever its triangles; each body's own contacts as well. */
 static void spheres_in_a_box_are_as_deep_as_they_are(void **state) {
-    (void)state;
     const uint32_t segments[] = {4, 16, 64}; /* 320, 5120, 81920 triangles */
     abut_shape box_shape = abut_shape_default(ABUT_SHAPE_BOX);
     abut_field_options options = abut_field_options_default();
@@ -82,7 +81,6 @@ static bool is_end(const abut_sample_edge *edge, const abut_mesh *mesh, uint32_t
 }
 
 static void bodies_agree_with_a_search(void **state) {
-    (void)state;
     thing things[3] = {thing_by(ABUT_SHAPE_TORUS, 24, 40), thing_by(ABUT_SHAPE_LETTER_E, 1, 40),
                        thing_by(ABUT_SHAPE_BOX, 1, 32)};
     test_random random = {11};
@@ -125,7 +123,6 @@ static void bodies_agree_with_a_search(void **state) {
 }
 
 static void roles_can_be_swapped(void **state) {
-    (void)state;
     thing a = thing_by(ABUT_SHAPE_TORUS, 24, 32), b = thing_by(ABUT_SHAPE_BOX, 2, 24);
     test_random random = {4};
     static abut_contact other[ROOM];
@@ -160,7 +157,6 @@ static void roles_can_be_swapped(void **state) {
 /* A contact whose way out is along the sample's own normal is dropped; the deep ones are kept by
  * their other side, and nothing small is lost in something large. */
 static void what_is_wholly_inside_is_deep(void **state) {
-    (void)state;
     abut_shape large = abut_shape_default(ABUT_SHAPE_BOX),
                small = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     large.extent = v3(4, 4, 4);
@@ -199,7 +195,6 @@ static void what_is_wholly_inside_is_deep(void **state) {
 
 /* Samples that are told together, by balls, are those that touch nothing by themselves. */
 static void balls_leave_nothing_out(void **state) {
-    (void)state;
     test_random random = {19};
     uint32_t touching = 0;
     for (int kind = 0; kind < 4; kind++) {
@@ -245,7 +240,6 @@ static void balls_leave_nothing_out(void **state) {
 /* ---- simple solids ---- */
 
 static void planes_cut_as_deep_as_vertices(void **state) {
-    (void)state;
     thing t = thing_by(ABUT_SHAPE_LETTER_G, 1, 24);
     test_random random = {8};
     for (uint32_t round = 0; round < test_rounds(64); round++) {
@@ -276,7 +270,6 @@ static void planes_cut_as_deep_as_vertices(void **state) {
 
 /* On a face of two triangles, nowhere near a sample. */
 static void small_solids_on_a_large_face(void **state) {
-    (void)state;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     abut_field_options options = abut_field_options_default();
     shape.extent = v3(4, 4, 2);
@@ -334,7 +327,6 @@ static void small_solids_on_a_large_face(void **state) {
 /* Corners and edges of the body against closed forms: each contact of the body ends on the solid's
  * surface when it is pushed out. */
 static void features_against_closed_forms(void **state) {
-    (void)state;
     thing t = thing_by(ABUT_SHAPE_BOX, 1, 24);
     test_random random = {21};
     size_t total = 0;
@@ -370,7 +362,6 @@ static void features_against_closed_forms(void **state) {
 
 /* A sphere in the inner corner of a stair rests on both sides. */
 static void a_groove_gives_two_contacts(void **state) {
-    (void)state;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_STAIRS);
     abut_field_options options = abut_field_options_default();
     shape.extent = v3(2, 2, 2);
@@ -395,7 +386,6 @@ static void a_groove_gives_two_contacts(void **state) {
 }
 
 static void meshes_touch_by_vertices_and_edges(void **state) {
-    (void)state;
     thing ball = thing_by(ABUT_SHAPE_ICOSPHERE, 8, 40);
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
     abut_mesh *sheet;
@@ -436,7 +426,6 @@ static void meshes_touch_by_vertices_and_edges(void **state) {
 /* ---- fewer ---- */
 
 static void reduction_keeps_the_deepest_and_the_spread(void **state) {
-    (void)state;
     test_random random = {3};
     for (uint32_t round = 0; round < test_rounds(64); round++) {
         abut_contact list[60], shuffled[60], deepest = {.depth = -1};
@@ -477,7 +466,6 @@ static void reduction_keeps_the_deepest_and_the_spread(void **state) {
 
 /* A body that sinks keeps the ids of its contacts. */
 static void ids_stay_from_frame_to_frame(void **state) {
-    (void)state;
     thing box = thing_by(ABUT_SHAPE_BOX, 1, 24);
     abut_body floor = body_of(&box, shifted(0, 0, 0)), falls = floor;
     uint64_t first[64];
@@ -504,7 +492,6 @@ static void ids_stay_from_frame_to_frame(void **state) {
 
 /* More features than one task takes, on one and on three threads. */
 static void same_on_any_number_of_threads(void **state) {
-    (void)state;
     static abut_contact first[ROOM];
     size_t counts[3] = {0, 0, 0};
     for (uint32_t threads = 1; threads <= 3; threads += 2) {
@@ -560,7 +547,6 @@ static void same_on_any_number_of_threads(void **state) {
 /* ---- refusals ---- */
 
 static void wrong_calls_are_refused(void **state) {
-    (void)state;
     thing t = thing_by(ABUT_SHAPE_BOX, 1, 12);
     abut_body a = body_of(&t, shifted(0.7, 0.1, 0.05)), b = body_of(&t, shifted(0, 0, 0)), bad = a;
     abut_contacts c = contacts_room(), none = {NULL, 5, 0};
@@ -651,7 +637,6 @@ static abut_status touch_all(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     assert_true(test_every_allocation(touch_all, NULL) > 10);
 }
 

@@ -50,7 +50,6 @@ static void check_rays(abut_field_layout layout, uint64_t seed) {
 }
 
 static void rays_hit_where_triangles_are(void **state) {
-    (void)state;
     check_rays(ABUT_FIELD_DENSE, 31);
     check_rays(ABUT_FIELD_SPARSE, 32);
 }
@@ -94,14 +93,12 @@ static void check_tunnel(abut_field_layout layout) {
 }
 
 static void fast_bodies_do_not_tunnel(void **state) {
-    (void)state;
     check_tunnel(ABUT_FIELD_DENSE);
     check_tunnel(ABUT_FIELD_SPARSE);
 }
 
 /* With rotations, against small steps in time. */
 static void turning_bodies_touch_in_time(void **state) {
-    (void)state;
     thing things[2] = {thing_by(ABUT_SHAPE_BOX, 1, 24), thing_by(ABUT_SHAPE_TORUS, 16, 24)};
     test_random random = {77};
     abut_contact_options options = abut_contact_options_default();

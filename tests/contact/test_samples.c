@@ -36,7 +36,6 @@ static uint32_t count_of(abut_mesh *mesh, uint32_t kinds, double cell) {
  * of the side L, and the diagonal of a cell from L/45 on, but below L/40. That is a grid of 70 to
  * 77 cells along the cube, such as 80 with a margin of two cells at each end. */
 static void the_cube_of_the_document(void **state) {
-    (void)state;
     abut_mesh *cube = mesh_of(ABUT_SHAPE_BOX, 5);
     assert_int_equal(abut_mesh_vertex_count(cube), 152);
     assert_int_equal(abut_mesh_triangle_count(cube), 300);
@@ -59,7 +58,6 @@ static void the_cube_of_the_document(void **state) {
 }
 
 static void each_is_what_it_says(void **state) {
-    (void)state;
     const abut_shape_kind kinds[] = {ABUT_SHAPE_BOX, ABUT_SHAPE_LETTER_G, ABUT_SHAPE_TUBE,
                                      ABUT_SHAPE_TEAPOT_SOLID};
     for (size_t s = 0; s < sizeof kinds / sizeof *kinds; s++) {
@@ -106,7 +104,6 @@ static void each_is_what_it_says(void **state) {
 
 /* Every vertex of a curved surface counts; none inside a flat one does, and borders do. */
 static void what_is_flat(void **state) {
-    (void)state;
     abut_mesh *sphere = mesh_of(ABUT_SHAPE_ICOSPHERE, 32), *sheet = mesh_of(ABUT_SHAPE_SHEET, 5);
     assert_int_equal(count_of(sphere, ABUT_SAMPLES_VERTICES, 0), abut_mesh_vertex_count(sphere));
     assert_int_equal(count_of(sphere, ABUT_SAMPLES_FACES, 0), 0);
@@ -136,7 +133,6 @@ static double least_distance(const abut_samples_arrays *view) {
 }
 
 static void even_ones_keep_their_distance(void **state) {
-    (void)state;
     abut_mesh *mesh = mesh_of(ABUT_SHAPE_TORUS, 40);
     abut_samples_options options = abut_samples_options_default();
     test_random random = {5};
@@ -166,7 +162,6 @@ static void even_ones_keep_their_distance(void **state) {
 }
 
 static void counts_and_limits_are_kept(void **state) {
-    (void)state;
     abut_mesh *mesh = mesh_of(ABUT_SHAPE_TORUS, 48);
     abut_samples_options options = abut_samples_options_default();
     options.count = 500;
@@ -195,12 +190,7 @@ static void counts_and_limits_are_kept(void **state) {
     assert_non_null(indices);
     for (uint32_t i = 0; i < 3 * COPIES; i++)
         indices[i] = i % 3;
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.vertex_count = 3;
-    input.indices = indices;
-    input.triangle_count = COPIES;
-    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    mesh = test_mesh(NULL, positions, 3, indices, COPIES);
     options = abut_samples_options_default();
     options.count = 1000;
     samples = samples_of(mesh, &options);
@@ -211,7 +201,6 @@ static void counts_and_limits_are_kept(void **state) {
 }
 
 static void same_on_any_number_of_threads(void **state) {
-    (void)state;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
     abut_samples_options options = abut_samples_options_default();
     abut_samples_arrays first = {0};
@@ -250,7 +239,6 @@ static void same_on_any_number_of_threads(void **state) {
 /* ---- refusals ---- */
 
 static void wrong_options_are_refused(void **state) {
-    (void)state;
     abut_mesh *mesh = mesh_of(ABUT_SHAPE_BOX, 2);
     abut_samples *samples = NULL;
     abut_samples_options options = abut_samples_options_default();
@@ -293,7 +281,6 @@ static abut_status make_all(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     assert_true(test_every_allocation(make_all, NULL) > 10);
 }
 

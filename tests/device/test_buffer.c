@@ -5,7 +5,6 @@
 #include "device/opencl.h"
 
 static void there_and_back(void **state) {
-    (void)state;
     abut_device *device = test_device(NULL);
     abut_buffer *buffer = NULL;
     unsigned char in[100], out[100];
@@ -33,7 +32,6 @@ static void there_and_back(void **state) {
 }
 
 static void bad_arguments(void **state) {
-    (void)state;
     abut_device *device = test_device(NULL);
     abut_buffer *buffer = NULL;
     assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_create(NULL, 1, &buffer));
@@ -76,7 +74,6 @@ static abut_status use_native(abut_context *context, cl_context own, cl_device_i
 }
 
 static void own_opencl(void **state) {
-    (void)state;
     abut_device *ours = test_device(NULL);
     cl_device_id id = opencl_of(ours)->id;
     cl_int error = 0;
@@ -116,7 +113,6 @@ static void own_opencl(void **state) {
 
 /* There and back through memory that the device copies by itself, and where it has none to give. */
 static void staging(void **state) {
-    (void)state;
     abut_device *device = test_device(NULL);
     abuti_queue queue;
     abuti_buffer buffer = {0};

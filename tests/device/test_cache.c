@@ -25,7 +25,6 @@ static void digest_of(const void *data, size_t bytes, size_t piece, char hex[65]
 
 /* The examples of FIPS 180 and the empty message. */
 static void digest_known_answers(void **state) {
-    (void)state;
     static char million[1000000];
     char hex[65];
     memset(million, 'a', sizeof million);
@@ -45,7 +44,6 @@ static void digest_known_answers(void **state) {
 
 /* However a message is cut into pieces, and whatever its length next to a block's. */
 static void digest_pieces(void **state) {
-    (void)state;
     char text[200], whole[65], pieces[65];
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (char)(i * 7);
@@ -86,7 +84,6 @@ static void write_file(const void *data, size_t bytes) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     setenv("ABUT_CACHE_DIR", test_path("deep/er/cache"), 1);
     for (size_t i = 0; i < sizeof program; i++)
         program[i] = (unsigned char)(i * i);
@@ -103,7 +100,6 @@ static int set_up(void **state) {
 }
 
 static void found_again(void **state) {
-    (void)state;
     struct stat about;
     assert_true(cached());
     assert_int_equal(0, stat(path, &about));
@@ -116,7 +112,6 @@ static void found_again(void **state) {
 }
 
 static void cut_anywhere(void **state) {
-    (void)state;
     for (size_t bytes = 0; bytes < file_bytes; bytes++) {
         write_file(file, bytes);
         assert_false(cached());
@@ -129,7 +124,6 @@ static void cut_anywhere(void **state) {
 }
 
 static void changed_anywhere(void **state) {
-    (void)state;
     for (size_t at = 0; at < file_bytes; at++) {
         int bit = 1 << at % 8;
         file[at] = (unsigned char)(file[at] ^ bit);
@@ -144,7 +138,6 @@ static void changed_anywhere(void **state) {
 
 /* A whole entry of another key under this key's name. */
 static void foreign(void **state) {
-    (void)state;
     unsigned char other[ABUTI_DIGEST_BYTES] = {1};
     char other_path[1024];
     abuti_cache_write(abuti_context_of(NULL), other, "", program, sizeof program);
@@ -166,7 +159,6 @@ static void foreign(void **state) {
 
 /* What others could have written is not run. */
 static void writable_for_others(void **state) {
-    (void)state;
     assert_int_equal(0, chmod(path, 0620));
     assert_false(cached());
     assert_int_equal(0, chmod(path, 0602));
@@ -176,7 +168,6 @@ static void writable_for_others(void **state) {
 }
 
 static void empty_program(void **state) {
-    (void)state;
     unsigned char other[ABUTI_DIGEST_BYTES] = {2}, *found;
     size_t bytes = 9;
     abuti_cache_write(abuti_context_of(NULL), other, "", program, 0);
@@ -209,7 +200,6 @@ static void keep(unsigned char first, time_t second) {
 }
 
 static void oldest_go_first(void **state) {
-    (void)state;
     abut_context *context = abuti_context_of(NULL);
     char old[1024], folder[1024];
     snprintf(old, sizeof old, "%s", getenv("ABUT_CACHE_DIR"));
@@ -265,7 +255,6 @@ static void oldest_go_first(void **state) {
 }
 
 static void where(void **state) {
-    (void)state;
     char at[1024], tiny[20];
     setenv("ABUT_CACHE_DIR", "off", 1);
     assert_false(abuti_cache_path(key, at, sizeof at));

@@ -10,7 +10,6 @@
 /* ---- list and choice ---- */
 
 static void list(void **state) {
-    (void)state;
     abut_device_info infos[64], one;
     uint32_t count = 0, again = 77;
     assert_ok(abut_device_list(NULL, NULL, 0, &count));
@@ -47,7 +46,6 @@ static void opens_as(const char *selector, const char *name) {
 }
 
 static void choice(void **state) {
-    (void)state;
     abut_device_info infos[64];
     uint32_t count;
     assert_ok(abut_device_list(NULL, infos, 64, &count));
@@ -88,7 +86,6 @@ static void choice(void **state) {
 /* ---- holders ---- */
 
 static void destroy_in_any_order(void **state) {
-    (void)state;
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 1);
     abut_device *device = test_device(context);
@@ -115,7 +112,6 @@ static void destroy_in_any_order(void **state) {
 }
 
 static void clock_tells_time(void **state) {
-    (void)state;
     abut_device *device = test_device(NULL);
     abuti_queue queue;
     abuti_buffer buffer = {0}, other = {0};
@@ -154,7 +150,6 @@ static void hear(void *user, abut_log_level level, const char *message) {
 }
 
 static void build_errors(void **state) {
-    (void)state;
     abut_context_options options = abut_context_options_default();
     options.log = hear;
     abut_context *context;
@@ -209,7 +204,6 @@ static int spoil(const char *folder) {
 
 /* The driver gets a program of ours that is whole by its checksum but no program. */
 static void cache_of_a_device(void **state) {
-    (void)state;
     char old[1024];
     snprintf(old, sizeof old, "%s", getenv("ABUT_CACHE_DIR"));
     const char *folder = test_path("programs");
@@ -274,7 +268,6 @@ static abut_status do_everything(abut_context *context) {
 
 /* A failure while the cache is used only means a build, so some calls may fail without harm. */
 static void every_call(void **state) {
-    (void)state;
     uint64_t failures = 0;
     for (uint64_t n = 1;; n++) {
         test_memory memory = {0};
@@ -306,7 +299,6 @@ static abut_status open_and_sort(abut_context *context, void *data) {
 }
 
 static void every_allocation(void **state) {
-    (void)state;
     char old[1024];
     snprintf(old, sizeof old, "%s", getenv("ABUT_CACHE_DIR"));
     setenv("ABUT_CACHE_DIR", "off", 1); /* a cache that gets no memory is no failure */
@@ -387,7 +379,6 @@ static void run_threads(abut_device *device) {
 }
 
 static void two_threads(void **state) {
-    (void)state;
     abut_device *device = test_device(NULL);
     run_threads(device);
     abut_device_destroy(device);

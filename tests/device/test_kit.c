@@ -155,7 +155,6 @@ static abut_status everything(abut_context *context, void *data) {
 
 /* Each call of OpenCL fails once: that is reported, nothing is left over, and then it works. */
 static void every_call(void **state) {
-    (void)state;
     setenv("ABUT_CACHE_DIR", "off", 1); /* else a failure there only means a build */
     assert_true(test_every_device_call(everything, NULL, UINT64_MAX, 1) > 40);
 }
@@ -167,7 +166,6 @@ static abuti_queue queue;
 static abuti_kit kit, other;
 
 static void sticks(void **state) {
-    (void)state;
     uint32_t before = 5;
     abuti_kit_put(&kit, IN, words, 10, sizeof *words);
     abuti_kit_reserve(&kit, OUT, 10, sizeof *words);
@@ -211,7 +209,6 @@ static void sticks(void **state) {
 /* ---- lists ---- */
 
 static void lists(void **state) {
-    (void)state;
     listing l = {.list = {.buffer = NUMBERS, .element_bytes = 4, .what = "items", .word = 1},
                  .count = 900};
     assert_ok(make_list(&kit, &l));
@@ -240,7 +237,6 @@ static void lists(void **state) {
 /* ---- parts ---- */
 
 static void parts(void **state) {
-    (void)state;
     size_t next = 0;
     for (abuti_parts p = abuti_parts_by(1003, 100); abuti_parts_next(&p); next += p.count) {
         assert_int_equal(next, p.begin);
@@ -274,7 +270,6 @@ static void parts(void **state) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     for (uint32_t i = 0; i < MOST; i++)
         words[i] = i % 17;
     device = test_device(NULL);
@@ -285,7 +280,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     abuti_kit_close(&kit);
     abuti_kit_close(&other);
     abuti_queue_close(&queue);

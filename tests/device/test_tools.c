@@ -97,7 +97,6 @@ static void check_reduce(pattern which, size_t count) {
 }
 
 static void reduce(void **state) {
-    (void)state;
     for_all(check_reduce);
 }
 
@@ -126,7 +125,6 @@ static void check_scan(pattern which, size_t count) {
 }
 
 static void scan(void **state) {
-    (void)state;
     for_all(check_scan);
 }
 
@@ -155,7 +153,6 @@ static void check_compact(pattern which, size_t count) {
 }
 
 static void compact(void **state) {
-    (void)state;
     for_all(check_compact);
 }
 
@@ -220,7 +217,6 @@ static void check_segments(pattern which, size_t count) {
 }
 
 static void segments(void **state) {
-    (void)state;
     for_all(check_segments);
     /* a total beyond 32 bits is seen, although each count and the scan's sum are small */
     segment_count = 5;
@@ -237,7 +233,6 @@ static void segments(void **state) {
 
 /* Each call of OpenCL fails once: an error each time, nothing left over, and then it works. */
 static void segments_fail(void **state) {
-    (void)state;
     make_words(ONES, 1000);
     segment_count = 1000;
     uint64_t live = abuti_opencl_live(), n = 0, total;
@@ -313,14 +308,12 @@ static void check_sort(pattern which, size_t count, uint32_t bits, uint32_t firs
 }
 
 static void sort_32(void **state) {
-    (void)state;
     for (int p = 0; p < PATTERN_COUNT; p++)
         for (size_t s = 0; s < SIZE_COUNT; s++)
             check_sort((pattern)p, sizes[s], 32, 0, 32);
 }
 
 static void sort_64(void **state) {
-    (void)state;
     for (int p = 0; p < PATTERN_COUNT; p++)
         for (size_t s = 0; s < SIZE_COUNT; s++)
             check_sort((pattern)p, sizes[s], 64, 0, 64);
@@ -328,7 +321,6 @@ static void sort_64(void **state) {
 
 /* Any range of bits: the others neither count nor change. */
 static void sort_some_bits(void **state) {
-    (void)state;
     static const uint32_t ranges[][3] = {{32, 0, 0},   {32, 0, 1},   {32, 0, 30},  {32, 5, 12},
                                          {32, 7, 24},  {32, 31, 32}, {32, 24, 32}, {64, 0, 63},
                                          {64, 30, 33}, {64, 60, 64}, {64, 3, 45},  {64, 64, 64}};
@@ -346,7 +338,6 @@ static abut_status reported(abut_status status) {
 }
 
 static void refusals(void **state) {
-    (void)state;
     abuti_buffer small = test_upload(&queue, words, 16), none = {0};
     assert_fails(ABUT_ERROR_ARGUMENT, "too small",
                  reported(abuti_tools_scan(tools, &small, &small, 5, NULL, 0)));
@@ -384,7 +375,6 @@ static void refusals(void **state) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     device = test_device(NULL);
     assert_ok(abuti_queue_open(device, &queue));
     assert_ok(abuti_tools_create(&queue, &tools));
@@ -392,7 +382,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     abuti_tools_destroy(tools);
     abuti_queue_close(&queue);
     abut_device_destroy(device);

@@ -158,7 +158,6 @@ static bool hits(abut_mesh *mesh, abut_field_options o, const abut_field *true_f
 /* ---- tests ---- */
 
 static void fields_are_found_again(void **state) {
-    (void)state;
     abut_context *context = listening();
     abut_mesh *mesh = mesh_of(context, 2), *again = mesh_of(context, 2),
               *other = mesh_of(context, 3);
@@ -209,7 +208,6 @@ static void fields_are_found_again(void **state) {
 
 /* A field that follows its mesh is no longer that of the old one. */
 static void digests_follow_the_mesh(void **state) {
-    (void)state;
     abut_mesh *mesh = mesh_of(NULL, 2), *moved = NULL, *copy = NULL;
     abut_pose shift = {.rotation = {0, 0, 0, 1}, .translation = {0.05, 0, 0}};
     abut_field_options o = ways(0);
@@ -234,7 +232,6 @@ static void digests_follow_the_mesh(void **state) {
 
 /* With a hierarchy the method is what that was prepared for. */
 static void hierarchies_have_the_cache_too(void **state) {
-    (void)state;
     abut_mesh *mesh = mesh_of(NULL, 2);
     abut_bvh *bvh;
     abut_field *field, *forced;
@@ -262,7 +259,6 @@ static unsigned char file[1 << 16], hurt[1 << 16];
 /* Every byte of a file in turn, every length of it, and files that are none: the field is right
  * each time, the damage is told, and the file is whole again. */
 static void damage_is_told_and_mended(void **state) {
-    (void)state;
     abut_context *context = listening();
     abut_mesh *mesh = mesh_of(context, 1), *other = mesh_of(context, 2);
     char path[CACHE_PATH_BYTES], other_path[CACHE_PATH_BYTES];
@@ -323,7 +319,6 @@ static void damage_is_told_and_mended(void **state) {
 
 /* Of two fields one is damaged: the other is still found, and only that one is told. */
 static void damage_of_one_is_not_that_of_all(void **state) {
-    (void)state;
     abut_context *context = listening();
     abut_mesh *mesh = mesh_of(context, 1);
     char path[CACHE_PATH_BYTES];
@@ -358,7 +353,6 @@ static void damage_of_one_is_not_that_of_all(void **state) {
 
 /* Two processes that add fields to one file in turn, and to each other's: none is lost. */
 static void processes_do_not_disturb(void **state) {
-    (void)state;
     enum { PROCESSES = 2, EACH = 12 };
     const char *folder = fresh("both");
     pid_t child[PROCESSES];
@@ -422,7 +416,6 @@ static int build_where_locked(void) {
 }
 
 static void folders_that_cannot_be_written_do_no_harm(void **state) {
-    (void)state;
     snprintf(locked, sizeof locked, "%s", fresh("locked"));
     assert_int_equal(0, mkdir(locked, 0500));
     assert_int_equal(0, chmod(locked, 0555));
@@ -449,7 +442,6 @@ static void folders_that_cannot_be_written_do_no_harm(void **state) {
 }
 
 static void a_full_disk_does_no_harm(void **state) {
-    (void)state;
     abut_context *context = listening();
     abut_mesh *mesh = mesh_of(context, 1);
     char path[CACHE_PATH_BYTES];
@@ -480,7 +472,6 @@ static void a_full_disk_does_no_harm(void **state) {
 /* Each allocation fails once, of building and keeping, and of finding: the field is right or memory
  * ran out, nothing is left, and the file is whole. */
 static void memory_that_fails_is_no_harm(void **state) {
-    (void)state;
     char path[CACHE_PATH_BYTES];
     abut_mesh *first = mesh_of(NULL, 1);
     abut_field_options o = ways(0);
@@ -533,7 +524,6 @@ static bool stop(void *user, const abut_field_cache_entry *entry) {
 }
 
 static void folders_are_listed_and_cleared(void **state) {
-    (void)state;
     abut_mesh *mesh = mesh_of(NULL, 2);
     char path[CACHE_PATH_BYTES];
     abut_field *field = NULL;
@@ -594,7 +584,6 @@ static void folders_are_listed_and_cleared(void **state) {
 
 /* "" is the user's own folder, which can be switched off. */
 static void the_own_folder_is_taken(void **state) {
-    (void)state;
     char path[CACHE_PATH_BYTES];
     abut_mesh *mesh = mesh_of(NULL, 1);
     abut_field *field;

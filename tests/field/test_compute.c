@@ -1,21 +1,11 @@
 /* Values of blocks against a search for every cell, bit for bit: on shapes and hostile soups, for
- * every width of vectors and any number of threads. The source is included, so that the test can
- * choose the width. */
+ * every width of vectors and any number of threads. */
 #include "bvh/meshes.h"
 
-#include "field/build/cells.h"
+#include "base/simd.h"
+#include "field/build/compute.h"
 
-static const cells_kernel *forced; /* null = the library's own choice */
-static const cells_kernel *choose_kernel(void) {
-    return forced ? forced : abuti_cells_kernel();
-}
-
-#define CELLS_LEAST 0.0 /* lists for the smallest grids, too */
-#define abuti_cells_kernel choose_kernel
-#define abuti_field_compute compute_here
-#include "../../src/field/build/compute.c"
-#undef abuti_cells_kernel
-#undef abuti_field_compute
+#include <stdatomic.h>
 
 /* ---- the search ---- */
 
@@ -57,6 +47,7 @@ static void make_answers(const abut_bvh *bvh, const abut_grid *grid, double band
                      .wanted_count = wanted_count,
                      .layers = layers,
                      .put = put_answers,
+                     .always_lists = true,
                      .data = a,
                      .to = 1};
     for (int k = 0; k < 3; k++)
@@ -69,7 +60,7 @@ static void make_answers(const abut_bvh *bvh, const abut_grid *grid, double band
     a->values = malloc(a->blocks * BLOCK_CELLS * sizeof *a->values);
     assert_non_null(a->values);
     memset(a->values, 0xff, a->blocks * BLOCK_CELLS * sizeof *a->values);
-    assert_ok(compute_here(&job));
+    assert_ok(abuti_field_compute(&job));
     assert_int_equal(a->blocks, a->put);
 }
 
@@ -127,27 +118,19 @@ static void check_equal(const answers *a, const answers *b) {
 
 /* All widths that run here, the first against the search and the others against the first. */
 static void check_grid_of(const abut_bvh *bvh, const abut_grid *grid, double band) {
-    const cells_kernel *kernels[3] = {NULL, NULL, NULL};
-    int lanes = abuti_simd_lanes();
+    const int lanes = abuti_simd_lanes();
     answers first;
-    kernels[1] = lanes >= 8 ? abuti_cells_8() : NULL;
-    kernels[2] = lanes >= 16 ? abuti_cells_16() : NULL;
-    abuti_simd_narrow(true);
-    kernels[0] = abuti_cells_kernel(); /* four lanes */
-    abuti_simd_narrow(false);
-    forced = kernels[0];
+    abuti_simd_at_most(4);
     make_answers(bvh, grid, band, NULL, NULL, 0, &first);
     check_cells(bvh, &first, band);
-    for (int k = 1; k < 3; k++) {
+    for (int k = 8; k <= lanes; k *= 2) {
         answers other;
-        if (!kernels[k])
-            continue;
-        forced = kernels[k];
+        abuti_simd_at_most(k);
         make_answers(bvh, grid, band, NULL, NULL, 0, &other);
         check_equal(&first, &other);
         free(other.values);
     }
-    forced = NULL;
+    abuti_simd_at_most(16);
     free(first.values);
 }
 
@@ -183,7 +166,6 @@ static void check_mesh(abut_mesh *mesh, uint32_t cells) {
 /* ---- meshes ---- */
 
 static void shapes(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++)
         check_mesh(make_shape(NULL, (abut_shape_kind)kind, 7), 13);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 3), 28); /* with a border */
@@ -191,7 +173,6 @@ static void shapes(void **state) {
 }
 
 static void soups(void **state) {
-    (void)state;
     for (int kind = 0; kind < SOUP_COUNT; kind++) {
         check_mesh(make_kind(NULL, (soup_kind)kind, 1, 3), 11);
         check_mesh(make_kind(NULL, (soup_kind)kind, 60, 4), 12);
@@ -200,7 +181,6 @@ static void soups(void **state) {
 
 /* Surfaces through each other and through themselves, and turned inside out. */
 static void overlaps(void **state) {
-    (void)state;
     abut_mesh *both =
         make_joined(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 5),
                     make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 9), 1.1, vec(0.3, 0.2, 0.1)));
@@ -244,7 +224,6 @@ static abut_mesh *make_pierced(abut_mesh *mesh, const abut_vec3 *points, size_t 
 
 /* Strips from borders pass through surfaces behind them; inside and outside, and many at once. */
 static void holes(void **state) {
-    (void)state;
     static const abut_vec3 points[] = {{-1, 0, 0}, {0, 0.1, 1}, {-0.4, -0.9, 0}, {0.7, 0.7, 0}};
     for (int flip = 0; flip < 2; flip++) {
         abut_mesh *ball = make_pierced(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 9), points,
@@ -270,7 +249,6 @@ static void holes(void **state) {
 
 /* Centres on vertices, edges and faces. */
 static void aligned(void **state) {
-    (void)state;
     for (int kind = 0; kind < 2; kind++) {
         abut_bvh *bvh = hierarchy_of(kind ? make_kind(NULL, SOUP_LATTICE, 60, 5)
                                           : make_shape(NULL, ABUT_SHAPE_BOX, 4));
@@ -285,7 +263,6 @@ static void aligned(void **state) {
 }
 
 static void sizes_and_places(void **state) {
-    (void)state;
     static const double scales[] = {1e-30, 1e30, 1e-80, 1e80, 1e-6, 1};
     static const double places[] = {0, 0, 0, 0, 1e6, 1e9};
     for (int i = 0; i < 6; i++) {
@@ -297,7 +274,6 @@ static void sizes_and_places(void **state) {
 
 /* Cells far from the mesh, and so small that they have the same coordinates. */
 static void odd_grids(void **state) {
-    (void)state;
     abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_TEAPOT, 3));
     abut_grid grid = grid_about(bvh->mesh, 12, 40);
     check_grid_of(bvh, &grid, INFINITY);
@@ -314,7 +290,6 @@ static void odd_grids(void **state) {
 
 /* The middle of a sphere, where every list would be too long. */
 static void long_lists(void **state) {
-    (void)state;
     abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 40));
     abut_grid grid = {.origin = vec(-1e-4, -1e-4, -1e-4), .cell = 1e-4, .count = {3, 4, 3}};
     assert_true(bvh->triangle_count > LIST_MOST);
@@ -350,7 +325,6 @@ static void check_wanted(abut_mesh *mesh, uint64_t seed) {
 }
 
 static void wanted_blocks(void **state) {
-    (void)state;
     check_wanted(make_shape(NULL, ABUT_SHAPE_TORUS, 9), 6);
     check_wanted(make_shape(NULL, ABUT_SHAPE_TEAPOT, 3), 7);
 }
@@ -418,7 +392,6 @@ static void check_moving(abut_shape_kind kind, abut_field_options options, doubl
 }
 
 static void moving(void **state) {
-    (void)state;
     abut_field_options options = abut_field_options_default();
     check_moving(ABUT_SHAPE_TORUS, options, 0.2);
     check_moving(ABUT_SHAPE_TEAPOT, options, 0.3);
@@ -435,7 +408,6 @@ static void moving(void **state) {
 
 /* A surface far away moves across everything: distances stay and signs change. */
 static void moving_across(void **state) {
-    (void)state;
     abut_mesh *inner = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0));
     abut_mesh *mesh =
         make_joined(make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), 40, vec(0, 0, 0)), inner);
@@ -484,7 +456,6 @@ static abut_status update_one(abut_context *context, void *data) {
 }
 
 static void updating_without_memory(void **state) {
-    (void)state;
     abut_field_options options = abut_field_options_default();
     options.cells = 9;
     test_every_allocation(update_one, &options);
@@ -493,7 +464,6 @@ static void updating_without_memory(void **state) {
 /* ---- threads, memory, cancelling ---- */
 
 static void threads_agree(void **state) {
-    (void)state;
     answers first = {.blocks = 0};
     for (uint32_t threads = 1; threads < 6; threads += 3) {
         test_memory memory = {0};
@@ -517,7 +487,6 @@ static void threads_agree(void **state) {
 
 /* What a field takes while it is built. */
 static void memory_is_bounded(void **state) {
-    (void)state;
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 2);
     abut_mesh *mesh = make_shape(context, ABUT_SHAPE_TEAPOT_SOLID, 8);
@@ -542,13 +511,8 @@ static bool stop_field(void *user, const char *stage, double fraction) {
 }
 
 static void cancelling(void **state) {
-    (void)state;
     uint32_t left = 1;
-    abut_context_options options = abut_context_options_default();
-    options.progress = stop_field;
-    options.progress_user = &left;
-    abut_context *context;
-    assert_ok(abut_context_create(&options, &context));
+    abut_context *context = test_watched(stop_field, &left);
     abut_mesh *mesh = make_shape(context, ABUT_SHAPE_BOX, 1);
     abut_field *field = NULL;
     assert_int_equal(ABUT_ERROR_CANCELLED, abut_field_create(mesh, NULL, &field));

@@ -124,13 +124,8 @@ static abut_mesh *make_torn(abut_mesh *mesh, uint32_t each) {
         if (t % each)
             memcpy(indices + 3 * (size_t)kept++, abut_mesh_indices(mesh) + 3 * (size_t)t,
                    3 * sizeof *indices);
-    abut_mesh_input input = abut_mesh_input_default();
-    abut_mesh *torn;
-    input.positions = abut_mesh_positions(mesh);
-    input.vertex_count = abut_mesh_vertex_count(mesh);
-    input.indices = indices;
-    input.triangle_count = kept;
-    assert_ok(abut_mesh_create(NULL, &input, &torn));
+    abut_mesh *torn =
+        test_mesh(NULL, abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh), indices, kept);
     free(indices);
     abut_mesh_destroy(mesh);
     return torn;
@@ -139,7 +134,6 @@ static abut_mesh *make_torn(abut_mesh *mesh, uint32_t each) {
 /* ---- tests ---- */
 
 static void closed_surfaces(void **state) {
-    (void)state;
     check_mesh(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 34);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 5), 20);
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 16);
@@ -151,14 +145,12 @@ static void closed_surfaces(void **state) {
 }
 
 static void open_surfaces(void **state) {
-    (void)state;
     check_mesh(make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 200), 34);
     check_mesh(make_torn(make_shape(NULL, ABUT_SHAPE_TEAPOT, 5), 31), 18);
     check_mesh(make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6), 16);
 }
 
 static void soups(void **state) {
-    (void)state;
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
         check_mesh(make_kind(NULL, kind, 40, 5 + kind), 9);
 }
@@ -167,7 +159,6 @@ static void soups(void **state) {
 
 /* Lists that are made for eight blocks at once, short ones and those of the middle of a sphere. */
 static void siblings(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 48);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
     abut_bvh *there;
@@ -188,7 +179,6 @@ static void siblings(void **state) {
 
 /* Grids that are left to the search, a pool that must grow, and what a build tells. */
 static void other_ways(void **state) {
-    (void)state;
     abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 16), 90);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
     abut_bvh *there;
@@ -224,7 +214,6 @@ static void other_ways(void **state) {
 /* abut_field_create() with a device: the same bytes as without. Floats stay there until someone
  * asks on the CPU; 16 bits come back. */
 static void for_the_cpu(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12);
     for (int type = 0; type < 2; type++) {
         abut_field_options options = abut_field_options_default();
@@ -274,7 +263,6 @@ static void ask_task(void *data, size_t chunk, size_t begin, size_t end) {
 /* All that the CPU asks of a field on a device, from several threads at once; a file of it; and
  * a cache, which gives it back on the device. */
 static void questions(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12), *surface[2];
     abut_field_options options = abut_field_options_default();
     abut_field *here, *there, *again, *joined;
@@ -319,7 +307,6 @@ static void questions(void **state) {
 /* A mesh that moves: the values of a new field, wherever hierarchy and field are. A device that
  * fails half-way leaves a field that says so, until it is updated. */
 static void updates(void **state) {
-    (void)state;
     const abut_pose aside = {{0, 0, 0, 1}, {0.03, 0.01, 0}};
     abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 12), 40), *moved;
     abut_field_options options = abut_field_options_default();
@@ -399,7 +386,6 @@ static void check_sparse(abut_mesh *mesh, abut_field_options options) {
 
 /* Sparse fields: the same bytes, also where there are several windows. */
 static void sparse_for_the_cpu(void **state) {
-    (void)state;
     abut_field_options options = abut_field_options_default();
     options.cells = 38;
     check_sparse(make_shape(NULL, ABUT_SHAPE_TORUS, 10), options);
@@ -440,7 +426,6 @@ static abut_status build(abut_bvh *there, const failing *f) {
 /* The device fails at the n-th call, for some n: an error, nothing left behind, and the same
  * hierarchy builds the field afterwards. */
 static void failing_device(void **state) {
-    (void)state;
     abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
     failing f = {abut_field_options_default(), mesh};
@@ -478,7 +463,6 @@ static void failing_device(void **state) {
 
 /* The same for sparse fields, which are made from nothing each time. */
 static void failing_sparse(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_field_options options = abut_field_options_default();
     abut_field *field = NULL;
@@ -537,7 +521,6 @@ static abut_status sparse_from_nothing(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     abut_mesh *mesh = make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6);
     failing f = {abut_field_options_default(), mesh};
     f.options.grid = grid_about(mesh, 4, 0.1);
@@ -554,7 +537,6 @@ static void out_of_memory(void **state) {
 }
 
 static void wrong_arguments(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1), *other;
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO), *there, *stranger;
     abut_field *field = NULL, *made;

@@ -69,7 +69,6 @@ static void check_values(abut_mesh *mesh, const abut_field_options *options) {
 }
 
 static void values_are_those_of_the_search(void **state) {
-    (void)state;
     const abut_shape_kind kinds[] = {ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TEAPOT, ABUT_SHAPE_TORUS};
     for (size_t s = 0; s < sizeof kinds / sizeof *kinds; s++) {
         abut_mesh *mesh = mesh_of(kinds[s]);
@@ -151,7 +150,6 @@ static void check_bricks(abut_mesh *mesh, const abut_field_options *options, dou
 }
 
 static void bricks_are_where_the_band_is(void **state) {
-    (void)state;
     abut_field_options options = abut_field_options_default();
     options.layout = ABUT_FIELD_SPARSE;
     options.cells = test_rounds(8) < 8 ? 26 : 44;
@@ -171,7 +169,6 @@ static void bricks_are_where_the_band_is(void **state) {
 /* ---- bad input ---- */
 
 static void bad_options_are_refused(void **state) {
-    (void)state;
     abut_mesh *mesh = mesh_of(ABUT_SHAPE_ICOSPHERE), *open;
     abut_field *field = NULL;
     abut_field_options o = abut_field_options_default();
@@ -212,7 +209,6 @@ static void bad_options_are_refused(void **state) {
 }
 
 static void few_cells_are_fine(void **state) {
-    (void)state;
     abut_mesh *mesh = mesh_of(ABUT_SHAPE_BOX);
     for (uint32_t cells = 2; cells < 12; cells++) {
         abut_field_options o = abut_field_options_default();
@@ -243,7 +239,6 @@ static abut_status make_one(abut_context *context, void *data) {
 }
 
 static void memory_that_fails_is_no_harm(void **state) {
-    (void)state;
     abut_field_options o = abut_field_options_default();
     o.cells = 12;
     test_every_allocation(make_one, &o);
@@ -252,7 +247,6 @@ static void memory_that_fails_is_no_harm(void **state) {
 }
 
 static void all_have_names(void **state) {
-    (void)state;
     assert_string_equal("sparse", abut_field_layout_name(ABUT_FIELD_SPARSE));
     assert_string_equal("int16", abut_field_type_name(ABUT_FIELD_INT16));
     assert_string_equal("cubic", abut_interpolation_name(ABUT_INTERPOLATION_CUBIC));

@@ -67,7 +67,6 @@ static void same_fields(const abut_field *a, const abut_field *b) {
 /* ---- checksum ---- */
 
 static void checksums_are_those_of_the_specification(void **state) {
-    (void)state;
     char text[101];
     for (int i = 0; i < 101; i++)
         text[i] = (char)i;
@@ -86,7 +85,6 @@ static void checksums_are_those_of_the_specification(void **state) {
 /* ---- our own ---- */
 
 static void fields_come_back(void **state) {
-    (void)state;
     abut_mesh *mesh = torus(NULL), *other;
     abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
     assert_ok(abut_shape_create(NULL, &box, &other));
@@ -120,7 +118,6 @@ static void fields_come_back(void **state) {
 }
 
 static void threads_do_not_matter(void **state) {
-    (void)state;
     bytes files[2];
     for (uint32_t threads = 1; threads <= 2; threads++) {
         test_memory memory = {0};
@@ -146,7 +143,6 @@ static void threads_do_not_matter(void **state) {
 
 /* Each byte of a small file in turn, and every length of it. */
 static void damage_is_noticed(void **state) {
-    (void)state;
     abut_mesh *mesh = torus(NULL);
     for (int variant = 0; variant < 2; variant++) {
         abut_field *field = field_of(mesh, variant, 10), *back = NULL;
@@ -188,7 +184,6 @@ static void damage_is_noticed(void **state) {
 }
 
 static void what_cannot_be_written_is_told(void **state) {
-    (void)state;
     abut_mesh *mesh = torus(NULL);
     abut_field *field = field_of(mesh, 0, 10);
     abut_field_write_options options = abut_field_write_options_default();
@@ -239,7 +234,6 @@ static abut_status write_and_load(abut_context *context, void *data) {
 }
 
 static void memory_that_fails_is_no_harm(void **state) {
-    (void)state;
     for (int format = ABUT_FIELD_FORMAT_ABUT; format <= ABUT_FIELD_FORMAT_DCACHE; format++) {
         job j = {(abut_field_format)format, format == ABUT_FIELD_FORMAT_ABUT};
         test_every_allocation(write_and_load, &j);
@@ -248,7 +242,6 @@ static void memory_that_fails_is_no_harm(void **state) {
 
 /* A field that was loaded keeps no mesh, and still finds the same contacts. */
 static void loaded_fields_collide(void **state) {
-    (void)state;
     enum { ROOM = 2000 };
     static abut_contact lists[2][ROOM];
     abut_mesh *mesh = torus(NULL);
@@ -279,7 +272,6 @@ static void loaded_fields_collide(void **state) {
 
 /* What stands in a binary export after its head are the values. */
 static void exports_hold_the_values(void **state) {
-    (void)state;
     static const char *const names[] = {"a.npy", "a.raw", "a.vti"};
     abut_mesh *mesh = torus(NULL);
     for (int variant = 0; variant < 4; variant++) {
@@ -329,7 +321,6 @@ static void exports_hold_the_values(void **state) {
 }
 
 static void dcache_comes_back(void **state) {
-    (void)state;
     abut_mesh *mesh = torus(NULL);
     abut_field *field = field_of(mesh, 0, 20), *back;
     abut_field_read_options options = abut_field_read_options_default();
@@ -352,7 +343,6 @@ static abut_status load_text(const char *text, uint32_t number, abut_field **fie
 }
 
 static void dcache_is_read_as_published(void **state) {
-    (void)state;
     static const char two[] = "DISTCACHE %a note\n8 2 2 2 0.5 0.25\n1 2 3\n4 5 6 7 -8\n"
                               "2\n0 0 0 1 0 0\n1 1 1 0 1 0\n"
                               "DISTCACHE\n12 3 2 2 0 0 1 2 3 4 5 6 7 8 9 10 11 12\n0\n";
@@ -383,7 +373,6 @@ static void dcache_is_read_as_published(void **state) {
 /* ---- values of the caller ---- */
 
 static void values_of_the_caller_are_kept(void **state) {
-    (void)state;
     abut_grid grid = {{1, 2, 3}, 0.5, {2, 2, 2}};
     float values[8] = {1, 2, 3, 4, 5, 6, 7, -8}, back[8];
     const uint32_t zero[3] = {0, 0, 0};

@@ -32,7 +32,6 @@ static void assert_solid(abut_mesh *mesh) {
 
 /* Noise, with a border that is outside: all cases and all neighbours of cases. */
 static void noise_gives_closed_manifolds(void **state) {
-    (void)state;
     enum { N = 14 };
     static float values[N * N * N];
     test_random random = {21};
@@ -68,7 +67,6 @@ static void noise_gives_closed_manifolds(void **state) {
 /* ---- known solids ---- */
 
 static void surfaces_are_where_they_should_be(void **state) {
-    (void)state;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
     abut_mesh *mesh, *surface;
     shape.segments = 48;
@@ -108,7 +106,6 @@ static void surfaces_are_where_they_should_be(void **state) {
 
 /* The published teapot has holes and cuts itself; its surface at level 0 has neither. */
 static void open_meshes_become_closed(void **state) {
-    (void)state;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
     abut_mesh *mesh, *surface;
     abut_field *field;
@@ -143,7 +140,6 @@ static abut_field *box_field(double x, const abut_grid *grid) {
 }
 
 static void combinations_have_their_volumes(void **state) {
-    (void)state;
     abut_grid grid = {{-1, -0.8, -0.8}, 0.05, {49, 33, 33}};
     abut_field *a = box_field(0, &grid), *b = box_field(0.4, &grid), *both;
     static const double volumes[] = {1.4, 0.6, 0.4};
@@ -189,7 +185,6 @@ static abut_status combine_and_extract(abut_context *context, void *data) {
 }
 
 static void memory_that_fails_is_no_harm(void **state) {
-    (void)state;
     test_every_allocation(combine_and_extract, NULL);
 }
 

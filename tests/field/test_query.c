@@ -68,7 +68,6 @@ static double plain_linear(const abut_field *field, abut_vec3 p) {
 }
 
 static void linear_is_the_mean_of_corners(void **state) {
-    (void)state;
     const abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
     for (int variant = 0; variant < 4; variant++) {
         abut_field_options options = abut_field_options_default();
@@ -90,7 +89,6 @@ static void linear_is_the_mean_of_corners(void **state) {
 
 /* Within a cell the function is linear along each axis: differences are slopes. */
 static void gradients_are_slopes(void **state) {
-    (void)state;
     const abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
     for (int variant = 0; variant < 2; variant++) {
         abut_field_options options = abut_field_options_default();
@@ -150,7 +148,6 @@ static errors errors_of(uint32_t cells, abut_interpolation interpolation) {
 }
 
 static void errors_fall_with_their_order(void **state) {
-    (void)state;
     errors linear[2] = {errors_of(24, ABUT_INTERPOLATION_LINEAR),
                         errors_of(48, ABUT_INTERPOLATION_LINEAR)};
     errors cubic[2] = {errors_of(24, ABUT_INTERPOLATION_CUBIC),
@@ -166,7 +163,6 @@ static void errors_fall_with_their_order(void **state) {
 
 /* A polynomial of second degree along each axis is given back. */
 static void cubic_gives_parabolas_back(void **state) {
-    (void)state;
     const abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     abut_field_options options = abut_field_options_default();
     options.cells = 9;
@@ -205,7 +201,6 @@ static void cubic_gives_parabolas_back(void **state) {
 
 /* The gradient does not jump from cell to cell; the linear one does. */
 static void cubic_gradients_are_continuous(void **state) {
-    (void)state;
     const abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
     abut_field *field = ideal_field(&shape, 24);
     test_random random = {9};
@@ -236,7 +231,6 @@ static void cubic_gradients_are_continuous(void **state) {
 
 /* Outside the grid the value is a lower bound, and not a bad one. */
 static void beyond_the_grid_it_is_not_too_far(void **state) {
-    (void)state;
     abut_mesh *mesh;
     abut_bvh *bvh;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
@@ -274,7 +268,6 @@ static void beyond_the_grid_it_is_not_too_far(void **state) {
 /* ---- many points ---- */
 
 static void batches_are_single_points(void **state) {
-    (void)state;
     const abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
     abut_field_options options = abut_field_options_default();
     enum { COUNT = 500 };

@@ -77,7 +77,6 @@ static void check_frame(const recording *r, abut_frames *frames, uint64_t i, boo
 }
 
 static void round_trip(void **state) {
-    (void)state;
     for (int k = 0; k < 4; k++) {
         abut_scalar_type type = k & 1 ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
         bool aims = k & 2;
@@ -121,7 +120,6 @@ static void round_trip(void **state) {
 }
 
 static void refusals(void **state) {
-    (void)state;
     recording r;
     abut_frames_writer *writer = NULL;
     abut_frames_options options = abut_frames_options_default();
@@ -207,7 +205,6 @@ static abut_status read_everything(const unsigned char *data, size_t bytes) {
 }
 
 static void every_change_is_noticed(void **state) {
-    (void)state;
     recording r;
     size_t bytes;
     const char *path = test_path("whole.abutm");
@@ -243,7 +240,6 @@ static void every_change_is_noticed(void **state) {
 
 /* What a forger can say whose checksums are right. */
 static void forged(void **state) {
-    (void)state;
     recording r;
     size_t bytes;
     const char *path = test_path("forged.abutm");
@@ -316,7 +312,6 @@ static abut_status write_and_read(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     char path[4096];
     snprintf(path, sizeof path, "%s", test_path("scarce.abutm"));
     assert_true(test_every_allocation(write_and_read, path) > 10);

@@ -77,7 +77,6 @@ static void check_segment(abut_meeting meeting, segment3 s, polygon *common, tri
 }
 
 static void triangles(void **state) {
-    (void)state;
     test_random random = {31};
     int found[4] = {0};
     worst_end = 0;
@@ -124,7 +123,6 @@ static void sample_ends(test_random *random, uint32_t family, triangle3 t, vec3 
 }
 
 static void segments(void **state) {
-    (void)state;
     test_random random = {32};
     int hits = 0;
     double worst = 0;
@@ -163,7 +161,6 @@ static void segments(void **state) {
 }
 
 static void rays(void **state) {
-    (void)state;
     test_random random = {33};
     int hits = 0;
     double worst = 0, worst_weight = 0;
@@ -219,7 +216,6 @@ static void rays(void **state) {
 }
 
 static void boxes(void **state) {
-    (void)state;
     test_random random = {34};
     int hits = 0;
     for (uint32_t i = 0, rounds = test_rounds(40000); i < rounds; i++) {

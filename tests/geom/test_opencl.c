@@ -180,7 +180,6 @@ static bool same_bits(real a, real b) {
 }
 
 static void device_equals_host(void **state) {
-    (void)state;
     size_t extensions_bytes = 0;
     cl.clGetDeviceInfo(chosen, CL_DEVICE_EXTENSIONS, 0, NULL, &extensions_bytes);
     char *extensions = calloc(extensions_bytes + 1, 1);

@@ -25,7 +25,6 @@ static void assert_near(double value, double expected, double tolerance) {
 static const abut_triangle unit_triangle = {{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}};
 
 static void segment_known(void **state) {
-    (void)state;
     abut_segment s = {{{0, 0, 0}, {4, 0, 0}}};
     abut_closest_on_segment closest;
     assert_ok(abut_segment_closest_point(&s, vec(1, 3, 4), &closest));
@@ -43,7 +42,6 @@ static void segment_known(void **state) {
 
 /* A query in each of the seven regions of the unit triangle. */
 static void triangle_regions(void **state) {
-    (void)state;
     static const struct {
         abut_vec3 query, point;
         double distance;
@@ -69,7 +67,6 @@ static void triangle_regions(void **state) {
 }
 
 static void degenerate_triangles(void **state) {
-    (void)state;
     abut_closest_on_triangle c;
     abut_triangle line = {{{0, 0, 0}, {4, 0, 0}, {1, 0, 0}}};
     assert_ok(abut_triangle_closest_point(&line, vec(3, 2, 0), &c));
@@ -87,7 +84,6 @@ static void degenerate_triangles(void **state) {
 }
 
 static void pairs_known(void **state) {
-    (void)state;
     abut_segment a = {{{0, 0, 0}, {2, 0, 0}}}, b = {{{1, -1, 3}, {1, 1, 3}}};
     abut_closest_pair pair;
     assert_ok(abut_segment_segment_closest(&a, &b, &pair));
@@ -114,7 +110,6 @@ static void pairs_known(void **state) {
 }
 
 static void meetings_known(void **state) {
-    (void)state;
     abut_triangle through = {{{0.25, 0.25, -1}, {0.25, 0.25, 1}, {3, 0.25, 0}}};
     abut_meeting meeting;
     abut_segment s;
@@ -171,7 +166,6 @@ static void meetings_known(void **state) {
 
 /* Rays through shared edges and corners of a closed fan hit at least one triangle of it. */
 static void rays_do_not_leak(void **state) {
-    (void)state;
     test_random random = {41};
     for (int i = 0; i < 20000; i++) {
         abut_vec3 rim[5], hub = random_vec(&random, 0.1);
@@ -197,7 +191,6 @@ static void rays_do_not_leak(void **state) {
 }
 
 static void solids_known(void **state) {
-    (void)state;
     abut_signed_closest c;
     assert_ok(abut_plane_closest_point(vec(0, 0, 2), 6, vec(1, 2, 5), &c));
     assert_true(c.distance == 2);
@@ -249,7 +242,6 @@ static abut_triangle cube_triangle(int i) {
 }
 
 static void solid_angles(void **state) {
-    (void)state;
     test_random random = {42};
     double angle;
     abut_triangle octant = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
@@ -278,7 +270,6 @@ static void solid_angles(void **state) {
 
 /* Nothing overflows up to the limit, nothing underflows far below. */
 static void extreme_sizes(void **state) {
-    (void)state;
     for (int exponent = -1000; exponent <= 297; exponent++) {
         double s = ldexp(1, exponent);
         abut_triangle t = {{{0, 0, 0}, {s, 0, 0}, {0, s, 0}}};
@@ -296,7 +287,6 @@ static void extreme_sizes(void **state) {
 
 /* Every argument of every function refuses what it must, and leaves the result alone. */
 static void refusals(void **state) {
-    (void)state;
     const double bad[3] = {NAN, INFINITY, -1.1e90};
     abut_closest_on_segment on_segment = {.distance = -7};
     abut_closest_on_triangle on_triangle = {.distance = -7};
@@ -340,7 +330,6 @@ static void refusals(void **state) {
 }
 
 static void refuses_null_and_nonsense(void **state) {
-    (void)state;
     abut_vec3 o = vec(0, 0, 0);
     abut_segment s = {{{0, 0, 0}, {1, 0, 0}}};
     abut_closest_on_segment on_segment;

@@ -19,7 +19,6 @@ static int sweep_by(int kind, const vec3 *start, vec3 motion, const sweep_limits
 }
 
 static void vertex_falls_on_face(void **state) {
-    (void)state;
     const vec3 start[4] = {{0.25, 0.25, 1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
     sweep_answer answer;
     assert_true(sweep_by(SWEEP_VERTEX_FACE, start, v3(0, 0, -2), &usual, &answer));
@@ -43,7 +42,6 @@ static void vertex_falls_on_face(void **state) {
 }
 
 static void edges_cross(void **state) {
-    (void)state;
     const vec3 start[4] = {{-1, 0, 1}, {1, 0, 1}, {0, -1, 0}, {0, 1, 0}};
     sweep_answer answer;
     assert_true(sweep_by(SWEEP_EDGE_EDGE, start, v3(0, 0, -4), &usual, &answer));
@@ -64,7 +62,6 @@ static void edges_cross(void **state) {
 
 /* Points, needles, things that do not move, motions without measure. */
 static void degenerate(void **state) {
-    (void)state;
     for (int kind = 1; kind <= 2; kind++) {
         sweep_answer answer;
         vec3 start[4], end[4];
@@ -107,7 +104,6 @@ static void degenerate(void **state) {
 
 /* What the filter leaves out is free, and the same with any number of lanes. */
 static void filter(void **state) {
-    (void)state;
     enum { POINTS = 64, PAIRS = 5000 };
     test_random random = {7};
     vec3 start[POINTS], end[POINTS];
@@ -151,7 +147,6 @@ static void filter(void **state) {
  * of the rest. What touches is a hit, and most of what does not is free all the same; also where
  * differences overflow. */
 static void sliding(void **state) {
-    (void)state;
     static const double offsets[] = {0, 0, 0x1p-57, -0x1p-57, 0x1p-60, -0x1p-60, 0x1p-90};
     test_random random = {11};
     uint32_t touching = 0, alarms = 0, apart = 0;
@@ -189,7 +184,6 @@ static void sliding(void **state) {
 /* ---- the public functions ---- */
 
 static void known_sweeps(void **state) {
-    (void)state;
     const abut_vec3 start[4] = {{0.25, 0.25, 1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
     const abut_vec3 end[4] = {{0.25, 0.25, -1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
     abut_sweep_result sweep;
@@ -242,7 +236,6 @@ static void known_sweeps(void **state) {
 }
 
 static void refusals(void **state) {
-    (void)state;
     abut_vec3 start[4] = {{0, 0, 1}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, end[4];
     memcpy(end, start, sizeof end);
     abut_sweep_result sweep, before;
@@ -289,7 +282,6 @@ static double any_size(test_random *random) {
 }
 
 static void hostile_sizes(void **state) {
-    (void)state;
     test_random random = {5};
     int found[2] = {0, 0};
     for (uint32_t i = 0, rounds = test_rounds(160); i < rounds; i++) {
@@ -312,7 +304,6 @@ static void hostile_sizes(void **state) {
 
 /* A vertex meets the corner of a face at once, on the way to an end where differences overflow. */
 static void ends_too_far_apart(void **state) {
-    (void)state;
     const double far = 1.7e308;
     const vec3 start[4] = {{1, 1, 0}, {0, 0, 0}, {-1, -1, 1}, {-1, -1, -1}};
     for (int axis = 0; axis < 3; axis++)
@@ -339,7 +330,6 @@ static abut_status exact_work(abut_context *context, void *data) {
     return abuti_sweep_exact(context, 2, start, end, &touches);
 }
 static void out_of_memory(void **state) {
-    (void)state;
     assert_true(test_every_allocation(exact_work, NULL) >= 1);
 }
 

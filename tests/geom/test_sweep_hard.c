@@ -128,17 +128,14 @@ static void hard(int kind) {
 }
 
 static void vertex_face(void **state) {
-    (void)state;
     hard(1);
 }
 static void edge_edge(void **state) {
-    (void)state;
     hard(2);
 }
 
 /* With a separation there is no referee for all times, only for some of them. */
 static void separations(void **state) {
-    (void)state;
     test_random random = {9};
     uint32_t hits = 0, rounds = test_rounds(1600);
     for (uint32_t i = 0; i < rounds; i++) {

@@ -84,13 +84,7 @@ static inline abut_mesh *check_grid(abut_context *context, uint32_t n, bool sing
             memcpy(out, two, sizeof two);
             out += 6;
         }
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.vertex_count = side * side;
-    input.indices = indices;
-    input.triangle_count = 2 * n * n;
-    abut_mesh *mesh = NULL;
-    assert_ok(abut_mesh_create(context, &input, &mesh));
+    abut_mesh *mesh = test_mesh(context, positions, side * side, indices, 2 * n * n);
     free(positions);
     free(indices);
     return mesh;

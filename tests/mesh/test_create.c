@@ -14,7 +14,6 @@ static abut_mesh_input good(void) {
 }
 
 static void copies_what_it_gets(void **state) {
-    (void)state;
     double own[12];
     uint32_t own_indices[6];
     memcpy(own, positions, sizeof own);
@@ -36,7 +35,6 @@ static void copies_what_it_gets(void **state) {
 /* Every type at every stride and misalignment, in blocks that end with the last element: ASan sees
  * a step too far. */
 static void takes_any_layout(void **state) {
-    (void)state;
     for (int type = 0; type < 2; type++)
         for (int index_type = 0; index_type < 2; index_type++)
             for (size_t gap = 0; gap < 9; gap++) {
@@ -71,7 +69,6 @@ static void takes_any_layout(void **state) {
 }
 
 static void null_indices_mean_soup(void **state) {
-    (void)state;
     static const double soup[18] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 1};
     static const uint32_t order[] = {0, 1, 2, 3, 4, 5};
     abut_mesh_input input = abut_mesh_input_default();
@@ -103,7 +100,6 @@ static void null_indices_mean_soup(void **state) {
 }
 
 static void refuses_bad_arguments(void **state) {
-    (void)state;
     abut_mesh *mesh = (abut_mesh *)&mesh;
     abut_mesh_input input = good();
     assert_fails(ABUT_ERROR_ARGUMENT, "input is null", abut_mesh_create(NULL, NULL, &mesh));
@@ -140,7 +136,6 @@ static void refuses_bad_arguments(void **state) {
 }
 
 static void refuses_bad_elements(void **state) {
-    (void)state;
     static const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1.0000001e90,
                                  -2e90};
     abut_mesh *mesh = NULL;
@@ -176,16 +171,9 @@ static void refuses_bad_elements(void **state) {
 }
 
 static void degenerate_input_is_legal(void **state) {
-    (void)state;
     static const double far[] = {1e90, -1e90, 1e90, 5e-324, 0, 0, 7, 7, 7};
     static const uint32_t odd[] = {0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0};
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = far;
-    input.vertex_count = 3;
-    input.indices = odd;
-    input.triangle_count = 4;
-    abut_mesh *mesh = NULL;
-    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    abut_mesh *mesh = test_mesh(NULL, far, 3, odd, 4);
     check_mesh(mesh, 3, far, 4, odd);
     abut_box bounds = abut_mesh_bounds(mesh); /* without vertex 2, which no triangle uses */
     assert_true(bounds.lo.x == 5e-324 && bounds.lo.y == -1e90 && bounds.lo.z == 0);
@@ -195,7 +183,6 @@ static void degenerate_input_is_legal(void **state) {
 
 /* origin + position must be what came in, and floats must stay floats when taken relative. */
 static void the_origin_costs_no_bit(void **state) {
-    (void)state;
     enum { COUNT = 60 };
     test_random random = {21};
     for (int round = 0; round < 4000; round++) {
@@ -212,11 +199,7 @@ static void the_origin_costs_no_bit(void **state) {
             volatile float single = (float)x;
             p[i] = floats ? (double)single : x;
         }
-        abut_mesh_input input = abut_mesh_input_default();
-        input.positions = p;
-        input.vertex_count = COUNT;
-        abut_mesh *mesh = NULL;
-        assert_ok(abut_mesh_create(NULL, &input, &mesh));
+        abut_mesh *mesh = test_mesh(NULL, p, COUNT, NULL, 0);
         for (uint32_t i = 0; i < COUNT; i++) {
             abut_vec3 q = check_position(mesh, i), relative = abut_mesh_positions(mesh)[i];
             assert_true(q.x == p[3 * i] && q.y == p[3 * i + 1] && q.z == p[3 * i + 2]);
@@ -230,11 +213,7 @@ static void the_origin_costs_no_bit(void **state) {
     }
     /* far away, relative positions are small */
     static const double far[] = {1e6, 1e6, 0, 1e6 + 1, 1e6, 0, 1e6, 1e6 + 1, 0};
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = far;
-    input.vertex_count = 3;
-    abut_mesh *mesh = NULL;
-    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    abut_mesh *mesh = test_mesh(NULL, far, 3, NULL, 0);
     for (int i = 0; i < 3; i++)
         assert_true(fabs(abut_mesh_positions(mesh)[i].x) <= 1 &&
                     fabs(abut_mesh_positions(mesh)[i].y) <= 1);
@@ -242,7 +221,6 @@ static void the_origin_costs_no_bit(void **state) {
 }
 
 static void null_is_empty(void **state) {
-    (void)state;
     assert_int_equal(0, abut_mesh_vertex_count(NULL));
     assert_int_equal(0, abut_mesh_triangle_count(NULL));
     assert_null(abut_mesh_positions(NULL));
@@ -254,7 +232,6 @@ static void null_is_empty(void **state) {
 }
 
 static void holds_are_counted(void **state) {
-    (void)state;
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 1);
     abut_mesh_input input = good();
@@ -277,7 +254,6 @@ static abut_status create_once(abut_context *context, void *user) {
 }
 
 static void any_allocation_may_fail(void **state) {
-    (void)state;
     abut_mesh_input input = good();
     assert_int_equal(3, test_every_allocation(create_once, &input));
     input.index_stride = 0;

@@ -65,7 +65,6 @@ static void assert_verdicts(const abut_mesh_report *r, abut_verdict pseudo_norma
 /* ---- known meshes ---- */
 
 static void healthy_meshes(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 0, 2);
     abut_mesh_report r = examine(s);
@@ -93,7 +92,6 @@ static void healthy_meshes(void **state) {
 }
 
 static void open_meshes(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 0, 1);
     s->triangle_count -= 2;
@@ -108,7 +106,6 @@ static void open_meshes(void **state) {
 }
 
 static void one_sided_meshes(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_moebius(s, 9);
     abut_mesh_report r = examine(s);
@@ -127,7 +124,6 @@ static void one_sided_meshes(void **state) {
 }
 
 static void touching_solids(void **state) {
-    (void)state;
     soup *s = fresh(); /* in a vertex: two fans, but every edge has two faces */
     soup_vertex(s, 0, 0, 0);
     soup_vertex(s, 1, 0, 0);
@@ -163,7 +159,6 @@ static void touching_solids(void **state) {
 }
 
 static void inward_and_nested(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, -2, 2);
     turn_from(s, 0);
@@ -202,7 +197,6 @@ static void inward_and_nested(void **state) {
 
 /* Boxes that touch along whole faces, edges and corners are not inside each other. */
 static void neighbours_are_not_nested(void **state) {
-    (void)state;
     for (int wrong = 0; wrong < 27; wrong++) {
         soup *s = fresh();
         for (int i = 0; i < 27; i++) {
@@ -223,7 +217,6 @@ static void neighbours_are_not_nested(void **state) {
 }
 
 static void bad_triangles_and_vertices(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 0, 1);
     soup_vertex(s, 0, -0.0, 1); /* 8: as vertex 1, with a negative zero */
@@ -259,7 +252,6 @@ static void bad_triangles_and_vertices(void **state) {
 }
 
 static void no_volume(void **state) {
-    (void)state;
     soup *s = fresh(); /* a triangle and its back, in a general position */
     soup_vertex(s, 0.1, 0.2, 0.7);
     soup_vertex(s, 1.3, 0.4, 0.3);
@@ -285,7 +277,6 @@ static void no_volume(void **state) {
 }
 
 static void only_the_first_eight_are_named(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_torus(s, 60, 50, false);
     for (uint32_t i = 0; i < 600; i++)
@@ -328,7 +319,6 @@ static void box_inertia(vec3 size, quat q, double *inertia) {
 }
 
 static void mass_of_turned_boxes(void **state) {
-    (void)state;
     test_random random = {.state = 21};
     for (int round = 0; round < 100; round++) {
         double far = round % 2 ? 1000 : 1, expected[6];
@@ -354,7 +344,6 @@ static void mass_of_turned_boxes(void **state) {
 
 /* The surface: an open box without two opposite sides equals four rectangles. */
 static void mass_of_a_surface(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, -1, 1);
     for (uint32_t i = 0; i < 3 * 8; i++) /* leave out the two sides across x */
@@ -374,7 +363,6 @@ static void mass_of_a_surface(void **state) {
 }
 
 static void mass_of_any_scale(void **state) {
-    (void)state;
     static const double scales[] = {1e-90, 1e-60, 1e-30, 1e30, 1e60, 4e89};
     for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
         double k = scales[i];
@@ -449,7 +437,6 @@ static void brute_counts(const soup *s, uint32_t *duplicates, uint32_t *coincide
 }
 
 static void random_soups(void **state) {
-    (void)state;
     test_random random = {.state = 22};
     abut_context *threaded = test_context(NULL, 3);
     for (int round = 0; round < 300; round++) {
@@ -470,7 +457,6 @@ static void random_soups(void **state) {
 
 /* Numbering vertices and triangles another way changes no count and no mass. */
 static void order_does_not_matter(void **state) {
-    (void)state;
     static soup other;
     test_random random = {.state = 23};
     soup *s = fresh();
@@ -505,7 +491,6 @@ static void order_does_not_matter(void **state) {
 }
 
 static void same_on_any_thread_count(void **state) {
-    (void)state;
     test_random random = {.state = 24};
     soup *s = fresh();
     soup_torus(s, 60, 50, false);
@@ -522,13 +507,7 @@ static void same_on_any_thread_count(void **state) {
 
 static abut_mesh_report timed(double *positions, uint32_t vertices, uint32_t *indices,
                               uint32_t triangles) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.vertex_count = vertices;
-    input.indices = indices;
-    input.triangle_count = triangles;
-    abut_mesh *mesh;
-    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    abut_mesh *mesh = test_mesh(NULL, positions, vertices, indices, triangles);
     clock_t start = clock();
     abut_mesh_report r = examine_mesh(mesh);
     assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 60);
@@ -536,7 +515,6 @@ static abut_mesh_report timed(double *positions, uint32_t vertices, uint32_t *in
 }
 
 static void hostile_meshes_take_no_square_time(void **state) {
-    (void)state;
     const uint32_t n = 400000;
     double *positions = calloc(3 * (size_t)n, sizeof *positions);
     uint32_t *indices = malloc(3 * (size_t)n * sizeof *indices);
@@ -560,7 +538,6 @@ static void hostile_meshes_take_no_square_time(void **state) {
 
 /* Tens of thousands of closed parts: nested in one, and each in the shadow of all others. */
 static void many_parts(void **state) {
-    (void)state;
     const uint32_t n = 50000;
     double *positions = malloc(12 * (size_t)n * sizeof *positions);
     uint32_t *indices = malloc(12 * (size_t)n * sizeof *indices);
@@ -609,7 +586,6 @@ static abut_status examine_soup(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     soup *s = fresh(); /* long edges, collapsed triangles, nested components */
     test_random random = {.state = 26};
     soup_box(s, -2, 2);
@@ -623,16 +599,11 @@ static bool refuse_health(void *user, const char *stage, double fraction) {
 }
 
 static void cancelled_or_null(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 0, 1);
     for (int i = 0; i <= 10; i++) {
         double limit = i / 10.0;
-        abut_context_options options = abut_context_options_default();
-        options.progress = refuse_health;
-        options.progress_user = &limit;
-        abut_context *context;
-        assert_ok(abut_context_create(&options, &context));
+        abut_context *context = test_watched(refuse_health, &limit);
         assert_int_equal(ABUT_ERROR_CANCELLED, examine_soup(context, s));
         abut_context_destroy(context);
     }
@@ -647,7 +618,6 @@ static void cancelled_or_null(void **state) {
 }
 
 static void names(void **state) {
-    (void)state;
     for (int i = 0; i < ABUT_PROBLEM_COUNT; i++)
         for (int j = 0; j < i; j++)
             assert_string_not_equal(abut_problem_name((abut_problem_kind)i),

@@ -44,7 +44,6 @@ static void assert_near(vec3 expected, vec3 got, double tolerance) {
 /* ---- known values ---- */
 
 static void box_normals(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, -1, 1);
     model m = open_model(NULL, s);
@@ -69,7 +68,6 @@ static void box_normals(void **state) {
 /* Cutting a face in two through a vertex leaves that vertex's normal as it was: this is what the
  * weight by angle is for, and it must hold for corners beyond 90 degrees. */
 static void cutting_a_face_changes_nothing(void **state) {
-    (void)state;
     for (int obtuse = 0; obtuse < 2; obtuse++) {
         vec3 normal[2];
         for (int cut = 0; cut < 2; cut++) {
@@ -96,7 +94,6 @@ static void cutting_a_face_changes_nothing(void **state) {
 }
 
 static void thin_triangles(void **state) {
-    (void)state;
     const double n = 134217728; /* 2^27: (n+1)^2 - n (n+2) = 1 is lost in plain doubles */
     vec3 normal = abuti_unit_normal(v3(0, 0, 0), v3(n + 1, n, 0), v3(n + 2, n + 1, 0));
     assert_near(v3(0, 0, 1), normal, 0);
@@ -113,7 +110,6 @@ static void thin_triangles(void **state) {
 }
 
 static void degenerate_faces_add_nothing(void **state) {
-    (void)state;
     soup *s = fresh();
     for (int i = 0; i < 3; i++)
         soup_vertex(s, i, i == 1, 0);
@@ -142,7 +138,6 @@ static void degenerate_faces_add_nothing(void **state) {
 }
 
 static void any_scale_gives_the_same_bits(void **state) {
-    (void)state;
     static soup base;
     base.vertex_count = base.triangle_count = 0;
     soup_torus(&base, 7, 5, false);
@@ -274,7 +269,6 @@ static void soup_star(soup *s, uint32_t spikes, double inner) {
 }
 
 static void the_sign_is_right(void **state) {
-    (void)state;
     test_random random = {.state = 11};
     uint32_t corners = 0;
     soup *s = fresh();
@@ -300,7 +294,6 @@ static void the_sign_is_right(void **state) {
 
 /* Solids that touch themselves in a vertex or along an edge, as the advice promises. */
 static void the_sign_is_right_where_fans_touch(void **state) {
-    (void)state;
     test_random random = {.state = 12};
     soup *s = fresh();
     soup_vertex(s, 0, 0, 0);
@@ -328,7 +321,6 @@ static void the_sign_is_right_where_fans_touch(void **state) {
 /* ---- threads and failures ---- */
 
 static void same_on_any_thread_count(void **state) {
-    (void)state;
     static soup large;
     large.vertex_count = large.triangle_count = 0;
     soup_torus(&large, 64, 63, false);
@@ -361,7 +353,6 @@ static abut_status create_from_soup(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 0, 1);
     test_every_allocation(create_from_soup, s);
@@ -372,16 +363,11 @@ static bool refuse_normals(void *user, const char *stage, double fraction) {
 }
 
 static void cancelled_or_null(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 0, 1);
     for (int i = 0; i <= 10; i++) {
         double limit = i / 10.0;
-        abut_context_options options = abut_context_options_default();
-        options.progress = refuse_normals;
-        options.progress_user = &limit;
-        abut_context *context;
-        assert_ok(abut_context_create(&options, &context));
+        abut_context *context = test_watched(refuse_normals, &limit);
         abut_mesh *mesh = soup_mesh(context, s);
         abut_topology *topology = NULL;
         abut_normals *normals = NULL;

@@ -60,7 +60,6 @@ static void check_restored(const soup *good, uint64_t seed) {
 }
 
 static void closed_meshes_come_back(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 5, 6);
     check_restored(s, 1);
@@ -73,7 +72,6 @@ static void closed_meshes_come_back(void **state) {
 
 /* Boxes in boxes, out and in by turns, and many such nests side by side and stacked. */
 static void cavities_stay_cavities(void **state) {
-    (void)state;
     soup *s = fresh();
     for (uint32_t i = 0; i < 40; i++) {
         uint32_t nest = i / 8, depth = i % 8, first = s->vertex_count;
@@ -96,7 +94,6 @@ static void cavities_stay_cavities(void **state) {
 }
 
 static void open_meshes_follow_the_larger_area(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 0, 1);
     s->triangle_count -= 2;
@@ -132,7 +129,6 @@ static void open_meshes_follow_the_larger_area(void **state) {
 }
 
 static void one_sided_meshes_keep_a_seam(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_moebius(s, 12);
     test_random random = {.state = 5};
@@ -148,7 +144,6 @@ static void one_sided_meshes_keep_a_seam(void **state) {
 }
 
 static void nonmanifold_edges_part_patches(void **state) {
-    (void)state;
     soup *s = fresh(); /* three pages, and a collapsed triangle on the spine */
     for (int i = 0; i < 8; i++)
         soup_vertex(s, i, i * i, i * i * i);
@@ -167,7 +162,6 @@ static void nonmanifold_edges_part_patches(void **state) {
 }
 
 static void random_soups_end_oriented_or_one_sided(void **state) {
-    (void)state;
     test_random random = {.state = 6};
     abut_context *context = test_context(NULL, 3);
     for (int round = 0; round < 200; round++) {
@@ -216,18 +210,13 @@ static bool refuse_orient(void *user, const char *stage, double fraction) {
 }
 
 static void failures(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, -1, 1);
     soup_box(s, -2, 2);
     test_every_allocation(orient_soup, s);
     for (int i = 0; i <= 8; i++) {
         double limit = i / 10.0;
-        abut_context_options options = abut_context_options_default();
-        options.progress = refuse_orient;
-        options.progress_user = &limit;
-        abut_context *context;
-        assert_ok(abut_context_create(&options, &context));
+        abut_context *context = test_watched(refuse_orient, &limit);
         assert_int_equal(ABUT_ERROR_CANCELLED, orient_soup(context, s));
         abut_context_destroy(context);
     }

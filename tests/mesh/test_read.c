@@ -14,7 +14,6 @@ static const char stl[] = "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0
                           "vertex 0 1 0\nendloop\nendfacet\nendsolid a\n";
 
 static void checks_arguments(void **state) {
-    (void)state;
     abut_mesh *mesh = (abut_mesh *)&mesh;
     assert_fails(ABUT_ERROR_ARGUMENT, "path is null", abut_mesh_read(NULL, NULL, NULL, &mesh));
     assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_mesh_read(NULL, "x", NULL, NULL));
@@ -36,7 +35,6 @@ static void checks_arguments(void **state) {
 }
 
 static void names_bad_files(void **state) {
-    (void)state;
     abut_mesh *mesh = NULL;
     assert_fails(ABUT_ERROR_FILE, "missing.obj: cannot be opened: No such file",
                  abut_mesh_read(NULL, test_path("missing.obj"), NULL, &mesh));
@@ -65,7 +63,6 @@ static void names_bad_files(void **state) {
 }
 
 static void a_read_error_is_a_file_error(void **state) {
-    (void)state;
     int memory = open("/proc/self/mem", O_RDONLY); /* its first page cannot be read */
     if (memory < 0)
         skip();
@@ -81,7 +78,6 @@ static void a_read_error_is_a_file_error(void **state) {
 }
 
 static void finds_the_format(void **state) {
-    (void)state;
     static const struct {
         const char *data, *name;
         uint32_t triangles;
@@ -115,7 +111,6 @@ static void finds_the_format(void **state) {
 
 /* A large file through the window, whose edges then fall anywhere, against the same from memory. */
 static void windows_do_not_show(void **state) {
-    (void)state;
     abut_mesh *grid = check_grid(NULL, 120, false);
     static const char *const names[] = {"w.obj", "w.ply", "w.stl", "t.ply", "t.stl"};
     for (int i = 0; i < 5; i++) {
@@ -160,7 +155,6 @@ static void *feed(void *user) {
 }
 
 static void reads_a_pipe(void **state) {
-    (void)state;
     abut_mesh *grid = check_grid(NULL, 40, true);
     static const char *const names[] = {"p.obj", "p.ply", "p.stl", "q.ply", "q.stl"};
     for (int i = 0; i < 5; i++) {
@@ -209,7 +203,6 @@ static abut_status read_once(abut_context *context, void *user) {
 }
 
 static void any_allocation_may_fail(void **state) {
-    (void)state;
     static const char quads[] = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n";
     memory_case cases[] = {{obj, sizeof obj - 1, "a.obj"},
                            {quads, sizeof quads - 1, "q.obj"},
@@ -246,7 +239,6 @@ static void check_peak(const char *path, double most) {
 }
 
 static void memory_stays_below_three_times_the_result(void **state) {
-    (void)state;
     abut_mesh *grid = check_grid(NULL, 300, true);
     static const char *const names[] = {"big.obj", "big.ply", "big.stl", "text.ply", "text.stl"};
     for (int i = 0; i < 5; i++) {
@@ -277,7 +269,6 @@ static void memory_stays_below_three_times_the_result(void **state) {
 
 /* A file must not make us take more memory than it has bytes for. */
 static void a_lie_costs_nothing(void **state) {
-    (void)state;
     static const char *const lies[] = {
         "ply\nformat binary_little_endian 1.0\nelement vertex 4000000000\nproperty char "
         "x\nproperty "
@@ -322,7 +313,6 @@ static void hear_log(void *user, abut_log_level level, const char *message) {
 }
 
 static void can_be_cancelled(void **state) {
-    (void)state;
     abut_mesh *grid = check_grid(NULL, 250, true);
     static const char *const names[] = {"c.obj", "c.ply", "c.stl"};
     for (int i = 0; i < 3; i++) {
@@ -331,11 +321,7 @@ static void can_be_cancelled(void **state) {
         uint32_t all_calls = 0;
         for (uint32_t stop = 0; stop <= all_calls; stop++) {
             listener ear = {.stop_at = stop};
-            abut_context_options options = abut_context_options_default();
-            options.progress = hear_progress;
-            options.progress_user = &ear;
-            abut_context *context;
-            assert_ok(abut_context_create(&options, &context));
+            abut_context *context = test_watched(hear_progress, &ear);
             abut_mesh *mesh = NULL;
             if (stop) {
                 assert_fails(ABUT_ERROR_CANCELLED, names[i],
@@ -356,7 +342,6 @@ static void can_be_cancelled(void **state) {
 }
 
 static void warns_of_huge_polygons(void **state) {
-    (void)state;
     listener ear = {0};
     abut_context_options options = abut_context_options_default();
     options.log = hear_log;
@@ -394,7 +379,6 @@ static void *read_many(void *user) {
 }
 
 static void threads_may_read_at_once(void **state) {
-    (void)state;
     abut_mesh *grid = check_grid(NULL, 20, false);
     char path[1100];
     snprintf(path, sizeof path, "%s", test_path("shared.obj"));

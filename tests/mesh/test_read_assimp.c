@@ -8,7 +8,6 @@ static bool has_assimp(void) {
 }
 
 static void says_what_is_missing(void **state) {
-    (void)state;
     if (has_assimp())
         skip();
     abut_mesh *mesh = NULL;
@@ -23,7 +22,6 @@ static void says_what_is_missing(void **state) {
 }
 
 static void reads_other_formats(void **state) {
-    (void)state;
     if (!has_assimp())
         skip();
     abut_mesh *mesh = NULL;
@@ -57,7 +55,6 @@ static void encode(const unsigned char *bytes, size_t count, char *out) {
 
 /* One triangle used by two nodes: one moved by its parent and itself, one mirrored and scaled. */
 static void applies_transforms(void **state) {
-    (void)state;
     if (!has_assimp())
         skip();
     static const float triangle[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
@@ -98,7 +95,6 @@ static abut_status read_once(abut_context *context, void *path) {
 }
 
 static void any_allocation_may_fail(void **state) {
-    (void)state;
     if (!has_assimp())
         skip();
     char path[1100];

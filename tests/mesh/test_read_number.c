@@ -34,7 +34,6 @@ static void compare(const char *text) {
 }
 
 static void reads_what_people_write(void **state) {
-    (void)state;
     static const char *const texts[] = {"0",
                                         "-0",
                                         "+1",
@@ -86,7 +85,6 @@ static void reads_what_people_write(void **state) {
 }
 
 static void reads_random_digits(void **state) {
-    (void)state;
     test_random random = {1};
     for (int i = 0; i < 100000; i++) {
         char text[96];
@@ -108,7 +106,6 @@ static void reads_random_digits(void **state) {
 
 /* Exactly between two doubles, and one digit beside: where a wrong rounding shows. */
 static void reads_halfway_cases(void **state) {
-    (void)state;
     test_random random = {2};
     for (int i = 0; i < 50000; i++) {
         uint64_t m = (test_random_bits(&random) >> 11) | (uint64_t)1 << 52;
@@ -133,7 +130,6 @@ static void reads_halfway_cases(void **state) {
 }
 
 static void reads_random_doubles(void **state) {
-    (void)state;
     test_random random = {3};
     for (int i = 0; i < 100000; i++) {
         double value = i % 2 ? test_random_real(&random, -1000, 1000)
@@ -147,7 +143,6 @@ static void reads_random_doubles(void **state) {
 }
 
 static void knows_what_is_no_number(void **state) {
-    (void)state;
     static const char *const texts[] = {"",    "-", "+",   ".",   "-.", "e5",
                                         ".e5", "x", "--1", "+-1", "na"};
     double value = 5;
@@ -190,7 +185,6 @@ static int digits_of(const char *text) {
 }
 
 static void writes_what_comes_back(void **state) {
-    (void)state;
     test_random random = {4};
     for (int i = 0; i < 100000; i++) {
         double value = bits_to_double(test_random_bits(&random));
@@ -225,7 +219,6 @@ static void writes_what_comes_back(void **state) {
 }
 
 static void writes_plainly(void **state) {
-    (void)state;
     static const struct {
         double value;
         const char *text;
@@ -266,7 +259,6 @@ static bool speak_german(void) {
 }
 
 static void german_changes_nothing(void **state) {
-    (void)state;
     if (!speak_german())
         skip();
     char text[ABUTI_NUMBER_BYTES + 1];

@@ -16,7 +16,6 @@ static const uint32_t two_triangles[] = {0, 1, 2, 0, 2, 3};
 #define CORNERS "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
 
 static void reads_every_face_form(void **state) {
-    (void)state;
     static const char *const faces[] = {"f 1 2 3\nf 1 3 4\n",
                                         "f 1/1 2/2 3/3\nf 1/7 3/8 4/9\n",
                                         "f 1//1 2//2 3//3\nf 1//1 3//1 4//1\n",
@@ -37,7 +36,6 @@ static void reads_every_face_form(void **state) {
 }
 
 static void ignores_what_is_no_geometry(void **state) {
-    (void)state;
     abut_mesh *mesh =
         read("# comment \\\nmtllib C:\\models\\\nv 0 0 0 1.0\no thing\nvn 0 0 1\n"
              "v 1 0 0 0.5 0.5 0.5\ng a b\ns off\nvt 0 0\nvp 1 2\nusemtl x\\\nv 0 1 0\n"
@@ -48,7 +46,6 @@ static void ignores_what_is_no_geometry(void **state) {
 }
 
 static void reads_any_line_end(void **state) {
-    (void)state;
     static const char *const texts[] = {
         "v 0 0 0\r\nv 1 0 0\r\nv 0 1 0\r\nv 0 0 1\r\nf 1 2 3\r\nf 1 3 4\r\n",
         "v 0 0 0\rv 1 0 0\rv 0 1 0\rv 0 0 1\rf 1 2 3\rf 1 3 4",
@@ -64,14 +61,12 @@ static void reads_any_line_end(void **state) {
 }
 
 static void faces_may_come_first(void **state) {
-    (void)state;
     abut_mesh *mesh = read("f 1 2 3\nv 0 0 0\nf 1 3 4\nv 1 0 0\nv 0 1 0\nv 0 0 1\n");
     check_mesh(mesh, 4, corner_positions, 2, two_triangles);
     abut_mesh_destroy(mesh);
 }
 
 static void cuts_polygons(void **state) {
-    (void)state;
     /* a dart, concave at its last corner but one: the fan from corner 0 would leave it */
     static const char dart[] = "v 0 0 0\nv 4 2 0\nv 0 4 0\nv 1 2 0\nf 1 2 3 4\nf 2 3 4 1\n";
     abut_mesh *mesh = read(dart);
@@ -92,7 +87,6 @@ static void cuts_polygons(void **state) {
 }
 
 static void refuses_bad_vertices(void **state) {
-    (void)state;
     refused("v 0 0 0\nv 1 0\nf 1 1 1\n", "line 2: a vertex needs 3 coordinates; it has 2");
     refused("v\n", "line 1:");
     refused("v 1 2 x\n", "line 1: 'x' is not a number for z");
@@ -110,7 +104,6 @@ static void refuses_bad_vertices(void **state) {
 }
 
 static void refuses_bad_faces(void **state) {
-    (void)state;
     refused(CORNERS "f 1 2 5\n", "line 5: a face names vertex 5, but the file has only 4");
     refused(CORNERS "f 1 2 9\nf 1 2 3\nf 1 2 8\n", "line 5:");
     refused(CORNERS "f 1 2 -5\n", "line 5: a face names vertex -5, but only 4");
@@ -135,7 +128,6 @@ static void refuses_bad_faces(void **state) {
 }
 
 static void survives_truncation(void **state) {
-    (void)state;
     /* single digits, so that what is left of a cut number is the number or nothing */
     static const char text[] = CORNERS "f 1/1 2//2 3/3/3\r\nf -4 -2 -1\nf 2 3 4\n";
     static const uint32_t all[] = {0, 1, 2, 0, 2, 3, 1, 2, 3};
@@ -160,7 +152,6 @@ static void survives_truncation(void **state) {
 }
 
 static void reads_very_long_lines(void **state) {
-    (void)state;
     enum { LONG = 10000000 };
     char *text = malloc(LONG + 1000);
     static const char *const starts[] = {CORNERS "f 1 2 3 ", CORNERS "f 1 2 3\n# ",

@@ -20,7 +20,6 @@ static abut_mesh *read(const char *text) {
 #define CORNERS "0 0 0\n1 0 0\n0 1 0\n0 0 1\n"
 
 static void reads_text(void **state) {
-    (void)state;
     static const char *const texts[] = {
         HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3\n",
         HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3", /* no last line end */
@@ -45,7 +44,6 @@ static void reads_text(void **state) {
 }
 
 static void a_float_is_a_float(void **state) {
-    (void)state;
     abut_mesh *mesh = read(HEAD("3", "1") "0.1 0 0\n0 0.1 0\n0 0 16777217\n3 0 1 2\n");
     volatile float tenth = 0.1f;
     static double expected[9];
@@ -134,7 +132,6 @@ static void make_binary(bytes *out, int type, int count_type, int index_type, bo
 }
 
 static void reads_every_type(void **state) {
-    (void)state;
     bytes file;
     for (int big = 0; big < 2; big++)
         for (int type = 0; type < 8; type++)
@@ -151,7 +148,6 @@ static void reads_every_type(void **state) {
 }
 
 static void lone_cr_before_a_line_feed_byte(void **state) {
-    (void)state;
     /* the first byte of the data is 10; after a lone CR it is data, not a line end */
     bytes file = {.count = 0};
     put(&file, "ply\rformat binary_little_endian 1.0\relement vertex 3\rproperty char x\rproperty "
@@ -167,7 +163,6 @@ static void lone_cr_before_a_line_feed_byte(void **state) {
 }
 
 static void survives_truncation(void **state) {
-    (void)state;
     bytes file;
     for (int kind = 0; kind < 3; kind++) {
         file.count = 0;
@@ -193,7 +188,6 @@ static void survives_truncation(void **state) {
 /* ---- bad ---- */
 
 static void refuses_bad_headers(void **state) {
-    (void)state;
     refused("plx\n", "line 1: 'plx' is not 'ply'");
     refused("ply", "ends in the header");
     refused("ply\nformat ascii 1.0\n", "line 3: the file ends in the header");
@@ -237,7 +231,6 @@ static void refuses_bad_headers(void **state) {
 }
 
 static void refuses_bad_counts(void **state) {
-    (void)state;
     refused(HEAD("4294967295", "2") CORNERS "3 0 1 2\n", "line 3:");
     refused(HEAD("4294967294", "2") CORNERS "3 0 1 2\n", "line 3: the header promises 4294967294");
     refused(HEAD("4", "4294967295") CORNERS "3 0 1 2\n", "line 7: the header promises 4294967295");
@@ -253,7 +246,6 @@ static void refuses_bad_counts(void **state) {
 }
 
 static void refuses_bad_data(void **state) {
-    (void)state;
     refused(HEAD("4", "2") CORNERS "3 0 1 4\n3 0 2 3\n", "line 14: face 0 names vertex 4");
     refused(HEAD("4", "2") CORNERS "3 0 1 2\n3 0 -1 3\n", "line 15: face 1 names vertex -1");
     refused(HEAD("4", "2") CORNERS "3 0 1 0.5\n3 0 1 3\n", "line 14: face 0 names vertex 0.5");
@@ -292,7 +284,6 @@ static void refuses_bad_data(void **state) {
 }
 
 static void reads_very_long_lines(void **state) {
-    (void)state;
     enum { LONG = 10000000 };
     char *text = malloc(LONG + 2000);
     strcpy(text, "ply\nformat ascii 1.0\ncomment ");

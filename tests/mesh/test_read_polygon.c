@@ -71,7 +71,6 @@ static void turn_around(uint32_t count) {
 }
 
 static void cuts_known_shapes(void **state) {
-    (void)state;
     static const double shapes[][26] = {
         {4, 0, 0, 4, 2, 0, 4, 1, 2},                         /* dart */
         {4, 1, 2, 0, 0, 4, 2, 0, 4},                         /* from its notch */
@@ -97,7 +96,6 @@ static void cuts_known_shapes(void **state) {
 
 /* Star-shaped about the centre, so simple; wild radii make it deeply concave. */
 static void cuts_random_stars(void **state) {
-    (void)state;
     test_random random = {7};
     for (int round = 0; round < 300; round++) {
         uint32_t count = 4 + test_random_below(&random, round < 290 ? 60 : MOST - 3);
@@ -114,7 +112,6 @@ static void cuts_random_stars(void **state) {
 
 /* A comb: half of all corners are reflex, the worst case for the cost. */
 static void cuts_a_comb(void **state) {
-    (void)state;
     uint32_t count = 0;
     for (uint32_t i = 0; count < MOST - 2; i++) {
         positions[count++] = v3(i, 1, 0);
@@ -129,7 +126,6 @@ static void cuts_a_comb(void **state) {
 
 /* The same cut whatever plane the polygon lies in. */
 static void any_plane_will_do(void **state) {
-    (void)state;
     static const double dart[][2] = {{0, 0}, {4, 2}, {0, 4}, {1, 2}};
     for (int axis = 0; axis < 3; axis++)
         for (int way = 0; way < 2; way++) {
@@ -156,7 +152,6 @@ static void any_plane_will_do(void **state) {
 
 /* What has no right answer still gets one: each corner in range, count - 2 triangles. */
 static void never_fails(void **state) {
-    (void)state;
     test_random random = {8};
     for (int round = 0; round < 2000; round++) {
         uint32_t count = 3 + test_random_below(&random, round < 1990 ? 30 : MOST - 2);
@@ -180,7 +175,6 @@ static void never_fails(void **state) {
 
 /* A square with a square hole, joined by a bridge that is walked twice. */
 static void cuts_a_keyhole(void **state) {
-    (void)state;
     static const double keyhole[][2] = {{0, 0}, {6, 0}, {6, 6}, {0, 6}, {0, 0},
                                         {2, 2}, {2, 4}, {4, 4}, {4, 2}, {2, 2}};
     for (int i = 0; i < 10; i++)

@@ -14,7 +14,6 @@ static void refused(const char *text, const char *part) {
 #define SECOND FACET("-0 0 -0.0", "0 1 0", "0 0 1")
 
 static void reads_text(void **state) {
-    (void)state;
     static const char *const texts[] = {
         ("solid\n" FIRST SECOND "endsolid\n"),
         ("solid a b c\n" FIRST SECOND "endsolid a b c"),
@@ -36,7 +35,6 @@ static void reads_text(void **state) {
 }
 
 static void refuses_bad_text(void **state) {
-    (void)state;
     refused("solid a\n" FIRST, "line 9: the file ends without 'endsolid'");
     refused("solid a\nfacet\n", "line 3: the file ends in a facet");
     refused("solid a\nfacet normal 0 0 1\ninner loop\n", "line 3: 'inner' is not the word 'outer'");
@@ -81,7 +79,6 @@ static void make_binary(bytes *file, const char *head) {
 }
 
 static void reads_binary(void **state) {
-    (void)state;
     static const char *const heads[] = {"", "binary", "solid that is not text",
                                         "solid x\nfacet normal 0 0 1\n"};
     for (size_t i = 0; i < 4; i++) {
@@ -99,7 +96,6 @@ static void reads_binary(void **state) {
 }
 
 static void refuses_bad_binary(void **state) {
-    (void)state;
     bytes file;
     make_binary(&file, "binary");
     file.at[80] = 3;
@@ -119,7 +115,6 @@ static void refuses_bad_binary(void **state) {
 }
 
 static void survives_truncation(void **state) {
-    (void)state;
     bytes file;
     static const char *const heads[] = {"binary", "solid", "text"};
     for (int kind = 0; kind < 3; kind++) {
@@ -146,7 +141,6 @@ static int compare_positions(const void *a, const void *b) {
 
 /* Many triangles: the table must grow and still find every equal corner. The referee sorts. */
 static void merges_equal_corners_only(void **state) {
-    (void)state;
     enum { COUNT = 20000 };
     static unsigned char file[84 + 50 * COUNT];
     abut_vec3 *soup = malloc(3 * COUNT * sizeof *soup);
@@ -177,7 +171,6 @@ static void merges_equal_corners_only(void **state) {
 }
 
 static void reads_a_very_long_name(void **state) {
-    (void)state;
     enum { LONG = 10000000 };
     char *text = malloc(LONG + 1000);
     strcpy(text, "solid ");

@@ -208,7 +208,6 @@ static void expect(const soup *s, counts expected) {
 }
 
 static void known_meshes(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 0, 1);
     expect(s, (counts){18, 1, 0, 0});
@@ -235,7 +234,6 @@ static void known_meshes(void **state) {
 }
 
 static void touching_fans(void **state) {
-    (void)state;
     soup *s = fresh(); /* two triangles that share a vertex */
     for (int i = 0; i < 5; i++)
         soup_vertex(s, i, i * i, 0);
@@ -267,7 +265,6 @@ static void touching_fans(void **state) {
 
 /* A ring of quads pinched to one vertex: one trail along the boundary that passes it twice. */
 static void pinched_ring(void **state) {
-    (void)state;
     soup *s = fresh();
     uint32_t n = 6;
     for (uint32_t i = 0; i < 2 * n; i++)
@@ -287,7 +284,6 @@ static void pinched_ring(void **state) {
 }
 
 static void collapsed_triangles(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 0, 1);
     soup_triangle(s, 0, 1, 0); /* on an edge of the box: nothing changes */
@@ -305,7 +301,6 @@ static void collapsed_triangles(void **state) {
 }
 
 static void one_and_equal_triangles(void **state) {
-    (void)state;
     soup *s = fresh();
     for (int i = 0; i < 3; i++)
         soup_vertex(s, i, i * i, 0);
@@ -317,7 +312,6 @@ static void one_and_equal_triangles(void **state) {
 }
 
 static void random_soups(void **state) {
-    (void)state;
     test_random random = {.state = 1};
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 1), *threaded = test_context(NULL, 3);
@@ -334,7 +328,6 @@ static void random_soups(void **state) {
 
 /* Pieces of a torus: manifold with boundary, and bow-ties where removed triangles touch. */
 static void random_holes(void **state) {
-    (void)state;
     test_random random = {.state = 2};
     for (int round = 0; round < 200; round++) {
         soup *s = fresh();
@@ -370,20 +363,13 @@ static abut_mesh *large_mesh(abut_context *context, uint32_t vertices, uint32_t 
         positions[i] = test_random_real(&random, -1, 1);
     for (uint32_t i = 0; i < 3 * triangles; i++)
         indices[i] = test_random_below(&random, i % 7 ? vertices : 50);
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.vertex_count = vertices;
-    input.indices = indices;
-    input.triangle_count = triangles;
-    abut_mesh *mesh;
-    assert_ok(abut_mesh_create(context, &input, &mesh));
+    abut_mesh *mesh = test_mesh(context, positions, vertices, indices, triangles);
     free(positions);
     free(indices);
     return mesh;
 }
 
 static void same_on_any_thread_count(void **state) {
-    (void)state;
     abut_topology *topology[2];
     abut_topology_arrays v[2];
     for (int i = 0; i < 2; i++) {
@@ -414,7 +400,6 @@ static void same_on_any_thread_count(void **state) {
 /* A million triangles around one vertex, of lowest or highest number: a bucket of a million. The
  * bound is generous; quadratic time would take hours. */
 static void one_vertex_in_all_triangles(void **state) {
-    (void)state;
     const uint32_t n = 1000000;
     double *positions = calloc(3 * ((size_t)n + 1), sizeof *positions);
     uint32_t *indices = malloc(3 * (size_t)n * sizeof *indices);
@@ -426,14 +411,8 @@ static void one_vertex_in_all_triangles(void **state) {
             indices[3 * i + 1] = rim + (uint32_t)((uint64_t)i * 7919 % n);
             indices[3 * i + 2] = rim + (uint32_t)((uint64_t)(i + 1) * 7919 % n);
         }
-        abut_mesh_input input = abut_mesh_input_default();
-        input.positions = positions;
-        input.vertex_count = n + 1;
-        input.indices = indices;
-        input.triangle_count = n;
-        abut_mesh *mesh;
         abut_topology *topology;
-        assert_ok(abut_mesh_create(NULL, &input, &mesh));
+        abut_mesh *mesh = test_mesh(NULL, positions, n + 1, indices, n);
         clock_t start = clock();
         assert_ok(abut_topology_create(mesh, &topology));
         assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 60);
@@ -450,7 +429,6 @@ static void one_vertex_in_all_triangles(void **state) {
 }
 
 static void scratch_is_modest(void **state) {
-    (void)state;
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 1);
     abut_mesh *mesh = large_mesh(context, 50000, 100000, 5);
@@ -482,7 +460,6 @@ static abut_status create_from_soup(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     soup *s = fresh(); /* with every extra: long buckets, collapsed triangles, loops, chains */
     test_random random = {.state = 9};
     soup_random(s, &random, 40, 300);
@@ -495,16 +472,11 @@ static bool refuse_from(void *user, const char *stage, double fraction) {
 }
 
 static void can_be_cancelled(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 0, 1);
     for (int i = 0; i <= 10; i++) {
         double limit = i / 10.0;
-        abut_context_options options = abut_context_options_default();
-        options.progress = refuse_from;
-        options.progress_user = &limit;
-        abut_context *context;
-        assert_ok(abut_context_create(&options, &context));
+        abut_context *context = test_watched(refuse_from, &limit);
         abut_mesh *mesh = soup_mesh(context, s);
         abut_topology *topology = NULL;
         assert_fails(ABUT_ERROR_CANCELLED, "topology", abut_topology_create(mesh, &topology));
@@ -515,7 +487,6 @@ static void can_be_cancelled(void **state) {
 }
 
 static void null_arguments(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 0, 1);
     abut_mesh *mesh = soup_mesh(NULL, s);
@@ -537,7 +508,6 @@ static int compare_keys(const void *a, const void *b) {
 }
 
 static void keys_are_sorted(void **state) {
-    (void)state;
     test_random random = {.state = 4};
     static uint64_t keys[5000], buffer[5000], expected[5000];
     for (size_t n = 0; n < 5000; n = n < 100 ? n + 1 : n * 3 / 2) {

@@ -26,7 +26,6 @@ static abut_pose pose_of(double x, double y, double z, double w, double tx, doub
 }
 
 static void moves_turns_and_mirrors(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 1, 2);
     abut_mesh *mesh = soup_mesh(NULL, s), *moved;
@@ -69,7 +68,6 @@ static void moves_turns_and_mirrors(void **state) {
 }
 
 static void joins_in_order(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 1, 2);
     abut_mesh *box = soup_mesh(NULL, s), *far, *joined;
@@ -99,7 +97,6 @@ static void joins_in_order(void **state) {
 }
 
 static void refusals(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 1, 2);
     abut_mesh *mesh = soup_mesh(NULL, s), *moved = NULL;
@@ -143,7 +140,6 @@ static abut_status move_and_join(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 1, 2);
     test_every_allocation(move_and_join, s);

@@ -80,7 +80,6 @@ static void check(const soup *s, double tolerance, abut_context *context) {
 /* ---- tests ---- */
 
 static void random_soups(void **state) {
-    (void)state;
     test_random random = {.state = 31};
     for (int round = 0; round < 400; round++) {
         soup *s = fresh();
@@ -106,7 +105,6 @@ static void random_soups(void **state) {
 }
 
 static void far_away_and_tiny(void **state) {
-    (void)state;
     test_random random = {.state = 32};
     for (int round = 0; round < 40; round++) {
         soup *s = fresh();
@@ -121,7 +119,6 @@ static void far_away_and_tiny(void **state) {
 }
 
 static void a_cut_box_is_closed_again(void **state) {
-    (void)state;
     soup *s = fresh();
     for (int i = 0; i < 2; i++) /* every triangle with vertices of its own */
         soup_box(s, 0, 1);
@@ -167,7 +164,6 @@ static uint32_t weld_many(const double *positions, uint32_t count, double tolera
 }
 
 static void hostile_input_takes_no_square_time(void **state) {
-    (void)state;
     const uint32_t n = test_rounds(600000);
     test_random random = {.state = 33};
     double *p = calloc(3 * (size_t)n, sizeof *p);
@@ -214,7 +210,6 @@ static abut_status weld_soup(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     soup *s = fresh();
     test_random random = {.state = 34};
     soup_random(s, &random, 100, 200);
@@ -228,7 +223,6 @@ static bool refuse_weld(void *user, const char *stage, double fraction) {
 }
 
 static void refusals(void **state) {
-    (void)state;
     soup *s = fresh();
     soup_box(s, 0, 1);
     abut_mesh *mesh = soup_mesh(NULL, s), *welded = NULL;
@@ -242,18 +236,13 @@ static void refusals(void **state) {
     abut_mesh_destroy(mesh);
     for (int i = 0; i <= 8; i++) {
         double limit = i / 10.0;
-        abut_context_options options = abut_context_options_default();
-        options.progress = refuse_weld;
-        options.progress_user = &limit;
-        abut_context *context;
-        assert_ok(abut_context_create(&options, &context));
+        abut_context *context = test_watched(refuse_weld, &limit);
         assert_int_equal(ABUT_ERROR_CANCELLED, weld_soup(context, &(job){s, 0.1}));
         abut_context_destroy(context);
     }
 }
 
 static void same_on_any_thread_count(void **state) {
-    (void)state;
     test_random random = {.state = 35};
     soup *s = fresh();
     soup_random(s, &random, 4000, 8000);

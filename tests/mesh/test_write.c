@@ -3,18 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static abut_mesh *make(const double *positions, uint32_t vertex_count, const uint32_t *indices,
-                       uint32_t triangle_count) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.vertex_count = vertex_count;
-    input.indices = indices;
-    input.triangle_count = triangle_count;
-    abut_mesh *mesh = NULL;
-    assert_ok(abut_mesh_create(NULL, &input, &mesh));
-    return mesh;
-}
-
 static abut_mesh_write_options write_options(abut_mesh_format format, bool ascii) {
     abut_mesh_write_options options = abut_mesh_write_options_default();
     options.format = format;
@@ -35,8 +23,7 @@ static const double tetrahedron[] = {0, 0, 0, 1, 0, 0, 0, 1.5, 0, 0, 0, -0.1};
 static const uint32_t two[] = {0, 1, 2, 0, 2, 3};
 
 static void writes_the_text_it_should(void **state) {
-    (void)state;
-    abut_mesh *mesh = make(tetrahedron, 4, two, 2);
+    abut_mesh *mesh = test_mesh(NULL, tetrahedron, 4, two, 2);
     char text[2000];
     assert_ok(abut_mesh_write(mesh, test_path("a.obj"), NULL));
     load(test_path("a.obj"), text, sizeof text);
@@ -64,7 +51,6 @@ static void writes_the_text_it_should(void **state) {
 
 /* Floats are declared float, and stay floats as text; one double makes all double. */
 static void takes_the_smaller_type(void **state) {
-    (void)state;
     char text[4000];
     for (int single = 0; single < 2; single++)
         for (int ascii = 0; ascii < 2; ascii++) {
@@ -88,7 +74,6 @@ static void takes_the_smaller_type(void **state) {
 
 /* Coordinates of every magnitude, and of meshes far from zero, come back bit for bit. */
 static void keeps_every_bit(void **state) {
-    (void)state;
     enum { COUNT = 3000 };
     static double positions[3 * COUNT];
     static uint32_t indices[COUNT];
@@ -104,7 +89,7 @@ static void keeps_every_bit(void **state) {
         }
         for (int i = 0; i < COUNT; i++)
             indices[i] = (uint32_t)i;
-        abut_mesh *mesh = make(positions, COUNT, indices, COUNT / 3);
+        abut_mesh *mesh = test_mesh(NULL, positions, COUNT, indices, COUNT / 3);
         for (int kind = 0; kind < 3; kind++) {
             abut_mesh_write_options options =
                 write_options(kind ? ABUT_MESH_FORMAT_PLY : ABUT_MESH_FORMAT_OBJ, kind == 2);
@@ -121,7 +106,6 @@ static void keeps_every_bit(void **state) {
 
 /* STL: floats come back as they were; the binary and the text file hold the same mesh. */
 static void stl_keeps_floats(void **state) {
-    (void)state;
     abut_mesh *mesh = check_grid(NULL, 20, true);
     abut_mesh *back[2] = {NULL, NULL};
     for (int ascii = 0; ascii < 2; ascii++) {
@@ -143,10 +127,9 @@ static void stl_keeps_floats(void **state) {
 }
 
 static void stl_normals_come_from_the_geometry(void **state) {
-    (void)state;
     static const double far[] = {1e30, 0, 0, 1e30, 1e30, 0, 1e30, 0, 1e30, 2e30, 0, 0};
     static const uint32_t faces[] = {0, 1, 2, 0, 3, 3};
-    abut_mesh *mesh = make(far, 4, faces, 2);
+    abut_mesh *mesh = test_mesh(NULL, far, 4, faces, 2);
     assert_ok(abut_mesh_write(mesh, test_path("n.stl"), NULL));
     char data[300];
     assert_int_equal(184, load(test_path("n.stl"), data, sizeof data));
@@ -159,8 +142,7 @@ static void stl_normals_come_from_the_geometry(void **state) {
 }
 
 static void refuses_what_it_cannot_do(void **state) {
-    (void)state;
-    abut_mesh *mesh = make(tetrahedron, 4, two, 2);
+    abut_mesh *mesh = test_mesh(NULL, tetrahedron, 4, two, 2);
     assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_mesh_write(NULL, "x.obj", NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "path is null", abut_mesh_write(mesh, NULL, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "x.gltf: its ending", abut_mesh_write(mesh, "x.gltf", NULL));
@@ -177,7 +159,7 @@ static void refuses_what_it_cannot_do(void **state) {
     abut_mesh_destroy(mesh);
     static const double large[] = {0, 0, 0, 1e39, 0, 0, 0, 1, 0};
     static const uint32_t one[] = {0, 1, 2};
-    mesh = make(large, 3, one, 1);
+    mesh = test_mesh(NULL, large, 3, one, 1);
     assert_fails(ABUT_ERROR_ARGUMENT, "big.stl: vertex 1 is (1e+39, 0, 0), too large",
                  abut_mesh_write(mesh, test_path("big.stl"), NULL));
     assert_int_not_equal(0, access(test_path("big.stl"), F_OK));
@@ -186,7 +168,6 @@ static void refuses_what_it_cannot_do(void **state) {
 }
 
 static void a_full_disk_keeps_the_old_file(void **state) {
-    (void)state;
     if (access("/dev/full", W_OK) != 0)
         skip();
     abut_mesh *mesh = check_grid(NULL, 50, false);
@@ -213,7 +194,6 @@ static abut_status write_once(abut_context *context, void *path) {
 }
 
 static void any_allocation_may_fail(void **state) {
-    (void)state;
     static const char *const names[] = {"o.obj", "o.ply", "o.stl"};
     for (int i = 0; i < 3; i++) {
         char path[1100];
@@ -239,13 +219,8 @@ static bool hear(void *user, const char *stage, double fraction) {
 }
 
 static void can_be_cancelled(void **state) {
-    (void)state;
     listener ear = {0};
-    abut_context_options options = abut_context_options_default();
-    options.progress = hear;
-    options.progress_user = &ear;
-    abut_context *context;
-    assert_ok(abut_context_create(&options, &context));
+    abut_context *context = test_watched(hear, &ear);
     abut_mesh *mesh = check_grid(context, 200, true);
     static const char *const names[] = {"c.obj", "c.ply", "c.stl"};
     for (int i = 0; i < 3; i++) {

@@ -220,7 +220,6 @@ static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
 }
 
 static void shapes(void **state) {
-    (void)state;
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 5), test_rounds(160), 1);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TORUS, 16), test_rounds(160), 2);
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 100, 3);
@@ -235,18 +234,15 @@ static void shapes(void **state) {
 }
 
 static void soups(void **state) {
-    (void)state;
     check_soups_there(check_mesh, 60, 24);
 }
 
 static void sizes(void **state) {
-    (void)state;
     check_sizes_there(check_mesh, 24);
 }
 
 /* A tree that was built on the device answers too, also after a refit. */
 static void built_there(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 4), *moved;
     abut_pose away = {{0.1, 0.2, 0.3, 0.9}, {3, -2, 1}};
     assert_ok(abut_mesh_transform(mesh, 1.75, away, &moved));
@@ -269,7 +265,6 @@ static void built_there(void **state) {
 /* A device of little memory, so that questions go in parts of a few, as many as there is room for
  * their candidates. */
 static void parts(void **state) {
-    (void)state;
     enum { COUNT = 200 };
     stopping when = {"rays", 0};
     abut_context *context = stopping_context(&when);
@@ -353,7 +348,6 @@ static void free_asking(asking *a) {
 }
 
 static void failing_device(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 2);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -400,7 +394,6 @@ static abut_status make_and_ask(abut_context *context, void *data) {
 }
 
 static void no_memory(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 2);
     asking *a = make_asking(mesh);
     assert_true(test_every_allocation(make_and_ask, a) > 8);
@@ -411,7 +404,6 @@ static void no_memory(void **state) {
 /* ---- bad arguments ---- */
 
 static void bad_arguments(void **state) {
-    (void)state;
     both b = make_both(make_shape(NULL, ABUT_SHAPE_BOX, 1));
     abut_vec3 list[2] = {{0, 0, 0}, {0, NAN, 0}};
     abut_ray rays[2] = {{{0, 0, 0}, {1, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};

@@ -90,7 +90,6 @@ static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
 }
 
 static void shapes(void **state) {
-    (void)state;
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 8), 3000, 1);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 3000, 2);
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 3000, 3);
@@ -105,7 +104,6 @@ static void shapes(void **state) {
 
 /* Built and refitted on the device, with features too: the answers of a new hierarchy. */
 static void built_there(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 6);
     abut_pose away = {{0.1, 0.2, 0.3, 0.9}, {3, -2, 1}};
     abut_mesh *moved = NULL;
@@ -147,12 +145,10 @@ static void built_there(void **state) {
 }
 
 static void soups(void **state) {
-    (void)state;
     check_soups_there(check_mesh, 300, 400);
 }
 
 static void sizes(void **state) {
-    (void)state;
     check_sizes_there(check_mesh, 300);
 }
 
@@ -171,7 +167,6 @@ static abut_status ask(abut_bvh *there, void *data) {
 }
 
 static void failing_device(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 4);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -186,7 +181,6 @@ static void failing_device(void **state) {
 }
 
 static void bad_arguments(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     abut_bvh *on_device = NULL;

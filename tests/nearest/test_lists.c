@@ -1,9 +1,11 @@
 /* Nearest points of batches that are large enough for lists: equal, bit for bit, to a search for
- * each of them, which has been compared with a complete one elsewhere. And the margin of the lists,
- * for which the source is included. */
+ * each of them, which has been compared with a complete one elsewhere. And the margin of the lists.
+ */
 #include "bvh/meshes.h"
 
-#include "../../src/nearest/lists.c"
+#include "nearest/lists.h"
+
+#include <math.h>
 
 enum { COUNT = 1024, MOST = 14000 }; /* the fewest for lists, if there are few triangles */
 
@@ -85,7 +87,6 @@ static void check_mesh(abut_mesh *mesh, uint64_t seed) {
 }
 
 static void shapes(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++)
         check_mesh(make_shape(NULL, (abut_shape_kind)kind, 6), 1 + (uint64_t)kind);
     check_mesh(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 12), 50);
@@ -93,7 +94,6 @@ static void shapes(void **state) {
 }
 
 static void soups(void **state) {
-    (void)state;
     for (int kind = 0; kind < SOUP_COUNT; kind++) {
         check_mesh(make_kind(NULL, (soup_kind)kind, 1, 3), 100 + (uint64_t)kind);
         check_mesh(make_kind(NULL, (soup_kind)kind, 400, 4), 200 + (uint64_t)kind);
@@ -102,7 +102,6 @@ static void soups(void **state) {
 
 /* Triangles twice, turned over, and on an edge that many share; vertices that coincide. */
 static void shared_parts(void **state) {
-    (void)state;
     enum { FINS = 9, BOTH = 3 * FINS };
     abut_vec3 positions[FINS + 2];
     uint32_t indices[BOTH][3];
@@ -115,18 +114,11 @@ static void shared_parts(void **state) {
         memcpy(indices[FINS + i], turned, sizeof fin);
         memcpy(indices[2 * FINS + i], i % 2 ? fin : bent, sizeof fin);
     }
-    abut_mesh_input input = abut_mesh_input_default();
-    abut_mesh *mesh;
-    input.positions = positions;
-    input.vertex_count = FINS + 2;
-    input.indices = indices;
-    input.triangle_count = BOTH;
-    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    abut_mesh *mesh = test_mesh(NULL, positions, FINS + 2, indices, BOTH);
     check_mesh(mesh, 8);
 }
 
 static void sizes_and_places(void **state) {
-    (void)state;
     static const double scales[] = {1e-30, 1e30, 1e-80, 1e80, 1e-6};
     static const double places[] = {0, 0, 0, 0, 1e6};
     for (int i = 0; i < 5; i++) {
@@ -159,7 +151,6 @@ static abut_status batch_work(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     static abut_vec3 p[COUNT];
     test_random random = {3};
     for (int i = 0; i < COUNT; i++)
@@ -168,7 +159,6 @@ static void out_of_memory(void **state) {
 }
 
 static void threads_agree(void **state) {
-    (void)state;
     enum { MANY = 70000 }; /* sorted in two parts */
     abut_vec3 *p = malloc(MANY * sizeof *p);
     abut_nearest *first = malloc(MANY * sizeof *first), *got = malloc(MANY * sizeof *got);
@@ -205,14 +195,9 @@ static bool stop_nearest(void *user, const char *stage, double fraction) {
 }
 
 static void cancelling(void **state) {
-    (void)state;
     enum { MANY = 140000 }; /* three reports */
     uint32_t left = 2;
-    abut_context_options options = abut_context_options_default();
-    options.progress = stop_nearest;
-    options.progress_user = &left;
-    abut_context *context;
-    assert_ok(abut_context_create(&options, &context));
+    abut_context *context = test_watched(stop_nearest, &left);
     abut_mesh *mesh = make_shape(context, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -238,14 +223,13 @@ static void cancelling(void **state) {
 
 /* All kernels that run here, and then null. */
 static const lists_kernel *kernel_of(int i) {
-    static const lists_kernel four = {gather, filter, measure, exact};
-    const lists_kernel *all_kernels[4] = {&four, NULL, NULL, NULL};
-    int count = 1;
-    if (abuti_simd_lanes() >= 8 && abuti_lists_8())
-        all_kernels[count++] = abuti_lists_8();
-    if (abuti_simd_lanes() >= 16 && abuti_lists_16())
-        all_kernels[count++] = abuti_lists_16();
-    return all_kernels[i];
+    const int lanes = 4 << i;
+    if (lanes > abuti_simd_lanes())
+        return NULL;
+    abuti_simd_at_most(lanes);
+    const lists_kernel *kernel = abuti_lists_kernel();
+    abuti_simd_at_most(16);
+    return kernel;
 }
 
 /* A list of all triangles of a mesh, and room to work. */
@@ -327,7 +311,6 @@ static double worst_error(const lists_kernel *kernel, abut_mesh *mesh, uint64_t 
 }
 
 static void errors_are_inside(void **state) {
-    (void)state;
     for (int k = 0; kernel_of(k); k++) {
         double worst = 0;
         for (int kind = 0; kind < SOUP_COUNT; kind++)
@@ -388,7 +371,6 @@ static void check_filter(const lists_kernel *kernel, abut_mesh *mesh, uint64_t s
 }
 
 static void filters_keep_the_nearest(void **state) {
-    (void)state;
     for (int k = 0; kernel_of(k); k++) {
         for (int kind = 0; kind < SOUP_COUNT; kind++)
             check_filter(kernel_of(k), make_kind(NULL, (soup_kind)kind, 300, 9), 6);
@@ -425,7 +407,6 @@ static void check_pairs(const lists_kernel *kernel, abut_mesh *mesh, uint64_t se
 }
 
 static void pairs_are_exact(void **state) {
-    (void)state;
     static const double scales[] = {1, 1e-30, 1e30, 1e-80, 1e80, 1e-25, 3e29};
     for (int k = 0; kernel_of(k); k++)
         for (int kind = 0; kind < SOUP_COUNT; kind++)

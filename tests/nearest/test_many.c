@@ -88,7 +88,6 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
 }
 
 static void shapes(void **state) {
-    (void)state;
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 4), 10, 1);
     check_mesh(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 6), 10, 2);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TORUS, 16), 10, 3);
@@ -96,12 +95,10 @@ static void shapes(void **state) {
 }
 
 static void soups(void **state) {
-    (void)state;
     check_soups(check_mesh, 4);
 }
 
 static void sizes_and_places(void **state) {
-    (void)state;
     check_sizes(check_mesh, 4);
 }
 
@@ -136,7 +133,6 @@ static void check_within(const abut_bvh *bvh, const abut_points *points, const a
 }
 
 static void batch_is_single(void **state) {
-    (void)state;
     enum { COUNT = 1500, MOST = 5 };
     abut_nearest *got = malloc(COUNT * MOST * sizeof *got), one[MOST];
     uint32_t counts[COUNT], count;
@@ -193,7 +189,6 @@ static abut_status ask_many(abut_context *context, void *data) {
 }
 
 static void refusals(void **state) {
-    (void)state;
     assert_true(test_every_allocation(ask_many, NULL) > 2);
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;

@@ -1,3 +1,3 @@
 /* The margin of the nearest-point search, with AVX-512 where it can be compiled. */
-#define ABUTI_FOUR_GROUPS
+#define LANES 16
 #include "margin_body.h"

@@ -71,7 +71,6 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
 }
 
 static void shapes(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++)
         check_mesh(make_shape(NULL, (abut_shape_kind)kind, 6), 30, 1 + (uint64_t)kind);
     check_mesh(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 24), 10, 50);
@@ -79,34 +78,24 @@ static void shapes(void **state) {
 }
 
 static void soups(void **state) {
-    (void)state;
     check_soups(check_mesh, 12);
 }
 
 static void sizes_and_places(void **state) {
-    (void)state;
     check_sizes(check_mesh, 15);
 }
 
 /* An unused vertex far away has no say. */
 static void unused_vertex(void **state) {
-    (void)state;
     const double positions[] = {5, 5, 5, 6, 5, 5, 5, 6, 5, -1e30, 0, 0};
     const uint32_t indices[] = {0, 1, 2};
-    abut_mesh_input input = abut_mesh_input_default();
-    abut_mesh *mesh;
-    input.positions = positions;
-    input.vertex_count = 4;
-    input.indices = indices;
-    input.triangle_count = 1;
-    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    abut_mesh *mesh = test_mesh(NULL, positions, 4, indices, 1);
     check_mesh(mesh, 20, 5);
 }
 
 /* ---- batches ---- */
 
 static void batch_is_single(void **state) {
-    (void)state;
     enum { COUNT = 3000 };
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 5);
     abut_bvh *bvh;
@@ -154,7 +143,6 @@ static void batch_is_single(void **state) {
 
 /* All points at one place, and points on a line: the order has nothing to go by. */
 static void batch_of_equals(void **state) {
-    (void)state;
     enum { COUNT = 100 };
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 2);
     abut_bvh *bvh;
@@ -183,7 +171,6 @@ static void batch_of_equals(void **state) {
 /* ---- refusals ---- */
 
 static void refusals(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));

@@ -2,23 +2,6 @@
  * out; refusals; bad input. */
 #include "bvh/meshes.h"
 
-static abut_pose random_pose(test_random *random, double away) {
-    abut_pose pose;
-    pose.rotation.x = test_random_real(random, -1, 1);
-    pose.rotation.y = test_random_real(random, -1, 1);
-    pose.rotation.z = test_random_real(random, -1, 1);
-    pose.rotation.w = test_random_real(random, -1, 1);
-    pose.translation = random_vec(random, away);
-    return pose;
-}
-
-static abut_bvh *hierarchy(abut_mesh *mesh) {
-    abut_bvh *bvh = NULL;
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    abut_mesh_destroy(mesh);
-    return bvh;
-}
-
 enum { POSES = 600 };
 
 typedef struct answers {
@@ -36,15 +19,14 @@ static void ask_all(const abut_pair_poses *poses, answers *all) {
 
 /* The same poses, with hierarchies on 1 thread, on 4, and one by one. */
 static void batch_is_single(void **state) {
-    (void)state;
     test_random random = {3};
     abut_pose *poses_a = malloc(POSES * sizeof *poses_a),
               *poses_b = malloc(POSES * sizeof *poses_b);
     answers *all = malloc(3 * sizeof *all);
     assert_true(poses_a && poses_b && all);
     for (int i = 0; i < POSES; i++) {
-        poses_a[i] = random_pose(&random, 0.3);
-        poses_b[i] = random_pose(&random, i % 7 ? 1 : 1e6);
+        poses_a[i] = any_pose(&random, 0.3);
+        poses_b[i] = any_pose(&random, i % 7 ? 1 : 1e6);
     }
     for (uint32_t run = 0; run < 2; run++) {
         test_memory memory = {0};
@@ -128,7 +110,6 @@ static abut_status ask_everything(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     abut_pose near[2] = {{{0, 0, 0, 0}, {0, 0, 0}}, {{0, 0, 0, 0}, {0.1, 0, 3}}};
     abut_pose far[2] = {{{1, 2, 3, 4}, {1e30, 0, 0}}, {{1, 0, 0, 1}, {1e30, 1e20, 0}}};
     uint64_t usual = test_every_allocation(ask_everything, near);
@@ -142,7 +123,6 @@ static bool stop_at_once(void *user, const char *stage, double fraction) {
 }
 
 static void cancelled(void **state) {
-    (void)state;
     abut_context_options options = abut_context_options_default();
     abut_context *context = NULL;
     int calls = 0;
@@ -164,7 +144,6 @@ static void cancelled(void **state) {
 /* ---- refusals ---- */
 
 static void refusals(void **state) {
-    (void)state;
     abut_bvh *bvh = hierarchy(make_shape(NULL, ABUT_SHAPE_BOX, 1));
     abut_posed good = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, none = {NULL, {{0, 0, 0, 0}, {0, 0, 0}}};
     abut_posed odd = good, beyond = good;
@@ -232,12 +211,11 @@ static void refusals(void **state) {
 
 /* A cache that is not of these meshes, or was never any, only costs time. */
 static void foreign_cache(void **state) {
-    (void)state;
     test_random random = {77};
     abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 9));
     abut_bvh *b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_E, 2));
     for (int i = 0; i < 200; i++) {
-        abut_posed at_a = {a, random_pose(&random, 0.4)}, at_b = {b, random_pose(&random, 1)};
+        abut_posed at_a = {a, any_pose(&random, 0.4)}, at_b = {b, any_pose(&random, 1)};
         abut_pair_cache cache;
         memset(&cache, 0, sizeof cache);
         cache.known = 1;
@@ -256,7 +234,6 @@ static void foreign_cache(void **state) {
 
 /* Vertices move, and what was known of the mesh with them. */
 static void refitted(void **state) {
-    (void)state;
     abut_mesh *ball = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2);
     abut_vec3 corners[3 * 80];
     uint32_t count = abut_mesh_triangle_count(ball);
@@ -287,7 +264,6 @@ static void refitted(void **state) {
 
 /* One triangle, and many in one place. */
 static void small_and_equal(void **state) {
-    (void)state;
     abut_vec3 corners[3] = {vec(0, 0, 0), vec(1, 0, 0), vec(0, 1, 0)};
     abut_bvh *one = hierarchy(make_soup(NULL, corners, 1));
     abut_bvh *equal = hierarchy(make_kind(NULL, SOUP_EQUAL, 3000, 1));

@@ -155,7 +155,6 @@ static void check_pair(abut_mesh *mesh_a, abut_mesh *mesh_b, uint32_t count, uin
 }
 
 static void shapes(void **state) {
-    (void)state;
     check_pair(make_shape(NULL, ABUT_SHAPE_TORUS, 20), make_shape(NULL, ABUT_SHAPE_TEAPOT, 6), 100,
                1);
     check_pair(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 3), 100, 2);
@@ -166,7 +165,6 @@ static void shapes(void **state) {
 }
 
 static void soups(void **state) {
-    (void)state;
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
         check_pair(make_kind(NULL, kind, 60, 5 + kind), make_kind(NULL, kind, 30, 9 + kind), 20,
                    7 + kind);
@@ -182,7 +180,6 @@ static void soups(void **state) {
 /* More pairs at one distance than the device has room for: the tips of two cones of 40 triangles
  * each, walls of 72 triangles face to face, 100 triangles in one place. */
 static void crowds(void **state) {
-    (void)state;
     abut_pose list[4];
     memset(list, 0, sizeof list);
     for (int i = 0; i < 4; i++) {
@@ -209,7 +206,6 @@ static void crowds(void **state) {
 
 /* A ball in a ball and in the shell of one, and a mesh on itself. */
 static void nested(void **state) {
-    (void)state;
     abut_pose list[5];
     memset(list, 0, sizeof list);
     list[1].translation = vec(0.1, 0.05, 0);
@@ -242,7 +238,6 @@ static void nested(void **state) {
 
 /* A tree that the device built is another one, and a device without doubles is as good. */
 static void other_trees(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 16);
     bool doubles = device->info.has_doubles;
     abut_pose *list = make_poses(60, largest_extent(mesh), 8);
@@ -285,7 +280,6 @@ static abut_status ask(int question, const abut_pair_poses *poses, answers *to) 
 }
 
 static void failing_device(void **state) {
-    (void)state;
     two_bodies two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
     abut_pose *list = make_poses(ASKED, 1, 3);
@@ -313,7 +307,6 @@ static void failing_device(void **state) {
 }
 
 static void wrong_arguments(void **state) {
-    (void)state;
     two_bodies two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
     abut_pose *list = make_poses(ASKED, 1, 3);
@@ -374,7 +367,6 @@ static abut_status make_and_ask(abut_context *context, void *data) {
 }
 
 static void no_memory(void **state) {
-    (void)state;
     abut_pose *list = make_poses(ASKED, 1, 3);
     list[5].translation.x = 1e12; /* for which meshes are copied */
     assert_true(test_every_allocation(make_and_ask, list) > 20);

@@ -124,20 +124,12 @@ static uint64_t check_and_destroy(abut_mesh *mesh) {
 
 static abut_mesh *make_indexed(const abut_vec3 *positions, uint32_t vertex_count,
                                const uint32_t *indices, uint32_t triangle_count) {
-    abut_mesh_input input = abut_mesh_input_default();
-    abut_mesh *mesh = NULL;
-    input.positions = positions;
-    input.vertex_count = vertex_count;
-    input.indices = indices;
-    input.triangle_count = triangle_count;
-    assert_ok(abut_mesh_create(serial, &input, &mesh));
-    return mesh;
+    return test_mesh(serial, positions, vertex_count, indices, triangle_count);
 }
 
 /* Random triangles over few vertices on a small lattice, so that every way to share vertices, to
  * lie in one plane and to be degenerate comes up. */
 static void lattices(void **state) {
-    (void)state;
     test_random random = {41};
     uint64_t found = 0;
     for (int round = 0; round < (int)test_rounds(24); round++) {
@@ -158,7 +150,6 @@ static void lattices(void **state) {
 }
 
 static void soups(void **state) {
-    (void)state;
     for (int kind = 0; kind < SOUP_COUNT; kind++)
         for (uint32_t count = 1; count < 30; count = 2 * count + 1) {
             uint64_t found = check_and_destroy(make_kind(serial, (soup_kind)kind, count, count));
@@ -175,7 +166,6 @@ static void soups(void **state) {
 
 /* Sound shapes meet themselves nowhere, also without shared indices. */
 static void shapes(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         if (kind == ABUT_SHAPE_TEAPOT)
             continue; /* its spout goes through its body */
@@ -243,7 +233,6 @@ static abut_vec3 place_saddle(double u, double v) {
 }
 
 static void sheets(void **state) {
-    (void)state;
     assert_int_equal(check_and_destroy(make_sheet(8, place_flat)), 0);
     assert_int_equal(check_and_destroy(make_sheet(8, place_creased)), 0);
     assert_int_equal(check_and_destroy(make_sheet(8, place_saddle)), 0);
@@ -254,7 +243,6 @@ static void sheets(void **state) {
 /* Closed rings around a vertex, which are cleared as a whole where they may be: flat and steep
  * ones, such as go around twice, back and forth, or over themselves, with ties on a lattice. */
 static void rings(void **state) {
-    (void)state;
     test_random random = {77};
     uint64_t found = 0;
     int sound = 0;
@@ -289,7 +277,6 @@ static void rings(void **state) {
 
 /* A needle through a sphere, whose faces and edges it hits; and both teapots. */
 static void spikes(void **state) {
-    (void)state;
     abut_mesh *parts[2], *joined;
     parts[0] = make_shape(serial, ABUT_SHAPE_UVSPHERE, 12);
     abut_vec3 needle[3] = {{0, 0, -3}, {0, 0, 3}, {1e-9, 0, 3}};
@@ -307,7 +294,6 @@ static void spikes(void **state) {
 /* ---- threads, memory, limits ---- */
 
 static void threads(void **state) {
-    (void)state;
     uint64_t first_count = 0;
     abut_pair_self *first = NULL;
     for (uint32_t n = 1; n <= 4; n += n < 2 ? 1 : 2) {
@@ -371,13 +357,11 @@ static abut_status work(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     assert_true(test_every_allocation(work, NULL) > 15);
 }
 
 /* The health report: what is said before, and after, of a sound and of an unsound mesh. */
 static void reports(void **state) {
-    (void)state;
     for (int round = 0; round < 2; round++) {
         abut_mesh *parts[2], *mesh;
         parts[0] = make_shape(serial, ABUT_SHAPE_ICOSPHERE, 4);
@@ -425,7 +409,6 @@ static void reports(void **state) {
 
 /* Five hundred thousand million pairs: given up soon, with little memory, and told apart. */
 static void hostile(void **state) {
-    (void)state;
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 2);
     abut_mesh *mesh = make_kind(context, SOUP_EQUAL, test_rounds(200000), 1);
@@ -476,13 +459,8 @@ static bool impatient(void *user, const char *stage, double fraction) {
 }
 
 static void cancelled(void **state) {
-    (void)state;
     patience p = {0, UINT32_MAX, 0};
-    abut_context_options options = abut_context_options_default();
-    options.progress = impatient;
-    options.progress_user = &p;
-    abut_context *context;
-    assert_ok(abut_context_create(&options, &context));
+    abut_context *context = test_watched(impatient, &p);
     abut_mesh *mesh = make_kind(context, SOUP_RANDOM, 1500, 9);
     abut_bvh *bvh;
     uint64_t count = 77;
@@ -504,7 +482,6 @@ static void cancelled(void **state) {
 }
 
 static void refusals(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(serial, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     uint64_t count = 5;

@@ -2,8 +2,6 @@
  * that were transformed. */
 #include "bvh/meshes.h"
 
-static const double PI = 3.14159265358979323846;
-
 /* ---- the obvious way ---- */
 
 typedef struct slow_answer {
@@ -51,24 +49,12 @@ static slow_answer slowly(const abut_mesh *a, const abut_mesh *b) {
     return slow;
 }
 
-/* The generalised winding number, by all triangles. */
-static double winding(const abut_mesh *mesh, abut_vec3 point) {
-    double sum = 0;
-    for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
-        abut_triangle t = triangle_of(mesh, i);
-        double angle;
-        assert_ok(abut_triangle_solid_angle(&t, point, &angle));
-        sum += angle;
-    }
-    return sum / (4 * PI);
-}
-
 /* Whether some vertex of a used triangle is inside: of surfaces that do not meet, and with closed
  * surfaces around. */
 static bool some_inside(const abut_mesh *inner, const abut_mesh *outer) {
     for (uint32_t i = 0; i < abut_mesh_triangle_count(inner); i++) {
         abut_triangle t = triangle_of(inner, i);
-        if (fabs(winding(outer, t.corner[0])) >= 0.5)
+        if (fabs(brute_winding(outer, t.corner[0])) >= 0.5)
             return true;
     }
     return false;
@@ -220,29 +206,11 @@ static void check_pair(const abut_bvh *bvh_a, abut_pose pose_a, const abut_bvh *
     abut_mesh_destroy(moved_b);
 }
 
-static abut_pose random_pose(test_random *random, double away) {
-    abut_pose pose;
-    pose.rotation.x = test_random_real(random, -1, 1);
-    pose.rotation.y = test_random_real(random, -1, 1);
-    pose.rotation.z = test_random_real(random, -1, 1);
-    pose.rotation.w = test_random_real(random, -1, 1);
-    pose.translation = random_vec(random, away);
-    return pose;
-}
-
-static abut_bvh *hierarchy(abut_mesh *mesh) {
-    abut_bvh *bvh = NULL;
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    abut_mesh_destroy(mesh);
-    return bvh;
-}
-
 static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
 
 /* ---- tests ---- */
 
 static void shapes(void **state) {
-    (void)state;
     static const abut_shape_kind kinds[] = {ABUT_SHAPE_BOX,  ABUT_SHAPE_UVSPHERE, ABUT_SHAPE_TORUS,
                                             ABUT_SHAPE_TUBE, ABUT_SHAPE_LETTER_G, ABUT_SHAPE_CONE};
     enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -256,10 +224,10 @@ static void shapes(void **state) {
             abut_pair_cache cache;
             memset(&cache, 0, sizeof cache);
             for (int k = 0; k < 4; k++)
-                check_pair(a, random_pose(&random, k < 2 ? 0.02 : 0.5), b,
-                           random_pose(&random, k == 0  ? 0.05
-                                                : k < 4 ? 0.8
-                                                        : 2),
+                check_pair(a, any_pose(&random, k < 2 ? 0.02 : 0.5), b,
+                           any_pose(&random, k == 0  ? 0.05
+                                             : k < 4 ? 0.8
+                                                     : 2),
                            true, &cache);
             abut_bvh_destroy(a);
             abut_bvh_destroy(b);
@@ -270,7 +238,6 @@ static void shapes(void **state) {
 }
 
 static void soups(void **state) {
-    (void)state;
     test_random random = {5};
     for (int i = 0; i < SOUP_COUNT; i++)
         for (int j = i; j < SOUP_COUNT; j++) {
@@ -280,8 +247,8 @@ static void soups(void **state) {
             memset(&cache, 0, sizeof cache);
             check_pair(a, still, b, still, false, &cache);
             for (int k = 0; k < 2; k++)
-                check_pair(a, random_pose(&random, 1), b, random_pose(&random, k < 1 ? 2 : 9),
-                           false, &cache);
+                check_pair(a, any_pose(&random, 1), b, any_pose(&random, k < 1 ? 2 : 9), false,
+                           &cache);
             abut_bvh_destroy(a);
             abut_bvh_destroy(b);
         }
@@ -289,7 +256,6 @@ static void soups(void **state) {
 
 /* Contacts without any depth: whole coordinates, so that shifts are exact. */
 static void touching(void **state) {
-    (void)state;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     shape.extent = vec(2, 2, 2);
     shape.segments = 2;
@@ -331,7 +297,6 @@ static void touching(void **state) {
 
 /* A part inside a solid, in its cavity, and beside it. */
 static void containment(void **state) {
-    (void)state;
     abut_mesh *small = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2);
     abut_mesh *large = make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 8), 8, vec(0, 0, 0));
     abut_mesh *wall = NULL, *hollow = NULL, *two = NULL, *far = NULL;
@@ -393,12 +358,8 @@ static abut_mesh *with_holes(abut_mesh *mesh, uint32_t every, bool shared) {
     }
     abut_mesh *holed = NULL;
     if (shared) {
-        abut_mesh_input input = abut_mesh_input_default();
-        input.positions = abut_mesh_positions(mesh);
-        input.vertex_count = abut_mesh_vertex_count(mesh);
-        input.indices = indices;
-        input.triangle_count = kept;
-        assert_ok(abut_mesh_create(NULL, &input, &holed));
+        holed =
+            test_mesh(NULL, abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh), indices, kept);
     } else {
         holed = make_soup(NULL, corners, kept);
     }
@@ -411,7 +372,6 @@ static abut_mesh *with_holes(abut_mesh *mesh, uint32_t every, bool shared) {
 /* Surfaces with a border contain where they wind by half or more; ones whose vertices only happen
  * to be in one place are like those that share them. */
 static void borders(void **state) {
-    (void)state;
     test_random random = {21};
     abut_mesh *speck = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 1), 1e-3, vec(0, 0, 0));
     abut_bvh *point = hierarchy(speck);
@@ -423,7 +383,7 @@ static void borders(void **state) {
         abut_bvh *shared = hierarchy(with_holes(abut_mesh_retain(whole), holes[kind / 2], true));
         abut_bvh *soup = hierarchy(with_holes(whole, holes[kind / 2], false));
         for (int i = 0; i < 60; i++) {
-            abut_posed a = {shared, i % 3 ? random_pose(&random, 1) : still};
+            abut_posed a = {shared, i % 3 ? any_pose(&random, 1) : still};
             abut_mesh *moved = transformed(shared, a.pose);
             abut_posed b = {point, still};
             b.pose.translation = point_around(moved, &random, 0.9);
@@ -435,7 +395,7 @@ static void borders(void **state) {
             }
             abut_mesh *moved_b = transformed(point, b.pose);
             abut_vec3 o = abut_mesh_origin(moved_b), p = abut_mesh_positions(moved_b)[0];
-            double turns = fabs(winding(moved, vec(o.x + p.x, o.y + p.y, o.z + p.z)));
+            double turns = fabs(brute_winding(moved, vec(o.x + p.x, o.y + p.y, o.z + p.z)));
             abut_pair_relation relation, again;
             assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
             a.bvh = soup;
@@ -457,7 +417,6 @@ static void borders(void **state) {
 
 /* Sizes and places at which doubles are coarse or floats have no exponent. */
 static void extremes(void **state) {
-    (void)state;
     static const double scales[] = {1e-30, 1e30, 1, 1e-80, 1e80};
     test_random random = {8};
     for (int i = 0; i < 5; i++)
@@ -469,8 +428,8 @@ static void extremes(void **state) {
             abut_pair_cache cache;
             memset(&cache, 0, sizeof cache);
             for (int k = 0; k < 2; k++)
-                check_pair(a, random_pose(&random, 0.5 * scales[i]), b,
-                           random_pose(&random, scales[j]), true, &cache);
+                check_pair(a, any_pose(&random, 0.5 * scales[i]), b, any_pose(&random, scales[j]),
+                           true, &cache);
             abut_bvh_destroy(a);
             abut_bvh_destroy(b);
         }
@@ -481,7 +440,7 @@ static void extremes(void **state) {
         abut_bvh *b = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 5), 1,
                                            vec(places[i], -places[i], places[i] / 3)));
         for (int k = 0; k < 2; k++) {
-            abut_pose at = random_pose(&random, 0.7), turned = random_pose(&random, 0.7);
+            abut_pose at = any_pose(&random, 0.7), turned = any_pose(&random, 0.7);
             at.translation.x += places[i];
             at.translation.y -= places[i];
             at.translation.z += places[i] / 3;
@@ -496,15 +455,14 @@ static void extremes(void **state) {
 
 /* Far apart the distance is that of all pairs but for rounding. */
 static void far_apart(void **state) {
-    (void)state;
     static const double places[] = {100, 1e4, 1e9, 1e20, 1e30, 1e80};
     test_random random = {9};
     abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 6));
     abut_bvh *b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_E, 2));
     for (int i = 0; i < 24; i++) {
         double place = places[i % 6];
-        abut_posed at_a = {a, random_pose(&random, i < 12 ? 1 : place)};
-        abut_posed at_b = {b, random_pose(&random, place)};
+        abut_posed at_a = {a, any_pose(&random, i < 12 ? 1 : place)};
+        abut_posed at_b = {b, any_pose(&random, place)};
         at_b.pose.translation.x = at_a.pose.translation.x + place;
         abut_mesh *moved_a = transformed(a, at_a.pose), *moved_b = transformed(b, at_b.pose);
         slow_answer slow = slowly(moved_a, moved_b);

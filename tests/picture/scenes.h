@@ -9,24 +9,11 @@
 
 static const abut_pose at_home = {{0, 0, 0, 0}, {0, 0, 0}};
 
-static inline abut_mesh *mesh_of(abut_context *context, const double *positions,
-                                 uint32_t vertex_count, const uint32_t *indices,
-                                 uint32_t triangle_count) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.vertex_count = vertex_count;
-    input.indices = indices;
-    input.triangle_count = triangle_count;
-    abut_mesh *mesh;
-    assert_ok(abut_mesh_create(context, &input, &mesh));
-    return mesh;
-}
-
 /* The square [-half, half]^2 at height z, facing +z. */
 static inline abut_mesh *square(double half, double z) {
     double p[] = {-half, -half, z, half, -half, z, half, half, z, -half, half, z};
     static const uint32_t t[] = {0, 1, 2, 0, 2, 3};
-    return mesh_of(NULL, p, 4, t, 2);
+    return test_mesh(NULL, p, 4, t, 2);
 }
 
 static inline abut_mesh *box(abut_vec3 middle, double half) {
@@ -38,7 +25,7 @@ static inline abut_mesh *box(abut_vec3 middle, double half) {
     }
     static const uint32_t t[] = {0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6, 0, 1, 5, 0, 5, 4,
                                  2, 6, 7, 2, 7, 3, 0, 4, 6, 0, 6, 2, 1, 3, 7, 1, 7, 5};
-    return mesh_of(NULL, p, 8, t, 12);
+    return test_mesh(NULL, p, 8, t, 12);
 }
 
 /* A sphere of n x n/2 quads; `soup`: no two triangles share a vertex. */
@@ -68,10 +55,10 @@ static inline abut_mesh *ball(uint32_t n, bool soup) {
         assert_non_null(loose);
         for (uint32_t i = 0; i < 3 * count; i++)
             memcpy(loose + 3 * i, p + 3 * t[i], 3 * sizeof *loose);
-        mesh = mesh_of(NULL, loose, 3 * count, NULL, count);
+        mesh = test_mesh(NULL, loose, 3 * count, NULL, count);
         free(loose);
     } else {
-        mesh = mesh_of(NULL, p, n * (m + 1), t, count);
+        mesh = test_mesh(NULL, p, n * (m + 1), t, count);
     }
     free(p);
     free(t);

@@ -29,7 +29,6 @@ static bool exists(const char *path) {
 /* ---- PPM and PNG ---- */
 
 static void ppm_holds_the_pixels(void **state) {
-    (void)state;
     static uint8_t pixels[BYTES], file[3 * W * H + 64];
     abut_picture *picture = everything(NULL);
     const char *path = test_path("picture.PpM");
@@ -48,7 +47,6 @@ static void ppm_holds_the_pixels(void **state) {
 }
 
 static void pixels_of_the_caller_are_written(void **state) {
-    (void)state;
     const uint8_t pixels[8] = {1, 2, 3, 0, 250, 251, 252, 99};
     static const char wanted[] = "P6\n2 1\n255\n\1\2\3\372\373\374";
     char file[64];
@@ -70,7 +68,6 @@ static void pixels_of_the_caller_are_written(void **state) {
 
 #ifdef ABUT_HAS_PNG
 static void png_holds_the_pixels(void **state) {
-    (void)state;
     static uint8_t pixels[BYTES], file[BYTES];
     abut_picture *picture = everything(NULL);
     static const char *const names[] = {"picture.png", "PICTURE.PNG"};
@@ -90,7 +87,6 @@ static void png_holds_the_pixels(void **state) {
 }
 #else
 static void png_holds_the_pixels(void **state) {
-    (void)state;
     abut_picture *picture = everything(NULL);
     const char *path = test_path("picture.png");
     assert_fails(ABUT_ERROR_UNSUPPORTED, ".ppm", abut_picture_write(picture, path));
@@ -100,7 +96,6 @@ static void png_holds_the_pixels(void **state) {
 #endif
 
 static void bad_paths_are_named(void **state) {
-    (void)state;
     abut_picture *picture = everything(NULL);
     static const char *const endings[] = {"", "picture", "picture.jpg", ".ppm", "ppm", "a.ppm.txt"};
     for (int i = 0; i < 6; i++)
@@ -127,7 +122,6 @@ static void bad_paths_are_named(void **state) {
 #define assert_refused(part, call) assert_fails(ABUT_ERROR_ARGUMENT, part, call)
 
 static void options_are_checked(void **state) {
-    (void)state;
     abut_picture *picture = NULL;
     abut_picture_options o;
 #define REFUSE(change, part)                                       \
@@ -152,7 +146,6 @@ static void options_are_checked(void **state) {
 }
 
 static void meshes_are_checked(void **state) {
-    (void)state;
     abut_picture *picture;
     assert_ok(abut_picture_create(NULL, NULL, &picture));
     abut_mesh *mesh = square(1, 0);
@@ -181,7 +174,6 @@ static void meshes_are_checked(void **state) {
 }
 
 static void marks_are_checked(void **state) {
-    (void)state;
     abut_picture *picture;
     assert_ok(abut_picture_create(NULL, NULL, &picture));
     abut_vec3 good = {0, 0, 0}, nan = {0, NAN, 0}, inf = {INFINITY, 0, 0}, huge = {0, 0, 1.1e90};
@@ -200,7 +192,6 @@ static void marks_are_checked(void **state) {
 }
 
 static void a_small_buffer_is_left_alone(void **state) {
-    (void)state;
     static uint8_t pixels[BYTES], before[BYTES];
     memset(pixels, 7, sizeof pixels);
     memset(before, 7, sizeof before);
@@ -214,7 +205,6 @@ static void a_small_buffer_is_left_alone(void **state) {
 
 /* A caller compiled against an older, shorter structure. */
 static void shorter_options_are_read(void **state) {
-    (void)state;
     abut_picture_options options = abut_picture_options_default();
     options.size = offsetof(abut_picture_options, eye_direction);
     options.width = W;
@@ -241,18 +231,13 @@ static bool be_patient(void *user, const char *stage, double fraction) {
 }
 
 static void cancelling_leaves_nothing_behind(void **state) {
-    (void)state;
     static uint8_t pixels[BYTES], before[BYTES];
     memset(pixels, 7, sizeof pixels);
     memset(before, 7, sizeof before);
     const char *path = test_file("old.ppm", "old", 3);
     for (int most = 0;; most++) {
         patience p = {.most = most};
-        abut_context_options options = abut_context_options_default();
-        options.progress = be_patient;
-        options.progress_user = &p;
-        abut_context *context;
-        assert_ok(abut_context_create(&options, &context));
+        abut_context *context = test_watched(be_patient, &p);
         abut_picture *picture = everything(context);
         abut_status status = abut_picture_render(picture, pixels, sizeof pixels);
         if (status) {
@@ -289,7 +274,6 @@ static abut_status draw_and_write(abut_context *context, void *data) {
 }
 
 static void every_allocation_may_fail(void **state) {
-    (void)state;
     char path[1024];
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "%s", test_path(i ? "memory.ppm" : "memory.png"));
@@ -300,7 +284,6 @@ static void every_allocation_may_fail(void **state) {
 
 /* The parts of a tile come from workers: their failure must reach the caller. */
 static void workers_may_run_out_of_memory(void **state) {
-    (void)state;
     static uint8_t pixels[BYTES];
     for (uint64_t n = 1;; n++) {
         test_memory memory = {.fail_at = n};

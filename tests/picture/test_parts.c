@@ -8,7 +8,6 @@
 /* ---- sort ---- */
 
 static void sorting_is_stable(void **state) {
-    (void)state;
     enum { COUNT = 5000 };
     static uint64_t keys[2 * COUNT];
     static uint32_t values[2 * COUNT];
@@ -63,7 +62,6 @@ static picture_scene random_scene(uint64_t seed, bool small) {
 }
 
 static void bins_hold_what_touches_them(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         picture_scene scene = random_scene(seed, seed % 2);
         bins b;
@@ -129,7 +127,6 @@ static uint32_t nearest_at(double x, double y, bool *doubtful) {
 }
 
 static void rasters_agree_with_the_slow_way(void **state) {
-    (void)state;
     static visibility seen;
     size_t compared = 0, covered = 0;
     for (uint64_t seed = 1; seed <= 4; seed++) {
@@ -181,7 +178,6 @@ static void rasters_agree_with_the_slow_way(void **state) {
 
 /* A jittered grid as a soup that shares no vertices: every sample inside belongs to exactly one. */
 static void neighbours_leave_no_holes(void **state) {
-    (void)state;
     enum { N = 14 };
     static f3 grid[N + 1][N + 1];
     static unsigned hits[TILE_PIXELS][SAMPLES];
@@ -230,7 +226,6 @@ static void neighbours_leave_no_holes(void **state) {
 
 /* The slow way: every sample of the tile against every mark, in doubles. */
 static void marks_agree_with_the_slow_way(void **state) {
-    (void)state;
     enum { MARKS = 60 };
     static scene_mark marks[MARKS];
     static visibility nothing;
@@ -298,7 +293,6 @@ static void marks_agree_with_the_slow_way(void **state) {
 
 /* A cone of many faces around one place: one smooth group, whatever the number of corners. */
 static void crowded_places_are_smooth_too(void **state) {
-    (void)state;
     for (uint32_t n = 20; n <= 2000; n *= 10) {
         abut_mesh_input input = abut_mesh_input_default();
         double *p = malloc((n + 1) * 3 * sizeof *p);
@@ -345,7 +339,6 @@ static void crowded_places_are_smooth_too(void **state) {
 /* ---- camera ---- */
 
 static void places_come_back_from_the_screen(void **state) {
-    (void)state;
     static const double fields[] = {-1, 0.001, 30, 120};
     test_random random = {5};
     for (int i = 0; i < 40; i++) {

@@ -20,7 +20,6 @@ static abut_picture *plan(uint32_t size) {
     } while (0)
 
 static void a_red_square_fills_its_pixels(void **state) {
-    (void)state;
     abut_picture *picture = plan(100);
     put(picture, square(1, 0), painted(1, 0, 0, 1));
     uint8_t *pixels = develop(picture, 100, 100);
@@ -43,7 +42,6 @@ static void a_red_square_fills_its_pixels(void **state) {
 
 /* Two halves of one plane, whose colours meet at a quarter of pixel 50. */
 static void borders_are_filtered_in_linear_light(void **state) {
-    (void)state;
     const double split = 0.25 / 44; /* 44 pixels a unit */
     const double p[] = {-1, -1, 0, split, -1, 0, 1, -1, 0, 1, 1, 0, split, 1, 0, -1, 1, 0};
     static const uint32_t t[] = {0, 1, 4, 0, 4, 5, 1, 2, 3, 1, 3, 4};
@@ -59,7 +57,7 @@ static void borders_are_filtered_in_linear_light(void **state) {
             options.up = (abut_vec3){1, 0, 0}; /* the same with rows: +x is up */
         abut_picture *picture;
         assert_ok(abut_picture_create(NULL, &options, &picture));
-        put(picture, mesh_of(NULL, p, 6, t, 4), style);
+        put(picture, test_mesh(NULL, p, 6, t, 4), style);
         uint8_t *pixels = develop(picture, 100, 100);
         double mixed[3];
         for (int i = 0; i < 3; i++)
@@ -73,7 +71,6 @@ static void borders_are_filtered_in_linear_light(void **state) {
 
 /* The line is half as wide where the neighbour is missing, and not there in the plane's middle. */
 static void borders_have_a_line(void **state) {
-    (void)state;
     abut_picture *picture = plan(100);
     put(picture, square(1, 0), painted(1, 1, 1, 1));
     uint8_t *pixels = develop(picture, 100, 100);
@@ -85,7 +82,6 @@ static void borders_have_a_line(void **state) {
 }
 
 static void the_back_has_another_hue(void **state) {
-    (void)state;
     static const abut_colour fronts[] = {{1, 0, 0, 1},
                                          {0.1f, 0.3f, 0.9f, 1},
                                          {0.5f, 0.5f, 0.5f, 1}};
@@ -111,7 +107,7 @@ static void the_back_has_another_hue(void **state) {
     abut_mesh_style style = painted(0.2f, 0.4f, 0.8f, 1);
     style.triangle_colour = colours;
     abut_picture *picture = plan(64);
-    put(picture, mesh_of(NULL, p, 4, t, 2), style);
+    put(picture, test_mesh(NULL, p, 4, t, 2), style);
     uint8_t *pixels = develop(picture, 64, 64);
     const uint8_t *front = pixel(pixels, 64, 48, 40), *back = pixel(pixels, 64, 16, 24);
     assert_true(front[2] > front[0] + 40);
@@ -120,7 +116,6 @@ static void the_back_has_another_hue(void **state) {
 }
 
 static void nearer_covers_farther_in_any_order(void **state) {
-    (void)state;
     uint8_t *drawn[2];
     for (int order = 0; order < 2; order++) {
         abut_picture *picture = plan(80);
@@ -140,7 +135,6 @@ static void nearer_covers_farther_in_any_order(void **state) {
 }
 
 static void see_through_mixes_in_any_order(void **state) {
-    (void)state;
     abut_picture *picture = plan(80);
     put(picture, square(1, 0), painted(0.2f, 0.4f, 0.8f, 1));
     uint8_t *solid = develop(picture, 80, 80);
@@ -172,13 +166,12 @@ static void see_through_mixes_in_any_order(void **state) {
 /* Two see-through planes that cross along the y axis: each is the nearer one on one side, which no
  * order of whole triangles can show. */
 static void crossing_glass_is_sorted_by_sample(void **state) {
-    (void)state;
     abut_picture *picture = plan(80);
     for (int i = 0; i < 2; i++) {
         double tilt = i ? 0.5 : -0.5;
         double p[] = {-1, -1, -tilt, 1, -1, tilt, 1, 1, tilt, -1, 1, -tilt};
         static const uint32_t t[] = {0, 1, 2, 0, 2, 3};
-        put(picture, mesh_of(NULL, p, 4, t, 2), painted((float)!i, 0, (float)i, 0.7f));
+        put(picture, test_mesh(NULL, p, 4, t, 2), painted((float)!i, 0, (float)i, 0.7f));
     }
     uint8_t *pixels = develop(picture, 80, 80);
     const uint8_t *left = pixel(pixels, 80, 20, 40), *right = pixel(pixels, 80, 60, 40);
@@ -188,7 +181,6 @@ static void crossing_glass_is_sorted_by_sample(void **state) {
 }
 
 static void a_line_covers_its_pixels(void **state) {
-    (void)state;
     abut_picture *picture = plan(100);
     abut_colour colour = {0x33 / 255.0f, 0x66 / 255.0f, 0x99 / 255.0f, 1};
     assert_ok(
@@ -213,7 +205,6 @@ static void a_line_covers_its_pixels(void **state) {
 }
 
 static void a_hidden_line_is_fainter(void **state) {
-    (void)state;
     uint8_t seen[4][3]; /* alone, before, on and behind a white square */
     static const double heights[4] = {0, 0.5, 0, -0.5};
     for (int i = 0; i < 4; i++) {
@@ -234,7 +225,6 @@ static void a_hidden_line_is_fainter(void **state) {
 }
 
 static void a_half_opaque_line_mixes_once(void **state) {
-    (void)state;
     abut_picture *picture = plan(100);
     put(picture, square(1, -1), painted(1, 1, 1, 0.001f));
     abut_colour half = {0, 0, 0, 0.5f};
@@ -248,7 +238,6 @@ static void a_half_opaque_line_mixes_once(void **state) {
 }
 
 static void a_dot_is_round(void **state) {
-    (void)state;
     abut_picture *picture = plan(61); /* odd, so that the middle of a pixel is the middle */
     assert_ok(abut_picture_add_point(picture, (abut_vec3){3, 4, 5}, 40, (abut_colour){0, 0, 1, 1}));
     uint8_t *pixels = develop(picture, 61, 61);
@@ -268,7 +257,6 @@ static void a_dot_is_round(void **state) {
 
 /* Edges darken only near edges, and fade out on a mesh that is finer than the pixels. */
 static void edges_are_drawn_and_fade(void **state) {
-    (void)state;
     for (int fine = 0; fine < 2; fine++) {
         double mean[2] = {0, 0};
         for (int edges = 0; edges < 2; edges++) {
@@ -310,7 +298,6 @@ static uint8_t *portrait(abut_mesh *mesh, bool smooth, uint32_t size) {
 }
 
 static void smooth_welds_soups_and_keeps_creases(void **state) {
-    (void)state;
     enum { SIZE = 120, BYTES = SIZE * SIZE * 4 };
     uint8_t *flat = portrait(ball(24, false), false, SIZE),
             *whole = portrait(ball(24, false), true, SIZE),
@@ -344,7 +331,6 @@ static uint8_t *portrait_at(double scale, abut_vec3 middle, double fov) {
 }
 
 static void size_and_place_do_not_matter(void **state) {
-    (void)state;
     enum { BYTES = 96 * 72 * 4 };
     for (int parallel = 0; parallel < 2; parallel++) {
         double fov = parallel ? -1 : 40;
@@ -366,7 +352,6 @@ static void size_and_place_do_not_matter(void **state) {
 
 /* Everything lies within the frame; two opposite margins are 6%, the other two are equal. */
 static void the_frame_is_tight(void **state) {
-    (void)state;
     enum { W = 200, H = 150 };
     static const double views[] = {-1, 0.001, 10, 30, 60, 90};
     test_random random = {7};
@@ -407,7 +392,6 @@ static void the_frame_is_tight(void **state) {
 }
 
 static void odd_scenes_are_drawn(void **state) {
-    (void)state;
     /* nothing at all: the background */
     abut_picture_options options = plan_view(32);
     options.ground = true;
@@ -432,7 +416,7 @@ static void odd_scenes_are_drawn(void **state) {
             assert_ok(abut_picture_create(NULL, &options, &picture));
             abut_mesh_style style = abut_mesh_style_default();
             style.edges = style.smooth = true;
-            put(picture, mesh_of(NULL, p, 3, t, count), style);
+            put(picture, test_mesh(NULL, p, 3, t, count), style);
             assert_ok(abut_picture_add_line(picture, (abut_vec3){5, 2, 2}, (abut_vec3){5, 2, 2}, 5,
                                             (abut_colour){0}));
             free(develop(picture, 33, 33));
@@ -460,7 +444,6 @@ static void odd_scenes_are_drawn(void **state) {
 
 /* Looking along up and against it, for z up and y up: where is the front? */
 static void plans_have_the_front_at_the_bottom(void **state) {
-    (void)state;
     for (int k = 0; k < 4; k++) {
         bool y_up = k & 1, below = k & 2;
         double side = below ? -2 : 2;
@@ -483,7 +466,6 @@ static void plans_have_the_front_at_the_bottom(void **state) {
 
 /* A floor is darker under the thing than far away from it, and there is none from below. */
 static void the_floor_takes_a_shadow(void **state) {
-    (void)state;
     for (int below = 0; below < 2; below++) {
         size_t dark = 0;
         abut_picture_options options = abut_picture_options_default();
@@ -507,7 +489,6 @@ static void the_floor_takes_a_shadow(void **state) {
 }
 
 static void threads_do_not_change_a_byte(void **state) {
-    (void)state;
     enum { W = 203, H = 157 };
     static uint8_t drawn[2][W * H * 4];
     for (int i = 0; i < 2; i++) {

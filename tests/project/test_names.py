@@ -42,7 +42,9 @@ for header in headers:
     nouns = "|".join([name] + NOUNS.get(name, "").split())
     foreign = set(FOREIGN.get(name, "").split())
     text = re.sub(r"/\*.*?\*/|^#.*?$", "", header.read_text(), flags=re.DOTALL | re.MULTILINE)
-    for function in re.findall(r"(?:ABUT_API|static inline)[^;{(]*?\b(abut_\w+)\(", text):
+    defaults = re.findall(r"^ABUT_DEFAULT\((\w+)\)", text, re.MULTILINE)
+    named = re.findall(r"(?:ABUT_API|static inline)[^;{(]*?\b(abut_\w+)\(", text)
+    for function in named + [f"{structure}_default" for structure in defaults]:
         functions += 1
         if re.match(rf"abut_({nouns})(_|$)", function):
             if function in foreign:

@@ -59,7 +59,6 @@ static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
 }
 
 static void shapes(void **state) {
-    (void)state;
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 8), 800, 1);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 600, 2);
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 600, 3);
@@ -68,12 +67,10 @@ static void shapes(void **state) {
 }
 
 static void soups(void **state) {
-    (void)state;
     check_soups_there(check_mesh, 60, 60);
 }
 
 static void sizes(void **state) {
-    (void)state;
     check_sizes_there(check_mesh, 60);
 }
 
@@ -93,7 +90,6 @@ static abut_status ask(abut_bvh *there, void *data) {
 }
 
 static void failing_device(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 4);
     abut_bvh *bvh;
     abut_ray *rays = make_rays(mesh, 100, 3);
@@ -109,7 +105,6 @@ static void failing_device(void **state) {
 
 /* A device of little memory, so that rays go in parts of 4096; and stopping between them. */
 static void parts(void **state) {
-    (void)state;
     enum { COUNT = 9000 };
     stopping when = {"rays", 0};
     abut_context *context = stopping_context(&when);
@@ -136,7 +131,6 @@ static void parts(void **state) {
 
 /* A tree that was built on the device answers too. */
 static void built_there(void **state) {
-    (void)state;
     both b = {make_shape(NULL, ABUT_SHAPE_TEAPOT, 4), NULL, NULL};
     abut_ray *rays = make_rays(b.mesh, 300, 6);
     assert_ok(abut_bvh_create(b.mesh, NULL, &b.bvh));
@@ -147,7 +141,6 @@ static void built_there(void **state) {
 }
 
 static void bad_buffers(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     abut_bvh *on_device;
@@ -182,7 +175,6 @@ static void bad_buffers(void **state) {
 }
 
 static void bad_arguments(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     abut_bvh *on_device = NULL;

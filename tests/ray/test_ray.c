@@ -165,25 +165,21 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
 }
 
 static void shapes(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++)
         check_mesh(make_shape(NULL, (abut_shape_kind)kind, 5), 10, 1 + (uint64_t)kind);
     assert_true(total_hits > 1000);
 }
 
 static void soups(void **state) {
-    (void)state;
     check_soups(check_mesh, 4);
 }
 
 static void sizes_and_places(void **state) {
-    (void)state;
     check_sizes(check_mesh, 2);
 }
 
 /* Rays from inside a closed solid always hit, also through edges and vertices. */
 static void watertight(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 16);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -203,7 +199,6 @@ static void watertight(void **state) {
 }
 
 static void batch_is_single(void **state) {
-    (void)state;
     enum { COUNT = 2000 };
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 4);
     abut_bvh *bvh;
@@ -246,7 +241,6 @@ static abut_box box_of(const abut_ray *ray) {
 /* Lists of many rays and boxes side by side, on one thread and on four, with too little room and
  * with enough. */
 static void lists_are_single(void **state) {
-    (void)state;
     enum { COUNT = 700, ROOM = 2000 };
     abut_ray *rays = malloc(COUNT * sizeof *rays);
     abut_box *boxes = malloc(COUNT * sizeof *boxes);
@@ -314,7 +308,6 @@ static void lists_are_single(void **state) {
 }
 
 static void list_refusals(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     abut_ray rays[2] = {{{0, 0, 0}, {1, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
@@ -355,7 +348,6 @@ static void list_refusals(void **state) {
 }
 
 static void refusals(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));

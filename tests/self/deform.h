@@ -97,13 +97,7 @@ static inline abut_mesh *make_sheet(abut_context *context, uint32_t wide, uint32
             memcpy(indices + used, two, sizeof two);
             used += 6;
         }
-    abut_mesh_input input = abut_mesh_input_default();
-    abut_mesh *mesh;
-    input.positions = p;
-    input.vertex_count = columns * (high + 1);
-    input.indices = indices;
-    input.triangle_count = used / 3;
-    assert_ok(abut_mesh_create(context, &input, &mesh));
+    abut_mesh *mesh = test_mesh(context, p, columns * (high + 1), indices, used / 3);
     free(p);
     free(indices);
     return mesh;
@@ -167,12 +161,7 @@ static inline abut_mesh *make_two(abut_context *context, double shift, double sc
         indices[i] = abut_mesh_indices(one)[i];
         indices[3 * triangles + i] = vertices + indices[i];
     }
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = p;
-    input.vertex_count = 2 * vertices;
-    input.indices = indices;
-    input.triangle_count = 2 * triangles;
-    assert_ok(abut_mesh_create(context, &input, &two));
+    two = test_mesh(context, p, 2 * vertices, indices, 2 * triangles);
     abut_mesh_destroy(one);
     free(from);
     free(p);

@@ -167,7 +167,6 @@ static void follow(abut_mesh *mesh, test_random *random, uint32_t steps, double 
 }
 
 static void closed_meshes(void **state) {
-    (void)state;
     const abut_shape_kind kinds[3] = {ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TORUS, ABUT_SHAPE_BOX};
     test_random random = {11};
     uint32_t outcomes[2] = {0, 0};
@@ -178,7 +177,6 @@ static void closed_meshes(void **state) {
 }
 
 static void open_meshes(void **state) {
-    (void)state;
     test_random random = {9};
     uint32_t outcomes[2] = {0, 0};
     for (uint32_t k = 0; k < 2; k++)
@@ -224,7 +222,6 @@ static uint32_t follow_large(abut_mesh *mesh, abut_self_options options, uint32_
 /* Two closed surfaces, which have no ghosts but pieces; a sheet of three levels of blocks, by
  * sweeps and by bounds alone; and a narrow one. Lists have room for one pair at first. */
 static void boundaries(void **state) {
-    (void)state;
     test_random random = {6};
     abut_self_options options = abut_self_options_default();
     options.scheme = ABUT_SELF_POINT;
@@ -240,7 +237,6 @@ static void boundaries(void **state) {
 /* A ball of more than one level of blocks that is dented until it touches itself: free at once,
  * then free by a search of a part, then not. */
 static void a_dent(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 12);
     uint32_t count = abut_mesh_vertex_count(mesh), at_once = 0, searched = 0, hits = 0;
     abut_vec3 *from = positions_of(mesh), *end = positions_of(mesh);
@@ -278,7 +274,6 @@ static void a_dent(void **state) {
 
 /* What the scheme cannot do is searched completely there as well. */
 static void fallbacks(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *end = positions_of(mesh);
@@ -307,7 +302,6 @@ static void fallbacks(void **state) {
 
 /* What is refused leaves the view as it was. */
 static void positions_that_are_refused(void **state) {
-    (void)state;
     abut_mesh *mesh = make_sheet(one_thread(), 4, 4, false);
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *end = positions_of(mesh);
@@ -423,7 +417,6 @@ static abut_status live_a_little(abut_context *context, void *data) {
 }
 
 static void every_call_of_the_device(void **state) {
-    (void)state;
     for (int k = 0; k < 4; k++) {
         life l = {k % 2, k / 2};
         /* Every argument of a kernel is a call: one in 13 is tried. */
@@ -432,7 +425,6 @@ static void every_call_of_the_device(void **state) {
 }
 
 static void every_allocation(void **state) {
-    (void)state;
     for (int k = 0; k < 2; k++) {
         life l = {true, k};
         assert_true(test_every_allocation(live_a_little, &l) > 20);
@@ -440,7 +432,6 @@ static void every_allocation(void **state) {
 }
 
 static void other_devices_are_refused(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
     abut_self_options options = abut_self_options_default();
     abut_self *view = NULL;
@@ -457,13 +448,11 @@ static void other_devices_are_refused(void **state) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     device = test_device(NULL);
     return 0;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     for (int side = 0; side < 2; side++)
         abut_buffer_destroy(buffers[side]);
     abut_device_destroy(device);

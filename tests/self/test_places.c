@@ -38,7 +38,6 @@ static vec3 nearly_in_plane(test_random *random, const abut_mesh *mesh, const ve
 /* Floats tell most triangles, and never another set than doubles: seen edge-on, from near and far,
  * far from the origin, large and tiny, with triangles that have nearly collapsed. */
 static void floats_change_nothing(void **state) {
-    (void)state;
     test_random random = {14};
     abut_mesh *mesh = make_sheet(one_thread(), 13, 9, true);
     uint32_t count = abut_mesh_vertex_count(mesh), sure = 0, all = 0;
@@ -100,7 +99,6 @@ static void floats_change_nothing(void **state) {
 /* Bounds of vertices have all slabs at both ends in them, and more where the sum was rounded; those
  * of nodes are just those of what is below. */
 static void bounds_hold_all(void **state) {
-    (void)state;
     test_random random = {15};
     for (int round = 0; round < 4; round++) {
         abut_mesh *mesh = make_sheet(one_thread(), 31 + (uint32_t)round, 23, round % 2);
@@ -165,7 +163,6 @@ static void assert_near(vec3 a, vec3 b, double tolerance) {
 
 /* A rod that is moved and turned as a whole takes its line along. */
 static void lines_move_with_companions(void **state) {
-    (void)state;
     test_random random = {13};
     enum { COUNT = 3000 }; /* of which some are looked at */
     static abut_vec3 start[COUNT], end[COUNT];
@@ -194,7 +191,6 @@ static void lines_move_with_companions(void **state) {
 }
 
 static void lines_of_anything(void **state) {
-    (void)state;
     const abut_vec3 p[4] = {{1, 2, 3}, {1, 2, 3}, {1e90, -1e90, 1e90}, {-1e90, 1e90, 1e90}};
     const abut_vec3 bad[2] = {{0, 0, 0}, {0, NAN, 0}};
     abut_self_line line;

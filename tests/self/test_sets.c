@@ -61,7 +61,6 @@ static void check_set(test_random *random, unsigned set, const vec3 start[3], co
 
 /* Sets of whole steps against points at times, exactly; with lines that stand, move and turn. */
 static void sets_are_true(void **state) {
-    (void)state;
     test_random random = {11};
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
     uint32_t count = abut_mesh_vertex_count(mesh), seen[8] = {0};
@@ -106,7 +105,6 @@ static void sets_are_true(void **state) {
 /* Triangles whose planes pass the view-point at the limit of rounding: never the wrong sign. And
  * clear ones are never in doubt. */
 static void rounding_is_safe(void **state) {
-    (void)state;
     test_random random = {12};
     uint32_t sure = 0;
     for (uint32_t round = 0; round < test_rounds(4000); round++) {
@@ -146,7 +144,6 @@ static void rounding_is_safe(void **state) {
 /* The document's theorem 3 fails here: vertices of one triangle see the line with different signs,
  * although it does not touch the line. */
 static void one_vertex_is_not_enough(void **state) {
-    (void)state;
     const vec3 t[3] = {{1, 5, 1}, {-1, 5, -1}, {0, 7, 0}};
     abut_self_line line = {{{0, 0, -2}, {0, 0, 2}}, {{0, 0, -2}, {0, 0, 2}}};
     int first = seen_sign(t, t, &line, true, 0, 0, 0),
@@ -160,7 +157,6 @@ static void one_vertex_is_not_enough(void **state) {
 
 /* With its ghosts a mesh is closed: every directed edge has its opposite. */
 static void ghosts_close(void **state) {
-    (void)state;
     abut_mesh *mesh = make_sheet(one_thread(), 8, 3, true);
     abut_self *view;
     assert_ok(abut_self_create(mesh, NULL, &view));
@@ -189,7 +185,6 @@ static void ghosts_close(void **state) {
 /* A tube whose rim is pushed in and comes out again: violated while it is beyond the ghosts, and
  * free again afterwards, without all of it being positive. */
 static void violated_until_back(void **state) {
-    (void)state;
     abut_mesh *mesh = make_sheet(one_thread(), 8, 8, true);
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *in = positions_of(mesh), *rest = positions_of(mesh);
@@ -224,14 +219,7 @@ static void violated_until_back(void **state) {
 
 static abut_mesh *make_mesh(const abut_vec3 *p, uint32_t vertices, const uint32_t *indices,
                             uint32_t triangles) {
-    abut_mesh_input input = abut_mesh_input_default();
-    abut_mesh *mesh;
-    input.positions = p;
-    input.vertex_count = vertices;
-    input.indices = indices;
-    input.triangle_count = triangles;
-    assert_ok(abut_mesh_create(one_thread(), &input, &mesh));
-    return mesh;
+    return test_mesh(one_thread(), p, vertices, indices, triangles);
 }
 
 static abut_self_result find_one(abut_mesh *mesh, const abut_self_options *options,
@@ -251,7 +239,6 @@ static abut_self_result find_one(abut_mesh *mesh, const abut_self_options *optio
 }
 
 static void fallbacks(void **state) {
-    (void)state;
     const abut_vec3 p[5] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, -1, 0}};
     const uint32_t three[9] = {0, 1, 2, 0, 1, 3, 0, 1, 4}, same[6] = {0, 1, 2, 0, 1, 3};
     const uint32_t twice[3] = {0, 1, 1};
@@ -292,7 +279,6 @@ static void fallbacks(void **state) {
 
 /* Everything near every ghost: too much, and the complete search finds what there is. */
 static void entangled_boundary(void **state) {
-    (void)state;
     abut_mesh *mesh = make_sheet(one_thread(), 100, 2, false);
     abut_vec3 *end = positions_of(mesh);
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
@@ -308,7 +294,6 @@ static void entangled_boundary(void **state) {
 
 /* Of a ghost and a triangle whose motions touch, none is above the other; many others are. */
 static void touching_is_near(void **state) {
-    (void)state;
     test_random random = {77};
     uint32_t touching = 0, kept_apart = 0;
     for (uint32_t round = 0; round < 400; round++) {
@@ -367,7 +352,6 @@ static void touching_is_near(void **state) {
 
 /* The answer, and all counts, are the same on any number of threads. */
 static void threads_agree(void **state) {
-    (void)state;
     abut_self_result results[2][6];
     for (int k = 0; k < 2; k++) {
         test_memory memory = {0};
@@ -425,7 +409,6 @@ static abut_status work(abut_context *context, void *data) {
 }
 
 static void memory_runs_out(void **state) {
-    (void)state;
     abut_vec3 end[16];
     for (int i = 0; i < 16; i++)
         end[i] = v3(i % 4 * 0.1, i / 4 * 0.2 * (i % 2 ? 1 : -1), i * i * 0.01);
@@ -457,7 +440,6 @@ static bool look_at_progress(void *user, const char *stage, double fraction) {
 
 /* Progress goes on, never back, and to the end. */
 static void progress_is_real(void **state) {
-    (void)state;
     const abut_self_line outside = {{{0.6, 0, 0}, {0.6, 0, 0}}, {{0.6, 0, 0}, {0.6, 0, 0}}};
     test_random random = {16};
     watch w = {0};
@@ -496,7 +478,6 @@ static void progress_is_real(void **state) {
 }
 
 static void refusals(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
     abut_vec3 *end = positions_of(mesh);
     abut_self *view = NULL;
@@ -565,7 +546,6 @@ static void refusals(void **state) {
 
 /* No motion, a large one, a point of a mesh, the same place for all: nothing breaks. */
 static void extremes(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);

@@ -171,7 +171,6 @@ static uint32_t rounds_of(uint32_t full) {
 }
 
 static void test_closed(void **state) {
-    (void)state;
     abut_context *context = one_thread();
     test_random random = {1};
     uint32_t hits = 0, frees = 0;
@@ -186,7 +185,6 @@ static void test_closed(void **state) {
 }
 
 static void test_open(void **state) {
-    (void)state;
     abut_context *context = one_thread();
     test_random random = {9}; /* a draw that fails without boundary handling, and without pieces */
     uint32_t hits = 0, frees = 0;
@@ -200,7 +198,6 @@ static void test_open(void **state) {
 }
 
 static void test_parts(void **state) {
-    (void)state;
     abut_context *context = one_thread();
     test_random random = {3};
     uint32_t hits = 0, frees = 0;
@@ -340,7 +337,6 @@ static void step_curl(curling *c, test_random *random) {
  * anywhere; some fail, and some are searched completely. So a state that is kept for too long is
  * found out. */
 static void test_curls(void **state) {
-    (void)state;
     test_random random = {4}; /* a draw that fails without any of the resets of the state */
     curling c = {0};
     abut_context_options options = abut_context_options_default();
@@ -367,7 +363,6 @@ static void test_curls(void **state) {
 /* Motions of whole numbers, full of ties, contacts of edges with edges along their length, and
  * vertices on vertices: the time is that of all pairs but for the tolerance. */
 static void test_ties(void **state) {
-    (void)state;
     abut_context *context = one_thread();
     test_random random = {4};
     uint32_t hits = 0;

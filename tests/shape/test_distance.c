@@ -33,7 +33,6 @@ static vec3 probe(test_random *random, int i) {
 
 /* Polyhedra: the same to rounding. */
 static void polyhedra_measure_like_their_meshes(void **state) {
-    (void)state;
     test_random random = {1};
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {
         if (!is_polyhedron((abut_shape_kind)kind))
@@ -76,7 +75,6 @@ static double largest_error(abut_shape_kind kind, uint32_t fineness) {
 /* Curved shapes: the mesh comes closer with the square of its edge length, so the limit is the
  * formula, signs included. */
 static void curved_shapes_are_the_limit_of_their_meshes(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {
         if (is_polyhedron((abut_shape_kind)kind))
             continue;
@@ -92,7 +90,6 @@ static void curved_shapes_are_the_limit_of_their_meshes(void **state) {
 
 /* |d(p) - d(q)| <= |p - q| for any two points. */
 static void distances_are_lipschitz(void **state) {
-    (void)state;
     test_random random = {3};
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
@@ -108,7 +105,6 @@ static void distances_are_lipschitz(void **state) {
 
 /* The gradient has length 1 except on the medial axis, which random points nearly never meet. */
 static void gradients_have_unit_length(void **state) {
-    (void)state;
     test_random random = {4};
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
@@ -131,7 +127,6 @@ static void gradients_have_unit_length(void **state) {
 
 /* Every vertex lies on the ideal surface. */
 static void vertices_have_no_distance(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
         abut_mesh *mesh = check_make(&shape);
@@ -142,7 +137,6 @@ static void vertices_have_no_distance(void **state) {
 }
 
 static void known_values(void **state) {
-    (void)state;
     abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
     assert_true(distance(&box, v3(0, 0, 0)) == -0.5);
     assert_true(distance(&box, v3(3.5, 4.5, 0)) == 5);
@@ -173,7 +167,6 @@ static void known_values(void **state) {
 
 /* Distance scales with the shape, from 1e-30 to 1e30. */
 static void any_scale_will_do(void **state) {
-    (void)state;
     test_random random = {5};
     const double scales[] = {0x1p-280, 0x1p-100, 0x1p100, 0x1p280};
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++)
@@ -193,7 +186,6 @@ static void any_scale_will_do(void **state) {
 
 /* Stairs are measured in constant time, so also these. */
 static void four_thousand_million_steps(void **state) {
-    (void)state;
     abut_shape stairs = abut_shape_default(ABUT_SHAPE_STAIRS);
     stairs.extent = v3(1, 1, 1);
     stairs.segments = 4000000000u;

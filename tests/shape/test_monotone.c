@@ -82,7 +82,6 @@ static void assert_triangulated(const polygon *q) {
 }
 
 static void random_polygons(void **state) {
-    (void)state;
     test_random random = {21};
     for (int i = 0; i < 3000; i++) {
         polygon q = random_polygon(&random);
@@ -92,7 +91,6 @@ static void random_polygons(void **state) {
 
 /* Level rows at the top and the bottom, and straight sides, as the holes in the teapot have. */
 static void level_and_straight_sides(void **state) {
-    (void)state;
     polygon q = {.left_count = 5, .count = 15};
     const abuti_vec2 p[] = {{0, 5}, {0, 3.5}, {0.5, 3}, {0.5, 2}, {0, 1.5}, {1, 5}, {2, 5}, {3, 5},
                             {3, 4}, {3, 3},   {3, 1},   {3, 0},   {2, 0},   {1, 0}, {0, 0}};
@@ -107,7 +105,6 @@ static abut_status triangulate(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     test_random random = {22};
     polygon q = random_polygon(&random);
     assert_int_equal(2, test_every_allocation(triangulate, &q));

@@ -14,7 +14,6 @@ static void assert_refused(abut_status expected, const char *part, const abut_sh
 }
 
 static void names(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         abut_shape_kind found = ABUT_SHAPE_COUNT;
         assert_ok(abut_shape_find(abut_shape_name((abut_shape_kind)kind), &found));
@@ -32,7 +31,6 @@ static void names(void **state) {
 }
 
 static void null_and_unknown(void **state) {
-    (void)state;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     double d = 5;
     assert_refused(ABUT_ERROR_ARGUMENT, "shape is null", NULL);
@@ -52,7 +50,6 @@ static void null_and_unknown(void **state) {
 
 /* A caller compiled against a shorter structure gets defaults for the rest. */
 static void short_structure(void **state) {
-    (void)state;
     abut_shape shape = {.size = offsetof(abut_shape, extent), .kind = ABUT_SHAPE_ICOSPHERE};
     shape.segments = 4000000000u; /* beyond `size`, so not read */
     abut_mesh *mesh = check_make(&shape);
@@ -61,7 +58,6 @@ static void short_structure(void **state) {
 }
 
 static void bad_sizes(void **state) {
-    (void)state;
     const double bad[] = {-1, -0x1p-1070, NAN, INFINITY, -INFINITY, 1e-91, 1e91, 0x1p-1070};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {
@@ -88,7 +84,6 @@ static void bad_sizes(void **state) {
 }
 
 static void bad_proportions(void **state) {
-    (void)state;
     for (int kind = ABUT_SHAPE_TORUS; kind <= ABUT_SHAPE_TUBE; kind += 4) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
         shape.radius2 = shape.radius;
@@ -112,7 +107,6 @@ static void bad_proportions(void **state) {
 }
 
 static void bad_counts(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
         shape.segments = 4000000000u;
@@ -147,7 +141,6 @@ static void bad_counts(void **state) {
 }
 
 static void bad_points(void **state) {
-    (void)state;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     double d = 5;
     const double bad[] = {NAN, INFINITY, -INFINITY, 1e91};
@@ -174,7 +167,6 @@ static abut_status make_and_destroy(abut_context *context, void *data) {
 }
 
 static void out_of_memory_everywhere(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
         assert_true(test_every_allocation(make_and_destroy, &shape) >= 3);

@@ -15,7 +15,6 @@ static bool is_teapot(abut_shape_kind kind) {
 
 /* Every kind but the teapots, over a range of counts that includes the smallest. */
 static void solids_are_solid(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         if (is_teapot((abut_shape_kind)kind))
             continue;
@@ -58,7 +57,6 @@ static void assert_counts(abut_shape_kind kind, uint32_t segments, uint32_t ring
 }
 
 static void counts_are_as_documented(void **state) {
-    (void)state;
     /* the cube of document 000: 5 x 5 quads a side */
     assert_counts(ABUT_SHAPE_BOX, 5, 0, 152, 300, 450);
     assert_counts(ABUT_SHAPE_BOX, 1, 0, 8, 12, 18);
@@ -106,7 +104,6 @@ static double true_volume(const abut_shape *s) {
 
 /* Polyhedra have their volume at once; for the others halving the edges must quarter the error. */
 static void volumes_converge_with_second_order(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         if (is_teapot((abut_shape_kind)kind) || kind == ABUT_SHAPE_SHEET)
             continue;
@@ -135,7 +132,6 @@ static void volumes_converge_with_second_order(void **state) {
 }
 
 static void sizes_are_kept(void **state) {
-    (void)state;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     shape.extent = (abut_vec3){2, 3, 5};
     shape.segments = 7;
@@ -171,7 +167,6 @@ static void sizes_are_kept(void **state) {
 
 /* No edge of a letter may be longer than height / segments, nor any triangle be a needle. */
 static void letters_are_cut_finely(void **state) {
-    (void)state;
     for (int kind = ABUT_SHAPE_LETTER_E; kind <= ABUT_SHAPE_LETTER_G; kind++)
         for (uint32_t segments = 1; segments <= 40; segments += 3) {
             abut_shape shape = abut_shape_default((abut_shape_kind)kind);
@@ -188,7 +183,6 @@ static void letters_are_cut_finely(void **state) {
 
 /* Every vertex of a curved shape has all its mirror images, to the bit. */
 static void meshes_are_symmetric(void **state) {
-    (void)state;
     const abut_shape_kind round_kinds[] = {ABUT_SHAPE_BOX,     ABUT_SHAPE_UVSPHERE,
                                            ABUT_SHAPE_TORUS,   ABUT_SHAPE_CYLINDER,
                                            ABUT_SHAPE_CAPSULE, ABUT_SHAPE_TUBE,
@@ -223,7 +217,6 @@ static void meshes_are_symmetric(void **state) {
 
 /* The circle is our own; it must be as good as the library's. */
 static void vertices_lie_on_the_surface(void **state) {
-    (void)state;
     for (uint32_t segments = 3; segments < 400; segments++) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
         shape.segments = segments;
@@ -269,7 +262,6 @@ static const uint64_t fingerprints[ABUT_SHAPE_COUNT] = {
 };
 
 static void same_description_same_bits(void **state) {
-    (void)state;
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
         abut_mesh *mesh = check_make(&shape), *zeros;
@@ -287,7 +279,6 @@ static void same_description_same_bits(void **state) {
 
 /* Very small and very large shapes are as sound as others. */
 static void any_scale_will_do(void **state) {
-    (void)state;
     const double scales[] = {1e-85, 1e-30, 1e30, 1e85};
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++)
         for (int i = 0; i < 4; i++) {

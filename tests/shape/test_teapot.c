@@ -9,7 +9,6 @@ static abut_mesh *teapot(uint32_t segments) {
 
 /* Counts of the documents and of the well-known file; open where lid, rim, tubes end. */
 static void counts_and_bounds(void **state) {
-    (void)state;
     for (uint32_t n = 2; n <= 14; n++) {
         abut_mesh *mesh = teapot(n);
         mesh_facts facts = check_mesh(mesh);
@@ -40,7 +39,6 @@ static void counts_and_bounds(void **state) {
 
 /* y -> -y maps the teapot to itself, bit for bit; lid and body also x -> -x and x <-> y. */
 static void mirror_images_are_exact(void **state) {
-    (void)state;
     abut_mesh *mesh = teapot(7);
     uint32_t count = abut_mesh_vertex_count(mesh), turned = 6 * 7 * 4 * 7 + 2;
     for (int mirror = 0; mirror < 3; mirror++) {
@@ -64,7 +62,6 @@ static void mirror_images_are_exact(void **state) {
 /* Points known from the table of control points, and one worked out by hand: the middle of a patch
  * side is (a + 3b + 3c + d) / 8. */
 static void passes_through_known_points(void **state) {
-    (void)state;
     const vec3 known[] = {
         {0, 0, 3.15},
         {0, 0, 0},
@@ -95,7 +92,6 @@ static void passes_through_known_points(void **state) {
 /* The body's faces look away from a point inside it. Lid and tubes are judged by the winding
  * numbers in the test of the solid. */
 static void faces_look_outwards(void **state) {
-    (void)state;
     abut_mesh *mesh = teapot(8);
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {

@@ -81,7 +81,6 @@ static uint32_t count_crossings(const abut_mesh *mesh) {
 
 /* The referee itself: finds what is there, and nothing in a sound mesh. */
 static void the_referee_sees_crossings(void **state) {
-    (void)state;
     const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0.2, 0.2, -1, 0.2, 0.2, 1, 0.3, 0.2, 1};
     const uint32_t apart[] = {0, 1, 2, 3, 4, 5}, fan[] = {0, 1, 2, 0, 3, 4};
     abut_mesh_input input = abut_mesh_input_default();
@@ -108,7 +107,6 @@ static void the_referee_sees_crossings(void **state) {
 }
 
 static void closed_and_without_crossings(void **state) {
-    (void)state;
     const uint32_t more[] = {23, 40};
     double before = 0;
     for (uint32_t i = 0; i < 16; i++) {
@@ -136,7 +134,6 @@ static double volume(uint32_t segments) {
 }
 
 static void volume_converges_with_second_order(void **state) {
-    (void)state;
     double coarse = volume(12), middle = volume(24), fine = volume(48);
     double order = log2((middle - coarse) / (fine - middle));
     printf("volume %.6f, %.6f, %.6f: order %.3f, limit %.5f\n", coarse, middle, fine, order,
@@ -195,7 +192,6 @@ static bool inside_union(const abut_mesh *teapot, vec3 p) {
 /* Points all over, and points around the places where tubes meet the body. Where both differ, the
  * point must be so near to the surface that chords of the two meshes explain it. */
 static void same_points_as_the_parts_together(void **state) {
-    (void)state;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
     shape.segments = FINE;
     abut_mesh *parts = check_make(&shape), *whole = solid(FINE);
@@ -227,7 +223,6 @@ static void same_points_as_the_parts_together(void **state) {
 
 /* Every vertex of lid, rim, body and bottom is one of the published teapot, to the bit. */
 static void vertices_are_the_published_ones(void **state) {
-    (void)state;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
     abut_mesh *parts = check_make(&shape), *whole = solid(shape.segments);
     uint32_t known = abut_mesh_vertex_count(parts), found = 0;

@@ -91,7 +91,6 @@ static abut_mesh *unit_box(void) {
 }
 
 static void simple_solids(void **state) {
-    (void)state;
     check_mesh(unit_box(), 12, 1);
     check_mesh(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 6), 4, 2);
     check_mesh(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2), 3, 3);
@@ -100,7 +99,6 @@ static void simple_solids(void **state) {
 }
 
 static void shells(void **state) {
-    (void)state;
     check_mesh(make_flipped(unit_box()), 6, 10);
     /* a cavity, and twice inside */
     check_mesh(make_joined(unit_box(), make_flipped(make_moved(unit_box(), 0.5, vec(0, 0, 0)))), 6,
@@ -120,7 +118,6 @@ static void shells(void **state) {
 
 /* Tetrahedra on a lattice, in soups: with shared planes, edges and corners, and flat ones. */
 static void lattice_soups(void **state) {
-    (void)state;
     for (uint64_t seed = 0; seed < 8; seed++) {
         test_random random = {seed};
         enum { SOLIDS = 5 };
@@ -141,7 +138,6 @@ static void lattice_soups(void **state) {
 }
 
 static void sizes_and_places(void **state) {
-    (void)state;
     static const double scales[] = {1e-30, 1e30, 1e-80, 1e80, 1e-6};
     static const double places[] = {0, 0, 0, 0, 1e6};
     for (int i = 0; i < 5; i++) {
@@ -153,7 +149,6 @@ static void sizes_and_places(void **state) {
 /* On the surface is exact for meshes with a border too, and for what is only segments and points.
  */
 static void borders(void **state) {
-    (void)state;
     for (int kind = 0; kind < SOUP_COUNT; kind++) {
         test_random random = {(uint64_t)kind};
         abut_mesh *mesh = make_kind(NULL, (soup_kind)kind, 30, 5);

@@ -105,7 +105,6 @@ static abut_mesh *shape(abut_shape_kind kind, uint32_t segments) {
 }
 
 static void shapes(void **state) {
-    (void)state;
     for (abut_sign_method method = ABUT_SIGN_WINDING; method <= ABUT_SIGN_NORMAL; method++) {
         check_mesh(shape(ABUT_SHAPE_BOX, 1), method, 400, 1);
         check_mesh(shape(ABUT_SHAPE_TORUS, 24), method, 600, 2);
@@ -116,7 +115,6 @@ static void shapes(void **state) {
 
 /* Through each other, into each other, facing inwards, many in one place. */
 static void crossed(void **state) {
-    (void)state;
     abut_mesh *a = shape(ABUT_SHAPE_TORUS, 12);
     abut_mesh *b = make_moved(shape(ABUT_SHAPE_BOX, 1), 1.5, vec(0.3, 0.2, 0.1));
     check_mesh(make_joined(a, b), ABUT_SIGN_WINDING, 300, 4);
@@ -132,7 +130,6 @@ static void crossed(void **state) {
 
 /* Surfaces with a border: where floats are rounded as here. */
 static void borders(void **state) {
-    (void)state;
     if (!device->info.same_bits)
         skip();
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
@@ -146,7 +143,6 @@ static void borders(void **state) {
 }
 
 static void sizes(void **state) {
-    (void)state;
     const double scales[] = {1e-80, 1e-30, 1e30, 1e80};
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
         check_mesh(make_moved(shape(ABUT_SHAPE_TORUS, 8), scales[i], vec(0, 0, 0)),
@@ -193,7 +189,6 @@ static void fail_everywhere(abut_mesh *mesh, abut_sign_method method) {
 }
 
 static void failing_device(void **state) {
-    (void)state;
     fail_everywhere(shape(ABUT_SHAPE_TORUS, 8), ABUT_SIGN_NORMAL);
     if (device->info.same_bits)
         fail_everywhere(shape(ABUT_SHAPE_TEAPOT, 2), ABUT_SIGN_WINDING);
@@ -203,7 +198,6 @@ static void failing_device(void **state) {
 
 /* A device of little memory, so that points go in parts of 4096. */
 static void parts(void **state) {
-    (void)state;
     enum { COUNT = 5000 };
     stopping when = {"none", 0};
     abut_context *context = stopping_context(&when);
@@ -268,7 +262,6 @@ static abut_status make_and_ask(abut_context *context, void *data) {
 }
 
 static void no_memory(void **state) {
-    (void)state;
     float list[10][4] = {{0.25f, 0.1f, 0}};
     abut_points points = abut_points_default();
     points.points = list;
@@ -279,7 +272,6 @@ static void no_memory(void **state) {
 }
 
 static void bad_arguments(void **state) {
-    (void)state;
     abut_mesh *mesh = shape(ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     abut_bvh *on_device = NULL;

@@ -2,7 +2,6 @@
  * sum of all solid angles on others. */
 #include "winding.h"
 
-#define PI 3.14159265358979323846
 /* What the headers promise. */
 #define WINDING_ERROR 0.01
 
@@ -13,18 +12,6 @@ static abut_bvh *make_bvh(abut_mesh *mesh, abut_sign_method method) {
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_sign_prepare(bvh, &options));
     return bvh;
-}
-
-/* The obvious way. */
-static double winding_slowly(const abut_mesh *mesh, abut_vec3 point) {
-    double sum = 0;
-    for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
-        abut_triangle t = triangle_of(mesh, i);
-        double angle;
-        assert_ok(abut_triangle_solid_angle(&t, point, &angle));
-        sum += angle;
-    }
-    return sum / (4 * PI);
 }
 
 /* ---- without border ---- */
@@ -78,7 +65,6 @@ static abut_mesh *unit_box(void) {
 }
 
 static void solids(void **state) {
-    (void)state;
     for (int method = 0; method <= ABUT_SIGN_NORMAL; method++) {
         abut_sign_method m = (abut_sign_method)method;
         check_closed(unit_box(), m, 12, 1);
@@ -96,7 +82,6 @@ static void solids(void **state) {
 /* What only winding numbers get right: turned inside out, one in another, through each other, seams
  * between vertices of equal coordinates. */
 static void unruly_solids(void **state) {
-    (void)state;
     const abut_sign_method m = ABUT_SIGN_AUTO;
     check_closed(make_flipped(unit_box()), m, 8, 11);
     check_closed(make_joined(unit_box(), make_moved(unit_box(), 0.5, vec(0, 0, 0))), m, 8, 12);
@@ -116,20 +101,12 @@ static abut_mesh *make_indexed(const abut_vec3 *v, uint32_t vertex_count, const 
         turned[3 * i + 1] = indices[3 * i + (turn ? 2 : 1)];
         turned[3 * i + 2] = indices[3 * i + (turn ? 1 : 2)];
     }
-    abut_mesh_input input = abut_mesh_input_default();
-    abut_mesh *mesh;
-    input.positions = v;
-    input.vertex_count = vertex_count;
-    input.indices = turned;
-    input.triangle_count = triangle_count;
-    assert_ok(abut_mesh_create(NULL, &input, &mesh));
-    return mesh;
+    return test_mesh(NULL, v, vertex_count, turned, triangle_count);
 }
 
 /* Spikes, wedges and dents so sharp that the normals around all but cancel; by both methods, and
  * wound either way. Around a sharp corner, many faces are equally near. */
 static void sharp_solids(void **state) {
-    (void)state;
     static const uint32_t tetrahedron[] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
     static const uint32_t dented[] = {0, 2, 1, 0, 1, 3, 1, 4, 3, 4, 2, 3, 1, 2, 4, 2, 0, 3};
     static const double thin[] = {0.1, 1e-3, 1e-6, 1e-9, 1e-12};
@@ -154,7 +131,6 @@ static void sharp_solids(void **state) {
 /* ---- against formulas ---- */
 
 static void formulas(void **state) {
-    (void)state;
     /* a solid, how fine, and how far its mesh is from it */
     static const struct {
         abut_shape_kind kind;
@@ -216,7 +192,7 @@ static void check_open(abut_mesh *mesh, int rounds, uint64_t seed) {
                       : i % 4 == 1 ? point_near(mesh, &random, 0.05 * size)
                       : i % 4 == 2 ? point_near(mesh, &random, 1e-10 * size)
                                    : point_around(mesh, &random, i % 32 == 3 ? 1e9 : 10);
-        double expected = winding_slowly(mesh, p), got;
+        double expected = brute_winding(mesh, p), got;
         assert_ok(abut_sign_winding(bvh, p, &got));
         worst_error = fmax(worst_error, fabs(got - expected));
         if (fabs(got - expected) > WINDING_ERROR)
@@ -243,7 +219,6 @@ static void check_open(abut_mesh *mesh, int rounds, uint64_t seed) {
 }
 
 static void torn_shapes(void **state) {
-    (void)state;
     check_open(make_shape(NULL, ABUT_SHAPE_TEAPOT, 0), 100, 21);
     check_open(make_torn(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 12), 10), 200, 22);
     check_open(make_flipped(make_torn(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 12), 10)), 200, 23);
@@ -264,7 +239,6 @@ static void torn_shapes(void **state) {
 
 /* Anything at all is answered, and touching counts as inside, exactly. */
 static void soups(void **state) {
-    (void)state;
     for (int kind = 0; kind < SOUP_COUNT; kind++)
         for (uint32_t count = 1; count <= 60; count = 4 * count + 1) {
             test_random random = {count};
@@ -277,7 +251,7 @@ static void soups(void **state) {
                 assert_true(inside);
                 abut_vec3 p =
                     i % 2 ? point_near(mesh, &random, 0.1) : point_around(mesh, &random, 2);
-                double winding, expected = winding_slowly(mesh, p);
+                double winding, expected = brute_winding(mesh, p);
                 assert_ok(abut_sign_winding(bvh, p, &winding));
                 if (!abut_sign_info_get(bvh).closed)
                     assert_true(fabs(winding - expected) <= count * WINDING_ERROR);
@@ -294,7 +268,6 @@ static void soups(void **state) {
 
 /* Answers after a refit are those of a new hierarchy. */
 static void refits(void **state) {
-    (void)state;
     abut_mesh *meshes[3] = {make_shape(NULL, ABUT_SHAPE_TORUS, 8),
                             make_shape(NULL, ABUT_SHAPE_TEAPOT, 2),
                             make_flipped(make_shape(NULL, ABUT_SHAPE_TORUS, 8))};
@@ -330,7 +303,6 @@ static void refits(void **state) {
 
 /* A box whose faces only happen to be in one place: once they have moved apart, it has a border. */
 static void seams_that_open(void **state) {
-    (void)state;
     abut_mesh *mesh = make_flipped(unit_box());
     uint32_t count = abut_mesh_triangle_count(mesh);
     abut_bvh *bvh = make_bvh(mesh, ABUT_SIGN_AUTO);
@@ -344,19 +316,13 @@ static void seams_that_open(void **state) {
             corners[3 * i + k] = i < 2 ? vec(c.x, c.y, c.z + 0.125) : c;
         }
     }
-    abut_mesh_input input = abut_mesh_input_default();
-    abut_mesh *apart;
-    input.positions = corners;
-    input.vertex_count = 3 * count;
-    input.indices = abut_mesh_indices(mesh);
-    input.triangle_count = count;
-    assert_ok(abut_mesh_create(NULL, &input, &apart));
+    abut_mesh *apart = test_mesh(NULL, corners, 3 * count, abut_mesh_indices(mesh), count);
     double winding;
     bool inside = false;
     assert_ok(abut_bvh_refit(bvh, apart));
     assert_false(abut_sign_info_get(bvh).closed);
     assert_ok(abut_sign_winding(bvh, vec(0.1, 0.1, 0.1), &winding));
-    assert_true(fabs(winding - winding_slowly(apart, vec(0.1, 0.1, 0.1))) < WINDING_ERROR);
+    assert_true(fabs(winding - brute_winding(apart, vec(0.1, 0.1, 0.1))) < WINDING_ERROR);
     assert_true(winding < -0.6);
     assert_ok(abut_sign_inside(bvh, vec(0.1, 0.1, 0.1), &inside));
     assert_true(inside);
@@ -379,7 +345,6 @@ static void seams_that_open(void **state) {
 /* ---- batches ---- */
 
 static void batch_is_single(void **state) {
-    (void)state;
     enum { COUNT = 3000 };
     abut_vec3 *p = malloc(COUNT * sizeof *p);
     abut_nearest *nearest = malloc(COUNT * sizeof *nearest), one;
@@ -433,7 +398,6 @@ static void batch_is_single(void **state) {
 /* Sides spread from point to point, but not through the surface: pairs of neighbours next to it, at
  * distances of a few roundings, one about as far from the other as from the surface. */
 static void batch_next_to_surface(void **state) {
-    (void)state;
     test_random random = {43};
     abut_mesh *mesh = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 3, vec(0.1, 0.2, 0.3));
     abut_bvh *bvh = make_bvh(mesh, ABUT_SIGN_AUTO);
@@ -467,13 +431,8 @@ static bool stop_at(void *user, const char *stage, double fraction) {
 }
 
 static void cancelled(void **state) {
-    (void)state;
     const char *stage = "none";
-    abut_context_options options = abut_context_options_default();
-    abut_context *context;
-    options.progress = stop_at;
-    options.progress_user = &stage;
-    assert_ok(abut_context_create(&options, &context));
+    abut_context *context = test_watched(stop_at, &stage);
     abut_mesh *mesh = make_shape(context, ABUT_SHAPE_TEAPOT, 2);
     abut_bvh *bvh = make_bvh(mesh, ABUT_SIGN_AUTO);
     double p[20][3] = {{0}}, winding[20];
@@ -538,7 +497,6 @@ static abut_status prepare_and_ask(abut_context *context, void *data) {
 }
 
 static void no_memory(void **state) {
-    (void)state;
     memory_case cases[] = {{ABUT_SHAPE_TORUS, false, ABUT_SIGN_AUTO},
                            {ABUT_SHAPE_TORUS, false, ABUT_SIGN_NORMAL},
                            {ABUT_SHAPE_TEAPOT, false, ABUT_SIGN_AUTO},
@@ -548,7 +506,6 @@ static void no_memory(void **state) {
 }
 
 static void refusals(void **state) {
-    (void)state;
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 2);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));

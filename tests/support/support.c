@@ -107,6 +107,28 @@ abut_context *test_context(test_memory *memory, uint32_t threads) {
     return context;
 }
 
+abut_context *test_watched(bool (*progress)(void *user, const char *stage, double fraction),
+                           void *user) {
+    abut_context_options options = abut_context_options_default();
+    abut_context *context = NULL;
+    options.progress = progress;
+    options.progress_user = user;
+    assert_ok(abut_context_create(&options, &context));
+    return context;
+}
+
+abut_mesh *test_mesh(abut_context *context, const void *positions, uint32_t vertex_count,
+                     const void *indices, uint32_t triangle_count) {
+    abut_mesh_input input = abut_mesh_input_default();
+    abut_mesh *mesh = NULL;
+    input.positions = positions;
+    input.vertex_count = vertex_count;
+    input.indices = indices;
+    input.triangle_count = triangle_count;
+    assert_ok(abut_mesh_create(context, &input, &mesh));
+    return mesh;
+}
+
 uint64_t test_next_fault(uint64_t n) {
 #if defined(TEST_ADDRESS_SANITIZER)
     return n + 1;

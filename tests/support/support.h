@@ -37,6 +37,14 @@ typedef struct test_memory {
  * itself is one live allocation, but not one of `calls`. */
 abut_context *test_context(test_memory *memory, uint32_t threads);
 
+/* A context that reports progress. */
+abut_context *test_watched(bool (*progress)(void *user, const char *stage, double fraction),
+                           void *user);
+
+/* A mesh from doubles and indices of 32 bits; null indices as abut_mesh_create() has them. */
+abut_mesh *test_mesh(abut_context *context, const void *positions, uint32_t vertex_count,
+                     const void *indices, uint32_t triangle_count);
+
 /* Runs `work` with the 1st, 2nd, ... allocation failing until it succeeds, and checks each time
  * that it returns ABUT_ERROR_MEMORY and that nothing is left allocated. `work` must destroy what it
  * made. Returns how many allocations a run takes. Only where AddressSanitizer watches, or in a

@@ -28,7 +28,6 @@ static void look_twice(abut_sweep *motion) {
 }
 
 static void random_motions_agree_with_every_pair(void **state) {
-    (void)state;
     test_random random = {61};
     abut_context *serial = test_context(NULL, 1);
     for (uint32_t round = 0; round < test_rounds(32); round++) {
@@ -77,7 +76,6 @@ static void same_as_the_cpu(const scene *s, abut_sweep *there, abut_sweep *here)
 
 /* Shapes with more than one level of blocks, from step to step. */
 static void steps_agree_with_the_cpu(void **state) {
-    (void)state;
     test_random random = {62};
     for (int k = 0; k < 3; k++) {
         scene s = shapes(NULL, k == 0 ? 2 : 1);
@@ -116,7 +114,6 @@ static abut_buffer *put(const vec3 *positions, uint32_t count) {
 
 /* From step to step, some through the host: the same answers as without a device, bit for bit. */
 static void steps_on_the_device_agree(void **state) {
-    (void)state;
     test_random random = {64};
     scene s = shapes(NULL, 1);
     abut_sweep *there, *here;
@@ -169,7 +166,6 @@ static void steps_on_the_device_agree(void **state) {
 
 /* What is refused changes nothing: the same search gives the same answer afterwards. */
 static void refused_on_the_device(void **state) {
-    (void)state;
     scene s = shapes(NULL, 1);
     abut_sweep *there = begin(&s), *here;
     abut_impact *before, *after;
@@ -224,7 +220,6 @@ static void refused_on_the_device(void **state) {
 
 /* Candidates that are too many for the memory of the device are made in parts. */
 static void parts_agree_with_the_cpu(void **state) {
-    (void)state;
     scene s = shapes(NULL, 1);
     abut_sweep *there = begin(&s), *here;
     s.options.device = NULL;
@@ -260,7 +255,6 @@ static void parts_agree_with_the_cpu(void **state) {
 
 /* The same every time, also with lists that are too small. */
 static void any_is_the_same_every_time(void **state) {
-    (void)state;
     scene s = shapes(NULL, 1);
     abut_sweep *motion = begin(&s);
     abut_impact *first;
@@ -280,7 +274,6 @@ static void any_is_the_same_every_time(void **state) {
 }
 
 static void identical_triangles_are_counted(void **state) {
-    (void)state;
     scene s = identical_triangles(NULL, 64);
     abut_sweep *motion = begin(&s);
     check_identical(motion, 64, "30240 impacts");
@@ -300,7 +293,6 @@ static void identical_triangles_are_counted(void **state) {
 
 /* Sweeps of more steps than all rounds have, and of fewer than one has. */
 static void steps_are_counted_as_on_the_cpu(void **state) {
-    (void)state;
     static const uint32_t steps[] = {1, 3, 7, 100};
     scene s = shapes(NULL, 1);
     abut_sweep *there = begin(&s), *here;
@@ -399,7 +391,6 @@ static scene two_soups(void) {
 }
 
 static void every_call_of_the_device(void **state) {
-    (void)state;
     scene s = two_soups();
     /* Every argument of a kernel is a call: of those of the searches one in 29 is tried. */
     assert_true(test_every_device_call(live_a_little, &s, 100, 29) > 50);
@@ -407,14 +398,12 @@ static void every_call_of_the_device(void **state) {
 }
 
 static void every_allocation(void **state) {
-    (void)state;
     scene s = two_soups();
     assert_true(test_every_allocation(live_a_little, &s) > 12);
     scene_free(&s);
 }
 
 static void other_devices_are_refused(void **state) {
-    (void)state;
     scene s = two_soups();
     abut_sweep *motion = NULL;
     s.options.device = device;
@@ -431,13 +420,11 @@ static void other_devices_are_refused(void **state) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     device = test_device(NULL);
     return 0;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     abut_device_destroy(device);
     assert_int_equal(0, abuti_opencl_live());
     return 0;

@@ -23,7 +23,6 @@ static void check_scene(const scene *s) {
 /* ---- against every pair by itself ---- */
 
 static void random_motions_agree_with_every_pair(void **state) {
-    (void)state;
     test_random random = {51};
     abut_context *serial = test_context(NULL, 1);
     for (uint32_t round = 0; round < test_rounds(160); round++) {
@@ -35,7 +34,6 @@ static void random_motions_agree_with_every_pair(void **state) {
 }
 
 static void shapes_agree_with_every_pair(void **state) {
-    (void)state;
     for (int k = 0; k < 3; k++) {
         scene s = shapes(NULL, 1);
         s.sweep.separation = k == 1 ? 0.02 : 0;
@@ -47,7 +45,6 @@ static void shapes_agree_with_every_pair(void **state) {
 
 /* Triangles that are points have no edges, those that are segments have one. */
 static void points_and_segments_are_legal(void **state) {
-    (void)state;
     const vec3 square[4] = {{0, 0, 0}, {4, 0, 0}, {0, 4, 0}, {4, 4, 0}};
     const vec3 above[3] = {{1, 1, 1}, {3, 1, 1}, {9, 9, 9}};
     const uint32_t two[6] = {0, 1, 2, 1, 3, 2}, point[3] = {0, 0, 0}, segment[3] = {0, 1, 0};
@@ -75,7 +72,6 @@ static void points_and_segments_are_legal(void **state) {
 /* Far steps are looked at part by part: balls that meet early, late or never, with more around them
  * that is always near itself. */
 static void earliest_is_the_first_of_all(void **state) {
-    (void)state;
     test_random random = {54};
     uint32_t late = 0, none = 0;
     for (uint32_t round = 0; round < test_rounds(24); round++) {
@@ -120,7 +116,6 @@ static size_t find_all(const scene *s, abut_sweep *motion, abut_sweep_mode mode,
 }
 
 static void threads_and_lanes_make_no_difference(void **state) {
-    (void)state;
     for (int mode = ABUT_SWEEP_ANY; mode <= ABUT_SWEEP_ALL; mode++) {
         abut_impact *first = NULL;
         size_t first_count = 0;
@@ -154,7 +149,6 @@ static void threads_and_lanes_make_no_difference(void **state) {
 }
 
 static void steps_follow_each_other(void **state) {
-    (void)state;
     test_random random = {52};
     scene s = shapes(NULL, 1);
     abut_sweep *motion = begin(&s);
@@ -192,7 +186,6 @@ static void steps_follow_each_other(void **state) {
 /* ---- too many to keep ---- */
 
 static void identical_triangles_are_counted(void **state) {
-    (void)state;
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 2);
     scene s = identical_triangles(context, 128);
@@ -220,7 +213,6 @@ static bool report(void *user, const char *stage, double fraction) {
 }
 
 static void crowds_can_be_cancelled(void **state) {
-    (void)state;
     patience p = {.most = 1};
     abut_context_options options = abut_context_options_default();
     options.progress_user = &p;
@@ -275,7 +267,6 @@ static abut_status all_of_it(abut_context *context, void *data) {
 }
 
 static void memory_that_runs_out_is_told(void **state) {
-    (void)state;
     test_random random = {53};
     scene s = {.options = abut_sweep_options_default(), .sweep = abut_sweep_find_options_default()};
     for (uint32_t k = 0; k < 2; k++)
@@ -287,7 +278,6 @@ static void memory_that_runs_out_is_told(void **state) {
 }
 
 static void bad_meshes_are_refused(void **state) {
-    (void)state;
     abut_context *other = test_context(NULL, 1);
     scene s = identical_triangles(NULL, 2), t = identical_triangles(other, 2);
     abut_mesh *two[2] = {s.meshes[0], NULL};
@@ -310,7 +300,6 @@ static void bad_meshes_are_refused(void **state) {
 }
 
 static void bad_steps_are_refused(void **state) {
-    (void)state;
     scene s = identical_triangles(NULL, 2);
     abut_sweep *motion;
     abut_impacts found = {.count = 3};
@@ -336,7 +325,6 @@ static void bad_steps_are_refused(void **state) {
 }
 
 static void bad_searches_are_refused(void **state) {
-    (void)state;
     scene s = identical_triangles(NULL, 2);
     abut_sweep *motion = begin(&s);
     abut_impacts found = {.capacity = 1, .count = 3};

@@ -37,7 +37,6 @@ static inline void make_thing(thing *t, const abut_shape *shape, const abut_fiel
 }
 
 static inline int make_things(void **state) {
-    (void)state;
     abut_context_options options = abut_context_options_default();
     options.thread_count = 1;
     assert_ok(abut_context_create(&options, &serial));
@@ -60,7 +59,6 @@ static inline int make_things(void **state) {
 }
 
 static inline int free_things(void **state) {
-    (void)state;
     for (int i = 0; i < THINGS; i++) {
         abut_samples_destroy(things[i].samples);
         abut_field_destroy(things[i].field);

@@ -11,7 +11,6 @@ static abut_device *device;
 
 /* Bodies of all layouts and solids, moved and exchanged. */
 static void same_as_every_pair(void **state) {
-    (void)state;
     test_random random = {21};
     size_t contacts = 0;
     for (uint32_t round = 0; round < test_rounds(6); round++) {
@@ -50,7 +49,6 @@ static void same_as_every_pair(void **state) {
 /* Bodies come and go: what others have of them stays there, and what is new at an old address is
  * seen. */
 static void bodies_come_and_go(void **state) {
-    (void)state;
     enum { STAY = 3, COME = 2 };
     test_random random = {24};
     abut_world_options options = abut_world_options_default();
@@ -99,7 +97,6 @@ static void bodies_come_and_go(void **state) {
 
 /* Only the second try finds anything. */
 static void small_ones_within_large_ones(void **state) {
-    (void)state;
     abut_world_options options = abut_world_options_default();
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     abut_world_item items[2];
@@ -124,7 +121,6 @@ static void small_ones_within_large_ones(void **state) {
 
 /* What stays on the device is what comes to the host. */
 static void records_are_the_contacts(void **state) {
-    (void)state;
     test_random random = {22};
     abut_world_options options = abut_world_options_default();
     abut_world_records records;
@@ -200,17 +196,14 @@ static abut_status live_a_little(abut_context *context, void *data) {
 }
 
 static void every_call_of_the_device(void **state) {
-    (void)state;
     assert_true(test_every_device_call(live_a_little, NULL, UINT64_MAX, 1) > 50);
 }
 
 static void every_allocation(void **state) {
-    (void)state;
     assert_true(test_every_allocation(live_a_little, NULL) > 12);
 }
 
 static void other_rounding_is_refused(void **state) {
-    (void)state;
     abut_world_options options = abut_world_options_default();
     abut_world *world = NULL;
     bool same = device->info.same_bits;

@@ -29,7 +29,6 @@ static size_t scene_check(const scene *s) {
 /* ---- against every pair by itself ---- */
 
 static void random_worlds_agree_with_every_pair(void **state) {
-    (void)state;
     test_random random = {11};
     size_t contacts = 0;
     for (uint32_t round = 0; round < test_rounds(8); round++) {
@@ -51,7 +50,6 @@ static void random_worlds_agree_with_every_pair(void **state) {
 }
 
 static void changes_are_seen(void **state) {
-    (void)state;
     test_random random = {12};
     scene s = {.options = abut_world_options_default(), .count = 24};
     for (uint32_t i = 0; i < s.count; i++)
@@ -89,7 +87,6 @@ static void changes_are_seen(void **state) {
 
 /* A body in the middle of a large one, with nothing but normals of the wrong way. */
 static void small_ones_within_large_ones(void **state) {
-    (void)state;
     scene s = {.options = abut_world_options_default(), .count = 2};
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     thing large;
@@ -108,7 +105,6 @@ static void small_ones_within_large_ones(void **state) {
 }
 
 static void same_on_any_number_of_threads(void **state) {
-    (void)state;
     enum { ITEMS = 400, ROOM = 60000 };
     abut_contact *lists[2];
     size_t counts[2];
@@ -155,7 +151,6 @@ static void same_on_any_number_of_threads(void **state) {
 
 /* Nothing but the boxes, many of them and of many sizes, against all pairs of boxes. */
 static void candidates_are_all_that_overlap(void **state) {
-    (void)state;
     enum { ITEMS = 700 };
     test_random random = {14};
     for (uint32_t round = 0; round < test_rounds(4); round++) {
@@ -201,7 +196,6 @@ static void candidates_are_all_that_overlap(void **state) {
 }
 
 static void empty_worlds_have_nothing(void **state) {
-    (void)state;
     abut_world *world;
     abut_contacts none = {NULL, 0, 7};
     uint64_t count = 7;
@@ -225,7 +219,6 @@ static void empty_worlds_have_nothing(void **state) {
 
 /* As many as there are, or refused: time and memory stay with the answer. */
 static void crowds_are_bounded(void **state) {
-    (void)state;
     enum { ITEMS = 300, MANY = 20000 };
     abut_world_options options = abut_world_options_default();
     abut_world *world;
@@ -269,7 +262,6 @@ static void crowds_are_bounded(void **state) {
 /* ---- wrong calls ---- */
 
 static void wrong_calls_are_refused(void **state) {
-    (void)state;
     abut_world_options options = abut_world_options_default();
     abut_world *world = NULL;
     uint32_t id = 5;
@@ -341,7 +333,6 @@ static void wrong_calls_are_refused(void **state) {
 
 /* Too little room: how many there are, and nothing else. */
 static void short_lists_get_nothing(void **state) {
-    (void)state;
     scene s = {.options = abut_world_options_default(), .count = 12};
     test_random random = {15};
     for (uint32_t i = 0; i < s.count; i++)
@@ -385,7 +376,6 @@ static abut_status live_a_little(abut_context *context, void *data) {
 }
 
 static void out_of_memory(void **state) {
-    (void)state;
     assert_true(test_every_allocation(live_a_little, NULL) > 8);
 }
 

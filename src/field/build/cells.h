@@ -2,12 +2,13 @@
  *
  * Problem: the distance at every cell of a grid. Neighbouring cells have the same few features
  * (faces, edges, vertices; nearest/features.h) nearest to them, and a search for each finds them
- * again. Method: a list holds every feature that can be nearest to some cell of a box. That of a
- * large box comes from the hierarchy, that of a smaller box inside it is what is left when the
- * features that cannot be nearest in there are taken out: by their distance, or because the box is
- * outside the region in which the feature is nearest to anything. Sixteen cells are then measured
- * against the few features that are left. All of that is in floats, many lanes at once; the
- * distance from the one feature that wins is found once more in doubles.
+ * again.
+ * Method: a list holds every feature that can be nearest to some cell of a box. That of a large box
+ * comes from the hierarchy, that of a smaller box inside it is what is left when the features that
+ * cannot be nearest in there are taken out: by their distance, or because the box is outside the
+ * region in which the feature is nearest to anything. Sixteen cells are then measured against the
+ * few features that are left. All of that is in floats, many lanes at once; the distance from the
+ * one feature that wins is found once more in doubles.
  *
  * Nothing that wins is lost. All is in the frame of the hierarchy. Let p be a cell and q the point
  * of the mesh that is nearest to it, exactly, on the inside of a feature F. Then p is in the region
@@ -167,11 +168,8 @@ typedef struct cells_kernel {
                         cells_winners *winners, float values[CELLS_COUNT]);
 } cells_kernel;
 
-/* The quickest kernel that runs here. */
-const cells_kernel *abuti_cells_kernel(void);
-/* Eight lanes and sixteen; null where the library has been built without. */
-const cells_kernel *abuti_cells_8(void);
-const cells_kernel *abuti_cells_16(void);
+/* cells_lanes.c; ABUTI_BY_LANES(abuti_cells) is the quickest that runs here. */
+extern const cells_kernel abuti_cells_4, abuti_cells_8, abuti_cells_16;
 
 /* ---- sign_rows.c: winding numbers along rows of cells ---- */
 

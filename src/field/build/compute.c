@@ -15,9 +15,7 @@
 /* Cells further from the middle than this, in the frame, are searched for one by one. */
 #define NEAR_CELLS 8.0
 /* So are grids with fewer cells than this for each triangle: lists for large boxes cost more. */
-#ifndef CELLS_LEAST
 #define CELLS_LEAST 1.0
-#endif
 
 static const size_t NOT_WANTED = (size_t)-1;
 
@@ -418,10 +416,10 @@ abut_status abuti_field_compute(const field_job *job) {
     if (bvh->sign->method == ABUT_SIGN_NORMAL)
         return abuti_field_compute_plain(job);
     computing c = {.job = job,
-                   .kernel = abuti_cells_kernel(),
+                   .kernel = ABUTI_BY_LANES(abuti_cells),
                    .closed = bvh->sign->closed,
-                   .is_searched =
-                       (double)grid_cells(job->grid) < CELLS_LEAST * bvh->triangle_count};
+                   .is_searched = !job->always_lists && (double)grid_cells(job->grid) <
+                                                            CELLS_LEAST * bvh->triangle_count};
     uint32_t workers = abuti_context_threads(context);
     workers = workers < 4 ? 4 : workers; /* a caller's tasks may be more */
     size_t tiles = divide_tiles(&c, abuti_context_threads(context));

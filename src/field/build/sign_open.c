@@ -1,21 +1,22 @@
 /* Signs of blocks of cells around a surface with a border.
  *
  * Problem: a cell is inside where the fast winding number (sign/winding.c) is at least 1/2, and
- * that takes a walk of the hierarchy for each cell. Method: the true number w changes smoothly away
- * from the surface, and only because of the border: its gradient is that of the solid angle of the
- * border's loops (the law of Biot and Savart), |grad w| <= 1 / (4 pi)  sum over border edges of
- * integral dl / r^2. One fast number at a cell c in the middle of a block and a bound of the change
- * over the block settle the sign of all cells, unless w may come near 1/2; then the block is cut,
- * down to single cells that ask the fast number itself. Where the surface passes through the block,
- * w jumps there. Close the surface by strips from the border edges to infinity along x: around a
- * point p, which is on none of them, the whole winds as often as the row of p crosses the surface
- * before p, a whole number W (sign_rows.c), and w - W is the part of the strips (see
- * abuti_sign_crossing_open()). That is smooth in a block which no strip passes, with the same
- * bound. So w(p) = w(c) - W(c) + W(p) but for the bound. Where a strip passes, a whole number n(p)
- * is added, which is the same along a row, since strips run along rows. From a cell p to a cell q
- * next to it, with no surface between, w does not jump, so that W(q) + n(q) = W(p) + n(p): from row
- * to row that gives n for all of them. Guarantee: fast numbers are off by 0.01 at most (which bvh.h
- * promises), at c and at p: no sign that is nearer to 1/2 than that is taken from elsewhere.
+ * that takes a walk of the hierarchy for each cell.
+ * Method: the true number w changes smoothly away from the surface, and only because of the border:
+ * its gradient is that of the solid angle of the border's loops (the law of Biot and Savart), |grad
+ * w| <= 1 / (4 pi) sum over border edges of integral dl / r^2. One fast number at a cell c in the
+ * middle of a block and a bound of the change over the block settle the sign of all cells, unless w
+ * may come near 1/2; then the block is cut, down to single cells that ask the fast number itself.
+ * Where the surface passes through the block, w jumps there. Close the surface by strips from the
+ * border edges to infinity along x: around a point p, which is on none of them, the whole winds as
+ * often as the row of p crosses the surface before p, a whole number W (sign_rows.c), and w - W is
+ * the part of the strips (see abuti_sign_crossing_open()). That is smooth in a block which no strip
+ * passes, with the same bound. So w(p) = w(c) - W(c) + W(p) but for the bound. Where a strip
+ * passes, a whole number n(p) is added, which is the same along a row, since strips run along rows.
+ * From a cell p to a cell q next to it, with no surface between, w does not jump, so that W(q) +
+ * n(q) = W(p) + n(p): from row to row that gives n for all of them.
+ * Guarantee: fast numbers are off by 0.01 at most (which bvh.h promises), at c and at p: no sign
+ * that is nearer to 1/2 than that is taken from elsewhere.
  */
 #include "field/build/cells.h"
 

@@ -5,9 +5,10 @@
  * that its shadow on the yz plane covers. Where a row crosses it, the winding number changes by one
  * from the first cell beyond the crossing on; a running sum along the row gives the number of each
  * cell. The row is moved aside by (e, e^2) as in sign/crossing.c, with the same exact signs, so
- * that it meets no edge and no vertex. Guarantee: the number is that of abuti_sign_crossing() for
- * every cell that is not on the surface, where this has no border. Which rows and which cells are
- * tried is found in doubles with a margin; what they are is exact.
+ * that it meets no edge and no vertex.
+ * Guarantee: the number is that of abuti_sign_crossing() for every cell that is not on the surface,
+ * where this has no border. Which rows and which cells are tried is found in doubles with a margin;
+ * what they are is exact.
  */
 #include "field/build/cells.h"
 

@@ -1,9 +1,10 @@
-/* The filter of sweeps in floats, LANES pairs at once; see sweep_lanes_shared.h. A file sets LANES
- * and includes this. */
-#include "base/simd_laned.h"
-#include "geom/sweep_filter.h"
-#define quotient LANED(div)
-#define root LANED(sqrt)
+/* The filter of sweeps in floats, compiled for 4, 8 and 16 pairs at once; see sweep_lanes_shared.h.
+ */
+#include "geom/sweep.h"
+
+#include "base/simd_lanes.h"
+#define quotient fw_div
+#define root fw_sqrt
 #include "geom/sweep_lanes_shared.h"
 
 #include <float.h>
@@ -84,8 +85,8 @@ static inline size_t filter_kind(int kind, const sweep_batch *batch, const uint3
     return found;
 }
 
-static size_t filter(const sweep_batch *batch, const uint32_t *list, size_t count, bool halves,
-                     uint32_t *survivors) {
+size_t BY_LANES(abuti_sweep_filter)(const sweep_batch *batch, const uint32_t *list, size_t count,
+                                    bool halves, uint32_t *survivors) {
     if (batch->kind == SWEEP_EDGE_EDGE)
         return filter_kind(SWEEP_EDGE_EDGE, batch, list, count, halves, survivors);
     return filter_kind(SWEEP_VERTEX_FACE, batch, list, count, halves, survivors);

@@ -1,7 +1,13 @@
-/* The loops over lists, for any number of lanes. Included once by each file that has a kernel,
- * after it has set LANES to 4, 8 or 16. */
-#include "base/simd_laned.h"
+/* The loops over lists, compiled for 4, 8 and 16 lanes. */
 #include "nearest/lists.h"
+
+#if LANES == 16
+#define MEASURE_LANES 8
+#endif
+#include "base/simd_lanes.h"
+#include "nearest/measure_lanes.h"
+
+#include <math.h>
 
 /* Column c of triangles i, i + 1, ... */
 static inline wide at(const lists_group *groups, uint32_t c, uint32_t i) {
@@ -22,7 +28,7 @@ static void gather(const lists_table *table, const uint32_t *places, uint32_t co
         float *to = &groups[i / LISTS_GROUP].column[0][i % LISTS_GROUP];
         wide column[LISTS_ROW];
         for (uint32_t c = 0; c < LISTS_ROW; c += 4)
-            LANED(columns)(row, c, column + c);
+            fw_columns(row, c, column + c);
         for (uint32_t c = 0; c < LISTS_ROW; c++)
             store(to + (size_t)c * LISTS_GROUP, column[c]);
         const wide *u = column + LISTS_U, *w = column + LISTS_W;
@@ -144,7 +150,7 @@ static float find_feet(const lists_list *list, const lists_block *block, float *
         wide s = where(is_less_equal(clear, rho), least(at(groups, LISTS_DIAMETER, i), rho));
         store(scratch + 4 * (size_t)i + 3 * LANES, fused(s, sub(sub(s, rho), rho), sq));
     }
-    float least_sq = LANED(least)(best);
+    float least_sq = fw_least(best);
     unsigned bits = mask_bits(is_less_equal(best, all(least_sq)));
     uint32_t winner = 0;
     while (!(bits >> winner & 1))
@@ -180,7 +186,7 @@ static uint32_t filter(const lists_list *list, const lists_block *block, float *
         wide sum = load(from + 3 * LANES);
         for (uint32_t k = 0; k < 3; k++)
             sum = fused_less(twice[k], magnitude(sub(load(from + k * LANES), g[k])), sum);
-        count += LANED(number)(kept + count, i, mask_bits(is_less_equal(sum, limit)));
+        count += fw_number(kept + count, i, mask_bits(is_less_equal(sum, limit)));
     }
     return trim(kept, count, end);
 }
@@ -211,11 +217,65 @@ static uint32_t measure(const lists_list *list, const float point[3], float marg
         store(scratch + i, sq);
         store(vertices + i, vertex_of(groups, i, &s, clear, height));
     }
-    float reach = sqrtf(LANED(least)(best)) + 2 * margin;
+    float reach = sqrtf(fw_least(best)) + 2 * margin;
     const wide limit = all(reach * reach * LISTS_SLACK);
     uint32_t count = 0;
     for (uint32_t i = 0; i < end; i += LANES)
-        count +=
-            LANED(number)(found + count, i, mask_bits(is_less_equal(load(scratch + i), limit)));
+        count += fw_number(found + count, i, mask_bits(is_less_equal(load(scratch + i), limit)));
     return trim(found, count, end);
 }
+
+/* ---- pairs in doubles: half as many are as wide ---- */
+
+#if LANES > 4
+
+static void exact(const abut_mesh *mesh, const vec3 *points, lists_pair *pairs, uint32_t count) {
+    for (uint32_t begin = 0; begin < count; begin += MEASURE_LANES) {
+        double column[12][MEASURE_LANES];
+        for (uint32_t k = 0; k < MEASURE_LANES; k++) {
+            const lists_pair *pair = &pairs[begin + k < count ? begin + k : count - 1];
+            const uint32_t *index = mesh->indices + 3 * (size_t)pair->triangle;
+            for (int c = 0; c < 4; c++) {
+                const vec3 *from = c < 3 ? &mesh->positions[index[c]] : &points[pair->point];
+                column[3 * c][k] = from->x;
+                column[3 * c + 1][k] = from->y;
+                column[3 * c + 2][k] = from->z;
+            }
+        }
+        vec3d absolute[4], origin = v3d_all(mesh->origin);
+        for (int c = 0; c < 4; c++) {
+            vec3d at = {DW(load)(column[3 * c]), DW(load)(column[3 * c + 1]),
+                        DW(load)(column[3 * c + 2])};
+            absolute[c] = c < 3 ? v3d_add(origin, at) : at;
+        }
+        measured out;
+        measure_lanes(absolute, absolute[3], &out);
+        vec3d closest = weights_at_dw(absolute, out.edge, out.weight);
+        for (int c = 0; c < 3; c++)
+            DW(store)(column[c], out.weight[c]);
+        DW(store)(column[3], out.distance);
+        DW(store)(column[4], closest.x);
+        DW(store)(column[5], closest.y);
+        DW(store)(column[6], closest.z);
+        for (uint32_t k = 0; k < MEASURE_LANES && begin + k < count; k++) {
+            lists_pair *pair = &pairs[begin + k];
+            pair->distance = column[3][k];
+            pair->closest = v3(column[4][k], column[5][k], column[6][k]);
+            for (int c = 0; c < 3; c++)
+                pair->weight[c] = column[c][k];
+            if (out.left >> k & 1)
+                lists_measure_pair(mesh, points, pair);
+        }
+    }
+}
+
+#else
+
+static void exact(const abut_mesh *mesh, const vec3 *points, lists_pair *pairs, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        lists_measure_pair(mesh, points, &pairs[i]);
+}
+
+#endif
+
+const lists_kernel BY_LANES(abuti_lists) = {gather, filter, measure, exact};

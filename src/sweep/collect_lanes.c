@@ -1,7 +1,7 @@
-/* The walk of groups through a tree, for any number of lanes; see broad.h. Included once by each
- * file that has a kernel, after it has set LANES to 4, 8 or 16. */
-#include "base/simd_laned.h"
+/* The walk of groups through a tree, compiled for 4, 8 and 16 lanes; see broad.h. */
 #include "sweep/broad.h"
+
+#include "base/simd_lanes.h"
 
 /* A box for every lane. */
 typedef struct wide_box {
@@ -188,7 +188,7 @@ static void pair_groups(const sweep_sides *sides, uint32_t group, uint32_t other
         drop_meshes(sides, from, to);
 }
 
-static void collect(const sweep_sides *sides, sweep_cursor *cursor, sweep_candidates *to) {
+void BY_LANES(abuti_collect)(const sweep_sides *sides, sweep_cursor *cursor, sweep_candidates *to) {
     const sweep_tree *first = sides->first;
     for (; cursor->group < cursor->end; cursor->group++) {
         const uint32_t group = cursor->group;

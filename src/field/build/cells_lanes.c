@@ -1,8 +1,10 @@
-/* The loops over lists of features, for any number of lanes; see cells.h. Included once by each
- * file that has a kernel, after it has set LANES to 4, 8 or 16. */
-#include "base/simd_laned.h"
+/* The loops over lists of features, compiled for 4, 8 and 16 lanes; see cells.h. */
 #include "field/build/cells.h"
+
+#include "base/simd_lanes.h"
 #include "nearest/feature_lanes_shared.h"
+
+#include <math.h>
 
 /* ---- gather ---- */
 
@@ -14,7 +16,7 @@ static void gather(const cells_row *rows, cells_list *list) {
             row[k] = rows[names[i + k < count ? i + k : count - 1]].column;
         for (uint32_t c = 0; c < CELLS_COLUMNS; c += 4) {
             wide column[4];
-            LANED(columns)(row, c, column);
+            fw_columns(row, c, column);
             for (uint32_t k = 0; k < 4; k++)
                 store(list->columns + (size_t)(c + k) * list->stride + i, column[k]);
         }
@@ -34,8 +36,8 @@ static void take(const cells_row *rows, const cells_list *from, const uint32_t *
         for (; i < list->count && places[i] < group + LANES; i++)
             bits |= 1u << (places[i] - group);
         for (uint32_t c = 0; c < CELLS_COLUMNS; c++)
-            f16_pack(to + (size_t)c * list->stride + begin, bits,
-                     load(from->columns + (size_t)c * from->stride + group));
+            fw_pack(to + (size_t)c * list->stride + begin, bits,
+                    load(from->columns + (size_t)c * from->stride + group));
     }
     for (uint32_t c = 0; c < CELLS_COLUMNS; c++, to += list->stride)
         store(to + list->count, all(to[list->count - 1]));
@@ -93,7 +95,7 @@ static float look_from_centre(const cells_list *list, const cells_box *box, floa
         store(scratch + 2 * (size_t)i, choose(is_less_equal(out, margin), l.distance_sq, endless));
         store(scratch + 2 * (size_t)i + LANES, choose(f.face, deep, rho));
     }
-    return LANED(least)(best);
+    return fw_least(best);
 }
 
 static uint32_t filter(const cells_list *list, const cells_box *box, float *scratch, uint32_t *kept,
@@ -109,7 +111,7 @@ static uint32_t filter(const cells_list *list, const cells_box *box, float *scra
     for (uint32_t i = 0; i < list->count; i += LANES) {
         wide sq = load(scratch + 2 * (size_t)i),
              reach = add(limit, load(scratch + 2 * (size_t)i + LANES));
-        count += LANED(number)(kept + count, i, mask_bits(is_less(sq, mul(reach, reach))));
+        count += fw_number(kept + count, i, mask_bits(is_less(sq, mul(reach, reach))));
     }
     while (count && kept[count - 1] >= list->count) /* what the last group is filled up with */
         count--;
@@ -307,7 +309,7 @@ static unsigned measure_winners(const cells_table *table, const uint32_t *names,
         upper[i] = (float)higher[i];
     }
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
-        wide best = load(w->best + i), reach = add(LANED(sqrt)(best), all(2 * rule->margin));
+        wide best = load(w->best + i), reach = add(fw_sqrt(best), all(2 * rule->margin));
         wide reach_sq = mul(mul(reach, reach), all(LISTS_SLACK)), value = load(values + i);
         unsigned here = mask_bits(is_less_equal(load(w->next + i), reach_sq)) |
                         mask_bits(is_less(value, load(upper + i))) |
@@ -335,3 +337,5 @@ static unsigned measure(const cells_table *table, const uint32_t *names, uint32_
             left |= 1u << i;
     return left;
 }
+
+const cells_kernel BY_LANES(abuti_cells) = {gather, take, filter, measure};

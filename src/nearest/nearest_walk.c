@@ -1,0 +1,14 @@
+/* The search of nearest.c, compiled for four lanes and for eight: one leaf or two at a time. */
+#include "nearest/nearest_walk.h"
+
+#include "base/simd_lanes.h"
+
+void BY_LANES(abuti_bvh_search)(search *s) {
+    search_near(s);
+}
+
+#if LANES == 8
+void abuti_bvh_measure_8(search *s) {
+    measure_all(s);
+}
+#endif

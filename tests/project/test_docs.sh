@@ -44,10 +44,9 @@ for page in $(cd "$source/docs" && find . -name '*.md' ! -name README.md -path '
 done
 
 unnamed_functions='
-abut_box_closest_point abut_buffer_bytes abut_buffer_native abut_bvh_mesh
-abut_capsule_closest_point abut_contact_box abut_contact_capsule abut_contact_points
-abut_contact_ray abut_device_kind_name abut_pair_self_meetings abut_samples_arrays_get
-abut_self_info_get abut_sign_info_get abut_sphere_closest_point abut_world_remove
+abut_buffer_bytes abut_buffer_native abut_bvh_mesh abut_contact_box abut_contact_capsule
+abut_contact_points abut_contact_ray abut_pair_self_meetings abut_samples_arrays_get
+abut_self_info_get abut_sign_info_get abut_world_remove
 '
 echo "$unnamed_functions" | tr ' ' '\n' | sed '/^$/d' | sort >"$work/known"
 grep -hv '^#' "$source"/include/abut/*.h | tr '\n' ' ' | grep -oE 'ABUT_API [^;(]*\(' |

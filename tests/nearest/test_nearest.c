@@ -207,6 +207,7 @@ static void refusals(void **state) {
                  abut_nearest_batch(bvh, NULL, 1, abut_array_host(&out)));
     assert_ok(abut_nearest_batch(bvh, &points, 1, abut_array_host(NULL)));
     points.count = 1;
+    points.type = ABUT_SCALAR_FLOAT64;
     assert_fails(ABUT_ERROR_ARGUMENT, "points->points is null",
                  abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
     points.points = &p;

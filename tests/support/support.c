@@ -120,6 +120,7 @@ abut_context *test_watched(bool (*progress)(void *user, const char *stage, doubl
 abut_mesh *test_mesh(abut_context *context, const void *positions, uint32_t vertex_count,
                      const void *indices, uint32_t triangle_count) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL;
     input.positions = positions;
     input.vertex_count = vertex_count;

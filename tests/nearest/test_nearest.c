@@ -206,6 +206,7 @@ static void refusals(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "points is null", abut_nearest_batch(bvh, NULL, 1, &out));
     assert_ok(abut_nearest_batch(bvh, &points, 1, NULL));
     points.count = 1;
+    points.type = ABUT_SCALAR_FLOAT64;
     assert_fails(ABUT_ERROR_ARGUMENT, "points->points is null",
                  abut_nearest_batch(bvh, &points, 1, &out));
     points.points = &p;

@@ -16,8 +16,8 @@ typedef struct sweep_run {
     tool_moving moving;
 } sweep_run;
 
+/* As abut_impact_kind_name(), for a table. */
 static const char *const kind_names[] = {"vertex-face", "edge-edge"};
-static const char *const mode_names[] = {"any", "earliest", "all"};
 
 /* ---- the search ---- */
 
@@ -110,7 +110,7 @@ static void tell_impact(tool_output *out, const sweep_run *s, const abut_impact 
     features(s, impact, names);
     out_object(out, NULL);
     json_number(out, "time", impact->time);
-    json_text(out, "kind", kind_names[impact->kind]);
+    json_text(out, "kind", abut_impact_kind_name(impact->kind));
     json_numbers(out, "vertices", (double[4]){v[0], v[1], v[2], v[3]}, 4);
     json_vector(out, "point", impact->point);
     json_vector(out, "normal", impact->normal);
@@ -158,7 +158,7 @@ static void tell(tool_run *tool, const sweep_run *s, const char *const path[2],
     json_path(out, "end", path[1]);
     json_count(out, "vertices", abut_mesh_vertex_count(mesh));
     json_count(out, "triangles", abut_mesh_triangle_count(mesh));
-    json_text(out, "mode", mode_names[s->mode]);
+    json_text(out, "mode", abut_sweep_mode_name(s->mode));
     json_boolean(out, "hit", s->count > 0);
     json_count(out, "count", s->count);
     json_counts(out, s);
@@ -321,7 +321,7 @@ static void tell_step(tool_run *tool, const sweep_run *s, uint64_t step, const c
     json_counts(out, s);
     if (impact) {
         fact_number(out, "time", impact->time);
-        json_text(out, "kind", kind_names[impact->kind]);
+        json_text(out, "kind", abut_impact_kind_name(impact->kind));
         json_vector(out, "point", impact->point);
         json_vector(out, "normal", impact->normal);
     }
@@ -445,7 +445,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_r
     s->recording = folder && word_in(path_ending(arguments->operands[0]), "abutm");
     s->mode = ABUT_SWEEP_EARLIEST;
     for (int k = 0; mode && k < 3; k++)
-        if (word_in(mode->words, mode_names[k]))
+        if (word_in(mode->words, abut_sweep_mode_name((abut_sweep_mode)k)))
             s->mode = (abut_sweep_mode)k;
     s->options = abut_sweep_find_options_default();
     s->motion = abut_sweep_options_default();

@@ -171,6 +171,9 @@ ABUT_API const char *abut_self_bounds_name(abut_self_bounds bounds);
 ABUT_API const char *abut_self_fallback_name(abut_self_fallback reason);
 ABUT_API const char *abut_self_set_name(abut_self_set set);
 
+/* Tells what the view test promises on a mesh, and why. Thread-safe. */
+ABUT_API abut_advice abut_self_advice(const abut_mesh_report *report);
+
 #ifdef __cplusplus
 }
 #endif

@@ -63,7 +63,7 @@ struct abut_bvh {
     uint32_t *order; /* 4 a leaf */
     double cost, built_cost;
     atomic_int host;                   /* of a hierarchy on a device: a bvh_host_state */
-    bvh_on_device *there;       /* null = it is on the CPU */
+    bvh_on_device *there;              /* null = it is on the CPU */
     const struct abut_bvh *base;       /* of a copy on a device: has the CPU's arrays; else null */
     _Atomic(struct bvh_solid *) solid; /* made when first wanted; see solid.c */
     struct bvh_sign *sign;             /* null until abut_sign_prepare() */

@@ -47,6 +47,7 @@ static const abuti_kit_table table = {.sources = sources,
 static abut_status make_motion(abut_self *view) {
     const size_t vertices = (size_t)view->vertex_count + view->hole_count;
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_sweep_options options = abut_sweep_options_default();
     abut_mesh *mesh = NULL;
     vec3 *positions = abuti_allocate(view->context, vertices, sizeof *positions);

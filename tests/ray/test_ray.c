@@ -218,7 +218,8 @@ static void batch_is_single(void **state) {
     assert_ok(abut_ray_first_batch(bvh, NULL, 0, 3, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "hits is null", abut_ray_first_batch(bvh, rays, 1, 3, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "rays is null", abut_ray_first_batch(bvh, NULL, 1, 3, hits));
-    assert_fails(ABUT_ERROR_ARGUMENT, "limit is nan", abut_ray_first_batch(bvh, rays, 1, NAN, hits));
+    assert_fails(ABUT_ERROR_ARGUMENT, "limit is nan",
+                 abut_ray_first_batch(bvh, rays, 1, NAN, hits));
     rays[7].direction = vec(0, 0, 0);
     assert_fails(ABUT_ERROR_ARGUMENT, "ray 7: direction is zero",
                  abut_ray_first_batch(bvh, rays, COUNT, 3, hits));

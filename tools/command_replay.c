@@ -17,7 +17,6 @@ const replay_rival replay_rivals[SCHEMES] = {
 };
 const char *const replay_stages[STAGES] = {"bounds", "start",     "view",       "boundary",
                                            "marks",  "traversal", "elementary", "others"};
-const char *const replay_sets[4] = {"positive", "negative", "grazing", "violated"};
 const char *const replay_regions[5] = {"before", "beyond", "beside", "before_beside",
                                        "beyond_beside"};
 

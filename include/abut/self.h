@@ -162,6 +162,15 @@ typedef struct abut_self_info {
 /* Null gives zeros. Thread-safe. */
 ABUT_API abut_self_info abut_self_info_get(const abut_self *view);
 
+/* ---- names ---- */
+
+/* Names for people and programs, such as "line" or "violated"; null beyond the last. Thread-safe.
+ */
+ABUT_API const char *abut_self_scheme_name(abut_self_scheme scheme);
+ABUT_API const char *abut_self_bounds_name(abut_self_bounds bounds);
+ABUT_API const char *abut_self_fallback_name(abut_self_fallback reason);
+ABUT_API const char *abut_self_set_name(abut_self_set set);
+
 /* Tells what the view test promises on a mesh, and why. Thread-safe. */
 ABUT_API abut_advice abut_self_advice(const abut_mesh_report *report);
 

@@ -217,6 +217,23 @@ static void violated_until_back(void **state) {
     free(rest);
 }
 
+static void names(void **state) {
+    (void)state;
+    assert_string_equal("auto", abut_self_scheme_name(ABUT_SELF_AUTO));
+    assert_string_equal("complete", abut_self_scheme_name(ABUT_SELF_COMPLETE));
+    assert_string_equal("aabb", abut_self_bounds_name(ABUT_SELF_AABB));
+    assert_string_equal("cost", abut_self_fallback_name(ABUT_SELF_COST));
+    assert_string_equal("violated", abut_self_set_name(ABUT_SELF_VIOLATED));
+    assert_string_equal("edge-edge", abut_impact_kind_name(ABUT_IMPACT_EDGE_EDGE));
+    assert_string_equal("all", abut_sweep_mode_name(ABUT_SWEEP_ALL));
+    assert_null(abut_self_scheme_name((abut_self_scheme)4));
+    assert_null(abut_self_bounds_name((abut_self_bounds)2));
+    assert_null(abut_self_fallback_name((abut_self_fallback)-1));
+    assert_null(abut_self_set_name((abut_self_set)4));
+    assert_null(abut_impact_kind_name((abut_impact_kind)2));
+    assert_null(abut_sweep_mode_name((abut_sweep_mode)3));
+}
+
 /* ---- fallbacks ---- */
 
 static abut_mesh *make_mesh(const abut_vec3 *p, uint32_t vertices, const uint32_t *indices,
@@ -582,6 +599,7 @@ int main(void) {
         cmocka_unit_test(one_vertex_is_not_enough),
         cmocka_unit_test(ghosts_close),
         cmocka_unit_test(violated_until_back),
+        cmocka_unit_test(names),
         cmocka_unit_test(fallbacks),
         cmocka_unit_test(entangled_boundary),
         cmocka_unit_test(touching_is_near),

@@ -35,6 +35,7 @@ typedef struct bvh_data {
 static abut_status tear(const bench_state *state, abut_mesh **mesh) {
     uint32_t count = abut_mesh_triangle_count(*mesh), kept = 0;
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
     abut_mesh *torn = NULL;
     if (!indices)
@@ -185,9 +186,7 @@ static abut_status run_nearest(bench_state *state) {
         }
         return ABUT_OK;
     }
-    abut_points points = abut_points_default();
-    points.points = data->points;
-    points.count = data->count;
+    abut_points points = abut_points_doubles(data->points, data->count);
     if (state->which->variant & SIGNED)
         return abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL,
                                        abut_array_host(data->nearest));
@@ -215,9 +214,7 @@ static abut_status finish_self(bench_state *state) {
 
 static abut_status run_inside(bench_state *state) {
     bvh_data *data = state->data;
-    abut_points points = abut_points_default();
-    points.points = data->points;
-    points.count = data->count;
+    abut_points points = abut_points_doubles(data->points, data->count);
     return abut_sign_inside_batch(data->bvh, &points, abut_array_host(data->inside));
 }
 

@@ -34,11 +34,8 @@ static abut_status create_run(bench_state *state) {
     create_data *data = state->data;
     if (state->which->variant == FROM_FLOATS)
         return bench_grid_mesh(state, &data->grid, &data->mesh);
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = data->doubles;
-    input.vertex_count = data->grid.vertex_count;
-    input.indices = data->grid.indices;
-    input.triangle_count = data->grid.triangle_count;
+    abut_mesh_input input = abut_mesh_input_doubles(data->doubles, data->grid.vertex_count,
+                                                    data->grid.indices, data->grid.triangle_count);
     return abut_mesh_create(state->context, &input, &data->mesh);
 }
 

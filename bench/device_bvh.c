@@ -62,10 +62,7 @@ static abut_status check_nearest(bench_state *state) {
     query_data *data = state->data;
     size_t some = data->count < CHECKED ? data->count : CHECKED, first = (data->count - some) / 2;
     abut_nearest *got = malloc(some * sizeof *got), *expected = malloc(some * sizeof *expected);
-    abut_points points = abut_points_default();
-    points.points = data->points[first];
-    points.type = ABUT_SCALAR_FLOAT32;
-    points.count = some;
+    abut_points points = abut_points_floats(data->points[first], some);
     abut_status status =
         got && expected ? run_nearest(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (!status)

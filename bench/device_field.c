@@ -85,9 +85,7 @@ static abut_status check(bench_state *state) {
             grid_centre(&info.grid, (uint32_t)(cells[i] % n[0]), (uint32_t)(cells[i] / n[0] % n[1]),
                         (uint32_t)(cells[i] / n[0] / n[1]));
     }
-    abut_points points = abut_points_default();
-    points.points = centres;
-    points.count = some;
+    abut_points points = abut_points_doubles(centres, some);
     if (!status)
         status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL, abut_array_host(nearest));
     status = status ? status : compare(data, values, nearest, cells, some);

@@ -118,9 +118,7 @@ static abut_status make_input(bench_state *state) {
 /* ---- a run ---- */
 
 static abut_points points_of(const ray_data *data, size_t count) {
-    abut_points points = abut_points_default();
-    points.points = data->points;
-    points.count = count;
+    abut_points points = abut_points_doubles(data->points, count);
     return points;
 }
 

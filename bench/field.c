@@ -31,6 +31,7 @@ static abut_status move_some(const bench_state *state, field_data *data) {
     abut_box box = abut_mesh_bounds(data->mesh);
     abut_vec3 origin = abut_mesh_origin(data->mesh), *p = malloc(count * sizeof *p);
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     if (!p)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     for (uint32_t v = 0; v < count; v++) {

@@ -123,12 +123,8 @@ void bench_grid_destroy(bench_grid *grid) {
 }
 
 abut_status bench_grid_mesh(const bench_state *state, const bench_grid *grid, abut_mesh **mesh) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = grid->positions;
-    input.position_type = ABUT_SCALAR_FLOAT32;
-    input.vertex_count = grid->vertex_count;
-    input.indices = grid->indices;
-    input.triangle_count = grid->triangle_count;
+    abut_mesh_input input = abut_mesh_input_floats(grid->positions, grid->vertex_count,
+                                                   grid->indices, grid->triangle_count);
     return abut_mesh_create(state->context, &input, mesh);
 }
 

@@ -36,10 +36,8 @@ typedef struct list_data {
 /* Questions [0, count) to the CPU or to the device. */
 static abut_status ask(list_data *data, int what, bool there, size_t count, uint64_t *offsets,
                        uint32_t *counts, uint64_t capacity, void *answers) {
-    abut_points points = abut_points_default();
-    points.points = data->questions;
+    abut_points points = abut_points_doubles(data->questions, count);
     points.stride = sizeof *data->questions;
-    points.count = count;
     const void *list = data->questions;
     const abut_bvh *bvh = there ? data->there : data->bvh;
     if (what == NEAREST)

@@ -84,6 +84,7 @@ static abut_status make_pleats(bench_state *state, motion_data *data) {
                                    p.z + bench_random_real(&random, -0.02, 0.02)};
     }
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     uint32_t *indices = malloc((size_t)side * side * 6 * sizeof *indices);
     if (status || !indices) {
         free(indices);

@@ -27,10 +27,7 @@ static abut_status make_loose(const bench_state *state, const bench_grid *grid, 
             positions[3 * i + k] =
                 (float)(grid->positions[3 * (size_t)grid->indices[i] + k] +
                         (shake > 0 ? bench_random_real(&random, -shake, shake) : 0));
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.position_type = ABUT_SCALAR_FLOAT32;
-    input.vertex_count = (uint32_t)corners;
+    abut_mesh_input input = abut_mesh_input_floats(positions, (uint32_t)corners, NULL, 0);
     abut_status status = abut_mesh_create(state->context, &input, mesh);
     free(positions);
     return status;

@@ -39,6 +39,7 @@ static abut_status make_grid(bench_state *state, self_data *data, uint32_t wide,
                              bool round) {
     const uint32_t columns = round ? wide : wide + 1;
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_vec3 *p = malloc((size_t)columns * (high + 1) * sizeof *p);
     uint32_t *indices = malloc(6 * (size_t)wide * high * sizeof *indices), used = 0;
     for (uint32_t i = 0; p && i < columns * (high + 1); i++) {

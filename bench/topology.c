@@ -105,8 +105,12 @@ static uint64_t hash_report(const abut_mesh_report *report) {
         hash = bench_hash(hash, &problem->count, sizeof problem->count);
         hash = hash_indices(hash, problem->first, listed);
     }
-    for (int i = 0; i < ABUT_METHOD_COUNT; i++) {
-        uint32_t verdict = (uint32_t)report->advice[i].verdict;
+    const abut_advice advice[] = {abut_nearest_advice(report),
+                                  abut_sign_advice(report, ABUT_SIGN_NORMAL),
+                                  abut_sign_advice(report, ABUT_SIGN_WINDING),
+                                  abut_pair_advice(report), abut_self_advice(report)};
+    for (size_t i = 0; i < sizeof advice / sizeof *advice; i++) {
+        uint32_t verdict = (uint32_t)advice[i].verdict;
         hash = bench_hash(hash, &verdict, sizeof verdict);
     }
     return hash;

@@ -44,7 +44,7 @@ static void add_values(tool_text *to, const tool_command *command, const tool_op
 static void add_words(tool_text *to) {
     text_add(to, "    make:) words=\"");
     for (int i = 0; i < ABUT_SHAPE_COUNT; i++)
-        text_print(to, "%s%s", i ? " " : "", abut_shape_name((abut_shape_kind)i));
+        text_print(to, "%s%s", i ? " " : "", abut_shape_kind_name((abut_shape_kind)i));
     text_add(to, "\" ;;\n    help:) words=\"");
     for (size_t i = 0; commands[i]; i++)
         if (commands[i]->summary)

@@ -5,14 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const sides[] = {"a", "b"};
-static const char *const kinds[] = {"vertex", "edge", "face", "even", "solid", "point"};
+static const char *side_name(unsigned side) {
+    return side ? "b" : "a";
+}
 
-static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},     {"y", COLUMN_REAL, NULL},
-                                      {"z", COLUMN_REAL, NULL},     {"nx", COLUMN_REAL, NULL},
-                                      {"ny", COLUMN_REAL, NULL},    {"nz", COLUMN_REAL, NULL},
-                                      {"depth", COLUMN_REAL, NULL}, {"side", COLUMN_WORD, sides},
-                                      {"kind", COLUMN_WORD, kinds}, {"element", COLUMN_WHOLE, NULL},
+static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
+                                      {"y", COLUMN_REAL, NULL},
+                                      {"z", COLUMN_REAL, NULL},
+                                      {"nx", COLUMN_REAL, NULL},
+                                      {"ny", COLUMN_REAL, NULL},
+                                      {"nz", COLUMN_REAL, NULL},
+                                      {"depth", COLUMN_REAL, NULL},
+                                      {"side", COLUMN_WORD, side_name},
+                                      {"kind", COLUMN_WORD, abut_contact_kind_name},
+                                      {"element", COLUMN_WHOLE, NULL},
                                       {"part", COLUMN_WHOLE, NULL}};
 
 static void give_row(const void *data, size_t row, double *values) {
@@ -148,8 +154,8 @@ static void tell_list(tool_output *out, const bodies *b) {
         json_vector(out, "point", c->point);
         json_vector(out, "normal", c->normal);
         json_number(out, "depth", c->depth);
-        json_text(out, "side", sides[c->side]);
-        json_text(out, "kind", kinds[c->kind]);
+        json_text(out, "side", side_name(c->side));
+        json_text(out, "kind", abut_contact_kind_name(c->kind));
         json_count(out, "element", c->element);
         if (c->part == ABUT_SAMPLE_DEEPEST)
             json_null(out, "part");

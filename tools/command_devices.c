@@ -29,8 +29,7 @@ static bool tell_check(tool_run *tool, uint32_t index) {
         say_fact(out, "check", "failed: %s", abut_last_error());
         return false;
     }
-    abut_device_info info;
-    abut_device_describe(device, &info);
+    abut_device_info info = abut_device_info_get(device);
     abut_device_destroy(device);
     json_boolean(out, "works", true);
     json_boolean(out, "same_bits", info.same_bits);
@@ -82,12 +81,12 @@ static void tell_absence(tool_run *tool) {
 static int run(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     static abut_device_info infos[MOST_DEVICES];
-    uint32_t count = 0;
+    uint64_t count = 0;
     bool fine = true, check = option_given(arguments, "check") != NULL;
-    abut_status status = abut_device_list(tool->context, infos, MOST_DEVICES, &count);
+    abut_status status = abut_device_list(tool->context, MOST_DEVICES, infos, &count);
     if (status)
         return tool_fail(tool, status);
-    uint32_t chosen = count;
+    uint32_t chosen = MOST_DEVICES;
     out_object(out, NULL);
     if (out->json || count) {
         out_table(out, "devices");

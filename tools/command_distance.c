@@ -4,9 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const features[] = {"face",     "edge-0",   "edge-1",  "edge-2",
-                                       "vertex-0", "vertex-1", "vertex-2"};
-
 /* ---- one pose ---- */
 
 /* One of the two closest points. */
@@ -20,13 +17,13 @@ static void tell_point(tool_output *out, const char *key, abut_vec3 point, uint3
         else
             json_count(out, "triangle", triangle);
         if (triangle != ABUT_NONE)
-            json_text(out, "feature", features[feature]);
+            json_text(out, "feature", abut_feature_name(feature));
         out_end(out);
     } else if (triangle == ABUT_NONE) {
         say_fact(out, key, "%.9g, %.9g, %.9g, inside", point.x, point.y, point.z);
     } else {
         say_fact(out, key, "%.9g, %.9g, %.9g on triangle %u, %s", point.x, point.y, point.z,
-                 triangle, features[feature]);
+                 triangle, abut_feature_name(feature));
     }
 }
 
@@ -66,7 +63,7 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     pair_begin(out, arguments);
     if (told) {
         fact_number(out, "distance", found.distance);
-        fact_text(out, "relation", relation_names[found.relation]);
+        fact_text(out, "relation", abut_pair_relation_name(found.relation));
         tell_point(out, "closest_a", found.point_a, found.triangle_a, found.feature_a);
         tell_point(out, "closest_b", found.point_b, found.triangle_b, found.feature_b);
     }
@@ -87,7 +84,7 @@ typedef struct answers {
 
 static const tool_column columns[] = {{"pose", COLUMN_WHOLE, NULL},
                                       {"distance", COLUMN_REAL, NULL},
-                                      {"relation", COLUMN_WORD, relation_names},
+                                      {"relation", COLUMN_WORD, abut_pair_relation_name},
                                       {"a_x", COLUMN_REAL, NULL},
                                       {"a_y", COLUMN_REAL, NULL},
                                       {"a_z", COLUMN_REAL, NULL},
@@ -97,7 +94,7 @@ static const tool_column columns[] = {{"pose", COLUMN_WHOLE, NULL},
                                       {"triangle_a", COLUMN_WHOLE, NULL},
                                       {"triangle_b", COLUMN_WHOLE, NULL}};
 static const tool_column within_columns[] = {{"pose", COLUMN_WHOLE, NULL},
-                                             {"within", COLUMN_WORD, table_booleans}};
+                                             {"within", COLUMN_WORD, table_boolean}};
 
 static void give_row(const void *data, size_t row, double *values) {
     const answers *all = data;
@@ -136,7 +133,7 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const ans
             json_boolean(out, "within", all->within[i]);
         } else {
             json_number(out, "distance", s->distance);
-            json_text(out, "relation", relation_names[s->relation]);
+            json_text(out, "relation", abut_pair_relation_name(s->relation));
             tell_point(out, "closest_a", s->point_a, s->triangle_a, s->feature_a);
             tell_point(out, "closest_b", s->point_b, s->triangle_b, s->feature_b);
         }

@@ -12,7 +12,7 @@ static double now_ms(void) {
     return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
 }
 
-static const char *const sign_names[] = {"auto", "winding numbers", "pseudo-normals"};
+static const char *const sign_words[] = {"auto", "winding numbers", "pseudo-normals"};
 
 static void tell(tool_output *out, const char *path, const abut_field_info *info, double build_ms,
                  bool quiet) {
@@ -34,7 +34,7 @@ static void tell(tool_output *out, const char *path, const abut_field_info *info
     json_number(out, "lowest", info->lowest);
     json_number(out, "highest", info->highest);
     json_boolean(out, "closed", info->closed);
-    json_text(out, "sign", sign_names[info->sign]);
+    json_text(out, "sign", abut_sign_method_name(info->sign));
     json_count(out, "bytes", info->bytes);
     if (sparse)
         json_count(out, "bricks", info->bricks);
@@ -46,7 +46,7 @@ static void tell(tool_output *out, const char *path, const abut_field_info *info
     if (info->band < HUGE_VAL)
         say_fact(out, "band", "%.4g", info->band);
     say_fact(out, "distances", "%.4g to %.4g", info->lowest, info->highest);
-    say_fact(out, "inside by", "%s%s", sign_names[info->sign],
+    say_fact(out, "inside by", "%s%s", sign_words[info->sign],
              info->closed ? "" : " (the mesh has a border)");
     if (sparse)
         say_fact(out, "bricks", "%" PRIu64 " of %u", info->bricks,

@@ -216,7 +216,7 @@ static void tell_problems(tool_output *out, const abut_mesh_report *report,
             continue;
         out_object(out, NULL);
         out_shade(out, SHADE_WARN);
-        fact_text(out, "problem", abut_problem_name((abut_problem_kind)kind));
+        fact_text(out, "problem", abut_problem_kind_name((abut_problem_kind)kind));
         fact_count(out, "count", problem->count);
         json_text(out, "element", element);
         if (out->json)
@@ -238,10 +238,18 @@ static void tell_advice(tool_output *out, const abut_mesh_report *report) {
     static const char *const plain_marks[] = {
         [ABUT_VERDICT_GUARANTEED] = "+", [ABUT_VERDICT_LIMITED] = "~", [ABUT_VERDICT_UNFIT] = "x"};
     out_table(out, "advice");
-    for (int method = 0; method < ABUT_METHOD_COUNT; method++) {
-        const abut_advice *advice = &report->advice[method];
+    const struct {
+        const char *method;
+        abut_advice advice;
+    } list[] = {{"nearest", abut_nearest_advice(report)},
+                {"pseudo-normal", abut_sign_advice(report, ABUT_SIGN_NORMAL)},
+                {"winding", abut_sign_advice(report, ABUT_SIGN_WINDING)},
+                {"containment", abut_pair_advice(report)},
+                {"self-view", abut_self_advice(report)}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        const abut_advice *advice = &list[i].advice;
         out_object(out, NULL);
-        fact_text(out, "method", abut_method_name((abut_method)method));
+        fact_text(out, "method", list[i].method);
         json_text(out, "verdict", abut_verdict_name(advice->verdict));
         out_shade(out, shades[advice->verdict]);
         say_fact(out, "verdict", "%s %s",

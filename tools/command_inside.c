@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const places[] = {"outside", "inside"};
+static const char *place_name(unsigned inside) {
+    return inside ? "inside" : "outside";
+}
 
 /* The last one only where it was asked for. */
 static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
                                       {"y", COLUMN_REAL, NULL},
                                       {"z", COLUMN_REAL, NULL},
-                                      {"place", COLUMN_WORD, places},
+                                      {"place", COLUMN_WORD, place_name},
                                       {"winding", COLUMN_REAL, NULL}};
 
 typedef struct answers {
@@ -48,9 +50,7 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
                   const tool_points *points) {
     const tool_given *out_path = option_given(arguments, "out");
     bool numbers = option_given(arguments, "winding") != NULL;
-    abut_points batch = abut_points_default();
-    batch.points = points->list;
-    batch.count = points->count;
+    abut_points batch = abut_points_doubles(points->list, points->count);
     answers a = {.points = points};
     a.inside = malloc((points->count + 1) * sizeof *a.inside);
     if (numbers)

@@ -47,7 +47,7 @@ static int set_size(tool_run *tool, const double *numbers, abut_shape *shape) {
     for (int k = 0; k < 3; k++) {
         if (*sides[k] > 0 && !(numbers[k] > 0))
             return tool_refuse(tool, "--size of a %s needs a length above 0 along %c",
-                               abut_shape_name(shape->kind), 'x' + k);
+                               abut_shape_kind_name(shape->kind), 'x' + k);
         if (*sides[k] > 0)
             *sides[k] = numbers[k];
     }
@@ -60,8 +60,9 @@ static int set_parameter(tool_run *tool, const tool_given *given, abut_shape *sh
         tool_text words = {0};
         abut_shape standard = abut_shape_default(shape->kind);
         add_parameters(&words, &standard);
-        int code = tool_refuse(tool, "a %s has no --%s; it takes %s", abut_shape_name(shape->kind),
-                               name, words.data ? words.data : "");
+        int code =
+            tool_refuse(tool, "a %s has no --%s; it takes %s", abut_shape_kind_name(shape->kind),
+                        name, words.data ? words.data : "");
         text_free(&words);
         return code;
     }
@@ -98,7 +99,7 @@ static int list_shapes(tool_run *tool) {
         tool_text words = {0};
         add_parameters(&words, &shape);
         out_object(out, NULL);
-        fact_text(out, "shape", abut_shape_name((abut_shape_kind)kind));
+        fact_text(out, "shape", abut_shape_kind_name((abut_shape_kind)kind));
         say_fact(out, "options and their defaults", "%s", words.data ? words.data : "");
         text_free(&words);
         if (takes(&shape, "size"))
@@ -138,7 +139,7 @@ static int find_shape(tool_run *tool, const char *name, abut_shape *shape) {
     const char *best = NULL;
     size_t distance = 0;
     for (int i = 0; i < ABUT_SHAPE_COUNT; i++)
-        word_closer(name, abut_shape_name((abut_shape_kind)i), &best, &distance);
+        word_closer(name, abut_shape_kind_name((abut_shape_kind)i), &best, &distance);
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
         const char *alias = NULL;
         size_t apart = 0;
@@ -168,7 +169,7 @@ static abut_status work(tool_run *tool, const abut_shape *shape, const char *pat
         status = abut_mesh_write(mesh, path, writing);
     if (!status && (out->json || !tool->quiet)) {
         tool_text words = {0};
-        text_print(&words, "%s, ", abut_shape_name(shape->kind));
+        text_print(&words, "%s, ", abut_shape_kind_name(shape->kind));
         text_grouped(&words, abut_mesh_vertex_count(mesh));
         text_add(&words, " vertices, ");
         text_grouped(&words, abut_mesh_triangle_count(mesh));
@@ -177,7 +178,7 @@ static abut_status work(tool_run *tool, const abut_shape *shape, const char *pat
         text_free(&words);
         out_object(out, NULL);
         json_path(out, "file", path);
-        json_text(out, "shape", abut_shape_name(shape->kind));
+        json_text(out, "shape", abut_shape_kind_name(shape->kind));
         json_count(out, "vertices", abut_mesh_vertex_count(mesh));
         json_count(out, "triangles", abut_mesh_triangle_count(mesh));
         out_end(out);

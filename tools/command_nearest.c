@@ -5,16 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const features[] = {"face",     "edge-0",   "edge-1",  "edge-2",
-                                       "vertex-0", "vertex-1", "vertex-2"};
-
 /* The first is left out where each point has one answer. */
 static const tool_column columns[] = {
     {"point", COLUMN_WHOLE, NULL},    {"x", COLUMN_REAL, NULL},
     {"y", COLUMN_REAL, NULL},         {"z", COLUMN_REAL, NULL},
     {"distance", COLUMN_REAL, NULL},  {"nearest_x", COLUMN_REAL, NULL},
     {"nearest_y", COLUMN_REAL, NULL}, {"nearest_z", COLUMN_REAL, NULL},
-    {"triangle", COLUMN_WHOLE, NULL}, {"feature", COLUMN_WORD, features}};
+    {"triangle", COLUMN_WHOLE, NULL}, {"feature", COLUMN_WORD, abut_feature_name}};
 
 /* What was found: one answer a point, or several with the number of the point for each. */
 typedef struct answers {
@@ -134,9 +131,7 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
     const tool_given *most = option_given(arguments, "most");
     const tool_given *out_path = option_given(arguments, "out");
     double reach = radius ? radius->numbers[0] : HUGE_VAL;
-    abut_points batch = abut_points_default();
-    batch.points = points->list;
-    batch.count = points->count;
+    abut_points batch = abut_points_doubles(points->list, points->count);
     answers a = {.points = points};
     int code = most ? find_many(tool, bvh, &batch, reach, most->counts[0], &a)
                     : find_one(tool, bvh, &batch, reach, option_given(arguments, "sign"), &a);

@@ -12,8 +12,6 @@ static const char *words_for(abut_pair_relation relation) {
 
 /* ---- pairs of triangles ---- */
 
-static const char *const meetings_names[] = {"none", "point", "segment", "coplanar"};
-
 typedef struct meetings {
     abut_pair_meeting *list; /* from malloc */
     uint64_t count;
@@ -36,7 +34,7 @@ static int find_meetings(tool_run *tool, const tool_pair *pair, meetings *found)
 
 static const tool_column meeting_columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
                                               {"triangle_b", COLUMN_WHOLE, NULL},
-                                              {"meeting", COLUMN_WORD, meetings_names},
+                                              {"meeting", COLUMN_WORD, abut_meeting_name},
                                               {"x", COLUMN_REAL, NULL},
                                               {"y", COLUMN_REAL, NULL},
                                               {"z", COLUMN_REAL, NULL},
@@ -65,7 +63,7 @@ static void json_meetings(tool_output *out, const meetings *found) {
         out_object(out, NULL);
         json_count(out, "triangle_a", m->triangle_a);
         json_count(out, "triangle_b", m->triangle_b);
-        json_text(out, "meeting", meetings_names[m->meeting]);
+        json_text(out, "meeting", abut_meeting_name(m->meeting));
         json_vector(out, "from", m->segment.end[0]);
         json_vector(out, "to", m->segment.end[1]);
         out_end(out);
@@ -105,7 +103,7 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     if (!code && (out->json || !table || option_given(arguments, "out"))) {
         pair_begin(out, arguments);
         json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
-        json_text(out, "relation", relation_names[relation]);
+        json_text(out, "relation", abut_pair_relation_name(relation));
         if (!table || !tool->quiet)
             say_fact(out, "overlap", "%s", words_for(relation));
         if (listed && !tool->quiet)
@@ -124,8 +122,8 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
 /* ---- many poses ---- */
 
 static const tool_column pose_columns[] = {{"pose", COLUMN_WHOLE, NULL},
-                                           {"overlap", COLUMN_WORD, table_booleans},
-                                           {"relation", COLUMN_WORD, relation_names}};
+                                           {"overlap", COLUMN_WORD, table_boolean},
+                                           {"relation", COLUMN_WORD, abut_pair_relation_name}};
 
 static void give_pose(const void *data, size_t row, double *values) {
     const abut_pair_relation *relations = data;
@@ -155,7 +153,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
         for (size_t i = 0; out->json && i < count; i++) {
             out_object(out, NULL);
             json_boolean(out, "overlap", relations[i] != ABUT_PAIR_APART);
-            json_text(out, "relation", relation_names[relations[i]]);
+            json_text(out, "relation", abut_pair_relation_name(relations[i]));
             out_end(out);
         }
         out_end(out);

@@ -261,8 +261,7 @@ static abut_status prepare(replay *r) {
         if (!status && r->wanted[k] && replay_rivals[k].sweep)
             status = abut_sweep_create(&r->mesh, 1, &of_sweep, &r->tallies[k].sweep);
     }
-    if (!status && r->device)
-        status = abut_device_describe(r->device, &r->place);
+    r->place = abut_device_info_get(r->device);
     return status;
 }
 

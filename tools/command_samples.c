@@ -4,12 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const kinds[] = {"vertex", "edge", "face", "even"};
-
-static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},     {"y", COLUMN_REAL, NULL},
-                                      {"z", COLUMN_REAL, NULL},     {"nx", COLUMN_REAL, NULL},
-                                      {"ny", COLUMN_REAL, NULL},    {"nz", COLUMN_REAL, NULL},
-                                      {"kind", COLUMN_WORD, kinds}, {"element", COLUMN_WHOLE, NULL},
+static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
+                                      {"y", COLUMN_REAL, NULL},
+                                      {"z", COLUMN_REAL, NULL},
+                                      {"nx", COLUMN_REAL, NULL},
+                                      {"ny", COLUMN_REAL, NULL},
+                                      {"nz", COLUMN_REAL, NULL},
+                                      {"kind", COLUMN_WORD, abut_sample_kind_name},
+                                      {"element", COLUMN_WHOLE, NULL},
                                       {"part", COLUMN_WHOLE, NULL}};
 
 static void give_row(const void *data, size_t row, double *values) {

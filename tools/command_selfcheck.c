@@ -33,11 +33,9 @@ static int search(tool_run *tool, const abut_bvh *bvh, const abut_pair_self_opti
 
 /* ---- what comes out ---- */
 
-static const char *const meeting_words[] = {"none", "point", "segment", "area"};
-
 static const tool_column columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
                                       {"triangle_b", COLUMN_WHOLE, NULL},
-                                      {"meeting", COLUMN_WORD, meeting_words},
+                                      {"meeting", COLUMN_WORD, abut_meeting_name},
                                       {"from_x", COLUMN_REAL, NULL},
                                       {"from_y", COLUMN_REAL, NULL},
                                       {"from_z", COLUMN_REAL, NULL},
@@ -62,7 +60,7 @@ static void tell_first(tool_output *out, const self_result *result, uint32_t mos
         out_object(out, NULL);
         fact_count(out, "triangle_a", pair->triangle[0]);
         fact_count(out, "triangle_b", pair->triangle[1]);
-        fact_text(out, "meeting", meeting_words[pair->meeting]);
+        fact_text(out, "meeting", abut_meeting_name(pair->meeting));
         json_vector(out, "from", end[0]);
         json_vector(out, "to", end[1]);
         say_fact(out, "from", "%.6g, %.6g, %.6g", end[0].x, end[0].y, end[0].z);

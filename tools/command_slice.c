@@ -124,6 +124,7 @@ static abut_status values_of_mesh(const abut_bvh *bvh, const abut_points *points
 static int evaluate(tool_run *tool, const tool_arguments *arguments, slice *s,
                     const abut_field *field, const abut_bvh *bvh) {
     abut_points batch = abut_points_default();
+    batch.type = ABUT_SCALAR_FLOAT64;
     abut_vec3 *points = points_of(s);
     batch.points = points;
     batch.count = (size_t)s->width * s->height;

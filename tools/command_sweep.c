@@ -16,7 +16,9 @@ typedef struct sweep_run {
     tool_moving moving;
 } sweep_run;
 
-static const char *const kind_names[] = {"vertex-face", "edge-edge"};
+static const char *kind_name(unsigned kind) {
+    return kind == ABUT_IMPACT_EDGE_EDGE ? "edge-edge" : "vertex-face";
+}
 static const char *const mode_names[] = {"any", "earliest", "all"};
 
 /* ---- the search ---- */
@@ -110,7 +112,7 @@ static void tell_impact(tool_output *out, const sweep_run *s, const abut_impact 
     features(s, impact, names);
     out_object(out, NULL);
     json_number(out, "time", impact->time);
-    json_text(out, "kind", kind_names[impact->kind]);
+    json_text(out, "kind", kind_name(impact->kind));
     json_numbers(out, "vertices", (double[4]){v[0], v[1], v[2], v[3]}, 4);
     json_vector(out, "point", impact->point);
     json_vector(out, "normal", impact->normal);
@@ -170,11 +172,12 @@ static void tell(tool_run *tool, const sweep_run *s, const char *const path[2],
     }
 }
 
-static const tool_column columns[] = {
-    {"time", COLUMN_REAL, NULL}, {"kind", COLUMN_WORD, kind_names}, {"v0", COLUMN_WHOLE, NULL},
-    {"v1", COLUMN_WHOLE, NULL},  {"v2", COLUMN_WHOLE, NULL},        {"v3", COLUMN_WHOLE, NULL},
-    {"x", COLUMN_REAL, NULL},    {"y", COLUMN_REAL, NULL},          {"z", COLUMN_REAL, NULL},
-    {"nx", COLUMN_REAL, NULL},   {"ny", COLUMN_REAL, NULL},         {"nz", COLUMN_REAL, NULL}};
+static const tool_column columns[] = {{"time", COLUMN_REAL, NULL}, {"kind", COLUMN_WORD, kind_name},
+                                      {"v0", COLUMN_WHOLE, NULL},  {"v1", COLUMN_WHOLE, NULL},
+                                      {"v2", COLUMN_WHOLE, NULL},  {"v3", COLUMN_WHOLE, NULL},
+                                      {"x", COLUMN_REAL, NULL},    {"y", COLUMN_REAL, NULL},
+                                      {"z", COLUMN_REAL, NULL},    {"nx", COLUMN_REAL, NULL},
+                                      {"ny", COLUMN_REAL, NULL},   {"nz", COLUMN_REAL, NULL}};
 
 static void give_impact(const void *data, size_t row, double *values) {
     const sweep_run *s = data;
@@ -207,6 +210,7 @@ static abut_vec3 at_time(const abut_mesh *const mesh[2], uint32_t vertex, double
 static abut_status mesh_at(tool_run *tool, const abut_mesh *const mesh[2], double time,
                            abut_mesh **between) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     input.vertex_count = abut_mesh_vertex_count(mesh[0]);
     input.indices = abut_mesh_indices(mesh[0]);
     input.triangle_count = abut_mesh_triangle_count(mesh[0]);
@@ -321,7 +325,7 @@ static void tell_step(tool_run *tool, const sweep_run *s, uint64_t step, const c
     json_counts(out, s);
     if (impact) {
         fact_number(out, "time", impact->time);
-        json_text(out, "kind", kind_names[impact->kind]);
+        json_text(out, "kind", kind_name(impact->kind));
         json_vector(out, "point", impact->point);
         json_vector(out, "normal", impact->normal);
     }

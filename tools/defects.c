@@ -137,7 +137,7 @@ static void tell_legend(tool_output *out, const char *path, const abut_mesh_repo
             continue;
         out_object(out, NULL);
         fact_text(out, "colour", marks[i].colour_name);
-        fact_text(out, "problem", abut_problem_name(kind));
+        fact_text(out, "problem", abut_problem_kind_name(kind));
         fact_count(out, "count", report->problems[kind].count);
         fact_count(out, "marked", drawn_count(report, kind));
         out_end(out);

@@ -179,12 +179,8 @@ abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_opt
 }
 
 abut_mesh_format tool_format(const char *word) {
-    static const char *const words[] = {[ABUT_MESH_FORMAT_OBJ] = "obj",
-                                        [ABUT_MESH_FORMAT_PLY] = "ply",
-                                        [ABUT_MESH_FORMAT_STL] = "stl",
-                                        [ABUT_MESH_FORMAT_OTHER] = "other"};
-    for (size_t i = 1; i < sizeof words / sizeof *words; i++)
-        if (strcmp(word, words[i]) == 0)
+    for (unsigned i = 0; abut_mesh_format_name((abut_mesh_format)i); i++)
+        if (strcmp(word, abut_mesh_format_name((abut_mesh_format)i)) == 0)
             return (abut_mesh_format)i;
     return ABUT_MESH_FORMAT_AUTO;
 }

@@ -142,6 +142,7 @@ static abut_status make_parts(tool_run *tool, tool_moving *m, const parting *p) 
     abut_status status = ABUT_OK;
     for (uint32_t k = 0; !status && k < m->part_count; k++) {
         abut_mesh_input input = abut_mesh_input_default();
+        input.position_type = ABUT_SCALAR_FLOAT64;
         uint32_t *indices = p->indices + 3 * (size_t)p->first[k];
         input.positions = m->start + m->begin[k];
         input.vertex_count = m->begin[k + 1] - m->begin[k];

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const relation_names[] = {"apart", "meeting", "a-inside", "b-inside"};
-
 static int read_pose(tool_run *tool, const tool_arguments *arguments, const char *name,
                      abut_pose *pose) {
     const tool_given *given = option_given(arguments, name);

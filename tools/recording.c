@@ -62,11 +62,8 @@ int recording_read(tool_run *tool, tool_recording *r, uint64_t frame) {
 }
 
 int recording_mesh(tool_run *tool, const tool_recording *r, abut_mesh **mesh) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = r->start;
-    input.vertex_count = (uint32_t)r->info.vertex_count;
-    input.indices = r->indices;
-    input.triangle_count = (uint32_t)r->info.triangle_count;
+    abut_mesh_input input = abut_mesh_input_doubles(r->start, (uint32_t)r->info.vertex_count,
+                                                    r->indices, (uint32_t)r->info.triangle_count);
     abut_status status = abut_mesh_create(tool->context, &input, mesh);
     return status ? tool_fail(tool, status) : 0;
 }

@@ -44,7 +44,7 @@ static void add_csv(tool_text *to, const tool_table *table) {
             if (isnan(values[k]))
                 continue;
             if (column->kind == COLUMN_WORD)
-                text_add(to, column->words[(size_t)values[k]]);
+                text_add(to, column->name_of((unsigned)values[k]));
             else if (column->kind == COLUMN_WHOLE)
                 text_print(to, "%.0f", values[k]);
             else
@@ -143,7 +143,9 @@ int table_put(tool_run *tool, const char *path, const tool_table *table) {
     return code;
 }
 
-const char *const table_booleans[] = {"false", "true"};
+const char *table_boolean(unsigned value) {
+    return value ? "true" : "false";
+}
 
 void table_vector(double *values, abut_vec3 v) {
     values[0] = v.x;

@@ -455,7 +455,7 @@ typedef enum column_kind { COLUMN_REAL, COLUMN_WHOLE, COLUMN_WORD } column_kind;
 typedef struct tool_column {
     const char *name;
     column_kind kind;
-    const char *const *words; /* of COLUMN_WORD: what its numbers stand for */
+    const char *(*name_of)(unsigned value); /* of COLUMN_WORD: such as abut_feature_name */
 } tool_column;
 
 typedef struct tool_table {
@@ -471,7 +471,7 @@ typedef struct tool_table {
  * 0, or the exit code after the error was reported. */
 int table_put(tool_run *tool, const char *path, const tool_table *table);
 void table_vector(double *values, abut_vec3 v);
-extern const char *const table_booleans[]; /* "false", "true" */
+const char *table_boolean(unsigned value); /* "false", "true" */
 
 /* ---- pose.c: poses as people write them ---- */
 
@@ -544,8 +544,6 @@ typedef int tool_pair_many(tool_run *tool, const tool_arguments *arguments, cons
 /* Loads a pair, opens the device, and goes on with one pose or many. */
 int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one,
              tool_pair_many *many);
-/* "apart", "meeting", "a-inside", "b-inside" */
-extern const char *const relation_names[];
 /* Opens the object of the answer, with the names of both files. */
 void pair_begin(tool_output *out, const tool_arguments *arguments);
 /* Draws both meshes and segments between two points each, if --png asks for it. */

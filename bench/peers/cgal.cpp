@@ -66,10 +66,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                 (void)id;
             }
         };
-        abut_points batch = abut_points_default();
-        batch.points = points.data();
-        batch.type = ABUT_SCALAR_FLOAT32;
-        batch.count = count;
+        abut_points batch = abut_points_floats(points.data(), count);
         for (bool single : {true, false}) {
             peer::times time = peer::race(
                 report.rounds(),

@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
                 check(abut_shape_create(context, &shape, &mesh[k]));
             }
         }
-        compare(mesh[0], mesh[1], argc > 1 ? argv[i] : abut_shape_name(kinds[i - 1]));
+        compare(mesh[0], mesh[1], argc > 1 ? argv[i] : abut_shape_kind_name(kinds[i - 1]));
         abut_mesh_destroy(mesh[0]);
         abut_mesh_destroy(mesh[1]);
     }

@@ -119,10 +119,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
         std::vector<vec> points = peer::make_points(m, count, which.near);
         std::vector<abut_nearest> nearest(count);
         std::vector<answer> answers(count);
-        abut_points batch = abut_points_default();
-        batch.points = points.data();
-        batch.type = ABUT_SCALAR_FLOAT32;
-        batch.count = count;
+        abut_points batch = abut_points_floats(points.data(), count);
         auto one_by_one = [&] {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
             for (size_t i = 0; i < count; i++)

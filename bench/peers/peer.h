@@ -140,7 +140,7 @@ inline model generate_model(abut_shape_kind kind, uint32_t segments) {
     shape.segments = segments;
     abut_mesh *mesh;
     check(abut_shape_create(nullptr, &shape, &mesh));
-    return make_model(abut_shape_name(kind), mesh);
+    return make_model(abut_shape_kind_name(kind), mesh);
 }
 
 // The same model in another size, about the middle of its box.
@@ -188,12 +188,8 @@ class side {
     }
     // A mesh with the model's triangles at other places; the caller destroys it.
     abut_mesh *make_mesh(const std::vector<vec> &vertices, const model &m) const {
-        abut_mesh_input input = abut_mesh_input_default();
-        input.positions = vertices.data();
-        input.position_type = ABUT_SCALAR_FLOAT32;
-        input.vertex_count = (uint32_t)vertices.size();
-        input.indices = m.indices.data();
-        input.triangle_count = m.triangle_count();
+        abut_mesh_input input = abut_mesh_input_floats(vertices.data(), (uint32_t)vertices.size(),
+                                                       m.indices.data(), m.triangle_count());
         abut_mesh *made;
         check(abut_mesh_create(context, &input, &made));
         return made;

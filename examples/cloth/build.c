@@ -375,11 +375,10 @@ abut_status cloth_mesh(const cloth *c, uint32_t which, abut_mesh **mesh) {
     abut_mesh *like = which ? c->solid : c->rest;
     if (!like)
         return abut_fail(ABUT_ERROR_ARGUMENT, "cloth_mesh: there is no solid");
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = c->position + (which ? c->vertices : 0);
-    input.vertex_count = abut_mesh_vertex_count(like);
-    input.indices = abut_mesh_indices(like);
-    input.triangle_count = abut_mesh_triangle_count(like);
+    abut_mesh_input input =
+        abut_mesh_input_doubles(c->position + (which ? c->vertices : 0),
+                                abut_mesh_vertex_count(like), abut_mesh_indices(like),
+                                abut_mesh_triangle_count(like));
     return abut_mesh_create(c->context, &input, mesh);
 }
 

@@ -58,9 +58,7 @@ static double range_of(const cloth *c) {
 }
 
 static abut_points all_points(const cloth *c) {
-    abut_points points = abut_points_default();
-    points.points = c->position;
-    points.count = c->vertices;
+    abut_points points = abut_points_doubles(c->position, c->vertices);
     return points;
 }
 

@@ -270,6 +270,7 @@ static abut_status find_touches(cloth *c, double radius, const vec *solid_end) {
     double *told = abut_context_allocate(c->context, groups, 2 * sizeof *told);
     abut_points points = abut_points_default();
     points.buffer = d->start;
+    points.type = ABUT_SCALAR_FLOAT64;
     points.count = c->vertices;
     abut_status status = told ? fit_solid(c) : ABUT_ERROR_MEMORY;
     (void)solid_end; /* is there */

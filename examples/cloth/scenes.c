@@ -85,11 +85,8 @@ static abut_status make_tube(abut_context *context, uint32_t around, uint32_t al
             memcpy(t + used, caps, sizeof caps);
             used += 6;
         }
-        abut_mesh_input input = abut_mesh_input_default();
-        input.positions = p;
-        input.vertex_count = (uint32_t)vertices;
-        input.indices = t;
-        input.triangle_count = (uint32_t)triangles;
+        abut_mesh_input input =
+            abut_mesh_input_doubles(p, (uint32_t)vertices, t, (uint32_t)triangles);
         status = abut_mesh_create(context, &input, mesh);
     }
     abut_context_release(context, p);

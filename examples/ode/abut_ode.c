@@ -123,7 +123,7 @@ static abut_status find_capsule(const abut_body *a, dGeomID other, abut_contacts
 static abut_status find_box(const abut_body *a, dGeomID other, abut_contacts *contacts) {
     dVector3 sides;
     dGeomBoxGetLengths(other, sides);
-    abut_solid_box box = {{0.5 * sides[0], 0.5 * sides[1], 0.5 * sides[2]}, pose_of(other)};
+    abut_oriented_box box = {{0.5 * sides[0], 0.5 * sides[1], 0.5 * sides[2]}, pose_of(other)};
     return abut_contact_box(a, &box, NULL, contacts);
 }
 

@@ -123,11 +123,7 @@ static abut_status make_bowl(abut_context *context, abut_mesh **mesh) {
                     indices[used++] = quad[k];
             }
         }
-        abut_mesh_input input = abut_mesh_input_default();
-        input.positions = positions;
-        input.vertex_count = VERTICES;
-        input.indices = indices;
-        input.triangle_count = TRIANGLES;
+        abut_mesh_input input = abut_mesh_input_doubles(positions, VERTICES, indices, TRIANGLES);
         status = abut_mesh_create(context, &input, mesh);
     }
     free(positions);
@@ -447,13 +443,19 @@ static void read_poses(run *r) {
 }
 
 static double depth_of(const abut_body *a, const abut_body *b) {
-    abut_contact list[512];
-    abut_contacts contacts = {list, 512, 0};
+    abut_contact few[512];
+    abut_contacts contacts = {few, 512, 0};
     double deepest = 0;
     abut_status status = abut_contact_bodies(a, b, NULL, &contacts);
-    size_t count = status == ABUT_ERROR_BUFFER ? 512 : status ? 0 : contacts.count;
-    for (size_t i = 0; i < count; i++)
-        deepest = fmax(deepest, list[i].depth);
+    if (status == ABUT_ERROR_BUFFER) {
+        contacts.capacity = contacts.count;
+        contacts.list = malloc(contacts.count * sizeof *contacts.list);
+        status = contacts.list ? abut_contact_bodies(a, b, NULL, &contacts) : ABUT_ERROR_MEMORY;
+    }
+    for (uint64_t i = 0; !status && i < contacts.count; i++)
+        deepest = fmax(deepest, contacts.list[i].depth);
+    if (contacts.list != few)
+        free(contacts.list);
     return deepest;
 }
 

@@ -3,10 +3,15 @@
  * Rules that hold for every function of the library:
  *  - What can fail returns abut_status; results come through the last arguments, which stay
  *    untouched on failure. abut_last_error() then holds a sentence for people.
+ *  - Lists go into the caller's memory: capacity, array, count. Where there are more than the
+ *    capacity, the call fails with ABUT_ERROR_BUFFER, the count tells how many there are, and
+ *    nothing else is written; so a capacity of 0, with a null array, asks for the count.
  *  - Option structures start with their own size, have an inline default function, and mean
  *    "our choice" wherever a field is zero. A null pointer to options means all defaults.
  *  - A null context means the built-in one: malloc, OpenMP with all cores, silent.
  *  - Objects keep the context they were made with alive, so destroy in any order.
+ *  - Every enum abut_x has abut_x_name(), a word for people and programs that stays the same; null
+ *    for a value that the enum lacks, so that counting up from 0 lists all. Thread-safe.
  */
 #ifndef ABUT_BASE_H
 #define ABUT_BASE_H
@@ -63,8 +68,7 @@ typedef enum abut_status {
     ABUT_ERROR_DEVICE       /* there is no such device, or it failed; the CPU path still works */
 } abut_status;
 
-/* Returns the name of a status, such as "file error"; "unknown status" for any other value.
- * Thread-safe. */
+/* "file error" and so on; null beyond the last. */
 ABUT_API const char *abut_status_name(abut_status status);
 
 /* Returns the sentence that belongs to the last failure on this thread: which file and line, which
@@ -77,6 +81,8 @@ ABUT_API const char *abut_last_error(void);
 typedef struct abut_context abut_context;
 
 typedef enum abut_log_level { ABUT_LOG_INFO = 0, ABUT_LOG_WARNING } abut_log_level;
+
+ABUT_API const char *abut_log_level_name(abut_log_level level);
 
 typedef struct abut_context_options {
     size_t size; /* sizeof(abut_context_options), set by the default function */
@@ -152,7 +158,9 @@ typedef struct abut_quat {
 } abut_quat;
 
 /* Rotation first, then translation. A rotation of all zeros counts as no rotation, so that a
- * zeroed pose is the identity; any other is normalised where it is used. */
+ * zeroed pose is the identity; any other is normalised where it is used, in every function. Refused
+ * everywhere: what is not finite, a translation beyond ABUT_COORDINATE_MAX. From matrices, composed
+ * and so on: abut_pose_from_matrix() and its companions in <abut/geom.h>. */
 typedef struct abut_pose {
     abut_quat rotation;
     abut_vec3 translation;

@@ -82,14 +82,28 @@ ABUT_API abut_mesh *abut_bvh_mesh(const abut_bvh *bvh);
 /* Points in the caller's memory, or in a buffer. */
 typedef struct abut_points {
     size_t size;
-    const void *points; /* three scalars each; any alignment */
-    abut_scalar_type type;
-    size_t stride; /* bytes from point to point; 0 = packed, as in a buffer always */
+    const void *points;    /* three scalars each; any alignment */
+    abut_scalar_type type; /* must be said, unless there are none */
+    size_t stride;         /* bytes from point to point; 0 = packed, as in a buffer always */
     size_t count;
     const abut_buffer *buffer; /* instead of `points`: on the device of the hierarchy; else null */
 } abut_points;
 
 ABUT_DEFAULT(abut_points)
+
+/* Packed points of doubles (also an array of abut_vec3) or of floats. */
+static inline abut_points abut_points_doubles(const void *points, size_t count) {
+    abut_points made = abut_points_default();
+    made.points = points;
+    made.type = ABUT_SCALAR_FLOAT64;
+    made.count = count;
+    return made;
+}
+static inline abut_points abut_points_floats(const void *points, size_t count) {
+    abut_points made = abut_points_doubles(points, count);
+    made.type = ABUT_SCALAR_FLOAT32;
+    return made;
+}
 
 /* ---- boxes ---- */
 

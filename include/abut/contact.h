@@ -10,11 +10,10 @@
  * What is deep inside a field that is limited to a band has the band as its depth, or more.
  *
  * Contacts come in the order of features: those of a, then those of b. Where there are more than
- * contacts->capacity, the first ones are written and ABUT_ERROR_BUFFER is returned;
- * contacts->count gets their number in either case, and contacts->list may be null with a capacity
- * of 0. Poses must be finite; a rotation whose length is neither 0 nor 1 within 1 percent is
- * refused: it is no rigid motion. All functions only read the bodies, so any number of threads may
- * ask at once, and answers depend neither on the number of threads nor on the processor.
+ * contacts->capacity, ABUT_ERROR_BUFFER is returned and the list stays as it was; contacts->count
+ * gets their number in either case, and contacts->list may be null with a capacity of 0. All
+ * functions only read the bodies, so any number of threads may ask at once, and answers depend
+ * neither on the number of threads nor on the processor.
  */
 #ifndef ABUT_CONTACT_H
 #define ABUT_CONTACT_H
@@ -50,6 +49,8 @@ typedef enum abut_sample_kind {
     ABUT_SAMPLE_EVEN        /* element: the triangle; part: which on it */
 } abut_sample_kind;
 
+ABUT_API const char *abut_sample_kind_name(abut_sample_kind kind);
+
 /* The part of a contact at the deepest point of an edge, which is no sample. */
 #define ABUT_SAMPLE_DEEPEST 0x3ffffffu
 
@@ -83,7 +84,7 @@ typedef struct abut_samples_options {
                         * the longest side of the mesh */
     double threshold;  /* see there */
     double flat_angle; /* radians between normals, up to which two faces are flat; 0 = 0.001 */
-    double least_area; /* of a flat region that gets a sample; 0 = four faces of a cell */
+    double face_area;  /* flat regions larger than this get a sample; 0 = four faces of a cell */
     double radius;     /* of even samples: no two on the same side are nearer. 0 = the spacing of
                         * edges, unless a count is given */
     uint32_t count;    /* of even samples: exactly so many, spread as far as they go; 0 = by the
@@ -136,6 +137,8 @@ typedef enum abut_contact_kind {
     ABUT_CONTACT_POINT  /* of a cloud; element: its number */
 } abut_contact_kind;
 
+ABUT_API const char *abut_contact_kind_name(abut_contact_kind kind);
+
 typedef struct abut_contact {
     abut_vec3 point;
     abut_vec3 normal;
@@ -162,8 +165,8 @@ ABUT_DEFAULT(abut_contact_options)
 /* Room for contacts. */
 typedef struct abut_contacts {
     abut_contact *list;
-    size_t capacity;
-    size_t count; /* that were found */
+    uint64_t capacity;
+    uint64_t count; /* that were found */
 } abut_contacts;
 
 /* ---- two bodies ---- */
@@ -177,30 +180,7 @@ ABUT_API abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
 
 /* ---- a body and simple things, which are b ---- */
 
-/* All that is on the far side of a plane: n . x <= offset, with a normal n of any length but 0
- * (offset counts in that length). Needs samples of a, whose vertices give exact depths. */
-typedef struct abut_plane {
-    abut_vec3 normal;
-    double offset;
-} abut_plane;
-
-typedef struct abut_sphere {
-    abut_vec3 centre;
-    double radius;
-} abut_sphere;
-
-/* All within `radius` of a segment, which may be a point. */
-typedef struct abut_capsule {
-    abut_vec3 end[2];
-    double radius;
-} abut_capsule;
-
-/* A box about the origin of its pose. */
-typedef struct abut_solid_box {
-    abut_vec3 half; /* sizes, none of them negative */
-    abut_pose pose;
-} abut_solid_box;
-
+/* All that is below a plane. Needs samples of a, whose vertices give exact depths. */
 ABUT_API abut_status abut_contact_plane(const abut_body *a, const abut_plane *plane,
                                         const abut_contact_options *options,
                                         abut_contacts *contacts);
@@ -215,7 +195,7 @@ ABUT_API abut_status abut_contact_capsule(const abut_body *a, const abut_capsule
                                           abut_contacts *contacts);
 /* The samples of a inside a box; corners, middles of faces and deepest points of edges of the box
  * (elements 0 to 7, 8 to 13 and 14 to 25). */
-ABUT_API abut_status abut_contact_box(const abut_body *a, const abut_solid_box *box,
+ABUT_API abut_status abut_contact_box(const abut_body *a, const abut_oriented_box *box,
                                       const abut_contact_options *options, abut_contacts *contacts);
 /* Points of the world, such as those of a scan or of a liquid, as balls of `radius`. On all
  * threads. Refused: a point that is not legal. */
@@ -233,12 +213,14 @@ ABUT_API abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh
 
 /* ---- rays ---- */
 
-typedef enum abut_ray_method {
-    ABUT_RAY_TRACE = 0, /* to the first zero of the interpolated distance, by steps that cannot pass
-                         * it, and halving at the end */
-    ABUT_RAY_CELLS      /* Sundholm 2010, section 5.3: the middle of the first cell along the way
-                         * whose value is negative */
-} abut_ray_method;
+typedef enum abut_contact_ray_method {
+    ABUT_CONTACT_RAY_TRACE = 0, /* to the first zero of the interpolated distance, by steps that
+                                 * cannot pass it, and halving at the end */
+    ABUT_CONTACT_RAY_CELLS /* Sundholm 2010, section 5.3: the middle of the first cell along the way
+                            * whose value is negative */
+} abut_contact_ray_method;
+
+ABUT_API const char *abut_contact_ray_method_name(abut_contact_ray_method method);
 
 typedef struct abut_field_hit {
     double parameter; /* point = origin + parameter direction; infinity on a miss, when nothing else
@@ -249,11 +231,11 @@ typedef struct abut_field_hit {
                        * cell */
 } abut_field_hit;
 
-/* Finds where a ray enters a body at a parameter of at most `most` (1 = a segment, HUGE_VAL = no
+/* Finds where a ray enters a body at a parameter of at most `limit` (1 = a segment, HUGE_VAL = no
  * end). One that begins inside hits at once. What is less than a thousandth of a cell deep may be
  * passed. Thread-safe. */
-ABUT_API abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double most,
-                                      abut_ray_method method, abut_field_hit *hit);
+ABUT_API abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double limit,
+                                      abut_contact_ray_method method, abut_field_hit *hit);
 
 /* ---- a body in motion ---- */
 
@@ -274,18 +256,19 @@ typedef struct abut_touch {
  * by its distance over its largest speed (conservative advancement). Bodies that touch at the start
  * do so at time 0. Sliding along a surface at little more than the tolerance takes many steps.
  * Poses in a and b are not read. Thread-safe. */
-ABUT_API abut_status abut_contact_sweep(const abut_body *a, const abut_path *motion_a,
-                                        const abut_body *b, const abut_path *motion_b,
+ABUT_API abut_status abut_contact_sweep(const abut_body *a, const abut_path *path_a,
+                                        const abut_body *b, const abut_path *path_b,
                                         double tolerance, abut_touch *touch);
 
 /* ---- fewer contacts ---- */
 
 /* Keeps of the contacts of a pair what a solver needs. Contacts whose normals agree within `angle`
  * radians (0 = 0.5, at most 3) with the deepest of them make a patch; of each patch the deepest
- * stays and the `most` - 1 (0 = 4 in all, at most 64) that are furthest from all that stay already.
+ * stays and the `keep` - 1 (0 = 4 in all, at most 64) that are furthest from all that stay already.
  * Sorts the list: patches by their deepest contact, which stands first; so list[0] is the deepest
  * of all. Returns how many stay. Thread-safe. */
-ABUT_API size_t abut_contact_reduce(abut_contact *list, size_t count, size_t most, double angle);
+ABUT_API uint64_t abut_contact_reduce(abut_contact *list, uint64_t count, uint64_t keep,
+                                      double angle);
 
 #ifdef __cplusplus
 }

@@ -18,7 +18,6 @@ typedef enum abut_device_kind {
     ABUT_DEVICE_KIND_OTHER
 } abut_device_kind;
 
-/* Returns "gpu", "cpu" or "other"; "unknown" for any other value. Thread-safe. */
 ABUT_API const char *abut_device_kind_name(abut_device_kind kind);
 
 /* What a device says of itself. Texts that are longer are cut. */
@@ -43,13 +42,12 @@ typedef struct abut_device_info {
 /* An open device. It counts its holders: objects that work on it keep it alive. */
 typedef struct abut_device abut_device;
 
-/* Stores how many devices there are in *count and what they say in the first `room` of `infos`. No
- * device is no error: the count is 0. `infos` may be null with a room of 0, to ask for the count
- * alone; otherwise a room that is too small fails with ABUT_ERROR_BUFFER, and the count needed is
- * stored. The position in the list is the number by which abut_device_open() knows the device.
- * Thread-safe. */
-ABUT_API abut_status abut_device_list(abut_context *context, abut_device_info *infos, uint32_t room,
-                                      uint32_t *count);
+/* Stores what the devices say of themselves in `infos` if they are at most `capacity`, else fails
+ * with ABUT_ERROR_BUFFER; `count` gets their number in either case. No device is no error: the
+ * count is 0. `infos` may be null with a capacity of 0. The position in the list is the number by
+ * which abut_device_open() knows the device. Thread-safe. */
+ABUT_API abut_status abut_device_list(abut_context *context, uint64_t capacity,
+                                      abut_device_info *infos, uint64_t *count);
 
 /* Opens a device and checks that it computes known answers. `selector` is
  *   null, "" or "auto"  the fastest GPU
@@ -62,8 +60,8 @@ ABUT_API abut_status abut_device_list(abut_context *context, abut_device_info *i
 ABUT_API abut_status abut_device_open(abut_context *context, const char *selector,
                                       abut_device **device);
 
-/* Stores what the open device says of itself. Thread-safe. */
-ABUT_API abut_status abut_device_describe(const abut_device *device, abut_device_info *info);
+/* Tells what the open device says of itself. Null gives zeros. Thread-safe. */
+ABUT_API abut_device_info abut_device_info_get(const abut_device *device);
 
 /* Gives up the caller's hold on a device; objects that work on it keep it alive. Null is allowed.
  * Thread-safe. */

@@ -18,8 +18,8 @@ typedef struct abut_frames_writer abut_frames_writer;
 
 typedef struct abut_frames_options {
     size_t size;
-    abut_scalar_type type; /* what positions are kept as. Nothing is rounded: with floats, a
-                            * position that is none is refused */
+    abut_scalar_type type; /* what positions are kept as; NONE = doubles, which hold them all.
+                            * Nothing is rounded: with floats, a position that is none is refused */
     bool aims;             /* each frame also has where vertices were about to go in the step that
                             * led to it, before collisions were handled */
     double seconds;        /* from frame to frame; 0 = 1/60 */

@@ -42,6 +42,9 @@ typedef enum abut_feature {
     ABUT_FEATURE_VERTEX_2
 } abut_feature;
 
+/* "face", "edge-0", "vertex-2". */
+ABUT_API const char *abut_feature_name(abut_feature feature);
+
 typedef struct abut_closest_on_segment {
     double distance;
     abut_vec3 point;
@@ -84,6 +87,8 @@ typedef enum abut_meeting {
     ABUT_MEETING_COPLANAR /* an area; the segment is the longest extent found in it */
 } abut_meeting;
 
+ABUT_API const char *abut_meeting_name(abut_meeting meeting);
+
 /* Tells whether two triangles intersect, and along which segment. `segment` may be null, and is
  * left alone where they do not meet. The answer is exact, the segment rounded. */
 ABUT_API abut_status abut_triangle_triangle_meet(const abut_triangle *a, const abut_triangle *b,
@@ -120,19 +125,68 @@ typedef struct abut_signed_closest {
     abut_vec3 point;
 } abut_signed_closest;
 
-/* Half-space below the plane normal . x = offset; the normal may have any length but zero, and the
- * plane must pass the origin within ABUT_COORDINATE_MAX. */
-ABUT_API abut_status abut_plane_closest_point(abut_vec3 normal, double offset, abut_vec3 point,
+/* The half-space normal . x <= offset; the normal may have any length but 0, and offset counts in
+ * that length. The plane must pass the origin within ABUT_COORDINATE_MAX. */
+typedef struct abut_plane {
+    abut_vec3 normal;
+    double offset;
+} abut_plane;
+
+/* A ball; radius >= 0. */
+typedef struct abut_sphere {
+    abut_vec3 centre;
+    double radius;
+} abut_sphere;
+
+/* All within `radius` (>= 0) of a segment, which may be a point. */
+typedef struct abut_capsule {
+    abut_vec3 end[2];
+    double radius;
+} abut_capsule;
+
+/* A box about the origin of its pose. */
+typedef struct abut_oriented_box {
+    abut_vec3 half; /* sizes, none of them negative */
+    abut_pose pose;
+} abut_oriented_box;
+
+ABUT_API abut_status abut_plane_closest_point(const abut_plane *plane, abut_vec3 point,
                                               abut_signed_closest *closest);
-/* radius >= 0. At the centre the surface point is the one in +x. */
-ABUT_API abut_status abut_sphere_closest_point(abut_vec3 centre, double radius, abut_vec3 point,
+/* At the centre the surface point is the one in +x. */
+ABUT_API abut_status abut_sphere_closest_point(const abut_sphere *sphere, abut_vec3 point,
                                                abut_signed_closest *closest);
-/* radius >= 0; the axis may be a point. On the axis the surface point is one beside it. */
-ABUT_API abut_status abut_capsule_closest_point(const abut_segment *axis, double radius,
-                                                abut_vec3 point, abut_signed_closest *closest);
+/* On the axis the surface point is one beside it. */
+ABUT_API abut_status abut_capsule_closest_point(const abut_capsule *capsule, abut_vec3 point,
+                                                abut_signed_closest *closest);
 /* lo <= hi on every axis. Inside, the surface point is on the nearest face. */
 ABUT_API abut_status abut_box_closest_point(const abut_box *box, abut_vec3 point,
                                             abut_signed_closest *closest);
+
+/* ---- poses ---- */
+
+/* Makes the pose of a matrix of three rows of four numbers, row after row: the rotation and, last
+ * in each row, the translation. A matrix of four rows begins with the same twelve. Refused: rows of
+ * the rotation that are not unit and perpendicular within 1e-5, which leaves room for matrices of
+ * floats (their scale belongs into abut_mesh_transform), and mirrors. Entries of the
+ * rotation are off by at most four times what those of the matrix are, and 8e-16. */
+ABUT_API abut_status abut_pose_from_matrix(const double matrix[12], abut_pose *pose);
+/* The other way, within 2e-15. */
+ABUT_API abut_status abut_pose_to_matrix(const abut_pose *pose, double matrix[12]);
+/* Makes the rotation by `angle` radians about an axis through the origin, of any length but 0,
+ * counterclockwise for who looks against it, and then the translation; within 8e-16. */
+ABUT_API abut_status abut_pose_from_axis_angle(abut_vec3 axis, double angle, abut_vec3 translation,
+                                               abut_pose *pose);
+/* Makes the pose that moves first by `inner`, then by `outer`: that of a part in the world from the
+ * part in its body (inner) and the body in the world (outer). The result may be one of them. */
+ABUT_API abut_status abut_pose_compose(const abut_pose *outer, const abut_pose *inner,
+                                       abut_pose *composed);
+/* Makes the pose that moves back. Moving there and back ends within 2e-15 of the largest coordinate
+ * on the way, as does composing against moving twice. */
+ABUT_API abut_status abut_pose_invert(const abut_pose *pose, abut_pose *inverse);
+/* Moves a point, rounded as abut_mesh_transform() and all questions about posed meshes do. */
+ABUT_API abut_status abut_pose_apply(const abut_pose *pose, abut_vec3 point, abut_vec3 *moved);
+
+/* ---- angles and orientations ---- */
 
 /* Gives the signed solid angle of a triangle seen from `point`, from -2 pi to 2 pi, positive where
  * the point lies behind the face (inside, for outward triangles: the angles of a closed mesh sum

@@ -17,15 +17,25 @@ typedef struct abut_mesh abut_mesh;
 
 /* ---- from arrays ---- */
 
-typedef enum abut_scalar_type { ABUT_SCALAR_FLOAT64 = 0, ABUT_SCALAR_FLOAT32 } abut_scalar_type;
+/* What numbers in the caller's arrays are. Nothing is assumed: arrays without a type are refused.
+ */
+typedef enum abut_scalar_type {
+    ABUT_SCALAR_NONE = 0, /* not said */
+    ABUT_SCALAR_FLOAT64,
+    ABUT_SCALAR_FLOAT32
+} abut_scalar_type;
 
 typedef enum abut_index_type { ABUT_INDEX_UINT32 = 0, ABUT_INDEX_UINT16 } abut_index_type;
 
+/* "none", "float64", "float32"; "uint32", "uint16". */
+ABUT_API const char *abut_scalar_type_name(abut_scalar_type type);
+ABUT_API const char *abut_index_type_name(abut_index_type type);
+
 typedef struct abut_mesh_input {
     size_t size;
-    const void *positions; /* three scalars a vertex; any alignment */
-    abut_scalar_type position_type;
-    size_t position_stride; /* bytes from vertex to vertex; 0 = packed */
+    const void *positions;          /* three scalars a vertex; any alignment */
+    abut_scalar_type position_type; /* must be said */
+    size_t position_stride;         /* bytes from vertex to vertex; 0 = packed */
     uint32_t vertex_count;
     const void *indices; /* three indices a triangle; null = vertices 3i, 3i+1, 3i+2 */
     abut_index_type index_type;
@@ -35,10 +45,31 @@ typedef struct abut_mesh_input {
 
 ABUT_DEFAULT(abut_mesh_input)
 
+/* Packed positions of doubles (also an array of abut_vec3) or floats, and packed indices of 32 bits
+ * or null. */
+static inline abut_mesh_input abut_mesh_input_doubles(const void *positions, uint32_t vertex_count,
+                                                      const void *indices,
+                                                      uint32_t triangle_count) {
+    abut_mesh_input input = abut_mesh_input_default();
+    input.positions = positions;
+    input.position_type = ABUT_SCALAR_FLOAT64;
+    input.vertex_count = vertex_count;
+    input.indices = indices;
+    input.triangle_count = triangle_count;
+    return input;
+}
+static inline abut_mesh_input abut_mesh_input_floats(const void *positions, uint32_t vertex_count,
+                                                     const void *indices, uint32_t triangle_count) {
+    abut_mesh_input input =
+        abut_mesh_input_doubles(positions, vertex_count, indices, triangle_count);
+    input.position_type = ABUT_SCALAR_FLOAT32;
+    return input;
+}
+
 /* Creates a mesh from the caller's arrays, which are copied and never read past their last
- * element. Refused: no triangles, an index out of range, a coordinate that is not finite or beyond
- * ABUT_COORDINATE_MAX. Degenerate and duplicate triangles and unused vertices are legal.
- * Thread-safe. */
+ * element. Refused: no type of number, no triangles, an index out of range, a coordinate that is
+ * not finite or beyond ABUT_COORDINATE_MAX. Degenerate and duplicate triangles and unused vertices
+ * are legal. Thread-safe. */
 ABUT_API abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input,
                                       abut_mesh **mesh);
 
@@ -70,10 +101,15 @@ typedef enum abut_mesh_format {
     ABUT_MESH_FORMAT_OTHER /* through Assimp (glTF, FBX, Collada, ...), reading only */
 } abut_mesh_format;
 
+/* "obj": also the ending of such files, but for "auto" and "other". */
+ABUT_API const char *abut_mesh_format_name(abut_mesh_format format);
+
 typedef enum abut_triangulation {
     ABUT_TRIANGULATION_AUTO = 0, /* convex polygons as a fan, others by ear clipping */
     ABUT_TRIANGULATION_FAN       /* always a fan from the first corner */
 } abut_triangulation;
+
+ABUT_API const char *abut_triangulation_name(abut_triangulation triangulation);
 
 typedef struct abut_mesh_read_options {
     size_t size;
@@ -196,22 +232,14 @@ typedef struct abut_problem {
     uint32_t first[ABUT_PROBLEM_FIRST_COUNT]; /* the lowest offenders, ascending */
 } abut_problem;
 
-/* The methods of the library, as far as they ask something of a mesh. */
-typedef enum abut_method {
-    ABUT_METHOD_NEAREST = 0,   /* unsigned distance, rays, triangle pairs */
-    ABUT_METHOD_PSEUDO_NORMAL, /* sign by the normal of the closest feature */
-    ABUT_METHOD_WINDING,       /* sign by winding number */
-    ABUT_METHOD_CONTAINMENT,   /* overlap that counts a body inside another; volume, inertia */
-    ABUT_METHOD_SELF_VIEW,     /* view-based self-collision */
-    ABUT_METHOD_COUNT
-} abut_method;
-
 typedef enum abut_verdict {
     ABUT_VERDICT_GUARANTEED = 0, /* the method keeps its promise on this mesh */
     ABUT_VERDICT_LIMITED,        /* it answers; the reason says what the answer then means */
     ABUT_VERDICT_UNFIT           /* it would answer wrongly without a sign of it */
 } abut_verdict;
 
+/* What a method promises on a mesh. Each says so itself, from the report below:
+ * abut_nearest_advice(), abut_sign_advice(), abut_pair_advice(), abut_self_advice(). */
 typedef struct abut_advice {
     abut_verdict verdict;
     const char *reason; /* one static sentence */
@@ -224,6 +252,12 @@ typedef struct abut_mesh_report {
     bool closed;          /* every edge has exactly two faces */
     bool manifold;        /* no non-manifold edge or vertex */
     bool oriented;        /* no flipped edge */
+    bool balanced;        /* no boundary edge, and no non-manifold edge that more faces run along
+                           * one way than the other */
+    bool encloses;        /* some closed part has a volume */
+    bool flat_part;       /* some closed part has none */
+    bool nested_part;     /* a part lies inside another, and both face outwards */
+    bool lone_edges;      /* of triangles that name a vertex twice, away from the surface */
     abut_box bounds;
     double area;
     double volume;      /* signed, by the divergence theorem; meaningful when closed and oriented */
@@ -234,7 +268,6 @@ typedef struct abut_mesh_report {
                          * with their minus sign */
     bool solid;         /* whether centroid and inertia are those of the solid */
     abut_problem problems[ABUT_PROBLEM_COUNT];
-    abut_advice advice[ABUT_METHOD_COUNT];
     bool self_examined;       /* whether abut_pair_examine has looked for self-intersections */
     uint64_t self_pair_count; /* pairs of triangles that meet, if so */
 } abut_mesh_report;
@@ -243,9 +276,8 @@ typedef struct abut_mesh_report {
  * Thread-safe. */
 ABUT_API abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report);
 
-/* Names for people and programs, such as "boundary-edge"; null beyond the last. Thread-safe. */
-ABUT_API const char *abut_problem_name(abut_problem_kind kind);
-ABUT_API const char *abut_method_name(abut_method method);
+/* "boundary-edge" and so on. */
+ABUT_API const char *abut_problem_kind_name(abut_problem_kind kind);
 ABUT_API const char *abut_verdict_name(abut_verdict verdict);
 
 /* ---- repairs: each gives a new mesh ---- */

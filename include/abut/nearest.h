@@ -39,6 +39,10 @@ ABUT_API abut_status abut_nearest_point(const abut_bvh *bvh, abut_vec3 point, do
 ABUT_API abut_status abut_nearest_batch(const abut_bvh *bvh, const abut_points *points,
                                         double radius, abut_array nearest);
 
+/* What unsigned distances, rays and pairs of triangles promise on a mesh: all, whatever it is.
+ * Thread-safe. */
+ABUT_API abut_advice abut_nearest_advice(const abut_mesh_report *report);
+
 /* ---- several nearest ---- */
 
 /* Finds the triangles nearest to a point, at most `k` of them, and only at a distance of at most

@@ -54,6 +54,9 @@ typedef enum abut_pair_relation {
     ABUT_PAIR_B_INSIDE   /* none do, nothing of a lies inside b, but a part of b inside a */
 } abut_pair_relation;
 
+/* "apart", "meeting", "a-inside", "b-inside". */
+ABUT_API const char *abut_pair_relation_name(abut_pair_relation relation);
+
 /* Tells whether two bodies touch, and how: exactly. `options` and `cache` may be null. Refused: a
  * pose that is not finite, or that moves a mesh beyond ABUT_COORDINATE_MAX. Takes no memory but for
  * a list of the connected parts of each mesh, which the first question about containment makes and
@@ -62,6 +65,10 @@ typedef enum abut_pair_relation {
 ABUT_API abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
                                        const abut_pair_options *options, abut_pair_cache *cache,
                                        abut_pair_relation *relation);
+
+/* Tells what containment, volume and inertia mean on a mesh. Meetings and distances of surfaces ask
+ * nothing of it. Thread-safe. */
+ABUT_API abut_advice abut_pair_advice(const abut_mesh_report *report);
 
 /* Two triangles that intersect, and where (see abut_triangle_triangle_meet). */
 typedef struct abut_pair_meeting {
@@ -176,8 +183,8 @@ ABUT_API abut_status abut_pair_self_meetings(const abut_bvh *bvh,
 ABUT_API abut_status abut_pair_self_any(const abut_bvh *bvh, const abut_pair_self_options *options,
                                         bool *any);
 /* Completes the report of abut_mesh_examine on the mesh of the hierarchy: counts the triangles that
- * meet others, and says for each method what follows. `options` as above, `report` as it was on
- * failure. Thread-safe. */
+ * meet others; what follows for a method is then in its advice. `options` as above, `report` as it
+ * was on failure. Thread-safe. */
 ABUT_API abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options *options,
                                        abut_mesh_report *report);
 

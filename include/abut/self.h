@@ -164,6 +164,9 @@ typedef struct abut_self_info {
 /* Null gives zeros. Thread-safe. */
 ABUT_API abut_self_info abut_self_info_get(const abut_self *view);
 
+/* Tells what the view test promises on a mesh, and why. Thread-safe. */
+ABUT_API abut_advice abut_self_advice(const abut_mesh_report *report);
+
 #ifdef __cplusplus
 }
 #endif

@@ -53,8 +53,8 @@ typedef struct abut_shape {
  * Thread-safe. */
 ABUT_API abut_shape abut_shape_default(abut_shape_kind kind);
 
-/* "box", "letter-e" and so on; null beyond the last. Thread-safe. */
-ABUT_API const char *abut_shape_name(abut_shape_kind kind);
+/* "box", "letter-e" and so on. */
+ABUT_API const char *abut_shape_kind_name(abut_shape_kind kind);
 
 /* Finds a kind by its name; the error sentence lists them all. Thread-safe. */
 ABUT_API abut_status abut_shape_find(const char *name, abut_shape_kind *kind);

@@ -31,6 +31,11 @@ typedef enum abut_sign_method {
                          * themselves. The same answers there; faster next to the surface */
 } abut_sign_method;
 
+ABUT_API const char *abut_sign_method_name(abut_sign_method method);
+
+/* Tells what a method promises on a mesh, and why; AUTO as winding numbers. Thread-safe. */
+ABUT_API abut_advice abut_sign_advice(const abut_mesh_report *report, abut_sign_method method);
+
 typedef struct abut_sign_options {
     size_t size;
     abut_sign_method method;

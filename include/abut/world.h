@@ -53,6 +53,8 @@ typedef enum abut_world_kind {
     ABUT_WORLD_BOX /* about the origin of its pose */
 } abut_world_kind;
 
+ABUT_API const char *abut_world_kind_name(abut_world_kind kind);
+
 typedef struct abut_world_item {
     abut_world_kind kind;
     bool fixed;     /* two fixed items are not tried */

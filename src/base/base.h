@@ -27,6 +27,10 @@ void abuti_escape(const char *text, char *out, size_t out_bytes);
  * allowed and change nothing. */
 abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs, const char *what);
 
+/* The name of an enumerator out of a table of them; null beyond its end. */
+#define ABUTI_NAME(names, value) \
+    ((size_t)(value) < sizeof(names) / sizeof *(names) ? (names)[value] : NULL)
+
 /* Of a clock that only goes forward. */
 double abuti_seconds(void);
 

@@ -11,29 +11,22 @@ const char *abut_last_error(void) {
 }
 
 const char *abut_status_name(abut_status status) {
-    switch (status) {
-    case ABUT_OK:
-        return "ok";
-    case ABUT_ERROR_ARGUMENT:
-        return "argument error";
-    case ABUT_ERROR_MEMORY:
-        return "out of memory";
-    case ABUT_ERROR_FILE:
-        return "file error";
-    case ABUT_ERROR_FORMAT:
-        return "format error";
-    case ABUT_ERROR_UNSUPPORTED:
-        return "unsupported";
-    case ABUT_ERROR_LIMIT:
-        return "limit exceeded";
-    case ABUT_ERROR_BUFFER:
-        return "buffer too small";
-    case ABUT_ERROR_CANCELLED:
-        return "cancelled";
-    case ABUT_ERROR_DEVICE:
-        return "device error";
-    }
-    return "unknown status";
+    static const char *const names[] = {[ABUT_OK] = "ok",
+                                        [ABUT_ERROR_ARGUMENT] = "argument error",
+                                        [ABUT_ERROR_MEMORY] = "out of memory",
+                                        [ABUT_ERROR_FILE] = "file error",
+                                        [ABUT_ERROR_FORMAT] = "format error",
+                                        [ABUT_ERROR_UNSUPPORTED] = "unsupported",
+                                        [ABUT_ERROR_LIMIT] = "limit exceeded",
+                                        [ABUT_ERROR_BUFFER] = "buffer too small",
+                                        [ABUT_ERROR_CANCELLED] = "cancelled",
+                                        [ABUT_ERROR_DEVICE] = "device error"};
+    return ABUTI_NAME(names, status);
+}
+
+const char *abut_log_level_name(abut_log_level level) {
+    static const char *const names[] = {"info", "warning"};
+    return ABUTI_NAME(names, level);
 }
 
 /* Length of the valid UTF-8 sequence of a printable character at s, or 0 (RFC 3629, table 3-7 of

@@ -9,8 +9,11 @@ abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh,
     abut_status status = abuti_options_read(&in, sizeof in, points, function);
     if (status)
         return status;
-    if (in.type != ABUT_SCALAR_FLOAT32 && in.type != ABUT_SCALAR_FLOAT64)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: points->type is %u, which is no scalar type",
+    if (in.type != ABUT_SCALAR_FLOAT32 && in.type != ABUT_SCALAR_FLOAT64 &&
+        (in.count || in.type != ABUT_SCALAR_NONE))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: points->type is %u; set it to ABUT_SCALAR_FLOAT64 or "
+                          "ABUT_SCALAR_FLOAT32, as abut_points_doubles() and _floats() do",
                           function, (unsigned)in.type);
     size_t packed = bvh_point_bytes(in.type), bytes, stride = in.stride ? in.stride : packed;
     if (stride < packed || abuti_multiply_overflows(stride, in.count, &bytes))

@@ -12,6 +12,7 @@
 #include "contact/contact.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     FEW = 1024,           /* features whose results fit the stack */
@@ -36,18 +37,9 @@ abut_status abuti_contact_check(const char *function, const char *what, const do
 
 abut_status abuti_contact_pose(const char *function, const char *what, const abut_pose *p,
                                contact_motion *motion) {
-    const abut_quat *q = &p->rotation;
-    const double numbers[7] = {
-        q->x, q->y, q->z, q->w, p->translation.x, p->translation.y, p->translation.z};
-    abut_status status = abuti_contact_check(function, what, numbers, 7);
+    abut_status status = abuti_pose_check(function, what, p);
     if (status)
         return status;
-    double length = sqrt(q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w);
-    if (length != 0 && !(fabs(length - 1) <= 0.01))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: %s has a rotation of length %g, which is no rigid motion; normalise "
-                          "it",
-                          function, what, length);
     motion->turn = quat_matrix(p->rotation);
     motion->shift = p->translation;
     return ABUT_OK;
@@ -55,12 +47,13 @@ abut_status abuti_contact_pose(const char *function, const char *what, const abu
 
 abut_status abuti_contact_begin(contact_call *call, const char *function, const abut_body *a,
                                 bool needs_field, const abut_contact_options *options,
-                                abut_contacts *out) {
-    call->function = function;
-    call->out = out;
-    call->count = 0;
-    call->serial = false;
-    call->options = abut_contact_options_default();
+                                abut_contact few[CONTACT_FEW], abut_contacts *out) {
+    *call = (contact_call){.function = function,
+                           .out = out,
+                           .few = few,
+                           .kept = few,
+                           .room = CONTACT_FEW,
+                           .options = abut_contact_options_default()};
     if (!a || !out || (!out->list && out->capacity))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
                           !a     ? "a body"
@@ -68,6 +61,9 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
                                  : "contacts->list");
     if (needs_field && !a->field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a body has no field", function);
+    call->context = abuti_context_of(a->field     ? a->field->context
+                                     : a->samples ? a->samples->context
+                                                  : NULL);
     abut_status status =
         abuti_options_read(&call->options, sizeof call->options, options, function);
     if (!status && !(call->options.margin >= 0 && call->options.margin <= ABUT_COORDINATE_MAX))
@@ -76,17 +72,43 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
     return status ? status : abuti_field_host(a->field);
 }
 
-abut_status abuti_contact_end(contact_call *call) {
-    call->out->count = call->count;
-    if (call->count <= call->out->capacity)
-        return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %zu contacts, but room for %zu",
-                      call->function, call->count, call->out->capacity);
+abut_status abuti_contact_end(contact_call *call, abut_status status) {
+    status = status ? status : call->status;
+    if (!status) {
+        call->out->count = call->count;
+        if (call->count > call->out->capacity)
+            status =
+                abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %zu contacts, but room for %llu",
+                           call->function, call->count, (unsigned long long)call->out->capacity);
+        else if (call->count)
+            memcpy(call->out->list, call->kept, call->count * sizeof *call->kept);
+    }
+    if (call->kept != call->few)
+        abuti_release(call->context, call->kept);
+    return status;
+}
+
+/* Room for one more of those that fit the caller's list. */
+static bool grow(contact_call *call) {
+    size_t room = call->room < SIZE_MAX / 4 ? 4 * call->room : SIZE_MAX;
+    room = room < call->out->capacity ? room : (size_t)call->out->capacity;
+    abut_contact *kept = abuti_allocate(call->context, room, sizeof *kept);
+    if (!kept) {
+        call->status = ABUT_ERROR_MEMORY;
+        return false;
+    }
+    memcpy(kept, call->kept, call->count * sizeof *kept);
+    if (call->kept != call->few)
+        abuti_release(call->context, call->kept);
+    call->kept = kept;
+    call->room = room;
+    return true;
 }
 
 void abuti_contact_put(contact_call *call, const abut_contact *contact) {
-    if (call->count < call->out->capacity) {
-        abut_contact *to = &call->out->list[call->count];
+    if (call->count < call->out->capacity && !call->status &&
+        (!call->few || call->count < call->room || grow(call))) {
+        abut_contact *to = call->few ? &call->kept[call->count] : &call->out->list[call->count];
         *to = *contact;
         to->pair = call->options.pair;
         to->id = contact_id(to->side, to->kind, to->element, to->part);
@@ -310,8 +332,9 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
                                 const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_bodies";
     contact_call call;
+    abut_contact few[CONTACT_FEW];
     contact_motion at_a, at_b;
-    abut_status status = abuti_contact_begin(&call, function, a, false, options, contacts);
+    abut_status status = abuti_contact_begin(&call, function, a, false, options, few, contacts);
     if (!status && (!b || (!a->field && !b->field)))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s", function,
                             b ? "neither body has a field" : "b is null");
@@ -320,6 +343,12 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
     if (status)
         return status;
     const contact_direction both[2] = {{b, a, &at_b, &at_a, 0}, {a, b, &at_a, &at_b, 1}};
-    status = abuti_contact_pair(&call, both);
-    return status ? status : abuti_contact_end(&call);
+    return abuti_contact_end(&call, abuti_contact_pair(&call, both));
+}
+
+/* ---- names ---- */
+
+const char *abut_contact_kind_name(abut_contact_kind kind) {
+    static const char *const names[] = {"vertex", "edge", "face", "even", "solid", "point"};
+    return ABUTI_NAME(names, kind);
 }

@@ -16,20 +16,29 @@ typedef struct contact_call {
     const char *function;
     abut_contact_options options;
     abut_contacts *out;
-    size_t count; /* found so far; those within the capacity are in out->list */
+    size_t count; /* found so far; those within the capacity are kept */
     bool serial;  /* on this thread alone, and without memory */
+    /* Where they are kept until all fit: `few`, then memory of the context. Without `few` they go
+     * into out->list at once. */
+    abut_context *context;
+    abut_contact *few, *kept;
+    size_t room;
+    abut_status status; /* of that memory */
 } contact_call;
 
-/* Reads options and checks the list; error sentences begin with `function`. */
+enum { CONTACT_FEW = 48 }; /* some 4 KiB of stack */
+
+/* Reads options and checks the list; error sentences begin with `function`. What was begun without
+ * failure must be ended, with the status so far. */
 abut_status abuti_contact_begin(contact_call *call, const char *function, const abut_body *a,
                                 bool needs_field, const abut_contact_options *options,
-                                abut_contacts *out);
+                                abut_contact few[CONTACT_FEW], abut_contacts *out);
 abut_status abuti_contact_pose(const char *function, const char *what, const abut_pose *pose,
                                contact_motion *motion);
 /* Fails where a number is not finite or too large. */
 abut_status abuti_contact_check(const char *function, const char *what, const double *numbers,
                                 size_t count);
-abut_status abuti_contact_end(contact_call *call);
+abut_status abuti_contact_end(contact_call *call, abut_status status);
 
 static inline vec3 contact_turn_back(const contact_motion *m, vec3 v) {
     mat3 back = m3_transpose(&m->turn);

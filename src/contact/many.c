@@ -111,10 +111,11 @@ abut_status abut_contact_points(const abut_body *a, const abut_points *points, d
                                 const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_points";
     contact_call call;
+    abut_contact few[CONTACT_FEW];
     contact_motion at;
     bvh_points list;
     box3 bounds;
-    abut_status status = abuti_contact_begin(&call, function, a, true, options, contacts);
+    abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
     status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
     status = status ? status : abuti_bvh_points_read(function, NULL, points, &list);
     status = status ? status : abuti_bvh_points_check(function, a->field->context, &list, &bounds);
@@ -128,7 +129,7 @@ abut_status abut_contact_points(const abut_body *a, const abut_points *points, d
         return status;
     many m = {.a = a, .at = &at, .points = &list};
     status = try_many(&call, &m, list.count, radius);
-    return status ? status : abuti_contact_end(&call);
+    return abuti_contact_end(&call, status);
 }
 
 abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
@@ -137,9 +138,10 @@ abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
     static const char function[] = "abut_contact_mesh";
     static const abut_pose none = {{0, 0, 0, 1}, {0, 0, 0}};
     contact_call call;
+    abut_contact few[CONTACT_FEW];
     contact_motion at, mesh_at;
     abut_topology_arrays t = abut_topology_arrays_get(topology);
-    abut_status status = abuti_contact_begin(&call, function, a, true, options, contacts);
+    abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
     if (!status && (!mesh || !topology))
         status =
             abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, mesh ? "topology" : "mesh");
@@ -159,5 +161,5 @@ abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
     m.edges = t.edges;
     if (!status && !call.options.samples)
         status = try_many(&call, &m, t.edge_count, 0);
-    return status ? status : abuti_contact_end(&call);
+    return abuti_contact_end(&call, status);
 }

@@ -105,8 +105,9 @@ static bool walk(const cell_ray *r, uint32_t cell[3], double *value) {
     }
 }
 
-static abut_status check(const char *function, const abut_body *a, const abut_ray *ray, double most,
-                         abut_ray_method method, const void *hit, contact_motion *at) {
+static abut_status check(const char *function, const abut_body *a, const abut_ray *ray,
+                         double limit, abut_contact_ray_method method, const void *hit,
+                         contact_motion *at) {
     if (!a || !a->field || !ray || !hit)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
                           !a          ? "the body"
@@ -118,31 +119,31 @@ static abut_status check(const char *function, const abut_body *a, const abut_ra
     status = status ? status : abuti_contact_check(function, "the ray", (const double *)ray, 6);
     if (!status && v3_max_abs(ray->direction) == 0)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the direction of the ray is 0", function);
-    if (!status && !(most >= 0))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: most is %g; it must not be negative",
-                            function, most);
-    if (!status && (unsigned)method > ABUT_RAY_CELLS)
+    if (!status && !(limit >= 0))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: limit is %g; it must not be negative",
+                            function, limit);
+    if (!status && (unsigned)method > ABUT_CONTACT_RAY_CELLS)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: method is %u, which is none", function,
                             (unsigned)method);
     return status;
 }
 
-abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double most,
-                             abut_ray_method method, abut_field_hit *hit) {
+abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double limit,
+                             abut_contact_ray_method method, abut_field_hit *hit) {
     contact_motion at;
-    abut_status status = check("abut_contact_ray", a, ray, most, method, hit, &at);
+    abut_status status = check("abut_contact_ray", a, ray, limit, method, hit, &at);
     if (status)
         return status;
     const abut_grid *grid = &a->field->grid;
     vec3 origin = v3_sub(contact_to_local(&at, ray->origin), grid->origin);
     vec3 way = contact_turn_back(&at, ray->direction);
-    cell_ray r = {.field = a->field, .length = v3_length(way), .to = most};
+    cell_ray r = {.field = a->field, .length = v3_length(way), .to = limit};
     for (int axis = 0; axis < 3; axis++) {
         r.origin[axis] = v3_get(origin, axis) / grid->cell;
         r.way[axis] = v3_get(way, axis) / grid->cell;
     }
     abut_field_hit found = {.parameter = INFINITY};
-    if (method == ABUT_RAY_TRACE && clip(&r, 0)) {
+    if (method == ABUT_CONTACT_RAY_TRACE && clip(&r, 0)) {
         found.parameter = trace(&r);
         if (found.parameter < INFINITY) {
             field_sample value = value_at(&r, found.parameter);
@@ -150,7 +151,7 @@ abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double mos
             found.depth = found.parameter == 0 ? real_max(0, -value.distance) : 0;
             found.point = v3_along(ray->origin, found.parameter, ray->direction);
         }
-    } else if (method == ABUT_RAY_CELLS && clip(&r, 0.5)) {
+    } else if (method == ABUT_CONTACT_RAY_CELLS && clip(&r, 0.5)) {
         uint32_t cell[3];
         double value;
         if (walk(&r, cell, &value)) {
@@ -158,11 +159,16 @@ abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double mos
             found.point = contact_to_world(&at, centre);
             found.parameter = real_clamp(v3_dot(v3_sub(found.point, ray->origin), ray->direction) /
                                              r.length / r.length,
-                                         0, most);
+                                         0, limit);
             found.normal = v3_scale(v3_normalise(ray->direction), -1);
             found.depth = -value;
         }
     }
     *hit = found;
     return ABUT_OK;
+}
+
+const char *abut_contact_ray_method_name(abut_contact_ray_method method) {
+    static const char *const names[] = {"trace", "cells"};
+    return ABUTI_NAME(names, method);
 }

@@ -11,7 +11,7 @@
 
 #define ANGLE 0.5
 #define ANGLE_MOST 3.0 /* all but opposite ones */
-enum { MOST = 4, MOST_OF_ALL = 64 };
+enum { KEEP = 4, KEEP_MAX = 64 };
 
 static void swap(abut_contact *list, size_t i, size_t k) {
     abut_contact kept = list[i];
@@ -37,9 +37,9 @@ static size_t gather(abut_contact *list, size_t begin, size_t end, double cosine
     return members;
 }
 
-/* Brings `most` of a patch to its front. */
-static void choose(abut_contact *patch, size_t count, size_t most) {
-    for (size_t kept = 1; kept < most; kept++) {
+/* Brings `keep` of a patch to its front. */
+static void choose(abut_contact *patch, size_t count, size_t keep) {
+    for (size_t kept = 1; kept < keep; kept++) {
         size_t best = kept;
         double furthest = -1;
         for (size_t i = kept; i < count; i++) {
@@ -55,15 +55,15 @@ static void choose(abut_contact *patch, size_t count, size_t most) {
     }
 }
 
-size_t abut_contact_reduce(abut_contact *list, size_t count, size_t most, double angle) {
+uint64_t abut_contact_reduce(abut_contact *list, uint64_t count, uint64_t keep, double angle) {
     double cosine = cos(angle > 0 ? real_min(angle, ANGLE_MOST) : ANGLE);
     size_t kept = 0;
-    most = most == 0 ? MOST : most > MOST_OF_ALL ? MOST_OF_ALL : most;
+    keep = keep == 0 ? KEEP : keep > KEEP_MAX ? KEEP_MAX : keep;
     if (!list)
         return 0;
     for (size_t begin = 0, end; begin < count; begin = end) {
         end = gather(list, begin, count, cosine);
-        size_t here = end - begin < most ? end - begin : most;
+        size_t here = end - begin < keep ? end - begin : keep;
         choose(list + begin, end - begin, here);
         for (size_t i = 0; i < here; i++)
             swap(list, kept++, begin + i);

@@ -27,7 +27,7 @@ typedef struct work {
     abut_samples_options options;
     abut_topology_arrays topology;
     abut_normals_arrays normals;
-    double spacing, least_area, least_cosine;
+    double spacing, face_area, least_cosine;
     unsigned char *flat_edge; /* of each edge */
     double area;
     sample_list found;
@@ -50,7 +50,7 @@ static abut_status read_options(const abut_samples_options *theirs, abut_samples
     status = status ? status : check_length("cell", ours->cell);
     status = status ? status : check_length("threshold", ours->threshold);
     status = status ? status : check_length("flat_angle", ours->flat_angle);
-    status = status ? status : check_length("least_area", ours->least_area);
+    status = status ? status : check_length("face_area", ours->face_area);
     status = status ? status : check_length("radius", ours->radius);
     if (!status && ours->kinds > (ALL_KINDS | ABUT_SAMPLES_EVEN))
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -242,7 +242,7 @@ static abut_status sample_faces(work *w) {
         double area = 0;
         for (uint32_t i = 0; i < count; i++)
             area += triangle_area(w, queue[i]);
-        if (!(area > w->least_area))
+        if (!(area > w->face_area))
             continue;
         status = abuti_samples_reserve(&w->found, 1);
         if (!status)
@@ -331,7 +331,7 @@ abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *opt
     vec3 extent = v3_sub(mesh->bounds.hi, mesh->bounds.lo);
     double cell = w.options.cell > 0 ? w.options.cell : v3_max_abs(extent) / CELLS_DEFAULT;
     w.spacing = real_max(w.options.threshold, cell * sqrt(3.0));
-    w.least_area = w.options.least_area > 0 ? w.options.least_area : FACES_OF_A_CELL * cell * cell;
+    w.face_area = w.options.face_area > 0 ? w.options.face_area : FACES_OF_A_CELL * cell * cell;
     w.least_cosine = cos(w.options.flat_angle > 0 ? w.options.flat_angle : FLAT_ANGLE);
     w.found.context = mesh->context;
     abut_topology *topology = NULL;
@@ -374,4 +374,9 @@ abut_samples_arrays abut_samples_arrays_get(const abut_samples *samples) {
     abut_samples_arrays none;
     memset(&none, 0, sizeof none);
     return samples ? samples->view : none;
+}
+
+const char *abut_sample_kind_name(abut_sample_kind kind) {
+    static const char *const names[] = {"vertex", "edge", "face", "even"};
+    return ABUTI_NAME(names, kind);
 }

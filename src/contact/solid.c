@@ -138,9 +138,10 @@ abut_status abut_contact_plane(const abut_body *a, const abut_plane *plane,
                                const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_plane";
     contact_call call;
+    abut_contact few[CONTACT_FEW];
     contact_motion at;
     solid s = {.kind = SOLID_PLANE};
-    abut_status status = abuti_contact_begin(&call, function, a, false, options, contacts);
+    abut_status status = abuti_contact_begin(&call, function, a, false, options, few, contacts);
     if (!status && (!plane || !a->samples))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s", function,
                             plane ? "the body has no samples" : "plane is null");
@@ -154,7 +155,7 @@ abut_status abut_contact_plane(const abut_body *a, const abut_plane *plane,
     s.normal = v3_scale(plane->normal, 1 / length);
     s.offset = plane->offset / length;
     try_body(&call, a, &at, &s);
-    return abuti_contact_end(&call);
+    return abuti_contact_end(&call, ABUT_OK);
 }
 
 /* ---- balls ---- */
@@ -279,25 +280,27 @@ abut_status abut_contact_capsule(const abut_body *a, const abut_capsule *capsule
                                  const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_capsule";
     contact_call call;
-    abut_status status = abuti_contact_begin(&call, function, a, true, options, contacts);
+    abut_contact few[CONTACT_FEW];
+    abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
     if (!status && !capsule)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: capsule is null", function);
     status = status ? status : try_capsule(&call, a, capsule);
-    return status ? status : abuti_contact_end(&call);
+    return abuti_contact_end(&call, status);
 }
 
 abut_status abut_contact_sphere(const abut_body *a, const abut_sphere *sphere,
                                 const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_sphere";
     contact_call call;
-    abut_status status = abuti_contact_begin(&call, function, a, true, options, contacts);
+    abut_contact few[CONTACT_FEW];
+    abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
     if (!status && !sphere)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: sphere is null", function);
     if (status)
         return status;
     const abut_capsule capsule = {{sphere->centre, sphere->centre}, sphere->radius};
     status = try_capsule(&call, a, &capsule);
-    return status ? status : abuti_contact_end(&call);
+    return abuti_contact_end(&call, status);
 }
 
 /* ---- boxes ---- */
@@ -358,13 +361,14 @@ static void try_box(contact_call *call, const abut_body *a, const contact_motion
     }
 }
 
-abut_status abut_contact_box(const abut_body *a, const abut_solid_box *box,
+abut_status abut_contact_box(const abut_body *a, const abut_oriented_box *box,
                              const abut_contact_options *options, abut_contacts *contacts) {
     static const char function[] = "abut_contact_box";
     contact_call call;
+    abut_contact few[CONTACT_FEW];
     contact_motion at;
     solid s = {.kind = SOLID_BOX};
-    abut_status status = abuti_contact_begin(&call, function, a, true, options, contacts);
+    abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
     if (!status && !box)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: box is null", function);
     status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
@@ -380,5 +384,5 @@ abut_status abut_contact_box(const abut_body *a, const abut_solid_box *box,
     s.half = box->half;
     try_body(&call, a, &at, &s);
     try_box(&call, a, &at, &s);
-    return abuti_contact_end(&call);
+    return abuti_contact_end(&call, ABUT_OK);
 }

@@ -184,11 +184,11 @@ static abut_contact contact_at(const sweep *s, const touch *t, uint32_t side) {
     return contact;
 }
 
-static abut_status check(const char *function, const abut_body *a, const abut_path *motion_a,
-                         const abut_body *b, const abut_path *motion_b, double tolerance,
+static abut_status check(const char *function, const abut_body *a, const abut_path *path_a,
+                         const abut_body *b, const abut_path *path_b, double tolerance,
                          const void *touch_out) {
     contact_motion unused;
-    if (!a || !b || !motion_a || !motion_b || !touch_out)
+    if (!a || !b || !path_a || !path_b || !touch_out)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: an argument is null", function);
     if (!a->field || !b->field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a body has no field", function);
@@ -198,21 +198,21 @@ static abut_status check(const char *function, const abut_body *a, const abut_pa
     abut_status status = abuti_field_host(a->field);
     status = status ? status : abuti_field_host(b->field);
     status = status ? status
-                    : abuti_contact_pose(function, "the first pose of a", &motion_a->from, &unused);
+                    : abuti_contact_pose(function, "the first pose of a", &path_a->from, &unused);
+    status =
+        status ? status : abuti_contact_pose(function, "the last pose of a", &path_a->to, &unused);
     status = status ? status
-                    : abuti_contact_pose(function, "the last pose of a", &motion_a->to, &unused);
-    status = status ? status
-                    : abuti_contact_pose(function, "the first pose of b", &motion_b->from, &unused);
+                    : abuti_contact_pose(function, "the first pose of b", &path_b->from, &unused);
     return status ? status
-                  : abuti_contact_pose(function, "the last pose of b", &motion_b->to, &unused);
+                  : abuti_contact_pose(function, "the last pose of b", &path_b->to, &unused);
 }
 
-abut_status abut_contact_sweep(const abut_body *a, const abut_path *motion_a, const abut_body *b,
-                               const abut_path *motion_b, double tolerance, abut_touch *result) {
-    abut_status status = check("abut_contact_sweep", a, motion_a, b, motion_b, tolerance, result);
+abut_status abut_contact_sweep(const abut_body *a, const abut_path *path_a, const abut_body *b,
+                               const abut_path *path_b, double tolerance, abut_touch *result) {
+    abut_status status = check("abut_contact_sweep", a, path_a, b, path_b, tolerance, result);
     if (status)
         return status;
-    path of_a = path_of(motion_a), of_b = path_of(motion_b);
+    path of_a = path_of(path_a), of_b = path_of(path_b);
     double cell = real_min(a->field->grid.cell, b->field->grid.cell);
     sweep s = {.field = b->field, .samples = a->samples, .at = &of_b, .of = &of_a};
     s.tolerance = tolerance > 0 ? real_max(tolerance, TOLERANCE_LEAST * cell) : TOLERANCE * cell;

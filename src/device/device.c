@@ -11,15 +11,8 @@
 /* ---- public ---- */
 
 const char *abut_device_kind_name(abut_device_kind kind) {
-    switch (kind) {
-    case ABUT_DEVICE_KIND_GPU:
-        return "gpu";
-    case ABUT_DEVICE_KIND_CPU:
-        return "cpu";
-    case ABUT_DEVICE_KIND_OTHER:
-        return "other";
-    }
-    return "unknown";
+    static const char *const names[] = {"gpu", "cpu", "other"};
+    return ABUTI_NAME(names, kind);
 }
 
 /* Among devices of one kind: units that run side by side times their clock. */
@@ -36,24 +29,26 @@ static uint32_t fastest_of(const abut_device_info *infos, uint32_t count, abut_d
     return best;
 }
 
-abut_status abut_device_list(abut_context *context, abut_device_info *infos, uint32_t room,
-                             uint32_t *count) {
-    if (!count || (!infos && room))
+abut_status abut_device_list(abut_context *context, uint64_t capacity, abut_device_info *infos,
+                             uint64_t *count) {
+    if (!count || (!infos && capacity))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_list: %s is null",
                           count ? "infos" : "count");
     uint32_t found = 0;
     const char *absence;
-    abut_status status =
-        abuti_opencl_list(abuti_context_of(context), infos, room, &found, &absence);
+    abut_status status = abuti_opencl_list(abuti_context_of(context), NULL, 0, &found, &absence);
+    if (!status && found && found <= capacity)
+        status = abuti_opencl_list(abuti_context_of(context), infos, found, &found, &absence);
     if (status)
         return status;
     *count = found;
-    uint32_t fastest = fastest_of(infos, found <= room ? found : 0, ABUT_DEVICE_KIND_GPU);
-    if (fastest < found && fastest < room)
-        infos[fastest].is_default = true;
-    if (infos && found > room)
+    if (found > capacity)
         return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_device_list: room for %u devices, but there are %u", room, found);
+                          "abut_device_list: room for %llu devices, but there are %u",
+                          (unsigned long long)capacity, found);
+    uint32_t fastest = fastest_of(infos, found, ABUT_DEVICE_KIND_GPU);
+    if (fastest < found)
+        infos[fastest].is_default = true;
     return ABUT_OK;
 }
 
@@ -162,12 +157,8 @@ void *abut_device_native(const abut_device *device) {
     return device ? device->backend->native(device) : NULL;
 }
 
-abut_status abut_device_describe(const abut_device *device, abut_device_info *info) {
-    if (!device || !info)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_describe: %s is null",
-                          device ? "info" : "device");
-    *info = device->info;
-    return ABUT_OK;
+abut_device_info abut_device_info_get(const abut_device *device) {
+    return device ? device->info : (abut_device_info){.has_doubles = false};
 }
 
 abut_device *abuti_device_retain(abut_device *device) {

@@ -338,32 +338,27 @@ abut_field_info abut_field_info_get(const abut_field *field) {
 
 /* ---- names ---- */
 
-static const char *name_of(const char *const *names, size_t count, unsigned at) {
-    return at < count ? names[at] : NULL;
-}
-#define NAME_OF(names, at) name_of(names, sizeof(names) / sizeof *(names), (unsigned)(at))
-
 const char *abut_field_layout_name(abut_field_layout layout) {
     static const char *const names[] = {"dense", "sparse"};
-    return NAME_OF(names, layout);
+    return ABUTI_NAME(names, layout);
 }
 
 const char *abut_field_type_name(abut_field_type type) {
     static const char *const names[] = {"float", "int16"};
-    return NAME_OF(names, type);
+    return ABUTI_NAME(names, type);
 }
 
 const char *abut_interpolation_name(abut_interpolation interpolation) {
     static const char *const names[] = {"linear", "cubic"};
-    return NAME_OF(names, interpolation);
+    return ABUTI_NAME(names, interpolation);
 }
 
 const char *abut_combination_name(abut_combination combination) {
     static const char *const names[] = {"union", "intersection", "difference"};
-    return NAME_OF(names, combination);
+    return ABUTI_NAME(names, combination);
 }
 
 const char *abut_field_format_name(abut_field_format format) {
     static const char *const names[] = {"auto", "abutf", "vti", "npy", "raw", "dcache"};
-    return NAME_OF(names, format);
+    return ABUTI_NAME(names, format);
 }

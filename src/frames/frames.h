@@ -45,7 +45,7 @@ typedef struct frames_tail {
 _Static_assert(sizeof(frames_head) == 48 && sizeof(frames_entry) == 16 && sizeof(frames_tail) == 24,
                "as in files");
 
-static inline size_t frames_scalar_bytes(uint32_t type) {
+static inline size_t frames_scalar_bytes(abut_scalar_type type) {
     return type == ABUT_SCALAR_FLOAT32 ? sizeof(float) : sizeof(double);
 }
 

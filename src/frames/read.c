@@ -67,11 +67,11 @@ static abut_status get_head(abut_frames *f) {
         head.checksum != abuti_checksum(&head, offsetof(frames_head, checksum)))
         return damaged(f, "its head is not as it was written");
     /* a checksum can be forged */
-    if (!head.mesh_count || head.type > ABUT_SCALAR_FLOAT32 || head.aims > 1 || head.reserved ||
+    if (!head.mesh_count || head.type > 1 || head.aims > 1 || head.reserved ||
         !(head.seconds > 0 && head.seconds <= DBL_MAX))
         return damaged(f, "its head has values that there are not");
     f->info.mesh_count = head.mesh_count;
-    f->info.type = (abut_scalar_type)head.type;
+    f->info.type = head.type ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
     f->info.aims = head.aims;
     f->info.seconds = head.seconds;
     return ABUT_OK;
@@ -108,7 +108,7 @@ static abut_status get_table(abut_frames *f) {
  * are kept below the size of the file before they are used. */
 static abut_status check_lengths(abut_frames *f) {
     frames_tail tail;
-    uint64_t each = 3 * frames_scalar_bytes((uint32_t)f->info.type) * (f->info.aims ? 2 : 1);
+    uint64_t each = 3 * frames_scalar_bytes(f->info.type) * (f->info.aims ? 2 : 1);
     uint64_t room = f->file_bytes - f->first_frame;
     if (f->info.triangle_count > room / 12)
         return cut_off(f);
@@ -167,7 +167,7 @@ static void unpack(const abut_frames *f, const unsigned char *from, size_t first
 
 /* Whether all numbers of the frame are coordinates. */
 static bool is_sound(const abut_frames *f) {
-    size_t count = f->frame_bytes / frames_scalar_bytes((uint32_t)f->info.type);
+    size_t count = f->frame_bytes / frames_scalar_bytes(f->info.type);
     const float *floats = (const float *)(const void *)f->frame;
     const double *doubles = (const double *)(const void *)f->frame;
     for (size_t i = 0; i < count; i++) {

@@ -22,7 +22,7 @@ static abut_status check_create(abut_mesh *const *meshes, uint32_t count, const 
             return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: mesh %u is null", function, i);
     if (!path[0])
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the path is empty", function);
-    if (o->type != ABUT_SCALAR_FLOAT64 && o->type != ABUT_SCALAR_FLOAT32)
+    if ((unsigned)o->type > ABUT_SCALAR_FLOAT32)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no scalar type %d", function,
                           (int)o->type);
     if (!(o->seconds >= 0 && o->seconds <= DBL_MAX))
@@ -34,7 +34,7 @@ static abut_status check_create(abut_mesh *const *meshes, uint32_t count, const 
 
 /* How many vertices there are, and how long that makes a frame. */
 static abut_status measure(abut_mesh *const *meshes, uint32_t count, abut_frames_writer *w) {
-    size_t each = 3 * frames_scalar_bytes((uint32_t)w->type) * (w->aims ? 2 : 1);
+    size_t each = 3 * frames_scalar_bytes(w->type) * (w->aims ? 2 : 1);
     for (uint32_t i = 0; i < count; i++)
         if (abuti_add_overflows(w->vertex_count, meshes[i]->vertex_count, &w->vertex_count))
             return abuti_fail(ABUT_ERROR_LIMIT, "abut_frames_writer_create: too many vertices");
@@ -48,7 +48,7 @@ static abut_status write_triangles(abut_mesh *const *meshes, uint32_t count,
     frames_head head = {.order = FRAMES_ORDER,
                         .version = FRAMES_VERSION,
                         .mesh_count = count,
-                        .type = (uint32_t)o->type,
+                        .type = o->type == ABUT_SCALAR_FLOAT32,
                         .aims = o->aims,
                         .seconds = o->seconds > 0 ? o->seconds : FRAMES_SECONDS};
     memcpy(head.magic, FRAMES_MAGIC, sizeof head.magic);

@@ -1,8 +1,11 @@
 /* The public functions of <abut/geom.h>: argument checks around the shared headers, in double. */
 #include "geom/distance_shared.h"
+#include "geom/pose.h"
 #include "geom/solid_shared.h"
 
 #include "base/base.h"
+
+#include <float.h>
 
 /* ---- checks ---- */
 
@@ -169,43 +172,50 @@ abut_status abut_box_triangle_meet(const abut_box *box, const abut_triangle *tri
 
 /* ---- solids ---- */
 
-abut_status abut_plane_closest_point(abut_vec3 normal, double offset, abut_vec3 point,
+abut_status abut_plane_closest_point(const abut_plane *plane, abut_vec3 point,
                                      abut_signed_closest *closest) {
-    abut_status status = check_point(__func__, "normal", normal);
+    abut_status status = check_pointer(__func__, "plane", plane);
+    status = status ? status : check_point(__func__, "normal", plane->normal);
     status = status ? status : check_point(__func__, "point", point);
     status = status ? status : check_pointer(__func__, "closest", closest);
     if (status)
         return status;
-    double size = v3_max_abs(normal);
+    double size = v3_max_abs(plane->normal);
     if (size == 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: normal is zero; it may have any length but that", __func__);
-    status = check_number(__func__, "offset over the length of normal", offset / size,
+    status = check_number(__func__, "offset over the length of normal", plane->offset / size,
                           -ABUT_COORDINATE_MAX, ABUT_COORDINATE_MAX);
     if (!status)
-        *closest = plane_closest_point(normal, offset, point);
+        *closest = plane_closest_point(plane->normal, plane->offset, point);
     return status;
 }
 
-abut_status abut_sphere_closest_point(abut_vec3 centre, double radius, abut_vec3 point,
+abut_status abut_sphere_closest_point(const abut_sphere *sphere, abut_vec3 point,
                                       abut_signed_closest *closest) {
-    abut_status status = check_point(__func__, "centre", centre);
-    status = status ? status : check_number(__func__, "radius", radius, 0, ABUT_COORDINATE_MAX);
+    abut_status status = check_pointer(__func__, "sphere", sphere);
+    status = status ? status : check_point(__func__, "centre", sphere->centre);
+    status =
+        status ? status : check_number(__func__, "radius", sphere->radius, 0, ABUT_COORDINATE_MAX);
     status = status ? status : check_point(__func__, "point", point);
     status = status ? status : check_pointer(__func__, "closest", closest);
     if (!status)
-        *closest = sphere_closest_point(centre, radius, point);
+        *closest = sphere_closest_point(sphere->centre, sphere->radius, point);
     return status;
 }
 
-abut_status abut_capsule_closest_point(const abut_segment *axis, double radius, abut_vec3 point,
+abut_status abut_capsule_closest_point(const abut_capsule *capsule, abut_vec3 point,
                                        abut_signed_closest *closest) {
-    abut_status status = check_segment(__func__, "axis", axis);
-    status = status ? status : check_number(__func__, "radius", radius, 0, ABUT_COORDINATE_MAX);
+    abut_status status = check_pointer(__func__, "capsule", capsule);
+    status = status ? status : check_points(__func__, "end", capsule->end, 2);
+    status =
+        status ? status : check_number(__func__, "radius", capsule->radius, 0, ABUT_COORDINATE_MAX);
     status = status ? status : check_point(__func__, "point", point);
     status = status ? status : check_pointer(__func__, "closest", closest);
-    if (!status)
-        *closest = capsule_closest_point(*axis, radius, point);
+    if (!status) {
+        abut_segment axis = {{capsule->end[0], capsule->end[1]}};
+        *closest = capsule_closest_point(axis, capsule->radius, point);
+    }
     return status;
 }
 
@@ -217,6 +227,149 @@ abut_status abut_box_closest_point(const abut_box *box, abut_vec3 point,
     if (!status)
         *closest = box_closest_point(*box, point);
     return status;
+}
+
+/* ---- poses ---- */
+
+abut_status abuti_pose_check(const char *function, const char *what, const abut_pose *p) {
+    const abut_quat *q = &p->rotation;
+    const abut_vec3 *t = &p->translation;
+    const double all[7] = {q->x, q->y, q->z, q->w, t->x, t->y, t->z};
+    for (int i = 0; i < 7; i++)
+        if (!(fabs(all[i]) <= DBL_MAX))
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is not finite", function, what);
+    if (!(v3_max_abs(*t) <= ABUT_COORDINATE_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: %s moves by (%g, %g, %g); coordinates may be at most %g in "
+                          "magnitude",
+                          function, what, t->x, t->y, t->z, ABUT_COORDINATE_MAX);
+    return ABUT_OK;
+}
+
+/* How far rows of a matrix may be from unit and perpendicular. */
+#define RIGID 1e-5
+
+static abut_status check_rigid(const char *function, const abut_vec3 *row) {
+    for (int i = 0; i < 3; i++)
+        for (int k = i; k < 3; k++) {
+            double product = v3_dot(row[i], row[k]);
+            if (!(fabs(product - (i == k)) <= RIGID))
+                return abuti_fail(ABUT_ERROR_ARGUMENT,
+                                  "%s: the product of rows %d and %d is %g, not %d within %g: it "
+                                  "is not rigid",
+                                  function, i, k, product, i == k, RIGID);
+        }
+    if (v3_dot(v3_cross(row[0], row[1]), row[2]) < 0)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the matrix mirrors; its determinant must be 1, not -1", function);
+    return ABUT_OK;
+}
+
+/* Four times the products of the components of the quaternion with its largest one (Shepperd 1978):
+ * nothing cancels. */
+static abut_quat rotation_of(const abut_vec3 *r) {
+    double trace = r[0].x + r[1].y + r[2].z;
+    abut_quat w = {r[2].y - r[1].z, r[0].z - r[2].x, r[1].x - r[0].y, 1 + trace};
+    abut_quat x = {1 + 2 * r[0].x - trace, r[0].y + r[1].x, r[0].z + r[2].x, w.x};
+    abut_quat y = {x.y, 1 + 2 * r[1].y - trace, r[1].z + r[2].y, w.y};
+    abut_quat z = {x.z, y.z, 1 + 2 * r[2].z - trace, w.z};
+    double largest = fmax(fmax(w.w, x.x), fmax(y.y, z.z));
+    abut_quat q = w.w == largest ? w : x.x == largest ? x : y.y == largest ? y : z;
+    return quat_normalise(q);
+}
+
+abut_status abut_pose_from_matrix(const double matrix[12], abut_pose *p) {
+    abut_status status = check_pointer(__func__, "matrix", matrix);
+    status = status ? status : check_pointer(__func__, "pose", p);
+    if (status)
+        return status;
+    abut_vec3 row[4];
+    for (int i = 0; i < 3; i++)
+        row[i] = v3(matrix[4 * i], matrix[4 * i + 1], matrix[4 * i + 2]);
+    row[3] = v3(matrix[3], matrix[7], matrix[11]);
+    status = check_points(__func__, "row", row, 3);
+    status = status ? status : check_point(__func__, "the translation", row[3]);
+    status = status ? status : check_rigid(__func__, row);
+    if (!status)
+        *p = (abut_pose){rotation_of(row), row[3]};
+    return status;
+}
+
+abut_status abut_pose_to_matrix(const abut_pose *p, double matrix[12]) {
+    abut_status status = check_pointer(__func__, "pose", p);
+    status = status ? status : check_pointer(__func__, "matrix", matrix);
+    status = status ? status : abuti_pose_check(__func__, "the pose", p);
+    if (status)
+        return status;
+    mat3 m = quat_matrix(p->rotation);
+    const double shift[3] = {p->translation.x, p->translation.y, p->translation.z};
+    for (int i = 0; i < 3; i++) {
+        matrix[4 * i] = m.row[i].x;
+        matrix[4 * i + 1] = m.row[i].y;
+        matrix[4 * i + 2] = m.row[i].z;
+        matrix[4 * i + 3] = shift[i];
+    }
+    return ABUT_OK;
+}
+
+abut_status abut_pose_from_axis_angle(abut_vec3 axis, double angle, abut_vec3 translation,
+                                      abut_pose *p) {
+    abut_status status = check_point(__func__, "axis", axis);
+    status = status ? status : check_number(__func__, "angle", angle, -DBL_MAX, DBL_MAX);
+    status = status ? status : check_point(__func__, "translation", translation);
+    status = status ? status : check_pointer(__func__, "pose", p);
+    if (status)
+        return status;
+    if (v3_max_abs(axis) == 0)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axis is zero; it may have any length but that",
+                          __func__);
+    vec3 turn = v3_scale(v3_normalise(axis), sin(0.5 * angle));
+    *p = (abut_pose){{turn.x, turn.y, turn.z, cos(0.5 * angle)}, translation};
+    return ABUT_OK;
+}
+
+abut_status abut_pose_compose(const abut_pose *outer, const abut_pose *inner, abut_pose *composed) {
+    abut_status status = check_pointer(__func__, "outer", outer);
+    status = status ? status : check_pointer(__func__, "inner", inner);
+    status = status ? status : check_pointer(__func__, "composed", composed);
+    status = status ? status : abuti_pose_check(__func__, "outer", outer);
+    status = status ? status : abuti_pose_check(__func__, "inner", inner);
+    if (status)
+        return status;
+    quat turn = quat_multiply(quat_normalise(outer->rotation), quat_normalise(inner->rotation));
+    abuti_motion motion = abuti_motion_of(outer);
+    abut_pose made = {quat_normalise(turn), abuti_motion_apply(&motion, inner->translation)};
+    status = abuti_pose_check(__func__, "the result", &made);
+    if (!status)
+        *composed = made;
+    return status;
+}
+
+abut_status abut_pose_invert(const abut_pose *p, abut_pose *inverse) {
+    abut_status status = check_pointer(__func__, "pose", p);
+    status = status ? status : check_pointer(__func__, "inverse", inverse);
+    status = status ? status : abuti_pose_check(__func__, "the pose", p);
+    if (status)
+        return status;
+    abut_pose made = {quat_conjugate(quat_normalise(p->rotation)), {0, 0, 0}};
+    abuti_motion back = abuti_motion_of(&made);
+    made.translation = v3_sub(v3(0, 0, 0), abuti_motion_apply(&back, p->translation));
+    status = abuti_pose_check(__func__, "the result", &made);
+    if (!status)
+        *inverse = made;
+    return status;
+}
+
+abut_status abut_pose_apply(const abut_pose *p, abut_vec3 point, abut_vec3 *moved) {
+    abut_status status = check_pointer(__func__, "pose", p);
+    status = status ? status : check_pointer(__func__, "moved", moved);
+    status = status ? status : abuti_pose_check(__func__, "the pose", p);
+    status = status ? status : check_point(__func__, "point", point);
+    if (status)
+        return status;
+    abuti_motion motion = abuti_motion_of(p);
+    *moved = abuti_motion_apply(&motion, point);
+    return ABUT_OK;
 }
 
 /* ---- angles and orientations ---- */
@@ -238,4 +391,17 @@ abut_status abut_orient3d(abut_vec3 a, abut_vec3 b, abut_vec3 c, abut_vec3 d, in
     if (!status)
         *sign = orient3d(a, b, c, d);
     return status;
+}
+
+/* ---- names ---- */
+
+const char *abut_feature_name(abut_feature feature) {
+    static const char *const names[] = {"face",     "edge-0",   "edge-1",  "edge-2",
+                                        "vertex-0", "vertex-1", "vertex-2"};
+    return ABUTI_NAME(names, feature);
+}
+
+const char *abut_meeting_name(abut_meeting meeting) {
+    static const char *const names[] = {"none", "point", "segment", "coplanar"};
+    return ABUTI_NAME(names, meeting);
 }

@@ -139,7 +139,7 @@ static void weigh_components(exam *x) {
     }
 }
 
-static abut_status judge_components(exam *x, abuti_findings *findings) {
+static abut_status judge_components(exam *x, abut_mesh_report *report) {
     size_t count = x->view->component_count;
     x->watertight = abuti_allocate(x->context, count, 1);
     x->balanced = abuti_allocate(x->context, count, 1);
@@ -169,9 +169,9 @@ static abut_status judge_components(exam *x, abuti_findings *findings) {
                           fabs(x->volume[c]) > 1e-14 * x->component_area[c];
         bool negative = x->volume[c] < 0;
         x->inward[c] = has_volume && negative && !x->inside[c];
-        findings->has_volume |= has_volume;
-        findings->has_flat_part |= !has_volume;
-        findings->has_nested_part |= has_volume && !negative && x->inside[c];
+        report->encloses |= has_volume;
+        report->flat_part |= !has_volume;
+        report->nested_part |= has_volume && !negative && x->inside[c];
     }
     return ABUT_OK;
 }
@@ -206,7 +206,7 @@ static abut_status find_problems(exam *x, abut_mesh_report *report) {
     return status;
 }
 
-static abut_status prepare(exam *x, abuti_findings *findings) {
+static abut_status prepare(exam *x, abut_mesh_report *report) {
     x->flawed = abuti_allocate(x->context, x->view->edge_count, 1);
     x->duplicate = abuti_allocate_zeroed(x->context, x->view->triangle_count, 1);
     x->fans = abuti_allocate(x->context, x->view->vertex_count, 1);
@@ -222,11 +222,11 @@ static abut_status prepare(exam *x, abuti_findings *findings) {
     if (!status)
         status = abuti_progress(x->context, "health", 0.6);
     if (!status)
-        status = judge_components(x, findings);
+        status = judge_components(x, report);
     return status;
 }
 
-static abut_status settle(const exam *x, abut_mesh_report *report, abuti_findings *findings) {
+static abut_status settle(const exam *x, abut_mesh_report *report) {
     const abut_problem *problems = report->problems;
     abut_problem lone = {0}, unbalanced = {0};
     abut_status status = collect(x, x->view->edge_count, is_lone, &lone);
@@ -234,8 +234,8 @@ static abut_status settle(const exam *x, abut_mesh_report *report, abuti_finding
         status = collect(x, x->view->edge_count, is_unbalanced, &unbalanced);
     if (status)
         return status;
-    findings->has_lone_edges = lone.count > 0;
-    findings->is_unbalanced = unbalanced.count > 0;
+    report->lone_edges = lone.count > 0;
+    report->balanced = !problems[ABUT_PROBLEM_BOUNDARY_EDGE].count && !unbalanced.count;
     report->vertex_count = x->view->vertex_count;
     report->triangle_count = x->view->triangle_count;
     report->edge_count = x->view->edge_count;
@@ -259,7 +259,6 @@ static abut_status settle(const exam *x, abut_mesh_report *report, abuti_finding
     report->centroid = mass.centroid;
     memcpy(report->inertia, mass.inertia, sizeof report->inertia);
     report->solid = mass.solid;
-    abuti_advise(report, findings);
     return ABUT_OK;
 }
 
@@ -286,21 +285,36 @@ abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *r
               .view = &topology->view,
               .mesh = topology->mesh};
     abut_mesh_report made;
-    abuti_findings findings = {0};
     memset(&made, 0, sizeof made); /* also between the members, so that reports can be compared */
     abut_status status = abuti_progress(x.context, "health", 0);
     if (!status)
-        status = prepare(&x, &findings);
+        status = prepare(&x, &made);
     if (!status)
         status = abuti_progress(x.context, "health", 0.8);
     if (!status)
         status = find_problems(&x, &made);
     if (!status)
-        status = settle(&x, &made, &findings);
+        status = settle(&x, &made);
     release(&x);
     if (!status)
         status = abuti_progress(x.context, "health", 1);
     if (!status)
         *report = made;
     return status;
+}
+
+/* ---- names ---- */
+
+const char *abut_problem_kind_name(abut_problem_kind kind) {
+    static const char *const names[ABUT_PROBLEM_COUNT] = {
+        "degenerate-triangle", "duplicate-triangle", "boundary-edge",    "nonmanifold-edge",
+        "nonmanifold-vertex",  "flipped-edge",       "inward-component", "coincident-vertex",
+        "unused-vertex",       "self-intersection",
+    };
+    return ABUTI_NAME(names, kind);
+}
+
+const char *abut_verdict_name(abut_verdict verdict) {
+    static const char *const names[] = {"guaranteed", "limited", "unfit"};
+    return ABUTI_NAME(names, verdict);
 }

@@ -151,11 +151,14 @@ static size_t settle_stride(size_t stride, size_t packed, size_t count, const ch
 static abut_status check_input(const abut_mesh_input *in, size_t *triangle_count) {
     if (!in->positions || !in->vertex_count)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_create: there are no positions");
-    if ((unsigned)in->position_type > ABUT_SCALAR_FLOAT32 ||
-        (unsigned)in->index_type > ABUT_INDEX_UINT16)
+    if (in->position_type != ABUT_SCALAR_FLOAT64 && in->position_type != ABUT_SCALAR_FLOAT32)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_mesh_create: unknown position_type %u or index_type %u",
-                          (unsigned)in->position_type, (unsigned)in->index_type);
+                          "abut_mesh_create: position_type is %u; set it to ABUT_SCALAR_FLOAT64 or "
+                          "ABUT_SCALAR_FLOAT32, as abut_mesh_input_doubles() and _floats() do",
+                          (unsigned)in->position_type);
+    if ((unsigned)in->index_type > ABUT_INDEX_UINT16)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_create: unknown index_type %u",
+                          (unsigned)in->index_type);
     *triangle_count = in->triangle_count;
     if (!in->indices && !in->triangle_count) {
         if (in->vertex_count % 3)
@@ -252,4 +255,16 @@ const uint32_t *abut_mesh_indices(const abut_mesh *mesh) {
 abut_box abut_mesh_bounds(const abut_mesh *mesh) {
     abut_box none = {{0, 0, 0}, {0, 0, 0}};
     return mesh ? mesh->bounds : none;
+}
+
+/* ---- names ---- */
+
+const char *abut_scalar_type_name(abut_scalar_type type) {
+    static const char *const names[] = {"none", "float64", "float32"};
+    return ABUTI_NAME(names, type);
+}
+
+const char *abut_index_type_name(abut_index_type type) {
+    static const char *const names[] = {"uint32", "uint16"};
+    return ABUTI_NAME(names, type);
 }

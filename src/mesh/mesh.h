@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "base/math_shared.h"
+#include "geom/pose.h"
 
 #include <abut/mesh.h>
 
@@ -34,24 +35,6 @@ abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *posi
 
 static inline vec3 abuti_mesh_position(const abut_mesh *mesh, uint32_t vertex) {
     return v3_add(mesh->origin, mesh->positions[vertex]);
-}
-
-/* A pose, ready to move many points: every posed position in the library is rounded as here. */
-typedef struct abuti_motion {
-    bool rotates; /* without, positions are shifted only, with fewer roundings */
-    mat3 rotation;
-    vec3 translation;
-} abuti_motion;
-
-static inline abuti_motion abuti_motion_of(const abut_pose *p) {
-    abuti_motion motion = {.rotates =
-                               p->rotation.x != 0 || p->rotation.y != 0 || p->rotation.z != 0,
-                           .rotation = quat_matrix(p->rotation),
-                           .translation = p->translation};
-    return motion;
-}
-static inline vec3 abuti_motion_apply(const abuti_motion *motion, vec3 p) {
-    return v3_add(motion->rotates ? m3_apply(&motion->rotation, p) : p, motion->translation);
 }
 
 /* ---- topology ---- */
@@ -143,17 +126,19 @@ void abuti_component_seams(const abut_topology_arrays *view, unsigned char *wate
 abut_status abuti_mark(const abut_topology *topology, unsigned char *flawed,
                        unsigned char *duplicate, unsigned char *fans);
 
-/* What the advice rests on beyond the report itself. */
-typedef struct abuti_findings {
-    bool has_lone_edges;  /* of collapsed triangles only */
-    bool is_unbalanced;   /* a non-manifold edge with more faces one way than the other */
-    bool has_volume;      /* some closed part encloses a volume */
-    bool has_flat_part;   /* some closed part encloses none */
-    bool has_nested_part; /* a part inside another, both wound outwards */
-} abuti_findings;
-void abuti_advise(abut_mesh_report *report, const abuti_findings *findings);
-/* Says anew what depends on self-intersections, once they are known. */
-void abuti_advise_self(abut_mesh_report *report);
+/* What a method says of a mesh, for abut_nearest_advice() and its companions on floors above. */
+static inline abut_advice abuti_guaranteed(const char *reason) {
+    return (abut_advice){ABUT_VERDICT_GUARANTEED, reason};
+}
+static inline abut_advice abuti_limited(const char *reason) {
+    return (abut_advice){ABUT_VERDICT_LIMITED, reason};
+}
+static inline abut_advice abuti_unfit(const char *reason) {
+    return (abut_advice){ABUT_VERDICT_UNFIT, reason};
+}
+static inline uint32_t abuti_problems(const abut_mesh_report *report, abut_problem_kind kind) {
+    return report->problems[kind].count;
+}
 
 /* For every vertex the lowest one with an equal position (0 and -0 are equal). */
 abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positions, uint32_t count,

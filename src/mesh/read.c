@@ -186,3 +186,15 @@ abut_status abut_mesh_read_memory(abut_context *context, const void *data, size_
     abuti_source_memory(&reader.source, reader.context, data, bytes, name);
     return read_and_close(&reader, NULL, name, &ours, mesh);
 }
+
+/* ---- names ---- */
+
+const char *abut_mesh_format_name(abut_mesh_format format) {
+    static const char *const names[] = {"auto", "obj", "ply", "stl", "other"};
+    return ABUTI_NAME(names, format);
+}
+
+const char *abut_triangulation_name(abut_triangulation triangulation) {
+    static const char *const names[] = {"auto", "fan"};
+    return ABUTI_NAME(names, triangulation);
+}

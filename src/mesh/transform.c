@@ -6,15 +6,6 @@
 
 #define GRAIN 16384
 
-static bool pose_is_finite(const abut_pose *p) {
-    const double all[7] = {p->rotation.x,    p->rotation.y,    p->rotation.z,   p->rotation.w,
-                           p->translation.x, p->translation.y, p->translation.z};
-    for (int i = 0; i < 7; i++)
-        if (!(fabs(all[i]) <= DBL_MAX))
-            return false;
-    return true;
-}
-
 typedef struct move {
     const abut_mesh *mesh;
     abuti_motion motion;
@@ -45,8 +36,9 @@ abut_status abut_mesh_transform(const abut_mesh *mesh, double scale, abut_pose m
     if (!(fabs(scale) > 0 && fabs(scale) <= DBL_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_mesh_transform: scale is %g; it must be finite and not 0", scale);
-    if (!pose_is_finite(&motion))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_transform: the pose is not finite");
+    abut_status status = abuti_pose_check("abut_mesh_transform", "the pose", &motion);
+    if (status)
+        return status;
     abut_context *context = mesh->context;
     move m = {.mesh = mesh, .motion = abuti_motion_of(&motion), .scale = scale};
     m.positions = abuti_allocate(context, mesh->vertex_count, sizeof *m.positions);

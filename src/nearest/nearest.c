@@ -123,3 +123,12 @@ abut_status abut_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radi
     abuti_nearest_point(bvh, point, radius, NULL, nearest);
     return ABUT_OK;
 }
+
+/* ---- advice ---- */
+
+abut_advice abut_nearest_advice(const abut_mesh_report *report) {
+    (void)report;
+    return abuti_guaranteed(
+        "Asks nothing of a mesh: every triangle counts, a degenerate one as the "
+        "segment or point that it is.");
+}

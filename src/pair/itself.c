@@ -498,7 +498,7 @@ abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options 
         }
         report->problems[ABUT_PROBLEM_SELF_INTERSECTION] = problem;
         report->self_pair_count = s.count;
-        abuti_advise_self(report);
+        report->self_examined = true;
     }
     abuti_release(bvh->context, s.marks);
     return status;

@@ -262,12 +262,11 @@ abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double m
 
 abut_status abuti_pair_check_pose(const char *function, const char *what, const abut_bvh *bvh,
                                   const abut_pose *at) {
-    const double all[7] = {at->rotation.x,    at->rotation.y,    at->rotation.z,   at->rotation.w,
-                           at->translation.x, at->translation.y, at->translation.z};
-    for (int i = 0; i < 7; i++)
-        if (!(fabs(all[i]) <= DBL_MAX))
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the pose of %s is not finite", function,
-                              what);
+    char name[64];
+    snprintf(name, sizeof name, "the pose of %s", what);
+    abut_status status = abuti_pose_check(function, name, at);
+    if (status)
+        return status;
     abuti_motion motion = abuti_motion_of(at);
     abut_box box = bvh->mesh->bounds;
     for (int i = 0; i < 8; i++) {
@@ -351,4 +350,52 @@ abut_status abut_pair_meetings(const abut_posed *a, const abut_posed *b, uint64_
     }
     work_end(&work);
     return status;
+}
+
+const char *abut_pair_relation_name(abut_pair_relation relation) {
+    static const char *const names[] = {"apart", "meeting", "a-inside", "b-inside"};
+    return ABUTI_NAME(names, relation);
+}
+
+/* ---- advice ---- */
+
+/* Containment counts entries and exits: one missing face spoils a whole ray. */
+abut_advice abut_pair_advice(const abut_mesh_report *report) {
+    if (!report)
+        return abuti_unfit("There is no report.");
+    if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
+        return abuti_unfit(
+            "The surface has boundary edges, so nothing is certainly inside it and its "
+            "volume means nothing: weld the mesh if they are seams, or close the holes.");
+    if (!report->balanced)
+        return abuti_unfit(
+            "Edges with three or more faces do not bound a solid, so inside and volume "
+            "mean nothing: remove the extra faces.");
+    if (!report->oriented)
+        return abuti_unfit(
+            "Neighbouring triangles are wound against each other, so entries count as "
+            "exits: orient the mesh first.");
+    if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
+        return abuti_unfit(
+            "A closed part is wound inwards and its volume counts negative: orient the "
+            "mesh first.");
+    if (!report->encloses)
+        return abuti_unfit(
+            "The surface encloses no volume, so it can contain nothing: use the nearest "
+            "or pair queries.");
+    if (report->nested_part)
+        return abuti_limited(
+            "A part lies inside another and both face outwards, so the volume they "
+            "share counts twice: orient the mesh if it is a cavity.");
+    if (report->self_examined)
+        return report->self_pair_count
+                   ? abuti_limited("The surface cuts itself: inside is still right, but volume and "
+                                   "inertia count twice what "
+                                   "overlaps.")
+                   : abuti_guaranteed("Closed, wound outwards and nowhere cut by itself: inside, "
+                                      "volume and inertia are those "
+                                      "of the solid.");
+    return abuti_guaranteed(
+        "Closed and wound outwards: inside, volume and inertia are those of the "
+        "solid, as long as the surface does not cut itself.");
 }

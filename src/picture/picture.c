@@ -104,15 +104,8 @@ static abut_status check_mesh(const abut_picture *picture, const abut_mesh *mesh
                               const abut_mesh_style *style) {
     if (!picture || !mesh)
         return abuti_null("abut_picture_add_mesh", picture ? "mesh" : "picture");
-    abut_quat r = place.rotation;
-    if (!is_place(place.translation) || !isfinite(r.x) || !isfinite(r.y) || !isfinite(r.z) ||
-        !isfinite(r.w))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_picture_add_mesh: the pose moves by (%g, %g, %g); it must be "
-                          "finite, and the translation at most %g in magnitude",
-                          place.translation.x, place.translation.y, place.translation.z,
-                          ABUT_COORDINATE_MAX);
-    abut_status status = check_colour("abut_picture_add_mesh", "colour", style->colour);
+    abut_status status = abuti_pose_check("abut_picture_add_mesh", "the pose", &place);
+    status = status ? status : check_colour("abut_picture_add_mesh", "colour", style->colour);
     char name[48];
     for (size_t i = 0; style->triangle_colour && !status && i < mesh->triangle_count; i++) {
         abut_colour c = style->triangle_colour[i];

@@ -38,6 +38,7 @@ static abuti_queue *queue_of(const struct view_device *d) {
 
 static abut_status make_motion(abut_self *view, const vec3 *positions) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_sweep_options options = abut_sweep_options_default();
     abut_mesh *mesh = NULL;
     input.positions = positions;

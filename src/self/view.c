@@ -168,6 +168,7 @@ static abut_status check_step(const abut_self *view, const abut_self_step *step)
 /* Whether the mesh does not meet itself at the start, by the exact test of the hierarchy. */
 static abut_status look_at_start(abut_self *view, bool *is_free) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     bool any = false;
@@ -620,4 +621,43 @@ abut_self_info abut_self_info_get(const abut_self *view) {
                  nodes * (2 * (size_t)view->slabs * sizeof(float) + 9) +
                  (uint64_t)view->triangle_count * 56;
     return info;
+}
+
+/* ---- advice ---- */
+
+/* The view test tells inside from outside by the way a triangle faces (Cheng 2011, chapter 3): it
+ * needs one consistently wound manifold, whose holes it closes itself. */
+abut_advice abut_self_advice(const abut_mesh_report *report) {
+    if (!report)
+        return abuti_unfit("There is no report.");
+    if (!report->manifold)
+        return abuti_unfit(
+            "The view test needs a manifold, and some edges or vertices join more than "
+            "one sheet: split them, or use the complete search.");
+    if (!report->oriented)
+        return abuti_unfit("Neighbouring triangles are wound against each other, so the view test "
+                           "cannot tell the sides apart: orient the mesh first.");
+    if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
+        return abuti_unfit(
+            "A closed part is wound inwards, so the view test takes its inside for its "
+            "outside: orient the mesh first.");
+    if (report->component_count > 1)
+        return abuti_limited(
+            "Each part is guarded by itself only: make the parts separate bodies, or "
+            "use the complete search between them.");
+    if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
+        return abuti_limited(
+            "Holes are closed by ghost triangles, which must not cut the surface at the "
+            "start; what touches them is searched completely.");
+    if (report->self_examined)
+        return report->self_pair_count
+                   ? abuti_limited("The surface cuts itself already, so a step from here has no "
+                                   "first impact to find: part "
+                                   "it first, or use the complete search.")
+                   : abuti_guaranteed("One closed manifold that nowhere cuts itself: no first "
+                                      "impact of a step from here is "
+                                      "missed.");
+    return abuti_guaranteed(
+        "One closed manifold: no first impact of a step is missed, as long as the "
+        "step starts free of self-intersections.");
 }

@@ -79,7 +79,7 @@ abut_shape abut_shape_default(abut_shape_kind kind) {
                         .rings = facts->rings};
 }
 
-const char *abut_shape_name(abut_shape_kind kind) {
+const char *abut_shape_kind_name(abut_shape_kind kind) {
     return is_kind(kind) ? kinds[kind].name : NULL;
 }
 

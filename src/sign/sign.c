@@ -211,3 +211,96 @@ abut_sign_info abut_sign_info_get(const abut_bvh *bvh) {
     }
     return info;
 }
+
+const char *abut_sign_method_name(abut_sign_method method) {
+    static const char *const names[] = {"auto", "winding", "normal"};
+    return ABUTI_NAME(names, method);
+}
+
+/* ---- advice ----
+ *
+ * Pseudo-normals are proved for a surface that bounds a solid (Baerentzen & Aanaes 2005); the proof
+ * looks at the solid around one point, so touching fans and edges whose faces balance do no harm,
+ * but a hole, a flip or a face without a normal does. The winding number is a sum over triangles:
+ * exact where the faces of every edge cancel, fading where some are missing, and wrong by whole
+ * patches where they are turned (Jacobson et al. 2013).
+ */
+
+static abut_advice normal_advice(const abut_mesh_report *report) {
+    if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
+        return abuti_unfit(
+            "The surface has boundary edges, and near them the sign swaps without notice: "
+            "weld the mesh if they are seams, else use winding numbers.");
+    if (!report->balanced)
+        return abuti_unfit(
+            "Edges with three or more faces do not bound a solid, so the sign is wrong "
+            "near them: remove the extra faces, or use winding numbers.");
+    if (!report->oriented)
+        return abuti_unfit(
+            "Neighbouring triangles are wound against each other, so the sign swaps from "
+            "one to the next: orient the mesh first.");
+    if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
+        return abuti_unfit(
+            "A closed part is wound inwards, so its inside counts as outside: orient the "
+            "mesh first.");
+    if (!report->encloses)
+        return abuti_unfit("The surface encloses no volume, so there is no inside: use unsigned "
+                           "distances.");
+    if (report->lone_edges)
+        return abuti_unfit(
+            "Triangles that name a vertex twice lie apart from the surface and have no "
+            "normal: weld the mesh, which drops them.");
+    if (abuti_problems(report, ABUT_PROBLEM_DEGENERATE_TRIANGLE) ||
+        abuti_problems(report, ABUT_PROBLEM_DUPLICATE_TRIANGLE))
+        return abuti_limited(
+            "Right except where a degenerate or duplicate triangle is closest, whose "
+            "normal says nothing: weld the mesh, or remove these triangles.");
+    if (report->flat_part)
+        return abuti_limited(
+            "A closed part encloses no volume, and next to it the sign is arbitrary: "
+            "remove that part, or use winding numbers.");
+    if (report->nested_part)
+        return abuti_limited(
+            "A part lies inside another and both face outwards, so between them the "
+            "sign may be wrong: orient the mesh if it is a cavity, else use winding "
+            "numbers.");
+    if (report->self_examined)
+        return report->self_pair_count
+                   ? abuti_limited("The surface cuts itself, and where parts overlap the sign may "
+                                   "be that of the wrong one: "
+                                   "use winding numbers.")
+                   : abuti_guaranteed("Closed, wound outwards and nowhere cut by itself: the sign "
+                                      "is right everywhere.");
+    return abuti_guaranteed(
+        "Closed and wound outwards: the sign is right everywhere, as long as the "
+        "surface does not cut itself.");
+}
+
+static abut_advice winding_advice(const abut_mesh_report *report) {
+    if (!report->oriented)
+        return abuti_unfit(
+            "Neighbouring triangles are wound against each other and cancel where they "
+            "should add: orient the mesh first.");
+    if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
+        return abuti_unfit(
+            "A closed part is wound inwards and counts negative: orient the mesh first.");
+    if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
+        return abuti_limited(
+            "The surface has boundary edges: if it faces outwards, the sign is right "
+            "away from the holes, and inside them a guess, since the winding number "
+            "fades there.");
+    if (!report->balanced)
+        return abuti_limited(
+            "Edges with three or more faces do not bound a solid: near the extra faces "
+            "the winding number is a fraction, and its sign a guess.");
+    if (!report->encloses)
+        return abuti_limited("The surface encloses no volume, so every point counts as outside.");
+    return abuti_guaranteed("Closed and wound outwards: the winding number is whole and at least 1 "
+                            "inside, also where parts overlap.");
+}
+
+abut_advice abut_sign_advice(const abut_mesh_report *report, abut_sign_method method) {
+    if (!report)
+        return abuti_unfit("There is no report.");
+    return method == ABUT_SIGN_NORMAL ? normal_advice(report) : winding_advice(report);
+}

@@ -175,7 +175,7 @@ static abut_status place(const char *function, const world_item *item, const abu
         c->end[1] = contact_to_world(m, c->end[1]);
         status = check_solid(function, (const double *)c, 7, &c->radius, 1);
     } else if (is->kind == ABUT_WORLD_BOX) {
-        to->solid.box = (abut_solid_box){is->shape.half, *there};
+        to->solid.box = (abut_oriented_box){is->shape.half, *there};
         const double *half = (const double *)&to->solid.box.half;
         status = check_solid(function, half, 3, half, 3);
     }
@@ -345,4 +345,9 @@ abut_status abut_world_records_get(abut_world *world, abut_world_records *record
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_records_get: %s is null",
                           world ? "records" : "world");
     return world->backend->records(world, records);
+}
+
+const char *abut_world_kind_name(abut_world_kind kind) {
+    static const char *const names[] = {"body", "plane", "sphere", "capsule", "box"};
+    return ABUTI_NAME(names, kind);
 }

@@ -16,7 +16,7 @@ typedef struct world_place {
         abut_plane plane; /* of unit normal */
         abut_sphere sphere;
         abut_capsule capsule;
-        abut_solid_box box;
+        abut_oriented_box box;
     } solid;
 } world_place;
 

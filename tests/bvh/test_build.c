@@ -102,9 +102,7 @@ static void threads(void **state) {
         for (int p = 0; p < POINTS; p++)
             for (int axis = 0; axis < 3; axis++)
                 points[p][axis] = test_random_real(&random, -1.5, 1.5);
-        abut_points input = abut_points_default();
-        input.points = points;
-        input.count = POINTS;
+        abut_points input = abut_points_doubles(points, POINTS);
         assert_ok(abut_nearest_batch(bvh, &input, HUGE_VAL, abut_array_host(nearest)));
         answers[i] = hash_bytes(0xcbf29ce484222325u, nearest, sizeof nearest);
         abut_bvh_destroy(bvh);
@@ -124,6 +122,7 @@ static void threads(void **state) {
 /* Moves every vertex by something that depends on its place. */
 static abut_mesh *bend(const abut_mesh *mesh, double by) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_vec3 o = abut_mesh_origin(mesh), *moved;
     abut_mesh *bent;
     input.vertex_count = abut_mesh_vertex_count(mesh);
@@ -200,9 +199,7 @@ static abut_status work(abut_context *context, void *data) {
     double points[20][3];
     abut_nearest nearest[20];
     memset(points, 0, sizeof points);
-    abut_points input = abut_points_default();
-    input.points = points;
-    input.count = 20;
+    abut_points input = abut_points_doubles(points, 20);
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abut_nearest_batch(bvh, &input, 2, abut_array_host(nearest));
@@ -240,9 +237,7 @@ static void cancelled(void **state) {
     assert_true(calls >= 3);
     abut_vec3 p = vec(0, 0, 0);
     abut_nearest nearest;
-    abut_points points = abut_points_default();
-    points.points = &p;
-    points.count = 1;
+    abut_points points = abut_points_doubles(&p, 1);
     left = 0;
     assert_int_equal(abut_nearest_batch(bvh, &points, 5, abut_array_host(&nearest)),
                      ABUT_ERROR_CANCELLED);

@@ -314,8 +314,8 @@ static void quality(void **state) {
         assert_ok(abut_bvh_create(mesh, NULL, &other));
         double ratio = bvh->cost / other->cost;
         if (!(ratio < 1.1))
-            fail_msg("%s: cost %g instead of %g", abut_shape_name((abut_shape_kind)kind), bvh->cost,
-                     other->cost);
+            fail_msg("%s: cost %g instead of %g", abut_shape_kind_name((abut_shape_kind)kind),
+                     bvh->cost, other->cost);
         check_tree(bvh);
         abut_bvh_destroy(bvh);
         abut_bvh_destroy(other);

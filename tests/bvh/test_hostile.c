@@ -18,9 +18,7 @@ static void check_nearest(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 
         }
     }
     abut_nearest one, many;
-    abut_points points = abut_points_default();
-    points.points = &point;
-    points.count = 1;
+    abut_points points = abut_points_doubles(&point, 1);
     assert_ok(abut_nearest_point(bvh, point, HUGE_VAL, &one));
     assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(&many)));
     assert_int_equal(one.triangle, triangle);
@@ -94,9 +92,7 @@ static void check_signs(abut_bvh *bvh, const abut_vec3 *places, size_t count) {
     abut_nearest nearest[8], with, without;
     double winding[8], wound;
     bool inside[8], in;
-    abut_points points = abut_points_default();
-    points.points = places;
-    points.count = count;
+    abut_points points = abut_points_doubles(places, count);
     assert_true(count <= 8);
     assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
     assert_ok(abut_sign_winding_batch(bvh, &points, abut_array_host(winding)));
@@ -223,6 +219,7 @@ static void absurd_meshes(void **state) {
 /* There is no empty mesh, so there is no hierarchy of one. */
 static void empty(void **state) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL;
     assert_int_equal(abut_mesh_create(NULL, &input, &mesh), ABUT_ERROR_ARGUMENT);
     double three[9] = {0};
@@ -344,10 +341,8 @@ static void impossible_arrays(void **state) {
     memset(&nearest, 0x5a, sizeof nearest);
     before = nearest;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        abut_points points = abut_points_default();
-        points.points = one;
+        abut_points points = abut_points_doubles(one, cases[i].count);
         points.stride = cases[i].stride;
-        points.count = cases[i].count;
         bool inside;
         assert_int_equal(abut_nearest_batch(bvh, &points, 1, abut_array_host(&nearest)),
                          cases[i].status);
@@ -360,6 +355,7 @@ static void impossible_arrays(void **state) {
     static const double radii[] = {NAN, -NAN, -1, -INFINITY, -0x1p-1074};
     for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
         abut_points points = abut_points_default();
+        points.type = ABUT_SCALAR_FLOAT64;
         abut_ray ray = {{0, 0, 0}, {1, 0, 0}};
         abut_ray_hit hit;
         bool any;
@@ -423,9 +419,8 @@ static abut_status build_work(abut_mesh *mesh, const abut_bvh *unused) {
     return status;
 }
 static abut_status nearest_work(abut_mesh *mesh, const abut_bvh *bvh) {
-    abut_points points = abut_points_default();
-    points.points = abut_mesh_positions(mesh);
-    points.count = abut_mesh_vertex_count(mesh);
+    abut_points points =
+        abut_points_doubles(abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh));
     abut_nearest *nearest = malloc(points.count * sizeof *nearest);
     assert_non_null(nearest);
     abut_status status = abut_nearest_batch(bvh, &points, 1, abut_array_host(nearest));
@@ -447,9 +442,8 @@ static abut_status ray_work(abut_mesh *mesh, const abut_bvh *bvh) {
     return status;
 }
 static abut_status sign_work(abut_mesh *mesh, const abut_bvh *bvh) {
-    abut_points points = abut_points_default();
-    points.points = abut_mesh_positions(mesh);
-    points.count = abut_mesh_vertex_count(mesh);
+    abut_points points =
+        abut_points_doubles(abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh));
     abut_nearest *nearest = malloc(points.count * sizeof *nearest);
     bool *inside = malloc(points.count * sizeof *inside);
     assert_true(nearest && inside);

@@ -37,9 +37,7 @@ static inline void free_both(both *b) {
 }
 
 static inline abut_points points_of(const abut_vec3 *list, size_t count) {
-    abut_points points = abut_points_default();
-    points.points = list;
-    points.count = count;
+    abut_points points = abut_points_doubles(list, count);
     return points;
 }
 

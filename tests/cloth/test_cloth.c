@@ -172,6 +172,7 @@ static void edges_keep_apart(void **state) {
     const abut_vec3 positions[6] = {{-1, 0, 0},    {1, 0, 0},    {0, 0.3, -1},
                                     {0, -1, 0.02}, {0, 1, 0.02}, {0.3, 0, 1}};
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL;
     input.positions = positions;
     input.vertex_count = 6;

@@ -23,8 +23,8 @@ static void check_rays(abut_field_layout layout, uint64_t seed) {
         abut_ray_hit wanted;
         abut_field_hit hit, cell;
         assert_ok(abut_ray_first(t.bvh, &local, 2, &wanted));
-        assert_ok(abut_contact_ray(&a, &ray, 2, ABUT_RAY_TRACE, &hit));
-        assert_ok(abut_contact_ray(&a, &ray, 2, ABUT_RAY_CELLS, &cell));
+        assert_ok(abut_contact_ray(&a, &ray, 2, ABUT_CONTACT_RAY_TRACE, &hit));
+        assert_ok(abut_contact_ray(&a, &ray, 2, ABUT_CONTACT_RAY_CELLS, &cell));
         double length = v3_length(ray.direction);
         double start = truth(&t, &a.pose, ray.origin);
         if (start < t.cell) {

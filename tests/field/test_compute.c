@@ -199,6 +199,7 @@ static void overlaps(void **state) {
 static abut_mesh *make_pierced(abut_mesh *mesh, const abut_vec3 *points, size_t count,
                                double radius) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     const uint32_t *indices = abut_mesh_indices(mesh), triangles = abut_mesh_triangle_count(mesh);
     uint32_t *left = malloc(3 * sizeof *left * triangles), used = 0;
     abut_mesh *made;
@@ -337,6 +338,7 @@ static abut_mesh *make_bent(abut_context *context, const abut_mesh *mesh, double
     uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *p = malloc(count * sizeof *p), hi = abut_mesh_bounds(mesh).hi;
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *bent = NULL;
     assert_non_null(p);
     for (uint32_t v = 0; v < count; v++) {

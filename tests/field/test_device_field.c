@@ -48,9 +48,7 @@ static float *values_of(const abut_bvh *bvh, const abut_grid *grid, double band)
         points[i] = grid_centre(grid, (uint32_t)(i % grid->count[0]),
                                 (uint32_t)(i / grid->count[0] % grid->count[1]),
                                 (uint32_t)(i / grid->count[0] / grid->count[1]));
-    abut_points batch = abut_points_default();
-    batch.points = points;
-    batch.count = count;
+    abut_points batch = abut_points_doubles(points, count);
     assert_ok(abut_sign_nearest_batch(bvh, &batch, HUGE_VAL, abut_array_host(nearest)));
     for (size_t i = 0; i < count; i++)
         values[i] = (float)fmax(-band, fmin(band, nearest[i].distance));
@@ -491,6 +489,7 @@ static void failing_sparse(void **state) {
 static abut_status from_nothing(abut_context *context, void *data) {
     const failing *f = data;
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     abut_bvh *there = NULL;

@@ -280,9 +280,7 @@ static void batches_are_single_points(void **state) {
         points[i] = random_point(&field->grid, &random);
         points[i].x *= 1.2;
     }
-    abut_points batch = abut_points_default();
-    batch.points = points;
-    batch.count = COUNT;
+    abut_points batch = abut_points_doubles(points, COUNT);
     for (int how = 0; how < 2; how++) {
         assert_ok(abut_field_at_batch(field, &batch, (abut_interpolation)how, values));
         for (uint32_t i = 0; i < COUNT; i++) {

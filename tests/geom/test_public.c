@@ -192,29 +192,30 @@ static void rays_do_not_leak(void **state) {
 
 static void solids_known(void **state) {
     abut_signed_closest c;
-    assert_ok(abut_plane_closest_point(vec(0, 0, 2), 6, vec(1, 2, 5), &c));
+    assert_ok(abut_plane_closest_point(&(abut_plane){{0, 0, 2}, 6}, vec(1, 2, 5), &c));
     assert_true(c.distance == 2);
     assert_vec(c.point, 1, 2, 3, 0);
-    assert_ok(abut_plane_closest_point(vec(3e-60, 4e-60, 0), 0, vec(-3, -4, 1), &c));
+    assert_ok(abut_plane_closest_point(&(abut_plane){{3e-60, 4e-60, 0}, 0}, vec(-3, -4, 1), &c));
     assert_near(c.distance, -5, 1e-15);
-    assert_ok(abut_sphere_closest_point(vec(1, 1, 1), 2, vec(1, 1, 2), &c));
+    abut_sphere sphere = {{1, 1, 1}, 2};
+    assert_ok(abut_sphere_closest_point(&sphere, vec(1, 1, 2), &c));
     assert_true(c.distance == -1);
     assert_vec(c.point, 1, 1, 3, 0);
-    assert_ok(abut_sphere_closest_point(vec(1, 1, 1), 2, vec(1, 1, 1), &c));
+    assert_ok(abut_sphere_closest_point(&sphere, vec(1, 1, 1), &c));
     assert_true(c.distance == -2);
     assert_vec(c.point, 3, 1, 1, 0);
-    abut_segment axis = {{{0, 0, 0}, {0, 0, 4}}};
-    assert_ok(abut_capsule_closest_point(&axis, 1, vec(3, 4, 2), &c));
+    abut_capsule capsule = {{{0, 0, 0}, {0, 0, 4}}, 1};
+    assert_ok(abut_capsule_closest_point(&capsule, vec(3, 4, 2), &c));
     assert_true(c.distance == 4);
     assert_vec(c.point, 0.6, 0.8, 2, 1e-15);
-    assert_ok(abut_capsule_closest_point(&axis, 1, vec(0, 0, 7), &c));
+    assert_ok(abut_capsule_closest_point(&capsule, vec(0, 0, 7), &c));
     assert_true(c.distance == 2);
     assert_vec(c.point, 0, 0, 5, 0);
-    assert_ok(abut_capsule_closest_point(&axis, 1, vec(0, 0, 3), &c)); /* on the axis */
+    assert_ok(abut_capsule_closest_point(&capsule, vec(0, 0, 3), &c)); /* on the axis */
     assert_true(c.distance == -1 && c.point.z == 3);
     assert_near(c.point.x * c.point.x + c.point.y * c.point.y, 1, 1e-15);
-    axis.end[1] = axis.end[0];
-    assert_ok(abut_capsule_closest_point(&axis, 1, vec(0, 0, 0), &c));
+    capsule.end[1] = capsule.end[0];
+    assert_ok(abut_capsule_closest_point(&capsule, vec(0, 0, 0), &c));
     assert_vec(c.point, 1, 0, 0, 0);
     abut_box box = {{0, 0, 0}, {4, 4, 4}};
     assert_ok(abut_box_closest_point(&box, vec(7, 8, 2), &c));
@@ -316,11 +317,14 @@ static void refusals(void **state) {
         assert_fails(e, "direction", abut_ray_triangle_meet(&ray, &unit_triangle, &meet, NULL));
         assert_fails(e, "triangle[2]", abut_ray_triangle_meet(&fine, &t, &meet, NULL));
         assert_fails(e, "box->lo", abut_box_triangle_meet(&box, &unit_triangle, &meet));
-        assert_fails(e, "normal", abut_plane_closest_point(p, 0, o, &closest));
-        assert_fails(e, "offset", abut_plane_closest_point(vec(1, 0, 0), bad[i], o, &closest));
-        assert_fails(e, "radius", abut_sphere_closest_point(o, bad[i], o, &closest));
-        assert_fails(e, "centre", abut_sphere_closest_point(p, 1, o, &closest));
-        assert_fails(e, "axis[1]", abut_capsule_closest_point(&s, 1, o, &closest));
+        abut_plane planes[2] = {{p, 0}, {{1, 0, 0}, bad[i]}};
+        abut_sphere spheres[2] = {{o, bad[i]}, {p, 1}};
+        abut_capsule capsule = {{o, p}, 1};
+        assert_fails(e, "normal", abut_plane_closest_point(&planes[0], o, &closest));
+        assert_fails(e, "offset", abut_plane_closest_point(&planes[1], o, &closest));
+        assert_fails(e, "radius", abut_sphere_closest_point(&spheres[0], o, &closest));
+        assert_fails(e, "centre", abut_sphere_closest_point(&spheres[1], o, &closest));
+        assert_fails(e, "end[1]", abut_capsule_closest_point(&capsule, o, &closest));
         assert_fails(e, "box->lo", abut_box_closest_point(&box, o, &closest));
         assert_fails(e, "point", abut_triangle_solid_angle(&unit_triangle, p, &angle));
         assert_fails(e, "point[3]", abut_orient3d(o, o, o, p, &sign));
@@ -350,9 +354,13 @@ static void refuses_null_and_nonsense(void **state) {
     assert_fails(e, "ray is null", abut_ray_triangle_meet(NULL, &unit_triangle, &meet, NULL));
     assert_fails(e, "box is null", abut_box_triangle_meet(NULL, &unit_triangle, &meet));
     assert_fails(e, "sign is null", abut_orient3d(o, o, o, o, NULL));
-    assert_fails(e, "axis is null", abut_capsule_closest_point(NULL, 1, o, &closest));
-    assert_fails(e, "radius is -1", abut_sphere_closest_point(o, -1, o, &closest));
-    assert_fails(e, "normal is zero", abut_plane_closest_point(o, 1, o, &closest));
+    abut_sphere negative = {{0, 0, 0}, -1};
+    abut_plane none = {{0, 0, 0}, 1};
+    assert_fails(e, "capsule is null", abut_capsule_closest_point(NULL, o, &closest));
+    assert_fails(e, "sphere is null", abut_sphere_closest_point(NULL, o, &closest));
+    assert_fails(e, "plane is null", abut_plane_closest_point(NULL, o, &closest));
+    assert_fails(e, "radius is -1", abut_sphere_closest_point(&negative, o, &closest));
+    assert_fails(e, "normal is zero", abut_plane_closest_point(&none, o, &closest));
     abut_ray still = {{0, 0, 0}, {0, 0, 0}};
     assert_fails(e, "direction is zero",
                  abut_ray_triangle_meet(&still, &unit_triangle, &meet, NULL));

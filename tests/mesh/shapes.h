@@ -37,11 +37,8 @@ static inline void soup_quad(soup *s, uint32_t a, uint32_t b, uint32_t c, uint32
 
 /* For tests in which creation may fail. */
 static inline abut_status soup_try(abut_context *context, const soup *s, abut_mesh **mesh) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = s->positions;
-    input.vertex_count = s->vertex_count;
-    input.indices = s->indices;
-    input.triangle_count = s->triangle_count;
+    abut_mesh_input input =
+        abut_mesh_input_doubles(s->positions, s->vertex_count, s->indices, s->triangle_count);
     return abut_mesh_create(context, &input, mesh);
 }
 

@@ -5,11 +5,7 @@ static const double positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
 static const uint32_t indices[] = {0, 1, 2, 0, 2, 3};
 
 static abut_mesh_input good(void) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.vertex_count = 4;
-    input.indices = indices;
-    input.triangle_count = 2;
+    abut_mesh_input input = abut_mesh_input_doubles(positions, 4, indices, 2);
     return input;
 }
 
@@ -71,9 +67,7 @@ static void takes_any_layout(void **state) {
 static void null_indices_mean_soup(void **state) {
     static const double soup[18] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 1};
     static const uint32_t order[] = {0, 1, 2, 3, 4, 5};
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = soup;
-    input.vertex_count = 6;
+    abut_mesh_input input = abut_mesh_input_doubles(soup, 6, NULL, 0);
     abut_mesh *mesh = NULL;
     assert_ok(abut_mesh_create(NULL, &input, &mesh));
     check_mesh(mesh, 6, soup, 2, order);
@@ -118,8 +112,10 @@ static void refuses_bad_arguments(void **state) {
     input.triangle_count = 0;
     assert_fails(ABUT_ERROR_ARGUMENT, "no triangles", abut_mesh_create(NULL, &input, &mesh));
     input = good();
-    input.position_type = (abut_scalar_type)2;
-    assert_fails(ABUT_ERROR_ARGUMENT, "position_type 2", abut_mesh_create(NULL, &input, &mesh));
+    input.position_type = (abut_scalar_type)3;
+    assert_fails(ABUT_ERROR_ARGUMENT, "position_type is 3", abut_mesh_create(NULL, &input, &mesh));
+    input.position_type = ABUT_SCALAR_NONE; /* what the default says */
+    assert_fails(ABUT_ERROR_ARGUMENT, "set it to", abut_mesh_create(NULL, &input, &mesh));
     input = good();
     input.index_type = (abut_index_type)-1;
     assert_fails(ABUT_ERROR_ARGUMENT, "index_type", abut_mesh_create(NULL, &input, &mesh));

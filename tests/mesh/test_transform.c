@@ -122,6 +122,7 @@ static void refusals(void **state) {
 static abut_status move_and_join(abut_context *context, void *data) {
     const soup *s = data;
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL, *moved = NULL, *joined = NULL;
     input.positions = s->positions;
     input.vertex_count = s->vertex_count;

@@ -149,6 +149,7 @@ static void a_cut_box_is_closed_again(void **state) {
 
 static uint32_t weld_many(const double *positions, uint32_t count, double tolerance) {
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh, *welded = NULL;
     input.positions = positions;
     input.vertex_count = count;
@@ -194,6 +195,7 @@ typedef struct job {
 static abut_status weld_soup(abut_context *context, void *data) {
     const job *work = data;
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL, *welded = NULL;
     input.positions = work->s->positions;
     input.vertex_count = work->s->vertex_count;

@@ -180,11 +180,7 @@ static void a_full_disk_keeps_the_old_file(void **state) {
 /* ---- memory, progress ---- */
 
 static abut_status write_once(abut_context *context, void *path) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = tetrahedron;
-    input.vertex_count = 4;
-    input.indices = two;
-    input.triangle_count = 2;
+    abut_mesh_input input = abut_mesh_input_doubles(tetrahedron, 4, two, 2);
     abut_mesh *mesh = NULL;
     abut_status status = abut_mesh_create(context, &input, &mesh);
     if (!status)

@@ -201,9 +201,7 @@ static void bad_arguments(void **state) {
     abut_nearest got[2], kept[2];
     memset(kept, 0x5a, sizeof kept);
     memcpy(got, kept, sizeof got);
-    abut_points points = abut_points_default();
-    points.points = list;
-    points.count = 2;
+    abut_points points = abut_points_doubles(list, 2);
     assert_int_equal(abut_nearest_batch(on_device, &points, 1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
     points.count = 1;
@@ -222,6 +220,7 @@ static void bad_arguments(void **state) {
                      ABUT_ERROR_ARGUMENT);
     assert_memory_equal(got, kept, sizeof got);
     points = abut_points_default();
+    points.type = ABUT_SCALAR_FLOAT64;
     assert_ok(abut_nearest_batch(on_device, &points, 1, abut_array_host(NULL)));
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(NULL);

@@ -47,9 +47,7 @@ static abut_vec3 some_point(const abut_mesh *mesh, test_random *random, int kind
 
 static void check_batch(const abut_bvh *bvh, const abut_vec3 *p, size_t count, double radius) {
     static abut_nearest got[MOST];
-    abut_points points = abut_points_default();
-    points.points = p;
-    points.count = count;
+    abut_points points = abut_points_doubles(p, count);
     memset(got, 0xff, sizeof got);
     assert_ok(abut_nearest_batch(bvh, &points, radius, abut_array_host(got)));
     for (size_t i = 0; i < count; i++) {
@@ -140,9 +138,7 @@ static abut_status batch_work(abut_context *context, void *data) {
     if (status)
         return status;
     status = abut_bvh_create(mesh, NULL, &bvh);
-    abut_points points = abut_points_default();
-    points.points = data;
-    points.count = COUNT;
+    abut_points points = abut_points_doubles(data, COUNT);
     if (!status)
         status = abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got));
     abut_bvh_destroy(bvh);
@@ -172,9 +168,7 @@ static void threads_agree(void **state) {
         test_random random = {9};
         for (int i = 0; i < MANY; i++)
             p[i] = some_point(mesh, &random, i % 2);
-        abut_points points = abut_points_default();
-        points.points = p;
-        points.count = MANY;
+        abut_points points = abut_points_doubles(p, MANY);
         memset(got, 0, MANY * sizeof *got);
         assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL,
                                      abut_array_host(threads == 1 ? first : got)));
@@ -205,9 +199,7 @@ static void cancelling(void **state) {
     abut_vec3 *p = calloc(MANY, sizeof *p);
     abut_nearest *got = calloc(MANY, sizeof *got);
     assert_true(p && got);
-    abut_points points = abut_points_default();
-    points.points = p;
-    points.count = MANY;
+    abut_points points = abut_points_doubles(p, MANY);
     assert_int_equal(ABUT_ERROR_CANCELLED,
                      abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
     assert_int_equal(left, 0);

@@ -152,9 +152,7 @@ static void batch_is_single(void **state) {
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         for (int i = 0; i < COUNT; i++)
             p[i] = point_around(mesh, &random, 1.2);
-        abut_points points = abut_points_default();
-        points.points = p;
-        points.count = COUNT;
+        abut_points points = abut_points_doubles(p, COUNT);
         assert_ok(abut_nearest_many_batch(bvh, &points, 0.1, MOST, abut_array_host(got),
                                           abut_array_host(counts)));
         for (int i = 0; i < COUNT; i++) {
@@ -183,6 +181,7 @@ static abut_status ask_many(abut_context *context, void *data) {
     abut_nearest nearest[40];
     uint32_t counts[20];
     abut_points points = abut_points_default();
+    points.type = ABUT_SCALAR_FLOAT64;
     (void)data;
     shape.segments = 1;
     points.points = p;
@@ -207,9 +206,7 @@ static void refusals(void **state) {
     uint64_t count = 77;
     memset(out, 0x5a, sizeof out);
     abut_nearest before = out[0];
-    abut_points points = abut_points_default();
-    points.points = &p;
-    points.count = 1;
+    abut_points points = abut_points_doubles(&p, 1);
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_nearest_many(NULL, p, 1, 2, out, &count));
     assert_fails(ABUT_ERROR_ARGUMENT, "count is null", abut_nearest_many(bvh, p, 1, 2, out, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null",

@@ -154,9 +154,7 @@ static void batch_of_equals(void **state) {
             packed[i][0] = 3 + line * i * 1e-3;
             packed[i][1] = packed[i][2] = 0.25;
         }
-        abut_points points = abut_points_default();
-        points.points = packed;
-        points.count = COUNT;
+        abut_points points = abut_points_doubles(packed, COUNT);
         assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
         for (int i = 0; i < COUNT; i++) {
             abut_vec3 p = vec(packed[i][0], packed[i][1], packed[i][2]);
@@ -189,9 +187,7 @@ static void refusals(void **state) {
             at[axis] = two[1][axis] = bad[i];
             assert_fails(ABUT_ERROR_ARGUMENT, "point is (",
                          abut_nearest_point(bvh, vec(at[0], at[1], at[2]), 1, &out));
-            abut_points points = abut_points_default();
-            points.points = two;
-            points.count = 2;
+            abut_points points = abut_points_doubles(two, 2);
             abut_nearest both[2] = {out, out};
             assert_fails(ABUT_ERROR_ARGUMENT, "point 1 is (",
                          abut_nearest_batch(bvh, &points, 1, abut_array_host(both)));
@@ -202,9 +198,7 @@ static void refusals(void **state) {
     double(*many)[3] = calloc(MANY, sizeof *many);
     assert_non_null(many);
     many[49000][0] = many[35001][1] = many[35000][2] = NAN;
-    abut_points points = abut_points_default();
-    points.points = many;
-    points.count = MANY;
+    abut_points points = abut_points_doubles(many, MANY);
     assert_fails(ABUT_ERROR_ARGUMENT, "point 35000 is (0, 0, ",
                  abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
     free(many);
@@ -213,6 +207,7 @@ static void refusals(void **state) {
                  abut_nearest_batch(bvh, NULL, 1, abut_array_host(&out)));
     assert_ok(abut_nearest_batch(bvh, &points, 1, abut_array_host(NULL)));
     points.count = 1;
+    points.type = ABUT_SCALAR_FLOAT64;
     assert_fails(ABUT_ERROR_ARGUMENT, "points->points is null",
                  abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
     points.points = &p;

@@ -166,8 +166,16 @@ static void refusals(void **state) {
                  abut_pair_overlap(&good, &good, NULL, NULL, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "the pose of a is not finite",
                  abut_pair_overlap(&odd, &good, NULL, NULL, &relation));
+    assert_fails(ABUT_ERROR_ARGUMENT, "the pose of b moves by (0, 0, 1e+91)",
+                 abut_pair_distance(&good, &beyond, NULL, NULL, &separation));
+    abut_mesh *vast;
+    assert_ok(abut_mesh_transform(abut_bvh_mesh(bvh), 1e90, good.pose, &vast));
+    beyond.bvh = hierarchy(vast);
+    beyond.pose.translation.z = 9e89;
     assert_fails(ABUT_ERROR_ARGUMENT, "the pose of b moves its box beyond 1e+90",
                  abut_pair_distance(&good, &beyond, NULL, NULL, &separation));
+    abut_bvh_destroy((abut_bvh *)(uintptr_t)beyond.bvh);
+    beyond.bvh = bvh;
     assert_fails(ABUT_ERROR_ARGUMENT, "separation is null",
                  abut_pair_distance(&good, &good, NULL, NULL, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "margin is nan",

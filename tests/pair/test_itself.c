@@ -338,6 +338,7 @@ static abut_status work(abut_context *context, void *data) {
     for (int i = 0; i < 300; i++)
         corners[i] = random_vec(&random, 1);
     abut_mesh_input input = abut_mesh_input_default();
+    input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     input.positions = corners;
@@ -374,7 +375,7 @@ static void reports(void **state) {
         assert_ok(abut_topology_create(mesh, &topology));
         assert_ok(abut_mesh_examine(topology, &report));
         assert_false(report.self_examined);
-        assert_non_null(strstr(report.advice[ABUT_METHOD_PSEUDO_NORMAL].reason, "as long as"));
+        assert_non_null(strstr(abut_pair_advice(&report).reason, "as long as"));
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         assert_ok(abut_bvh_create(parts[0], NULL, &other));
         before = report;
@@ -391,9 +392,10 @@ static void reports(void **state) {
         assert_int_equal(count > 0, round);
         assert_int_equal(problem->count > 0, round);
         assert_true(problem->count <= 2 * count);
-        assert_int_equal(report.advice[ABUT_METHOD_PSEUDO_NORMAL].verdict, expected);
-        assert_int_equal(report.advice[ABUT_METHOD_CONTAINMENT].verdict, expected);
-        assert_int_equal(report.advice[ABUT_METHOD_WINDING].verdict, ABUT_VERDICT_GUARANTEED);
+        assert_int_equal(abut_sign_advice(&report, ABUT_SIGN_NORMAL).verdict, expected);
+        assert_int_equal(abut_pair_advice(&report).verdict, expected);
+        assert_int_equal(abut_sign_advice(&report, ABUT_SIGN_AUTO).verdict,
+                         ABUT_VERDICT_GUARANTEED);
         for (uint32_t i = 1; i < problem->count && i < ABUT_PROBLEM_FIRST_COUNT; i++)
             assert_true(problem->first[i - 1] < problem->first[i]);
         assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abut_pair_examine(NULL, NULL, &report));

@@ -295,6 +295,7 @@ static void marks_agree_with_the_slow_way(void **state) {
 static void crowded_places_are_smooth_too(void **state) {
     for (uint32_t n = 20; n <= 2000; n *= 10) {
         abut_mesh_input input = abut_mesh_input_default();
+        input.position_type = ABUT_SCALAR_FLOAT64;
         double *p = malloc((n + 1) * 3 * sizeof *p);
         uint32_t *t = malloc(n * 3 * sizeof *t);
         f3 *faces = malloc(n * sizeof *faces), *normals = malloc(3 * n * sizeof *normals);

@@ -44,14 +44,9 @@ for page in $(cd "$source/docs" && find . -name '*.md' ! -name README.md -path '
 done
 
 unnamed_functions='
-abut_box_closest_point abut_buffer_bytes abut_buffer_native abut_bvh_mesh
-abut_capsule_closest_point abut_contact_box abut_contact_capsule abut_contact_points
-abut_contact_ray abut_context_release abut_device_kind_name abut_frames_mesh abut_frames_mesh_at
-abut_frames_open_memory abut_frames_writer_discard abut_mesh_bounds abut_mesh_indices
-abut_mesh_retain abut_normals_arrays_get abut_normals_destroy abut_pair_self_meetings
-abut_picture_render abut_picture_write_pixels abut_samples_arrays_get abut_self_info_get
-abut_shape_find abut_shape_name abut_sign_info_get abut_sphere_closest_point abut_version
-abut_world_remove
+abut_buffer_bytes abut_buffer_native abut_bvh_mesh abut_contact_box abut_contact_capsule
+abut_contact_points abut_contact_ray abut_pair_self_meetings abut_samples_arrays_get
+abut_self_info_get abut_sign_info_get abut_world_remove
 '
 echo "$unnamed_functions" | tr ' ' '\n' | sed '/^$/d' | sort >"$work/known"
 grep -hv '^#' "$source"/include/abut/*.h | tr '\n' ' ' | grep -oE 'ABUT_API [^;(]*\(' |

@@ -10,11 +10,12 @@ import sys
 
 # Nouns beside the header's own that its functions may begin with.
 NOUNS = {
-    "base": "version features status last_error context fail pose",
-    "geom": "segment triangle ray box plane sphere capsule orient3d",
-    "mesh": "topology normals problem verdict",
+    "base": "version features status last_error context fail log_level",
+    "geom": "segment triangle ray box plane sphere capsule orient3d feature meeting pose",
+    "mesh": "topology normals problem verdict scalar index triangulation",
     "device": "buffer array",
-    "contact": "samples",
+    "bvh": "points",
+    "contact": "samples sample",
     "field": "interpolation combination",
     "picture": "mesh_style",
 }
@@ -22,8 +23,6 @@ NOUNS = {
 MISSING = set()
 # Functions that have a foreign name.
 FOREIGN = {
-    "bvh": "abut_points_default",
-    "mesh": "abut_method_name",
 }
 
 source = pathlib.Path(sys.argv[2])

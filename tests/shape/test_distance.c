@@ -49,7 +49,7 @@ static void polyhedra_measure_like_their_meshes(void **state) {
                 double d = distance(&shape, p), referee = referee_distance(mesh, p, closed);
                 if (!(fabs(d - referee) < 1e-14))
                     fail_msg("%s at (%g, %g, %g): %.17g, referee %.17g",
-                             abut_shape_name(shape.kind), p.x, p.y, p.z, d, referee);
+                             abut_shape_kind_name(shape.kind), p.x, p.y, p.z, d, referee);
             }
             abut_mesh_destroy(mesh);
         }
@@ -81,8 +81,8 @@ static void curved_shapes_are_the_limit_of_their_meshes(void **state) {
         double coarse = largest_error((abut_shape_kind)kind, 24);
         double fine = largest_error((abut_shape_kind)kind, 96);
         double order = log2(coarse / fine) / 2;
-        printf("%-10s distance error %.2e, order %.2f\n", abut_shape_name((abut_shape_kind)kind),
-               fine, order);
+        printf("%-10s distance error %.2e, order %.2f\n",
+               abut_shape_kind_name((abut_shape_kind)kind), fine, order);
         assert_true(fine < 2e-3);
         assert_true(order > 1.8 && order < 2.2);
     }

@@ -16,11 +16,11 @@ static void assert_refused(abut_status expected, const char *part, const abut_sh
 static void names(void **state) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         abut_shape_kind found = ABUT_SHAPE_COUNT;
-        assert_ok(abut_shape_find(abut_shape_name((abut_shape_kind)kind), &found));
+        assert_ok(abut_shape_find(abut_shape_kind_name((abut_shape_kind)kind), &found));
         assert_int_equal(kind, found);
     }
-    assert_null(abut_shape_name(ABUT_SHAPE_COUNT));
-    assert_null(abut_shape_name((abut_shape_kind)-1));
+    assert_null(abut_shape_kind_name(ABUT_SHAPE_COUNT));
+    assert_null(abut_shape_kind_name((abut_shape_kind)-1));
     abut_shape_kind kind = ABUT_SHAPE_TORUS;
     assert_fails(ABUT_ERROR_ARGUMENT, "letter-g", abut_shape_find("dodo", &kind));
     assert_fails(ABUT_ERROR_ARGUMENT, "\\xff", abut_shape_find("\xff", &kind));

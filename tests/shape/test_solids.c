@@ -120,11 +120,11 @@ static void volumes_converge_with_second_order(void **state) {
         bool polyhedron = kind == ABUT_SHAPE_BOX || kind >= ABUT_SHAPE_STAIRS;
         if (polyhedron) {
             if (!(relative < 1e-12))
-                fail_msg("%s: %g", abut_shape_name((abut_shape_kind)kind), relative);
+                fail_msg("%s: %g", abut_shape_kind_name((abut_shape_kind)kind), relative);
         } else {
             double order = log2(error[0] / error[1]);
             printf("%-10s relative volume error %.2e, order %.3f\n",
-                   abut_shape_name((abut_shape_kind)kind), relative, order);
+                   abut_shape_kind_name((abut_shape_kind)kind), relative, order);
             assert_true(error[1] < 0); /* inscribed */
             assert_true(order > 1.97 && order < 2.03);
         }
@@ -206,7 +206,7 @@ static void meshes_are_symmetric(void **state) {
             for (uint32_t i = 0; i < count; i++)
                 if (compare_positions(&sorted[i], &sorted[count + i]))
                     fail_msg("%s mirror %d: %.17g %.17g %.17g, %.17g %.17g %.17g",
-                             abut_shape_name(shape.kind), mirror, sorted[i].x, sorted[i].y,
+                             abut_shape_kind_name(shape.kind), mirror, sorted[i].x, sorted[i].y,
                              sorted[i].z, sorted[count + i].x, sorted[count + i].y,
                              sorted[count + i].z);
             free(sorted);
@@ -268,7 +268,7 @@ static void same_description_same_bits(void **state) {
         abut_shape empty = {.size = sizeof empty, .kind = (abut_shape_kind)kind};
         assert_ok(abut_shape_create(NULL, &empty, &zeros));
         mesh_facts facts = check_mesh(mesh);
-        printf("%-12s %6u vertices %6u triangles, %016llx\n", abut_shape_name(shape.kind),
+        printf("%-12s %6u vertices %6u triangles, %016llx\n", abut_shape_kind_name(shape.kind),
                facts.vertices, facts.triangles, (unsigned long long)fingerprint(mesh));
         assert_int_equal(fingerprint(mesh), fingerprint(zeros));
         assert_int_equal(fingerprints[kind], fingerprint(mesh));

@@ -83,10 +83,7 @@ static uint32_t count_crossings(const abut_mesh *mesh) {
 static void the_referee_sees_crossings(void **state) {
     const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0.2, 0.2, -1, 0.2, 0.2, 1, 0.3, 0.2, 1};
     const uint32_t apart[] = {0, 1, 2, 3, 4, 5}, fan[] = {0, 1, 2, 0, 3, 4};
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = points;
-    input.vertex_count = 6;
-    input.triangle_count = 2;
+    abut_mesh_input input = abut_mesh_input_doubles(points, 6, NULL, 2);
     abut_mesh *mesh;
     input.indices = apart;
     assert_ok(abut_mesh_create(NULL, &input, &mesh));

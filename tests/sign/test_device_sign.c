@@ -267,11 +267,8 @@ static abut_status make_and_ask(abut_context *context, void *data) {
 
 static void no_memory(void **state) {
     float list[10][4] = {{0.25f, 0.1f, 0}};
-    abut_points points = abut_points_default();
-    points.points = list;
-    points.type = ABUT_SCALAR_FLOAT32;
+    abut_points points = abut_points_floats(list, 10);
     points.stride = sizeof *list;
-    points.count = 10;
     test_every_allocation(make_and_ask, &points);
 }
 
@@ -285,9 +282,7 @@ static void bad_arguments(void **state) {
     double winding = 7;
     memset(&kept, 0x5a, sizeof kept);
     memcpy(&got, &kept, sizeof got);
-    abut_points points = abut_points_default();
-    points.points = list;
-    points.count = 2;
+    abut_points points = abut_points_doubles(list, 2);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     assert_fails(ABUT_ERROR_ARGUMENT, "abut_sign_prepare",
@@ -311,6 +306,7 @@ static void bad_arguments(void **state) {
     assert_ok(abut_sign_inside_batch(on_device, &points, abut_array_host(&inside)));
     assert_true(inside);
     points = abut_points_default();
+    points.type = ABUT_SCALAR_FLOAT64;
     assert_ok(abut_sign_inside_batch(on_device, &points, abut_array_host(NULL)));
     abut_bvh_destroy(on_device);
     points.points = list;

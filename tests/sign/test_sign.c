@@ -364,9 +364,7 @@ static void batch_is_single(void **state) {
                 for (int i = 0; i < COUNT; i++)
                     p[i] =
                         i % 2 ? point_around(mesh, &random, 1.2) : point_near(mesh, &random, 0.01);
-                abut_points points = abut_points_default();
-                points.points = p;
-                points.count = COUNT;
+                abut_points points = abut_points_doubles(p, COUNT);
                 assert_ok(
                     abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
                 assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
@@ -410,9 +408,7 @@ static void batch_next_to_surface(void **state) {
         double t = test_random_real(&random, 0.5, 1.5);
         p[1] = vec(p[0].x + t * (near.point.x - p[0].x), p[0].y + t * (near.point.y - p[0].y),
                    p[0].z + t * (near.point.z - p[0].z));
-        abut_points points = abut_points_default();
-        points.points = p;
-        points.count = 2;
+        abut_points points = abut_points_doubles(p, 2);
         assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
         for (int k = 0; k < 2; k++) {
             assert_ok(abut_sign_nearest(bvh, p[k], HUGE_VAL, &one));
@@ -439,9 +435,7 @@ static void cancelled(void **state) {
     double p[20][3] = {{0}}, winding[20];
     bool inside[20];
     abut_nearest nearest[20];
-    abut_points points = abut_points_default();
-    points.points = p;
-    points.count = 20;
+    abut_points points = abut_points_doubles(p, 20);
     stage = "inside";
     assert_int_equal(ABUT_ERROR_CANCELLED,
                      abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
@@ -487,9 +481,7 @@ static abut_status prepare_and_ask(abut_context *context, void *data) {
     double p[20][3] = {{0}};
     bool inside[20];
     abut_nearest nearest[20];
-    abut_points points = abut_points_default();
-    points.points = p;
-    points.count = 20;
+    abut_points points = abut_points_doubles(p, 20);
     status = status ? status : abut_sign_prepare(bvh, &options); /* again */
     status = status ? status : abut_sign_inside_batch(bvh, &points, abut_array_host(inside));
     status =
@@ -520,9 +512,7 @@ static void refusals(void **state) {
     memset(&inside, 0x5a, sizeof inside);
     memset(&nearest, 0x5a, sizeof nearest);
     abut_nearest before = nearest;
-    abut_points points = abut_points_default();
-    points.points = &p;
-    points.count = 1;
+    abut_points points = abut_points_doubles(&p, 1);
     assert_int_equal(0, abut_sign_info_get(NULL).bytes);
     assert_int_equal(ABUT_SIGN_AUTO, abut_sign_info_get(bvh).method);
     assert_fails(ABUT_ERROR_ARGUMENT, "abut_sign_prepare() first",

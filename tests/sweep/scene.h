@@ -32,11 +32,8 @@ static inline void scene_free(scene *s) {
 static inline void scene_add(scene *s, abut_context *context, const vec3 *positions,
                              uint32_t vertex_count, const uint32_t *indices,
                              uint32_t triangle_count) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.positions = positions;
-    input.vertex_count = vertex_count;
-    input.indices = indices;
-    input.triangle_count = triangle_count;
+    abut_mesh_input input =
+        abut_mesh_input_doubles(positions, vertex_count, indices, triangle_count);
     assert_ok(abut_mesh_create(context, &input, &s->meshes[s->mesh_count++]));
     s->start = realloc(s->start, (s->vertex_count + vertex_count) * sizeof *s->start);
     s->end = realloc(s->end, (s->vertex_count + vertex_count) * sizeof *s->end);

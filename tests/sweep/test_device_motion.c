@@ -339,11 +339,9 @@ static abut_status live_a_little(abut_context *context, void *data) {
     abut_impact *impacts = malloc(4096 * sizeof *impacts);
     abut_status status = ABUT_OK;
     for (uint32_t k = 0; !status && k < from->mesh_count; k++) {
-        abut_mesh_input input = abut_mesh_input_default();
-        input.positions = from->meshes[k]->positions;
-        input.vertex_count = from->meshes[k]->vertex_count;
-        input.indices = from->meshes[k]->indices;
-        input.triangle_count = from->meshes[k]->triangle_count;
+        abut_mesh_input input =
+            abut_mesh_input_doubles(from->meshes[k]->positions, from->meshes[k]->vertex_count,
+                                    from->meshes[k]->indices, from->meshes[k]->triangle_count);
         status = abut_mesh_create(context, &input, &s.meshes[k]);
         s.mesh_count += !status;
     }

@@ -35,7 +35,7 @@ try 0 "$tool" field box.obj -o box.raw --cells 10 --sparse --int16 --quiet
 mute out
 demand "there is no box.json" -s box.json
 try 0 "$tool" field box.obj -o box.vti --cells 10 --band 0.3 --sign normal --json
-is "it['band'], it['sign'], round(it['highest'], 6)" "(0.3, 'pseudo-normals', 0.3)"
+is "it['band'], it['sign'], round(it['highest'], 6)" "(0.3, 'normal', 0.3)"
 try 0 "$tool" field box.obj -o box.dcache --cells 10 --quiet
 demand "a text field has no head" "$(head -n 1 box.dcache)" = DISTCACHE
 try 0 "$tool" field box.obj --sparse --int16 --cells 40 --json

@@ -124,6 +124,6 @@ try 1 "$tool" overlap box.obj box.obj --poses odd.csv
 try 1 "$tool" distance box.obj box.obj --poses empty.csv --json
 is "it['error']['kind']" "format error"
 try 1 "$tool" distance box.obj box.obj --pose 1e95,0,0
-complains "moves its box beyond"
+complains "coordinates may be at most"
 try 1 "$tool" distance box.obj box.obj --poses poses.csv --out missing/table.csv
 finish

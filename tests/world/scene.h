@@ -144,7 +144,7 @@ static inline void ask_pair(const abut_world_item *a, const abut_world_item *b,
                           from->radius};
         assert_ok(abut_contact_capsule(&body, &c, options, found));
     } else {
-        abut_solid_box box = {b->shape.half, b->pose};
+        abut_oriented_box box = {b->shape.half, b->pose};
         assert_ok(abut_contact_box(&body, &box, options, found));
     }
 }

@@ -34,10 +34,7 @@ abut_status abuti_field_compute_plain(const field_job *job) {
         for (size_t b = 0; b < count; b++)
             centres_of(job, job->wanted ? job->wanted[first + b] : first + b, points + b * cells,
                        begin);
-        abut_points batch = abut_points_default();
-        batch.points = points;
-        batch.type = ABUT_SCALAR_FLOAT64;
-        batch.count = count * cells;
+        abut_points batch = abut_points_doubles(points, count * cells);
         status = abut_sign_nearest_batch(job->bvh, &batch, HUGE_VAL, abut_array_host(nearest));
         for (size_t b = 0; b < count && !status; b++) {
             size_t number = job->wanted ? job->wanted[first + b] : first + b;

@@ -1,0 +1,48 @@
+/* Every enum has a name for each of its values, all different, and null beyond the last. */
+#include "support/support.h"
+
+#include <abut/abut.h>
+
+#define CHECK(type, last)                                            \
+    do {                                                             \
+        for (unsigned i = 0; i <= (unsigned)(last); i++) {           \
+            const char *name = type##_name((type)i);                 \
+            assert_non_null(name);                                   \
+            for (unsigned k = 0; k < i; k++)                         \
+                assert_string_not_equal(name, type##_name((type)k)); \
+        }                                                            \
+        assert_null(type##_name((type)((unsigned)(last) + 1)));      \
+        assert_null(type##_name((type)-1));                          \
+    } while (0)
+
+static void all_values_have_names(void **state) {
+    (void)state;
+    CHECK(abut_status, ABUT_ERROR_DEVICE);
+    CHECK(abut_log_level, ABUT_LOG_WARNING);
+    CHECK(abut_device_kind, ABUT_DEVICE_KIND_OTHER);
+    CHECK(abut_feature, ABUT_FEATURE_VERTEX_2);
+    CHECK(abut_meeting, ABUT_MEETING_COPLANAR);
+    CHECK(abut_scalar_type, ABUT_SCALAR_FLOAT32);
+    CHECK(abut_index_type, ABUT_INDEX_UINT16);
+    CHECK(abut_mesh_format, ABUT_MESH_FORMAT_OTHER);
+    CHECK(abut_triangulation, ABUT_TRIANGULATION_FAN);
+    CHECK(abut_problem_kind, ABUT_PROBLEM_COUNT - 1);
+    CHECK(abut_verdict, ABUT_VERDICT_UNFIT);
+    CHECK(abut_shape_kind, ABUT_SHAPE_COUNT - 1);
+    CHECK(abut_pair_relation, ABUT_PAIR_B_INSIDE);
+    CHECK(abut_sign_method, ABUT_SIGN_NORMAL);
+    CHECK(abut_field_layout, ABUT_FIELD_SPARSE);
+    CHECK(abut_field_type, ABUT_FIELD_INT16);
+    CHECK(abut_field_format, ABUT_FIELD_FORMAT_DCACHE);
+    CHECK(abut_interpolation, ABUT_INTERPOLATION_CUBIC);
+    CHECK(abut_combination, ABUT_COMBINATION_DIFFERENCE);
+    CHECK(abut_sample_kind, ABUT_SAMPLE_EVEN);
+    CHECK(abut_contact_kind, ABUT_CONTACT_POINT);
+    CHECK(abut_contact_ray_method, ABUT_CONTACT_RAY_CELLS);
+    CHECK(abut_world_kind, ABUT_WORLD_BOX);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_values_have_names)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

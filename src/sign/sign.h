@@ -20,6 +20,7 @@ typedef struct bvh_far_node {
 struct bvh_sign {
     abut_sign_method method; /* never AUTO */
     bool closed;             /* no border */
+    bool flipped;            /* neighbours face opposite ways */
     double facing;           /* -1 where a surface with a border, or whose normals are asked, faces
                               * inwards on the whole */
     uint32_t *names;         /* the lowest vertex in the place of each, where the surface is closed
@@ -31,6 +32,9 @@ struct bvh_sign {
     vec3 *vertices; /* sums of the normals around, each times its angle */
     double *angles; /* around each vertex, in all */
 };
+
+/* What signs by a method are worth on a surface: see abut_sign_info. */
+abut_advice abuti_sign_promise(abut_sign_method method, bool closed, bool flipped);
 
 void abuti_sign_destroy(abut_bvh *bvh);
 /* After the hierarchy has been fitted to its mesh. Takes no memory, but of one on a device what the

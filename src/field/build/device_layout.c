@@ -130,6 +130,7 @@ static abut_status update(abut_field *field, const abut_bvh *bvh, uint64_t *reco
     field->mesh = abut_mesh_retain(bvh->mesh);
     field->has_digest = false; /* was that of the old one */
     field->closed = bvh->sign->closed;
+    field->advice = abut_sign_info_get(bvh).advice;
     abut_mesh_destroy(old);
     *recomputed = 1;
     for (int axis = 0; axis < 3; axis++)

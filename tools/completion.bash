@@ -73,7 +73,7 @@ _abut_values() {
     sweep:--view) values="front back left right top bottom iso" ;;
     sweep:--up) values="x y z -x -y -z" ;;
     sweep:--device) values="cpu gpu" ;;
-    replay:--scheme) values="auto point line complete boxes inexact single all" ;;
+    replay:--scheme) values="auto point line complete boxes sweep inexact all" ;;
     replay:--line) values="own companion" ;;
     replay:--from) values="" ;;
     replay:--to) values="" ;;

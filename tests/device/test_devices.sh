@@ -1,8 +1,7 @@
 # abut devices: with a device, without one, and without a loader.
 . "$(dirname "$0")/../tools/support.sh"
 ASAN_OPTIONS=detect_leaks=0 # an OpenCL runtime keeps memory until the process ends
-ABUT_CACHE_DIR=$build/device-cache
-export ASAN_OPTIONS ABUT_CACHE_DIR
+export ASAN_OPTIONS
 if grep -q 'ABUT_SANITIZE:STRING=thread' "$build/CMakeCache.txt"; then
     echo "the threads of an OpenCL runtime are not known to ThreadSanitizer"
     exit 77

@@ -130,8 +130,16 @@ abut_mesh *test_mesh(abut_context *context, const void *positions, uint32_t vert
     return mesh;
 }
 
+uint64_t test_next_fault(uint64_t n) {
+#if defined(TEST_ADDRESS_SANITIZER)
+    return n + 1;
+#else
+    return n + (test_thorough() || n < 8 ? 1 : 8);
+#endif
+}
+
 uint64_t test_every_allocation(abut_status (*work)(abut_context *context, void *data), void *data) {
-    for (uint64_t n = 1;; n++) {
+    for (uint64_t n = 1;; n = test_next_fault(n)) {
         test_memory memory = {.fail_at = n};
         abut_context *context = test_context(&memory, 1);
         abut_status status = work(context, data);
@@ -140,14 +148,21 @@ uint64_t test_every_allocation(abut_status (*work)(abut_context *context, void *
         abut_context_destroy(context);
         assert_int_equal(0, memory.live_count);
         if (done)
-            return n - 1;
+            return memory.calls;
     }
 }
 
 /* ---- random ---- */
 
+static uint64_t seed; /* added to every state: 0 unless ABUT_TEST_SEED says otherwise */
+
+__attribute__((constructor)) static void read_seed(void) {
+    const char *text = getenv("ABUT_TEST_SEED");
+    seed = text ? strtoull(text, NULL, 10) * 0xd1342543de82ef95u : 0;
+}
+
 uint64_t test_random_bits(test_random *random) {
-    uint64_t z = random->state += 0x9e3779b97f4a7c15u;
+    uint64_t z = (random->state += 0x9e3779b97f4a7c15u) + seed;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
@@ -157,9 +172,13 @@ double test_random_real(test_random *random, double lo, double hi) {
     return lo + (hi - lo) * ((double)(test_random_bits(random) >> 11) * 0x1p-53);
 }
 
+bool test_thorough(void) {
+    const char *text = getenv("ABUT_TEST_THOROUGH");
+    return text && text[0];
+}
+
 uint32_t test_rounds(uint32_t full) {
-    const char *brief = getenv("ABUT_TEST_BRIEF");
-    return brief && brief[0] && full >= 8 ? full / 8 : full;
+    return test_thorough() || full < 8 ? full : full / 8;
 }
 
 uint32_t test_random_below(test_random *random, uint32_t bound) {

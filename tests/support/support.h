@@ -4,12 +4,25 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
 
 #include <abut/abut.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define TEST_THREAD_SANITIZER
+#elif defined(__SANITIZE_ADDRESS__)
+#define TEST_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TEST_THREAD_SANITIZER
+#elif __has_feature(address_sanitizer)
+#define TEST_ADDRESS_SANITIZER
+#endif
+#endif
 
 /* A counting allocator that can be told to fail. Zero it, then test_context(). */
 typedef struct test_memory {
@@ -34,10 +47,14 @@ abut_mesh *test_mesh(abut_context *context, const void *positions, uint32_t vert
 
 /* Runs `work` with the 1st, 2nd, ... allocation failing until it succeeds, and checks each time
  * that it returns ABUT_ERROR_MEMORY and that nothing is left allocated. `work` must destroy what it
- * made. Returns how many allocations a run takes. */
+ * made. Returns how many allocations a run takes. Only where AddressSanitizer watches, or in a
+ * thorough run, all are tried; else the first 8 and every 8th. */
 uint64_t test_every_allocation(abut_status (*work)(abut_context *context, void *data), void *data);
+/* The call or allocation to fail after the n-th, by that rule. */
+uint64_t test_next_fault(uint64_t n);
 
-/* Uniform numbers, the same on every machine (splitmix64). */
+/* Uniform numbers, the same on every machine (splitmix64); ABUT_TEST_SEED, a number, gives others.
+ */
 typedef struct test_random {
     uint64_t state;
 } test_random;
@@ -45,8 +62,9 @@ uint64_t test_random_bits(test_random *random);
 double test_random_real(test_random *random, double lo, double hi);
 uint32_t test_random_below(test_random *random, uint32_t bound);
 
-/* How many rounds of random samples to run: `full`, or an eighth where ABUT_TEST_BRIEF is set. That
- * is for builds that only have to show that they do as the full one does. */
+/* Whether ABUT_TEST_THOROUGH is set, as `./test thorough` does. */
+bool test_thorough(void);
+/* How many rounds of random samples to run: `full` in a thorough run, else an eighth. */
 uint32_t test_rounds(uint32_t full);
 
 /* A fresh folder that exists until the program ends; every call gives the same one. */

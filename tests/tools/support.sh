@@ -67,14 +67,33 @@ demand() {
     test "$@" || wrong "$message (test $*)"
 }
 
+# One Python answers all: an expression up to a line that holds only \001 is answered by a line.
+if [ -n "$python" ]; then
+    mkfifo ask answer
+    "$python" -c 'import json, sys
+text = ""
+for line in sys.stdin:
+    if line != "\1\n":
+        text += line
+        continue
+    try:
+        answer = str(eval(text.strip(), {"it": json.load(open(sys.argv[1])), "json": json}))
+    except Exception as error:
+        answer = repr(error)
+    print(answer.replace("\n", " "), flush=True)
+    text = ""' "$scratch/out" <ask >answer 2>/dev/null &
+    exec 8>ask 9<answer
+    rm ask answer
+fi
+
 value() {
     [ -n "$python" ] || {
         echo unknown
         return
     }
-    "$python" -c 'import json, sys
-it = json.load(open(sys.argv[1]))
-print(eval(sys.argv[2]))' "$scratch/out" "$1" 2>&1
+    printf '%s\n\001\n' "$1" >&8
+    IFS= read -r answer <&9
+    printf '%s\n' "$answer"
 }
 
 # The value of an expression must be this; without Python the check is left out.

@@ -43,8 +43,6 @@ complains "no meaning for demo drop"
 unset ABUT_OPENCL_LIBRARY
 
 # A device by its number gives the answer of the CPU path.
-ABUT_CACHE_DIR=$build/device-cache
-export ABUT_CACHE_DIR
 if grep -q 'ABUT_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
     skip "devices: an OpenCL runtime is not known to sanitizers"
 elif ! "$tool" devices | grep -q '^ *0 '; then

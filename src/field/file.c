@@ -12,6 +12,7 @@
 #include "field/field.h"
 
 #include "base/checksum.h"
+#include "sign/sign.h"
 
 #include <math.h>
 
@@ -24,6 +25,9 @@ enum {
     PRESSED = 1,
     LEAST_PRESSED = 9, /* bytes that zstd needs for anything at all */
 };
+
+/* What the border of the mesh is: none, holes, neighbours that face opposite ways. */
+enum { OPEN = 0, CLOSED = 1, FLIPPED = 2 };
 
 typedef struct file_head {
     unsigned char magic[FIELD_MAGIC_BYTES];
@@ -149,7 +153,9 @@ static void put_head(const abut_field *field, abuti_sink *sink) {
                       .layout = field->layout,
                       .type = field->type,
                       .sign = field->sign,
-                      .closed = field->closed,
+                      .closed = field->closed                                 ? CLOSED
+                                : field->advice.verdict == ABUT_VERDICT_UNFIT ? FLIPPED
+                                                                              : OPEN,
                       .origin = {g->origin.x, g->origin.y, g->origin.z},
                       .cell = g->cell,
                       .band = field->band,
@@ -206,9 +212,15 @@ static abut_grid grid_of(const file_head *h) {
                        {h->count[0], h->count[1], h->count[2]}};
 }
 
+static abut_advice advice_of(const file_head *h) {
+    if (h->sign == ABUT_SIGN_AUTO && h->closed == OPEN)
+        return abuti_field_values_advice();
+    return abuti_sign_promise((abut_sign_method)h->sign, h->closed == CLOSED, h->closed == FLIPPED);
+}
+
 /* Everything that the head says, since a checksum can be forged. */
 static const char *wrong_in(const file_head *h) {
-    if (h->layout > ABUT_FIELD_SPARSE || h->type > ABUT_FIELD_INT16 || h->closed > 1 ||
+    if (h->layout > ABUT_FIELD_SPARSE || h->type > ABUT_FIELD_INT16 || h->closed > FLIPPED ||
         h->sign > ABUT_SIGN_NORMAL || h->has_digest > 1 || h->reserved)
         return "its head has values that there are not";
     const abut_grid grid = grid_of(h);
@@ -283,7 +295,8 @@ abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_
                         .brick_count = h.brick_count,
                         .band = h.band,
                         .step = h.step,
-                        .closed = h.closed,
+                        .closed = h.closed == CLOSED,
+                        .advice = advice_of(&h),
                         .sign = (abut_sign_method)h.sign};
     abuti_field_count(&field);
     *info = abut_field_info_get(&field);
@@ -379,7 +392,8 @@ static abut_status fill(abuti_source *source, const char *name, const file_head 
     field->layout = (abut_field_layout)h->layout;
     field->type = (abut_field_type)h->type;
     field->sign = (abut_sign_method)h->sign;
-    field->closed = h->closed;
+    field->closed = h->closed == CLOSED;
+    field->advice = advice_of(h);
     field->grid = grid_of(h);
     field->band = h->band;
     field->step = h->step;

@@ -287,7 +287,8 @@ static void questions(void **state) {
     const abut_sphere ball = {vec(0.9, 0.1, 0.2), 0.3};
     const abut_pose none = {{0, 0, 0, 1}, {0, 0, 0}};
     abut_contact found[2][32];
-    abut_contacts lists[2] = {{found[0], 32, 0}, {found[1], 32, 0}};
+    abut_contacts lists[2] = {{.list = found[0], .capacity = 32},
+                              {.list = found[1], .capacity = 32}};
     for (int i = 0; i < 2; i++) {
         const abut_body body = {i ? there : here, NULL, none};
         assert_ok(abut_contact_sphere(&body, &ball, NULL, &lists[i]));

@@ -336,9 +336,8 @@ abut_status abut_pose_compose(const abut_pose *outer, const abut_pose *inner, ab
     status = status ? status : abuti_pose_check(__func__, "inner", inner);
     if (status)
         return status;
-    quat turn = quat_multiply(quat_normalise(outer->rotation), quat_normalise(inner->rotation));
-    abuti_motion motion = abuti_motion_of(outer);
-    abut_pose made = {quat_normalise(turn), abuti_motion_apply(&motion, inner->translation)};
+    abut_pose made = pose_multiply(outer, inner);
+    made.rotation = quat_normalise(made.rotation);
     status = abuti_pose_check(__func__, "the result", &made);
     if (!status)
         *composed = made;
@@ -351,9 +350,7 @@ abut_status abut_pose_invert(const abut_pose *p, abut_pose *inverse) {
     status = status ? status : abuti_pose_check(__func__, "the pose", p);
     if (status)
         return status;
-    abut_pose made = {quat_conjugate(quat_normalise(p->rotation)), {0, 0, 0}};
-    abuti_motion back = abuti_motion_of(&made);
-    made.translation = v3_sub(v3(0, 0, 0), abuti_motion_apply(&back, p->translation));
+    abut_pose made = pose_inverse(p);
     status = abuti_pose_check(__func__, "the result", &made);
     if (!status)
         *inverse = made;

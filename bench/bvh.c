@@ -188,8 +188,9 @@ static abut_status run_nearest(bench_state *state) {
     }
     abut_points points = abut_points_doubles(data->points, data->count);
     if (state->which->variant & SIGNED)
-        return abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL, data->nearest);
-    return abut_nearest_batch(data->bvh, &points, HUGE_VAL, data->nearest);
+        return abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL,
+                                       abut_array_host(data->nearest));
+    return abut_nearest_batch(data->bvh, &points, HUGE_VAL, abut_array_host(data->nearest));
 }
 
 static abut_status finish_nearest(bench_state *state) {
@@ -214,7 +215,7 @@ static abut_status finish_self(bench_state *state) {
 static abut_status run_inside(bench_state *state) {
     bvh_data *data = state->data;
     abut_points points = abut_points_doubles(data->points, data->count);
-    return abut_sign_inside_batch(data->bvh, &points, data->inside);
+    return abut_sign_inside_batch(data->bvh, &points, abut_array_host(data->inside));
 }
 
 static abut_status finish_inside(bench_state *state) {
@@ -239,7 +240,8 @@ static abut_status finish_prepare(bench_state *state) {
 
 static abut_status run_rays(bench_state *state) {
     bvh_data *data = state->data;
-    return abut_ray_first_batch(data->bvh, data->rays, data->count, HUGE_VAL, data->hits);
+    return abut_ray_first_batch(data->bvh, abut_array_host(data->rays), data->count, HUGE_VAL,
+                                abut_array_host(data->hits));
 }
 
 static abut_status finish_rays(bench_state *state) {
@@ -278,7 +280,8 @@ static abut_status run_boxes(bench_state *state) {
     bvh_data *data = state->data;
     abut_box bounds = abut_mesh_bounds(data->mesh);
     double half = 0.005 * (bounds.hi.x - bounds.lo.x);
-    uint32_t found[1024], count;
+    uint32_t found[1024];
+    uint64_t count;
     data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++) {
         const double *p = data->points[i];

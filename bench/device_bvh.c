@@ -4,8 +4,8 @@
  */
 #include "bench.h"
 
+#include "bvh/bvh.h"
 #include "device/device.h"
-#include "nearest/batch.h"
 
 #include <abut/pair.h>
 
@@ -51,8 +51,11 @@ static void fill_points(query_data *data, bool random_points, size_t side) {
 
 static abut_status run_nearest(bench_state *state) {
     query_data *data = state->data;
-    return abuti_nearest_buffer(data->there, data->in, ABUT_SCALAR_FLOAT32, data->count, HUGE_VAL,
-                                data->out);
+    abut_points points = abut_points_default();
+    points.buffer = data->in;
+    points.type = ABUT_SCALAR_FLOAT32;
+    points.count = data->count;
+    return abut_nearest_batch(data->there, &points, HUGE_VAL, abut_array_buffer(data->out));
 }
 
 static abut_status check_nearest(bench_state *state) {
@@ -65,7 +68,7 @@ static abut_status check_nearest(bench_state *state) {
     if (!status)
         status = abut_buffer_read(data->out, first * sizeof *got, got, some * sizeof *got);
     if (!status)
-        status = abut_nearest_batch(data->bvh, &points, HUGE_VAL, expected);
+        status = abut_nearest_batch(data->bvh, &points, HUGE_VAL, abut_array_host(expected));
     if (!status && memcmp(got, expected, some * sizeof *got) != 0)
         status = bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
     free(got);
@@ -131,7 +134,7 @@ static abut_pair_poses poses_of(const query_data *data, const abut_bvh *bvh, siz
 static abut_status run_poses(bench_state *state) {
     query_data *data = state->data;
     abut_pair_poses poses = poses_of(data, data->there, data->count);
-    return data->relations ? abut_pair_overlap_batch(&poses, NULL, data->relations)
+    return data->relations ? abut_pair_overlap_batch(&poses, NULL, data->relations, NULL)
                            : abut_pair_distance_batch(&poses, NULL, data->separations);
 }
 
@@ -155,7 +158,7 @@ static abut_status check_poses(bench_state *state) {
     abut_status status =
         relations && separations ? run_poses(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (!status)
-        status = data->relations ? abut_pair_overlap_batch(&poses, NULL, relations)
+        status = data->relations ? abut_pair_overlap_batch(&poses, NULL, relations, NULL)
                                  : abut_pair_distance_batch(&poses, NULL, separations);
     if (!status &&
         (data->relations

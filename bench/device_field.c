@@ -87,7 +87,7 @@ static abut_status check(bench_state *state) {
     }
     abut_points points = abut_points_doubles(centres, some);
     if (!status)
-        status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL, nearest);
+        status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL, abut_array_host(nearest));
     status = status ? status : compare(data, values, nearest, cells, some);
     free(values);
     free(cells);

@@ -7,7 +7,7 @@
  */
 #include "bench.h"
 
-#include "ray/ray.h"
+#include "bvh/bvh.h"
 
 #include <stdlib.h>
 
@@ -128,15 +128,19 @@ static abut_status run(bench_state *state) {
     switch (state->which->variant) {
     case FIRST:
     case ORDERED:
-        return abuti_ray_first_buffer(data->there, data->in, data->count, HUGE_VAL, data->out);
+        return abut_ray_first_batch(data->there, abut_array_buffer(data->in), data->count, HUGE_VAL,
+                                    abut_array_buffer(data->out));
     case HOST:
-        return abut_ray_first_batch(data->there, data->rays, data->count, HUGE_VAL, data->answers);
+        return abut_ray_first_batch(data->there, abut_array_host(data->rays), data->count, HUGE_VAL,
+                                    abut_array_host(data->answers));
     case ANY:
-        return abut_ray_any_batch(data->there, data->rays, data->count, HUGE_VAL, data->answers);
+        return abut_ray_any_batch(data->there, abut_array_host(data->rays), data->count, HUGE_VAL,
+                                  abut_array_host(data->answers));
     case INSIDE:
-        return abut_sign_inside_batch(data->there, &points, data->answers);
+        return abut_sign_inside_batch(data->there, &points, abut_array_host(data->answers));
     default:
-        return abut_sign_nearest_batch(data->there, &points, HUGE_VAL, data->answers);
+        return abut_sign_nearest_batch(data->there, &points, HUGE_VAL,
+                                       abut_array_host(data->answers));
     }
 }
 
@@ -157,9 +161,10 @@ static abut_status check(bench_state *state) {
     if (!status)
         status = fetch(state);
     if (!status && state->which->variant == INSIDE)
-        status = abut_sign_inside_batch(data->bvh, &points, (bool *)wanted);
+        status = abut_sign_inside_batch(data->bvh, &points, abut_array_host((bool *)wanted));
     if (!status && state->which->variant == SIGNED)
-        status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL, (abut_nearest *)wanted);
+        status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL,
+                                         abut_array_host((abut_nearest *)wanted));
     for (size_t i = 0; !status && i < count && state->which->variant <= ANY; i++) {
         if (state->which->variant == ANY)
             status = abut_ray_any(data->bvh, &data->rays[i], HUGE_VAL, (bool *)wanted + i);

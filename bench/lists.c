@@ -41,10 +41,13 @@ static abut_status ask(list_data *data, int what, bool there, size_t count, uint
     const void *list = data->questions;
     const abut_bvh *bvh = there ? data->there : data->bvh;
     if (what == NEAREST)
-        return abut_nearest_many_batch(bvh, &points, HUGE_VAL, MOST, answers, counts);
+        return abut_nearest_many_batch(bvh, &points, HUGE_VAL, MOST, abut_array_host(answers),
+                                       abut_array_host(counts));
     if (what == RAYS)
-        return abut_ray_all_batch(bvh, list, count, capacity, offsets, answers);
-    return abut_bvh_box_batch(bvh, list, count, capacity, offsets, answers);
+        return abut_ray_all_batch(bvh, abut_array_host(list), count, capacity,
+                                  abut_array_host(offsets), abut_array_host(answers));
+    return abut_bvh_box_batch(bvh, abut_array_host(list), count, capacity, abut_array_host(offsets),
+                              abut_array_host(answers));
 }
 
 static abut_status run(bench_state *state) {

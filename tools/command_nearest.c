@@ -103,7 +103,9 @@ static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *bat
         a->nearest = malloc((batch->count * most + 1) * sizeof *a->nearest);
     abut_status status = ABUT_OK;
     int code = counts && a->nearest ? 0 : no_memory(tool);
-    if (!code && (status = abut_nearest_many_batch(bvh, batch, radius, most, a->nearest, counts)))
+    if (!code &&
+        (status = abut_nearest_many_batch(bvh, batch, radius, most, abut_array_host(a->nearest),
+                                          abut_array_host(counts))))
         code = tool_fail(tool, status);
     if (!code && !close_gaps(a, counts, most))
         code = no_memory(tool);
@@ -117,8 +119,9 @@ static int find_one(tool_run *tool, const abut_bvh *bvh, const abut_points *batc
     if (!a->nearest)
         return no_memory(tool);
     a->count = batch->count;
-    abut_status status = is_signed ? abut_sign_nearest_batch(bvh, batch, radius, a->nearest)
-                                   : abut_nearest_batch(bvh, batch, radius, a->nearest);
+    abut_status status =
+        is_signed ? abut_sign_nearest_batch(bvh, batch, radius, abut_array_host(a->nearest))
+                  : abut_nearest_batch(bvh, batch, radius, abut_array_host(a->nearest));
     return status ? tool_fail(tool, status) : 0;
 }
 

@@ -62,7 +62,8 @@ static int find_first(tool_run *tool, const abut_bvh *bvh, double most, answers 
     if (!a->hits)
         return no_memory(tool);
     a->count = a->ray_count;
-    abut_status status = abut_ray_first_batch(bvh, a->rays, a->ray_count, most, a->hits);
+    abut_status status = abut_ray_first_batch(bvh, abut_array_host(a->rays), a->ray_count, most,
+                                              abut_array_host(a->hits));
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -78,7 +79,8 @@ static int find_all(tool_run *tool, const abut_bvh *bvh, answers *a) {
         if (!a->hits)
             code = no_memory(tool);
         else
-            status = abut_ray_all_batch(bvh, a->rays, a->ray_count, capacity, offsets, a->hits);
+            status = abut_ray_all_batch(bvh, abut_array_host(a->rays), a->ray_count, capacity,
+                                        abut_array_host(offsets), abut_array_host(a->hits));
         capacity = status == ABUT_ERROR_BUFFER ? offsets[a->ray_count] : capacity;
     }
     if (!code && status)

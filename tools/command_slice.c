@@ -108,7 +108,7 @@ static abut_status values_of_mesh(const abut_bvh *bvh, const abut_points *points
     const abut_vec3 *list = points->points;
     if (!nearest)
         return ABUT_ERROR_MEMORY;
-    abut_status status = abut_sign_nearest_batch(bvh, points, HUGE_VAL, nearest);
+    abut_status status = abut_sign_nearest_batch(bvh, points, HUGE_VAL, abut_array_host(nearest));
     for (size_t i = 0; i < points->count && !status; i++) {
         double d = nearest[i].distance;
         abut_vec3 p = nearest[i].point, q = list[i];

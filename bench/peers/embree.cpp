@@ -135,7 +135,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                     if (single)
                         one_by_one();
                     else
-                        peer::check(abut_nearest_batch(ours.bvh, &batch, HUGE_VAL, nearest.data()));
+                        peer::check(abut_nearest_batch(ours.bvh, &batch, HUGE_VAL, abut_array_host(nearest.data())));
                 },
                 [&] { embree_run(scene, m, points, answers, threads); }, threads);
             std::string what = std::string(which.name) + (single ? "-single" : "");
@@ -161,7 +161,7 @@ void compare_rays(peer::report &report, const model &m, const peer::side &ours, 
             report.rounds(),
             [&] {
                 peer::check(
-                    abut_ray_first_batch(ours.bvh, our_rays.data(), count, HUGE_VAL, hits.data()));
+                    abut_ray_first_batch(ours.bvh, abut_array_host(our_rays.data()), count, HUGE_VAL, abut_array_host(hits.data())));
             },
             [&] {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 512)

@@ -58,7 +58,7 @@ errors examine(const openvdb::FloatGrid &volume, const abut_grid &grid, const ab
     }
     std::vector<abut_nearest> exact(points.size());
     abut_points batch = abut_points_doubles(points.data(), points.size());
-    peer::check(abut_sign_nearest_batch(bvh, &batch, HUGE_VAL, exact.data()));
+    peer::check(abut_sign_nearest_batch(bvh, &batch, HUGE_VAL, abut_array_host(exact.data())));
     errors e;
     e.voxels = points.size();
     for (size_t i = 0; i < points.size(); i++) {

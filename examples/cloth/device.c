@@ -11,7 +11,6 @@
 
 #ifndef CLOTH_NO_DEVICES
 #include "device/kit.h"
-#include "nearest/batch.h"
 
 enum { GROUP = CLOTH_GROUP, WIDE = VOLUME_LANES, TAIL_COUNT = 512 };
 
@@ -269,11 +268,14 @@ static abut_status find_touches(cloth *c, double radius, const vec *solid_end) {
     cloth_device *d = c->device;
     const size_t groups = d->kit.buffers[MEMORY_TOLD].bytes / (2 * sizeof(double));
     double *told = abut_context_allocate(c->context, groups, 2 * sizeof *told);
+    abut_points points = abut_points_default();
+    points.buffer = d->start;
+    points.type = ABUT_SCALAR_FLOAT64;
+    points.count = c->vertices;
     abut_status status = told ? fit_solid(c) : ABUT_ERROR_MEMORY;
     (void)solid_end; /* is there */
     if (!status)
-        status = abuti_nearest_buffer(d->solid, d->start, ABUT_SCALAR_FLOAT64, c->vertices, radius,
-                                      d->nearest);
+        status = abut_nearest_batch(d->solid, &points, radius, abut_array_buffer(d->nearest));
     if (!status) {
         ABUTI_KIT_RUN(&d->kit, KERNEL_FIND_TOUCHES, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
                       ABUTI_VALUE(c->options.thickness), ABUTI_VALUE(c->touch_gap),

@@ -14,6 +14,11 @@
  * same: it gets a copy of the tree when it is first asked, also while a batch runs. Batches that
  * need doubles fail with ABUT_ERROR_DEVICE on a device that has none. If a device fails half-way
  * through a batch, part of the answers has been written, and the hierarchy may still be asked.
+ *
+ * Questions and answers of a batch are arrays (abut_array): memory of the host, or buffers on the
+ * device of the hierarchy, in any combination. What is in a buffer stays there, but for winding
+ * numbers of surfaces with a border, which end on the host. A buffer is refused where the hierarchy
+ * is on the CPU or on another device, and with ABUT_ERROR_BUFFER where it is too small.
  */
 #ifndef ABUT_BVH_H
 #define ABUT_BVH_H
@@ -74,13 +79,14 @@ ABUT_API abut_mesh *abut_bvh_mesh(const abut_bvh *bvh);
 
 /* ---- points ---- */
 
-/* Points in the caller's memory. */
+/* Points in the caller's memory, or in a buffer. */
 typedef struct abut_points {
     size_t size;
     const void *points;    /* three scalars each; any alignment */
     abut_scalar_type type; /* must be said, unless there are none */
-    size_t stride;         /* bytes from point to point; 0 = packed */
+    size_t stride;         /* bytes from point to point; 0 = packed, as in a buffer always */
     size_t count;
+    const abut_buffer *buffer; /* instead of `points`: on the device of the hierarchy; else null */
 } abut_points;
 
 ABUT_DEFAULT(abut_points)
@@ -104,14 +110,16 @@ static inline abut_points abut_points_floats(const void *points, size_t count) {
 /* Finds all triangles that meet a box (lo <= hi on every axis), exactly; ascending. Writes them if
  * there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in
  * either case. `triangles` may be null with a capacity of 0. Thread-safe. */
-ABUT_API abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capacity,
-                                  uint32_t *triangles, uint32_t *count);
+ABUT_API abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint64_t capacity,
+                                  uint32_t *triangles, uint64_t *count);
 
-/* The same for many boxes on all threads, with offsets and errors as those of
- * abut_ray_all_batch(): the triangles of boxes[i] begin at triangles[offsets[i]]. Reports
- * progress as stage "boxes". Thread-safe; on a device one batch at a time. */
-ABUT_API abut_status abut_bvh_box_batch(const abut_bvh *bvh, const abut_box *boxes, size_t count,
-                                        uint64_t capacity, uint64_t *offsets, uint32_t *triangles);
+/* The same for many boxes on all threads: of `count` abut_box to offsets (uint64_t) and triangles
+ * (uint32_t), with errors as those of abut_ray_all_batch(); the triangles of box i begin at
+ * triangles[offsets[i]]. Reports progress as stage "boxes". Thread-safe; on a device one batch at a
+ * time. */
+ABUT_API abut_status abut_bvh_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
+                                        uint64_t capacity, abut_array offsets,
+                                        abut_array triangles);
 
 #ifdef __cplusplus
 }

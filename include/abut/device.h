@@ -85,24 +85,27 @@ ABUT_API abut_status abut_buffer_write(abut_buffer *buffer, size_t offset, const
 ABUT_API abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, void *data,
                                       size_t bytes);
 
-/* An array of a caller's: on the host, or on a device from the beginning of a buffer; neither where
- * there is none. */
+/* Elements in memory of the host, or on a device from the beginning of a buffer: where questions
+ * come from and answers go; neither where there is none. Elements stand close together, and
+ * questions are only read. */
 typedef struct abut_array {
-    void *host;
-    abut_buffer *buffer;
+    void *host;          /* or */
+    abut_buffer *buffer; /* on the device of the object that is asked */
 } abut_array;
 
+/* An array in memory of the host; null = none. Thread-safe. */
 static inline abut_array abut_array_host(const void *host) {
     abut_array array;
-    array.host = (void *)host;
+    array.host = (void *)(uintptr_t)host;
     array.buffer = NULL;
     return array;
 }
 
+/* An array in a buffer; null = none. Thread-safe. */
 static inline abut_array abut_array_buffer(const abut_buffer *buffer) {
     abut_array array;
     array.host = NULL;
-    array.buffer = (abut_buffer *)buffer;
+    array.buffer = (abut_buffer *)(uintptr_t)buffer;
     return array;
 }
 

@@ -31,13 +31,13 @@ typedef struct abut_nearest {
 ABUT_API abut_status abut_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius,
                                         abut_nearest *nearest);
 
-/* The same for many points, on all threads: nearest[i] belongs to point i. Faster than one
- * after the other, in whatever order they are: they are sorted by place first. `nearest` has room
- * for points->count; no points are fine. Refused before anything is written: a point that is not
- * finite or beyond ABUT_COORDINATE_MAX. Reports progress as stage "nearest"; if that cancels, part
- * of `nearest` has been written. Thread-safe; on a device one batch at a time. */
+/* The same for many points, on all threads: nearest[i], an abut_nearest, belongs to point i. Faster
+ * than one after the other, in whatever order they are: they are sorted by place first. `nearest`
+ * has room for points->count; no points are fine. Refused before anything is written: a point that
+ * is not finite or beyond ABUT_COORDINATE_MAX. Reports progress as stage "nearest"; if that
+ * cancels, part of `nearest` has been written. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_nearest_batch(const abut_bvh *bvh, const abut_points *points,
-                                        double radius, abut_nearest *nearest);
+                                        double radius, abut_array nearest);
 
 /* What unsigned distances, rays and pairs of triangles promise on a mesh: all, whatever it is.
  * Thread-safe. */
@@ -49,30 +49,32 @@ ABUT_API abut_advice abut_nearest_advice(const abut_mesh_report *report);
  * `radius`: sorted by distance, then by index. `nearest` has room for `k`; `count` gets how many
  * there are. Takes no memory. Thread-safe. */
 ABUT_API abut_status abut_nearest_many(const abut_bvh *bvh, abut_vec3 point, double radius,
-                                       uint32_t k, abut_nearest *nearest, uint32_t *count);
-/* The same for many points on all threads: those of point i begin at nearest[i x k], and
- * counts[i] tells how many they are; what is left of its places stays as it was. Refused before
- * anything is written: a point that is not legal. Reports progress as stage "nearest"; if that
- * cancels, part has been written. Thread-safe; on a device one batch at a time. */
+                                       uint32_t k, abut_nearest *nearest, uint64_t *count);
+/* The same for many points on all threads: those of point i begin at nearest[i x k] (abut_nearest),
+ * and counts[i] (uint32_t) tells how many they are; what is left of its places stays as it was.
+ * Refused before anything is written: a point that is not legal. Reports progress as stage
+ * "nearest"; if that cancels, part has been written. Thread-safe; on a device one batch at a time.
+ */
 ABUT_API abut_status abut_nearest_many_batch(const abut_bvh *bvh, const abut_points *points,
-                                             double radius, uint32_t k, abut_nearest *nearest,
-                                             uint32_t *counts);
+                                             double radius, uint32_t k, abut_array nearest,
+                                             abut_array counts);
 /* Finds all triangles at a distance of at most `radius`, sorted as above. Writes them if there are
  * at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in either case.
  * `nearest` may be null with a capacity of 0. Thread-safe. */
 ABUT_API abut_status abut_nearest_within(const abut_bvh *bvh, abut_vec3 point, double radius,
-                                         uint32_t capacity, abut_nearest *nearest, uint32_t *count);
+                                         uint64_t capacity, abut_nearest *nearest, uint64_t *count);
 
 /* The same for many points on all threads: those of point i are nearest[offsets[i]] up to but not
- * including nearest[offsets[i + 1]]. `offsets` has room for points->count + 1. Fails with
+ * including nearest[offsets[i + 1]]: abut_nearest, and offsets of uint64_t, with room for
+ * points->count + 1. Fails with
  * ABUT_ERROR_BUFFER where there are more than `capacity`, and `nearest` stays as it was; `offsets`
  * is written in either case, and its last is how many there are. `nearest` may be null with a
  * capacity of 0. Refused before anything is written: a point that is not legal. Reports progress as
  * stage "nearest"; if that cancels, part has been written. Thread-safe; on a device one batch at a
  * time. */
 ABUT_API abut_status abut_nearest_within_batch(const abut_bvh *bvh, const abut_points *points,
-                                               double radius, uint64_t capacity, uint64_t *offsets,
-                                               abut_nearest *nearest);
+                                               double radius, uint64_t capacity, abut_array offsets,
+                                               abut_array nearest);
 
 #ifdef __cplusplus
 }

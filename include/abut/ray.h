@@ -31,26 +31,28 @@ ABUT_API abut_status abut_ray_any(const abut_bvh *bvh, const abut_ray *ray, doub
 /* Finds all triangles that a ray hits, sorted by parameter, then by index. Writes them if there are
  * at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in either case.
  * `hits` may be null with a capacity of 0. Thread-safe. */
-ABUT_API abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint32_t capacity,
-                                  abut_ray_hit *hits, uint32_t *count);
-/* abut_ray_first for `count` rays on all threads; hits[i] belongs to rays[i]. Refused before
+ABUT_API abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint64_t capacity,
+                                  abut_ray_hit *hits, uint64_t *count);
+/* abut_ray_first for `count` rays on all threads, from an array of abut_ray to one of abut_ray_hit:
+ * hits[i] belongs to rays[i]. Refused before
  * anything is written: a ray that is not legal. Reports progress as stage "rays"; if that cancels,
  * part of `hits` has been written. Thread-safe; on a device one batch at a time. */
-ABUT_API abut_status abut_ray_first_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
-                                          double limit, abut_ray_hit *hits);
-/* abut_ray_any for `count` rays, as abut_ray_first_batch(): any[i] belongs to rays[i]. Thread-safe;
- * on a device one batch at a time. */
-ABUT_API abut_status abut_ray_any_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
-                                        double limit, bool *any);
+ABUT_API abut_status abut_ray_first_batch(const abut_bvh *bvh, abut_array rays, size_t count,
+                                          double limit, abut_array hits);
+/* abut_ray_any for `count` rays, as abut_ray_first_batch(): any[i], a bool, belongs to rays[i].
+ * Thread-safe; on a device one batch at a time. */
+ABUT_API abut_status abut_ray_any_batch(const abut_bvh *bvh, abut_array rays, size_t count,
+                                        double limit, abut_array any);
 
 /* abut_ray_all for `count` rays on all threads: the hits of rays[i] are hits[offsets[i]] up to
- * but not including hits[offsets[i + 1]]. `offsets` has room for count + 1. Fails with
- * ABUT_ERROR_BUFFER where there are more than `capacity`, and `hits` stays as it was; `offsets` is
- * written in either case, and its last is how many there are. `hits` may be null with a capacity of
- * 0. Refused before anything is written: a ray that is not legal. Reports progress as stage "rays";
- * if that cancels, part has been written. Thread-safe; on a device one batch at a time. */
-ABUT_API abut_status abut_ray_all_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
-                                        uint64_t capacity, uint64_t *offsets, abut_ray_hit *hits);
+ * but not including hits[offsets[i + 1]]. `offsets`, of uint64_t, has room for count + 1. Fails
+ * with ABUT_ERROR_BUFFER where there are more than `capacity`, and `hits` stays as it was;
+ * `offsets` is written in either case, and its last is how many there are. `hits` may be null with
+ * a capacity of 0. Refused before anything is written: a ray that is not legal. Reports progress as
+ * stage "rays"; if that cancels, part has been written. Thread-safe; on a device one batch at a
+ * time. */
+ABUT_API abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t count,
+                                        uint64_t capacity, abut_array offsets, abut_array hits);
 
 #ifdef __cplusplus
 }

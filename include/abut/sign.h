@@ -55,6 +55,10 @@ typedef struct abut_sign_info {
     abut_sign_method method; /* AUTO = not prepared */
     bool closed;             /* the surface has no border */
     uint64_t bytes;          /* beyond the hierarchy */
+    abut_advice advice;      /* what answers about inside, windings and signs are worth: guaranteed
+                              * without border, however the surface cuts itself or faces; limited
+                              * with holes; unfit where neighbours face opposite ways. Its reason
+                              * is null where nothing was prepared */
 } abut_sign_info;
 
 /* Tells what was prepared. Null gives zeros. Thread-safe. */
@@ -64,22 +68,22 @@ ABUT_API abut_sign_info abut_sign_info_get(const abut_bvh *bvh);
  * border that faces inwards on the whole (whose volume about its own centre is negative) is taken
  * as if it faced outwards. Pseudo-normals play no part. Takes no memory. Thread-safe. */
 ABUT_API abut_status abut_sign_inside(const abut_bvh *bvh, abut_vec3 point, bool *inside);
-/* The same for many points on all threads. Refused before anything is written: a point that is not
- * legal. On a device a surface with a border needs one that rounds floats as the CPU does, else
- * ABUT_ERROR_DEVICE. Reports progress as stage "inside"; if that cancels, part has been written.
- * Thread-safe; on a device one batch at a time. */
+/* The same for many points on all threads, to an array of bool. Refused before anything is written:
+ * a point that is not legal. On a device a surface with a border needs one that rounds floats as
+ * the CPU does, else ABUT_ERROR_DEVICE. Reports progress as stage "inside"; if that cancels, part
+ * has been written. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_points *points,
-                                            bool *inside);
+                                            abut_array inside);
 
 /* Gives the winding number of the surface around a point: 1 inside a solid that faces outwards, -1
  * inside one that faces inwards, 2 inside two. Without border it is whole and exact; on the surface
  * itself, where there is none, 0.5 stands for it. With a border it is the generalised one (the
  * solid angle of all triangles over 4 pi), with an error below 0.01. Thread-safe. */
 ABUT_API abut_status abut_sign_winding(const abut_bvh *bvh, abut_vec3 point, double *winding);
-/* The same for many points, as abut_sign_inside_batch(); stage "winding". Thread-safe; on a device
- * one batch at a time. */
+/* The same for many points, as abut_sign_inside_batch(), to an array of double; stage "winding".
+ * Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_points *points,
-                                             double *winding);
+                                             abut_array winding);
 
 /* abut_nearest_point() with a distance that is negative inside. 0 has no sign, nor has infinity
  * where nothing is within the radius. Without border the sign is exact by winding numbers; by
@@ -90,7 +94,7 @@ ABUT_API abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, dou
 /* The same for many points, as abut_nearest_batch(). Thread-safe; on a device one batch at a time.
  */
 ABUT_API abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *points,
-                                             double radius, abut_nearest *nearest);
+                                             double radius, abut_array nearest);
 
 #ifdef __cplusplus
 }

@@ -77,21 +77,21 @@ static abut_status check_boxes(const char *function, const abut_box *boxes, size
     return ABUT_OK;
 }
 
-abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint32_t capacity,
-                         uint32_t *triangles, uint32_t *count) {
+abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint64_t capacity,
+                         uint32_t *triangles, uint64_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
     status = status ? status : check_box(__func__, box, SIZE_MAX);
     if (!status && !triangles && capacity)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: triangles is null, but capacity is %u",
-                            __func__, capacity);
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: triangles is null, but capacity is %llu",
+                            __func__, (unsigned long long)capacity);
     if (status)
         return status;
     region r = {bvh, *box, bvh_region_of(bvh, box)};
     uint32_t found = region_visit(&r, NULL); /* first counted: a small buffer stays untouched */
     *count = found;
     if (found > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but room for %u only",
-                          __func__, found, capacity);
+        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but room for %llu only",
+                          __func__, found, (unsigned long long)capacity);
     region_visit(&r, triangles);
     abuti_sort_items(triangles, found, sizeof *triangles, number_after);
     return ABUT_OK;
@@ -114,17 +114,18 @@ static uint32_t box_answer(const void *user, size_t i, bool write, uint64_t at) 
     return found;
 }
 
-abut_status abut_bvh_box_batch(const abut_bvh *bvh, const abut_box *boxes, size_t count,
-                               uint64_t capacity, uint64_t *offsets, uint32_t *triangles) {
-    box_batch b = {bvh, boxes, triangles};
-    bvh_gather g = {__func__, "boxes", "triangles", count, capacity, offsets, &b, box_answer};
+abut_status abut_bvh_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
+                               uint64_t capacity, abut_array offsets, abut_array triangles) {
+    const box_batch b = {bvh, boxes.host, triangles.host};
+    const bvh_gather g = {__func__, "boxes",   "triangles",      bvh, count,     capacity,
+                          offsets,  triangles, sizeof(uint32_t), &b,  box_answer};
     abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
-    status = status ? status : abuti_gather_check(&g, triangles);
-    if (!status && count && !boxes)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: boxes is null", __func__);
-    status = status ? status : check_boxes(__func__, boxes, count);
+    status = status ? status : abuti_gather_check(&g);
+    if (!status)
+        status = abuti_bvh_check_array(__func__, "boxes", bvh, boxes, count, sizeof(abut_box));
+    if (!status && boxes.host)
+        status = check_boxes(__func__, boxes.host, count);
     if (status)
         return status;
-    return bvh->there ? abuti_bvh_boxes_there(bvh->there, &g, boxes, triangles)
-                      : abuti_gather_run(bvh->context, &g);
+    return bvh->there ? abuti_bvh_boxes_there(&g, boxes) : abuti_gather_run(&g);
 }

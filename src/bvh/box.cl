@@ -59,6 +59,20 @@ static void walk(listing *l, __global const node *nodes, __global const float4 *
     }
 }
 
+/* The least number of a box that is not legal. */
+__kernel void box_check(__global const double *boxes, uint count, double most,
+                        __global uint *refused) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    __global const double *box = boxes + 6 * (size_t)i;
+    bool legal = true;
+    for (int axis = 0; axis < 3; axis++)
+        legal = legal && -most <= box[axis] && box[axis] <= box[axis + 3] && box[axis + 3] <= most;
+    if (!legal)
+        atomic_min(refused, i);
+}
+
 /* Boxes are six doubles each. */
 __kernel void box_find(__global const node *nodes, __global const float4 *triangles,
                        uint triangle_count, __global const double *boxes, uint count,

@@ -1,5 +1,5 @@
 /* Life of a hierarchy: created, refitted, described; and the checks that all queries share. */
-#include "sign/sign.h"
+#include "bvh/bvh.h"
 
 #include <assert.h>
 #include <math.h>
@@ -199,8 +199,8 @@ void abut_bvh_destroy(abut_bvh *bvh) {
         abuti_release(context, bvh->nodes);
         abuti_release(context, bvh->blocks);
         abuti_release(context, bvh->order);
-        abuti_sign_destroy(bvh);
     }
+    abuti_bvh_parts_destroy(&bvh->parts);
     abuti_bvh_solid_destroy(bvh);
     abut_mesh_destroy(bvh->mesh);
     abuti_release(context, bvh);
@@ -243,7 +243,7 @@ abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh) {
     abut_mesh_destroy(bvh->mesh);
     bvh->mesh = mesh;
     abuti_bvh_solid_fit(bvh);
-    return bvh->sign ? abuti_sign_fit(bvh) : ABUT_OK;
+    return abuti_bvh_parts_refit(&bvh->parts);
 }
 
 abut_bvh_info abut_bvh_info_get(const abut_bvh *bvh) {

@@ -49,8 +49,52 @@ typedef struct bvh_block {
 
 _Static_assert(sizeof(bvh_node) == 112 && sizeof(bvh_block) == 72, "the layout that devices read");
 
-/* The device's side of a hierarchy; see device_query.h. */
+/* The device's side of a hierarchy; see on_device.h. */
 typedef struct bvh_on_device bvh_on_device;
+
+/* ---- parts.c: what higher floors keep with a hierarchy ----
+ *
+ * A part begins with a bvh_part, and its kind is the key by which it is found. It is made when it
+ * is first wanted, told when the tree has been refitted, and destroyed with its owner: a hierarchy,
+ * or the device's side of one.
+ */
+typedef struct bvh_part {
+    const struct bvh_part_kind *kind;
+    abut_context *context; /* that of its owner */
+    struct bvh_part *next;
+} bvh_part;
+
+typedef struct bvh_part_kind {
+    size_t bytes;
+    /* Fills in what is zero. On failure `destroy` follows. */
+    abut_status (*create)(bvh_part *part, void *owner);
+    /* The tree has changed; null = that does not matter. A part that fails is destroyed. */
+    abut_status (*refit)(bvh_part *part);
+    /* Gives up what it has, but not the part itself. */
+    void (*destroy)(bvh_part *part);
+} bvh_part_kind;
+
+typedef struct bvh_parts {
+    bvh_part *first;
+} bvh_parts;
+
+/* The part of a kind, or null. */
+static inline bvh_part *abuti_bvh_part(const bvh_parts *parts, const bvh_part_kind *kind) {
+    bvh_part *part = parts->first;
+    while (part && part->kind != kind)
+        part = part->next;
+    return part;
+}
+/* The same; made if there is none. Not thread-safe. */
+abut_status abuti_bvh_part_get(abut_context *context, bvh_parts *parts, const bvh_part_kind *kind,
+                               void *owner, bvh_part **part);
+/* Makes a part that is in no list yet, and puts one there instead of that of its kind. */
+abut_status abuti_bvh_part_make(abut_context *context, const bvh_part_kind *kind, void *owner,
+                                bvh_part **part);
+void abuti_bvh_part_put(bvh_parts *parts, bvh_part *part);
+/* Tells all; the first failure is told. */
+abut_status abuti_bvh_parts_refit(bvh_parts *parts);
+void abuti_bvh_parts_destroy(bvh_parts *parts);
 
 struct abut_bvh {
     abut_context *context; /* held */
@@ -66,7 +110,7 @@ struct abut_bvh {
     bvh_on_device *there;              /* null = it is on the CPU */
     const struct abut_bvh *base;       /* of a copy on a device: has the CPU's arrays; else null */
     _Atomic(struct bvh_solid *) solid; /* made when first wanted; see solid.c */
-    struct bvh_sign *sign;             /* null until abut_sign_prepare() */
+    bvh_parts parts;                   /* what higher floors keep with it on the CPU */
 };
 
 /* ---- build.c: which triangles stand together ---- */
@@ -84,7 +128,7 @@ abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double
 abut_status abuti_bvh_split_8(abut_context *context, const abut_mesh *mesh, double scale,
                               uint32_t *order, bvh_split *splits);
 
-/* ---- device_query.c: hierarchies on a device ---- */
+/* ---- on_device.c: hierarchies on a device ---- */
 
 typedef enum bvh_host_state { BVH_HOST_NONE = 0, BVH_HOST_COMING, BVH_HOST_READY } bvh_host_state;
 
@@ -158,6 +202,10 @@ abut_status abuti_bvh_check(const char *function, const abut_bvh *bvh, const voi
 /* The door of every question that is asked where the hierarchy is. */
 abut_status abuti_bvh_check_batch(const char *function, const abut_bvh *bvh, const void *out,
                                   const char *out_name);
+/* Whether a hierarchy can use a caller's array: memory of the host, or a buffer of its device that
+ * is large enough. */
+abut_status abuti_bvh_check_array(const char *function, const char *what, const abut_bvh *bvh,
+                                  abut_array array, uint64_t count, size_t element_bytes);
 /* Whether a mesh has the same triangles as the one that a hierarchy was built for. */
 abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
                                   const abut_mesh *mesh);
@@ -177,6 +225,8 @@ static inline uint32_t bvh_leaf_fill(const abut_bvh *bvh, uint32_t leaf) {
  * where the surface would have a border otherwise. */
 typedef struct bvh_solid {
     uint32_t part_count, border_count;
+    bool flipped;          /* some edge is run along twice more often one way, as where neighbours
+                            * face opposite ways */
     uint32_t *parts;       /* the lowest vertex of each */
     uint32_t (*border)[2]; /* from, to */
     uint32_t *names;       /* the lowest vertex in the place of each; null where not looked at */

@@ -2,70 +2,116 @@
  * A ray is six doubles and a box, too, so both go one way. */
 #include "bvh/device_gather.h"
 
-#define FIND_GROUP 128
-#define QUESTION_BYTES 64
+enum { FIND_GROUP = 128, QUESTION_BYTES = 64 };
 
 _Static_assert(sizeof(abut_ray) == 48 && sizeof(abut_box) == 48,
                "the layouts that ray_all.cl and box.cl read");
 
-typedef struct all_quest {
-    const unsigned char *questions;
-    abuti_kernel *find, *judge;
-} all_quest;
-
-static abut_status all_ready(const device_quest *q, size_t begin, uint32_t count) {
-    const all_quest *a = q->user;
-    abut_status status =
-        abuti_buffer_reserve(q->bvh->queue.device, count, sizeof(abut_ray), &q->bvh->in);
-    return status ? status
-                  : abuti_buffer_upload(&q->bvh->queue, &q->bvh->in, 0,
-                                        a->questions + begin * sizeof(abut_ray),
-                                        count * sizeof(abut_ray));
+static void all_ready(const device_quest *q, size_t begin, uint32_t count) {
+    const device_all *a = q->user;
+    abuti_kit *io = &q->there->io;
+    const size_t bytes = sizeof(abut_ray);
+    if (!a->questions.buffer) {
+        abuti_kit_put(io, BVH_IN, (const unsigned char *)a->questions.host + begin * bytes, count,
+                      bytes);
+        return;
+    }
+    abuti_kit_reserve(io, BVH_IN, count, bytes);
+    abuti_kit_fail(io,
+                   abuti_buffer_copy_part(io->queue, &a->questions.buffer->memory, begin * bytes,
+                                          &io->buffers[BVH_IN], 0, count * bytes));
 }
 
-static abut_status all_find(const device_quest *q, uint32_t count, uint32_t fill,
-                            const abuti_buffer *begin, const abuti_buffer *places) {
-    const all_quest *a = q->user;
-    bvh_on_device *bvh = q->bvh;
-    const mesh_frame frame = frame_of(bvh);
-    return ABUTI_LAUNCH(&bvh->queue, a->find, groups_of(count, FIND_GROUP), FIND_GROUP,
-                        ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->tree.triangles),
-                        ABUTI_VALUE(bvh->tree.triangle_count), ABUTI_BUFFER(&bvh->in),
-                        ABUTI_VALUE(count), ABUTI_VALUE(frame), ABUTI_VALUE(fill),
-                        ABUTI_BUFFER(begin), ABUTI_BUFFER(places));
+static void all_find(const device_quest *q, uint32_t count, uint32_t fill,
+                     const abuti_buffer *begin, const abuti_buffer *places) {
+    const device_all *a = q->user;
+    const mesh_frame frame = frame_of(q->there);
+    ABUTI_KIT_RUN(a->kit, a->find, count, FIND_GROUP, TREE(q->there, nodes),
+                  TREE(q->there, triangles), ABUTI_VALUE(q->there->tree.triangle_count),
+                  KIT_BUFFER(&q->there->io, BVH_IN), ABUTI_VALUE(count), ABUTI_VALUE(frame),
+                  ABUTI_VALUE(fill), ABUTI_BUFFER(begin), ABUTI_BUFFER(places));
 }
 
-static abut_status all_judge(const device_quest *q, uint32_t total) {
-    const all_quest *a = q->user;
-    bvh_on_device *bvh = q->bvh;
-    device_gather *g = &bvh->gather;
-    return ABUTI_LAUNCH(&bvh->queue, a->judge, groups_of(total, FIND_GROUP), FIND_GROUP,
-                        ABUTI_BUFFER(&bvh->tree.corners), ABUTI_BUFFER(&bvh->tree.order),
-                        ABUTI_BUFFER(&bvh->in), ABUTI_VALUE(total), ABUTI_BUFFER(&g->owners),
-                        ABUTI_BUFFER(&g->places), ABUTI_BUFFER(&g->before), ABUTI_BUFFER(&g->keys),
-                        ABUTI_BUFFER(&g->answers));
+static void all_judge(const device_quest *q, uint32_t total) {
+    const device_all *a = q->user;
+    const abuti_kit *lists = &q->lists->kit;
+    ABUTI_KIT_RUN(a->kit, a->judge, total, FIND_GROUP, TREE(q->there, corners),
+                  TREE(q->there, order), KIT_BUFFER(&q->there->io, BVH_IN), ABUTI_VALUE(total),
+                  KIT_BUFFER(lists, GATHER_OWNERS), KIT_BUFFER(lists, GATHER_PLACES),
+                  KIT_BUFFER(lists, GATHER_BEFORE), KIT_BUFFER(lists, GATHER_KEYS),
+                  KIT_BUFFER(lists, GATHER_ANSWERS));
 }
 
-abut_status abuti_device_ask_all(device_quest *q, const char *module, const abuti_kernel_name *list,
-                                 const void *questions, size_t answer_bytes) {
-    all_quest a = {questions, list[0].kernel, list[1].kernel};
-    q->most = UINT32_MAX;
-    q->answer_words = (uint32_t)(answer_bytes / 4);
-    q->user = &a;
-    q->ready = all_ready;
-    q->find = all_find;
-    q->judge = all_judge;
-    q->part = abuti_device_gather_part(q->bvh, q->gather.count, QUESTION_BYTES, 0);
-    abut_status status = abuti_device_check_doubles(q->gather.function, q->bvh);
-    if (!status && q->gather.count)
-        status = abuti_device_need(q->bvh, module, list, 2);
-    return status ? status : abuti_device_gather(q);
+abut_status abuti_device_check_all(const char *function, const device_all *a, size_t count) {
+    const double most = ABUT_COORDINATE_MAX;
+    const uint32_t questions = (uint32_t)count, none = UINT32_MAX;
+    uint32_t refused = none;
+    abuti_buffer word = {0};
+    if (!a->questions.buffer || !count)
+        return ABUT_OK;
+    if (count >= ABUT_NONE)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu %s; at most %u are possible at once", function,
+                          count, a->name, ABUT_NONE - 1);
+    abuti_kit_fail(a->kit, abuti_buffer_make(a->kit->queue, &none, 1, sizeof none, &word));
+    ABUTI_KIT_RUN(a->kit, a->check, count, FIND_GROUP, ABUTI_BUFFER(&a->questions.buffer->memory),
+                  ABUTI_VALUE(questions), ABUTI_VALUE(most), ABUTI_BUFFER(&word));
+    abut_status status = abuti_buffer_download(a->kit->queue, &word, 0, &refused, sizeof refused);
+    abuti_buffer_destroy(&word);
+    return status || refused == none ? status
+                                     : abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s %u %s", function,
+                                                  a->name, refused, a->what);
 }
 
-abut_status abuti_bvh_boxes_there(bvh_on_device *there, const bvh_gather *gather,
-                                  const abut_box *boxes, uint32_t *triangles) {
-    device_quest q = {.bvh = there, .gather = *gather, .answers = triangles};
-    const abuti_kernel_name list[] = {{&there->gather.box_find, "box_find"},
-                                      {&there->gather.box_judge, "box_judge"}};
-    return abuti_device_ask_all(&q, "box", list, boxes, sizeof *triangles);
+abut_status abuti_device_ask_all(const bvh_gather *gather, const device_all *all) {
+    bvh_on_device *there = gather->bvh->there;
+    device_quest q = {.there = there,
+                      .gather = gather,
+                      .most = UINT32_MAX,
+                      .part = abuti_device_gather_part(there, gather->count, QUESTION_BYTES, 0),
+                      .user = (void *)(uintptr_t)all,
+                      .ready = all_ready,
+                      .find = all_find,
+                      .judge = all_judge};
+    abut_status status = abuti_device_check_doubles(gather->function, there);
+    status = status ? status : abuti_device_check_all(gather->function, all, gather->count);
+    return status ? status : abuti_device_gather(&q);
+}
+
+/* ---- boxes ---- */
+
+enum { BOX_CHECK, BOX_FIND, BOX_JUDGE, BOX_KERNELS };
+
+static const abuti_kernel_source sources[BOX_KERNELS] = {[BOX_CHECK] = {"box", "box_check"},
+                                                         [BOX_FIND] = {"box", "box_find"},
+                                                         [BOX_JUDGE] = {"box", "box_judge"}};
+static const abuti_kit_table table = {.sources = sources, .kernel_count = BOX_KERNELS};
+
+typedef struct box_there {
+    bvh_part part;
+    abuti_kit kit;
+} box_there;
+
+static abut_status create(bvh_part *part, void *owner) {
+    return abuti_there_kit(owner, &table, &((box_there *)part)->kit);
+}
+
+static void destroy(bvh_part *part) {
+    abuti_kit_close(&((box_there *)part)->kit);
+}
+
+static const bvh_part_kind box_kind = {sizeof(box_there), create, NULL, destroy};
+
+abut_status abuti_bvh_boxes_there(const bvh_gather *gather, abut_array boxes) {
+    bvh_part *part;
+    abut_status status = abuti_there_part(gather->bvh->there, &box_kind, &part);
+    if (status)
+        return status;
+    const device_all all = {&((box_there *)part)->kit,
+                            BOX_CHECK,
+                            BOX_FIND,
+                            BOX_JUDGE,
+                            boxes,
+                            "box",
+                            "is not finite, or too large, or has lo beyond hi"};
+    return abuti_device_ask_all(gather, &all);
 }

@@ -13,16 +13,18 @@ typedef struct gather_part {
 static void gather_task(void *data, size_t chunk, size_t begin, size_t end) {
     const gather_part *part = data;
     const bvh_gather *g = part->g;
+    uint64_t *offsets = g->offsets.host;
     (void)chunk;
     for (size_t i = part->begin + begin; i < part->begin + end; i++)
         if (!part->write)
-            g->offsets[i + 1] = g->answer(g->user, i, false, 0);
-        else if (g->offsets[i + 1] > g->offsets[i])
-            g->answer(g->user, i, true, g->offsets[i]);
+            offsets[i + 1] = g->answer(g->user, i, false, 0);
+        else if (offsets[i + 1] > offsets[i])
+            g->answer(g->user, i, true, offsets[i]);
 }
 
 /* One of the two passes, of which the first takes the first half of the reports. */
-static abut_status gather_pass(abut_context *context, const bvh_gather *g, bool write) {
+static abut_status gather_pass(const bvh_gather *g, bool write) {
+    abut_context *context = g->bvh->context;
     const size_t most = (size_t)QUESTIONS_A_TASK * TASKS_A_REPORT;
     abut_status status = ABUT_OK;
     for (size_t begin = 0; begin < g->count && !status; begin += most) {
@@ -35,19 +37,22 @@ static abut_status gather_pass(abut_context *context, const bvh_gather *g, bool 
     return status;
 }
 
-abut_status abuti_gather_check(const bvh_gather *g, const void *answers) {
-    if (!g->offsets)
+abut_status abuti_gather_check(const bvh_gather *g) {
+    if (!g->offsets.host && !g->offsets.buffer)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: offsets is null; pass room for one more than there are questions",
                           g->function);
-    if (!answers && g->capacity)
+    if (!g->answers.host && !g->answers.buffer && g->capacity)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null, but capacity is %llu", g->function,
                           g->what, (unsigned long long)g->capacity);
-    return ABUT_OK;
+    abut_status status = abuti_bvh_check_array(g->function, "offsets", g->bvh, g->offsets,
+                                               (uint64_t)g->count + 1, sizeof(uint64_t));
+    return status ? status
+                  : abuti_bvh_check_array(g->function, g->what, g->bvh, g->answers, g->capacity,
+                                          g->answer_bytes);
 }
 
-abut_status abuti_gather_fits(const bvh_gather *g) {
-    uint64_t total = g->offsets[g->count];
+abut_status abuti_gather_fits(const bvh_gather *g, uint64_t total) {
     return total <= g->capacity
                ? ABUT_OK
                : abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %llu %s, but room for %llu only",
@@ -55,13 +60,14 @@ abut_status abuti_gather_fits(const bvh_gather *g) {
                             (unsigned long long)g->capacity);
 }
 
-abut_status abuti_gather_run(abut_context *context, const bvh_gather *g) {
-    g->offsets[0] = 0;
-    abut_status status = gather_pass(context, g, false);
+abut_status abuti_gather_run(const bvh_gather *g) {
+    uint64_t *offsets = g->offsets.host;
+    offsets[0] = 0;
+    abut_status status = gather_pass(g, false);
     if (status)
         return status;
     for (size_t i = 0; i < g->count; i++)
-        g->offsets[i + 1] += g->offsets[i];
-    status = abuti_gather_fits(g);
-    return status || !g->offsets[g->count] ? status : gather_pass(context, g, true);
+        offsets[i + 1] += offsets[i];
+    status = abuti_gather_fits(g, offsets[g->count]);
+    return status || !offsets[g->count] ? status : gather_pass(g, true);
 }

@@ -55,11 +55,12 @@ __kernel void gather_merge(__global const uint *begin, __global const uint *befo
     to[first + (run & ~1u) * width + (at - run * width) + (low - other)] = item;
 }
 
-/* The first `most` of each segment, of `words` words each; an item a word. */
+/* The first `most` of each segment, of `words` words each; an item a word. They go where
+ * `out_begin` says, or where each segment has `row` places, to its own from row `first` on. */
 __kernel void gather_write(__global const uint *begin, __global const uint *before,
                            __global const uint *owners, __global const uint *list, uint accepted,
                            uint most, __global const uint *out_begin, __global const uint *answers,
-                           uint words, __global uint *out) {
+                           uint words, uint row, ulong first, __global uint *out) {
     size_t id = get_global_id(0);
     /* Dividing by a number that is known beforehand takes a few steps instead of a hundred. */
     size_t j = words == 16 ? id / 16 : words == 10 ? id / 10 : id / words;
@@ -67,9 +68,9 @@ __kernel void gather_write(__global const uint *begin, __global const uint *befo
         return;
     uint word = (uint)(id - j * words);
     uint item = list[j], owner = owners[item], rank = (uint)j - before[begin[owner]];
+    ulong at = row ? (first + owner) * row : out_begin[owner];
     if (rank < most)
-        out[((size_t)out_begin[owner] + rank) * words + word] =
-            answers[(size_t)item * words + word];
+        out[(at + rank) * words + word] = answers[(size_t)item * words + word];
 }
 
 #endif

@@ -8,26 +8,27 @@
 typedef struct bvh_gather {
     const char *function, *stage; /* for error sentences and reports */
     const char *what;             /* answers: the name of the caller's array, and what they are */
-    size_t count;                 /* of questions */
+    const abut_bvh *bvh;
+    size_t count; /* of questions */
     uint64_t capacity;
-    uint64_t *offsets;
+    abut_array offsets, answers; /* the caller's */
+    size_t answer_bytes;
     const void *user;
     /* Gives how many answers a question has; where `write`, they go to the array from `at` on. */
     uint32_t (*answer)(const void *user, size_t question, bool write, uint64_t at);
 } bvh_gather;
 
 /* Whether the caller's arrays are there. */
-abut_status abuti_gather_check(const bvh_gather *g, const void *answers);
+abut_status abuti_gather_check(const bvh_gather *g);
 /* Fails with ABUT_ERROR_BUFFER where there are more answers than places. */
-abut_status abuti_gather_fits(const bvh_gather *g);
+abut_status abuti_gather_fits(const bvh_gather *g, uint64_t total);
 
 /* Asks all questions on all threads: counts, and then writes if there is room. */
-abut_status abuti_gather_run(abut_context *context, const bvh_gather *g);
+abut_status abuti_gather_run(const bvh_gather *g);
 
 /* ---- device_all.c ---- */
 
-/* The triangles in many boxes, on a device; all has been checked. */
-abut_status abuti_bvh_boxes_there(bvh_on_device *there, const bvh_gather *gather,
-                                  const abut_box *boxes, uint32_t *triangles);
+/* The triangles in many boxes, on a device; all has been checked, but boxes of a buffer. */
+abut_status abuti_bvh_boxes_there(const bvh_gather *gather, abut_array boxes);
 
 #endif

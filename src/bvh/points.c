@@ -1,7 +1,8 @@
 /* Points of a batch; see points.h. */
 #include "bvh/points.h"
 
-abut_status abuti_bvh_points_read(const char *function, const abut_points *points, bvh_points *to) {
+abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh,
+                                  const abut_points *points, bvh_points *to) {
     abut_points in = abut_points_default();
     if (!points)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: points is null; pass its address", function);
@@ -14,8 +15,6 @@ abut_status abuti_bvh_points_read(const char *function, const abut_points *point
                           "%s: points->type is %u; set it to ABUT_SCALAR_FLOAT64 or "
                           "ABUT_SCALAR_FLOAT32, as abut_points_doubles() and _floats() do",
                           function, (unsigned)in.type);
-    if (!in.points && in.count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: points->points is null", function);
     size_t packed = bvh_point_bytes(in.type), bytes, stride = in.stride ? in.stride : packed;
     if (stride < packed || abuti_multiply_overflows(stride, in.count, &bytes))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -25,8 +24,11 @@ abut_status abuti_bvh_points_read(const char *function, const abut_points *point
     if (in.count >= ABUT_NONE)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu points; at most %u are possible at once",
                           function, in.count, ABUT_NONE - 1);
-    *to = (bvh_points){in.points, in.type, stride, in.count};
-    return ABUT_OK;
+    if (in.buffer && stride != packed)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: points in a buffer must be packed", function);
+    *to = (bvh_points){in.points, in.type, stride, in.count, in.buffer};
+    const abut_array array = {(void *)(uintptr_t)in.points, (abut_buffer *)(uintptr_t)in.buffer};
+    return abuti_bvh_check_array(function, "points->points", bvh, array, in.count, packed);
 }
 
 /* ---- checking ---- */
@@ -61,6 +63,8 @@ static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
 abut_status abuti_bvh_points_check(const char *function, abut_context *context,
                                    const bvh_points *points, box3 *bounds) {
     points_check check;
+    if (points->buffer)
+        return ABUT_OK;
     check.points = points;
     size_t part = points->count / CHECK_PARTS + 1;
     part = part < CHECK_PART_LEAST ? CHECK_PART_LEAST : part;

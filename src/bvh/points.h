@@ -8,6 +8,7 @@ typedef struct bvh_points {
     const unsigned char *first;
     abut_scalar_type type;
     size_t stride, count;
+    const abut_buffer *buffer; /* instead of `first`; or null */
 } bvh_points;
 
 /* Bytes of a point that stands close to the next. */
@@ -27,9 +28,12 @@ static inline vec3 bvh_point_at(const bvh_points *points, size_t i) {
     return p;
 }
 
-/* Reads the description; error sentences begin with `function`. */
-abut_status abuti_bvh_points_read(const char *function, const abut_points *points, bvh_points *to);
-/* Refuses the first point that is not finite or too large; finds the box of all. */
+/* Reads the description; error sentences begin with `function`. Refuses a buffer that a hierarchy
+ * (null = none) cannot read. */
+abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh,
+                                  const abut_points *points, bvh_points *to);
+/* Refuses the first point that is not finite or too large; finds the box of all. Those of a buffer
+ * are left to who reads it. */
 abut_status abuti_bvh_points_check(const char *function, abut_context *context,
                                    const bvh_points *points, box3 *bounds);
 

@@ -319,14 +319,19 @@ abut_status abuti_buffer_receive(abuti_queue *queue, const abuti_buffer *from, s
 
 abut_status abuti_buffer_copy(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
                               size_t bytes) {
+    return abuti_buffer_copy_part(queue, from, 0, to, 0, bytes);
+}
+
+abut_status abuti_buffer_copy_part(abuti_queue *queue, const abuti_buffer *from, size_t from_offset,
+                                   abuti_buffer *to, size_t to_offset, size_t bytes) {
     if (queue->stuck)
         return ABUT_OK;
-    abut_status status = check_range(from, 0, bytes, "copy");
+    abut_status status = check_range(from, from_offset, bytes, "copy");
     if (!status)
-        status = check_range(to, 0, bytes, "copy");
+        status = check_range(to, to_offset, bytes, "copy");
     if (status || !bytes)
         return status;
-    return queue->device->backend->copy(queue, from, to, bytes);
+    return queue->device->backend->copy(queue, from, from_offset, to, to_offset, bytes);
 }
 
 abut_status abuti_buffer_fill(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes) {

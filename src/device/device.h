@@ -83,8 +83,8 @@ struct abuti_backend {
                           size_t bytes, bool waits);
     abut_status (*download)(abuti_queue *queue, const abuti_buffer *from, size_t offset, void *data,
                             size_t bytes, bool waits);
-    abut_status (*copy)(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
-                        size_t bytes);
+    abut_status (*copy)(abuti_queue *queue, const abuti_buffer *from, size_t from_offset,
+                        abuti_buffer *to, size_t to_offset, size_t bytes);
     abut_status (*fill)(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes);
     abut_status (*program)(abut_device *device, const abuti_module *module, const char *options,
                            abuti_program **program);
@@ -148,6 +148,9 @@ abut_status abuti_buffer_receive(abuti_queue *queue, const abuti_buffer *from, s
 /* From the beginning of one to the beginning of another. */
 abut_status abuti_buffer_copy(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
                               size_t bytes);
+/* The same between any places. */
+abut_status abuti_buffer_copy_part(abuti_queue *queue, const abuti_buffer *from, size_t from_offset,
+                                   abuti_buffer *to, size_t to_offset, size_t bytes);
 /* Repeats a word over the first `bytes`, a multiple of 4. */
 abut_status abuti_buffer_fill(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes);
 

@@ -224,11 +224,11 @@ static void note(abuti_queue *queue, void *event) {
     queue->last = event;
 }
 
-static abut_status copy(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
-                        size_t bytes) {
+static abut_status copy(abuti_queue *queue, const abuti_buffer *from, size_t from_offset,
+                        abuti_buffer *to, size_t to_offset, size_t bytes) {
     cl_event event = NULL;
-    cl_int error = OPENCL(clEnqueueCopyBuffer, queue->native, from->native, to->native, 0, 0, bytes,
-                          0, NULL, queue->clock ? &event : NULL);
+    cl_int error = OPENCL(clEnqueueCopyBuffer, queue->native, from->native, to->native, from_offset,
+                          to_offset, bytes, 0, NULL, queue->clock ? &event : NULL);
     note(queue, event);
     return failed(queue, "clEnqueueCopyBuffer", error);
 }

@@ -188,6 +188,7 @@ static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_f
     field->type = o->type;
     field->sign = sign.method;
     field->closed = sign.closed;
+    field->advice = sign.advice;
     field->device = device_of(bvh, o);
     abut_status status = abuti_field_plan(bvh->mesh, o, &field->grid, &field->band);
     if (status)
@@ -240,9 +241,9 @@ static abut_status read_options(const abut_field_options *options, abut_field_op
 abut_status abuti_field_signs(const char *function, abut_bvh *bvh, abut_sign_method method) {
     abut_sign_options sign = abut_sign_options_default();
     sign.method = method;
-    if (!bvh->sign)
+    if (!bvh_sign_of(bvh))
         return abut_sign_prepare(bvh, &sign);
-    if (method == ABUT_SIGN_AUTO || method == bvh->sign->method)
+    if (method == ABUT_SIGN_AUTO || method == bvh_sign_of(bvh)->method)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
                       "%s: the hierarchy was prepared for other signs; call abut_sign_prepare() "
@@ -260,7 +261,7 @@ abut_status abut_field_create_from(abut_bvh *bvh, const abut_field_options *opti
     status = status ? status : abuti_field_signs(__func__, bvh, ours.sign);
     if (status)
         return status;
-    ours.sign = bvh->sign->method;
+    ours.sign = bvh_sign_of(bvh)->method;
     cache_place place;
     abut_field *found = NULL;
     status = recall(bvh->mesh, &ours, device_of(bvh, &ours), &place, &found);
@@ -325,6 +326,7 @@ abut_field_info abut_field_info_get(const abut_field *field) {
     info.lowest = field->lowest;
     info.highest = field->highest;
     info.closed = field->closed;
+    info.advice = field->advice;
     info.sign = field->sign;
     info.bricks = field->brick_count;
     info.bytes = (uint64_t)field->value_count * field_value_bytes(field);

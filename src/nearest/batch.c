@@ -8,7 +8,6 @@
 #include "nearest/batch.h"
 
 #include "base/sort.h"
-#include "sign/sign.h"
 
 #include <math.h>
 
@@ -153,14 +152,14 @@ abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *poin
 
 void abuti_batch_single(const nearest_batch *b, const bvh_place *places, size_t begin, size_t end) {
     bvh_hint hint;
-    bvh_side side;
-    hint.known = side.is = false;
+    nearest_ball ball;
+    hint.known = ball.is = false;
     for (size_t i = begin; i < end; i++) {
         size_t point = bvh_place_of(places, i);
         vec3 p = bvh_point_at(&b->points, point);
         abuti_nearest_point(b->bvh, p, b->radius, &hint, &b->nearest[point]);
-        if (b->sign)
-            abuti_sign_nearest(b->bvh, p, &side, &b->nearest[point]);
+        if (b->finish)
+            b->finish(b->bvh, p, &ball, &b->nearest[point]);
     }
 }
 
@@ -199,17 +198,18 @@ abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
 }
 
 abut_status abut_nearest_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                               abut_nearest *nearest) {
-    nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = nearest};
+                               abut_array nearest) {
+    nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = nearest.host};
     box3 bounds;
     abut_status status = abuti_bvh_check_batch(__func__, bvh, points, "points");
-    status = status ? status : abuti_bvh_points_read(__func__, points, &b.points);
-    if (!status && !nearest && b.points.count)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_nearest_batch: nearest is null");
+    status = status ? status : abuti_bvh_points_read(__func__, bvh, points, &b.points);
+    if (!status)
+        status = abuti_bvh_check_array(__func__, "nearest", bvh, nearest, b.points.count,
+                                       sizeof(abut_nearest));
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
     if (status || !b.points.count)
         return status;
-    return bvh->there ? abuti_nearest_there(bvh->there, &b.points, radius, nearest)
+    return bvh->there ? abuti_nearest_there(__func__, bvh->there, &b.points, radius, nearest)
                       : abuti_batch_nearest(&b, &bounds);
 }

@@ -6,13 +6,22 @@
 #include "bvh/points.h"
 #include "nearest/nearest.h"
 
+/* What the points of a batch tell each other: a ball around one of them, throughout which something
+ * holds that who completes answers knows. */
+typedef struct nearest_ball {
+    bool is, holds;
+    vec3 point;
+    double radius;
+} nearest_ball;
+
 typedef struct nearest_batch {
     const abut_bvh *bvh;
     bvh_points points;
     double radius;
     abut_nearest *nearest;
-    bool sign;               /* distances are negative inside */
     const bvh_place *places; /* their order, where lists are used */
+    /* Completes the answer to a point, with what the last one has left; null = it is complete. */
+    void (*finish)(const abut_bvh *bvh, vec3 point, nearest_ball *ball, abut_nearest *nearest);
 } nearest_batch;
 
 /* Answers all points, which have been checked; `bounds` is their box. */
@@ -24,19 +33,14 @@ void abuti_batch_single(const nearest_batch *b, const bvh_place *places, size_t 
 /* Answers all points with lists. Reports progress. */
 abut_status abuti_batch_lists(const nearest_batch *b);
 
-/* ---- device_nearest.c and device_many.c: on a device; all has been checked ---- */
+/* ---- device_nearest.c and device_many.c: on a device; all has been checked, but points of a
+ * buffer ---- */
 
-abut_status abuti_nearest_there(bvh_on_device *there, const bvh_points *points,
-                                double radius, abut_nearest *nearest);
-abut_status abuti_nearest_many_there(const char *function, bvh_on_device *there,
-                                     const bvh_points *points, double radius, uint32_t k,
-                                     abut_nearest *nearest, uint32_t *counts);
-abut_status abuti_nearest_within_there(bvh_on_device *there, const bvh_gather *gather,
-                                       const bvh_points *points, double radius,
-                                       abut_nearest *nearest);
-/* Points that are on the device, close together, to answers that stay there. */
-abut_status abuti_nearest_buffer(const abut_bvh *bvh, const abut_buffer *points,
-                                 abut_scalar_type type, size_t count, double radius,
-                                 abut_buffer *nearest);
+abut_status abuti_nearest_there(const char *function, bvh_on_device *there,
+                                const bvh_points *points, double radius, abut_array nearest);
+abut_status abuti_nearest_many_there(const bvh_gather *gather, const bvh_points *points,
+                                     double radius, uint32_t k, abut_array counts);
+abut_status abuti_nearest_within_there(const bvh_gather *gather, const bvh_points *points,
+                                       double radius);
 
 #endif

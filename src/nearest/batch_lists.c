@@ -28,7 +28,6 @@
 #include "base/simd.h"
 #include "geom/closest_shared.h"
 #include "nearest/lists.h"
-#include "sign/sign.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -108,8 +107,8 @@ static void measure_pairs(worker *w) {
 
 /* What follows from all that. */
 static void complete_answers(worker *w, uint32_t count) {
-    bvh_side side;
-    side.is = false;
+    nearest_ball ball;
+    ball.is = false;
     for (uint32_t i = 0; i < count; i++) {
         abut_nearest *to = &w->answers[i];
         if (to->triangle == ABUT_NONE || to->distance > w->b->radius) {
@@ -120,8 +119,8 @@ static void complete_answers(worker *w, uint32_t count) {
             continue;
         }
         to->feature = weights_feature(to->barycentric);
-        if (w->b->sign)
-            abuti_sign_nearest(w->b->bvh, w->exact[i], &side, to);
+        if (w->b->finish)
+            w->b->finish(w->b->bvh, w->exact[i], &ball, to);
     }
 }
 

@@ -182,7 +182,7 @@ static uint32_t count_within(const abut_bvh *bvh, vec3 point, double radius) {
 /* ---- public ---- */
 
 abut_status abut_nearest_many(const abut_bvh *bvh, abut_vec3 point, double radius, uint32_t k,
-                              abut_nearest *nearest, uint32_t *count) {
+                              abut_nearest *nearest, uint64_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
     if (!status && !nearest && k)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: nearest is null, but k is %u", __func__, k);
@@ -194,11 +194,11 @@ abut_status abut_nearest_many(const abut_bvh *bvh, abut_vec3 point, double radiu
 }
 
 abut_status abut_nearest_within(const abut_bvh *bvh, abut_vec3 point, double radius,
-                                uint32_t capacity, abut_nearest *nearest, uint32_t *count) {
+                                uint64_t capacity, abut_nearest *nearest, uint64_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
     if (!status && !nearest && capacity)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: nearest is null, but capacity is %u",
-                            __func__, capacity);
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: nearest is null, but capacity is %llu",
+                            __func__, (unsigned long long)capacity);
     status = status ? status : abuti_bvh_check_point(__func__, "point", point);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     if (status)
@@ -206,8 +206,8 @@ abut_status abut_nearest_within(const abut_bvh *bvh, abut_vec3 point, double rad
     uint32_t found = count_within(bvh, point, radius); /* a buffer too small stays untouched */
     *count = found;
     if (found > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but room for %u only",
-                          __func__, found, capacity);
+        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but room for %llu only",
+                          __func__, found, (unsigned long long)capacity);
     find_many(bvh, point, radius, found, nearest);
     return ABUT_OK;
 }
@@ -230,35 +230,43 @@ static void many_visit(void *data, const bvh_place *places, size_t begin, size_t
     }
 }
 
-static abut_status check_rows(const char *function, size_t count, uint32_t k,
-                              const abut_nearest *nearest, const uint32_t *counts) {
+/* Whether there are `k` places for each point. */
+static abut_status check_rows(const char *function, const abut_bvh *bvh, size_t count, uint32_t k,
+                              abut_array nearest, abut_array counts) {
     size_t places, bytes;
-    if (count && (!counts || (!nearest && k)))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
-                          counts ? "nearest" : "counts");
     if (abuti_multiply_overflows(count, k, &places) ||
-        abuti_multiply_overflows(places, sizeof *nearest, &bytes))
+        abuti_multiply_overflows(places, sizeof(abut_nearest), &bytes))
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: %u places for each of %zu points are too many",
                           function, k, count);
-    return ABUT_OK;
+    abut_status status =
+        abuti_bvh_check_array(function, "counts", bvh, counts, count, sizeof(uint32_t));
+    return status ? status
+                  : abuti_bvh_check_array(function, "nearest", bvh, nearest, places,
+                                          sizeof(abut_nearest));
 }
 
 abut_status abut_nearest_many_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                                    uint32_t k, abut_nearest *nearest, uint32_t *counts) {
-    many_batch b = {.bvh = bvh, .radius = radius, .k = k, .nearest = nearest, .counts = counts};
+                                    uint32_t k, abut_array nearest, abut_array counts) {
+    many_batch b = {
+        .bvh = bvh, .radius = radius, .k = k, .nearest = nearest.host, .counts = counts.host};
     box3 bounds;
     abut_status status = abuti_bvh_check_batch(__func__, bvh, points, "points");
-    status = status ? status : abuti_bvh_points_read(__func__, points, &b.points);
+    status = status ? status : abuti_bvh_points_read(__func__, bvh, points, &b.points);
     if (!status)
-        status = check_rows(__func__, b.points.count, k, nearest, counts);
+        status = check_rows(__func__, bvh, b.points.count, k, nearest, counts);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
-    if (status)
+    if (status || !b.points.count)
         return status;
-    if (bvh->there)
-        return abuti_nearest_many_there(__func__, bvh->there, &b.points, radius, k, nearest,
-                                        counts);
-    return abuti_bvh_points_visit(bvh->context, &b.points, &bounds, "nearest", many_visit, &b);
+    const bvh_gather g = {.function = __func__,
+                          .stage = "nearest",
+                          .bvh = bvh,
+                          .count = b.points.count,
+                          .answers = nearest,
+                          .answer_bytes = sizeof(abut_nearest)};
+    return bvh->there ? abuti_nearest_many_there(&g, &b.points, radius, k, counts)
+                      : abuti_bvh_points_visit(bvh->context, &b.points, &bounds, "nearest",
+                                               many_visit, &b);
 }
 
 typedef struct within_batch {
@@ -278,20 +286,24 @@ static uint32_t within_answer(const void *user, size_t i, bool write, uint64_t a
 }
 
 abut_status abut_nearest_within_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                                      uint64_t capacity, uint64_t *offsets, abut_nearest *nearest) {
-    within_batch b = {.bvh = bvh, .radius = radius, .offsets = offsets, .nearest = nearest};
+                                      uint64_t capacity, abut_array offsets, abut_array nearest) {
+    within_batch b = {.bvh = bvh,
+                      .radius = radius,
+                      .offsets = offsets.host,
+                      .nearest = nearest.host};
     box3 bounds;
     abut_status status = abuti_bvh_check_batch(__func__, bvh, points, "points");
-    status = status ? status : abuti_bvh_points_read(__func__, points, &b.points);
+    status = status ? status : abuti_bvh_points_read(__func__, bvh, points, &b.points);
     if (status)
         return status;
-    bvh_gather g = {__func__, "nearest", "nearest", b.points.count,
-                    capacity, offsets,   &b,        within_answer};
-    status = abuti_gather_check(&g, nearest);
+    const bvh_gather g = {__func__, "nearest",      "nearest",
+                          bvh,      b.points.count, capacity,
+                          offsets,  nearest,        sizeof(abut_nearest),
+                          &b,       within_answer};
+    status = abuti_gather_check(&g);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
     if (status)
         return status;
-    return bvh->there ? abuti_nearest_within_there(bvh->there, &g, &b.points, radius, nearest)
-                      : abuti_gather_run(bvh->context, &g);
+    return bvh->there ? abuti_nearest_within_there(&g, &b.points, radius) : abuti_gather_run(&g);
 }

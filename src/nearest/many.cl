@@ -15,7 +15,6 @@
 #include "bvh/candidate_cl.h"
 #include "nearest/measure_cl.h"
 
-#define SLACK_FAR (1.0 + 0x1p-44)
 #define MARGIN_FAR 0x1p-48
 
 /* ---- the least numbers so far ---- */

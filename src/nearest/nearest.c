@@ -26,9 +26,6 @@
  */
 #include "nearest/nearest_walk.h"
 
-/* As SLACK, of doubles, with the error of the distances there. */
-#define SLACK_FAR (1.0 + 0x1p-44)
-
 /* ---- far away ---- */
 
 typedef struct pending_far {

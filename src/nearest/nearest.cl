@@ -21,8 +21,6 @@
 
 /* ---- kernels in floats ---- */
 
-#define SEEDS_EACH 32
-
 /* Points come in blocks of this many, of which only some may be wanted; 0 = all. */
 static inline bool is_wanted(__global const uchar *wanted, uint block, uint i) {
     return block == 0 || wanted[i / block];
@@ -172,12 +170,6 @@ __kernel void nearest_gather(__global const float4 *points, __global const uint 
 #if ABUTI_REAL_BITS == 64
 #include "nearest/measure_cl.h"
 
-/* Beyond this many times the size of the mesh a point is far. */
-#define FAR 64.0
-/* 32 roundings of a float. */
-#define MARGIN 0x1p-19f
-#define SLACK_FAR (1.0 + 0x1p-44)
-
 static inline vec3 point_of(__global const float *floats, __global const double *doubles,
                             uint is_float, size_t i) {
     return is_float ? v3(floats[3 * i], floats[3 * i + 1], floats[3 * i + 2])
@@ -211,7 +203,7 @@ __kernel void nearest_frame(__global const float *floats, __global const double 
     p = v3_scale(v3_sub(p, v3(frame.origin[0], frame.origin[1], frame.origin[2])), frame.scale);
     double largest = v3_max_abs(p);
     points[i] = (float4)((float)p.x, (float)p.y, (float)p.z,
-                         largest < FAR ? MARGIN * ((float)largest + 2.0f) : -1.0f);
+                         largest < NEAREST_FAR ? NEAREST_MARGIN * ((float)largest + 2.0f) : -1.0f);
 }
 
 __kernel void nearest_measure(__global const double *corners, __global const uint *tree_order,

@@ -4,19 +4,15 @@
 #ifndef ABUTI_NEAREST_NEAREST_WALK_H
 #define ABUTI_NEAREST_NEAREST_WALK_H
 
+#include "nearest/nearest_shared.h"
 #include "nearest/search.h"
-
-/* Beyond this many times the size of the mesh a point is far. */
-#define FAR 64.0
-/* 32 roundings of a float. */
-#define MARGIN 0x1p-19f
 
 /* Starts a search that floats can do; false where the point is far. */
 static inline bool start_near(search *s, const bvh_hint *hint) {
     double scale = s->bvh->scale;
     vec3 p = v3_scale(v3_sub(s->point, s->bvh->mesh->origin), scale);
     double largest = v3_max_abs(p);
-    if (!(largest < FAR))
+    if (!(largest < NEAREST_FAR))
         return false;
     const double at[3] = {p.x, p.y, p.z};
     for (int axis = 0; axis < 3; axis++) {
@@ -25,10 +21,10 @@ static inline bool start_near(search *s, const bvh_hint *hint) {
         s->lo[axis] = nearest - rounding;
         s->hi[axis] = nearest + rounding;
     }
-    s->margin = MARGIN * ((float)largest + 2);
+    s->margin = NEAREST_MARGIN * ((float)largest + 2);
     s->count = s->fetched = 0;
     /* Nothing is further than this. */
-    double limit = real_min(s->radius * scale, 4 * FAR);
+    double limit = real_min(s->radius * scale, 4 * NEAREST_FAR);
     if (hint && hint->known)
         limit = real_min(limit, v3_length(v3_sub(p, v3_scale(hint->point, scale))));
     set_bound(s, (float)limit * SLACK + s->margin);

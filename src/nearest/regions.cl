@@ -27,15 +27,11 @@
 #include "geom/closest_shared.h"
 #include "nearest/feature_cl.h"
 
-#define GROUP 128
+#define GROUP FIND_GROUP
 #define PART 32
 #define PARTS (GROUP / PART)
 
-/* Room in local memory, in words. */
-#define LIST 1024
-#define LEAVES 512  /* and lists of the parts */
-#define WAITING 512 /* nodes, and the points of the parts */
-#define SHORT (LEAVES / PARTS)
+#define SHORT (REGION_LEAVES / PARTS)
 
 /* Points further than this from the mesh's middle are left to nearest_find. */
 #define NEAR 4.0f
@@ -107,14 +103,14 @@ static inline void list_features(__global const float4 *features, __global const
         for (uint k = leaf_begin[leaf]; k < leaf_begin[leaf + 1]; k++) {
             feature f = load_feature(features, k);
             if (is_needed(&f, b, upper))
-                append(list, listed, LIST, k);
+                append(list, listed, REGION_LIST, k);
         }
     }
 }
 
 /* Lists all features that are needed for a box whose points are at most `upper` away from the mesh;
- * gives their number, more than LIST where they or the way there did not fit. Nodes wait on a
- * stack, of which 32 are taken at a time, an item for each child. numbers: waiting nodes, leaves,
+ * gives their number, more than REGION_LIST where they or the way there did not fit. Nodes wait on
+ * a stack, of which 32 are taken at a time, an item for each child. numbers: waiting nodes, leaves,
  * listed features. */
 static inline uint list_all(__global const node *nodes, __global const float4 *features,
                             __global const uint *leaf_begin, const box *b, float upper,
@@ -131,7 +127,7 @@ static inline uint list_all(__global const node *nodes, __global const float4 *f
         barrier(CLK_LOCAL_MEM_FENCE);
         uint waiting = numbers[0], leaf_count = numbers[1];
         uint taken = min(waiting, (uint)(GROUP / WIDTH)), child = NONE;
-        bool flush = leaf_count > LEAVES - GROUP || waiting == 0;
+        bool flush = leaf_count > REGION_LEAVES - GROUP || waiting == 0;
         if (item / WIDTH < taken) {
             __global const node *n = nodes + stack[waiting - taken + item / WIDTH];
             uint slot = item % WIDTH;
@@ -149,8 +145,8 @@ static inline uint list_all(__global const node *nodes, __global const float4 *f
         uint listed = numbers[2];
         if (waiting == 0)
             return listed;
-        if (listed > LIST || waiting - taken + GROUP > WAITING)
-            return LIST + 1;
+        if (listed > REGION_LIST || waiting - taken + GROUP > REGION_WAITING)
+            return REGION_LIST + 1;
         if (item == 0) {
             numbers[0] = waiting - taken;
             if (flush)
@@ -175,8 +171,8 @@ regions_find(__global const node *nodes, __global const float4 *features,
              float radius, __global const float4 *boxes, uint block_points,
              __global const uchar *wanted, uint wanted_blocks, __global uchar *left,
              __global uchar *counts, __global uint *places, __local float4 *room) {
-    __local uint *waiting = (__local uint *)room, *leaves = waiting + WAITING,
-                 *numbers = leaves + LEAVES, *list = numbers + 16;
+    __local uint *waiting = (__local uint *)room, *leaves = waiting + REGION_WAITING,
+                 *numbers = leaves + REGION_LEAVES, *list = numbers + 16;
     __local float4 *spots = (__local float4 *)waiting;
     uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
     if (wanted_blocks && !wanted[block / wanted_blocks]) {
@@ -195,7 +191,7 @@ regions_find(__global const node *nodes, __global const float4 *features,
     float upper = fmin(distance + whole.radius, radius) + 4.0f * margin;
     uint listed =
         list_all(nodes, features, leaf_begin, &whole, upper, waiting, leaves, list, numbers);
-    bool fits = listed <= LIST;
+    bool fits = listed <= REGION_LIST;
     if (item == 0)
         left[block] = !fits;
     if (!fits)

@@ -4,10 +4,7 @@
 #define ABUTI_NEAREST_WALK_CL_H
 
 #include "bvh/node_cl.h"
-
-/* Candidates a point; more are left to nearest_complete. */
-#define CANDIDATES 16
-#define COMPLETE 255 /* instead of a count */
+#include "nearest/nearest_shared.h"
 
 #define SLACK (1.0f + 0x1p-20f)
 #define TINY 1e-30f

@@ -2,14 +2,9 @@
 #ifndef ABUTI_PAIR_DEVICE_H
 #define ABUTI_PAIR_DEVICE_H
 
-#include "bvh/device_query.h"
+#include "bvh/on_device.h"
 #include "pair/pair.h"
-
-/* As in the kernels. */
-#define PAIR_UNSURE 32
-#define PAIR_MEETS 0xffffffffu
-#define PAIR_TOO_MUCH 0xfffffffeu
-#define PAIR_WITHIN 0xfffffffdu
+#include "pair/pair_shared.h"
 
 typedef struct pair_pose {
     float turn[3][3];
@@ -27,11 +22,10 @@ typedef struct pair_motion {
 _Static_assert(sizeof(pair_pose) == 80 && sizeof(pair_motion) == 104,
                "the layouts that devices read");
 
-/* Pairs of triangles of all poses of a part. */
+/* Pairs of triangles of all poses of a part, on the host. */
 typedef struct pair_list {
     uint32_t (*pairs)[2];
     size_t room;
-    abuti_buffer there, total;
 } pair_list;
 
 typedef struct abuti_pair_search {
@@ -55,8 +49,7 @@ typedef struct abuti_pair_search {
     /* Its own. */
     pair_pose *frames;
     pair_motion (*motions)[2];
-    abuti_kernel meet, find, measure;
-    abuti_buffer on_frames, on_meetings, on_closest, on_motions, on_winners;
+    abuti_kit *kit; /* a part of a */
 } abuti_pair_search;
 
 /* Makes what a search needs for parts of up to `room` poses; the fields up to `limit` are set, and

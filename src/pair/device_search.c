@@ -4,14 +4,6 @@
 
 #include <math.h>
 
-/* As in the kernels. */
-#define GROUP 128
-#define MEASURE_GROUP 64
-#define CANDIDATES 128
-#define MEET_ROOM (8 * (1024 + 136 + PAIR_UNSURE) + 4 * 5)
-#define FIND_ROOM (12 * (1024 + 160 + 256) + 8 * (640 + 256) + 4 * (2 * 128 + 7))
-#define MEASURE_ROOM (16 * MEASURE_GROUP)
-
 enum { TASK_POSES = 64 };
 
 void abuti_pair_search_posed(const abuti_pair_search *search, size_t i, abut_posed posed[2]) {
@@ -74,167 +66,153 @@ static void frames_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
+/* ---- the kit ---- */
+
+enum { MEET, CLOSEST, MEASURE, KERNELS };
+enum {
+    FRAMES,
+    MOTIONS,
+    MEETINGS,
+    UNSURE,
+    UNSURE_TOTAL,
+    FOUND,
+    CANDIDATES,
+    CANDIDATES_TOTAL,
+    WINNERS,
+    BUFFERS
+};
+
+static const abuti_kernel_source sources[KERNELS] = {[MEET] = {"pair", "pair_meet"},
+                                                     [CLOSEST] = {"pair_closest", "pair_closest"},
+                                                     [MEASURE] = {"pair_measure", "pair_measure",
+                                                                  "-DABUTI_REAL_BITS=64"}};
+static const abuti_kit_table table = {.sources = sources,
+                                      .kernel_count = KERNELS,
+                                      .buffer_count = BUFFERS};
+
+typedef struct pair_there {
+    bvh_part part;
+    abuti_kit kit;
+} pair_there;
+
+static abut_status create(bvh_part *part, void *owner) {
+    bvh_on_device *there = owner;
+    bool on_cpu = there->queue.device->info.kind == ABUT_DEVICE_KIND_CPU;
+    return abuti_kit_open(&there->queue, &table, on_cpu ? "-DAPART" : "",
+                          &((pair_there *)part)->kit);
+}
+
+static void destroy(bvh_part *part) {
+    abuti_kit_close(&((pair_there *)part)->kit);
+}
+
+static const bvh_part_kind pair_kind = {sizeof(pair_there), create, NULL, destroy};
+
 /* ---- a part ---- */
 
-#define TREES(s)                                                                      \
-    ABUTI_BUFFER(&(s)->a->tree.nodes), ABUTI_BUFFER(&(s)->b->tree.nodes),             \
-        ABUTI_BUFFER(&(s)->a->tree.triangles), ABUTI_BUFFER(&(s)->b->tree.triangles), \
-        ABUTI_BUFFER(&(s)->a->tree.order), ABUTI_BUFFER(&(s)->b->tree.order)
+#define TREES(s)                                                                                \
+    TREE((s)->a, nodes), TREE((s)->b, nodes), TREE((s)->a, triangles), TREE((s)->b, triangles), \
+        TREE((s)->a, order), TREE((s)->b, order)
 
-/* Starts a kernel that lists pairs of triangles. */
-static abut_status queue_search(abuti_pair_search *s, const abuti_kernel *kernel, pair_list *list,
-                                size_t room) {
-    abuti_queue *queue = &s->a->queue;
-    bool meet = kernel == &s->meet;
-    abut_status status = abuti_buffer_fill(queue, &list->total, 0, sizeof(uint32_t));
-    if (status)
-        return status;
-    if (meet)
-        return ABUTI_LAUNCH(queue, kernel, s->count, GROUP, TREES(s), ABUTI_BUFFER(&s->on_frames),
-                            ABUTI_BUFFER(&s->on_meetings), ABUTI_BUFFER(&list->there),
-                            ABUTI_BUFFER(&list->total), ABUTI_LOCAL_MEMORY(room));
-    return ABUTI_LAUNCH(queue, kernel, s->count, GROUP, TREES(s), ABUTI_BUFFER(&s->on_frames),
-                        ABUTI_BUFFER(&s->on_meetings), ABUTI_BUFFER(&s->on_closest),
-                        ABUTI_BUFFER(&list->there), ABUTI_BUFFER(&list->total),
-                        ABUTI_LOCAL_MEMORY(room));
+static void queue_all(abuti_pair_search *s) {
+    abuti_kit *kit = s->kit;
+    abuti_kit_put(kit, FRAMES, s->frames, s->count, sizeof *s->frames);
+    abuti_kit_fill(kit, UNSURE_TOTAL, 0, sizeof(uint32_t));
+    ABUTI_KIT_GROUPS(kit, MEET, s->count, PAIR_GROUP, TREES(s), KIT_BUFFER(kit, FRAMES),
+                     KIT_BUFFER(kit, MEETINGS), KIT_BUFFER(kit, UNSURE),
+                     KIT_BUFFER(kit, UNSURE_TOTAL), ABUTI_LOCAL_MEMORY(MEET_BYTES));
+    if (!s->distances)
+        return;
+    abuti_kit_fill(kit, CANDIDATES_TOTAL, 0, sizeof(uint32_t));
+    ABUTI_KIT_GROUPS(kit, CLOSEST, s->count, PAIR_GROUP, TREES(s), KIT_BUFFER(kit, FRAMES),
+                     KIT_BUFFER(kit, MEETINGS), KIT_BUFFER(kit, FOUND), KIT_BUFFER(kit, CANDIDATES),
+                     KIT_BUFFER(kit, CANDIDATES_TOTAL), ABUTI_LOCAL_MEMORY(CLOSEST_BYTES));
+    if (!s->measured)
+        return;
+    abuti_kit_put(kit, MOTIONS, s->motions, s->count, sizeof *s->motions);
+    ABUTI_KIT_GROUPS(kit, MEASURE, s->count, MEASURE_GROUP, TREE(s->a, corners),
+                     TREE(s->b, corners), KIT_BUFFER(kit, MOTIONS), KIT_BUFFER(kit, MEETINGS),
+                     KIT_BUFFER(kit, FOUND), KIT_BUFFER(kit, CANDIDATES), KIT_BUFFER(kit, WINNERS),
+                     ABUTI_LOCAL_MEMORY(MEASURE_BYTES));
 }
 
-static abut_status queue_measure(abuti_pair_search *s) {
-    abuti_queue *queue = &s->a->queue;
-    abut_status status =
-        abuti_buffer_upload(queue, &s->on_motions, 0, s->motions, s->count * sizeof *s->motions);
-    return status
-               ? status
-               : ABUTI_LAUNCH(queue, &s->measure, s->count, MEASURE_GROUP,
-                              ABUTI_BUFFER(&s->a->tree.corners), ABUTI_BUFFER(&s->b->tree.corners),
-                              ABUTI_BUFFER(&s->on_motions), ABUTI_BUFFER(&s->on_meetings),
-                              ABUTI_BUFFER(&s->on_closest), ABUTI_BUFFER(&s->candidates.there),
-                              ABUTI_BUFFER(&s->on_winners), ABUTI_LOCAL_MEMORY(MEASURE_ROOM));
-}
-
-/* Brings back `count` pairs, or as many as there are: they lie one after the other. */
-static abut_status fetch_pairs(abuti_pair_search *s, pair_list *list, const abuti_buffer *from,
-                               const uint32_t *count) {
-    abuti_queue *queue = &s->a->queue;
+/* Brings back `total` pairs; they lie one after the other. */
+static abut_status fetch_pairs(abuti_pair_search *s, pair_list *list, uint32_t from,
+                               uint32_t total) {
     abut_context *context = s->a->context;
-    uint32_t total = count ? *count : 0;
-    abut_status status =
-        count ? ABUT_OK : abuti_buffer_download(queue, &list->total, 0, &total, sizeof total);
-    if (!status && total > list->room) {
+    if (total > list->room) {
         abuti_release(context, list->pairs);
         list->pairs = abuti_allocate(context, total, sizeof *list->pairs);
         list->room = list->pairs ? total : 0;
-        status = list->pairs ? ABUT_OK : ABUT_ERROR_MEMORY;
+        if (!list->pairs)
+            return ABUT_ERROR_MEMORY;
     }
-    return status || !total
-               ? status
-               : abuti_buffer_download(queue, from, 0, list->pairs, total * sizeof *list->pairs);
+    return abuti_kit_get(s->kit, from, list->pairs, total, sizeof *list->pairs);
+}
+
+/* The same for as many as the device has counted. */
+static abut_status fetch_counted(abuti_pair_search *s, pair_list *list, uint32_t from,
+                                 uint32_t count) {
+    uint32_t total = 0;
+    abut_status status = abuti_kit_get(s->kit, count, &total, 1, sizeof total);
+    return status || !total ? status : fetch_pairs(s, list, from, total);
 }
 
 abut_status abuti_pair_search_part(abuti_pair_search *s, size_t begin, size_t count) {
-    abuti_queue *queue = &s->a->queue;
-    const uint32_t poses = (uint32_t)count;
     s->begin = begin;
     s->count = count;
     abuti_parallel_for(s->a->context, count, TASK_POSES, frames_task, s);
-    abut_status status =
-        abuti_buffer_upload(queue, &s->on_frames, 0, s->frames, count * sizeof *s->frames);
-    if (!status)
-        status = queue_search(s, &s->meet, &s->unsure, MEET_ROOM);
+    queue_all(s);
+    abut_status status = abuti_kit_get(s->kit, MEETINGS, s->meetings, count, sizeof *s->meetings);
+    status = status ? status : fetch_counted(s, &s->unsure, UNSURE, UNSURE_TOTAL);
     if (!status && s->distances)
-        status = queue_search(s, &s->find, &s->candidates, FIND_ROOM);
-    if (!status && s->measured)
-        status = queue_measure(s);
-    if (!status)
-        status = abuti_buffer_download(queue, &s->on_meetings, 0, s->meetings,
-                                       count * sizeof *s->meetings);
-    if (!status)
-        status = fetch_pairs(s, &s->unsure, &s->unsure.there, NULL);
+        status = abuti_kit_get(s->kit, FOUND, s->closest, count, sizeof *s->closest);
     if (!status && s->distances)
-        status =
-            abuti_buffer_download(queue, &s->on_closest, 0, s->closest, count * sizeof *s->closest);
-    if (!status && s->distances)
-        status = s->measured ? fetch_pairs(s, &s->candidates, &s->on_winners, &poses)
-                             : fetch_pairs(s, &s->candidates, &s->candidates.there, NULL);
+        status = s->measured ? fetch_pairs(s, &s->candidates, WINNERS, (uint32_t)count)
+                             : fetch_counted(s, &s->candidates, CANDIDATES, CANDIDATES_TOTAL);
     return status;
 }
 
 /* ---- open and close ---- */
 
-static abut_status make_kernel(const abuti_pair_search *s, const char *module, const char *options,
-                               abuti_kernel *kernel, const char *name) {
-    abut_device *device = s->a->queue.device;
-    abuti_program *program;
-    abut_status status = abuti_program_get(device, module, options, &program);
-    return status ? status : abuti_kernel_create(program, device, name, kernel);
-}
-
-static abut_status make_kernels(abuti_pair_search *s) {
-    bool on_cpu = s->a->queue.device->info.kind == ABUT_DEVICE_KIND_CPU;
-    abut_status status = make_kernel(s, "pair", "", &s->meet, "pair_meet");
-    if (!status && s->distances)
-        status = make_kernel(s, "pair_closest", on_cpu ? "-DAPART" : "", &s->find, "pair_closest");
-    if (!status && s->measured)
-        status = make_kernel(s, "pair_measure",
-                             on_cpu ? "-DABUTI_REAL_BITS=64 -DAPART" : "-DABUTI_REAL_BITS=64",
-                             &s->measure, "pair_measure");
-    return status;
-}
-
-/* Memory here and there for `room` elements each. */
-static abut_status make_both(const abuti_pair_search *s, size_t room, size_t bytes, void **here,
-                             abuti_buffer *there) {
-    *here = abuti_allocate(s->a->context, room, bytes);
-    return *here ? abuti_buffer_create(s->a->queue.device, room, bytes, there) : ABUT_ERROR_MEMORY;
-}
-
-/* Room for the pairs of a part on the device, `most` a pose. */
-static abut_status make_list(const abuti_pair_search *s, size_t room, size_t most,
-                             pair_list *list) {
-    abut_device *device = s->a->queue.device;
-    abut_status status =
-        abuti_buffer_create(device, room * most, sizeof *list->pairs, &list->there);
-    return status ? status : abuti_buffer_create(device, 1, sizeof(uint32_t), &list->total);
+static void reserve(const abuti_pair_search *s, size_t room) {
+    const size_t pair = 2 * sizeof(uint32_t), word = sizeof(uint32_t);
+    abuti_kit_reserve(s->kit, FRAMES, room, sizeof *s->frames);
+    abuti_kit_reserve(s->kit, MEETINGS, room, pair);
+    abuti_kit_reserve(s->kit, UNSURE, room * PAIR_UNSURE, pair);
+    abuti_kit_reserve(s->kit, UNSURE_TOTAL, 1, word);
+    if (s->distances) {
+        abuti_kit_reserve(s->kit, FOUND, room, pair);
+        abuti_kit_reserve(s->kit, CANDIDATES, room * PAIR_CANDIDATES, pair);
+        abuti_kit_reserve(s->kit, CANDIDATES_TOTAL, 1, word);
+    }
+    if (s->measured) {
+        abuti_kit_reserve(s->kit, MOTIONS, room, sizeof *s->motions);
+        abuti_kit_reserve(s->kit, WINNERS, room, pair);
+    }
 }
 
 abut_status abuti_pair_search_open(abuti_pair_search *s, size_t room) {
-    void *frames = NULL, *meetings = NULL, *closest = NULL, *motions = NULL;
-    s->measured = s->distances && s->a->tree.corners.device && s->b->tree.corners.device;
-    abut_status status = make_kernels(s);
-    if (!status)
-        status = make_both(s, room, sizeof *s->frames, &frames, &s->on_frames);
-    if (!status)
-        status = make_both(s, room, sizeof *s->meetings, &meetings, &s->on_meetings);
-    if (!status && s->distances)
-        status = make_both(s, room, sizeof *s->closest, &closest, &s->on_closest);
-    if (!status && s->measured)
-        status = make_both(s, room, sizeof *s->motions, &motions, &s->on_motions);
-    s->frames = frames;
-    s->meetings = meetings;
-    s->closest = closest;
-    s->motions = motions;
-    if (!status)
-        status = make_list(s, room, PAIR_UNSURE, &s->unsure);
-    if (!status && s->distances)
-        status = make_list(s, room, CANDIDATES, &s->candidates);
-    if (!status && s->measured)
-        status =
-            abuti_buffer_create(s->a->queue.device, room, 2 * sizeof(uint32_t), &s->on_winners);
-    return status;
+    abut_context *context = s->a->context;
+    bvh_part *part;
+    abut_status status = abuti_there_part(s->a, &pair_kind, &part);
+    if (status)
+        return status;
+    s->kit = &((pair_there *)part)->kit;
+    s->measured = s->distances && there_has_doubles(s->a) && there_has_doubles(s->b);
+    s->frames = abuti_allocate(context, room, sizeof *s->frames);
+    s->meetings = abuti_allocate(context, room, sizeof *s->meetings);
+    s->closest = abuti_allocate(context, s->distances ? room : 0, sizeof *s->closest);
+    s->motions = abuti_allocate(context, s->measured ? room : 0, sizeof *s->motions);
+    if (!s->frames || !s->meetings || !s->closest || !s->motions)
+        return ABUT_ERROR_MEMORY;
+    reserve(s, room);
+    return abuti_kit_finish(s->kit);
 }
 
 void abuti_pair_search_close(abuti_pair_search *s) {
-    abut_context *context = s->a->context;
-    abuti_kernel *const kernels[] = {&s->meet, &s->find, &s->measure};
-    abuti_buffer *const buffers[] = {&s->on_frames,    &s->on_meetings,      &s->on_closest,
-                                     &s->on_motions,   &s->on_winners,       &s->unsure.there,
-                                     &s->unsure.total, &s->candidates.there, &s->candidates.total};
     void *const memory[] = {s->frames,  s->meetings,     s->closest,
                             s->motions, s->unsure.pairs, s->candidates.pairs};
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-        abuti_kernel_destroy(kernels[i]);
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        abuti_buffer_destroy(buffers[i]);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-        abuti_release(context, memory[i]);
+        abuti_release(s->a->context, memory[i]);
 }

@@ -10,15 +10,9 @@
  * pierce the other. What is neither goes to the host, which asks the exact predicate.
  */
 #include "pair/pair_cl.h"
+#include "pair/pair_shared.h"
 
-#define GROUP 128
-#define OPENED (GROUP / WIDTH)           /* pairs of boxes at a time */
-#define LOOKED (GROUP / (WIDTH * WIDTH)) /* pairs of leaves at a time */
-#define STACK 1024                       /* pairs */
-#define LEAVES (GROUP + LOOKED)          /* pairs */
-#define UNSURE 32                        /* pairs of triangles that the host may be asked about */
-#define MEETS 0xffffffffu
-#define TOO_MUCH 0xfffffffeu
+#define OPENED (PAIR_GROUP / WIDTH) /* pairs of boxes at a time */
 
 /* ---- boxes ---- */
 
@@ -64,12 +58,12 @@ static inline int side_of(const plane *p, vec w, float doubt) {
     return value > bound ? 1 : value < -bound ? -1 : 0;
 }
 
-enum { APART, UNCERTAIN, MEETING };
+enum { SEPARATE, UNCERTAIN, MEETING };
 
 /* An edge from p to q, whose ends are on these sides of a triangle's plane. */
 static inline int pierces(const vec *t, vec p, vec q, int side_p, int side_q, float doubt) {
     if (side_p * side_q > 0)
-        return APART;
+        return SEPARATE;
     vec way = vec_sub(q, p), r[3];
     for (int k = 0; k < 3; k++)
         r[k] = vec_sub(t[k], p);
@@ -81,12 +75,12 @@ static inline int pierces(const vec *t, vec p, vec q, int side_p, int side_q, fl
         below += side < 0;
     }
     if (above && below)
-        return APART;
+        return SEPARATE;
     return side_p * side_q < 0 && above + below == 3 ? MEETING : UNCERTAIN;
 }
 
 static inline int edges_pierce(const vec *t, const vec *other, const int *side, float doubt) {
-    int worst = APART;
+    int worst = SEPARATE;
     for (int k = 0; k < 3; k++) {
         int next = k == 2 ? 0 : k + 1;
         int found = pierces(t, other[k], other[next], side[k], side[next], doubt);
@@ -103,12 +97,12 @@ static int triangles_meet(const vec *a, const vec *b, float doubt) {
     for (int k = 0; k < 3; k++)
         sum_b += side_b[k] = side_of(&of_a, vec_sub(b[k], a[0]), doubt);
     if (sum_b == 3 || sum_b == -3)
-        return APART;
+        return SEPARATE;
     plane of_b = plane_of(vec_sub(b[1], b[0]), vec_sub(b[2], b[0]), doubt);
     for (int k = 0; k < 3; k++)
         sum_a += side_a[k] = side_of(&of_b, vec_sub(a[k], b[0]), doubt);
     if (sum_a == 3 || sum_a == -3)
-        return APART;
+        return SEPARATE;
     int found = edges_pierce(a, b, side_b, doubt);
     if (found == MEETING)
         return found;
@@ -136,7 +130,7 @@ static inline void look_at_leaves(const pair_pose *p, const side *a, const side 
         numbers[MET] = 1; /* many may write it */
     if (found == UNCERTAIN) {
         uint place = atomic_inc(&numbers[ASKED]);
-        if (place < UNSURE)
+        if (place < PAIR_UNSURE)
             unsure[place] = at;
     }
 }
@@ -148,22 +142,22 @@ static inline uint2 if_met(const pair_pose *p, const side *a, const side *b, uin
 }
 
 /* For each pose: where in `pairs` those of triangles begin that are uncertain and how many they are
- * (none = apart), or MEETS, or TOO_MUCH. `total` starts with 0. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+ * (none = apart), or PAIR_MEETS, or PAIR_TOO_MUCH. `total` starts with 0. */
+__kernel __attribute__((reqd_work_group_size(PAIR_GROUP, 1, 1))) void
 pair_meet(__global const node *nodes_a, __global const node *nodes_b,
           __global const float *triangles_a, __global const float *triangles_b,
           __global const uint *order_a, __global const uint *order_b,
           __global const pair_pose *poses, __global uint2 *results, __global uint2 *pairs,
           __global uint *total, __local uint2 *room) {
-    __local uint2 *stack = room, *leaves = stack + STACK, *asked = leaves + LEAVES;
-    __local uint *numbers = (__local uint *)(asked + UNSURE);
+    __local uint2 *stack = room, *leaves = stack + MEET_STACK, *asked = leaves + MEET_LEAVES;
+    __local uint *numbers = (__local uint *)(asked + PAIR_UNSURE);
     uint item = (uint)get_local_id(0), pose = (uint)get_group_id(0);
     pair_pose p = poses[pose];
     const side a = {nodes_a, triangles_a, order_a, p.unit_a};
     const side b = {nodes_b, triangles_b, order_b, p.unit_b};
     if (p.skip) {
         if (item == 0)
-            results[pose] = (uint2)(0, TOO_MUCH);
+            results[pose] = (uint2)(0, PAIR_TOO_MUCH);
         return;
     }
     if (item < NUMBERS)
@@ -184,10 +178,11 @@ pair_meet(__global const node *nodes_a, __global const node *nodes_b,
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         uint waiting = numbers[WAITING], found = numbers[FOUND];
-        bool over = numbers[MET] || numbers[ASKED] > UNSURE || waiting + found == 0;
+        bool over = numbers[MET] || numbers[ASKED] > PAIR_UNSURE || waiting + found == 0;
         /* one opened leaves at most three more */
-        uint opened = found >= LOOKED ? 0 : min(min(waiting, (uint)OPENED), (STACK - waiting) / 3);
-        uint looked = opened ? 0 : min(found, (uint)LOOKED);
+        uint opened =
+            found >= MEET_LOOKED ? 0 : min(min(waiting, (uint)OPENED), (MEET_STACK - waiting) / 3);
+        uint looked = opened ? 0 : min(found, (uint)MEET_LOOKED);
         over = over || opened + looked == 0;
         if (!over && item / WIDTH < opened)
             child =
@@ -205,12 +200,12 @@ pair_meet(__global const node *nodes_a, __global const node *nodes_b,
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     bool met = numbers[MET],
-         too_much = numbers[WAITING] || numbers[FOUND] || numbers[ASKED] > UNSURE;
+         too_much = numbers[WAITING] || numbers[FOUND] || numbers[ASKED] > PAIR_UNSURE;
     uint count = met || too_much ? 0 : numbers[ASKED];
     if (item == 0) {
         uint start = count ? atomic_add(total, count) : 0;
         numbers[PLACE] = start;
-        results[pose] = (uint2)(start, met ? MEETS : too_much ? TOO_MUCH : count);
+        results[pose] = (uint2)(start, met ? PAIR_MEETS : too_much ? PAIR_TOO_MUCH : count);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item < count)

@@ -12,26 +12,18 @@
  * all the host is told so.
  */
 #include "pair/pair_cl.h"
+#include "pair/pair_shared.h"
 
-#define GROUP 128
-#define OPENED (GROUP / WIDTH) /* pairs of boxes at a time, */
-#define OPENED_FIRST 8         /* and as long as there is no good bound */
-#define LOOKED (GROUP / WIDTH) /* pairs of leaves at a time */
+#define OPENED (PAIR_GROUP / WIDTH) /* pairs of boxes at a time, */
+#define OPENED_FIRST 8              /* and as long as there is no good bound */
 /* Pairs of boxes. One that is opened adds three at most, so as long as no more are opened than a
  * quarter of what is free below STACK_WIDE, that is not exceeded. There one is opened at a time,
- * depth first, which adds up to 414 in the deepest of trees: see PAIR_STACK. So it suffices. */
+ * depth first, which adds up to 414 in the deepest of trees: see PAIR_STACK. So CLOSEST_STACK
+ * suffices. */
 #define STACK_WIDE 608
-#define STACK 1024
-#define LEAVES (GROUP + LOOKED) /* pairs of leaves */
-#define LIKELY (5 * GROUP)      /* pairs of triangles to be looked at closely */
-#define CLOSE (2 * GROUP)       /* pairs of triangles to be measured */
-#define KEPT (2 * GROUP)        /* pairs of triangles that may be closest */
-#define ROUNDS 16384            /* then the host had better do it, which can settle */
-#define MEETS 0xffffffffu
-#define TOO_MUCH 0xfffffffeu
-#define WITHIN 0xfffffffdu
+#define ROUNDS 16384 /* then the host had better do it, which can settle */
 
-/* As in pair_closest.c. */
+/* As in closest.c. */
 #define SLACK (1.0f + 0x1p-20f)
 #define TINY 1e-30f
 /* Squares of shorter lengths may underflow. */
@@ -155,16 +147,16 @@ typedef struct lists {
 static inline lists lists_in(__local uint2 *room) {
     lists l;
     l.stack = room;
-    l.leaves = l.stack + STACK;
-    l.likely = l.leaves + LEAVES;
-    l.close = l.likely + LIKELY;
-    l.kept = l.close + CLOSE;
-    l.stack_sq = (__local float *)(l.kept + KEPT);
-    l.leaves_sq = l.stack_sq + STACK;
-    l.kept_lower = l.leaves_sq + LEAVES;
-    l.keys = l.kept_lower + KEPT;
-    l.lows = l.keys + GROUP;
-    l.numbers = (__local uint *)(l.lows + GROUP);
+    l.leaves = l.stack + CLOSEST_STACK;
+    l.likely = l.leaves + CLOSEST_LEAVES;
+    l.close = l.likely + CLOSEST_LIKELY;
+    l.kept = l.close + CLOSEST_CLOSE;
+    l.stack_sq = (__local float *)(l.kept + CLOSEST_KEPT);
+    l.leaves_sq = l.stack_sq + CLOSEST_STACK;
+    l.kept_lower = l.leaves_sq + CLOSEST_LEAVES;
+    l.keys = l.kept_lower + CLOSEST_KEPT;
+    l.lows = l.keys + PAIR_GROUP;
+    l.numbers = (__local uint *)(l.lows + PAIR_GROUP);
     return l;
 }
 
@@ -322,8 +314,8 @@ static inline void measure_pairs(const lists *l, const pair_pose *p, const side 
 
 /* DROP: all candidates are taken up, and those put back that have not been beaten. */
 static inline void take_candidates(const lists *l, uint count, hand *mine) {
-    for (uint k = 0; k < KEPT / GROUP; k++) {
-        uint from = k * GROUP + (uint)get_local_id(0);
+    for (uint k = 0; k < CLOSEST_KEPT / PAIR_GROUP; k++) {
+        uint from = k * PAIR_GROUP + (uint)get_local_id(0);
         mine->pair[k] = from < count ? l->kept[from] : (uint2)(NONE, NONE);
         mine->value[k] = from < count ? l->kept_lower[from] : INFINITY;
     }
@@ -346,7 +338,7 @@ static inline uint opened_of(uint waiting, bool bounded) {
 /* Lists wait until they fill the group, but for the first pairs, which give a bound. */
 static inline uint next_action(uint round, bool bounded, uint waiting, uint found, uint likely,
                                uint close, uint kept) {
-    uint least = bounded ? GROUP : 1, least_leaves = bounded ? LOOKED : 1;
+    uint least = bounded ? PAIR_GROUP : 1, least_leaves = bounded ? CLOSEST_LOOKED : 1;
     uint action = round == 0              ? OPEN
                   : close >= least        ? MEASURE
                   : likely >= least       ? CHECK
@@ -356,7 +348,7 @@ static inline uint next_action(uint round, bool bounded, uint waiting, uint foun
                   : likely                ? CHECK
                   : close                 ? MEASURE
                                           : DROP;
-    return action == MEASURE && kept > KEPT - GROUP ? DROP : action;
+    return action == MEASURE && kept > CLOSEST_KEPT - PAIR_GROUP ? DROP : action;
 }
 
 /* Finds all candidates, or some that are closer than `sure`. False where there are too many. */
@@ -370,14 +362,14 @@ static inline bool search(const lists *l, const pair_pose *p, const side *a, con
         uint likely = l->numbers[IN_LIKELY], close = l->numbers[IN_CLOSE];
         uint kept = l->numbers[IN_KEPT], last = action;
         action = next_action(round, bounded, waiting, found, likely, close, kept);
-        uint count = action == MEASURE ? min(close, (uint)GROUP)
-                     : action == CHECK ? min(likely, (uint)GROUP)
-                     : action == LOOK  ? min(found, (uint)LOOKED)
+        uint count = action == MEASURE ? min(close, (uint)PAIR_GROUP)
+                     : action == CHECK ? min(likely, (uint)PAIR_GROUP)
+                     : action == LOOK  ? min(found, (uint)CLOSEST_LOOKED)
                      : round == 0      ? WIDTH
                                        : opened_of(waiting, bounded);
         bool sure = upper_now(l) <= p->sure;
         bool over = sure | (action == DROP & last == DROP) | (round == ROUNDS);
-        done = sure | (round < ROUNDS & kept <= KEPT - GROUP);
+        done = sure | (round < ROUNDS & kept <= CLOSEST_KEPT - PAIR_GROUP);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (over)
             break;
@@ -408,7 +400,7 @@ static inline bool search(const lists *l, const pair_pose *p, const side *a, con
         else if (action == MEASURE)
             put_candidates(l, 1, &mine);
         else
-            put_candidates(l, KEPT / GROUP, &mine);
+            put_candidates(l, CLOSEST_KEPT / PAIR_GROUP, &mine);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (action == OPEN)
             stack_up(l, round == 0 ? 0 : waiting - count, count * WIDTH, &mine);
@@ -417,8 +409,8 @@ static inline bool search(const lists *l, const pair_pose *p, const side *a, con
 }
 
 /* For each pose where pair_meet of pair.cl has found no meeting: where in `pairs` its candidates
- * begin and how many they are, or TOO_MUCH, or WITHIN. `total` starts with 0. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pair_closest(
+ * begin and how many they are, or PAIR_TOO_MUCH, or PAIR_WITHIN. `total` starts with 0. */
+__kernel __attribute__((reqd_work_group_size(PAIR_GROUP, 1, 1))) void pair_closest(
     __global const node *nodes_a, __global const node *nodes_b, __global const float *triangles_a,
     __global const float *triangles_b, __global const uint *order_a, __global const uint *order_b,
     __global const pair_pose *poses, __global const uint2 *meetings, __global uint2 *results,
@@ -428,7 +420,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pair_closest(
     const side a = {nodes_a, triangles_a, order_a, p.unit_a};
     const side b = {nodes_b, triangles_b, order_b, p.unit_b};
     const lists l = lists_in(room);
-    if (meetings[pose].y == MEETS || meetings[pose].y == TOO_MUCH)
+    if (meetings[pose].y == PAIR_MEETS || meetings[pose].y == PAIR_TOO_MUCH)
         return;
     if (item < NUMBERS)
         l.numbers[item] = item == UPPER ? as_uint(p.upper) : 0;
@@ -438,7 +430,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pair_closest(
     if (item == 0) {
         uint start = listed ? atomic_add(total, count) : 0;
         l.numbers[PLACE] = start;
-        results[pose] = (uint2)(start, listed ? count : done ? WITHIN : TOO_MUCH);
+        results[pose] = (uint2)(start, listed ? count : done ? PAIR_WITHIN : PAIR_TOO_MUCH);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item < count)

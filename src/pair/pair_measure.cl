@@ -9,12 +9,9 @@
 #if ABUTI_REAL_BITS == 64 /* else there is nothing to measure with */
 
 #include "geom/distance_shared.h"
+#include "pair/pair_shared.h"
 
-#define GROUP 64
 #define NONE 0xffffffffu
-#define TOO_MUCH 0xfffffffeu
-#define WITHIN 0xfffffffdu
-#define MEETS 0xffffffffu
 
 /* As abuti_motion. */
 typedef struct motion {
@@ -61,19 +58,19 @@ static inline bool is_before(double distance, uint2 pair, double other, uint2 ot
 }
 
 /* Poses without candidates get none. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(MEASURE_GROUP, 1, 1))) void
 pair_measure(__global const double *corners_a, __global const double *corners_b,
              __global const motion *motions, __global const uint2 *meetings,
              __global const uint2 *found, __global const uint2 *pairs, __global uint2 *winners,
              __local double *distances) {
-    __local uint2 *best_pairs = (__local uint2 *)(distances + GROUP);
+    __local uint2 *best_pairs = (__local uint2 *)(distances + MEASURE_GROUP);
     uint item = (uint)get_local_id(0), pose = (uint)get_group_id(0);
     uint2 mine = found[pose], best_pair = (uint2)(NONE, NONE);
-    if (meetings[pose].y == MEETS || meetings[pose].y == TOO_MUCH || mine.y == WITHIN ||
-        mine.y == TOO_MUCH)
+    if (meetings[pose].y == PAIR_MEETS || meetings[pose].y == PAIR_TOO_MUCH ||
+        mine.y == PAIR_WITHIN || mine.y == PAIR_TOO_MUCH)
         return;
     double best = INFINITY;
-    for (uint k = item; k < mine.y; k += GROUP) {
+    for (uint k = item; k < mine.y; k += MEASURE_GROUP) {
         uint2 pair = pairs[mine.x + k];
         double distance = distance_of(corners_a, corners_b, motions + 2 * pose, pair);
         if (is_before(distance, pair, best, best_pair)) {
@@ -84,7 +81,7 @@ pair_measure(__global const double *corners_a, __global const double *corners_b,
     distances[item] = best;
     best_pairs[item] = best_pair;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint k = 0; k < GROUP; k++) /* by all items: see docs/decisions.md */
+    for (uint k = 0; k < MEASURE_GROUP; k++) /* by all items: see docs/decisions.md */
         if (is_before(distances[k], best_pairs[k], best, best_pair)) {
             best = distances[k];
             best_pair = best_pairs[k];

@@ -298,21 +298,21 @@ static uint32_t all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit 
     return h.count;
 }
 
-abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint32_t capacity,
-                         abut_ray_hit *hits, uint32_t *count) {
+abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint64_t capacity,
+                         abut_ray_hit *hits, uint64_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
     status = status ? status : check_ray(__func__, ray, SIZE_MAX);
     if (!status && !hits && capacity)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: hits is null, but capacity is %u", __func__,
-                            capacity);
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: hits is null, but capacity is %llu", __func__,
+                            (unsigned long long)capacity);
     if (status)
         return status;
     /* Counted first, so that a buffer too small stays untouched. */
     uint32_t found = all_hits(bvh, ray, NULL);
     *count = found;
     if (found > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u hits, but room for %u only",
-                          __func__, found, capacity);
+        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u hits, but room for %llu only",
+                          __func__, found, (unsigned long long)capacity);
     all_hits(bvh, ray, hits);
     return ABUT_OK;
 }
@@ -322,7 +322,6 @@ abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint32_t capa
 enum { RAYS_A_TASK = 256, TASKS_A_REPORT = 128 };
 
 typedef struct ray_batch {
-    const char *function;
     const abut_bvh *bvh;
     const abut_ray *rays;
     size_t count, begin;
@@ -341,13 +340,15 @@ static void rays_task(void *data, size_t chunk, size_t begin, size_t end) {
             b->any[i] = any_hit(b->bvh, &b->rays[i], b->limit);
 }
 
-static abut_status check_batch(const ray_batch *b, const char *out_name) {
-    abut_status status = abuti_bvh_check_batch(b->function, b->bvh, b->bvh, "bvh");
-    if (!status && b->count && (!b->rays || (!b->hits && !b->any)))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", b->function,
-                            b->rays ? out_name : "rays");
-    status = status ? status : abuti_bvh_check_limit(b->function, "limit", b->limit);
-    return status ? status : check_rays(b->function, b->bvh->context, b->rays, b->count);
+/* The caller's arrays; and the rays, unless they are left to the device. */
+static abut_status check_batch(const char *function, const abut_bvh *bvh, abut_array rays,
+                               size_t count, abut_array out, const char *out_name,
+                               size_t out_bytes) {
+    abut_status status =
+        abuti_bvh_check_array(function, "rays", bvh, rays, count, sizeof(abut_ray));
+    if (!status)
+        status = abuti_bvh_check_array(function, out_name, bvh, out, count, out_bytes);
+    return status || rays.buffer ? status : check_rays(function, bvh->context, rays.host, count);
 }
 
 static abut_status run_batch(ray_batch *b) {
@@ -362,23 +363,29 @@ static abut_status run_batch(ray_batch *b) {
     return status;
 }
 
-abut_status abut_ray_first_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
-                                 double limit, abut_ray_hit *hits) {
-    ray_batch b = {__func__, bvh, rays, count, 0, limit, hits, NULL};
-    abut_status status = check_batch(&b, "hits");
-    if (status)
+abut_status abut_ray_first_batch(const abut_bvh *bvh, abut_array rays, size_t count, double limit,
+                                 abut_array hits) {
+    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
+    status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
+    if (!status)
+        status = check_batch(__func__, bvh, rays, count, hits, "hits", sizeof(abut_ray_hit));
+    if (status || !count)
         return status;
-    return bvh->there ? abuti_ray_first_there(__func__, bvh->there, rays, count, limit, hits)
+    ray_batch b = {bvh, rays.host, count, 0, limit, hits.host, NULL};
+    return bvh->there ? abuti_ray_there(__func__, bvh->there, rays, count, limit, false, hits)
                       : run_batch(&b);
 }
 
-abut_status abut_ray_any_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
-                               double limit, bool *any) {
-    ray_batch b = {__func__, bvh, rays, count, 0, limit, NULL, any};
-    abut_status status = check_batch(&b, "any");
-    if (status)
+abut_status abut_ray_any_batch(const abut_bvh *bvh, abut_array rays, size_t count, double limit,
+                               abut_array any) {
+    abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
+    status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
+    if (!status)
+        status = check_batch(__func__, bvh, rays, count, any, "any", sizeof(bool));
+    if (status || !count)
         return status;
-    return bvh->there ? abuti_ray_any_there(__func__, bvh->there, rays, count, limit, any)
+    ray_batch b = {bvh, rays.host, count, 0, limit, NULL, any.host};
+    return bvh->there ? abuti_ray_there(__func__, bvh->there, rays, count, limit, true, any)
                       : run_batch(&b);
 }
 
@@ -393,17 +400,18 @@ static uint32_t all_answer(const void *user, size_t i, bool write, uint64_t at) 
     return all_hits(b->bvh, &b->rays[i], write ? b->hits + at : NULL);
 }
 
-abut_status abut_ray_all_batch(const abut_bvh *bvh, const abut_ray *rays, size_t count,
-                               uint64_t capacity, uint64_t *offsets, abut_ray_hit *hits) {
-    all_batch b = {bvh, rays, hits};
-    bvh_gather g = {__func__, "rays", "hits", count, capacity, offsets, &b, all_answer};
+abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t count,
+                               uint64_t capacity, abut_array offsets, abut_array hits) {
+    const all_batch b = {bvh, rays.host, hits.host};
+    const bvh_gather g = {__func__, "rays",    "hits",
+                          bvh,      count,     capacity,
+                          offsets,  hits,      sizeof(abut_ray_hit),
+                          &b,       all_answer};
     abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
-    status = status ? status : abuti_gather_check(&g, hits);
-    if (!status && count && !rays)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: rays is null", __func__);
-    status = status ? status : check_rays(__func__, bvh->context, rays, count);
+    status = status ? status : abuti_gather_check(&g);
+    if (!status)
+        status = check_batch(__func__, bvh, rays, count, abut_array_host(bvh), "bvh", 0);
     if (status)
         return status;
-    return bvh->there ? abuti_ray_all_there(bvh->there, &g, rays, hits)
-                      : abuti_gather_run(bvh->context, &g);
+    return bvh->there ? abuti_ray_all_there(&g, rays) : abuti_gather_run(&g);
 }

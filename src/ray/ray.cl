@@ -9,11 +9,11 @@
  * parameters of certain hits bounds the search.
  */
 #include "ray/ray_cl.h"
+#include "ray/ray_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 
 /* Candidates a ray; more are not kept. */
-#define CANDIDATES 8
 #define COMPLETE 255 /* instead of a count */
 #define CERTAIN 254  /* the same: there is a hit, for those who ask no more */
 
@@ -22,8 +22,8 @@ typedef struct hunt {
     float best;   /* no first hit is beyond */
     float within; /* a hit up to here satisfies those who want any; less than 0 = they want all */
     uint count;   /* of candidates, or COMPLETE, or CERTAIN */
-    float least[CANDIDATES];
-    uint place[CANDIDATES];
+    float least[RAY_CANDIDATES];
+    uint place[RAY_CANDIDATES];
 } hunt;
 
 /* Gets ready; false where nothing can be hit. */
@@ -41,14 +41,14 @@ static inline bool aim(hunt *h, framed_ray r, double most, bool any, double scal
 }
 
 static inline void add_candidate(hunt *h, float least, uint place) {
-    if (h->count == CANDIDATES) {
+    if (h->count == RAY_CANDIDATES) {
         uint kept = 0;
-        for (uint i = 0; i < CANDIDATES; i++)
+        for (uint i = 0; i < RAY_CANDIDATES; i++)
             if (h->least[i] <= h->best) {
                 h->least[kept] = h->least[i];
                 h->place[kept++] = h->place[i];
             }
-        h->count = kept == CANDIDATES ? COMPLETE : kept;
+        h->count = kept == RAY_CANDIDATES ? COMPLETE : kept;
     }
     if (h->count >= CERTAIN)
         return;
@@ -236,11 +236,12 @@ static void walk_complete(strike *s, const framed_ray *r, uint any, __global con
 }
 
 /* Meets the candidates; walks for rays with more of them than fit, and for those that begin far
- * away. With `any` the answers are bytes, else hits; the other is not looked at. One kernel, since
- * compilers take long over each that has the predicates. */
+ * away. Rays begin at `first`, answers at `to`. With `any` the answers are bytes, else hits; the
+ * other is not looked at. One kernel, since compilers take long over each that has the predicates.
+ */
 __kernel void ray_measure(__global const node *nodes, __global const uint *tree_order,
                           __global const double *corners, __global const double *rays, uint first,
-                          uint count, double most, uint any, mesh_frame frame,
+                          uint to, uint count, double most, uint any, mesh_frame frame,
                           __global const uchar *counts, __global const uint *places,
                           __global ulong *hits, __global uchar *anys) {
     uint i = (uint)get_global_id(0);
@@ -248,7 +249,7 @@ __kernel void ray_measure(__global const node *nodes, __global const uint *tree_
         return;
     size_t at = (size_t)first + i;
     if (counts[i] == CERTAIN) {
-        anys[at] = 1;
+        anys[(size_t)to + i] = 1;
         return;
     }
     strike s;
@@ -260,7 +261,7 @@ __kernel void ray_measure(__global const node *nodes, __global const uint *tree_
         for (uint k = 0; k < counts[i]; k++)
             meet(&s, corners, tree_order[places[(size_t)k * count + i]]);
     }
-    store(&s, at, any, hits, anys);
+    store(&s, (size_t)to + i, any, hits, anys);
 }
 
 /* The first of the rays that is not legal. */

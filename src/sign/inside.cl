@@ -17,19 +17,14 @@
 
 #if ABUTI_REAL_BITS == 64
 #include "sign/side_shared.h"
+#include "sign/sign_shared.h"
 
-/* Candidates a point. Instead of a count with the direction (axis and sense) above it: */
-#define CANDIDATES 8
+/* Instead of a count of candidates with the direction (axis and sense) above it: */
 #define DIRECTION 16
 #define SETTLED 254
 #define COMPLETE 255
 
 #define MARGIN 0x1p-20f
-
-/* What is asked, as abuti_point_quest. */
-#define QUEST_SIGN 1
-#define QUEST_INSIDE 2
-#define QUEST_WINDING 3
 
 typedef struct crossing {
     float4 at; /* the two axes across the ray, then that along it */
@@ -37,7 +32,7 @@ typedef struct crossing {
     bool up;
     int winding;
     uint count; /* of candidates, or COMPLETE */
-    uint place[CANDIDATES];
+    uint place[SIGN_CANDIDATES];
 } crossing;
 
 /* ---- in floats ---- */
@@ -80,7 +75,7 @@ static inline void try_triangle(crossing *to, float4 a, float4 b, float4 c, uint
         if (ahead || (to->up ? height < -wrong : height > wrong))
             return;
     }
-    if (to->count == CANDIDATES)
+    if (to->count == SIGN_CANDIDATES)
         to->count = COMPLETE;
     if (to->count != COMPLETE)
         to->place[to->count++] = place;

@@ -64,9 +64,8 @@ void abuti_sign_normals_fit(const abut_bvh *bvh, struct bvh_sign *sign) {
     abuti_parallel_for(bvh->context, sign->topology->view.vertex_count, GRAIN, vertices_task, &fit);
 }
 
-vec3 abuti_sign_feature_normal(const abut_bvh *bvh, uint32_t triangle, abut_feature feature,
+vec3 abuti_sign_feature_normal(const struct bvh_sign *sign, uint32_t triangle, abut_feature feature,
                                double *weight) {
-    const struct bvh_sign *sign = bvh->sign;
     const abut_topology_arrays *view = &sign->topology->view;
     *weight = 1;
     if (feature == ABUT_FEATURE_FACE)
@@ -80,13 +79,14 @@ vec3 abuti_sign_feature_normal(const abut_bvh *bvh, uint32_t triangle, abut_feat
         *weight = 2;
         return v3_add(sign->faces[faces[0]], sign->faces[faces[1]]);
     }
-    uint32_t vertex = bvh->mesh->indices[3 * (size_t)triangle + (feature - ABUT_FEATURE_VERTEX_0)];
+    uint32_t vertex =
+        sign->bvh->mesh->indices[3 * (size_t)triangle + (feature - ABUT_FEATURE_VERTEX_0)];
     *weight = sign->angles[vertex];
     return sign->vertices[vertex];
 }
 
-int abuti_sign_normals_side(const abut_bvh *bvh, vec3 point, const abut_nearest *nearest) {
+int abuti_sign_normals_side(const struct bvh_sign *sign, vec3 point, const abut_nearest *nearest) {
     double weight;
-    vec3 normal = abuti_sign_feature_normal(bvh, nearest->triangle, nearest->feature, &weight);
+    vec3 normal = abuti_sign_feature_normal(sign, nearest->triangle, nearest->feature, &weight);
     return normal_side(point, nearest->point, normal, weight);
 }

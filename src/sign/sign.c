@@ -7,7 +7,6 @@
  * node. The method of pseudo-normals keeps the topology and normals.
  */
 #include "sign/sign.h"
-#include "bvh/device_query.h"
 
 #include <math.h>
 
@@ -21,6 +20,7 @@ static abut_status find_closed(abut_bvh *bvh, struct bvh_sign *sign) {
     if (status)
         return status;
     sign->closed = solid->border_count == 0;
+    sign->flipped = solid->flipped;
     if (!sign->closed || !solid->names)
         return ABUT_OK;
     uint32_t count = bvh->mesh->vertex_count;
@@ -61,7 +61,8 @@ static double facing_by_volume(const abut_mesh *mesh) {
 
 /* Without: -1 where normals have most points outside for inside; 0 where they cannot tell. Points
  * beyond the corners of the box are outside. */
-static double facing_by_normals(const abut_bvh *bvh) {
+static double facing_by_normals(const struct bvh_sign *sign) {
+    const abut_bvh *bvh = sign->bvh;
     box3 box = bvh->mesh->bounds;
     vec3 extent = v3_sub(box.hi, box.lo);
     double beyond = real_max(v3_max_abs(extent), DBL_MIN);
@@ -72,41 +73,35 @@ static double facing_by_normals(const abut_bvh *bvh) {
                     corner & 4 ? box.hi.z + beyond : box.lo.z - beyond);
         abut_nearest nearest;
         abuti_nearest_point(bvh, p, INFINITY, NULL, &nearest);
-        sum += abuti_sign_normals_side(bvh, p, &nearest);
+        sum += abuti_sign_normals_side(sign, p, &nearest);
     }
     return sum > 0 ? 1 : sum < 0 ? -1 : 0;
 }
 
 /* ---- life ---- */
 
-static void sign_release(abut_context *context, struct bvh_sign *sign) {
-    if (!sign)
-        return;
-    abuti_release(context, sign->names);
-    abuti_release(context, sign->far);
+static void destroy(bvh_part *part) {
+    struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
+    abuti_release(part->context, sign->names);
+    abuti_release(part->context, sign->far);
     abut_topology_destroy(sign->topology);
-    abuti_release(context, sign->faces);
-    abuti_release(context, sign->vertices);
-    abuti_release(context, sign->angles);
-    abuti_release(context, sign);
+    abuti_release(part->context, sign->faces);
+    abuti_release(part->context, sign->vertices);
+    abuti_release(part->context, sign->angles);
 }
 
-void abuti_sign_destroy(abut_bvh *bvh) {
-    sign_release(bvh->context, bvh->sign);
-    bvh->sign = NULL;
-}
-
-abut_status abuti_sign_fit(abut_bvh *bvh) {
-    struct bvh_sign *sign = bvh->sign;
+/* After the hierarchy has been fitted to its mesh. Takes no memory, but of one on a device what the
+ * CPU needs of it. */
+static abut_status fit(bvh_part *part) {
+    struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
+    const abut_bvh *bvh = sign->bvh;
     if (sign->names)
         sign->closed = abuti_bvh_names_hold(bvh->mesh, sign->names);
     sign->facing = 1;
     if (!sign->closed || sign->method == ABUT_SIGN_NORMAL) {
         abut_status status = abuti_bvh_host(bvh);
-        if (status) {
-            abuti_sign_destroy(bvh);
+        if (status)
             return status;
-        }
     }
     if (!sign->closed) {
         abuti_sign_winding_fit(bvh, sign->far);
@@ -114,10 +109,8 @@ abut_status abuti_sign_fit(abut_bvh *bvh) {
     }
     if (sign->method == ABUT_SIGN_NORMAL) {
         abuti_sign_normals_fit(bvh, sign);
-        sign->facing = facing_by_normals(bvh);
+        sign->facing = facing_by_normals(sign);
     }
-    if (bvh->there)
-        abuti_device_sign_forget(bvh->there);
     return ABUT_OK;
 }
 
@@ -152,17 +145,30 @@ static abut_status make_normals(abut_mesh *mesh, struct bvh_sign *sign) {
     return sign->faces && sign->vertices && sign->angles ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-static abut_status make_sign(abut_bvh *bvh, struct bvh_sign *sign) {
+/* What is asked for, and of which hierarchy. */
+typedef struct asked {
+    abut_bvh *bvh;
+    abut_sign_method method;
+} asked;
+
+static abut_status create(bvh_part *part, void *owner) {
+    struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
+    const asked *a = owner;
     abut_status status = ABUT_OK;
+    sign->bvh = a->bvh;
+    sign->method = a->method;
     if (sign->method == ABUT_SIGN_NORMAL)
-        status = make_normals(bvh->mesh, sign);
-    status = status ? status : find_closed(bvh, sign);
-    if (status || (sign->closed && !sign->names))
-        return status;
-    /* where names may cease to hold, these may be needed later */
-    sign->far = abuti_allocate(bvh->context, bvh->node_count, sizeof *sign->far);
-    return sign->far ? ABUT_OK : ABUT_ERROR_MEMORY;
+        status = make_normals(a->bvh->mesh, sign);
+    status = status ? status : find_closed(a->bvh, sign);
+    if (!status && (!sign->closed || sign->names)) {
+        /* where names may cease to hold, these may be needed later */
+        sign->far = abuti_allocate(part->context, a->bvh->node_count, sizeof *sign->far);
+        status = sign->far ? ABUT_OK : ABUT_ERROR_MEMORY;
+    }
+    return status ? status : fit(part);
 }
+
+const bvh_part_kind abuti_sign_kind = {sizeof(struct bvh_sign), create, fit, destroy};
 
 abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
     abut_sign_options ours = abut_sign_options_default();
@@ -173,32 +179,41 @@ abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
                             "abut_sign_prepare: options->method is %u, which is no method",
                             (unsigned)ours.method);
+    asked a = {bvh, ours.method == ABUT_SIGN_AUTO ? ABUT_SIGN_WINDING : ours.method};
+    bvh_part *part;
+    status = status ? status : abuti_bvh_part_make(bvh->context, &abuti_sign_kind, &a, &part);
     if (status)
         return status;
-    struct bvh_sign *sign = abuti_allocate_zeroed(bvh->context, 1, sizeof *sign);
-    if (!sign)
-        return ABUT_ERROR_MEMORY;
-    sign->method = ours.method == ABUT_SIGN_AUTO ? ABUT_SIGN_WINDING : ours.method;
-    status = make_sign(bvh, sign);
-    if (!status && (!sign->closed || sign->method == ABUT_SIGN_NORMAL))
-        status = abuti_bvh_host(bvh); /* so that nothing fails once the old one is gone */
-    if (status) {
-        sign_release(bvh->context, sign);
-        return status;
-    }
-    abuti_sign_destroy(bvh);
-    bvh->sign = sign;
-    return abuti_sign_fit(bvh);
+    abuti_bvh_part_put(&bvh->parts, part);
+    if (bvh->there)
+        abuti_sign_there_forget(bvh->there);
+    return ABUT_OK;
+}
+
+abut_advice abuti_sign_promise(abut_sign_method method, bool closed, bool flipped) {
+    if (!closed && flipped)
+        return abuti_unfit(
+            "Neighbouring triangles face opposite ways and cancel, so what is inside "
+            "is not known: orient the mesh first.");
+    if (!closed)
+        return abuti_limited("The surface has a border: inside is where its winding number is at "
+                             "least a half, which is right away from the holes and a guess in "
+                             "them.");
+    if (method == ABUT_SIGN_NORMAL)
+        return abuti_limited("Signs by pseudo-normals are right if no part of the surface faces "
+                             "inwards, touches another or cuts one.");
+    return abuti_guaranteed("The surface has no border: what is inside is exact.");
 }
 
 abut_sign_info abut_sign_info_get(const abut_bvh *bvh) {
     abut_sign_info info;
     memset(&info, 0, sizeof info);
-    if (!bvh || !bvh->sign)
+    const struct bvh_sign *sign = bvh ? bvh_sign_of(bvh) : NULL;
+    if (!sign)
         return info;
-    const struct bvh_sign *sign = bvh->sign;
     info.method = sign->method;
     info.closed = sign->closed;
+    info.advice = abuti_sign_promise(sign->method, sign->closed, sign->flipped);
     info.bytes = sizeof *sign;
     if (sign->far)
         info.bytes += (uint64_t)bvh->node_count * sizeof *sign->far;

@@ -2,8 +2,7 @@
 #ifndef ABUTI_SIGN_H
 #define ABUTI_SIGN_H
 
-#include "bvh/points.h"
-#include "nearest/nearest.h"
+#include "nearest/batch.h"
 
 #include <abut/sign.h>
 
@@ -17,9 +16,13 @@ typedef struct bvh_far_node {
     float k[10][BVH_WIDTH]; /* xxx yyy zzz xxy yyz zzx xyy yzz zxx xyz */
 } bvh_far_node;
 
+/* A part of a hierarchy on the CPU; see bvh_sign_of(). */
 struct bvh_sign {
+    bvh_part part;
+    abut_bvh *bvh;
     abut_sign_method method; /* never AUTO */
     bool closed;             /* no border */
+    bool flipped;            /* neighbours face opposite ways */
     double facing;           /* -1 where a surface with a border, or whose normals are asked, faces
                               * inwards on the whole */
     uint32_t *names;         /* the lowest vertex in the place of each, where the surface is closed
@@ -32,35 +35,29 @@ struct bvh_sign {
     double *angles; /* around each vertex, in all */
 };
 
-void abuti_sign_destroy(abut_bvh *bvh);
-/* After the hierarchy has been fitted to its mesh. Takes no memory, but of one on a device what the
- * CPU needs of it; if that fails, signs must be prepared anew. */
-abut_status abuti_sign_fit(abut_bvh *bvh);
+extern const bvh_part_kind abuti_sign_kind;
 
-/* ---- device_sign.c: on a device; all has been checked but whether it can ---- */
+/* What signs by a method are worth on a surface: see abut_sign_info. */
+abut_advice abuti_sign_promise(abut_sign_method method, bool closed, bool flipped);
+
+/* What abut_sign_prepare() has made, or null. */
+static inline const struct bvh_sign *bvh_sign_of(const abut_bvh *bvh) {
+    return (
+        const struct bvh_sign *)(const void *)abuti_bvh_part(&(bvh->base ? bvh->base : bvh)->parts,
+                                                             &abuti_sign_kind);
+}
+
+/* ---- device_sign.c: on a device; all has been checked but whether it can, and points of a buffer
+ * ---- */
 
 abut_status abuti_sign_inside_there(const char *function, bvh_on_device *there,
-                                    const bvh_points *points, bool *inside);
+                                    const bvh_points *points, abut_array inside);
 abut_status abuti_sign_winding_there(const char *function, bvh_on_device *there,
-                                     const bvh_points *points, double *winding);
+                                     const bvh_points *points, abut_array winding);
 abut_status abuti_sign_nearest_there(const char *function, bvh_on_device *there,
-                                     const bvh_points *points, double radius,
-                                     abut_nearest *nearest);
-
-/* ---- signed.c: signs of distances ---- */
-
-/* What the points of a batch tell each other: a point whose side is known exactly, and the radius
- * of a ball around it that holds no surface. */
-typedef struct bvh_side {
-    bool is; /* known */
-    bool inside;
-    vec3 point;
-    double ball;
-} bvh_side;
-
-/* Sets the sign of a distance that was found for a point. `known` is what is kept from one point to
- * the next, or null. */
-void abuti_sign_nearest(const abut_bvh *bvh, vec3 point, bvh_side *known, abut_nearest *nearest);
+                                     const bvh_points *points, double radius, abut_array nearest);
+/* Signs have been prepared anew. */
+void abuti_sign_there_forget(bvh_on_device *there);
 
 /* ---- crossing.c: inside and outside, exactly ---- */
 
@@ -94,9 +91,9 @@ double abuti_sign_winding_value(double far_angle, double near_x, double near_y, 
 /* Fits faces, vertices and angles to the mesh of the hierarchy. */
 void abuti_sign_normals_fit(const abut_bvh *bvh, struct bvh_sign *sign);
 /* The normal of a triangle's feature, not of unit length, and the sum of the weights in it. */
-vec3 abuti_sign_feature_normal(const abut_bvh *bvh, uint32_t triangle, abut_feature feature,
+vec3 abuti_sign_feature_normal(const struct bvh_sign *sign, uint32_t triangle, abut_feature feature,
                                double *weight);
 /* 1 outside, -1 inside, 0 where rounding does not allow to tell. */
-int abuti_sign_normals_side(const abut_bvh *bvh, vec3 point, const abut_nearest *nearest);
+int abuti_sign_normals_side(const struct bvh_sign *sign, vec3 point, const abut_nearest *nearest);
 
 #endif

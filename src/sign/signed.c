@@ -13,11 +13,11 @@
 #include <math.h>
 
 static abut_status check_prepared(const char *function, const abut_bvh *bvh) {
-    return bvh->sign ? ABUT_OK
-                     : abuti_fail(ABUT_ERROR_ARGUMENT,
-                                  "%s: the hierarchy knows no inside yet; call "
-                                  "abut_sign_prepare() first",
-                                  function);
+    return bvh_sign_of(bvh) ? ABUT_OK
+                            : abuti_fail(ABUT_ERROR_ARGUMENT,
+                                         "%s: the hierarchy knows no inside yet; call "
+                                         "abut_sign_prepare() first",
+                                         function);
 }
 
 /* ---- one point ---- */
@@ -25,17 +25,17 @@ static abut_status check_prepared(const char *function, const abut_bvh *bvh) {
 static double winding_of(const abut_bvh *bvh, vec3 point) {
     int64_t winding;
     bool on_surface;
-    if (!bvh->sign->closed)
-        return abuti_sign_winding(bvh, bvh->sign->far, point);
+    if (!bvh_sign_of(bvh)->closed)
+        return abuti_sign_winding(bvh, bvh_sign_of(bvh)->far, point);
     abuti_sign_crossing(bvh, NULL, point, &winding, &on_surface);
     return on_surface ? 0.5 : (double)winding;
 }
 
 static bool is_inside(const abut_bvh *bvh, vec3 point) {
     double winding = winding_of(bvh, point);
-    if (bvh->sign->closed)
+    if (bvh_sign_of(bvh)->closed)
         return winding != 0;
-    return winding * bvh->sign->facing >= 0.5 || abuti_sign_touches(bvh, point);
+    return winding * bvh_sign_of(bvh)->facing >= 0.5 || abuti_sign_touches(bvh, point);
 }
 
 /* The radius of a ball around a point that holds no surface for certain; may be negative. */
@@ -45,29 +45,31 @@ static double free_ball(const abut_bvh *bvh, double distance) {
 }
 
 /* Whether a ball that holds two points is free. */
-static bool same_side(const bvh_side *known, vec3 point, double ball) {
+static bool same_side(const nearest_ball *known, vec3 point, double ball) {
     vec3 d = v3_sub(point, known->point);
     return v3_max_abs(d) > 1e-150 && /* the square of less is no number to rely on */
-           v3_length(d) < real_max(ball, known->ball);
+           v3_length(d) < real_max(ball, known->radius);
 }
 
-static bool closed_inside(const abut_bvh *bvh, vec3 point, double distance, bvh_side *known) {
+static bool closed_inside(const abut_bvh *bvh, vec3 point, double distance, nearest_ball *known) {
     if (!known)
         return winding_of(bvh, point) != 0;
     double ball = free_ball(bvh, distance);
     bool inside =
-        known->is && same_side(known, point, ball) ? known->inside : winding_of(bvh, point) != 0;
-    *known = (bvh_side){true, inside, point, ball};
+        known->is && same_side(known, point, ball) ? known->holds : winding_of(bvh, point) != 0;
+    *known = (nearest_ball){true, inside, point, ball};
     return inside;
 }
 
-void abuti_sign_nearest(const abut_bvh *bvh, vec3 point, bvh_side *known, abut_nearest *nearest) {
-    const struct bvh_sign *sign = bvh->sign;
+/* Sets the sign of a distance that was found for a point. `known` is what is kept from one point to
+ * the next, or null: a ball that holds no surface, and whether it is inside. */
+static void set_sign(const abut_bvh *bvh, vec3 point, nearest_ball *known, abut_nearest *nearest) {
+    const struct bvh_sign *sign = bvh_sign_of(bvh);
     double distance = nearest->distance, side = 0;
     if (!(distance > 0 && distance < INFINITY))
         return;
     if (sign->method == ABUT_SIGN_NORMAL)
-        side = abuti_sign_normals_side(bvh, point, nearest) * sign->facing;
+        side = abuti_sign_normals_side(sign, point, nearest) * sign->facing;
     bool inside = side != 0      ? side < 0 /* not certain: nothing that spreads */
                   : sign->closed ? closed_inside(bvh, point, distance, known)
                                  : winding_of(bvh, point) * sign->facing >= 0.5;
@@ -102,7 +104,7 @@ abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radiu
     if (status)
         return status;
     abuti_nearest_point(bvh, point, radius, NULL, nearest);
-    abuti_sign_nearest(bvh, point, NULL, nearest);
+    set_sign(bvh, point, NULL, nearest);
     return ABUT_OK;
 }
 
@@ -135,12 +137,13 @@ static void winding_visit(void *data, const bvh_place *places, size_t begin, siz
 
 /* What all batches check first. */
 static abut_status batch_start(const char *function, sign_batch *b, const abut_points *points,
-                               const void *out, const char *out_name) {
+                               abut_array out, const char *out_name, size_t element_bytes) {
     abut_status status = abuti_bvh_check_batch(function, b->bvh, points, "points");
     status = status ? status : check_prepared(function, b->bvh);
-    status = status ? status : abuti_bvh_points_read(function, points, &b->points);
-    if (!status && !out && b->points.count)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, out_name);
+    status = status ? status : abuti_bvh_points_read(function, b->bvh, points, &b->points);
+    if (!status)
+        status =
+            abuti_bvh_check_array(function, out_name, b->bvh, out, b->points.count, element_bytes);
     status = status ? status : abuti_bvh_check_limit(function, "radius", b->radius);
     return status ? status
                   : abuti_bvh_points_check(function, b->bvh->context, &b->points, &b->bounds);
@@ -150,9 +153,10 @@ static abut_status batch_run(sign_batch *b, const char *stage, bvh_visit *visit)
     return abuti_bvh_points_visit(b->bvh->context, &b->points, &b->bounds, stage, visit, b);
 }
 
-abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_points *points, bool *inside) {
-    sign_batch b = {.bvh = bvh, .inside = inside};
-    abut_status status = batch_start(__func__, &b, points, inside, "inside");
+abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_points *points,
+                                   abut_array inside) {
+    sign_batch b = {.bvh = bvh, .inside = inside.host};
+    abut_status status = batch_start(__func__, &b, points, inside, "inside", sizeof(bool));
     if (status)
         return status;
     return bvh->there ? abuti_sign_inside_there(__func__, bvh->there, &b.points, inside)
@@ -160,9 +164,9 @@ abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_points *point
 }
 
 abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_points *points,
-                                    double *winding) {
-    sign_batch b = {.bvh = bvh, .winding = winding};
-    abut_status status = batch_start(__func__, &b, points, winding, "winding");
+                                    abut_array winding) {
+    sign_batch b = {.bvh = bvh, .winding = winding.host};
+    abut_status status = batch_start(__func__, &b, points, winding, "winding", sizeof(double));
     if (status)
         return status;
     return bvh->there ? abuti_sign_winding_there(__func__, bvh->there, &b.points, winding)
@@ -170,13 +174,14 @@ abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_points *poin
 }
 
 abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                                    abut_nearest *nearest) {
+                                    abut_array nearest) {
     sign_batch b = {.bvh = bvh, .radius = radius};
-    abut_status status = batch_start(__func__, &b, points, nearest, "nearest");
+    abut_status status =
+        batch_start(__func__, &b, points, nearest, "nearest", sizeof(abut_nearest));
     if (status)
         return status;
     if (bvh->there)
         return abuti_sign_nearest_there(__func__, bvh->there, &b.points, radius, nearest);
-    nearest_batch run = {bvh, b.points, radius, nearest, true, NULL};
+    nearest_batch run = {bvh, b.points, radius, nearest.host, NULL, set_sign};
     return abuti_batch_nearest(&run, &b.bounds);
 }

@@ -103,7 +103,7 @@ static void threads(void **state) {
             for (int axis = 0; axis < 3; axis++)
                 points[p][axis] = test_random_real(&random, -1.5, 1.5);
         abut_points input = abut_points_doubles(points, POINTS);
-        assert_ok(abut_nearest_batch(bvh, &input, HUGE_VAL, nearest));
+        assert_ok(abut_nearest_batch(bvh, &input, HUGE_VAL, abut_array_host(nearest)));
         answers[i] = hash_bytes(0xcbf29ce484222325u, nearest, sizeof nearest);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
@@ -202,7 +202,7 @@ static abut_status work(abut_context *context, void *data) {
     abut_points input = abut_points_doubles(points, 20);
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_nearest_batch(bvh, &input, 2, nearest);
+    status = status ? status : abut_nearest_batch(bvh, &input, 2, abut_array_host(nearest));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -239,10 +239,12 @@ static void cancelled(void **state) {
     abut_nearest nearest;
     abut_points points = abut_points_doubles(&p, 1);
     left = 0;
-    assert_int_equal(abut_nearest_batch(bvh, &points, 5, &nearest), ABUT_ERROR_CANCELLED);
+    assert_int_equal(abut_nearest_batch(bvh, &points, 5, abut_array_host(&nearest)),
+                     ABUT_ERROR_CANCELLED);
     abut_ray ray = {{0, 0, 0}, {1, 0, 0}};
     abut_ray_hit hit;
-    assert_int_equal(abut_ray_first_batch(bvh, &ray, 1, 5, &hit), ABUT_ERROR_CANCELLED);
+    assert_int_equal(abut_ray_first_batch(bvh, abut_array_host(&ray), 1, 5, abut_array_host(&hit)),
+                     ABUT_ERROR_CANCELLED);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     abut_context_destroy(context);

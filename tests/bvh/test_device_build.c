@@ -259,7 +259,7 @@ static void check_answers(abut_bvh *bvh, abut_mesh *mesh, int count) {
         abut_box box = {vec(q.x - size, q.y - size, q.z - size),
                         vec(q.x + size, q.y + size, q.z + size)};
         static uint32_t found[2][4096];
-        uint32_t counts[2];
+        uint64_t counts[2];
         assert_ok(abut_bvh_box(bvh, &box, 4096, found[0], &counts[0]));
         assert_ok(abut_bvh_box(other, &box, 4096, found[1], &counts[1]));
         assert_int_equal(counts[0], counts[1]);

@@ -20,7 +20,7 @@ static void check_nearest(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 
     abut_nearest one, many;
     abut_points points = abut_points_doubles(&point, 1);
     assert_ok(abut_nearest_point(bvh, point, HUGE_VAL, &one));
-    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, &many));
+    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(&many)));
     assert_int_equal(one.triangle, triangle);
     assert_int_equal(many.triangle, triangle);
     assert_true(one.distance == best.distance && many.distance == best.distance);
@@ -29,7 +29,8 @@ static void check_nearest(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 
 }
 
 static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_ray ray) {
-    uint32_t n = abut_mesh_triangle_count(mesh), expected = 0, count = 0;
+    uint32_t n = abut_mesh_triangle_count(mesh), expected = 0;
+    uint64_t count = 0;
     for (uint32_t i = 0; i < n; i++) {
         abut_triangle t = triangle_of(mesh, i);
         bool meet;
@@ -57,7 +58,8 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_ray ray) 
 }
 
 static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) {
-    uint32_t n = abut_mesh_triangle_count(mesh), expected = 0, count = 0;
+    uint32_t n = abut_mesh_triangle_count(mesh), expected = 0;
+    uint64_t count = 0;
     for (uint32_t i = 0; i < n; i++) {
         abut_triangle t = triangle_of(mesh, i);
         bool meet;
@@ -68,7 +70,7 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) 
     assert_non_null(list);
     assert_ok(abut_bvh_box(bvh, &box, n, list, &count));
     assert_int_equal(count, expected);
-    for (uint32_t i = 1; i < count; i++)
+    for (uint64_t i = 1; i < count; i++)
         assert_true(list[i - 1] < list[i]);
     if (expected) {
         assert_fails(ABUT_ERROR_BUFFER, "room for", abut_bvh_box(bvh, &box, 0, NULL, &count));
@@ -92,9 +94,9 @@ static void check_signs(abut_bvh *bvh, const abut_vec3 *places, size_t count) {
     bool inside[8], in;
     abut_points points = abut_points_doubles(places, count);
     assert_true(count <= 8);
-    assert_ok(abut_sign_inside_batch(bvh, &points, inside));
-    assert_ok(abut_sign_winding_batch(bvh, &points, winding));
-    assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, nearest));
+    assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
+    assert_ok(abut_sign_winding_batch(bvh, &points, abut_array_host(winding)));
+    assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
     for (size_t i = 0; i < count; i++) {
         assert_ok(abut_sign_inside(bvh, places[i], &in));
         assert_ok(abut_sign_winding(bvh, places[i], &wound));
@@ -130,14 +132,14 @@ static void check_pair(const abut_bvh *bvh, abut_mesh *mesh, abut_vec3 by) {
     abut_pair_relation relation;
     abut_separation apart;
     bool within = false;
-    assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+    assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
     assert_int_equal(relation == ABUT_PAIR_MEETING, expected > 0);
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
     assert_int_equal(apart.relation, relation);
     double error = 1e-12 * (largest_extent(mesh) + least);
     assert_true(apart.distance == 0 ? relation != ABUT_PAIR_APART
                                     : fabs(apart.distance - least) <= error);
-    assert_ok(abut_pair_within(&a, &b, least + error, NULL, NULL, &within));
+    assert_ok(abut_pair_within(&a, &b, least + error, NULL, NULL, &within, NULL));
     assert_true(within);
     abut_pair_meeting *meetings = malloc((expected + 1) * sizeof *meetings), kept;
     assert_non_null(meetings);
@@ -246,7 +248,7 @@ static void million(void **state) {
     abut_ray hit = {{0.25, 0.25, 1}, {0, 0, -1}}, miss = {{0.75, 0.75, 1}, {0, 0, -1}};
     abut_ray_hit first;
     bool any = false;
-    uint32_t count = 0;
+    uint64_t count = 0;
     assert_ok(abut_ray_first(bvh, &hit, HUGE_VAL, &first));
     assert_true(first.triangle == 0 && first.parameter == 0.5);
     assert_ok(abut_ray_any(bvh, &hit, HUGE_VAL, &any));
@@ -267,11 +269,11 @@ static void million(void **state) {
     assert_true(pairs > 0);
     abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {bvh, {{0, 0, 0, 0}, {0, 0, 1}}};
     abut_pair_relation relation;
-    assert_ok(abut_pair_overlap(&a, &a, NULL, NULL, &relation));
+    assert_ok(relation_of(&a, &a, NULL, NULL, &relation));
     assert_int_equal(relation, ABUT_PAIR_MEETING);
-    assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+    assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
     assert_int_equal(relation, ABUT_PAIR_APART);
-    assert_ok(abut_pair_within(&a, &b, 0.5, NULL, NULL, &any));
+    assert_ok(abut_pair_within(&a, &b, 0.5, NULL, NULL, &any, NULL));
     assert_false(any);
     assert_ok(abut_sign_prepare(bvh, NULL));
     assert_ok(abut_sign_inside(bvh, vec(0.25, 0.25, 0.5), &any));
@@ -305,7 +307,7 @@ static void exact_arrays(void **state) {
             points.type = type ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
             points.stride = stride;
             points.count = COUNT;
-            assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, nearest));
+            assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
             for (int i = 0; i < COUNT; i++) {
                 abut_nearest one;
                 assert_ok(abut_nearest_point(bvh, vec(i, 0, 0), HUGE_VAL, &one));
@@ -342,9 +344,12 @@ static void impossible_arrays(void **state) {
         abut_points points = abut_points_doubles(one, cases[i].count);
         points.stride = cases[i].stride;
         bool inside;
-        assert_int_equal(abut_nearest_batch(bvh, &points, 1, &nearest), cases[i].status);
-        assert_int_equal(abut_sign_nearest_batch(bvh, &points, 1, &nearest), cases[i].status);
-        assert_int_equal(abut_sign_inside_batch(bvh, &points, &inside), cases[i].status);
+        assert_int_equal(abut_nearest_batch(bvh, &points, 1, abut_array_host(&nearest)),
+                         cases[i].status);
+        assert_int_equal(abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(&nearest)),
+                         cases[i].status);
+        assert_int_equal(abut_sign_inside_batch(bvh, &points, abut_array_host(&inside)),
+                         cases[i].status);
         assert_memory_equal(&nearest, &before, sizeof nearest);
     }
     static const double radii[] = {NAN, -NAN, -1, -INFINITY, -0x1p-1074};
@@ -359,22 +364,22 @@ static void impossible_arrays(void **state) {
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
                      abut_nearest_point(bvh, vec(0, 0, 0), radii[i], &nearest));
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
-                     abut_nearest_batch(bvh, &points, radii[i], &nearest));
+                     abut_nearest_batch(bvh, &points, radii[i], abut_array_host(&nearest)));
         assert_fails(ABUT_ERROR_ARGUMENT, "limit", abut_ray_first(bvh, &ray, radii[i], &hit));
         assert_fails(ABUT_ERROR_ARGUMENT, "limit", abut_ray_any(bvh, &ray, radii[i], &any));
         assert_fails(ABUT_ERROR_ARGUMENT, "limit",
-                     abut_ray_first_batch(bvh, &ray, 1, radii[i], &hit));
+                     abut_ray_first_batch(bvh, abut_array_host(&ray), 1, radii[i],
+                                          abut_array_host(&hit)));
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
                      abut_sign_nearest(bvh, vec(0, 0, 0), radii[i], &nearest));
         assert_fails(ABUT_ERROR_ARGUMENT, "radius",
-                     abut_sign_nearest_batch(bvh, &points, radii[i], &nearest));
+                     abut_sign_nearest_batch(bvh, &points, radii[i], abut_array_host(&nearest)));
         abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, lost = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}};
         abut_pair_relation relation;
         assert_fails(ABUT_ERROR_ARGUMENT, "margin",
-                     abut_pair_within(&a, &a, radii[i], NULL, NULL, &any));
+                     abut_pair_within(&a, &a, radii[i], NULL, NULL, &any, NULL));
         lost.pose.translation.y = i < 2 ? radii[i] : -INFINITY;
-        assert_fails(ABUT_ERROR_ARGUMENT, "pose",
-                     abut_pair_overlap(&a, &lost, NULL, NULL, &relation));
+        assert_fails(ABUT_ERROR_ARGUMENT, "pose", relation_of(&a, &lost, NULL, NULL, &relation));
     }
     assert_memory_equal(&nearest, &before, sizeof nearest);
     abut_bvh_destroy(bvh);
@@ -417,7 +422,7 @@ static abut_status nearest_work(abut_mesh *mesh, const abut_bvh *bvh) {
         abut_points_doubles(abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh));
     abut_nearest *nearest = malloc(points.count * sizeof *nearest);
     assert_non_null(nearest);
-    abut_status status = abut_nearest_batch(bvh, &points, 1, nearest);
+    abut_status status = abut_nearest_batch(bvh, &points, 1, abut_array_host(nearest));
     free(nearest);
     return status;
 }
@@ -429,7 +434,8 @@ static abut_status ray_work(abut_mesh *mesh, const abut_bvh *bvh) {
     assert_true(rays && hits);
     for (int i = 0; i < RAYS; i++)
         rays[i].direction.x = 1 + i;
-    abut_status status = abut_ray_first_batch(bvh, rays, RAYS, 1e-9, hits);
+    abut_status status =
+        abut_ray_first_batch(bvh, abut_array_host(rays), RAYS, 1e-9, abut_array_host(hits));
     free(rays);
     free(hits);
     return status;
@@ -440,8 +446,8 @@ static abut_status sign_work(abut_mesh *mesh, const abut_bvh *bvh) {
     abut_nearest *nearest = malloc(points.count * sizeof *nearest);
     bool *inside = malloc(points.count * sizeof *inside);
     assert_true(nearest && inside);
-    abut_status status = abut_sign_nearest_batch(bvh, &points, 1, nearest);
-    status = status ? status : abut_sign_inside_batch(bvh, &points, inside);
+    abut_status status = abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(nearest));
+    status = status ? status : abut_sign_inside_batch(bvh, &points, abut_array_host(inside));
     free(nearest);
     free(inside);
     return status;

@@ -5,7 +5,7 @@
 
 #include "meshes.h"
 
-#include "bvh/device_query.h"
+#include "bvh/on_device.h"
 #include "device/open.h"
 
 static abut_device *device;

@@ -49,7 +49,7 @@ static float *values_of(const abut_bvh *bvh, const abut_grid *grid, double band)
                                 (uint32_t)(i / grid->count[0] % grid->count[1]),
                                 (uint32_t)(i / grid->count[0] / grid->count[1]));
     abut_points batch = abut_points_doubles(points, count);
-    assert_ok(abut_sign_nearest_batch(bvh, &batch, HUGE_VAL, nearest));
+    assert_ok(abut_sign_nearest_batch(bvh, &batch, HUGE_VAL, abut_array_host(nearest)));
     for (size_t i = 0; i < count; i++)
         values[i] = (float)fmax(-band, fmin(band, nearest[i].distance));
     free(points);
@@ -282,6 +282,20 @@ static void questions(void **state) {
     assert_ok(abut_field_create(mesh, &options, &there));
     assert_ok(abut_field_combine(there, here, ABUT_COMBINATION_UNION, &joined));
     assert_memory_equal(joined->values, here->values, abut_field_info_get(here).bytes);
+    abut_field_destroy(there);
+    assert_ok(abut_field_create(mesh, &options, &there));
+    const abut_sphere ball = {vec(0.9, 0.1, 0.2), 0.3};
+    const abut_pose none = {{0, 0, 0, 1}, {0, 0, 0}};
+    abut_contact found[2][32];
+    abut_contacts lists[2] = {{.list = found[0], .capacity = 32},
+                              {.list = found[1], .capacity = 32}};
+    for (int i = 0; i < 2; i++) {
+        const abut_body body = {i ? there : here, NULL, none};
+        assert_ok(abut_contact_sphere(&body, &ball, NULL, &lists[i]));
+    }
+    assert_true(lists[0].count > 0 && lists[0].count == lists[1].count);
+    for (size_t i = 0; i < lists[0].count; i++)
+        assert_true(found[0][i].id == found[1][i].id && found[0][i].depth == found[1][i].depth);
     abut_field_destroy(there);
     options.cache = "device-cache";
     assert_ok(abut_field_create(mesh, &options, &there));

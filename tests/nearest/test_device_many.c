@@ -18,7 +18,8 @@ typedef struct lists {
 static abut_status ask_within_of(const abut_bvh *bvh, const void *questions, size_t count,
                                  uint64_t capacity, uint64_t *offsets, void *answers) {
     abut_points points = points_of(questions, count);
-    return abut_nearest_within_batch(bvh, &points, radius, capacity, offsets, answers);
+    return abut_nearest_within_batch(bvh, &points, radius, capacity, abut_array_host(offsets),
+                                     abut_array_host(answers));
 }
 
 static bool within_holds(const void *question, const abut_triangle *t) {
@@ -29,7 +30,8 @@ static bool within_holds(const void *question, const abut_triangle *t) {
 
 static abut_status ask_rays_of(const abut_bvh *bvh, const void *questions, size_t count,
                                uint64_t capacity, uint64_t *offsets, void *answers) {
-    return abut_ray_all_batch(bvh, questions, count, capacity, offsets, answers);
+    return abut_ray_all_batch(bvh, abut_array_host(questions), count, capacity,
+                              abut_array_host(offsets), abut_array_host(answers));
 }
 
 static bool rays_holds(const void *question, const abut_triangle *t) {
@@ -41,7 +43,8 @@ static bool rays_holds(const void *question, const abut_triangle *t) {
 
 static abut_status ask_boxes_of(const abut_bvh *bvh, const void *questions, size_t count,
                                 uint64_t capacity, uint64_t *offsets, void *answers) {
-    return abut_bvh_box_batch(bvh, questions, count, capacity, offsets, answers);
+    return abut_bvh_box_batch(bvh, abut_array_host(questions), count, capacity,
+                              abut_array_host(offsets), abut_array_host(answers));
 }
 
 static bool boxes_holds(const void *question, const abut_triangle *t) {
@@ -159,8 +162,10 @@ static void check_most(const both *b, const abut_points *points, double within, 
     memset(got, 0x5a, bytes);
     memset(wanted, 0x5a, bytes);
     memset(counts, 0x5a, points->count * sizeof *counts);
-    assert_ok(abut_nearest_many_batch(b->bvh, points, within, most, wanted, wanted_counts));
-    assert_ok(abut_nearest_many_batch(b->there, points, within, most, got, counts));
+    assert_ok(abut_nearest_many_batch(b->bvh, points, within, most, abut_array_host(wanted),
+                                      abut_array_host(wanted_counts)));
+    assert_ok(abut_nearest_many_batch(b->there, points, within, most, abut_array_host(got),
+                                      abut_array_host(counts)));
     assert_memory_equal(counts, wanted_counts, points->count * sizeof *counts);
     assert_nearest(got, wanted, points->count * room);
     free(got);
@@ -281,11 +286,13 @@ static void parts(void **state) {
     check_list(&all_lists[BOXES], &b, boxes, COUNT, false);
     uint64_t offsets[COUNT + 1];
     when.reports = 2;
-    assert_int_equal(abut_ray_all_batch(b.there, rays, COUNT, 0, offsets, NULL),
+    assert_int_equal(abut_ray_all_batch(b.there, abut_array_host(rays), COUNT, 0,
+                                        abut_array_host(offsets), abut_array_host(NULL)),
                      ABUT_ERROR_CANCELLED);
     assert_int_equal(when.reports, 0);
     when.reports = 1;
-    assert_int_equal(abut_ray_all_batch(b.bvh, rays, COUNT, 0, offsets, NULL),
+    assert_int_equal(abut_ray_all_batch(b.bvh, abut_array_host(rays), COUNT, 0,
+                                        abut_array_host(offsets), abut_array_host(NULL)),
                      ABUT_ERROR_CANCELLED);
     device->info.memory_bytes = memory;
     free(points);
@@ -312,7 +319,8 @@ typedef struct asking {
 static abut_status ask_many(abut_bvh *there, void *data) {
     asking *a = data;
     abut_points points = points_of(a->points, ASKED);
-    return abut_nearest_many_batch(there, &points, HUGE_VAL, MOST, a->many, a->counts);
+    return abut_nearest_many_batch(there, &points, HUGE_VAL, MOST, abut_array_host(a->many),
+                                   abut_array_host(a->counts));
 }
 
 static abut_status ask_within(abut_bvh *there, void *data) {
@@ -353,12 +361,17 @@ static void failing_device(void **state) {
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     asking *a = make_asking(mesh), *wanted = make_asking(mesh);
     abut_points points = points_of(a->points, ASKED);
-    assert_ok(abut_nearest_many_batch(bvh, &points, HUGE_VAL, MOST, wanted->many, wanted->counts));
-    assert_ok(
-        abut_nearest_within_batch(bvh, &points, radius, ROOM, wanted->offsets[0], wanted->within));
-    assert_ok(abut_ray_all_batch(bvh, a->rays, ASKED, ROOM, wanted->offsets[1], wanted->hits));
-    assert_ok(
-        abut_bvh_box_batch(bvh, a->boxes, ASKED, ROOM, wanted->offsets[2], wanted->triangles));
+    assert_ok(abut_nearest_many_batch(bvh, &points, HUGE_VAL, MOST, abut_array_host(wanted->many),
+                                      abut_array_host(wanted->counts)));
+    assert_ok(abut_nearest_within_batch(bvh, &points, radius, ROOM,
+                                        abut_array_host(wanted->offsets[0]),
+                                        abut_array_host(wanted->within)));
+    assert_ok(abut_ray_all_batch(bvh, abut_array_host(a->rays), ASKED, ROOM,
+                                 abut_array_host(wanted->offsets[1]),
+                                 abut_array_host(wanted->hits)));
+    assert_ok(abut_bvh_box_batch(bvh, abut_array_host(a->boxes), ASKED, ROOM,
+                                 abut_array_host(wanted->offsets[2]),
+                                 abut_array_host(wanted->triangles)));
     check_failing(bvh, false, ask_many, a);
     check_failing(bvh, false, ask_within, a);
     check_failing(bvh, false, ask_rays, a);
@@ -416,67 +429,94 @@ static void bad_arguments(void **state) {
     kept = nearest[0];
     abut_points points = points_of(list, 2), none = points_of(NULL, 0);
     assert_fails(ABUT_ERROR_ARGUMENT, "point 1",
-                 abut_nearest_many_batch(b.there, &points, 1, 2, nearest, counts));
+                 abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(nearest),
+                                         abut_array_host(counts)));
     assert_fails(ABUT_ERROR_ARGUMENT, "point 1",
-                 abut_nearest_within_batch(b.there, &points, 1, 2, offsets, nearest));
+                 abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
+                                           abut_array_host(nearest)));
     points.count = 1;
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_nearest_many_batch(NULL, &points, 1, 2, nearest, counts));
+                 abut_nearest_many_batch(NULL, &points, 1, 2, abut_array_host(nearest),
+                                         abut_array_host(counts)));
     assert_fails(ABUT_ERROR_ARGUMENT, "points is null",
-                 abut_nearest_many_batch(b.there, NULL, 1, 2, nearest, counts));
+                 abut_nearest_many_batch(b.there, NULL, 1, 2, abut_array_host(nearest),
+                                         abut_array_host(counts)));
     assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null",
-                 abut_nearest_many_batch(b.there, &points, 1, 2, NULL, counts));
+                 abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(NULL),
+                                         abut_array_host(counts)));
     assert_fails(ABUT_ERROR_ARGUMENT, "counts is null",
-                 abut_nearest_many_batch(b.there, &points, 1, 2, nearest, NULL));
+                 abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(nearest),
+                                         abut_array_host(NULL)));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is nan",
-                 abut_nearest_many_batch(b.there, &points, NAN, 2, nearest, counts));
+                 abut_nearest_many_batch(b.there, &points, NAN, 2, abut_array_host(nearest),
+                                         abut_array_host(counts)));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_nearest_within_batch(NULL, &points, 1, 2, offsets, nearest));
+                 abut_nearest_within_batch(NULL, &points, 1, 2, abut_array_host(offsets),
+                                           abut_array_host(nearest)));
     assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
-                 abut_nearest_within_batch(b.there, &points, 1, 2, NULL, nearest));
+                 abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(NULL),
+                                           abut_array_host(nearest)));
     assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null, but capacity is 2",
-                 abut_nearest_within_batch(b.there, &points, 1, 2, offsets, NULL));
+                 abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
+                                           abut_array_host(NULL)));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is -1",
-                 abut_nearest_within_batch(b.there, &points, -1, 2, offsets, nearest));
+                 abut_nearest_within_batch(b.there, &points, -1, 2, abut_array_host(offsets),
+                                           abut_array_host(nearest)));
     assert_fails(ABUT_ERROR_ARGUMENT, "ray 1: direction is zero",
-                 abut_ray_all_batch(b.there, rays, 2, 4, offsets, hits));
+                 abut_ray_all_batch(b.there, abut_array_host(rays), 2, 4, abut_array_host(offsets),
+                                    abut_array_host(hits)));
     assert_fails(ABUT_ERROR_ARGUMENT, "rays is null",
-                 abut_ray_all_batch(b.there, NULL, 2, 4, offsets, hits));
+                 abut_ray_all_batch(b.there, abut_array_host(NULL), 2, 4, abut_array_host(offsets),
+                                    abut_array_host(hits)));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_ray_all_batch(NULL, rays, 1, 4, offsets, hits));
+                 abut_ray_all_batch(NULL, abut_array_host(rays), 1, 4, abut_array_host(offsets),
+                                    abut_array_host(hits)));
     assert_fails(ABUT_ERROR_ARGUMENT, "hits is null",
-                 abut_ray_all_batch(b.there, rays, 1, 4, offsets, NULL));
+                 abut_ray_all_batch(b.there, abut_array_host(rays), 1, 4, abut_array_host(offsets),
+                                    abut_array_host(NULL)));
     assert_fails(ABUT_ERROR_ARGUMENT, "boxes[1] has lo",
-                 abut_bvh_box_batch(b.there, boxes, 2, 4, offsets, triangles));
+                 abut_bvh_box_batch(b.there, abut_array_host(boxes), 2, 4, abut_array_host(offsets),
+                                    abut_array_host(triangles)));
     assert_fails(ABUT_ERROR_ARGUMENT, "boxes is null",
-                 abut_bvh_box_batch(b.there, NULL, 2, 4, offsets, triangles));
+                 abut_bvh_box_batch(b.there, abut_array_host(NULL), 2, 4, abut_array_host(offsets),
+                                    abut_array_host(triangles)));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_bvh_box_batch(NULL, boxes, 1, 4, offsets, triangles));
+                 abut_bvh_box_batch(NULL, abut_array_host(boxes), 1, 4, abut_array_host(offsets),
+                                    abut_array_host(triangles)));
     assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
-                 abut_bvh_box_batch(b.there, boxes, 1, 4, NULL, triangles));
+                 abut_bvh_box_batch(b.there, abut_array_host(boxes), 1, 4, abut_array_host(NULL),
+                                    abut_array_host(triangles)));
     assert_true(counts[0] == 77 && offsets[0] == 77 && triangles[0] == 77);
     assert_memory_equal(&nearest[0], &kept, sizeof kept);
-    assert_ok(abut_nearest_many_batch(b.there, &none, 1, 2, NULL, NULL));
-    assert_ok(abut_nearest_within_batch(b.there, &none, 1, 0, offsets, NULL));
+    assert_ok(abut_nearest_many_batch(b.there, &none, 1, 2, abut_array_host(NULL),
+                                      abut_array_host(NULL)));
+    assert_ok(abut_nearest_within_batch(b.there, &none, 1, 0, abut_array_host(offsets),
+                                        abut_array_host(NULL)));
     assert_int_equal(offsets[0], 0);
     offsets[0] = 77;
-    assert_ok(abut_ray_all_batch(b.there, NULL, 0, 0, offsets, NULL));
+    assert_ok(abut_ray_all_batch(b.there, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
+                                 abut_array_host(NULL)));
     assert_int_equal(offsets[0], 0);
     offsets[0] = 77;
-    assert_ok(abut_bvh_box_batch(b.there, NULL, 0, 0, offsets, NULL));
+    assert_ok(abut_bvh_box_batch(b.there, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
+                                 abut_array_host(NULL)));
     assert_int_equal(offsets[0], 0);
     abut_bvh_destroy(b.there);
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;
     assert_ok(abuti_bvh_copy(b.bvh, device, &b.there));
     assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_many_batch",
-                 abut_nearest_many_batch(b.there, &points, 1, 2, nearest, counts));
+                 abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(nearest),
+                                         abut_array_host(counts)));
     assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_within_batch",
-                 abut_nearest_within_batch(b.there, &points, 1, 2, offsets, nearest));
+                 abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
+                                           abut_array_host(nearest)));
     assert_fails(ABUT_ERROR_DEVICE, "abut_ray_all_batch",
-                 abut_ray_all_batch(b.there, rays, 1, 4, offsets, hits));
+                 abut_ray_all_batch(b.there, abut_array_host(rays), 1, 4, abut_array_host(offsets),
+                                    abut_array_host(hits)));
     assert_fails(ABUT_ERROR_DEVICE, "abut_bvh_box_batch",
-                 abut_bvh_box_batch(b.there, boxes, 1, 4, offsets, triangles));
+                 abut_bvh_box_batch(b.there, abut_array_host(boxes), 1, 4, abut_array_host(offsets),
+                                    abut_array_host(triangles)));
     device->info.has_doubles = doubles;
     free_both(&b);
 }

@@ -2,7 +2,14 @@
  * nothing lost when the device fails at any call. */
 #include "bvh/there.h"
 
-#include "nearest/batch.h"
+#include "nearest/device.h"
+
+/* Batches of so many points go by features from now on. */
+static void features_from(const abut_bvh *bvh, size_t least) {
+    nearest_there *nearest;
+    assert_ok(abuti_nearest_part(bvh->there, &nearest));
+    nearest->features_least = least;
+}
 
 /* As doubles, as floats with a stride, with a radius. */
 static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_vec3 *list,
@@ -11,13 +18,13 @@ static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_ve
     float(*floats)[4] = malloc(count * sizeof *floats);
     assert_true(got && expected && floats);
     abut_points points = points_of(list, count);
-    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, expected));
+    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(expected)));
     memset(got, 0xff, count * sizeof *got);
-    assert_ok(abut_nearest_batch(on_device, &points, HUGE_VAL, got));
+    assert_ok(abut_nearest_batch(on_device, &points, HUGE_VAL, abut_array_host(got)));
     assert_nearest(got, expected, count);
     double radius = expected[count / 2].distance;
-    assert_ok(abut_nearest_batch(bvh, &points, radius, expected));
-    assert_ok(abut_nearest_batch(on_device, &points, radius, got));
+    assert_ok(abut_nearest_batch(bvh, &points, radius, abut_array_host(expected)));
+    assert_ok(abut_nearest_batch(on_device, &points, radius, abut_array_host(got)));
     assert_nearest(got, expected, count);
     bool fits = true;
     for (size_t i = 0; i < count; i++) {
@@ -30,12 +37,19 @@ static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_ve
     points.points = floats;
     points.type = ABUT_SCALAR_FLOAT32;
     points.stride = sizeof *floats;
-    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, expected));
-    assert_ok(abut_nearest_batch(on_device, &points, HUGE_VAL, got));
+    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(expected)));
+    assert_ok(abut_nearest_batch(on_device, &points, HUGE_VAL, abut_array_host(got)));
     assert_nearest(got, expected, count);
     free(got);
     free(expected);
     free(floats);
+}
+
+static abut_status ask_buffers(const abut_bvh *bvh, abut_buffer *in, size_t count, double radius,
+                               abut_buffer *out) {
+    abut_points points = points_of(NULL, count);
+    points.buffer = in;
+    return abut_nearest_batch(bvh, &points, radius, abut_array_buffer(out));
 }
 
 /* Points and answers that stay on the device. */
@@ -48,18 +62,15 @@ static void check_buffers(const abut_bvh *bvh, abut_bvh *on_device, const abut_v
     assert_ok(abut_buffer_create(device, count * sizeof *got, &out));
     assert_ok(abut_buffer_write(in, 0, list, count * sizeof *list));
     abut_points points = points_of(list, count);
-    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, expected));
-    assert_ok(abuti_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count, HUGE_VAL, out));
+    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(expected)));
+    assert_ok(ask_buffers(on_device, in, count, HUGE_VAL, out));
     assert_ok(abut_buffer_read(out, 0, got, count * sizeof *got));
     assert_nearest(got, expected, count);
-    assert_int_equal(ABUT_ERROR_BUFFER, abuti_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64,
-                                                             count + 1, HUGE_VAL, out));
-    assert_int_equal(ABUT_ERROR_ARGUMENT,
-                     abuti_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64, count, -1, out));
+    assert_int_equal(ABUT_ERROR_BUFFER, ask_buffers(on_device, in, count + 1, HUGE_VAL, out));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, ask_buffers(on_device, in, count, -1, out));
     const double bad = NAN;
     assert_ok(abut_buffer_write(in, 8, &bad, sizeof bad));
-    assert_int_equal(ABUT_ERROR_ARGUMENT, abuti_nearest_buffer(on_device, in, ABUT_SCALAR_FLOAT64,
-                                                               count, HUGE_VAL, out));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, ask_buffers(on_device, in, count, HUGE_VAL, out));
     abut_buffer_destroy(in);
     abut_buffer_destroy(out);
     free(got);
@@ -76,7 +87,7 @@ static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
         device->info.has_doubles = doubles && with;
         assert_ok(abuti_bvh_copy(bvh, device, &on_device));
         if (doubles && with == 2)
-            on_device->there->features_least = 1;
+            features_from(on_device, 1);
         check_points(bvh, on_device, points, count);
         check_points(bvh, on_device, points, 1);
         if (doubles && with)
@@ -113,7 +124,7 @@ static void built_there(void **state) {
         device->info.has_doubles = doubles && with;
         abut_bvh *there;
         assert_ok(build_there(mesh, &there));
-        there->there->features_least = doubles && with == 2 ? 1 : SIZE_MAX;
+        features_from(there, doubles && with == 2 ? 1 : SIZE_MAX);
         for (int round = 0; round < 3; round++) {
             abut_mesh *now = round == 1 ? moved : mesh;
             abut_bvh *bvh;
@@ -160,7 +171,7 @@ typedef struct asking {
 static abut_status ask(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_nearest got[100];
-    abut_status status = abut_nearest_batch(there, &a->points, HUGE_VAL, got);
+    abut_status status = abut_nearest_batch(there, &a->points, HUGE_VAL, abut_array_host(got));
     if (!status)
         assert_nearest(got, a->expected, 100);
     return status;
@@ -173,7 +184,7 @@ static void failing_device(void **state) {
     abut_vec3 *list = make_points(mesh, 100, 3);
     abut_nearest expected[100];
     asking a = {points_of(list, 100), expected};
-    assert_ok(abut_nearest_batch(bvh, &a.points, HUGE_VAL, expected));
+    assert_ok(abut_nearest_batch(bvh, &a.points, HUGE_VAL, abut_array_host(expected)));
     check_failing(bvh, true, ask, &a);
     free(list);
     abut_bvh_destroy(bvh);
@@ -191,19 +202,26 @@ static void bad_arguments(void **state) {
     memset(kept, 0x5a, sizeof kept);
     memcpy(got, kept, sizeof got);
     abut_points points = abut_points_doubles(list, 2);
-    assert_int_equal(abut_nearest_batch(on_device, &points, 1, got), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(on_device, &points, 1, abut_array_host(got)),
+                     ABUT_ERROR_ARGUMENT);
     points.count = 1;
-    assert_int_equal(abut_nearest_batch(on_device, &points, NAN, got), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_batch(on_device, &points, -1, got), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_batch(on_device, &points, 1, NULL), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_batch(on_device, NULL, 1, got), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_batch(NULL, &points, 1, got), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(on_device, &points, NAN, abut_array_host(got)),
+                     ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(on_device, &points, -1, abut_array_host(got)),
+                     ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(on_device, &points, 1, abut_array_host(NULL)),
+                     ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(on_device, NULL, 1, abut_array_host(got)),
+                     ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(NULL, &points, 1, abut_array_host(got)),
+                     ABUT_ERROR_ARGUMENT);
     points.stride = 8;
-    assert_int_equal(abut_nearest_batch(on_device, &points, 1, got), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_nearest_batch(on_device, &points, 1, abut_array_host(got)),
+                     ABUT_ERROR_ARGUMENT);
     assert_memory_equal(got, kept, sizeof got);
     points = abut_points_default();
     points.type = ABUT_SCALAR_FLOAT64;
-    assert_ok(abut_nearest_batch(on_device, &points, 1, NULL));
+    assert_ok(abut_nearest_batch(on_device, &points, 1, abut_array_host(NULL)));
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(NULL);
     abut_bvh_destroy(bvh);

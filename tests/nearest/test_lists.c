@@ -49,7 +49,7 @@ static void check_batch(const abut_bvh *bvh, const abut_vec3 *p, size_t count, d
     static abut_nearest got[MOST];
     abut_points points = abut_points_doubles(p, count);
     memset(got, 0xff, sizeof got);
-    assert_ok(abut_nearest_batch(bvh, &points, radius, got));
+    assert_ok(abut_nearest_batch(bvh, &points, radius, abut_array_host(got)));
     for (size_t i = 0; i < count; i++) {
         abut_nearest one;
         memset(&one, 0xff, sizeof one);
@@ -140,7 +140,7 @@ static abut_status batch_work(abut_context *context, void *data) {
     status = abut_bvh_create(mesh, NULL, &bvh);
     abut_points points = abut_points_doubles(data, COUNT);
     if (!status)
-        status = abut_nearest_batch(bvh, &points, HUGE_VAL, got);
+        status = abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -170,7 +170,8 @@ static void threads_agree(void **state) {
             p[i] = some_point(mesh, &random, i % 2);
         abut_points points = abut_points_doubles(p, MANY);
         memset(got, 0, MANY * sizeof *got);
-        assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, threads == 1 ? first : got));
+        assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL,
+                                     abut_array_host(threads == 1 ? first : got)));
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
         abut_context_destroy(context);
@@ -199,10 +200,11 @@ static void cancelling(void **state) {
     abut_nearest *got = calloc(MANY, sizeof *got);
     assert_true(p && got);
     abut_points points = abut_points_doubles(p, MANY);
-    assert_int_equal(ABUT_ERROR_CANCELLED, abut_nearest_batch(bvh, &points, HUGE_VAL, got));
+    assert_int_equal(ABUT_ERROR_CANCELLED,
+                     abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
     assert_int_equal(left, 0);
     left = 100;
-    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, got));
+    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
     assert_int_equal(left, 97);
     free(p);
     free(got);

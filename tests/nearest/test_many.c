@@ -27,7 +27,8 @@ static void check_point(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 po
     static const uint32_t most[] = {0, 1, 2, 3, 10, 100, 100000};
     if (!is_legal(point))
         return;
-    uint32_t expected, count, all = abut_mesh_triangle_count(mesh);
+    uint32_t expected, all = abut_mesh_triangle_count(mesh);
+    uint64_t count;
     abut_nearest *list = list_slowly(mesh, point, radius, &expected);
     abut_nearest *got = malloc((all + 1) * sizeof *got);
     assert_non_null(got);
@@ -37,7 +38,7 @@ static void check_point(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 po
         abut_nearest before = got[all];
         assert_ok(abut_nearest_many(bvh, point, radius, room, got, &count));
         assert_int_equal(fill, count);
-        for (uint32_t k = 0; k < count; k++)
+        for (uint64_t k = 0; k < count; k++)
             if (memcmp(&got[k], &list[k], sizeof *got) != 0)
                 fail_msg("at (%.17g, %.17g, %.17g): number %u is triangle %u at %.17g instead of "
                          "%u at %.17g",
@@ -107,7 +108,8 @@ static void check_within(const abut_bvh *bvh, const abut_points *points, const a
                          double radius) {
     uint64_t *offsets = malloc((points->count + 1) * sizeof *offsets);
     assert_non_null(offsets);
-    abut_status status = abut_nearest_within_batch(bvh, points, radius, 0, offsets, NULL);
+    abut_status status = abut_nearest_within_batch(bvh, points, radius, 0, abut_array_host(offsets),
+                                                   abut_array_host(NULL));
     uint64_t total = offsets[points->count];
     assert_int_equal(status, total ? ABUT_ERROR_BUFFER : ABUT_OK);
     abut_nearest *got = malloc((total + 1) * sizeof *got), *one = malloc((total + 1) * sizeof *one);
@@ -116,12 +118,14 @@ static void check_within(const abut_bvh *bvh, const abut_points *points, const a
     memset(one, 0x5a, (total + 1) * sizeof *one);
     if (total)
         assert_fails(ABUT_ERROR_BUFFER, "room for",
-                     abut_nearest_within_batch(bvh, points, radius, total - 1, offsets, got));
+                     abut_nearest_within_batch(bvh, points, radius, total - 1,
+                                               abut_array_host(offsets), abut_array_host(got)));
     assert_memory_equal(got, one, (total + 1) * sizeof *got); /* untouched */
-    assert_ok(abut_nearest_within_batch(bvh, points, radius, total, offsets, got));
+    assert_ok(abut_nearest_within_batch(bvh, points, radius, total, abut_array_host(offsets),
+                                        abut_array_host(got)));
     assert_int_equal(offsets[0], 0);
     for (size_t i = 0; i < points->count; i++) {
-        uint32_t count;
+        uint64_t count;
         assert_ok(abut_nearest_within(bvh, p[i], radius, (uint32_t)total, one, &count));
         assert_int_equal(offsets[i] + count, offsets[i + 1]);
         assert_memory_equal(one, got + offsets[i], count * sizeof *one);
@@ -135,7 +139,8 @@ static void check_within(const abut_bvh *bvh, const abut_points *points, const a
 static void batch_is_single(void **state) {
     enum { COUNT = 1500, MOST = 5 };
     abut_nearest *got = malloc(COUNT * MOST * sizeof *got), one[MOST];
-    uint32_t counts[COUNT], count;
+    uint32_t counts[COUNT];
+    uint64_t count;
     abut_vec3 p[COUNT];
     assert_non_null(got);
     for (uint32_t threads = 1; threads <= 4; threads += 3) {
@@ -148,13 +153,15 @@ static void batch_is_single(void **state) {
         for (int i = 0; i < COUNT; i++)
             p[i] = point_around(mesh, &random, 1.2);
         abut_points points = abut_points_doubles(p, COUNT);
-        assert_ok(abut_nearest_many_batch(bvh, &points, 0.1, MOST, got, counts));
+        assert_ok(abut_nearest_many_batch(bvh, &points, 0.1, MOST, abut_array_host(got),
+                                          abut_array_host(counts)));
         for (int i = 0; i < COUNT; i++) {
             assert_ok(abut_nearest_many(bvh, p[i], 0.1, MOST, one, &count));
             assert_int_equal(count, counts[i]);
             assert_memory_equal(one, got + (size_t)i * MOST, count * sizeof *one);
         }
-        assert_ok(abut_nearest_many_batch(bvh, &points, 0.1, 0, NULL, counts));
+        assert_ok(abut_nearest_many_batch(bvh, &points, 0.1, 0, abut_array_host(NULL),
+                                          abut_array_host(counts)));
         assert_int_equal(0, counts[0]);
         check_within(bvh, &points, p, 0.1);
         check_within(bvh, &points, p, 0);
@@ -181,7 +188,9 @@ static abut_status ask_many(abut_context *context, void *data) {
     points.count = 20;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_nearest_many_batch(bvh, &points, HUGE_VAL, 2, nearest, counts);
+    status = status ? status
+                    : abut_nearest_many_batch(bvh, &points, HUGE_VAL, 2, abut_array_host(nearest),
+                                              abut_array_host(counts));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -194,7 +203,7 @@ static void refusals(void **state) {
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     abut_vec3 p = vec(0, 0, 0), bad = vec(0, INFINITY, 0);
     abut_nearest out[2];
-    uint32_t count = 77;
+    uint64_t count = 77;
     memset(out, 0x5a, sizeof out);
     abut_nearest before = out[0];
     abut_points points = abut_points_doubles(&p, 1);
@@ -212,34 +221,46 @@ static void refusals(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "point is (",
                  abut_nearest_within(bvh, bad, 1, 2, out, &count));
     assert_fails(ABUT_ERROR_ARGUMENT, "points is null",
-                 abut_nearest_many_batch(bvh, NULL, 1, 2, out, &count));
+                 abut_nearest_many_batch(bvh, NULL, 1, 2, abut_array_host(out),
+                                         abut_array_host(&count)));
     assert_fails(ABUT_ERROR_ARGUMENT, "counts is null",
-                 abut_nearest_many_batch(bvh, &points, 1, 2, out, NULL));
+                 abut_nearest_many_batch(bvh, &points, 1, 2, abut_array_host(out),
+                                         abut_array_host(NULL)));
     assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null",
-                 abut_nearest_many_batch(bvh, &points, 1, 2, NULL, &count));
+                 abut_nearest_many_batch(bvh, &points, 1, 2, abut_array_host(NULL),
+                                         abut_array_host(&count)));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is nan",
-                 abut_nearest_many_batch(bvh, &points, NAN, 2, out, &count));
+                 abut_nearest_many_batch(bvh, &points, NAN, 2, abut_array_host(out),
+                                         abut_array_host(&count)));
     uint64_t offsets[2] = {77, 77};
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_nearest_within_batch(NULL, &points, 1, 2, offsets, out));
+                 abut_nearest_within_batch(NULL, &points, 1, 2, abut_array_host(offsets),
+                                           abut_array_host(out)));
     assert_fails(ABUT_ERROR_ARGUMENT, "points is null",
-                 abut_nearest_within_batch(bvh, NULL, 1, 2, offsets, out));
+                 abut_nearest_within_batch(bvh, NULL, 1, 2, abut_array_host(offsets),
+                                           abut_array_host(out)));
     assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
-                 abut_nearest_within_batch(bvh, &points, 1, 2, NULL, out));
+                 abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(NULL),
+                                           abut_array_host(out)));
     assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null, but capacity is 2",
-                 abut_nearest_within_batch(bvh, &points, 1, 2, offsets, NULL));
+                 abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(offsets),
+                                           abut_array_host(NULL)));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is -1",
-                 abut_nearest_within_batch(bvh, &points, -1, 2, offsets, out));
+                 abut_nearest_within_batch(bvh, &points, -1, 2, abut_array_host(offsets),
+                                           abut_array_host(out)));
     p.x = NAN;
     assert_fails(ABUT_ERROR_ARGUMENT, "point 0 is (",
-                 abut_nearest_within_batch(bvh, &points, 1, 2, offsets, out));
+                 abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(offsets),
+                                           abut_array_host(out)));
     assert_int_equal(77, offsets[0]);
     assert_fails(ABUT_ERROR_ARGUMENT, "point 0 is (",
-                 abut_nearest_many_batch(bvh, &points, 1, 2, out, &count));
+                 abut_nearest_many_batch(bvh, &points, 1, 2, abut_array_host(out),
+                                         abut_array_host(&count)));
     assert_int_equal(77, count);
     assert_memory_equal(&out[0], &before, sizeof before);
     points.count = 0;
-    assert_ok(abut_nearest_within_batch(bvh, &points, 1, 0, offsets, NULL));
+    assert_ok(abut_nearest_within_batch(bvh, &points, 1, 0, abut_array_host(offsets),
+                                        abut_array_host(NULL)));
     assert_int_equal(0, offsets[0]);
     assert_ok(abut_nearest_within(bvh, vec(0, 0, 0), 0.25, 0, NULL, &count));
     assert_int_equal(0, count);

@@ -124,7 +124,7 @@ static void batch_is_single(void **state) {
             points.count = count;
             double radius = type ? 0.5 : HUGE_VAL;
             memset(got, 0xff, COUNT * sizeof *got);
-            assert_ok(abut_nearest_batch(bvh, &points, radius, got));
+            assert_ok(abut_nearest_batch(bvh, &points, radius, abut_array_host(got)));
             for (size_t i = 0; i < count; i++) {
                 abut_vec3 p = type ? vec(floats[4 * i], floats[4 * i + 1], floats[4 * i + 2])
                                    : vec(doubles[i].p[0], doubles[i].p[1], doubles[i].p[2]);
@@ -155,7 +155,7 @@ static void batch_of_equals(void **state) {
             packed[i][1] = packed[i][2] = 0.25;
         }
         abut_points points = abut_points_doubles(packed, COUNT);
-        assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, got));
+        assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
         for (int i = 0; i < COUNT; i++) {
             abut_vec3 p = vec(packed[i][0], packed[i][1], packed[i][2]);
             assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &one));
@@ -190,7 +190,7 @@ static void refusals(void **state) {
             abut_points points = abut_points_doubles(two, 2);
             abut_nearest both[2] = {out, out};
             assert_fails(ABUT_ERROR_ARGUMENT, "point 1 is (",
-                         abut_nearest_batch(bvh, &points, 1, both));
+                         abut_nearest_batch(bvh, &points, 1, abut_array_host(both)));
             assert_memory_equal(&both[0], &before, sizeof out);
         }
     /* the first of several is named, also where many threads look */
@@ -200,28 +200,35 @@ static void refusals(void **state) {
     many[49000][0] = many[35001][1] = many[35000][2] = NAN;
     abut_points points = abut_points_doubles(many, MANY);
     assert_fails(ABUT_ERROR_ARGUMENT, "point 35000 is (0, 0, ",
-                 abut_nearest_batch(bvh, &points, 1, &out));
+                 abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
     free(many);
     points = abut_points_default();
-    assert_fails(ABUT_ERROR_ARGUMENT, "points is null", abut_nearest_batch(bvh, NULL, 1, &out));
-    assert_ok(abut_nearest_batch(bvh, &points, 1, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "points is null",
+                 abut_nearest_batch(bvh, NULL, 1, abut_array_host(&out)));
+    assert_ok(abut_nearest_batch(bvh, &points, 1, abut_array_host(NULL)));
     points.count = 1;
     points.type = ABUT_SCALAR_FLOAT64;
     assert_fails(ABUT_ERROR_ARGUMENT, "points->points is null",
-                 abut_nearest_batch(bvh, &points, 1, &out));
+                 abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
     points.points = &p;
-    assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null", abut_nearest_batch(bvh, &points, 1, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "radius is nan", abut_nearest_batch(bvh, &points, NAN, &out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null",
+                 abut_nearest_batch(bvh, &points, 1, abut_array_host(NULL)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "radius is nan",
+                 abut_nearest_batch(bvh, &points, NAN, abut_array_host(&out)));
     points.stride = 8;
-    assert_fails(ABUT_ERROR_ARGUMENT, "stride is 8", abut_nearest_batch(bvh, &points, 1, &out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "stride is 8",
+                 abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
     points.stride = 0;
     points.type = (abut_scalar_type)7;
-    assert_fails(ABUT_ERROR_ARGUMENT, "type is 7", abut_nearest_batch(bvh, &points, 1, &out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "type is 7",
+                 abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
     points.type = ABUT_SCALAR_FLOAT64;
     points.count = SIZE_MAX / 2;
-    assert_fails(ABUT_ERROR_ARGUMENT, "stride", abut_nearest_batch(bvh, &points, 1, &out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "stride",
+                 abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
     points.size = 0;
-    assert_fails(ABUT_ERROR_ARGUMENT, "size", abut_nearest_batch(bvh, &points, 1, &out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "size",
+                 abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
     assert_memory_equal(&out, &before, sizeof out);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);

@@ -2,8 +2,6 @@
  * when the device fails at any call. */
 #include "bvh/there.h"
 
-#include "ray/ray.h"
-
 static uint64_t hit_count, miss_count;
 
 static void check_rays(const abut_bvh *bvh, abut_bvh *on_device, const abut_ray *rays, size_t count,
@@ -11,22 +9,26 @@ static void check_rays(const abut_bvh *bvh, abut_bvh *on_device, const abut_ray 
     abut_ray_hit *got = malloc(count * sizeof *got), *expected = malloc(count * sizeof *expected);
     unsigned char *any = malloc(count);
     assert_true(got && expected && any);
-    assert_ok(abut_ray_first_batch(bvh, rays, count, most, expected));
+    assert_ok(
+        abut_ray_first_batch(bvh, abut_array_host(rays), count, most, abut_array_host(expected)));
     memset(got, 0xff, count * sizeof *got);
-    assert_ok(abut_ray_first_batch(on_device, rays, count, most, got));
+    assert_ok(
+        abut_ray_first_batch(on_device, abut_array_host(rays), count, most, abut_array_host(got)));
     assert_hits(got, expected, count);
     memset(got, 0xff, count * sizeof *got);
     abut_buffer *there, *back;
     assert_ok(abut_buffer_create(device, count * sizeof *rays, &there));
     assert_ok(abut_buffer_create(device, count * sizeof *got, &back));
     assert_ok(abut_buffer_write(there, 0, rays, count * sizeof *rays));
-    assert_ok(abuti_ray_first_buffer(on_device, there, count, most, back));
+    assert_ok(abut_ray_first_batch(on_device, abut_array_buffer(there), count, most,
+                                   abut_array_buffer(back)));
     assert_ok(abut_buffer_read(back, 0, got, count * sizeof *got));
     assert_hits(got, expected, count);
     abut_buffer_destroy(there);
     abut_buffer_destroy(back);
     memset(any, 0xff, count);
-    assert_ok(abut_ray_any_batch(on_device, rays, count, most, (bool *)any));
+    assert_ok(abut_ray_any_batch(on_device, abut_array_host(rays), count, most,
+                                 abut_array_host((bool *)any)));
     for (size_t i = 0; i < count; i++) {
         bool hit = expected[i].triangle != ABUT_NONE;
         if (any[i] != hit)
@@ -83,10 +85,13 @@ static abut_status ask(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_ray_hit got[100];
     bool any[100];
-    abut_status status = abut_ray_first_batch(there, a->rays, 100, HUGE_VAL, got);
+    abut_status status =
+        abut_ray_first_batch(there, abut_array_host(a->rays), 100, HUGE_VAL, abut_array_host(got));
     if (!status)
         assert_hits(got, a->expected, 100);
-    return status ? status : abut_ray_any_batch(there, a->rays, 100, HUGE_VAL, any);
+    return status ? status
+                  : abut_ray_any_batch(there, abut_array_host(a->rays), 100, HUGE_VAL,
+                                       abut_array_host(any));
 }
 
 static void failing_device(void **state) {
@@ -96,7 +101,8 @@ static void failing_device(void **state) {
     abut_ray_hit expected[100];
     asking a = {rays, expected};
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_ray_first_batch(bvh, rays, 100, HUGE_VAL, expected));
+    assert_ok(
+        abut_ray_first_batch(bvh, abut_array_host(rays), 100, HUGE_VAL, abut_array_host(expected)));
     check_failing(bvh, false, ask, &a);
     free(rays);
     abut_bvh_destroy(bvh);
@@ -119,7 +125,8 @@ static void parts(void **state) {
         rays[i] = (abut_ray){point_around(b.mesh, &random, 3), random_vec(&random, 1)};
     check_rays(b.bvh, b.there, rays, COUNT, HUGE_VAL);
     when.reports = 2;
-    assert_int_equal(abut_ray_first_batch(b.there, rays, COUNT, HUGE_VAL, hits),
+    assert_int_equal(abut_ray_first_batch(b.there, abut_array_host(rays), COUNT, HUGE_VAL,
+                                          abut_array_host(hits)),
                      ABUT_ERROR_CANCELLED);
     assert_int_equal(when.reports, 0);
     device->info.memory_bytes = memory;
@@ -153,20 +160,31 @@ static void bad_buffers(void **state) {
     assert_ok(abut_buffer_create(device, sizeof rays, &in));
     assert_ok(abut_buffer_create(device, 3 * sizeof(abut_ray_hit), &out));
     assert_ok(abut_buffer_write(in, 0, rays, sizeof rays));
-    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1", abuti_ray_first_buffer(on_device, in, 3, 1, out));
-    assert_ok(abuti_ray_first_buffer(on_device, in, 1, 1, out));
-    assert_ok(abuti_ray_first_buffer(on_device, in, 0, 1, out));
-    assert_fails(ABUT_ERROR_BUFFER, "rays has", abuti_ray_first_buffer(on_device, in, 4, 1, out));
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1",
+                 abut_ray_first_batch(on_device, abut_array_buffer(in), 3, 1,
+                                      abut_array_buffer(out)));
+    assert_ok(abut_ray_first_batch(on_device, abut_array_buffer(in), 1, 1, abut_array_buffer(out)));
+    assert_ok(abut_ray_first_batch(on_device, abut_array_buffer(in), 0, 1, abut_array_buffer(out)));
+    assert_fails(ABUT_ERROR_BUFFER, "rays has",
+                 abut_ray_first_batch(on_device, abut_array_buffer(in), 4, 1,
+                                      abut_array_buffer(out)));
     abut_buffer *small;
     assert_ok(abut_buffer_create(device, 8, &small));
-    assert_fails(ABUT_ERROR_BUFFER, "hits has", abuti_ray_first_buffer(on_device, in, 1, 1, small));
+    assert_fails(ABUT_ERROR_BUFFER, "hits has",
+                 abut_ray_first_batch(on_device, abut_array_buffer(in), 1, 1,
+                                      abut_array_buffer(small)));
     abut_buffer_destroy(small);
     assert_fails(ABUT_ERROR_ARGUMENT, "rays is null",
-                 abuti_ray_first_buffer(on_device, NULL, 1, 1, out));
+                 abut_ray_first_batch(on_device, abut_array_buffer(NULL), 1, 1,
+                                      abut_array_buffer(out)));
     assert_fails(ABUT_ERROR_ARGUMENT, "hits is null",
-                 abuti_ray_first_buffer(on_device, in, 1, 1, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "limit", abuti_ray_first_buffer(on_device, in, 1, -1, out));
-    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null", abuti_ray_first_buffer(NULL, in, 1, 1, out));
+                 abut_ray_first_batch(on_device, abut_array_buffer(in), 1, 1,
+                                      abut_array_buffer(NULL)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "limit",
+                 abut_ray_first_batch(on_device, abut_array_buffer(in), 1, -1,
+                                      abut_array_buffer(out)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
+                 abut_ray_first_batch(NULL, abut_array_buffer(in), 1, 1, abut_array_buffer(out)));
     abut_buffer_destroy(in);
     abut_buffer_destroy(out);
     abut_bvh_destroy(on_device);
@@ -185,25 +203,40 @@ static void bad_arguments(void **state) {
     memcpy(got, kept, sizeof got);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abuti_bvh_copy(bvh, device, &on_device));
-    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1", abut_ray_first_batch(on_device, rays, 2, 1, got));
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1",
+                 abut_ray_first_batch(on_device, abut_array_host(rays), 2, 1,
+                                      abut_array_host(got)));
     rays[1].direction = vec(0, 0, 0);
-    assert_fails(ABUT_ERROR_ARGUMENT, "zero", abut_ray_any_batch(on_device, rays, 2, 1, any));
+    assert_fails(ABUT_ERROR_ARGUMENT, "zero",
+                 abut_ray_any_batch(on_device, abut_array_host(rays), 2, 1, abut_array_host(any)));
     rays[1].direction = vec(0, 2 * ABUT_COORDINATE_MAX, 0);
-    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1", abut_ray_first_batch(on_device, rays, 2, 1, got));
-    assert_fails(ABUT_ERROR_ARGUMENT, "limit", abut_ray_first_batch(on_device, rays, 1, NAN, got));
-    assert_fails(ABUT_ERROR_ARGUMENT, "limit", abut_ray_any_batch(on_device, rays, 1, -1, any));
-    assert_fails(ABUT_ERROR_ARGUMENT, "hits", abut_ray_first_batch(on_device, rays, 1, 1, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "any is", abut_ray_any_batch(on_device, rays, 1, 1, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "rays", abut_ray_first_batch(on_device, NULL, 1, 1, got));
-    assert_fails(ABUT_ERROR_ARGUMENT, "bvh", abut_ray_first_batch(NULL, rays, 1, 1, got));
+    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1",
+                 abut_ray_first_batch(on_device, abut_array_host(rays), 2, 1,
+                                      abut_array_host(got)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "limit",
+                 abut_ray_first_batch(on_device, abut_array_host(rays), 1, NAN,
+                                      abut_array_host(got)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "limit",
+                 abut_ray_any_batch(on_device, abut_array_host(rays), 1, -1, abut_array_host(any)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "hits",
+                 abut_ray_first_batch(on_device, abut_array_host(rays), 1, 1,
+                                      abut_array_host(NULL)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "any is",
+                 abut_ray_any_batch(on_device, abut_array_host(rays), 1, 1, abut_array_host(NULL)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "rays",
+                 abut_ray_first_batch(on_device, abut_array_host(NULL), 1, 1,
+                                      abut_array_host(got)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "bvh",
+                 abut_ray_first_batch(NULL, abut_array_host(rays), 1, 1, abut_array_host(got)));
     assert_memory_equal(got, kept, sizeof got);
-    assert_ok(abut_ray_first_batch(on_device, NULL, 0, 1, NULL));
+    assert_ok(abut_ray_first_batch(on_device, abut_array_host(NULL), 0, 1, abut_array_host(NULL)));
     abut_bvh_destroy(on_device);
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;
     assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     assert_fails(ABUT_ERROR_DEVICE, "abut_ray_first_batch",
-                 abut_ray_first_batch(on_device, rays, 1, 1, got));
+                 abut_ray_first_batch(on_device, abut_array_host(rays), 1, 1,
+                                      abut_array_host(got)));
     device->info.has_doubles = doubles;
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);

@@ -41,7 +41,8 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 from
     abut_ray ray = {from, to};
     if ((to.x == 0 && to.y == 0 && to.z == 0) || !is_legal(from) || !is_legal(to))
         return;
-    uint32_t wanted = rays_slowly(mesh, &ray, expected), count = ABUT_NONE;
+    uint32_t wanted = rays_slowly(mesh, &ray, expected);
+    uint64_t count = UINT64_MAX;
     total_hits += wanted;
     assert_ok(abut_ray_all(bvh, &ray, wanted, got, &count));
     assert_int_equal(count, wanted);
@@ -94,7 +95,8 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 a, a
                     vec(fmax(a.x, b.x), fmax(a.y, b.y), fmax(a.z, b.z))};
     if (!is_legal(box.lo) || !is_legal(box.hi))
         return;
-    uint32_t wanted = box_slowly(mesh, &box, expected), count = ABUT_NONE;
+    uint32_t wanted = box_slowly(mesh, &box, expected);
+    uint64_t count = UINT64_MAX;
     total_hits += wanted;
     assert_ok(abut_bvh_box(bvh, &box, wanted, got, &count));
     assert_int_equal(count, wanted);
@@ -210,22 +212,24 @@ static void batch_is_single(void **state) {
         rays[i].origin = point_around(mesh, &random, 2);
         rays[i].direction = random_vec(&random, 1);
     }
-    assert_ok(abut_ray_first_batch(bvh, rays, COUNT, 3, hits));
+    assert_ok(abut_ray_first_batch(bvh, abut_array_host(rays), COUNT, 3, abut_array_host(hits)));
     for (int i = 0; i < COUNT; i++) {
         assert_ok(abut_ray_first(bvh, &rays[i], 3, &one));
         assert_hit(&hits[i], &one);
     }
-    assert_ok(abut_ray_first_batch(bvh, NULL, 0, 3, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "hits is null", abut_ray_first_batch(bvh, rays, 1, 3, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "rays is null", abut_ray_first_batch(bvh, NULL, 1, 3, hits));
+    assert_ok(abut_ray_first_batch(bvh, abut_array_host(NULL), 0, 3, abut_array_host(NULL)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "hits is null",
+                 abut_ray_first_batch(bvh, abut_array_host(rays), 1, 3, abut_array_host(NULL)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "rays is null",
+                 abut_ray_first_batch(bvh, abut_array_host(NULL), 1, 3, abut_array_host(hits)));
     assert_fails(ABUT_ERROR_ARGUMENT, "limit is nan",
-                 abut_ray_first_batch(bvh, rays, 1, NAN, hits));
+                 abut_ray_first_batch(bvh, abut_array_host(rays), 1, NAN, abut_array_host(hits)));
     rays[7].direction = vec(0, 0, 0);
     assert_fails(ABUT_ERROR_ARGUMENT, "ray 7: direction is zero",
-                 abut_ray_first_batch(bvh, rays, COUNT, 3, hits));
+                 abut_ray_first_batch(bvh, abut_array_host(rays), COUNT, 3, abut_array_host(hits)));
     rays[7].origin.y = NAN;
     assert_fails(ABUT_ERROR_ARGUMENT, "ray 7: origin is (",
-                 abut_ray_first_batch(bvh, rays, COUNT, 3, hits));
+                 abut_ray_first_batch(bvh, abut_array_host(rays), COUNT, 3, abut_array_host(hits)));
     assert_hit(&hits[COUNT - 1], &one);
     free(rays);
     free(hits);
@@ -255,7 +259,7 @@ static void lists_are_single(void **state) {
         abut_context *context = test_context(&memory, threads);
         abut_mesh *mesh = make_shape(context, ABUT_SHAPE_TEAPOT, 3);
         abut_bvh *bvh;
-        uint32_t count;
+        uint64_t count;
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         for (int i = 0; i < COUNT; i++) {
             rays[i].origin = point_around(mesh, &random, 1);
@@ -263,33 +267,39 @@ static void lists_are_single(void **state) {
             boxes[i] = box_of(&rays[i]);
         }
         assert_fails(ABUT_ERROR_BUFFER, "room for 0 only",
-                     abut_ray_all_batch(bvh, rays, COUNT, 0, offsets, NULL));
+                     abut_ray_all_batch(bvh, abut_array_host(rays), COUNT, 0,
+                                        abut_array_host(offsets), abut_array_host(NULL)));
         uint64_t total = offsets[COUNT];
         abut_ray_hit *hits = malloc(total * sizeof *hits);
         assert_true(total > COUNT / 2 && hits);
         memset(hits, 0x5a, total * sizeof *hits);
         abut_ray_hit before = hits[0];
         assert_fails(ABUT_ERROR_BUFFER, "hits",
-                     abut_ray_all_batch(bvh, rays, COUNT, total - 1, offsets, hits));
+                     abut_ray_all_batch(bvh, abut_array_host(rays), COUNT, total - 1,
+                                        abut_array_host(offsets), abut_array_host(hits)));
         assert_memory_equal(hits, &before, sizeof before);
-        assert_ok(abut_ray_all_batch(bvh, rays, COUNT, total, offsets, hits));
+        assert_ok(abut_ray_all_batch(bvh, abut_array_host(rays), COUNT, total,
+                                     abut_array_host(offsets), abut_array_host(hits)));
         for (int i = 0; i < COUNT; i++) {
             assert_ok(abut_ray_all(bvh, &rays[i], ROOM, one, &count));
             assert_int_equal(offsets[i] + count, offsets[i + 1]);
-            for (uint32_t k = 0; k < count; k++)
+            for (uint64_t k = 0; k < count; k++)
                 assert_hit(&hits[offsets[i] + k], &one[k]);
         }
         free(hits);
         assert_fails(ABUT_ERROR_BUFFER, "room for 0 only",
-                     abut_bvh_box_batch(bvh, boxes, COUNT, 0, offsets, NULL));
+                     abut_bvh_box_batch(bvh, abut_array_host(boxes), COUNT, 0,
+                                        abut_array_host(offsets), abut_array_host(NULL)));
         total = offsets[COUNT];
         uint32_t *triangles = malloc(total * sizeof *triangles);
         assert_true(total > COUNT / 2 && triangles);
         triangles[0] = 77;
         assert_fails(ABUT_ERROR_BUFFER, "triangles",
-                     abut_bvh_box_batch(bvh, boxes, COUNT, total - 1, offsets, triangles));
+                     abut_bvh_box_batch(bvh, abut_array_host(boxes), COUNT, total - 1,
+                                        abut_array_host(offsets), abut_array_host(triangles)));
         assert_int_equal(triangles[0], 77);
-        assert_ok(abut_bvh_box_batch(bvh, boxes, COUNT, total, offsets, triangles));
+        assert_ok(abut_bvh_box_batch(bvh, abut_array_host(boxes), COUNT, total,
+                                     abut_array_host(offsets), abut_array_host(triangles)));
         for (int i = 0; i < COUNT; i++) {
             assert_ok(abut_bvh_box(bvh, &boxes[i], ROOM, few, &count));
             assert_int_equal(offsets[i] + count, offsets[i + 1]);
@@ -318,32 +328,45 @@ static void list_refusals(void **state) {
     uint64_t offsets[3] = {77, 77, 77};
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_ray_all_batch(NULL, rays, 1, 2, offsets, hits));
+                 abut_ray_all_batch(NULL, abut_array_host(rays), 1, 2, abut_array_host(offsets),
+                                    abut_array_host(hits)));
     assert_fails(ABUT_ERROR_ARGUMENT, "rays is null",
-                 abut_ray_all_batch(bvh, NULL, 1, 2, offsets, hits));
+                 abut_ray_all_batch(bvh, abut_array_host(NULL), 1, 2, abut_array_host(offsets),
+                                    abut_array_host(hits)));
     assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
-                 abut_ray_all_batch(bvh, rays, 1, 2, NULL, hits));
+                 abut_ray_all_batch(bvh, abut_array_host(rays), 1, 2, abut_array_host(NULL),
+                                    abut_array_host(hits)));
     assert_fails(ABUT_ERROR_ARGUMENT, "hits is null, but capacity is 2",
-                 abut_ray_all_batch(bvh, rays, 1, 2, offsets, NULL));
+                 abut_ray_all_batch(bvh, abut_array_host(rays), 1, 2, abut_array_host(offsets),
+                                    abut_array_host(NULL)));
     assert_fails(ABUT_ERROR_ARGUMENT, "ray 1: direction is zero",
-                 abut_ray_all_batch(bvh, rays, 2, 2, offsets, hits));
+                 abut_ray_all_batch(bvh, abut_array_host(rays), 2, 2, abut_array_host(offsets),
+                                    abut_array_host(hits)));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_bvh_box_batch(NULL, boxes, 1, 2, offsets, triangles));
+                 abut_bvh_box_batch(NULL, abut_array_host(boxes), 1, 2, abut_array_host(offsets),
+                                    abut_array_host(triangles)));
     assert_fails(ABUT_ERROR_ARGUMENT, "boxes is null",
-                 abut_bvh_box_batch(bvh, NULL, 1, 2, offsets, triangles));
+                 abut_bvh_box_batch(bvh, abut_array_host(NULL), 1, 2, abut_array_host(offsets),
+                                    abut_array_host(triangles)));
     assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
-                 abut_bvh_box_batch(bvh, boxes, 1, 2, NULL, triangles));
+                 abut_bvh_box_batch(bvh, abut_array_host(boxes), 1, 2, abut_array_host(NULL),
+                                    abut_array_host(triangles)));
     assert_fails(ABUT_ERROR_ARGUMENT, "triangles is null",
-                 abut_bvh_box_batch(bvh, boxes, 1, 2, offsets, NULL));
+                 abut_bvh_box_batch(bvh, abut_array_host(boxes), 1, 2, abut_array_host(offsets),
+                                    abut_array_host(NULL)));
     assert_fails(ABUT_ERROR_ARGUMENT, "boxes[1] has lo",
-                 abut_bvh_box_batch(bvh, boxes, 3, 2, offsets, triangles));
+                 abut_bvh_box_batch(bvh, abut_array_host(boxes), 3, 2, abut_array_host(offsets),
+                                    abut_array_host(triangles)));
     boxes[1] = boxes[0];
     assert_fails(ABUT_ERROR_ARGUMENT, "boxes[2].hi is (",
-                 abut_bvh_box_batch(bvh, boxes, 3, 2, offsets, triangles));
+                 abut_bvh_box_batch(bvh, abut_array_host(boxes), 3, 2, abut_array_host(offsets),
+                                    abut_array_host(triangles)));
     assert_int_equal(offsets[0], 77);
-    assert_ok(abut_ray_all_batch(bvh, NULL, 0, 0, offsets, NULL));
+    assert_ok(abut_ray_all_batch(bvh, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
+                                 abut_array_host(NULL)));
     assert_int_equal(offsets[0], 0);
-    assert_ok(abut_bvh_box_batch(bvh, NULL, 0, 0, offsets, NULL));
+    assert_ok(abut_bvh_box_batch(bvh, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
+                                 abut_array_host(NULL)));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }
@@ -355,7 +378,8 @@ static void refusals(void **state) {
     abut_ray good = {{0, 0, 0}, {1, 0, 0}}, still = {{0, 0, 0}, {0, 0, 0}},
              bad = {{NAN, 0, 0}, {1, 0, 0}};
     abut_ray_hit hit;
-    uint32_t count, triangle;
+    uint32_t triangle;
+    uint64_t count;
     bool any;
     memset(&hit, 0x5a, sizeof hit);
     abut_ray_hit before = hit;

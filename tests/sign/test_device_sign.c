@@ -2,6 +2,8 @@
  * nothing lost when the device fails at any call. */
 #include "bvh/there.h"
 
+#include "nearest/device.h"
+
 /* Around, near, on, on corners, straight above corners and edges, far, absurdly far. */
 static abut_vec3 make_point(const abut_mesh *mesh, size_t i, test_random *random) {
     double size = largest_extent(mesh);
@@ -45,10 +47,10 @@ static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_po
     abut_nearest *nearest_wanted = malloc(count * sizeof *nearest_wanted);
     assert_true(inside && inside_wanted && winding && wanted && nearest && nearest_wanted);
     memset(inside, 0xff, count);
-    assert_ok(abut_sign_inside_batch(bvh, points, (bool *)inside_wanted));
-    assert_ok(abut_sign_inside_batch(on_device, points, (bool *)inside));
-    assert_ok(abut_sign_winding_batch(bvh, points, wanted));
-    assert_ok(abut_sign_winding_batch(on_device, points, winding));
+    assert_ok(abut_sign_inside_batch(bvh, points, abut_array_host((bool *)inside_wanted)));
+    assert_ok(abut_sign_inside_batch(on_device, points, abut_array_host((bool *)inside)));
+    assert_ok(abut_sign_winding_batch(bvh, points, abut_array_host(wanted)));
+    assert_ok(abut_sign_winding_batch(on_device, points, abut_array_host(winding)));
     for (size_t i = 0; i < count; i++) {
         if (inside[i] != inside_wanted[i] || memcmp(&winding[i], &wanted[i], sizeof *wanted) != 0)
             fail_msg("point %zu: %d, %g instead of %d, %g", i, inside[i], winding[i],
@@ -56,12 +58,12 @@ static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_po
         inside_count += inside[i];
         outside_count += !inside[i];
     }
-    assert_ok(abut_sign_nearest_batch(bvh, points, HUGE_VAL, nearest_wanted));
-    assert_ok(abut_sign_nearest_batch(on_device, points, HUGE_VAL, nearest));
+    assert_ok(abut_sign_nearest_batch(bvh, points, HUGE_VAL, abut_array_host(nearest_wanted)));
+    assert_ok(abut_sign_nearest_batch(on_device, points, HUGE_VAL, abut_array_host(nearest)));
     assert_nearest(nearest, nearest_wanted, count);
     double radius = fabs(nearest[count / 2].distance);
-    assert_ok(abut_sign_nearest_batch(bvh, points, radius, nearest_wanted));
-    assert_ok(abut_sign_nearest_batch(on_device, points, radius, nearest));
+    assert_ok(abut_sign_nearest_batch(bvh, points, radius, abut_array_host(nearest_wanted)));
+    assert_ok(abut_sign_nearest_batch(on_device, points, radius, abut_array_host(nearest)));
     assert_nearest(nearest, nearest_wanted, count);
     free(inside);
     free(inside_wanted);
@@ -90,7 +92,9 @@ static void check_mesh(abut_mesh *mesh, abut_sign_method method, size_t count, u
     if (seed == 1) {
         points.count = 1;
         check_points(bvh, on_device, &points);
-        on_device->there->features_least = 1; /* as large batches on a GPU are measured */
+        nearest_there *engine;
+        assert_ok(abuti_nearest_part(on_device->there, &engine));
+        engine->features_least = 1; /* as large batches on a GPU are measured */
         points.count = count;
         check_points(bvh, on_device, &points);
     }
@@ -162,9 +166,9 @@ static abut_status ask(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_nearest got[100];
     bool inside[100];
-    abut_status status = abut_sign_inside_batch(there, &a->points, inside);
+    abut_status status = abut_sign_inside_batch(there, &a->points, abut_array_host(inside));
     if (!status)
-        status = abut_sign_nearest_batch(there, &a->points, HUGE_VAL, got);
+        status = abut_sign_nearest_batch(there, &a->points, HUGE_VAL, abut_array_host(got));
     if (!status)
         assert_nearest(got, a->expected, 100);
     return status;
@@ -182,7 +186,7 @@ static void fail_everywhere(abut_mesh *mesh, abut_sign_method method) {
         list[i] = make_point(mesh, i, &random);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_sign_prepare(bvh, &options));
-    assert_ok(abut_sign_nearest_batch(bvh, &a.points, HUGE_VAL, expected));
+    assert_ok(abut_sign_nearest_batch(bvh, &a.points, HUGE_VAL, abut_array_host(expected)));
     check_failing(bvh, true, ask, &a);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -222,7 +226,7 @@ static void parts(void **state) {
         if (!open || device->info.same_bits) {
             check_points(bvh, on_device, &points);
             when = (stopping){"winding", 2};
-            assert_int_equal(abut_sign_winding_batch(on_device, &points, winding),
+            assert_int_equal(abut_sign_winding_batch(on_device, &points, abut_array_host(winding)),
                              ABUT_ERROR_CANCELLED);
             assert_int_equal(when.reports, 0);
         }
@@ -254,7 +258,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     if (!status)
         status = abuti_bvh_copy(bvh, device, &on_device);
     if (!status)
-        status = abut_sign_nearest_batch(on_device, points, HUGE_VAL, got);
+        status = abut_sign_nearest_batch(on_device, points, HUGE_VAL, abut_array_host(got));
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -282,27 +286,28 @@ static void bad_arguments(void **state) {
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     assert_fails(ABUT_ERROR_ARGUMENT, "abut_sign_prepare",
-                 abut_sign_inside_batch(on_device, &points, &inside));
+                 abut_sign_inside_batch(on_device, &points, abut_array_host(&inside)));
     abut_bvh_destroy(on_device);
     assert_ok(abut_sign_prepare(bvh, NULL));
     assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     assert_fails(ABUT_ERROR_ARGUMENT, "point 1",
-                 abut_sign_inside_batch(on_device, &points, &inside));
+                 abut_sign_inside_batch(on_device, &points, abut_array_host(&inside)));
     points.count = 1;
     assert_fails(ABUT_ERROR_ARGUMENT, "inside is null",
-                 abut_sign_inside_batch(on_device, &points, NULL));
+                 abut_sign_inside_batch(on_device, &points, abut_array_host(NULL)));
     assert_fails(ABUT_ERROR_ARGUMENT, "winding is null",
-                 abut_sign_winding_batch(on_device, &points, NULL));
+                 abut_sign_winding_batch(on_device, &points, abut_array_host(NULL)));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_sign_winding_batch(NULL, &points, &winding));
-    assert_fails(ABUT_ERROR_ARGUMENT, "points", abut_sign_winding_batch(on_device, NULL, &winding));
+                 abut_sign_winding_batch(NULL, &points, abut_array_host(&winding)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "points",
+                 abut_sign_winding_batch(on_device, NULL, abut_array_host(&winding)));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius",
-                 abut_sign_nearest_batch(on_device, &points, NAN, &got));
-    assert_ok(abut_sign_inside_batch(on_device, &points, &inside));
+                 abut_sign_nearest_batch(on_device, &points, NAN, abut_array_host(&got)));
+    assert_ok(abut_sign_inside_batch(on_device, &points, abut_array_host(&inside)));
     assert_true(inside);
     points = abut_points_default();
     points.type = ABUT_SCALAR_FLOAT64;
-    assert_ok(abut_sign_inside_batch(on_device, &points, NULL));
+    assert_ok(abut_sign_inside_batch(on_device, &points, abut_array_host(NULL)));
     abut_bvh_destroy(on_device);
     points.points = list;
     points.count = 1;
@@ -310,7 +315,7 @@ static void bad_arguments(void **state) {
     device->info.has_doubles = false;
     assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     assert_fails(ABUT_ERROR_DEVICE, "no doubles",
-                 abut_sign_winding_batch(on_device, &points, &winding));
+                 abut_sign_winding_batch(on_device, &points, abut_array_host(&winding)));
     device->info.has_doubles = doubles;
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(bvh);
@@ -321,7 +326,8 @@ static void bad_arguments(void **state) {
     assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     bool same = device->info.same_bits;
     device->info.same_bits = false;
-    assert_fails(ABUT_ERROR_DEVICE, "border", abut_sign_nearest_batch(on_device, &points, 1, &got));
+    assert_fails(ABUT_ERROR_DEVICE, "border",
+                 abut_sign_nearest_batch(on_device, &points, 1, abut_array_host(&got)));
     device->info.same_bits = same;
     assert_memory_equal(&got, &kept, sizeof got);
     assert_true(winding == 7);

@@ -365,9 +365,10 @@ static void batch_is_single(void **state) {
                     p[i] =
                         i % 2 ? point_around(mesh, &random, 1.2) : point_near(mesh, &random, 0.01);
                 abut_points points = abut_points_doubles(p, COUNT);
-                assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, nearest));
-                assert_ok(abut_sign_inside_batch(bvh, &points, inside));
-                assert_ok(abut_sign_winding_batch(bvh, &points, winding));
+                assert_ok(
+                    abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
+                assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
+                assert_ok(abut_sign_winding_batch(bvh, &points, abut_array_host(winding)));
                 for (int i = 0; i < COUNT; i++) {
                     assert_ok(abut_sign_nearest(bvh, p[i], HUGE_VAL, &one));
                     assert_memory_equal(&one, &nearest[i], sizeof one);
@@ -376,7 +377,7 @@ static void batch_is_single(void **state) {
                     assert_ok(abut_sign_winding(bvh, p[i], &w));
                     assert_true(w == winding[i]);
                 }
-                assert_ok(abut_sign_nearest_batch(bvh, &points, 0.05, nearest));
+                assert_ok(abut_sign_nearest_batch(bvh, &points, 0.05, abut_array_host(nearest)));
                 for (int i = 0; i < COUNT; i++) {
                     assert_ok(abut_sign_nearest(bvh, p[i], 0.05, &one));
                     assert_memory_equal(&one, &nearest[i], sizeof one);
@@ -408,7 +409,7 @@ static void batch_next_to_surface(void **state) {
         p[1] = vec(p[0].x + t * (near.point.x - p[0].x), p[0].y + t * (near.point.y - p[0].y),
                    p[0].z + t * (near.point.z - p[0].z));
         abut_points points = abut_points_doubles(p, 2);
-        assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, nearest));
+        assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
         for (int k = 0; k < 2; k++) {
             assert_ok(abut_sign_nearest(bvh, p[k], HUGE_VAL, &one));
             assert_memory_equal(&one, &nearest[k], sizeof one);
@@ -436,14 +437,16 @@ static void cancelled(void **state) {
     abut_nearest nearest[20];
     abut_points points = abut_points_doubles(p, 20);
     stage = "inside";
-    assert_int_equal(ABUT_ERROR_CANCELLED, abut_sign_inside_batch(bvh, &points, inside));
-    assert_ok(abut_sign_winding_batch(bvh, &points, winding));
+    assert_int_equal(ABUT_ERROR_CANCELLED,
+                     abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
+    assert_ok(abut_sign_winding_batch(bvh, &points, abut_array_host(winding)));
     stage = "winding";
-    assert_int_equal(ABUT_ERROR_CANCELLED, abut_sign_winding_batch(bvh, &points, winding));
+    assert_int_equal(ABUT_ERROR_CANCELLED,
+                     abut_sign_winding_batch(bvh, &points, abut_array_host(winding)));
     stage = "nearest";
     assert_int_equal(ABUT_ERROR_CANCELLED,
-                     abut_sign_nearest_batch(bvh, &points, HUGE_VAL, nearest));
-    assert_ok(abut_sign_inside_batch(bvh, &points, inside));
+                     abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
+    assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     abut_context_destroy(context);
@@ -480,8 +483,9 @@ static abut_status prepare_and_ask(abut_context *context, void *data) {
     abut_nearest nearest[20];
     abut_points points = abut_points_doubles(p, 20);
     status = status ? status : abut_sign_prepare(bvh, &options); /* again */
-    status = status ? status : abut_sign_inside_batch(bvh, &points, inside);
-    status = status ? status : abut_sign_nearest_batch(bvh, &points, HUGE_VAL, nearest);
+    status = status ? status : abut_sign_inside_batch(bvh, &points, abut_array_host(inside));
+    status =
+        status ? status : abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest));
     status = status ? status : abut_bvh_refit(bvh, mesh);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -514,15 +518,15 @@ static void refusals(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "abut_sign_prepare() first",
                  abut_sign_inside(bvh, p, &inside));
     assert_fails(ABUT_ERROR_ARGUMENT, "abut_sign_prepare() first",
-                 abut_sign_inside_batch(bvh, &points, &inside));
+                 abut_sign_inside_batch(bvh, &points, abut_array_host(&inside)));
     assert_fails(ABUT_ERROR_ARGUMENT, "abut_sign_prepare() first",
                  abut_sign_winding(bvh, p, &winding));
     assert_fails(ABUT_ERROR_ARGUMENT, "abut_sign_prepare() first",
-                 abut_sign_winding_batch(bvh, &points, &winding));
+                 abut_sign_winding_batch(bvh, &points, abut_array_host(&winding)));
     assert_fails(ABUT_ERROR_ARGUMENT, "abut_sign_prepare() first",
                  abut_sign_nearest(bvh, p, 1, &nearest));
     assert_fails(ABUT_ERROR_ARGUMENT, "abut_sign_prepare() first",
-                 abut_sign_nearest_batch(bvh, &points, 1, &nearest));
+                 abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(&nearest)));
     abut_sign_options options = abut_sign_options_default();
     options.method = ABUT_SIGN_NORMAL;
     assert_fails(ABUT_ERROR_ARGUMENT, "closed and consistently oriented",
@@ -544,23 +548,25 @@ static void refusals(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null", abut_sign_nearest(bvh, p, 1, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is nan", abut_sign_nearest(bvh, p, NAN, &nearest));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is -1",
-                 abut_sign_nearest_batch(bvh, &points, -1, &nearest));
-    assert_fails(ABUT_ERROR_ARGUMENT, "points is null", abut_sign_inside_batch(bvh, NULL, &inside));
-    assert_fails(ABUT_ERROR_ARGUMENT, "inside is null", abut_sign_inside_batch(bvh, &points, NULL));
+                 abut_sign_nearest_batch(bvh, &points, -1, abut_array_host(&nearest)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "points is null",
+                 abut_sign_inside_batch(bvh, NULL, abut_array_host(&inside)));
+    assert_fails(ABUT_ERROR_ARGUMENT, "inside is null",
+                 abut_sign_inside_batch(bvh, &points, abut_array_host(NULL)));
     assert_fails(ABUT_ERROR_ARGUMENT, "winding is null",
-                 abut_sign_winding_batch(bvh, &points, NULL));
+                 abut_sign_winding_batch(bvh, &points, abut_array_host(NULL)));
     p.y = NAN;
     assert_fails(ABUT_ERROR_ARGUMENT, "point is (", abut_sign_inside(bvh, p, &inside));
     assert_fails(ABUT_ERROR_ARGUMENT, "point is (", abut_sign_winding(bvh, p, &winding));
     assert_fails(ABUT_ERROR_ARGUMENT, "point is (", abut_sign_nearest(bvh, p, 1, &nearest));
     assert_fails(ABUT_ERROR_ARGUMENT, "point 0 is (",
-                 abut_sign_nearest_batch(bvh, &points, 1, &nearest));
+                 abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(&nearest)));
     assert_true(winding == 77);
     assert_memory_equal(&nearest, &before, sizeof nearest);
     points.count = 0;
-    assert_ok(abut_sign_inside_batch(bvh, &points, NULL));
-    assert_ok(abut_sign_winding_batch(bvh, &points, NULL));
-    assert_ok(abut_sign_nearest_batch(bvh, &points, 1, NULL));
+    assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(NULL)));
+    assert_ok(abut_sign_winding_batch(bvh, &points, abut_array_host(NULL)));
+    assert_ok(abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(NULL)));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }

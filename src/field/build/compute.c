@@ -413,11 +413,11 @@ static abut_status run_tiles(computing *c, uint32_t workers) {
 abut_status abuti_field_compute(const field_job *job) {
     const abut_bvh *bvh = job->bvh;
     abut_context *context = bvh->context;
-    if (bvh->sign->method == ABUT_SIGN_NORMAL)
+    if (bvh_sign_of(bvh)->method == ABUT_SIGN_NORMAL)
         return abuti_field_compute_plain(job);
     computing c = {.job = job,
                    .kernel = ABUTI_BY_LANES(abuti_cells),
-                   .closed = bvh->sign->closed,
+                   .closed = bvh_sign_of(bvh)->closed,
                    .is_searched = !job->always_lists && (double)grid_cells(job->grid) <
                                                             CELLS_LEAST * bvh->triangle_count};
     uint32_t workers = abuti_context_threads(context);

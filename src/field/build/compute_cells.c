@@ -233,7 +233,7 @@ static double sign_touching(const computing *c, vec3 p, double distance) {
         abuti_sign_crossing(c->table.bvh, NULL, p, &winding, &on_surface);
         inside = on_surface || winding != 0;
     } else {
-        const struct bvh_sign *sign = c->table.bvh->sign;
+        const struct bvh_sign *sign = bvh_sign_of(c->table.bvh);
         inside = abuti_sign_winding(c->table.bvh, sign->far, p) * sign->facing >= 0.5;
     }
     return inside ? -distance : distance;

@@ -6,11 +6,11 @@
 #ifndef ABUTI_FIELD_BUILD_DEVICE_H
 #define ABUTI_FIELD_BUILD_DEVICE_H
 
-#include "bvh/device_query.h"
 #include "device/kit.h"
 #include "field/build/device_shared.h"
 #include "field/field.h"
 #include "nearest/features.h"
+#include "sign/device.h"
 
 /* Where the time goes, on the device; the last one as the host sees it. */
 typedef enum field_stage {
@@ -74,6 +74,7 @@ typedef enum field_kernel {
     FIELD_POINTS,
     FIELD_TURN,
     FIELD_BRICKS,
+    FIELD_WINDINGS, /* of sign/winding.cl */
     FIELD_KERNELS
 } field_kernel;
 
@@ -114,6 +115,9 @@ typedef enum field_memory {
 
 /* What a hierarchy keeps for fields; scratch memory grows as needed. */
 typedef struct field_parts {
+    bvh_part part;
+    const sign_there *sign;
+    bool closed;        /* as it was when the border was found */
     abuti_kit kit;      /* on the queue of the hierarchy */
     abuti_queue beside; /* for signs, while lists are made */
     abuti_kit aside;    /* on that queue; its memory is that of `kit` */

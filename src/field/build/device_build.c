@@ -220,7 +220,7 @@ static void queue_shifts(filling *f, abuti_kit *kit, uint32_t side, size_t items
 static void queue_sides(filling *f, abuti_kit *kit) {
     field_parts *p = f->parts;
     size_t blocks = 2 * (size_t)f->blocks[f->levels - 1]; /* some of a large one are outside */
-    float facing = (float)f->bvh->sign.facing;
+    float facing = (float)f->parts->sign->facing;
     stage_begin(f);
     queue_shifts(f, kit, FIELD_COARSE, GROUP * (size_t)blocks_of(f->grid, FIELD_COARSE),
                  FIELD_COARSE_SHIFTS, FIELD_UNSETTLED);
@@ -299,7 +299,7 @@ static void queue_cells(filling *f, bool parts) {
     uint32_t side = parts ? FIELD_BLOCK / 2 : FIELD_BLOCK, slices = parts ? 1 : f->slices[last];
     uint32_t from = parts ? 0 : f->lists_at[last];
     uint32_t next_most = parts ? f->longer_most : f->long_most;
-    float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
+    float facing = p->border_count ? (float)f->parts->sign->facing : 0;
     size_t items = parts ? queue_items(8 * (size_t)f->long_most) : GROUP * (size_t)f->blocks[last];
     stage_begin(f);
     ABUTI_KIT_RUN(&p->kit, FIELD_CELLS, items, GROUP, MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT),
@@ -332,7 +332,7 @@ static void queue_cut(filling *f) {
 
 static void queue_few(filling *f) {
     field_parts *p = f->parts;
-    float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
+    float facing = p->border_count ? (float)f->parts->sign->facing : 0;
     stage_begin(f);
     ABUTI_KIT_RUN(&p->kit, FIELD_FEW_CELLS, queue_items(64 * (size_t)f->long_most), GROUP,
                   MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT), ABUTI_BUFFER(&f->bvh->tree.corners),
@@ -350,7 +350,7 @@ static void queue_settle(filling *f) {
     field_parts *p = f->parts;
     const abuti_bvh_device *tree = &f->bvh->tree;
     uint32_t last = f->levels - 1;
-    float facing = p->border_count ? (float)f->bvh->sign.facing : 0;
+    float facing = p->border_count ? (float)f->parts->sign->facing : 0;
     stage_begin(f);
     ABUTI_KIT_RUN(&p->kit, FIELD_SETTLE, queue_items(grid_cells(f->grid)), GROUP,
                   MEMORY(FIELD_RECORDS), MEMORY(FIELD_INCIDENT_BEGIN), MEMORY(FIELD_INCIDENTS),
@@ -377,16 +377,11 @@ static void queue_windings(filling *f, abuti_kit *aside, uint32_t count) {
         return;
     ABUTI_KIT_RUN(aside, FIELD_POINTS, count, GROUP, ABUTI_VALUE(f->argument), MEMORY(FIELD_UNSURE),
                   ABUTI_VALUE(count), MEMORY(FIELD_UNSURE_POINTS), MEMORY(FIELD_UNSURE_ORDER));
-    if (!abuti_kit_failed(aside))
-        abuti_kit_fail(aside,
-                       ABUTI_LAUNCH(aside->queue, &bvh->sign.sum, groups_of(count, GROUP), GROUP,
-                                    ABUTI_BUFFER(&bvh->tree.nodes), ABUTI_BUFFER(&bvh->sign.fields),
-                                    ABUTI_BUFFER(&bvh->tree.blocks),
-                                    ABUTI_VALUE(bvh->tree.triangle_count),
-                                    ABUTI_BUFFER(&bvh->tree.order),
-                                    ABUTI_BUFFER(&bvh->tree.corners), MEMORY(FIELD_UNSURE_POINTS),
-                                    MEMORY(FIELD_UNSURE_ORDER), ABUTI_VALUE(count),
-                                    ABUTI_VALUE(frame), MEMORY(FIELD_UNSURE_SUMS)));
+    ABUTI_KIT_RUN(aside, FIELD_WINDINGS, count, GROUP, TREE(bvh, nodes),
+                  KIT_BUFFER(&p->sign->kit, SIGN_FAR), TREE(bvh, blocks),
+                  ABUTI_VALUE(bvh->tree.triangle_count), TREE(bvh, order), TREE(bvh, corners),
+                  MEMORY(FIELD_UNSURE_POINTS), MEMORY(FIELD_UNSURE_ORDER), ABUTI_VALUE(count),
+                  ABUTI_VALUE(frame), MEMORY(FIELD_UNSURE_SUMS));
 }
 
 /* From memory of the main kit, on either queue. */
@@ -408,7 +403,7 @@ static void settle_signs(filling *f, abuti_kit *aside, uint32_t count) {
     if (!abuti_kit_failed(aside)) {
         for (uint32_t i = 0; i < count; i++)
             inside[i] = abuti_sign_winding_value(sums[i][0], sums[i][1], sums[i][2], sums[i][3]) *
-                            f->bvh->sign.facing >=
+                            f->parts->sign->facing >=
                         0.5;
         abuti_kit_put(&p->kit, FIELD_UNSURE_INSIDE, inside, count, sizeof *inside);
         ABUTI_KIT_RUN(&p->kit, FIELD_TURN, count, GROUP, MEMORY(FIELD_UNSURE),
@@ -503,9 +498,9 @@ static void search_some(filling *f, const searching *s, size_t first, uint32_t c
         s->points[i] = centre_of(f, cell % n[0], cell / n[0] % n[1], cell / n[0] / n[1]);
     }
     const bvh_points batch = {(const unsigned char *)s->points, ABUT_SCALAR_FLOAT64,
-                              sizeof *s->points, count};
+                              sizeof *s->points, count, NULL};
     abuti_kit_fail(&p->kit, abuti_sign_nearest_there("abut_field_create", f->bvh, &batch, HUGE_VAL,
-                                                     s->nearest));
+                                                     abut_array_host(s->nearest)));
     for (uint32_t i = 0; i < count && !abuti_kit_failed(&p->kit); i++) {
         s->values[i] = value_of(s->nearest[i].distance, f->band);
         f->lowest = real_min(f->lowest, s->values[i]);
@@ -576,7 +571,7 @@ static bool grow_pool(filling *f) {
 static bool is_searched(const filling *f) {
     const field_parts *p = f->parts;
     double cells = (double)grid_cells(f->grid);
-    return f->bvh->sign.normals.device || (!f->bvh->sign.closed && !p->border_count) ||
+    return p->sign->by_normals || (!p->sign->closed && !p->border_count) ||
            p->border_count > BORDER_MOST || !(f->largest < FAR) ||
            cells < p->cells_least * f->bvh->tree.triangle_count;
 }

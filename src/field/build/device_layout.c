@@ -33,7 +33,7 @@ static void close_there(const abut_bvh *bvh, bvh_on_device *there) {
 
 bool abuti_field_fits_there(const abut_bvh *bvh) {
     return bvh->there && there_has_doubles(bvh->there) &&
-           (bvh->sign->closed || bvh->there->queue.device->info.same_bits);
+           (bvh_sign_of(bvh)->closed || bvh->there->queue.device->info.same_bits);
 }
 
 /* Refuses devices that cannot give the CPU's values, and grids that are too large for them. */
@@ -45,7 +45,7 @@ static abut_status check(const bvh_on_device *there, const abut_grid *grid) {
                           "abut_field_create: %s has no doubles, which exact values need; leave "
                           "options->device null",
                           info->name);
-    if (!there->bvh->sign->closed && !info->same_bits)
+    if (!bvh_sign_of(there->bvh)->closed && !info->same_bits)
         return abuti_fail(ABUT_ERROR_DEVICE,
                           "abut_field_create: the surface has a border, and %s does not round "
                           "floats as winding numbers of such a surface need; leave "
@@ -103,7 +103,7 @@ static abut_status come_back(abut_field *field, bvh_on_device *there) {
 static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abut_field *old,
                                const unsigned char *known) {
     bvh_on_device *there = NULL;
-    (void)old; /* a device finds all distances in less time than blocks that stay */
+    (void)old; /* whoever has old values here updates them in place, see below */
     (void)known;
     abut_status status = open_there(bvh, field->device, &there);
     status = status ? status : check(there, &field->grid);
@@ -116,8 +116,10 @@ static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abu
 /* In place: there is no room for the old values beside the new ones. */
 static abut_status update(abut_field *field, const abut_bvh *bvh, uint64_t *recomputed) {
     bvh_on_device *there = NULL;
+    field_parts *parts; /* made first, so that less can go wrong when the old values are gone */
     abut_status status = open_there(bvh, field->there->memory.device, &there);
     status = status ? status : check(there, &field->grid);
+    status = status ? status : abuti_field_parts(there, &parts);
     if (!status) {
         abuti_field_forget(field);
         status = fill_there(field, there);
@@ -129,7 +131,8 @@ static abut_status update(abut_field *field, const abut_bvh *bvh, uint64_t *reco
     abut_mesh *old = field->mesh;
     field->mesh = abut_mesh_retain(bvh->mesh);
     field->has_digest = false; /* was that of the old one */
-    field->closed = bvh->sign->closed;
+    field->closed = bvh_sign_of(bvh)->closed;
+    field->advice = abut_sign_info_get(bvh).advice;
     abut_mesh_destroy(old);
     *recomputed = 1;
     for (int axis = 0; axis < 3; axis++)

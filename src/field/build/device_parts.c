@@ -122,7 +122,7 @@ static void put_features(bvh_on_device *bvh, field_parts *p) {
 static void put_border(bvh_on_device *bvh, field_parts *p) {
     abut_bvh shell = {.context = bvh->context, .mesh = bvh->tree.mesh};
     const bvh_solid *solid = NULL;
-    if (!bvh->sign.closed)
+    if (!p->closed)
         abuti_kit_fail(&p->kit, abuti_bvh_solid(&shell, &solid));
     p->border_count = solid ? solid->border_count : 0;
     size_t count = 2 * (size_t)p->border_count;
@@ -160,50 +160,53 @@ static const abuti_kernel_source sources[FIELD_KERNELS] = {
     [FIELD_POINTS] = {"field_settle", "field_points"},
     [FIELD_TURN] = {"field_settle", "field_turn"},
     [FIELD_BRICKS] = {"field_settle", "field_bricks"},
+    [FIELD_WINDINGS] = {"winding", "winding_sum"},
 };
 
 static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = FIELD_KERNELS,
                                       .buffer_count = FIELD_MEMORIES};
 
-static void destroy_parts(bvh_on_device *bvh) {
-    field_parts *p = bvh->field;
+static abut_status create(bvh_part *part, void *owner) {
+    field_parts *p = (field_parts *)part;
+    bvh_on_device *there = owner;
+    char options[ABUTI_OPTIONS_BYTES];
+    p->cells_least = CELLS_LEAST;
+    p->short_share = SHORT_SHARE;
+    p->slices_most = SLICES_MOST;
+    abuti_device_options(there, options);
+    abut_status status = abuti_queue_open(there->queue.device, &p->beside);
+    status = status ? status : abuti_kit_open(&there->queue, &table, options, &p->kit);
+    return status ? status : abuti_kit_open(&p->beside, &table, options, &p->aside);
+}
+
+static abut_status refit(bvh_part *part) {
+    ((field_parts *)part)->is_ready = false;
+    return ABUT_OK;
+}
+
+static void destroy(bvh_part *part) {
+    field_parts *p = (field_parts *)part;
     abuti_kit_close(&p->kit);
     abuti_kit_close(&p->aside);
     abuti_queue_close(&p->beside);
-    abuti_release(bvh->context, p);
-    bvh->field = NULL;
 }
 
-static abut_status make_parts(bvh_on_device *bvh, field_parts **parts) {
-    char options[ABUTI_OPTIONS_BYTES];
-    field_parts *p = abuti_allocate_zeroed(bvh->context, 1, sizeof *p);
-    if (!p)
-        return ABUT_ERROR_MEMORY;
-    *p = (field_parts){.cells_least = CELLS_LEAST,
-                       .short_share = SHORT_SHARE,
-                       .slices_most = SLICES_MOST};
-    abuti_device_options(bvh, options);
-    bvh->field = p;
-    bvh->field_destroy = destroy_parts;
-    abut_status status = abuti_queue_open(bvh->queue.device, &p->beside);
-    status = status ? status : abuti_kit_open(&bvh->queue, &table, options, &p->kit);
-    status = status ? status : abuti_kit_open(&p->beside, &table, options, &p->aside);
-    if (status)
-        destroy_parts(bvh);
-    else
-        *parts = p;
-    return status;
-}
+static const bvh_part_kind field_kind = {sizeof(field_parts), create, refit, destroy};
 
 abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
-    field_parts *p = bvh->field;
-    abut_status status = abuti_device_sign_ready("abut_field_create", bvh);
-    if (!status && !p)
-        status = make_parts(bvh, &p);
-    if (!status && !p->is_ready) {
-        if (!bvh->sign.closed)
-            abuti_kit_fail(&p->kit, abuti_device_sign_need(bvh));
+    bvh_part *part = NULL;
+    sign_there *sign = NULL;
+    abut_status status = abuti_sign_there("abut_field_create", bvh, &sign);
+    status = status ? status : abuti_there_part(bvh, &field_kind, &part);
+    if (status)
+        return status;
+    field_parts *p = (field_parts *)part;
+    /* signs may have been prepared anew, in another way */
+    p->is_ready = p->is_ready && p->sign == sign && p->closed == sign->closed;
+    p->sign = sign;
+    p->closed = sign->closed;
+    if (!p->is_ready) {
         put_features(bvh, p);
         put_border(bvh, p);
         status = abuti_kit_finish(&p->kit);

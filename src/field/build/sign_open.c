@@ -136,7 +136,7 @@ static bool meets_strip(const sign_border *border, vec3 lo, vec3 hi) {
 /* ---- blocks ---- */
 
 static double fast_winding(const opening *o, const uint32_t cell[3]) {
-    return abuti_sign_winding(o->bvh, o->bvh->sign->far,
+    return abuti_sign_winding(o->bvh, bvh_sign_of(o->bvh)->far,
                               grid_centre(o->grid, cell[0], cell[1], cell[2]));
 }
 
@@ -186,7 +186,7 @@ static void set_all(const opening *o, const cells_span *s, bool inside) {
 
 /* Sets cells of a row to facing W + rest >= 1/2, where rest + 1/2 is not nearly a whole number. */
 static void set_row(const opening *o, const uint32_t cell[3], uint32_t count, double rest) {
-    const bool up = o->bvh->sign->facing > 0;
+    const bool up = bvh_sign_of(o->bvh)->facing > 0;
     const size_t at = sign_rows_at(o->rows, cell);
     const int32_t *winding = o->rows->winding + at, least = (int32_t)ceil(0.5 - rest);
     unsigned char *inside = o->rows->inside + at;
@@ -215,7 +215,7 @@ static void ask_all(const opening *o, const cells_span *s) {
         for (cell[1] = s->begin[1]; cell[1] < s->begin[1] + s->count[1]; cell[1]++)
             for (cell[0] = s->begin[0]; cell[0] < s->begin[0] + s->count[0]; cell[0]++)
                 o->rows->inside[sign_rows_at(o->rows, cell)] =
-                    fast_winding(o, cell) * o->bvh->sign->facing >= 0.5;
+                    fast_winding(o, cell) * bvh_sign_of(o->bvh)->facing >= 0.5;
 }
 
 /* ---- rows where strips pass ---- */
@@ -278,7 +278,7 @@ static bool ask_row(const opening *o, row_jumps *rows, uint32_t row, double rest
         if (!(distance_of(o, cell) > 0))
             continue;
         rows->jump[row] = (int32_t)rint(fast_winding(o, cell) - winding_at(o, cell) -
-                                        o->bvh->sign->facing * rest);
+                                        bvh_sign_of(o->bvh)->facing * rest);
         return true;
     }
     return false;
@@ -295,7 +295,7 @@ static void set_rows(const opening *o, const cells_span *s, const uint32_t cell[
         if (!rows.is_known[row] && ask_row(o, &rows, row, rest))
             link_rows(o, &rows, row);
         if (rows.is_known[row])
-            set_row(o, all.begin, s->count[0], rest + o->bvh->sign->facing * rows.jump[row]);
+            set_row(o, all.begin, s->count[0], rest + bvh_sign_of(o->bvh)->facing * rows.jump[row]);
         else
             ask_all(o, &all);
     }
@@ -340,7 +340,8 @@ static bool settle_clear(const opening *o, const cells_span *s, const span_place
     double doubt = doubt_around(o, middle, 0.5 * v3_length(v3_sub(at->hi, at->lo)) + at->more);
     if (!(doubt < 0.5))
         return false;
-    double w = abuti_sign_winding(o->bvh, o->bvh->sign->far, middle) * o->bvh->sign->facing;
+    double w =
+        abuti_sign_winding(o->bvh, bvh_sign_of(o->bvh)->far, middle) * bvh_sign_of(o->bvh)->facing;
     if (!(fabs(w - 0.5) > doubt))
         return false;
     set_all(o, s, w >= 0.5);
@@ -356,7 +357,7 @@ static bool strips_pass(const opening *o, const span_place *at) {
 /* Gives w - W of the cell in the middle, which is not on the surface; false where it does not tell
  * the sides of all cells. */
 static bool find_rest(const opening *o, const span_place *at, double doubt, double *rest) {
-    const double facing = o->bvh->sign->facing;
+    const double facing = bvh_sign_of(o->bvh)->facing;
     *rest = fast_winding(o, at->cell) * facing - facing * winding_at(o, at->cell);
     return fabs(*rest - 0.5 - rint(*rest - 0.5)) > doubt;
 }
@@ -365,7 +366,7 @@ static bool find_rest(const opening *o, const span_place *at, double doubt, doub
 static bool settle(const opening *o, const cells_span *s) {
     span_place at = place_of(o, s);
     if (at.away == 0) {
-        set_all(o, s, fast_winding(o, at.cell) * o->bvh->sign->facing >= 0.5);
+        set_all(o, s, fast_winding(o, at.cell) * bvh_sign_of(o->bvh)->facing >= 0.5);
         return true;
     }
     double distance = distance_of(o, at.cell), rest;

@@ -1,6 +1,6 @@
 /* Hierarchies on a device: built there or copied, with what batches need, and copied back for
  * questions that the CPU answers. */
-#include "bvh/device_query.h"
+#include "bvh/on_device.h"
 
 #define EXTRAS (ABUTI_BVH_TRIANGLES | ABUTI_BVH_CORNERS)
 
@@ -15,39 +15,37 @@ void abuti_device_options(const bvh_on_device *bvh, char options[ABUTI_OPTIONS_B
                        : strstr(info->platform, "NVIDIA") ? " -cl-nv-maxrregcount=64"
                                                           : "";
     snprintf(options, ABUTI_OPTIONS_BYTES, "-DABUTI_REAL_BITS=%d -DSTACK=%u%s",
-             info->has_doubles ? 64 : 32, 3 * depth + 4, more);
+             there_has_doubles(bvh) ? 64 : 32, 3 * depth + 4, more);
 }
 
-abut_status abuti_device_kernels(bvh_on_device *bvh, const char *module,
-                                 const abuti_kernel_name *list, size_t count) {
-    abut_device *device = bvh->queue.device;
+abut_status abuti_there_kit(bvh_on_device *there, const abuti_kit_table *table, abuti_kit *kit) {
     char options[ABUTI_OPTIONS_BYTES];
-    abuti_device_options(bvh, options);
-    abuti_program *program;
-    abut_status status = abuti_program_get(device, module, options, &program);
-    for (size_t i = 0; !status && i < count; i++)
-        status = abuti_kernel_create(program, device, list[i].name, list[i].kernel);
-    return status;
+    abuti_device_options(there, options);
+    return abuti_kit_open(&there->queue, table, options, kit);
 }
 
-abut_status abuti_device_need(bvh_on_device *bvh, const char *module, const abuti_kernel_name *list,
-                              size_t count) {
-    if (list[count - 1].kernel->device)
-        return ABUT_OK;
-    for (size_t i = 0; i < count; i++)
-        abuti_kernel_destroy(list[i].kernel); /* of a try that failed */
-    return abuti_device_kernels(bvh, module, list, count);
+abut_status abuti_there_part(bvh_on_device *there, const bvh_part_kind *kind, bvh_part **part) {
+    return abuti_bvh_part_get(there->context, &there->parts, kind, there, part);
 }
 
-abut_status abuti_device_of(const char *function, const abut_bvh *bvh, bvh_on_device **there) {
-    if (!bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bvh is null", function);
-    if (!bvh->there)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the hierarchy is on the CPU; create it with options.device",
-                          function);
-    *there = bvh->there;
-    return abuti_bvh_there_check(function, bvh);
+abut_status abuti_bvh_check_array(const char *function, const char *what, const abut_bvh *bvh,
+                                  abut_array array, uint64_t count, size_t element_bytes) {
+    if (!array.buffer)
+        return array.host || !count
+                   ? ABUT_OK
+                   : abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, what);
+    if (array.host)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is memory of the host and a buffer as well",
+                          function, what);
+    if (!bvh || !bvh->there)
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            bvh ? "%s: %s is a buffer, but the hierarchy is on the CPU; create it with "
+                  "options.device"
+                : "%s: %s is a buffer; only memory of the host can be read here",
+            function, what);
+    return abuti_buffer_check(array.buffer, function, what, bvh->there->queue.device, (size_t)count,
+                              element_bytes);
 }
 
 abut_status abuti_device_check_doubles(const char *function, const bvh_on_device *bvh) {
@@ -59,13 +57,9 @@ abut_status abuti_device_check_doubles(const char *function, const bvh_on_device
                             function, bvh->queue.device->info.name);
 }
 
-abut_status abuti_device_check_buffer(const char *function, const bvh_on_device *bvh,
-                                      const abut_buffer *buffer, size_t count, size_t element_bytes,
-                                      const char *what) {
-    return abuti_buffer_check(buffer, function, what, bvh->queue.device, count, element_bytes);
-}
-
 /* ---- life ---- */
+
+static const abuti_kit_table io_table = {.buffer_count = BVH_IO};
 
 /* With a tree of the CPU, or none yet. */
 static abut_status open_there(const abut_bvh *bvh, abut_device *device, bool copied,
@@ -77,6 +71,7 @@ static abut_status open_there(const abut_bvh *bvh, abut_device *device, bool cop
     made->bvh = bvh;
     abut_status status = abuti_queue_open(device, &made->queue);
     status = status ? status : abuti_tools_create(&made->queue, &made->tools);
+    status = status ? status : abuti_kit_open(&made->queue, &io_table, "", &made->io);
     if (!status)
         status = copied ? abuti_bvh_device_upload(&made->queue, bvh, EXTRAS, &made->tree)
                         : abuti_bvh_builder_create(&made->queue, &made->builder);
@@ -88,15 +83,8 @@ static abut_status open_there(const abut_bvh *bvh, abut_device *device, bool cop
 }
 
 abut_status abuti_bvh_there_copy(const abut_bvh *bvh, abut_device *device, bvh_on_device **there) {
-    bvh_on_device *made = NULL;
     abut_status status = abuti_bvh_host(bvh);
-    status = status ? status : open_there(bvh, device, true, &made);
-    status = status ? status : abuti_device_nearest_create(made);
-    if (status)
-        abuti_bvh_there_destroy(made);
-    else
-        *there = made;
-    return status;
+    return status ? status : open_there(bvh, device, true, there);
 }
 
 abut_status abuti_bvh_copy(const abut_bvh *from, abut_device *device, abut_bvh **copy) {
@@ -120,7 +108,6 @@ abut_status abuti_bvh_copy(const abut_bvh *from, abut_device *device, abut_bvh *
     made->order = from->order;
     made->cost = from->cost;
     made->built_cost = from->built_cost;
-    made->sign = from->sign;
     made->base = from;
     *copy = made;
     return ABUT_OK;
@@ -139,7 +126,6 @@ abut_status abuti_bvh_there_build(abut_bvh *bvh, abut_device *device) {
     status = status ? status : abuti_progress(bvh->context, "bvh", 0.1);
     status =
         status ? status : abuti_bvh_device_build(made->builder, bvh->mesh, EXTRAS, &made->tree);
-    status = status ? status : abuti_device_nearest_create(made);
     status = status ? status : abuti_progress(bvh->context, "bvh", 0.8);
     if (status) {
         abuti_bvh_there_destroy(made);
@@ -171,11 +157,7 @@ abut_status abuti_bvh_there_refit(abut_bvh *bvh, abut_mesh *mesh) {
     there->broken = false;
     forget_host(bvh);
     take_tree(bvh);
-    if (there->field)
-        there->field_destroy(there);
-    abuti_device_nearest_forget(there);
-    abuti_device_sign_forget(there);
-    return ABUT_OK;
+    return abuti_bvh_parts_refit(&there->parts);
 }
 
 abut_status abuti_bvh_there_check(const char *function, const abut_bvh *bvh) {
@@ -190,14 +172,8 @@ abut_status abuti_bvh_there_check(const char *function, const abut_bvh *bvh) {
 void abuti_bvh_there_destroy(bvh_on_device *there) {
     if (!there)
         return;
-    if (there->field)
-        there->field_destroy(there);
-    abuti_device_nearest_destroy(there);
-    abuti_device_rays_destroy(there);
-    abuti_device_gather_destroy(there);
-    abuti_device_sign_destroy(there);
-    abuti_buffer_destroy(&there->in);
-    abuti_buffer_destroy(&there->out);
+    abuti_bvh_parts_destroy(&there->parts);
+    abuti_kit_close(&there->io);
     abuti_bvh_device_destroy(&there->tree);
     abuti_bvh_builder_destroy(there->builder);
     abuti_tools_destroy(there->tools);
@@ -209,8 +185,8 @@ void abuti_bvh_there_destroy(bvh_on_device *there) {
 
 /* ---- the CPU's arrays ---- */
 
-/* By another queue than that of batches, which one of these may be using: it only waits for what that
- * has to do, such as a refit. */
+/* By another queue than that of batches, which one of these may be using: it only waits for what
+ * that has to do, such as a refit. */
 static abut_status fetch(bvh_on_device *there, abut_bvh **fetched) {
     abuti_queue queue;
     abut_status status = abuti_queue_open(there->queue.device, &queue);

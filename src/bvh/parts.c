@@ -1,0 +1,69 @@
+/* What higher floors keep with a hierarchy; see bvh.h. */
+#include "bvh/bvh.h"
+
+static void destroy_part(bvh_part *part) {
+    part->kind->destroy(part);
+    abuti_release(part->context, part);
+}
+
+abut_status abuti_bvh_part_make(abut_context *context, const bvh_part_kind *kind, void *owner,
+                                bvh_part **part) {
+    bvh_part *made = abuti_allocate_zeroed(context, 1, kind->bytes);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->kind = kind;
+    made->context = context;
+    abut_status status = kind->create(made, owner);
+    if (status)
+        destroy_part(made);
+    else
+        *part = made;
+    return status;
+}
+
+/* Takes the part of a kind out of the list. */
+static void remove_part(bvh_parts *parts, const bvh_part_kind *kind) {
+    for (bvh_part **at = &parts->first; *at; at = &(*at)->next)
+        if ((*at)->kind == kind) {
+            bvh_part *part = *at;
+            *at = part->next;
+            destroy_part(part);
+            return;
+        }
+}
+
+void abuti_bvh_part_put(bvh_parts *parts, bvh_part *part) {
+    remove_part(parts, part->kind);
+    part->next = parts->first;
+    parts->first = part;
+}
+
+abut_status abuti_bvh_part_get(abut_context *context, bvh_parts *parts, const bvh_part_kind *kind,
+                               void *owner, bvh_part **part) {
+    bvh_part *found = abuti_bvh_part(parts, kind);
+    if (!found) {
+        abut_status status = abuti_bvh_part_make(context, kind, owner, &found);
+        if (status)
+            return status;
+        abuti_bvh_part_put(parts, found);
+    }
+    *part = found;
+    return ABUT_OK;
+}
+
+abut_status abuti_bvh_parts_refit(bvh_parts *parts) {
+    abut_status status = ABUT_OK;
+    for (bvh_part *part = parts->first, *next; part; part = next) {
+        abut_status here = part->kind->refit ? part->kind->refit(part) : ABUT_OK;
+        next = part->next;
+        if (here)
+            remove_part(parts, part->kind);
+        status = status ? status : here;
+    }
+    return status;
+}
+
+void abuti_bvh_parts_destroy(bvh_parts *parts) {
+    while (parts->first)
+        remove_part(parts, parts->first->kind);
+}

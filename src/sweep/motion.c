@@ -382,7 +382,7 @@ abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits
 
 /* ---- names ---- */
 
-const char *abut_impact_kind_name(abut_impact_kind kind) {
+const char *abut_sweep_kind_name(abut_impact_kind kind) {
     static const char *const names[] = {"vertex-face", "edge-edge"};
     return (unsigned)kind <= ABUT_IMPACT_EDGE_EDGE ? names[kind] : NULL;
 }

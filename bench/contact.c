@@ -58,7 +58,7 @@ static abut_status touch(const bench_state *state, contact_data *data, uint32_t 
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     const abut_body a = {data->field, data->samples, still},
                     b = {data->field, data->samples, data->poses[i]};
-    abut_contacts found = {data->list, ROOM, 0};
+    abut_contacts found = {.list = data->list, .capacity = ROOM};
     abut_status status = ABUT_OK;
     if (state->which->variant == SWEEP) {
         abut_path rests = {still, still}, moves = {data->poses[i], data->poses[i]};

@@ -134,7 +134,7 @@ static abut_pair_poses poses_of(const query_data *data, const abut_bvh *bvh, siz
 static abut_status run_poses(bench_state *state) {
     query_data *data = state->data;
     abut_pair_poses poses = poses_of(data, data->there, data->count);
-    return data->relations ? abut_pair_overlap_batch(&poses, NULL, data->relations)
+    return data->relations ? abut_pair_overlap_batch(&poses, NULL, data->relations, NULL)
                            : abut_pair_distance_batch(&poses, NULL, data->separations);
 }
 
@@ -158,7 +158,7 @@ static abut_status check_poses(bench_state *state) {
     abut_status status =
         relations && separations ? run_poses(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (!status)
-        status = data->relations ? abut_pair_overlap_batch(&poses, NULL, relations)
+        status = data->relations ? abut_pair_overlap_batch(&poses, NULL, relations, NULL)
                                  : abut_pair_distance_batch(&poses, NULL, separations);
     if (!status &&
         (data->relations

@@ -102,10 +102,9 @@ static abut_status take_steps(const self_data *data, abut_self *view, bool there
     for (uint32_t k = from; k < to && !status; k++) {
         abut_self_step step = abut_self_step_default();
         step.start_is_free = true;
-        step.start = there ? NULL : data->start[k];
-        step.end = there ? NULL : data->end[k];
-        step.start_there = there ? data->start_there[k] : NULL;
-        step.end_there = there ? data->end_there[k] : NULL;
+        step.start =
+            there ? abut_array_buffer(data->start_there[k]) : abut_array_host(data->start[k]);
+        step.end = there ? abut_array_buffer(data->end_there[k]) : abut_array_host(data->end[k]);
         status = abut_self_find(view, &step, NULL, &results[k]);
     }
     return status;

@@ -74,10 +74,10 @@ static abut_status run_batch(bench_state *state) {
     poses.poses_b = data->poses;
     poses.count = data->count;
     if (state->which->variant == OVERLAP)
-        return abut_pair_overlap_batch(&poses, NULL, data->relations);
+        return abut_pair_overlap_batch(&poses, NULL, data->relations, NULL);
     if (state->which->variant == DISTANCE)
         return abut_pair_distance_batch(&poses, NULL, data->separations);
-    return abut_pair_within_batch(&poses, data->margin, NULL, data->within);
+    return abut_pair_within_batch(&poses, data->margin, NULL, data->within, NULL);
 }
 
 static abut_status run_meetings(bench_state *state) {

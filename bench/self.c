@@ -145,8 +145,8 @@ static abut_status self_run(bench_state *state) {
         return sweep_run(data);
     for (int k = 0; k < STEPS && !status; k++) {
         abut_self_step step = abut_self_step_default();
-        step.start = data->at[k];
-        step.end = data->at[k + 1];
+        step.start = abut_array_host(data->at[k]);
+        step.end = abut_array_host(data->at[k + 1]);
         step.start_is_free = true;
         status = abut_self_find(data->view, &step, NULL, &data->results[k]);
     }

@@ -79,7 +79,7 @@ static abut_status world_setup(bench_state *state) {
         state->elements = data->bodies;
         return status;
     }
-    abut_contacts none = {NULL, 0, 0};
+    abut_contacts none = {.capacity = 0};
     status = abut_world_contacts(data->world, &none);
     if (status != ABUT_ERROR_BUFFER)
         return status ? status : bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
@@ -105,7 +105,7 @@ static abut_status world_run(bench_state *state) {
         abut_world_records records;
         return abut_world_records_get(data->world, &records);
     }
-    abut_contacts found = {data->list, data->room, 0};
+    abut_contacts found = {.list = data->list, .capacity = data->room};
     return abut_world_contacts(data->world, &found);
 }
 
@@ -114,7 +114,7 @@ static abut_status world_finish(bench_state *state) {
     uint64_t pairs = data->pairs;
     state->hash = bench_hash(0, &pairs, sizeof pairs);
     if (state->which->variant < PAIRS) {
-        abut_contacts found = {data->list, data->room, 0};
+        abut_contacts found = {.list = data->list, .capacity = data->room};
         abut_status status = abut_world_contacts(data->world, &found);
         if (status)
             return status;

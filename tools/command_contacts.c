@@ -41,6 +41,7 @@ typedef struct bodies {
     abut_body body[2];
     abut_contact *list; /* from malloc */
     size_t count, all;  /* that are told; that there are */
+    abut_advice advice;
 } bodies;
 
 /* ---- making ---- */
@@ -60,10 +61,6 @@ static abut_status make_body(const tool_arguments *arguments, bodies *b, int sid
         status ? status
                : abut_samples_create(abut_bvh_mesh(b->pair.bvh[side]), &samples, &b->samples[side]);
     b->body[side] = (abut_body){b->field[side], b->samples[side], b->pair.pose[side]};
-    /* The command takes quaternions of any length. */
-    abut_quat *q = &b->body[side].pose.rotation;
-    double length = sqrt(q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w);
-    *q = (abut_quat){q->x / length, q->y / length, q->z / length, q->w / length};
     return status;
 }
 
@@ -78,7 +75,7 @@ static abut_contact_options options_of(const tool_arguments *arguments) {
 static int find(tool_run *tool, const tool_arguments *arguments, bodies *b) {
     const tool_given *most = option_given(arguments, "most");
     abut_contact_options options = options_of(arguments);
-    abut_contacts found = {NULL, 0, 0};
+    abut_contacts found = {.capacity = 0};
     abut_status status = abut_contact_bodies(&b->body[0], &b->body[1], &options, &found);
     if (status == ABUT_ERROR_BUFFER) {
         found.capacity = found.count;
@@ -90,6 +87,8 @@ static int find(tool_run *tool, const tool_arguments *arguments, bodies *b) {
     if (status)
         return tool_fail(tool, status);
     b->all = b->count = found.count;
+    b->advice = found.advice;
+    tool_advise(tool, &b->advice);
     if (most)
         b->count = abut_contact_reduce(b->list, b->all, most->counts[0], 0);
     return 0;
@@ -173,6 +172,7 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const bod
         deepest = b->list[i].depth > b->list[deepest].depth ? i : deepest;
     pair_begin(out, arguments);
     fact_count(out, "contacts", b->all);
+    json_advice(out, &b->advice);
     if (b->count < b->all)
         fact_count(out, "kept", b->count);
     if (b->count) {
@@ -218,7 +218,9 @@ static int sweep(tool_run *tool, const tool_arguments *arguments, const bodies *
     abut_status status = abut_contact_sweep(&b->body[0], &rests, &b->body[1], &moves, 0, &touch);
     if (status)
         return tool_fail(tool, status);
+    tool_advise(tool, &touch.advice);
     pair_begin(out, arguments);
+    json_advice(out, &touch.advice);
     if (touch.time <= 1) {
         abut_vec3 p = touch.contact.point, n = touch.contact.normal;
         fact_number(out, "time", touch.time);

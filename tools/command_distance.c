@@ -32,12 +32,15 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
     tool_output *out = &tool->out;
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     bool within;
-    abut_status status = abut_pair_within(&a, &b, margin, &pair->options, NULL, &within);
+    abut_advice advice;
+    abut_status status = abut_pair_within(&a, &b, margin, &pair->options, NULL, &within, &advice);
     if (status)
         return tool_fail(tool, status);
+    tool_advise(tool, &advice);
     pair_begin(out, arguments);
     json_number(out, "margin", margin);
     json_boolean(out, "within", within);
+    json_advice(out, &advice);
     say_fact(out, "within", "%s", within ? "yes" : "no");
     out_end(out);
     return 0;
@@ -53,6 +56,7 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     abut_status status = abut_pair_distance(&a, &b, &pair->options, NULL, &found);
     if (status)
         return tool_fail(tool, status);
+    tool_advise(tool, &found.advice);
     if (tool->quiet && !out->json) {
         tool_text words = {0};
         text_number(&words, found.distance);
@@ -64,6 +68,7 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     if (told) {
         fact_number(out, "distance", found.distance);
         fact_text(out, "relation", abut_pair_relation_name(found.relation));
+        json_advice(out, &found.advice);
         tell_point(out, "closest_a", found.point_a, found.triangle_a, found.feature_a);
         tell_point(out, "closest_b", found.point_b, found.triangle_b, found.feature_b);
     }
@@ -80,6 +85,7 @@ typedef struct answers {
     size_t count;
     abut_separation *separations;
     bool *within;
+    abut_advice advice; /* of the pose where it is worst */
 } answers;
 
 static const tool_column columns[] = {{"pose", COLUMN_WHOLE, NULL},
@@ -125,6 +131,7 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const ans
     fact_count(out, all->within ? "within" : "touching", near);
     if (!all->within)
         fact_number(out, "least_distance", least);
+    json_advice(out, &all->advice);
     out_list(out, "answers");
     for (size_t i = 0; out->json && i < all->count; i++) {
         const abut_separation *s = all->separations ? &all->separations[i] : NULL;
@@ -153,10 +160,15 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
         all.separations = malloc(all.count * sizeof *all.separations);
     if (!all.within && !all.separations)
         return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    abut_status status =
-        margin ? abut_pair_within_batch(poses, margin->numbers[0], &pair->options, all.within)
-               : abut_pair_distance_batch(poses, &pair->options, all.separations);
+    abut_status status = margin ? abut_pair_within_batch(poses, margin->numbers[0], &pair->options,
+                                                         all.within, &all.advice)
+                                : abut_pair_distance_batch(poses, &pair->options, all.separations);
     int code = status ? tool_fail(tool, status) : 0;
+    for (size_t i = 0; !code && !margin && i < all.count; i++)
+        if (!i || all.separations[i].advice.verdict > all.advice.verdict)
+            all.advice = all.separations[i].advice;
+    if (!code && all.count)
+        tool_advise(tool, &all.advice);
     tool_table table = {margin ? within_columns : columns, margin ? 2 : 11, all.count, give_row,
                         &all};
     code = code ? code : pair_table(tool, arguments, &table);

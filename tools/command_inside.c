@@ -39,6 +39,8 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     json_path(out, "mesh", mesh_path);
     json_count(out, "triangles", abut_bvh_info_get(bvh).triangle_count);
     json_boolean(out, "closed", closed);
+    abut_advice advice = abut_sign_info_get(bvh).advice;
+    json_advice(out, &advice);
     say_fact(out, "surface", "%s",
              closed ? "without border: exact" : "with a border: by generalised winding numbers");
     fact_count(out, "points", a->points->count);
@@ -65,6 +67,9 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
         code = tool_fail(tool, status);
     tool_table table = {columns, numbers ? 5 : 4, points->count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
+    abut_advice advice = abut_sign_info_get(bvh).advice;
+    if (!code)
+        tool_advise(tool, &advice);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))
         summarise(&tool->out, arguments->operands[0], bvh, &a);
     free(a.inside);

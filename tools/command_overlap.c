@@ -90,12 +90,14 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     bool listed = option_given(arguments, "pairs") != NULL;
     bool table = listed && (!out->json || option_given(arguments, "out"));
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
-    abut_pair_relation relation;
+    abut_overlap overlap;
     meetings found = {0};
-    abut_status status = abut_pair_overlap(&a, &b, &pair->options, NULL, &relation);
+    abut_status status = abut_pair_overlap(&a, &b, &pair->options, NULL, &overlap);
     if (status)
         return tool_fail(tool, status);
+    abut_pair_relation relation = overlap.relation;
     int code = 0;
+    tool_advise(tool, &overlap.advice);
     if (listed || option_given(arguments, "png"))
         code = find_meetings(tool, pair, &found);
     if (!code && table)
@@ -104,6 +106,7 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
         pair_begin(out, arguments);
         json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
         json_text(out, "relation", abut_pair_relation_name(relation));
+        json_advice(out, &overlap.advice);
         if (!table || !tool->quiet)
             say_fact(out, "overlap", "%s", words_for(relation));
         if (listed && !tool->quiet)
@@ -139,8 +142,11 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     abut_pair_relation *relations = malloc(count * sizeof *relations);
     if (!relations)
         return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    abut_status status = abut_pair_overlap_batch(poses, &pair->options, relations);
+    abut_advice advice;
+    abut_status status = abut_pair_overlap_batch(poses, &pair->options, relations, &advice);
     int code = status ? tool_fail(tool, status) : 0;
+    if (!code)
+        tool_advise(tool, &advice);
     for (size_t i = 0; !code && i < count; i++)
         touching += relations[i] != ABUT_PAIR_APART;
     tool_table table = {pose_columns, 3, count, give_pose, relations};
@@ -149,6 +155,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
         pair_begin(out, arguments);
         fact_count(out, "poses", count);
         fact_count(out, "overlapping", touching);
+        json_advice(out, &advice);
         out_list(out, "answers");
         for (size_t i = 0; out->json && i < count; i++) {
             out_object(out, NULL);

@@ -17,7 +17,6 @@ const replay_rival replay_rivals[SCHEMES] = {
 };
 const char *const replay_stages[STAGES] = {"bounds", "start",     "view",       "boundary",
                                            "marks",  "traversal", "elementary", "others"};
-const char *const replay_sets[4] = {"positive", "negative", "grazing", "violated"};
 const char *const replay_regions[5] = {"before", "beyond", "beside", "before_beside",
                                        "beyond_beside"};
 
@@ -123,8 +122,7 @@ static abut_status run_sweep(abut_sweep *sweep, const abut_self_step *step,
     double begun = seconds_now();
     memset(result, 0, sizeof *result);
     result->scheme = ABUT_SELF_COMPLETE;
-    abut_status status =
-        abut_sweep_step(sweep, abut_array_host(step->start), abut_array_host(step->end));
+    abut_status status = abut_sweep_step(sweep, step->start, step->end);
     if (!status)
         status = abut_sweep_find(sweep, ABUT_SWEEP_EARLIEST, NULL, &found, &counts);
     if (status)
@@ -165,8 +163,8 @@ static abut_status run_step(tool_run *tool, replay *r, uint64_t number) {
     abut_self_line line;
     double line_seconds = 0;
     abut_status status = read_step(r, frame_of(r, number));
-    step.start = r->start;
-    step.end = r->end;
+    step.start = abut_array_host(r->start);
+    step.end = abut_array_host(r->end);
     /* frames with aims are kept free of intersections by what made them; it is looked at where
      * steps begin */
     step.start_is_free = r->aims && (r->every == 1 ? number > 0 : number % 2);

@@ -17,9 +17,8 @@ typedef struct sweep_run {
 } sweep_run;
 
 static const char *kind_name(unsigned kind) {
-    return kind == ABUT_IMPACT_EDGE_EDGE ? "edge-edge" : "vertex-face";
+    return abut_impact_kind_name((abut_impact_kind)kind);
 }
-static const char *const mode_names[] = {"any", "earliest", "all"};
 
 /* ---- the search ---- */
 
@@ -160,7 +159,7 @@ static void tell(tool_run *tool, const sweep_run *s, const char *const path[2],
     json_path(out, "end", path[1]);
     json_count(out, "vertices", abut_mesh_vertex_count(mesh));
     json_count(out, "triangles", abut_mesh_triangle_count(mesh));
-    json_text(out, "mode", mode_names[s->mode]);
+    json_text(out, "mode", abut_sweep_mode_name(s->mode));
     json_boolean(out, "hit", s->count > 0);
     json_count(out, "count", s->count);
     json_counts(out, s);
@@ -449,7 +448,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_r
     s->recording = folder && word_in(path_ending(arguments->operands[0]), "abutm");
     s->mode = ABUT_SWEEP_EARLIEST;
     for (int k = 0; mode && k < 3; k++)
-        if (word_in(mode->words, mode_names[k]))
+        if (word_in(mode->words, abut_sweep_mode_name((abut_sweep_mode)k)))
             s->mode = (abut_sweep_mode)k;
     s->options = abut_sweep_find_options_default();
     s->motion = abut_sweep_options_default();

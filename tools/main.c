@@ -211,6 +211,18 @@ static void print_log(void *user, abut_log_level level, const char *message) {
             message);
 }
 
+void tool_advise(tool_run *tool, const abut_advice *advice) {
+    char words[512];
+    snprintf(words, sizeof words, "%s: %s", abut_verdict_name(advice->verdict), advice->reason);
+    if (advice->verdict != ABUT_VERDICT_GUARANTEED && !tool->out.json)
+        print_log(tool, ABUT_LOG_INFO, words);
+}
+
+void json_advice(tool_output *out, const abut_advice *advice) {
+    json_text(out, "verdict", abut_verdict_name(advice->verdict));
+    json_text(out, "reason", advice->reason);
+}
+
 static int refuse_command(tool_run *tool, const char *name) {
     const char *best = NULL;
     size_t distance = 0;

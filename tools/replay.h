@@ -30,7 +30,7 @@ typedef struct replay_rival {
 
 enum { RIVAL_COMPLETE = 0, RIVAL_BOXES = 1, RIVAL_SWEEP = 2 };
 extern const replay_rival replay_rivals[SCHEMES];
-extern const char *const replay_stages[STAGES], *const replay_sets[4], *const replay_regions[5];
+extern const char *const replay_stages[STAGES], *const replay_regions[5];
 
 /* What one scheme did. */
 typedef struct replay_tally {

@@ -42,7 +42,7 @@ static void draw_panel(tool_canvas *canvas, const replay *r, int first, int last
         int x = BORDER + 140 * (set - first);
         draw_curve(canvas, r, set, top, most);
         canvas_fill(canvas, x, top - 22, 14, 14, set_colours[set]);
-        canvas_words(canvas, x + 22, top - 9, 13, replay_sets[set]);
+        canvas_words(canvas, x + 22, top - 9, 13, abut_self_set_name((abut_self_set)set));
     }
 }
 

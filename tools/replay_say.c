@@ -14,13 +14,14 @@ void replay_tell(tool_run *tool, const replay *r, uint64_t frame, bool counts, i
     json_text(out, "scheme", replay_rivals[which].name);
     json_boolean(out, "counts", counts);
     json_boolean(out, "complete", result->scheme == ABUT_SELF_COMPLETE);
+    json_text(out, "reason", abut_self_fallback_name(result->reason));
     json_boolean(out, "hit", result->hit);
     if (result->hit) {
         json_number(out, "time", result->impact.time);
         json_vector(out, "point", result->impact.point);
     }
     for (int k = 0; k < 4; k++)
-        json_count(out, replay_sets[k], result->sets[k]);
+        json_count(out, abut_self_set_name((abut_self_set)k), result->sets[k]);
     for (int k = 0; k < STAGES; k++)
         json_number(out, replay_stages[k], stages[k]);
     out_end(out);
@@ -72,7 +73,7 @@ static void say_sets(tool_output *out, const replay *r) {
         out_object(out, NULL);
         say_fact(out, "mean of a step", "%s", replay_rivals[k].about);
         for (int s = 0; s < 4; s++)
-            say_fact(out, replay_sets[s], "%.0f", t->sets[s] / steps);
+            say_fact(out, abut_self_set_name((abut_self_set)s), "%.0f", t->sets[s] / steps);
         say_fact(out, "pairs", "%.0f", t->triangle_pairs / steps);
         say_fact(out, "features", "%.0f", t->features / steps);
         out_end(out);
@@ -160,6 +161,13 @@ static void tell_numbers(tool_output *out, const char *key, const char *const *n
     out_end(out);
 }
 
+static void tell_sets(tool_output *out, const char *key, const double sums[4], double share) {
+    const char *names[4];
+    for (int k = 0; k < 4; k++)
+        names[k] = abut_self_set_name((abut_self_set)k);
+    tell_numbers(out, key, names, 4, sums, share);
+}
+
 static void tell_scheme(tool_output *out, const replay *r, int which) {
     const replay_tally *t = &r->tallies[which];
     double share = 1 / (double)r->counted, total = replay_total(t);
@@ -173,9 +181,9 @@ static void tell_scheme(tool_output *out, const replay *r, int which) {
         json_number(out, "ratio_to_boxes", replay_total(&r->tallies[RIVAL_BOXES]) / total);
     if (r->wanted[RIVAL_SWEEP] && total > 0)
         json_number(out, "ratio_to_sweep", replay_total(&r->tallies[RIVAL_SWEEP]) / total);
-    tell_numbers(out, "sets", replay_sets, 4, t->sets, share);
-    tell_numbers(out, "entered", replay_sets, 4, t->entered, share);
-    tell_numbers(out, "left", replay_sets, 4, t->left, share);
+    tell_sets(out, "sets", t->sets, share);
+    tell_sets(out, "entered", t->entered, share);
+    tell_sets(out, "left", t->left, share);
     if (t->lines)
         tell_numbers(out, "regions", replay_regions, 5, t->regions, 1 / (double)t->lines);
     json_number(out, "node_pairs", share * t->node_pairs);

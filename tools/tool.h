@@ -383,6 +383,10 @@ abut_mesh_format tool_format(const char *word);
  * the format, or the exit code after the error was reported. */
 int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
                        abut_mesh_format *format);
+/* What the meshes allow an answer to be worth: for people a line on standard error where it is not
+ * exact, for programs "verdict" and "reason" of the object that is being written. */
+void tool_advise(tool_run *tool, const abut_advice *advice);
+void json_advice(tool_output *out, const abut_advice *advice);
 
 /* ---- demo_cloth.c ---- */
 

@@ -470,9 +470,9 @@ class pair_queries {
         abut_posed first = {a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, second = {b.bvh, pose};
         abut_pair_options options = abut_pair_options_default();
         options.surfaces = surfaces;
-        abut_pair_relation answer;
+        abut_overlap answer;
         check(abut_pair_overlap(&first, &second, &options, nullptr, &answer));
-        return answer;
+        return answer.relation;
     }
     abut_separation separation(const abut_pose &pose) const {
         abut_posed first = {a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, second = {b.bvh, pose};

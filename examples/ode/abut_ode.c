@@ -74,7 +74,7 @@ typedef abut_status find_contacts(const abut_body *a, dGeomID other, abut_contac
 static int collide(find_contacts *find, dGeomID a, dGeomID b, int flags, dContactGeom *to,
                    int skip) {
     abut_contact few[FEW];
-    abut_contacts contacts = {few, FEW, 0};
+    abut_contacts contacts = {.list = few, .capacity = FEW};
     abut_body body = body_of(a);
     int count = 0;
     abut_status status = find(&body, b, &contacts);

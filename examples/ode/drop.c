@@ -444,7 +444,7 @@ static void read_poses(run *r) {
 
 static double depth_of(const abut_body *a, const abut_body *b) {
     abut_contact few[512];
-    abut_contacts contacts = {few, 512, 0};
+    abut_contacts contacts = {.list = few, .capacity = 512};
     double deepest = 0;
     abut_status status = abut_contact_bodies(a, b, NULL, &contacts);
     if (status == ABUT_ERROR_BUFFER) {

@@ -166,7 +166,9 @@ ABUT_DEFAULT(abut_contact_options)
 typedef struct abut_contacts {
     abut_contact *list;
     uint64_t capacity;
-    uint64_t count; /* that were found */
+    uint64_t count;     /* that were found */
+    abut_advice advice; /* what the inside of the bodies is worth: the worst that the fields which
+                         * were asked say of their signs (see abut_field_info) */
 } abut_contacts;
 
 /* ---- two bodies ---- */
@@ -248,6 +250,7 @@ typedef struct abut_path {
 typedef struct abut_touch {
     double time;          /* from 0 to 1; infinity where they do not touch */
     abut_contact contact; /* of the feature that touches first, at that time */
+    abut_advice advice;   /* as that of abut_contacts */
 } abut_touch;
 
 /* Finds the first time at which a sample or a long edge of one body is within `tolerance` of the

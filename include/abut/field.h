@@ -109,7 +109,8 @@ typedef struct abut_field_info {
     bool closed;            /* the mesh has no border */
     abut_sign_method sign;
     uint64_t bytes;
-    uint64_t bricks; /* that are stored; 0 for dense fields */
+    uint64_t bricks;    /* that are stored; 0 for dense fields */
+    abut_advice advice; /* what the signs are worth: see abut_sign_info */
 } abut_field_info;
 
 /* Tells what a field is. Null gives zeros. Thread-safe. */

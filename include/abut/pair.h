@@ -9,6 +9,12 @@
  * lies wholly inside the other: see ABUT_PAIR_A_INSIDE. A surface with a border contains the points
  * about which it winds by at least a half.
  *
+ * Answers have an advice with them that tells what they are worth. Where surfaces meet, and where
+ * nothing of one is in the box of the other, every answer is exact whatever the meshes are. Where
+ * containment decides it is exact on surfaces without border, also if they face inwards or cut
+ * themselves; limited on surfaces with holes; and unfit where neighbouring triangles face opposite
+ * ways, since these cancel each other.
+ *
  * Answers depend neither on the number of threads nor on the processor nor on what a cache
  * remembers. All functions only read the hierarchies, so any number of threads may ask at once.
  */
@@ -57,6 +63,11 @@ typedef enum abut_pair_relation {
 /* "apart", "meeting", "a-inside", "b-inside". */
 ABUT_API const char *abut_pair_relation_name(abut_pair_relation relation);
 
+typedef struct abut_overlap {
+    abut_pair_relation relation;
+    abut_advice advice;
+} abut_overlap;
+
 /* Tells whether two bodies touch, and how: exactly. `options` and `cache` may be null. Refused: a
  * pose that is not finite, or that moves a mesh beyond ABUT_COORDINATE_MAX. Takes no memory but for
  * a list of the connected parts of each mesh, which the first question about containment makes and
@@ -64,7 +75,7 @@ ABUT_API const char *abut_pair_relation_name(abut_pair_relation relation);
  * Thread-safe. */
 ABUT_API abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
                                        const abut_pair_options *options, abut_pair_cache *cache,
-                                       abut_pair_relation *relation);
+                                       abut_overlap *overlap);
 
 /* Tells what containment, volume and inertia mean on a mesh. Meetings and distances of surfaces ask
  * nothing of it. Thread-safe. */
@@ -92,6 +103,7 @@ typedef struct abut_separation {
     uint32_t triangle_a;         /* that hold the points; ABUT_NONE for the body around the */
     uint32_t triangle_b;         /* other, whose surface is not at the point */
     abut_feature feature_a, feature_b;
+    abut_advice advice;
 } abut_separation;
 
 /* Finds closest points of two bodies. Of several pairs of triangles at the same distance the lowest
@@ -107,10 +119,10 @@ ABUT_API abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b
                                         abut_separation *separation);
 
 /* Tells whether two bodies touch or the distance between them is at most `margin` (not negative or
- * NaN), and stops as soon as that is known. Thread-safe. */
+ * NaN), and stops as soon as that is known. `advice` may be null. Thread-safe. */
 ABUT_API abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, double margin,
                                       const abut_pair_options *options, abut_pair_cache *cache,
-                                      bool *within);
+                                      bool *within, abut_advice *advice);
 
 /* ---- many poses ---- */
 
@@ -125,19 +137,21 @@ typedef struct abut_pair_poses {
 ABUT_DEFAULT(abut_pair_poses)
 
 /* The questions above for many poses, on all threads of the context of a's mesh; answer i belongs
- * to pose i. No poses are fine. Refused before anything is written: a pose that is not legal.
+ * to pose i, and `advice`, which may be null, to the pose where it is worst. No poses are fine.
+ * Refused before anything is written: a pose that is not legal.
  * Reports progress as stage "pairs"; if that cancels or memory runs out, part of the answers have
  * been written. Where both hierarchies are on one device, surfaces are searched there, and the rest
  * is the CPU's; refused where only one is, or another device has it. Thread-safe; on a device one
  * batch at a time. */
 ABUT_API abut_status abut_pair_overlap_batch(const abut_pair_poses *poses,
                                              const abut_pair_options *options,
-                                             abut_pair_relation *relations);
+                                             abut_pair_relation *relations, abut_advice *advice);
 ABUT_API abut_status abut_pair_distance_batch(const abut_pair_poses *poses,
                                               const abut_pair_options *options,
                                               abut_separation *separations);
 ABUT_API abut_status abut_pair_within_batch(const abut_pair_poses *poses, double margin,
-                                            const abut_pair_options *options, bool *within);
+                                            const abut_pair_options *options, bool *within,
+                                            abut_advice *advice);
 
 /* ---- a mesh against itself ---- */
 

@@ -29,7 +29,8 @@ extern "C" {
 typedef struct abut_self abut_self;
 
 typedef enum abut_self_scheme {
-    ABUT_SELF_AUTO = 0, /* point or line, whichever left fewer triangles in doubt of late */
+    ABUT_SELF_AUTO = 0, /* point or line, whichever left fewer triangles in doubt of late, or every
+                         * triangle against every other where that takes less: docs/self.md */
     ABUT_SELF_POINT,
     ABUT_SELF_LINE,
     ABUT_SELF_COMPLETE /* every triangle against every other: for comparison */
@@ -78,18 +79,14 @@ ABUT_API abut_status abut_self_line_of(const abut_vec3 *start, const abut_vec3 *
 
 typedef struct abut_self_step {
     size_t size;
-    const abut_vec3 *start; /* all vertices, absolute; null: the end of the last step, at first the
-                             * mesh as it came */
-    const abut_vec3 *end;
+    /* Where all vertices are, an abut_vec3 each, absolute: here or, for a view with a device, on
+     * it, each as the caller likes. They are copied; the answers are the same. No start: the end of
+     * the last step, at first the mesh as it came. */
+    abut_array start, end;
     const abut_self_line *line; /* null: that of abut_self_line_of() for the mesh itself */
     bool start_is_free;         /* the caller knows that the mesh does not meet itself at the start.
                                  * Else this is known from the last step where that was free and
                                  * ended here, and looked for by an exact test otherwise */
-    /* Instead of `start` and `end`, for a view with a device: positions that are on it already,
-     * three doubles a vertex from the beginning of each buffer. They are copied; the answers are
-     * the same. */
-    const abut_buffer *start_there; /* null as for `start` */
-    const abut_buffer *end_there;
 } abut_self_step;
 
 ABUT_DEFAULT(abut_self_step)
@@ -101,8 +98,9 @@ typedef enum abut_self_fallback {
     ABUT_SELF_START,          /* the mesh meets itself at the start */
     ABUT_SELF_SEPARATION,     /* a separation was asked for: triangles on the same side of a sheet
                                * come near each other without anything in between */
-    ABUT_SELF_BOUNDARY        /* too much is near ghost triangles to be worth it; for AUTO on a
-                               * device, also where the mesh is open and small, or much of it is in
+    ABUT_SELF_BOUNDARY,       /* too much is near ghost triangles to be worth it */
+    ABUT_SELF_COST            /* AUTO: sets take more work than all pairs, now or in one of the last
+                               * steps; on a device, the mesh is open and small, or much of it is in
                                * doubt: docs/self.md */
 } abut_self_fallback;
 
@@ -139,11 +137,11 @@ typedef struct abut_self_result {
 } abut_self_result;
 
 /* Looks for the first impact of the mesh with itself in the next step. Of `options` separation,
- * tolerance, exact and steps count as for abut_sweep_find(); null gives the defaults. Refused: an
- * `end` of null, coordinates that are not finite or beyond ABUT_COORDINATE_MAX, buffers that are
- * too small (ABUT_ERROR_BUFFER), of another device or without one. On failure `result` is untouched
- * and the view as before, but that abut_self_sets() gives null. Reports progress as stage "view".
- * One thread at a time may use a view. */
+ * tolerance, exact and steps count as for abut_sweep_find(); null gives the defaults. Refused: a
+ * step without an end, coordinates that are not finite or beyond ABUT_COORDINATE_MAX, buffers that
+ * are too small (ABUT_ERROR_BUFFER), of another device or without one. On failure `result` is
+ * untouched and the view as before, but that abut_self_sets() gives null. Reports progress as stage
+ * "view". One thread at a time may use a view. */
 ABUT_API abut_status abut_self_find(abut_self *view, const abut_self_step *step,
                                     const abut_sweep_find_options *options,
                                     abut_self_result *result);
@@ -163,6 +161,15 @@ typedef struct abut_self_info {
 
 /* Null gives zeros. Thread-safe. */
 ABUT_API abut_self_info abut_self_info_get(const abut_self *view);
+
+/* ---- names ---- */
+
+/* Names for people and programs, such as "line" or "violated"; null beyond the last. Thread-safe.
+ */
+ABUT_API const char *abut_self_scheme_name(abut_self_scheme scheme);
+ABUT_API const char *abut_self_bounds_name(abut_self_bounds bounds);
+ABUT_API const char *abut_self_fallback_name(abut_self_fallback reason);
+ABUT_API const char *abut_self_set_name(abut_self_set set);
 
 /* Tells what the view test promises on a mesh, and why. Thread-safe. */
 ABUT_API abut_advice abut_self_advice(const abut_mesh_report *report);

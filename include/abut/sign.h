@@ -55,6 +55,10 @@ typedef struct abut_sign_info {
     abut_sign_method method; /* AUTO = not prepared */
     bool closed;             /* the surface has no border */
     uint64_t bytes;          /* beyond the hierarchy */
+    abut_advice advice;      /* what answers about inside, windings and signs are worth: guaranteed
+                              * without border, however the surface cuts itself or faces; limited
+                              * with holes; unfit where neighbours face opposite ways. Its reason
+                              * is null where nothing was prepared */
 } abut_sign_info;
 
 /* Tells what was prepared. Null gives zeros. Thread-safe. */

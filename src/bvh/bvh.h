@@ -225,6 +225,8 @@ static inline uint32_t bvh_leaf_fill(const abut_bvh *bvh, uint32_t leaf) {
  * where the surface would have a border otherwise. */
 typedef struct bvh_solid {
     uint32_t part_count, border_count;
+    bool flipped;          /* some edge is run along twice more often one way, as where neighbours
+                            * face opposite ways */
     uint32_t *parts;       /* the lowest vertex of each */
     uint32_t (*border)[2]; /* from, to */
     uint32_t *names;       /* the lowest vertex in the place of each; null where not looked at */

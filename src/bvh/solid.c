@@ -12,6 +12,7 @@ typedef struct solid_work {
     size_t *chunk_border;            /* border edges of each chunk of vertices */
     uint32_t *names, *parent, *list; /* a vertex each */
     uint32_t border_count;
+    atomic_bool flipped;
 } solid_work;
 
 enum { TRIANGLES_A_TASK = 16384, VERTICES_A_TASK = 8192 };
@@ -84,7 +85,8 @@ static void list_sides(const solid_work *work, const uint32_t *names) {
 
 /* The sides of a vertex, sorted, that run more often one way: writes them unless null. Each pair of
  * opposites cancels. */
-static uint32_t border_of(const solid_work *work, uint32_t vertex, uint32_t (*border)[2]) {
+static uint32_t border_of(const solid_work *work, uint32_t vertex, uint32_t (*border)[2],
+                          bool *flipped) {
     const uint64_t *sides = work->sides;
     uint32_t count = 0;
     for (size_t i = work->begin[vertex], next; i < work->begin[vertex + 1]; i = next) {
@@ -99,24 +101,29 @@ static uint32_t border_of(const solid_work *work, uint32_t vertex, uint32_t (*bo
             border[count + k][1] = ups > downs ? high : vertex;
         }
         count += more;
+        *flipped |= more > 1;
     }
     return count;
 }
 
 static void sort_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const solid_work *work = data;
+    solid_work *work = data;
     size_t count = 0;
+    bool flipped = false;
     for (size_t v = begin; v < end; v++) {
         size_t first = work->begin[v];
         abuti_sort_keys(work->sides + first, work->buffer + first, work->begin[v + 1] - first);
-        count += border_of(work, (uint32_t)v, NULL);
+        count += border_of(work, (uint32_t)v, NULL, &flipped);
     }
     work->chunk_border[chunk] = count;
+    if (flipped)
+        atomic_store(&work->flipped, true);
 }
 
 static void find_border(const uint32_t *names, solid_work *work) {
     const abut_mesh *mesh = work->mesh;
     size_t count = 0;
+    atomic_store(&work->flipped, false);
     list_sides(work, names);
     abuti_parallel_for(mesh->context, mesh->vertex_count, VERTICES_A_TASK, sort_task, work);
     for (size_t i = 0; i < abuti_chunk_count(mesh->vertex_count, VERTICES_A_TASK); i++)
@@ -127,8 +134,9 @@ static void find_border(const uint32_t *names, solid_work *work) {
 /* Border edges, ordered by their lower vertices. */
 static void list_border(const solid_work *work, uint32_t (*border)[2]) {
     size_t count = 0;
+    bool flipped;
     for (uint32_t v = 0; v < work->mesh->vertex_count && count < work->border_count; v++)
-        count += border_of(work, v, border + count);
+        count += border_of(work, v, border + count, &flipped);
 }
 
 /* ---- all ---- */
@@ -151,6 +159,7 @@ static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names, const s
         return NULL;
     solid->part_count = part_count;
     solid->border_count = work->border_count;
+    solid->flipped = atomic_load(&work->flipped);
     solid->border = (uint32_t(*)[2])(solid + 1);
     solid->parts = (uint32_t *)(solid->border + work->border_count);
     solid->names = names ? solid->parts + part_count : NULL;

@@ -61,6 +61,7 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
                                  : "contacts->list");
     if (needs_field && !a->field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a body has no field", function);
+    call->advice = abuti_contact_advice(needs_field ? a->field : NULL, NULL);
     call->context = abuti_context_of(a->field     ? a->field->context
                                      : a->samples ? a->samples->context
                                                   : NULL);
@@ -72,10 +73,20 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
     return status ? status : abuti_field_host(a->field);
 }
 
+abut_advice abuti_contact_advice(const abut_field *a, const abut_field *b) {
+    abut_advice worst = abuti_guaranteed("No field was asked, or one whose signs are exact.");
+    if (a && a->advice.verdict > worst.verdict)
+        worst = a->advice;
+    if (b && b->advice.verdict > worst.verdict)
+        worst = b->advice;
+    return worst;
+}
+
 abut_status abuti_contact_end(contact_call *call, abut_status status) {
     status = status ? status : call->status;
     if (!status) {
         call->out->count = call->count;
+        call->out->advice = call->advice;
         if (call->count > call->out->capacity)
             status =
                 abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %zu contacts, but room for %llu",
@@ -342,6 +353,7 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
     status = status ? status : abuti_contact_pose(function, "the pose of b", &b->pose, &at_b);
     if (status)
         return status;
+    call.advice = abuti_contact_advice(b->samples ? a->field : NULL, a->samples ? b->field : NULL);
     const contact_direction both[2] = {{b, a, &at_b, &at_a, 0}, {a, b, &at_a, &at_b, 1}};
     return abuti_contact_end(&call, abuti_contact_pair(&call, both));
 }

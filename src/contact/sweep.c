@@ -226,8 +226,9 @@ abut_status abut_contact_sweep(const abut_body *a, const abut_path *path_a, cons
     abut_touch none = {.time = INFINITY};
     *result = none;
     if (there.time <= here.time && there.time < INFINITY)
-        *result = (abut_touch){there.time, contact_at(&s, &there, 0)};
+        *result = (abut_touch){.time = there.time, .contact = contact_at(&s, &there, 0)};
     else if (here.time < INFINITY)
-        *result = (abut_touch){here.time, contact_at(&back, &here, 1)};
+        *result = (abut_touch){.time = here.time, .contact = contact_at(&back, &here, 1)};
+    result->advice = abuti_contact_advice(a->field, b->field);
     return ABUT_OK;
 }

@@ -193,24 +193,6 @@ bool abuti_kit_grow(abuti_kit *kit, abuti_kit_list *list, uint64_t count) {
     return !abuti_kit_failed(kit);
 }
 
-abut_status abuti_kit_repeat(abuti_kit *kit, const abuti_kit_pass *pass) {
-    abuti_kit_reserve(kit, pass->counts, pass->count_words, sizeof *pass->words);
-    for (bool again = true; again;) {
-        abuti_kit_fill(kit, pass->counts, 0, pass->count_words * sizeof *pass->words);
-        pass->queue(pass->user);
-        abut_status status =
-            abuti_kit_get(kit, pass->counts, pass->words, pass->count_words, sizeof *pass->words);
-        if (status)
-            return status;
-        again = false;
-        for (uint32_t i = 0; i < pass->list_count; i++)
-            again |= abuti_kit_grow(kit, &pass->lists[i], pass->words[pass->lists[i].word]);
-        if (abuti_kit_failed(kit))
-            break;
-    }
-    return abuti_queue_report(kit->queue);
-}
-
 /* ---- parts ---- */
 
 enum { MEMORY_SHARE = 4, PART_LEAST = 1 << 12, PART_MOST = 1 << 24 };

@@ -124,6 +124,13 @@ abut_status abuti_kit_finish(abuti_kit *kit);
  *
  * Kernels count all elements and write as many as there is room for, so the host looks once, when
  * all is done; where a list was too small, it grows, and the same work is queued again.
+ *
+ *     do {
+ *         queue_work(list.room);
+ *         if ((status = abuti_kit_get(kit, COUNTS, &count, 1, sizeof count)))
+ *             return status;
+ *     } while (abuti_kit_grow(kit, &list, count));
+ *     return abuti_queue_report(kit->queue);
  */
 
 typedef struct abuti_kit_list {
@@ -133,26 +140,12 @@ typedef struct abuti_kit_list {
     const char *what; /* for the sentence when there are more */
     uint32_t room;    /* elements there is room for: kernels are told */
     uint32_t kept;    /* elements that stay when it grows */
-    uint32_t word;    /* for abuti_kit_repeat(): which count is its length */
 } abuti_kit_list;
 
 /* Makes room for `count` elements, and some more where the list has to grow: whether it had to, so
  * that the work must be queued again. More than its limit sticks as ABUT_ERROR_LIMIT; a list for
  * which there is no memory has no room then. */
 bool abuti_kit_grow(abuti_kit *kit, abuti_kit_list *list, uint64_t count);
-
-typedef struct abuti_kit_pass {
-    void *user;
-    void (*queue)(void *user); /* queues all of the work */
-    abuti_kit_list *lists;
-    uint32_t list_count;
-    uint32_t counts;      /* the buffer in which the device counts, 32-bit words */
-    uint32_t *words;      /* where they come to the host */
-    uint32_t count_words; /* how many */
-} abuti_kit_pass;
-
-/* Queues the work with counts of 0, and again until all lists had room. Reports. */
-abut_status abuti_kit_repeat(abuti_kit *kit, const abuti_kit_pass *pass);
 
 /* ---- parts, where memory has no room for all ----
  *

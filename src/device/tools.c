@@ -27,17 +27,17 @@ enum { SUMS, TOTAL, WIDE_TOTAL, COUNTS, SPARE_KEYS, SPARE_VALUES, BUFFERS };
 
 /* The sorts take long to build, and are not always needed: all are made when first launched. */
 static const abuti_kernel_source sources[KERNELS] = {
-    {"scan", "scan_sums", NULL},
-    {"scan", "scan_runs", NULL},
-    {"scan", "compact_sums", NULL},
-    {"scan", "compact_runs", NULL},
-    {"scan", "reduce_words", NULL},
-    {"scan", "reduce_parts", NULL},
-    {"scan", "segment_owners", NULL},
-    {"sort", "sort_count", "-DKEY_BITS=32"},
-    {"sort", "sort_scatter", "-DKEY_BITS=32"},
-    {"sort", "sort_count", "-DKEY_BITS=64"},
-    {"sort", "sort_scatter", "-DKEY_BITS=64"},
+    [SCAN_SUMS] = {"scan", "scan_sums", NULL},
+    [SCAN_RUNS] = {"scan", "scan_runs", NULL},
+    [COMPACT_SUMS] = {"scan", "compact_sums", NULL},
+    [COMPACT_RUNS] = {"scan", "compact_runs", NULL},
+    [REDUCE_WORDS] = {"scan", "reduce_words", NULL},
+    [REDUCE_PARTS] = {"scan", "reduce_parts", NULL},
+    [SEGMENT_OWNERS] = {"scan", "segment_owners", NULL},
+    [SORT_COUNT] = {"sort", "sort_count", "-DKEY_BITS=32"},
+    [SORT_SCATTER] = {"sort", "sort_scatter", "-DKEY_BITS=32"},
+    [SORT_COUNT_WIDE] = {"sort", "sort_count", "-DKEY_BITS=64"},
+    [SORT_SCATTER_WIDE] = {"sort", "sort_scatter", "-DKEY_BITS=64"},
 };
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 

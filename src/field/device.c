@@ -1,6 +1,8 @@
 /* Fields whose values are on a device: how they come to the CPU, and how others get there. */
 #include "field/field.h"
 
+#include <sched.h>
+
 /* ---- to the CPU ---- */
 
 /* On a queue of its own: someone may be using that of the buffer. */
@@ -27,8 +29,8 @@ abut_status abuti_field_bring(const abut_field *field) {
     float *values;
     if (field->broken)
         return abuti_fail(ABUT_ERROR_DEVICE,
-                          "the values of the field are lost, since %s failed "
-                          "while they were updated; update it again",
+                          "the values of the field are lost, since an update of them on %s broke "
+                          "off; update it again",
                           field->there->memory.device->info.name);
     for (;;) {
         int none = FIELD_HOST_NONE;
@@ -36,6 +38,7 @@ abut_status abuti_field_bring(const abut_field *field) {
             break;
         if (none == FIELD_HOST_READY) /* another thread was faster */
             return ABUT_OK;
+        sched_yield();
     }
     abut_status status = fetch(field, &values);
     if (!status) {

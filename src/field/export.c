@@ -122,7 +122,7 @@ static abut_status put_json(const abut_field *field, const char *path) {
                          little_endian() ? "little" : "big", g->count[0], g->count[1], g->count[2]);
         abuti_sink_print(&sink,
                          "  \"origin\": [%.17g, %.17g, %.17g],\n  \"cell\": %.17g,\n"
-                         "  \"least\": %.9g,\n  \"most\": %.9g\n}\n",
+                         "  \"lowest\": %.9g,\n  \"highest\": %.9g\n}\n",
                          g->origin.x, g->origin.y, g->origin.z, g->cell, field->lowest,
                          field->highest);
         status = abuti_sink_commit(&sink);

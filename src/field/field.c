@@ -188,6 +188,7 @@ static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_f
     field->type = o->type;
     field->sign = sign.method;
     field->closed = sign.closed;
+    field->advice = sign.advice;
     field->device = device_of(bvh, o);
     abut_status status = abuti_field_plan(bvh->mesh, o, &field->grid, &field->band);
     if (status)
@@ -325,6 +326,7 @@ abut_field_info abut_field_info_get(const abut_field *field) {
     info.lowest = field->lowest;
     info.highest = field->highest;
     info.closed = field->closed;
+    info.advice = field->advice;
     info.sign = field->sign;
     info.bricks = field->brick_count;
     info.bytes = (uint64_t)field->value_count * field_value_bytes(field);

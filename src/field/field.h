@@ -32,6 +32,7 @@ struct abut_field {
     abut_field_type type;
     abut_sign_method sign;
     bool closed;
+    abut_advice advice;  /* what signs are worth */
     abut_device *device; /* while it is built on one, else null; not held */
     abut_buffer *there;  /* dense floats that are on a device; null = they are on the CPU alone */
     atomic_int host;     /* of such a field: a field_host_state */
@@ -153,6 +154,8 @@ abut_status abuti_field_compute_plain(const field_job *job);
 
 /* ---- values.c ---- */
 
+/* Of fields whose values are of no mesh that is known. */
+abut_advice abuti_field_values_advice(void);
 /* A field without anything. */
 abut_status abuti_field_new(abut_context *context, abut_field **field);
 /* The number of values and of bricks along each axis, where grid, layout and brick_count stand. */
@@ -261,9 +264,9 @@ void abuti_field_finish(abut_field *field);
 /* The same where the range is known. */
 void abuti_field_finish_with(abut_field *field, float least, float most);
 /* Widens the range by values; whether all are finite. */
-bool abuti_field_range(const float *values, size_t count, float *least, float *most);
+bool abuti_field_range(const float *values, size_t count, float *lowest, float *highest);
 /* The same for values as a field has them. */
 bool abuti_field_values_range(const abut_field *field, const void *values, size_t count,
-                              float *least, float *most);
+                              float *lowest, float *highest);
 
 #endif

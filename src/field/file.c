@@ -12,6 +12,7 @@
 #include "field/field.h"
 
 #include "base/checksum.h"
+#include "sign/sign.h"
 
 #include <math.h>
 
@@ -24,6 +25,9 @@ enum {
     PRESSED = 1,
     LEAST_PRESSED = 9, /* bytes that zstd needs for anything at all */
 };
+
+/* What the border of the mesh is: none, holes, neighbours that face opposite ways. */
+enum { OPEN = 0, CLOSED = 1, FLIPPED = 2 };
 
 typedef struct file_head {
     unsigned char magic[FIELD_MAGIC_BYTES];
@@ -69,7 +73,7 @@ typedef struct batch {
     unsigned char *scratch;
     block_head heads[BATCH];
     const char *wrong[BATCH]; /* null = nothing */
-    float least[BATCH], most[BATCH];
+    float lowest[BATCH], highest[BATCH];
 } batch;
 
 static size_t blocks_of(const section *s) {
@@ -149,7 +153,9 @@ static void put_head(const abut_field *field, abuti_sink *sink) {
                       .layout = field->layout,
                       .type = field->type,
                       .sign = field->sign,
-                      .closed = field->closed,
+                      .closed = field->closed                                 ? CLOSED
+                                : field->advice.verdict == ABUT_VERDICT_UNFIT ? FLIPPED
+                                                                              : OPEN,
                       .origin = {g->origin.x, g->origin.y, g->origin.z},
                       .cell = g->cell,
                       .band = field->band,
@@ -206,9 +212,15 @@ static abut_grid grid_of(const file_head *h) {
                        {h->count[0], h->count[1], h->count[2]}};
 }
 
+static abut_advice advice_of(const file_head *h) {
+    if (h->sign == ABUT_SIGN_AUTO && h->closed == OPEN)
+        return abuti_field_values_advice();
+    return abuti_sign_promise((abut_sign_method)h->sign, h->closed == CLOSED, h->closed == FLIPPED);
+}
+
 /* Everything that the head says, since a checksum can be forged. */
 static const char *wrong_in(const file_head *h) {
-    if (h->layout > ABUT_FIELD_SPARSE || h->type > ABUT_FIELD_INT16 || h->closed > 1 ||
+    if (h->layout > ABUT_FIELD_SPARSE || h->type > ABUT_FIELD_INT16 || h->closed > FLIPPED ||
         h->sign > ABUT_SIGN_NORMAL || h->has_digest > 1 || h->reserved)
         return "its head has values that there are not";
     const abut_grid grid = grid_of(h);
@@ -283,7 +295,8 @@ abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_
                         .brick_count = h.brick_count,
                         .band = h.band,
                         .step = h.step,
-                        .closed = h.closed,
+                        .closed = h.closed == CLOSED,
+                        .advice = advice_of(&h),
                         .sign = (abut_sign_method)h.sign};
     abuti_field_count(&field);
     *info = abut_field_info_get(&field);
@@ -291,12 +304,12 @@ abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_
 }
 
 /* Whether a block holds what a field can hold; widens the range of values. */
-static bool is_sound(const abut_field *field, const block *b, float *least, float *most) {
+static bool is_sound(const abut_field *field, const block *b, float *lowest, float *highest) {
     size_t count = b->bytes / b->element_bytes;
     if (b->section == COARSE)
-        return abuti_field_range((const float *)(const void *)b->data, count, least, most);
+        return abuti_field_range((const float *)(const void *)b->data, count, lowest, highest);
     if (b->section == VALUES)
-        return abuti_field_values_range(field, b->data, count, least, most);
+        return abuti_field_values_range(field, b->data, count, lowest, highest);
     const uint32_t *index = (const uint32_t *)(const void *)b->data;
     for (size_t i = 0; i < count; i++)
         if (index[i] != ABUT_NONE && index[i] >= field->brick_count)
@@ -312,15 +325,15 @@ static void expand_task(void *data, size_t chunk, size_t begin, size_t end) {
         const block_head *head = &b->heads[i];
         block to = block_at(b, b->first + i);
         const unsigned char *from = head->method == PLAIN ? to.data : b->stored + i * BLOCK;
-        b->least[i] = INFINITY;
-        b->most[i] = -INFINITY;
+        b->lowest[i] = INFINITY;
+        b->highest[i] = -INFINITY;
         b->wrong[i] = NULL;
         if (abuti_checksum(from, head->bytes) != head->checksum ||
             (head->method == PRESSED &&
              !abuti_block_expand(from, head->bytes, to.element_bytes, b->scratch + i * BLOCK,
                                  to.data, to.bytes)))
             b->wrong[i] = "values are not as they were written";
-        else if (!is_sound(b->field, &to, &b->least[i], &b->most[i]))
+        else if (!is_sound(b->field, &to, &b->lowest[i], &b->highest[i]))
             b->wrong[i] = "a value is no distance";
     }
 }
@@ -345,7 +358,7 @@ static abut_status get_block(abuti_source *source, const char *name, batch *b, s
 
 static abut_status get_blocks(abuti_source *source, const char *name, abut_field *field) {
     batch b = {0};
-    float least = INFINITY, most = -INFINITY;
+    float lowest = INFINITY, highest = -INFINITY;
     list_sections(field, &b);
     abut_status status = batch_room(field->context, &b);
     for (; !status && b.first < b.block_count; b.first += BATCH) {
@@ -356,8 +369,8 @@ static abut_status get_blocks(abuti_source *source, const char *name, abut_field
             break;
         abuti_parallel_for(field->context, b.count, 1, expand_task, &b);
         for (size_t i = 0; i < b.count && !status; i++) {
-            least = b.least[i] < least ? b.least[i] : least;
-            most = b.most[i] > most ? b.most[i] : most;
+            lowest = b.lowest[i] < lowest ? b.lowest[i] : lowest;
+            highest = b.highest[i] > highest ? b.highest[i] : highest;
             if (b.wrong[i])
                 status = damaged(name, b.wrong[i]);
         }
@@ -370,7 +383,7 @@ static abut_status get_blocks(abuti_source *source, const char *name, abut_field
     if (!status && abuti_source_read(source, &more, 1))
         status = damaged(name, "it goes on after its end");
     if (!status)
-        abuti_field_finish_with(field, least, most);
+        abuti_field_finish_with(field, lowest, highest);
     return status;
 }
 
@@ -379,7 +392,8 @@ static abut_status fill(abuti_source *source, const char *name, const file_head 
     field->layout = (abut_field_layout)h->layout;
     field->type = (abut_field_type)h->type;
     field->sign = (abut_sign_method)h->sign;
-    field->closed = h->closed;
+    field->closed = h->closed == CLOSED;
+    field->advice = advice_of(h);
     field->grid = grid_of(h);
     field->band = h->band;
     field->step = h->step;

@@ -7,12 +7,12 @@
 
 enum { VALUES_A_TASK = 1 << 18, TASKS_MOST = 256 };
 
-bool abuti_field_range(const float *values, size_t count, float *least, float *most) {
+bool abuti_field_range(const float *values, size_t count, float *lowest, float *highest) {
     enum { CHAINS = 4 }; /* one waits for itself; four keep all units busy */
     f4 lo[CHAINS], hi[CHAINS], odd[CHAINS];
     for (int c = 0; c < CHAINS; c++) {
-        lo[c] = f4_all(*least);
-        hi[c] = f4_all(*most);
+        lo[c] = f4_all(*lowest);
+        hi[c] = f4_all(*highest);
         odd[c] = f4_all(0);
     }
     for (size_t i = 0; i < count; i += 4 * CHAINS) {
@@ -37,8 +37,8 @@ bool abuti_field_range(const float *values, size_t count, float *least, float *m
         f4_store(each[1], hi[c]);
         f4_store(each[2], odd[c]);
         for (int l = 0; l < 4; l++) {
-            *least = each[0][l] < *least ? each[0][l] : *least;
-            *most = each[1][l] > *most ? each[1][l] : *most;
+            *lowest = each[0][l] < *lowest ? each[0][l] : *lowest;
+            *highest = each[1][l] > *highest ? each[1][l] : *highest;
             finite = finite && each[2][l] == 0;
         }
     }
@@ -46,9 +46,9 @@ bool abuti_field_range(const float *values, size_t count, float *least, float *m
 }
 
 bool abuti_field_values_range(const abut_field *field, const void *values, size_t count,
-                              float *least, float *most) {
+                              float *lowest, float *highest) {
     if (field->type == ABUT_FIELD_FLOAT)
-        return abuti_field_range(values, count, least, most);
+        return abuti_field_range(values, count, lowest, highest);
     const int16_t *shorts = values;
     int16_t lo = INT16_MAX, hi = INT16_MIN;
     for (size_t i = 0; i < count; i++) {
@@ -56,14 +56,14 @@ bool abuti_field_values_range(const abut_field *field, const void *values, size_
         hi = shorts[i] > hi ? shorts[i] : hi;
     }
     float step = (float)field->step;
-    if (count && (float)lo * step < *least)
-        *least = (float)lo * step;
-    if (count && (float)hi * step > *most)
-        *most = (float)hi * step;
+    if (count && (float)lo * step < *lowest)
+        *lowest = (float)lo * step;
+    if (count && (float)hi * step > *highest)
+        *highest = (float)hi * step;
     return true;
 }
 
-void abuti_field_finish_with(abut_field *field, float least, float most) {
+void abuti_field_finish_with(abut_field *field, float lowest, float highest) {
     bool floats = field->type == ABUT_FIELD_FLOAT;
     field->view =
         (field_view){.floats = floats ? field->values : NULL,
@@ -74,39 +74,39 @@ void abuti_field_finish_with(abut_field *field, float least, float most) {
                      .bricks = {field->bricks[0], field->bricks[1], field->bricks[2]},
                      .cell = (float)field->grid.cell,
                      .scale = floats ? 1 : (float)field->step};
-    field->lowest = least;
-    field->highest = most;
+    field->lowest = lowest;
+    field->highest = highest;
 }
 
 typedef struct ranges {
     const abut_field *field;
-    float least[TASKS_MOST], most[TASKS_MOST];
+    float lowest[TASKS_MOST], highest[TASKS_MOST];
 } ranges;
 
 static void range_task(void *data, size_t chunk, size_t begin, size_t end) {
     ranges *r = data;
     const abut_field *field = r->field;
-    float least = INFINITY, most = -INFINITY;
+    float lowest = INFINITY, highest = -INFINITY;
     const unsigned char *values = field->values;
-    abuti_field_values_range(field, values + begin * field_value_bytes(field), end - begin, &least,
-                             &most);
-    r->least[chunk] = least;
-    r->most[chunk] = most;
+    abuti_field_values_range(field, values + begin * field_value_bytes(field), end - begin, &lowest,
+                             &highest);
+    r->lowest[chunk] = lowest;
+    r->highest[chunk] = highest;
 }
 
 void abuti_field_finish(abut_field *field) {
     ranges r = {.field = field};
     size_t count = field->value_count, grain = count / TASKS_MOST + 1;
-    float least = INFINITY, most = -INFINITY;
+    float lowest = INFINITY, highest = -INFINITY;
     grain = grain < VALUES_A_TASK ? VALUES_A_TASK : grain;
     abuti_parallel_for(field->context, count, grain, range_task, &r);
     for (size_t i = 0; i < abuti_chunk_count(count, grain); i++) {
-        least = r.least[i] < least ? r.least[i] : least;
-        most = r.most[i] > most ? r.most[i] : most;
+        lowest = r.lowest[i] < lowest ? r.lowest[i] : lowest;
+        highest = r.highest[i] > highest ? r.highest[i] : highest;
     }
     const uint32_t *b = field->bricks;
     if (field->layout == ABUT_FIELD_SPARSE)
-        abuti_field_range(field->coarse, ((size_t)b[0] + 1) * (b[1] + 1) * (b[2] + 1), &least,
-                          &most);
-    abuti_field_finish_with(field, least, most);
+        abuti_field_range(field->coarse, ((size_t)b[0] + 1) * (b[1] + 1) * (b[2] + 1), &lowest,
+                          &highest);
+    abuti_field_finish_with(field, lowest, highest);
 }

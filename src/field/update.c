@@ -72,7 +72,7 @@ static abut_status gather_moved(const abut_mesh *old, const abut_mesh *mesh, abu
 /* Whether all distances of a block stay. */
 static bool stays(const updating *u, const uint32_t begin[3]) {
     const abut_field *f = u->field;
-    double least = INFINITY, most = 0;
+    double lowest = INFINITY, highest = 0;
     uint32_t end[3];
     for (int k = 0; k < 3; k++) {
         end[k] = begin[k] + FIELD_BRICK;
@@ -82,18 +82,18 @@ static bool stays(const updating *u, const uint32_t begin[3]) {
         for (uint32_t j = begin[1]; j < end[1]; j++)
             for (uint32_t i = begin[0]; i < end[0]; i++) {
                 double d = fabs(field_value(f, grid_at(f->grid.count, i, j, k)));
-                least = real_min(least, d);
-                most = real_max(most, d);
+                lowest = real_min(lowest, d);
+                highest = real_max(highest, d);
             }
-    if (!(least - f->step > u->error && most < FLT_MAX))
+    if (!(lowest - f->step > u->error && highest < FLT_MAX))
         return false; /* a cell may be on the surface, or too far for floats */
     vec3 lo = grid_centre(&f->grid, begin[0], begin[1], begin[2]);
     vec3 hi = grid_centre(&f->grid, end[0] - 1, end[1] - 1, end[2] - 1),
          middle = v3_lerp(lo, hi, 0.5);
     double rho = real_max(v3_length(v3_sub(hi, middle)), v3_length(v3_sub(lo, middle)));
     abut_nearest nearest;
-    abuti_nearest_point(u->moved, middle, (most + f->step + rho) * (1 + 0x1p-20) + u->error, NULL,
-                        &nearest);
+    abuti_nearest_point(u->moved, middle, (highest + f->step + rho) * (1 + 0x1p-20) + u->error,
+                        NULL, &nearest);
     return nearest.triangle == ABUT_NONE;
 }
 
@@ -171,6 +171,7 @@ static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_
     made->coarse = NULL;
     made->brick_count = 0;
     made->closed = bvh_sign_of(bvh)->closed;
+    made->advice = abut_sign_info_get(bvh).advice;
     bool all = field->layout == ABUT_FIELD_SPARSE || field->sign == ABUT_SIGN_NORMAL ||
                abuti_field_step(made) != field->step;
     abut_status status = find_known(field, bvh, all, &known, changed);

@@ -5,6 +5,10 @@
 
 /* ---- memory ---- */
 
+abut_advice abuti_field_values_advice(void) {
+    return abuti_guaranteed("Signs are those that the values came with.");
+}
+
 abut_status abuti_field_new(abut_context *context, abut_field **field) {
     context = abuti_context_of(context);
     abut_field *made = abuti_allocate_zeroed(context, 1, sizeof *made);
@@ -12,6 +16,7 @@ abut_status abuti_field_new(abut_context *context, abut_field **field) {
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(context);
     made->band = INFINITY;
+    made->advice = abuti_field_values_advice();
     *field = made;
     return ABUT_OK;
 }
@@ -43,8 +48,8 @@ abut_status abuti_field_reserve(abut_field *field) {
 }
 
 static bool all_finite(const float *values, size_t count) {
-    float least = 0, most = 0;
-    return abuti_field_range(values, count, &least, &most);
+    float lowest = 0, highest = 0;
+    return abuti_field_range(values, count, &lowest, &highest);
 }
 
 abut_status abut_field_create_values(abut_context *context, const abut_grid *grid,

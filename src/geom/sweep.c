@@ -113,7 +113,7 @@ float abuti_sweep_filter_reach(const sweep_limits *limits) {
 
 size_t abuti_sweep_filter(int kind, const vec3 *start, const vec3 *end, const uint32_t *four,
                           size_t count, const sweep_limits *limits, uint32_t *survivors) {
-    sweep_filter_kernel *run = ABUTI_BY_LANES(abuti_sweep_filter);
+    sweep_filter_kernel *run = *ABUTI_BY_LANES(abuti_sweep_filter);
     sweep_batch batch = {kind, start, end, four, abuti_sweep_filter_reach(limits)};
     count = run(&batch, NULL, count, false, survivors);
     return run(&batch, survivors, count, true, survivors);

@@ -42,7 +42,8 @@ float abuti_sweep_filter_reach(const sweep_limits *limits);
 typedef size_t sweep_filter_kernel(const sweep_batch *batch, const uint32_t *list, size_t count,
                                    bool halves, uint32_t *survivors);
 /* sweep_filter_lanes.c, by lanes. */
-sweep_filter_kernel abuti_sweep_filter_4, abuti_sweep_filter_8, abuti_sweep_filter_16;
+extern sweep_filter_kernel *const abuti_sweep_filter_4, *const abuti_sweep_filter_8,
+                                                            *const abuti_sweep_filter_16;
 
 /* Whether the features touch at any time of the step, by exact arithmetic. Coordinates are finite.
  * Fails only for lack of memory. */

@@ -85,9 +85,12 @@ static inline size_t filter_kind(int kind, const sweep_batch *batch, const uint3
     return found;
 }
 
-size_t BY_LANES(abuti_sweep_filter)(const sweep_batch *batch, const uint32_t *list, size_t count,
-                                    bool halves, uint32_t *survivors) {
+static size_t filter(const sweep_batch *batch, const uint32_t *list, size_t count, bool halves,
+                     uint32_t *survivors) {
     if (batch->kind == SWEEP_EDGE_EDGE)
         return filter_kind(SWEEP_EDGE_EDGE, batch, list, count, halves, survivors);
     return filter_kind(SWEEP_VERTEX_FACE, batch, list, count, halves, survivors);
 }
+
+/* A pointer, since gcc inlines less into a function that others may call by name. */
+sweep_filter_kernel *const BY_LANES(abuti_sweep_filter) = filter;

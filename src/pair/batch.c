@@ -15,17 +15,24 @@ static abut_posed posed_at(const abut_bvh *bvh, const abut_pose *poses, size_t i
     return posed;
 }
 
-abut_status abuti_pair_batch_one(const pair_batch *batch, size_t i, abut_pair_cache *cache) {
+abut_status abuti_pair_batch_one(pair_batch *batch, size_t i, abut_pair_cache *cache) {
+    abut_status status;
+    unsigned doubt = 0;
     abut_posed a = posed_at(batch->poses.a, batch->poses.poses_a, i);
     abut_posed b = posed_at(batch->poses.b, batch->poses.poses_b, i);
     switch (batch->what) {
     case PAIR_ASK_OVERLAP:
-        return abuti_pair_overlap(&a, &b, batch->surfaces, cache, &batch->relations[i]);
+        status = abuti_pair_overlap(&a, &b, batch->surfaces, cache, &batch->relations[i], &doubt);
+        break;
     case PAIR_ASK_DISTANCE:
         return abuti_pair_distance(&a, &b, batch->surfaces, cache, &batch->separations[i]);
     default:
-        return abuti_pair_within(&a, &b, batch->limit, batch->surfaces, cache, &batch->within[i]);
+        status = abuti_pair_within(&a, &b, batch->limit, batch->surfaces, cache, &batch->within[i],
+                                   &doubt);
     }
+    if (doubt)
+        atomic_fetch_or(&batch->doubt, doubt);
+    return status;
 }
 
 /* A part of the poses. */
@@ -102,7 +109,8 @@ static abut_status run_here(pair_batch *batch) {
 /* ---- public ---- */
 
 static abut_status run_batch(const abut_pair_poses *poses, const abut_pair_options *options,
-                             pair_batch *batch, const void *out, const char *out_name) {
+                             pair_batch *batch, const void *out, const char *out_name,
+                             abut_advice *advice) {
     abut_pair_options ours = abut_pair_options_default();
     abut_status status = abuti_bvh_check_limit(batch->function, "margin", batch->limit);
     if (!status)
@@ -112,27 +120,32 @@ static abut_status run_batch(const abut_pair_poses *poses, const abut_pair_optio
         return status;
     batch->surfaces = ours.surfaces;
     atomic_init(&batch->failure, ABUT_OK);
+    atomic_init(&batch->doubt, 0);
     bool there = batch->poses.a->there || batch->poses.b->there;
-    return there ? abuti_pair_batch_there(batch) : run_here(batch);
+    status = there ? abuti_pair_batch_there(batch) : run_here(batch);
+    if (!status && advice)
+        *advice = abuti_pair_doubt(atomic_load(&batch->doubt));
+    return status;
 }
 
 abut_status abut_pair_overlap_batch(const abut_pair_poses *poses, const abut_pair_options *options,
-                                    abut_pair_relation *relations) {
+                                    abut_pair_relation *relations, abut_advice *advice) {
     pair_batch batch = {.function = __func__, .what = PAIR_ASK_OVERLAP, .limit = INFINITY};
     batch.relations = relations;
-    return run_batch(poses, options, &batch, relations, "relations");
+    return run_batch(poses, options, &batch, relations, "relations", advice);
 }
 
 abut_status abut_pair_distance_batch(const abut_pair_poses *poses, const abut_pair_options *options,
                                      abut_separation *separations) {
     pair_batch batch = {.function = __func__, .what = PAIR_ASK_DISTANCE, .limit = INFINITY};
     batch.separations = separations;
-    return run_batch(poses, options, &batch, separations, "separations");
+    return run_batch(poses, options, &batch, separations, "separations", NULL);
 }
 
 abut_status abut_pair_within_batch(const abut_pair_poses *poses, double margin,
-                                   const abut_pair_options *options, bool *within) {
+                                   const abut_pair_options *options, bool *within,
+                                   abut_advice *advice) {
     pair_batch batch = {.function = __func__, .what = PAIR_ASK_WITHIN, .limit = margin};
     batch.within = within;
-    return run_batch(poses, options, &batch, within, "within");
+    return run_batch(poses, options, &batch, within, "within", advice);
 }

@@ -65,6 +65,7 @@ static abut_status find(const pair_asked *asked, size_t i, finding *found) {
     abut_posed posed[2];
     pair_frame frame;
     uint32_t vertex;
+    unsigned doubt = 0;
     abut_separation *separation = &found->separation;
     abuti_pair_search_posed(&asked->search, i, posed);
     bool meets = asked->search.meetings[i][1] == PAIR_MEETS;
@@ -80,16 +81,20 @@ static abut_status find(const pair_asked *asked, size_t i, finding *found) {
         return abuti_pair_batch_one(asked->batch, asked->search.begin + i, NULL);
     separation->relation = meets ? ABUT_PAIR_MEETING : ABUT_PAIR_APART;
     if (!meets && !asked->batch->surfaces) {
-        abut_status status =
-            abuti_pair_contains(&frame, &posed[0], &posed[1], &separation->relation, &vertex);
+        abut_status status = abuti_pair_contains(&frame, &posed[0], &posed[1],
+                                                 &separation->relation, &vertex, &doubt);
         if (status)
             return status;
     }
-    if (asked->batch->what == PAIR_ASK_OVERLAP)
-        return ABUT_OK;
-    if (separation->relation == ABUT_PAIR_APART)
+    if (asked->batch->what != PAIR_ASK_OVERLAP && separation->relation == ABUT_PAIR_APART)
         find_closest(asked, i, &frame, found);
-    else if (asked->batch->what == PAIR_ASK_DISTANCE)
+    if (doubt && !found->within)
+        atomic_fetch_or(&asked->batch->doubt, doubt);
+    if (asked->batch->what == PAIR_ASK_DISTANCE)
+        separation->advice = abuti_pair_doubt(doubt);
+    if (asked->batch->what == PAIR_ASK_OVERLAP || separation->relation == ABUT_PAIR_APART)
+        return ABUT_OK;
+    if (asked->batch->what == PAIR_ASK_DISTANCE)
         abuti_pair_inside(&frame, separation->relation == ABUT_PAIR_B_INSIDE, vertex, separation);
     else
         found->within = true;

@@ -38,7 +38,7 @@ static bool box_may_hold(const pair_frame *frame, const pair_side *side, vec3 po
 
 /* The first part of one side that is inside the other; ABUT_NONE where none is. */
 static abut_status part_inside(const pair_frame *frame, int inner, const abut_pose *outer_pose,
-                               uint32_t *vertex) {
+                               uint32_t *vertex, unsigned *doubt) {
     const pair_side *in = &frame->side[inner], *out = &frame->side[!inner];
     const bvh_solid *solid, *around;
     abut_status status = abuti_bvh_solid(in->bvh, &solid);
@@ -47,19 +47,24 @@ static abut_status part_inside(const pair_frame *frame, int inner, const abut_po
     for (uint32_t i = 0; !status && i < solid->part_count && *vertex == ABUT_NONE; i++) {
         uint32_t first = solid->parts[i];
         vec3 p = abuti_motion_apply(&in->motion, abuti_mesh_position(in->bvh->mesh, first));
-        if (box_may_hold(frame, out, p) && winds_around(out, around, outer_pose, p))
+        if (!box_may_hold(frame, out, p))
+            continue;
+        unsigned kind = around->flipped ? PAIR_FLIPS : PAIR_HOLES;
+        if (around->border_count)
+            *doubt |= kind << !inner;
+        if (winds_around(out, around, outer_pose, p))
             *vertex = first;
     }
     return status;
 }
 
 abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, const abut_posed *b,
-                                abut_pair_relation *relation, uint32_t *vertex) {
+                                abut_pair_relation *relation, uint32_t *vertex, unsigned *doubt) {
     *relation = ABUT_PAIR_APART;
     if (frame->reach > PAIR_FAR)
         return ABUT_OK;
     for (int inner = 0; inner < 2; inner++) {
-        abut_status status = part_inside(frame, inner, inner ? &a->pose : &b->pose, vertex);
+        abut_status status = part_inside(frame, inner, inner ? &a->pose : &b->pose, vertex, doubt);
         if (status)
             return status;
         if (*vertex != ABUT_NONE) {
@@ -68,4 +73,29 @@ abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, co
         }
     }
     return ABUT_OK;
+}
+
+/* ---- what that is worth ---- */
+
+abut_advice abuti_pair_doubt(unsigned doubt) {
+    static const char *const holes[] = {
+        "A has a border, so what is inside it is a guess near its holes: close them, or count "
+        "surfaces only.",
+        "B has a border, so what is inside it is a guess near its holes: close them, or count "
+        "surfaces only.",
+        "Both meshes have a border, so what is inside them is a guess near the holes: close them, "
+        "or count surfaces only."};
+    static const char *const flips[] = {
+        "Neighbouring triangles of A face opposite ways, so what is inside it is not known: orient "
+        "the mesh first.",
+        "Neighbouring triangles of B face opposite ways, so what is inside it is not known: orient "
+        "the mesh first.",
+        "Neighbouring triangles of both meshes face opposite ways, so what is inside them is not "
+        "known: orient the meshes first."};
+    unsigned flipped = doubt / PAIR_FLIPS, open = doubt % PAIR_FLIPS;
+    if (flipped)
+        return abuti_unfit(flips[flipped - 1]);
+    if (open)
+        return abuti_limited(holes[open - 1]);
+    return abuti_guaranteed("The answer is exact.");
 }

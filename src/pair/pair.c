@@ -150,7 +150,8 @@ static bool cache_meets(const pair_frame *frame, const abut_pair_cache *cache) {
 /* How two bodies touch. `triangle` is set where they meet and the caller wants it to be found,
  * `vertex` where one is inside the other. */
 static abut_status relation_of(const pair_work *work, bool surfaces, abut_pair_cache *cache,
-                               abut_pair_relation *relation, uint32_t *triangle, uint32_t *vertex) {
+                               abut_pair_relation *relation, uint32_t *triangle, uint32_t *vertex,
+                               unsigned *doubt) {
     uint32_t found[2];
     *relation = ABUT_PAIR_MEETING;
     if (!triangle && cache_meets(&work->frame, cache))
@@ -168,18 +169,20 @@ static abut_status relation_of(const pair_work *work, bool surfaces, abut_pair_c
     *relation = ABUT_PAIR_APART;
     if (surfaces)
         return ABUT_OK;
-    return abuti_pair_contains(&work->frame, &work->posed[0], &work->posed[1], relation, vertex);
+    return abuti_pair_contains(&work->frame, &work->posed[0], &work->posed[1], relation, vertex,
+                               doubt);
 }
 
 abut_status abuti_pair_overlap(const abut_posed *a, const abut_posed *b, bool surfaces,
-                               abut_pair_cache *cache, abut_pair_relation *relation) {
+                               abut_pair_cache *cache, abut_pair_relation *relation,
+                               unsigned *doubt) {
     pair_work work;
     uint32_t vertex;
     abut_pair_relation found;
     abut_status status = work_start(&work, a, b);
     if (status)
         return status;
-    status = relation_of(&work, surfaces, cache, &found, NULL, &vertex);
+    status = relation_of(&work, surfaces, cache, &found, NULL, &vertex, doubt);
     if (!status)
         *relation = found;
     work_end(&work);
@@ -223,12 +226,13 @@ abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool s
                                 abut_pair_cache *cache, abut_separation *separation) {
     pair_work work;
     uint32_t triangle[2], vertex;
+    unsigned doubt = 0;
     abut_separation found;
     memset(&found, 0, sizeof found);
     abut_status status = work_start(&work, a, b);
     if (status)
         return status;
-    status = relation_of(&work, surfaces, cache, &found.relation, triangle, &vertex);
+    status = relation_of(&work, surfaces, cache, &found.relation, triangle, &vertex, &doubt);
     if (!status) {
         if (found.relation == ABUT_PAIR_MEETING)
             separation_meeting(&work.frame, triangle, &found);
@@ -236,6 +240,7 @@ abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool s
             abuti_pair_inside(&work.frame, found.relation == ABUT_PAIR_B_INSIDE, vertex, &found);
         else
             abuti_pair_closest(&work.frame, INFINITY, false, cache, &found);
+        found.advice = abuti_pair_doubt(doubt);
         *separation = found;
     }
     work_end(&work);
@@ -243,17 +248,22 @@ abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool s
 }
 
 abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double margin,
-                              bool surfaces, abut_pair_cache *cache, bool *within) {
+                              bool surfaces, abut_pair_cache *cache, bool *within,
+                              unsigned *doubt) {
     pair_work work;
     uint32_t vertex;
     abut_separation found;
     abut_status status = work_start(&work, a, b);
     if (status)
         return status;
-    status = relation_of(&work, surfaces, cache, &found.relation, NULL, &vertex);
-    if (!status)
-        *within = found.relation != ABUT_PAIR_APART ||
-                  abuti_pair_closest(&work.frame, margin, true, cache, &found);
+    status = relation_of(&work, surfaces, cache, &found.relation, NULL, &vertex, doubt);
+    if (!status) {
+        bool near = found.relation == ABUT_PAIR_APART &&
+                    abuti_pair_closest(&work.frame, margin, true, cache, &found);
+        if (near) /* whatever is inside */
+            *doubt = 0;
+        *within = near || found.relation != ABUT_PAIR_APART;
+    }
     work_end(&work);
     return status;
 }
@@ -296,11 +306,16 @@ static abut_status check(const char *function, const abut_posed *a, const abut_p
 
 abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
                               const abut_pair_options *options, abut_pair_cache *cache,
-                              abut_pair_relation *relation) {
+                              abut_overlap *overlap) {
     abut_pair_options ours = abut_pair_options_default();
-    abut_status status = check(__func__, a, b, relation, "relation");
+    unsigned doubt = 0;
+    abut_status status = check(__func__, a, b, overlap, "overlap");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
-    return status ? status : abuti_pair_overlap(a, b, ours.surfaces, cache, relation);
+    status = status ? status
+                    : abuti_pair_overlap(a, b, ours.surfaces, cache, &overlap->relation, &doubt);
+    if (!status)
+        overlap->advice = abuti_pair_doubt(doubt);
+    return status;
 }
 
 abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b,
@@ -313,13 +328,18 @@ abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b,
 }
 
 abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, double margin,
-                             const abut_pair_options *options, abut_pair_cache *cache,
-                             bool *within) {
+                             const abut_pair_options *options, abut_pair_cache *cache, bool *within,
+                             abut_advice *advice) {
     abut_pair_options ours = abut_pair_options_default();
+    unsigned doubt = 0;
     abut_status status = check(__func__, a, b, within, "within");
     status = status ? status : abuti_bvh_check_limit(__func__, "margin", margin);
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
-    return status ? status : abuti_pair_within(a, b, margin, ours.surfaces, cache, within);
+    status =
+        status ? status : abuti_pair_within(a, b, margin, ours.surfaces, cache, within, &doubt);
+    if (!status && advice)
+        *advice = abuti_pair_doubt(doubt);
+    return status;
 }
 
 static bool meeting_after(const void *one, const void *other) {

@@ -249,9 +249,14 @@ bool abuti_pair_closest_of(const pair_frame *frame, const uint32_t (*pairs)[2], 
 float abuti_pair_bounds(const pair_frame *frame, double limit, float *upper);
 
 /* For surfaces that do not meet: which contains a part of the other. `vertex` gets the first vertex
- * that is inside, of the inner mesh. */
+ * that is inside, of the inner mesh, and `doubt` what the answer rests on. */
 abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, const abut_posed *b,
-                                abut_pair_relation *relation, uint32_t *vertex);
+                                abut_pair_relation *relation, uint32_t *vertex, unsigned *doubt);
+
+/* What an answer may rest on, as a sum: 0 where it is exact. Shifted by the side, 0 or 1, around
+ * which windings were counted. */
+enum { PAIR_HOLES = 1, PAIR_FLIPS = 4 };
+abut_advice abuti_pair_doubt(unsigned doubt);
 
 /* ---- pair.c: one question, checked ---- */
 
@@ -263,11 +268,12 @@ void abuti_pair_inside(const pair_frame *frame, int inner, uint32_t vertex,
 abut_status abuti_pair_check_pose(const char *function, const char *what, const abut_bvh *bvh,
                                   const abut_pose *at);
 abut_status abuti_pair_overlap(const abut_posed *a, const abut_posed *b, bool surfaces,
-                               abut_pair_cache *cache, abut_pair_relation *relation);
+                               abut_pair_cache *cache, abut_pair_relation *relation,
+                               unsigned *doubt);
 abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool surfaces,
                                 abut_pair_cache *cache, abut_separation *separation);
 abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double margin,
-                              bool surfaces, abut_pair_cache *cache, bool *within);
+                              bool surfaces, abut_pair_cache *cache, bool *within, unsigned *doubt);
 
 /* ---- batch.c and device.c: many poses ---- */
 
@@ -284,10 +290,11 @@ typedef struct pair_batch {
     abut_separation *separations;  /* or */
     bool *within;
     atomic_uint failure; /* a status; they can only be out of memory */
+    atomic_uint doubt;   /* of all poses */
 } pair_batch;
 
 /* One pose, asked of the CPU. */
-abut_status abuti_pair_batch_one(const pair_batch *batch, size_t i, abut_pair_cache *cache);
+abut_status abuti_pair_batch_one(pair_batch *batch, size_t i, abut_pair_cache *cache);
 /* All, where both hierarchies are on one device. */
 abut_status abuti_pair_batch_there(pair_batch *batch);
 

@@ -461,18 +461,19 @@ static void judge_pairs(pairing *p) {
             view->sets[i] = SET_V;
 }
 
-abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, bool *is_worth) {
+abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size_t most,
+                                size_t *pairs, bool *is_worth) {
     abut_topology_arrays t = abut_topology_arrays_get(view->topology);
-    pairing p = {.view = view,
-                 .limits = limits,
-                 .triangle_edges = t.triangle_edges,
-                 .most = abuti_view_pairs_most(view)};
+    pairing p = {.view = view, .limits = limits, .triangle_edges = t.triangle_edges, .most = most};
     *is_worth = true;
     abut_status status = view->ghost_count ? find_pairs(&p, is_worth) : ABUT_OK;
     if (!status && *is_worth)
         judge_pairs(&p);
-    for (size_t i = 0; i < p.share_count && p.shares; i++)
+    *pairs = 0;
+    for (size_t i = 0; i < p.share_count && p.shares; i++) {
+        *pairs += p.shares[i].count;
         abuti_release(view->context, p.shares[i].pairs);
+    }
     abuti_release(view->context, p.shares);
     return status;
 }

@@ -15,7 +15,8 @@ typedef uint32_t boundary_word;
 #endif
 
 #define BOUNDARY_BLOCK 32
-#define BOUNDARY_LEVELS 7 /* 32^7 triangles and more than there are indices */
+#define BOUNDARY_WALKERS 128 /* items for a ghost */
+#define BOUNDARY_LEVELS 7    /* 32^7 triangles and more than there are indices */
 
 /* Of a triangle, for the time of a step. */
 enum { MEETS = 1, TOUCHES = 2, BEYOND = 4 };

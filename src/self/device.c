@@ -17,30 +17,48 @@
  */
 #include "self/device.h"
 
-enum { GROUP = 256 };
+enum {
+    DEVICE_LEAST = 1 << 18, /* triangles of an open mesh that AUTO looks at by sets, */
+    DOUBT_MOST = 8          /* and the part of them that may be in doubt: one of so many */
+};
 
 _Static_assert((int)SWEEP_SET_FIRST == (int)SET_P && (int)SWEEP_SET_SECOND == (int)SET_N &&
                    (int)SWEEP_SET_ANY == (int)(SET_Z | SET_V),
                "sweeps pair sets as abuti_sets_pair() does");
-_Static_assert(sizeof(view_tally) == 16 * sizeof(uint32_t), "as the kernel counts");
+_Static_assert(offsetof(view_tally, ghosts) == TALLY_GHOSTS * sizeof(view_word) &&
+                   offsetof(view_tally, sets) == TALLY_SETS * sizeof(view_word) &&
+                   offsetof(view_tally, entered) == TALLY_ENTERED * sizeof(view_word) &&
+                   offsetof(view_tally, left) == TALLY_LEFT * sizeof(view_word) &&
+                   sizeof(view_tally) == TALLY * sizeof(view_word),
+               "as the kernel counts");
 
-#define MEMORY(which) ABUTI_BUFFER(&d->memory[which])
-
-static size_t groups_of(size_t count) {
-    return (count + GROUP - 1) / GROUP;
-}
-
-static abuti_queue *queue_of(const struct view_device *d) {
-    return &d->motion->on_device->queue;
-}
+static const abuti_kernel_source sources[VIEW_KERNELS] = {
+    [VIEW_GATHER] = {"view_sets", "view_gather", NULL},
+    [VIEW_TEST] = {"view_sets", "view_test", NULL},
+    [VIEW_SPREAD] = {"view_sets", "view_spread", NULL},
+};
+static const abuti_kit_table table = {.sources = sources,
+                                      .kernel_count = VIEW_KERNELS,
+                                      .buffer_count = VIEW_MEMORIES};
 
 /* ---- create ---- */
 
-static abut_status make_motion(abut_self *view, const vec3 *positions) {
+/* All vertices, ghosts behind those of the mesh. */
+static abut_status make_motion(abut_self *view) {
+    const size_t vertices = (size_t)view->vertex_count + view->hole_count;
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
     abut_sweep_options options = abut_sweep_options_default();
     abut_mesh *mesh = NULL;
+    vec3 *positions = abuti_allocate(view->context, vertices, sizeof *positions);
+    box3 box = box_empty();
+    if (!positions)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < view->vertex_count; i++) {
+        positions[i] = abuti_mesh_position(view->mesh, i);
+        box = box_grow(box, positions[i]);
+    }
+    abuti_view_place_ghosts(view, positions, NULL, positions + view->vertex_count);
     input.positions = positions;
     input.vertex_count = view->vertex_count + view->hole_count;
     input.indices = view->corners;
@@ -49,165 +67,126 @@ static abut_status make_motion(abut_self *view, const vec3 *positions) {
     abut_status status = abut_mesh_create(view->context, &input, &mesh);
     if (!status)
         status = abut_sweep_create(&mesh, 1, &options, &view->on_device->motion);
+    if (!status)
+        view->on_device->motion->place.end_box = box; /* ghosts are no part of it */
     abut_mesh_destroy(mesh);
+    abuti_release(view->context, positions);
     return status;
-}
-
-static abut_status make_kernels(struct view_device *d, abut_device *device) {
-    static const char *const names[VIEW_KERNELS] = {"view_gather", "view_test", "view_spread"};
-    abuti_program *program;
-    abut_status status = abuti_program_get(device, "view_sets", "-DABUTI_REAL_BITS=64", &program);
-    for (int i = 0; i < VIEW_KERNELS && !status; i++)
-        status = abuti_kernel_create(program, device, names[i], &d->kernels[i]);
-    return status;
-}
-
-static abut_status put(struct view_device *d, view_memory which, const uint32_t *from,
-                       size_t count) {
-    abuti_queue *queue = queue_of(d);
-    abut_status status = abuti_buffer_create(queue->device, count, sizeof *from, &d->memory[which]);
-    return status ? status
-                  : abuti_buffer_upload(queue, &d->memory[which], 0, from, count * sizeof *from);
 }
 
 /* The sample for the view-line and the rims. */
-static abut_status put_wanted(abut_self *view) {
+static void put_wanted(abut_self *view) {
     struct view_device *d = view->on_device;
     abut_topology_arrays t = abut_topology_arrays_get(view->topology);
     const uint32_t rims = view->hole_count ? t.loop_begin[view->hole_count] : 0;
     d->wanted = view->sampled + rims;
     uint32_t *wanted = abuti_allocate(view->context, d->wanted, sizeof *wanted);
-    if (!wanted)
-        return ABUT_ERROR_MEMORY;
+    if (!wanted) {
+        abuti_kit_fail(&d->kit, ABUT_ERROR_MEMORY);
+        return;
+    }
     memcpy(wanted, view->sample_at, view->sampled * sizeof *wanted);
     for (uint32_t i = 0; i < rims; i++)
         wanted[view->sampled + i] = t.loop_vertices[i];
-    abut_status status = put(d, VIEW_WANTED, wanted, d->wanted);
+    abuti_kit_put(&d->kit, VIEW_WANTED, wanted, d->wanted, sizeof *wanted);
     abuti_release(view->context, wanted);
-    return status;
-}
-
-static abut_status make_memory(abut_self *view) {
-    struct view_device *d = view->on_device;
-    size_t all = (size_t)view->triangle_count + view->ghost_count, words = (all + 3) / 4;
-    const struct {
-        view_memory which;
-        size_t count, bytes;
-        const void *data;
-    } list[] = {
-        {VIEW_CORNERS, all, 3 * sizeof(uint32_t), view->corners},
-        {VIEW_GATHERED, d->wanted, 2 * sizeof(vec3), NULL},
-        {VIEW_SETS, words, sizeof(uint32_t), NULL},
-        {VIEW_OTHER, words, sizeof(uint32_t), NULL},
-        {VIEW_LAST, words, sizeof(uint32_t), NULL},
-        {VIEW_TALLIES, 2, sizeof(view_tally), NULL},
-    };
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++)
-        status = abuti_buffer_make(queue_of(d), list[i].data, list[i].count, list[i].bytes,
-                                   &d->memory[list[i].which]);
-    if (!status) /* sets are read before there are any; then what comes of it is of no interest */
-        status = abuti_buffer_fill(queue_of(d), &d->memory[VIEW_LAST], SET_P * 0x01010101u,
-                                   words * sizeof(uint32_t));
-    return status;
 }
 
 /* Which triangles are around each vertex, ghosts too, which have none, and along each edge. */
-static abut_status put_around(abut_self *view) {
+static void put_around(abut_self *view) {
+    struct view_device *d = view->on_device;
     const uint32_t edges = abut_topology_arrays_get(view->topology).edge_count;
     const uint32_t vertices = view->vertex_count + view->hole_count;
     const uint32_t at_vertices = view->of_vertex.begin[view->vertex_count];
-    const size_t count = (size_t)at_vertices + view->of_edge.begin[edges];
-    uint32_t *begin = abuti_allocate(view->context, vertices + (size_t)edges + 1, sizeof *begin);
+    const size_t lists = vertices + (size_t)edges,
+                 count = (size_t)at_vertices + view->of_edge.begin[edges];
+    uint32_t *begin = abuti_allocate(view->context, lists + 1, sizeof *begin);
     uint32_t *items = abuti_allocate(view->context, count, sizeof *items);
-    abut_status status = begin && items ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status) {
+    if (begin && items) {
         for (uint32_t i = 0; i < vertices; i++)
             begin[i] = i < view->vertex_count ? view->of_vertex.begin[i] : at_vertices;
         for (uint32_t i = 0; i <= edges; i++)
             begin[vertices + i] = at_vertices + view->of_edge.begin[i];
         memcpy(items, view->of_vertex.items, at_vertices * sizeof *items);
         memcpy(items + at_vertices, view->of_edge.items, (count - at_vertices) * sizeof *items);
-        status = put(view->on_device, VIEW_AROUND_BEGIN, begin, vertices + (size_t)edges + 1);
-        status = status ? status : put(view->on_device, VIEW_AROUND, items, count);
+        abuti_kit_put(&d->kit, VIEW_AROUND_BEGIN, begin, lists + 1, sizeof *begin);
+        abuti_kit_put(&d->kit, VIEW_AROUND, items, count, sizeof *items);
+    } else {
+        abuti_kit_fail(&d->kit, ABUT_ERROR_MEMORY);
     }
     abuti_release(view->context, begin);
     abuti_release(view->context, items);
-    return status;
 }
 
-static abut_status make_staging(abut_self *view) {
+static void put_all(abut_self *view) {
     struct view_device *d = view->on_device;
-    abuti_queue *queue = queue_of(d);
-    abut_status status = abuti_staging_create(queue, 1, sizeof *d->report, &d->reports);
-    if (!status)
-        status = abuti_staging_create(queue, d->wanted, 2 * sizeof(vec3), &d->gathers);
+    abuti_kit *kit = &d->kit;
+    const size_t all = (size_t)view->triangle_count + view->ghost_count, words = (all + 3) / 4;
+    abuti_kit_build(kit);
+    put_wanted(view);
+    put_around(view);
+    abuti_kit_put(kit, VIEW_CORNERS, view->corners, all, 3 * sizeof *view->corners);
+    abuti_kit_reserve(kit, VIEW_GATHERED, d->wanted, 2 * sizeof(vec3));
+    for (uint32_t i = VIEW_SETS; i <= VIEW_LAST; i++)
+        abuti_kit_reserve(kit, i, words, sizeof(uint32_t));
+    abuti_kit_reserve(kit, VIEW_TALLIES, 2, sizeof(view_tally));
+    /* sets are read before there are any; then what comes of it is of no interest */
+    abuti_kit_fill(kit, VIEW_LAST, SET_P * 0x01010101u, words * sizeof(uint32_t));
+    abuti_kit_fail(kit, abuti_staging_create(kit->queue, 1, sizeof *d->report, &d->reports));
+    abuti_kit_fail(kit, abuti_staging_create(kit->queue, d->wanted, 2 * sizeof(vec3), &d->gathers));
     d->report = d->reports.at;
     d->gathered = d->gathers.at;
-    return status;
 }
 
-abut_status abuti_view_device_create(abut_self *view, const vec3 *positions) {
-    abut_device *device = view->options.device;
-    abut_status status = abuti_device_check_bits("abut_self_create", device);
+static abut_status open_there(abut_self *view) {
+    const char *function = "abut_self_create";
+    abut_status status = abuti_device_check_bits(function, view->options.device);
     if (status)
         return status;
-    view->on_device = abuti_allocate_zeroed(view->context, 1, sizeof *view->on_device);
-    if (!view->on_device)
+    struct view_device *d = view->on_device = abuti_allocate_zeroed(view->context, 1, sizeof *d);
+    if (!d)
         return ABUT_ERROR_MEMORY;
-    status = make_motion(view, positions);
-    status = status ? status : make_kernels(view->on_device, device);
-    status = status ? status : put_wanted(view);
-    status = status ? status : make_memory(view);
-    status = status ? status : put_around(view);
-    status = status ? status : make_staging(view);
-    if (status)
+    if ((status = make_motion(view)) ||
+        (status =
+             abuti_kit_open(&d->motion->on_device->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit)))
         return status;
-    view->end = view->on_device->motion->end;
-    view->on_device->motion->place.end_box = view->end_box; /* ghosts are no part of it */
+    put_all(view);
     if (view->ghost_count || view->part_count > 1)
-        status = abuti_view_boundary_create(view);
-    return status ? status : abuti_motion_device_sets(view->on_device->motion);
+        abuti_kit_fail(&d->kit, abuti_view_boundary_create(view));
+    abuti_kit_fail(&d->kit, abuti_motion_device_sets(d->motion));
+    view->end = d->motion->end;
+    return abuti_kit_finish(&d->kit);
 }
 
-void abuti_view_device_destroy(abut_self *view) {
+static void close_there(abut_self *view) {
     struct view_device *d = view->on_device;
     if (!d)
         return;
     abuti_view_boundary_destroy(view);
-    for (int i = 0; i < VIEW_KERNELS; i++)
-        abuti_kernel_destroy(&d->kernels[i]);
-    for (int i = 0; i < VIEW_MEMORIES; i++)
-        abuti_buffer_destroy(&d->memory[i]);
-    if (d->motion) {
-        abuti_staging_destroy(queue_of(d), &d->reports);
-        abuti_staging_destroy(queue_of(d), &d->gathers);
+    if (d->kit.queue) {
+        abuti_staging_destroy(d->kit.queue, &d->reports);
+        abuti_staging_destroy(d->kit.queue, &d->gathers);
     }
+    abuti_kit_close(&d->kit);
     abut_sweep_destroy(d->motion);
     abuti_release(view->context, d);
-    view->on_device = NULL;
 }
 
 /* ---- step ---- */
 
 /* Brings those positions of the step here that the host looks at, once the queue was waited for. */
-static abut_status queue_gather(struct view_device *d, motion_memory start, motion_memory end) {
+static void queue_gather(struct view_device *d, motion_memory start, motion_memory end) {
     motion_device *m = d->motion->on_device;
-    abut_status status =
-        ABUTI_LAUNCH(&m->queue, &d->kernels[VIEW_GATHER], groups_of(2 * (size_t)d->wanted), GROUP,
-                     ABUTI_VALUE(d->wanted), MEMORY(VIEW_WANTED), ABUTI_BUFFER(&m->memory[start]),
-                     ABUTI_BUFFER(&m->memory[end]), MEMORY(VIEW_GATHERED));
-    if (!status)
-        status = abuti_buffer_receive(&m->queue, &d->memory[VIEW_GATHERED], 0, d->gathered,
-                                      d->gathers.bytes);
-    d->is_gathered = !status;
-    return status;
+    ABUTI_KIT_RUN(&d->kit, VIEW_GATHER, 2 * (size_t)d->wanted, VIEW_GROUP, ABUTI_VALUE(d->wanted),
+                  OF_VIEW(VIEW_WANTED), OF_MOTION(start), OF_MOTION(end), OF_VIEW(VIEW_GATHERED));
+    abuti_kit_receive(&d->kit, VIEW_GATHERED, 0, d->gathered, d->wanted, 2 * sizeof(vec3));
+    d->is_gathered = true;
 }
 
 /* Behind the checks of positions that are there. */
 static abut_status gather_too(void *user, const motion_taking *taking) {
-    return queue_gather(user, taking->start_there ? MOTION_NEXT_START : MOTION_END,
-                        MOTION_NEXT_END);
+    queue_gather(user, taking->has_start ? MOTION_NEXT_START : MOTION_END, MOTION_NEXT_END);
+    return ABUT_OK;
 }
 
 /* Ghosts stand where the rims are, also those of positions that are not here. */
@@ -217,22 +196,24 @@ static abut_status place_ghosts(abut_self *view, const motion_taking *t) {
     for (int side = t->has_start ? 0 : 1; side < 2 && !status; side++) {
         vec3 *here = d->motion->next[side];
         const vec3 *rims = d->gathered + (size_t)side * d->wanted + view->sampled;
-        abuti_view_place_ghosts(view, t->end_there ? NULL : here, rims, here + view->vertex_count);
+        const bool is_there = side ? t->end_there : t->start_there;
+        abuti_view_place_ghosts(view, is_there ? NULL : here, rims, here + view->vertex_count);
         status = abuti_motion_device_send(d->motion, side, view->vertex_count, view->hole_count);
     }
     return status;
 }
 
-abut_status abuti_view_device_step(abut_self *view, const abut_self_step *step, bool *follows) {
+static abut_status take(view_finding *f, const abut_self_step *step) {
+    abut_self *view = f->view;
     struct view_device *d = view->on_device;
     motion_taking taking = {.function = "abut_self_find",
-                            .start_name = step->start_there ? "step->start_there" : "step->start",
-                            .end_name = step->end_there ? "step->end_there" : "step->end",
+                            .start_name = "step->start",
+                            .end_name = "step->end",
                             .count = view->vertex_count,
-                            .start = step->start,
-                            .end = step->end,
-                            .start_there = step->start_there,
-                            .end_there = step->end_there,
+                            .start = step->start.host,
+                            .end = step->end.host,
+                            .start_there = step->start.buffer,
+                            .end_there = step->end.buffer,
                             .user = d};
     if (view->hole_count || !step->line)
         taking.also = gather_too;
@@ -243,58 +224,65 @@ abut_status abuti_view_device_step(abut_self *view, const abut_self_step *step, 
     if (status)
         return status;
     abuti_motion_accept(d->motion, &taking);
-    *follows = !taking.has_start;
+    f->follows = !taking.has_start;
+    f->extent = d->motion->place.extent;
     view->start = d->motion->start;
     view->next = d->motion->end;
     return ABUT_OK;
 }
 
-void abuti_view_device_undo(abut_self *view) {
+static void accept(abut_self *view) {
+    view->end = view->next;
+}
+
+static void undo(abut_self *view) {
     struct view_device *d = view->on_device;
     abuti_motion_undo(d->motion);
+    view->is_carried = false; /* the violated may be half-written */
     view->start = NULL;
     view->end = d->motion->end;
 }
 
-double abuti_view_device_extent(const abut_self *view) {
-    return view->on_device->motion->place.extent;
-}
-
-abut_status abuti_view_device_fetch(abut_self *view) {
+static abut_status fetch(abut_self *view) {
     return abuti_motion_device_fetch(view->on_device->motion);
 }
 
-bool abuti_view_device_is_here(const abut_self *view) {
-    const motion_place *place = &view->on_device->motion->place;
-    return place->start_is_here && place->end_is_here;
-}
-
-abut_status abuti_view_device_axis(abut_self *view, abut_self_line *line) {
+/* Of the sample, which comes here where the positions are not. */
+static abut_status axis(abut_self *view, abut_self_line *line) {
     struct view_device *d = view->on_device;
-    abut_status status = ABUT_OK;
+    const motion_place *place = &d->motion->place;
+    if (place->start_is_here && place->end_is_here)
+        return abuti_view_cpu.axis(view, line);
     if (!d->is_gathered) {
-        status = queue_gather(d, MOTION_START, MOTION_END);
-        status = status ? status : abuti_motion_device_wait(d->motion);
+        queue_gather(d, MOTION_START, MOTION_END);
+        abut_status status = abuti_motion_device_wait(d->motion);
+        if (status)
+            return status;
     }
-    if (!status)
-        *line = abuti_view_axis(d->gathered, d->gathered + d->wanted, view->sampled);
-    return status;
+    *line = abuti_view_axis(d->gathered, d->gathered + d->wanted, view->sampled);
+    return ABUT_OK;
 }
 
 /* ---- the view test ---- */
 
-static abut_status queue_test(abut_self *view, const view_sight *sight, uint32_t which) {
+/* For one view primitive or for two: the sets of the first go to VIEW_SETS, of the second to
+ * VIEW_OTHER. Tallies come here once the queue was waited for. */
+static void queue_test(abut_self *view, const view_sight *sights, uint32_t count) {
     struct view_device *d = view->on_device;
     motion_device *m = d->motion->on_device;
     const uint32_t all = view->triangle_count + view->ghost_count;
     const uint32_t vertices = view->vertex_count + view->hole_count;
-    return ABUTI_LAUNCH(&m->queue, &d->kernels[VIEW_TEST],
-                        groups_of(all > vertices ? all : vertices), GROUP, ABUTI_VALUE(*sight),
-                        ABUTI_VALUE(view->triangle_count), ABUTI_VALUE(all), ABUTI_VALUE(vertices),
-                        MEMORY(VIEW_CORNERS), ABUTI_BUFFER(&m->memory[MOTION_START]),
-                        ABUTI_BUFFER(&m->memory[MOTION_END]), MEMORY(VIEW_LAST),
-                        MEMORY(which ? VIEW_OTHER : VIEW_SETS), ABUTI_VALUE(which),
-                        MEMORY(VIEW_TALLIES), ABUTI_LOCAL_MEMORY(sizeof(view_tally)));
+    if (!d->tallies_are_zero)
+        abuti_kit_fill(&d->kit, VIEW_TALLIES, 0, sizeof d->report->tallies);
+    d->tallies_are_zero = d->sets_are_here = false;
+    for (uint32_t i = 0; i < count; i++)
+        ABUTI_KIT_RUN(&d->kit, VIEW_TEST, all > vertices ? all : vertices, VIEW_GROUP,
+                      ABUTI_VALUE(sights[i]), ABUTI_VALUE(view->triangle_count), ABUTI_VALUE(all),
+                      ABUTI_VALUE(vertices), OF_VIEW(VIEW_CORNERS), OF_MOTION(MOTION_START),
+                      OF_MOTION(MOTION_END), OF_VIEW(VIEW_LAST),
+                      OF_VIEW(i ? VIEW_OTHER : VIEW_SETS), ABUTI_VALUE(i), OF_VIEW(VIEW_TALLIES),
+                      ABUTI_LOCAL_MEMORY(sizeof(view_tally)));
+    abuti_kit_receive(&d->kit, VIEW_TALLIES, 0, d->report->tallies, count, sizeof(view_tally));
 }
 
 static view_counts counts_of(const abut_self *view, const view_tally *t) {
@@ -307,63 +295,84 @@ static view_counts counts_of(const abut_self *view, const view_tally *t) {
     return c;
 }
 
-static abut_status clear_tallies(struct view_device *d) {
-    abut_status status =
-        abuti_buffer_fill(queue_of(d), &d->memory[VIEW_TALLIES], 0, sizeof d->report->tallies);
+/* What came back; the next ones are cleared now, while no one waits for it. */
+static abut_status read_tallies(abut_self *view, uint32_t count, view_counts *counts) {
+    struct view_device *d = view->on_device;
+    for (uint32_t i = 0; i < count; i++)
+        counts[i] = counts_of(view, &d->report->tallies[i]);
+    abuti_kit_fill(&d->kit, VIEW_TALLIES, 0, sizeof d->report->tallies);
+    abut_status status = abuti_queue_report(d->kit.queue);
     d->tallies_are_zero = !status;
     return status;
 }
 
-abut_status abuti_view_device_test_blindly(abut_self *view, const view_sight *sights,
-                                           uint32_t count) {
-    struct view_device *d = view->on_device;
-    abut_status status = d->tallies_are_zero ? ABUT_OK : clear_tallies(d);
-    d->tallies_are_zero = d->sets_are_here = false;
-    for (uint32_t i = 0; i < count && !status; i++)
-        status = queue_test(view, &sights[i], i);
-    return status ? status
-                  : abuti_buffer_receive(queue_of(d), &d->memory[VIEW_TALLIES], 0,
-                                         d->report->tallies, count * sizeof(view_tally));
+static abut_status test_some(abut_self *view, const view_sight *sights, uint32_t count,
+                             view_counts *counts) {
+    queue_test(view, sights, count);
+    abut_status status = abuti_motion_device_wait(view->on_device->motion);
+    return status ? status : read_tallies(view, count, counts);
 }
 
-abut_status abuti_view_device_counts(abut_self *view, uint32_t count, view_counts *counts) {
-    struct view_device *d = view->on_device;
-    for (uint32_t i = 0; i < count; i++)
-        counts[i] = counts_of(view, &d->report->tallies[i]);
-    return clear_tallies(d); /* now, while no one waits for it */
+static abut_status test(view_finding *f, const view_sight *sight) {
+    return test_some(f->view, sight, 1, &f->counts);
 }
 
-abut_status abuti_view_device_test(abut_self *view, const view_sight *sights, uint32_t count,
-                                   view_counts *counts) {
-    abut_status status = abuti_view_device_test_blindly(view, sights, count);
-    status = status ? status : abuti_motion_device_wait(view->on_device->motion);
-    return status ? status : abuti_view_device_counts(view, count, counts);
+static abut_status compare(view_finding *f, const view_sight sights[2], view_counts counts[2]) {
+    return test_some(f->view, sights, 2, counts);
 }
 
-static void swap(struct view_device *d, view_memory a, view_memory b) {
-    abuti_buffer other = d->memory[a];
-    d->memory[a] = d->memory[b];
-    d->memory[b] = other;
+static abut_status choose(view_finding *f, const view_sight sights[2], const view_counts counts[2],
+                          int which) {
+    (void)sights;
+    f->counts = counts[which];
+    if (which == 1)
+        abuti_kit_swap(&f->view->on_device->kit, VIEW_SETS, VIEW_OTHER);
+    return ABUT_OK;
 }
 
-void abuti_view_device_take_other(abut_self *view) {
-    swap(view->on_device, VIEW_SETS, VIEW_OTHER);
+/* A complete search on a device takes less than the boundary and a search of much of the mesh, or
+ * of a small one. But where it leads to steps that are free at once. */
+static bool is_worth(const view_finding *f) {
+    const abut_self *view = f->view;
+    const uint32_t doubt = f->counts.sets[ABUT_SELF_NEGATIVE] + f->counts.sets[ABUT_SELF_GRAZING];
+    return !view->ghost_count ||
+           (doubt <= view->triangle_count / DOUBT_MOST &&
+            (view->triangle_count >= DEVICE_LEAST || (!doubt && !f->counts.ghosts)));
+}
+
+static uint64_t budget(const abut_self *view) {
+    (void)view;
+    return UINT64_MAX;
 }
 
 /* ---- sets, here and there ---- */
 
-void abuti_view_device_mark(abut_self *view) {
+static void swap_sets(abut_self *view) {
     struct view_device *d = view->on_device;
-    swap(d, VIEW_SETS, VIEW_LAST);
+    abuti_kit_swap(&d->kit, VIEW_SETS, VIEW_LAST);
     d->sets_are_here = false;
 }
 
-abut_status abuti_view_device_show(abut_self *view) {
+static void take_counts(view_finding *f) {
+    const view_counts *counts = &f->counts;
+    memcpy(f->result.regions, counts->regions, sizeof counts->regions);
+    memcpy(f->result.sets, counts->sets, sizeof counts->sets);
+    if (f->view->marks_stand) {
+        memcpy(f->result.entered, counts->entered, sizeof counts->entered);
+        memcpy(f->result.left, counts->left, sizeof counts->left);
+    }
+}
+
+static void mark(view_finding *f) {
+    take_counts(f);
+    swap_sets(f->view);
+}
+
+static abut_status show(abut_self *view) {
     struct view_device *d = view->on_device;
     abut_status status = ABUT_OK;
     if (!d->sets_are_here)
-        status = abuti_buffer_download(queue_of(d), &d->memory[VIEW_LAST], 0, view->sets,
-                                       view->triangle_count);
+        status = abuti_kit_get(&d->kit, VIEW_LAST, view->sets, view->triangle_count, 1);
     d->sets_are_here = !status;
     return status;
 }
@@ -371,44 +380,71 @@ abut_status abuti_view_device_show(abut_self *view) {
 /* ---- search ---- */
 
 /* Takes the sets of triangles to all features. */
-static abut_status spread_sets(abut_self *view) {
+static void spread_sets(abut_self *view) {
     struct view_device *d = view->on_device;
     motion_device *m = d->motion->on_device;
     const uint32_t faces_first = m->sets.first[SWEEP_FACES];
     const uint32_t features = faces_first + view->triangle_count;
     m->sets.used = 1;
-    return ABUTI_LAUNCH(&m->queue, &d->kernels[VIEW_SPREAD], groups_of(features), GROUP,
-                        ABUTI_VALUE(features), ABUTI_VALUE(faces_first), MEMORY(VIEW_AROUND_BEGIN),
-                        MEMORY(VIEW_AROUND), MEMORY(VIEW_LAST),
-                        ABUTI_BUFFER(&m->memory[MOTION_SETS]));
+    ABUTI_KIT_RUN(&d->kit, VIEW_SPREAD, features, VIEW_GROUP, ABUTI_VALUE(features),
+                  ABUTI_VALUE(faces_first), OF_VIEW(VIEW_AROUND_BEGIN), OF_VIEW(VIEW_AROUND),
+                  OF_VIEW(VIEW_LAST), OF_MOTION(MOTION_SETS));
 }
 
-abut_status abuti_view_device_search(abut_self *view, bool complete, const view_limits *limits,
-                                     motion_hit *hit, abut_self_result *result) {
-    struct view_device *d = view->on_device;
+/* The search of sweeps reports what failed before it. */
+static abut_status search(view_finding *f, bool complete) {
+    struct view_device *d = f->view->on_device;
     const motion_search_options options = {.mode = ABUT_SWEEP_EARLIEST,
-                                           .separation = limits->sweep.separation,
-                                           .tolerance = limits->sweep.tolerance,
-                                           .exact = limits->exact,
-                                           .steps = limits->sweep.steps};
+                                           .separation = f->limits.sweep.separation,
+                                           .tolerance = f->limits.sweep.tolerance,
+                                           .exact = f->limits.exact,
+                                           .steps = f->limits.sweep.steps};
     abut_impact impact;
     abut_impacts impacts = {.impacts = &impact, .capacity = 1};
     abut_sweep_counts counts = {0, 0};
-    abut_status status = ABUT_OK;
     double begun = abuti_seconds();
     if (complete)
         abuti_motion_device_no_sets(d->motion);
     else
-        status = spread_sets(view);
-    status = status ? status : abuti_motion_device_find(d->motion, &options, &impacts, &counts);
+        spread_sets(f->view);
+    abut_status status = abuti_motion_device_find(d->motion, &options, &impacts, &counts);
     if (status)
         return status;
-    if (impacts.count) {
-        hit->time = impact.time;
-        result->impact = impact;
-    }
-    result->vertex_face += counts.vertex_face;
-    result->edge_edge += counts.edge_edge;
-    result->times.traversal += abuti_seconds() - begun;
+    f->result.hit = impacts.count > 0;
+    if (f->result.hit)
+        f->result.impact = impact;
+    f->result.vertex_face += counts.vertex_face;
+    f->result.edge_edge += counts.edge_edge;
+    f->result.times.traversal += abuti_seconds() - begun;
     return ABUT_OK;
 }
+
+static abut_status search_blindly(view_finding *f, const view_sight *sight) {
+    double begun = abuti_seconds();
+    queue_test(f->view, sight, 1);
+    swap_sets(f->view);
+    f->result.times.view += abuti_seconds() - begun;
+    abut_status status = search(f, false);
+    status = status ? status : read_tallies(f->view, 1, &f->counts);
+    if (!status)
+        take_counts(f);
+    return status;
+}
+
+const view_backend abuti_view_device = {.open = open_there,
+                                        .close = close_there,
+                                        .take = take,
+                                        .accept = accept,
+                                        .undo = undo,
+                                        .fetch = fetch,
+                                        .axis = axis,
+                                        .budget = budget,
+                                        .test = test,
+                                        .compare = compare,
+                                        .choose = choose,
+                                        .is_worth = is_worth,
+                                        .boundary = abuti_view_device_boundary,
+                                        .mark = mark,
+                                        .search = search,
+                                        .search_blindly = search_blindly,
+                                        .show = show};

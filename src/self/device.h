@@ -2,6 +2,7 @@
 #ifndef ABUTI_SELF_DEVICE_H
 #define ABUTI_SELF_DEVICE_H
 
+#include "device/kit.h"
 #include "self/self.h"
 #include "sweep/device.h"
 
@@ -27,8 +28,7 @@ typedef struct view_report {
 
 struct view_device {
     abut_sweep *motion; /* its positions, here and there, are those of the view */
-    abuti_kernel kernels[VIEW_KERNELS];
-    abuti_buffer memory[VIEW_MEMORIES];
+    abuti_kit kit;      /* on the queue of the motion */
     abuti_staging reports, gathers;
     view_report *report; /* in `reports` */
     vec3 *gathered;      /* in `gathers`: of the start, then of the end */
@@ -40,11 +40,17 @@ struct view_device {
     uint32_t boundary_room;         /* pairs that its first list has room for */
 };
 
+/* Of the kit of the view, and of the motion. */
+#define OF_VIEW(which) KIT_BUFFER(&d->kit, which)
+#define OF_MOTION(which) ABUTI_BUFFER(&m->memory[which])
+
 /* ---- device_boundary.c ---- */
 
 /* With all else of the device in place. */
 abut_status abuti_view_boundary_create(abut_self *view);
 /* Nothing where there is none. */
 void abuti_view_boundary_destroy(abut_self *view);
+/* As backend->boundary; the sets stay there. */
+abut_status abuti_view_device_boundary(view_finding *f, bool *is_worth);
 
 #endif

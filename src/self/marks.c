@@ -43,9 +43,7 @@ void abuti_view_mark(abut_self *view, abut_self_result *result) {
             result->left[number_of(before[i])]++;
             result->entered[number_of(now[i])]++;
         }
-    if (view->on_device) { /* no tree there */
-        memcpy(before, now, count);
-    } else if (!view->marks_stand || changed > count / CHANGED_SHARE) {
+    if (!view->marks_stand || changed > count / CHANGED_SHARE) {
         abuti_view_mark_all(view, view->marks);
         memcpy(before, now, count);
     } else if (changed) {

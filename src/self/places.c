@@ -12,13 +12,6 @@
 
 enum { VERTICES_A_TASK = 4096 };
 
-static box3 box_of_step(const abut_self *view) {
-    box3 box = box_empty();
-    for (size_t i = 0; i < view->vertex_count; i++)
-        box = box_grow(box_grow(box, view->start[i]), view->next[i]);
-    return box;
-}
-
 void abuti_view_frame(abut_self *view, box3 box) {
     view->centre = box_centre(box);
     double size = real_max(v3_max_abs(v3_sub(box.hi, view->centre)),
@@ -47,8 +40,8 @@ static void place_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-void abuti_view_place(abut_self *view, const box3 *box) {
-    abuti_view_frame(view, box ? *box : box_of_step(view));
+void abuti_view_place(abut_self *view, box3 box) {
+    abuti_view_frame(view, box);
     abuti_parallel_for(view->context, (size_t)view->vertex_count + view->hole_count,
                        VERTICES_A_TASK, place_task, view);
 }

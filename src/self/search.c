@@ -30,6 +30,9 @@ enum {
     BATCH = 256 /* pairs of features that are filtered at once */
 };
 
+/* Of a pair. */
+enum { COST_NODES = 20, COST_TRIANGLES = 100, COST_FEATURES = 30 };
+
 typedef struct node_pair {
     uint32_t a, b;
 } node_pair;
@@ -67,7 +70,8 @@ typedef struct search {
     share *shares;
     portion *pool, *taken;
     size_t pool_count, pool_room;
-    double done; /* part of the work, for progress */
+    double done;     /* part of the work, for progress */
+    uint64_t budget; /* of cost; see abuti_view_search() */
     motion_hit best;
     abut_self_result *result;
 } search;
@@ -411,6 +415,16 @@ static abut_status round_of(search *s) {
     return status;
 }
 
+/* Nanoseconds, about, of one thread of the machine that docs/self.md tells of; only ratios matter,
+ * and counts do not depend on the number of threads. */
+static uint64_t cost_of(const search *s) {
+    uint64_t cost = COST_TRIANGLES * s->result->triangle_pairs;
+    for (size_t i = 0; i < TASKS; i++)
+        cost += COST_NODES * s->shares[i].node_pairs +
+                COST_FEATURES * (s->shares[i].features[0] + s->shares[i].features[1]);
+    return cost;
+}
+
 static abut_status run(search *s) {
     static const motion_hit none = {.time = 2};
     for (size_t i = 0; i < TASKS; i++) {
@@ -422,7 +436,7 @@ static abut_status run(search *s) {
     }
     s->best = none;
     abut_status status = spread(s);
-    while (!status && s->pool_count && s->best.time > 0) {
+    while (!status && s->pool_count && s->best.time > 0 && cost_of(s) <= s->budget) {
         status = round_of(s);
         status = status ? status : report(s);
     }
@@ -435,19 +449,21 @@ static abut_status run(search *s) {
 }
 
 abut_status abuti_view_search(abut_self *view, bool complete, const view_limits *limits,
-                              motion_hit *hit, abut_self_result *result) {
+                              uint64_t budget, motion_hit *hit, bool *is_spent,
+                              abut_self_result *result) {
     abut_topology_arrays t = abut_topology_arrays_get(view->topology);
     search s = {.view = view,
                 .limits = limits,
                 .complete = complete,
                 .edges = t.edges,
                 .triangle_edges = t.triangle_edges,
+                .budget = budget,
                 .result = result};
     s.shares = abuti_allocate(view->context, TASKS, sizeof *s.shares);
     s.taken = abuti_allocate(view->context, TASKS * PORTIONS, sizeof *s.taken);
     abut_status status = s.shares && s.taken ? run(&s) : ABUT_ERROR_MEMORY;
-    if (!status)
-        *hit = s.best;
+    *hit = s.best;
+    *is_spent = s.pool_count && s.best.time > 0;
     abuti_release(view->context, s.shares);
     abuti_release(view->context, s.taken);
     abuti_release(view->context, s.pool);

@@ -116,35 +116,48 @@ struct abut_self {
     double scale;
     ghost_place *places; /* of vertices in it; places.c */
 
-    vec3 *room; /* for three times the vertices; null with a device, which has its own */
+    const struct view_backend *backend;
+    struct view_device *on_device; /* of device.c alone */
+
     /* Where vertices are. `next` becomes `end` with success; `start` is `end` or `first`. With a
-     * device they are those of its motion, and may not be here: abuti_view_device_fetch(). */
-    vec3 *start, *end, *next, *first;
-    box3 end_box;     /* without ghosts; of the CPU */
+     * device they are those of its motion, and may not be here: fetch(). */
+    vec3 *start, *end, *next;
     bool end_is_free; /* known of `end` */
     bool is_carried;  /* sets and ghosts are those of a step that ended at `end` */
     abut_self_line line;
     uint32_t sampled;    /* vertices for finding it, */
     uint32_t *sample_at; /* these, */
     vec3 *sample;        /* and where they are, at the start and at the end */
-    bool prefers_line;
-    uint32_t age;  /* steps since both were compared */
-    uint32_t kept; /* steps since the violated were looked at anew */
 
-    double (*along)[2];       /* of a vertex: where on the line, least and most */
-    unsigned char *sets;      /* SET_ of each triangle, ghosts too */
-    unsigned char *last_sets; /* of the mesh in the step before */
+    /* AUTO */
+    bool prefers_line;
+    uint32_t age;           /* steps since both were compared, */
+    uint32_t compared;      /* and triangles in doubt then */
+    uint32_t rest;          /* steps until the sets are tried again, */
+    uint32_t next_rest;     /* and how many it will be the next time */
+    uint64_t complete_cost; /* of the last complete search; 0 = there was none */
+
+    uint32_t kept;       /* steps since the violated were looked at anew */
+    unsigned char *sets; /* SET_ of each triangle, ghosts too */
     unsigned char *public_sets;
-    bool sets_stand;      /* of the last step */
-    bool is_public;       /* public_sets are those of the last step */
-    uint32_t violated;    /* of the last step that was marked, */
-    uint32_t doubted;     /* and those neither positive nor violated */
-    unsigned char *marks; /* of each node of `tree` */
-    bool marks_stand;
-    atomic_uchar *near_ghost;      /* of each triangle: MEETS, TOUCHES */
-    ghost_sides *ghost_sides;      /* of each ghost */
-    uint32_t *piece;               /* of each triangle, while pieces are found */
-    struct view_device *on_device; /* null on the CPU */
+    bool sets_stand;   /* of the last step */
+    bool is_public;    /* public_sets are those of the last step */
+    bool marks_stand;  /* what the last step has marked is known */
+    uint32_t violated; /* of the last step that was marked, */
+    uint32_t doubted;  /* and those neither positive nor violated */
+
+    /* Of the CPU alone: cpu.c. */
+    abut_sweep *sweep;                 /* for complete searches; made when it is needed */
+    vec3 *room;                        /* for three times the vertices */
+    vec3 *first;                       /* the third part */
+    box3 start_box, end_box, next_box; /* without ghosts */
+    bool is_placed, is_fitted;         /* `places` and bounds are those of this step */
+    double (*along)[2];                /* of a vertex: where on the line, least and most */
+    unsigned char *last_sets;          /* of the mesh in the step before */
+    unsigned char *marks;              /* of each node of `tree` */
+    atomic_uchar *near_ghost;          /* of each triangle: MEETS, TOUCHES */
+    ghost_sides *ghost_sides;          /* of each ghost */
+    uint32_t *piece;                   /* of each triangle, while pieces are found */
 };
 
 /* What a search is told, checked and with no zeros left. */
@@ -173,8 +186,8 @@ abut_self_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t coun
 /* ---- places.c ---- */
 
 /* Finds the frame of the step that is set, and the places of vertices in it, ghosts too. `box`: of
- * the mesh over the whole step, null where it is not known. */
-void abuti_view_place(struct abut_self *view, const box3 *box);
+ * the mesh over the whole step. */
+void abuti_view_place(struct abut_self *view, box3 box);
 /* Finds the frame alone. */
 void abuti_view_frame(struct abut_self *view, box3 box);
 
@@ -216,8 +229,9 @@ unsigned abuti_view_floats_test(const view_floats *v, const ghost_place *places,
 /* ---- boundary.c ---- */
 
 /* Puts those triangles into V that touch ghosts in the step, or may be beyond one. `is_worth`: not
- * where too many are near. */
-abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, bool *is_worth);
+ * where more pairs of triangles and ghosts are near than `most`; `pairs`: how many are. */
+abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size_t most,
+                                size_t *pairs, bool *is_worth);
 /* Whether the pieces of the step before can be gone on with: what was violated stays so. Now and
  * then, and where steps do not follow each other, they are found anew. */
 bool abuti_view_goes_on(abut_self *view);
@@ -235,49 +249,68 @@ void abuti_view_mark_all(const abut_self *view, unsigned char *marks);
 /* ---- search.c ---- */
 
 /* Looks at all pairs of triangles that the sets let through, or at all where `complete`. The hit
- * has a time of 2 where there is none. */
+ * has a time of 2 where there is none. `budget`: the cost after which it ends
+ * and `is_spent` is set; then the hit means nothing. */
 abut_status abuti_view_search(abut_self *view, bool complete, const view_limits *limits,
-                              motion_hit *hit, abut_self_result *result);
+                              uint64_t budget, motion_hit *hit, bool *is_spent,
+                              abut_self_result *result);
 
-/* ---- device.c: the same on a device ---- */
+/* ---- a step, and where it is made ---- */
 
-/* With all in place but this and `end`. */
-abut_status abuti_view_device_create(abut_self *view, const vec3 *positions);
-/* Nothing where there is none. */
-void abuti_view_device_destroy(abut_self *view);
-/* Takes the positions of the step, ghosts too: `start` and `next` are set then. `follows`: it
- * starts where the last one ended. On failure all is as before. */
-abut_status abuti_view_device_step(abut_self *view, const abut_self_step *step, bool *follows);
-/* Back to before it. */
-void abuti_view_device_undo(abut_self *view);
-/* Brings `start` and `next` here where only the device has them. */
-abut_status abuti_view_device_fetch(abut_self *view);
-/* The longest side of the box of the start, or of all. */
-double abuti_view_device_extent(const abut_self *view);
-/* Whether both are. */
-bool abuti_view_device_is_here(const abut_self *view);
-/* As abuti_view_axis() for the step, where it is not here. */
-abut_status abuti_view_device_axis(abut_self *view, abut_self_line *line);
-/* As abuti_view_test(), for one view primitive or for two: the sets are those of
- * the first, and stay there. */
-abut_status abuti_view_device_test(abut_self *view, const view_sight *sights, uint32_t count,
-                                   view_counts *counts);
-/* The same without a wait: counts are known once the device was waited for, as a search does. */
-abut_status abuti_view_device_test_blindly(abut_self *view, const view_sight *sights,
-                                           uint32_t count);
-abut_status abuti_view_device_counts(abut_self *view, uint32_t count, view_counts *counts);
-/* From now on they are those of the second. */
-void abuti_view_device_take_other(abut_self *view);
-/* As abuti_view_boundary(); the sets stay there. */
-abut_status abuti_view_device_boundary(abut_self *view, const view_limits *limits,
-                                       view_counts *counts, bool *is_worth);
-/* What was found is what sets were in the last step. */
-void abuti_view_device_mark(abut_self *view);
-/* Brings the sets of the last step here, for the caller. */
-abut_status abuti_view_device_show(abut_self *view);
-/* As abuti_view_search(), without its counts of nodes and triangles; of the hit the time, the rest
- * is the impact of the result. */
-abut_status abuti_view_device_search(abut_self *view, bool complete, const view_limits *limits,
-                                     motion_hit *hit, abut_self_result *result);
+/* What a step is looked for with, and what is found. */
+typedef struct view_finding {
+    abut_self *view;
+    view_limits limits;
+    double extent;               /* the longest side of the start, or of all where it has none */
+    bool start_is_free, follows; /* the start is the end of the step before */
+    bool carries;                /* sets and ghosts can be gone on with */
+    uint64_t budget;             /* what looking at the sets may cost; UINT64_MAX = anything */
+    uint64_t cost;               /* of looking at them so far */
+    bool is_spent;
+    view_counts counts;      /* of the view test, then of the boundary */
+    abut_self_result result; /* with the impact */
+} view_finding;
+
+/* The same promise and the same sets on the CPU and on a device. */
+typedef struct view_backend {
+    /* With all in place but positions, which are those of the mesh. */
+    abut_status (*open)(abut_self *view);
+    /* Also what is half open. */
+    void (*close)(abut_self *view);
+    /* Takes the positions of the step, ghosts too: `start`, `next`, `follows` and `extent` are set
+     * then. On failure all is as before. */
+    abut_status (*take)(view_finding *f, const abut_self_step *step);
+    /* Makes `next` the `end`, or goes back to before the step. */
+    void (*accept)(abut_self *view);
+    void (*undo)(abut_self *view);
+    /* Brings `start` and `next` to the host. */
+    abut_status (*fetch)(abut_self *view);
+    /* abuti_view_axis() of the step. */
+    abut_status (*axis)(abut_self *view, abut_self_line *line);
+    /* For AUTO: what looking at the sets may cost until a complete search costs less. */
+    uint64_t (*budget)(const abut_self *view);
+    /* Finds the set P, N or Z of every triangle; `counts` of them. */
+    abut_status (*test)(view_finding *f, const view_sight *sight);
+    /* Counts for two view primitives; then the sets, and `counts`, of one of them. */
+    abut_status (*compare)(view_finding *f, const view_sight sights[2], view_counts counts[2]);
+    abut_status (*choose)(view_finding *f, const view_sight sights[2], const view_counts counts[2],
+                          int which);
+    /* For AUTO, after the view test: whether to go on by sets. */
+    bool (*is_worth)(const view_finding *f);
+    /* Puts those triangles into V that touch ghosts in the step, or may be beyond one. Not where
+     * too many are near. */
+    abut_status (*boundary)(view_finding *f, bool *is_worth);
+    /* The sets stand: counts them, and what changed since the step before. */
+    void (*mark)(view_finding *f);
+    /* Looks for the first impact by sets, where `is_spent` may become true, or completely. */
+    abut_status (*search)(view_finding *f, bool complete);
+    /* test(), mark() and search() by sets without a look at the counts in between; null where that
+     * saves nothing. */
+    abut_status (*search_blindly)(view_finding *f, const view_sight *sight);
+    /* Brings the sets of the last step to the host. */
+    abut_status (*show)(abut_self *view);
+} view_backend;
+
+extern const view_backend abuti_view_cpu, abuti_view_device;
 
 #endif

@@ -16,9 +16,7 @@
 #include "self/view_shared.h"
 #include "sweep/filter_cl.h"
 
-#define GROUP 256
-#define WALKERS 128 /* items for a ghost */
-#define AT_ONCE (WALKERS / BOUNDARY_BLOCK)
+#define AT_ONCE (BOUNDARY_WALKERS / BOUNDARY_BLOCK)
 #define NONE 0xffffffffu
 
 static inline vec3 position(__global const double *p, uint i) {
@@ -78,7 +76,7 @@ static void put_bounds(__global float *to, uint slabs, uint i, const bounds16 *b
 }
 
 /* An item a vertex, a ghost and a triangle. `ghost_bounds`: as of vertices. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_begin(boundary_scene scene, __global const double *start, __global const double *end,
                __global const uint *corners, __global const uchar *last, __global float *bounds,
                __global ghost_place *places, __global float *ghost_bounds,
@@ -191,8 +189,8 @@ static bool triangle_is_near(const boundary_scene *scene, __global const uint *c
 }
 
 /* A group a ghost. The stack has nodes of lower levels above those of higher ones, of each level at
- * most WALKERS: a level gets some only while there is none of it or below. */
-__kernel __attribute__((reqd_work_group_size(WALKERS, 1, 1))) void
+ * most BOUNDARY_WALKERS: a level gets some only while there is none of it or below. */
+__kernel __attribute__((reqd_work_group_size(BOUNDARY_WALKERS, 1, 1))) void
 boundary_pairs(boundary_scene scene, __global const uint *order, __global const uint *corners,
                __global const float *bounds, __global const ghost_place *places,
                __global const float *ghost_bounds, __global const ghost_sides *sides,
@@ -244,7 +242,7 @@ static triangle3 corners_at(__global const double *p, __global const uint *corne
 }
 
 /* Pairs until there are no more. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_meets(boundary_scene scene, __global const double *start, __global const uint *corners,
                __global const uint2 *pairs, __global uint *near, __global uint *counts) {
     uint count = counts[BOUNDARY_PAIRS];
@@ -280,7 +278,7 @@ static uint root_of(volatile __global uint *piece, uint i) {
 }
 
 /* An item a triangle. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_join(boundary_scene scene, __global const uint *neighbours, __global const uint *near,
               volatile __global uint *piece, __global const uint *counts) {
     uint i = (uint)get_global_id(0);
@@ -303,7 +301,7 @@ boundary_join(boundary_scene scene, __global const uint *neighbours, __global co
 }
 
 /* Counts the triangles of pieces. Most of a group are of the piece of its first item. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_sizes(boundary_scene scene, __global const uint *near, volatile __global uint *piece,
                __global uint *size, __global const uint *counts, __local uint *room) {
     uint i = (uint)get_global_id(0), item = (uint)get_local_id(0), root = NONE;
@@ -327,7 +325,7 @@ boundary_sizes(boundary_scene scene, __global const uint *near, volatile __globa
 }
 
 /* The largest size, then the lowest triangle that has it: `second`. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_largest(boundary_scene scene, uint second, __global const uint *size,
                  __global uint *counts) {
     uint i = (uint)get_global_id(0);
@@ -387,7 +385,7 @@ static void add_feature(const touching *t, uint what, uint element, uint a, uint
 
 /* What a triangle that is not cut off becomes: beyond a ghost, where its piece is not the largest.
  */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_beyond(boundary_scene scene, __global const uint *piece, __global uint *near,
                 __global const uint *counts) {
     uint i = (uint)get_global_id(0);
@@ -397,7 +395,7 @@ boundary_beyond(boundary_scene scene, __global const uint *piece, __global uint 
 }
 
 /* As add_features() of boundary.c: pairs until there are no more. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_features(boundary_scene scene, __global const uint *corners,
                   __global const uint *triangle_edges, __global const uint *vertex_begin,
                   __global const uint *vertex_items, __global const uint *edge_begin,
@@ -450,7 +448,7 @@ boundary_features(boundary_scene scene, __global const uint *corners,
 }
 
 /* Sweeps; features until there are no more. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void boundary_sweeps(
+__kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void boundary_sweeps(
     boundary_scene scene, __global const uint *vertex_begin, __global const uint *vertex_items,
     __global const uint *edge_begin, __global const uint *edge_items, __global const double *start,
     __global const double *end, sweep_limits limits, float reach,
@@ -480,7 +478,7 @@ static inline uint set_number(uint set) {
 }
 
 /* An item a triangle: its set, and what that is against the step before. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_finish(boundary_scene scene, __global const uint *near, __global const uchar *last,
                 __global uchar *sets, __global uint *counts, __local uint *tally) {
     uint i = (uint)get_global_id(0), item = (uint)get_local_id(0);

@@ -5,18 +5,13 @@
 
 #include "self/view_shared.h"
 
-#define GROUP 256
-
-/* Words of view_tally. */
-enum { TALLY_GHOSTS = 5, TALLY_SETS = 6, TALLY_ENTERED = 9, TALLY_LEFT = 12, TALLY = 16 };
-
 static inline vec3 position(__global const double *p, uint i) {
     return v3(p[3 * (size_t)i], p[3 * (size_t)i + 1], p[3 * (size_t)i + 2]);
 }
 
 /* Positions that the host wants: of the first `count` items at the start, of the next at the end.
  */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 view_gather(uint count, __global const uint *wanted, __global const double *start,
             __global const double *end, __global double *gathered) {
     uint i = (uint)get_global_id(0);
@@ -34,7 +29,7 @@ static inline uint set_number(uint set) {
 /* An item a triangle, ghosts behind those of the mesh, and a vertex too, for the regions. Each
  * triangle sees of the line what its own corners do. `last`: the sets of the step before. Counts
  * are made in local memory first: most items count the same. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 view_test(view_sight sight, uint triangles, uint all, uint vertices, __global const uint *corners,
           __global const double *start, __global const double *end, __global const uchar *last,
           __global uchar *sets, uint which, __global uint *tallies, __local uint *counts) {
@@ -83,7 +78,7 @@ view_test(view_sight sight, uint triangles, uint all, uint vertices, __global co
 }
 
 /* An item a feature: it is in the sets of all triangles around it. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 view_spread(uint count, uint faces_first, __global const uint *begin, __global const uint *around,
             __global const uchar *sets, __global uint *features) {
     uint i = (uint)get_global_id(0);

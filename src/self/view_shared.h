@@ -41,6 +41,12 @@ typedef struct view_tally {
     view_word left[4];    /* and in which */
 } view_tally;
 
+/* Its words. */
+enum { TALLY_GHOSTS = 5, TALLY_SETS = 6, TALLY_ENTERED = 9, TALLY_LEFT = 12, TALLY = 16 };
+
+/* Items of a group in the kernels of views. */
+#define VIEW_GROUP 256
+
 /* The points of the line from which a triangle has to be tested. */
 typedef struct view_checks {
     vec3 start[2], end[2];

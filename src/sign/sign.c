@@ -20,6 +20,7 @@ static abut_status find_closed(abut_bvh *bvh, struct bvh_sign *sign) {
     if (status)
         return status;
     sign->closed = solid->border_count == 0;
+    sign->flipped = solid->flipped;
     if (!sign->closed || !solid->names)
         return ABUT_OK;
     uint32_t count = bvh->mesh->vertex_count;
@@ -189,6 +190,21 @@ abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
     return ABUT_OK;
 }
 
+abut_advice abuti_sign_promise(abut_sign_method method, bool closed, bool flipped) {
+    if (!closed && flipped)
+        return abuti_unfit(
+            "Neighbouring triangles face opposite ways and cancel, so what is inside "
+            "is not known: orient the mesh first.");
+    if (!closed)
+        return abuti_limited("The surface has a border: inside is where its winding number is at "
+                             "least a half, which is right away from the holes and a guess in "
+                             "them.");
+    if (method == ABUT_SIGN_NORMAL)
+        return abuti_limited("Signs by pseudo-normals are right if no part of the surface faces "
+                             "inwards, touches another or cuts one.");
+    return abuti_guaranteed("The surface has no border: what is inside is exact.");
+}
+
 abut_sign_info abut_sign_info_get(const abut_bvh *bvh) {
     abut_sign_info info;
     memset(&info, 0, sizeof info);
@@ -197,6 +213,7 @@ abut_sign_info abut_sign_info_get(const abut_bvh *bvh) {
         return info;
     info.method = sign->method;
     info.closed = sign->closed;
+    info.advice = abuti_sign_promise(sign->method, sign->closed, sign->flipped);
     info.bytes = sizeof *sign;
     if (sign->far)
         info.bytes += (uint64_t)bvh->node_count * sizeof *sign->far;

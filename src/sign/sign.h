@@ -22,6 +22,7 @@ struct bvh_sign {
     abut_bvh *bvh;
     abut_sign_method method; /* never AUTO */
     bool closed;             /* no border */
+    bool flipped;            /* neighbours face opposite ways */
     double facing;           /* -1 where a surface with a border, or whose normals are asked, faces
                               * inwards on the whole */
     uint32_t *names;         /* the lowest vertex in the place of each, where the surface is closed
@@ -35,6 +36,9 @@ struct bvh_sign {
 };
 
 extern const bvh_part_kind abuti_sign_kind;
+
+/* What signs by a method are worth on a surface: see abut_sign_info. */
+abut_advice abuti_sign_promise(abut_sign_method method, bool closed, bool flipped);
 
 /* What abut_sign_prepare() has made, or null. */
 static inline const struct bvh_sign *bvh_sign_of(const abut_bvh *bvh) {

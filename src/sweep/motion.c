@@ -379,3 +379,15 @@ abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits
         impacts->impacts[i] = impact_of(motion, &hits[i]);
     return status;
 }
+
+/* ---- names ---- */
+
+const char *abut_impact_kind_name(abut_impact_kind kind) {
+    static const char *const names[] = {"vertex-face", "edge-edge"};
+    return (unsigned)kind <= ABUT_IMPACT_EDGE_EDGE ? names[kind] : NULL;
+}
+
+const char *abut_sweep_mode_name(abut_sweep_mode mode) {
+    static const char *const names[] = {"any", "earliest", "all"};
+    return (unsigned)mode <= ABUT_SWEEP_ALL ? names[mode] : NULL;
+}

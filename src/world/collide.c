@@ -214,6 +214,18 @@ static void copy_some(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
+/* The worst that the fields of bodies say of their signs. */
+static abut_advice worst_advice(const abut_world *world) {
+    abut_advice worst = abuti_contact_advice(NULL, NULL);
+    for (size_t i = 0; i < world->items.count; i++) {
+        const world_item *item = &world_items(world)[i];
+        bool is_body = item->used && item->kind == ABUT_WORLD_BODY;
+        abut_advice own = abuti_contact_advice(is_body ? item->body.field : NULL, NULL);
+        worst = own.verdict > worst.verdict ? own : worst;
+    }
+    return worst;
+}
+
 abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
     if (!world || !contacts || (!contacts->list && contacts->capacity))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_contacts: %s is null",
@@ -227,6 +239,7 @@ abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
     size_t chunks = abuti_chunk_count(count, world_grain(count, PAIRS_A_TASK));
     copies c = {.world = world, .to = contacts};
     contacts->count = world->contact_count;
+    contacts->advice = worst_advice(world);
     if (world->contact_count > contacts->capacity)
         return abuti_fail(ABUT_ERROR_BUFFER,
                           "abut_world_contacts: there are %zu contacts, and room for %llu",

@@ -258,4 +258,15 @@ static inline double brute_winding(const abut_mesh *mesh, abut_vec3 point) {
     return sum / (4 * acos(-1));
 }
 
+/* abut_pair_overlap() without what the answer is worth. */
+static inline abut_status relation_of(const abut_posed *a, const abut_posed *b,
+                                      const abut_pair_options *options, abut_pair_cache *cache,
+                                      abut_pair_relation *relation) {
+    abut_overlap overlap;
+    abut_status status = abut_pair_overlap(a, b, options, cache, &overlap);
+    if (!status)
+        *relation = overlap.relation;
+    return status;
+}
+
 #endif

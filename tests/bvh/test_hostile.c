@@ -132,14 +132,14 @@ static void check_pair(const abut_bvh *bvh, abut_mesh *mesh, abut_vec3 by) {
     abut_pair_relation relation;
     abut_separation apart;
     bool within = false;
-    assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+    assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
     assert_int_equal(relation == ABUT_PAIR_MEETING, expected > 0);
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
     assert_int_equal(apart.relation, relation);
     double error = 1e-12 * (largest_extent(mesh) + least);
     assert_true(apart.distance == 0 ? relation != ABUT_PAIR_APART
                                     : fabs(apart.distance - least) <= error);
-    assert_ok(abut_pair_within(&a, &b, least + error, NULL, NULL, &within));
+    assert_ok(abut_pair_within(&a, &b, least + error, NULL, NULL, &within, NULL));
     assert_true(within);
     abut_pair_meeting *meetings = malloc((expected + 1) * sizeof *meetings), kept;
     assert_non_null(meetings);
@@ -269,11 +269,11 @@ static void million(void **state) {
     assert_true(pairs > 0);
     abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {bvh, {{0, 0, 0, 0}, {0, 0, 1}}};
     abut_pair_relation relation;
-    assert_ok(abut_pair_overlap(&a, &a, NULL, NULL, &relation));
+    assert_ok(relation_of(&a, &a, NULL, NULL, &relation));
     assert_int_equal(relation, ABUT_PAIR_MEETING);
-    assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+    assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
     assert_int_equal(relation, ABUT_PAIR_APART);
-    assert_ok(abut_pair_within(&a, &b, 0.5, NULL, NULL, &any));
+    assert_ok(abut_pair_within(&a, &b, 0.5, NULL, NULL, &any, NULL));
     assert_false(any);
     assert_ok(abut_sign_prepare(bvh, NULL));
     assert_ok(abut_sign_inside(bvh, vec(0.25, 0.25, 0.5), &any));
@@ -377,10 +377,9 @@ static void impossible_arrays(void **state) {
         abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, lost = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}};
         abut_pair_relation relation;
         assert_fails(ABUT_ERROR_ARGUMENT, "margin",
-                     abut_pair_within(&a, &a, radii[i], NULL, NULL, &any));
+                     abut_pair_within(&a, &a, radii[i], NULL, NULL, &any, NULL));
         lost.pose.translation.y = i < 2 ? radii[i] : -INFINITY;
-        assert_fails(ABUT_ERROR_ARGUMENT, "pose",
-                     abut_pair_overlap(&a, &lost, NULL, NULL, &relation));
+        assert_fails(ABUT_ERROR_ARGUMENT, "pose", relation_of(&a, &lost, NULL, NULL, &relation));
     }
     assert_memory_equal(&nearest, &before, sizeof nearest);
     abut_bvh_destroy(bvh);

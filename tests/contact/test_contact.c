@@ -130,7 +130,7 @@ static void roles_can_be_swapped(void **state) {
     for (uint32_t round = 0; round < test_rounds(32); round++) {
         abut_body body_a = body_of(&a, random_pose(&random, 0.6)),
                   body_b = body_of(&b, random_pose(&random, 0.6));
-        abut_contacts one = contacts_room(), two = {other, ROOM, 0};
+        abut_contacts one = contacts_room(), two = {.list = other, .capacity = ROOM};
         assert_ok(abut_contact_bodies(&body_a, &body_b, NULL, &one));
         assert_ok(abut_contact_bodies(&body_b, &body_a, NULL, &two));
         assert_int_equal(one.count, two.count);
@@ -348,7 +348,7 @@ static void features_against_closed_forms(void **state) {
         abut_body b = body_of(&t, solid.pose);
         assert_ok(abut_contact_box(&a, &solid, NULL, &c));
         static abut_contact other[ROOM];
-        abut_contacts two = {other, ROOM, 0};
+        abut_contacts two = {.list = other, .capacity = ROOM};
         assert_ok(abut_contact_bodies(&a, &b, NULL, &two));
         for (size_t i = 0; i < c.count; i++)
             for (size_t k = 0; k < two.count && !room[i].side; k++)
@@ -550,7 +550,7 @@ static void same_on_any_number_of_threads(void **state) {
 static void wrong_calls_are_refused(void **state) {
     thing t = thing_by(ABUT_SHAPE_BOX, 1, 12);
     abut_body a = body_of(&t, shifted(0.7, 0.1, 0.05)), b = body_of(&t, shifted(0, 0, 0)), bad = a;
-    abut_contacts c = contacts_room(), none = {NULL, 5, 0};
+    abut_contacts c = contacts_room(), none = {.capacity = 5};
     abut_contact_options options = abut_contact_options_default();
     assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_contact_bodies(NULL, &b, NULL, &c));
     assert_fails(ABUT_ERROR_ARGUMENT, "b is null", abut_contact_bodies(&a, NULL, NULL, &c));
@@ -602,7 +602,7 @@ static void wrong_calls_are_refused(void **state) {
     /* Too little room: how many there are, and nothing else. */
     assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
     abut_contact one[1], before;
-    abut_contacts small = {one, 1, 0};
+    abut_contacts small = {.list = one, .capacity = 1};
     memset(&before, 0x5a, sizeof before);
     one[0] = before;
     assert_true(c.count > 1);

@@ -129,7 +129,7 @@ static void turning_bodies_touch_in_time(void **state) {
                                  u * p.w + v * q.w};
                 to->translation = v3_lerp(m->from.translation, m->to.translation, t);
             }
-            abut_contacts c = {NULL, 0, 0};
+            abut_contacts c = {.capacity = 0};
             abut_contact_bodies(&a, &b, &options, &c);
             if (c.count)
                 seen = t;

@@ -283,6 +283,20 @@ static void questions(void **state) {
     assert_ok(abut_field_combine(there, here, ABUT_COMBINATION_UNION, &joined));
     assert_memory_equal(joined->values, here->values, abut_field_info_get(here).bytes);
     abut_field_destroy(there);
+    assert_ok(abut_field_create(mesh, &options, &there));
+    const abut_sphere ball = {vec(0.9, 0.1, 0.2), 0.3};
+    const abut_pose none = {{0, 0, 0, 1}, {0, 0, 0}};
+    abut_contact found[2][32];
+    abut_contacts lists[2] = {{.list = found[0], .capacity = 32},
+                              {.list = found[1], .capacity = 32}};
+    for (int i = 0; i < 2; i++) {
+        const abut_body body = {i ? there : here, NULL, none};
+        assert_ok(abut_contact_sphere(&body, &ball, NULL, &lists[i]));
+    }
+    assert_true(lists[0].count > 0 && lists[0].count == lists[1].count);
+    for (size_t i = 0; i < lists[0].count; i++)
+        assert_true(found[0][i].id == found[1][i].id && found[0][i].depth == found[1][i].depth);
+    abut_field_destroy(there);
     options.cache = "device-cache";
     assert_ok(abut_field_create(mesh, &options, &there));
     assert_ok(abut_field_create(mesh, &options, &again)); /* is read, and goes there */

@@ -247,7 +247,8 @@ static void loaded_fields_collide(void **state) {
     abut_mesh *mesh = torus(NULL);
     abut_field *field = field_of(mesh, 0, 24), *back;
     abut_samples *samples;
-    abut_contacts found[2] = {{lists[0], ROOM, 0}, {lists[1], ROOM, 0}};
+    abut_contacts found[2] = {{.list = lists[0], .capacity = ROOM},
+                              {.list = lists[1], .capacity = ROOM}};
     assert_ok(abut_samples_create(mesh, NULL, &samples));
     assert_ok(abut_field_write(field, test_path("a.abutf"), NULL));
     assert_ok(abut_field_read(NULL, test_path("a.abutf"), NULL, &back));

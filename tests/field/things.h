@@ -63,7 +63,7 @@ static inline abut_pose shifted(double x, double y, double z) {
 #define ROOM 20000
 static abut_contact room[ROOM];
 static inline abut_contacts contacts_room(void) {
-    abut_contacts c = {room, ROOM, 0};
+    abut_contacts c = {.list = room, .capacity = ROOM};
     return c;
 }
 

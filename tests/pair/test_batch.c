@@ -12,9 +12,9 @@ typedef struct answers {
 
 static void ask_all(const abut_pair_poses *poses, answers *all) {
     memset(all, 0, sizeof *all);
-    assert_ok(abut_pair_overlap_batch(poses, NULL, all->relations));
+    assert_ok(abut_pair_overlap_batch(poses, NULL, all->relations, NULL));
     assert_ok(abut_pair_distance_batch(poses, NULL, all->separations));
-    assert_ok(abut_pair_within_batch(poses, 0.1, NULL, all->within));
+    assert_ok(abut_pair_within_batch(poses, 0.1, NULL, all->within, NULL));
 }
 
 /* The same poses, with hierarchies on 1 thread, on 4, and one by one. */
@@ -42,9 +42,9 @@ static void batch_is_single(void **state) {
         ask_all(&poses, &all[run]);
         for (int i = 0; i < POSES && run == 0; i++) {
             abut_posed at_a = {a, poses_a[i]}, at_b = {b, poses_b[i]};
-            assert_ok(abut_pair_overlap(&at_a, &at_b, NULL, NULL, &all[2].relations[i]));
+            assert_ok(relation_of(&at_a, &at_b, NULL, NULL, &all[2].relations[i]));
             assert_ok(abut_pair_distance(&at_a, &at_b, NULL, NULL, &all[2].separations[i]));
-            assert_ok(abut_pair_within(&at_a, &at_b, 0.1, NULL, NULL, &all[2].within[i]));
+            assert_ok(abut_pair_within(&at_a, &at_b, 0.1, NULL, NULL, &all[2].within[i], NULL));
         }
         poses.poses_a = NULL;
         poses.count = 3;
@@ -54,7 +54,7 @@ static void batch_is_single(void **state) {
         assert_ok(abut_pair_distance(&at_a, &at_b, NULL, NULL, &one));
         assert_memory_equal(&some[2], &one, sizeof one);
         poses.count = 0;
-        assert_ok(abut_pair_overlap_batch(&poses, NULL, NULL));
+        assert_ok(abut_pair_overlap_batch(&poses, NULL, NULL, NULL));
         abut_bvh_destroy(a);
         abut_bvh_destroy(b);
         abut_context_destroy(context);
@@ -90,11 +90,11 @@ static abut_status ask_everything(abut_context *context, void *data) {
     bool within;
     uint64_t count;
     if (!status) {
-        status = abut_pair_overlap(&a, &b, NULL, NULL, &relation);
+        status = relation_of(&a, &b, NULL, NULL, &relation);
         assert_true((status == ABUT_OK) == (relation != (abut_pair_relation)77));
     }
     status = status ? status : abut_pair_distance(&a, &b, NULL, NULL, &separation);
-    status = status ? status : abut_pair_within(&a, &b, 1, NULL, NULL, &within);
+    status = status ? status : abut_pair_within(&a, &b, 1, NULL, NULL, &within, NULL);
     status = status ? status : abut_pair_meetings(&a, &b, 0, NULL, &count);
     if (!status) {
         abut_pair_poses poses = abut_pair_poses_default();
@@ -102,7 +102,7 @@ static abut_status ask_everything(abut_context *context, void *data) {
         poses.a = poses.b = bvh;
         poses.poses_b = at;
         poses.count = 2;
-        status = abut_pair_overlap_batch(&poses, NULL, relations);
+        status = abut_pair_overlap_batch(&poses, NULL, relations, NULL);
     }
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -135,7 +135,7 @@ static void cancelled(void **state) {
     poses.a = poses.b = bvh;
     poses.count = 4;
     assert_fails(ABUT_ERROR_CANCELLED, "cancelled",
-                 abut_pair_overlap_batch(&poses, NULL, relations));
+                 abut_pair_overlap_batch(&poses, NULL, relations, NULL));
     assert_true(calls > 0);
     abut_bvh_destroy(bvh);
     abut_context_destroy(context);
@@ -156,16 +156,14 @@ static void refusals(void **state) {
     abut_separation before = separation;
     odd.pose.rotation.y = NAN;
     beyond.pose.translation.z = 1e91;
-    assert_fails(ABUT_ERROR_ARGUMENT, "a is null",
-                 abut_pair_overlap(NULL, &good, NULL, NULL, &relation));
-    assert_fails(ABUT_ERROR_ARGUMENT, "b is null",
-                 abut_pair_overlap(&good, NULL, NULL, NULL, &relation));
+    assert_fails(ABUT_ERROR_ARGUMENT, "a is null", relation_of(NULL, &good, NULL, NULL, &relation));
+    assert_fails(ABUT_ERROR_ARGUMENT, "b is null", relation_of(&good, NULL, NULL, NULL, &relation));
     assert_fails(ABUT_ERROR_ARGUMENT, "b->bvh is null",
-                 abut_pair_overlap(&good, &none, NULL, NULL, &relation));
-    assert_fails(ABUT_ERROR_ARGUMENT, "relation is null",
+                 relation_of(&good, &none, NULL, NULL, &relation));
+    assert_fails(ABUT_ERROR_ARGUMENT, "overlap is null",
                  abut_pair_overlap(&good, &good, NULL, NULL, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "the pose of a is not finite",
-                 abut_pair_overlap(&odd, &good, NULL, NULL, &relation));
+                 relation_of(&odd, &good, NULL, NULL, &relation));
     assert_fails(ABUT_ERROR_ARGUMENT, "the pose of b moves by (0, 0, 1e+91)",
                  abut_pair_distance(&good, &beyond, NULL, NULL, &separation));
     abut_mesh *vast;
@@ -179,40 +177,39 @@ static void refusals(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "separation is null",
                  abut_pair_distance(&good, &good, NULL, NULL, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "margin is nan",
-                 abut_pair_within(&good, &good, NAN, NULL, NULL, &within));
+                 abut_pair_within(&good, &good, NAN, NULL, NULL, &within, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "margin is -1",
-                 abut_pair_within(&good, &good, -1, NULL, NULL, &within));
+                 abut_pair_within(&good, &good, -1, NULL, NULL, &within, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "within is null",
-                 abut_pair_within(&good, &good, 1, NULL, NULL, NULL));
+                 abut_pair_within(&good, &good, 1, NULL, NULL, NULL, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "meetings is null",
                  abut_pair_meetings(&good, &good, 1, NULL, &count));
     assert_fails(ABUT_ERROR_ARGUMENT, "count is null",
                  abut_pair_meetings(&good, &good, 1, &meeting, NULL));
     abut_pair_options options = abut_pair_options_default();
     options.size = 0;
-    assert_fails(ABUT_ERROR_ARGUMENT, "size",
-                 abut_pair_overlap(&good, &good, &options, NULL, &relation));
+    assert_fails(ABUT_ERROR_ARGUMENT, "size", relation_of(&good, &good, &options, NULL, &relation));
     assert_true(relation == (abut_pair_relation)77 && count == 77 && within);
     assert_memory_equal(&separation, &before, sizeof before);
 
     abut_pair_poses poses = abut_pair_poses_default();
     abut_pose list[3] = {good.pose, good.pose, odd.pose};
     assert_fails(ABUT_ERROR_ARGUMENT, "poses is null",
-                 abut_pair_overlap_batch(NULL, NULL, &relation));
+                 abut_pair_overlap_batch(NULL, NULL, &relation, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "poses->a is null",
-                 abut_pair_overlap_batch(&poses, NULL, &relation));
+                 abut_pair_overlap_batch(&poses, NULL, &relation, NULL));
     poses.a = bvh;
     assert_fails(ABUT_ERROR_ARGUMENT, "poses->b is null",
-                 abut_pair_overlap_batch(&poses, NULL, &relation));
+                 abut_pair_overlap_batch(&poses, NULL, &relation, NULL));
     poses.b = bvh;
     poses.poses_b = list;
     poses.count = 3;
     assert_fails(ABUT_ERROR_ARGUMENT, "relations is null",
-                 abut_pair_overlap_batch(&poses, NULL, NULL));
+                 abut_pair_overlap_batch(&poses, NULL, NULL, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "the pose of b at index 2 is not finite",
-                 abut_pair_overlap_batch(&poses, NULL, &relation));
+                 abut_pair_overlap_batch(&poses, NULL, &relation, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "margin is nan",
-                 abut_pair_within_batch(&poses, NAN, NULL, &within));
+                 abut_pair_within_batch(&poses, NAN, NULL, &within, NULL));
     assert_true(relation == (abut_pair_relation)77);
     abut_bvh_destroy(bvh);
 }
@@ -255,14 +252,14 @@ static void refitted(void **state) {
     assert_ok(abut_bvh_create(soup, NULL, &around));
     abut_posed a = {around, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {speck, {{0, 0, 0, 0}, {0, 0, 0}}};
     abut_pair_relation relation;
-    assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+    assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
     assert_int_equal(relation, ABUT_PAIR_B_INSIDE);
     for (uint32_t t = 0; t < count; t++) /* to one side, in layers: nothing is around any more */
         for (int k = 0; k < 3; k++)
             corners[3 * t + (uint32_t)k].x = 0.5 * fabs(corners[3 * t + (uint32_t)k].x) + 0.01 + t;
     abut_mesh *apart = make_soup(NULL, corners, count);
     assert_ok(abut_bvh_refit(around, apart));
-    assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+    assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
     assert_int_equal(relation, ABUT_PAIR_APART);
     abut_mesh_destroy(soup);
     abut_mesh_destroy(apart);
@@ -289,7 +286,7 @@ static void small_and_equal(void **state) {
     assert_true(separation.distance == 3.5);
     b.pose.translation.z = 3;
     abut_pair_relation relation;
-    assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+    assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
     assert_int_equal(relation, ABUT_PAIR_MEETING);
     abut_bvh_destroy(one);
     abut_bvh_destroy(equal);

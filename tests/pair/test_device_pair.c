@@ -61,9 +61,9 @@ static void check_overlap(const two_bodies *two, const abut_pair_poses *poses,
     abut_pair_relation *expected = calloc(poses->count, sizeof *got);
     assert_true(got && expected);
     memset(got, 0xff, poses->count * sizeof *got);
-    assert_ok(abut_pair_overlap_batch(poses, options, expected));
+    assert_ok(abut_pair_overlap_batch(poses, options, expected, NULL));
     abut_pair_poses there = poses_there(two, poses);
-    assert_ok(abut_pair_overlap_batch(&there, options, got));
+    assert_ok(abut_pair_overlap_batch(&there, options, got, NULL));
     for (size_t i = 0; i < poses->count; i++)
         if (got[i] != expected[i])
             fail_msg("pose %zu: %d instead of %d", i, (int)got[i], (int)expected[i]);
@@ -100,9 +100,9 @@ static void check_within(const two_bodies *two, const abut_pair_poses *poses, do
                          const abut_pair_options *options) {
     bool *got = calloc(poses->count, sizeof *got), *expected = calloc(poses->count, sizeof *got);
     assert_true(got && expected);
-    assert_ok(abut_pair_within_batch(poses, margin, options, expected));
+    assert_ok(abut_pair_within_batch(poses, margin, options, expected, NULL));
     abut_pair_poses there = poses_there(two, poses);
-    assert_ok(abut_pair_within_batch(&there, margin, options, got));
+    assert_ok(abut_pair_within_batch(&there, margin, options, got, NULL));
     for (size_t i = 0; i < poses->count; i++)
         if (got[i] != expected[i])
             fail_msg("pose %zu: %d instead of %d within %g", i, got[i], expected[i], margin);
@@ -274,9 +274,9 @@ typedef struct answers {
 } answers;
 
 static abut_status ask(int question, const abut_pair_poses *poses, answers *to) {
-    return question == 0   ? abut_pair_overlap_batch(poses, NULL, to ? to->relations : NULL)
+    return question == 0   ? abut_pair_overlap_batch(poses, NULL, to ? to->relations : NULL, NULL)
            : question == 1 ? abut_pair_distance_batch(poses, NULL, to ? to->separations : NULL)
-                           : abut_pair_within_batch(poses, 0.1, NULL, to ? to->within : NULL);
+                           : abut_pair_within_batch(poses, 0.1, NULL, to ? to->within : NULL, NULL);
 }
 
 static void failing_device(void **state) {
@@ -336,9 +336,9 @@ static void wrong_arguments(void **state) {
     }
     poses.count = 1;
     assert_fails(ABUT_ERROR_ARGUMENT, "margin is nan",
-                 abut_pair_within_batch(&poses, NAN, NULL, got.within));
+                 abut_pair_within_batch(&poses, NAN, NULL, got.within, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "margin is -1",
-                 abut_pair_within_batch(&poses, -1, NULL, got.within));
+                 abut_pair_within_batch(&poses, -1, NULL, got.within, NULL));
     free(list);
     destroy_two(&two);
 }

@@ -131,14 +131,14 @@ static void check_distance(const abut_posed *a, const abut_posed *b, const abut_
     }
     bool within;
     double distance = got.distance;
-    assert_ok(abut_pair_within(a, b, distance, &options, cache, &within));
+    assert_ok(abut_pair_within(a, b, distance, &options, cache, &within, NULL));
     assert_true(within);
-    assert_ok(abut_pair_within(a, b, 2 * distance, &options, NULL, &within));
+    assert_ok(abut_pair_within(a, b, 2 * distance, &options, NULL, &within, NULL));
     assert_true(within);
     if (distance > 0) {
-        assert_ok(abut_pair_within(a, b, nextafter(distance, 0), &options, cache, &within));
+        assert_ok(abut_pair_within(a, b, nextafter(distance, 0), &options, cache, &within, NULL));
         assert_false(within);
-        assert_ok(abut_pair_within(a, b, distance / 2, &options, NULL, &within));
+        assert_ok(abut_pair_within(a, b, distance / 2, &options, NULL, &within, NULL));
         assert_false(within);
     }
 }
@@ -175,7 +175,7 @@ static void check_pair(const abut_bvh *bvh_a, abut_pose pose_a, const abut_bvh *
     abut_pair_relation relation;
     options.surfaces = true;
     for (int warm = 0; warm < 2; warm++) {
-        assert_ok(abut_pair_overlap(&a, &b, &options, warm ? cache : NULL, &relation));
+        assert_ok(relation_of(&a, &b, &options, warm ? cache : NULL, &relation));
         assert_int_equal(relation, slow.meeting_count ? ABUT_PAIR_MEETING : ABUT_PAIR_APART);
         check_distance(&a, &b, moved_a, moved_b, &slow, warm ? cache : NULL);
     }
@@ -183,7 +183,7 @@ static void check_pair(const abut_bvh *bvh_a, abut_pose pose_a, const abut_bvh *
     if (solid) {
         abut_pair_relation expected = relation_slowly(&slow, moved_a, moved_b);
         relations_seen[expected]++;
-        assert_ok(abut_pair_overlap(&a, &b, NULL, cache, &relation));
+        assert_ok(relation_of(&a, &b, NULL, cache, &relation));
         assert_int_equal(relation, expected);
         abut_separation got;
         assert_ok(abut_pair_distance(&a, &b, NULL, cache, &got));
@@ -197,7 +197,7 @@ static void check_pair(const abut_bvh *bvh_a, abut_pose pose_a, const abut_bvh *
                                       : triangle_of(moved_a, got.triangle_a),
                               inner_b ? got.feature_b : got.feature_a, got.point_a, 1);
             bool within;
-            assert_ok(abut_pair_within(&a, &b, 0, NULL, cache, &within));
+            assert_ok(abut_pair_within(&a, &b, 0, NULL, cache, &within, NULL));
             assert_true(within);
         }
     }
@@ -285,7 +285,7 @@ static void touching(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         b.pose.translation = cases[i].by;
-        assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+        assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
         assert_int_equal(relation, cases[i].relation);
     }
     abut_separation got;
@@ -323,13 +323,13 @@ static void containment(void **state) {
         abut_pose pose = {{0, 0, 0, 0}, {0, 0, heights[i] * radius}};
         abut_posed a = {solid, still}, b = {pair, pose};
         abut_pair_relation relation;
-        assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+        assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
         assert_int_equal(relation, in_solid[i]);
-        assert_ok(abut_pair_overlap(&b, &a, NULL, NULL, &relation));
+        assert_ok(relation_of(&b, &a, NULL, NULL, &relation));
         assert_int_equal(relation,
                          in_solid[i] == ABUT_PAIR_B_INSIDE ? ABUT_PAIR_A_INSIDE : in_solid[i]);
         a.bvh = shell;
-        assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+        assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
         assert_int_equal(relation, in_shell[i]);
         check_pair(shell, still, pair, pose, true, NULL);
         check_pair(solid, still, pair, pose, true, NULL);
@@ -397,9 +397,9 @@ static void borders(void **state) {
             abut_vec3 o = abut_mesh_origin(moved_b), p = abut_mesh_positions(moved_b)[0];
             double turns = fabs(brute_winding(moved, vec(o.x + p.x, o.y + p.y, o.z + p.z)));
             abut_pair_relation relation, again;
-            assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &relation));
+            assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
             a.bvh = soup;
-            assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &again));
+            assert_ok(relation_of(&a, &b, NULL, NULL, &again));
             assert_int_equal(relation, again);
             if (relation != ABUT_PAIR_MEETING && fabs(turns - 0.5) > 1e-6) {
                 assert_int_equal(relation, turns > 0.5 ? ABUT_PAIR_B_INSIDE : ABUT_PAIR_APART);
@@ -477,9 +477,9 @@ static void far_apart(void **state) {
         double largest = 3 * place;
         assert_true(fabs(got.distance - slow.closest.distance) <= 1e-12 * largest);
         bool within;
-        assert_ok(abut_pair_within(&at_a, &at_b, got.distance, NULL, NULL, &within));
+        assert_ok(abut_pair_within(&at_a, &at_b, got.distance, NULL, NULL, &within, NULL));
         assert_true(within);
-        assert_ok(abut_pair_within(&at_a, &at_b, 0.9 * got.distance, NULL, NULL, &within));
+        assert_ok(abut_pair_within(&at_a, &at_b, 0.9 * got.distance, NULL, NULL, &within, NULL));
         assert_false(within);
         free(slow.meetings);
         abut_mesh_destroy(moved_a);

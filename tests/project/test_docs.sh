@@ -46,7 +46,7 @@ done
 unnamed_functions='
 abut_buffer_bytes abut_buffer_native abut_bvh_mesh abut_contact_box abut_contact_capsule
 abut_contact_points abut_contact_ray abut_pair_self_meetings abut_samples_arrays_get
-abut_self_info_get abut_sign_info_get abut_world_remove
+abut_self_info_get abut_world_remove
 '
 echo "$unnamed_functions" | tr ' ' '\n' | sed '/^$/d' | sort >"$work/known"
 grep -hv '^#' "$source"/include/abut/*.h | tr '\n' ' ' | grep -oE 'ABUT_API [^;(]*\(' |

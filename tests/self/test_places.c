@@ -65,8 +65,8 @@ static void floats_change_nothing(void **state) {
             line.end[k] = round % 4 ? v3_add(line.start[k], v3_sub(end[0], start[0]))
                                     : nearly_in_plane(&random, mesh, end, off * size);
         }
-        step.start = start;
-        step.end = end;
+        step.start = abut_array_host(start);
+        step.end = abut_array_host(end);
         step.line = &line;
         step.start_is_free = true;
         assert_ok(abut_self_create(mesh, &options, &view));
@@ -113,8 +113,8 @@ static void bounds_hold_all(void **state) {
         options.bounds = round / 2 ? ABUT_SELF_AABB : ABUT_SELF_DOP16;
         apart.separation = round ? 0.01 : 0;
         random_motion(&random, start, end, count, 0.2, 0.01);
-        step.start = start;
-        step.end = end;
+        step.start = abut_array_host(start);
+        step.end = abut_array_host(end);
         assert_ok(abut_self_create(mesh, &options, &view));
         assert_ok(abut_self_find(view, &step, &apart, &result));
         const int slabs = view->slabs, step_of = 2 * slabs;

@@ -79,8 +79,8 @@ static void sets_are_true(void **state) {
                 round % 4 ? v3_add(line.start[k], random_vector(&random, 0.3)) : line.start[k];
         }
         random_motion(&random, start, end, count, 0.5, 0.1);
-        step.start = start;
-        step.end = end;
+        step.start = abut_array_host(start);
+        step.end = abut_array_host(end);
         step.line = &line;
         step.start_is_free = true;
         assert_ok(abut_self_create(mesh, &options, &view));
@@ -191,20 +191,22 @@ static void violated_until_back(void **state) {
     abut_self *view;
     abut_self_result result;
     abut_self_step step = abut_self_step_default();
+    abut_self_options options = abut_self_options_default();
     for (uint32_t i = 0; i < count; i++)
         if (rest[i].z > 0.7 && rest[i].z < 0.9 && rest[i].x > 0.4) /* out through the ghosts */
             in[i] = v3(0.1, rest[i].y, 2);
-    assert_ok(abut_self_create(mesh, NULL, &view));
-    step.end = rest;
+    options.scheme = ABUT_SELF_LINE;
+    assert_ok(abut_self_create(mesh, &options, &view));
+    step.end = abut_array_host(rest);
     assert_ok(abut_self_find(view, &step, NULL, &result));
     assert_int_equal(0, result.sets[ABUT_SELF_VIOLATED]);
     assert_false(result.hit);
-    step.end = in;
+    step.end = abut_array_host(in);
     assert_ok(abut_self_find(view, &step, NULL, &result));
     assert_true(result.sets[ABUT_SELF_VIOLATED] > 0);
     assert_int_equal(result.sets[ABUT_SELF_VIOLATED], result.entered[ABUT_SELF_VIOLATED]);
     bool hit = result.hit;
-    step.end = rest;
+    step.end = abut_array_host(rest);
     for (int s = 0; s < 10; s++)
         assert_ok(abut_self_find(view, &step, NULL, &result));
     assert_int_equal(0, result.sets[ABUT_SELF_VIOLATED]);
@@ -213,6 +215,23 @@ static void violated_until_back(void **state) {
     abut_mesh_destroy(mesh);
     free(in);
     free(rest);
+}
+
+static void names(void **state) {
+    (void)state;
+    assert_string_equal("auto", abut_self_scheme_name(ABUT_SELF_AUTO));
+    assert_string_equal("complete", abut_self_scheme_name(ABUT_SELF_COMPLETE));
+    assert_string_equal("aabb", abut_self_bounds_name(ABUT_SELF_AABB));
+    assert_string_equal("cost", abut_self_fallback_name(ABUT_SELF_COST));
+    assert_string_equal("violated", abut_self_set_name(ABUT_SELF_VIOLATED));
+    assert_string_equal("edge-edge", abut_impact_kind_name(ABUT_IMPACT_EDGE_EDGE));
+    assert_string_equal("all", abut_sweep_mode_name(ABUT_SWEEP_ALL));
+    assert_null(abut_self_scheme_name((abut_self_scheme)4));
+    assert_null(abut_self_bounds_name((abut_self_bounds)2));
+    assert_null(abut_self_fallback_name((abut_self_fallback)-1));
+    assert_null(abut_self_set_name((abut_self_set)4));
+    assert_null(abut_impact_kind_name((abut_impact_kind)2));
+    assert_null(abut_sweep_mode_name((abut_sweep_mode)3));
 }
 
 /* ---- fallbacks ---- */
@@ -227,7 +246,7 @@ static abut_self_result find_one(abut_mesh *mesh, const abut_self_options *optio
     abut_self *view;
     abut_self_step step = abut_self_step_default();
     abut_self_result result;
-    step.end = end;
+    step.end = abut_array_host(end);
     assert_ok(abut_self_create(mesh, options, &view));
     assert_ok(abut_self_find(view, &step, sweep, &result));
     if (result.scheme == ABUT_SELF_COMPLETE)
@@ -285,6 +304,7 @@ static void entangled_boundary(void **state) {
         end[i] = v3(-end[i].x, -end[i].y, 0.5 * end[i].x);
     abut_self_options options = abut_self_options_default();
     options.bounds = ABUT_SELF_AABB;
+    options.scheme = ABUT_SELF_LINE;
     abut_self_result result = find_one(mesh, &options, end, NULL);
     assert_int_equal(ABUT_SELF_BOUNDARY, result.reason);
     assert_true(result.hit);
@@ -365,8 +385,8 @@ static void threads_agree(void **state) {
         for (int s = 0; s < 6; s++) {
             abut_self_step step = abut_self_step_default();
             random_motion(&random, start, end, count, 0.3, 0.0);
-            step.start = start;
-            step.end = end;
+            step.start = abut_array_host(start);
+            step.end = abut_array_host(end);
             step.start_is_free = true; /* or not: the answers are the same in any case */
             assert_ok(abut_self_find(view, &step, NULL, &results[k][s]));
             memset(&results[k][s].times, 0, sizeof results[k][s].times);
@@ -400,7 +420,7 @@ static abut_status work(abut_context *context, void *data) {
     abut_status status = abut_shape_create(context, &shape, &mesh);
     if (!status)
         status = abut_self_create(mesh, NULL, &view);
-    step.end = end;
+    step.end = abut_array_host(end);
     if (!status)
         status = abut_self_find(view, &step, NULL, &result);
     abut_self_destroy(view);
@@ -460,7 +480,7 @@ static void progress_is_real(void **state) {
         abut_self_result result;
         abut_self *view;
         of_view.scheme = k ? ABUT_SELF_POINT : ABUT_SELF_COMPLETE;
-        step.end = end;
+        step.end = abut_array_host(end);
         step.line = &outside;
         step.start_is_free = true;
         memset(&w, 0, sizeof w);
@@ -498,7 +518,7 @@ static void refusals(void **state) {
     memset(&result, 0x55, sizeof result);
     before = result;
     assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_self_find(view, &step, NULL, &result));
-    step.end = end;
+    step.end = abut_array_host(end);
     assert_fails(ABUT_ERROR_ARGUMENT, "view is null", abut_self_find(NULL, &step, NULL, &result));
     assert_fails(ABUT_ERROR_ARGUMENT, "step is null", abut_self_find(view, NULL, NULL, &result));
     assert_fails(ABUT_ERROR_ARGUMENT, "result is null", abut_self_find(view, &step, NULL, NULL));
@@ -535,7 +555,7 @@ static void refusals(void **state) {
     assert_ok(abut_self_create(mesh, NULL, &view));
     step = abut_self_step_default();
     abut_vec3 *sheet = positions_of(mesh);
-    step.end = sheet;
+    step.end = abut_array_host(sheet);
     assert_int_equal(ABUT_ERROR_CANCELLED, abut_self_find(view, &step, NULL, &result));
     abut_self_destroy(view);
     abut_mesh_destroy(mesh);
@@ -552,7 +572,9 @@ static void extremes(void **state) {
     assert_false(find_one(mesh, NULL, end, NULL).hit);
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_add(start[i], v3(1e20, -1e20, 3e19));
-    abut_self_result far = find_one(mesh, NULL, end, NULL);
+    abut_self_options options = abut_self_options_default();
+    options.scheme = ABUT_SELF_LINE;
+    abut_self_result far = find_one(mesh, &options, end, NULL);
     assert_true(far.scheme != ABUT_SELF_COMPLETE);
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3(0, 0, 0);
@@ -577,6 +599,7 @@ int main(void) {
         cmocka_unit_test(one_vertex_is_not_enough),
         cmocka_unit_test(ghosts_close),
         cmocka_unit_test(violated_until_back),
+        cmocka_unit_test(names),
         cmocka_unit_test(fallbacks),
         cmocka_unit_test(entangled_boundary),
         cmocka_unit_test(touching_is_near),

@@ -71,8 +71,11 @@ static void check_motion(const promise *p, const abut_vec3 *start, const abut_ve
 
 static void check_result(promise *p, int k, const abut_self_result *r, brute_hit truth) {
     assert_int_equal(truth.time <= 1, r->hit);
-    if (k > 1) {
-        assert_int_equal(ABUT_SELF_NOT_NEEDED, r->reason);
+    if (r->reason) { /* AUTO may choose the complete search */
+        assert_int_equal(4, k);
+        assert_true(r->reason == ABUT_SELF_COST || r->reason == ABUT_SELF_BOUNDARY);
+        assert_int_equal(ABUT_SELF_COMPLETE, r->scheme);
+    } else if (k > 1) {
         assert_int_equal(abut_mesh_triangle_count(p->mesh),
                          r->sets[0] + r->sets[1] + r->sets[2] + r->sets[3]);
         check_marks(p->views[k]);
@@ -116,8 +119,8 @@ static void check_near_miss(const promise *p, const abut_vec3 *start, abut_vec3 
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_lerp(start[i], end[i], time);
     exact.exact = true;
-    step.start = start;
-    step.end = end;
+    step.start = abut_array_host(start);
+    step.end = abut_array_host(end);
     assert_ok(abut_sweep_step(p->motion, abut_array_host(start), abut_array_host(end)));
     assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, &exact, &impacts, NULL));
     for (int k = 0; k < VIEWS; k++) {
@@ -143,8 +146,8 @@ static void follow(promise *p, test_random *random, uint32_t steps, double size,
         for (int k = 0; k < VIEWS; k++) {
             abut_self_step step = abut_self_step_default();
             abut_self_result result;
-            step.start = start;
-            step.end = end;
+            step.start = abut_array_host(start);
+            step.end = abut_array_host(end);
             step.line = own ? &line : NULL;
             assert_ok(abut_self_find(p->views[k], &step, NULL, &result));
             check_result(p, k, &result, truth);
@@ -310,8 +313,8 @@ static void step_curl(curling *c, test_random *random) {
     uint32_t kind = test_random_below(random, 6);
     curl next = next_curl(random, c->now);
     roll(random, next, c->end);
-    step.start = c->start;
-    step.end = c->end;
+    step.start = abut_array_host(c->start);
+    step.end = abut_array_host(c->end);
     step.line = &axis;
     apart.separation = 1e-9; /* is searched completely */
     c->stops = kind == 0;
@@ -372,7 +375,9 @@ static void test_ties(void **state) {
         uint32_t count = abut_mesh_vertex_count(mesh);
         abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
         abut_self *view;
-        assert_ok(abut_self_create(mesh, NULL, &view));
+        abut_self_options options = abut_self_options_default();
+        options.scheme = round / 4 % 2 ? ABUT_SELF_LINE : ABUT_SELF_POINT;
+        assert_ok(abut_self_create(mesh, &options, &view));
         for (int s = 0; s < 16; s++) {
             for (uint32_t i = 0; i < count; i++)
                 end[i] = test_random_below(&random, 4)
@@ -383,8 +388,8 @@ static void test_ties(void **state) {
             brute_hit truth = brute_find(mesh, start, end, tolerance_of(start, count));
             abut_self_step step = abut_self_step_default();
             abut_self_result result;
-            step.start = start;
-            step.end = end;
+            step.start = abut_array_host(start);
+            step.end = abut_array_host(end);
             assert_ok(abut_self_find(view, &step, NULL, &result));
             assert_int_equal(ABUT_SELF_NOT_NEEDED, result.reason);
             assert_int_equal(truth.time <= 1, result.hit);
@@ -400,10 +405,89 @@ static void test_ties(void **state) {
     assert_true(hits > 0);
 }
 
+/* ---- AUTO ---- */
+
+enum { AUTO_STEPS = 24 };
+
+/* A sheet of pleats that are pressed together: all are in doubt while it is flat, and
+ * later half of it enters. Or a ball with a dent. `far`: 0 to 1, from shape to shape. */
+static abut_vec3 bent(abut_vec3 p, bool pleats, double far) {
+    if (!pleats)
+        return v3(p.x, p.y,
+                  p.z > 0 ? p.z * (1 - 1.5 * far * exp(-3 * (p.x * p.x + p.y * p.y))) : p.z);
+    double height = fabs(fmod(8 * p.x + 16, 2) - 1);
+    return v3(p.x * (1 - 0.6 * far), p.y, 0.1 * far * height);
+}
+
+/* Takes all steps by AUTO, held against sweeps; gives how many were searched completely. */
+static uint32_t follow_auto(uint32_t threads, bool pleats, double from, double to,
+                            abut_self_scheme schemes[AUTO_STEPS]) {
+    abut_context_options of_context = abut_context_options_default();
+    abut_context *context;
+    uint32_t complete = 0;
+    of_context.thread_count = threads;
+    assert_ok(abut_context_create(&of_context, &context));
+    abut_mesh *mesh =
+        pleats ? make_sheet(context, 32, 32, false) : make_shape(context, ABUT_SHAPE_ICOSPHERE, 12);
+    const uint32_t count = abut_mesh_vertex_count(mesh);
+    abut_vec3 *flat = positions_of(mesh), *start = positions_of(mesh), *end = positions_of(mesh);
+    abut_self *view;
+    abut_sweep *motion;
+    assert_ok(abut_self_create(mesh, NULL, &view));
+    assert_ok(abut_sweep_create(&mesh, 1, NULL, &motion));
+    for (uint32_t s = 0; s <= AUTO_STEPS; s++) {
+        abut_self_step step = abut_self_step_default();
+        abut_self_result result;
+        abut_impact impact;
+        abut_impacts impacts = {&impact, 1, 0};
+        memcpy(start, end, count * sizeof *start);
+        for (uint32_t i = 0; i < count; i++)
+            end[i] = bent(flat[i], pleats, from + (to - from) * s / AUTO_STEPS);
+        if (s == 0)
+            continue;
+        step.start = abut_array_host(start);
+        step.end = abut_array_host(end);
+        step.start_is_free = true;
+        assert_ok(abut_sweep_step(motion, step.start, step.end));
+        assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &impacts, NULL));
+        assert_ok(abut_self_find(view, &step, NULL, &result));
+        assert_int_equal(impacts.count, result.hit);
+        assert_true(!result.hit || result.impact.time == impact.time);
+        assert_int_equal(result.scheme == ABUT_SELF_COMPLETE,
+                         result.reason != ABUT_SELF_NOT_NEEDED);
+        complete += result.scheme == ABUT_SELF_COMPLETE;
+        schemes[s - 1] = result.scheme;
+    }
+    abut_sweep_destroy(motion);
+    abut_self_destroy(view);
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
+    free(flat);
+    free(start);
+    free(end);
+    return complete;
+}
+
+/* AUTO takes all pairs where sets save nothing, sets where they save much, tries them again where
+ * that changes, and does the same in every run. */
+static void test_auto(void **state) {
+    (void)state;
+    abut_self_scheme one[AUTO_STEPS], two[AUTO_STEPS];
+    assert_int_equal(0, follow_auto(1, false, 0, 0.9, one)); /* a ball */
+    assert_int_equal(0, follow_auto(2, false, 0, 0.9, two));
+    assert_memory_equal(one, two, sizeof one);
+    assert_int_equal(AUTO_STEPS, follow_auto(1, true, 0, 0, one)); /* flat: all in doubt */
+    uint32_t complete = follow_auto(1, true, 0, 0.5, one);         /* then half of it is positive */
+    assert_true(complete > 0 && complete < AUTO_STEPS / 2);
+    assert_int_equal(ABUT_SELF_COMPLETE, one[0]);
+    assert_int_equal(complete, follow_auto(2, true, 0, 0.5, two));
+    assert_memory_equal(one, two, sizeof one);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_closed), cmocka_unit_test(test_open), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_curls),  cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_curls),  cmocka_unit_test(test_ties), cmocka_unit_test(test_auto),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

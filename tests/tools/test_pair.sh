@@ -33,6 +33,43 @@ is "[it['distance'], it['relation'], it['closest_a']['triangle']]" "[0, 'b-insid
 try 0 "$tool" distance box.obj ball.ply --surfaces --json
 is "0.74 < it['distance'] < 0.76" True
 
+# What the meshes do not allow is said, in one line and in the object; the exit code stays.
+awk '/^f/ && ++n % 2 { print $1, $2, $4, $3; next } { print }' box.obj >flipped.obj
+awk '/^f/ && ++n == 1 { next } { print }' box.obj >open.obj
+awk '/^f/ { print $1, $2, $4, $3; next } { print }' box.obj >inward.obj
+try 0 "$tool" overlap flipped.obj ball.ply
+complains "abut overlap: unfit: Neighbouring triangles of A face opposite ways"
+try 0 "$tool" overlap ball.ply open.obj --json
+is "[it['relation'], it['verdict'], it['reason'][:14]]" "['a-inside', 'limited', 'B has a border']"
+try 0 "$tool" overlap inward.obj ball.ply
+mute err
+says "yes: B, or a part of it, is inside A"
+try 0 "$tool" overlap flipped.obj ball.ply --quiet
+mute err
+try 0 "$tool" overlap flipped.obj ball.ply --surfaces
+mute err
+try 0 "$tool" overlap flipped.obj box.obj --pose 1,0,0 # surfaces meet
+mute err
+try 0 "$tool" distance flipped.obj ball.ply --json
+is "it['verdict']" unfit
+try 0 "$tool" distance flipped.obj ball.ply --margin 0.1
+complains "abut distance: unfit: "
+printf '5 0 0\n0 0 0\n' >two.txt
+try 0 "$tool" overlap flipped.obj ball.ply --poses two.txt --json
+is "[it['verdict'], len(it['answers'])]" "['unfit', 2]"
+try 0 "$tool" distance flipped.obj ball.ply --poses two.txt --json
+is "it['verdict']" unfit
+try 0 "$tool" inside flipped.obj --random 10
+complains "abut inside: unfit: "
+try 0 "$tool" inside open.obj --random 10 --json
+is "[it['closed'], it['verdict']]" "[False, 'limited']"
+try 0 "$tool" inside inward.obj --random 10 --json
+is "it['verdict']" guaranteed
+try 0 "$tool" contacts box.obj open.obj --pose 1.9,0,0 --cells 16 --json
+is "it['verdict']" limited
+try 0 "$tool" contacts box.obj box.obj --pose 1.9,0,0 --cells 16 --json
+is "it['verdict']" guaranteed
+
 # Distances.
 try 0 "$tool" distance box.obj box.obj --pose 5,0,0
 says "distance    3"

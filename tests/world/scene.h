@@ -161,7 +161,7 @@ static inline answers ask_all(const abut_world_item *items, const bool *used, ui
     for (uint32_t a = 0; a < count; a++)
         for (uint32_t b = a + 1; b < count; b++) {
             bool swapped = items[a].kind != ABUT_WORLD_BODY;
-            abut_contacts found = {room, REFEREE_ROOM, 0};
+            abut_contacts found = {.list = room, .capacity = REFEREE_ROOM};
             if (!used[a] || !used[b] || (items[a].fixed && items[b].fixed) ||
                 (swapped && items[b].kind != ABUT_WORLD_BODY))
                 continue;
@@ -201,7 +201,7 @@ static inline void assert_same_contact(const abut_contact *x, const abut_contact
 static inline size_t check_world(abut_world *world, const abut_world_item *items, const bool *used,
                                  uint32_t count, const abut_world_options *options) {
     answers all = ask_all(items, used, count, options);
-    abut_contacts found = {NULL, 0, 0};
+    abut_contacts found = {.list = NULL, .capacity = 0};
     uint64_t pair_count = 0;
     abut_status status = abut_world_contacts(world, &found);
     assert_int_equal(status, all.count ? ABUT_ERROR_BUFFER : ABUT_OK);

@@ -147,7 +147,7 @@ static void records_are_the_contacts(void **state) {
     assert_true(count > 100 && list && got && begin);
     assert_ok(abut_buffer_read(records.records, 0, got, bytes));
     assert_ok(abut_buffer_read(records.begin, 0, begin, (records.pair_count + 1) * sizeof *begin));
-    abut_contacts to = {list, count, 0};
+    abut_contacts to = {.list = list, .capacity = count};
     assert_ok(abut_world_contacts(world, &to));
     assert_int_equal(to.count, count);
     assert_int_equal(begin[records.pair_count], count);
@@ -180,7 +180,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
         status = abut_world_add(world, &item, &id);
     }
     for (int step = 0; step < 2 && !status; step++) {
-        abut_contacts to = {room, 20000, 77};
+        abut_contacts to = {.list = room, .capacity = 20000, .count = 77};
         status = abut_world_contacts(world, &to);
         if (status) { /* the next try is as good as any */
             assert_int_equal(to.count, 77);

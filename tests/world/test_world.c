@@ -126,7 +126,7 @@ static void same_on_any_number_of_threads(void **state) {
         }
         lists[n] = calloc(ROOM, sizeof *lists[n]);
         assert_non_null(lists[n]);
-        abut_contacts to = {lists[n], ROOM, 0};
+        abut_contacts to = {.list = lists[n], .capacity = ROOM};
         assert_ok(abut_world_contacts(world, &to));
         assert_ok(abut_world_move(world, NULL, poses, ITEMS));
         assert_ok(abut_world_contacts(world, &to));
@@ -197,7 +197,7 @@ static void candidates_are_all_that_overlap(void **state) {
 
 static void empty_worlds_have_nothing(void **state) {
     abut_world *world;
-    abut_contacts none = {NULL, 0, 7};
+    abut_contacts none = {.list = NULL, .capacity = 0, .count = 7};
     uint64_t count = 7;
     uint32_t id;
     abut_world_item item = body_item(&things[0], (abut_pose){{0, 0, 0, 0}, {0, 0, 0}});
@@ -326,7 +326,7 @@ static void wrong_calls_are_refused(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "world is null", abut_world_pairs(NULL, 0, NULL, &count));
     assert_fails(ABUT_ERROR_ARGUMENT, "contacts is null", abut_world_contacts(world, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "list is null",
-                 abut_world_contacts(world, &(abut_contacts){NULL, 4, 0}));
+                 abut_world_contacts(world, &(abut_contacts){.list = NULL, .capacity = 4}));
     assert_fails(ABUT_ERROR_ARGUMENT, "world is null", abut_world_remove(NULL, 0));
     abut_world_destroy(world);
 }
@@ -344,7 +344,7 @@ static void short_lists_get_nothing(void **state) {
     memset(list, 77, all * sizeof *list);
     memcpy(untouched, list, all * sizeof *list);
     for (size_t room = 0; room < all; room += 7) {
-        abut_contacts to = {list, room, 0};
+        abut_contacts to = {.list = list, .capacity = room};
         assert_fails(ABUT_ERROR_BUFFER, "room for", abut_world_contacts(s.world, &to));
         assert_int_equal(to.count, all);
         assert_memory_equal(untouched, list, all * sizeof *list);
@@ -358,7 +358,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
     static abut_contact room[20000];
     test_random random = {16};
     abut_world *world = NULL;
-    abut_contacts to = {room, 20000, 0};
+    abut_contacts to = {.list = room, .capacity = 20000};
     abut_pose poses[20];
     (void)data;
     abut_status status = abut_world_create(context, NULL, &world);

@@ -103,7 +103,7 @@ static abut_status come_back(abut_field *field, bvh_on_device *there) {
 static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abut_field *old,
                                const unsigned char *known) {
     bvh_on_device *there = NULL;
-    (void)old; /* a device finds all distances in less time than blocks that stay */
+    (void)old; /* whoever has old values here updates them in place, see below */
     (void)known;
     abut_status status = open_there(bvh, field->device, &there);
     status = status ? status : check(there, &field->grid);
@@ -116,8 +116,10 @@ static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abu
 /* In place: there is no room for the old values beside the new ones. */
 static abut_status update(abut_field *field, const abut_bvh *bvh, uint64_t *recomputed) {
     bvh_on_device *there = NULL;
+    field_parts *parts; /* made first, so that less can go wrong when the old values are gone */
     abut_status status = open_there(bvh, field->there->memory.device, &there);
     status = status ? status : check(there, &field->grid);
+    status = status ? status : abuti_field_parts(there, &parts);
     if (!status) {
         abuti_field_forget(field);
         status = fill_there(field, there);
@@ -130,6 +132,7 @@ static abut_status update(abut_field *field, const abut_bvh *bvh, uint64_t *reco
     field->mesh = abut_mesh_retain(bvh->mesh);
     field->has_digest = false; /* was that of the old one */
     field->closed = bvh_sign_of(bvh)->closed;
+    field->advice = abut_sign_info_get(bvh).advice;
     abut_mesh_destroy(old);
     *recomputed = 1;
     for (int axis = 0; axis < 3; axis++)

@@ -1,0 +1,301 @@
+/* Steps of the view-based search on the CPU: the parts of the other files in their order, and what
+ * AUTO goes by.
+ *
+ * AUTO is to take the quicker of two searches, the one by sets and abut_sweep_find(), and the same
+ * one in every run. So it counts instead of measuring time: every stage has a cost for each thing
+ * it looks at, fitted to times of one thread (docs/self.md). Looking at the sets may cost as much
+ * as the last complete search did; where that is not enough, the complete one is made.
+ */
+#include "self/self.h"
+
+#include "geom/sweep_point_shared.h"
+
+/* Nanoseconds, about, as in search.c: of the view test, bounds and marks for a triangle; of the
+ * boundary for a pair of a triangle and a ghost; of sweeps for a triangle and a candidate. */
+enum { COST_VIEW = 65, COST_GHOSTS = 150, COST_SWEEP = 300, COST_CANDIDATES = 40 };
+/* Candidates for a triangle while none were counted. */
+enum { CANDIDATES_FIRST = 4 };
+
+/* ---- create ---- */
+
+static abut_status allocate(abut_self *view) {
+    abut_context *context = view->context;
+    size_t vertices = (size_t)view->vertex_count + view->hole_count;
+    size_t triangles = view->triangle_count;
+    view->room = abuti_allocate(context, vertices, 3 * sizeof *view->room);
+    view->vertex_bounds =
+        abuti_allocate(context, vertices, 2 * (size_t)view->slabs * sizeof *view->vertex_bounds);
+    view->places = abuti_allocate(context, vertices, sizeof *view->places);
+    view->along = abuti_allocate(context, vertices, sizeof *view->along);
+    view->last_sets = abuti_allocate(context, triangles, 1);
+    view->marks = abuti_allocate(context, view->tree.node_count, 1);
+    view->near_ghost = abuti_allocate(context, triangles, sizeof *view->near_ghost);
+    view->ghost_sides = abuti_allocate(context, view->ghost_count, sizeof *view->ghost_sides);
+    view->piece = abuti_allocate(context, 2 * triangles, sizeof *view->piece);
+    return view->room && view->vertex_bounds && view->places && view->along && view->last_sets &&
+                   view->marks && view->near_ghost && view->ghost_sides && view->piece
+               ? ABUT_OK
+               : ABUT_ERROR_MEMORY;
+}
+
+static abut_status open_here(abut_self *view) {
+    const size_t vertices = (size_t)view->vertex_count + view->hole_count;
+    abut_status status = allocate(view);
+    if (!status && view->ghost_count)
+        status =
+            abuti_view_tree_build(view, view->triangle_count, view->ghost_count, &view->ghosts);
+    if (status)
+        return status;
+    view->end = view->room;
+    view->next = view->room + vertices;
+    view->first = view->room + 2 * vertices;
+    view->end_box = box_empty();
+    for (uint32_t i = 0; i < view->vertex_count; i++) {
+        view->end[i] = abuti_mesh_position(view->mesh, i);
+        view->end_box = box_grow(view->end_box, view->end[i]);
+    }
+    abuti_view_place_ghosts(view, view->end, NULL, view->end + view->vertex_count);
+    return ABUT_OK;
+}
+
+static void close_here(abut_self *view) {
+    void *arrays[] = {view->room,       view->vertex_bounds, view->places,
+                      view->along,      view->last_sets,     view->marks,
+                      view->near_ghost, view->ghost_sides,   view->piece};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        abuti_release(view->context, arrays[i]);
+    abuti_view_tree_release(view->context, &view->ghosts);
+    abut_sweep_destroy(view->sweep);
+}
+
+/* ---- step ---- */
+
+static double longest_side(box3 box) {
+    return v3_max_abs(v3_sub(box.hi, box.lo));
+}
+
+static abut_status take(view_finding *f, const abut_self_step *step) {
+    abut_self *view = f->view;
+    const uint32_t count = view->vertex_count;
+    view->start_box = view->end_box;
+    const vec3 *start = step->start.host, *end = step->end.host;
+    f->follows = !start || !memcmp(start, view->end, count * sizeof *view->end);
+    view->start = f->follows ? view->end : view->first;
+    view->is_placed = view->is_fitted = false;
+    abut_status status = ABUT_OK;
+    if (!f->follows)
+        status = abuti_positions_take(view->context, "abut_self_find", "step->start", start, count,
+                                      view->first, &view->start_box);
+    if (!status)
+        status = abuti_positions_take(view->context, "abut_self_find", "step->end", end, count,
+                                      view->next, &view->next_box);
+    if (status)
+        return status;
+    f->extent = longest_side(view->start_box);
+    if (!(f->extent > 0))
+        f->extent = longest_side(box_join(view->start_box, view->next_box));
+    if (!f->follows)
+        abuti_view_place_ghosts(view, view->first, NULL, view->first + count);
+    abuti_view_place_ghosts(view, view->next, NULL, view->next + count);
+    return ABUT_OK;
+}
+
+static void accept(abut_self *view) {
+    vec3 *last = view->end;
+    view->end = view->next;
+    view->next = last;
+    view->end_box = view->next_box;
+}
+
+/* `end` is where it was. Which triangles are violated is known as well: what a step that starts
+ * there adds does no harm to another one. */
+static void undo(abut_self *view) {
+    view->start = NULL;
+}
+
+static abut_status fetch(abut_self *view) {
+    (void)view;
+    return ABUT_OK;
+}
+
+static abut_status axis(abut_self *view, abut_self_line *line) {
+    vec3 *start = view->sample, *end = view->sample + view->sampled;
+    for (uint32_t i = 0; i < view->sampled; i++) {
+        start[i] = view->start[view->sample_at[i]];
+        end[i] = view->next[view->sample_at[i]];
+    }
+    *line = abuti_view_axis(start, end, view->sampled);
+    return ABUT_OK;
+}
+
+static void place(abut_self *view) {
+    if (!view->is_placed)
+        abuti_view_place(view, box_join(view->start_box, view->next_box));
+    view->is_placed = true;
+}
+
+static void fit(view_finding *f) {
+    abut_self *view = f->view;
+    double begun = abuti_seconds();
+    if (view->is_fitted)
+        return;
+    place(view);
+    abuti_view_fit_vertices(view, f->limits.sweep.separation);
+    abuti_view_tree_fit(view, &view->tree);
+    if (view->ghost_count)
+        abuti_view_tree_fit(view, &view->ghosts);
+    view->is_fitted = true;
+    f->result.times.bounds += abuti_seconds() - begun;
+}
+
+/* ---- sets ---- */
+
+static abut_status test(view_finding *f, const view_sight *sight) {
+    place(f->view);
+    f->cost = COST_VIEW * (uint64_t)f->view->triangle_count;
+    return abuti_view_test(f->view, sight, &f->counts);
+}
+
+static abut_status compare(view_finding *f, const view_sight sights[2], view_counts counts[2]) {
+    abut_status status = ABUT_OK;
+    for (int k = 0; k < 2 && !status; k++) {
+        status = test(f, &sights[k]);
+        counts[k] = f->counts;
+    }
+    return status;
+}
+
+/* The sets are those of the second. */
+static abut_status choose(view_finding *f, const view_sight sights[2], const view_counts counts[2],
+                          int which) {
+    (void)counts;
+    return which == 1 ? ABUT_OK : test(f, &sights[which]);
+}
+
+/* Those in doubt have to be looked at with all others: where they are most, so is the work. */
+static bool is_worth(const view_finding *f) {
+    return f->counts.sets[ABUT_SELF_GRAZING] <= f->view->triangle_count / 2;
+}
+
+static abut_status boundary(view_finding *f, bool *is_worth) {
+    const size_t most = abuti_view_pairs_most(f->view);
+    const uint64_t left = f->budget > f->cost ? (f->budget - f->cost) / COST_GHOSTS : 0;
+    size_t pairs;
+    fit(f);
+    double begun = abuti_seconds();
+    abut_status status = abuti_view_boundary(f->view, &f->limits, left < most ? (size_t)left : most,
+                                             &pairs, is_worth);
+    f->cost += COST_GHOSTS * (uint64_t)pairs;
+    f->result.times.boundary += abuti_seconds() - begun;
+    return status;
+}
+
+static void mark(view_finding *f) {
+    const abut_self *view = f->view;
+    for (int k = 0; k < 4; k++)
+        f->result.sets[k] = abuti_count_bytes(view->sets, view->triangle_count, 1u << k);
+    abuti_view_mark(f->view, &f->result);
+}
+
+static abut_status show(abut_self *view) {
+    (void)view;
+    return ABUT_OK;
+}
+
+/* ---- search ---- */
+
+static void describe(view_finding *f, const motion_hit *hit) {
+    const abut_self *view = f->view;
+    abut_topology_arrays t = abut_topology_arrays_get(view->topology);
+    f->result.hit = hit->time <= 1;
+    if (!f->result.hit)
+        return;
+    abut_impact *impact = &f->result.impact;
+    bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;
+    const uint32_t *second =
+        edges ? t.edges + 2 * (size_t)hit->second : view->corners + 3 * (size_t)hit->second;
+    const uint32_t four[4] = {edges ? t.edges[2 * (size_t)hit->first] : hit->first,
+                              edges ? t.edges[2 * (size_t)hit->first + 1] : second[0],
+                              edges ? second[0] : second[1], edges ? second[1] : second[2]};
+    vec3 start[4], end[4];
+    for (int k = 0; k < 4; k++) {
+        start[k] = view->start[four[k]];
+        end[k] = view->next[four[k]];
+    }
+    impact->time = hit->time;
+    impact->point = sweep_point(edges, start, end, hit->time, hit->weights);
+    impact->normal = hit->normal;
+    memcpy(impact->weights, hit->weights, sizeof impact->weights);
+    impact->kind = (abut_impact_kind)hit->kind;
+    impact->element[0] = hit->first;
+    impact->element[1] = hit->second;
+}
+
+static abut_status search_tree(view_finding *f, bool complete) {
+    motion_hit hit = {.time = 2};
+    const uint64_t left = f->budget > f->cost ? f->budget - f->cost : 0;
+    fit(f);
+    abut_status status =
+        abuti_view_search(f->view, complete, &f->limits, left, &hit, &f->is_spent, &f->result);
+    if (!status && !f->is_spent)
+        describe(f, &hit);
+    return status;
+}
+
+/* The search that a user would take otherwise: it is quicker than one over the tree. */
+static abut_status search_sweep(view_finding *f) {
+    abut_self *view = f->view;
+    abut_sweep_find_options options = abut_sweep_find_options_default();
+    abut_impacts found = {.impacts = &f->result.impact, .capacity = 1};
+    abut_sweep_counts counts = {0, 0};
+    double begun = abuti_seconds();
+    options.separation = f->limits.sweep.separation;
+    options.tolerance = f->limits.sweep.tolerance;
+    options.exact = f->limits.exact;
+    options.steps = (uint32_t)f->limits.sweep.steps;
+    abut_status status =
+        view->sweep ? ABUT_OK : abut_sweep_create(&view->mesh, 1, NULL, &view->sweep);
+    if (!status)
+        status =
+            abut_sweep_step(view->sweep, abut_array_host(view->start), abut_array_host(view->next));
+    if (!status)
+        status = abut_sweep_find(view->sweep, ABUT_SWEEP_EARLIEST, &options, &found, &counts);
+    if (status)
+        return status;
+    f->result.hit = found.count > 0;
+    f->result.vertex_face += counts.vertex_face;
+    f->result.edge_edge += counts.edge_edge;
+    f->result.times.traversal += abuti_seconds() - begun;
+    view->complete_cost = COST_SWEEP * (uint64_t)view->triangle_count +
+                          COST_CANDIDATES * (counts.vertex_face + counts.edge_edge);
+    return ABUT_OK;
+}
+
+/* COMPLETE is for comparison: the same tree, bounds and sweeps as by sets. */
+static abut_status search(view_finding *f, bool complete) {
+    return complete && f->view->options.scheme != ABUT_SELF_COMPLETE ? search_sweep(f)
+                                                                     : search_tree(f, complete);
+}
+
+static uint64_t budget(const abut_self *view) {
+    return view->complete_cost
+               ? view->complete_cost
+               : (COST_SWEEP + CANDIDATES_FIRST * COST_CANDIDATES) * (uint64_t)view->triangle_count;
+}
+
+const view_backend abuti_view_cpu = {.open = open_here,
+                                     .close = close_here,
+                                     .take = take,
+                                     .accept = accept,
+                                     .undo = undo,
+                                     .fetch = fetch,
+                                     .axis = axis,
+                                     .budget = budget,
+                                     .test = test,
+                                     .compare = compare,
+                                     .choose = choose,
+                                     .is_worth = is_worth,
+                                     .boundary = boundary,
+                                     .mark = mark,
+                                     .search = search,
+                                     .show = show};

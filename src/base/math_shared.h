@@ -234,20 +234,6 @@ static inline vec3 pose_apply(const pose *p, vec3 v) {
     mat3 m = quat_matrix(p->rotation);
     return v3_add(m3_apply(&m, v), p->translation);
 }
-/* First b, then a. */
-static inline pose pose_multiply(const pose *a, const pose *b) {
-    pose p;
-    p.rotation = quat_multiply(quat_normalise(a->rotation), quat_normalise(b->rotation));
-    p.translation = pose_apply(a, b->translation);
-    return p;
-}
-static inline pose pose_inverse(const pose *a) {
-    pose p;
-    p.rotation = quat_conjugate(quat_normalise(a->rotation));
-    mat3 m = quat_matrix(p.rotation);
-    p.translation = v3_scale(m3_apply(&m, a->translation), REAL(-1.0));
-    return p;
-}
 
 /* ---- boxes ---- */
 

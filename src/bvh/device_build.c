@@ -405,9 +405,11 @@ static abut_status run_phase(abuti_bvh_builder *b, const layout *l, const abuti_
         return run_plan(b, l);
     case ABUTI_BVH_NODES:
         return run_nodes(b, l, &to->nodes, &to->ranges);
-    default:
-        return fit_leaves(b, to);
+    case ABUTI_BVH_FIT:
+    case ABUTI_BVH_PHASES:
+        break;
     }
+    return fit_leaves(b, to);
 }
 
 /* Memory for the result. */

@@ -204,10 +204,6 @@ typedef struct view_counts {
 view_sight abuti_view_sight(const abut_self_line *line, bool by_line);
 /* Finds the set P, N or Z of every triangle for the step that is set. */
 abut_status abuti_view_test(abut_self *view, const view_sight *sight, view_counts *counts);
-/* The set of one triangle from two check points that move along straight lines: of all points
- * between these. Exposed to tests. */
-unsigned abuti_view_triangle(const vec3 start[3], const vec3 end[3], const vec3 check_start[2],
-                             const vec3 check_end[2], int checks, double slack);
 
 /* ---- sets_floats.c: the view test in floats ---- */
 

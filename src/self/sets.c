@@ -35,20 +35,6 @@
 
 enum { VERTICES_A_TASK = 4096, TRIANGLES_A_TASK = 2048, GHOSTS_A_TASK = 512 };
 
-/* ---- one triangle ---- */
-
-unsigned abuti_view_triangle(const vec3 start[3], const vec3 end[3], const vec3 check_start[2],
-                             const vec3 check_end[2], int checks, double slack) {
-    view_checks c = {.count = checks, .slack = slack};
-    for (int k = 0; k < checks; k++) {
-        c.start[k] = check_start[k];
-        c.end[k] = check_end[k];
-    }
-    return view_set_of(start, end, &c);
-}
-
-/* ---- all of them ---- */
-
 typedef struct testing {
     abut_self *view;
     view_sight sight;

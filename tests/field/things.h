@@ -73,8 +73,9 @@ static inline double angle_between(abut_vec3 a, abut_vec3 b) {
 
 /* The true distance of a point of the world to a posed thing. */
 static inline double truth(const thing *t, const abut_pose *where, abut_vec3 point) {
-    abut_pose back = pose_inverse(where);
+    abut_pose back;
     abut_nearest nearest;
+    assert_ok(abut_pose_invert(where, &back));
     assert_ok(abut_sign_nearest(t->bvh, pose_apply(&back, point), HUGE_VAL, &nearest));
     return nearest.distance;
 }

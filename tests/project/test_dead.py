@@ -22,8 +22,6 @@ abuti_cache_clean abuti_opencl_fail_at abuti_opencl_live abuti_simd_at_most
 """
 # Dead, to be deleted.
 KNOWN = """
-ABUTI_BVH_FIT abuti_view_triangle pose_inverse pose_multiply
-
 """
 
 source, build = pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])

@@ -18,6 +18,7 @@ NOUNS = {
     "contact": "samples sample",
     "field": "interpolation combination",
     "picture": "mesh_style",
+    "sweep": "impact",
 }
 # Folders and pages that are still to be made.
 MISSING = set()

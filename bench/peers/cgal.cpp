@@ -72,7 +72,8 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                 report.rounds(),
                 [&] {
                     if (!single)
-                        peer::check(abut_nearest_batch(ours.bvh, &batch, HUGE_VAL, abut_array_host(nearest.data())));
+                        peer::check(abut_nearest_batch(ours.bvh, &batch, HUGE_VAL,
+                                                       abut_array_host(nearest.data())));
                     for (size_t i = 0; single && i < count; i++)
                         peer::check(abut_nearest_point(ours.bvh,
                                                        {points[i].x, points[i].y, points[i].z},
@@ -102,8 +103,8 @@ void compare_rays(peer::report &report, const model &m, const peer::side &ours,
         peer::times time = peer::race(
             report.rounds(),
             [&] {
-                peer::check(
-                    abut_ray_first_batch(ours.bvh, abut_array_host(our_rays.data()), count, HUGE_VAL, abut_array_host(hits.data())));
+                peer::check(abut_ray_first_batch(ours.bvh, abut_array_host(our_rays.data()), count,
+                                                 HUGE_VAL, abut_array_host(hits.data())));
             },
             [&] {
                 for (size_t i = 0; i < count; i++) {

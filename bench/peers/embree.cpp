@@ -135,7 +135,8 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                     if (single)
                         one_by_one();
                     else
-                        peer::check(abut_nearest_batch(ours.bvh, &batch, HUGE_VAL, abut_array_host(nearest.data())));
+                        peer::check(abut_nearest_batch(ours.bvh, &batch, HUGE_VAL,
+                                                       abut_array_host(nearest.data())));
                 },
                 [&] { embree_run(scene, m, points, answers, threads); }, threads);
             std::string what = std::string(which.name) + (single ? "-single" : "");
@@ -160,8 +161,8 @@ void compare_rays(peer::report &report, const model &m, const peer::side &ours, 
         peer::times time = peer::race(
             report.rounds(),
             [&] {
-                peer::check(
-                    abut_ray_first_batch(ours.bvh, abut_array_host(our_rays.data()), count, HUGE_VAL, abut_array_host(hits.data())));
+                peer::check(abut_ray_first_batch(ours.bvh, abut_array_host(our_rays.data()), count,
+                                                 HUGE_VAL, abut_array_host(hits.data())));
             },
             [&] {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 512)

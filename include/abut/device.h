@@ -94,6 +94,9 @@ typedef struct abut_array {
 } abut_array;
 
 /* An array in memory of the host; null = none. Thread-safe. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+__attribute__((access(none, 1))) /* it may not be written yet: gcc warns otherwise */
+#endif
 static inline abut_array abut_array_host(const void *host) {
     abut_array array;
     array.host = (void *)(uintptr_t)host;

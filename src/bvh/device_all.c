@@ -81,9 +81,9 @@ abut_status abuti_device_ask_all(const bvh_gather *gather, const device_all *all
 
 enum { BOX_CHECK, BOX_FIND, BOX_JUDGE, BOX_KERNELS };
 
-static const abuti_kernel_source sources[BOX_KERNELS] = {[BOX_CHECK] = {"box", "box_check"},
-                                                         [BOX_FIND] = {"box", "box_find"},
-                                                         [BOX_JUDGE] = {"box", "box_judge"}};
+static const abuti_kernel_source sources[BOX_KERNELS] = {[BOX_CHECK] = {"box", "box_check", NULL},
+                                                         [BOX_FIND] = {"box", "box_find", NULL},
+                                                         [BOX_JUDGE] = {"box", "box_judge", NULL}};
 static const abuti_kit_table table = {.sources = sources, .kernel_count = BOX_KERNELS};
 
 typedef struct box_there {

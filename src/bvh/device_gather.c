@@ -13,10 +13,10 @@ enum {
 
 enum { PICK, LENGTHS, MERGE, WRITE, KERNELS };
 
-static const abuti_kernel_source sources[KERNELS] = {[PICK] = {"gather", "gather_pick"},
-                                                     [LENGTHS] = {"gather", "gather_lengths"},
-                                                     [MERGE] = {"gather", "gather_merge"},
-                                                     [WRITE] = {"gather", "gather_write"}};
+static const abuti_kernel_source sources[KERNELS] = {[PICK] = {"gather", "gather_pick", NULL},
+                                                     [LENGTHS] = {"gather", "gather_lengths", NULL},
+                                                     [MERGE] = {"gather", "gather_merge", NULL},
+                                                     [WRITE] = {"gather", "gather_write", NULL}};
 static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = GATHER_BUFFERS};

@@ -5,7 +5,7 @@
  *
  *     enum { FIND, MEASURE, KERNELS };
  *     enum { POINTS, ANSWERS, BUFFERS };
- *     static const abuti_kernel_source sources[KERNELS] = {{"nearest", "nearest_find"}, ...};
+ *     static const abuti_kernel_source sources[KERNELS] = {{"nearest", "nearest_find", NULL}, ...};
  *     static const abuti_kit_table table = {.sources = sources, .kernel_count = KERNELS,
  *                                           .buffer_count = BUFFERS};
  *

@@ -192,7 +192,8 @@ sort_scatter(__global const sort_key *keys, __global const uint *values,
              uint count, uint run_tiles, uint shift, uint mask, __local ulong *memory) {
     /* Local memory is aligned for what its argument points to, so that must be the widest type. */
     __local uint *counters = (__local uint *)memory;
-    __local uint *room = counters + SORT_COUNTERS, *places = room + GROUP_ROOM, *starts = places + SORT_DIGITS;
+    __local uint *room = counters + SORT_COUNTERS, *places = room + GROUP_ROOM,
+                 *starts = places + SORT_DIGITS;
     __local sort_key *exchange = (__local sort_key *)(counters + SORT_EXCHANGE);
     uint item = (uint)get_local_id(0), group = (uint)get_group_id(0);
     uint tiles = count / TILE + (count % TILE != 0);

@@ -116,7 +116,8 @@ abut_status abut_field_at_batch(const abut_field *field, const abut_points *poin
     batch b = {.field = field, .interpolation = interpolation, .values = values};
     box3 bounds;
     abut_status status = check_call("abut_field_at_batch", field, interpolation);
-    status = status ? status : abuti_bvh_points_read("abut_field_at_batch", NULL, points, &b.points);
+    status =
+        status ? status : abuti_bvh_points_read("abut_field_at_batch", NULL, points, &b.points);
     if (!status && !values && b.points.count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_at_batch: values is null");
     status =

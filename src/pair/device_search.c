@@ -82,8 +82,9 @@ enum {
     BUFFERS
 };
 
-static const abuti_kernel_source sources[KERNELS] = {[MEET] = {"pair", "pair_meet"},
-                                                     [CLOSEST] = {"pair_closest", "pair_closest"},
+static const abuti_kernel_source sources[KERNELS] = {[MEET] = {"pair", "pair_meet", NULL},
+                                                     [CLOSEST] = {"pair_closest", "pair_closest",
+                                                                  NULL},
                                                      [MEASURE] = {"pair_measure", "pair_measure",
                                                                   "-DABUTI_REAL_BITS=64"}};
 static const abuti_kit_table table = {.sources = sources,

@@ -13,11 +13,12 @@ _Static_assert(sizeof(abut_ray) == 48 && sizeof(abut_ray_hit) == 40 && sizeof(bo
 enum { CHECK, FIND, MEASURE, ALL_FIND, ALL_JUDGE, KERNELS };
 enum { COUNTS, PLACES, BUFFERS };
 
-static const abuti_kernel_source sources[KERNELS] = {[CHECK] = {"ray", "ray_check"},
-                                                     [FIND] = {"ray", "ray_find"},
-                                                     [MEASURE] = {"ray", "ray_measure"},
-                                                     [ALL_FIND] = {"ray_all", "ray_all_find"},
-                                                     [ALL_JUDGE] = {"ray_all", "ray_all_judge"}};
+static const abuti_kernel_source sources[KERNELS] = {[CHECK] = {"ray", "ray_check", NULL},
+                                                     [FIND] = {"ray", "ray_find", NULL},
+                                                     [MEASURE] = {"ray", "ray_measure", NULL},
+                                                     [ALL_FIND] = {"ray_all", "ray_all_find", NULL},
+                                                     [ALL_JUDGE] = {"ray_all", "ray_all_judge",
+                                                                    NULL}};
 static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = BUFFERS};

@@ -22,11 +22,12 @@ _Static_assert((int)SIGN_CANDIDATES <= (int)CANDIDATES, "they stand in NEAREST_P
 
 enum { BY_NORMALS, FIND, SETTLE, SUM, TOUCH, KERNELS };
 
-static const abuti_kernel_source sources[KERNELS] = {[BY_NORMALS] = {"inside", "inside_normals"},
-                                                     [FIND] = {"inside", "inside_find"},
-                                                     [SETTLE] = {"inside", "inside_settle"},
-                                                     [SUM] = {"winding", "winding_sum"},
-                                                     [TOUCH] = {"winding", "winding_touch"}};
+static const abuti_kernel_source sources[KERNELS] = {[BY_NORMALS] = {"inside", "inside_normals",
+                                                                     NULL},
+                                                     [FIND] = {"inside", "inside_find", NULL},
+                                                     [SETTLE] = {"inside", "inside_settle", NULL},
+                                                     [SUM] = {"winding", "winding_sum", NULL},
+                                                     [TOUCH] = {"winding", "winding_touch", NULL}};
 static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = SIGN_BUFFERS};

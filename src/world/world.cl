@@ -29,8 +29,8 @@ static field_view view_of(__global const world_field *at, __global const float *
     return view;
 }
 
-/* As is_far() of contact.c: one value in the middle tells that all samples are too far away. This one
- * is a float, and off by far less than the thousandth. */
+/* As is_far() of contact.c: one value in the middle tells that all samples are too far away. This
+ * one is a float, and off by far less than the thousandth. */
 static bool is_far(const field_view *view, const contact_frame *frame, real reach, real cell) {
     const float at[3] = {frame->shift[0], frame->shift[1], frame->shift[2]};
     float value = contact_value(view, at).distance;

@@ -1,6 +1,8 @@
 /* Several nearest triangles: equal, bit for bit, to a sorted list of all. */
 #include "bvh/meshes.h"
 
+#include <inttypes.h>
+
 static int compare(const void *one, const void *other) {
     const abut_nearest *a = one, *b = other;
     if (a->distance != b->distance)
@@ -40,7 +42,8 @@ static void check_point(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 po
         assert_int_equal(fill, count);
         for (uint64_t k = 0; k < count; k++)
             if (memcmp(&got[k], &list[k], sizeof *got) != 0)
-                fail_msg("at (%.17g, %.17g, %.17g): number %u is triangle %u at %.17g instead of "
+                fail_msg("at (%.17g, %.17g, %.17g): number %" PRIu64
+                         " is triangle %u at %.17g instead of "
                          "%u at %.17g",
                          point.x, point.y, point.z, k, got[k].triangle, got[k].distance,
                          list[k].triangle, list[k].distance);

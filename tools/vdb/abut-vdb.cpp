@@ -22,7 +22,8 @@ static int fail(const std::string &sentence) {
 
 static openvdb::FloatGrid::Ptr gridOf(const abut_field *field, const abut_field_info &info) {
     bool banded = std::isfinite(info.band);
-    float background = static_cast<float>(banded ? info.band : std::fmax(info.highest, -info.lowest));
+    float background =
+        static_cast<float>(banded ? info.band : std::fmax(info.highest, -info.lowest));
     openvdb::FloatGrid::Ptr grid = openvdb::FloatGrid::create(background);
     openvdb::math::Transform::Ptr place =
         openvdb::math::Transform::createLinearTransform(info.grid.cell);

@@ -134,7 +134,7 @@ static void find_border(const uint32_t *names, solid_work *work) {
 /* Border edges, ordered by their lower vertices. */
 static void list_border(const solid_work *work, uint32_t (*border)[2]) {
     size_t count = 0;
-    bool flipped;
+    bool flipped = false;
     for (uint32_t v = 0; v < work->mesh->vertex_count && count < work->border_count; v++)
         count += border_of(work, v, border + count, &flipped);
 }

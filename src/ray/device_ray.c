@@ -67,7 +67,9 @@ static abut_status answer_part(const ray_quest *q, const abuti_parts *part) {
     /* where rays begin in their buffer, and answers in theirs */
     const uint32_t from = q->rays.buffer ? (uint32_t)part->begin : 0;
     const uint32_t to = q->answers.buffer ? (uint32_t)part->begin : 0;
-    unsigned char *host = (unsigned char *)q->answers.host + part->begin * q->answer_bytes;
+    unsigned char *host = q->answers.host;
+    if (host)
+        host += part->begin * q->answer_bytes;
     if (!q->rays.buffer)
         abuti_kit_put(io, BVH_IN, (const abut_ray *)q->rays.host + part->begin, part->count,
                       sizeof(abut_ray));

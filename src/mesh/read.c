@@ -21,6 +21,7 @@ static abut_mesh_format format_of_ending(const char *ending) {
     return !strcmp(ending, "obj")   ? ABUT_MESH_FORMAT_OBJ
            : !strcmp(ending, "ply") ? ABUT_MESH_FORMAT_PLY
            : !strcmp(ending, "stl") ? ABUT_MESH_FORMAT_STL
+           : !strcmp(ending, "off") ? ABUT_MESH_FORMAT_OFF
                                     : ABUT_MESH_FORMAT_AUTO;
 }
 
@@ -64,6 +65,8 @@ static abut_mesh_format format_of_bytes(abuti_reader *reader) {
         visible = ABUTI_SOURCE_LOOKAHEAD;
     if (visible >= 4 && !memcmp(p, "ply", 3) && abuti_is_space(p[3]))
         return ABUT_MESH_FORMAT_PLY;
+    if (abuti_off_starts(p, visible))
+        return ABUT_MESH_FORMAT_OFF;
     if (abuti_stl_size_fits(reader) || (visible >= 5 && !memcmp(p, "solid", 5)))
         return ABUT_MESH_FORMAT_STL;
     return looks_like_obj(p, p + visible) ? ABUT_MESH_FORMAT_OBJ : ABUT_MESH_FORMAT_OTHER;
@@ -89,6 +92,23 @@ static void show_name(const char *name, char *shown, size_t bytes) {
     abuti_escape(name + skipped, shown + dots, bytes - dots);
 }
 
+/* Steps over a byte order mark of UTF-8. Text of 16 bits a letter is refused: no reader would say
+ * more of it than that nothing is there. No binary file that we read begins with these bytes. */
+static abut_status skip_mark(abuti_reader *reader) {
+    abuti_source *source = &reader->source;
+    size_t visible = abuti_source_fill(source, 4);
+    const unsigned char *p = source->at;
+    if (visible >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) {
+        source->at += 3;
+    } else if (visible >= 4 && (!memcmp(p, "\xff\xfe", 2) || !memcmp(p, "\xfe\xff", 2)) &&
+               !(p[2] && p[3])) {
+        return abuti_fail(ABUT_ERROR_FORMAT,
+                          "%s: is text of 16 bits a letter (UTF-16); save it as UTF-8",
+                          reader->name);
+    }
+    return ABUT_OK;
+}
+
 /* Reads from the reader's source. `path` is null when that is memory, `name` has the ending. */
 static abut_status read_source(abuti_reader *reader, const char *path, const char *name,
                                const abut_mesh_read_options *options, abut_mesh **mesh) {
@@ -96,26 +116,27 @@ static abut_status read_source(abuti_reader *reader, const char *path, const cha
     if (!abuti_source_fill(source, 1) && !source->failed)
         return abuti_fail(ABUT_ERROR_FORMAT, "%s: is empty", reader->name);
     abut_mesh_format format = options->format;
-    if (format == ABUT_MESH_FORMAT_AUTO)
+    abut_status status = skip_mark(reader);
+    if (!status && format == ABUT_MESH_FORMAT_AUTO)
         format = choose_format(reader, name);
-    bool text = format == ABUT_MESH_FORMAT_OBJ || format == ABUT_MESH_FORMAT_PLY;
-    if (text && abuti_source_fill(source, 3) >= 3 && !memcmp(source->at, "\xef\xbb\xbf", 3))
-        source->at += 3; /* a byte order mark of UTF-8 */
-    abut_status status = abuti_progress(reader->context, reader->stage, 0);
+    if (!status)
+        status = abuti_progress(reader->context, reader->stage, 0);
     if (!status && format == ABUT_MESH_FORMAT_OTHER) {
         char ending[16];
         ending_of(name, ending, sizeof ending);
         /* Assimp opens the path itself, which a pipe bears only once */
         if (path && !source->total)
-            status = abuti_fail(ABUT_ERROR_FORMAT,
-                                "%s: is not OBJ, PLY or STL, and other formats cannot be read from "
-                                "a pipe; if it is one of these, give the format",
-                                reader->name);
+            status =
+                abuti_fail(ABUT_ERROR_FORMAT,
+                           "%s: is not OBJ, PLY, STL or OFF, and other formats cannot be read from "
+                           "a pipe; if it is one of these, give the format",
+                           reader->name);
         else
             status = abuti_read_assimp(reader, path, ending);
     } else if (!status) {
         status = format == ABUT_MESH_FORMAT_OBJ   ? abuti_read_obj(reader)
                  : format == ABUT_MESH_FORMAT_PLY ? abuti_read_ply(reader)
+                 : format == ABUT_MESH_FORMAT_OFF ? abuti_read_off(reader)
                                                   : abuti_read_stl(reader);
     }
     if (source->failed)

@@ -141,7 +141,7 @@ abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char
     (void)hint;
     return abuti_fail(
         ABUT_ERROR_UNSUPPORTED,
-        "%s: is not OBJ, PLY or STL, and this build of abut lacks Assimp, which reads "
+        "%s: is not OBJ, PLY, STL or OFF, and this build of abut lacks Assimp, which reads "
         "other formats",
         reader->name);
 }

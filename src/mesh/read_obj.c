@@ -1,5 +1,7 @@
 /* Wavefront OBJ: vertices (v) and faces (f); everything else is skipped.
  *
+ * A comment goes from # to the end of the line, also behind a vertex or face.
+ *
  * Corners may be written v, v/t, v//n or v/t/n. Positive indices count from 1 and may name vertices
  * that follow later; negative ones count back from the last vertex so far. A backslash at the end
  * of a line continues a vertex or face. It continues nothing else: a comment or material that
@@ -26,7 +28,8 @@ static abut_status read_v(abuti_reader *reader) {
             return status;
     }
     abut_status status = abuti_read_vertex(reader, v3(p[0], p[1], p[2]));
-    while (!status && abuti_text_blanks(reader, true)) /* weight or colour */
+    /* weight or colour */
+    while (!status && abuti_text_blanks(reader, true) && *reader->source.at != '#')
         abuti_text_skip_word(reader);
     return status;
 }
@@ -75,7 +78,7 @@ static abut_status read_corner(abuti_reader *reader, farthest *most) {
 static abut_status read_f(abuti_reader *reader, farthest *most) {
     abut_status status = ABUT_OK;
     abuti_read_face_begin(reader);
-    while (!status && abuti_text_blanks(reader, true))
+    while (!status && abuti_text_blanks(reader, true) && *reader->source.at != '#')
         status = read_corner(reader, most);
     return status ? status : abuti_read_face_end(reader);
 }

@@ -1,6 +1,6 @@
 /* PLY (Turk 1994): text, little-endian or big-endian binary, any elements and properties in any
  * order. Taken are x, y and z of "vertex" and the list "vertex_indices" or "vertex_index" of
- * "face"; all else is stepped over.
+ * "face" and of "tristrips", where -1 ends a strip and begins another; all else is stepped over.
  *
  * All values go through a double, which holds each of PLY's eight types exactly. Counts in the
  * header are compared with the size of the file before anything is read.
@@ -22,7 +22,7 @@ typedef struct property {
     unsigned char role;
 } property;
 
-typedef enum element_kind { VERTEX, FACE, OTHER } element_kind;
+typedef enum element_kind { VERTEX, FACE, STRIPS, OTHER } element_kind;
 
 typedef struct element {
     element_kind kind;
@@ -37,10 +37,10 @@ typedef struct ply {
     bool has_format, text, swap;
     abuti_list elements, properties;
     uint64_t vertex_count; /* by the header */
-    bool has[2];           /* a vertex and a face element */
+    bool has[OTHER];
 } ply;
 
-static const char *const kind_names[] = {"vertex", "face", "element"};
+static const char *const kind_names[] = {"vertex", "face", "tristrips", "element"};
 
 /* ---- header ---- */
 
@@ -105,6 +105,8 @@ static abut_status read_element(ply *file) {
         made.kind = VERTEX;
     else if (abuti_text_is(word, length, "face"))
         made.kind = FACE;
+    else if (abuti_text_is(word, length, "tristrips"))
+        made.kind = STRIPS;
     int64_t count;
     abuti_text_blanks(reader, false);
     abut_status status = abuti_text_whole(reader, "a count of elements", &count);
@@ -129,8 +131,9 @@ static abut_status read_element(ply *file) {
 static role find_role(const element *owner, const char *word, size_t length) {
     if (owner->kind == VERTEX && length == 1 && *word >= 'x' && *word <= 'z')
         return (role)(*word - 'x');
-    if (owner->kind == FACE && (abuti_text_is(word, length, "vertex_indices") ||
-                                abuti_text_is(word, length, "vertex_index")))
+    if ((owner->kind == FACE || owner->kind == STRIPS) &&
+        (abuti_text_is(word, length, "vertex_indices") ||
+         abuti_text_is(word, length, "vertex_index")))
         return ROLE_CORNERS;
     return ROLE_NONE;
 }
@@ -203,18 +206,18 @@ static abut_status check_header(ply *file) {
     abuti_reader *reader = file->reader;
     if (!file->has_format)
         return abuti_read_fail(reader, "the header has no 'format'");
-    for (int kind = VERTEX; kind <= FACE; kind++)
-        if (!file->has[kind])
-            return abuti_read_fail(reader, "the header has no element '%s', so this is no mesh",
-                                   kind_names[kind]);
+    if (!file->has[VERTEX] || !(file->has[FACE] || file->has[STRIPS]))
+        return abuti_read_fail(reader, "the header has no element '%s', so this is no mesh",
+                               kind_names[file->has[VERTEX] ? FACE : VERTEX]);
     for (size_t i = 0; i < file->elements.count; i++) {
         const element *e = abuti_list_at(&file->elements, i);
         unsigned xyz = 1u << ROLE_X | 1u << ROLE_Y | 1u << ROLE_Z;
         reader->line = e->line;
         if (e->kind == VERTEX && (e->roles & xyz) != xyz)
             return abuti_read_fail(reader, "element 'vertex' lacks one of the properties x, y, z");
-        if (e->kind == FACE && !(e->roles & 1u << ROLE_CORNERS))
-            return abuti_read_fail(reader, "element 'face' lacks the list 'vertex_indices'");
+        if ((e->kind == FACE || e->kind == STRIPS) && !(e->roles & 1u << ROLE_CORNERS))
+            return abuti_read_fail(reader, "element '%s' lacks the list 'vertex_indices'",
+                                   kind_names[e->kind]);
         if (e->kind == VERTEX && e->count >= ABUT_NONE)
             return abuti_read_fail(reader, "%" PRIu64 " vertices; at most %u are possible",
                                    e->count, ABUT_NONE - 1);
@@ -378,13 +381,46 @@ static abut_status skip(ply *file, const element *e, uint64_t index, value_type 
     return ABUT_OK;
 }
 
+static inline abut_status check_corner(ply *file, const element *e, uint64_t index, double vertex) {
+    if (vertex >= 0 && vertex < (double)file->vertex_count && vertex == (double)(uint32_t)vertex)
+        return ABUT_OK;
+    return abuti_read_fail(file->reader,
+                           "%s %" PRIu64 " names vertex %.17g, but there are only %" PRIu64,
+                           kind_names[e->kind], index, vertex, file->vertex_count);
+}
+
 /* Adds a corner if it is one of the vertices. */
-static inline abut_status add_corner(ply *file, uint64_t index, double vertex) {
-    if (!(vertex >= 0 && vertex < (double)file->vertex_count && vertex == (double)(uint32_t)vertex))
-        return abuti_read_fail(file->reader,
-                               "face %" PRIu64 " names vertex %.17g, but there are only %" PRIu64,
-                               index, vertex, file->vertex_count);
-    return abuti_read_corner(file->reader, (uint32_t)vertex);
+static inline abut_status add_corner(ply *file, const element *e, uint64_t index, double vertex) {
+    abut_status status = check_corner(file, e, index, vertex);
+    return status ? status : abuti_read_corner(file->reader, (uint32_t)vertex);
+}
+
+/* Each vertex makes a triangle with the two before it, every second one the other way round, so
+ * that all face the same side. One that names a vertex twice only joins two strips. */
+static abut_status get_strips(ply *file, const element *e, uint64_t index, value_type type,
+                              uint64_t count) {
+    uint32_t last[2] = {0, 0}, length = 0;
+    abut_status status = ABUT_OK;
+    for (uint64_t i = 0; i < count && !status; i++) {
+        double value;
+        status = get(file, e, index, type, &value);
+        if (!status && value == -1) {
+            length = 0;
+            continue;
+        }
+        status = status ? status : check_corner(file, e, index, value);
+        if (status)
+            break;
+        uint32_t vertex = (uint32_t)value;
+        if (length >= 2 && vertex != last[0] && vertex != last[1] && last[0] != last[1])
+            status = abuti_read_triangle(file->reader, last[length & 1], last[~length & 1], vertex);
+        last[0] = last[1];
+        last[1] = vertex;
+        length++;
+        if (!status && i % 65536 == 65535)
+            status = abuti_read_report(file->reader);
+    }
+    return status;
 }
 
 static abut_status get_corners(ply *file, const element *e, uint64_t index, value_type type,
@@ -398,13 +434,13 @@ static abut_status get_corners(ply *file, const element *e, uint64_t index, valu
         if (abuti_read_fill(reader, bytes) < bytes)
             return fail_data_end(file, e, index);
         for (uint64_t i = 0; i < count && !status; i++, source->at += type_bytes[type])
-            status = add_corner(file, index, load(source->at, type, file->swap));
+            status = add_corner(file, e, index, load(source->at, type, file->swap));
     } else {
         for (uint64_t i = 0; i < count && !status; i++) {
             double vertex;
             status = get(file, e, index, type, &vertex);
             if (!status)
-                status = add_corner(file, index, vertex);
+                status = add_corner(file, e, index, vertex);
         }
     }
     return status ? status : abuti_read_face_end(reader);
@@ -425,6 +461,8 @@ static abut_status read_list(ply *file, const element *e, uint64_t index, const 
                                "%s %" PRIu64 " has a list of %.17g values, but only %" PRIu64
                                " bytes are left; the file may be cut off",
                                kind_names[e->kind], index, count, left);
+    if (p->role == ROLE_CORNERS && e->kind == STRIPS)
+        return get_strips(file, e, index, (value_type)p->type, (uint64_t)count);
     if (p->role == ROLE_CORNERS)
         return get_corners(file, e, index, (value_type)p->type, (uint64_t)count);
     return skip(file, e, index, (value_type)p->type, (uint64_t)count);

@@ -1,10 +1,10 @@
-/* Writes OBJ, PLY and STL.
+/* Writes OBJ, OFF, PLY and STL.
  *
- * OBJ and PLY keep every bit: PLY declares its coordinates float where all are floats, else double;
- * OBJ, which has no types and is read as double, gets as many digits as a double needs to come
- * back. STL holds floats, and as text the digits that give exactly these floats as doubles; its
- * normals come from the geometry before rounding. Numbers are written by number.c, so that no
- * locale puts a comma in.
+ * OBJ, OFF and PLY keep every bit: PLY declares its coordinates float where all are floats, else
+ * double; OBJ and OFF, which have no types and are read as doubles, get as many digits as a double
+ * needs to come back. STL holds floats, and as text the digits that give exactly these floats as
+ * doubles; its normals come from the geometry before rounding. Numbers are written by number.c, so
+ * that no locale puts a comma in.
  */
 #include "mesh/files.h"
 
@@ -80,7 +80,7 @@ static abut_status make_room(writer *out, uint64_t index, uint64_t first, uint64
     return abuti_progress(out->mesh->context, out->stage, (double)(first + index) / (double)total);
 }
 
-/* ---- OBJ and PLY ---- */
+/* ---- OBJ, OFF and PLY ---- */
 
 /* One line or record a vertex. */
 typedef void put_vertex(writer *out, vec3 p);
@@ -120,14 +120,15 @@ static void put_obj_face(writer *out, const uint32_t *corners) {
     out->buffer[out->used++] = '\n';
 }
 
-static void put_ply_text_vertex(writer *out, vec3 p) {
+/* As PLY and OFF have it: `single` is false for OFF. */
+static void put_text_vertex(writer *out, vec3 p) {
     size_t start = out->used;
     put_coordinates(out, p, out->single);
     memmove(out->buffer + start, out->buffer + start + 1, out->used - start - 1);
     out->used--; /* no blank at the start of a line */
 }
 
-static void put_ply_text_face(writer *out, const uint32_t *corners) {
+static void put_text_face(writer *out, const uint32_t *corners) {
     out->buffer[out->used++] = '3';
     for (int k = 0; k < 3; k++)
         put_whole(out, corners[k]);
@@ -152,6 +153,14 @@ static abut_status write_obj(writer *out) {
     return put_all(out, put_obj_vertex, put_obj_face);
 }
 
+static abut_status write_off(writer *out) {
+    put_text(out, "OFF\n");
+    put_whole(out, out->mesh->vertex_count);
+    put_whole(out, out->mesh->triangle_count);
+    put_text(out, " 0\n");
+    return put_all(out, put_text_vertex, put_text_face);
+}
+
 static abut_status write_ply(writer *out, bool text) {
     const abut_mesh *mesh = out->mesh;
     put_text(out, "ply\nformat ");
@@ -167,7 +176,7 @@ static abut_status write_ply(writer *out, bool text) {
     put_text(out, mesh->vertex_count <= INT32_MAX ? "\nproperty list uchar int vertex_indices"
                                                   : "\nproperty list uchar uint vertex_indices");
     put_text(out, "\nend_header\n");
-    return text ? put_all(out, put_ply_text_vertex, put_ply_text_face)
+    return text ? put_all(out, put_text_vertex, put_text_face)
                 : put_all(out, put_ply_vertex, put_ply_face);
 }
 
@@ -259,8 +268,8 @@ static abut_status choose(const char *path, abut_mesh_write_options *options) {
     if (options->format == ABUT_MESH_FORMAT_AUTO || options->format == ABUT_MESH_FORMAT_OTHER)
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
-            "%s: its ending tells no format that abut writes; use .obj, .ply or .stl, "
-            "or give the format",
+            "%s: its ending tells no format that abut writes; use .obj, .off, .ply or "
+            ".stl, or give the format",
             path);
     return ABUT_OK;
 }
@@ -273,6 +282,9 @@ static abut_status write_open(writer *out, const char *path,
     switch (options->format) {
     case ABUT_MESH_FORMAT_OBJ:
         status = write_obj(out);
+        break;
+    case ABUT_MESH_FORMAT_OFF:
+        status = write_off(out);
         break;
     case ABUT_MESH_FORMAT_PLY:
         out->single = all_floats(out->mesh);

@@ -25,7 +25,8 @@ static void reads_every_face_form(void **state) {
                                         "f 1 2 3 \t\r\nf 1 3 4",
                                         "f\t1\t2\t3\n  f 1 3 4   \n\n\n",
                                         "f 1 2 \\\n3\nf \\\r\n 1 \\\n 3 \\\n4\n",
-                                        "f 1 2 3\\\n\nf 1 3 4\\\n"};
+                                        "f 1 2 3\\\n\nf 1 3 4\\\n",
+                                        "f 1 2 3 # a comment\nf 1/1 3/2 4/3 #4\n"};
     for (size_t i = 0; i < sizeof faces / sizeof *faces; i++) {
         char text[200];
         snprintf(text, sizeof text, CORNERS "%s", faces[i]);

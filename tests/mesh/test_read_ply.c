@@ -43,6 +43,35 @@ static void reads_text(void **state) {
     }
 }
 
+static void reads_strips(void **state) {
+    (void)state;
+    static const char head[] = "ply\nformat ascii 1.0\nelement vertex 5\nproperty float x\n"
+                               "property float y\nproperty float z\nelement tristrips 1\n"
+                               "property list int int vertex_indices\nend_header\n"
+                               "0 0 0\n1 0 0\n0 1 0\n1 1 0\n0 2 0\n";
+    static const struct {
+        const char *strips;
+        uint32_t count, corners[9];
+    } cases[] = {{"5 0 1 2 3 4\n", 3, {0, 1, 2, 2, 1, 3, 2, 3, 4}},
+                 {"7 0 1 2 -1 1 3 2\n", 2, {0, 1, 2, 1, 3, 2}},
+                 /* joined by triangles without area; the parity goes on through them */
+                 {"8 0 1 2 2 1 1 3 2\n", 2, {0, 1, 2, 3, 1, 2}},
+                 {"6 -1 0 -1 0 1 2\n", 1, {0, 1, 2}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        abut_mesh *mesh = NULL;
+        snprintf(text, sizeof text, "%s%s", head, cases[i].strips);
+        assert_ok(check_read(text, strlen(text), "strips.ply", &mesh));
+        check_mesh(mesh, 5, NULL, cases[i].count, cases[i].corners);
+        abut_mesh_destroy(mesh);
+    }
+    char text[400];
+    snprintf(text, sizeof text, "%s4 0 1 2 5\n", head);
+    refused(text, "tristrips 0 names vertex 5");
+    snprintf(text, sizeof text, "%s4 0 1 -2 3\n", head);
+    refused(text, "names vertex -2");
+}
+
 static void a_float_is_a_float(void **state) {
     abut_mesh *mesh = read(HEAD("3", "1") "0.1 0 0\n0 0.1 0\n0 0 16777217\n3 0 1 2\n");
     volatile float tenth = 0.1f;
@@ -304,6 +333,7 @@ static void reads_very_long_lines(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_text),
+        cmocka_unit_test(reads_strips),
         cmocka_unit_test(a_float_is_a_float),
         cmocka_unit_test(reads_every_type),
         cmocka_unit_test(lone_cr_before_a_line_feed_byte),

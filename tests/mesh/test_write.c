@@ -28,6 +28,13 @@ static void writes_the_text_it_should(void **state) {
     assert_ok(abut_mesh_write(mesh, test_path("a.obj"), NULL));
     load(test_path("a.obj"), text, sizeof text);
     assert_string_equal("v 0 0 0\nv 1 0 0\nv 0 1.5 0\nv 0 0 -0.1\nf 1 2 3\nf 1 3 4\n", text);
+    assert_ok(abut_mesh_write(mesh, test_path("a.off"), NULL));
+    load(test_path("a.off"), text, sizeof text);
+    assert_string_equal("OFF\n 4 2 0\n0 0 0\n1 0 0\n0 1.5 0\n0 0 -0.1\n3 0 1 2\n3 0 2 3\n", text);
+    abut_mesh *back = NULL;
+    assert_ok(abut_mesh_read(NULL, test_path("a.off"), NULL, &back));
+    check_equal(mesh, back);
+    abut_mesh_destroy(back);
     abut_mesh_write_options options = write_options(ABUT_MESH_FORMAT_PLY, true);
     assert_ok(abut_mesh_write(mesh, test_path("a.any"), &options));
     load(test_path("a.any"), text, sizeof text);
@@ -146,7 +153,7 @@ static void refuses_what_it_cannot_do(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_mesh_write(NULL, "x.obj", NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "path is null", abut_mesh_write(mesh, NULL, NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "x.gltf: its ending", abut_mesh_write(mesh, "x.gltf", NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, ".obj, .ply or .stl", abut_mesh_write(mesh, "x", NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, ".obj, .off, .ply or .stl", abut_mesh_write(mesh, "x", NULL));
     abut_mesh_write_options options = write_options(ABUT_MESH_FORMAT_OTHER, false);
     assert_fails(ABUT_ERROR_ARGUMENT, ".obj", abut_mesh_write(mesh, "x.obj", &options));
     options = write_options((abut_mesh_format)17, false);

@@ -225,7 +225,7 @@ static const tool_option options[] = {
      NULL, false},
     {"ascii", NULL, OPTION_FLAG, "write PLY and STL as text", NULL, false},
     {"to", "FORMAT", OPTION_CHOICE, "write as obj, ply or stl, whatever the name says",
-     "obj|ply|stl", false},
+     "obj|ply|stl|off", false},
     {0}};
 
 const tool_command command_make = {

@@ -9,7 +9,7 @@ static const struct {
 } features[] = {
     {"openmp", "work runs on all cores", "work runs on one core"},
     {"png", "pictures as .png and .ppm", "pictures only as .ppm"},
-    {"assimp", "reads glTF, FBX, Collada and more", "only OBJ, PLY and STL can be read"},
+    {"assimp", "reads glTF, FBX, Collada and more", "only OBJ, PLY, STL and OFF can be read"},
     {"opencl", "work can run on OpenCL devices: 'abut devices'", "work runs on the CPU only"},
     {"zstd", "field files are compressed",
      "field files are not compressed, and compressed ones not read"},

@@ -2,19 +2,19 @@
 _abut_values() {
   values=
   case $1:$2 in
-    info:--from) values="obj ply stl other" ;;
+    info:--from) values="obj ply stl off other" ;;
     convert:--scale) values="" ;;
     convert:--rotate) values="" ;;
     convert:--translate) values="" ;;
-    convert:--from) values="obj ply stl other" ;;
-    convert:--to) values="obj ply stl" ;;
+    convert:--from) values="obj ply stl off other" ;;
+    convert:--to) values="obj ply stl off" ;;
     make:--size) values="" ;;
     make:--radius) values="" ;;
     make:--radius2) values="" ;;
     make:--height) values="" ;;
     make:--segments) values="" ;;
     make:--rings) values="" ;;
-    make:--to) values="obj ply stl" ;;
+    make:--to) values="obj ply stl off" ;;
     picture:--size) values="" ;;
     picture:--view) values="front back left right top bottom iso" ;;
     picture:--up) values="x y z -x -y -z" ;;
@@ -99,7 +99,7 @@ _abut_values() {
     offset:--cells) values="" ;;
     offset:--cell) values="" ;;
     offset:--sign) values="auto winding normal" ;;
-    offset:--to) values="obj ply stl" ;;
+    offset:--to) values="obj ply stl off" ;;
     offset:--device) values="cpu gpu" ;;
     samples:--features) values="vertices edges faces" ;;
     samples:--cells) values="" ;;

@@ -194,7 +194,7 @@ int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
     if (*format == ABUT_MESH_FORMAT_AUTO || *format == ABUT_MESH_FORMAT_OTHER)
         return tool_refuse(tool,
                            "%s: its ending names no format that can be written; use .obj, "
-                           ".ply or .stl, or say --to",
+                           ".ply, .stl or .off, or say --to",
                            path);
     return 0;
 }

@@ -40,7 +40,7 @@ int frames_list(tool_run *tool, const char *folder, tool_frames *frames) {
                               strerror(errno));
     bool fine = true;
     for (const struct dirent *entry; fine && (entry = readdir(opened));)
-        if (word_in(path_ending(entry->d_name), "obj|ply|stl|glb|gltf|fbx|dae"))
+        if (word_in(path_ending(entry->d_name), "obj|ply|stl|off|glb|gltf|fbx|dae"))
             fine = add_path(frames, folder, entry->d_name);
     closedir(opened);
     if (!fine)

@@ -211,7 +211,7 @@ abut_status abut_mesh_read_memory(abut_context *context, const void *data, size_
 /* ---- names ---- */
 
 const char *abut_mesh_format_name(abut_mesh_format format) {
-    static const char *const names[] = {"auto", "obj", "ply", "stl", "other"};
+    static const char *const names[] = {"auto", "obj", "ply", "stl", "off", "other"};
     return ABUTI_NAME(names, format);
 }
 

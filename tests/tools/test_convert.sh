@@ -127,7 +127,7 @@ untouched "no folder"
 try 1 "$tool" convert ball.obj target --to obj
 untouched "a folder as the file"
 try 2 "$tool" convert ball.obj target/new.xyz
-complains ".obj, .ply or .stl"
+complains ".obj, .ply, .stl or .off"
 untouched "unknown ending"
 try 1 sh -c 'trap "" XFSZ; ulimit -f 2; exec "$0" "$@"' "$tool" convert ball.obj target/old.obj
 complains "could not be written"

@@ -68,7 +68,7 @@ complains "'abut make --list' lists them"
 try 2 "$tool" make box
 complains "the file to write is missing"
 try 2 "$tool" make box x.gltf
-complains ".obj, .ply or .stl"
+complains ".obj, .ply, .stl or .off"
 try 2 "$tool" make tube x.obj --radius 1 --radius2 2
 complains "abut make: "
 demand "the function's name shows" "$(grep -c abut_ err)" -eq 0

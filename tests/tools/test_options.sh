@@ -23,7 +23,7 @@ complains "did you mean --translate?"
 try 2 "$tool" convert --to=sdl box.obj out.obj
 complains "--to does not know 'sdl'; did you mean stl?"
 try 2 "$tool" convert --to=gltf box.obj out.obj
-complains "it takes one of obj|ply|stl"
+complains "it takes one of obj|ply|stl|off"
 
 # Values.
 try 2 "$tool" convert box.obj out.obj --scale

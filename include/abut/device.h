@@ -93,11 +93,15 @@ typedef struct abut_array {
     abut_buffer *buffer; /* on the device of the object that is asked */
 } abut_array;
 
-/* An array in memory of the host; null = none. Thread-safe. */
+/* What is given may not have been written yet, of which gcc warns otherwise. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
-__attribute__((access(none, 1))) /* it may not be written yet: gcc warns otherwise */
+#define ABUT_UNREAD __attribute__((access(none, 1)))
+#else
+#define ABUT_UNREAD
 #endif
-static inline abut_array abut_array_host(const void *host) {
+
+/* An array in memory of the host; null = none. Thread-safe. */
+ABUT_UNREAD static inline abut_array abut_array_host(const void *host) {
     abut_array array;
     array.host = (void *)(uintptr_t)host;
     array.buffer = NULL;

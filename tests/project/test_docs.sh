@@ -43,19 +43,10 @@ for page in $(cd "$source/docs" && find . -name '*.md' ! -name README.md -path '
     grep -q "($page)" "$index" || { echo "$index does not list $page"; exit 1; }
 done
 
-unnamed_functions='
-abut_buffer_bytes abut_buffer_native abut_bvh_mesh abut_contact_box abut_contact_capsule
-abut_contact_points abut_contact_ray abut_pair_self_meetings abut_samples_arrays_get
-abut_self_info_get abut_world_remove
-'
-echo "$unnamed_functions" | tr ' ' '\n' | sed '/^$/d' | sort >"$work/known"
 grep -hv '^#' "$source"/include/abut/*.h | tr '\n' ' ' | grep -oE 'ABUT_API [^;(]*\(' |
     sed -E 's/.*[ *](abut_[a-z0-9_]+)\($/\1/' | sort >"$work/declared"
 [ "$(wc -l <"$work/declared")" -ge 150 ] || { echo "the headers were not understood"; exit 1; }
 (cd "$source" && grep -ohE 'abut_[a-z0-9_]+' $pages) | sort -u >"$work/named"
 comm -23 "$work/declared" "$work/named" >"$work/unnamed"
-diff "$work/known" "$work/unnamed" || {
-    echo "functions that no page names (>), and that are known to lack it but no longer do (<)"
-    exit 1
-}
+[ ! -s "$work/unnamed" ] || { echo "no page names:"; cat "$work/unnamed"; exit 1; }
 echo "$programs programs run"

@@ -119,14 +119,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     input in = {data, bytes};
     uint32_t choice = take(&in, 1);
     abut_mesh_input mesh_input = abut_mesh_input_default();
-    mesh_input.position_type = (abut_scalar_type)(choice & 3); /* 2 and 3 do not exist */
+    mesh_input.position_type = (abut_scalar_type)(choice & 3); /* 0 and 3 do not exist */
     mesh_input.index_type = (abut_index_type)(choice >> 2 & 1);
     mesh_input.position_stride = choice & 8 ? take(&in, 1) : 0;
     mesh_input.index_stride = choice & 16 ? take(&in, 1) : 0;
     mesh_input.vertex_count = take(&in, 1);
     mesh_input.triangle_count = take(&in, 1);
-    size_t position_bytes = extent(mesh_input.position_stride, mesh_input.position_type ? 12 : 24,
-                                   mesh_input.vertex_count);
+    size_t position_bytes =
+        extent(mesh_input.position_stride,
+               mesh_input.position_type == ABUT_SCALAR_FLOAT32 ? 12 : 24, mesh_input.vertex_count);
     size_t index_bytes =
         extent(mesh_input.index_stride, mesh_input.index_type ? 6 : 12, mesh_input.triangle_count);
     uint8_t *indices = choice & 32 ? NULL : make_array(&in, index_bytes);

@@ -297,7 +297,7 @@ static void questions(void **state) {
     for (size_t i = 0; i < lists[0].count; i++)
         assert_true(found[0][i].id == found[1][i].id && found[0][i].depth == found[1][i].depth);
     abut_field_destroy(there);
-    options.cache = "device-cache";
+    options.cache = test_path("device-cache");
     assert_ok(abut_field_create(mesh, &options, &there));
     assert_ok(abut_field_create(mesh, &options, &again)); /* is read, and goes there */
     float *values = malloc(abut_field_info_get(here).bytes);

@@ -1,4 +1,5 @@
-# What `cmake --install` puts where: libraries, headers, pkg-config, find_package, completion.
+# What `cmake --install` puts where: libraries, headers, pkg-config, find_package, the command with
+# its completion, pages and licence. The target `uninstall` takes away what the last one installed.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS abut_shared abut_static EXPORT abut
@@ -11,10 +12,20 @@ file(RELATIVE_PATH ABUT_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CM
 list(JOIN ABUT_LINK_FLAGS " " ABUT_PC_PRIVATE)
 configure_file(cmake/abut.pc.in abut.pc @ONLY)
 configure_file(cmake/abut-config.cmake.in abut-config.cmake @ONLY)
-write_basic_package_version_file(abut-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file( # as the soname does, see ABUT_SOVERSION
+  abut-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/abut.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/abut-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/abut-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/abut)
-install(FILES tools/completion.bash RENAME abut
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(ABUT_COMMAND)
+  install(TARGETS abut_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES tools/completion.bash RENAME abut
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
+if(ABUT_ALONE)
+  add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
+                    COMMENT "Removing what was installed" VERBATIM)
+endif()

@@ -3,6 +3,7 @@ if(ABUT_OPENCL)
   find_path(OPENCL_INCLUDE CL/cl.h)
   mark_as_advanced(OPENCL_INCLUDE)
   if(OPENCL_INCLUDE)
+    set(ABUT_FOUND_OPENCL ON)
     find_package(Threads REQUIRED)
     target_compile_definitions(abut_objects PRIVATE ABUT_HAS_OPENCL)
     target_include_directories(abut_objects SYSTEM PRIVATE ${OPENCL_INCLUDE})
@@ -22,17 +23,17 @@ function(abut_embed ROOT TABLE OUT)
   list(JOIN kernels "|" kernels)
   add_custom_command(OUTPUT ${OUT}
                      COMMAND ${CMAKE_COMMAND} -DROOT=${ROOT} "-DKERNELS=${kernels}" -DOUT=${OUT}
-                             -DTABLE=${TABLE} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
-                     DEPENDS ${ARGN} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+                             -DTABLE=${TABLE} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+                     DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
                      COMMENT "Embedding kernel text" VERBATIM)
 endfunction()
 
 set(ABUT_KERNELS "")
 foreach(folder src/* src/*/*)
   foreach(kind .cl _shared.h _cl.h)
-    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*${kind})
+    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*${kind})
     list(APPEND ABUT_KERNELS ${found})
   endforeach()
 endforeach()
-abut_embed(${CMAKE_SOURCE_DIR}/src abuti_modules ${CMAKE_BINARY_DIR}/kernels.c ${ABUT_KERNELS})
-target_sources(abut_objects PRIVATE ${CMAKE_BINARY_DIR}/kernels.c)
+abut_embed(${PROJECT_SOURCE_DIR}/src abuti_modules ${PROJECT_BINARY_DIR}/kernels.c ${ABUT_KERNELS})
+target_sources(abut_objects PRIVATE ${PROJECT_BINARY_DIR}/kernels.c)

@@ -4,9 +4,11 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-static const struct {
+typedef struct {
     const char *name, *with, *without;
-} features[] = {
+} feature;
+
+static const feature features[] = {
     {"openmp", "work runs on all cores", "work runs on one core"},
     {"png", "pictures as .png and .ppm", "pictures only as .ppm"},
     {"assimp", "reads glTF, FBX, Collada and more", "only OBJ, PLY, STL and OFF can be read"},
@@ -14,6 +16,15 @@ static const struct {
     {"zstd", "field files are compressed",
      "field files are not compressed, and compressed ones not read"},
 };
+/* Of the command, not of the library. */
+static const feature physics = {"ode", "'abut demo drop' runs a physics engine",
+                                "'abut demo drop' is missing"};
+
+#ifdef ABUT_HAS_ODE
+enum { HAS_ODE = true };
+#else
+enum { HAS_ODE = false };
+#endif
 
 /* Whether a word stands in a list of words separated by spaces. */
 static bool has(const char *list, const char *word) {
@@ -46,6 +57,12 @@ static void tell_platform(tool_output *out) {
     text_free(&words);
 }
 
+static void tell_feature(tool_output *out, const feature *f, bool there) {
+    json_boolean(out, f->name, there);
+    out_shade(out, there ? SHADE_GOOD : SHADE_WARN);
+    say_fact(out, f->name, "%s%s", there ? "" : "not built in: ", there ? f->with : f->without);
+}
+
 static int run(tool_run *tool, const tool_arguments *arguments) {
     (void)arguments;
     tool_output *out = &tool->out;
@@ -55,13 +72,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     json_text(out, "version", abut_version());
     if (out->json)
         out_object(out, "features");
-    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
-        bool there = has(list, features[i].name);
-        json_boolean(out, features[i].name, there);
-        out_shade(out, there ? SHADE_GOOD : SHADE_WARN);
-        say_fact(out, features[i].name, "%s%s",
-                 there ? "" : "not built in: ", there ? features[i].with : features[i].without);
-    }
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+        tell_feature(out, &features[i], has(list, features[i].name));
+    tell_feature(out, &physics, HAS_ODE);
     if (out->json)
         out_end(out);
     fact_text(out, "compiler", compiler());

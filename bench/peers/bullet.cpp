@@ -270,11 +270,14 @@ void compare_mesh(peer::report &report, const model &m, peer::side &ours) {
 }
 
 void compare(peer::report &report, const model &m) {
-    peer::side ours(m, 1);
-    if (report.wants("mesh"))
+    if (report.wants("mesh")) {
+        peer::side ours(m, 1);
         compare_mesh(report, m, ours);
-    if (report.wants("field"))
+    }
+    if (report.wants("field")) { // from a hierarchy of its own: refits have moved the other
+        peer::side ours(m, 1);
         compare_field(report, m, ours);
+    }
 }
 
 } // namespace

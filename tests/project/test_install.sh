@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs into a temporary folder, then builds and runs programs from outside: one in C through
-# pkg-config (shared and static), one in C++ through CMake's find_package.
+# pkg-config (shared and static), one in C++ through CMake's find_package. Then uninstalls. Then
+# configures a project that has abut as a part of it.
 # Arguments: abut command, source folder, build folder.
 set -eu
 source=$2 build=$3
@@ -41,3 +42,40 @@ cmake --build "$work/outside/build" >"$work/log" 2>&1 || { cat "$work/log"; exit
 
 "$prefix/bin/abut" version | grep '0\.1\.0'
 [ -s "$prefix/share/bash-completion/completions/abut" ]
+[ -s "$prefix/share/doc/abut/LICENSE" ]
+[ -s "$prefix/share/doc/abut/docs/choosing.md" ]
+
+# What others read names no folder of this machine, and the ABI has one rule: 0.1.x or nothing.
+if grep -rE '(^|[ ;"=])/(usr|lib|home|tmp|opt)|'"$source" "$libraries/pkgconfig" "$libraries/cmake"; then
+    echo "an absolute path in an exported file" >&2
+    exit 1
+fi
+[ -e "$libraries/libabut.so.0.1" ]
+sed 's/abut 0\.1/abut 0.2/' "$work/outside/CMakeLists.txt" >"$work/next" && mv "$work/next" "$work/outside/CMakeLists.txt"
+if cmake -S "$work/outside" -B "$work/refused" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1; then
+    echo "find_package(abut 0.2) took 0.1" >&2
+    exit 1
+fi
+
+# Uninstalled, nothing of it is left but folders that others share.
+cp "$build/install_manifest.txt" "$work/install_manifest.txt"
+(cd "$work" && cmake -P "$source/cmake/uninstall.cmake" >"$work/log" 2>&1)
+left=$(find "$prefix" -name '*abut*')
+[ -z "$left" ] || { echo "left behind: $left" >&2; exit 1; }
+
+# As a part of another project: two libraries, and nothing else.
+mkdir "$work/part"
+cat >"$work/part/CMakeLists.txt" <<CMAKE
+cmake_minimum_required(VERSION 3.18)
+project(part CXX)
+add_subdirectory($source abut)
+add_executable(part main.cpp)
+target_link_libraries(part abut::abut)
+CMAKE
+cp "$source/tests/project/outside.cpp" "$work/part/main.cpp"
+cmake -G 'Unix Makefiles' -S "$work/part" -B "$work/part/build" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+grep 'abut 0\.1\.0 with' "$work/log"
+make -C "$work/part/build" help >"$work/targets"
+grep -q ' abut_shared$' "$work/targets"
+! grep -E ' (abut_tool|abut_bench|test_.*|uninstall|abut_check_data|abut_cloth)$' "$work/targets"
+make -C "$work/part/build" main.o >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }

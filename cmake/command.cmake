@@ -1,0 +1,41 @@
+# The abut command, and the program of tools/check-data.
+
+# What `abut demo` shows of cloth; tests use it too.
+set(ABUT_CLOTH ${PROJECT_SOURCE_DIR}/examples/cloth)
+abut_embed(${ABUT_CLOTH} cloth_modules ${PROJECT_BINARY_DIR}/cloth_kernels.c ${ABUT_CLOTH}/cloth.cl
+           ${ABUT_CLOTH}/dynamics_shared.h ${ABUT_CLOTH}/vector.h)
+add_library(abut_cloth STATIC examples/critter.c examples/cloth/build.c examples/cloth/collide.c
+                              examples/cloth/contacts.c examples/cloth/device.c
+                              examples/cloth/dynamics.c examples/cloth/scenes.c
+                              ${PROJECT_BINARY_DIR}/cloth_kernels.c)
+target_include_directories(abut_cloth PUBLIC examples examples/cloth
+                                      PRIVATE src) # device.c alone
+target_link_libraries(abut_cloth PUBLIC abut_static abut_flags)
+
+file(GLOB ABUT_TOOL_SOURCES CONFIGURE_DEPENDS tools/*.c)
+list(FILTER ABUT_TOOL_SOURCES EXCLUDE REGEX "/check_[a-z]*.c$")
+file(GLOB ABUT_CHECK_SOURCES CONFIGURE_DEPENDS tools/check_*.c)
+add_executable(abut_check_data ${ABUT_CHECK_SOURCES}) # for tools/check-data, not installed
+set_target_properties(abut_check_data PROPERTIES OUTPUT_NAME abut-check-data)
+target_link_libraries(abut_check_data PRIVATE abut_static abut_flags)
+add_executable(abut_tool ${ABUT_TOOL_SOURCES})
+set_target_properties(abut_tool PROPERTIES OUTPUT_NAME abut)
+target_link_libraries(abut_tool PRIVATE abut_bench_cases abut_static abut_flags)
+target_link_libraries(abut_tool PRIVATE abut_cloth)
+target_compile_options(abut_tool PRIVATE ${ABUT_CALLER_OPTIONS})
+if(ABUT_ODE)
+  find_path(ODE_INCLUDE ode/ode.h)
+  find_library(ODE_LIBRARY ode)
+  mark_as_advanced(ODE_INCLUDE ODE_LIBRARY)
+  if(ODE_INCLUDE AND ODE_LIBRARY)
+    set(ABUT_FOUND_ODE ON)
+    target_sources(abut_tool PRIVATE examples/ode/abut_ode.c examples/ode/drop.c)
+    target_compile_definitions(abut_tool PRIVATE ABUT_HAS_ODE)
+    target_include_directories(abut_tool PRIVATE examples/ode)
+    target_include_directories(abut_tool SYSTEM PRIVATE ${ODE_INCLUDE})
+    target_link_libraries(abut_tool PRIVATE ${ODE_LIBRARY})
+    if(ABUT_OPENMP AND OpenMP_C_FOUND)
+      target_link_libraries(abut_tool PRIVATE OpenMP::OpenMP_C)
+    endif()
+  endif()
+endif()

@@ -29,7 +29,7 @@ typedef struct list_data {
     uint64_t *offsets;
     uint32_t *counts;
     void *answers;
-    uint64_t capacity;
+    uint64_t capacity, total;
     size_t count, answer_bytes;
 } list_data;
 
@@ -45,9 +45,9 @@ static abut_status ask(list_data *data, int what, bool there, size_t count, uint
                                        abut_array_host(counts));
     if (what == RAYS)
         return abut_ray_all_batch(bvh, abut_array_host(list), count, capacity,
-                                  abut_array_host(offsets), abut_array_host(answers));
+                                  abut_array_host(offsets), abut_array_host(answers), &data->total);
     return abut_bvh_box_batch(bvh, abut_array_host(list), count, capacity, abut_array_host(offsets),
-                              abut_array_host(answers));
+                              abut_array_host(answers), &data->total);
 }
 
 static abut_status run(bench_state *state) {
@@ -118,7 +118,7 @@ static abut_status make_room(bench_state *state) {
         abut_status status = run(state);
         if (status && status != ABUT_ERROR_BUFFER)
             return status;
-        data->capacity = data->offsets[data->count];
+        data->capacity = data->total;
     }
     data->answers = calloc(data->capacity + 1, data->answer_bytes);
     return data->answers ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");

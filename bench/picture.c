@@ -48,7 +48,7 @@ static abut_status picture_run(bench_state *state) {
     if (!status)
         status = abut_picture_add_mesh(picture, data->mesh, pose, &style);
     if (!status)
-        status = abut_picture_render(picture, data->pixels, data->bytes);
+        status = abut_picture_render(picture, data->bytes, data->pixels);
     abut_picture_destroy(picture);
     return status;
 }

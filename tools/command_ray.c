@@ -70,7 +70,7 @@ static int find_first(tool_run *tool, const abut_bvh *bvh, double most, answers 
 /* Tries with room for a few hits a ray, and then with as much as it takes. */
 static int find_all(tool_run *tool, const abut_bvh *bvh, answers *a) {
     uint64_t *offsets = malloc((a->ray_count + 1) * sizeof *offsets);
-    uint64_t capacity = 4 * (uint64_t)a->ray_count;
+    uint64_t capacity = 4 * (uint64_t)a->ray_count, total = 0;
     abut_status status = ABUT_ERROR_BUFFER;
     int code = offsets ? 0 : no_memory(tool);
     for (int tries = 0; tries < 2 && !code && status == ABUT_ERROR_BUFFER; tries++) {
@@ -80,13 +80,13 @@ static int find_all(tool_run *tool, const abut_bvh *bvh, answers *a) {
             code = no_memory(tool);
         else
             status = abut_ray_all_batch(bvh, abut_array_host(a->rays), a->ray_count, capacity,
-                                        abut_array_host(offsets), abut_array_host(a->hits));
-        capacity = status == ABUT_ERROR_BUFFER ? offsets[a->ray_count] : capacity;
+                                        abut_array_host(offsets), abut_array_host(a->hits), &total);
+        capacity = status == ABUT_ERROR_BUFFER ? total : capacity;
     }
     if (!code && status)
         code = tool_fail(tool, status);
     if (!code) {
-        a->count = (size_t)offsets[a->ray_count];
+        a->count = (size_t)total;
         a->owners = malloc((a->count + 1) * sizeof *a->owners);
         code = a->owners ? 0 : no_memory(tool);
     }

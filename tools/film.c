@@ -18,7 +18,7 @@ bool film_start(tool_film *film) {
 
 abut_status film_take(tool_film *film, abut_picture *picture) {
     abut_status status =
-        abut_picture_render(picture, film->frame, 4 * (size_t)FILM_WIDTH * FILM_HEIGHT);
+        abut_picture_render(picture, 4 * (size_t)FILM_WIDTH * FILM_HEIGHT, film->frame);
     if (status || film->taken >= FILM_FRAMES)
         return status;
     size_t row = film->taken / COLUMNS, column = film->taken % COLUMNS;

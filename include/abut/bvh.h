@@ -114,12 +114,12 @@ ABUT_API abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint
                                   uint32_t *triangles, uint64_t *count);
 
 /* The same for many boxes on all threads: of `count` abut_box to offsets (uint64_t) and triangles
- * (uint32_t), with errors as those of abut_ray_all_batch(); the triangles of box i begin at
+ * (uint32_t), with their total and errors as abut_ray_all_batch(); the triangles of box i begin at
  * triangles[offsets[i]]. Reports progress as stage "boxes". Thread-safe; on a device one batch at a
  * time. */
 ABUT_API abut_status abut_bvh_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
-                                        uint64_t capacity, abut_array offsets,
-                                        abut_array triangles);
+                                        uint64_t capacity, abut_array offsets, abut_array triangles,
+                                        uint64_t *total);
 
 #ifdef __cplusplus
 }

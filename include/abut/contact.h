@@ -10,8 +10,8 @@
  * What is deep inside a field that is limited to a band has the band as its depth, or more.
  *
  * Contacts come in the order of features: those of a, then those of b. Where there are more than
- * contacts->capacity, ABUT_ERROR_BUFFER is returned and the list stays as it was; contacts->count
- * gets their number in either case, and contacts->list may be null with a capacity of 0. All
+ * contacts->capacity, ABUT_ERROR_BUFFER is returned and only contacts->count is set, which gets
+ * their number in either case; contacts->list may be null with a capacity of 0. All
  * functions only read the bodies, so any number of threads may ask at once, and answers depend
  * neither on the number of threads nor on the processor.
  */

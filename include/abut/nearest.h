@@ -66,15 +66,14 @@ ABUT_API abut_status abut_nearest_within(const abut_bvh *bvh, abut_vec3 point, d
 
 /* The same for many points on all threads: those of point i are nearest[offsets[i]] up to but not
  * including nearest[offsets[i + 1]]: abut_nearest, and offsets of uint64_t, with room for
- * points->count + 1. Fails with
- * ABUT_ERROR_BUFFER where there are more than `capacity`, and `nearest` stays as it was; `offsets`
- * is written in either case, and its last is how many there are. `nearest` may be null with a
- * capacity of 0. Refused before anything is written: a point that is not legal. Reports progress as
- * stage "nearest"; if that cancels, part has been written. Thread-safe; on a device one batch at a
- * time. */
+ * points->count + 1. Fails with ABUT_ERROR_BUFFER where there are more than `capacity`, and
+ * `offsets` and `nearest` stay as they were; `total` gets their number in either case. `offsets`
+ * and `nearest` may be null with a capacity of 0. Refused before anything is written: a point that
+ * is not legal. Reports progress as stage "nearest"; if that cancels, part has been written. Takes
+ * at most 8 bytes a point meanwhile. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_nearest_within_batch(const abut_bvh *bvh, const abut_points *points,
                                                double radius, uint64_t capacity, abut_array offsets,
-                                               abut_array nearest);
+                                               abut_array nearest, uint64_t *total);
 
 #ifdef __cplusplus
 }

@@ -67,7 +67,7 @@ ABUT_API abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 poi
  * everything that was added; nothing added gives the background. The same picture gives the same
  * bytes on any thread count. `bytes` is the size of `pixels`; too small gives ABUT_ERROR_BUFFER.
  * Reports progress as stage "picture". */
-ABUT_API abut_status abut_picture_render(abut_picture *picture, uint8_t *pixels, size_t bytes);
+ABUT_API abut_status abut_picture_render(abut_picture *picture, size_t bytes, uint8_t *pixels);
 
 /* Renders and writes a file, all or nothing: .png (needs the "png" feature, else
  * ABUT_ERROR_UNSUPPORTED) or .ppm, by the ending of the name in small or capital letters. */

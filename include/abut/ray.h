@@ -46,13 +46,14 @@ ABUT_API abut_status abut_ray_any_batch(const abut_bvh *bvh, abut_array rays, si
 
 /* abut_ray_all for `count` rays on all threads: the hits of rays[i] are hits[offsets[i]] up to
  * but not including hits[offsets[i + 1]]. `offsets`, of uint64_t, has room for count + 1. Fails
- * with ABUT_ERROR_BUFFER where there are more than `capacity`, and `hits` stays as it was;
- * `offsets` is written in either case, and its last is how many there are. `hits` may be null with
- * a capacity of 0. Refused before anything is written: a ray that is not legal. Reports progress as
- * stage "rays"; if that cancels, part has been written. Thread-safe; on a device one batch at a
- * time. */
+ * with ABUT_ERROR_BUFFER where there are more than `capacity`, and `offsets` and `hits` stay as
+ * they were; `total` gets their number in either case. `offsets` and `hits` may be null with a
+ * capacity of 0. Refused before anything is written: a ray that is not legal. Reports progress as
+ * stage "rays"; if that cancels, part has been written. Takes at most 8 bytes a ray meanwhile.
+ * Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t count,
-                                        uint64_t capacity, abut_array offsets, abut_array hits);
+                                        uint64_t capacity, abut_array offsets, abut_array hits,
+                                        uint64_t *total);
 
 #ifdef __cplusplus
 }

@@ -130,9 +130,10 @@ typedef struct abut_sweep_counts {
 /* Searches the step. Pairs that share a vertex touch all the time and are left out. A tolerance of
  * 0 is 1e-10 of the longest side of the box of all starts (of starts and ends where that is 0).
  * `counts` may be null, and counts what was tried: all candidates for ALL, fewer for the other
- * modes. On failure but ABUT_ERROR_BUFFER `impacts` is untouched. Reports progress as stage
- * "sweep". On the CPU memory grows with the capacity, not with what is found; a device keeps all
- * impacts of ALL, and fails with ABUT_ERROR_LIMIT where an eighth of its memory cannot hold them.
+ * modes. On failure both are untouched, but that ABUT_ERROR_BUFFER tells impacts->count. Reports
+ * progress as stage "sweep". On the CPU memory grows with the capacity, not with what is found; a
+ * device keeps all impacts of ALL, and fails with ABUT_ERROR_LIMIT where an eighth of its memory
+ * cannot hold them.
  */
 ABUT_API abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
                                      const abut_sweep_find_options *options, abut_impacts *impacts,

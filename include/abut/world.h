@@ -107,9 +107,9 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut
  * place in that list. Within a pair they are those of its collider: features of a, then those of b;
  * or, with options.patch_contacts, as abut_contact_reduce() leaves them. Normals point from b to a.
  * The advice is the worst of all bodies.
- * Where there are more than contacts->capacity, nothing is written and ABUT_ERROR_BUFFER is
- * returned; contacts->count gets their number in either case. As long as nothing changes, a second
- * call only copies. */
+ * Where there are more than contacts->capacity, ABUT_ERROR_BUFFER is returned and only
+ * contacts->count is set, which gets their number in either case. As long as nothing changes, a
+ * second call only copies. */
 ABUT_API abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts);
 
 /* ---- contacts that stay on the device ---- */

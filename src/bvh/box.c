@@ -115,10 +115,11 @@ static uint32_t box_answer(const void *user, size_t i, bool write, uint64_t at) 
 }
 
 abut_status abut_bvh_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
-                               uint64_t capacity, abut_array offsets, abut_array triangles) {
+                               uint64_t capacity, abut_array offsets, abut_array triangles,
+                               uint64_t *total) {
     const box_batch b = {bvh, boxes.host, triangles.host};
-    const bvh_gather g = {__func__, "boxes",   "triangles",      bvh, count,     capacity,
-                          offsets,  triangles, sizeof(uint32_t), &b,  box_answer};
+    const bvh_gather g = {__func__,  "boxes", "triangles",      bvh, count,     capacity, offsets,
+                          triangles, total,   sizeof(uint32_t), &b,  box_answer};
     abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
     status = status ? status : abuti_gather_check(&g);
     if (!status)

@@ -202,7 +202,7 @@ static abut_status fetch_lists(const device_quest *q, uint64_t at, uint32_t writ
 
 /* ---- all parts ---- */
 
-/* What the host has of the caller's offsets or counts, and room for those of a part. */
+/* Offsets, kept here until all fit, or counts of rows, and room for those of a part. */
 typedef struct gathering {
     const device_quest *quest;
     uint64_t *offsets;
@@ -280,11 +280,14 @@ static abut_status gather_lists(const gathering *w) {
     return fetch_lists(w->quest, 0, (uint32_t)total);
 }
 
-/* Offsets or counts to the caller's buffer. */
+/* Offsets or counts to the caller's array; null = none. */
 static abut_status send_words(const device_quest *q, abut_array to, const void *words,
                               size_t bytes) {
-    abuti_queue *queue = &q->there->queue;
-    return to.buffer ? abuti_buffer_upload(queue, &to.buffer->memory, 0, words, bytes) : ABUT_OK;
+    if (to.buffer)
+        return abuti_buffer_upload(&q->there->queue, &to.buffer->memory, 0, words, bytes);
+    if (to.host)
+        memcpy(to.host, words, bytes);
+    return ABUT_OK;
 }
 
 static abut_status gather_rows(const gathering *w) {
@@ -298,31 +301,29 @@ static abut_status gather_all(const gathering *w) {
     if (w->counts)
         return gather_rows(w);
     const bvh_gather *g = w->quest->gather;
-    abut_status status = gather_lists(w), sent = ABUT_OK;
-    if (!status || status == ABUT_ERROR_BUFFER)
-        sent = send_words(w->quest, g->offsets, w->offsets, (g->count + 1) * sizeof *w->offsets);
-    return status ? status : sent;
+    abut_status status = gather_lists(w);
+    return status
+               ? status
+               : send_words(w->quest, g->offsets, w->offsets, (g->count + 1) * sizeof *w->offsets);
 }
 
 abut_status abuti_device_gather(device_quest *q) {
     abut_context *context = q->there->context;
     const bvh_gather *g = q->gather;
-    gathering w = {.quest = q, .offsets = g->offsets.host, .counts = q->counts.host};
+    gathering w = {.quest = q};
     bvh_part *part;
     abut_status status = abuti_there_part(q->there, &gather_kind, &part);
     if (status)
         return status;
     q->lists = (gather_there *)part;
-    if (g->offsets.buffer)
-        w.offsets = abuti_allocate(context, g->count + 1, sizeof *w.offsets);
-    if (q->counts.buffer)
+    if (q->row)
         w.counts = abuti_allocate(context, g->count, sizeof *w.counts);
+    else
+        w.offsets = abuti_allocate(context, g->count + 1, sizeof *w.offsets);
     w.ends = abuti_allocate(context, q->part + 1, sizeof *w.ends);
     status = w.ends && (w.offsets || w.counts) ? gather_all(&w) : ABUT_ERROR_MEMORY;
     abuti_release(context, w.ends);
-    if (g->offsets.buffer)
-        abuti_release(context, w.offsets);
-    if (q->counts.buffer)
-        abuti_release(context, w.counts);
+    abuti_release(context, w.offsets);
+    abuti_release(context, w.counts);
     return status;
 }

@@ -33,10 +33,11 @@ typedef struct gather_there {
 
 typedef struct device_quest {
     bvh_on_device *there;
-    gather_there *lists;      /* set by abuti_device_gather() */
-    const bvh_gather *gather; /* what is asked for; its offsets are null where there are rows */
-    uint32_t most;            /* answers a question; UINT32_MAX = all */
-    size_t part;              /* questions at once, at most */
+    gather_there *lists; /* set by abuti_device_gather() */
+    const bvh_gather
+        *gather;   /* what is asked for; without offsets and total where there are rows */
+    uint32_t most; /* answers a question; UINT32_MAX = all */
+    size_t part;   /* questions at once, at most */
     void *user;
     /* Where each question has `row` places in the array of answers: how many it has. */
     abut_array counts;

@@ -11,7 +11,8 @@ typedef struct bvh_gather {
     const abut_bvh *bvh;
     size_t count; /* of questions */
     uint64_t capacity;
-    abut_array offsets, answers; /* the caller's */
+    abut_array offsets, answers; /* the caller's, and */
+    uint64_t *total;             /* of answers */
     size_t answer_bytes;
     const void *user;
     /* Gives how many answers a question has; where `write`, they go to the array from `at` on. */
@@ -20,10 +21,10 @@ typedef struct bvh_gather {
 
 /* Whether the caller's arrays are there. */
 abut_status abuti_gather_check(const bvh_gather *g);
-/* Fails with ABUT_ERROR_BUFFER where there are more answers than places. */
+/* Stores the total, and fails with ABUT_ERROR_BUFFER where there are more answers than places. */
 abut_status abuti_gather_fits(const bvh_gather *g, uint64_t total);
 
-/* Asks all questions on all threads: counts, and then writes if there is room. */
+/* Asks all questions on all threads: counts, and then writes offsets and lists if there is room. */
 abut_status abuti_gather_run(const bvh_gather *g);
 
 /* ---- device_all.c ---- */

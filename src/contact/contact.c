@@ -86,12 +86,13 @@ abut_status abuti_contact_end(contact_call *call, abut_status status) {
     status = status ? status : call->status;
     if (!status) {
         call->out->count = call->count;
-        call->out->advice = call->advice;
         if (call->count > call->out->capacity)
             status =
                 abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %zu contacts, but room for %llu",
                            call->function, call->count, (unsigned long long)call->out->capacity);
-        else if (call->count)
+        else
+            call->out->advice = call->advice;
+        if (!status && call->count)
             memcpy(call->out->list, call->kept, call->count * sizeof *call->kept);
     }
     if (call->kept != call->few)

@@ -286,7 +286,8 @@ static uint32_t within_answer(const void *user, size_t i, bool write, uint64_t a
 }
 
 abut_status abut_nearest_within_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                                      uint64_t capacity, abut_array offsets, abut_array nearest) {
+                                      uint64_t capacity, abut_array offsets, abut_array nearest,
+                                      uint64_t *total) {
     within_batch b = {.bvh = bvh,
                       .radius = radius,
                       .offsets = offsets.host,
@@ -296,9 +297,8 @@ abut_status abut_nearest_within_batch(const abut_bvh *bvh, const abut_points *po
     status = status ? status : abuti_bvh_points_read(__func__, bvh, points, &b.points);
     if (status)
         return status;
-    const bvh_gather g = {__func__, "nearest",      "nearest",
-                          bvh,      b.points.count, capacity,
-                          offsets,  nearest,        sizeof(abut_nearest),
+    const bvh_gather g = {__func__, "nearest",    "nearest", bvh,   b.points.count,
+                          capacity, offsets,      nearest,   total, sizeof(abut_nearest),
                           &b,       within_answer};
     status = abuti_gather_check(&g);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);

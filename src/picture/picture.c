@@ -206,7 +206,7 @@ abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 point, doubl
 
 /* ---- rendering ---- */
 
-abut_status abut_picture_render(abut_picture *picture, uint8_t *pixels, size_t bytes) {
+abut_status abut_picture_render(abut_picture *picture, size_t bytes, uint8_t *pixels) {
     if (!picture || !pixels)
         return abuti_null(__func__, picture ? "pixels" : "picture");
     /* at most 2^30, so that this cannot overflow 32 bits either */

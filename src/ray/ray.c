@@ -401,11 +401,11 @@ static uint32_t all_answer(const void *user, size_t i, bool write, uint64_t at) 
 }
 
 abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t count,
-                               uint64_t capacity, abut_array offsets, abut_array hits) {
+                               uint64_t capacity, abut_array offsets, abut_array hits,
+                               uint64_t *total) {
     const all_batch b = {bvh, rays.host, hits.host};
-    const bvh_gather g = {__func__, "rays",    "hits",
-                          bvh,      count,     capacity,
-                          offsets,  hits,      sizeof(abut_ray_hit),
+    const bvh_gather g = {__func__, "rays",    "hits", bvh,   count,
+                          capacity, offsets,   hits,   total, sizeof(abut_ray_hit),
                           &b,       all_answer};
     abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
     status = status ? status : abuti_gather_check(&g);

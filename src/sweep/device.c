@@ -397,7 +397,7 @@ abut_status abuti_motion_device_find(abut_sweep *motion, const motion_search_opt
     abut_sweep_counts tried = {0, 0};
     abut_status status = options->exact ? find_exactly(motion, options, impacts, &tried)
                                         : find_there(motion, options, impacts, &tried);
-    if (counts && (!status || status == ABUT_ERROR_BUFFER))
+    if (counts && !status)
         *counts = tried;
     return status;
 }

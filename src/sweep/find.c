@@ -403,7 +403,7 @@ abut_status abuti_motion_find_here(abut_sweep *motion, const motion_search_optio
     bool none = motion->options.no_self && (motion->mesh_count == 1 || motion->options.no_others);
     if (!status)
         status = none ? abuti_motion_report(motion, NULL, 0, impacts) : find(&s, impacts);
-    if (counts && (!status || status == ABUT_ERROR_BUFFER))
+    if (counts && !status)
         *counts = s.counts;
     for (uint32_t i = 0; s.tasks && i < s.task_count; i++)
         abuti_release(motion->context, s.tasks[i].hits);

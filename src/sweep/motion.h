@@ -115,7 +115,7 @@ typedef struct motion_backend {
     /* The positions of `next` change places with those of the step, there and back. */
     void (*accept)(abut_sweep *motion, bool has_start);
     void (*undo)(abut_sweep *motion, bool has_start);
-    /* On failure but ABUT_ERROR_BUFFER both are untouched. */
+    /* On failure both are untouched, but that ABUT_ERROR_BUFFER tells the count of impacts. */
     abut_status (*find)(abut_sweep *motion, const motion_search_options *options,
                         abut_impacts *impacts, abut_sweep_counts *counts);
 } motion_backend;

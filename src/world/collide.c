@@ -239,11 +239,11 @@ abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
     size_t chunks = abuti_chunk_count(count, world_grain(count, PAIRS_A_TASK));
     copies c = {.world = world, .to = contacts};
     contacts->count = world->contact_count;
-    contacts->advice = worst_advice(world);
     if (world->contact_count > contacts->capacity)
         return abuti_fail(ABUT_ERROR_BUFFER,
                           "abut_world_contacts: there are %zu contacts, and room for %llu",
                           world->contact_count, (unsigned long long)contacts->capacity);
+    contacts->advice = worst_advice(world);
     for (size_t i = 0; i < chunks; i++) {
         c.begin[i] = at;
         at += world->contact_chunks[i].list.count;

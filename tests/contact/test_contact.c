@@ -599,20 +599,61 @@ static void wrong_calls_are_refused(void **state) {
                  abut_contact_sweep(&a, &still, &b, &still, -1, &touch));
     options.margin = -1;
     assert_fails(ABUT_ERROR_ARGUMENT, "margin", abut_contact_bodies(&a, &b, &options, &c));
-    /* Too little room: how many there are, and nothing else. */
-    assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
-    abut_contact one[1], before;
-    abut_contacts small = {.list = one, .capacity = 1};
-    memset(&before, 0x5a, sizeof before);
-    one[0] = before;
-    assert_true(c.count > 1);
-    assert_fails(ABUT_ERROR_BUFFER, "room for 1", abut_contact_bodies(&a, &b, NULL, &small));
-    assert_int_equal(small.count, c.count);
-    assert_memory_equal(&before, one, sizeof before);
     options = abut_contact_options_default();
     options.pair = 42;
     assert_ok(abut_contact_bodies(&a, &b, &options, &c));
     assert_int_equal(room[0].pair, 42);
+    thing_free(&t);
+}
+
+/* A body against each kind of thing. */
+static abut_status collide(int kind, const thing *t, const abut_topology *topology,
+                           abut_contacts *c) {
+    const abut_body a = body_of(t, shifted(0.7, 0.1, 0.05)), b = body_of(t, shifted(0, 0, 0));
+    const abut_plane plane = {{0, 0, 1}, 0.4};
+    const abut_sphere sphere = {{2.7, 0.1, 0.05}, 1.7};
+    const abut_capsule capsule = {{{2.7, -0.9, 0.05}, {2.7, 1.1, 0.05}}, 1.7};
+    const abut_oriented_box box = {{1, 1, 1}, shifted(2.1, 0.1, 0.05)};
+    const abut_vec3 list[3] = {{0.6, 0.1, 0}, {0.7, 0.2, 0}, {0.8, 0, 0.1}};
+    const abut_points points = abut_points_doubles(list, 3);
+    switch (kind) {
+    case 0:
+        return abut_contact_bodies(&a, &b, NULL, c);
+    case 1:
+        return abut_contact_plane(&a, &plane, NULL, c);
+    case 2:
+        return abut_contact_sphere(&a, &sphere, NULL, c);
+    case 3:
+        return abut_contact_capsule(&a, &capsule, NULL, c);
+    case 4:
+        return abut_contact_box(&a, &box, NULL, c);
+    case 5:
+        return abut_contact_points(&a, &points, 0.1, NULL, c);
+    default:
+        return abut_contact_mesh(&a, t->mesh, topology, NULL, NULL, c);
+    }
+}
+
+/* Too little room: how many there are, and nothing else. */
+static void overflow(void **state) {
+    thing t = thing_by(ABUT_SHAPE_BOX, 1, 12);
+    abut_topology *topology;
+    assert_ok(abut_topology_create(t.mesh, &topology));
+    for (int kind = 0; kind < 7; kind++) {
+        abut_contacts c = contacts_room();
+        assert_ok(collide(kind, &t, topology, &c));
+        assert_true(c.count > 1 && c.advice.reason);
+        for (uint64_t capacity = 0; capacity < c.count; capacity += c.count - 1) {
+            abut_contacts small = {.list = capacity ? room : NULL, .capacity = capacity};
+            memset(room, 0x5a, c.count * sizeof *room);
+            assert_fails(ABUT_ERROR_BUFFER, "room for", collide(kind, &t, topology, &small));
+            assert_int_equal(small.count, c.count);
+            assert_null(small.advice.reason);
+            for (size_t i = 0; i < c.count * sizeof *room; i++)
+                assert_int_equal(0x5a, ((unsigned char *)room)[i]);
+        }
+    }
+    abut_topology_destroy(topology);
     thing_free(&t);
 }
 
@@ -661,6 +702,7 @@ static int run(void) {
         cmocka_unit_test(ids_stay_from_frame_to_frame),
         cmocka_unit_test(same_on_any_number_of_threads),
         cmocka_unit_test(wrong_calls_are_refused),
+        cmocka_unit_test(overflow),
         cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

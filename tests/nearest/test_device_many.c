@@ -9,17 +9,18 @@ static double radius; /* of `within` */
 typedef struct lists {
     size_t question_bytes, answer_bytes, compared_bytes;
     abut_status (*ask)(const abut_bvh *bvh, const void *questions, size_t count, uint64_t capacity,
-                       uint64_t *offsets, void *answers);
+                       uint64_t *offsets, void *answers, uint64_t *total);
     /* The obvious way. */
     bool (*holds)(const void *question, const abut_triangle *t);
     size_t triangle_at; /* in an answer */
 } lists;
 
 static abut_status ask_within_of(const abut_bvh *bvh, const void *questions, size_t count,
-                                 uint64_t capacity, uint64_t *offsets, void *answers) {
+                                 uint64_t capacity, uint64_t *offsets, void *answers,
+                                 uint64_t *total) {
     abut_points points = points_of(questions, count);
     return abut_nearest_within_batch(bvh, &points, radius, capacity, abut_array_host(offsets),
-                                     abut_array_host(answers));
+                                     abut_array_host(answers), total);
 }
 
 static bool within_holds(const void *question, const abut_triangle *t) {
@@ -29,9 +30,10 @@ static bool within_holds(const void *question, const abut_triangle *t) {
 }
 
 static abut_status ask_rays_of(const abut_bvh *bvh, const void *questions, size_t count,
-                               uint64_t capacity, uint64_t *offsets, void *answers) {
+                               uint64_t capacity, uint64_t *offsets, void *answers,
+                               uint64_t *total) {
     return abut_ray_all_batch(bvh, abut_array_host(questions), count, capacity,
-                              abut_array_host(offsets), abut_array_host(answers));
+                              abut_array_host(offsets), abut_array_host(answers), total);
 }
 
 static bool rays_holds(const void *question, const abut_triangle *t) {
@@ -42,9 +44,10 @@ static bool rays_holds(const void *question, const abut_triangle *t) {
 }
 
 static abut_status ask_boxes_of(const abut_bvh *bvh, const void *questions, size_t count,
-                                uint64_t capacity, uint64_t *offsets, void *answers) {
+                                uint64_t capacity, uint64_t *offsets, void *answers,
+                                uint64_t *total) {
     return abut_bvh_box_batch(bvh, abut_array_host(questions), count, capacity,
-                              abut_array_host(offsets), abut_array_host(answers));
+                              abut_array_host(offsets), abut_array_host(answers), total);
 }
 
 static bool boxes_holds(const void *question, const abut_triangle *t) {
@@ -85,27 +88,32 @@ static void check_slowly(const lists *l, const abut_mesh *mesh, const unsigned c
 static void check_list(const lists *l, const both *b, const void *questions, size_t count,
                        bool slowly) {
     uint64_t *wanted_offsets = malloc((count + 1) * sizeof *wanted_offsets);
-    uint64_t *offsets = malloc((count + 1) * sizeof *offsets);
+    uint64_t *offsets = malloc((count + 1) * sizeof *offsets), total = 77, told = 77;
     assert_true(wanted_offsets && offsets);
     memset(offsets, 0x5a, (count + 1) * sizeof *offsets);
-    abut_status status = l->ask(b->bvh, questions, count, 0, wanted_offsets, NULL);
-    uint64_t total = wanted_offsets[count];
+    abut_status status = l->ask(b->bvh, questions, count, 0, NULL, NULL, &total);
     assert_int_equal(status, total ? ABUT_ERROR_BUFFER : ABUT_OK);
+    assert_int_equal(status, l->ask(b->there, questions, count, 0, NULL, NULL, &told));
+    assert_int_equal(told, total);
     answer_count += total;
     unsigned char *wanted = malloc(total * l->answer_bytes + 1);
     unsigned char *got = malloc(total * l->answer_bytes + 1);
     assert_true(wanted && got);
-    assert_ok(l->ask(b->bvh, questions, count, total, wanted_offsets, wanted));
+    assert_ok(l->ask(b->bvh, questions, count, total, wanted_offsets, wanted, &told));
+    assert_true(told == total && wanted_offsets[count] == total);
     memset(got, 0x5a, total * l->answer_bytes + 1);
     if (total) {
+        told = 77;
         assert_int_equal(ABUT_ERROR_BUFFER,
-                         l->ask(b->there, questions, count, total - 1, offsets, got));
-        assert_memory_equal(offsets, wanted_offsets, (count + 1) * sizeof *offsets);
+                         l->ask(b->there, questions, count, total - 1, offsets, got, &told));
+        assert_int_equal(told, total);
+        for (size_t i = 0; i <= count; i++)
+            assert_int_equal(offsets[i], 0x5a5a5a5a5a5a5a5a);
         for (size_t i = 0; i < total * l->answer_bytes; i++)
             assert_int_equal(got[i], 0x5a);
     }
-    memset(offsets, 0x5a, (count + 1) * sizeof *offsets);
-    assert_ok(l->ask(b->there, questions, count, total, offsets, got));
+    assert_ok(l->ask(b->there, questions, count, total, offsets, got, &told));
+    assert_int_equal(told, total);
     assert_memory_equal(offsets, wanted_offsets, (count + 1) * sizeof *offsets);
     for (uint64_t i = 0; i < total; i++)
         if (memcmp(got + i * l->answer_bytes, wanted + i * l->answer_bytes, l->compared_bytes) != 0)
@@ -284,15 +292,15 @@ static void parts(void **state) {
     check_list(&all_lists[WITHIN], &b, points, COUNT, false);
     check_list(&all_lists[RAYS], &b, rays, COUNT, false);
     check_list(&all_lists[BOXES], &b, boxes, COUNT, false);
-    uint64_t offsets[COUNT + 1];
+    uint64_t offsets[COUNT + 1], total;
     when.reports = 2;
     assert_int_equal(abut_ray_all_batch(b.there, abut_array_host(rays), COUNT, 0,
-                                        abut_array_host(offsets), abut_array_host(NULL)),
+                                        abut_array_host(offsets), abut_array_host(NULL), &total),
                      ABUT_ERROR_CANCELLED);
     assert_int_equal(when.reports, 0);
     when.reports = 1;
     assert_int_equal(abut_ray_all_batch(b.bvh, abut_array_host(rays), COUNT, 0,
-                                        abut_array_host(offsets), abut_array_host(NULL)),
+                                        abut_array_host(offsets), abut_array_host(NULL), &total),
                      ABUT_ERROR_CANCELLED);
     device->info.memory_bytes = memory;
     free(points);
@@ -313,7 +321,7 @@ typedef struct asking {
     abut_nearest many[ASKED * MOST], within[ROOM];
     abut_ray_hit hits[ROOM];
     uint32_t triangles[ROOM], counts[ASKED];
-    uint64_t offsets[3][ASKED + 1];
+    uint64_t offsets[3][ASKED + 1], total;
 } asking;
 
 static abut_status ask_many(abut_bvh *there, void *data) {
@@ -325,17 +333,17 @@ static abut_status ask_many(abut_bvh *there, void *data) {
 
 static abut_status ask_within(abut_bvh *there, void *data) {
     asking *a = data;
-    return ask_within_of(there, a->points, ASKED, ROOM, a->offsets[0], a->within);
+    return ask_within_of(there, a->points, ASKED, ROOM, a->offsets[0], a->within, &a->total);
 }
 
 static abut_status ask_rays(abut_bvh *there, void *data) {
     asking *a = data;
-    return ask_rays_of(there, a->rays, ASKED, ROOM, a->offsets[1], a->hits);
+    return ask_rays_of(there, a->rays, ASKED, ROOM, a->offsets[1], a->hits, &a->total);
 }
 
 static abut_status ask_boxes(abut_bvh *there, void *data) {
     asking *a = data;
-    return ask_boxes_of(there, a->boxes, ASKED, ROOM, a->offsets[2], a->triangles);
+    return ask_boxes_of(there, a->boxes, ASKED, ROOM, a->offsets[2], a->triangles, &a->total);
 }
 
 static asking *make_asking(const abut_mesh *mesh) {
@@ -365,13 +373,13 @@ static void failing_device(void **state) {
                                       abut_array_host(wanted->counts)));
     assert_ok(abut_nearest_within_batch(bvh, &points, radius, ROOM,
                                         abut_array_host(wanted->offsets[0]),
-                                        abut_array_host(wanted->within)));
+                                        abut_array_host(wanted->within), &wanted->total));
     assert_ok(abut_ray_all_batch(bvh, abut_array_host(a->rays), ASKED, ROOM,
-                                 abut_array_host(wanted->offsets[1]),
-                                 abut_array_host(wanted->hits)));
+                                 abut_array_host(wanted->offsets[1]), abut_array_host(wanted->hits),
+                                 &wanted->total));
     assert_ok(abut_bvh_box_batch(bvh, abut_array_host(a->boxes), ASKED, ROOM,
                                  abut_array_host(wanted->offsets[2]),
-                                 abut_array_host(wanted->triangles)));
+                                 abut_array_host(wanted->triangles), &wanted->total));
     check_failing(bvh, false, ask_many, a);
     check_failing(bvh, false, ask_within, a);
     check_failing(bvh, false, ask_rays, a);
@@ -424,7 +432,7 @@ static void bad_arguments(void **state) {
     abut_nearest nearest[4], kept;
     abut_ray_hit hits[4];
     uint32_t counts[2] = {77, 77}, triangles[20] = {77};
-    uint64_t offsets[3] = {77, 77, 77};
+    uint64_t offsets[3] = {77, 77, 77}, total = 77;
     memset(nearest, 0x5a, sizeof nearest);
     kept = nearest[0];
     abut_points points = points_of(list, 2), none = points_of(NULL, 0);
@@ -433,7 +441,7 @@ static void bad_arguments(void **state) {
                                          abut_array_host(counts)));
     assert_fails(ABUT_ERROR_ARGUMENT, "point 1",
                  abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
-                                           abut_array_host(nearest)));
+                                           abut_array_host(nearest), &total));
     points.count = 1;
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
                  abut_nearest_many_batch(NULL, &points, 1, 2, abut_array_host(nearest),
@@ -452,54 +460,54 @@ static void bad_arguments(void **state) {
                                          abut_array_host(counts)));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
                  abut_nearest_within_batch(NULL, &points, 1, 2, abut_array_host(offsets),
-                                           abut_array_host(nearest)));
+                                           abut_array_host(nearest), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
                  abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(NULL),
-                                           abut_array_host(nearest)));
+                                           abut_array_host(nearest), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null, but capacity is 2",
                  abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
-                                           abut_array_host(NULL)));
+                                           abut_array_host(NULL), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is -1",
                  abut_nearest_within_batch(b.there, &points, -1, 2, abut_array_host(offsets),
-                                           abut_array_host(nearest)));
+                                           abut_array_host(nearest), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "ray 1: direction is zero",
                  abut_ray_all_batch(b.there, abut_array_host(rays), 2, 4, abut_array_host(offsets),
-                                    abut_array_host(hits)));
+                                    abut_array_host(hits), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "rays is null",
                  abut_ray_all_batch(b.there, abut_array_host(NULL), 2, 4, abut_array_host(offsets),
-                                    abut_array_host(hits)));
+                                    abut_array_host(hits), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
                  abut_ray_all_batch(NULL, abut_array_host(rays), 1, 4, abut_array_host(offsets),
-                                    abut_array_host(hits)));
+                                    abut_array_host(hits), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "hits is null",
                  abut_ray_all_batch(b.there, abut_array_host(rays), 1, 4, abut_array_host(offsets),
-                                    abut_array_host(NULL)));
+                                    abut_array_host(NULL), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "boxes[1] has lo",
                  abut_bvh_box_batch(b.there, abut_array_host(boxes), 2, 4, abut_array_host(offsets),
-                                    abut_array_host(triangles)));
+                                    abut_array_host(triangles), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "boxes is null",
                  abut_bvh_box_batch(b.there, abut_array_host(NULL), 2, 4, abut_array_host(offsets),
-                                    abut_array_host(triangles)));
+                                    abut_array_host(triangles), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
                  abut_bvh_box_batch(NULL, abut_array_host(boxes), 1, 4, abut_array_host(offsets),
-                                    abut_array_host(triangles)));
+                                    abut_array_host(triangles), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
                  abut_bvh_box_batch(b.there, abut_array_host(boxes), 1, 4, abut_array_host(NULL),
-                                    abut_array_host(triangles)));
-    assert_true(counts[0] == 77 && offsets[0] == 77 && triangles[0] == 77);
+                                    abut_array_host(triangles), &total));
+    assert_true(counts[0] == 77 && offsets[0] == 77 && triangles[0] == 77 && total == 77);
     assert_memory_equal(&nearest[0], &kept, sizeof kept);
     assert_ok(abut_nearest_many_batch(b.there, &none, 1, 2, abut_array_host(NULL),
                                       abut_array_host(NULL)));
     assert_ok(abut_nearest_within_batch(b.there, &none, 1, 0, abut_array_host(offsets),
-                                        abut_array_host(NULL)));
+                                        abut_array_host(NULL), &total));
     assert_int_equal(offsets[0], 0);
     offsets[0] = 77;
     assert_ok(abut_ray_all_batch(b.there, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
-                                 abut_array_host(NULL)));
+                                 abut_array_host(NULL), &total));
     assert_int_equal(offsets[0], 0);
     offsets[0] = 77;
     assert_ok(abut_bvh_box_batch(b.there, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
-                                 abut_array_host(NULL)));
+                                 abut_array_host(NULL), &total));
     assert_int_equal(offsets[0], 0);
     abut_bvh_destroy(b.there);
     bool doubles = device->info.has_doubles;
@@ -510,13 +518,13 @@ static void bad_arguments(void **state) {
                                          abut_array_host(counts)));
     assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_within_batch",
                  abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
-                                           abut_array_host(nearest)));
+                                           abut_array_host(nearest), &total));
     assert_fails(ABUT_ERROR_DEVICE, "abut_ray_all_batch",
                  abut_ray_all_batch(b.there, abut_array_host(rays), 1, 4, abut_array_host(offsets),
-                                    abut_array_host(hits)));
+                                    abut_array_host(hits), &total));
     assert_fails(ABUT_ERROR_DEVICE, "abut_bvh_box_batch",
                  abut_bvh_box_batch(b.there, abut_array_host(boxes), 1, 4, abut_array_host(offsets),
-                                    abut_array_host(triangles)));
+                                    abut_array_host(triangles), &total));
     device->info.has_doubles = doubles;
     free_both(&b);
 }

@@ -109,11 +109,11 @@ static void sizes_and_places(void **state) {
 /* Lists within a radius side by side, with too little room and with enough. */
 static void check_within(const abut_bvh *bvh, const abut_points *points, const abut_vec3 *p,
                          double radius) {
-    uint64_t *offsets = malloc((points->count + 1) * sizeof *offsets);
+    uint64_t *offsets = malloc((points->count + 1) * sizeof *offsets), total;
     assert_non_null(offsets);
-    abut_status status = abut_nearest_within_batch(bvh, points, radius, 0, abut_array_host(offsets),
-                                                   abut_array_host(NULL));
-    uint64_t total = offsets[points->count];
+    memset(offsets, 0x5a, (points->count + 1) * sizeof *offsets);
+    abut_status status = abut_nearest_within_batch(bvh, points, radius, 0, abut_array_host(NULL),
+                                                   abut_array_host(NULL), &total);
     assert_int_equal(status, total ? ABUT_ERROR_BUFFER : ABUT_OK);
     abut_nearest *got = malloc((total + 1) * sizeof *got), *one = malloc((total + 1) * sizeof *one);
     assert_true(got && one);
@@ -122,10 +122,13 @@ static void check_within(const abut_bvh *bvh, const abut_points *points, const a
     if (total)
         assert_fails(ABUT_ERROR_BUFFER, "room for",
                      abut_nearest_within_batch(bvh, points, radius, total - 1,
-                                               abut_array_host(offsets), abut_array_host(got)));
+                                               abut_array_host(offsets), abut_array_host(got),
+                                               &total));
     assert_memory_equal(got, one, (total + 1) * sizeof *got); /* untouched */
+    for (size_t i = 0; i <= points->count; i++)
+        assert_int_equal(0x5a5a5a5a5a5a5a5a, offsets[i]);
     assert_ok(abut_nearest_within_batch(bvh, points, radius, total, abut_array_host(offsets),
-                                        abut_array_host(got)));
+                                        abut_array_host(got), &total));
     assert_int_equal(offsets[0], 0);
     for (size_t i = 0; i < points->count; i++) {
         uint64_t count;
@@ -235,27 +238,27 @@ static void refusals(void **state) {
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is nan",
                  abut_nearest_many_batch(bvh, &points, NAN, 2, abut_array_host(out),
                                          abut_array_host(&count)));
-    uint64_t offsets[2] = {77, 77};
+    uint64_t offsets[2] = {77, 77}, total = 77;
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
                  abut_nearest_within_batch(NULL, &points, 1, 2, abut_array_host(offsets),
-                                           abut_array_host(out)));
+                                           abut_array_host(out), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "points is null",
                  abut_nearest_within_batch(bvh, NULL, 1, 2, abut_array_host(offsets),
-                                           abut_array_host(out)));
+                                           abut_array_host(out), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
                  abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(NULL),
-                                           abut_array_host(out)));
+                                           abut_array_host(out), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null, but capacity is 2",
                  abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(offsets),
-                                           abut_array_host(NULL)));
+                                           abut_array_host(NULL), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "radius is -1",
                  abut_nearest_within_batch(bvh, &points, -1, 2, abut_array_host(offsets),
-                                           abut_array_host(out)));
+                                           abut_array_host(out), &total));
     p.x = NAN;
     assert_fails(ABUT_ERROR_ARGUMENT, "point 0 is (",
                  abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(offsets),
-                                           abut_array_host(out)));
-    assert_int_equal(77, offsets[0]);
+                                           abut_array_host(out), &total));
+    assert_true(offsets[0] == 77 && total == 77);
     assert_fails(ABUT_ERROR_ARGUMENT, "point 0 is (",
                  abut_nearest_many_batch(bvh, &points, 1, 2, abut_array_host(out),
                                          abut_array_host(&count)));
@@ -263,8 +266,8 @@ static void refusals(void **state) {
     assert_memory_equal(&out[0], &before, sizeof before);
     points.count = 0;
     assert_ok(abut_nearest_within_batch(bvh, &points, 1, 0, abut_array_host(offsets),
-                                        abut_array_host(NULL)));
-    assert_int_equal(0, offsets[0]);
+                                        abut_array_host(NULL), &total));
+    assert_true(offsets[0] == 0 && total == 0);
     assert_ok(abut_nearest_within(bvh, vec(0, 0, 0), 0.25, 0, NULL, &count));
     assert_int_equal(0, count);
     abut_bvh_destroy(bvh);

@@ -93,7 +93,7 @@ static inline void put(abut_picture *picture, abut_mesh *mesh, abut_mesh_style s
 static inline uint8_t *develop(abut_picture *picture, size_t width, size_t height) {
     uint8_t *pixels = malloc(width * height * 4);
     assert_non_null(pixels);
-    assert_ok(abut_picture_render(picture, pixels, width * height * 4));
+    assert_ok(abut_picture_render(picture, width * height * 4, pixels));
     abut_picture_destroy(picture);
     return pixels;
 }

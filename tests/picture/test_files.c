@@ -32,7 +32,7 @@ static void ppm_holds_the_pixels(void **state) {
     static uint8_t pixels[BYTES], file[3 * W * H + 64];
     abut_picture *picture = everything(NULL);
     const char *path = test_path("picture.PpM");
-    assert_ok(abut_picture_render(picture, pixels, sizeof pixels));
+    assert_ok(abut_picture_render(picture, sizeof pixels, pixels));
     assert_ok(abut_picture_write(picture, path));
     abut_picture_destroy(picture);
     FILE *in = fopen(path, "rb");
@@ -71,7 +71,7 @@ static void png_holds_the_pixels(void **state) {
     static uint8_t pixels[BYTES], file[BYTES];
     abut_picture *picture = everything(NULL);
     static const char *const names[] = {"picture.png", "PICTURE.PNG"};
-    assert_ok(abut_picture_render(picture, pixels, sizeof pixels));
+    assert_ok(abut_picture_render(picture, sizeof pixels, pixels));
     for (int i = 0; i < 2; i++) {
         assert_ok(abut_picture_write(picture, test_path(names[i])));
         png_image image;
@@ -196,9 +196,9 @@ static void a_small_buffer_is_left_alone(void **state) {
     memset(pixels, 7, sizeof pixels);
     memset(before, 7, sizeof before);
     abut_picture *picture = everything(NULL);
-    assert_fails(ABUT_ERROR_BUFFER, "8200", abut_picture_render(picture, pixels, BYTES - 1));
-    assert_refused("pixels is null", abut_picture_render(picture, NULL, BYTES));
-    assert_refused("picture is null", abut_picture_render(NULL, pixels, BYTES));
+    assert_fails(ABUT_ERROR_BUFFER, "8200", abut_picture_render(picture, BYTES - 1, pixels));
+    assert_refused("pixels is null", abut_picture_render(picture, BYTES, NULL));
+    assert_refused("picture is null", abut_picture_render(NULL, BYTES, pixels));
     assert_memory_equal(before, pixels, sizeof pixels);
     abut_picture_destroy(picture);
 }
@@ -239,7 +239,7 @@ static void cancelling_leaves_nothing_behind(void **state) {
         patience p = {.most = most};
         abut_context *context = test_watched(be_patient, &p);
         abut_picture *picture = everything(context);
-        abut_status status = abut_picture_render(picture, pixels, sizeof pixels);
+        abut_status status = abut_picture_render(picture, sizeof pixels, pixels);
         if (status) {
             assert_int_equal(ABUT_ERROR_CANCELLED, status);
             assert_memory_equal(before, pixels, sizeof pixels);
@@ -294,7 +294,7 @@ static void workers_may_run_out_of_memory(void **state) {
         abut_picture *picture = NULL;
         abut_status status = abut_picture_create(context, &options, &picture);
         if (!status)
-            status = abut_picture_render(picture, pixels, sizeof pixels);
+            status = abut_picture_render(picture, sizeof pixels, pixels);
         abut_picture_destroy(picture);
         abut_context_destroy(context);
         assert_int_equal(0, memory.live_count);

@@ -501,9 +501,9 @@ static void threads_do_not_change_a_byte(void **state) {
         assert_ok(abut_picture_create(context, &options, &picture));
         abut_context_destroy(context); /* the picture keeps it */
         assert_ok(add_everything(picture));
-        assert_ok(abut_picture_render(picture, drawn[i], sizeof drawn[i]));
+        assert_ok(abut_picture_render(picture, sizeof drawn[i], drawn[i]));
         memset(drawn[i], 0, sizeof drawn[i]); /* a second render is the same as the first */
-        assert_ok(abut_picture_render(picture, drawn[i], sizeof drawn[i]));
+        assert_ok(abut_picture_render(picture, sizeof drawn[i], drawn[i]));
         abut_picture_destroy(picture);
     }
     assert_memory_equal(drawn[0], drawn[1], sizeof drawn[0]);

@@ -259,8 +259,9 @@ static void lists_are_single(void **state) {
         abut_context *context = test_context(&memory, threads);
         abut_mesh *mesh = make_shape(context, ABUT_SHAPE_TEAPOT, 3);
         abut_bvh *bvh;
-        uint64_t count;
+        uint64_t count, total;
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+        memset(offsets, 0x5a, (COUNT + 1) * sizeof *offsets);
         for (int i = 0; i < COUNT; i++) {
             rays[i].origin = point_around(mesh, &random, 1);
             rays[i].direction = random_vec(&random, 1);
@@ -268,18 +269,19 @@ static void lists_are_single(void **state) {
         }
         assert_fails(ABUT_ERROR_BUFFER, "room for 0 only",
                      abut_ray_all_batch(bvh, abut_array_host(rays), COUNT, 0,
-                                        abut_array_host(offsets), abut_array_host(NULL)));
-        uint64_t total = offsets[COUNT];
+                                        abut_array_host(offsets), abut_array_host(NULL), &total));
         abut_ray_hit *hits = malloc(total * sizeof *hits);
         assert_true(total > COUNT / 2 && hits);
         memset(hits, 0x5a, total * sizeof *hits);
         abut_ray_hit before = hits[0];
         assert_fails(ABUT_ERROR_BUFFER, "hits",
                      abut_ray_all_batch(bvh, abut_array_host(rays), COUNT, total - 1,
-                                        abut_array_host(offsets), abut_array_host(hits)));
+                                        abut_array_host(offsets), abut_array_host(hits), &total));
         assert_memory_equal(hits, &before, sizeof before);
+        for (int i = 0; i <= COUNT; i++)
+            assert_int_equal(0x5a5a5a5a5a5a5a5a, offsets[i]);
         assert_ok(abut_ray_all_batch(bvh, abut_array_host(rays), COUNT, total,
-                                     abut_array_host(offsets), abut_array_host(hits)));
+                                     abut_array_host(offsets), abut_array_host(hits), &total));
         for (int i = 0; i < COUNT; i++) {
             assert_ok(abut_ray_all(bvh, &rays[i], ROOM, one, &count));
             assert_int_equal(offsets[i] + count, offsets[i + 1]);
@@ -287,24 +289,29 @@ static void lists_are_single(void **state) {
                 assert_hit(&hits[offsets[i] + k], &one[k]);
         }
         free(hits);
+        assert_int_equal(total, offsets[COUNT]);
+        memset(offsets, 0x5a, (COUNT + 1) * sizeof *offsets);
         assert_fails(ABUT_ERROR_BUFFER, "room for 0 only",
                      abut_bvh_box_batch(bvh, abut_array_host(boxes), COUNT, 0,
-                                        abut_array_host(offsets), abut_array_host(NULL)));
-        total = offsets[COUNT];
+                                        abut_array_host(offsets), abut_array_host(NULL), &total));
         uint32_t *triangles = malloc(total * sizeof *triangles);
         assert_true(total > COUNT / 2 && triangles);
         triangles[0] = 77;
         assert_fails(ABUT_ERROR_BUFFER, "triangles",
                      abut_bvh_box_batch(bvh, abut_array_host(boxes), COUNT, total - 1,
-                                        abut_array_host(offsets), abut_array_host(triangles)));
+                                        abut_array_host(offsets), abut_array_host(triangles),
+                                        &total));
         assert_int_equal(triangles[0], 77);
+        for (int i = 0; i <= COUNT; i++)
+            assert_int_equal(0x5a5a5a5a5a5a5a5a, offsets[i]);
         assert_ok(abut_bvh_box_batch(bvh, abut_array_host(boxes), COUNT, total,
-                                     abut_array_host(offsets), abut_array_host(triangles)));
+                                     abut_array_host(offsets), abut_array_host(triangles), &total));
         for (int i = 0; i < COUNT; i++) {
             assert_ok(abut_bvh_box(bvh, &boxes[i], ROOM, few, &count));
             assert_int_equal(offsets[i] + count, offsets[i + 1]);
             assert_memory_equal(triangles + offsets[i], few, count * sizeof *few);
         }
+        assert_int_equal(total, offsets[COUNT]);
         free(triangles);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
@@ -325,48 +332,58 @@ static void list_refusals(void **state) {
     abut_box boxes[3] = {{{0, 0, 0}, {1, 1, 1}}, {{0, 2, 0}, {1, 1, 1}}, {{0, 0, 0}, {1, NAN, 1}}};
     abut_ray_hit hits[2];
     uint32_t triangles[2];
-    uint64_t offsets[3] = {77, 77, 77};
+    uint64_t offsets[3] = {77, 77, 77}, total = 77;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_fails(ABUT_ERROR_ARGUMENT, "total is null",
+                 abut_ray_all_batch(bvh, abut_array_host(rays), 1, 2, abut_array_host(offsets),
+                                    abut_array_host(hits), NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
                  abut_ray_all_batch(NULL, abut_array_host(rays), 1, 2, abut_array_host(offsets),
-                                    abut_array_host(hits)));
+                                    abut_array_host(hits), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "rays is null",
                  abut_ray_all_batch(bvh, abut_array_host(NULL), 1, 2, abut_array_host(offsets),
-                                    abut_array_host(hits)));
+                                    abut_array_host(hits), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
                  abut_ray_all_batch(bvh, abut_array_host(rays), 1, 2, abut_array_host(NULL),
-                                    abut_array_host(hits)));
+                                    abut_array_host(hits), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "hits is null, but capacity is 2",
                  abut_ray_all_batch(bvh, abut_array_host(rays), 1, 2, abut_array_host(offsets),
-                                    abut_array_host(NULL)));
+                                    abut_array_host(NULL), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "ray 1: direction is zero",
                  abut_ray_all_batch(bvh, abut_array_host(rays), 2, 2, abut_array_host(offsets),
-                                    abut_array_host(hits)));
+                                    abut_array_host(hits), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
                  abut_bvh_box_batch(NULL, abut_array_host(boxes), 1, 2, abut_array_host(offsets),
-                                    abut_array_host(triangles)));
+                                    abut_array_host(triangles), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "boxes is null",
                  abut_bvh_box_batch(bvh, abut_array_host(NULL), 1, 2, abut_array_host(offsets),
-                                    abut_array_host(triangles)));
+                                    abut_array_host(triangles), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
                  abut_bvh_box_batch(bvh, abut_array_host(boxes), 1, 2, abut_array_host(NULL),
-                                    abut_array_host(triangles)));
+                                    abut_array_host(triangles), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "triangles is null",
                  abut_bvh_box_batch(bvh, abut_array_host(boxes), 1, 2, abut_array_host(offsets),
-                                    abut_array_host(NULL)));
+                                    abut_array_host(NULL), &total));
     assert_fails(ABUT_ERROR_ARGUMENT, "boxes[1] has lo",
                  abut_bvh_box_batch(bvh, abut_array_host(boxes), 3, 2, abut_array_host(offsets),
-                                    abut_array_host(triangles)));
+                                    abut_array_host(triangles), &total));
     boxes[1] = boxes[0];
     assert_fails(ABUT_ERROR_ARGUMENT, "boxes[2].hi is (",
                  abut_bvh_box_batch(bvh, abut_array_host(boxes), 3, 2, abut_array_host(offsets),
-                                    abut_array_host(triangles)));
-    assert_int_equal(offsets[0], 77);
+                                    abut_array_host(triangles), &total));
+    assert_true(offsets[0] == 77 && total == 77);
     assert_ok(abut_ray_all_batch(bvh, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
-                                 abut_array_host(NULL)));
-    assert_int_equal(offsets[0], 0);
+                                 abut_array_host(NULL), &total));
+    assert_true(offsets[0] == 0 && total == 0);
+    total = 77;
     assert_ok(abut_bvh_box_batch(bvh, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
-                                 abut_array_host(NULL)));
+                                 abut_array_host(NULL), &total));
+    assert_int_equal(total, 0);
+    total = 77; /* nothing found, nothing to write */
+    rays[0].origin.x = 5;
+    assert_ok(abut_ray_all_batch(bvh, abut_array_host(rays), 1, 0, abut_array_host(NULL),
+                                 abut_array_host(NULL), &total));
+    assert_int_equal(total, 0);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }

@@ -206,6 +206,7 @@ static inline size_t check_world(abut_world *world, const abut_world_item *items
     abut_status status = abut_world_contacts(world, &found);
     assert_int_equal(status, all.count ? ABUT_ERROR_BUFFER : ABUT_OK);
     assert_int_equal(found.count, all.count);
+    assert_true(!found.advice.reason == (status != ABUT_OK));
     found.list = malloc((all.count + 1) * sizeof *found.list);
     found.capacity = all.count;
     assert_non_null(found.list);

@@ -85,9 +85,9 @@ ABUT_API abut_status abut_buffer_write(abut_buffer *buffer, size_t offset, const
 ABUT_API abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, void *data,
                                       size_t bytes);
 
-/* Elements in memory of the host, or on a device from the beginning of a buffer: where questions
- * come from and answers go; neither where there is none. Elements stand close together, and
- * questions are only read. */
+/* Elements in memory of the host, or on a device from the beginning of a buffer (a part of one is a
+ * sub-buffer that was wrapped): where questions come from and answers go; neither where there is
+ * none. Elements stand close together, and questions are only read. */
 typedef struct abut_array {
     void *host;          /* or */
     abut_buffer *buffer; /* on the device of the object that is asked */

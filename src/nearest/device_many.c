@@ -81,17 +81,18 @@ abut_status abuti_nearest_many_there(const bvh_gather *gather, const bvh_points 
                                      double radius, uint32_t k, abut_array counts) {
     many_quest m = {.points = points, .radius = radius};
     device_quest q = {.gather = gather, .most = k, .counts = counts, .row = k};
-    abuti_queue *queue = &gather->bvh->there->queue;
+    bvh_on_device *there = gather->bvh->there;
     m.k = k < gather->bvh->triangle_count ? k : 0;
-    if (k && points->count)
+    if (k)
         return ask_many(&q, &m);
-    if (!counts.buffer) {
+    abut_status status = abuti_nearest_part(there, &m.nearest);
+    status = status ? status : abuti_nearest_check(m.nearest, gather->function, points);
+    if (!status && counts.buffer)
+        status = abuti_buffer_fill(&there->queue, &counts.buffer->memory, 0,
+                                   points->count * sizeof(uint32_t));
+    else if (!status)
         memset(counts.host, 0, points->count * sizeof(uint32_t));
-        return ABUT_OK;
-    }
-    abut_status status =
-        abuti_buffer_fill(queue, &counts.buffer->memory, 0, points->count * sizeof(uint32_t));
-    return status ? status : abuti_queue_finish(queue);
+    return status ? status : abuti_queue_finish(&there->queue);
 }
 
 abut_status abuti_nearest_within_there(const bvh_gather *gather, const bvh_points *points,

@@ -179,8 +179,9 @@ static const tool_option options[] = {
     {"translate", "X,Y,Z", OPTION_VECTOR, "move by this much", NULL, false},
     {"fan", NULL, OPTION_FLAG, "cut every polygon as a fan from its first corner", NULL, false},
     {"ascii", NULL, OPTION_FLAG, "write PLY and STL as text", NULL, false},
-    {"from", "FORMAT", OPTION_CHOICE, "read as obj, ply, stl, off or other, whatever the name says",
-     "obj|ply|stl|off|other", false},
+    {"from", "FORMAT", OPTION_CHOICE,
+     "read as obj, ply, stl, off, gltf or other, whatever the name says",
+     "obj|ply|stl|off|gltf|other", false},
     {"to", "FORMAT", OPTION_CHOICE, "write as obj, ply or stl, whatever the name says",
      "obj|ply|stl|off", false},
     {0}};

@@ -353,8 +353,8 @@ static const tool_option options[] = {
     {"no-self", NULL, OPTION_FLAG,
      "do not look for triangles that cut others, which takes about as long as all the rest", NULL,
      false},
-    {"from", "FORMAT", OPTION_CHOICE, "read the files as obj, ply, stl, off or other",
-     "obj|ply|stl|off|other", false},
+    {"from", "FORMAT", OPTION_CHOICE, "read the files as obj, ply, stl, off, gltf or other",
+     "obj|ply|stl|off|gltf|other", false},
     {0}};
 
 const tool_command command_info = {

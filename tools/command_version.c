@@ -11,7 +11,9 @@ typedef struct {
 static const feature features[] = {
     {"openmp", "work runs on all cores", "work runs on one core"},
     {"png", "pictures as .png and .ppm", "pictures only as .ppm"},
-    {"assimp", "reads glTF, FBX, Collada and more", "only OBJ, PLY, STL and OFF can be read"},
+    {"gltf", "reads glTF and GLB", "glTF and GLB cannot be read"},
+    {"assimp", "reads FBX, Collada and more where asked to: --from other",
+     "FBX, Collada and more cannot be read"},
     {"opencl", "work can run on OpenCL devices: 'abut devices'", "work runs on the CPU only"},
     {"zstd", "field files are compressed",
      "field files are not compressed, and compressed ones not read"},

@@ -191,7 +191,7 @@ int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
         return tool_refuse(tool, "writing to standard output is not possible; name a file, or "
                                  "./- for one of that name");
     *format = tool_format(to ? to->words : path_ending(path));
-    if (*format == ABUT_MESH_FORMAT_AUTO || *format == ABUT_MESH_FORMAT_OTHER)
+    if (*format == ABUT_MESH_FORMAT_AUTO || *format >= ABUT_MESH_FORMAT_GLTF)
         return tool_refuse(tool,
                            "%s: its ending names no format that can be written; use .obj, "
                            ".ply, .stl or .off, or say --to",

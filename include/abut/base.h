@@ -50,7 +50,7 @@ extern "C" {
 ABUT_API const char *abut_version(void);
 
 /* Returns the optional parts that this build has, as words separated by spaces: "openmp", "png",
- * "assimp", "opencl", "zstd". An empty string means none of them. Thread-safe. */
+ * "gltf", "assimp", "opencl", "zstd". An empty string means none of them. Thread-safe. */
 ABUT_API const char *abut_features(void);
 
 /* ---- status ---- */

@@ -99,10 +99,11 @@ typedef enum abut_mesh_format {
     ABUT_MESH_FORMAT_PLY,
     ABUT_MESH_FORMAT_STL,
     ABUT_MESH_FORMAT_OFF,
-    ABUT_MESH_FORMAT_OTHER /* through Assimp (glTF, FBX, Collada, ...), reading only */
+    ABUT_MESH_FORMAT_GLTF, /* glTF 2.0 and GLB, reading only */
+    ABUT_MESH_FORMAT_OTHER /* through Assimp (FBX, Collada, ...), reading only, never by AUTO */
 } abut_mesh_format;
 
-/* "obj": also the ending of such files, but for "auto" and "other". */
+/* "obj": also the ending of such files, but for "auto" and "other"; GLB is "gltf" too. */
 ABUT_API const char *abut_mesh_format_name(abut_mesh_format format);
 
 typedef enum abut_triangulation {

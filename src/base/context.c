@@ -71,6 +71,9 @@ const char *abut_features(void) {
 #ifdef ABUT_HAS_PNG
                                    " png"
 #endif
+#ifdef ABUT_HAS_GLTF
+                                   " gltf"
+#endif
 #ifdef ABUT_HAS_ASSIMP
                                    " assimp"
 #endif

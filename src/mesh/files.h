@@ -85,16 +85,16 @@ abut_status abuti_read_obj(abuti_reader *reader);
 abut_status abuti_read_ply(abuti_reader *reader);
 abut_status abuti_read_stl(abuti_reader *reader);
 abut_status abuti_read_off(abuti_reader *reader);
+/* `path` leads to the buffers beside the file; null when reading memory. */
+abut_status abuti_read_gltf(abuti_reader *reader, const char *path);
 /* Whether a file that begins so is OFF, by its keyword. */
 bool abuti_off_starts(const unsigned char *at, size_t bytes);
 /* Whether the binary layout of an STL explains the size of the file; needs a known size. */
 bool abuti_stl_size_fits(abuti_reader *reader);
 /* From the file `path`, or, where that is null, from memory with the ending `hint`. */
 abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint);
-/* The format by the ending of a name: OBJ, PLY, STL, OFF, or AUTO where it is none of these. */
+/* The format by the ending of a name, or AUTO where it is none of ours. */
 abut_mesh_format abuti_mesh_format_of_name(const char *name);
-/* Whether Assimp is built in and knows files with this ending (without the dot). */
-bool abuti_assimp_knows(const char *ending);
 
 /* Fails with "NAME: line 12: ..." or "NAME: byte 345: ...". */
 abut_status abuti_read_fail(abuti_reader *reader, const char *format, ...) ABUTI_PRINTF(2, 3);

@@ -18,11 +18,12 @@ static void ending_of(const char *name, char *ending, size_t bytes) {
 }
 
 static abut_mesh_format format_of_ending(const char *ending) {
-    return !strcmp(ending, "obj")   ? ABUT_MESH_FORMAT_OBJ
-           : !strcmp(ending, "ply") ? ABUT_MESH_FORMAT_PLY
-           : !strcmp(ending, "stl") ? ABUT_MESH_FORMAT_STL
-           : !strcmp(ending, "off") ? ABUT_MESH_FORMAT_OFF
-                                    : ABUT_MESH_FORMAT_AUTO;
+    return !strcmp(ending, "obj")                              ? ABUT_MESH_FORMAT_OBJ
+           : !strcmp(ending, "ply")                            ? ABUT_MESH_FORMAT_PLY
+           : !strcmp(ending, "stl")                            ? ABUT_MESH_FORMAT_STL
+           : !strcmp(ending, "off")                            ? ABUT_MESH_FORMAT_OFF
+           : !strcmp(ending, "gltf") || !strcmp(ending, "glb") ? ABUT_MESH_FORMAT_GLTF
+                                                               : ABUT_MESH_FORMAT_AUTO;
 }
 
 abut_mesh_format abuti_mesh_format_of_name(const char *name) {
@@ -57,6 +58,15 @@ static bool looks_like_obj(const unsigned char *p, const unsigned char *end) {
     return false;
 }
 
+/* GLB by its first word, or JSON, which no other format that we read begins as. */
+static bool looks_like_gltf(const unsigned char *p, const unsigned char *end) {
+    if (end - p >= 4 && !memcmp(p, "glTF", 4))
+        return true;
+    while (p < end && abuti_is_space(*p))
+        p++;
+    return p < end && *p == '{';
+}
+
 static abut_mesh_format format_of_bytes(abuti_reader *reader) {
     abuti_source *source = &reader->source;
     size_t visible = abuti_source_fill(source, ABUTI_SOURCE_LOOKAHEAD);
@@ -69,16 +79,16 @@ static abut_mesh_format format_of_bytes(abuti_reader *reader) {
         return ABUT_MESH_FORMAT_OFF;
     if (abuti_stl_size_fits(reader) || (visible >= 5 && !memcmp(p, "solid", 5)))
         return ABUT_MESH_FORMAT_STL;
-    return looks_like_obj(p, p + visible) ? ABUT_MESH_FORMAT_OBJ : ABUT_MESH_FORMAT_OTHER;
+    if (looks_like_gltf(p, p + visible))
+        return ABUT_MESH_FORMAT_GLTF;
+    return looks_like_obj(p, p + visible) ? ABUT_MESH_FORMAT_OBJ : ABUT_MESH_FORMAT_AUTO;
 }
 
 static abut_mesh_format choose_format(abuti_reader *reader, const char *name) {
     char ending[16];
     ending_of(name, ending, sizeof ending);
     abut_mesh_format format = format_of_ending(ending);
-    if (format != ABUT_MESH_FORMAT_AUTO)
-        return format;
-    return abuti_assimp_knows(ending) ? ABUT_MESH_FORMAT_OTHER : format_of_bytes(reader);
+    return format != ABUT_MESH_FORMAT_AUTO ? format : format_of_bytes(reader);
 }
 
 /* ---- reading ---- */
@@ -126,18 +136,22 @@ static abut_status read_source(abuti_reader *reader, const char *path, const cha
         ending_of(name, ending, sizeof ending);
         /* Assimp opens the path itself, which a pipe bears only once */
         if (path && !source->total)
-            status =
-                abuti_fail(ABUT_ERROR_FORMAT,
-                           "%s: is not OBJ, PLY, STL or OFF, and other formats cannot be read from "
-                           "a pipe; if it is one of these, give the format",
-                           reader->name);
+            status = abuti_fail(ABUT_ERROR_FORMAT,
+                                "%s: Assimp, which reads other formats, does not read pipes",
+                                reader->name);
         else
             status = abuti_read_assimp(reader, path, ending);
+    } else if (!status && format == ABUT_MESH_FORMAT_AUTO) {
+        status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                            "%s: is not OBJ, PLY, STL, OFF or glTF; ask for the format 'other' to "
+                            "read it through Assimp",
+                            reader->name);
     } else if (!status) {
-        status = format == ABUT_MESH_FORMAT_OBJ   ? abuti_read_obj(reader)
-                 : format == ABUT_MESH_FORMAT_PLY ? abuti_read_ply(reader)
-                 : format == ABUT_MESH_FORMAT_OFF ? abuti_read_off(reader)
-                                                  : abuti_read_stl(reader);
+        status = format == ABUT_MESH_FORMAT_OBJ    ? abuti_read_obj(reader)
+                 : format == ABUT_MESH_FORMAT_PLY  ? abuti_read_ply(reader)
+                 : format == ABUT_MESH_FORMAT_OFF  ? abuti_read_off(reader)
+                 : format == ABUT_MESH_FORMAT_GLTF ? abuti_read_gltf(reader, path)
+                                                   : abuti_read_stl(reader);
     }
     if (source->failed)
         return abuti_fail(ABUT_ERROR_FILE, "%s: byte %llu: cannot be read further", reader->name,
@@ -211,7 +225,7 @@ abut_status abut_mesh_read_memory(abut_context *context, const void *data, size_
 /* ---- names ---- */
 
 const char *abut_mesh_format_name(abut_mesh_format format) {
-    static const char *const names[] = {"auto", "obj", "ply", "stl", "off", "other"};
+    static const char *const names[] = {"auto", "obj", "ply", "stl", "off", "gltf", "other"};
     return ABUTI_NAME(names, format);
 }
 

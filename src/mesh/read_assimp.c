@@ -126,29 +126,14 @@ abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char
     return status;
 }
 
-bool abuti_assimp_knows(const char *ending) {
-    if (!ending[0])
-        return false;
-    char dotted[24];
-    snprintf(dotted, sizeof dotted, ".%s", ending);
-    return aiIsExtensionSupported(dotted) == AI_TRUE;
-}
-
 #else
 
 abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint) {
     (void)path;
     (void)hint;
-    return abuti_fail(
-        ABUT_ERROR_UNSUPPORTED,
-        "%s: is not OBJ, PLY, STL or OFF, and this build of abut lacks Assimp, which reads "
-        "other formats",
-        reader->name);
-}
-
-bool abuti_assimp_knows(const char *ending) {
-    (void)ending;
-    return false;
+    return abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                      "%s: other formats are read through Assimp, which this build of abut lacks",
+                      reader->name);
 }
 
 #endif

@@ -1,0 +1,101 @@
+/* A glTF 2.0 document: container, JSON, buffers, accessors, nodes. What a scene is made of reads it
+ * through these (read_gltf.c: triangles).
+ *
+ * Errors stick: the first one is kept in `status`, with its sentence, and what is asked for
+ * afterwards answers with defaults. So a reader asks for all that it needs and looks once.
+ * Sentences name the element: "NAME: accessors[3]: byteOffset is -4; ...".
+ */
+#ifndef ABUTI_MESH_GLTF_H
+#define ABUTI_MESH_GLTF_H
+
+#include "mesh/files.h"
+#include "mesh/json.h"
+
+/* The lists at the top of a document that elements name each other by. */
+typedef enum abuti_gltf_list {
+    ABUTI_GLTF_ACCESSORS = 0,
+    ABUTI_GLTF_VIEWS,
+    ABUTI_GLTF_BUFFERS,
+    ABUTI_GLTF_MESHES,
+    ABUTI_GLTF_NODES,
+    ABUTI_GLTF_SCENES,
+    ABUTI_GLTF_SKINS,
+    ABUTI_GLTF_LIST_COUNT
+} abuti_gltf_list;
+
+/* Bytes of a buffer, owned or in the file's own memory. */
+typedef struct abuti_gltf_bytes {
+    const unsigned char *data;
+    size_t count;
+    unsigned char *owned; /* null where it is not */
+} abuti_gltf_bytes;
+
+typedef struct abuti_gltf {
+    abuti_reader *reader;
+    const char *path; /* of the file, for the buffers beside it; null = in memory */
+    abut_status status;
+    char where[64]; /* the element that is being read, with ": ", for sentences */
+    abuti_gltf_bytes text, binary;
+    bool has_binary;
+    abuti_json json;
+    struct {
+        uint32_t *values; /* of the elements in the JSON */
+        uint32_t count;
+    } lists[ABUTI_GLTF_LIST_COUNT];
+    abuti_gltf_bytes *buffers; /* data is null until they are needed */
+    uint64_t bytes;            /* that were read so far: text, binary part, buffers */
+} abuti_gltf;
+
+/* Reads container and JSON, checks version and extensions, finds the lists. Close it in any case.
+ */
+abut_status abuti_gltf_open(abuti_gltf *gltf, abuti_reader *reader, const char *path);
+void abuti_gltf_close(abuti_gltf *gltf);
+
+/* Fails with the file and the element. Keeps the first failure. */
+abut_status abuti_gltf_fail(abuti_gltf *gltf, const char *format, ...) ABUTI_PRINTF(2, 3);
+
+/* Goes to an element of a list, which sentences then name; returns its object. `index` is in range.
+ */
+uint32_t abuti_gltf_at(abuti_gltf *gltf, abuti_gltf_list list, uint32_t index);
+
+/* Members of an object. Those that are missing are 0 (no value), or the default. */
+uint32_t abuti_gltf_member(abuti_gltf *gltf, uint32_t object, const char *name,
+                           abuti_json_kind kind);
+uint64_t abuti_gltf_whole(abuti_gltf *gltf, uint32_t object, const char *name, uint64_t missing);
+/* The same of a value itself. */
+uint64_t abuti_gltf_whole_of(abuti_gltf *gltf, uint32_t value, const char *name);
+/* `count` numbers; whether they are there. */
+bool abuti_gltf_numbers(abuti_gltf *gltf, uint32_t object, const char *name, uint32_t count,
+                        double *numbers);
+/* The number of an element of a list; ABUT_NONE where the member is missing. */
+uint32_t abuti_gltf_reference(abuti_gltf *gltf, uint32_t object, const char *name,
+                              abuti_gltf_list list);
+uint32_t abuti_gltf_reference_of(abuti_gltf *gltf, uint32_t value, const char *name,
+                                 abuti_gltf_list list);
+
+/* The transform of a node to its parent: linear part and shift. */
+typedef struct abuti_gltf_affine {
+    mat3 linear;
+    vec3 shift;
+} abuti_gltf_affine;
+abuti_gltf_affine abuti_gltf_transform(abuti_gltf *gltf, uint32_t node);
+
+/* A typed view of bytes, checked: whatever index below `count` is asked for lies in its buffer. */
+typedef struct abuti_gltf_accessor {
+    uint32_t count;
+    uint32_t component; /* one of the constants of glTF, such as 5126 for floats */
+    uint32_t component_count;
+    bool normalized;
+    const unsigned char *data; /* null = zeros */
+    size_t stride;
+    uint32_t sparse_count; /* elements that stand elsewhere, by ascending index */
+    uint32_t sparse_component;
+    const unsigned char *sparse_indices, *sparse_values;
+} abuti_gltf_accessor;
+
+/* Opens an accessor, which must be of `type` ("SCALAR", "VEC3", ...). */
+abuti_gltf_accessor abuti_gltf_accessor_open(abuti_gltf *gltf, uint32_t index, const char *type);
+/* The components of an element as doubles. */
+void abuti_gltf_get(const abuti_gltf_accessor *accessor, uint32_t index, double *components);
+
+#endif

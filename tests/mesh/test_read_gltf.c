@@ -1,0 +1,935 @@
+/* glTF 2.0 and GLB: small documents made here, one for each rule that the reader follows. */
+#include "mesh/check.h"
+
+#include "mesh/json.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEAD "\"asset\":{\"version\":\"2.0\"}"
+#define FLOATS "\"componentType\":5126,\"type\":\"VEC3\""
+
+static bool has_gltf(void) {
+    return strstr(abut_features(), "gltf") != NULL;
+}
+
+/* ---- documents ---- */
+
+/* The bytes of buffer 0. */
+typedef struct bytes {
+    unsigned char data[4096];
+    size_t count;
+} bytes;
+
+static void put(bytes *to, const void *data, size_t count) {
+    assert_true(to->count + count <= sizeof to->data);
+    memcpy(to->data + to->count, data, count);
+    to->count += count;
+}
+
+static void put_u32(bytes *to, uint32_t value) {
+    const unsigned char little[4] = {(unsigned char)value, (unsigned char)(value >> 8),
+                                     (unsigned char)(value >> 16), (unsigned char)(value >> 24)};
+    put(to, little, 4);
+}
+
+static void put_floats(bytes *to, size_t count, const float *values) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        put_u32(to, bits);
+    }
+}
+
+static void encode(const bytes *from, char *out) {
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < from->count; i += 3) {
+        uint32_t bits = 0;
+        for (size_t k = 0; k < 3; k++)
+            bits = bits << 8 | (i + k < from->count ? from->data[i + k] : 0);
+        for (size_t k = 0; k < 4; k++)
+            *out++ = i + k > from->count ? '=' : letters[bits >> (18 - 6 * k) & 63];
+    }
+    *out = 0;
+}
+
+/* A document whose only buffer is in the text. */
+static const char *embed(const char *members, const bytes *buffer) {
+    static char text[16384], data[8192];
+    encode(buffer, data);
+    snprintf(text, sizeof text,
+             "{" HEAD ",%s,\"buffers\":[{\"byteLength\":%zu,\"uri\":\"data:application/"
+             "octet-stream;base64,%s\"}]}",
+             members, buffer->count, data);
+    return text;
+}
+
+/* The same as a GLB. */
+static bytes pack(const char *members, const bytes *buffer) {
+    char text[4096];
+    bytes glb = {.count = 0};
+    snprintf(text, sizeof text, "{" HEAD ",%s,\"buffers\":[{\"byteLength\":%zu}]}", members,
+             buffer->count);
+    while (strlen(text) % 4)
+        strcat(text, " ");
+    uint32_t length = (uint32_t)strlen(text), padded = (uint32_t)(buffer->count + 3) / 4 * 4;
+    put(&glb, "glTF", 4);
+    put_u32(&glb, 2);
+    put_u32(&glb, 12 + 8 + length + 8 + padded);
+    put_u32(&glb, length);
+    put(&glb, "JSON", 4);
+    put(&glb, text, length);
+    put_u32(&glb, padded);
+    put(&glb, "BIN", 4);
+    put(&glb, buffer->data, buffer->count);
+    put(&glb, "\0\0\0", padded - buffer->count);
+    return glb;
+}
+
+static abut_mesh *read_text(const char *text) {
+    abut_mesh *mesh = NULL;
+    assert_ok(check_read(text, strlen(text), "a.gltf", &mesh));
+    return mesh;
+}
+
+static void refused(const char *text, const char *part) {
+    check_refused(text, strlen(text), "bad.gltf", part);
+}
+
+static void gives(const char *text, uint32_t vertex_count, const double *positions,
+                  uint32_t triangle_count, const uint32_t *indices) {
+    abut_mesh *mesh = read_text(text);
+    check_mesh(mesh, vertex_count, positions, triangle_count, indices);
+    abut_mesh_destroy(mesh);
+}
+
+/* A square: 4 vertices in view 0, and in view 1 six indices of 16 bits. */
+static const float square[] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0.5f};
+static const double square_at[] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0.5};
+static const uint32_t square_corners[] = {0, 1, 2, 0, 2, 3};
+
+static bytes square_bytes(void) {
+    bytes made = {.count = 0};
+    static const unsigned char corners[12] = {0, 0, 1, 0, 2, 0, 0, 0, 2, 0, 3, 0};
+    put_floats(&made, 12, square);
+    put(&made, corners, sizeof corners);
+    return made;
+}
+
+#define SQUARE_VIEWS                                     \
+    "\"bufferViews\":[{\"buffer\":0,\"byteLength\":48}," \
+    "{\"buffer\":0,\"byteOffset\":48,\"byteLength\":12}]"
+#define SQUARE_ACCESSORS                                   \
+    "\"accessors\":[{\"bufferView\":0,\"count\":4," FLOATS \
+    "},{\"bufferView\":1,\"componentType\":5123,\"count\":6,\"type\":\"SCALAR\"}]"
+#define SQUARE_MESH \
+    "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":1}]}]"
+#define SQUARE SQUARE_VIEWS "," SQUARE_ACCESSORS "," SQUARE_MESH
+#define ONE_NODE "\"scene\":0,\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0}]"
+
+/* ---- containers ---- */
+
+static void reads_text_binary_and_files(void **state) {
+    bytes buffer = square_bytes();
+    gives(embed(ONE_NODE "," SQUARE, &buffer), 4, square_at, 2, square_corners);
+
+    bytes glb = pack(ONE_NODE "," SQUARE, &buffer);
+    static const char *const names[] = {"a.glb", "a.gltf", "no ending"};
+    for (int i = 0; i < 3; i++) {
+        abut_mesh *mesh = NULL;
+        assert_ok(check_read(glb.data, glb.count, names[i], &mesh));
+        check_mesh(mesh, 4, square_at, 2, square_corners);
+        abut_mesh_destroy(mesh);
+    }
+
+    /* A buffer beside the file, its name with an escape, in a folder below. */
+    static const char text[] =
+        "{" HEAD "," ONE_NODE "," SQUARE
+        ",\"buffers\":[{\"byteLength\":60,\"uri\":\"below/the%20bytes.bin\"}]}";
+    mkdir(test_path("below"), 0700);
+    test_file("below/the bytes.bin", buffer.data, buffer.count);
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_mesh_read(NULL, test_file("a.gltf", text, sizeof text - 1), NULL, &mesh));
+    check_mesh(mesh, 4, square_at, 2, square_corners);
+    abut_mesh_destroy(mesh);
+    assert_ok(abut_mesh_read(NULL, test_file("a.glb", glb.data, glb.count), NULL, &mesh));
+    check_mesh(mesh, 4, square_at, 2, square_corners);
+    abut_mesh_destroy(mesh);
+}
+
+static void reads_a_pipe(void **state) {
+    bytes buffer = square_bytes(), glb = pack(ONE_NODE "," SQUARE, &buffer);
+    const char *text = embed(ONE_NODE "," SQUARE, &buffer);
+    for (int binary = 0; binary < 2; binary++) {
+        int ends[2];
+        char path[64];
+        abut_mesh *mesh = NULL;
+        size_t count = binary ? glb.count : strlen(text);
+        assert_int_equal(0, pipe(ends));
+        assert_int_equal(count, write(ends[1], binary ? (const void *)glb.data : text, count));
+        close(ends[1]);
+        snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+        assert_ok(abut_mesh_read(NULL, path, NULL, &mesh));
+        check_mesh(mesh, 4, square_at, 2, square_corners);
+        abut_mesh_destroy(mesh);
+        close(ends[0]);
+    }
+}
+
+static void refuses_broken_containers(void **state) {
+    bytes buffer = square_bytes(), glb = pack(ONE_NODE "," SQUARE, &buffer);
+    for (size_t cut = 1; cut < glb.count; cut++) {
+        abut_mesh *mesh = NULL;
+        abut_status status = check_read(glb.data, cut, "cut.glb", &mesh);
+        assert_int_equal(ABUT_ERROR_FORMAT, status);
+        assert_null(mesh);
+    }
+    bytes bad = glb;
+    bad.data[4] = 1;
+    check_refused((char *)bad.data, bad.count, "bad.glb", "version 1; only version 2");
+    bad = glb;
+    bad.data[16] = 'j';
+    check_refused((char *)bad.data, bad.count, "bad.glb", "its first chunk is not JSON");
+    bad = glb;
+    memset(bad.data + 12, 0xff, 4);
+    check_refused((char *)bad.data, bad.count, "bad.glb", "a chunk of 4294967295 bytes");
+    bad = glb;
+    memset(bad.data + 8, 0, 4);
+    check_refused((char *)bad.data, bad.count, "bad.glb", "less than the head itself");
+    bad = glb; /* the size in the head is that of head and JSON: no binary part */
+    uint32_t json = (uint32_t)(bad.data[12] | bad.data[13] << 8);
+    bad.data[8] = (unsigned char)(20 + json);
+    bad.data[9] = (unsigned char)((20 + json) >> 8);
+    check_refused((char *)bad.data, bad.count, "bad.glb", "buffers[0]: has no bytes");
+    refused("{" HEAD "," SQUARE "}", "bufferViews[0]: 'buffer' is 0, but there are only 0 buffers");
+}
+
+static void refuses_names_outside_the_folder(void **state) {
+    static const char *const names[] = {"../secret.bin",
+                                        "below/../../secret.bin",
+                                        "/etc/passwd",
+                                        "%2e%2e/secret.bin",
+                                        "file:///x.bin",
+                                        "http://a/b.bin",
+                                        "a\\\\b.bin",
+                                        "a%00b.bin",
+                                        "",
+                                        "..",
+                                        "a%2",
+                                        "below/..",
+                                        "c:x.bin",
+                                        "%2fetc/passwd"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[2000];
+        snprintf(text, sizeof text,
+                 "{" HEAD "," SQUARE ",\"buffers\":[{\"byteLength\":60,\"uri\":\"%s\"}]}",
+                 names[i]);
+        abut_mesh *mesh = NULL;
+        assert_fails(ABUT_ERROR_FORMAT, "buffers[0]: '",
+                     abut_mesh_read(NULL, test_file("bad.gltf", text, strlen(text)), NULL, &mesh));
+        if (!strstr(abut_last_error(), "in the folder of the document or below"))
+            fail_msg("'%s': %s", names[i], abut_last_error());
+        refused(text, "which a document in memory cannot name");
+    }
+    char text[2000];
+    snprintf(text, sizeof text,
+             "{" HEAD "," SQUARE ",\"buffers\":[{\"byteLength\":61,\"uri\":\"b..bin\"}]}");
+    const char *path = test_file("bad.gltf", text, strlen(text));
+    abut_mesh *mesh = NULL;
+    unlink(test_path("b..bin"));
+    assert_fails(ABUT_ERROR_FORMAT, "b..bin' cannot be opened: No such file",
+                 abut_mesh_read(NULL, path, NULL, &mesh));
+    bytes buffer = square_bytes();
+    test_file("b..bin", buffer.data, buffer.count);
+    assert_fails(ABUT_ERROR_FORMAT, "has 61 bytes, but the file",
+                 abut_mesh_read(NULL, path, NULL, &mesh));
+    unlink(test_path("b..bin"));
+    mkfifo(test_path("b..bin"), 0600);
+    assert_fails(ABUT_ERROR_FORMAT, "is no regular file", abut_mesh_read(NULL, path, NULL, &mesh));
+    unlink(test_path("b..bin"));
+}
+
+/* ---- accessors ---- */
+
+/* Positions of every type, some normalized, at several offsets and strides; the last triangle of a
+ * square of whole numbers. */
+static void reads_every_component_type(void **state) {
+    static const struct {
+        unsigned type, bytes;
+        bool normalized;
+        double one; /* what the number 100 becomes */
+    } kinds[] = {{5120, 1, false, 100},         {5121, 1, false, 100},
+                 {5122, 2, false, 100},         {5123, 2, false, 100},
+                 {5125, 4, false, 100},         {5120, 1, true, 100 / 127.0},
+                 {5121, 1, true, 100 / 255.0},  {5122, 2, true, 100 / 32767.0},
+                 {5123, 2, true, 100 / 65535.0}};
+    static const uint32_t corners[] = {0, 1, 2};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (unsigned stride = 3 * kinds[k].bytes; stride <= 16; stride += 4 - stride % 4) {
+            bytes buffer = {.count = 0};
+            double positions[9] = {0};
+            put(&buffer, "skipped", 7);
+            for (int i = 0; i < 3; i++) {
+                unsigned char element[16] = {0};
+                element[(unsigned)i * kinds[k].bytes] = 100;
+                put(&buffer, element, stride);
+                positions[3 * i + i] = kinds[k].one;
+            }
+            char members[2000];
+            snprintf(members, sizeof members,
+                     "\"bufferViews\":[{\"buffer\":0,\"byteOffset\":3,\"byteLength\":%u,"
+                     "\"byteStride\":%u}],\"accessors\":[{\"bufferView\":0,\"byteOffset\":4,"
+                     "\"componentType\":%u,\"count\":3,\"type\":\"VEC3\",\"normalized\":%s}],"
+                     "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}]",
+                     4 + 3 * stride, stride, kinds[k].type, kinds[k].normalized ? "true" : "false");
+            gives(embed(members, &buffer), 3, positions, 1, corners);
+        }
+    /* the lowest number of a normalized type is -1, like the one above it */
+    bytes buffer = {.count = 0};
+    put(&buffer, "\x80\x81\x7f\0\x7f\0\0\0\0", 9);
+    static const double lowest[] = {-1, -1, 1, 0, 1, 0, 0, 0, 0};
+    gives(
+        embed("\"bufferViews\":[{\"buffer\":0,\"byteLength\":9}],\"accessors\":[{\"bufferView\":0,"
+              "\"componentType\":5120,\"count\":3,\"type\":\"VEC3\",\"normalized\":true}],"
+              "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}]",
+              &buffer),
+        3, lowest, 1, corners);
+}
+
+/* Quantized positions, made whole by the scale of their node (KHR_mesh_quantization). */
+static void reads_quantized_meshes(void **state) {
+    bytes buffer = {.count = 0};
+    static const unsigned char at[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0,
+                                       0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0};
+    put(&buffer, at, sizeof at);
+    static const double positions[] = {1, 0, 0, 5, 0, 0, 1, 8, 0};
+    static const uint32_t corners[] = {0, 1, 2};
+    gives(embed("\"extensionsUsed\":[\"KHR_mesh_quantization\"],\"extensionsRequired\":["
+                "\"KHR_mesh_quantization\",\"KHR_materials_unlit\"],\"scenes\":[{\"nodes\":[0]}],"
+                "\"nodes\":[{\"mesh\":0,\"scale\":[0.00390625,0.00390625,0.00390625],"
+                "\"translation\":[1,0,0]}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":22,"
+                "\"byteStride\":8}],\"accessors\":[{\"bufferView\":0,\"componentType\":5123,"
+                "\"count\":3,\"type\":\"VEC3\"}],\"meshes\":[{\"primitives\":[{\"attributes\":{"
+                "\"POSITION\":0}}]}]",
+                &buffer),
+          3, positions, 1, corners);
+}
+
+#define SPARSE(base, count, type)                                                         \
+    SQUARE_VIEWS_SPARSE ",\"accessors\":[{" base "\"count\":4," FLOATS                    \
+                        ",\"sparse\":{\"count\":" count ",\"indices\":{\"bufferView\":2," \
+                        "\"componentType\":" type "},\"values\":{\"bufferView\":3}}},"    \
+                        "{\"bufferView\":1,\"componentType\":5123,\"count\":6,\"type\":"  \
+                        "\"SCALAR\"}]," SQUARE_MESH
+#define SQUARE_VIEWS_SPARSE                               \
+    "\"bufferViews\":[{\"buffer\":0,\"byteLength\":48},"  \
+    "{\"buffer\":0,\"byteOffset\":48,\"byteLength\":12}," \
+    "{\"buffer\":0,\"byteOffset\":60,\"byteLength\":4},"  \
+    "{\"buffer\":0,\"byteOffset\":64,\"byteLength\":24}]"
+
+static void reads_sparse_accessors(void **state) {
+    static const float values[] = {7, 8, 9, -1, -2, -3};
+    bytes buffer = square_bytes();
+    put(&buffer, "\1\0\3\0", 4); /* as 16 bits: 1 and 3; as 8 bits: 1 and 0 */
+    put_floats(&buffer, 6, values);
+    static const double changed[] = {0, 0, 0, 7, 8, 9, 1, 1, 0, -1, -2, -3};
+    static const double zeros[] = {0, 0, 0, 7, 8, 9, 0, 0, 0, -1, -2, -3};
+    static const double one[] = {0, 0, 0, 7, 8, 9, 1, 1, 0, 0, 1, 0.5};
+    gives(embed(SPARSE("\"bufferView\":0,", "2", "5123"), &buffer), 4, changed, 2, square_corners);
+    gives(embed(SPARSE("", "2", "5123"), &buffer), 4, zeros, 2, square_corners);
+    gives(embed(SPARSE("\"bufferView\":0,", "1", "5121"), &buffer), 4, one, 2, square_corners);
+    refused(embed(SPARSE("", "2", "5121"), &buffer),
+            "accessors[0]: its sparse indices must ascend");
+    refused(embed(SPARSE("", "1", "5125"), &buffer), "stay below 4; 196609 does not");
+    refused(embed(SPARSE("", "1", "5126"), &buffer), "sparse indices have componentType 5126");
+    refused(embed(SPARSE("", "0", "5123"), &buffer), "a count from 1 to that of the accessor");
+    refused(embed(SPARSE("", "5", "5123"), &buffer), "a count from 1 to that of the accessor");
+    refused(embed(SPARSE("", "3", "5123"), &buffer), "do not fit bufferViews[2]");
+}
+
+/* Each line: what to put for a part of the square's document, and what is said of it. */
+static void refuses_with_the_element(void **state) {
+    static const struct {
+        const char *views, *accessors, *mesh, *part;
+    } cases[] = {
+        {"{\"buffer\":0,\"byteLength\":47}", NULL, NULL,
+         "accessors[0]: 4 elements of 12 bytes, 12 apart, from byte 0 on do not fit "
+         "bufferViews[0], "
+         "which has 47 bytes"},
+        {"{\"buffer\":0,\"byteLength\":61}", NULL, NULL,
+         "bufferViews[0]: is bytes 0 to 61 of buffer 0, which has only 60"},
+        {"{\"buffer\":0,\"byteOffset\":9007199254740992,\"byteLength\":9007199254740992}", NULL,
+         NULL, "bufferViews[0]: is bytes"},
+        {"{\"buffer\":1,\"byteLength\":48}", NULL, NULL,
+         "bufferViews[0]: 'buffer' is 1, but there are only 1 buffers, counted from 0"},
+        {"{\"byteLength\":48}", NULL, NULL, "bufferViews[0]: names no buffer"},
+        {"{\"buffer\":0,\"byteLength\":48,\"byteStride\":8}", NULL, NULL,
+         "bufferViews[0]: its byteStride is 8, but its elements have 12 bytes"},
+        {"{\"buffer\":0,\"byteLength\":48,\"byteStride\":9007199254740992}", NULL, NULL,
+         "accessors[0]: 4 elements"},
+        {"{\"buffer\":0,\"byteLength\":48,\"byteOffset\":-4}", NULL, NULL,
+         "bufferViews[0]: 'byteOffset' is -4; it must be a whole number"},
+        {"{\"buffer\":0,\"byteLength\":48.5}", NULL, NULL, "'byteLength' is 48.5"},
+        {"{\"buffer\":0,\"byteLength\":\"48\"}", NULL, NULL,
+         "'byteLength' is a string; it must be a number"},
+        {"{\"buffer\":0,\"buffer\":0,\"byteLength\":48}", NULL, NULL,
+         "bufferViews[0]: has 'buffer' twice"},
+        {"[]", NULL, NULL, "'bufferViews' is a list; it must be an object"},
+        {NULL, "{\"bufferView\":0,\"count\":5," FLOATS "}", NULL, "accessors[0]: 5 elements"},
+        {NULL, "{\"bufferView\":0,\"count\":4000000000," FLOATS "}", NULL,
+         "accessors[0]: 4000000000 elements"},
+        {NULL, "{\"bufferView\":0,\"count\":5000000000," FLOATS "}", NULL,
+         "its count is 5000000000"},
+        {NULL, "{\"bufferView\":0,\"count\":0," FLOATS "}", NULL, "its count is 0"},
+        {NULL, "{\"bufferView\":0,\"byteOffset\":49,\"count\":1," FLOATS "}", NULL,
+         "from byte 49 on"},
+        {NULL, "{\"count\":4000000000," FLOATS "}", NULL, "accessors[0]: has no data"},
+        {NULL, "{\"bufferView\":9,\"count\":4," FLOATS "}", NULL, "'bufferView' is 9"},
+        {NULL, "{\"bufferView\":0,\"count\":4,\"componentType\":5130,\"type\":\"VEC3\"}", NULL,
+         "its componentType is 5130"},
+        {NULL, "{\"bufferView\":0,\"count\":4,\"componentType\":5126,\"type\":\"VEC4\"}", NULL,
+         "its type must be VEC3 here"},
+        {NULL, "{\"bufferView\":0,\"count\":4,\"componentType\":5126}", NULL, "must be VEC3"},
+        {NULL, "{\"bufferView\":0,\"count\":4,\"normalized\":true," FLOATS "}", NULL,
+         "integers of 8 and 16 bits"},
+        {NULL, "{\"bufferView\":0,\"count\":3," FLOATS "}", NULL,
+         "accessors[1]: element 5 names vertex 3 of 3"},
+        {NULL, NULL, "{\"attributes\":{\"POSITION\":1},\"indices\":1}", "accessors[1]: its type"},
+        {NULL, NULL, "{\"attributes\":{\"POSITION\":0},\"indices\":0}", "accessors[0]: its type"},
+        {NULL, NULL, "{\"attributes\":{\"POSITION\":0},\"indices\":2}",
+         "meshes[0]: 'indices' is 2, but there are only 2 accessors"},
+        {NULL, NULL, "{\"attributes\":{\"POSITION\":0},\"indices\":1,\"mode\":7}", "has mode 7"},
+        {NULL, NULL, "{\"attributes\":{\"POSITION\":0}}", "4 corners make no whole number"},
+        {NULL, NULL, "{\"attributes\":[]}", "'attributes' is a list; it must be an object"},
+        {NULL, NULL, "7", "meshes[0]: a primitive is no object"},
+        {NULL, NULL, "{\"attributes\":{\"NORMAL\":0}}", "has no faces"},
+    };
+    bytes buffer = square_bytes();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char members[2000];
+        snprintf(members, sizeof members,
+                 "\"bufferViews\":[%s,{\"buffer\":0,\"byteOffset\":48,\"byteLength\":12}],"
+                 "\"accessors\":[%s,{\"bufferView\":1,\"componentType\":5123,\"count\":6,\"type\":"
+                 "\"SCALAR\"}],\"meshes\":[{\"primitives\":[%s]}]",
+                 cases[i].views ? cases[i].views : "{\"buffer\":0,\"byteLength\":48}",
+                 cases[i].accessors ? cases[i].accessors
+                                    : "{\"bufferView\":0,\"count\":4," FLOATS "}",
+                 cases[i].mesh ? cases[i].mesh : "{\"attributes\":{\"POSITION\":0},\"indices\":1}");
+        refused(embed(members, &buffer), cases[i].part);
+    }
+}
+
+static void refuses_positions_that_are_not_finite(void **state) {
+    static const float bad[] = {(float)NAN, (float)INFINITY};
+    for (int i = 0; i < 2; i++) {
+        bytes buffer = square_bytes(), other = {.count = 0};
+        put_floats(&other, 1, &bad[i]);
+        memcpy(buffer.data + 16, other.data, 4);
+        refused(embed(SQUARE, &buffer), "vertex 1 is (");
+    }
+    bytes buffer = square_bytes();
+    refused(embed("\"nodes\":[{\"mesh\":0,\"scale\":[1e300,1,1]}]," SQUARE, &buffer),
+            "must be finite and at most 1e+90");
+    refused(embed("\"nodes\":[{\"mesh\":0,\"scale\":[1e400,1,1]}]," SQUARE, &buffer),
+            "a number beyond the range of double");
+}
+
+/* ---- primitives ---- */
+
+static void reads_lists_strips_and_fans(void **state) {
+    bytes buffer = square_bytes();
+#define MODE(rest)                    \
+    SQUARE_VIEWS "," SQUARE_ACCESSORS \
+                 ",\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}," rest "}]}]"
+    static const uint32_t strip[] = {0, 1, 2, 1, 3, 2}, fan[] = {1, 2, 0, 2, 3, 0};
+    gives(embed(MODE("\"mode\":5"), &buffer), 4, square_at, 2, strip);
+    gives(embed(MODE("\"mode\":6"), &buffer), 4, square_at, 2, fan);
+    /* by the indices 0 1 2 0 2 3 */
+    static const uint32_t long_strip[] = {0, 1, 2, 1, 0, 2, 2, 0, 2, 0, 3, 2};
+    static const uint32_t long_fan[] = {1, 2, 0, 2, 0, 0, 0, 2, 0, 2, 3, 0};
+    gives(embed(MODE("\"mode\":5,\"indices\":1"), &buffer), 4, square_at, 4, long_strip);
+    gives(embed(MODE("\"mode\":6,\"indices\":1"), &buffer), 4, square_at, 4, long_fan);
+    buffer.data[50] = buffer.data[51] = 0xff;
+    refused(embed(MODE("\"mode\":5,\"indices\":1"), &buffer),
+            "accessors[1]: element 1 is 65535, the restart");
+    refused(embed(MODE("\"mode\":4,\"indices\":1"), &buffer),
+            "accessors[1]: element 1 names vertex 65535 of 4");
+}
+
+typedef struct log_seen {
+    char text[400];
+    int count;
+} log_seen;
+
+static void keep_log(void *user, abut_log_level level, const char *message) {
+    log_seen *seen = user;
+    seen->count++;
+    snprintf(seen->text, sizeof seen->text, "%s", message);
+    assert_int_equal(ABUT_LOG_WARNING, level);
+}
+
+static void leaves_out_points_and_lines(void **state) {
+    bytes buffer = square_bytes();
+    const char *text =
+        embed(SQUARE_VIEWS
+              "," SQUARE_ACCESSORS
+              ",\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"mode\":0},"
+              "{\"attributes\":{\"POSITION\":0},\"indices\":1},{\"attributes\":{},"
+              "\"indices\":1},{\"attributes\":{\"POSITION\":0},\"mode\":3}]}]",
+              &buffer);
+    log_seen seen = {.count = 0};
+    abut_context_options options = abut_context_options_default();
+    options.log = keep_log;
+    options.log_user = &seen;
+    abut_context *context = NULL;
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_context_create(&options, &context));
+    assert_ok(abut_mesh_read_memory(context, text, strlen(text), "a.gltf", NULL, &mesh));
+    check_mesh(mesh, 4, square_at, 2, square_corners);
+    assert_int_equal(1, seen.count);
+    assert_non_null(strstr(seen.text, "a.gltf: 3 primitives are points or lines"));
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
+}
+
+/* Primitives with the same positions share vertices; other instances do not. */
+static void shares_vertices(void **state) {
+    bytes buffer = square_bytes();
+    static const uint32_t corners[] = {0, 1, 2, 0, 2, 3, 1, 2, 0, 2, 3, 0,
+                                       4, 5, 6, 4, 6, 7, 5, 6, 4, 6, 7, 4};
+    double positions[24];
+    memcpy(positions, square_at, sizeof square_at);
+    memcpy(positions + 12, square_at, sizeof square_at);
+    gives(embed("\"nodes\":[{\"mesh\":0},{\"mesh\":0}]," SQUARE_VIEWS "," SQUARE_ACCESSORS
+                ",\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":1},"
+                "{\"attributes\":{\"POSITION\":0},\"mode\":6}]}]",
+                &buffer),
+          8, positions, 8, corners);
+}
+
+/* ---- nodes and scenes ---- */
+
+/* The first vertex that is not at the origin of the square, for each instance. */
+static void places(const char *members, uint32_t count, const double *wanted) {
+    char text[3000];
+    bytes buffer = square_bytes();
+    snprintf(text, sizeof text, "%s,%s", members, SQUARE);
+    abut_mesh *mesh = read_text(embed(text, &buffer));
+    assert_int_equal(4 * count, abut_mesh_vertex_count(mesh));
+    for (uint32_t i = 0; i < count; i++) {
+        abut_vec3 p = check_position(mesh, 4 * i + 1);
+        if (!(fabs(p.x - wanted[3 * i]) + fabs(p.y - wanted[3 * i + 1]) +
+                  fabs(p.z - wanted[3 * i + 2]) <
+              1e-14))
+            fail_msg("%s: instance %u is at %g %g %g", members, i, p.x, p.y, p.z);
+    }
+    abut_mesh_destroy(mesh);
+}
+
+static void places_nodes(void **state) {
+    static const double plain[] = {1, 0, 0}, moved[] = {11, 5, 0}, both[] = {2, 0, 0, 11, 5, 0},
+                        turned[] = {0, 2, 3}, three[] = {1, 0, 7, 1, 0, 8, 1, 0, 9};
+    places("\"nodes\":[{\"mesh\":0}]", 1, plain);
+    places("\"nodes\":[{\"translation\":[10,0,0],\"children\":[1]},{\"mesh\":0,\"translation\":[0,"
+           "5,0]}]",
+           1, moved);
+    places("\"nodes\":[{\"mesh\":0,\"translation\":[0,5,0]},{\"translation\":[10,0,0],\"children\":"
+           "[0]}]",
+           1, moved);
+    /* the scene that is named, then the first; its order, parents first */
+    places("\"scene\":1,\"scenes\":[{\"nodes\":[0]},{\"nodes\":[1,0]}],\"nodes\":[{\"translation\":"
+           "[10,0,0],\"children\":[2]},{\"mesh\":0,\"scale\":[2,2,2]},{\"mesh\":0,\"translation\":"
+           "[0,5,0]}]",
+           2, both);
+    places("\"scenes\":[{\"nodes\":[0]},{\"nodes\":[1]}],\"nodes\":[{\"mesh\":0},{}]", 1, plain);
+    places(
+        "\"scenes\":[{\"nodes\":[1]}],\"nodes\":[{\"mesh\":0},{\"children\":[2,3,4]},{\"mesh\":0,"
+        "\"translation\":[0,0,7]},{\"mesh\":0,\"translation\":[0,0,8]},{\"mesh\":0,"
+        "\"translation\":[0,0,9]}]",
+        3, three);
+    /* a quarter turn about z and a scale, as a quaternion of length 2 and as a matrix by columns */
+    places("\"nodes\":[{\"mesh\":0,\"rotation\":[0,0,1.4142135623730951,1.4142135623730951],"
+           "\"scale\":[2,1,1],\"translation\":[0,0,3]}]",
+           1, turned);
+    places("\"nodes\":[{\"mesh\":0,\"matrix\":[0,2,0,0,-1,0,0,0,0,0,1,0,0,0,3,1]}]", 1, turned);
+}
+
+static void turns_mirrored_instances(void **state) {
+    bytes buffer = square_bytes();
+    static const double positions[] = {0, 0, 0, -1, 0, 0, -1, 1, 0, 0, 1, 0.5};
+    static const uint32_t corners[] = {0, 2, 1, 0, 3, 2};
+    gives(embed("\"nodes\":[{\"mesh\":0,\"scale\":[-1,1,1]}]," SQUARE, &buffer), 4, positions, 2,
+          corners);
+}
+
+static void refuses_nodes_that_are_no_trees(void **state) {
+    static const char *const cases[][2] = {
+        {"\"nodes\":[{\"children\":[1]},{\"children\":[0],\"mesh\":0}]", "in a circle"},
+        {"\"nodes\":[{\"mesh\":0},{\"children\":[1]}]", "in a circle"},
+        {"\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"children\":[1]},{\"children\":[0],\"mesh\":0}"
+         "]",
+         "nodes[0]: is reached twice; nodes must form trees"},
+        {"\"nodes\":[{\"children\":[2]},{\"children\":[2]},{\"mesh\":0}]",
+         "nodes[2]: is reached twice"},
+        {"\"scenes\":[{\"nodes\":[0,0]}],\"nodes\":[{\"mesh\":0}]", "nodes[0]: is reached twice"},
+        {"\"scenes\":[{\"nodes\":[1]}],\"nodes\":[{\"mesh\":0}]", "scenes[0]: 'nodes' is 1"},
+        {"\"scene\":1,\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0}]", "'scene' is 1"},
+        {"\"nodes\":[{\"mesh\":0,\"children\":[-1]}]", "nodes[0]: 'children' is -1"},
+        {"\"nodes\":[{\"mesh\":1}]", "nodes[0]: 'mesh' is 1, but there are only 1 meshes"},
+        {"\"nodes\":[{\"mesh\":0,\"scale\":[1,2]}]",
+         "nodes[0]: 'scale' has 2 numbers; it must have 3"},
+        {"\"nodes\":[{\"mesh\":0,\"scale\":[1,2,\"3\"]}]", "'scale' is a string"},
+        {"\"nodes\":[{\"mesh\":0,\"rotation\":[0,0,0,0]}]", "its rotation is zero"},
+        {"\"nodes\":[{\"mesh\":0,\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,2]}]", "last row"},
+        {"\"nodes\":[{\"mesh\":0,\"scale\":[1,1,1],\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1]}]",
+         "has a matrix, and"},
+        {"\"scenes\":[{}],\"nodes\":[{\"mesh\":0}]", "has no faces"},
+    };
+    bytes buffer = square_bytes();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char members[2000];
+        snprintf(members, sizeof members, "%s,%s", cases[i][0], SQUARE);
+        refused(embed(members, &buffer), cases[i][1]);
+    }
+}
+
+static void refuses_other_versions_and_extensions(void **state) {
+    refused("{\"asset\":{\"version\":\"1.0\"}}", "is glTF 1.0; 2.0 is what can be read");
+    refused("{\"asset\":{\"version\":\"2.1\",\"minVersion\":\"2.1\"}}", "is glTF 2.1");
+    refused("{\"asset\":{}}", "asset.version is missing");
+    refused("{}", "asset.version is missing");
+    refused("[]", "its JSON is no object");
+    static const char *const names[] = {"KHR_draco_mesh_compression", "EXT_meshopt_compression",
+                                        "KHR_materials_", "XYZ"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[200], part[100];
+        snprintf(text, sizeof text, "{" HEAD ",\"extensionsRequired\":[\"%s\"]}", names[i]);
+        snprintf(part, sizeof part, "needs the extension %s, which abut does not read", names[i]);
+        refused(text, part);
+    }
+    refused("{" HEAD ",\"extensionsRequired\":[1]}", "'extensionsRequired' is a number");
+}
+
+/* ---- morph targets and skins, at rest ---- */
+
+static void applies_morph_weights(void **state) {
+    static const float targets[] = {0, 0, 2, 0, 0, 4, 0, 0, 6};
+    static const float triangle[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+    bytes buffer = {.count = 0};
+    put_floats(&buffer, 9, triangle);
+    put_floats(&buffer, 9, targets);
+#define MORPH(nodes, weights)                                                                  \
+    nodes "\"bufferViews\":[{\"buffer\":0,\"byteLength\":36},{\"buffer\":0,\"byteOffset\":36," \
+          "\"byteLength\":36}],\"accessors\":[{\"bufferView\":0,\"count\":3," FLOATS           \
+          "},{\"bufferView\":1,\"count\":3," FLOATS "}],\"meshes\":[{\"primitives\":[{"        \
+          "\"attributes\":{\"POSITION\":0},\"targets\":[{\"POSITION\":1},{\"NORMAL\":1},{"     \
+          "\"POSITION\":1}]}]" weights "}]"
+    static const uint32_t corners[] = {0, 1, 2};
+    static const double rest[] = {0, 0, 0, 1, 0, 0, 0, 1, 0}, half[] = {0, 0, 1, 1, 0, 2, 0, 1, 3},
+                        twice[] = {0, 0, 4, 1, 0, 8, 0, 1, 12};
+    gives(embed(MORPH("", ""), &buffer), 3, rest, 1, corners);
+    gives(embed(MORPH("", ",\"weights\":[0.5,1,0]"), &buffer), 3, half, 1, corners);
+    gives(embed(MORPH("", ",\"weights\":[1,1,1]"), &buffer), 3, twice, 1, corners);
+    gives(embed(MORPH("\"nodes\":[{\"mesh\":0,\"weights\":[0,0,0.5]}],", ",\"weights\":[1,1,1]"),
+                &buffer),
+          3, half, 1, corners);
+    refused(embed(MORPH("", ",\"weights\":[1]"), &buffer),
+            "meshes[0]: has 3 morph targets and 1 weights");
+}
+
+/* Two joints, one moved and one turned; the node of the mesh is moved too, which counts for
+ * nothing. */
+static void applies_skins(void **state) {
+    static const float triangle[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+    static const float inverse[] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0,  1,
+                                    1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, -1, 1};
+    static const unsigned char joints[] = {0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
+    static const unsigned char weights[] = {255, 0, 0, 0, 255, 0, 0, 0, 100, 100, 0, 0};
+    bytes buffer = {.count = 0};
+    put_floats(&buffer, 9, triangle);
+    put_floats(&buffer, 32, inverse);
+    put(&buffer, joints, sizeof joints);
+    put(&buffer, weights, sizeof weights);
+#define SKIN(nodes, skin)                                                                         \
+    "\"scenes\":[{\"nodes\":[0,1]}],\"nodes\":[" nodes "],\"skins\":[" skin "],\"bufferViews\":[" \
+    "{\"buffer\":0,\"byteLength\":36},{\"buffer\":0,\"byteOffset\":36,\"byteLength\":128},"       \
+    "{\"buffer\":0,\"byteOffset\":164,\"byteLength\":12},{\"buffer\":0,\"byteOffset\":176,"       \
+    "\"byteLength\":12}],\"accessors\":[{\"bufferView\":0,\"count\":3," FLOATS                    \
+    "},{\"bufferView\":1,\"count\":2,\"componentType\":5126,\"type\":\"MAT4\"},{\"bufferView\":"  \
+    "2,\"count\":3,\"componentType\":5121,\"type\":\"VEC4\"},{\"bufferView\":3,\"count\":3,"      \
+    "\"componentType\":5121,\"normalized\":true,\"type\":\"VEC4\"}],\"meshes\":[{"                \
+    "\"primitives\":[{\"attributes\":{\"POSITION\":0,\"JOINTS_0\":2,\"WEIGHTS_0\":3}}]}]"
+#define NODES                                                                             \
+    "{\"translation\":[10,0,0],\"children\":[2]},{\"mesh\":0,\"skin\":0,\"translation\":" \
+    "[0,99,0]},{\"scale\":[1,1,2]}"
+    static const uint32_t corners[] = {0, 1, 2};
+    static const double bent[] = {10, 0, 0, 11, 0, -2, 10, 1, -1},
+                        plain[] = {10, 0, 0, 11, 0, 0, 10, 1, 0};
+    abut_mesh *mesh =
+        read_text(embed(SKIN(NODES, "{\"joints\":[0,2],\"inverseBindMatrices\":1}"), &buffer));
+    check_mesh(mesh, 3, NULL, 1, corners);
+    for (uint32_t i = 0; i < 3; i++) { /* weights of 100 of 255 are not exact */
+        abut_vec3 p = check_position(mesh, i);
+        assert_true(fabs(p.x - bent[3 * i]) + fabs(p.y - bent[3 * i + 1]) +
+                        fabs(p.z - bent[3 * i + 2]) <
+                    1e-14);
+    }
+    abut_mesh_destroy(mesh);
+    gives(embed(SKIN(NODES, "{\"joints\":[0,2]}"), &buffer), 3, plain, 1, corners);
+    refused(embed(SKIN(NODES, "{\"joints\":[0]}"), &buffer), "vertex 1 names joint 1 of 1");
+    refused(embed(SKIN(NODES, "{\"joints\":[]}"), &buffer), "skins[0]: has no joints");
+    refused(embed(SKIN(NODES, "{\"joints\":[0,2,2],\"inverseBindMatrices\":1}"), &buffer),
+            "has 2 matrices for 3 joints");
+    refused(embed(SKIN(NODES ",{}", "{\"joints\":[0,3]}"), &buffer),
+            "skins[0]: its joint nodes[3] is not in the scene");
+    refused(embed(SKIN(NODES, "{\"joints\":[0,4]}"), &buffer), "skins[0]: 'joints' is 4");
+    refused(embed(SKIN(NODES, ""), &buffer), "nodes[1]: 'skin' is 0, but there are only 0 skins");
+}
+
+/* ---- JSON ---- */
+
+static void refuses_what_is_not_json(void **state) {
+    refused("{\"asset\":\n  {\"version\" \"2.0\"}}", "bad.gltf: line 2, column");
+    refused("{\"asset\":{\"version\":\"2.0\"}", "is not JSON");
+    refused("{\"asset\":{\"version\":\"2.0\"}} {}", "is not JSON");
+    refused("{\"a\":01}", "is not JSON");
+    refused("{\"a\":NaN}", "is not JSON");
+    refused("{\"a\":\"\x80\"}", "is not JSON");
+    refused("{\"a\":-1e999}", "a number beyond the range of double");
+    refused("\xff\xfe{\0}\0", "bad.gltf"); /* ends at the first zero */
+    check_refused("\xff\xfe{\0}\0", 6, "bad.gltf", "UTF-16");
+    check_refused("{\0", 2, "bad.gltf", "is not JSON");
+    bytes buffer = square_bytes();
+    char text[16384];
+    snprintf(text, sizeof text, "\xef\xbb\xbf\r\n%s\n", embed(SQUARE, &buffer));
+    gives(text, 4, square_at, 2, square_corners);
+}
+
+static void reads_escapes_in_names(void **state) {
+    bytes buffer = square_bytes();
+    char text[16384];
+    snprintf(text, sizeof text, "%s",
+             embed(SQUARE ",\"extras\":{\"\\u0000\\\"\":\"\\ud83d\\ude00\"}", &buffer));
+    char *found = strstr(text, "\"meshes\"");
+    assert_non_null(found);
+    memcpy(found, "\"me\\u0073hes\"", 13); /* longer by 5: over what follows it */
+    snprintf(found + 13, sizeof text - (size_t)(found + 13 - text), "%s",
+             strstr(embed(SQUARE, &buffer), "\"meshes\"") + 8);
+    gives(text, 4, square_at, 2, square_corners);
+    refused("{\"a\\u0073set\":{\"version\":\"1.5\"}}", "is glTF 1.5");
+}
+
+static void bears_depth_and_numbers(void **state) {
+    enum { DEEP = 100000 };
+    char *text = malloc(2 * DEEP + 100);
+    memset(text, '[', DEEP);
+    text[DEEP] = 0;
+    refused(text, "nested more than 128 deep");
+    strcpy(text, "{\"a\":");
+    memset(text + 5, '1', DEEP);
+    strcpy(text + 5 + DEEP, "}");
+    refused(text, "a number of more than 4096 digits");
+    free(text);
+}
+
+/* ---- size ---- */
+
+/* A text of `bytes` bytes that grows. */
+typedef struct long_text {
+    char *data;
+    size_t used, room;
+} long_text;
+
+static void append(long_text *to, const char *words) {
+    size_t length = strlen(words);
+    while (to->used + length + 1 > to->room) {
+        to->room = 2 * to->room + 4096;
+        to->data = realloc(to->data, to->room);
+    }
+    memcpy(to->data + to->used, words, length + 1);
+    to->used += length;
+}
+
+/* A million nodes, flat and as one chain, in time and memory that grow with them alone. */
+static void bears_a_million_nodes(void **state) {
+    uint32_t nodes = test_rounds(1000000);
+    bytes buffer = square_bytes();
+    for (int chain = 0; chain < 2; chain++) {
+        long_text text = {0};
+        char words[100];
+        append(&text, "\"nodes\":[{\"mesh\":0}");
+        for (uint32_t i = 1; i < nodes; i++) {
+            snprintf(words, sizeof words, ",{\"children\":[%u]}", i - 1);
+            append(&text, chain ? words : ",{}");
+        }
+        append(&text, "]," SQUARE ",\"buffers\":[{\"byteLength\":60,\"uri\":\"data:;base64,");
+        char data[100];
+        encode(&buffer, data);
+        append(&text, data);
+        append(&text, "\"}]," HEAD "}");
+        memmove(text.data + 1, text.data, text.used); /* over the zero at the end */
+        text.data[0] = '{';
+        test_memory memory = {0};
+        abut_context *context = test_context(&memory, 1);
+        abut_mesh *mesh = NULL;
+        assert_ok(abut_mesh_read_memory(context, text.data, text.used + 1, "a.gltf", NULL, &mesh));
+        check_mesh(mesh, 4, square_at, 2, square_corners);
+        assert_true(memory.peak_bytes < 400 * (uint64_t)nodes + (1u << 20));
+        abut_mesh_destroy(mesh);
+        abut_context_destroy(context);
+        free(text.data);
+    }
+}
+
+/* Many instances of a mesh with many vertices: more than their bytes are worth. */
+static void refuses_bombs(void **state) {
+    long_text text = {0};
+    append(&text, "{" HEAD ",\"nodes\":[{\"mesh\":0}");
+    for (int i = 0; i < 20000; i++)
+        append(&text, ",{\"mesh\":0}");
+    append(&text, "],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],"
+                  "\"accessors\":[{\"bufferView\":0,\"count\":6000," FLOATS
+                  "}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":72000}],\"buffers\":[{"
+                  "\"byteLength\":72000,\"uri\":\"data:;base64,");
+    for (int i = 0; i < 96000; i++)
+        append(&text, "A");
+    append(&text, "\"}]}");
+    test_memory memory = {0};
+    abut_context *context = test_context(&memory, 1);
+    abut_mesh *mesh = NULL;
+    assert_fails(ABUT_ERROR_LIMIT, "a.gltf: its instances make more than",
+                 abut_mesh_read_memory(context, text.data, text.used, "a.gltf", NULL, &mesh));
+    assert_null(mesh);
+    assert_true(memory.peak_bytes < 3000 * (uint64_t)text.used);
+    abut_context_destroy(context);
+    free(text.data);
+    /* a sparse accessor that says that it has a billion zeros */
+    bytes buffer = square_bytes();
+    put(&buffer, "\1\0\3\0", 4);
+    put(&buffer, square, 24);
+    char members[2000];
+    snprintf(members, sizeof members, "%s", SPARSE("", "1", "5121"));
+    char *count = strstr(members, "\"count\":4,");
+    assert_non_null(count);
+    memmove(count + 19, count + 10, strlen(count + 10) + 1);
+    memcpy(count, "\"count\":4000000000,", 19);
+    const char *bomb = embed(members, &buffer);
+    memory = (test_memory){0};
+    context = test_context(&memory, 1);
+    assert_fails(ABUT_ERROR_LIMIT, "its instances make more than",
+                 abut_mesh_read_memory(context, bomb, strlen(bomb), "a.gltf", NULL, &mesh));
+    assert_true(memory.peak_bytes < 100000);
+    abut_context_destroy(context);
+}
+
+/* ---- memory and cancelling ---- */
+
+static abut_status read_once(abut_context *context, void *path) {
+    abut_mesh *mesh = NULL;
+    abut_status status = abut_mesh_read(context, path, NULL, &mesh);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static void survives_every_failed_allocation(void **state) {
+    bytes buffer = square_bytes(), glb = pack(ONE_NODE "," SQUARE, &buffer);
+    char path[4][512];
+    static const char external[] =
+        "{" HEAD "," ONE_NODE "," SQUARE ",\"buffers\":[{\"byteLength\":60,\"uri\":\"fault.bin\"}],"
+        "\"\\u0041\":\"\\n\",\"b\":[[[]]]}";
+    test_file("fault.bin", buffer.data, buffer.count);
+    snprintf(path[0], sizeof path[0], "%s", test_file("fault.glb", glb.data, glb.count));
+    snprintf(path[1], sizeof path[1], "%s", test_file("fault.gltf", external, sizeof external - 1));
+    const char *text = embed(ONE_NODE "," SQUARE, &buffer);
+    snprintf(path[2], sizeof path[2], "%s", test_file("fault2.gltf", text, strlen(text)));
+    for (int i = 0; i < 3; i++)
+        assert_true(test_every_allocation(read_once, path[i]) > 10);
+}
+
+static bool stop(void *user, const char *stage, double fraction) {
+    int *calls = user;
+    assert_non_null(strstr(stage, "reading"));
+    assert_true(fraction >= 0 && fraction <= 1);
+    return ++*calls < 3;
+}
+
+static void can_be_cancelled(void **state) {
+    long_text text = {0};
+    append(&text, "{" HEAD ",\"extras\":[0");
+    for (int i = 0; i < 400000; i++)
+        append(&text, ",0");
+    append(&text, "]}");
+    int calls = 0;
+    abut_context *context = test_watched(stop, &calls);
+    abut_mesh *mesh = NULL;
+    assert_fails(ABUT_ERROR_CANCELLED, "cancelled",
+                 abut_mesh_read_memory(context, text.data, text.used, "a.gltf", NULL, &mesh));
+    assert_int_equal(3, calls);
+    abut_context_destroy(context);
+    free(text.data);
+}
+
+/* Any byte of a GLB changed: read or refused, and never more memory than the file is worth. */
+static void bears_changed_bytes(void **state) {
+    bytes buffer = square_bytes(), glb = pack(ONE_NODE "," SQUARE, &buffer);
+    test_random random = {7};
+    test_memory memory = {0};
+    abut_context *context = test_context(&memory, 1);
+    for (uint32_t round = test_rounds(40000); round; round--) {
+        bytes changed = glb;
+        for (uint32_t i = test_random_below(&random, 3) + 1; i; i--)
+            changed.data[test_random_below(&random, (uint32_t)glb.count)] =
+                (unsigned char)test_random_bits(&random);
+        abut_mesh *mesh = NULL;
+        abut_status status =
+            abut_mesh_read_memory(context, changed.data, changed.count, "a.glb", NULL, &mesh);
+        assert_true(status == ABUT_OK || status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_LIMIT);
+        abut_mesh_destroy(mesh);
+    }
+    assert_int_equal(1, memory.live_count);
+    assert_true(memory.peak_bytes < 100u << 20);
+    abut_context_destroy(context);
+}
+
+static void says_what_is_missing(void **state) {
+    abut_mesh *mesh = NULL;
+    assert_fails(ABUT_ERROR_UNSUPPORTED, "a.gltf: is glTF, and this build of abut lacks yajl",
+                 check_read("{}", 2, "a.gltf", &mesh));
+    assert_null(mesh);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_text_binary_and_files),
+        cmocka_unit_test(reads_a_pipe),
+        cmocka_unit_test(refuses_broken_containers),
+        cmocka_unit_test(refuses_names_outside_the_folder),
+        cmocka_unit_test(reads_every_component_type),
+        cmocka_unit_test(reads_quantized_meshes),
+        cmocka_unit_test(reads_sparse_accessors),
+        cmocka_unit_test(refuses_with_the_element),
+        cmocka_unit_test(refuses_positions_that_are_not_finite),
+        cmocka_unit_test(reads_lists_strips_and_fans),
+        cmocka_unit_test(leaves_out_points_and_lines),
+        cmocka_unit_test(shares_vertices),
+        cmocka_unit_test(places_nodes),
+        cmocka_unit_test(turns_mirrored_instances),
+        cmocka_unit_test(refuses_nodes_that_are_no_trees),
+        cmocka_unit_test(refuses_other_versions_and_extensions),
+        cmocka_unit_test(applies_morph_weights),
+        cmocka_unit_test(applies_skins),
+        cmocka_unit_test(refuses_what_is_not_json),
+        cmocka_unit_test(reads_escapes_in_names),
+        cmocka_unit_test(bears_depth_and_numbers),
+        cmocka_unit_test(bears_a_million_nodes),
+        cmocka_unit_test(refuses_bombs),
+        cmocka_unit_test(survives_every_failed_allocation),
+        cmocka_unit_test(can_be_cancelled),
+        cmocka_unit_test(bears_changed_bytes),
+    };
+    const struct CMUnitTest without[] = {cmocka_unit_test(says_what_is_missing)};
+    return has_gltf() ? cmocka_run_group_tests(tests, NULL, NULL)
+                      : cmocka_run_group_tests(without, NULL, NULL);
+}

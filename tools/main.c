@@ -175,6 +175,8 @@ int tool_refuse_last(tool_run *tool) {
 abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                       abut_mesh **mesh) {
     progress_start(tool->progress, path);
+    if (options && options->format == ABUT_MESH_FORMAT_OTHER && strstr(abut_features(), "assimp"))
+        return tool_read_apart(tool, path, options, mesh);
     return abut_mesh_read(tool->context, path, options, mesh);
 }
 
@@ -201,7 +203,7 @@ int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
 
 /* ---- the run ---- */
 
-static void print_log(void *user, abut_log_level level, const char *message) {
+void tool_log(void *user, abut_log_level level, const char *message) {
     tool_run *tool = user;
     if (tool->quiet)
         return;
@@ -215,7 +217,7 @@ void tool_advise(tool_run *tool, const abut_advice *advice) {
     char words[512];
     snprintf(words, sizeof words, "%s: %s", abut_verdict_name(advice->verdict), advice->reason);
     if (advice->verdict != ABUT_VERDICT_GUARANTEED && !tool->out.json)
-        print_log(tool, ABUT_LOG_INFO, words);
+        tool_log(tool, ABUT_LOG_INFO, words);
 }
 
 void json_advice(tool_output *out, const abut_advice *advice) {
@@ -263,7 +265,7 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     options.progress_user = tool->progress;
     options.progress = progress_report;
     options.log_user = tool;
-    options.log = print_log;
+    options.log = tool_log;
     abut_status status = abut_context_create(&options, &tool->context);
     if (status)
         return tool_fail(tool, status);

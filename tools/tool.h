@@ -374,9 +374,15 @@ const char *tool_sentence(const char *sentence);
 /* Whether a signal asked to stop. */
 bool tool_cancelled(void);
 
-/* Reads a mesh with progress under the name of its file. */
+/* The context's log, with the run as its user: a line on standard error. */
+void tool_log(void *tool, abut_log_level level, const char *message);
+
+/* Reads a mesh with progress under the name of its file; what goes through Assimp, apart. */
 abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                       abut_mesh **mesh);
+/* apart.c: reads a mesh in a child process with limits on memory and time. */
+abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_read_options *options,
+                            abut_mesh **mesh);
 /* The format that a word such as "ply" stands for; ABUT_MESH_FORMAT_AUTO for others. */
 abut_mesh_format tool_format(const char *word);
 /* Checks that a mesh can be written to `path`: by `to` (may be null), else by the ending. 0 with

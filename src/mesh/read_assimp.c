@@ -3,14 +3,56 @@
  * The meshes of all nodes are joined in the order of the scene's tree, each with its node's
  * transform. A transform that mirrors also turns the faces, as glTF 2.0 (section 3.7.4) demands.
  * Points and lines are left out. Assimp's own memory does not come from the context.
+ *
+ * Many of its importers leave out what they do not understand and go on. They say so in Assimp's
+ * log, so a warning or an error there that speaks of faces, indices or vertices is an error here;
+ * other warnings go to our log.
  */
 #include "mesh/files.h"
 
 #ifdef ABUT_HAS_ASSIMP
 
 #include <assimp/cimport.h>
-#include <assimp/postprocess.h>
 #include <assimp/scene.h>
+#include <string.h>
+
+/* ---- the log ---- */
+
+/* What the import of this thread said. Streams hear all threads, so each knows its own by this. */
+static _Thread_local struct hearing *hearing_here;
+
+typedef struct hearing {
+    abuti_reader *reader;
+    char loss[300]; /* the first message about what was left out; empty = none */
+} hearing;
+
+static bool speaks_of_loss(const char *message) {
+    /* without their first letters, which may be capitals */
+    static const char *const words[] = {"face", "Face",   "olygon", "riangle",
+                                        "ndex", "ndices", "ertex",  "ertices"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(message, words[i]))
+            return true;
+    return false;
+}
+
+/* Messages come as "Warn,  T3: words" and "Error, T3: words". */
+static void hear(const char *message, char *user) {
+    hearing *h = (hearing *)(void *)user;
+    if (h != hearing_here ||
+        (strncmp(message, "Warn", 4) != 0 && strncmp(message, "Error", 5) != 0))
+        return;
+    const char *colon = strstr(message, ": ");
+    const char *words = colon ? colon + 2 : message;
+    int length = (int)strcspn(words, "\r\n");
+    if (!speaks_of_loss(words))
+        abuti_log(h->reader->context, ABUT_LOG_WARNING, "%s: Assimp says: %.*s", h->reader->name,
+                  length, words);
+    else if (!h->loss[0])
+        snprintf(h->loss, sizeof h->loss, "%.*s", length, words);
+}
+
+/* ---- the scene ---- */
 
 /* A node on the way down, the next child to visit, and its transform to the scene. */
 typedef struct visit {
@@ -40,6 +82,9 @@ static bool mirrors(const mat3 *m) {
 
 static abut_status add_face(abuti_reader *reader, const struct aiFace *face, uint32_t base,
                             uint32_t vertex_count, bool turned) {
+    if (!face->mNumIndices)
+        return abuti_fail(ABUT_ERROR_FORMAT, "%s: Assimp left out the corners of a face",
+                          reader->name);
     if (face->mNumIndices < 3)
         return ABUT_OK;
     abut_status status = ABUT_OK;
@@ -107,21 +152,34 @@ static abut_status add_scene(abuti_reader *reader, const struct aiScene *scene) 
     return status;
 }
 
-abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint) {
+static const struct aiScene *import(abuti_reader *reader, const char *path, const char *hint) {
     const abuti_source *source = &reader->source;
-    const struct aiScene *scene;
-    reader->place = ABUTI_PLACE_NONE;
     if (path)
-        scene = aiImportFile(path, 0);
-    else if (source->end - source->at > UINT32_MAX)
+        return aiImportFile(path, 0);
+    return aiImportFileFromMemory((const char *)source->at, (unsigned)(source->end - source->at), 0,
+                                  hint);
+}
+
+abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint) {
+    reader->place = ABUTI_PLACE_NONE;
+    if (!path && reader->source.end - reader->source.at > UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: is larger than 4 GiB", reader->name);
-    else
-        scene = aiImportFileFromMemory((const char *)source->at,
-                                       (unsigned)(source->end - source->at), 0, hint);
+    hearing heard = {.reader = reader};
+    struct aiLogStream stream = {hear, (char *)(void *)&heard};
+    hearing_here = &heard;
+    aiAttachLogStream(&stream);
+    const struct aiScene *scene = import(reader, path, hint);
+    aiDetachLogStream(&stream);
+    hearing_here = NULL;
+    abut_status status;
     if (!scene)
-        return abuti_fail(ABUT_ERROR_FORMAT, "%s: Assimp cannot read it: %s", reader->name,
-                          aiGetErrorString());
-    abut_status status = add_scene(reader, scene);
+        status = abuti_fail(ABUT_ERROR_FORMAT, "%s: Assimp cannot read it: %s", reader->name,
+                            aiGetErrorString());
+    else if (heard.loss[0] || scene->mFlags & AI_SCENE_FLAGS_INCOMPLETE)
+        status = abuti_fail(ABUT_ERROR_FORMAT, "%s: Assimp cannot read all of it: %s", reader->name,
+                            heard.loss[0] ? heard.loss : "the scene is incomplete");
+    else
+        status = add_scene(reader, scene);
     aiReleaseImport(scene);
     return status;
 }

@@ -17,7 +17,8 @@ static int read_any(const uint8_t *data, size_t bytes, abut_mesh_format format) 
         abut_mesh_read_memory(fuzz_context(), data + 1, bytes - 1, "fuzz", &options, &mesh);
     FUZZ_CHECK(!status == (mesh != NULL));
     if (status) {
-        FUZZ_CHECK(status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_UNSUPPORTED);
+        FUZZ_CHECK(status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_UNSUPPORTED ||
+                   status == ABUT_ERROR_LIMIT);
         FUZZ_CHECK(!strncmp(abut_last_error(), "fuzz: ", 6));
         return 0;
     }

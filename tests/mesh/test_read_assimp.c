@@ -11,10 +11,6 @@ static void says_what_is_missing(void **state) {
     if (has_assimp())
         skip();
     abut_mesh *mesh = NULL;
-    assert_fails(ABUT_ERROR_UNSUPPORTED,
-                 "a.dae: is not OBJ, PLY, STL or OFF, and this build of abut lacks "
-                 "Assimp",
-                 check_read("<xml/>", 6, "a.dae", &mesh));
     abut_mesh_read_options options = check_options(ABUT_MESH_FORMAT_OTHER);
     assert_fails(ABUT_ERROR_UNSUPPORTED, "Assimp",
                  abut_mesh_read(NULL, test_file("a.obj", "v 0 0 0\n", 8), &options, &mesh));
@@ -35,45 +31,35 @@ static void reads_other_formats(void **state) {
     assert_int_equal(2, abut_mesh_triangle_count(mesh));
     abut_mesh_destroy(mesh);
     mesh = NULL;
-    assert_fails(ABUT_ERROR_FORMAT,
-                 "bad.dae: Assimp cannot read it: ", check_read("nonsense", 8, "bad.dae", &mesh));
+    assert_fails(ABUT_ERROR_FORMAT, "bad.dae: Assimp cannot read it: ",
+                 abut_mesh_read_memory(NULL, "nonsense", 8, "bad.dae", &options, &mesh));
     assert_fails(ABUT_ERROR_FORMAT, "noise: Assimp cannot read it: ",
-                 check_read("\x01\x02\x03\x04", 4, "noise", &mesh));
+                 abut_mesh_read_memory(NULL, "\x01\x02\x03\x04", 4, "noise", &options, &mesh));
     assert_fails(ABUT_ERROR_FORMAT,
                  "cut.off: ", abut_mesh_read_memory(NULL, off, 30, "cut.off", &options, &mesh));
     assert_null(mesh);
-}
-
-static void encode(const unsigned char *bytes, size_t count, char *out) {
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < count; i += 3) { /* count is a multiple of 3 */
-        uint32_t bits = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 | bytes[i + 2];
-        for (int k = 0; k < 4; k++)
-            *out++ = letters[bits >> (18 - 6 * k) & 63];
-    }
-    *out = 0;
 }
 
 /* One triangle used by two nodes: one moved by its parent and itself, one mirrored and scaled. */
 static void applies_transforms(void **state) {
     if (!has_assimp())
         skip();
-    static const float triangle[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
-    char data[100], text[2000];
-    encode((const unsigned char *)triangle, sizeof triangle, data);
-    snprintf(
-        text, sizeof text,
-        "{\"asset\":{\"version\":\"2.0\"},\"scene\":0,\"scenes\":[{\"nodes\":[0,1]}],\"nodes\":["
-        "{\"translation\":[10,0,0],\"children\":[2]},{\"mesh\":0,\"scale\":[-2,2,2]},"
-        "{\"mesh\":0,\"translation\":[0,5,0]}],\"meshes\":[{\"primitives\":[{\"attributes\":{"
-        "\"POSITION\":0}}]}],\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":3,"
-        "\"type\":\"VEC3\",\"min\":[0,0,0],\"max\":[1,1,0]}],\"bufferViews\":[{\"buffer\":0,"
-        "\"byteLength\":36}],\"buffers\":[{\"byteLength\":36,\"uri\":\"data:application/"
-        "octet-stream;base64,%s\"}]}",
-        data);
+    static const char text[] =
+        "<COLLADA xmlns=\"http://www.collada.org/2005/11/COLLADASchema\" version=\"1.4.1\">"
+        "<library_geometries><geometry id=\"g\"><mesh><source id=\"p\"><float_array id=\"a\" "
+        "count=\"9\">0 0 0 1 0 0 0 1 0</float_array><technique_common><accessor source=\"#a\" "
+        "count=\"3\" stride=\"3\"><param name=\"X\" type=\"float\"/><param name=\"Y\" "
+        "type=\"float\"/><param name=\"Z\" type=\"float\"/></accessor></technique_common>"
+        "</source><vertices id=\"v\"><input semantic=\"POSITION\" source=\"#p\"/></vertices>"
+        "<triangles count=\"1\"><input semantic=\"VERTEX\" source=\"#v\" offset=\"0\"/><p>0 1 "
+        "2</p></triangles></mesh></geometry></library_geometries><library_visual_scenes>"
+        "<visual_scene id=\"s\"><node><translate>10 0 0</translate><node><translate>0 5 "
+        "0</translate><instance_geometry url=\"#g\"/></node></node><node><scale>-2 2 2</scale>"
+        "<instance_geometry url=\"#g\"/></node></visual_scene></library_visual_scenes><scene>"
+        "<instance_visual_scene url=\"#s\"/></scene></COLLADA>";
     abut_mesh *mesh = NULL;
-    assert_ok(abut_mesh_read(NULL, test_file("two.gltf", text, strlen(text)), NULL, &mesh));
+    abut_mesh_read_options options = check_options(ABUT_MESH_FORMAT_OTHER);
+    assert_ok(abut_mesh_read(NULL, test_file("two.dae", text, sizeof text - 1), &options, &mesh));
     static const double positions[] = {10, 5, 0, 11, 5, 0, 10, 6, 0, 0, 0, 0, -2, 0, 0, 0, 2, 0};
     assert_int_equal(6, abut_mesh_vertex_count(mesh));
     assert_int_equal(2, abut_mesh_triangle_count(mesh));
@@ -87,6 +73,33 @@ static void applies_transforms(void **state) {
         assert_true((b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x) > 0);
     }
     abut_mesh_destroy(mesh);
+}
+
+/* Only where it is asked for, whatever the ending is and the bytes are. */
+static void is_used_when_asked_alone(void **state) {
+    abut_mesh *mesh = NULL;
+    static const char *const names[] = {"a.dae", "a.fbx", "a", "a.wrl"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_fails(ABUT_ERROR_UNSUPPORTED,
+                     ": is not OBJ, PLY, STL, OFF or glTF; ask for the format 'other' to read it "
+                     "through Assimp",
+                     check_read("<xml/>", 6, names[i], &mesh));
+        assert_null(mesh);
+    }
+}
+
+/* What Assimp leaves out with a word in its log is an error. */
+static void refuses_what_assimp_leaves_out(void **state) {
+    if (!has_assimp())
+        skip();
+    static const char text[] =
+        "OFF\n4 3 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 9\n3 0 2 3\n";
+    abut_mesh *mesh = NULL;
+    abut_mesh_read_options options = check_options(ABUT_MESH_FORMAT_OTHER);
+    assert_fails(ABUT_ERROR_FORMAT,
+                 "Assimp cannot read all of it: OFF: Vertex index is out of range",
+                 abut_mesh_read_memory(NULL, text, sizeof text - 1, "a.off", &options, &mesh));
+    assert_null(mesh);
 }
 
 static abut_status read_once(abut_context *context, void *path) {
@@ -110,6 +123,8 @@ int main(void) {
         cmocka_unit_test(says_what_is_missing),
         cmocka_unit_test(reads_other_formats),
         cmocka_unit_test(applies_transforms),
+        cmocka_unit_test(is_used_when_asked_alone),
+        cmocka_unit_test(refuses_what_assimp_leaves_out),
         cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

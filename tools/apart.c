@@ -1,0 +1,196 @@
+/* Files through Assimp, read in a child process. Its importers trust the bytes that they read: some
+ * end the process, some ask for more memory than there is, some never come back. So a child reads,
+ * under limits, and hands the mesh over as a PLY file in a pipe.
+ *
+ * The pipe holds one byte, the status of the child, and then the mesh, or the sentence of the
+ * error.
+ */
+#include "tool.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_SECONDS 120
+#define MOST_GIBIBYTES 4
+
+/* ---- the child ---- */
+
+/* Bytes of address space that are in use already. Only Linux tells; elsewhere 0. */
+static uint64_t space_in_use(void) {
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file) {
+        if (fscanf(file, "%llu", &pages) != 1)
+            pages = 0;
+        fclose(file);
+    }
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void set_limit(int resource, uint64_t most) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0)
+        return;
+    if (limit.rlim_max == RLIM_INFINITY || most < limit.rlim_max)
+        limit.rlim_cur = limit.rlim_max = (rlim_t)most;
+    setrlimit(resource, &limit);
+}
+
+static void set_limits(void) {
+    set_limit(RLIMIT_AS, space_in_use() + ((uint64_t)MOST_GIBIBYTES << 30));
+    set_limit(RLIMIT_CPU, MOST_SECONDS);
+    set_limit(RLIMIT_CORE, 0);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+}
+
+static void write_all(int to, const char *bytes, size_t count) {
+    while (count) {
+        ssize_t written = write(to, bytes, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return;
+        bytes += written;
+        count -= (size_t)written;
+    }
+}
+
+/* One thread: those of the parent do not exist here. */
+static abut_status read_here(tool_run *tool, const char *path,
+                             const abut_mesh_read_options *options, abut_mesh **mesh) {
+    abut_context_options ours = abut_context_options_default();
+    abut_context *context = NULL;
+    ours.thread_count = 1;
+    ours.log = tool_log;
+    ours.log_user = tool;
+    abut_status status = abut_context_create(&ours, &context);
+    if (!status)
+        status = abut_mesh_read(context, path, options, mesh);
+    abut_context_destroy(context);
+    return status;
+}
+
+static _Noreturn void be_child(tool_run *tool, const char *path,
+                               const abut_mesh_read_options *options, int to) {
+    abut_mesh *mesh = NULL;
+    char pipe_path[32], code;
+    set_limits();
+    abut_status status = read_here(tool, path, options, &mesh);
+    code = (char)status;
+    write_all(to, &code, 1);
+    if (status) {
+        write_all(to, abut_last_error(), strlen(abut_last_error()));
+    } else {
+        abut_mesh_write_options writing = abut_mesh_write_options_default();
+        writing.format = ABUT_MESH_FORMAT_PLY;
+        snprintf(pipe_path, sizeof pipe_path, "/dev/fd/%d", to);
+        status = abut_mesh_write(mesh, pipe_path, &writing);
+    }
+    _exit(status ? CODE_WORK : CODE_FINE);
+}
+
+/* ---- the parent ---- */
+
+static abut_status fail(abut_status status, const char *path, const char *format, ...)
+    TOOL_PRINTF(3, 4);
+static abut_status fail(abut_status status, const char *path, const char *format, ...) {
+    char words[300], sentence[1000];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(words, sizeof words, format, list);
+    va_end(list);
+    snprintf(sentence, sizeof sentence, "%.600s: %s", path, words);
+    return abut_fail(status, sentence);
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Waits until the child has something to say, or is gone. */
+static abut_status wait_for(tool_run *tool, const char *path, int from) {
+    double end = now() + MOST_SECONDS;
+    for (;;) {
+        struct pollfd ready = {.fd = from, .events = POLLIN};
+        if (poll(&ready, 1, 100) > 0)
+            return ABUT_OK;
+        if (!progress_report(tool->progress, "reading", 0) || tool_cancelled())
+            return fail(ABUT_ERROR_CANCELLED, path, "cancelled");
+        if (now() > end)
+            return fail(ABUT_ERROR_LIMIT, path, "Assimp took more than %d seconds and was stopped",
+                        MOST_SECONDS);
+    }
+}
+
+/* What the child hands over. `silent` where it died before the end, which is not said here. */
+static abut_status receive(tool_run *tool, const char *path, int from, bool *silent,
+                           abut_mesh **mesh) {
+    abut_status status = wait_for(tool, path, from);
+    char code, sentence[1000], pipe_path[32];
+    *silent = false;
+    if (status)
+        return status;
+    if (read(from, &code, 1) != 1) {
+        *silent = true;
+        return ABUT_ERROR_FORMAT;
+    }
+    if (code) {
+        size_t used = 0;
+        ssize_t got;
+        while (used + 1 < sizeof sentence &&
+               ((got = read(from, sentence + used, sizeof sentence - 1 - used)) > 0 ||
+                (got < 0 && errno == EINTR)))
+            used += got > 0 ? (size_t)got : 0;
+        sentence[used] = 0;
+        return abut_fail((abut_status)code, sentence);
+    }
+    abut_mesh_read_options reading = abut_mesh_read_options_default();
+    reading.format = ABUT_MESH_FORMAT_PLY;
+    snprintf(pipe_path, sizeof pipe_path, "/dev/fd/%d", from);
+    status = abut_mesh_read(tool->context, pipe_path, &reading, mesh);
+    *silent = status == ABUT_ERROR_FORMAT;
+    return status;
+}
+
+abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_read_options *options,
+                            abut_mesh **mesh) {
+    int ends[2], state = 0;
+    bool silent;
+    if (pipe(ends) != 0)
+        return fail(ABUT_ERROR_FILE, path, "no pipe for a child process: %s", strerror(errno));
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        be_child(tool, path, options, ends[1]);
+    }
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return fail(ABUT_ERROR_FILE, path, "no child process: %s", strerror(errno));
+    }
+    abut_status status = receive(tool, path, ends[0], &silent, mesh);
+    close(ends[0]);
+    if (status && !silent)
+        kill(child, SIGKILL); /* it may be at work still, for no one */
+    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+        ;
+    if (silent && WIFSIGNALED(state) && WTERMSIG(state) == SIGXCPU)
+        return fail(ABUT_ERROR_LIMIT, path, "Assimp took more than %d seconds and was stopped",
+                    MOST_SECONDS);
+    if (silent)
+        return fail(ABUT_ERROR_FORMAT, path,
+                    "Assimp crashed on it, or asked for more than %d GiB (signal %d)",
+                    MOST_GIBIBYTES, WIFSIGNALED(state) ? WTERMSIG(state) : 0);
+    return status;
+}

@@ -149,6 +149,56 @@ else
     untouched "locked folder"
 fi
 
+# glTF: a triangle of bytes in the text itself. It is read, not written.
+cat >tri.gltf <<'END'
+{"asset":{"version":"2.0"},"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"accessors":[
+{"bufferView":0,"componentType":5120,"count":3,"type":"VEC3"}],"bufferViews":[{"buffer":0,
+"byteLength":9}],"buffers":[{"byteLength":9,"uri":"data:;base64,AAAAAQAAAAEA"}]}
+END
+if "$tool" version --json | grep -q '"gltf": true'; then
+    try 0 "$tool" convert tri.gltf tri.obj
+    says "tri.gltf: 3 vertices, 1 triangles"
+    try 0 "$tool" convert --from gltf tri.gltf tri.ply
+    sed 's/"count":3/"count":4/' tri.gltf >more.gltf
+    try 1 "$tool" convert more.gltf tri.obj
+    complains "more.gltf: accessors[0]: 4 elements of 3 bytes"
+else
+    try 1 "$tool" convert tri.gltf tri.obj
+    complains "this build of abut lacks yajl"
+fi
+try 2 "$tool" convert ball.obj ball.gltf
+complains "its ending names no format that can be written"
+
+# Assimp: only when asked for, and then in a child process, which may crash.
+echo '<nothing/>' >some.dae
+try 1 "$tool" convert some.dae some.obj
+complains "some.dae: is not OBJ, PLY, STL, OFF or glTF; ask for the format 'other'"
+printf 'OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0\n0.1 1 0\n3 0 1 2\n3 0 2 3\n' >two.off
+if "$tool" version --json | grep -q '"assimp": true'; then
+    try 1 "$tool" convert --from other some.dae some.obj
+    complains "some.dae: Assimp cannot read it: "
+    try 0 "$tool" convert --from other two.off two.obj
+    says "two.off: 4 vertices, 2 triangles"
+    try 1 "$tool" convert --from other missing.dae some.obj
+    complains "missing.dae: cannot be opened"
+    printf 'OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 9\n' >range.off
+    try 1 "$tool" convert --from other range.off some.obj
+    complains "Assimp cannot read all of it: OFF: Vertex index is out of range"
+    demand "a mesh that is not whole was written" ! -e some.obj
+    # Faces over several lines, which some versions of Assimp do not survive: a sentence, no crash.
+    { echo OFF 60 45 0 && seq -f '%g 0 1' 60 && seq -f '4 %g
+1
+2
+3' 45; } >lines.off
+    "$tool" convert --from other lines.off lines.obj >out 2>err
+    code=$?
+    demand "a crash of Assimp gave the exit code $code" "$code" -le 1
+    demand "a crash of Assimp is silent" "$code" -eq 0 -o -s err
+else
+    try 1 "$tool" convert --from other two.off two.obj
+    complains "this build of abut lacks"
+fi
+
 # Ctrl-C while the input still comes: cancelled, and no partial file.
 if command -v timeout >/dev/null && command -v mkfifo >/dev/null; then
     "$tool" make icosphere large.ply --segments 60 --quiet

@@ -2,11 +2,11 @@
 _abut_values() {
   values=
   case $1:$2 in
-    info:--from) values="obj ply stl off other" ;;
+    info:--from) values="obj ply stl off gltf other" ;;
     convert:--scale) values="" ;;
     convert:--rotate) values="" ;;
     convert:--translate) values="" ;;
-    convert:--from) values="obj ply stl off other" ;;
+    convert:--from) values="obj ply stl off gltf other" ;;
     convert:--to) values="obj ply stl off" ;;
     make:--size) values="" ;;
     make:--radius) values="" ;;

@@ -83,7 +83,7 @@ uint32_t abuti_gltf_member(abuti_gltf *gltf, uint32_t object, const char *name,
     return value && is_kind(gltf, value, name, kind) ? value : 0;
 }
 
-uint64_t abuti_gltf_whole_of(abuti_gltf *gltf, uint32_t value, const char *name) {
+static uint64_t whole_of(abuti_gltf *gltf, uint32_t value, const char *name) {
     if (!is_kind(gltf, value, name, ABUTI_JSON_NUMBER))
         return 0;
     double number = gltf->json.values[value].is.number;
@@ -95,11 +95,12 @@ uint64_t abuti_gltf_whole_of(abuti_gltf *gltf, uint32_t value, const char *name)
 
 uint64_t abuti_gltf_whole(abuti_gltf *gltf, uint32_t object, const char *name, uint64_t missing) {
     uint32_t value = find(gltf, object, name);
-    return value ? abuti_gltf_whole_of(gltf, value, name) : missing;
+    return value ? whole_of(gltf, value, name) : missing;
 }
 
-bool abuti_gltf_numbers(abuti_gltf *gltf, uint32_t object, const char *name, uint32_t count,
-                        double *numbers) {
+/* `count` numbers; whether they are there. */
+static bool numbers_of(abuti_gltf *gltf, uint32_t object, const char *name, uint32_t count,
+                       double *numbers) {
     uint32_t list = abuti_gltf_member(gltf, object, name, ABUTI_JSON_LIST);
     if (!list)
         return false;
@@ -119,7 +120,7 @@ bool abuti_gltf_numbers(abuti_gltf *gltf, uint32_t object, const char *name, uin
 
 uint32_t abuti_gltf_reference_of(abuti_gltf *gltf, uint32_t value, const char *name,
                                  abuti_gltf_list list) {
-    uint64_t index = abuti_gltf_whole_of(gltf, value, name);
+    uint64_t index = whole_of(gltf, value, name);
     if (!gltf->status && index >= gltf->lists[list].count)
         abuti_gltf_fail(gltf,
                         "'%s' is %" PRIu64 ", but there are only %" PRIu32 " %s, counted from 0",
@@ -631,11 +632,11 @@ void abuti_gltf_get(const abuti_gltf_accessor *accessor, uint32_t index, double 
 abuti_gltf_affine abuti_gltf_transform(abuti_gltf *gltf, uint32_t node) {
     double m[16], t[3] = {0, 0, 0}, r[4] = {0, 0, 0, 1}, s[3] = {1, 1, 1};
     uint32_t object = abuti_gltf_at(gltf, ABUTI_GLTF_NODES, node);
-    bool moved = abuti_gltf_numbers(gltf, object, "translation", 3, t);
-    bool turned = abuti_gltf_numbers(gltf, object, "rotation", 4, r);
-    bool scaled = abuti_gltf_numbers(gltf, object, "scale", 3, s);
+    bool moved = numbers_of(gltf, object, "translation", 3, t);
+    bool turned = numbers_of(gltf, object, "rotation", 4, r);
+    bool scaled = numbers_of(gltf, object, "scale", 3, s);
     abuti_gltf_affine here = {.shift = v3(t[0], t[1], t[2])};
-    if (abuti_gltf_numbers(gltf, object, "matrix", 16, m)) { /* by columns */
+    if (numbers_of(gltf, object, "matrix", 16, m)) { /* by columns */
         for (int i = 0; i < 3; i++)
             here.linear.row[i] = v3(m[i], m[i + 4], m[i + 8]);
         here.shift = v3(m[12], m[13], m[14]);

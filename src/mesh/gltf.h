@@ -62,12 +62,8 @@ uint32_t abuti_gltf_at(abuti_gltf *gltf, abuti_gltf_list list, uint32_t index);
 uint32_t abuti_gltf_member(abuti_gltf *gltf, uint32_t object, const char *name,
                            abuti_json_kind kind);
 uint64_t abuti_gltf_whole(abuti_gltf *gltf, uint32_t object, const char *name, uint64_t missing);
-/* The same of a value itself. */
-uint64_t abuti_gltf_whole_of(abuti_gltf *gltf, uint32_t value, const char *name);
-/* `count` numbers; whether they are there. */
-bool abuti_gltf_numbers(abuti_gltf *gltf, uint32_t object, const char *name, uint32_t count,
-                        double *numbers);
-/* The number of an element of a list; ABUT_NONE where the member is missing. */
+/* The number of an element of a list; ABUT_NONE where the member is missing. The second reads a
+ * value itself. */
 uint32_t abuti_gltf_reference(abuti_gltf *gltf, uint32_t object, const char *name,
                               abuti_gltf_list list);
 uint32_t abuti_gltf_reference_of(abuti_gltf *gltf, uint32_t value, const char *name,

@@ -58,8 +58,11 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     json_count(out, "triangles", abut_bvh_info_get(bvh).triangle_count);
     fact_count(out, "points", a->points->count);
     fact_count(out, "found", found);
-    if (abut_sign_info_get(bvh).method)
+    if (abut_sign_info_get(bvh).method) {
+        abut_advice advice = abut_sign_info_get(bvh).advice;
+        json_advice(out, &advice);
         fact_count(out, "inside", inside);
+    }
     if (found) {
         fact_number(out, "least_distance", least);
         fact_number(out, "mean_distance", sum / (double)found);
@@ -137,6 +140,9 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
                     : find_one(tool, bvh, &batch, reach, option_given(arguments, "sign"), &a);
     tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
+    abut_advice advice = abut_sign_info_get(bvh).advice;
+    if (!code && advice.reason)
+        tool_advise(tool, &advice);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))
         summarise(&tool->out, arguments->operands[0], bvh, &a);
     free(a.nearest);

@@ -225,12 +225,13 @@ typedef enum abut_contact_ray_method {
 ABUT_API const char *abut_contact_ray_method_name(abut_contact_ray_method method);
 
 typedef struct abut_field_hit {
-    double parameter; /* point = origin + parameter direction; infinity on a miss, when nothing else
-                       * is set */
+    double parameter; /* point = origin + parameter direction; infinity on a miss, when only the
+                       * advice is set beside it */
     abut_vec3 point;
     abut_vec3 normal; /* outward; by cells: against the direction */
     double depth;     /* how deep the point is: 0 but for a ray that begins inside; by cells: of the
                        * cell */
+    abut_advice advice; /* as that of abut_contacts */
 } abut_field_hit;
 
 /* Finds where a ray enters a body at a parameter of at most `limit` (1 = a segment, HUGE_VAL = no

@@ -77,8 +77,9 @@ ABUT_API abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
                                        const abut_pair_options *options, abut_pair_cache *cache,
                                        abut_overlap *overlap);
 
-/* Tells what containment, volume and inertia mean on a mesh. Meetings and distances of surfaces ask
- * nothing of it. Thread-safe. */
+/* Tells what containment is worth on a mesh, as answers do where it decides; the reason also says
+ * what volume and inertia mean. Meetings and distances of surfaces ask nothing of it. Thread-safe.
+ */
 ABUT_API abut_advice abut_pair_advice(const abut_mesh_report *report);
 
 /* Two triangles that intersect, and where (see abut_triangle_triangle_meet). */

@@ -379,43 +379,41 @@ const char *abut_pair_relation_name(abut_pair_relation relation) {
 
 /* ---- advice ---- */
 
-/* Containment counts entries and exits: one missing face spoils a whole ray. */
+/* As answers say it of themselves where containment decides (inside.c): exact without border,
+ * whichever way parts face. Volume and inertia need more. */
 abut_advice abut_pair_advice(const abut_mesh_report *report) {
     if (!report)
         return abuti_unfit("There is no report.");
-    if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
-        return abuti_unfit(
-            "The surface has boundary edges, so nothing is certainly inside it and its "
-            "volume means nothing: weld the mesh if they are seams, or close the holes.");
-    if (!report->balanced)
-        return abuti_unfit(
-            "Edges with three or more faces do not bound a solid, so inside and volume "
-            "mean nothing: remove the extra faces.");
     if (!report->oriented)
         return abuti_unfit(
-            "Neighbouring triangles are wound against each other, so entries count as "
-            "exits: orient the mesh first.");
-    if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
-        return abuti_unfit(
-            "A closed part is wound inwards and its volume counts negative: orient the "
-            "mesh first.");
-    if (!report->encloses)
-        return abuti_unfit(
-            "The surface encloses no volume, so it can contain nothing: use the nearest "
-            "or pair queries.");
-    if (report->nested_part)
+            "Neighbouring triangles are wound against each other, so what is inside is not known "
+            "and volume means nothing: orient the mesh first.");
+    if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
         return abuti_limited(
-            "A part lies inside another and both face outwards, so the volume they "
-            "share counts twice: orient the mesh if it is a cavity.");
+            "The surface has boundary edges: unless they are seams, what is inside is a guess near "
+            "the holes, and volume means nothing: weld the mesh, or close the holes.");
+    if (!report->balanced)
+        return abuti_limited(
+            "Edges with three or more faces do not bound a solid, so what is inside is a guess "
+            "near them, and volume means nothing: remove the extra faces.");
+    if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
+        return abuti_guaranteed(
+            "Closed: what is inside is exact. A part is wound inwards, so its volume counts "
+            "negative: orient the mesh if you need volumes.");
+    if (!report->encloses)
+        return abuti_guaranteed("Closed, but without volume: it contains nothing.");
+    if (report->nested_part)
+        return abuti_guaranteed(
+            "Closed: what is inside is exact. A part lies inside another and both face outwards, "
+            "so volume and inertia count twice what they share: orient the mesh if it is a "
+            "cavity.");
     if (report->self_examined)
         return report->self_pair_count
-                   ? abuti_limited("The surface cuts itself: inside is still right, but volume and "
-                                   "inertia count twice what "
-                                   "overlaps.")
+                   ? abuti_guaranteed("Closed: what is inside is exact. The surface cuts itself, "
+                                      "so volume and inertia count twice what overlaps.")
                    : abuti_guaranteed("Closed, wound outwards and nowhere cut by itself: inside, "
-                                      "volume and inertia are those "
-                                      "of the solid.");
+                                      "volume and inertia are those of the solid.");
     return abuti_guaranteed(
-        "Closed and wound outwards: inside, volume and inertia are those of the "
-        "solid, as long as the surface does not cut itself.");
+        "Closed and wound outwards: what is inside is exact, and volume and inertia are those of "
+        "the solid, as long as the surface does not cut itself.");
 }

@@ -197,11 +197,11 @@ abut_advice abuti_sign_promise(abut_sign_method method, bool closed, bool flippe
             "is not known: orient the mesh first.");
     if (!closed)
         return abuti_limited("The surface has a border: inside is where its winding number is at "
-                             "least a half, which is right away from the holes and a guess in "
-                             "them.");
+                             "least a half. If its parts face one way, that is right away from the "
+                             "holes and a guess in them.");
     if (method == ABUT_SIGN_NORMAL)
-        return abuti_limited("Signs by pseudo-normals are right if no part of the surface faces "
-                             "inwards, touches another or cuts one.");
+        return abuti_limited("Signs by pseudo-normals are right if all parts of the surface face "
+                             "one way, and none touches another or cuts one.");
     return abuti_guaranteed("The surface has no border: what is inside is exact.");
 }
 
@@ -256,10 +256,11 @@ static abut_advice normal_advice(const abut_mesh_report *report) {
         return abuti_unfit(
             "Neighbouring triangles are wound against each other, so the sign swaps from "
             "one to the next: orient the mesh first.");
-    if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
+    const uint32_t inward = abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT);
+    if (inward && inward < report->component_count)
         return abuti_unfit(
-            "A closed part is wound inwards, so its inside counts as outside: orient the "
-            "mesh first.");
+            "A closed part is wound inwards and others are not, so its inside counts as outside: "
+            "orient the mesh first.");
     if (!report->encloses)
         return abuti_unfit("The surface encloses no volume, so there is no inside: use unsigned "
                            "distances.");
@@ -286,10 +287,11 @@ static abut_advice normal_advice(const abut_mesh_report *report) {
                    ? abuti_limited("The surface cuts itself, and where parts overlap the sign may "
                                    "be that of the wrong one: "
                                    "use winding numbers.")
-                   : abuti_guaranteed("Closed, wound outwards and nowhere cut by itself: the sign "
-                                      "is right everywhere.");
+                   : abuti_guaranteed(
+                         "Closed, wound one way and nowhere cut by itself: the sign is "
+                         "right everywhere.");
     return abuti_guaranteed(
-        "Closed and wound outwards: the sign is right everywhere, as long as the "
+        "Closed and wound one way: the sign is right everywhere, as long as the "
         "surface does not cut itself.");
 }
 
@@ -298,20 +300,25 @@ static abut_advice winding_advice(const abut_mesh_report *report) {
         return abuti_unfit(
             "Neighbouring triangles are wound against each other and cancel where they "
             "should add: orient the mesh first.");
-    if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
-        return abuti_unfit(
-            "A closed part is wound inwards and counts negative: orient the mesh first.");
     if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
-        return abuti_limited(
-            "The surface has boundary edges: if it faces outwards, the sign is right "
-            "away from the holes, and inside them a guess, since the winding number "
-            "fades there.");
+        return abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT)
+                   ? abuti_limited("The surface has boundary edges, where the sign is a guess "
+                                   "unless they are seams, and a closed part that is wound against "
+                                   "the rest counts as outside: orient the mesh first.")
+                   : abuti_limited("The surface has boundary edges: unless they are seams, the "
+                                   "sign is right away from the holes, and inside them a guess, "
+                                   "since the winding number fades there.");
     if (!report->balanced)
         return abuti_limited(
             "Edges with three or more faces do not bound a solid: near the extra faces "
             "the winding number is a fraction, and its sign a guess.");
+    if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
+        return abuti_guaranteed(
+            "Closed: inside is where the winding number is not 0, which is exact. It is negative "
+            "in parts that are wound inwards, and these cut out what they share with others.");
     if (!report->encloses)
-        return abuti_limited("The surface encloses no volume, so every point counts as outside.");
+        return abuti_guaranteed(
+            "Closed, but without volume: every point beside the surface is outside.");
     return abuti_guaranteed("Closed and wound outwards: the winding number is whole and at least 1 "
                             "inside, also where parts overlap.");
 }

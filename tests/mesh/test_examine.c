@@ -113,7 +113,7 @@ static void open_meshes(void **state) {
     assert_true(!r.closed && r.manifold && r.oriented && !r.solid);
     assert_close(5, r.area, 1e-14);
     assert_close(0.4, r.centroid.z, 1e-15); /* of the surface */
-    assert_verdicts(&r, NO, PARTLY, NO, PARTLY);
+    assert_verdicts(&r, NO, PARTLY, PARTLY, PARTLY);
 }
 
 static void one_sided_meshes(void **state) {
@@ -166,7 +166,7 @@ static void touching_solids(void **state) {
 
     soup_triangle(s, 0, 3, 1); /* a third page, and it does not balance */
     r = examine(s);
-    assert_verdicts(&r, NO, PARTLY, NO, NO);
+    assert_verdicts(&r, NO, PARTLY, PARTLY, NO);
 }
 
 static void inward_and_nested(void **state) {
@@ -177,7 +177,16 @@ static void inward_and_nested(void **state) {
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
     assert_close(-64, r.volume, 1e-12);
     assert_true(r.solid && r.inertia[0] > 0); /* mass is not negative */
-    assert_verdicts(&r, NO, NO, NO, NO);
+    assert_verdicts(&r, YES, YES, YES, NO);   /* all of it, so that signs know */
+    assert_non_null(strstr(abut_pair_advice(&r).reason, "volume counts negative"));
+    soup_box(s, 3, 4); /* two that disagree */
+    r = examine(s);
+    assert_verdicts(&r, NO, YES, YES, NO);
+    s->triangle_count -= 2; /* and one of them is open */
+    r = examine(s);
+    assert_int_equal(1, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
+    assert_verdicts(&r, NO, PARTLY, PARTLY, NO);
+    assert_non_null(strstr(abut_sign_advice(&r, ABUT_SIGN_WINDING).reason, "against the rest"));
 
     s = fresh(); /* a hollow box: the wall of the cavity faces inwards and is right */
     soup_box(s, -2, 2);
@@ -203,7 +212,7 @@ static void inward_and_nested(void **state) {
     soup_box(s, -1, 1);
     r = examine(s);
     assert_int_equal(0, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
-    assert_verdicts(&r, PARTLY, YES, PARTLY, PARTLY);
+    assert_verdicts(&r, PARTLY, YES, YES, PARTLY);
 }
 
 /* Boxes that touch along whole faces, edges and corners are not inside each other. */
@@ -272,7 +281,7 @@ static void no_volume(void **state) {
     abut_mesh_report r = examine(s);
     assert_true(r.closed && r.oriented && !r.solid);
     assert_close(0.1 + 1.3 + 0.2, 3 * r.centroid.x, 1e-15);
-    assert_verdicts(&r, NO, PARTLY, NO, YES);
+    assert_verdicts(&r, NO, YES, YES, YES);
 
     soup_box(s, 5, 6); /* beside a proper solid */
     r = examine(s);
@@ -284,7 +293,7 @@ static void no_volume(void **state) {
     r = examine(s);
     assert_true(r.area == 0 && r.volume == 0 && r.centroid.y == 2 && r.inertia[0] == 0);
     assert_int_equal(2, r.euler_number);
-    assert_verdicts(&r, NO, PARTLY, NO, YES);
+    assert_verdicts(&r, NO, YES, YES, YES);
 }
 
 static void only_the_first_eight_are_named(void **state) {

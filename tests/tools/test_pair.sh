@@ -65,6 +65,24 @@ try 0 "$tool" inside open.obj --random 10 --json
 is "[it['closed'], it['verdict']]" "[False, 'limited']"
 try 0 "$tool" inside inward.obj --random 10 --json
 is "it['verdict']" guaranteed
+for sign in winding normal; do
+    try 0 "$tool" nearest box.obj --random 10 --sign $sign --json
+    is "it['verdict']" $([ $sign = winding ] && echo guaranteed || echo limited)
+done
+try 0 "$tool" nearest inward.obj --random 10 --sign winding
+mute err
+try 0 "$tool" nearest flipped.obj --random 10 --sign winding
+complains "abut nearest: unfit: Neighbouring triangles face opposite ways"
+try 0 "$tool" nearest flipped.obj --random 10 --sign winding --quiet
+mute err
+try 0 "$tool" nearest open.obj --random 10 --sign winding --json
+is "[it['verdict'], it['reason'][:24]]" "['limited', 'The surface has a border']"
+try 0 "$tool" nearest flipped.obj --random 10 --json # without signs nothing is in doubt
+is "'verdict' in it" False
+# Reports say what answers do.
+try 0 "$tool" info inward.obj open.obj flipped.obj --json
+is "[[a['verdict'] for a in f['advice'] if a['method'] in ('winding', 'containment')] for f in it['files']]" \
+    "[['guaranteed', 'guaranteed'], ['limited', 'limited'], ['unfit', 'unfit']]"
 try 0 "$tool" contacts box.obj open.obj --pose 1.9,0,0 --cells 16 --json
 is "it['verdict']" limited
 try 0 "$tool" contacts box.obj box.obj --pose 1.9,0,0 --cells 16 --json

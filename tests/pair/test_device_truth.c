@@ -1,0 +1,16 @@
+/* What answers of a device say of their own worth; see truth.h. */
+#include "device/open.h"
+#include "truth.h"
+
+int main(void) {
+    SKIP_WITHOUT_DEVICE();
+    truth_device = test_device(NULL);
+    if (!abut_device_info_get(truth_device).same_bits) {
+        printf("skipped: signs of surfaces with a border need a device that rounds as the CPU\n");
+        abut_device_destroy(truth_device);
+        return 77;
+    }
+    int failed = cmocka_run_group_tests(truth_tests, NULL, NULL);
+    abut_device_destroy(truth_device);
+    return failed;
+}

@@ -1,0 +1,353 @@
+/* What answers say of their own worth: surfaces without border, with holes, with triangles that
+ * face opposite ways, and turned inside out; asked of pairs, signs, fields, contacts and worlds, on
+ * the CPU or on a device. And reports say the same. */
+#ifndef ABUT_TEST_PAIR_TRUTH_H
+#define ABUT_TEST_PAIR_TRUTH_H
+
+#include "bvh/meshes.h"
+
+#include <abut/abut.h>
+
+static abut_device *truth_device; /* null = the CPU */
+
+typedef enum fault { SOUND, FLIPPED, BOWL, INSIDE_OUT, INWARD_CUBE, MOEBIUS, FAULTS } fault;
+
+/* A strip about the z axis that is turned over once. */
+static abut_mesh *strip(void) {
+    enum { PIECES = 24 };
+    abut_vec3 positions[2 * PIECES];
+    uint32_t indices[2 * PIECES][3];
+    for (uint32_t i = 0; i < PIECES; i++)
+        for (uint32_t k = 0; k < 2; k++) {
+            double angle = 8 * atan(1) * i / PIECES, side = k ? 0.3 : -0.3;
+            double far = 1 + side * cos(angle / 2);
+            positions[2 * i + k] = vec(far * cos(angle), far * sin(angle), side * sin(angle / 2));
+        }
+    for (uint32_t i = 0; i < PIECES; i++) {
+        uint32_t a = 2 * i, b = a + 1, last = i + 1 == PIECES;
+        uint32_t c = last ? 1 : a + 2, d = last ? 0 : a + 3;
+        const uint32_t two[2][3] = {{a, b, c}, {c, b, d}};
+        memcpy(indices[2 * i], two, sizeof two);
+    }
+    return test_mesh(NULL, positions, 2 * PIECES, indices, 2 * PIECES);
+}
+
+/* A sphere of radius 1: as it is, every second triangle turned, without its top, all turned; a cube
+ * around it that is turned, a Moebius strip. */
+static abut_mesh *faulty(fault which) {
+    if (which == MOEBIUS)
+        return strip();
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *whole = NULL, *mesh = NULL;
+    shape.radius = 1;
+    shape.segments = 6;
+    if (which == INWARD_CUBE) {
+        shape = abut_shape_default(ABUT_SHAPE_BOX);
+        shape.extent = vec(2, 2, 2);
+    }
+    assert_ok(abut_shape_create(NULL, &shape, &whole));
+    uint32_t count = abut_mesh_triangle_count(whole), kept = 0;
+    uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
+    assert_non_null(indices);
+    for (uint32_t t = 0; t < count; t++) {
+        const uint32_t *from = abut_mesh_indices(whole) + 3 * (size_t)t;
+        bool turned = which == INSIDE_OUT || which == INWARD_CUBE || (which == FLIPPED && t % 2);
+        if (which == BOWL && abut_mesh_positions(whole)[from[0]].z > 0.5)
+            continue;
+        uint32_t *to = indices + 3 * (size_t)kept++;
+        to[0] = from[0];
+        to[1] = from[turned ? 2 : 1];
+        to[2] = from[turned ? 1 : 2];
+    }
+    abut_mesh_input input = abut_mesh_input_doubles(abut_mesh_positions(whole),
+                                                    abut_mesh_vertex_count(whole), indices, kept);
+    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    free(indices);
+    abut_mesh_destroy(whole);
+    return mesh;
+}
+
+/* Takes the mesh. */
+static abut_bvh *hierarchy_of(abut_mesh *mesh) {
+    abut_bvh_options options = abut_bvh_options_default();
+    abut_bvh *bvh = NULL;
+    options.device = truth_device;
+    assert_ok(abut_bvh_create(mesh, &options, &bvh));
+    abut_mesh_destroy(mesh);
+    return bvh;
+}
+
+static abut_bvh *small_ball(void) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *mesh = NULL;
+    shape.radius = 0.2;
+    shape.segments = 3;
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    return hierarchy_of(mesh);
+}
+
+static const abut_verdict expected[FAULTS] = {
+    [SOUND] = ABUT_VERDICT_GUARANTEED,       [FLIPPED] = ABUT_VERDICT_UNFIT,
+    [BOWL] = ABUT_VERDICT_LIMITED,           [INSIDE_OUT] = ABUT_VERDICT_GUARANTEED,
+    [INWARD_CUBE] = ABUT_VERDICT_GUARANTEED, [MOEBIUS] = ABUT_VERDICT_UNFIT,
+};
+
+/* Where the ball meets the surface. */
+static const abut_vec3 at_surface[FAULTS] = {
+    [SOUND] = {0, 0, -1},      [FLIPPED] = {0, 0, -1},     [BOWL] = {0, 0, -1},
+    [INSIDE_OUT] = {0, 0, -1}, [INWARD_CUBE] = {0, 0, -1}, [MOEBIUS] = {1, 0, 0},
+};
+
+static void assert_advice(abut_verdict verdict, const char *part, abut_advice advice) {
+    assert_int_equal(verdict, advice.verdict);
+    assert_non_null(advice.reason);
+    if (!strstr(advice.reason, part))
+        fail_msg("'%s' does not say '%s'", advice.reason, part);
+}
+
+/* A ball in the middle: containment decides. */
+static void inside_decides(void **state) {
+    abut_bvh *ball = small_ball();
+    for (int f = 0; f < FAULTS; f++) {
+        abut_bvh *around = hierarchy_of(faulty((fault)f));
+        abut_posed a = {.bvh = ball}, b = {.bvh = around};
+        abut_overlap one, other;
+        abut_separation apart;
+        abut_pair_options surfaces = abut_pair_options_default();
+        abut_advice advice;
+        bool within;
+        bool exact = expected[f] == ABUT_VERDICT_GUARANTEED;
+        surfaces.surfaces = true;
+        assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &one));
+        assert_advice(expected[f],
+                      exact       ? "exact"
+                      : f == BOWL ? "B has a border"
+                                  : "of B face",
+                      one.advice);
+        if (expected[f] != ABUT_VERDICT_UNFIT)
+            assert_int_equal(ABUT_PAIR_A_INSIDE, one.relation);
+        assert_ok(abut_pair_overlap(&b, &a, NULL, NULL, &other));
+        assert_advice(expected[f],
+                      exact       ? "exact"
+                      : f == BOWL ? "A has a border"
+                                  : "of A face",
+                      other.advice);
+        assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
+        assert_int_equal(one.relation, apart.relation);
+        assert_ptr_equal(one.advice.reason, apart.advice.reason);
+        assert_ok(abut_pair_within(&a, &b, 0.1, NULL, NULL, &within, &advice));
+        assert_ptr_equal(one.advice.reason, advice.reason);
+        /* what is near enough is, whatever is inside */
+        assert_ok(abut_pair_within(&a, &b, 2, NULL, NULL, &within, &advice));
+        assert_true(within);
+        if (one.relation == ABUT_PAIR_APART)
+            assert_int_equal(ABUT_VERDICT_GUARANTEED, advice.verdict);
+        /* surfaces alone ask nothing of a mesh */
+        assert_ok(abut_pair_overlap(&a, &b, &surfaces, NULL, &one));
+        assert_int_equal(ABUT_PAIR_APART, one.relation);
+        assert_int_equal(ABUT_VERDICT_GUARANTEED, one.advice.verdict);
+        abut_bvh_destroy(around);
+    }
+    abut_bvh_destroy(ball);
+}
+
+/* Surfaces that meet, and bodies far from each other: exact, whatever they are. */
+static void surfaces_decide(void **state) {
+    abut_bvh *ball = small_ball();
+    for (int f = 0; f < FAULTS; f++) {
+        abut_bvh *around = hierarchy_of(faulty((fault)f));
+        abut_posed a = {.bvh = ball}, b = {.bvh = around};
+        abut_overlap overlap;
+        abut_separation apart;
+        a.pose.translation = at_surface[f];
+        assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
+        assert_int_equal(ABUT_PAIR_MEETING, overlap.relation);
+        assert_advice(ABUT_VERDICT_GUARANTEED, "exact", overlap.advice);
+        a.pose.translation = vec(0, 0, -3);
+        assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
+        assert_int_equal(ABUT_PAIR_APART, apart.relation);
+        assert_advice(ABUT_VERDICT_GUARANTEED, "exact", apart.advice);
+        abut_bvh_destroy(around);
+    }
+    abut_bvh_destroy(ball);
+}
+
+/* The worst of all poses, and both meshes. */
+static void batches(void **state) {
+    abut_bvh *ball = small_ball();
+    for (int f = 0; f < FAULTS; f++) {
+        abut_bvh *around = hierarchy_of(faulty((fault)f));
+        abut_pose at[3] = {{.translation = {5, 0, 0}}, {.rotation.w = 1}, {.rotation.w = 1}};
+        abut_pair_poses poses = abut_pair_poses_default();
+        abut_pair_relation relations[3];
+        abut_separation separations[3];
+        abut_advice advice;
+        bool within[3];
+        at[1].translation = at_surface[f];
+        poses.a = ball;
+        poses.b = around;
+        poses.poses_a = at;
+        for (size_t count = 2; count <= 3; count++) {
+            abut_verdict verdict = count == 3 ? expected[f] : ABUT_VERDICT_GUARANTEED;
+            poses.count = count;
+            assert_ok(abut_pair_overlap_batch(&poses, NULL, relations, &advice));
+            assert_int_equal(verdict, advice.verdict);
+            assert_ok(abut_pair_within_batch(&poses, 0.01, NULL, within, &advice));
+            assert_int_equal(verdict, advice.verdict);
+            assert_ok(abut_pair_distance_batch(&poses, NULL, separations));
+            assert_int_equal(ABUT_VERDICT_GUARANTEED, separations[0].advice.verdict);
+            assert_int_equal(ABUT_VERDICT_GUARANTEED, separations[1].advice.verdict);
+        }
+        assert_int_equal(ABUT_PAIR_APART, relations[0]);
+        assert_int_equal(ABUT_PAIR_MEETING, relations[1]);
+        assert_int_equal(expected[f], separations[2].advice.verdict);
+        if (expected[f] != ABUT_VERDICT_UNFIT)
+            assert_true(relations[2] == ABUT_PAIR_A_INSIDE && within[2]);
+        abut_bvh_destroy(around);
+    }
+    abut_bvh_destroy(ball);
+}
+
+/* Two meshes that are both in doubt: the worse of the two is told. */
+static void both_in_doubt(void **state) {
+    abut_bvh *bowl = hierarchy_of(faulty(BOWL)), *flipped = hierarchy_of(faulty(FLIPPED));
+    abut_posed a = {.bvh = bowl}, b = {.bvh = flipped};
+    abut_overlap overlap;
+    abut_mesh *shrunk = NULL;
+    assert_ok(abut_mesh_transform(abut_bvh_mesh(bowl), 0.3, a.pose, &shrunk));
+    abut_bvh *small = hierarchy_of(shrunk);
+    a.bvh = small;
+    assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
+    assert_advice(ABUT_VERDICT_UNFIT, "of B face", overlap.advice);
+    abut_bvh_destroy(small);
+    abut_bvh_destroy(bowl);
+    abut_bvh_destroy(flipped);
+}
+
+/* What a report says of a mesh is what answers say. */
+static void reports_agree(void **state) {
+    for (int f = 0; f < FAULTS; f++) {
+        abut_mesh *mesh = faulty((fault)f);
+        abut_topology *topology;
+        abut_mesh_report report;
+        assert_ok(abut_topology_create(mesh, &topology));
+        assert_ok(abut_mesh_examine(topology, &report));
+        assert_int_equal(expected[f], abut_sign_advice(&report, ABUT_SIGN_WINDING).verdict);
+        assert_int_equal(expected[f], abut_sign_advice(&report, ABUT_SIGN_AUTO).verdict);
+        assert_int_equal(expected[f], abut_pair_advice(&report).verdict);
+        assert_int_equal(expected[f] ? ABUT_VERDICT_UNFIT : ABUT_VERDICT_GUARANTEED,
+                         abut_sign_advice(&report, ABUT_SIGN_NORMAL).verdict);
+        abut_topology_destroy(topology);
+        abut_mesh_destroy(mesh);
+    }
+}
+
+/* What is inside where that is said to be known, by either method; 0.9 is above the rim of a bowl.
+ */
+static void check_signs(abut_bvh *bvh, fault f) {
+    const abut_vec3 list[3] = {{0, 0, 0}, {0, 0, -0.8}, {0, 0, -1.5}};
+    const abut_points points = abut_points_doubles(list, 3);
+    abut_sign_options options = abut_sign_options_default();
+    for (options.method = ABUT_SIGN_WINDING; options.method <= ABUT_SIGN_NORMAL; options.method++) {
+        abut_nearest nearest[3], one;
+        bool inside[3];
+        const bool by_normals = options.method == ABUT_SIGN_NORMAL;
+        if (by_normals && expected[f] != ABUT_VERDICT_GUARANTEED) {
+            assert_int_equal(ABUT_ERROR_ARGUMENT, abut_sign_prepare(bvh, &options));
+            continue;
+        }
+        assert_ok(abut_sign_prepare(bvh, &options));
+        assert_int_equal(by_normals ? ABUT_VERDICT_LIMITED : expected[f],
+                         abut_sign_info_get(bvh).advice.verdict);
+        assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
+        assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
+        for (int i = 0; i < 3; i++) {
+            assert_ok(abut_sign_nearest(bvh, list[i], HUGE_VAL, &one));
+            assert_true(one.distance == nearest[i].distance);
+            assert_int_equal(inside[i], nearest[i].distance < 0);
+            if (expected[f] != ABUT_VERDICT_UNFIT)
+                assert_int_equal(i < 2, inside[i]);
+        }
+    }
+}
+
+/* Signs, fields, contacts, worlds. */
+static void fields_pass_it_on(void **state) {
+    abut_bvh *ball = small_ball();
+    abut_field_options options = abut_field_options_default();
+    abut_field *own = NULL;
+    abut_samples *samples = NULL;
+    abut_world_options on = abut_world_options_default();
+    options.cells = 12;
+    options.device = on.device = truth_device;
+    assert_ok(abut_sign_prepare(ball, NULL));
+    assert_ok(abut_field_create_from(ball, &options, &own));
+    assert_ok(abut_samples_create(abut_bvh_mesh(ball), NULL, &samples));
+    assert_null(abut_sign_info_get(NULL).advice.reason);
+    for (int f = 0; f < FAULTS; f++) {
+        abut_bvh *around = hierarchy_of(faulty((fault)f));
+        abut_field *field = NULL, *again = NULL;
+        static abut_contact room[4096];
+        abut_contacts found = {.list = room, .capacity = 4096};
+        check_signs(around, (fault)f);
+        assert_ok(abut_sign_prepare(around, NULL));
+        assert_int_equal(expected[f], abut_sign_info_get(around).advice.verdict);
+        assert_ok(abut_field_create_from(around, &options, &field));
+        assert_int_equal(expected[f], abut_field_info_get(field).advice.verdict);
+        const char *path = test_path("field.abutf");
+        assert_ok(abut_field_write(field, path, NULL));
+        assert_ok(abut_field_read(NULL, path, NULL, &again));
+        assert_ptr_equal(abut_field_info_get(field).advice.reason,
+                         abut_field_info_get(again).advice.reason);
+        abut_body a = {.field = own, .samples = samples}, b = {.field = again};
+        a.pose.translation.z = -0.85;
+        assert_ok(abut_contact_bodies(&a, &b, NULL, &found));
+        assert_int_equal(expected[f], found.advice.verdict);
+        abut_ray down = {{0, 0, 3}, {0, 0, -1}};
+        abut_field_hit hit = {.parameter = 7};
+        assert_ok(abut_contact_ray(&b, &down, 9, ABUT_CONTACT_RAY_TRACE, &hit));
+        assert_int_equal(expected[f], hit.advice.verdict);
+        assert_ptr_equal(expected[f] ? abut_field_info_get(field).advice.reason : hit.advice.reason,
+                         hit.advice.reason);
+        down.direction.z = 1; /* a miss says so too */
+        hit.advice.verdict = (abut_verdict)9;
+        assert_ok(abut_contact_ray(&b, &down, 9, ABUT_CONTACT_RAY_CELLS, &hit));
+        assert_true(hit.parameter == HUGE_VAL && hit.advice.verdict == expected[f]);
+        assert_non_null(hit.advice.reason);
+        /* samples of the ball against a plane: no field is asked */
+        abut_plane plane = {{0, 0, 1}, -0.85};
+        found.advice.verdict = ABUT_VERDICT_UNFIT;
+        assert_ok(abut_contact_plane(&a, &plane, NULL, &found));
+        assert_int_equal(ABUT_VERDICT_GUARANTEED, found.advice.verdict);
+
+        abut_world *world = NULL;
+        abut_world_item item = {.kind = ABUT_WORLD_BODY, .pose = a.pose};
+        uint32_t id;
+        item.shape.body.field = own;
+        item.shape.body.samples = samples;
+        assert_ok(abut_world_create(NULL, &on, &world));
+        assert_ok(abut_world_add(world, &item, &id));
+        item.shape.body.field = again;
+        item.shape.body.samples = NULL;
+        item.pose.translation.z = 0;
+        assert_ok(abut_world_add(world, &item, &id));
+        found.capacity = 4096;
+        assert_ok(abut_world_contacts(world, &found));
+        assert_int_equal(expected[f], found.advice.verdict);
+        abut_world_destroy(world);
+        abut_field_destroy(again);
+        abut_field_destroy(field);
+        abut_bvh_destroy(around);
+    }
+    abut_samples_destroy(samples);
+    abut_field_destroy(own);
+    abut_bvh_destroy(ball);
+}
+
+static const struct CMUnitTest truth_tests[] = {
+    cmocka_unit_test(inside_decides), cmocka_unit_test(surfaces_decide),
+    cmocka_unit_test(batches),        cmocka_unit_test(both_in_doubt),
+    cmocka_unit_test(reports_agree),  cmocka_unit_test(fields_pass_it_on),
+};
+
+#endif

@@ -6,8 +6,9 @@
  * number of threads.
  *
  * A field may be on a device: it is built there, and if it is dense and of floats its values stay
- * there, for kernels of the caller; see abut_field_values(). Whatever is asked of it runs on the
- * CPU all the same, which gets a copy of the values when it is first asked.
+ * there, for kernels of the caller and for worlds on the same device; see abut_field_values().
+ * Whatever is asked of the field itself runs on the CPU all the same, which gets a copy of the
+ * values when it is first asked.
  */
 #ifndef ABUT_FIELD_H
 #define ABUT_FIELD_H

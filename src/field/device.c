@@ -24,14 +24,20 @@ static abut_status fetch(const abut_field *field, float **values) {
     return status;
 }
 
+abut_status abuti_field_check(const abut_field *field) {
+    return field->broken ? abuti_fail(ABUT_ERROR_DEVICE,
+                                      "the values of the field are lost, since an update of them "
+                                      "on %s broke off; update it again",
+                                      field->there->memory.device->info.name)
+                         : ABUT_OK;
+}
+
 abut_status abuti_field_bring(const abut_field *field) {
     abut_field *to = (abut_field *)(uintptr_t)field;
     float *values;
-    if (field->broken)
-        return abuti_fail(ABUT_ERROR_DEVICE,
-                          "the values of the field are lost, since an update of them on %s broke "
-                          "off; update it again",
-                          field->there->memory.device->info.name);
+    abut_status status = abuti_field_check(field);
+    if (status)
+        return status;
     for (;;) {
         int none = FIELD_HOST_NONE;
         if (atomic_compare_exchange_weak(&to->host, &none, FIELD_HOST_COMING))
@@ -40,7 +46,7 @@ abut_status abuti_field_bring(const abut_field *field) {
             return ABUT_OK;
         sched_yield();
     }
-    abut_status status = fetch(field, &values);
+    status = fetch(field, &values);
     if (!status) {
         to->values = values;
         to->view.floats = values;

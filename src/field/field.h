@@ -88,6 +88,8 @@ static inline box3 field_bounds(const abut_field *field) {
 
 /* ---- device.c ---- */
 
+/* Fails where an update on a device has lost the values. */
+abut_status abuti_field_check(const abut_field *field);
 /* Brings values to the CPU; once, whoever asks. */
 abut_status abuti_field_bring(const abut_field *field);
 /* The door of every question that needs values on the CPU. Thread-safe. Null is allowed. */
@@ -101,6 +103,12 @@ static inline abut_status abuti_field_host(const abut_field *field) {
 /* Where its values are; null = on the CPU. */
 static inline abut_device *field_device(const abut_field *field) {
     return field->there ? field->there->memory.device : NULL;
+}
+/* The values in the memory of a device; null where they are not in its cl_context. */
+static inline const abuti_buffer *field_values_on(const abut_field *field, const abut_device *on) {
+    return field->there && abut_device_native(field_device(field)) == abut_device_native(on)
+               ? &field->there->memory
+               : NULL;
 }
 /* The values on the device have changed. */
 void abuti_field_forget(abut_field *field);

@@ -1,6 +1,7 @@
 /* Pairs of bodies on a device: what is uploaded once, what each time, and three launches.
  *
  * Fields are there as they are here, with bricks and 16 bits, so that interpolation does the same.
+ * One that was built on the device is copied there, and the host does not see it.
  * Items share fields and samples; each is there once, and stays when other items come and go. Each
  * time only motions and pairs go there.
  */
@@ -123,7 +124,14 @@ static void put_field(world_device *d, const abut_field *field, size_t sizes[WOR
                               contact_band(field),
                               0};
     write(d, WORLD_FIELDS, number, &told, 1);
-    write(d, of_values, values, field->values, field->value_count);
+    const abuti_buffer *there = field_values_on(field, d->queue.device);
+    if (there)
+        abuti_kit_fail(&d->kit,
+                       abuti_buffer_copy_part(&d->queue, there, 0, &d->kit.buffers[WORLD_FLOATS],
+                                              values * sizeof(float),
+                                              field->value_count * sizeof(float)));
+    else
+        write(d, of_values, values, field->values, field->value_count);
     if (field->index) {
         write(d, WORLD_INDICES, index, field->index, bricks);
         write(d, WORLD_FLOATS, coarse, field->coarse, corner_count(field));
@@ -197,6 +205,12 @@ static void put_all(abut_world *world, const shared_part *const parts[2], const 
     memcpy(d->sizes, sizes, sizeof sizes);
 }
 
+/* Values that are on this device already stay there, others are copied from the CPU. */
+static abut_status field_ready(const world_device *d, const abut_field *field) {
+    return field_values_on(field, d->queue.device) ? abuti_field_check(field)
+                                                   : abuti_field_host(field);
+}
+
 static abut_status upload_data(abut_world *world) {
     world_device *d = world->device;
     const size_t count = world->items.count;
@@ -215,7 +229,7 @@ static abut_status upload_data(abut_world *world) {
                 items[i].there = (world_parts){WORLD_NONE, WORLD_NONE};
             if (items[i].used && items[i].body.field) {
                 lists[0][counts[0]++] = (shared_part){items[i].body.field, i};
-                abuti_kit_fail(&d->kit, abuti_field_host(items[i].body.field));
+                abuti_kit_fail(&d->kit, field_ready(d, items[i].body.field));
             }
             if (items[i].used && items[i].body.samples)
                 lists[1][counts[1]++] = (shared_part){items[i].body.samples, i};

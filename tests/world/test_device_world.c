@@ -8,6 +8,7 @@
 enum { ITEMS = 32 };
 
 static abut_device *device;
+static thing built[2]; /* a sphere and a box whose fields are on the device */
 
 /* Bodies of all layouts and solids, moved and exchanged. */
 static void same_as_every_pair(void **state) {
@@ -119,6 +120,73 @@ static void small_ones_within_large_ones(void **state) {
     abut_mesh_destroy(large.mesh);
 }
 
+static bool on_host(const thing *t) {
+    return atomic_load(&t->field->host) == FIELD_HOST_READY;
+}
+
+/* Fields that were built on the device of the world, or on another, among those of the CPU. */
+static void fields_on_devices(void **state) {
+    enum { BODIES = 12 };
+    test_random random = {25};
+    abut_device *other;
+    assert_ok(abut_device_open(NULL, test_device_name(), &other));
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        abut_world_options options = abut_world_options_default();
+        abut_world_item items[BODIES];
+        bool used[BODIES];
+        abut_contact *list = malloc(REFEREE_ROOM * sizeof *list);
+        abut_contacts to = {.list = list, .capacity = REFEREE_ROOM};
+        abut_world *world;
+        uint32_t id;
+        assert_non_null(list);
+        options.device = elsewhere ? other : device;
+        assert_ok(abut_world_create(serial, &options, &world));
+        for (uint32_t i = 0; i < BODIES; i++) {
+            items[i] = body_item(i % 3 ? &built[i % 2] : &things[i / 3], random_pose(&random, 1));
+            used[i] = true;
+            assert_ok(abut_world_add(world, &items[i], &id));
+        }
+        for (int i = 0; i < 2; i++) {
+            abuti_field_forget(built[i].field);
+            assert_true(abut_field_values(built[i].field) && !on_host(&built[i]));
+        }
+        assert_ok(abut_world_contacts(world, &to));
+        for (int i = 0; i < 2; i++) /* only where the world has to */
+            assert_int_equal(elsewhere, on_host(&built[i]));
+        assert_true(to.count > 100);
+        assert_true(check_world(world, items, used, BODIES, &options) == to.count);
+        abut_world_destroy(world);
+        free(list);
+    }
+    abut_device_destroy(other);
+}
+
+/* A field that was lost half-way through an update is refused, and taken when it is whole again. */
+static void lost_fields(void **state) {
+    abut_world_options options = abut_world_options_default();
+    abut_contact *list = malloc(REFEREE_ROOM * sizeof *list);
+    abut_contacts to = {.list = list, .capacity = REFEREE_ROOM, .count = 77};
+    abut_world *world;
+    uint32_t id;
+    assert_non_null(list);
+    options.device = device;
+    assert_ok(abut_world_create(serial, &options, &world));
+    for (int i = 0; i < 2; i++) {
+        abut_world_item item =
+            body_item(&built[i], (abut_pose){{0, 0, 0, 1}, {0.3 * i, 0.1 * i, 0}});
+        assert_ok(abut_world_add(world, &item, &id));
+    }
+    built[1].field->broken = true;
+    assert_fails(ABUT_ERROR_DEVICE, "values of the field are lost",
+                 abut_world_contacts(world, &to));
+    assert_int_equal(77, to.count);
+    built[1].field->broken = false;
+    assert_ok(abut_world_contacts(world, &to));
+    assert_true(to.count > 4);
+    abut_world_destroy(world);
+    free(list);
+}
+
 /* What stays on the device is what comes to the host. */
 static void records_are_the_contacts(void **state) {
     test_random random = {22};
@@ -174,7 +242,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
     options.device = device;
     abut_status status = abut_world_create(context, &options, &world);
     for (uint32_t i = 0; i < 5 && !status; i++) {
-        abut_world_item item = body_item(&things[i % 4], random_pose(&random, 0.5));
+        abut_world_item item = body_item(i < 4 ? &things[i] : &built[0], random_pose(&random, 0.5));
         uint32_t id;
         poses[i] = random_pose(&random, 0.5);
         status = abut_world_add(world, &item, &id);
@@ -216,10 +284,23 @@ static void other_rounding_is_refused(void **state) {
 
 static int set_up(void **state) {
     device = test_device(NULL);
-    return make_things(state);
+    make_things(state);
+    for (int i = 0; i < 2; i++) {
+        abut_shape shape = abut_shape_default(i ? ABUT_SHAPE_BOX : ABUT_SHAPE_ICOSPHERE);
+        abut_field_options field = abut_field_options_default();
+        field.cells = 14;
+        field.device = device;
+        make_thing(&built[i], &shape, &field, 0);
+    }
+    return 0;
 }
 
 static int tear_down(void **state) {
+    for (int i = 0; i < 2; i++) {
+        abut_samples_destroy(built[i].samples);
+        abut_field_destroy(built[i].field);
+        abut_mesh_destroy(built[i].mesh);
+    }
     abut_device_destroy(device);
     assert_int_equal(0, abuti_opencl_live());
     return free_things(state);
@@ -228,9 +309,14 @@ static int tear_down(void **state) {
 int main(void) {
     SKIP_WITHOUT_DEVICE();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_as_every_pair),           cmocka_unit_test(bodies_come_and_go),
-        cmocka_unit_test(small_ones_within_large_ones), cmocka_unit_test(records_are_the_contacts),
-        cmocka_unit_test(every_call_of_the_device),     cmocka_unit_test(every_allocation),
+        cmocka_unit_test(same_as_every_pair),
+        cmocka_unit_test(bodies_come_and_go),
+        cmocka_unit_test(fields_on_devices),
+        cmocka_unit_test(lost_fields),
+        cmocka_unit_test(small_ones_within_large_ones),
+        cmocka_unit_test(records_are_the_contacts),
+        cmocka_unit_test(every_call_of_the_device),
+        cmocka_unit_test(every_allocation),
         cmocka_unit_test(other_rounding_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -90,6 +90,9 @@ ABUT_API const abut_vec3 *abut_mesh_positions(const abut_mesh *mesh);
 ABUT_API const uint32_t *abut_mesh_indices(const abut_mesh *mesh);
 /* The box of all vertices that some triangle uses, in absolute coordinates. */
 ABUT_API abut_box abut_mesh_bounds(const abut_mesh *mesh);
+/* Which way is up, of length 1, where the format of the file tells: +y for glTF. All zero where it
+ * does not. Kept by weld and orient, turned by transform, kept by join where all agree. */
+ABUT_API abut_vec3 abut_mesh_up(const abut_mesh *mesh);
 
 /* ---- files ---- */
 

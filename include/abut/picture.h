@@ -21,9 +21,11 @@ typedef struct abut_colour {
 typedef struct abut_picture_options {
     size_t size;
     uint32_t width, height;  /* 0 = 960 x 720; at most 16384 each */
-    abut_vec3 eye_direction; /* from the scene towards the camera; all zero = (0.6, -1, 0.55) */
-    abut_vec3 up;            /* all zero = +z. Looking along it gives a plan: seen from above, the
-                              * front (-y, or +z where y is up) is at the bottom of the picture */
+    abut_vec3 eye_direction; /* from the scene towards the camera; all zero = (0.6, -1, 0.55), and
+                              * where y is up (0.6, 0.55, 1) */
+    abut_vec3 up;            /* all zero = as the first mesh has it that tells (abut_mesh_up), else
+                              * +z. Looking along it gives a plan: seen from above, the front (-y,
+                              * or +z where y is up) is at the bottom of the picture */
     double field_of_view;    /* vertical, degrees, below 170; 0 = 30; negative = parallel */
     abut_colour background;  /* a = 0: a light gradient; else drawn as if a were 1 */
     bool ground;             /* a floor under the scene that takes a soft shadow; shown where the

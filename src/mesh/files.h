@@ -78,6 +78,7 @@ typedef struct abuti_reader {
     abuti_list positions, triangles, polygons;
     uint32_t first_corner, last_corner, corner_count; /* of the face being built */
     uint32_t face_first;                              /* its first triangle */
+    vec3 up;                                          /* as the format has it; zero = unknown */
 } abuti_reader;
 
 /* One for each format: fills the lists. */

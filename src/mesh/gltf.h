@@ -44,6 +44,7 @@ typedef struct abuti_gltf {
     } lists[ABUTI_GLTF_LIST_COUNT];
     abuti_gltf_bytes *buffers; /* data is null until they are needed */
     uint64_t bytes;            /* that were read so far: text, binary part, buffers */
+    uint64_t looks;            /* members and sparse indices looked at so far */
 } abuti_gltf;
 
 /* Reads container and JSON, checks version and extensions, finds the lists. Close it in any case.
@@ -53,6 +54,20 @@ void abuti_gltf_close(abuti_gltf *gltf);
 
 /* Fails with the file and the element. Keeps the first failure. */
 abut_status abuti_gltf_fail(abuti_gltf *gltf, const char *format, ...) ABUTI_PRINTF(2, 3);
+/* Keeps a failure whose sentence stands already; whether there is one. */
+static inline bool abuti_gltf_keep(abuti_gltf *gltf, abut_status status) {
+    if (!gltf->status)
+        gltf->status = status;
+    return gltf->status != ABUT_OK;
+}
+
+/* gltf_buffer.c: reads the container; the bytes of a buffer, as many as it says. */
+void abuti_gltf_load(abuti_gltf *gltf);
+void abuti_gltf_load_buffer(abuti_gltf *gltf, uint32_t index);
+static inline uint32_t abuti_gltf_u32(const unsigned char *bytes) {
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
 
 /* Goes to an element of a list, which sentences then name; returns its object. `index` is in range.
  */

@@ -254,10 +254,11 @@ bool abuti_json_is(const abuti_json *json, uint32_t at, uint32_t bytes, const ch
     return bytes == strlen(text) && !memcmp(abuti_json_characters(json, at), text, bytes);
 }
 
-uint32_t abuti_json_member(const abuti_json *json, uint32_t object, const char *name, bool *twice) {
+uint32_t abuti_json_member(const abuti_json *json, uint32_t object, const char *name, bool *twice,
+                           uint64_t *looks) {
     uint32_t found = 0, end = json->values[object].next;
     *twice = false;
-    for (uint32_t i = object + 1; i < end; i = json->values[i].next)
+    for (uint32_t i = object + 1; i < end; i = json->values[i].next, ++*looks)
         if (abuti_json_is(json, json->values[i].key, json->values[i].key_bytes, name)) {
             *twice = *twice || found;
             found = i;

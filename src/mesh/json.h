@@ -63,7 +63,8 @@ static inline const char *abuti_json_characters(const abuti_json *json, uint32_t
 /* Whether a string of the document is `text`. */
 bool abuti_json_is(const abuti_json *json, uint32_t at, uint32_t bytes, const char *text);
 /* The member of this name of an object, or 0 where there is none. Sets *twice where there are
- * several. */
-uint32_t abuti_json_member(const abuti_json *json, uint32_t object, const char *name, bool *twice);
+ * several; adds to *looks how many members it has looked at. */
+uint32_t abuti_json_member(const abuti_json *json, uint32_t object, const char *name, bool *twice,
+                           uint64_t *looks);
 
 #endif

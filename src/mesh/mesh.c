@@ -257,6 +257,10 @@ abut_box abut_mesh_bounds(const abut_mesh *mesh) {
     return mesh ? mesh->bounds : none;
 }
 
+abut_vec3 abut_mesh_up(const abut_mesh *mesh) {
+    return mesh ? mesh->up : v3(0, 0, 0);
+}
+
 /* ---- names ---- */
 
 const char *abut_scalar_type_name(abut_scalar_type type) {

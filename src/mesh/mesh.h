@@ -18,6 +18,7 @@ struct abut_mesh {
     vec3 *positions;   /* relative to the origin */
     uint32_t *indices; /* 3 a triangle */
     box3 bounds;       /* absolute, of used vertices */
+    vec3 up;           /* zero = unknown */
 };
 
 struct abut_topology {

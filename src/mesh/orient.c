@@ -129,6 +129,8 @@ static abut_status make_oriented(const orientation *o, abut_mesh **oriented,
     abut_status status =
         abuti_mesh_adopt(mesh->context, "abut_mesh_orient", positions, mesh->vertex_count, indices,
                          mesh->triangle_count, oriented);
+    if (!status)
+        (*oriented)->up = mesh->up;
     if (!status && flipped_count)
         *flipped_count = turned;
     return status;

@@ -185,6 +185,9 @@ abut_status abuti_read_finish(abuti_reader *reader, abut_mesh **mesh) {
         return status;
     }
     abuti_list_release(context, &reader->polygons);
-    return abuti_mesh_adopt(context, reader->name, positions, vertex_count, indices, triangle_count,
-                            mesh);
+    status = abuti_mesh_adopt(context, reader->name, positions, vertex_count, indices,
+                              triangle_count, mesh);
+    if (!status)
+        (*mesh)->up = reader->up;
+    return status;
 }

@@ -21,6 +21,7 @@
  * a few bytes ends at 25 MB. */
 #define WORTH_ANY 1000000u
 #define WORTH_BYTE 64u
+#define LOOKS 16u /* take about as long as one vertex */
 
 typedef struct scene {
     abuti_gltf *gltf;
@@ -54,13 +55,14 @@ static vec3 apply(const abuti_gltf_affine *affine, vec3 p) {
     return v3_add(m3_apply(&affine->linear, p), affine->shift);
 }
 
-/* Counts work; false where it is more than the file is worth. */
+/* Counts work; false where it is more than the file is worth. Looks into the JSON count too, since
+ * an instance looks up again what its mesh is. */
 static bool spend(scene *s, uint64_t amount) {
     uint64_t worth = WORTH_ANY + WORTH_BYTE * s->gltf->bytes;
     if (s->gltf->status)
         return false;
     s->spent += amount; /* each amount is below 2^33 */
-    if (s->spent <= worth)
+    if (s->spent + s->gltf->looks / LOOKS <= worth)
         return true;
     s->gltf->status = abuti_fail(ABUT_ERROR_LIMIT,
                                  "%s: its instances make more than %" PRIu64
@@ -425,6 +427,7 @@ static void add_mesh(scene *s, instance *in) {
     in->turned = v3_dot(in->placed.linear.row[0],
                         v3_cross(in->placed.linear.row[1], in->placed.linear.row[2])) < 0;
     s->instance++;
+    spend(s, 1);
     for (uint32_t i = list + 1; list && i < values[list].next && !gltf->status; i = values[i].next)
         add_primitive(s, in, i);
 }
@@ -515,6 +518,7 @@ abut_status abuti_read_gltf(abuti_reader *reader, const char *path) {
     abut_context *context = reader->context;
     abuti_gltf gltf;
     reader->place = ABUTI_PLACE_NONE;
+    reader->up = v3(0, 1, 0);
     abut_status status = abuti_gltf_open(&gltf, reader, path);
     if (!status) {
         uint32_t nodes = gltf.lists[ABUTI_GLTF_NODES].count;

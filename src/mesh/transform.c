@@ -52,8 +52,11 @@ abut_status abut_mesh_transform(const abut_mesh *mesh, double scale, abut_pose m
     memcpy(indices, mesh->indices, 3 * (size_t)mesh->triangle_count * sizeof *indices);
     for (size_t t = 0; scale < 0 && t < mesh->triangle_count; t++)
         turn(indices + 3 * t);
-    return abuti_mesh_adopt(context, "abut_mesh_transform", m.positions, mesh->vertex_count,
-                            indices, mesh->triangle_count, moved);
+    status = abuti_mesh_adopt(context, "abut_mesh_transform", m.positions, mesh->vertex_count,
+                              indices, mesh->triangle_count, moved);
+    if (!status)
+        (*moved)->up = m3_apply(&m.motion.rotation, v3_scale(mesh->up, scale < 0 ? -1 : 1));
+    return status;
 }
 
 static abut_status count_all(abut_mesh *const *meshes, uint32_t count, size_t *vertex_count,
@@ -101,6 +104,13 @@ abut_status abut_mesh_join(abut_mesh *const *meshes, uint32_t count, abut_mesh *
             indices[corner++] = base + mesh->indices[k];
         base += mesh->vertex_count;
     }
-    return abuti_mesh_adopt(context, "abut_mesh_join", positions, vertex_count, indices,
-                            triangle_count, joined);
+    vec3 up = meshes[0]->up;
+    for (uint32_t i = 1; i < count; i++)
+        if (v3_max_abs(v3_sub(meshes[i]->up, up)) > 0)
+            up = v3(0, 0, 0);
+    status = abuti_mesh_adopt(context, "abut_mesh_join", positions, vertex_count, indices,
+                              triangle_count, joined);
+    if (!status)
+        (*joined)->up = up;
+    return status;
 }

@@ -408,8 +408,11 @@ static abut_status make_welded(const abut_mesh *mesh, double tolerance, uint32_t
     for (uint32_t v = 0; v < mesh->vertex_count; v++)
         if (number[v] != ABUT_NONE)
             positions[number[v]] = abuti_mesh_position(mesh, v);
-    return abuti_mesh_adopt(context, "abut_mesh_weld", positions, vertex_count, indices,
-                            triangle_count, welded);
+    abut_status status = abuti_mesh_adopt(context, "abut_mesh_weld", positions, vertex_count,
+                                          indices, triangle_count, welded);
+    if (!status)
+        (*welded)->up = mesh->up;
+    return status;
 }
 
 abut_status abut_mesh_weld(const abut_mesh *mesh, double tolerance, abut_mesh **welded) {

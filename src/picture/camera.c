@@ -40,9 +40,14 @@ static vec3 direction_or(vec3 given, vec3 usual) {
 
 /* Looking along `up` gives a plan: from above the front of things is at the bottom of the picture,
  * from below at its top. The front is -y, or +z where y is up, as modelling programs have it. */
-static void choose_axes(const abut_picture_options *options, picture_camera *out) {
-    vec3 back = direction_or(options->eye_direction, v3(0.6, -1, 0.55));
-    vec3 up = direction_or(options->up, v3(0, 0, 1));
+static void choose_axes(const abut_picture *picture, picture_camera *out) {
+    const abut_picture_options *options = &picture->options;
+    vec3 told = v3(0, 0, 0);
+    for (size_t i = 0; i < picture->item_count && !(v3_max_abs(told) > 0); i++)
+        told = m3_apply(&picture->items[i].rotation, picture->items[i].mesh->up);
+    vec3 up = direction_or(options->up, direction_or(told, v3(0, 0, 1)));
+    vec3 usual = up.y > 0.9 ? v3(0.6, 0.55, 1) : v3(0.6, -1, 0.55);
+    vec3 back = direction_or(options->eye_direction, usual);
     vec3 right = v3_cross(up, back);
     if (v3_length(right) < 1e-6) {
         vec3 rear = fabs(back.y) < 0.9 ? v3(0, 1, 0) : v3(0, 0, -1);
@@ -193,7 +198,7 @@ abut_status abuti_camera_frame(const abut_picture *picture, picture_camera *out)
     const abut_picture_options *options = &picture->options;
     *out =
         (picture_camera){.half_width = 0.5 * options->width, .half_height = 0.5 * options->height};
-    choose_axes(options, out);
+    choose_axes(picture, out);
     abut_status status = measure(picture, out);
     if (status)
         return status;

@@ -470,6 +470,38 @@ static void keep_log(void *user, abut_log_level level, const char *message) {
     assert_int_equal(ABUT_LOG_WARNING, level);
 }
 
+/* Reads with a log; returns what was said last. */
+static const char *warning_of(const char *text) {
+    static log_seen seen;
+    seen = (log_seen){.count = 0};
+    abut_context_options options = abut_context_options_default();
+    options.log = keep_log;
+    options.log_user = &seen;
+    abut_context *context = NULL;
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_context_create(&options, &context));
+    assert_ok(abut_mesh_read_memory(context, text, strlen(text), "a.gltf", NULL, &mesh));
+    check_mesh(mesh, 4, square_at, 2, square_corners);
+    assert_true(seen.count <= 1);
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
+    return seen.text;
+}
+
+static void warns_of_what_it_does_not_read(void **state) {
+    bytes buffer = square_bytes();
+    assert_string_equal(
+        "a.gltf: uses the extension EXT_mesh_gpu_instancing, which abut does not read",
+        warning_of(embed("\"extensionsUsed\":[\"KHR_materials_ior\","
+                         "\"EXT_mesh_gpu_instancing\"]," SQUARE,
+                         &buffer)));
+    assert_string_equal("a.gltf: has 2 scenes; only scene 1 is read",
+                        warning_of(embed("\"scene\":1,\"scenes\":[{},{\"nodes\":[0]}],\"nodes\":"
+                                         "[{\"mesh\":0}]," SQUARE,
+                                         &buffer)));
+    assert_string_equal("", warning_of(embed(ONE_NODE "," SQUARE, &buffer)));
+}
+
 static void leaves_out_points_and_lines(void **state) {
     bytes buffer = square_bytes();
     const char *text =
@@ -479,19 +511,9 @@ static void leaves_out_points_and_lines(void **state) {
               "{\"attributes\":{\"POSITION\":0},\"indices\":1},{\"attributes\":{},"
               "\"indices\":1},{\"attributes\":{\"POSITION\":0},\"mode\":3}]}]",
               &buffer);
-    log_seen seen = {.count = 0};
-    abut_context_options options = abut_context_options_default();
-    options.log = keep_log;
-    options.log_user = &seen;
-    abut_context *context = NULL;
-    abut_mesh *mesh = NULL;
-    assert_ok(abut_context_create(&options, &context));
-    assert_ok(abut_mesh_read_memory(context, text, strlen(text), "a.gltf", NULL, &mesh));
-    check_mesh(mesh, 4, square_at, 2, square_corners);
-    assert_int_equal(1, seen.count);
-    assert_non_null(strstr(seen.text, "a.gltf: 3 primitives are points or lines"));
-    abut_mesh_destroy(mesh);
-    abut_context_destroy(context);
+    assert_string_equal(
+        "a.gltf: 3 primitives are points or lines, or have no positions, and are left out",
+        warning_of(text));
 }
 
 /* Primitives with the same positions share vertices; other instances do not. */
@@ -827,6 +849,89 @@ static void refuses_bombs(void **state) {
     abut_context_destroy(context);
 }
 
+/* Many instances of a mesh whose object is long: no vertices, but time. */
+static void refuses_bombs_of_time(void **state) {
+    long_text text = {0};
+    append(&text, "{" HEAD ",\"nodes\":[{\"mesh\":0}");
+    for (int i = 0; i < 60000; i++)
+        append(&text, ",{\"mesh\":0}");
+    append(&text, "],\"meshes\":[{\"a\":0");
+    for (int i = 0; i < 60000; i++)
+        append(&text, ",\"a\":0");
+    append(&text, "}]}");
+    abut_mesh *mesh = NULL;
+    assert_fails(ABUT_ERROR_LIMIT, "a.gltf: its instances make more than",
+                 check_read(text.data, text.used, "a.gltf", &mesh));
+    assert_null(mesh);
+    free(text.data);
+}
+
+/* ---- which way is up ---- */
+
+static void tells_which_way_is_up(void **state) {
+    bytes buffer = square_bytes();
+    abut_mesh *mesh = read_text(embed(SQUARE, &buffer)), *other = NULL;
+    abut_vec3 up = abut_mesh_up(mesh);
+    assert_true(up.x == 0 && up.y == 1 && up.z == 0);
+    assert_ok(abut_mesh_weld(mesh, 0, &other));
+    up = abut_mesh_up(other);
+    assert_true(up.x == 0 && up.y == 1 && up.z == 0);
+    abut_mesh_destroy(other);
+    abut_topology *topology = NULL;
+    assert_ok(abut_topology_create(mesh, &topology));
+    assert_ok(abut_mesh_orient(topology, &other, NULL));
+    up = abut_mesh_up(other);
+    assert_true(up.x == 0 && up.y == 1 && up.z == 0);
+    abut_mesh_destroy(other);
+    abut_topology_destroy(topology);
+    abut_pose quarter = {.rotation = {1, 0, 0, 1}}; /* about x: y goes to z */
+    assert_ok(abut_mesh_transform(mesh, -3, quarter, &other));
+    up = abut_mesh_up(other);
+    assert_true(fabs(up.x) + fabs(up.y) + fabs(up.z + 1) < 1e-15);
+
+    abut_mesh *list[3] = {mesh, mesh, other}, *joined = NULL;
+    assert_ok(abut_mesh_join(list, 2, &joined));
+    up = abut_mesh_up(joined);
+    assert_true(up.x == 0 && up.y == 1 && up.z == 0);
+    abut_mesh_destroy(joined);
+    assert_ok(abut_mesh_join(list, 3, &joined));
+    up = abut_mesh_up(joined);
+    assert_true(up.x == 0 && up.y == 0 && up.z == 0);
+    abut_mesh_destroy(joined);
+    abut_mesh_destroy(other);
+    abut_mesh_destroy(mesh);
+    up = abut_mesh_up(NULL);
+    assert_true(up.x == 0 && up.y == 0 && up.z == 0);
+}
+
+static void draw(abut_mesh *mesh, const abut_picture_options *options, uint8_t *pixels,
+                 size_t size) {
+    abut_picture *picture = NULL;
+    assert_ok(abut_picture_create(NULL, options, &picture));
+    assert_ok(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, NULL));
+    assert_ok(abut_picture_render(picture, pixels, size));
+    abut_picture_destroy(picture);
+}
+
+static void is_drawn_upright(void **state) {
+    enum { SIZE = 64 };
+    static uint8_t usual[4 * SIZE * SIZE], upright[sizeof usual], lying[sizeof usual];
+    bytes buffer = square_bytes();
+    abut_mesh *mesh = read_text(embed(SQUARE, &buffer));
+    abut_picture_options options = abut_picture_options_default();
+    options.width = options.height = SIZE;
+    draw(mesh, &options, usual, sizeof usual);
+    options.up = (abut_vec3){0, 1, 0};
+    options.eye_direction = (abut_vec3){0.6, 0.55, 1};
+    draw(mesh, &options, upright, sizeof upright);
+    assert_memory_equal(usual, upright, sizeof usual);
+    options.up = (abut_vec3){0, 0, 1};
+    options.eye_direction = (abut_vec3){0};
+    draw(mesh, &options, lying, sizeof lying);
+    assert_memory_not_equal(usual, lying, sizeof usual);
+    abut_mesh_destroy(mesh);
+}
+
 /* ---- memory and cancelling ---- */
 
 static abut_status read_once(abut_context *context, void *path) {
@@ -915,6 +1020,7 @@ int main(void) {
         cmocka_unit_test(refuses_with_the_element),
         cmocka_unit_test(refuses_positions_that_are_not_finite),
         cmocka_unit_test(reads_lists_strips_and_fans),
+        cmocka_unit_test(warns_of_what_it_does_not_read),
         cmocka_unit_test(leaves_out_points_and_lines),
         cmocka_unit_test(shares_vertices),
         cmocka_unit_test(places_nodes),
@@ -928,6 +1034,9 @@ int main(void) {
         cmocka_unit_test(bears_depth_and_numbers),
         cmocka_unit_test(bears_a_million_nodes),
         cmocka_unit_test(refuses_bombs),
+        cmocka_unit_test(refuses_bombs_of_time),
+        cmocka_unit_test(tells_which_way_is_up),
+        cmocka_unit_test(is_drawn_upright),
         cmocka_unit_test(survives_every_failed_allocation),
         cmocka_unit_test(can_be_cancelled),
         cmocka_unit_test(bears_changed_bytes),

@@ -21,7 +21,6 @@
  * a few bytes ends at 25 MB. */
 #define WORTH_ANY 1000000u
 #define WORTH_BYTE 64u
-#define LOOKS 16u /* take about as long as one vertex */
 
 typedef struct scene {
     abuti_gltf *gltf;
@@ -62,7 +61,7 @@ static bool spend(scene *s, uint64_t amount) {
     if (s->gltf->status)
         return false;
     s->spent += amount; /* each amount is below 2^33 */
-    if (s->spent + s->gltf->looks / LOOKS <= worth)
+    if (s->spent + s->gltf->looks <= worth)
         return true;
     s->gltf->status = abuti_fail(ABUT_ERROR_LIMIT,
                                  "%s: its instances make more than %" PRIu64

@@ -909,7 +909,7 @@ static void draw(abut_mesh *mesh, const abut_picture_options *options, uint8_t *
     abut_picture *picture = NULL;
     assert_ok(abut_picture_create(NULL, options, &picture));
     assert_ok(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, NULL));
-    assert_ok(abut_picture_render(picture, pixels, size));
+    assert_ok(abut_picture_render(picture, size, pixels));
     abut_picture_destroy(picture);
 }
 

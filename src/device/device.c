@@ -133,7 +133,7 @@ abut_status abut_device_open(abut_context *context, const char *selector, abut_d
         count = MOST_DEVICES;
     if (!status) {
         uint32_t index = select_device(infos, count, selector);
-        status = index < count ? abuti_opencl_open(context, index, &opened)
+        status = index < count ? abuti_opencl_open(context, index, &infos[index], &opened)
                                : refuse(infos, count, selector, absence);
     }
     abuti_release(context, infos);

@@ -227,7 +227,9 @@ abut_status abuti_device_check_bits(const char *function, const abut_device *dev
 /* As abut_device_list(); where there is none, *absence says why. */
 abut_status abuti_opencl_list(abut_context *context, abut_device_info *infos, uint32_t room,
                               uint32_t *count, const char **absence);
-abut_status abuti_opencl_open(abut_context *context, uint32_t index, abut_device **device);
+/* Opens the device at a place of that list, as long as it is the one that was described. */
+abut_status abuti_opencl_open(abut_context *context, uint32_t index, const abut_device_info *info,
+                              abut_device **device);
 /* The same on a cl_context and a cl_device_id that someone else made. */
 abut_status abuti_opencl_open_native(abut_context *context, void *native_context,
                                      void *native_device, abut_device **device);

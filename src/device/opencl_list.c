@@ -181,13 +181,23 @@ static abut_status open_found(abut_context *context, const found_device *found, 
     return ABUT_OK;
 }
 
-abut_status abuti_opencl_open(abut_context *context, uint32_t index, abut_device **device) {
+abut_status abuti_opencl_open(abut_context *context, uint32_t index, const abut_device_info *info,
+                              abut_device **device) {
     found_device found[MOST_DEVICES];
     const char *absence;
+    abut_device *opened = NULL;
     uint32_t count = find_devices(found, &absence);
-    if (index >= count)
-        return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: device %u is gone", index);
-    return open_found(context, &found[index], NULL, device);
+    abut_status status =
+        index < count ? open_found(context, &found[index], NULL, &opened) : ABUT_OK;
+    if (status)
+        return status;
+    /* places change where a platform has ceased to answer */
+    if (!opened || memcmp(&opened->info, info, sizeof *info) != 0) {
+        abut_device_destroy(opened);
+        return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: %s is gone", info->name);
+    }
+    *device = opened;
+    return ABUT_OK;
 }
 
 abut_status abuti_opencl_open_native(abut_context *context, void *native_context,

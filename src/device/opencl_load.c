@@ -14,9 +14,11 @@ abut_status abuti_opencl_list(abut_context *context, abut_device_info *infos, ui
     return ABUT_OK;
 }
 
-abut_status abuti_opencl_open(abut_context *context, uint32_t index, abut_device **device) {
+abut_status abuti_opencl_open(abut_context *context, uint32_t index, const abut_device_info *info,
+                              abut_device **device) {
     (void)context;
     (void)index;
+    (void)info;
     (void)device;
     return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: this build is without OpenCL");
 }

@@ -79,6 +79,15 @@ static void choice(void **state) {
     if (!cpu)
         assert_fails(ABUT_ERROR_DEVICE, "no device 'cpu'",
                      abut_device_open(NULL, "cpu", &untouched));
+    /* one that has left its place in the list to another, or to none */
+    abut_device_info known = infos[0];
+    known.is_default = false;
+    abut_context *context = abuti_context_of(NULL);
+    assert_fails(ABUT_ERROR_DEVICE, "is gone",
+                 abuti_opencl_open(context, (uint32_t)count, &known, &untouched));
+    known.driver[0] ^= 1;
+    assert_fails(ABUT_ERROR_DEVICE, "is gone", abuti_opencl_open(context, 0, &known, &untouched));
+    assert_int_equal(0, abuti_opencl_live());
     assert_ptr_equal(&infos, untouched);
     assert_fails(ABUT_ERROR_ARGUMENT, "device is null", abut_device_open(NULL, "cpu", NULL));
     abut_device_info none = abut_device_info_get(NULL);

@@ -178,12 +178,12 @@ static const tool_option options[] = {
      "turn about x, y, z or an axis X,Y,Z through the origin; may be repeated", NULL, true},
     {"translate", "X,Y,Z", OPTION_VECTOR, "move by this much", NULL, false},
     {"fan", NULL, OPTION_FLAG, "cut every polygon as a fan from its first corner", NULL, false},
-    {"ascii", NULL, OPTION_FLAG, "write PLY and STL as text", NULL, false},
+    {"ascii", NULL, OPTION_FLAG, "write PLY, STL and glTF as text", NULL, false},
     {"from", "FORMAT", OPTION_CHOICE,
      "read as obj, ply, stl, off, gltf or other, whatever the name says",
      "obj|ply|stl|off|gltf|other", false},
-    {"to", "FORMAT", OPTION_CHOICE, "write as obj, ply or stl, whatever the name says",
-     "obj|ply|stl|off", false},
+    {"to", "FORMAT", OPTION_CHOICE, "write as obj, ply, stl, off or gltf, whatever the name says",
+     "obj|ply|stl|off|gltf", false},
     {0}};
 
 const tool_command command_convert = {

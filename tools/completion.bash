@@ -7,7 +7,7 @@ _abut_values() {
     convert:--rotate) values="" ;;
     convert:--translate) values="" ;;
     convert:--from) values="obj ply stl off gltf other" ;;
-    convert:--to) values="obj ply stl off" ;;
+    convert:--to) values="obj ply stl off gltf" ;;
     make:--size) values="" ;;
     make:--radius) values="" ;;
     make:--radius2) values="" ;;

@@ -136,7 +136,7 @@ static const char *const topic_words[] = {
     "  ply    Polygon file format    read, write   text or binary, every bit\n"
     "  stl    Stereolithography      read, write   text or binary, floats only\n"
     "  off    Object file format     read, write   text, every bit of a coordinate\n"
-    "  gltf   glTF 2.0 and GLB       read          where built with yajl\n"
+    "  gltf   glTF 2.0 and GLB       read, write   floats; read where built with yajl\n"
     "  other  FBX, Collada...        read          where built with Assimp\n"
     "\n"
     "The format is chosen by the ending of the file's name; when reading, else by "

@@ -181,6 +181,8 @@ abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_opt
 }
 
 abut_mesh_format tool_format(const char *word) {
+    if (strcmp(word, "glb") == 0)
+        return ABUT_MESH_FORMAT_GLTF;
     for (unsigned i = 0; abut_mesh_format_name((abut_mesh_format)i); i++)
         if (strcmp(word, abut_mesh_format_name((abut_mesh_format)i)) == 0)
             return (abut_mesh_format)i;
@@ -193,10 +195,10 @@ int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
         return tool_refuse(tool, "writing to standard output is not possible; name a file, or "
                                  "./- for one of that name");
     *format = tool_format(to ? to->words : path_ending(path));
-    if (*format == ABUT_MESH_FORMAT_AUTO || *format >= ABUT_MESH_FORMAT_GLTF)
+    if (*format == ABUT_MESH_FORMAT_AUTO || *format == ABUT_MESH_FORMAT_OTHER)
         return tool_refuse(tool,
                            "%s: its ending names no format that can be written; use .obj, "
-                           ".ply, .stl or .off, or say --to",
+                           ".ply, .stl, .off, .glb or .gltf, or say --to",
                            path);
     return 0;
 }

@@ -102,7 +102,7 @@ typedef enum abut_mesh_format {
     ABUT_MESH_FORMAT_PLY,
     ABUT_MESH_FORMAT_STL,
     ABUT_MESH_FORMAT_OFF,
-    ABUT_MESH_FORMAT_GLTF, /* glTF 2.0 and GLB, reading only */
+    ABUT_MESH_FORMAT_GLTF, /* glTF 2.0 and GLB */
     ABUT_MESH_FORMAT_OTHER /* through Assimp (FBX, Collada, ...), reading only, never by AUTO */
 } abut_mesh_format;
 
@@ -137,14 +137,16 @@ ABUT_API abut_status abut_mesh_read_memory(abut_context *context, const void *da
 
 typedef struct abut_mesh_write_options {
     size_t size;
-    abut_mesh_format format; /* OBJ, PLY, STL or OFF */
-    bool ascii;              /* PLY and STL: text instead of little-endian binary */
+    abut_mesh_format format; /* any but OTHER */
+    bool ascii;              /* PLY, STL and glTF: text instead of little-endian binary. A name that
+                              * ends with .gltf asks for it too */
 } abut_mesh_write_options;
 
 ABUT_DEFAULT(abut_mesh_write_options)
 
 /* Writes a mesh, all or nothing: an old file of that name stays until the new one is complete on
- * disk. OBJ, OFF and PLY keep every bit of the positions; STL holds floats. Thread-safe. */
+ * disk. OBJ, OFF and PLY keep every bit of the positions; STL holds floats, and glTF floats
+ * relative to abut_mesh_origin(). glTF is y up; nothing is turned for that. Thread-safe. */
 ABUT_API abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
                                      const abut_mesh_write_options *options);
 

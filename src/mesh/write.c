@@ -1,14 +1,16 @@
-/* Writes OBJ, OFF, PLY and STL.
+/* Writes OBJ, OFF, PLY, STL and glTF.
  *
  * OBJ, OFF and PLY keep every bit: PLY declares its coordinates float where all are floats, else
  * double; OBJ and OFF, which have no types and are read as doubles, get as many digits as a double
  * needs to come back. STL holds floats, and as text the digits that give exactly these floats as
- * doubles; its normals come from the geometry before rounding. Numbers are written by number.c, so
- * that no locale puts a comma in.
+ * doubles; its normals come from the geometry before rounding. glTF holds floats too, relative to
+ * the origin of the mesh, which is the translation of its node: what was read as floats stays as it
+ * is wherever it lies. Numbers are written by number.c, so that no locale puts a comma in.
  */
 #include "mesh/files.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define BUFFER_BYTES (64u * 1024u)
 #define LINE_BYTES 512u /* more than any one element takes */
@@ -17,7 +19,8 @@ typedef struct writer {
     const abut_mesh *mesh;
     abuti_sink sink;
     locale_t locale;
-    bool single; /* every coordinate is a float */
+    bool single;  /* every coordinate is a float */
+    bool letters; /* glTF: bytes as base64 */
     char stage[420];
     size_t used;
     char *buffer;
@@ -233,6 +236,118 @@ static abut_status write_stl(writer *out, bool text) {
     return status;
 }
 
+/* ---- glTF ---- */
+
+/* The last `count` bytes, a multiple of 3, as base64 where the file is text. */
+static void to_letters(writer *out, size_t count) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    unsigned char bytes[12];
+    if (!out->letters)
+        return;
+    out->used -= count;
+    memcpy(bytes, out->buffer + out->used, count);
+    for (size_t i = 0; i < count; i += 3) {
+        uint32_t bits = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 | bytes[i + 2];
+        for (int k = 18; k >= 0; k -= 6)
+            out->buffer[out->used++] = digits[bits >> k & 63];
+    }
+}
+
+static void put_gltf_vertex(writer *out, vec3 p) {
+    vec3 q = v3_sub(p, out->mesh->origin); /* exact, see mesh.c */
+    put_float(out, q.x);
+    put_float(out, q.y);
+    put_float(out, q.z);
+    to_letters(out, 12);
+}
+
+static void put_gltf_face(writer *out, const uint32_t *corners) {
+    for (int k = 0; k < 3; k++)
+        put_u32(out, corners[k]);
+    to_letters(out, 12);
+}
+
+static void put_list(writer *out, const char *name, vec3 p) {
+    put_text(out, name);
+    put_number(out, p.x, false);
+    put_text(out, ",");
+    put_number(out, p.y, false);
+    put_text(out, ",");
+    put_number(out, p.z, false);
+    put_text(out, "]");
+}
+
+/* The JSON up to the length of the buffer. */
+static void put_gltf_head(writer *out) {
+    const abut_mesh *mesh = out->mesh;
+    box3 box = box_empty();
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        box = box_grow(box, to_floats(mesh->positions[i]));
+    put_text(out,
+             "{\"asset\":{\"version\":\"2.0\",\"generator\":\"abut\"},\"scene\":0,\"scenes\":[{"
+             "\"nodes\":[0]}],\"nodes\":[{\"mesh\":0");
+    if (v3_max_abs(mesh->origin) > 0)
+        put_list(out, ",\"translation\":[", mesh->origin);
+    put_text(
+        out,
+        "}],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":1}]}],"
+        "\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"type\":\"VEC3\",\"count\":");
+    put_whole(out, mesh->vertex_count);
+    put_list(out, ",\"min\":[", box.lo);
+    put_list(out, ",\"max\":[", box.hi);
+    put_text(out, "},{\"bufferView\":1,\"componentType\":5125,\"type\":\"SCALAR\",\"count\":");
+    put_whole(out, 3 * (uint64_t)mesh->triangle_count);
+    put_text(out, "}],\"bufferViews\":[{\"buffer\":0,\"target\":34962,\"byteLength\":");
+    put_whole(out, 12 * (uint64_t)mesh->vertex_count);
+    put_text(out, "},{\"buffer\":0,\"target\":34963,\"byteOffset\":");
+    put_whole(out, 12 * (uint64_t)mesh->vertex_count);
+    put_text(out, ",\"byteLength\":");
+    put_whole(out, 12 * (uint64_t)mesh->triangle_count);
+    put_text(out, "}],\"buffers\":[{\"byteLength\":");
+    put_whole(out, 12 * ((uint64_t)mesh->vertex_count + mesh->triangle_count));
+}
+
+/* As text, or as GLB: a head of 12 bytes, then two chunks with heads of 8. */
+static abut_status write_gltf(writer *out, bool text) {
+    const uint32_t heads = 12 + 8;
+    uint32_t bytes =
+        (uint32_t)(12 * ((uint64_t)out->mesh->vertex_count + out->mesh->triangle_count));
+    out->letters = text;
+    out->used = text ? 0 : heads;
+    put_gltf_head(out);
+    put_text(out, text ? ",\"uri\":\"data:application/octet-stream;base64," : "}]}");
+    if (!text) {
+        while (out->used % 4)
+            put_text(out, " ");
+        size_t used = out->used;
+        out->used = 0;
+        put_text(out, "glTF");
+        put_u32(out, 2);
+        put_u32(out, (uint32_t)used + 8 + bytes);
+        put_u32(out, (uint32_t)used - heads);
+        put_text(out, "JSON");
+        out->used = used;
+        put_u32(out, bytes);
+        put_bytes(out, "BIN", 4);
+    }
+    abut_status status = put_all(out, put_gltf_vertex, put_gltf_face);
+    if (text)
+        put_text(out, "\"}]}\n");
+    return status;
+}
+
+static abut_status check_gltf(const abut_mesh *mesh, const char *path, bool text) {
+    uint64_t bytes = 12 * ((uint64_t)mesh->vertex_count + mesh->triangle_count);
+    if (!text && bytes > UINT32_MAX - 4096)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: a GLB has at most 4 GiB; write PLY", path);
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        if (v3_max_abs(mesh->positions[i]) > (double)FLT_MAX)
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: vertex %u is too large for the floats of glTF; write OBJ or PLY",
+                              path, i);
+    return ABUT_OK;
+}
+
 /* ---- the door ---- */
 
 static bool all_floats(const abut_mesh *mesh) {
@@ -266,11 +381,14 @@ static abut_status choose(const char *path, abut_mesh_write_options *options) {
     if (options->format == ABUT_MESH_FORMAT_AUTO)
         options->format = abuti_mesh_format_of_name(path);
     if (options->format == ABUT_MESH_FORMAT_AUTO || options->format == ABUT_MESH_FORMAT_OTHER)
-        return abuti_fail(
-            ABUT_ERROR_ARGUMENT,
-            "%s: its ending tells no format that abut writes; use .obj, .off, .ply or "
-            ".stl, or give the format",
-            path);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: its ending tells no format that abut writes; use .obj, .off, .ply, "
+                          ".stl, .glb or .gltf, or give the format",
+                          path);
+    size_t length = strlen(path);
+    if (options->format == ABUT_MESH_FORMAT_GLTF && length >= 5 &&
+        !strcasecmp(path + length - 5, ".gltf"))
+        options->ascii = true;
     return ABUT_OK;
 }
 
@@ -289,6 +407,9 @@ static abut_status write_open(writer *out, const char *path,
     case ABUT_MESH_FORMAT_PLY:
         out->single = all_floats(out->mesh);
         status = write_ply(out, options->ascii);
+        break;
+    case ABUT_MESH_FORMAT_GLTF:
+        status = write_gltf(out, options->ascii);
         break;
     default:
         status = write_stl(out, options->ascii);
@@ -312,6 +433,8 @@ abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
         status = choose(path, &ours);
     if (!status && ours.format == ABUT_MESH_FORMAT_STL)
         status = check_stl(mesh, path);
+    if (!status && ours.format == ABUT_MESH_FORMAT_GLTF)
+        status = check_gltf(mesh, path, ours.ascii);
     if (status)
         return status;
     writer out = {.mesh = mesh, .locale = newlocale(LC_ALL_MASK, "C", (locale_t)0)};

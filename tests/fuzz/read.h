@@ -35,6 +35,11 @@ static int read_any(const uint8_t *data, size_t bytes, abut_mesh_format format) 
     case 4:
         fuzz_round_trip(mesh, ABUT_MESH_FORMAT_STL, data[0] >> 2 & 1);
         break;
+    case 5:
+    case 6:
+        if (strstr(abut_features(), "gltf"))
+            fuzz_round_trip(mesh, ABUT_MESH_FORMAT_GLTF, data[0] >> 2 & 1);
+        break;
     default:
         break;
     }

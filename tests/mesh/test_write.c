@@ -152,8 +152,8 @@ static void refuses_what_it_cannot_do(void **state) {
     abut_mesh *mesh = test_mesh(NULL, tetrahedron, 4, two, 2);
     assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_mesh_write(NULL, "x.obj", NULL));
     assert_fails(ABUT_ERROR_ARGUMENT, "path is null", abut_mesh_write(mesh, NULL, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "x.gltf: its ending", abut_mesh_write(mesh, "x.gltf", NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, ".obj, .off, .ply or .stl", abut_mesh_write(mesh, "x", NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "x.dae: its ending", abut_mesh_write(mesh, "x.dae", NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, ".stl, .glb or .gltf", abut_mesh_write(mesh, "x", NULL));
     abut_mesh_write_options options = write_options(ABUT_MESH_FORMAT_OTHER, false);
     assert_fails(ABUT_ERROR_ARGUMENT, ".obj", abut_mesh_write(mesh, "x.obj", &options));
     options = write_options((abut_mesh_format)17, false);
@@ -197,8 +197,8 @@ static abut_status write_once(abut_context *context, void *path) {
 }
 
 static void any_allocation_may_fail(void **state) {
-    static const char *const names[] = {"o.obj", "o.ply", "o.stl"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const names[] = {"o.obj", "o.ply", "o.stl", "o.glb", "o.gltf"};
+    for (int i = 0; i < 5; i++) {
         char path[1100];
         snprintf(path, sizeof path, "%s", test_path(names[i]));
         assert_true(test_every_allocation(write_once, path) >= 5);
@@ -240,12 +240,53 @@ static void can_be_cancelled(void **state) {
     abut_context_destroy(context);
 }
 
+/* What was read as floats comes back bit by bit, also far away; doubles come back as floats. */
+static void gltf_keeps_floats_about_the_origin(void **state) {
+    if (!strstr(abut_features(), "gltf"))
+        skip();
+    static const char *const names[] = {"a.glb", "a.gltf", "a.GLTF", "text.glb"};
+    abut_pose away = {.translation = {1e6, -3e6, 0.1}};
+    abut_mesh *grid = check_grid(NULL, 20, true), *far = NULL, *back = NULL;
+    assert_ok(abut_mesh_transform(grid, 1, away, &far));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int k = 0; k < 2; k++) {
+            abut_mesh *mesh = k ? far : grid;
+            abut_mesh_write_options options = write_options(ABUT_MESH_FORMAT_AUTO, i == 3);
+            assert_ok(abut_mesh_write(mesh, test_path(names[i]), &options));
+            char start[5] = {0};
+            FILE *file = fopen(test_path(names[i]), "rb");
+            assert_int_equal(4, fread(start, 1, 4, file));
+            fclose(file);
+            assert_string_equal(i ? "{\"as" : "glTF", start);
+            assert_ok(abut_mesh_read(NULL, test_path(names[i]), NULL, &back));
+            assert_int_equal(abut_mesh_triangle_count(mesh), abut_mesh_triangle_count(back));
+            for (uint32_t v = 0; v < abut_mesh_vertex_count(mesh); v++) {
+                abut_vec3 p = check_position(mesh, v), q = check_position(back, v);
+                double most = k ? 1e-7 : 0; /* z is far from no float there */
+                assert_true(fabs(p.x - q.x) <= 0 && fabs(p.y - q.y) <= 0 &&
+                            fabs(p.z - q.z) <= most);
+            }
+            assert_memory_equal(abut_mesh_indices(mesh), abut_mesh_indices(back),
+                                12 * (size_t)abut_mesh_triangle_count(mesh));
+            abut_mesh_destroy(back);
+        }
+    abut_mesh_destroy(far);
+    abut_mesh_destroy(grid);
+    static const double huge[] = {0, 0, 0, 1e40, 0, 0, 0, 1, 0};
+    static const uint32_t one[] = {0, 1, 2};
+    abut_mesh *large = test_mesh(NULL, huge, 3, one, 1);
+    assert_fails(ABUT_ERROR_ARGUMENT, "vertex 1 is too large for the floats of glTF",
+                 abut_mesh_write(large, test_path("large.glb"), NULL));
+    abut_mesh_destroy(large);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_the_text_it_should),
         cmocka_unit_test(takes_the_smaller_type),
         cmocka_unit_test(keeps_every_bit),
         cmocka_unit_test(stl_keeps_floats),
+        cmocka_unit_test(gltf_keeps_floats_about_the_origin),
         cmocka_unit_test(stl_normals_come_from_the_geometry),
         cmocka_unit_test(refuses_what_it_cannot_do),
         cmocka_unit_test(a_full_disk_keeps_the_old_file),

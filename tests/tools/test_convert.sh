@@ -127,7 +127,7 @@ untouched "no folder"
 try 1 "$tool" convert ball.obj target --to obj
 untouched "a folder as the file"
 try 2 "$tool" convert ball.obj target/new.xyz
-complains ".obj, .ply, .stl or .off"
+complains ".obj, .ply, .stl, .off, .glb or .gltf"
 untouched "unknown ending"
 try 1 sh -c 'trap "" XFSZ; ulimit -f 2; exec "$0" "$@"' "$tool" convert ball.obj target/old.obj
 complains "could not be written"
@@ -149,7 +149,7 @@ else
     untouched "locked folder"
 fi
 
-# glTF: a triangle of bytes in the text itself. It is read, not written.
+# glTF: a triangle of bytes in the text itself.
 cat >tri.gltf <<'END'
 {"asset":{"version":"2.0"},"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"accessors":[
 {"bufferView":0,"componentType":5120,"count":3,"type":"VEC3"}],"bufferViews":[{"buffer":0,
@@ -166,7 +166,20 @@ else
     try 1 "$tool" convert tri.gltf tri.obj
     complains "this build of abut lacks yajl"
 fi
-try 2 "$tool" convert ball.obj ball.gltf
+try 0 "$tool" convert ball.obj ball.glb
+demand "a GLB begins otherwise" "$(head -c 4 ball.glb)" = glTF
+try 0 "$tool" convert ball.obj ball.gltf
+try 0 "$tool" convert ball.obj named --to gltf
+demand "another name gives other bytes" "$(cmp named ball.glb 2>&1)" = ""
+demand "text is not JSON" "$("$python" -c 'import json; print(json.load(open("ball.gltf"))["asset"]["version"])')" = 2.0
+if "$tool" version --json | grep -q '"gltf": true'; then
+    for name in ball.glb ball.gltf; do
+        try 0 "$tool" info --json $name
+        is "[it['files'][0][k] for k in ('vertices', 'triangles', 'closed', 'solid')]" \
+            "[162, 320, True, True]"
+    done
+fi
+try 2 "$tool" convert ball.obj ball.dae
 complains "its ending names no format that can be written"
 
 # Assimp: only when asked for, and then in a child process, which may crash.

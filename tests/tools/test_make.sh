@@ -67,8 +67,8 @@ try 2 "$tool" make dodecahedron x.obj
 complains "'abut make --list' lists them"
 try 2 "$tool" make box
 complains "the file to write is missing"
-try 2 "$tool" make box x.gltf
-complains ".obj, .ply, .stl or .off"
+try 2 "$tool" make box x.dae
+complains ".obj, .ply, .stl, .off, .glb or .gltf"
 try 2 "$tool" make tube x.obj --radius 1 --radius2 2
 complains "abut make: "
 demand "the function's name shows" "$(grep -c abut_ err)" -eq 0

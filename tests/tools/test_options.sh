@@ -22,7 +22,7 @@ try 2 "$tool" convert --transalte 1,2,3 box.obj out.obj
 complains "did you mean --translate?"
 try 2 "$tool" convert --to=sdl box.obj out.obj
 complains "--to does not know 'sdl'; did you mean stl?"
-try 2 "$tool" convert --to=gltf box.obj out.obj
+try 2 "$tool" convert --to=dae box.obj out.obj
 complains "it takes one of obj|ply|stl|off"
 
 # Values.

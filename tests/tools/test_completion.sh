@@ -40,10 +40,10 @@ completes "mesh.obj " abut make --ascii box me
 completes "torus " abut make --to ply to
 completes "torus " abut make --to = ply to
 completes "--segments --size " abut make box --s
-completes "obj off ply stl " abut convert mesh.obj x --to ""
+completes "gltf obj off ply stl " abut convert mesh.obj x --to ""
 completes "other " abut convert --from o mesh.obj --from ot
 completes "ply " abut convert mesh.obj x --to = p
-completes "obj off ply stl " abut convert mesh.obj x --to =
+completes "gltf obj off ply stl " abut convert mesh.obj x --to =
 completes "back bottom " abut picture mesh.obj --view b
 completes " " abut info --threads ""
 completes "exit-codes " abut help ex

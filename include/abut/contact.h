@@ -22,6 +22,7 @@
 #include <abut/field.h>
 #include <abut/geom.h>
 #include <abut/mesh.h>
+#include <abut/pair.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -133,8 +134,10 @@ typedef enum abut_contact_kind {
     ABUT_CONTACT_EDGE,
     ABUT_CONTACT_FACE,
     ABUT_CONTACT_EVEN,
-    ABUT_CONTACT_SOLID, /* a place of a sphere, capsule or box; element: which */
-    ABUT_CONTACT_POINT  /* of a cloud; element: its number */
+    ABUT_CONTACT_SOLID,   /* a place of a sphere, capsule or box; element: which */
+    ABUT_CONTACT_POINT,   /* of a cloud; element: its number */
+    ABUT_CONTACT_CROSSING /* where an edge goes through a triangle of the other body; element: the
+                           * edge; part: the lowest 26 bits of the triangle */
 } abut_contact_kind;
 
 ABUT_API const char *abut_contact_kind_name(abut_contact_kind kind);
@@ -170,6 +173,50 @@ typedef struct abut_contacts {
     abut_advice advice; /* what the inside of the bodies is worth: the worst that the fields which
                          * were asked say of their signs (see abut_field_info) */
 } abut_contacts;
+
+/* ---- two meshes, by exact geometry ---- */
+
+/* One connected part of what two bodies have in common. */
+typedef struct abut_patch {
+    abut_vec3 normal; /* unit, from b to a: a shift of a along it makes the overlap smaller */
+    abut_vec3 centre; /* of the contour in which the surfaces meet */
+    double depth;     /* of its deepest contact */
+    double area;      /* as seen along the direction in which the overlap shrinks fastest */
+    double volume;    /* of the overlap; with a margin, of bodies that are half of it larger */
+    uint64_t first;   /* of its contacts */
+    uint32_t count;   /* of them, the deepest first */
+} abut_patch;
+
+typedef struct abut_patch_options {
+    size_t size;
+    double margin;  /* contacts are also gaps up to this, as negative depths */
+    uint32_t keep;  /* contacts a patch; 0 = 4, at most 8 */
+    uint32_t pair;  /* given to every contact */
+    abut_vec3 hint; /* which way out a was the last time, or against its motion relative to b: for
+                     * bodies that have gone through each other. Zero = none */
+    bool unchecked; /* depths are not checked; see abut_patches.separates */
+} abut_patch_options;
+
+ABUT_DEFAULT(abut_patch_options)
+
+/* Room for patches and their contacts. Where there is too little of either, ABUT_ERROR_BUFFER is
+ * returned and both lists stay as they were; the counts are told in either case. */
+typedef struct abut_patches {
+    abut_patch *list; /* deepest first */
+    uint64_t capacity, count;
+    abut_contact *contacts; /* of the first patch, then of the second ... */
+    uint64_t contact_capacity, contact_count;
+    bool separates; /* a shift of a along the first patch's normal by its depth leaves the bodies
+                     * apart: this was checked, and the depth made larger where it was needed */
+    abut_advice advice; /* unfit where a surface does not tell in from out */
+} abut_patches;
+
+/* Finds the contacts of two posed meshes without fields and samples: from the contours in which
+ * they meet, exactly. Bodies that touch have a contact, however thin they are, and also where one
+ * is inside the other. Lists may be null with a capacity of 0. The first question about a mesh
+ * makes its topology, which the hierarchy keeps (some 100 bytes a triangle). Thread-safe. */
+ABUT_API abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
+                                          const abut_patch_options *options, abut_patches *patches);
 
 /* ---- two bodies ---- */
 

@@ -75,7 +75,7 @@ typedef struct bvh_part_kind {
 } bvh_part_kind;
 
 typedef struct bvh_parts {
-    bvh_part *first;
+    _Atomic(bvh_part *) first;
 } bvh_parts;
 
 /* The part of a kind, or null. */
@@ -88,6 +88,9 @@ static inline bvh_part *abuti_bvh_part(const bvh_parts *parts, const bvh_part_ki
 /* The same; made if there is none. Not thread-safe. */
 abut_status abuti_bvh_part_get(abut_context *context, bvh_parts *parts, const bvh_part_kind *kind,
                                void *owner, bvh_part **part);
+/* The same for a part of a hierarchy that is made of it alone, which is the owner; on the CPU.
+ * Thread-safe among questions, as a const hierarchy may be asked by many. */
+abut_status abuti_bvh_part_share(const abut_bvh *bvh, const bvh_part_kind *kind, bvh_part **part);
 /* Makes a part that is in no list yet, and puts one there instead of that of its kind. */
 abut_status abuti_bvh_part_make(abut_context *context, const bvh_part_kind *kind, void *owner,
                                 bvh_part **part);

@@ -23,13 +23,16 @@ abut_status abuti_bvh_part_make(abut_context *context, const bvh_part_kind *kind
 
 /* Takes the part of a kind out of the list. */
 static void remove_part(bvh_parts *parts, const bvh_part_kind *kind) {
-    for (bvh_part **at = &parts->first; *at; at = &(*at)->next)
-        if ((*at)->kind == kind) {
-            bvh_part *part = *at;
-            *at = part->next;
-            destroy_part(part);
-            return;
-        }
+    bvh_part *part = parts->first, *before = NULL;
+    for (; part && part->kind != kind; part = part->next)
+        before = part;
+    if (!part)
+        return;
+    if (before)
+        before->next = part->next;
+    else
+        parts->first = part->next;
+    destroy_part(part);
 }
 
 void abuti_bvh_part_put(bvh_parts *parts, bvh_part *part) {
@@ -51,6 +54,26 @@ abut_status abuti_bvh_part_get(abut_context *context, bvh_parts *parts, const bv
     return ABUT_OK;
 }
 
+abut_status abuti_bvh_part_share(const abut_bvh *bvh, const bvh_part_kind *kind, bvh_part **part) {
+    bvh_parts *parts = &((abut_bvh *)(uintptr_t)bvh)->parts;
+    bvh_part *found = abuti_bvh_part(parts, kind), *made;
+    if (!found) {
+        abut_status status = abuti_bvh_part_make(bvh->context, kind, (void *)(uintptr_t)bvh, &made);
+        if (status)
+            return status;
+        made->next = parts->first;
+        /* What others add meanwhile stands before what was there. */
+        while (!found && !atomic_compare_exchange_weak(&parts->first, &made->next, made))
+            found = abuti_bvh_part(parts, kind);
+        if (found) /* another thread was faster */
+            destroy_part(made);
+        else
+            found = made;
+    }
+    *part = found;
+    return ABUT_OK;
+}
+
 abut_status abuti_bvh_parts_refit(bvh_parts *parts) {
     abut_status status = ABUT_OK;
     for (bvh_part *part = parts->first, *next; part; part = next) {
@@ -64,6 +87,6 @@ abut_status abuti_bvh_parts_refit(bvh_parts *parts) {
 }
 
 void abuti_bvh_parts_destroy(bvh_parts *parts) {
-    while (parts->first)
-        remove_part(parts, parts->first->kind);
+    for (bvh_part *part = parts->first; part; part = parts->first)
+        remove_part(parts, part->kind);
 }

@@ -28,6 +28,8 @@ typedef struct meet_search {
     uint64_t capacity, count;
     abut_pair_meeting *meetings;
     uint32_t triangle[2]; /* the first */
+    pair_visit *visit;    /* told of pairs that may meet, instead of asking exactly; or null */
+    void *data;
 } meet_search;
 
 /* ---- leaves ---- */
@@ -145,6 +147,12 @@ static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
         if (!near)
             continue;
         uint32_t t = side[0].bvh->order[leaf_a * BVH_WIDTH + i];
+        if (s->visit) {
+            for (uint32_t j = 0; j < fill_b; j++)
+                if (near >> j & 1)
+                    s->visit(s->data, t, side[1].bvh->order[leaf_b * BVH_WIDTH + j]);
+            continue;
+        }
         abut_triangle at = pair_triangle(&side[0], t);
         for (uint32_t j = 0; j < fill_b; j++)
             if (near >> j & 1 &&
@@ -227,4 +235,10 @@ uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_m
         return 0;
     meet_run(&s);
     return s.count;
+}
+
+void abuti_pair_candidates(const pair_frame *frame, pair_visit *visit, void *data) {
+    meet_search s = {.frame = frame, .visit = visit, .data = data};
+    if (frame->reach <= PAIR_FAR)
+        meet_run(&s);
 }

@@ -37,7 +37,7 @@ static void all_values_have_names(void **state) {
     CHECK(abut_interpolation, ABUT_INTERPOLATION_CUBIC);
     CHECK(abut_combination, ABUT_COMBINATION_DIFFERENCE);
     CHECK(abut_sample_kind, ABUT_SAMPLE_EVEN);
-    CHECK(abut_contact_kind, ABUT_CONTACT_POINT);
+    CHECK(abut_contact_kind, ABUT_CONTACT_CROSSING);
     CHECK(abut_contact_ray_method, ABUT_CONTACT_RAY_CELLS);
     CHECK(abut_world_kind, ABUT_WORLD_BOX);
 }

@@ -1,0 +1,310 @@
+/* Contacts of two meshes from exact geometry: the order of the steps, and the public function.
+ *
+ * Both bodies are put into one order first, by what they are and where, so that the answer is the
+ * same whichever is called a. Contours come from patch_contour.c, points from patch_point.c. Where
+ * skins do not meet, one body may be inside the other; or surfaces may touch where a skin has no
+ * thickness, and then the touching triangles make the contact. */
+#include "contact/patch.h"
+
+#include "geom/meet_shared.h"
+
+#include <math.h>
+#include <string.h>
+
+#define JITTER 1e-9       /* of the smaller body */
+#define ROUNDINGS 0x1p-44 /* of the largest coordinate: jitter is no less */
+#define SPECK 1e-5        /* of the smaller body: shorter contours beside longer ones are dropped */
+#define SLACK 1e-6 /* of the depth, by which bodies are moved apart to see whether they are */
+
+enum { KEEP = 4, ROUNDS = 3 };
+
+typedef struct patch_call {
+    abut_patch_options options;
+    abut_posed posed[2]; /* the second where it is, the first relative to it */
+    bool swapped;
+    double size; /* of the smaller body */
+    vec3 hint;   /* in the frame */
+    patch_answer *answers;
+    size_t count, room;
+    bool separates;
+} patch_call;
+
+/* ---- order ---- */
+
+static int compare_bytes(const void *a, const void *b, size_t a_bytes, size_t b_bytes) {
+    return a_bytes != b_bytes ? (a_bytes < b_bytes ? -1 : 1) : memcmp(a, b, a_bytes);
+}
+
+/* Whether a comes first: of fewer triangles, else by its numbers. */
+static bool in_order(const abut_posed *a, const abut_posed *b) {
+    const abut_mesh *p = a->bvh->mesh, *q = b->bvh->mesh;
+    if (p->triangle_count != q->triangle_count)
+        return p->triangle_count < q->triangle_count;
+    int order =
+        p == q ? 0
+               : compare_bytes(p->positions, q->positions, p->vertex_count * sizeof *p->positions,
+                               q->vertex_count * sizeof *q->positions);
+    order = order ? order : memcmp(&a->pose, &b->pose, sizeof a->pose);
+    return order <= 0;
+}
+
+/* ---- bodies ---- */
+
+/* Both in the frame: that of the second's mesh. */
+static abut_status set_bodies(patch_work *work, const patch_call *call, double margin) {
+    for (int side = 0; side < 2; side++) {
+        patch_body *body = &work->body[side];
+        body->bvh = call->posed[side].bvh;
+        abut_status status = abuti_patch_skin(body->bvh, &body->skin);
+        if (status)
+            return status;
+    }
+    patch_body *a = &work->body[0], *b = &work->body[1];
+    abuti_motion motion = abuti_motion_of(&call->posed[0].pose);
+    a->turns = true;
+    a->turn = motion.rotation;
+    a->shift = v3_sub(v3_add(m3_apply(&a->turn, a->bvh->mesh->origin), motion.translation),
+                      b->bvh->mesh->origin);
+    double largest = real_max(v3_max_abs(a->shift) + 2 * a->skin->size, 2 * b->skin->size);
+    double jitter = real_max(JITTER * real_min(a->skin->size, b->skin->size), ROUNDINGS * largest);
+    for (int side = 0; side < 2; side++) {
+        work->body[side].jitter = jitter;
+        work->body[side].grow = 0.5 * margin + 10 * jitter;
+        work->body[side].seed = (uint64_t)(side + 1) << 40;
+    }
+    return ABUT_OK;
+}
+
+/* Contours and regions at a pose. */
+static abut_status find(patch_work *work, const patch_call *call, double margin) {
+    pair_frame frame;
+    abut_status status = set_bodies(work, call, margin);
+    if (status)
+        return status;
+    abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
+    double out = 0;
+    for (int side = 0; side < 2; side++)
+        out += work->body[side].grow * work->body[side].skin->reach + 2 * work->body[side].jitter;
+    frame.pad += (float)(1.001 * out * frame.scale);
+    return abuti_patch_find(work, &frame);
+}
+
+/* ---- answers ---- */
+
+static abut_status add_answer(patch_work *work, patch_call *call, const patch_answer *answer) {
+    if (call->count == call->room) {
+        abut_status status = abuti_grow(work->context, &call->answers, call->count, call->count + 1,
+                                        sizeof *answer, &call->room);
+        if (status)
+            return status;
+    }
+    size_t i = call->count++;
+    for (; i > 0 && call->answers[i - 1].depth < answer->depth; i--) /* deepest first */
+        call->answers[i] = call->answers[i - 1];
+    call->answers[i] = *answer;
+    return ABUT_OK;
+}
+
+static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
+    double longest = 0;
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < work->region_count; i++)
+        longest = real_max(longest, work->regions[i].length);
+    for (size_t i = 0; i < work->region_count && !status; i++) {
+        const patch_region *r = &work->regions[i];
+        patch_answer answer = {.count = 0};
+        /* The contour of a hole, or a speck: what is beside it tells more. */
+        if (work->region_count > 1 && r->length < longest &&
+            (r->volume <= 0 || r->length < SPECK * call->size))
+            continue;
+        status = abuti_patch_points(work, r, call->hint, keep, call->options.margin, &answer);
+        if (!status && answer.count)
+            status = add_answer(work, call, &answer);
+    }
+    return status;
+}
+
+/* Where no contour is: one inside the other, or a touch, or nothing. */
+static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep) {
+    pair_frame frame;
+    abut_pair_relation relation;
+    uint32_t vertex, triangle[2];
+    unsigned doubt = 0;
+    patch_answer answer = {.count = 0};
+    abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
+    if (abuti_pair_meets(&frame, triangle)) {
+        /* By a skin without thickness, as where normals cancel: from the triangles. */
+        vec3 n[2];
+        abut_segment segment;
+        for (int side = 0; side < 2; side++) {
+            const patch_body *body = &work->body[side];
+            const uint32_t *corner = body->skin->corner + 3 * (size_t)triangle[side];
+            vec3 p = patch_true(body, corner[0]), q = patch_true(body, corner[1]),
+                 s = patch_true(body, corner[2]);
+            n[side] = abuti_unit_normal(p, q, s);
+        }
+        vec3 way = v3_normalise(v3_sub(n[1], n[0]));
+        if (v3_length_sq(way) == 0)
+            way = v3_length_sq(n[1]) > 0 ? n[1] : v3(0, 0, 1);
+        triangle_triangle_meet(pair_triangle(&frame.side[0], triangle[0]),
+                               pair_triangle(&frame.side[1], triangle[1]), &segment);
+        vec3 point = v3_sub(segment.end[0], work->body[1].bvh->mesh->origin);
+        answer = (patch_answer){.normal = way, .centre = point, .count = 1};
+        answer.points[0] = (patch_point){.at = point,
+                                         .side = 0,
+                                         .kind = ABUT_CONTACT_FACE,
+                                         .element = triangle[0]};
+        return add_answer(work, call, &answer);
+    }
+    abut_status status =
+        abuti_pair_contains(&frame, &call->posed[0], &call->posed[1], &relation, &vertex, &doubt);
+    if (status || relation == ABUT_PAIR_APART)
+        return status;
+    abuti_patch_inside(work, relation == ABUT_PAIR_B_INSIDE, call->hint, keep, &answer);
+    return answer.count ? add_answer(work, call, &answer) : ABUT_OK;
+}
+
+/* ---- certain depths ---- */
+
+/* Moves the first body out along the deepest normal; where they still touch, adds what is left. */
+static abut_status check(abut_context *context, patch_call *call) {
+    patch_answer *deepest = &call->answers[0];
+    patch_call moved = *call;
+    call->separates = false;
+    for (int round = 0; round < ROUNDS; round++) {
+        abut_pair_relation relation;
+        unsigned doubt = 0;
+        double out = real_max(deepest->depth, 0) * (1 + SLACK) + 1e-7 * call->size;
+        moved.posed[0].pose.translation =
+            v3_along(call->posed[0].pose.translation, out, deepest->normal);
+        abut_status status =
+            abuti_pair_overlap(&moved.posed[0], &moved.posed[1], false, NULL, &relation, &doubt);
+        if (status)
+            return status;
+        if (relation == ABUT_PAIR_APART) {
+            call->separates = true;
+            return ABUT_OK;
+        }
+        patch_work work = {.context = context};
+        status = find(&work, &moved, 0);
+        double rest = 0;
+        status = status ? status : abuti_patch_depth(&work, deepest->normal, &rest);
+        abuti_patch_end(&work);
+        if (status || !(rest > 0) || round + 1 == ROUNDS)
+            return status;
+        deepest->depth = out + rest;
+        deepest->points[0].depth = deepest->depth;
+    }
+    return ABUT_OK;
+}
+
+/* ---- out ---- */
+
+static vec3 to_world(const patch_call *call, const abuti_motion *motion, vec3 p) {
+    return abuti_motion_apply(motion, v3_add(p, call->posed[1].bvh->mesh->origin));
+}
+
+static abut_status write(const patch_call *call, const abut_pose *at, abut_advice advice,
+                         abut_patches *out) {
+    abuti_motion motion = abuti_motion_of(at);
+    uint64_t contacts = 0;
+    for (size_t i = 0; i < call->count; i++)
+        contacts += call->answers[i].count;
+    out->count = call->count;
+    out->contact_count = contacts;
+    if (call->count > out->capacity || contacts > out->contact_capacity)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "abut_contact_patches: there are %llu patches with %llu contacts, but "
+                          "room for %llu and %llu",
+                          (unsigned long long)call->count, (unsigned long long)contacts,
+                          (unsigned long long)out->capacity,
+                          (unsigned long long)out->contact_capacity);
+    out->separates = call->separates;
+    out->advice = advice;
+    contacts = 0;
+    for (size_t i = 0; i < call->count; i++) {
+        const patch_answer *a = &call->answers[i];
+        vec3 normal = m3_apply(&motion.rotation, a->normal);
+        normal = v3_scale(normal, call->swapped ? -1 : 1);
+        out->list[i] = (abut_patch){normal,    to_world(call, &motion, a->centre),
+                                    a->depth,  a->area,
+                                    a->volume, contacts,
+                                    a->count};
+        for (uint32_t k = 0; k < a->count; k++) {
+            const patch_point *p = &a->points[k];
+            uint32_t side = p->side ^ (uint32_t)call->swapped;
+            out->contacts[contacts++] =
+                (abut_contact){.point = to_world(call, &motion, p->at),
+                               .normal = normal,
+                               .depth = p->depth,
+                               .id = contact_id(side, p->kind, p->element, p->part),
+                               .pair = call->options.pair,
+                               .side = side,
+                               .kind = (abut_contact_kind)p->kind,
+                               .element = p->element,
+                               .part = p->part};
+        }
+    }
+    return ABUT_OK;
+}
+
+static abut_status check_call(const abut_posed *a, const abut_posed *b,
+                              const abut_patch_options *options, patch_call *call,
+                              const abut_patches *patches) {
+    const char *name = "abut_contact_patches";
+    if (!a || !b || !patches)
+        return abuti_null(name, !a ? "a" : !b ? "b" : "patches");
+    if ((!patches->list && patches->capacity) || (!patches->contacts && patches->contact_capacity))
+        return abuti_null(name, "a list with room");
+    abut_status status = abuti_bvh_check(name, a->bvh, patches, "patches");
+    status = status ? status : abuti_bvh_check(name, b->bvh, patches, "patches");
+    status = status ? status : abuti_pair_check_pose(name, "the pose of a", a->bvh, &a->pose);
+    status = status ? status : abuti_pair_check_pose(name, "the pose of b", b->bvh, &b->pose);
+    status =
+        status ? status : abuti_options_read(&call->options, sizeof call->options, options, name);
+    if (status)
+        return status;
+    const abut_patch_options *o = &call->options;
+    if (!(o->margin >= 0 && o->margin <= ABUT_COORDINATE_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->margin is %g; it must be a length",
+                          name, o->margin);
+    if (o->keep > PATCH_POINTS)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->keep is %u; it may be at most %d",
+                          name, o->keep, PATCH_POINTS);
+    return abuti_contact_check(name, "options->hint", &o->hint.x, 3);
+}
+
+abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
+                                 const abut_patch_options *options, abut_patches *patches) {
+    patch_call call = {.options = abut_patch_options_default()};
+    abut_status status = check_call(a, b, options, &call, patches);
+    if (status)
+        return status;
+    call.swapped = !in_order(a, b);
+    const abut_posed *first = call.swapped ? b : a, *second = call.swapped ? a : b;
+    abut_pose back = pose_inverse(&second->pose);
+    call.posed[0] = (abut_posed){first->bvh, pose_multiply(&back, &first->pose)};
+    call.posed[1] = (abut_posed){second->bvh, {{0, 0, 0, 1}, {0, 0, 0}}};
+    abuti_motion motion = abuti_motion_of(&second->pose);
+    mat3 turn_back = m3_transpose(&motion.rotation);
+    call.hint = m3_apply(&turn_back, v3_scale(call.options.hint, call.swapped ? -1 : 1));
+    uint32_t keep = call.options.keep ? call.options.keep : KEEP;
+    patch_work work = {.context = a->bvh->context};
+    status = find(&work, &call, call.options.margin);
+    abut_advice advice = abuti_guaranteed("");
+    if (!status) {
+        const patch_skin *skins[2] = {work.body[0].skin, work.body[1].skin};
+        call.size = real_min(skins[0]->size, skins[1]->size);
+        advice = skins[skins[1]->advice.verdict > skins[0]->advice.verdict]->advice;
+        status = work.region_count ? answer_regions(&work, &call, keep) : ABUT_OK;
+        if (!status && !call.count)
+            status = answer_rest(&work, &call, keep);
+    }
+    abuti_patch_end(&work);
+    if (!status && call.count && !call.options.unchecked)
+        status = check(a->bvh->context, &call);
+    if (!status)
+        status = write(&call, &second->pose, advice, patches);
+    abuti_release(a->bvh->context, call.answers);
+    return status;
+}

@@ -1,0 +1,214 @@
+/* What the files of exact patches share: two skinned bodies in one frame, their contour, and the
+ * parts of both surfaces inside the other.
+ *
+ * Frame: that of b's mesh, relative to its origin, so that only a is turned.
+ *
+ * Skin: every vertex goes out by half the margin along a direction of its own that moves all of its
+ * faces out by as much (mitre; patch_skin.c), and then by a billionth of the size to anywhere. So
+ * bodies that lie flush overlap by a hair, and no four vertices of two bodies are in one plane.
+ * Answers about that skin are exact; depths are measured on the true faces. Where four vertices are
+ * in one plane after all, everything begins anew with other billionths.
+ */
+#ifndef ABUTI_CONTACT_PATCH_H
+#define ABUTI_CONTACT_PATCH_H
+
+#include "contact/contact.h"
+#include "pair/pair.h"
+
+/* ---- patch_skin.c: what a mesh keeps for this ---- */
+
+typedef struct patch_skin {
+    bvh_part part;
+    const abut_bvh *bvh;
+    abut_topology *topology; /* of the triangles with vertices in one place as one */
+    abut_topology_arrays view;
+    const uint32_t *corner; /* 3 a triangle, vertices in one place as one */
+    vec3 *offset;           /* of a vertex: by which it goes out if its faces go out by 1 */
+    double reach;           /* the longest of them */
+    double size;            /* of the box, the longest side */
+    abut_advice advice;     /* what contacts with it are worth */
+} patch_skin;
+
+/* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
+abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin);
+
+/* ---- patch_contour.c: where two skins meet, and what is inside ---- */
+
+typedef struct patch_body {
+    const abut_bvh *bvh;
+    const patch_skin *skin;
+    bool turns; /* a: into the frame */
+    mat3 turn;
+    vec3 shift;
+    double grow, jitter;
+    uint64_t seed;
+} patch_body;
+
+/* Where a vertex is in the frame. */
+static inline vec3 patch_turned(const patch_body *body, vec3 p) {
+    return body->turns ? v3_add(m3_apply(&body->turn, p), body->shift) : p;
+}
+static inline vec3 patch_true(const patch_body *body, uint32_t vertex) {
+    return patch_turned(body, body->bvh->mesh->positions[vertex]);
+}
+/* A number from -1 to 1 out of 21 bits. */
+static inline double patch_random(uint64_t bits) {
+    return (double)(bits & 0x1fffff) * (2.0 / 0x1fffff) - 1;
+}
+/* Where its skin is. */
+static inline vec3 patch_place(const patch_body *body, uint32_t vertex) {
+    uint64_t z = vertex * UINT64_C(0x9e3779b97f4a7c15) + body->seed; /* splitmix64, Steele 2014 */
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    z ^= z >> 31;
+    vec3 p = v3_along(body->bvh->mesh->positions[vertex], body->grow, body->skin->offset[vertex]);
+    vec3 random = v3(patch_random(z), patch_random(z >> 21), patch_random(z >> 42));
+    return patch_turned(body, v3_along(p, body->jitter, random));
+}
+
+/* Where an edge of one body goes through a triangle of the other. */
+typedef struct patch_crossing {
+    uint32_t edge, face;
+    uint32_t side; /* of the edge: 0 is a */
+    bool enters;   /* on the way from its lower to its higher vertex */
+    double t;      /* along that way */
+    vec3 at;
+} patch_crossing;
+
+/* The line in which two triangles meet, so that the inside of b is to the left on a's. */
+typedef struct patch_segment {
+    uint32_t face[2];
+    uint32_t from, to; /* crossings */
+} patch_segment;
+
+/* A vertex inside the other body. */
+typedef struct patch_vertex {
+    uint32_t side, vertex;
+} patch_vertex;
+
+/* The part of a triangle that is inside the other body. */
+typedef struct patch_facet {
+    uint32_t side, face, patch;
+    vec3 area; /* along its normal */
+} patch_facet;
+
+/* A table of numbers by keys. */
+typedef struct patch_table {
+    uint64_t *keys; /* 0 = empty */
+    uint32_t *values;
+    size_t count, room; /* a power of two, or 0 */
+} patch_table;
+
+/* A crossing in the order along its edge. */
+typedef struct patch_stop {
+    uint64_t edge; /* side << 32 | edge */
+    double t;
+    uint32_t crossing;
+} patch_stop;
+
+/* One connected part of what two bodies have in common. */
+typedef struct patch_region {
+    vec3 origin; /* of the integrals: on the contour */
+    vec3 area;   /* of a's surface inside b: S */
+    double volume, length;
+    vec3 centre;                       /* of the contour */
+    uint32_t facet_begin, facet_end;   /* once they are sorted */
+    uint32_t point_begin, point_end;   /* of its crossings, in `points` */
+    uint32_t vertex_begin, vertex_end; /* of its inside vertices, in `inner` */
+} patch_region;
+
+/* ---- patch_plane.c: inside parts of both surfaces as seen along a normal ---- */
+
+/* A triangle: the shadow of its skin, and the true one's corners and heights. */
+typedef struct patch_plane {
+    double u[3], v[3], lo[2], hi[2];
+    double true_u[3], true_v[3], true_h[3];
+    double h, du, dv; /* height at (0, 0), and its slopes */
+    uint32_t side, face;
+} patch_plane;
+
+/* All of a region that look the right way, in a grid across the normal. */
+typedef struct patch_view {
+    vec3 normal, along[2];
+    double top, bottom; /* b's highest and a's lowest corner */
+    double slack;       /* by which shadows are taken larger */
+    patch_plane *planes;
+    size_t count, room;
+    uint32_t cells; /* along each side; cell c has members[begin[c]] to members[begin[c + 1]] */
+    double lo[2], scale[2];
+    uint32_t *begin, *members;
+    size_t begin_room, member_room;
+} patch_view;
+
+typedef struct patch_work {
+    abut_context *context;
+    patch_body body[2];
+    bool flat; /* four vertices in one plane: to be done again */
+    abut_status status;
+    patch_crossing *crossings;
+    size_t crossing_count, crossing_room;
+    patch_segment *segments;
+    size_t segment_count, segment_room;
+    patch_vertex *vertices;
+    size_t vertex_count, vertex_room;
+    patch_facet *facets;
+    size_t facet_count, facet_room;
+    patch_region *regions;
+    size_t region_count, region_room;
+    patch_view view;
+    patch_stop *stops; /* crossing_count, sorted */
+    uint32_t *parent;  /* of crossings, then of vertices */
+    size_t parent_room;
+    uint32_t *points, *inner; /* by region */
+    patch_table by_pair[2];   /* crossings by edge and face, for the side of the edge */
+    patch_table cut;          /* triangles with segments, by side and face; the value counts */
+    patch_table marked;       /* vertices inside */
+    patch_table whole;        /* triangles inside, uncut */
+    patch_table by_facet;
+} patch_work;
+
+void abuti_patch_end(patch_work *work);
+/* Finds contour, inside parts and regions. `frame` is that of the pair, with the skins in its pad.
+ * None where the skins do not meet. */
+abut_status abuti_patch_find(patch_work *work, const pair_frame *frame);
+
+/* The two directions across a normal. */
+void abuti_patch_across(vec3 normal, vec3 along[2]);
+/* Makes the view of a region. */
+abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal);
+/* Where a ends below and b above, at a place across the normal; false where one of them is not
+ * there. */
+bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high);
+/* Looks for crossings of an edge of a and an edge of b, as seen along the normal, that are deeper
+ * than `deepest`; tells each, and goes on with what that gives for it. */
+typedef double patch_deeper(void *data, const patch_plane *a, int edge_a, double along,
+                            const patch_plane *b);
+void abuti_patch_edges(const patch_view *view, double deepest, patch_deeper *tell, void *data);
+
+/* ---- patch_point.c: what a region says to a solver ---- */
+
+enum { PATCH_POINTS = 8 }; /* a patch, at most */
+
+typedef struct patch_point {
+    vec3 at; /* in the frame */
+    double depth;
+    uint32_t side, kind, element, part;
+} patch_point;
+
+typedef struct patch_answer {
+    vec3 normal; /* in the frame, towards a */
+    double depth, area, volume;
+    vec3 centre;
+    uint32_t count;
+    patch_point points[PATCH_POINTS];
+} patch_answer;
+
+abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec3 hint,
+                               uint32_t keep, double margin, patch_answer *answer);
+/* Where no surfaces meet, but all of one side is inside the other. */
+void abuti_patch_inside(patch_work *work, uint32_t inner, vec3 hint, uint32_t keep,
+                        patch_answer *answer);
+/* The largest depth of all regions along a normal. */
+abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth);
+
+#endif

@@ -1,0 +1,595 @@
+/* The contour of two skins, and the parts of both that are inside the other.
+ *
+ * Problem: where do two surfaces cut each other, which parts of each are inside the other, and
+ * which of these belong together? Without a coordinate being compared.
+ *
+ * Method. Two triangles in general position meet in a segment, both of whose ends are crossings: of
+ * an edge of one with the other. Whether an edge crosses a triangle is a matter of five signs of
+ * volumes, all exact (geom/predicates_shared.h), so that both triangles at an edge agree. On its
+ * way along an edge the inside of the other body is entered and left by turns; so crossings tell
+ * which vertices are inside, and from these the inside spreads over edges that cross nothing. What
+ * is joined by segments, by inside parts of edges and by that spread is one region of the overlap.
+ *
+ * Sums. Let x0, x1 be the ends of segments, those of a's surface inside b to the left. All of these
+ * are additive, so that no polygon is ever made:
+ *   S   = sum 1/2 x0 x x1         the area vector of a inside b = the gradient of the volume of the
+ *                                 overlap for a shift of a;
+ *   a_f = sum 1/2 x0 x x1         over segments and inside parts of edges of one triangle: the part
+ *                                 of it inside the other;
+ *   V   = 1/3 sum p_f . a_f       over all triangles of both: the volume of the overlap.
+ * Segments count the other way round for b.
+ */
+#include "contact/patch.h"
+
+#include "base/sort.h"
+#include "geom/predicates_shared.h"
+
+#include <string.h>
+
+/* Crossings closer along an edge than this may stand in the wrong order: sides of a ridge. */
+#define TIE 1e-9
+
+/* ---- tables and lists ---- */
+
+static size_t slot_of(const patch_table *table, uint64_t key) {
+    size_t mask = table->room - 1;
+    size_t slot = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & mask;
+    while (table->keys[slot] && table->keys[slot] != key)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+static bool grow_table(patch_work *work, patch_table *table) {
+    patch_table next = {.room = table->room ? 2 * table->room : 64, .count = table->count};
+    next.keys = abuti_allocate_zeroed(work->context, next.room, sizeof *next.keys);
+    next.values = abuti_allocate(work->context, next.room, sizeof *next.values);
+    if (!next.keys || !next.values) {
+        abuti_release(work->context, next.keys);
+        abuti_release(work->context, next.values);
+        work->status = ABUT_ERROR_MEMORY;
+        return false;
+    }
+    for (size_t i = 0; i < table->room; i++)
+        if (table->keys[i]) {
+            size_t slot = slot_of(&next, table->keys[i]);
+            next.keys[slot] = table->keys[i];
+            next.values[slot] = table->values[i];
+        }
+    abuti_release(work->context, table->keys);
+    abuti_release(work->context, table->values);
+    *table = next;
+    return true;
+}
+
+/* The value of a key, which is added with `value` if it is not there: then *added. Keys are 1 or
+ * more. Null where there is no memory. */
+static uint32_t *table_put(patch_work *work, patch_table *table, uint64_t key, uint32_t value,
+                           bool *added) {
+    if (2 * (table->count + 1) > table->room && !grow_table(work, table))
+        return NULL;
+    size_t slot = slot_of(table, key);
+    *added = !table->keys[slot];
+    if (*added) {
+        table->keys[slot] = key;
+        table->values[slot] = value;
+        table->count++;
+    }
+    return &table->values[slot];
+}
+
+static uint32_t table_get(const patch_table *table, uint64_t key) {
+    if (!table->room)
+        return ABUT_NONE;
+    size_t slot = slot_of(table, key);
+    return table->keys[slot] ? table->values[slot] : ABUT_NONE;
+}
+
+static void table_clear(patch_table *table) {
+    if (table->count)
+        memset(table->keys, 0, table->room * sizeof *table->keys);
+    table->count = 0;
+}
+
+/* The key of something of a side. */
+static uint64_t key_of(uint32_t side, uint32_t element) {
+    return (uint64_t)(side + 1) << 32 | element;
+}
+
+/* Room for one more. */
+static bool more(patch_work *work, void *list, size_t count, size_t bytes, size_t *room) {
+    if (count == *room && !work->status)
+        work->status = abuti_grow(work->context, list, count, count ? count + 1 : 64, bytes, room);
+    return !work->status;
+}
+
+void abuti_patch_end(patch_work *work) {
+    abut_context *context = work->context;
+    patch_table *tables[] = {&work->by_pair[0], &work->by_pair[1], &work->cut,
+                             &work->marked,     &work->whole,      &work->by_facet};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        abuti_release(context, tables[i]->keys);
+        abuti_release(context, tables[i]->values);
+    }
+    abuti_release(context, work->crossings);
+    abuti_release(context, work->segments);
+    abuti_release(context, work->vertices);
+    abuti_release(context, work->facets);
+    abuti_release(context, work->regions);
+    abuti_release(context, work->stops);
+    abuti_release(context, work->view.planes);
+    abuti_release(context, work->view.begin);
+    abuti_release(context, work->view.members);
+    abuti_release(context, work->parent);
+    abuti_release(context, work->points);
+    abuti_release(context, work->inner);
+}
+
+/* ---- crossings ---- */
+
+/* A triangle of a skin. */
+typedef struct skin_face {
+    uint32_t side, face;
+    const uint32_t *corner;
+    vec3 at[3];
+    int above[3]; /* which side of the other's plane: +1 is outside */
+} skin_face;
+
+static skin_face face_of(const patch_work *work, uint32_t side, uint32_t face) {
+    const patch_body *body = &work->body[side];
+    skin_face f = {.side = side, .face = face, .corner = body->skin->corner + 3 * (size_t)face};
+    for (int k = 0; k < 3; k++)
+        f.at[k] = patch_place(body, f.corner[k]);
+    return f;
+}
+
+/* Where the plane of `other` cuts the way from p to q, which are on both sides of it. */
+static double part_of(vec3 p, vec3 q, const skin_face *other) {
+    vec3 n = v3_cross(v3_sub(other->at[1], other->at[0]), v3_sub(other->at[2], other->at[0]));
+    double from = v3_dot(n, v3_sub(p, other->at[0])), to = v3_dot(n, v3_sub(q, other->at[0]));
+    double t = from / (from - to);
+    return t >= 0 && t <= 1 ? t : t > 1 ? 1 : t < 0 ? 0 : 0.5;
+}
+
+/* Whether edge k of a triangle crosses another: the crossing, or ABUT_NONE. */
+static uint32_t cross(patch_work *work, const skin_face *f, int k, const skin_face *other,
+                      bool *leaves) {
+    int next = k == 2 ? 0 : k + 1;
+    if (f->above[k] == f->above[next])
+        return ABUT_NONE;
+    bool up = f->corner[k] < f->corner[next]; /* from the lower vertex on */
+    vec3 p = f->at[up ? k : next], q = f->at[up ? next : k];
+    int turn = orient3d(p, q, other->at[0], other->at[1]);
+    for (int i = 1; i < 3; i++) {
+        int here = orient3d(p, q, other->at[i], other->at[i == 2 ? 0 : 2]);
+        work->flat |= !here;
+        if (here != turn)
+            return ABUT_NONE;
+    }
+    work->flat |= !turn;
+    bool enters = f->above[up ? k : next] > 0, added = false;
+    *leaves = enters != up;
+    uint32_t edge = work->body[f->side].skin->view.triangle_edges[3 * (size_t)f->face + (size_t)k];
+    uint64_t key = ((uint64_t)edge << 32 | other->face) + 1;
+    uint32_t *index =
+        table_put(work, &work->by_pair[f->side], key, (uint32_t)work->crossing_count, &added);
+    if (!index)
+        return ABUT_NONE;
+    if (added) {
+        if (!more(work, &work->crossings, work->crossing_count, sizeof *work->crossings,
+                  &work->crossing_room))
+            return ABUT_NONE;
+        double t = part_of(p, q, other);
+        work->crossings[work->crossing_count++] =
+            (patch_crossing){edge, other->face, f->side, enters, t, v3_lerp(p, q, t)};
+    }
+    return *index;
+}
+
+/* Two triangles that may meet. */
+static void visit(void *data, uint32_t a, uint32_t b) {
+    patch_work *work = data;
+    skin_face f[2] = {face_of(work, 0, a), face_of(work, 1, b)};
+    if (work->status || abuti_is_collapsed(f[0].corner) || abuti_is_collapsed(f[1].corner))
+        return;
+    for (int side = 0; side < 2; side++) {
+        const vec3 *plane = f[!side].at;
+        int sum = 0;
+        for (int k = 0; k < 3; k++) {
+            f[side].above[k] = orient3d(plane[0], plane[1], plane[2], f[side].at[k]);
+            work->flat |= !f[side].above[k];
+            sum += f[side].above[k];
+        }
+        if (sum == 3 || sum == -3)
+            return;
+    }
+    uint32_t ends[2] = {ABUT_NONE, ABUT_NONE};
+    int found = 0;
+    for (int side = 0; side < 2; side++)
+        for (int k = 0; k < 3; k++) {
+            bool leaves;
+            uint32_t crossing = cross(work, &f[side], k, &f[!side], &leaves);
+            if (crossing == ABUT_NONE)
+                continue;
+            found++;
+            ends[leaves == (side == 0) ? 0 : 1] = crossing;
+        }
+    if (!found || work->status)
+        return;
+    if (found != 2 || ends[0] == ABUT_NONE || ends[1] == ABUT_NONE) {
+        work->flat = true;
+        return;
+    }
+    if (more(work, &work->segments, work->segment_count, sizeof *work->segments,
+             &work->segment_room))
+        work->segments[work->segment_count++] = (patch_segment){{a, b}, ends[0], ends[1]};
+}
+
+/* ---- sets ---- */
+
+static uint32_t root(uint32_t *parent, uint32_t member) {
+    while (parent[member] != member)
+        member = parent[member] = parent[parent[member]];
+    return member;
+}
+
+static void join(uint32_t *parent, uint32_t a, uint32_t b) {
+    a = root(parent, a);
+    b = root(parent, b);
+    if (a < b)
+        parent[b] = a;
+    else
+        parent[a] = b;
+}
+
+/* ---- edges ---- */
+
+static bool after(const void *left, const void *right) {
+    const patch_stop *a = left, *b = right;
+    return a->edge > b->edge ||
+           (a->edge == b->edge && (a->t > b->t || (a->t == b->t && a->crossing > b->crossing)));
+}
+
+/* Sorts crossings along their edges. */
+static abut_status sort_stops(patch_work *work) {
+    size_t count = work->crossing_count;
+    work->stops = abuti_allocate(work->context, count, sizeof *work->stops);
+    if (!work->stops)
+        return ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        const patch_crossing *c = &work->crossings[i];
+        work->stops[i] = (patch_stop){key_of(c->side, c->edge), c->t, (uint32_t)i};
+    }
+    abuti_sort_items(work->stops, count, sizeof *work->stops, after);
+    /* Two sides of a ridge: in before out. The other way round would take the outside for inside,
+     * and this way a part of it at most for outside, which others tell. */
+    for (size_t i = 0; i + 1 < count; i++) {
+        patch_stop *s = &work->stops[i];
+        bool first = i == 0 || s[-1].edge != s->edge || !work->crossings[s[-1].crossing].enters;
+        if (first && s[0].edge == s[1].edge && s[1].t - s[0].t <= TIE &&
+            !work->crossings[s[0].crossing].enters && work->crossings[s[1].crossing].enters) {
+            patch_stop kept = s[0];
+            s[0] = s[1];
+            s[1] = kept;
+        }
+    }
+    return ABUT_OK;
+}
+
+/* The stops of an edge: the first of them, and past the last. */
+static size_t stops_of(const patch_work *work, uint64_t edge, size_t *end) {
+    size_t lo = 0, hi = work->crossing_count;
+    while (lo < hi) {
+        size_t middle = (lo + hi) / 2;
+        if (work->stops[middle].edge < edge)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    for (*end = lo; *end < work->crossing_count && work->stops[*end].edge == edge;)
+        (*end)++;
+    return lo;
+}
+
+static bool enters_at(const patch_work *work, size_t stop) {
+    return work->crossings[work->stops[stop].crossing].enters;
+}
+
+/* ---- what is inside ---- */
+
+/* Marks a vertex as inside and joins it to something, of that node. */
+static void mark(patch_work *work, uint32_t side, uint32_t vertex, uint32_t node) {
+    bool added;
+    uint32_t own = (uint32_t)(work->crossing_count + work->vertex_count);
+    uint32_t *value = table_put(work, &work->marked, key_of(side, vertex), own, &added);
+    if (!value)
+        return;
+    if (added) {
+        size_t wanted = own + (size_t)1;
+        if (!more(work, &work->vertices, work->vertex_count, sizeof *work->vertices,
+                  &work->vertex_room))
+            return;
+        if (wanted > work->parent_room)
+            work->status = abuti_grow(work->context, &work->parent, own, wanted,
+                                      sizeof *work->parent, &work->parent_room);
+        if (work->status)
+            return;
+        work->vertices[work->vertex_count++] = (patch_vertex){side, vertex};
+        work->parent[own] = own;
+    }
+    join(work->parent, *value, node);
+}
+
+/* Along edges with crossings. */
+static void mark_ends(patch_work *work) {
+    for (size_t i = 0, end; i < work->crossing_count && !work->status; i = end) {
+        uint64_t edge = work->stops[i].edge;
+        const patch_crossing *c = &work->crossings[work->stops[i].crossing];
+        const uint32_t *ends = work->body[c->side].skin->view.edges + 2 * (size_t)c->edge;
+        uint32_t side = c->side, first = work->stops[i].crossing;
+        for (end = i; end < work->crossing_count && work->stops[end].edge == edge; end++)
+            if (end > i && enters_at(work, end - 1))
+                join(work->parent, work->stops[end - 1].crossing, work->stops[end].crossing);
+        if (!enters_at(work, i))
+            mark(work, side, ends[0], first);
+        if (!work->status && enters_at(work, end - 1))
+            mark(work, side, ends[1], work->stops[end - 1].crossing);
+    }
+}
+
+/* A triangle at a vertex that is inside. */
+static void spread_over(patch_work *work, uint32_t side, uint32_t face, uint32_t vertex,
+                        uint32_t node) {
+    const patch_skin *skin = work->body[side].skin;
+    const uint32_t *corner = skin->corner + 3 * (size_t)face;
+    bool is_cut = table_get(&work->cut, key_of(side, face)) != ABUT_NONE, added = false;
+    if (!is_cut) {
+        table_put(work, &work->whole, key_of(side, face), node, &added);
+        if (!added)
+            return;
+    }
+    for (uint32_t k = 0; k < 3 && !work->status; k++) {
+        uint32_t next = corner[k == 2 ? 0 : k + 1];
+        if (corner[k] != vertex && next != vertex && is_cut)
+            continue;
+        size_t end = 0;
+        if (is_cut && stops_of(work, key_of(side, skin->view.triangle_edges[3 * (size_t)face + k]),
+                               &end) != end)
+            continue;
+        if (corner[k] != vertex)
+            mark(work, side, corner[k], node);
+        if (next != vertex && !work->status)
+            mark(work, side, next, node);
+    }
+}
+
+static void spread(patch_work *work) {
+    for (size_t i = 0; i < work->vertex_count && !work->status; i++) {
+        patch_vertex v = work->vertices[i];
+        const abut_topology_arrays *view = &work->body[v.side].skin->view;
+        uint32_t node = (uint32_t)(work->crossing_count + i);
+        for (uint32_t f = view->vertex_face_begin[v.vertex];
+             f < view->vertex_face_begin[v.vertex + 1] && !work->status; f++)
+            spread_over(work, v.side, view->vertex_faces[f], v.vertex, node);
+    }
+}
+
+/* ---- sums ---- */
+
+static void add_area(patch_work *work, uint32_t side, uint32_t face, uint32_t patch, vec3 area) {
+    bool added;
+    uint64_t key = (uint64_t)(side + 1) << 62 | (uint64_t)patch << 32 | face;
+    uint32_t *value = table_put(work, &work->by_facet, key, (uint32_t)work->facet_count, &added);
+    if (!value)
+        return;
+    if (added) {
+        if (!more(work, &work->facets, work->facet_count, sizeof *work->facets, &work->facet_room))
+            return;
+        work->facets[work->facet_count++] = (patch_facet){side, face, patch, v3(0, 0, 0)};
+    }
+    patch_facet *facet = &work->facets[*value];
+    facet->area = v3_add(facet->area, area);
+}
+
+static vec3 swept(vec3 about, vec3 from, vec3 to) {
+    return v3_scale(v3_cross(v3_sub(from, about), v3_sub(to, about)), 0.5);
+}
+
+/* The region of a node; numbered as they come. */
+static uint32_t region_of(patch_work *work, uint32_t *number, uint32_t node, vec3 at) {
+    uint32_t r = root(work->parent, node);
+    if (number[r] == ABUT_NONE) {
+        if (!more(work, &work->regions, work->region_count, sizeof *work->regions,
+                  &work->region_room))
+            return 0;
+        number[r] = (uint32_t)work->region_count;
+        work->regions[work->region_count++] = (patch_region){.origin = at};
+    }
+    return number[r];
+}
+
+static void sum_segments(patch_work *work, uint32_t *number) {
+    for (size_t i = 0; i < work->segment_count && !work->status; i++) {
+        const patch_segment *s = &work->segments[i];
+        vec3 from = work->crossings[s->from].at, to = work->crossings[s->to].at;
+        uint32_t patch = region_of(work, number, s->from, from);
+        if (work->status)
+            return;
+        patch_region *r = &work->regions[patch];
+        double length = v3_length(v3_sub(to, from));
+        r->area = v3_add(r->area, swept(r->origin, from, to));
+        r->length += length;
+        r->centre = v3_along(r->centre, 0.5 * length, v3_add(from, to));
+        for (uint32_t side = 0; side < 2; side++) {
+            const patch_body *body = &work->body[side];
+            vec3 about = patch_place(body, body->skin->corner[3 * (size_t)s->face[side]]);
+            add_area(work, side, s->face[side], patch,
+                     swept(about, side ? to : from, side ? from : to));
+        }
+    }
+}
+
+/* The inside parts of an edge of a triangle that has segments. */
+static void sum_edge(patch_work *work, const uint32_t *number, const skin_face *f, uint32_t k) {
+    const patch_skin *skin = work->body[f->side].skin;
+    uint32_t next = k == 2 ? 0 : k + 1;
+    bool up = f->corner[k] < f->corner[next];
+    vec3 low = f->at[up ? k : next], high = f->at[up ? next : k], about = f->at[0];
+    size_t end,
+        begin = stops_of(work, key_of(f->side, skin->view.triangle_edges[3 * (size_t)f->face + k]),
+                         &end);
+    if (begin == end) {
+        uint32_t node = table_get(&work->marked, key_of(f->side, f->corner[k]));
+        if (node != ABUT_NONE)
+            add_area(work, f->side, f->face, number[root(work->parent, node)],
+                     swept(about, f->at[k], f->at[next]));
+        return;
+    }
+    for (size_t i = begin; i <= end && !work->status; i++) {
+        /* from stop i - 1 to stop i */
+        bool inside = i == begin ? !enters_at(work, i) : enters_at(work, i - 1);
+        if (!inside)
+            continue;
+        vec3 from = i == begin ? low : work->crossings[work->stops[i - 1].crossing].at;
+        vec3 to = i == end ? high : work->crossings[work->stops[i].crossing].at;
+        uint32_t node = work->stops[i == begin ? i : i - 1].crossing;
+        add_area(work, f->side, f->face, number[root(work->parent, node)],
+                 up ? swept(about, from, to) : swept(about, to, from));
+    }
+}
+
+/* What both surfaces have inside the other, triangle by triangle. */
+static void sum_faces(patch_work *work, const uint32_t *number) {
+    for (size_t i = 0; i < work->segment_count && !work->status; i++)
+        for (uint32_t side = 0; side < 2; side++) {
+            uint64_t key = key_of(side, work->segments[i].face[side]);
+            if (table_get(&work->cut, key) != i) /* once a triangle */
+                continue;
+            skin_face f = face_of(work, side, work->segments[i].face[side]);
+            for (uint32_t k = 0; k < 3 && !work->status; k++)
+                sum_edge(work, number, &f, k);
+        }
+    for (size_t i = 0; i < work->whole.room && !work->status; i++) {
+        uint64_t key = work->whole.keys[i];
+        if (!key)
+            continue;
+        uint32_t side = (uint32_t)(key >> 32) - 1, face = (uint32_t)key;
+        skin_face f = face_of(work, side, face);
+        add_area(work, side, face, number[root(work->parent, work->whole.values[i])],
+                 swept(f.at[0], f.at[1], f.at[2]));
+    }
+}
+
+static bool facet_after(const void *left, const void *right) {
+    const patch_facet *a = left, *b = right;
+    if (a->patch != b->patch)
+        return a->patch > b->patch;
+    return a->side > b->side || (a->side == b->side && a->face > b->face);
+}
+
+/* Volumes, and the facets, crossings and vertices of each region side by side. */
+static abut_status gather(patch_work *work, const uint32_t *number) {
+    size_t crossings = work->crossing_count, vertices = work->vertex_count;
+    abuti_sort_items(work->facets, work->facet_count, sizeof *work->facets, facet_after);
+    for (size_t i = 0; i < work->facet_count; i++) {
+        const patch_facet *f = &work->facets[i];
+        const patch_body *body = &work->body[f->side];
+        patch_region *r = &work->regions[f->patch];
+        vec3 at = patch_place(body, body->skin->corner[3 * (size_t)f->face]);
+        if (r->facet_end == 0)
+            r->facet_begin = (uint32_t)i;
+        r->facet_end = (uint32_t)i + 1;
+        r->volume += v3_dot(v3_sub(at, r->origin), f->area) / 3;
+    }
+    work->points = abuti_allocate(work->context, crossings, sizeof *work->points);
+    work->inner = abuti_allocate(work->context, vertices, sizeof *work->inner);
+    if (!work->points || !work->inner)
+        return ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < crossings + vertices; i++) {
+        uint32_t at = number[root(work->parent, (uint32_t)i)];
+        if (at == ABUT_NONE)
+            continue;
+        if (i < crossings)
+            work->regions[at].point_end++;
+        else
+            work->regions[at].vertex_end++;
+    }
+    uint32_t point = 0, vertex = 0;
+    for (size_t i = 0; i < work->region_count; i++) {
+        patch_region *r = &work->regions[i];
+        if (r->length > 0)
+            r->centre = v3_scale(r->centre, 1 / r->length);
+        else
+            r->centre = r->origin;
+        r->point_begin = point;
+        point += r->point_end;
+        r->point_end = r->point_begin;
+        r->vertex_begin = vertex;
+        vertex += r->vertex_end;
+        r->vertex_end = r->vertex_begin;
+    }
+    for (size_t i = 0; i < crossings + vertices; i++) {
+        uint32_t at = number[root(work->parent, (uint32_t)i)];
+        if (at == ABUT_NONE)
+            continue;
+        if (i < crossings)
+            work->points[work->regions[at].point_end++] = (uint32_t)i;
+        else
+            work->inner[work->regions[at].vertex_end++] = (uint32_t)(i - crossings);
+    }
+    return ABUT_OK;
+}
+
+static abut_status sum(patch_work *work) {
+    size_t nodes = work->crossing_count + work->vertex_count;
+    uint32_t *number = abuti_allocate(work->context, nodes, sizeof *number);
+    if (!number)
+        return ABUT_ERROR_MEMORY;
+    memset(number, 0xff, nodes * sizeof *number);
+    sum_segments(work, number);
+    if (!work->status)
+        sum_faces(work, number);
+    abut_status status = work->status ? work->status : gather(work, number);
+    abuti_release(work->context, number);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static abut_status start_sets(patch_work *work) {
+    bool added;
+    work->parent_room = 2 * work->crossing_count + 64;
+    work->parent = abuti_allocate(work->context, work->parent_room, sizeof *work->parent);
+    if (!work->parent)
+        return ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < work->crossing_count; i++)
+        work->parent[i] = (uint32_t)i;
+    for (size_t i = 0; i < work->segment_count && !work->status; i++) {
+        join(work->parent, work->segments[i].from, work->segments[i].to);
+        for (uint32_t side = 0; side < 2 && !work->status; side++)
+            table_put(work, &work->cut, key_of(side, work->segments[i].face[side]), (uint32_t)i,
+                      &added);
+    }
+    return work->status;
+}
+
+abut_status abuti_patch_find(patch_work *work, const pair_frame *frame) {
+    for (int attempt = 0; attempt < 8; attempt++) {
+        work->flat = false;
+        work->crossing_count = work->segment_count = 0;
+        table_clear(&work->by_pair[0]);
+        table_clear(&work->by_pair[1]);
+        abuti_pair_candidates(frame, visit, work);
+        if (work->status || !work->flat)
+            break;
+        work->body[0].seed += UINT64_C(0xd1342543de82ef95);
+    }
+    if (work->status || !work->segment_count)
+        return work->status;
+    abut_status status = sort_stops(work);
+    status = status ? status : start_sets(work);
+    if (status)
+        return status;
+    mark_ends(work);
+    spread(work);
+    return work->status ? work->status : sum(work);
+}

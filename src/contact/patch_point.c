@@ -1,0 +1,547 @@
+/* What a region of the overlap says to a solver: which way out, how deep, and a few points.
+ *
+ * Normal. -S / |S| of patch_contour.c: the direction in which the overlap shrinks fastest. Where
+ * faces of one body that look one way hold most of S, theirs: it does not tilt where the bodies
+ * overhang. Of these that with the least depth.
+ *
+ * Depth, at a place across the normal: from where a ends below to where b ends above, along the
+ * normal. Over a plain region both are told by the triangles that are inside the other body, with
+ * the true planes of these, not the skin's; where the bodies go through each other (rho is small:
+ * both sides of a part are in the other) by two rays.
+ *
+ * Points: the outermost of the contour, a little inwards, since a ray along a side face leaves
+ * anywhere; the lowest and outermost inside vertices of a, the highest and outermost of b. Of these
+ * the deepest, that which is furthest from it, and those furthest to both sides, each by its
+ * depth's worth (Moravanszky and Terdiman 2004, "Fast contact reduction for dynamics simulation").
+ */
+#include "contact/patch.h"
+
+#include <abut/ray.h>
+
+#include <math.h>
+
+#define INSET 0.02     /* of the way from the contour to its middle */
+#define SAME 0.9999995 /* the cosine of a thousandth: faces that look one way */
+#define SOME 0.3       /* of |S|: what such faces hold, to be tried */
+#define NEARLY 0.999   /* of |S|: to be all of it */
+#define PIERCED 0.35   /* rho below this: through each other */
+#define WORTH 0.01     /* of a point, at least, that is no gap beyond the margin */
+
+enum {
+    DIRECTIONS = 8, /* across the normal */
+    CANDIDATES = 40,
+    WAYS = 8,  /* normals that are tried */
+    SEEDS = 16 /* places from which the far side is looked for */
+};
+
+typedef struct candidate {
+    patch_point point;
+    double u, v;
+} candidate;
+
+typedef struct measure {
+    patch_work *work;
+    const patch_region *region;
+    vec3 normal, along[2];
+    bool rays;
+    uint32_t count;
+    candidate found[CANDIDATES];
+    double deepest; /* of them */
+} measure;
+
+static vec3 corner_true(const patch_body *body, uint32_t face, int k) {
+    return patch_true(body, body->skin->corner[3 * (size_t)face + (size_t)k]);
+}
+
+/* ---- normals ---- */
+
+/* The direction of the faces of one side that look one way and hold most, and how much. */
+static double dominant(const patch_work *work, const patch_region *r, uint32_t side, vec3 *way) {
+    const patch_facet *facets = work->facets;
+    double largest = 0, held = 0;
+    vec3 best = v3(0, 0, 0);
+    for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
+        if (facets[i].side == side && v3_length_sq(facets[i].area) > largest) {
+            largest = v3_length_sq(facets[i].area);
+            best = facets[i].area;
+        }
+    best = v3_normalise(best);
+    for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
+        if (facets[i].side == side) {
+            double along = v3_dot(facets[i].area, best);
+            if (along > 0 && along * along >= SAME * SAME * v3_length_sq(facets[i].area))
+                held += along;
+        }
+    *way = side == 0 ? v3_scale(best, -1) : best;
+    return held;
+}
+
+/* 1 for a plain contact, near 0 where bodies go through each other. */
+static double plainness(const patch_work *work, const patch_region *r, vec3 normal) {
+    double sum[2] = {0, 0};
+    for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
+        sum[work->facets[i].side] += fabs(v3_dot(work->facets[i].area, normal));
+    double most = real_max(sum[0], sum[1]);
+    return most > 0 ? real_min(1, v3_length(r->area) / most) : 1;
+}
+
+/* ---- rays ---- */
+
+/* How far it is from a point along a direction of the frame to where a body ends. If the point is
+ * outside, first where it begins is looked for: ahead, and if it is not there, behind. */
+static bool reach(const patch_body *body, vec3 from, vec3 way, double *far) {
+    const abut_mesh *mesh = body->bvh->mesh;
+    if (body->turns) {
+        mat3 back = m3_transpose(&body->turn);
+        from = m3_apply(&back, v3_sub(from, body->shift));
+        way = m3_apply(&back, way);
+    }
+    from = v3_add(from, mesh->origin);
+    for (int turn = 0; turn < 2; turn++) {
+        double gone = 0;
+        for (int hits = 0; hits < 16; hits++) {
+            abut_ray ray = {v3_along(from, turn ? -gone : gone, way),
+                            turn ? v3_scale(way, -1) : way};
+            abut_ray_hit hit;
+            if (abut_ray_first(body->bvh, &ray, HUGE_VAL, &hit) || hit.triangle == ABUT_NONE)
+                break;
+            abut_triangle t = bvh_triangle(mesh, hit.triangle);
+            vec3 n = v3_cross(v3_sub(t.corner[1], t.corner[0]), v3_sub(t.corner[2], t.corner[0]));
+            gone += hit.parameter;
+            if (v3_dot(n, way) > 0) {
+                *far = turn ? -gone : gone;
+                return true;
+            }
+            gone += 1e-9 * body->skin->size;
+        }
+    }
+    return false;
+}
+
+/* Where a ends below and b above, by rays from a point. */
+static bool by_rays(const measure *m, vec3 from, double *low, double *high) {
+    double down, up, at = v3_dot(from, m->normal);
+    if (!reach(&m->work->body[0], from, v3_scale(m->normal, -1), &down) ||
+        !reach(&m->work->body[1], from, m->normal, &up))
+        return false;
+    *low = at - down;
+    *high = at + up;
+    return true;
+}
+
+/* ---- candidates ---- */
+
+/* Adds a candidate at a place of the frame; where there is no more room, in the place of the one
+ * with the least depth if it is deeper. */
+static void add(measure *m, vec3 at, const patch_point *point) {
+    double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), low, high;
+    if (!(m->rays ? by_rays(m, at, &low, &high)
+                  : abuti_patch_heights(&m->work->view, u, v, &low, &high)))
+        return;
+    uint32_t to = m->count;
+    if (to == CANDIDATES) {
+        for (uint32_t i = to = 0; i < CANDIDATES; i++)
+            to = m->found[i].point.depth < m->found[to].point.depth ? i : to;
+        if (!(high - low > m->found[to].point.depth))
+            return;
+    } else {
+        m->count++;
+    }
+    candidate *c = &m->found[to];
+    c->point = *point;
+    c->u = u;
+    c->v = v;
+    c->point.depth = high - low;
+    vec3 across = v3_add(v3_scale(m->along[0], u), v3_scale(m->along[1], v));
+    c->point.at = v3_along(across, 0.5 * (low + high), m->normal);
+    m->deepest = real_max(m->deepest, c->point.depth);
+}
+
+/* The contour's outermost points. */
+static void add_contour(measure *m) {
+    const patch_region *r = m->region;
+    const patch_crossing *crossings = m->work->crossings;
+    uint32_t best[DIRECTIONS];
+    double most[DIRECTIONS];
+    for (int d = 0; d < DIRECTIONS; d++) {
+        best[d] = ABUT_NONE;
+        most[d] = -INFINITY;
+    }
+    for (uint32_t i = r->point_begin; i < r->point_end; i++) {
+        vec3 p = v3_sub(crossings[m->work->points[i]].at, r->centre);
+        double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
+        const double s = 0.70710678118654752, way[DIRECTIONS] = {u,  s * (u + v),  v,  s * (v - u),
+                                                                 -u, -s * (u + v), -v, s * (u - v)};
+        for (int d = 0; d < DIRECTIONS; d++)
+            if (way[d] > most[d]) {
+                most[d] = way[d];
+                best[d] = m->work->points[i];
+            }
+    }
+    for (int d = 0; d < DIRECTIONS; d++) {
+        bool again = best[d] == ABUT_NONE;
+        for (int k = 0; k < d; k++)
+            again |= best[k] == best[d];
+        if (again)
+            continue;
+        const patch_crossing *c = &crossings[best[d]];
+        patch_point point = {.side = c->side,
+                             .kind = ABUT_CONTACT_CROSSING,
+                             .element = c->edge,
+                             .part = c->face & 0x3ffffff};
+        add(m, v3_lerp(c->at, r->centre, INSET), &point);
+    }
+}
+
+/* Inside vertices of one side: the furthest along the normal, into the other body, and the
+ * outermost. */
+static void add_vertices(measure *m, uint32_t side) {
+    const patch_region *r = m->region;
+    const patch_body *body = &m->work->body[side];
+    uint32_t best[5];
+    double most[5];
+    for (int d = 0; d < 5; d++) {
+        best[d] = ABUT_NONE;
+        most[d] = -INFINITY;
+    }
+    for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
+        const patch_vertex *vertex = &m->work->vertices[m->work->inner[i]];
+        if (vertex->side != side)
+            continue;
+        vec3 p = v3_sub(patch_true(body, vertex->vertex), r->centre);
+        double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
+        double h = v3_dot(p, m->normal);
+        const double way[5] = {side ? h : -h, u, v, -u, -v};
+        for (int d = 0; d < 5; d++)
+            if (way[d] > most[d]) {
+                most[d] = way[d];
+                best[d] = vertex->vertex;
+            }
+    }
+    for (int d = 0; d < 5; d++) {
+        bool again = best[d] == ABUT_NONE;
+        for (int k = 0; k < d; k++)
+            again |= best[k] == best[d];
+        if (again)
+            continue;
+        patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = best[d]};
+        vec3 at = patch_true(body, best[d]);
+        if (m->rays) /* a little into its own body */
+            at = v3_along(at, (side ? -1e-6 : 1e-6) * body->skin->size, m->normal);
+        add(m, at, &point);
+    }
+}
+
+/* ---- the deepest ----
+ *
+ * Seen along the normal, the depth is linear between corners and crossings of edges, so it is
+ * largest at one of these. Most are left out by their own height and the other side's highest. */
+
+static void add_deeper_vertices(measure *m) {
+    const patch_region *r = m->region;
+    const patch_view *view = &m->work->view;
+    for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
+        const patch_vertex *vertex = &m->work->vertices[m->work->inner[i]];
+        vec3 at = patch_true(&m->work->body[vertex->side], vertex->vertex);
+        double h = v3_dot(at, m->normal);
+        patch_point point = {.side = vertex->side,
+                             .kind = ABUT_CONTACT_VERTEX,
+                             .element = vertex->vertex};
+        if ((vertex->side ? h - view->bottom : view->top - h) > m->deepest)
+            add(m, at, &point);
+    }
+}
+
+/* A crossing of two edges, as seen along the normal. */
+static double add_deeper_edge(void *data, const patch_plane *a, int k, double along,
+                              const patch_plane *b) {
+    measure *m = data;
+    const patch_body *body = &m->work->body[0];
+    vec3 p = corner_true(body, a->face, k), q = corner_true(body, a->face, k == 2 ? 0 : k + 1);
+    patch_point point = {.side = 0,
+                         .kind = ABUT_CONTACT_CROSSING,
+                         .element =
+                             body->skin->view.triangle_edges[3 * (size_t)a->face + (size_t)k],
+                         .part = b->face & 0x3ffffff};
+    add(m, v3_lerp(p, q, along), &point);
+    return m->deepest;
+}
+
+/* Where a body has gone through the other: its furthest corner on the far side, found by going down
+ * from corner to corner. */
+static uint32_t furthest(const measure *m, uint32_t side, uint32_t vertex) {
+    const patch_body *body = &m->work->body[side];
+    const abut_topology_arrays *view = &body->skin->view;
+    double sign = side ? 1 : -1, best = sign * v3_dot(patch_true(body, vertex), m->normal);
+    for (uint32_t before = ABUT_NONE; before != vertex;) {
+        before = vertex;
+        for (uint32_t i = view->vertex_face_begin[before]; i < view->vertex_face_begin[before + 1];
+             i++)
+            for (int k = 0; k < 3; k++) {
+                uint32_t next = body->skin->corner[3 * (size_t)view->vertex_faces[i] + (size_t)k];
+                double h = sign * v3_dot(patch_true(body, next), m->normal);
+                if (h > best) {
+                    best = h;
+                    vertex = next;
+                }
+            }
+    }
+    return vertex;
+}
+
+static void add_far_side(measure *m) {
+    const patch_work *work = m->work;
+    const patch_region *r = m->region;
+    uint32_t seen[SEEDS], used = 0, step = (r->point_end - r->point_begin) / SEEDS + 1;
+    for (uint32_t i = r->point_begin; i < r->point_end && used < SEEDS; i += step) {
+        const patch_crossing *c = &work->crossings[work->points[i]];
+        const patch_body *body = &work->body[c->side];
+        uint32_t vertex = furthest(m, c->side, body->skin->view.edges[2 * (size_t)c->edge]);
+        bool again = false;
+        for (uint32_t k = 0; k < used; k++)
+            again |= seen[k] == (vertex ^ c->side << 31);
+        if (again)
+            continue;
+        seen[used++] = vertex ^ c->side << 31;
+        patch_point point = {.side = c->side, .kind = ABUT_CONTACT_VERTEX, .element = vertex};
+        vec3 inwards = v3_scale(m->normal, (c->side ? -1e-6 : 1e-6) * body->skin->size);
+        add(m, v3_add(patch_true(body, vertex), inwards), &point);
+    }
+}
+
+/* ---- a few of them ---- */
+
+/* The candidate with the most of `value`, among those not taken; the lowest of equals. */
+static uint32_t best_of(const measure *m, const double *value, const bool *taken) {
+    uint32_t best = ABUT_NONE;
+    for (uint32_t i = 0; i < m->count; i++)
+        if (!taken[i] && (best == ABUT_NONE || value[i] > value[best]))
+            best = i;
+    return best;
+}
+
+static void take(const measure *m, uint32_t i, bool *taken, patch_answer *answer) {
+    taken[i] = true;
+    answer->points[answer->count++] = m->found[i].point;
+}
+
+static void choose(const measure *m, uint32_t keep, double margin, patch_answer *answer) {
+    bool taken[CANDIDATES] = {false};
+    double value[CANDIDATES], worth[CANDIDATES], deepest = m->deepest;
+    double u0 = v3_dot(m->region->centre, m->along[0]), v0 = v3_dot(m->region->centre, m->along[1]);
+    const candidate *c = m->found;
+    double scale = deepest + margin;
+    answer->count = 0;
+    if (!m->count)
+        return;
+    for (uint32_t i = 0; i < m->count; i++) {
+        worth[i] = scale > 0 ? real_clamp((c[i].point.depth + margin) / scale, WORTH, 1) : 1;
+        /* the outermost of those that are as deep */
+        value[i] = worth[i] >= 1 - 1e-6 ? 1 + hypot(c[i].u - u0, c[i].v - v0) : 0;
+    }
+    uint32_t first = best_of(m, value, taken);
+    take(m, first, taken, answer);
+    if (answer->count == keep || answer->count == m->count)
+        return;
+    for (uint32_t i = 0; i < m->count; i++)
+        value[i] = worth[i] * hypot(c[i].u - c[first].u, c[i].v - c[first].v);
+    uint32_t second = best_of(m, value, taken);
+    double least = 1e-6 * value[second];
+    if (value[second] <= 0)
+        return;
+    take(m, second, taken, answer);
+    double du = c[second].u - c[first].u, dv = c[second].v - c[first].v;
+    for (int side = 0; side < 2 && answer->count < keep; side++) {
+        for (uint32_t i = 0; i < m->count; i++) {
+            double wide = du * (c[i].v - c[first].v) - dv * (c[i].u - c[first].u);
+            value[i] = worth[i] * (side ? -wide : wide);
+        }
+        uint32_t next = best_of(m, value, taken);
+        if (next != ABUT_NONE && value[next] > least * hypot(du, dv))
+            take(m, next, taken, answer);
+    }
+    while (answer->count < keep) { /* more than four: the furthest from all */
+        for (uint32_t i = 0; i < m->count; i++) {
+            value[i] = INFINITY;
+            for (uint32_t k = 0; k < m->count; k++)
+                if (taken[k])
+                    value[i] = real_min(value[i], hypot(c[i].u - c[k].u, c[i].v - c[k].v));
+            value[i] *= worth[i];
+        }
+        uint32_t next = best_of(m, value, taken);
+        if (next == ABUT_NONE || !(value[next] > least) || keep <= 4)
+            return;
+        take(m, next, taken, answer);
+    }
+}
+
+/* ---- a region ---- */
+
+static void start(measure *m, patch_work *work, const patch_region *r, vec3 normal) {
+    m->work = work;
+    m->region = r;
+    m->normal = normal;
+    abuti_patch_across(normal, m->along);
+    m->count = 0;
+    m->deepest = -INFINITY;
+    m->rays = false;
+}
+
+static void add_all(measure *m) {
+    add_contour(m);
+    add_vertices(m, 0);
+    add_vertices(m, 1);
+}
+
+static abut_status measure_along(measure *m, patch_work *work, const patch_region *r, vec3 normal) {
+    start(m, work, r, normal);
+    m->rays = plainness(work, r, normal) < PIERCED;
+    if (!m->rays) {
+        abut_status status = abuti_patch_see(work, r, normal);
+        if (status)
+            return status;
+        add_all(m);
+        add_deeper_vertices(m);
+        abuti_patch_edges(&work->view, m->deepest, add_deeper_edge, m);
+    }
+    if (!m->count) { /* through each other, or no triangle says how high */
+        m->rays = true;
+        add_all(m);
+        add_far_side(m);
+    }
+    return ABUT_OK;
+}
+
+/* The normals to try. */
+static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, vec3 ways[WAYS]) {
+    double size = v3_length(r->area);
+    vec3 steepest = v3_scale(v3_normalise(r->area), -1), faces[2];
+    double held[2];
+    int count = 0;
+    for (uint32_t side = 0; side < 2; side++)
+        held[side] = dominant(work, r, side, &faces[side]);
+    bool pierced = size == 0 || plainness(work, r, steepest) < PIERCED;
+    for (int side = 0; side < 2; side++)
+        if (pierced) {
+            for (int turn = -1; turn <= 1 && v3_length_sq(faces[side]) > 0; turn += 2)
+                ways[count++] = v3_scale(faces[side], turn);
+        } else if (held[side] > SOME * size && v3_dot(faces[side], steepest) > SOME) {
+            ways[count++] = faces[side];
+        }
+    if (size > 0 && (pierced || real_max(held[0], held[1]) < NEARLY * size)) {
+        ways[count++] = steepest;
+        if (pierced)
+            ways[count++] = v3_scale(steepest, -1);
+    }
+    if (pierced && v3_length_sq(hint) > 0) { /* those on its side */
+        int kept = 0;
+        for (int i = 0; i < count; i++)
+            if (v3_dot(ways[i], hint) > 0)
+                ways[kept++] = ways[i];
+        if (!kept)
+            ways[kept++] = v3_normalise(hint);
+        count = kept;
+    }
+    return count;
+}
+
+abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hint, uint32_t keep,
+                               double margin, patch_answer *answer) {
+    vec3 ways[WAYS];
+    measure m;
+    answer->area = v3_length(r->area);
+    answer->volume = r->volume;
+    answer->centre = r->centre;
+    answer->count = 0;
+    answer->depth = INFINITY;
+    int count = ways_of(work, r, hint, ways);
+    for (int i = 0; i < count; i++) {
+        bool again = false;
+        for (int k = 0; k < i; k++)
+            again |= v3_dot(ways[i], ways[k]) > SAME;
+        if (again)
+            continue;
+        abut_status status = measure_along(&m, work, r, ways[i]);
+        if (status)
+            return status;
+        if (!m.count || !(m.deepest < answer->depth))
+            continue;
+        answer->normal = ways[i];
+        answer->depth = m.deepest;
+        choose(&m, keep, margin, answer);
+    }
+    return ABUT_OK;
+}
+
+/* ---- one body inside the other ---- */
+
+/* Adds the vertices of the inner body as they leave the outer one along the normal; false as soon
+ * as one is deeper than `limit`. */
+static bool add_exits(measure *m, uint32_t inner, double limit) {
+    const patch_body *body = &m->work->body[inner];
+    const abut_topology_arrays *view = &body->skin->view;
+    vec3 way = inner ? v3_scale(m->normal, -1) : m->normal;
+    uint32_t step = view->vertex_count / CANDIDATES + 1;
+    m->count = 0;
+    for (uint32_t v = 0; v < view->vertex_count && m->count < CANDIDATES; v += step) {
+        if (view->vertex_face_begin[v] == view->vertex_face_begin[v + 1])
+            continue;
+        double far;
+        vec3 at = patch_true(body, v);
+        if (!reach(&m->work->body[!inner], at, way, &far))
+            continue;
+        if (far > limit)
+            return false;
+        candidate *c = &m->found[m->count++];
+        c->u = v3_dot(at, m->along[0]);
+        c->v = v3_dot(at, m->along[1]);
+        c->point = (patch_point){.at = v3_along(at, 0.5 * far, way),
+                                 .depth = far,
+                                 .side = inner,
+                                 .kind = ABUT_CONTACT_VERTEX,
+                                 .element = v};
+        m->deepest = real_max(m->deepest, far);
+    }
+    return m->count > 0;
+}
+
+void abuti_patch_inside(patch_work *work, uint32_t inner, vec3 hint, uint32_t keep,
+                        patch_answer *answer) {
+    const patch_body *body = &work->body[inner];
+    const abut_mesh *mesh = body->bvh->mesh;
+    vec3 centre = patch_turned(body, v3_sub(box_centre(mesh->bounds), mesh->origin));
+    patch_region region = {.centre = centre, .origin = centre};
+    double least = INFINITY;
+    measure m;
+    answer->count = 0;
+    for (int i = 0; i < 28; i++) {
+        vec3 way = v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1);
+        if (i == 27)
+            way = hint;
+        way = v3_normalise(way);
+        if (v3_length_sq(way) == 0)
+            continue;
+        start(&m, work, &region, way);
+        if (!add_exits(&m, inner, least))
+            continue;
+        if (m.deepest >= least)
+            continue;
+        least = answer->depth = m.deepest;
+        answer->normal = way;
+        choose(&m, keep, 0, answer);
+    }
+    answer->centre = centre;
+    answer->area = answer->volume = 0;
+}
+
+abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth) {
+    measure m;
+    *depth = -INFINITY;
+    for (size_t i = 0; i < work->region_count; i++) {
+        abut_status status = measure_along(&m, work, &work->regions[i], normal);
+        if (status)
+            return status;
+        *depth = real_max(*depth, m.deepest);
+    }
+    return ABUT_OK;
+}

@@ -1,0 +1,179 @@
+/* The skin of a mesh: which way each vertex goes out, and the topology of its triangles.
+ *
+ * A vertex goes out by x where all of its faces f, with normals n_f and angles w_f at it, go out by
+ * 1: the x that makes sum w_f (n_f . x - 1)^2 least. At a corner of a cube that is the mitre. Where
+ * faces leave a direction open, as in a plane, a little weight on the mean normal decides; where
+ * the mitre would be long, it is cut at MITRE.
+ */
+#include "contact/patch.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MITRE 3.0 /* lengths of x, at most */
+#define LEAN 1e-3 /* the weight of the mean normal, of all */
+
+/* ---- directions ---- */
+
+/* The solution of a symmetric system of three: rows of m, right-hand side r. */
+static vec3 solve(const mat3 *m, vec3 r) {
+    vec3 a = v3_cross(m->row[1], m->row[2]), b = v3_cross(m->row[2], m->row[0]),
+         c = v3_cross(m->row[0], m->row[1]);
+    double det = v3_dot(m->row[0], a);
+    /* Symmetric: columns of the inverse are a, b, c over the determinant. */
+    return v3_scale(v3_add(v3_add(v3_scale(a, r.x), v3_scale(b, r.y)), v3_scale(c, r.z)), 1 / det);
+}
+
+static vec3 offset_of(const patch_skin *skin, uint32_t vertex) {
+    const abut_topology_arrays *view = &skin->view;
+    const vec3 *positions = skin->bvh->mesh->positions;
+    mat3 m = {{v3(0, 0, 0), v3(0, 0, 0), v3(0, 0, 0)}};
+    vec3 sum = v3(0, 0, 0);
+    double weight = 0;
+    for (uint32_t i = view->vertex_face_begin[vertex]; i < view->vertex_face_begin[vertex + 1];
+         i++) {
+        const uint32_t *corner = skin->corner + 3 * (size_t)view->vertex_faces[i];
+        if (abuti_is_collapsed(corner))
+            continue;
+        uint32_t k = corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2;
+        vec3 at = positions[vertex], p = positions[corner[(k + 1) % 3]],
+             q = positions[corner[(k + 2) % 3]], n = abuti_unit_normal(at, p, q);
+        double w = abuti_corner_angle(at, p, q);
+        if (v3_length_sq(n) == 0)
+            continue;
+        m.row[0] = v3_along(m.row[0], w * n.x, n);
+        m.row[1] = v3_along(m.row[1], w * n.y, n);
+        m.row[2] = v3_along(m.row[2], w * n.z, n);
+        sum = v3_along(sum, w, n);
+        weight += w;
+    }
+    vec3 mean = v3_normalise(sum);
+    if (v3_length_sq(mean) == 0) /* no face, or all cancel */
+        return mean;
+    double lean = LEAN * weight;
+    m.row[0].x += lean;
+    m.row[1].y += lean;
+    m.row[2].z += lean;
+    vec3 x = solve(&m, v3_along(sum, lean, mean));
+    double length = v3_length(x);
+    if (!(length <= MITRE)) /* also what is no number */
+        x = length < INFINITY ? v3_scale(x, MITRE / length) : mean;
+    return x;
+}
+
+/* ---- life ---- */
+
+static void fit(patch_skin *skin) {
+    const abut_mesh *mesh = skin->bvh->mesh;
+    skin->reach = 0;
+    for (uint32_t v = 0; v < mesh->vertex_count; v++) {
+        skin->offset[v] = offset_of(skin, v);
+        skin->reach = real_max(skin->reach, v3_length(skin->offset[v]));
+    }
+    skin->size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
+}
+
+static void destroy(bvh_part *part) {
+    patch_skin *skin = (patch_skin *)(void *)part;
+    abut_topology_destroy(skin->topology);
+    abuti_release(part->context, skin->offset);
+}
+
+/* The mesh with vertices in one place as one, so that seams of a soup are edges. */
+static abut_status named_mesh(const abut_mesh *mesh, abut_mesh **named) {
+    abut_context *context = mesh->context;
+    uint32_t *names = abuti_allocate(context, mesh->vertex_count, sizeof *names);
+    uint32_t *indices = abuti_allocate(context, 3 * (size_t)mesh->triangle_count, sizeof *indices);
+    vec3 *positions = abuti_allocate(context, mesh->vertex_count, sizeof *positions);
+    abut_status status =
+        names && indices && positions
+            ? abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, names)
+            : ABUT_ERROR_MEMORY;
+    if (!status) {
+        memcpy(positions, mesh->positions, mesh->vertex_count * sizeof *positions);
+        for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
+            indices[i] = names[mesh->indices[i]];
+        status = abuti_mesh_adopt(context, "abut_contact_patches", positions, mesh->vertex_count,
+                                  indices, mesh->triangle_count, named);
+    } else {
+        abuti_release(context, indices);
+        abuti_release(context, positions);
+    }
+    abuti_release(context, names);
+    return status;
+}
+
+/* What contacts are worth, by the edges: contours close where surfaces do. */
+static abut_advice advice_of(const patch_skin *skin) {
+    const abut_topology_arrays *view = &skin->view;
+    bool open = false;
+    for (uint32_t e = 0; e < view->edge_count; e++) {
+        const uint32_t *faces;
+        uint32_t count = abuti_edge_faces(view, e, &faces);
+        if (count % 2)
+            open = true;
+        int up = 0;
+        for (uint32_t i = 0; i < count; i++)
+            up += abuti_runs_up(view, skin->corner, faces[i], e) ? 1 : -1;
+        if (count % 2 == 0 && up)
+            return abuti_unfit("Neighbouring triangles of a mesh face opposite ways, so which way "
+                               "is out is not known: orient the mesh first.");
+    }
+    return open ? abuti_limited("A mesh has a border: contacts are right where bodies meet away "
+                                "from it, and what is inside it is a guess.")
+                : abuti_guaranteed("Both surfaces are closed: bodies that touch have a contact.");
+}
+
+static abut_status create(bvh_part *part, void *owner) {
+    patch_skin *skin = (patch_skin *)(void *)part;
+    abut_mesh *named = NULL;
+    skin->bvh = owner;
+    skin->offset =
+        abuti_allocate(part->context, skin->bvh->mesh->vertex_count, sizeof *skin->offset);
+    if (!skin->offset)
+        return ABUT_ERROR_MEMORY;
+    abut_status status = named_mesh(skin->bvh->mesh, &named);
+    status = status ? status : abut_topology_create(named, &skin->topology);
+    abut_mesh_destroy(named); /* the topology keeps it */
+    if (status)
+        return status;
+    skin->view = skin->topology->view;
+    skin->corner = skin->topology->mesh->indices;
+    skin->advice = advice_of(skin);
+    fit(skin);
+    return ABUT_OK;
+}
+
+/* Whether vertices that were in one place still are. */
+static bool names_hold(const patch_skin *skin) {
+    const abut_mesh *mesh = skin->bvh->mesh;
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
+        vec3 p = mesh->positions[mesh->indices[i]], q = mesh->positions[skin->corner[i]];
+        if (p.x != q.x || p.y != q.y || p.z != q.z)
+            return false;
+    }
+    return true;
+}
+
+static abut_status refit(bvh_part *part) {
+    patch_skin *skin = (patch_skin *)(void *)part;
+    if (names_hold(skin)) {
+        fit(skin);
+        return ABUT_OK;
+    }
+    const abut_bvh *bvh = skin->bvh;
+    destroy(part);
+    skin->topology = NULL;
+    skin->offset = NULL;
+    return create(part, (void *)(uintptr_t)bvh);
+}
+
+static const bvh_part_kind skin_kind = {sizeof(patch_skin), create, refit, destroy};
+
+abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin) {
+    bvh_part *part;
+    abut_status status = abuti_bvh_part_share(bvh, &skin_kind, &part);
+    if (!status)
+        *skin = (const patch_skin *)(const void *)part;
+    return status;
+}

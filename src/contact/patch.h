@@ -174,8 +174,8 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame);
 
 /* The two directions across a normal. */
 void abuti_patch_across(vec3 normal, vec3 along[2]);
-/* Makes the view of a region. */
-abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal);
+/* Makes the view of a region, or of both bodies as a whole. */
+abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal, bool whole);
 /* Where a ends below and b above, at a place across the normal; false where one of them is not
  * there. */
 bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high);

@@ -1,4 +1,4 @@
-/* The inside parts of both surfaces as seen along a normal: heights at a place, and edges that
+/* Both surfaces, or their inside parts, as seen along a normal: heights at a place, and edges that
  * cross.
  *
  * Of a what looks down counts, of b what looks up. Where triangles lie is asked of their skin, how
@@ -22,20 +22,20 @@ void abuti_patch_across(vec3 normal, vec3 along[2]) {
     along[1] = v3_cross(normal, along[0]);
 }
 
-static void add_plane(patch_work *work, const patch_facet *f) {
+static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
     patch_view *view = &work->view;
-    const patch_body *body = &work->body[f->side];
-    const uint32_t *corner = body->skin->corner + 3 * (size_t)f->face;
+    const patch_body *body = &work->body[side];
+    const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
     vec3 p[3], n;
     for (int k = 0; k < 3; k++)
         p[k] = patch_true(body, corner[k]);
     n = v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0]));
     double up = v3_dot(n, view->normal);
-    if (!((f->side ? up : -up) > SLOPE * v3_length(n)))
+    if (!((side ? up : -up) > SLOPE * v3_length(n)))
         return;
     patch_plane *at = &view->planes[view->count++];
-    at->side = f->side;
-    at->face = f->face;
+    at->side = side;
+    at->face = face;
     at->du = -v3_dot(n, view->along[0]) / up;
     at->dv = -v3_dot(n, view->along[1]) / up;
     at->h = v3_dot(n, p[0]) / up;
@@ -52,7 +52,7 @@ static void add_plane(patch_work *work, const patch_facet *f) {
         at->true_u[k] = v3_dot(p[k], view->along[0]);
         at->true_v[k] = v3_dot(p[k], view->along[1]);
         at->true_h[k] = v3_dot(p[k], view->normal);
-        if (f->side)
+        if (side)
             view->top = real_max(view->top, at->true_h[k]);
         else
             view->bottom = real_min(view->bottom, at->true_h[k]);
@@ -113,29 +113,50 @@ static abut_status make_grid(patch_work *work, double crossing_lo[2], double cro
     return ABUT_OK;
 }
 
-abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal) {
+/* The box across the normal of what can matter: of the contour, or where both bodies are. */
+static void find_box(const patch_work *work, const patch_region *r, bool whole, double lo[2],
+                     double hi[2]) {
+    const patch_view *view = &work->view;
+    for (int axis = 0; axis < 2; axis++) {
+        double from[2] = {INFINITY, INFINITY}, to[2] = {-INFINITY, -INFINITY};
+        for (uint32_t i = r->point_begin; i < r->point_end && !whole; i++) {
+            double x = v3_dot(work->crossings[work->points[i]].at, view->along[axis]);
+            from[0] = real_min(from[0], x);
+            to[0] = real_max(to[0], x);
+        }
+        for (size_t i = 0; i < view->count && whole; i++) {
+            const patch_plane *p = &view->planes[i];
+            from[p->side] = real_min(from[p->side], p->lo[axis]);
+            to[p->side] = real_max(to[p->side], p->hi[axis]);
+        }
+        lo[axis] = whole ? real_max(from[0], from[1]) : from[0];
+        hi[axis] = whole ? real_min(to[0], to[1]) : to[0];
+    }
+}
+
+abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal, bool whole) {
     patch_view *view = &work->view;
+    size_t wanted = r->facet_end - r->facet_begin;
+    double lo[2], hi[2];
     view->normal = normal;
     abuti_patch_across(normal, view->along);
     view->top = -INFINITY;
     view->bottom = INFINITY;
     view->slack = SLACK * real_min(work->body[0].skin->size, work->body[1].skin->size);
     view->count = 0;
-    abut_status status = room_for(work->context, &view->planes, r->facet_end - r->facet_begin,
-                                  sizeof *view->planes, &view->room);
+    if (whole)
+        wanted = (size_t)work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count;
+    abut_status status =
+        room_for(work->context, &view->planes, wanted, sizeof *view->planes, &view->room);
     if (status)
         return status;
-    for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
-        add_plane(work, &work->facets[i]);
-    /* The grid is where the contour is; what reaches beyond it stands in the cells at the border.
-     */
-    double lo[2] = {INFINITY, INFINITY}, hi[2] = {-INFINITY, -INFINITY};
-    for (uint32_t i = r->point_begin; i < r->point_end; i++)
-        for (int axis = 0; axis < 2; axis++) {
-            double x = v3_dot(work->crossings[work->points[i]].at, view->along[axis]);
-            lo[axis] = real_min(lo[axis], x);
-            hi[axis] = real_max(hi[axis], x);
-        }
+    for (uint32_t side = 0; side < 2 && whole; side++)
+        for (uint32_t face = 0; face < work->body[side].bvh->triangle_count; face++)
+            add_plane(work, side, face);
+    for (uint32_t i = r->facet_begin; i < r->facet_end && !whole; i++)
+        add_plane(work, work->facets[i].side, work->facets[i].face);
+    /* What reaches beyond the grid stands in the cells at its border. */
+    find_box(work, r, whole, lo, hi);
     return make_grid(work, lo, hi);
 }
 

@@ -30,8 +30,9 @@
 enum {
     DIRECTIONS = 8, /* across the normal */
     CANDIDATES = 40,
-    WAYS = 8,  /* normals that are tried */
-    SEEDS = 16 /* places from which the far side is looked for */
+    WAYS = 8,     /* normals that are tried */
+    WHOLE = 8192, /* triangles of two bodies that are looked at as a whole */
+    SEEDS = 16    /* places from which the far side is looked for */
 };
 
 typedef struct candidate {
@@ -118,11 +119,14 @@ static bool reach(const patch_body *body, vec3 from, vec3 way, double *far) {
     return false;
 }
 
-/* Where a ends below and b above, by rays from a point. */
-static bool by_rays(const measure *m, vec3 from, double *low, double *high) {
-    double down, up, at = v3_dot(from, m->normal);
-    if (!reach(&m->work->body[0], from, v3_scale(m->normal, -1), &down) ||
-        !reach(&m->work->body[1], from, m->normal, &up))
+/* Where a ends below and b above, by rays from a point; a vertex ends its own body. */
+static bool by_rays(const measure *m, vec3 from, const patch_point *point, double *low,
+                    double *high) {
+    double down = 0, up = 0, at = v3_dot(from, m->normal);
+    bool corner = point->kind == ABUT_CONTACT_VERTEX;
+    if ((!(corner && point->side == 0) &&
+         !reach(&m->work->body[0], from, v3_scale(m->normal, -1), &down)) ||
+        (!(corner && point->side == 1) && !reach(&m->work->body[1], from, m->normal, &up)))
         return false;
     *low = at - down;
     *high = at + up;
@@ -135,7 +139,7 @@ static bool by_rays(const measure *m, vec3 from, double *low, double *high) {
  * with the least depth if it is deeper. */
 static void add(measure *m, vec3 at, const patch_point *point) {
     double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), low, high;
-    if (!(m->rays ? by_rays(m, at, &low, &high)
+    if (!(m->rays ? by_rays(m, at, point, &low, &high)
                   : abuti_patch_heights(&m->work->view, u, v, &low, &high)))
         return;
     uint32_t to = m->count;
@@ -225,10 +229,7 @@ static void add_vertices(measure *m, uint32_t side) {
         if (again)
             continue;
         patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = best[d]};
-        vec3 at = patch_true(body, best[d]);
-        if (m->rays) /* a little into its own body */
-            at = v3_along(at, (side ? -1e-6 : 1e-6) * body->skin->size, m->normal);
-        add(m, at, &point);
+        add(m, patch_true(body, best[d]), &point);
     }
 }
 
@@ -237,18 +238,26 @@ static void add_vertices(measure *m, uint32_t side) {
  * Seen along the normal, the depth is linear between corners and crossings of edges, so it is
  * largest at one of these. Most are left out by their own height and the other side's highest. */
 
-static void add_deeper_vertices(measure *m) {
-    const patch_region *r = m->region;
+static void add_deeper_vertex(measure *m, uint32_t side, uint32_t vertex) {
     const patch_view *view = &m->work->view;
-    for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
+    vec3 at = patch_true(&m->work->body[side], vertex);
+    double h = v3_dot(at, m->normal);
+    patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = vertex};
+    if ((side ? h - view->bottom : view->top - h) > m->deepest)
+        add(m, at, &point);
+}
+
+static void add_deeper_vertices(measure *m, bool whole) {
+    const patch_region *r = m->region;
+    for (uint32_t side = 0; side < 2 && whole; side++) {
+        const abut_topology_arrays *view = &m->work->body[side].skin->view;
+        for (uint32_t v = 0; v < view->vertex_count; v++)
+            if (view->vertex_face_begin[v] != view->vertex_face_begin[v + 1])
+                add_deeper_vertex(m, side, v);
+    }
+    for (uint32_t i = r->vertex_begin; i < r->vertex_end && !whole; i++) {
         const patch_vertex *vertex = &m->work->vertices[m->work->inner[i]];
-        vec3 at = patch_true(&m->work->body[vertex->side], vertex->vertex);
-        double h = v3_dot(at, m->normal);
-        patch_point point = {.side = vertex->side,
-                             .kind = ABUT_CONTACT_VERTEX,
-                             .element = vertex->vertex};
-        if ((vertex->side ? h - view->bottom : view->top - h) > m->deepest)
-            add(m, at, &point);
+        add_deeper_vertex(m, vertex->side, vertex->vertex);
     }
 }
 
@@ -304,8 +313,7 @@ static void add_far_side(measure *m) {
             continue;
         seen[used++] = vertex ^ c->side << 31;
         patch_point point = {.side = c->side, .kind = ABUT_CONTACT_VERTEX, .element = vertex};
-        vec3 inwards = v3_scale(m->normal, (c->side ? -1e-6 : 1e-6) * body->skin->size);
-        add(m, v3_add(patch_true(body, vertex), inwards), &point);
+        add(m, patch_true(body, vertex), &point);
     }
 }
 
@@ -395,13 +403,13 @@ static void add_all(measure *m) {
 
 static abut_status measure_along(measure *m, patch_work *work, const patch_region *r, vec3 normal) {
     start(m, work, r, normal);
-    m->rays = plainness(work, r, normal) < PIERCED;
-    if (!m->rays) {
-        abut_status status = abuti_patch_see(work, r, normal);
+    bool whole = plainness(work, r, normal) < PIERCED;
+    if (!whole || work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE) {
+        abut_status status = abuti_patch_see(work, r, normal, whole);
         if (status)
             return status;
         add_all(m);
-        add_deeper_vertices(m);
+        add_deeper_vertices(m, whole);
         abuti_patch_edges(&work->view, m->deepest, add_deeper_edge, m);
     }
     if (!m->count) { /* through each other, or no triangle says how high */

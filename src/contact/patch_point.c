@@ -59,14 +59,19 @@ static vec3 corner_true(const patch_body *body, uint32_t face, int k) {
 /* The direction of the faces of one side that look one way and hold most, and how much. */
 static double dominant(const patch_work *work, const patch_region *r, uint32_t side, vec3 *way) {
     const patch_facet *facets = work->facets;
+    const patch_body *body = &work->body[side];
     double largest = 0, held = 0;
-    vec3 best = v3(0, 0, 0);
+    uint32_t face = ABUT_NONE;
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
         if (facets[i].side == side && v3_length_sq(facets[i].area) > largest) {
             largest = v3_length_sq(facets[i].area);
-            best = facets[i].area;
+            face = facets[i].face;
         }
-    best = v3_normalise(best);
+    *way = v3(0, 0, 0);
+    if (face == ABUT_NONE)
+        return 0;
+    vec3 best = abuti_unit_normal(corner_true(body, face, 0), corner_true(body, face, 1),
+                                  corner_true(body, face, 2));
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
         if (facets[i].side == side) {
             double along = v3_dot(facets[i].area, best);
@@ -328,8 +333,15 @@ static uint32_t best_of(const measure *m, const double *value, const bool *taken
     return best;
 }
 
+static bool same_feature(const patch_point *a, const patch_point *b) {
+    return a->side == b->side && a->kind == b->kind && a->element == b->element &&
+           a->part == b->part;
+}
+
+/* Takes a candidate, and with it all others of its feature. */
 static void take(const measure *m, uint32_t i, bool *taken, patch_answer *answer) {
-    taken[i] = true;
+    for (uint32_t k = 0; k < m->count; k++)
+        taken[k] |= same_feature(&m->found[k].point, &m->found[i].point);
     answer->points[answer->count++] = m->found[i].point;
 }
 
@@ -349,14 +361,13 @@ static void choose(const measure *m, uint32_t keep, double margin, patch_answer 
     }
     uint32_t first = best_of(m, value, taken);
     take(m, first, taken, answer);
-    if (answer->count == keep || answer->count == m->count)
-        return;
+    answer->points[0].depth = deepest;
     for (uint32_t i = 0; i < m->count; i++)
         value[i] = worth[i] * hypot(c[i].u - c[first].u, c[i].v - c[first].v);
     uint32_t second = best_of(m, value, taken);
-    double least = 1e-6 * value[second];
-    if (value[second] <= 0)
+    if (keep == 1 || second == ABUT_NONE || !(value[second] > 0))
         return;
+    double least = 1e-6 * value[second];
     take(m, second, taken, answer);
     double du = c[second].u - c[first].u, dv = c[second].v - c[first].v;
     for (int side = 0; side < 2 && answer->count < keep; side++) {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MITRE 3.0 /* lengths of x, at most */
-#define LEAN 1e-3 /* the weight of the mean normal, of all */
+#define LEAN 1e-6 /* the weight of the mean normal, of all */
 
 /* ---- directions ---- */
 

@@ -1,0 +1,492 @@
+/* Contacts from exact geometry: solids whose overlap is known, promises on random pairs, positions
+ * in which nothing is general, and bad input. */
+#include "support/pose.h"
+
+#include <math.h>
+#include <pthread.h>
+
+enum { ROOM = 4096 };
+static abut_patch list[ROOM];
+static abut_contact contacts[ROOM];
+
+static abut_patches room(void) {
+    return (abut_patches){.list = list,
+                          .capacity = ROOM,
+                          .contacts = contacts,
+                          .contact_capacity = ROOM};
+}
+
+static abut_bvh *tree_of(abut_context *context, const abut_shape *shape) {
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    assert_ok(abut_shape_create(context, shape, &mesh));
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_mesh_destroy(mesh);
+    return bvh;
+}
+
+static abut_bvh *box_of(double x, double y, double z, uint32_t segments) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.extent = v3(x, y, z);
+    shape.segments = segments;
+    return tree_of(NULL, &shape);
+}
+
+static abut_bvh *ball_of(double radius, uint32_t segments) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    shape.radius = radius;
+    shape.segments = segments;
+    return tree_of(NULL, &shape);
+}
+
+static abut_pose shifted(double x, double y, double z) {
+    return (abut_pose){{0, 0, 0, 1}, {x, y, z}};
+}
+
+static abut_patches ask(const abut_bvh *a, abut_pose pose_a, const abut_bvh *b, abut_pose pose_b,
+                        double margin) {
+    abut_posed posed[2] = {{a, pose_a}, {b, pose_b}};
+    abut_patch_options options = abut_patch_options_default();
+    abut_patches found = room();
+    options.margin = margin;
+    assert_ok(abut_contact_patches(&posed[0], &posed[1], &options, &found));
+    return found;
+}
+
+static void assert_close(double value, double wanted, double tolerance) {
+    if (!(fabs(value - wanted) <= tolerance))
+        fail_msg("%.17g is not %.17g within %g", value, wanted, tolerance);
+}
+
+static void assert_way(abut_vec3 way, abut_vec3 wanted, double tolerance) {
+    if (!(v3_length(v3_sub(way, wanted)) <= tolerance))
+        fail_msg("(%g, %g, %g) is not (%g, %g, %g)", way.x, way.y, way.z, wanted.x, wanted.y,
+                 wanted.z);
+}
+
+/* How far apart contacts are along an axis. */
+static double spread(const abut_patches *found, int axis) {
+    double lo = INFINITY, hi = -INFINITY;
+    for (uint64_t i = 0; i < found->contact_count; i++) {
+        double x = v3_get(contacts[i].point, axis);
+        lo = real_min(lo, x);
+        hi = real_max(hi, x);
+    }
+    return hi - lo;
+}
+
+/* ---- solids whose overlap is known ---- */
+
+/* A cube on a cube: flush, deeper, with a gap, aside, with sides in one plane or not. */
+static void cubes_stand_on_four_corners(void **state) {
+    const uint32_t segments[] = {1, 3};
+    for (int s = 0; s < 2; s++) {
+        abut_bvh *cube = box_of(1, 1, 1, segments[s]);
+        const double heights[] = {1, 0.999, 1.001}, aside[] = {0, 0.25};
+        for (int h = 0; h < 3; h++)
+            for (int k = 0; k < 2; k++) {
+                double wide = 1 - aside[k], deep = 1 - heights[h], margin = deep < 0 ? 0.005 : 0;
+                abut_patches found =
+                    ask(cube, shifted(aside[k], 0, heights[h]), cube, shifted(0, 0, 0), margin);
+                assert_int_equal(found.count, 1);
+                assert_int_equal(found.contact_count, 4);
+                assert_true(found.separates);
+                assert_int_equal(found.advice.verdict, ABUT_VERDICT_GUARANTEED);
+                assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
+                assert_close(list[0].depth, deep, 1e-7);
+                double area = (wide + margin) * (1 + margin); /* of what is grown by half of it */
+                assert_close(list[0].area, area, 1e-5);
+                assert_close(list[0].volume, area * (deep + margin), 1e-7);
+                for (int i = 0; i < 4; i++) {
+                    assert_close(contacts[i].depth, deep, 1e-7);
+                    assert_close(contacts[i].point.z, 0.5 * (heights[h]), 1e-7);
+                }
+                assert_true(spread(&found, 0) > 0.95 * wide && spread(&found, 1) > 0.95);
+            }
+        abut_bvh_destroy(cube);
+    }
+}
+
+/* The overlap of two balls is a lens: its volume and the area of its middle are known. */
+static void balls_overlap_in_a_lens(void **state) {
+    const double pi = 3.14159265358979323846, r = 0.5, d = 0.9;
+    abut_bvh *ball = ball_of(r, 24);
+    abut_patches found = ask(ball, shifted(0, d, 0), ball, shifted(0, 0, 0), 0);
+    double cap = r - d / 2, volume = 2 * pi * cap * cap * (3 * r - cap) / 3;
+    assert_int_equal(found.count, 1);
+    assert_true(found.separates);
+    assert_way(list[0].normal, v3(0, 1, 0), 1e-3);
+    assert_close(list[0].depth, 2 * r - d, 1e-3);
+    assert_close(list[0].area, pi * (r * r - d * d / 4), 0.02 * pi * (r * r - d * d / 4));
+    assert_close(list[0].volume, volume, 0.03 * volume);
+    assert_way(list[0].centre, v3(0, d / 2, 0), 1e-3);
+    abut_bvh_destroy(ball);
+}
+
+/* Thin plates: a ball on one, a ball that went through, plates on plates and through each other. */
+static void thin_plates_are_no_special_case(void **state) {
+    abut_bvh *plate = box_of(1, 1, 0.002, 1), *ball = ball_of(0.05, 8);
+    abut_patches found = ask(ball, shifted(0.1, 0.2, 0.0505), plate, shifted(0, 0, 0), 0);
+    assert_int_equal(found.count, 1);
+    assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
+    assert_close(list[0].depth, 0.0005, 1e-6);
+    found = ask(ball, shifted(0.1, 0.2, 0.02), plate, shifted(0, 0, 0), 0);
+    assert_int_equal(found.count, 1);
+    assert_true(found.separates);
+    assert_way(list[0].normal, v3(0, 0, 1), 1e-6); /* the shorter way */
+    assert_close(list[0].depth, 0.031, 1e-6);
+    abut_posed posed[2] = {{ball, shifted(0.1, 0.2, 0.02)}, {plate, shifted(0, 0, 0)}};
+    abut_patch_options options = abut_patch_options_default();
+    options.hint = v3(0.1, 0, -1); /* it came from below */
+    found = room();
+    assert_ok(abut_contact_patches(&posed[0], &posed[1], &options, &found));
+    assert_way(list[0].normal, v3(0, 0, -1), 1e-6);
+    assert_close(list[0].depth, 0.071, 1e-6);
+    assert_true(found.separates);
+    found = ask(plate, shifted(0.2, 0, 0.0015), plate, shifted(0, 0, 0), 0);
+    assert_int_equal(found.contact_count, 4);
+    assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
+    assert_close(list[0].depth, 0.0005, 1e-7);
+    abut_pose across;
+    assert_ok(abut_pose_from_axis_angle(v3(1, 0, 0), 1.5707963267948966, v3(0, 0, 0.4), &across));
+    found =
+        ask(plate, across, plate, shifted(0, 0, 0), 0); /* an upright plate through a flat one */
+    assert_true(found.separates);
+    assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
+    assert_close(list[0].depth, 0.101, 1e-6);
+    abut_bvh_destroy(plate);
+    abut_bvh_destroy(ball);
+}
+
+/* A body inside another has no contour, and leaves by a short way. */
+static void what_is_inside_has_a_contact(void **state) {
+    abut_bvh *cube = box_of(1, 1, 1, 1), *ball = ball_of(0.05, 4);
+    for (int swap = 0; swap < 2; swap++) {
+        abut_patches found = swap ? ask(cube, shifted(0, 0, 0), ball, shifted(0.1, 0.2, 0.3), 0)
+                                  : ask(ball, shifted(0.1, 0.2, 0.3), cube, shifted(0, 0, 0), 0);
+        assert_int_equal(found.count, 1);
+        assert_true(found.contact_count >= 1 && found.separates);
+        assert_way(list[0].normal, v3(0, 0, swap ? -1 : 1), 1e-6);
+        assert_close(list[0].depth, 0.25, 2e-3);
+    }
+    abut_bvh_destroy(cube);
+    abut_bvh_destroy(ball);
+}
+
+/* Two bumps of one body touch at two places: two patches. */
+static void regions_that_are_apart_are_patches(void **state) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *ball, *moved, *both[2], *pair;
+    abut_bvh *bumps, *floor = box_of(4, 4, 1, 1);
+    shape.radius = 0.3;
+    assert_ok(abut_shape_create(NULL, &shape, &ball));
+    assert_ok(abut_mesh_transform(ball, 1, shifted(1, 0, 0.005), &moved));
+    both[0] = ball;
+    both[1] = moved;
+    assert_ok(abut_mesh_join(both, 2, &pair));
+    assert_ok(abut_bvh_create(pair, NULL, &bumps));
+    abut_patches found = ask(bumps, shifted(0, 0, 0.79), floor, shifted(0, 0, 0), 0);
+    assert_int_equal(found.count, 2);
+    assert_close(list[0].depth, 0.01, 2e-3);
+    assert_close(list[1].depth, 0.005, 2e-3);
+    assert_true(list[0].depth > list[1].depth && list[0].centre.x < 0.5 && list[1].centre.x > 0.5);
+    assert_int_equal(list[1].first, list[0].count);
+    assert_int_equal(found.contact_count, list[0].count + list[1].count);
+    abut_mesh_destroy(ball);
+    abut_mesh_destroy(moved);
+    abut_mesh_destroy(pair);
+    abut_bvh_destroy(bumps);
+    abut_bvh_destroy(floor);
+}
+
+/* ---- promises ---- */
+
+/* Random poses: who overlaps has a contact; nothing apart by more than the margin has one; the
+ * depth along the normal separates; the normal shrinks the overlap; exchanged, the same. */
+static void check_pair(const abut_posed *a, const abut_posed *b, uint32_t *apart,
+                       uint32_t *separated) {
+    abut_overlap overlap;
+    assert_ok(abut_pair_overlap(a, b, NULL, NULL, &overlap));
+    abut_patches found = room(), turned = room();
+    assert_ok(abut_contact_patches(a, b, NULL, &found));
+    if (overlap.relation == ABUT_PAIR_APART) {
+        abut_separation separation;
+        assert_ok(abut_pair_distance(a, b, NULL, NULL, &separation));
+        assert_true(found.count == 0 || separation.distance < 1e-6);
+        ++*apart;
+        return;
+    }
+    assert_true(found.count > 0 && found.contact_count >= found.count);
+    abut_patch first = list[0];
+    abut_contact deepest = contacts[0];
+    assert_close(v3_length(first.normal), 1, 1e-12);
+    assert_true(first.depth >= 0 || overlap.relation == ABUT_PAIR_MEETING);
+    assert_true(deepest.depth == first.depth && first.depth > -1e-6);
+    for (uint64_t i = 0; i < found.contact_count; i++)
+        for (uint64_t k = 0; k < i; k++)
+            assert_true(contacts[i].id != contacts[k].id || found.count > 1);
+    assert_ok(abut_contact_patches(b, a, NULL, &turned));
+    assert_true(turned.count == found.count && turned.contact_count == found.contact_count);
+    assert_true(list[0].depth == first.depth && list[0].volume == first.volume);
+    assert_way(list[0].normal, v3_scale(first.normal, -1), 0);
+    assert_int_equal(contacts[0].side, !deepest.side);
+    if (!found.separates)
+        return;
+    ++*separated;
+    abut_posed out = *a;
+    out.pose.translation =
+        v3_along(out.pose.translation, first.depth * (1 + 2e-6) + 1e-6, first.normal);
+    assert_ok(abut_pair_overlap(&out, b, NULL, NULL, &overlap));
+    assert_int_equal(overlap.relation, ABUT_PAIR_APART);
+}
+
+static void overlaps_have_contacts_that_separate(void **state) {
+    abut_shape letter = abut_shape_default(ABUT_SHAPE_LETTER_E);
+    abut_bvh *bodies[] = {box_of(1, 1, 1, 1), box_of(1, 1, 0.002, 1), ball_of(0.3, 4),
+                          tree_of(NULL, &letter)};
+    enum { BODIES = sizeof bodies / sizeof *bodies };
+    test_random random = {41};
+    uint32_t asked = 0, apart = 0, separated = 0;
+    for (uint32_t round = 0; round < test_rounds(400); round++)
+        for (int i = 0; i < BODIES; i++)
+            for (int k = 0; k <= i; k++, asked++) {
+                abut_posed a = {bodies[i], random_pose(&random, 0.8)};
+                abut_posed b = {bodies[k], random_pose(&random, 0)};
+                check_pair(&a, &b, &apart, &separated);
+            }
+    print_message("  of %u, %u are apart; %u of the others separate\n", asked, apart, separated);
+    assert_true(apart < asked / 2 && separated > (asked - apart) * 95 / 100);
+    for (int i = 0; i < BODIES; i++)
+        abut_bvh_destroy(bodies[i]);
+}
+
+/* Cubes on a lattice: faces in planes, edges on edges, corners on corners, one in the place of the
+ * other. Also turned by quarters. */
+static void no_special_position_is_missed(void **state) {
+    abut_bvh *cube = box_of(1, 1, 1, 1), *bar = box_of(1, 0.5, 0.25, 2);
+    uint32_t apart = 0, separated = 0, asked = 0;
+    for (int x = -4; x <= 4; x++)
+        for (int y = -4; y <= 4; y++)
+            for (int z = -4; z <= 4; z++, asked++) {
+                abut_posed a = {cube, shifted(0.25 * x, 0.25 * y, 0.25 * z)};
+                abut_posed b = {asked % 2 ? cube : bar, shifted(0, 0, 0)};
+                if (asked % 3 == 0)
+                    assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), 1.5707963267948966,
+                                                        a.pose.translation, &a.pose));
+                check_pair(&a, &b, &apart, &separated);
+            }
+    assert_true(apart < asked / 2 && separated > (asked - apart) * 99 / 100);
+    abut_bvh_destroy(cube);
+    abut_bvh_destroy(bar);
+}
+
+/* ---- meshes that are not so good ---- */
+
+/* Triangles of a soup that share no vertices give the contacts of the welded mesh. */
+static void soup_has_the_contacts_of_its_solid(void **state) {
+    abut_bvh *cube = box_of(1, 1, 1, 1);
+    abut_mesh *mesh = abut_bvh_mesh(cube), *soup;
+    const uint32_t *indices = abut_mesh_indices(mesh), count = abut_mesh_triangle_count(mesh);
+    abut_vec3 corners[36];
+    uint32_t own[36];
+    assert_int_equal(count, 12);
+    for (uint32_t i = 0; i < 36; i++) {
+        corners[i] = v3_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[indices[i]]);
+        own[i] = i;
+    }
+    soup = test_mesh(NULL, corners, 36, own, 12);
+    abut_bvh *loose;
+    assert_ok(abut_bvh_create(soup, NULL, &loose));
+    abut_patches found = ask(loose, shifted(0.1, 0.2, 0.99), cube, shifted(0, 0, 0), 0);
+    assert_int_equal(found.advice.verdict, ABUT_VERDICT_GUARANTEED);
+    assert_int_equal(found.contact_count, 4);
+    assert_close(list[0].depth, 0.01, 1e-7);
+    assert_close(list[0].volume, 0.9 * 0.8 * 0.01, 1e-6);
+    abut_mesh_destroy(soup);
+    abut_bvh_destroy(loose);
+    abut_bvh_destroy(cube);
+}
+
+/* Open meshes are limited, flipped neighbours unfit; both still have contacts where they meet. */
+static void verdicts_say_what_surfaces_allow(void **state) {
+    const double square[] = {-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0};
+    const uint32_t faces[] = {0, 1, 2, 0, 2, 3}, flipped[] = {0, 1, 2, 0, 3, 2};
+    abut_bvh *ball = ball_of(0.3, 4), *open, *turned;
+    abut_mesh *meshes[2] = {test_mesh(NULL, square, 4, faces, 2),
+                            test_mesh(NULL, square, 4, flipped, 2)};
+    assert_ok(abut_bvh_create(meshes[0], NULL, &open));
+    assert_ok(abut_bvh_create(meshes[1], NULL, &turned));
+    abut_patches found = ask(ball, shifted(0.1, 0, 0.29), open, shifted(0, 0, 0), 0);
+    assert_int_equal(found.advice.verdict, ABUT_VERDICT_LIMITED);
+    assert_true(found.count == 1 && found.contact_count >= 1);
+    assert_way(list[0].normal, v3(0, 0, 1), 1e-3);
+    found = ask(ball, shifted(0.1, 0, 0.29), turned, shifted(0, 0, 0), 0);
+    assert_int_equal(found.advice.verdict, ABUT_VERDICT_UNFIT);
+    assert_true(found.count >= 1);
+    for (int i = 0; i < 2; i++)
+        abut_mesh_destroy(meshes[i]);
+    abut_bvh_destroy(ball);
+    abut_bvh_destroy(open);
+    abut_bvh_destroy(turned);
+}
+
+/* 1e-9 and 1e9, and far from the origin. */
+static void sizes_and_places_do_not_matter(void **state) {
+    const double sizes[] = {1e-9, 1, 1e9};
+    for (int s = 0; s < 3; s++) {
+        double u = sizes[s];
+        abut_bvh *cube = box_of(u, u, u, 1);
+        abut_patches found = ask(cube, shifted(0.2 * u, 0, 0.99 * u), cube, shifted(0, 0, 0), 0);
+        assert_int_equal(found.contact_count, 4);
+        assert_close(list[0].depth, 0.01 * u, 1e-7 * u);
+        assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
+        found =
+            ask(cube, shifted(1e6 * u, 2e6 * u, 0.99 * u), cube, shifted(1e6 * u, 2e6 * u, 0), 0);
+        assert_int_equal(found.contact_count, 4);
+        assert_close(list[0].depth, 0.01 * u, 1e-6 * u);
+        abut_bvh_destroy(cube);
+    }
+}
+
+/* After a refit the contacts are those of a new hierarchy. */
+static void refits_are_followed(void **state) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.segments = 2;
+    abut_mesh *mesh, *larger;
+    abut_bvh *cube = tree_of(NULL, &shape), *fresh;
+    abut_bvh *floor = box_of(4, 4, 1, 1);
+    mesh = abut_bvh_mesh(cube);
+    ask(cube, shifted(0, 0, 0.99), floor, shifted(0, 0, 0), 0);
+    assert_ok(abut_mesh_transform(mesh, 1.1, shifted(0, 0, 0), &larger));
+    assert_ok(abut_bvh_refit(cube, larger));
+    assert_ok(abut_bvh_create(larger, NULL, &fresh));
+    abut_patches found = ask(cube, shifted(0, 0, 1), floor, shifted(0, 0, 0), 0);
+    abut_patch first = list[0];
+    assert_close(first.depth, 0.5 + 1.1 * shape.extent.z / 2 - 1, 1e-7);
+    found = ask(fresh, shifted(0, 0, 1), floor, shifted(0, 0, 0), 0);
+    assert_int_equal(found.count, 1);
+    assert_true(list[0].depth == first.depth);
+    abut_mesh_destroy(larger);
+    abut_bvh_destroy(cube);
+    abut_bvh_destroy(fresh);
+    abut_bvh_destroy(floor);
+}
+
+/* ---- doors ---- */
+
+static void bad_calls_are_refused(void **state) {
+    abut_bvh *cube = box_of(1, 1, 1, 1);
+    abut_posed a = {cube, shifted(0, 0, 0.99)}, b = {cube, shifted(0, 0, 0)}, none = {NULL, a.pose};
+    abut_patch_options options = abut_patch_options_default();
+    abut_patches found = room();
+    assert_fails(ABUT_ERROR_ARGUMENT, "a is null", abut_contact_patches(NULL, &b, NULL, &found));
+    assert_fails(ABUT_ERROR_ARGUMENT, "b is null", abut_contact_patches(&a, NULL, NULL, &found));
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_contact_patches(&a, &none, NULL, &found));
+    assert_fails(ABUT_ERROR_ARGUMENT, "patches is null", abut_contact_patches(&a, &b, NULL, NULL));
+    found.list = NULL;
+    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_contact_patches(&a, &b, NULL, &found));
+    found = room();
+    options.margin = NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "margin", abut_contact_patches(&a, &b, &options, &found));
+    options = abut_patch_options_default();
+    options.keep = 9;
+    assert_fails(ABUT_ERROR_ARGUMENT, "keep", abut_contact_patches(&a, &b, &options, &found));
+    options = abut_patch_options_default();
+    options.hint.y = INFINITY;
+    assert_fails(ABUT_ERROR_ARGUMENT, "hint", abut_contact_patches(&a, &b, &options, &found));
+    a.pose.translation.x = NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "pose of a", abut_contact_patches(&a, &b, NULL, &found));
+    a = b;
+    a.pose.translation.z = 0.99;
+    contacts[0].depth = 77;
+    list[0].depth = 77;
+    found =
+        (abut_patches){.list = list, .capacity = 4, .contacts = contacts, .contact_capacity = 3};
+    assert_fails(ABUT_ERROR_BUFFER, "1 patches with 4 contacts",
+                 abut_contact_patches(&a, &b, NULL, &found));
+    assert_true(found.count == 1 && found.contact_count == 4);
+    assert_true(contacts[0].depth == 77 && list[0].depth == 77);
+    found = (abut_patches){0};
+    assert_fails(ABUT_ERROR_BUFFER, "room for 0", abut_contact_patches(&a, &b, NULL, &found));
+    a.pose.translation.z = 3;
+    assert_ok(abut_contact_patches(&a, &b, NULL, &found));
+    assert_int_equal(found.count, 0);
+    options = abut_patch_options_default();
+    for (uint32_t keep = 1; keep <= 8; keep++) { /* so many, and no more */
+        options.keep = keep;
+        a.pose.translation.z = 0.99;
+        a.pose.translation.x = 0.1;
+        found = room();
+        assert_ok(abut_contact_patches(&a, &b, &options, &found));
+        assert_true(found.contact_count >= (keep < 4 ? keep : 4) && found.contact_count <= keep);
+    }
+    abut_bvh_destroy(cube);
+}
+
+static abut_status ask_all(abut_context *context, void *data) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *mesh = NULL;
+    abut_bvh *bvh = NULL;
+    shape.segments = 3;
+    (void)data;
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
+    abut_posed a = {bvh, shifted(0, 0.1, 0.3)}, b = {bvh, shifted(0, 0, 0)};
+    abut_patches found = room();
+    status = status ? status : abut_contact_patches(&a, &b, NULL, &found);
+    abut_mesh_destroy(mesh);
+    abut_bvh_destroy(bvh);
+    return status;
+}
+
+static void memory_may_run_out(void **state) {
+    assert_true(test_every_allocation(ask_all, NULL) > 10);
+}
+
+/* Many threads ask the same two hierarchies for the first time. */
+static const abut_bvh *shared[2];
+
+static void *ask_once(void *data) {
+    abut_patch one[4];
+    abut_contact few[16];
+    abut_patches found = {.list = one, .capacity = 4, .contacts = few, .contact_capacity = 16};
+    abut_posed a = {shared[0], shifted(0, 0, 0.99)}, b = {shared[1], shifted(0, 0, 0)};
+    *(double *)data = abut_contact_patches(&a, &b, NULL, &found) ? -1 : one[0].depth;
+    return NULL;
+}
+
+static void threads_share_what_is_made_first(void **state) {
+    abut_bvh *cube = box_of(1, 1, 1, 4), *other = box_of(1, 1, 1, 3);
+    pthread_t threads[4];
+    double depths[4];
+    shared[0] = cube;
+    shared[1] = other;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_once, &depths[i]), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < 4; i++)
+        assert_true(depths[i] == depths[0] && fabs(depths[i] - 0.01) < 1e-7);
+    abut_bvh_destroy(cube);
+    abut_bvh_destroy(other);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cubes_stand_on_four_corners),
+        cmocka_unit_test(balls_overlap_in_a_lens),
+        cmocka_unit_test(thin_plates_are_no_special_case),
+        cmocka_unit_test(what_is_inside_has_a_contact),
+        cmocka_unit_test(regions_that_are_apart_are_patches),
+        cmocka_unit_test(overlaps_have_contacts_that_separate),
+        cmocka_unit_test(no_special_position_is_missed),
+        cmocka_unit_test(soup_has_the_contacts_of_its_solid),
+        cmocka_unit_test(verdicts_say_what_surfaces_allow),
+        cmocka_unit_test(sizes_and_places_do_not_matter),
+        cmocka_unit_test(refits_are_followed),
+        cmocka_unit_test(bad_calls_are_refused),
+        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(threads_share_what_is_made_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -9,6 +9,7 @@
 #include "geom/meet_shared.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #define JITTER 1e-9       /* of the smaller body */
@@ -19,6 +20,7 @@
 enum { KEEP = 4, ROUNDS = 3 };
 
 typedef struct patch_call {
+    patch_memory *memory;
     abut_patch_options options;
     abut_posed posed[2]; /* the second where it is, the first relative to it */
     bool swapped;
@@ -50,6 +52,13 @@ static bool in_order(const abut_posed *a, const abut_posed *b) {
 
 /* ---- bodies ---- */
 
+/* All but the bodies, which are set later. */
+static void start_work(patch_work *work, patch_memory *memory) {
+    memset((unsigned char *)work + offsetof(patch_work, flat), 0,
+           sizeof *work - offsetof(patch_work, flat));
+    work->memory = memory;
+}
+
 /* Both in the frame: that of the second's mesh. */
 static abut_status set_bodies(patch_work *work, const patch_call *call, double margin) {
     for (int side = 0; side < 2; side++) {
@@ -62,6 +71,7 @@ static abut_status set_bodies(patch_work *work, const patch_call *call, double m
     patch_body *a = &work->body[0], *b = &work->body[1];
     abuti_motion motion = abuti_motion_of(&call->posed[0].pose);
     a->turns = true;
+    b->turns = false;
     a->turn = motion.rotation;
     a->shift = v3_sub(v3_add(m3_apply(&a->turn, a->bvh->mesh->origin), motion.translation),
                       b->bvh->mesh->origin);
@@ -71,6 +81,7 @@ static abut_status set_bodies(patch_work *work, const patch_call *call, double m
         work->body[side].jitter = jitter;
         work->body[side].grow = 0.5 * margin + 10 * jitter;
         work->body[side].seed = (uint64_t)(side + 1) << 40;
+        memset(work->body[side].placed, 0xff, sizeof work->body[side].placed);
     }
     return ABUT_OK;
 }
@@ -91,10 +102,10 @@ static abut_status find(patch_work *work, const patch_call *call, double margin)
 
 /* ---- answers ---- */
 
-static abut_status add_answer(patch_work *work, patch_call *call, const patch_answer *answer) {
+static abut_status add_answer(patch_call *call, const patch_answer *answer) {
     if (call->count == call->room) {
-        abut_status status = abuti_grow(work->context, &call->answers, call->count, call->count + 1,
-                                        sizeof *answer, &call->room);
+        abut_status status = abuti_patch_grow(call->memory, &call->answers, call->count,
+                                              call->count + 1, sizeof *answer, &call->room);
         if (status)
             return status;
     }
@@ -119,7 +130,7 @@ static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t k
             continue;
         status = abuti_patch_points(work, r, call->hint, keep, call->options.margin, &answer);
         if (!status && answer.count)
-            status = add_answer(work, call, &answer);
+            status = add_answer(call, &answer);
     }
     return status;
 }
@@ -154,20 +165,20 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
                                          .side = 0,
                                          .kind = ABUT_CONTACT_FACE,
                                          .element = triangle[0]};
-        return add_answer(work, call, &answer);
+        return add_answer(call, &answer);
     }
     abut_status status =
         abuti_pair_contains(&frame, &call->posed[0], &call->posed[1], &relation, &vertex, &doubt);
     if (status || relation == ABUT_PAIR_APART)
         return status;
     abuti_patch_inside(work, relation == ABUT_PAIR_B_INSIDE, call->hint, keep, &answer);
-    return answer.count ? add_answer(work, call, &answer) : ABUT_OK;
+    return answer.count ? add_answer(call, &answer) : ABUT_OK;
 }
 
 /* ---- certain depths ---- */
 
 /* Moves the first body out along the deepest normal; where they still touch, adds what is left. */
-static abut_status check(abut_context *context, patch_call *call) {
+static abut_status check(patch_call *call) {
     patch_answer *deepest = &call->answers[0];
     patch_call moved = *call;
     call->separates = false;
@@ -185,11 +196,11 @@ static abut_status check(abut_context *context, patch_call *call) {
             call->separates = true;
             return ABUT_OK;
         }
-        patch_work work = {.context = context};
+        patch_work work;
+        start_work(&work, call->memory);
         status = find(&work, &moved, 0);
         double rest = 0;
         status = status ? status : abuti_patch_depth(&work, deepest->normal, &rest);
-        abuti_patch_end(&work);
         if (status || !(rest > 0) || round + 1 == ROUNDS)
             return status;
         deepest->depth = out + rest;
@@ -289,7 +300,11 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     mat3 turn_back = m3_transpose(&motion.rotation);
     call.hint = m3_apply(&turn_back, v3_scale(call.options.hint, call.swapped ? -1 : 1));
     uint32_t keep = call.options.keep ? call.options.keep : KEEP;
-    patch_work work = {.context = a->bvh->context};
+    patch_memory memory;
+    patch_work work;
+    abuti_patch_memory_start(&memory, a->bvh->context);
+    call.memory = &memory;
+    start_work(&work, &memory);
     status = find(&work, &call, call.options.margin);
     abut_advice advice = abuti_guaranteed("");
     if (!status) {
@@ -300,11 +315,10 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
         if (!status && !call.count)
             status = answer_rest(&work, &call, keep);
     }
-    abuti_patch_end(&work);
     if (!status && call.count && !call.options.unchecked)
-        status = check(a->bvh->context, &call);
+        status = check(&call);
     if (!status)
         status = write(&call, &second->pose, advice, patches);
-    abuti_release(a->bvh->context, call.answers);
+    abuti_patch_memory_end(&memory);
     return status;
 }

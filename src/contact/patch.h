@@ -34,6 +34,9 @@ abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin);
 
 /* ---- patch_contour.c: where two skins meet, and what is inside ---- */
 
+/* Vertices that were placed lately. */
+enum { PATCH_PLACED = 256 };
+
 typedef struct patch_body {
     const abut_bvh *bvh;
     const patch_skin *skin;
@@ -42,6 +45,8 @@ typedef struct patch_body {
     vec3 shift;
     double grow, jitter;
     uint64_t seed;
+    uint32_t placed[PATCH_PLACED]; /* a vertex in the place of its lowest bits, or ABUT_NONE */
+    vec3 place[PATCH_PLACED];
 } patch_body;
 
 /* Where a vertex is in the frame. */
@@ -55,8 +60,7 @@ static inline vec3 patch_true(const patch_body *body, uint32_t vertex) {
 static inline double patch_random(uint64_t bits) {
     return (double)(bits & 0x1fffff) * (2.0 / 0x1fffff) - 1;
 }
-/* Where its skin is. */
-static inline vec3 patch_place(const patch_body *body, uint32_t vertex) {
+static inline vec3 patch_place_anew(const patch_body *body, uint32_t vertex) {
     uint64_t z = vertex * UINT64_C(0x9e3779b97f4a7c15) + body->seed; /* splitmix64, Steele 2014 */
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -64,6 +68,16 @@ static inline vec3 patch_place(const patch_body *body, uint32_t vertex) {
     vec3 p = v3_along(body->bvh->mesh->positions[vertex], body->grow, body->skin->offset[vertex]);
     vec3 random = v3(patch_random(z), patch_random(z >> 21), patch_random(z >> 42));
     return patch_turned(body, v3_along(p, body->jitter, random));
+}
+
+/* Where its skin is. */
+static inline vec3 patch_place(patch_body *body, uint32_t vertex) {
+    uint32_t slot = vertex % PATCH_PLACED;
+    if (body->placed[slot] != vertex) {
+        body->placed[slot] = vertex;
+        body->place[slot] = patch_place_anew(body, vertex);
+    }
+    return body->place[slot];
 }
 
 /* Where an edge of one body goes through a triangle of the other. */
@@ -140,8 +154,19 @@ typedef struct patch_view {
     size_t begin_room, member_room;
 } patch_view;
 
-typedef struct patch_work {
+/* Memory that is given back all at once: first what comes with it, then blocks. */
+enum { PATCH_BYTES = 49152 };
+
+typedef struct patch_memory {
     abut_context *context;
+    unsigned char *at, *end;
+    void **blocks; /* the last; its first word is the one before it */
+    size_t block_bytes;
+    unsigned char first[PATCH_BYTES];
+} patch_memory;
+
+typedef struct patch_work {
+    patch_memory *memory;
     patch_body body[2];
     bool flat; /* four vertices in one plane: to be done again */
     abut_status status;
@@ -167,7 +192,13 @@ typedef struct patch_work {
     patch_table by_facet;
 } patch_work;
 
-void abuti_patch_end(patch_work *work);
+void abuti_patch_memory_start(patch_memory *memory, abut_context *context);
+void abuti_patch_memory_end(patch_memory *memory);
+/* Memory until the end, aligned to 16, or null with the error set. */
+void *abuti_patch_take(patch_memory *memory, size_t count, size_t bytes);
+/* Makes room for `wanted` elements in the array that `array` is the address of. */
+abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t wanted,
+                             size_t bytes, size_t *room);
 /* Finds contour, inside parts and regions. `frame` is that of the pair, with the skins in its pad.
  * None where the skins do not meet. */
 abut_status abuti_patch_find(patch_work *work, const pair_frame *frame);

@@ -29,6 +29,62 @@
 /* Crossings closer along an edge than this may stand in the wrong order: sides of a ridge. */
 #define TIE 1e-9
 
+enum { FEW = 48 }; /* things that are sorted one by one */
+
+/* ---- memory ---- */
+
+void abuti_patch_memory_start(patch_memory *memory, abut_context *context) {
+    memory->context = context;
+    memory->at = memory->first;
+    memory->end = memory->first + sizeof memory->first;
+    memory->blocks = NULL;
+    memory->block_bytes = 4 * sizeof memory->first;
+}
+
+void abuti_patch_memory_end(patch_memory *memory) {
+    for (void **block = memory->blocks, **before; block; block = before) {
+        before = *block;
+        abuti_release(memory->context, block);
+    }
+}
+
+void *abuti_patch_take(patch_memory *memory, size_t count, size_t bytes) {
+    size_t wanted;
+    if (abuti_multiply_overflows(count, bytes, &wanted) || wanted > SIZE_MAX / 4) {
+        abuti_fail(ABUT_ERROR_MEMORY, "abut_contact_patches: more memory than there can be");
+        return NULL;
+    }
+    wanted = (wanted + 15) & ~(size_t)15;
+    if (wanted > (size_t)(memory->end - memory->at)) {
+        size_t all = wanted + 64 > memory->block_bytes ? wanted + 64 : memory->block_bytes;
+        void **block = abuti_allocate(memory->context, all, 1);
+        if (!block)
+            return NULL;
+        *block = memory->blocks;
+        memory->blocks = block;
+        memory->block_bytes *= 2;
+        memory->at = (unsigned char *)block + 64;
+        memory->end = (unsigned char *)block + all;
+    }
+    void *taken = memory->at;
+    memory->at += wanted;
+    return taken;
+}
+
+abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t wanted,
+                             size_t bytes, size_t *room) {
+    size_t next = wanted > 2 * *room ? wanted : 2 * *room;
+    void *grown = abuti_patch_take(memory, next, bytes), *old;
+    if (!grown)
+        return ABUT_ERROR_MEMORY;
+    memcpy(&old, array, sizeof old);
+    if (count)
+        memcpy(grown, old, count * bytes);
+    memcpy(array, &grown, sizeof grown);
+    *room = next;
+    return ABUT_OK;
+}
+
 /* ---- tables and lists ---- */
 
 static size_t slot_of(const patch_table *table, uint64_t key) {
@@ -41,22 +97,19 @@ static size_t slot_of(const patch_table *table, uint64_t key) {
 
 static bool grow_table(patch_work *work, patch_table *table) {
     patch_table next = {.room = table->room ? 2 * table->room : 64, .count = table->count};
-    next.keys = abuti_allocate_zeroed(work->context, next.room, sizeof *next.keys);
-    next.values = abuti_allocate(work->context, next.room, sizeof *next.values);
+    next.keys = abuti_patch_take(work->memory, next.room, sizeof *next.keys);
+    next.values = abuti_patch_take(work->memory, next.room, sizeof *next.values);
     if (!next.keys || !next.values) {
-        abuti_release(work->context, next.keys);
-        abuti_release(work->context, next.values);
         work->status = ABUT_ERROR_MEMORY;
         return false;
     }
+    memset(next.keys, 0, next.room * sizeof *next.keys);
     for (size_t i = 0; i < table->room; i++)
         if (table->keys[i]) {
             size_t slot = slot_of(&next, table->keys[i]);
             next.keys[slot] = table->keys[i];
             next.values[slot] = table->values[i];
         }
-    abuti_release(work->context, table->keys);
-    abuti_release(work->context, table->values);
     *table = next;
     return true;
 }
@@ -98,30 +151,9 @@ static uint64_t key_of(uint32_t side, uint32_t element) {
 /* Room for one more. */
 static bool more(patch_work *work, void *list, size_t count, size_t bytes, size_t *room) {
     if (count == *room && !work->status)
-        work->status = abuti_grow(work->context, list, count, count ? count + 1 : 64, bytes, room);
+        work->status =
+            abuti_patch_grow(work->memory, list, count, count ? count + 1 : 64, bytes, room);
     return !work->status;
-}
-
-void abuti_patch_end(patch_work *work) {
-    abut_context *context = work->context;
-    patch_table *tables[] = {&work->by_pair[0], &work->by_pair[1], &work->cut,
-                             &work->marked,     &work->whole,      &work->by_facet};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        abuti_release(context, tables[i]->keys);
-        abuti_release(context, tables[i]->values);
-    }
-    abuti_release(context, work->crossings);
-    abuti_release(context, work->segments);
-    abuti_release(context, work->vertices);
-    abuti_release(context, work->facets);
-    abuti_release(context, work->regions);
-    abuti_release(context, work->stops);
-    abuti_release(context, work->view.planes);
-    abuti_release(context, work->view.begin);
-    abuti_release(context, work->view.members);
-    abuti_release(context, work->parent);
-    abuti_release(context, work->points);
-    abuti_release(context, work->inner);
 }
 
 /* ---- crossings ---- */
@@ -134,8 +166,8 @@ typedef struct skin_face {
     int above[3]; /* which side of the other's plane: +1 is outside */
 } skin_face;
 
-static skin_face face_of(const patch_work *work, uint32_t side, uint32_t face) {
-    const patch_body *body = &work->body[side];
+static skin_face face_of(patch_work *work, uint32_t side, uint32_t face) {
+    patch_body *body = &work->body[side];
     skin_face f = {.side = side, .face = face, .corner = body->skin->corner + 3 * (size_t)face};
     for (int k = 0; k < 3; k++)
         f.at[k] = patch_place(body, f.corner[k]);
@@ -185,23 +217,34 @@ static uint32_t cross(patch_work *work, const skin_face *f, int k, const skin_fa
     return *index;
 }
 
+/* On which side of a plane the corners are; false where all are on one. By one normal for all
+ * three: a product of three differences is off by less than 8 roundings of what is multiplied,
+ * there are six of them, and coordinates are at most those of the largest. */
+static bool find_sides(patch_work *work, skin_face *f, const vec3 *plane) {
+    vec3 e1 = v3_sub(plane[1], plane[0]), e2 = v3_sub(plane[2], plane[0]), n = v3_cross(e1, e2);
+    double doubt = 0x1p-47 * v3_max_abs(e1) * v3_max_abs(e2);
+    int sum = 0;
+    for (int k = 0; k < 3; k++) {
+        vec3 w = v3_sub(f->at[k], plane[0]);
+        double value = v3_dot(n, w), bound = doubt * v3_max_abs(w);
+        f->above[k] = value > bound    ? 1
+                      : value < -bound ? -1
+                                       : orient3d(plane[0], plane[1], plane[2], f->at[k]);
+        work->flat |= !f->above[k];
+        sum += f->above[k];
+    }
+    return sum != 3 && sum != -3;
+}
+
 /* Two triangles that may meet. */
 static void visit(void *data, uint32_t a, uint32_t b) {
     patch_work *work = data;
     skin_face f[2] = {face_of(work, 0, a), face_of(work, 1, b)};
     if (work->status || abuti_is_collapsed(f[0].corner) || abuti_is_collapsed(f[1].corner))
         return;
-    for (int side = 0; side < 2; side++) {
-        const vec3 *plane = f[!side].at;
-        int sum = 0;
-        for (int k = 0; k < 3; k++) {
-            f[side].above[k] = orient3d(plane[0], plane[1], plane[2], f[side].at[k]);
-            work->flat |= !f[side].above[k];
-            sum += f[side].above[k];
-        }
-        if (sum == 3 || sum == -3)
+    for (int side = 0; side < 2; side++)
+        if (!find_sides(work, &f[side], f[!side].at))
             return;
-    }
     uint32_t ends[2] = {ABUT_NONE, ABUT_NONE};
     int found = 0;
     for (int side = 0; side < 2; side++)
@@ -249,17 +292,31 @@ static bool after(const void *left, const void *right) {
            (a->edge == b->edge && (a->t > b->t || (a->t == b->t && a->crossing > b->crossing)));
 }
 
+static void sort_by_edge(patch_stop *stops, size_t count) {
+    if (count > FEW) {
+        abuti_sort_items(stops, count, sizeof *stops, after);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        patch_stop next = stops[i];
+        size_t k = i;
+        for (; k > 0 && after(&stops[k - 1], &next); k--)
+            stops[k] = stops[k - 1];
+        stops[k] = next;
+    }
+}
+
 /* Sorts crossings along their edges. */
 static abut_status sort_stops(patch_work *work) {
     size_t count = work->crossing_count;
-    work->stops = abuti_allocate(work->context, count, sizeof *work->stops);
+    work->stops = abuti_patch_take(work->memory, count, sizeof *work->stops);
     if (!work->stops)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) {
         const patch_crossing *c = &work->crossings[i];
         work->stops[i] = (patch_stop){key_of(c->side, c->edge), c->t, (uint32_t)i};
     }
-    abuti_sort_items(work->stops, count, sizeof *work->stops, after);
+    sort_by_edge(work->stops, count);
     /* Two sides of a ridge: in before out. The other way round would take the outside for inside,
      * and this way a part of it at most for outside, which others tell. */
     for (size_t i = 0; i + 1 < count; i++) {
@@ -309,8 +366,8 @@ static void mark(patch_work *work, uint32_t side, uint32_t vertex, uint32_t node
                   &work->vertex_room))
             return;
         if (wanted > work->parent_room)
-            work->status = abuti_grow(work->context, &work->parent, own, wanted,
-                                      sizeof *work->parent, &work->parent_room);
+            work->status = abuti_patch_grow(work->memory, &work->parent, own, wanted,
+                                            sizeof *work->parent, &work->parent_room);
         if (work->status)
             return;
         work->vertices[work->vertex_count++] = (patch_vertex){side, vertex};
@@ -420,7 +477,7 @@ static void sum_segments(patch_work *work, uint32_t *number) {
         r->length += length;
         r->centre = v3_along(r->centre, 0.5 * length, v3_add(from, to));
         for (uint32_t side = 0; side < 2; side++) {
-            const patch_body *body = &work->body[side];
+            patch_body *body = &work->body[side];
             vec3 about = patch_place(body, body->skin->corner[3 * (size_t)s->face[side]]);
             add_area(work, side, s->face[side], patch,
                      swept(about, side ? to : from, side ? from : to));
@@ -473,35 +530,49 @@ static void sum_faces(patch_work *work, const uint32_t *number) {
         if (!key)
             continue;
         uint32_t side = (uint32_t)(key >> 32) - 1, face = (uint32_t)key;
-        skin_face f = face_of(work, side, face);
-        add_area(work, side, face, number[root(work->parent, work->whole.values[i])],
-                 swept(f.at[0], f.at[1], f.at[2]));
+        if (!more(work, &work->facets, work->facet_count, sizeof *work->facets, &work->facet_room))
+            return;
+        skin_face f = face_of(work, side, face); /* of one region alone: no need to look for it */
+        work->facets[work->facet_count++] =
+            (patch_facet){side, face, number[root(work->parent, work->whole.values[i])],
+                          swept(f.at[0], f.at[1], f.at[2])};
     }
 }
 
-static bool facet_after(const void *left, const void *right) {
-    const patch_facet *a = left, *b = right;
-    if (a->patch != b->patch)
-        return a->patch > b->patch;
-    return a->side > b->side || (a->side == b->side && a->face > b->face);
-}
-
-/* Volumes, and the facets, crossings and vertices of each region side by side. */
-static abut_status gather(patch_work *work, const uint32_t *number) {
-    size_t crossings = work->crossing_count, vertices = work->vertex_count;
-    abuti_sort_items(work->facets, work->facet_count, sizeof *work->facets, facet_after);
+/* Facets by region, and volumes. */
+static abut_status gather_facets(patch_work *work) {
+    patch_facet *sorted = abuti_patch_take(work->memory, work->facet_count, sizeof *sorted);
+    uint32_t begin = 0;
+    if (!sorted)
+        return ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < work->facet_count; i++)
+        work->regions[work->facets[i].patch].facet_end++;
+    for (size_t i = 0; i < work->region_count; i++) {
+        patch_region *r = &work->regions[i];
+        uint32_t count = r->facet_end;
+        r->facet_begin = r->facet_end = begin;
+        begin += count;
+    }
     for (size_t i = 0; i < work->facet_count; i++) {
         const patch_facet *f = &work->facets[i];
-        const patch_body *body = &work->body[f->side];
+        patch_body *body = &work->body[f->side];
         patch_region *r = &work->regions[f->patch];
         vec3 at = patch_place(body, body->skin->corner[3 * (size_t)f->face]);
-        if (r->facet_end == 0)
-            r->facet_begin = (uint32_t)i;
-        r->facet_end = (uint32_t)i + 1;
+        sorted[r->facet_end++] = *f;
         r->volume += v3_dot(v3_sub(at, r->origin), f->area) / 3;
     }
-    work->points = abuti_allocate(work->context, crossings, sizeof *work->points);
-    work->inner = abuti_allocate(work->context, vertices, sizeof *work->inner);
+    work->facets = sorted;
+    return ABUT_OK;
+}
+
+/* Facets, crossings and vertices of each region side by side. */
+static abut_status gather(patch_work *work, const uint32_t *number) {
+    size_t crossings = work->crossing_count, vertices = work->vertex_count;
+    abut_status status = gather_facets(work);
+    if (status)
+        return status;
+    work->points = abuti_patch_take(work->memory, crossings, sizeof *work->points);
+    work->inner = abuti_patch_take(work->memory, vertices, sizeof *work->inner);
     if (!work->points || !work->inner)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < crossings + vertices; i++) {
@@ -541,7 +612,7 @@ static abut_status gather(patch_work *work, const uint32_t *number) {
 
 static abut_status sum(patch_work *work) {
     size_t nodes = work->crossing_count + work->vertex_count;
-    uint32_t *number = abuti_allocate(work->context, nodes, sizeof *number);
+    uint32_t *number = abuti_patch_take(work->memory, nodes, sizeof *number);
     if (!number)
         return ABUT_ERROR_MEMORY;
     memset(number, 0xff, nodes * sizeof *number);
@@ -549,7 +620,6 @@ static abut_status sum(patch_work *work) {
     if (!work->status)
         sum_faces(work, number);
     abut_status status = work->status ? work->status : gather(work, number);
-    abuti_release(work->context, number);
     return status;
 }
 
@@ -558,7 +628,7 @@ static abut_status sum(patch_work *work) {
 static abut_status start_sets(patch_work *work) {
     bool added;
     work->parent_room = 2 * work->crossing_count + 64;
-    work->parent = abuti_allocate(work->context, work->parent_room, sizeof *work->parent);
+    work->parent = abuti_patch_take(work->memory, work->parent_room, sizeof *work->parent);
     if (!work->parent)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < work->crossing_count; i++)
@@ -582,6 +652,7 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame) {
         if (work->status || !work->flat)
             break;
         work->body[0].seed += UINT64_C(0xd1342543de82ef95);
+        memset(work->body[0].placed, 0xff, sizeof work->body[0].placed);
     }
     if (work->status || !work->segment_count)
         return work->status;

@@ -24,7 +24,7 @@ void abuti_patch_across(vec3 normal, vec3 along[2]) {
 
 static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
     patch_view *view = &work->view;
-    const patch_body *body = &work->body[side];
+    patch_body *body = &work->body[side];
     const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
     vec3 p[3], n;
     for (int k = 0; k < 3; k++)
@@ -65,9 +65,9 @@ static uint32_t cell_at(const patch_view *view, int axis, double x) {
     return cell >= view->cells - 1 ? view->cells - 1 : cell > 0 ? (uint32_t)cell : 0;
 }
 
-static abut_status room_for(abut_context *context, void *list, size_t wanted, size_t bytes,
+static abut_status room_for(patch_work *work, void *list, size_t wanted, size_t bytes,
                             size_t *room) {
-    return wanted <= *room ? ABUT_OK : abuti_grow(context, list, 0, wanted, bytes, room);
+    return wanted <= *room ? ABUT_OK : abuti_patch_grow(work->memory, list, 0, wanted, bytes, room);
 }
 
 /* Sorts the planes into cells: counts, then members. */
@@ -84,7 +84,7 @@ static abut_status make_grid(patch_work *work, double crossing_lo[2], double cro
     }
     size_t all = (size_t)cells * cells;
     abut_status status =
-        room_for(work->context, &view->begin, all + 1, sizeof *view->begin, &view->begin_room);
+        room_for(work, &view->begin, all + 1, sizeof *view->begin, &view->begin_room);
     if (status)
         return status;
     memset(view->begin, 0, (all + 1) * sizeof *view->begin);
@@ -105,7 +105,7 @@ static abut_status make_grid(patch_work *work, double crossing_lo[2], double cro
             break;
         for (size_t c = 1; c <= all; c++) /* ends of cells, from which members are filled in */
             view->begin[c] += view->begin[c - 1];
-        status = room_for(work->context, &view->members, view->begin[all], sizeof *view->members,
+        status = room_for(work, &view->members, view->begin[all], sizeof *view->members,
                           &view->member_room);
         if (status)
             return status;
@@ -146,15 +146,18 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
     view->count = 0;
     if (whole)
         wanted = (size_t)work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count;
-    abut_status status =
-        room_for(work->context, &view->planes, wanted, sizeof *view->planes, &view->room);
+    abut_status status = room_for(work, &view->planes, wanted, sizeof *view->planes, &view->room);
     if (status)
         return status;
     for (uint32_t side = 0; side < 2 && whole; side++)
         for (uint32_t face = 0; face < work->body[side].bvh->triangle_count; face++)
             add_plane(work, side, face);
-    for (uint32_t i = r->facet_begin; i < r->facet_end && !whole; i++)
-        add_plane(work, work->facets[i].side, work->facets[i].face);
+    for (uint32_t i = r->facet_begin; i < r->facet_end && !whole; i++) {
+        const patch_facet *f = &work->facets[i];
+        double up = v3_dot(f->area, normal);
+        if ((f->side ? up : -up) >= 0) /* its skin looks nearly as it does */
+            add_plane(work, f->side, f->face);
+    }
     /* What reaches beyond the grid stands in the cells at its border. */
     find_box(work, r, whole, lo, hi);
     return make_grid(work, lo, hi);

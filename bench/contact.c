@@ -1,15 +1,19 @@
 /* Cases: contacts of two fields of 64^3 with 500 samples each, one of them at random poses of which
- * about half overlap; the same against spheres; and the first touch of one in motion. */
+ * about half overlap; the same against spheres; and the first touch of one in motion. Exact patches
+ * of cubes that stand on each other, aside and turned, of balls that touch by a twentieth, and of
+ * the solid teapot at these poses. */
 #include "bench.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-enum { BODIES, SPHERES, SWEEP };
+enum { BODIES, SPHERES, SWEEP, CUBES, BALLS, TEAPOTS };
 
 #define ROOM 4096
 
 typedef struct contact_data {
     abut_mesh *mesh;
+    abut_bvh *bvh; /* for patches */
     abut_field *field;
     abut_samples *samples;
     abut_pose *poses;
@@ -47,6 +51,72 @@ static abut_status contact_setup(bench_state *state) {
     make_poses(data);
     return ABUT_OK;
 }
+
+/* ---- exact patches ---- */
+
+static abut_status patch_setup(bench_state *state) {
+    static const abut_shape_kind kinds[] = {[CUBES] = ABUT_SHAPE_BOX,
+                                            [BALLS] = ABUT_SHAPE_ICOSPHERE,
+                                            [TEAPOTS] = ABUT_SHAPE_TEAPOT_SOLID};
+    contact_data *data = calloc(1, sizeof *data);
+    int variant = state->which->variant;
+    if (!(state->data = data))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_shape shape = abut_shape_default(kinds[variant]);
+    if (variant == CUBES) {
+        shape.extent = (abut_vec3){1, 1, 1};
+        shape.segments = 1;
+    }
+    if (variant == BALLS)
+        shape.segments = 8; /* 1,280 triangles */
+    data->count = state->quick ? 50 : 1000;
+    state->elements = data->count;
+    data->poses = malloc(data->count * sizeof *data->poses);
+    data->list = malloc(ROOM * sizeof *data->list);
+    if (!data->poses || !data->list)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_status status = abut_shape_create(state->context, &shape, &data->mesh);
+    status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
+    if (status)
+        return status;
+    make_poses(data);
+    uint64_t random = 6;
+    for (uint32_t i = 0; i < data->count && variant != TEAPOTS; i++) {
+        abut_pose *p = &data->poses[i];
+        double x = bench_random_real(&random, -0.4, 0.4), y = bench_random_real(&random, -0.4, 0.4);
+        double angle = i % 2 ? bench_random_real(&random, -0.5, 0.5) : 0;
+        if (variant == CUBES) {
+            *p = (abut_pose){{0, 0, angle, 1}, {x, y, 0.999}};
+        } else { /* the same distance in any direction */
+            double z = sqrt(1 - x * x - y * y), far = 1.9 * shape.radius;
+            p->translation = (abut_vec3){far * x, far * y, far * z};
+        }
+    }
+    return ABUT_OK;
+}
+
+static abut_status patch_run(bench_state *state) {
+    contact_data *data = state->data;
+    abut_patch list[256];
+    abut_status status = ABUT_OK;
+    data->hash = 0;
+    for (uint32_t i = 0; i < data->count && !status; i++) {
+        abut_posed a = {data->bvh, data->poses[i]}, b = {data->bvh, {{0, 0, 0, 1}, {0, 0, 0}}};
+        abut_patches found = {.list = list,
+                              .capacity = 256,
+                              .contacts = data->list,
+                              .contact_capacity = ROOM};
+        status = abut_contact_patches(&a, &b, NULL, &found);
+        for (uint64_t k = 0; k < found.contact_count && !status; k++) {
+            float depth = (float)data->list[k].depth;
+            data->hash = bench_hash(data->hash, &data->list[k].id, sizeof data->list[k].id);
+            data->hash = bench_hash(data->hash, &depth, sizeof depth);
+        }
+    }
+    return status;
+}
+
+/* ---- fields ---- */
 
 static void hash_contact(contact_data *data, const abut_contact *c) {
     float depth = (float)c->depth; /* doubles of the world are rounded the same on most machines */
@@ -101,6 +171,7 @@ static void contact_teardown(bench_state *state) {
         return;
     abut_samples_destroy(data->samples);
     abut_field_destroy(data->field);
+    abut_bvh_destroy(data->bvh);
     abut_mesh_destroy(data->mesh);
     free(data->poses);
     free(data->list);
@@ -113,9 +184,18 @@ static void contact_teardown(bench_state *state) {
         .finish = contact_finish, .teardown = contact_teardown, .variant = variant_ \
     }
 
+#define PATCH(name_, variant_)                                                      \
+    {                                                                               \
+        .name = name_, .unit = "pair", .setup = patch_setup, .run = patch_run,      \
+        .finish = contact_finish, .teardown = contact_teardown, .variant = variant_ \
+    }
+
 const bench_case bench_contact_cases[] = {
     CONTACT("contact/bodies-teapot", BODIES),
     CONTACT("contact/sphere-teapot", SPHERES),
     CONTACT("contact/sweep-teapot", SWEEP),
+    PATCH("contact/patches-cubes", CUBES),
+    PATCH("contact/patches-balls", BALLS),
+    PATCH("contact/patches-teapot", TEAPOTS),
     {.name = NULL},
 };

@@ -194,8 +194,6 @@ typedef struct patch_work {
 
 void abuti_patch_memory_start(patch_memory *memory, abut_context *context);
 void abuti_patch_memory_end(patch_memory *memory);
-/* Memory until the end, aligned to 16, or null with the error set. */
-void *abuti_patch_take(patch_memory *memory, size_t count, size_t bytes);
 /* Makes room for `wanted` elements in the array that `array` is the address of. */
 abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t wanted,
                              size_t bytes, size_t *room);

@@ -48,7 +48,8 @@ void abuti_patch_memory_end(patch_memory *memory) {
     }
 }
 
-void *abuti_patch_take(patch_memory *memory, size_t count, size_t bytes) {
+/* Memory until the end, aligned to 16, or null with the error set. */
+static void *take(patch_memory *memory, size_t count, size_t bytes) {
     size_t wanted;
     if (abuti_multiply_overflows(count, bytes, &wanted) || wanted > SIZE_MAX / 4) {
         abuti_fail(ABUT_ERROR_MEMORY, "abut_contact_patches: more memory than there can be");
@@ -74,7 +75,7 @@ void *abuti_patch_take(patch_memory *memory, size_t count, size_t bytes) {
 abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t wanted,
                              size_t bytes, size_t *room) {
     size_t next = wanted > 2 * *room ? wanted : 2 * *room;
-    void *grown = abuti_patch_take(memory, next, bytes), *old;
+    void *grown = take(memory, next, bytes), *old;
     if (!grown)
         return ABUT_ERROR_MEMORY;
     memcpy(&old, array, sizeof old);
@@ -97,8 +98,8 @@ static size_t slot_of(const patch_table *table, uint64_t key) {
 
 static bool grow_table(patch_work *work, patch_table *table) {
     patch_table next = {.room = table->room ? 2 * table->room : 64, .count = table->count};
-    next.keys = abuti_patch_take(work->memory, next.room, sizeof *next.keys);
-    next.values = abuti_patch_take(work->memory, next.room, sizeof *next.values);
+    next.keys = take(work->memory, next.room, sizeof *next.keys);
+    next.values = take(work->memory, next.room, sizeof *next.values);
     if (!next.keys || !next.values) {
         work->status = ABUT_ERROR_MEMORY;
         return false;
@@ -309,7 +310,7 @@ static void sort_by_edge(patch_stop *stops, size_t count) {
 /* Sorts crossings along their edges. */
 static abut_status sort_stops(patch_work *work) {
     size_t count = work->crossing_count;
-    work->stops = abuti_patch_take(work->memory, count, sizeof *work->stops);
+    work->stops = take(work->memory, count, sizeof *work->stops);
     if (!work->stops)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) {
@@ -541,7 +542,7 @@ static void sum_faces(patch_work *work, const uint32_t *number) {
 
 /* Facets by region, and volumes. */
 static abut_status gather_facets(patch_work *work) {
-    patch_facet *sorted = abuti_patch_take(work->memory, work->facet_count, sizeof *sorted);
+    patch_facet *sorted = take(work->memory, work->facet_count, sizeof *sorted);
     uint32_t begin = 0;
     if (!sorted)
         return ABUT_ERROR_MEMORY;
@@ -571,8 +572,8 @@ static abut_status gather(patch_work *work, const uint32_t *number) {
     abut_status status = gather_facets(work);
     if (status)
         return status;
-    work->points = abuti_patch_take(work->memory, crossings, sizeof *work->points);
-    work->inner = abuti_patch_take(work->memory, vertices, sizeof *work->inner);
+    work->points = take(work->memory, crossings, sizeof *work->points);
+    work->inner = take(work->memory, vertices, sizeof *work->inner);
     if (!work->points || !work->inner)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < crossings + vertices; i++) {
@@ -612,7 +613,7 @@ static abut_status gather(patch_work *work, const uint32_t *number) {
 
 static abut_status sum(patch_work *work) {
     size_t nodes = work->crossing_count + work->vertex_count;
-    uint32_t *number = abuti_patch_take(work->memory, nodes, sizeof *number);
+    uint32_t *number = take(work->memory, nodes, sizeof *number);
     if (!number)
         return ABUT_ERROR_MEMORY;
     memset(number, 0xff, nodes * sizeof *number);
@@ -628,7 +629,7 @@ static abut_status sum(patch_work *work) {
 static abut_status start_sets(patch_work *work) {
     bool added;
     work->parent_room = 2 * work->crossing_count + 64;
-    work->parent = abuti_patch_take(work->memory, work->parent_room, sizeof *work->parent);
+    work->parent = take(work->memory, work->parent_room, sizeof *work->parent);
     if (!work->parent)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < work->crossing_count; i++)

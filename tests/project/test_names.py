@@ -15,7 +15,7 @@ NOUNS = {
     "mesh": "topology normals problem verdict scalar index triangulation",
     "device": "buffer array",
     "bvh": "points",
-    "contact": "samples sample",
+    "contact": "samples sample patch",
     "field": "interpolation combination",
     "picture": "mesh_style",
     "sweep": "impact",

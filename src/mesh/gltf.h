@@ -104,7 +104,7 @@ typedef struct abuti_gltf_accessor {
     const unsigned char *sparse_indices, *sparse_values;
 } abuti_gltf_accessor;
 
-/* Opens an accessor, which must be of `type` ("SCALAR", "VEC3", ...). */
+/* Opens an accessor, which must be of `type` ("SCALAR", "VEC3", ...). One without data is zeros. */
 abuti_gltf_accessor abuti_gltf_accessor_open(abuti_gltf *gltf, uint32_t index, const char *type);
 /* The components of an element as doubles. */
 void abuti_gltf_get(const abuti_gltf_accessor *accessor, uint32_t index, double *components);

@@ -191,8 +191,6 @@ abuti_gltf_accessor abuti_gltf_accessor_open(abuti_gltf *gltf, uint32_t index, c
                         ABUT_NONE - 1);
     if (!gltf->status && accessor.normalized && !(component_of(component).whole > 0))
         abuti_gltf_fail(gltf, "is normalized, which integers of 8 and 16 bits can be alone");
-    if (!gltf->status && from == ABUT_NONE && !sparse)
-        abuti_gltf_fail(gltf, "has no data: neither a buffer view nor a sparse part");
     if (gltf->status)
         return none;
     accessor.component = (uint32_t)component;

@@ -176,6 +176,14 @@ static void place_nodes(scene *s) {
 
 /* ---- positions ---- */
 
+/* Opens an accessor that is of use with data alone. */
+static abuti_gltf_accessor open_filled(abuti_gltf *gltf, uint32_t index, const char *type) {
+    abuti_gltf_accessor accessor = abuti_gltf_accessor_open(gltf, index, type);
+    if (!gltf->status && !accessor.data && !accessor.sparse_count)
+        abuti_gltf_fail(gltf, "has no data: neither a buffer view nor a sparse part");
+    return accessor;
+}
+
 /* Adds what morph targets move a vertex by. */
 typedef struct morph {
     abuti_gltf_accessor targets;
@@ -190,7 +198,7 @@ static uint32_t open_morphs(scene *s, const instance *in, uint32_t primitive, ui
     abuti_gltf *gltf = s->gltf;
     const abuti_json_value *values = gltf->json.values;
     uint32_t targets = abuti_gltf_member(gltf, primitive, "targets", ABUTI_JSON_LIST), count = 0;
-    if (!targets || !in->weights)
+    if (!targets || !in->weights || !spend(s, values[targets].is.count))
         return 0;
     if (values[targets].is.count != values[in->weights].is.count) {
         abuti_gltf_fail(gltf, "has %" PRIu32 " morph targets and %" PRIu32 " weights",
@@ -231,7 +239,8 @@ static uint32_t open_bindings(scene *s, const instance *in, uint32_t attributes,
                               binding *bindings) {
     abuti_gltf *gltf = s->gltf;
     uint32_t count = 0;
-    while (in->joints && count < BINDING_MOST && !gltf->status) {
+    while (in->joints && !gltf->status) {
+        abuti_gltf_at(gltf, ABUTI_GLTF_MESHES, in->mesh);
         char joints_name[16], weights_name[16];
         snprintf(joints_name, sizeof joints_name, "JOINTS_%" PRIu32, count);
         snprintf(weights_name, sizeof weights_name, "WEIGHTS_%" PRIu32, count);
@@ -239,9 +248,13 @@ static uint32_t open_bindings(scene *s, const instance *in, uint32_t attributes,
         uint32_t w = abuti_gltf_reference(gltf, attributes, weights_name, ABUTI_GLTF_ACCESSORS);
         if (j == ABUT_NONE || w == ABUT_NONE)
             break;
+        if (count == BINDING_MOST) {
+            abuti_gltf_fail(gltf, "has more than %d joints a vertex", 4 * BINDING_MOST);
+            break;
+        }
         binding *one = &bindings[count];
-        one->weights = abuti_gltf_accessor_open(gltf, w, "VEC4");
-        one->joints = abuti_gltf_accessor_open(gltf, j, "VEC4");
+        one->weights = open_filled(gltf, w, "VEC4");
+        one->joints = open_filled(gltf, j, "VEC4");
         if (!gltf->status && (one->joints.component != 5121 && one->joints.component != 5123))
             abuti_gltf_fail(gltf, "joints must be unsigned integers of 8 or 16 bits");
         if (!gltf->status && (one->joints.count != vertices || one->weights.count != vertices))
@@ -288,7 +301,7 @@ static uint32_t add_vertices(scene *s, const instance *in, uint32_t primitive, u
     abuti_gltf *gltf = s->gltf;
     morph morphs[MORPH_MOST];
     binding bindings[BINDING_MOST];
-    abuti_gltf_accessor positions = abuti_gltf_accessor_open(gltf, index, "VEC3");
+    abuti_gltf_accessor positions = open_filled(gltf, index, "VEC3");
     *count = positions.count;
     if (gltf->status)
         return 0;
@@ -340,11 +353,11 @@ static uint32_t corner(scene *s, const corners *c, uint32_t i) {
         abuti_gltf_get(&c->indices, i, &vertex);
     if (vertex == c->restart)
         abuti_gltf_fail(s->gltf,
-                        "element %" PRIu32 " is %g, the restart of strips, which glTF "
+                        "element %" PRIu32 " is %.0f, the restart of strips, which glTF "
                         "does not allow",
                         i, vertex);
     else if (!(vertex < c->vertices))
-        abuti_gltf_fail(s->gltf, "element %" PRIu32 " names vertex %g of %" PRIu32, i, vertex,
+        abuti_gltf_fail(s->gltf, "element %" PRIu32 " names vertex %.0f of %" PRIu32, i, vertex,
                         c->vertices);
     return s->gltf->status ? 0 : c->base + (uint32_t)vertex;
 }
@@ -370,7 +383,7 @@ static void add_triangles(scene *s, const instance *in, const corners *c, uint64
 }
 
 static void open_indices(abuti_gltf *gltf, uint32_t index, uint64_t mode, corners *c) {
-    c->indices = abuti_gltf_accessor_open(gltf, index, "SCALAR");
+    c->indices = open_filled(gltf, index, "SCALAR");
     c->indexed = true;
     c->count = c->indices.count;
     uint32_t type = c->indices.component;
@@ -445,7 +458,7 @@ static void open_skin(scene *s, uint32_t skin, instance *in) {
         return;
     abuti_gltf_accessor inverse = {0};
     if (bind != ABUT_NONE)
-        inverse = abuti_gltf_accessor_open(gltf, bind, "MAT4");
+        inverse = open_filled(gltf, bind, "MAT4");
     if (!gltf->status && bind != ABUT_NONE && inverse.count < count)
         abuti_gltf_fail(gltf, "has %" PRIu32 " matrices for %" PRIu32 " joints", inverse.count,
                         count);

@@ -203,6 +203,11 @@ static void refuses_broken_containers(void **state) {
     bad.data[8] = (unsigned char)(20 + json);
     bad.data[9] = (unsigned char)((20 + json) >> 8);
     check_refused((char *)bad.data, bad.count, "bad.glb", "buffers[0]: has no bytes");
+    static const unsigned char empty[20] = "glTF\2\0\0\0\24\0\0\0\0\0\0\0JSO\x4e";
+    abut_mesh *mesh = NULL;
+    assert_fails(ABUT_ERROR_FORMAT, "is not JSON",
+                 abut_mesh_read(NULL, test_file("empty.glb", empty, 20), NULL, &mesh));
+    check_refused((const char *)empty, 20, "empty.glb", "is not JSON");
     refused("{" HEAD "," SQUARE "}", "bufferViews[0]: 'buffer' is 0, but there are only 0 buffers");
 }
 
@@ -657,6 +662,13 @@ static void applies_morph_weights(void **state) {
     gives(embed(MORPH("\"nodes\":[{\"mesh\":0,\"weights\":[0,0,0.5]}],", ",\"weights\":[1,1,1]"),
                 &buffer),
           3, half, 1, corners);
+    /* a target without data is zeros */
+    char zeros[2000];
+    snprintf(zeros, sizeof zeros, "%s", MORPH("", ",\"weights\":[1,1,1]"));
+    char *second = strstr(zeros, "{\"bufferView\":1,");
+    assert_non_null(second);
+    memset(second + 1, ' ', 15);
+    gives(embed(zeros, &buffer), 3, rest, 1, corners);
     refused(embed(MORPH("", ",\"weights\":[1]"), &buffer),
             "meshes[0]: has 3 morph targets and 1 weights");
 }
@@ -710,6 +722,16 @@ static void applies_skins(void **state) {
     refused(embed(SKIN(NODES ",{}", "{\"joints\":[0,3]}"), &buffer),
             "skins[0]: its joint nodes[3] is not in the scene");
     refused(embed(SKIN(NODES, "{\"joints\":[0,4]}"), &buffer), "skins[0]: 'joints' is 4");
+    char many[3000], *at;
+    snprintf(many, sizeof many, "%s", SKIN(NODES, "{\"joints\":[0,2]}"));
+    at = strstr(many, ",\"JOINTS_0\"");
+    assert_non_null(at);
+    at[0] = 0;
+    for (int i = 0; i < 9; i++)
+        snprintf(many + strlen(many), sizeof many - strlen(many),
+                 ",\"JOINTS_%d\":2,\"WEIGHTS_%d\":3", i, i);
+    strcat(many, "}}]}]");
+    refused(embed(many, &buffer), "meshes[0]: has more than 32 joints a vertex");
     refused(embed(SKIN(NODES, ""), &buffer), "nodes[1]: 'skin' is 0, but there are only 0 skins");
 }
 

@@ -129,6 +129,7 @@ static int clear(tool_run *tool, const char *folder, const tool_given *older) {
         say(out, "removed %" PRIu64 " file%s, %.2f MB", files, files == 1 ? "" : "s",
             (double)bytes / 1e6);
     out_end(out);
+    answer(tool, "%" PRIu64, files);
     return CODE_FINE;
 }
 

@@ -116,17 +116,19 @@ static double size_of(const bodies *b) {
     return size;
 }
 
-static abut_status draw(tool_run *tool, const char *path, const abut_picture_options *options,
-                        const bodies *b) {
-    static const abut_colour meshes[] = {{0.90f, 0.62f, 0.25f, 0.45f}, {0.35f, 0.6f, 0.85f, 0.45f}};
-    static const abut_colour colours[] = {{0.75f, 0.15f, 0.05f, 1}, {0.1f, 0.2f, 0.65f, 1}};
+static abut_status draw(tool_run *tool, const tool_arguments *arguments,
+                        const abut_picture_options *options, const bodies *b) {
+    static const abut_colour colours[] = {{0.1f, 0.2f, 0.65f, 1}, {0.75f, 0.15f, 0.05f, 1}};
+    tool_legend legend = {0};
     abut_picture *picture = NULL;
     double arrow = 0.12 * size_of(b);
     abut_status status = abut_picture_create(tool->context, options, &picture);
     for (int side = 0; side < 2 && !status; side++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.smooth = true;
-        style.colour = meshes[side];
+        style.colour = abut_picture_colour((uint32_t)side);
+        legend_file(&legend, style.colour, arguments->operands[side]);
+        style.colour.a = 0.45f; /* what is inside shall be seen */
         status = abut_picture_add_mesh(picture, abut_bvh_mesh(b->pair.bvh[side]),
                                        b->pair.pose[side], &style);
     }
@@ -137,8 +139,11 @@ static abut_status draw(tool_run *tool, const char *path, const abut_picture_opt
         status = abut_picture_add_line(picture, p, q, 2, colours[c->side]);
         status = status ? status : abut_picture_add_point(picture, p, 7, colours[c->side]);
     }
-    progress_start(tool->progress, path);
-    status = status ? status : abut_picture_write(picture, path);
+    for (uint32_t side = 0; side < 2; side++)
+        legend_add(&legend, colours[side], "contacts of %s's features, with normals",
+                   side ? "b" : "a");
+    const char *path = option_given(arguments, "png")->words;
+    status = status ? status : picture_write(tool, picture, options, &legend, path);
     abut_picture_destroy(picture);
     return status;
 }
@@ -197,15 +202,16 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const bodies *b
     if (!option_given(arguments, "view"))
         look_across(b, &camera);
     abut_status status = ABUT_OK;
-    if (!code && png && (status = draw(tool, png->words, &camera, b)))
+    if (!code && png && (status = draw(tool, arguments, &camera, b)))
         code = tool_fail(tool, status);
-    if (!code && (tool->out.json || ((path || png) && !tool->quiet))) {
+    if (!code && (tool->out.json || path || png)) {
         summarise(tool, arguments, b);
         if (png)
             fact_path(&tool->out, "picture", png->words);
         out_end(&tool->out);
+        answer(tool, "%zu", b->all);
     }
-    return code;
+    return code ? code : b->all ? CODE_FOUND : CODE_FINE;
 }
 
 /* ---- motion ---- */
@@ -233,7 +239,12 @@ static int sweep(tool_run *tool, const tool_arguments *arguments, const bodies *
         say_fact(out, "time", "never");
     }
     out_end(out);
-    return 0;
+    tool_text words = {0};
+    if (touch.time <= 1)
+        text_number(&words, touch.time);
+    answer(tool, "%s", words.data ? words.data : "never");
+    text_free(&words);
+    return touch.time <= 1 ? CODE_FOUND : CODE_FINE;
 }
 
 static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to) {
@@ -317,6 +328,7 @@ const tool_command command_contacts = {
     .about = "Builds the distance fields of both meshes and prints their contacts as "
              "comma-separated values: point, normal (from B to A), depth, and the feature of A or "
              "B that touches. With --json a summary with all contacts is printed instead.",
+    .found = "there is a contact, or a touch on the way",
     .examples = "  abut contacts a.obj b.obj --pose 0,0,0.9 --most 4\n"
                 "  abut contacts a.obj b.obj --pose 0,0,0.9 --png contacts.png\n"
                 "  abut contacts a.obj b.obj --pose 0,0,9 --to 0,0,-9\n",

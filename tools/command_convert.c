@@ -30,6 +30,44 @@ static int read_motion(tool_run *tool, const tool_arguments *arguments, double *
     return 0;
 }
 
+/* ---- joining ---- */
+
+/* One mesh of all, vertices and triangles one after the other. */
+static abut_status join(tool_run *tool, abut_mesh *const *meshes, size_t count,
+                        abut_mesh **joined) {
+    uint64_t vertices = 0, triangles = 0;
+    for (size_t i = 0; i < count; i++) {
+        vertices += abut_mesh_vertex_count(meshes[i]);
+        triangles += abut_mesh_triangle_count(meshes[i]);
+    }
+    if (vertices > UINT32_MAX || triangles > UINT32_MAX)
+        return abut_fail(ABUT_ERROR_LIMIT, "the meshes are too large to be joined");
+    abut_vec3 *positions =
+        abut_context_allocate(tool->context, (size_t)vertices, sizeof *positions);
+    uint32_t *indices =
+        abut_context_allocate(tool->context, (size_t)triangles, 3 * sizeof *indices);
+    uint32_t base = 0, *corner = indices;
+    abut_status status = positions && indices ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (size_t i = 0; !status && i < count; i++) {
+        const abut_vec3 o = abut_mesh_origin(meshes[i]), *p = abut_mesh_positions(meshes[i]);
+        const uint32_t *from = abut_mesh_indices(meshes[i]);
+        uint32_t own = abut_mesh_vertex_count(meshes[i]);
+        for (uint32_t k = 0; k < own; k++)
+            positions[base + k] = (abut_vec3){o.x + p[k].x, o.y + p[k].y, o.z + p[k].z};
+        for (size_t k = 0; k < 3 * (size_t)abut_mesh_triangle_count(meshes[i]); k++)
+            *corner++ = base + from[k];
+        base += own;
+    }
+    if (!status) {
+        abut_mesh_input input =
+            abut_mesh_input_doubles(positions, (uint32_t)vertices, indices, (uint32_t)triangles);
+        status = abut_mesh_create(tool->context, &input, joined);
+    }
+    abut_context_release(tool->context, positions);
+    abut_context_release(tool->context, indices);
+    return status;
+}
+
 /* ---- steps: each replaces the mesh by a better one ---- */
 
 static void replace_mesh(abut_mesh **mesh, abut_mesh *by) {
@@ -113,6 +151,27 @@ static void tell_size(tool_output *out, const char *key, const char *path, const
     out_end(out);
 }
 
+/* Reads all files but the last, and joins them. */
+static abut_status read_all(tool_run *tool, const tool_arguments *arguments,
+                            const abut_mesh_read_options *reading, abut_mesh **mesh) {
+    size_t count = arguments->operand_count - 1;
+    abut_mesh **meshes = abut_context_allocate(tool->context, count, sizeof *meshes);
+    abut_status status = meshes ? ABUT_OK : ABUT_ERROR_MEMORY;
+    size_t read = 0;
+    for (; !status && read < count; read += !status)
+        status = tool_read(tool, arguments->operands[read], reading, &meshes[read]);
+    for (size_t i = 0; !status && i < count; i++)
+        tell_size(&tool->out, "read", arguments->operands[i], meshes[i]);
+    if (!status && count == 1)
+        *mesh = abut_mesh_retain(meshes[0]);
+    else if (!status)
+        status = join(tool, meshes, count, mesh);
+    for (size_t i = 0; i < read; i++)
+        abut_mesh_destroy(meshes[i]);
+    abut_context_release(tool->context, meshes);
+    return status;
+}
+
 /* Everything from the open object to the written file. */
 static abut_status work(tool_run *tool, const tool_arguments *arguments, double scale,
                         abut_pose pose, const abut_mesh_write_options *writing, abut_mesh **mesh) {
@@ -124,10 +183,12 @@ static abut_status work(tool_run *tool, const tool_arguments *arguments, double 
         reading.format = tool_format(from->words);
     if (option_given(arguments, "fan"))
         reading.triangulation = ABUT_TRIANGULATION_FAN;
-    abut_status status = tool_read(tool, arguments->operands[0], &reading, mesh);
+    const char *path = arguments->operands[arguments->operand_count - 1];
+    out_list(out, "read");
+    abut_status status = read_all(tool, arguments, &reading, mesh);
     if (status)
         return status;
-    tell_size(out, "read", arguments->operands[0], *mesh);
+    out_end(out);
     if (welded)
         status = weld(out, mesh, welded->numbers[0]);
     if (!status && option_given(arguments, "orient"))
@@ -135,13 +196,13 @@ static abut_status work(tool_run *tool, const tool_arguments *arguments, double 
     if (!status && (option_given(arguments, "scale") || option_given(arguments, "rotate") ||
                     option_given(arguments, "translate")))
         status = move(mesh, scale, pose);
-    progress_start(tool->progress, arguments->operands[1]);
+    progress_start(tool->progress, path);
     if (!status && tool_cancelled())
         return ABUT_ERROR_CANCELLED;
     if (!status)
-        status = abut_mesh_write(*mesh, arguments->operands[1], writing);
+        status = abut_mesh_write(*mesh, tool_target(tool, path), writing);
     if (!status)
-        tell_size(out, "wrote", arguments->operands[1], *mesh);
+        tell_size(out, "wrote", path, *mesh);
     return status;
 }
 
@@ -149,8 +210,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh_write_options writing = abut_mesh_write_options_default();
     double scale = 1;
     abut_pose pose = {0};
-    int code = tool_output_format(tool, arguments->operands[1], option_given(arguments, "to"),
-                                  &writing.format);
+    int code = tool_output_format(tool, arguments->operands[arguments->operand_count - 1],
+                                  option_given(arguments, "to"), &writing.format);
     if (!code)
         code = read_motion(tool, arguments, &scale, &pose);
     if (code)
@@ -188,17 +249,20 @@ static const tool_option options[] = {
 
 const tool_command command_convert = {
     .name = "convert",
-    .operands = "IN OUT",
-    .summary = "read a mesh, repair or move it, and write it in any format",
+    .operands = "IN... OUT",
+    .summary = "read meshes, join, repair or move them, and write any format",
     .about = "Reads IN, does what the options ask, in the order weld, orient, scale, rotate, "
-             "translate, and writes OUT. IN and OUT may be the same file: the old one stays until "
-             "the new one is complete.",
+             "translate, and writes OUT. Several meshes become one, their triangles one after the "
+             "other. IN and OUT may be the same file: the old one stays until the new one is "
+             "complete.",
     .examples = "  abut convert scan.stl scan.ply --weld --orient\n"
                 "  abut convert bunny.obj turned.obj --rotate x,90 --scale 10\n"
-                "  abut convert part.ply part.stl --ascii\n",
+                "  abut convert part.ply part.stl --ascii\n"
+                "  abut convert lid.obj box.obj both.ply --weld\n"
+                "  gunzip -c scan.obj.gz | abut convert - scan.ply\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
-    .operand_most = 2,
+    .operand_most = UINT32_MAX,
     .run = run,
 };

@@ -39,7 +39,9 @@ static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
 
 static bool take_frame(void *user, double time, const abut_pose *poses, uint32_t count) {
     film *f = user;
-    if (!progress_report(f->tool->progress, "falling", time / f->seconds))
+    char stage[48];
+    snprintf(stage, sizeof stage, "frame %.0f of %.0f", 60 * time, 60 * f->seconds);
+    if (!progress_report(f->tool->progress, stage, time / f->seconds))
         return false;
     if (!f->strip.pixels || f->strip.taken == FILM_FRAMES ||
         time < f->seconds * (f->strip.taken + 1) / FILM_FRAMES - 0.02)
@@ -118,7 +120,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     abut_status status = drop_create(tool->context, &scene);
     int code = status ? tool_fail(tool, status) : 0;
     code = code ? code : run_scene(tool, scene, &options, &f, "abut", &fields);
-    if (!code && png && (status = film_write(&f.strip, tool->context, png->words)))
+    if (!code && png && (status = film_write(tool, &f.strip, png->words)))
         code = tool_fail(tool, status);
     bool compare = option_given(arguments, "compare") != NULL;
     film_free(&f.strip);
@@ -131,6 +133,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
         if (compare)
             tell(&tool->out, "ode", &meshes);
         out_end(&tool->out);
+        answer(tool, "%.6g", fields.seconds / fields.wall);
     }
     drop_destroy(scene);
     return code;
@@ -166,8 +169,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                                   : "png|triangles|solid|frames|record|meshes|device");
     if (code)
         return code;
-    if (png && !word_in(path_ending(png->words), "png|ppm"))
-        return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
+    code = png ? picture_check(tool, png->words) : 0;
+    if (code)
+        return code;
     return drop ? run_drop(tool, arguments) : demo_cloth(tool, arguments);
 }
 
@@ -203,6 +207,7 @@ const tool_command command_demo = {
         "a sheet on a board in the wind. Tells the time of a frame, how many impacts were "
         "found, the thinnest gap, and whether any frame has an intersection, decided exactly: "
         "then the exit code is 3.",
+    .found = "cloth that passed through something",
     .examples = "  abut demo drop --png drop.png\n"
                 "  abut demo drop --bodies 30 --compare --json\n"
                 "  abut demo sleeve --png sleeve.png\n"

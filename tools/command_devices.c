@@ -104,6 +104,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         say(out, "No GPU: by default work runs on the CPU path, which needs no device. A device of "
                  "the list can be chosen by its number or name.");
     out_end(out);
+    answer(tool, "%s", chosen < count ? infos[chosen].name : "cpu");
     return fine ? CODE_FINE : CODE_WORK;
 }
 

@@ -43,7 +43,8 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
     json_advice(out, &advice);
     say_fact(out, "within", "%s", within ? "yes" : "no");
     out_end(out);
-    return 0;
+    answer(tool, "%s", within ? "yes" : "no");
+    return within ? CODE_FOUND : CODE_FINE;
 }
 
 static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
@@ -57,24 +58,19 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     if (status)
         return tool_fail(tool, status);
     tool_advise(tool, &found.advice);
-    if (tool->quiet && !out->json) {
-        tool_text words = {0};
-        text_number(&words, found.distance);
-        say(out, "%s", words.data ? words.data : "");
-        text_free(&words);
-    }
-    bool told = out->json || !tool->quiet;
     pair_begin(out, arguments);
-    if (told) {
-        fact_number(out, "distance", found.distance);
-        fact_text(out, "relation", abut_pair_relation_name(found.relation));
-        json_advice(out, &found.advice);
-        tell_point(out, "closest_a", found.point_a, found.triangle_a, found.feature_a);
-        tell_point(out, "closest_b", found.point_b, found.triangle_b, found.feature_b);
-    }
+    fact_number(out, "distance", found.distance);
+    fact_text(out, "relation", abut_pair_relation_name(found.relation));
+    json_advice(out, &found.advice);
+    tell_point(out, "closest_a", found.point_a, found.triangle_a, found.feature_a);
+    tell_point(out, "closest_b", found.point_b, found.triangle_b, found.feature_b);
     abut_segment between = {{found.point_a, found.point_b}};
     int code = pair_picture(tool, arguments, pair, &between, 1, true);
     out_end(out);
+    tool_text words = {0};
+    text_number(&words, found.distance);
+    answer(tool, "%s", words.data ? words.data : "");
+    text_free(&words);
     return code;
 }
 
@@ -118,17 +114,22 @@ static void give_row(const void *data, size_t row, double *values) {
     values[10] = s->triangle_b != ABUT_NONE ? (double)s->triangle_b : NAN;
 }
 
+static size_t count_near(const answers *all) {
+    size_t near = 0;
+    for (size_t i = 0; i < all->count; i++)
+        near += all->within ? all->within[i] : all->separations[i].distance == 0;
+    return near;
+}
+
 static void summarise(tool_run *tool, const tool_arguments *arguments, const answers *all) {
     tool_output *out = &tool->out;
-    size_t near = 0;
     double least = INFINITY;
     for (size_t i = 0; i < all->count; i++) {
-        near += all->within ? all->within[i] : all->separations[i].distance == 0;
         least = all->within ? least : fmin(least, all->separations[i].distance);
     }
     pair_begin(out, arguments);
     fact_count(out, "poses", all->count);
-    fact_count(out, all->within ? "within" : "touching", near);
+    fact_count(out, all->within ? "within" : "touching", count_near(all));
     if (!all->within)
         fact_number(out, "least_distance", least);
     json_advice(out, &all->advice);
@@ -174,6 +175,8 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     code = code ? code : pair_table(tool, arguments, &table);
     if (!code && (tool->out.json || (option_given(arguments, "out") && !tool->quiet)))
         summarise(tool, arguments, &all);
+    if (!code && margin && count_near(&all))
+        code = CODE_FOUND;
     free(all.separations);
     free(all.within);
     return code;
@@ -205,6 +208,7 @@ const tool_command command_distance = {
     .about = "Prints the distance between two meshes, their closest points, and the triangles that "
              "hold these. Where the meshes touch, or one of them is inside the other, the distance "
              "is 0. With --png both are drawn with the line between the closest points.",
+    .found = "within --margin, at any pose",
     .examples = "  abut distance a.obj b.obj --pose 0,0,2 --png apart.png\n"
                 "  abut distance a.obj b.obj --margin 0.01 --json\n"
                 "  abut distance a.obj b.obj --poses poses.csv --out distances.csv\n",

@@ -56,34 +56,53 @@ static void tell(tool_output *out, const char *path, const abut_field_info *info
              sparse ? ", sparse" : "");
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
-    tool_output *out = &tool->out;
-    const tool_given *file = option_given(arguments, "out");
-    const char *path = arguments->operands[0];
-    abut_mesh *mesh = NULL;
-    abut_field *field = NULL;
-    if (file && !word_in(path_ending(file->words), "abutf|vti|npy|raw|dcache"))
+static int check_format(tool_run *tool, const char *file, const tool_given *to,
+                        abut_field_format *format) {
+    static const char *const names[] = {"", "abutf", "vti", "npy", "raw", "dcache"};
+    bool standard = file && strcmp(file, "-") == 0;
+    const char *word = to ? to->words : standard ? "abutf" : file ? path_ending(file) : "abutf";
+    for (unsigned i = 1; i < sizeof names / sizeof *names; i++)
+        if (strcmp(word, names[i]) == 0)
+            *format = (abut_field_format)i;
+    if (to && !file)
+        return tool_refuse(tool, "--to is the format of a file, but no file is named");
+    if (standard && *format == ABUT_FIELD_FORMAT_RAW)
+        return tool_refuse(tool, "a .raw field is two files and cannot go to standard output");
+    if (!*format)
         return tool_refuse(tool,
                            "%s: the name of a field must end in .abutf, .vti, .npy, .raw or "
-                           ".dcache",
-                           file->words);
+                           ".dcache, or say --to",
+                           file);
+    return 0;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    tool_output *out = &tool->out;
+    const tool_given *to = option_given(arguments, "to");
+    const char *path = arguments->operands[0],
+               *file = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
+    abut_mesh *mesh = NULL;
+    abut_field *field = NULL;
+    abut_field_write_options how = abut_field_write_options_default();
+    int code = check_format(tool, file, to, &how.format);
+    if (code)
+        return code;
     abut_field_options options = abut_field_options_default();
     if (option_given(arguments, "sparse"))
         options.layout = ABUT_FIELD_SPARSE;
     if (option_given(arguments, "int16"))
         options.type = ABUT_FIELD_INT16;
-    abut_field_write_options how = abut_field_write_options_default();
     how.plain = option_given(arguments, "plain") != NULL;
     abut_status status = tool_read(tool, path, NULL, &mesh);
     if (status)
         return tool_fail(tool, status);
     progress_start(tool->progress, path);
     double begun = now_ms();
-    int code = field_build(tool, arguments, mesh, &options, &field);
+    code = field_build(tool, arguments, mesh, &options, &field);
     double build_ms = now_ms() - begun;
     if (!code && file) {
-        progress_start(tool->progress, file->words);
-        if ((status = abut_field_write(field, file->words, &how)))
+        progress_start(tool->progress, file);
+        if ((status = abut_field_write(field, tool_target(tool, file), &how)))
             code = tool_fail(tool, status);
     }
     if (!code) {
@@ -91,7 +110,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         out_object(out, NULL);
         tell(out, path, &info, build_ms, tool->quiet);
         if (file)
-            json_path(out, "file", file->words);
+            json_path(out, "file", file);
         if (option_given(arguments, "time") && !tool->quiet)
             say_fact(out, "time", "%.1f ms", build_ms);
         out_end(out);
@@ -102,9 +121,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options_of_field[] = {
-    {"out", "FILE", OPTION_TEXT,
-     "write the field there: .abutf (all of it), .vti, .npy, .raw (and .json) or .dcache (also -o)",
-     NULL, false},
+    {"to", "FORMAT", OPTION_CHOICE, "format of OUT (default: by its ending)",
+     "abutf|vti|npy|raw|dcache", false},
     {"sparse", NULL, OPTION_FLAG, "store cells near the surface only", NULL, false},
     {"int16", NULL, OPTION_FLAG, "store 16 bits a value", NULL, false},
     {"plain", NULL, OPTION_FLAG, "do not compress the .abutf file", NULL, false},
@@ -114,18 +132,19 @@ static const tool_option options_of_field[] = {
 
 const tool_command command_field = {
     .name = "field",
-    .operands = "MESH",
+    .operands = "MESH [OUT]",
     .summary = "compute the distance to a mesh at every cell of a grid",
     .about = "Computes the distance to the mesh at the centre of every cell of a grid, negative "
-             "inside, and writes it to a file. Each value is exact, not spread from neighbours. "
-             "Look at it with 'abut slice'.",
-    .examples = "  abut field bunny.obj -o bunny.abutf --cells 128\n"
-                "  abut field bunny.obj -o bunny.vti --cell 0.001 --band 0.01\n"
-                "  abut field bunny.obj -o bunny.abutf --sparse --int16 --cells 512\n"
-                "  abut field torn.obj -o torn.npy --sign winding --json\n",
+             "inside, and writes it to OUT: .abutf (all of it), .vti, .npy, .raw (and .json) or "
+             ".dcache. Each value is exact, not spread from neighbours. Look at it with 'abut "
+             "slice'.",
+    .examples = "  abut field bunny.obj bunny.abutf --cells 128\n"
+                "  abut field bunny.obj bunny.vti --cell 0.001 --band 0.01\n"
+                "  abut field bunny.obj bunny.abutf --sparse --int16 --cells 512\n"
+                "  abut field torn.obj torn.npy --sign winding --json\n",
     .options = options_of_field,
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
-    .operand_most = 1,
+    .operand_most = 2,
     .run = run,
 };

@@ -21,6 +21,9 @@ static const struct {
                                         "triangle"},
 };
 
+/* Whether triangles that cut others were all looked for. */
+typedef enum self_search { SELF_COMPLETE, SELF_GIVEN_UP, SELF_SKIPPED } self_search;
+
 static uint64_t problem_total(const abut_mesh_report *report) {
     uint64_t total = 0;
     for (int kind = 0; kind < ABUT_PROBLEM_COUNT; kind++)
@@ -69,9 +72,10 @@ static void add_verdict(tool_text *to, const abut_mesh_report *report) {
         text_add(to, "no problems");
 }
 
-static void say_headline(tool_output *out, const char *path, const abut_mesh_report *report) {
+static void say_headline(tool_output *out, const char *path, const abut_mesh_report *report,
+                         self_search self) {
     tool_text words = {0};
-    bool fine = problem_total(report) == 0;
+    bool fine = problem_total(report) == 0 && self != SELF_GIVEN_UP;
     text_add(&words, report->solid    ? "closed solid, "
                      : report->closed ? "closed surface, "
                                       : "open surface, ");
@@ -80,6 +84,8 @@ static void say_headline(tool_output *out, const char *path, const abut_mesh_rep
     add_counted(&words, report->triangle_count, "triangle", "triangles");
     text_print(&words, "; %s", shade_on(out, fine ? SHADE_GOOD : SHADE_WARN));
     add_verdict(&words, report);
+    if (self == SELF_GIVEN_UP)
+        text_add(&words, "; gave up looking for self-intersections, there is too much to look at");
     text_add(&words, shade_off(out));
     say_of(out, path, "%s", words.data ? words.data : "");
     text_free(&words);
@@ -87,7 +93,7 @@ static void say_headline(tool_output *out, const char *path, const abut_mesh_rep
 
 /* ---- facts for people ---- */
 
-static void say_surface(tool_output *out, const abut_mesh_report *report) {
+static void say_surface(tool_output *out, const abut_mesh_report *report, self_search self) {
     tool_text pieces = {0};
     say_fact(out, "surface", "%s, %s, %s", report->closed ? "closed" : "open",
              report->manifold ? "manifold" : "not manifold",
@@ -99,8 +105,10 @@ static void say_surface(tool_output *out, const abut_mesh_report *report) {
     say_fact(out, "pieces", "%s", pieces.data ? pieces.data : "");
     text_free(&pieces);
     fact_count(out, "edges", report->edge_count);
-    if (!report->self_examined)
-        say_fact(out, "cuts", "not looked for, or too many to look at: see 'abut selfcheck'");
+    if (self == SELF_SKIPPED)
+        say_fact(out, "cuts", "not looked for");
+    else if (self == SELF_GIVEN_UP)
+        say_fact(out, "cuts", "too much to look at: see --limit of 'abut selfcheck'");
     else if (report->self_pair_count)
         say_fact(out, "cuts", "%llu pairs of triangles meet although they need not",
                  (unsigned long long)report->self_pair_count);
@@ -131,7 +139,8 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, bool 
 
 /* ---- facts for programs ---- */
 
-static void write_facts(tool_output *out, const abut_mesh_report *report) {
+static void write_facts(tool_output *out, const abut_mesh_report *report, self_search self) {
+    static const char *const searches[] = {"complete", "given-up", "skipped"};
     const abut_box *box = &report->bounds;
     abut_vec3 size = {box->hi.x - box->lo.x, box->hi.y - box->lo.y, box->hi.z - box->lo.z};
     json_count(out, "vertices", report->vertex_count);
@@ -156,6 +165,7 @@ static void write_facts(tool_output *out, const abut_mesh_report *report) {
         json_null(out, "volume");
     json_vector(out, "centroid", report->centroid);
     json_numbers(out, "inertia", report->inertia, 6);
+    json_text(out, "self_search", searches[self]);
     if (report->self_examined)
         json_count(out, "self_pairs", report->self_pair_count);
     else
@@ -263,25 +273,29 @@ static void tell_advice(tool_output *out, const abut_mesh_report *report) {
 
 /* ---- the command ---- */
 
-abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report) {
+abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report, bool *given_up) {
     abut_bvh *bvh = NULL;
     abut_status status = abut_bvh_create(mesh, NULL, &bvh);
     if (!status)
         status = abut_pair_examine(bvh, NULL, report);
     abut_bvh_destroy(bvh);
-    return status == ABUT_ERROR_LIMIT ? ABUT_OK : status;
+    *given_up = status == ABUT_ERROR_LIMIT;
+    return *given_up ? ABUT_OK : status;
 }
 
 static abut_status examine(tool_run *tool, const char *path, const abut_mesh_read_options *options,
-                           bool self, abut_topology **topology, abut_mesh_report *report) {
+                           self_search *self, abut_topology **topology, abut_mesh_report *report) {
     abut_mesh *mesh = NULL;
     abut_status status = tool_read(tool, path, options, &mesh);
     if (!status)
         status = abut_topology_create(mesh, topology);
     if (!status)
         status = abut_mesh_examine(*topology, report);
-    if (!status && self)
-        status = tool_examine_self(mesh, report);
+    bool given_up = false;
+    if (!status && *self != SELF_SKIPPED)
+        status = tool_examine_self(mesh, report, &given_up);
+    if (given_up)
+        *self = SELF_GIVEN_UP;
     abut_mesh_destroy(mesh); /* the topology keeps it */
     return status;
 }
@@ -295,10 +309,10 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
     const tool_given *from = option_given(arguments, "from");
     if (from)
         options.format = tool_format(from->words);
+    self_search self = option_given(arguments, "no-self") ? SELF_SKIPPED : SELF_COMPLETE;
     out_object(out, NULL);
     json_path(out, "file", path);
-    abut_status status =
-        examine(tool, path, &options, !option_given(arguments, "no-self"), &topology, &report);
+    abut_status status = examine(tool, path, &options, &self, &topology, &report);
     int code = CODE_FINE;
     if (status == ABUT_ERROR_CANCELLED || tool_cancelled()) {
         code = CODE_CANCELLED;
@@ -308,19 +322,21 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
         abut_topology_arrays view = abut_topology_arrays_get(topology);
         if (out->begun && !tool->quiet)
             say(out, "%s", "");
-        say_headline(out, path, &report);
+        say_headline(out, path, &report, self);
         if (out->json) {
-            write_facts(out, &report);
+            write_facts(out, &report, self);
         } else if (!tool->quiet) {
-            say_surface(out, &report);
+            say_surface(out, &report, self);
             say_measures(out, &report, option_given(arguments, "all") != NULL);
         }
         if (out->json || !tool->quiet) {
             tell_problems(out, &report, &view);
             tell_advice(out, &report);
         }
-        if (problem_total(&report) && option_given(arguments, "strict"))
-            code = CODE_FOUND;
+        if (option_given(arguments, "strict"))
+            code = problem_total(&report)  ? CODE_FOUND
+                   : self == SELF_GIVEN_UP ? CODE_WORK
+                                           : CODE_FINE;
     }
     abut_topology_destroy(topology);
     out_end(out);
@@ -368,6 +384,7 @@ const tool_command command_info = {
         "only the headline of each file is printed.\n"
         "\n"
         "Vertices and triangles are counted from 0; edges are named by their two vertices.",
+    .found = "problems with --strict",
     .examples = "  abut info bunny.obj\n"
                 "  abut info --json part.stl | jq '.files[0].closed'\n"
                 "  abut info --strict --quiet *.ply || echo 'something needs repair'\n",

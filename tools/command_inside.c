@@ -29,8 +29,9 @@ static void give_row(const void *data, size_t row, double *values) {
         values[4] = a->winding[row];
 }
 
-static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *bvh,
+static void summarise(tool_run *tool, const char *mesh_path, const abut_bvh *bvh,
                       const answers *a) {
+    tool_output *out = &tool->out;
     size_t inside = 0;
     for (size_t i = 0; i < a->points->count; i++)
         inside += a->inside[i];
@@ -46,10 +47,11 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     fact_count(out, "points", a->points->count);
     fact_count(out, "inside", inside);
     out_end(out);
+    answer(tool, "%zu", inside);
 }
 
-static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                  const tool_points *points) {
+static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
+               const tool_points *points) {
     const tool_given *out_path = option_given(arguments, "out");
     bool numbers = option_given(arguments, "winding") != NULL;
     abut_points batch = abut_points_doubles(points->list, points->count);
@@ -70,8 +72,8 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
     abut_advice advice = abut_sign_info_get(bvh).advice;
     if (!code)
         tool_advise(tool, &advice);
-    if (!code && (tool->out.json || (out_path && !tool->quiet)))
-        summarise(&tool->out, arguments->operands[0], bvh, &a);
+    if (!code && (tool->out.json || out_path))
+        summarise(tool, arguments->operands[0], bvh, &a);
     free(a.inside);
     free(a.winding);
     return code;
@@ -91,7 +93,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (!code &&
         ((status = device_bvh(mesh, device, &bvh)) || (status = abut_sign_prepare(bvh, NULL))))
         code = tool_fail(tool, status);
-    code = code ? code : answer(tool, arguments, bvh, &points);
+    code = code ? code : ask(tool, arguments, bvh, &points);
     points_free(&points);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);

@@ -166,7 +166,7 @@ static abut_status work(tool_run *tool, const abut_shape *shape, const char *pat
     if (!status && tool_cancelled())
         status = ABUT_ERROR_CANCELLED;
     if (!status)
-        status = abut_mesh_write(mesh, path, writing);
+        status = abut_mesh_write(mesh, tool_target(tool, path), writing);
     if (!status && (out->json || !tool->quiet)) {
         tool_text words = {0};
         text_print(&words, "%s, ", abut_shape_kind_name(shape->kind));

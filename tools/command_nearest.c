@@ -128,8 +128,8 @@ static int find_one(tool_run *tool, const abut_bvh *bvh, const abut_points *batc
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                  const tool_points *points) {
+static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
+               const tool_points *points) {
     const tool_given *radius = option_given(arguments, "radius");
     const tool_given *most = option_given(arguments, "most");
     const tool_given *out_path = option_given(arguments, "out");
@@ -178,7 +178,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         code = tool_fail(tool, status);
     if (!code && (status = prepare(arguments, bvh)))
         code = tool_fail(tool, status);
-    code = code ? code : answer(tool, arguments, bvh, &points);
+    code = code ? code : ask(tool, arguments, bvh, &points);
     points_free(&points);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);

@@ -64,7 +64,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : field_build(tool, arguments, mesh, &options, &field);
     if (!code && (status = abut_field_isosurface(field, by, &surface)))
         code = tool_fail(tool, status);
-    if (!code && (status = abut_mesh_write(surface, to, &how)))
+    if (!code && (status = abut_mesh_write(surface, tool_target(tool, to), &how)))
         code = tool_fail(tool, status);
     if (!code) {
         abut_field_info info = abut_field_info_get(field);

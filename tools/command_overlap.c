@@ -107,19 +107,19 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
         json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
         json_text(out, "relation", abut_pair_relation_name(relation));
         json_advice(out, &overlap.advice);
-        if (!table || !tool->quiet)
-            say_fact(out, "overlap", "%s", words_for(relation));
-        if (listed && !tool->quiet)
+        say_fact(out, "overlap", "%s", words_for(relation));
+        if (listed)
             fact_count(out, "pairs", found.count);
         if (listed && !table)
             json_meetings(out, &found);
         code = draw_meetings(tool, arguments, pair, &found);
         out_end(out);
+        answer(tool, "%s", relation != ABUT_PAIR_APART ? "yes" : "no");
     } else if (!code) {
         code = draw_meetings(tool, arguments, pair, &found);
     }
     free(found.list);
-    return code;
+    return code ? code : relation != ABUT_PAIR_APART ? CODE_FOUND : CODE_FINE;
 }
 
 /* ---- many poses ---- */
@@ -167,7 +167,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
         out_end(out);
     }
     free(relations);
-    return code;
+    return code ? code : touching ? CODE_FOUND : CODE_FINE;
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
@@ -195,6 +195,7 @@ const tool_command command_overlap = {
         "touch, or one of the meshes, or a connected part of it, is wholly inside the other. "
         "With --pairs all pairs of triangles that intersect are listed as comma-separated values, "
         "each with the segment that they have in common.",
+    .found = "the meshes touch, at any pose",
     .examples = "  abut overlap a.obj b.obj --json\n"
                 "  abut overlap a.obj b.obj --pose 0.5,0,0@z,30 --pairs --out pairs.csv\n"
                 "  abut overlap a.obj b.obj --poses poses.csv >answers.csv\n",

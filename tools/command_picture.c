@@ -106,7 +106,7 @@ static const tool_given *colour_of(const tool_arguments *arguments, size_t numbe
 }
 
 static abut_status add_file(tool_run *tool, const tool_arguments *arguments, size_t number,
-                            abut_picture *picture) {
+                            abut_picture *picture, tool_legend *legend) {
     const char *path = arguments->operands[number];
     const tool_given *colour = colour_of(arguments, number);
     bool defects = option_given(arguments, "defects") != NULL;
@@ -114,15 +114,13 @@ static abut_status add_file(tool_run *tool, const tool_arguments *arguments, siz
     abut_mesh_style style = abut_mesh_style_default();
     style.edges = option_given(arguments, "edges") != NULL;
     style.smooth = !option_given(arguments, "flat");
-    if (colour)
-        style.colour = colour->colour;
-    else if (defects) /* pale, so that the marks stand out */
-        style.colour = (abut_colour){0.82f, 0.84f, 0.86f, 1};
+    style.colour = colour ? colour->colour : abut_picture_colour((uint32_t)number);
+    legend_file(legend, style.colour, path);
     abut_status status = tool_read(tool, path, NULL, &mesh);
     if (!status)
         status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
     if (!status && defects)
-        status = defects_draw(&tool->out, picture, path, mesh);
+        status = defects_draw(tool, picture, path, mesh, legend);
     abut_mesh_destroy(mesh);
     return status;
 }
@@ -130,20 +128,21 @@ static abut_status add_file(tool_run *tool, const tool_arguments *arguments, siz
 static abut_status work(tool_run *tool, const tool_arguments *arguments,
                         const abut_picture_options *options, const char *path) {
     abut_picture *picture = NULL;
+    tool_legend legend = {0};
     abut_status status = abut_picture_create(tool->context, options, &picture);
     out_list(&tool->out, "files");
     for (size_t i = 0; !status && i + 1 < arguments->operand_count; i++) {
         out_object(&tool->out, NULL);
         json_path(&tool->out, "file", arguments->operands[i]);
-        status = add_file(tool, arguments, i, picture);
+        status = add_file(tool, arguments, i, picture, &legend);
         out_end(&tool->out);
         if (!status && tool_cancelled())
             status = ABUT_ERROR_CANCELLED;
     }
     out_end(&tool->out);
-    progress_start(tool->progress, path);
+    bool plain = legend.count < 2 || option_given(arguments, "no-legend");
     if (!status)
-        status = abut_picture_write(picture, path);
+        status = picture_write(tool, picture, options, plain ? NULL : &legend, path);
     abut_picture_destroy(picture);
     return status;
 }
@@ -152,25 +151,23 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     abut_picture_options options;
     const char *path = arguments->operands[arguments->operand_count - 1];
-    if (!word_in(path_ending(path), "png|ppm"))
-        return tool_refuse(tool,
-                           "%s: the name of the picture comes last and must end in .png or "
-                           ".ppm",
-                           path);
+    int code = picture_check(tool, path);
+    if (code)
+        return code;
     size_t colours = 0;
     while (colour_of(arguments, colours))
         colours++;
     if (colours > arguments->operand_count - 1)
         return tool_refuse(tool, "there are more colours than meshes");
-    int code = read_options(tool, arguments, &options);
+    code = read_options(tool, arguments, &options);
     if (code)
         return code;
     out_object(out, NULL);
     abut_status status = work(tool, arguments, &options, path);
     if (status)
         return tool_fail(tool, status);
-    uint32_t width = options.width ? options.width : 960;
-    uint32_t height = options.height ? options.height : 720;
+    uint32_t width = options.width ? options.width : PICTURE_WIDTH;
+    uint32_t height = options.height ? options.height : PICTURE_HEIGHT;
     json_path(out, "picture", path);
     json_count(out, "width", width);
     json_count(out, "height", height);
@@ -199,6 +196,8 @@ static const tool_option options[] = {
      NULL, true},
     {"ground", NULL, OPTION_FLAG, "put a floor with a soft shadow under the scene", NULL, false},
     {"background", "COLOUR", OPTION_COLOUR, "one colour instead of the light gradient", NULL,
+     false},
+    {"no-legend", NULL, OPTION_FLAG, "leave out the names of several meshes and of marks", NULL,
      false},
     {"defects", NULL, OPTION_FLAG,
      "mark what 'abut info' complains of: boundaries red, non-manifold magenta, ... and print the "

@@ -39,7 +39,8 @@ static void give_row(const void *data, size_t row, double *values) {
     values[10] = hit->triangle == ABUT_NONE ? (double)NAN : hit->triangle;
 }
 
-static void summarise(tool_output *out, const char *path, const abut_bvh *bvh, const answers *a) {
+static void summarise(tool_run *tool, const char *path, const abut_bvh *bvh, const answers *a) {
+    tool_output *out = &tool->out;
     size_t found = 0;
     for (size_t i = 0; i < a->count; i++)
         found += a->hits[i].triangle != ABUT_NONE;
@@ -49,6 +50,7 @@ static void summarise(tool_output *out, const char *path, const abut_bvh *bvh, c
     fact_count(out, "rays", a->ray_count);
     fact_count(out, "hits", found);
     out_end(out);
+    answer(tool, "%zu", found);
 }
 
 /* ---- queries: of the device where there is one, else of the CPU; the answers are the same ---- */
@@ -97,8 +99,8 @@ static int find_all(tool_run *tool, const abut_bvh *bvh, answers *a) {
     return code;
 }
 
-static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-                  const abut_ray *rays, size_t count) {
+static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
+               const abut_ray *rays, size_t count) {
     const tool_given *most = option_given(arguments, "most"), *all = option_given(arguments, "all");
     const tool_given *out_path = option_given(arguments, "out");
     answers a = {.rays = rays, .ray_count = count};
@@ -106,8 +108,8 @@ static int answer(tool_run *tool, const tool_arguments *arguments, const abut_bv
                    : find_first(tool, bvh, most ? most->numbers[0] : HUGE_VAL, &a);
     tool_table table = {all ? columns : columns + 1, all ? 12 : 11, a.count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
-    if (!code && (tool->out.json || (out_path && !tool->quiet)))
-        summarise(&tool->out, arguments->operands[0], bvh, &a);
+    if (!code && (tool->out.json || out_path))
+        summarise(tool, arguments->operands[0], bvh, &a);
     free(a.hits);
     free(a.owners);
     return code;
@@ -151,7 +153,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         rays[i].origin = pairs.list[2 * i];
         rays[i].direction = pairs.list[2 * i + 1];
     }
-    code = code ? code : answer(tool, arguments, bvh, rays, count);
+    code = code ? code : ask(tool, arguments, bvh, rays, count);
     free(rays);
     points_free(&pairs);
     abut_bvh_destroy(bvh);

@@ -287,13 +287,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (picture != (arguments->operand_count == 2))
         return tool_refuse(tool, "--picture N and the name of a picture go together");
     const char *drawn = picture ? arguments->operands[1] : png ? png->words : NULL;
-    if (drawn && !word_in(path_ending(drawn), "png|ppm"))
-        return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", drawn);
-    int code = device_open(tool, arguments, &r.device);
+    int code = drawn ? picture_check(tool, drawn) : 0;
+    code = code ? code : device_open(tool, arguments, &r.device);
     if (code)
         return code;
     progress_start(tool->progress, r.path);
-    abut_status status = abut_frames_open(tool->context, r.path, &r.frames);
+    const char *from = tool_input(tool, r.path);
+    abut_status status = abut_frames_open(tool->context, from, &r.frames);
     code = status ? tool_fail(tool, status) : 0;
     if (!code) {
         r.info = abut_frames_info_get(r.frames);
@@ -359,7 +359,8 @@ const tool_command command_replay = {
              "at which the mesh that deforms touches itself, and says how long each part of the "
              "search took.\n\n"
              "With --json there is a line for each step and scheme, or one object for all with "
-             "--summary. The exit code is 3 where anything was hit.",
+             "--summary.",
+    .found = "an impact",
     .examples = "  abut replay ball.abutm --scheme all\n"
                 "  abut replay ball.abutm --scheme all --every 20 --json --summary\n"
                 "  abut replay sleeve.abutm --scheme line --line companion --png sets.png\n"

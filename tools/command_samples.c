@@ -43,8 +43,9 @@ static int check(tool_run *tool, const tool_arguments *arguments) {
         return tool_refuse(tool, "--radius and --count say the same; give one of them");
     if (option_given(arguments, "cells") && count_of(arguments, "cells") < 5)
         return tool_refuse(tool, "--cells needs at least 5: the mesh and two cells around it");
-    if (png && !word_in(path_ending(png->words), "png|ppm"))
-        return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
+    int code = png ? picture_check(tool, png->words) : 0;
+    if (code)
+        return code;
     if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
         return tool_refuse(tool, "--view and --up belong to --png");
     return 0;
@@ -87,8 +88,11 @@ static void summarise(tool_output *out, const char *path, const abut_samples_arr
     fact_number(out, "spacing", view->spacing);
 }
 
-static abut_status draw(tool_run *tool, const char *path, const abut_picture_options *options,
-                        abut_mesh *mesh, const abut_samples_arrays *view) {
+static abut_status draw(tool_run *tool, const tool_arguments *arguments,
+                        const abut_picture_options *options, abut_mesh *mesh,
+                        const abut_samples_arrays *view) {
+    static const char *const of[] = {"vertices", "edges", "flat faces", "even samples"};
+    tool_legend legend = {0};
     static const abut_colour colours[] = {{0.8f, 0.1f, 0.1f, 1},
                                           {0.1f, 0.3f, 0.8f, 1},
                                           {0.1f, 0.55f, 0.2f, 1},
@@ -98,13 +102,17 @@ static abut_status draw(tool_run *tool, const char *path, const abut_picture_opt
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     style.edges = true;
     style.smooth = true;
+    legend_file(&legend, abut_picture_colour(0), arguments->operands[0]);
+    for (int kind = 0; kind < 4; kind++)
+        if (view->kind_count[kind])
+            legend_add(&legend, colours[kind], "%s", of[kind]);
     abut_status status = abut_picture_create(tool->context, options, &picture);
     status = status ? status : abut_picture_add_mesh(picture, mesh, still, &style);
     for (uint32_t i = 0; i < view->count && !status; i++)
         status = abut_picture_add_point(picture, view->samples[i].point, 6,
                                         colours[view->samples[i].kind]);
-    progress_start(tool->progress, path);
-    status = status ? status : abut_picture_write(picture, path);
+    const char *path = option_given(arguments, "png")->words;
+    status = status ? status : picture_write(tool, picture, options, &legend, path);
     abut_picture_destroy(picture);
     return status;
 }
@@ -118,13 +126,14 @@ static int tell(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
     if (!code && (path || !png))
         code = table_put(tool, path ? path->words : NULL, &table);
     abut_status status = ABUT_OK;
-    if (!code && png && (status = draw(tool, png->words, &camera, mesh, view)))
+    if (!code && png && (status = draw(tool, arguments, &camera, mesh, view)))
         code = tool_fail(tool, status);
-    if (!code && (tool->out.json || ((path || png) && !tool->quiet))) {
+    if (!code && (tool->out.json || path || png)) {
         summarise(&tool->out, arguments->operands[0], view);
         if (png)
             fact_path(&tool->out, "picture", png->words);
         out_end(&tool->out);
+        answer(tool, "%u", view->count);
     }
     return code;
 }

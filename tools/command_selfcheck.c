@@ -109,9 +109,10 @@ static abut_vec3 corner_of(const abut_mesh *mesh, uint32_t triangle, uint32_t co
 }
 
 /* Outlines of the triangles in orange, what they have in common in red with a dot at its ends. */
+static const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1};
+
 static abut_status draw_pair(abut_picture *picture, const abut_mesh *mesh,
                              const abut_pair_self *pair) {
-    const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1};
     const abut_vec3 *end = pair->segment.end;
     abut_status status = ABUT_OK;
     for (int side = 0; side < 2; side++)
@@ -126,27 +127,33 @@ static abut_status draw_pair(abut_picture *picture, const abut_mesh *mesh,
     return status;
 }
 
-static abut_status draw(tool_run *tool, const abut_picture_options *options, abut_mesh *mesh,
-                        const self_result *result, const char *path) {
+static abut_status draw(tool_run *tool, const tool_arguments *arguments,
+                        const abut_picture_options *options, abut_mesh *mesh,
+                        const self_result *result) {
+    tool_legend legend = {0};
     abut_picture *picture = NULL;
     abut_mesh_style style = abut_mesh_style_default();
     style.smooth = true;
-    style.colour = (abut_colour){0.82f, 0.84f, 0.86f, 1}; /* pale, so that the marks stand out */
+    legend_file(&legend, abut_picture_colour(0), arguments->operands[0]);
+    if (result->complete && result->count) {
+        legend_add(&legend, orange, "triangles that meet others");
+        legend_add(&legend, red, "what they have in common");
+    }
     abut_status status = abut_picture_create(tool->context, options, &picture);
     if (!status)
         status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
     for (uint64_t i = 0; !status && result->complete && i < result->count; i++)
         status = draw_pair(picture, mesh, &result->pairs[i]);
-    progress_start(tool->progress, path);
     if (!status)
-        status = abut_picture_write(picture, path);
+        status =
+            picture_write(tool, picture, options, &legend, option_given(arguments, "png")->words);
     abut_picture_destroy(picture);
     return status;
 }
 
 /* ---- the command ---- */
 
-static int answer(tool_run *tool, const tool_arguments *arguments,
+static int finish(tool_run *tool, const tool_arguments *arguments,
                   const abut_picture_options *camera, abut_mesh *mesh, const self_result *result) {
     const tool_given *out_path = option_given(arguments, "out"),
                      *png = option_given(arguments, "png"),
@@ -158,13 +165,17 @@ static int answer(tool_run *tool, const tool_arguments *arguments,
         code = table_put(tool, out_path->words, &table);
     }
     abut_status status = ABUT_OK;
-    if (!code && png && (status = draw(tool, camera, mesh, result, png->words)))
+    if (!code && png && (status = draw(tool, arguments, camera, mesh, result)))
         code = tool_fail(tool, status);
     if (code)
         return code;
     out_object(&tool->out, NULL);
     tell(tool, arguments->operands[0], mesh, result, first ? first->counts[0] : 8);
     out_end(&tool->out);
+    if (result->count || result->complete)
+        answer(tool, "%llu", (unsigned long long)result->count);
+    else
+        answer(tool, "unknown");
     return result->count > 0 ? CODE_FOUND : result->complete ? CODE_FINE : CODE_WORK;
 }
 
@@ -176,9 +187,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     options.by_index = option_given(arguments, "by-index") != NULL;
     if (limit)
         options.limit = (uint64_t)limit->counts[0] * 1000000;
-    if (png && !word_in(path_ending(png->words), "png|ppm"))
-        return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
-    int code = camera_read(tool, arguments, &camera);
+    int code = png ? picture_check(tool, png->words) : 0;
+    code = code ? code : camera_read(tool, arguments, &camera);
     if (code)
         return code;
     abut_mesh *mesh = NULL;
@@ -188,7 +198,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (!status)
         status = abut_bvh_create(mesh, NULL, &bvh);
     code = status ? tool_fail(tool, status) : search(tool, bvh, &options, &result);
-    code = code ? code : answer(tool, arguments, &camera, mesh, &result);
+    code = code ? code : finish(tool, arguments, &camera, mesh, &result);
     free(result.pairs);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -225,8 +235,8 @@ const tool_command command_selfcheck = {
         "same, so that seams do not count either; triangles with the same three vertices always "
         "do.\n"
         "\n"
-        "Returns 0 if no triangles meet, 3 if some do, 1 if the search could not be finished and "
-        "has found none.",
+        "Returns 1 if the search could not be finished and has found none.",
+    .found = "triangles that meet",
     .examples = "  abut selfcheck bunny.obj\n"
                 "  abut selfcheck scan.ply --png cuts.png --out cuts.csv\n"
                 "  abut selfcheck --quiet part.stl >/dev/null || echo 'needs repair'\n",

@@ -223,8 +223,7 @@ static int draw(tool_run *tool, const slice *s, const char *path, tool_canvas *c
     double wide = canvas_words(NULL, 0, 0, WORDS, words);
     if (wide < 0.55 * s->width)
         canvas_words(canvas, BORDER + s->width - wide, below, WORDS, words);
-    abut_status status = abut_picture_write_pixels(tool->context, path, canvas->pixels,
-                                                   canvas->width, canvas->height);
+    abut_status status = canvas_write(tool, canvas, path);
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -272,10 +271,10 @@ static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_
                 abut_bvh **bvh) {
     abut_mesh *mesh = NULL;
     abut_status status;
-    if (field_is_file(s->subject)) {
-        status = abut_field_read(tool->context, s->subject, NULL, field);
-        if (status)
-            return tool_fail(tool, status);
+    int code = field_or_mesh(tool, s->subject, field, &mesh);
+    if (code)
+        return code;
+    if (*field) {
         abut_grid g = abut_field_info_get(*field).grid;
         s->box.lo = g.origin;
         s->box.hi = (abut_vec3){g.origin.x + g.cell * (g.count[0] - 1),
@@ -287,8 +286,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_
     abut_sign_options signs = abut_sign_options_default();
     if (sign && strcmp(sign->words, "normal") == 0)
         signs.method = ABUT_SIGN_NORMAL;
-    status = tool_read(tool, s->subject, NULL, &mesh);
-    status = status ? status : abut_bvh_create(mesh, NULL, bvh);
+    status = abut_bvh_create(mesh, NULL, bvh);
     status = status ? status : abut_sign_prepare(*bvh, &signs);
     if (!status) {
         s->box = abut_mesh_bounds(mesh);
@@ -311,14 +309,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     tool_canvas canvas = {0};
     abut_field *field = NULL;
     abut_bvh *bvh = NULL;
-    if (!word_in(path_ending(path), "png|ppm"))
-        return tool_refuse(tool,
-                           "%s: the name of the picture comes last and must end in .png or .ppm",
-                           path);
+    int code = picture_check(tool, path);
+    if (code)
+        return code;
     if (size && (size->counts[0] < 16 || size->counts[0] > SIDE_MOST))
         return tool_refuse(tool, "--size needs 16 to %d pixels", SIDE_MOST);
     choose_axes(arguments, &s);
-    int code = load(tool, arguments, &s, &field, &bvh);
+    code = load(tool, arguments, &s, &field, &bvh);
     code = code ? code : read_place(tool, arguments, &s);
     if (!code) {
         place(&s, size ? size->counts[0] : SIDE);

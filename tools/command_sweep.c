@@ -224,12 +224,13 @@ static abut_status mesh_at(tool_run *tool, const abut_mesh *const mesh[2], doubl
     return status;
 }
 
+static const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1},
+                         blue = {0.1f, 0.3f, 0.95f, 1};
+
 /* Both features in orange where they are at the time of the impact, a red dot where they touch, and
  * in blue the way that the first goes, where that does not hide the rest. */
 static abut_status draw_impact(abut_picture *picture, const sweep_run *s,
                                const abut_mesh *const mesh[2], const abut_impact *impact) {
-    static const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1},
-                             blue = {0.1f, 0.3f, 0.95f, 1};
     const bool edges = impact->kind == ABUT_IMPACT_EDGE_EDGE;
     uint32_t v[4];
     abut_vec3 at[4];
@@ -260,15 +261,21 @@ static int draw(tool_run *tool, const tool_arguments *arguments, const sweep_run
     int code = png ? camera_read(tool, arguments, &camera) : 0;
     if (code || !png)
         return code;
+    tool_legend legend = {0};
     style.smooth = true;
-    style.colour = (abut_colour){0.82f, 0.84f, 0.86f, 1}; /* pale, so that the marks stand out */
+    legend_add(&legend, abut_picture_colour(0), "at time %.6g", s->count ? s->impacts[0].time : 1);
+    if (s->count) {
+        legend_add(&legend, orange, "edges and faces that touch, each at its time");
+        legend_add(&legend, red, "where they touch");
+    }
+    if (s->count && s->count <= WAYS_MOST)
+        legend_add(&legend, blue, "the way of the first feature");
     abut_status status = mesh_at(tool, mesh, s->count ? s->impacts[0].time : 1, &between);
     status = status ? status : abut_picture_create(tool->context, &camera, &picture);
     status = status ? status : abut_picture_add_mesh(picture, between, (abut_pose){0}, &style);
     for (size_t i = 0; !status && i < s->count; i++)
         status = draw_impact(picture, s, mesh, &s->impacts[i]);
-    progress_start(tool->progress, png->words);
-    status = status ? status : abut_picture_write(picture, png->words);
+    status = status ? status : picture_write(tool, picture, &camera, &legend, png->words);
     abut_picture_destroy(picture);
     abut_mesh_destroy(between);
     return status ? tool_fail(tool, status) : 0;
@@ -297,6 +304,11 @@ static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s
         out_object(&tool->out, NULL);
         tell(tool, s, path, mesh[0], first ? first->counts[0] : 8);
         out_end(&tool->out);
+        tool_text words = {0};
+        if (s->count)
+            text_number(&words, s->impacts[0].time);
+        answer(tool, "%s", words.data ? words.data : "never");
+        text_free(&words);
         code = s->count ? CODE_FOUND : CODE_FINE;
     }
     abut_mesh_destroy(mesh[0]);
@@ -357,6 +369,7 @@ static int end_steps(tool_run *tool, int code, uint64_t hits, uint64_t steps) {
         out_end(&tool->out);
         say(&tool->out, "%llu of %llu steps with an impact", (unsigned long long)hits,
             (unsigned long long)steps);
+        answer(tool, "%llu", (unsigned long long)hits);
     }
     return code ? code : hits ? CODE_FOUND : CODE_FINE;
 }
@@ -467,8 +480,9 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_r
     if (folder && (png || option_given(arguments, "out")))
         return tool_refuse(tool, "--%s is for one step, from one file to another",
                            png ? "png" : "out");
-    if (png && !word_in(path_ending(png->words), "png|ppm"))
-        return tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
+    int code = png ? picture_check(tool, png->words) : 0;
+    if (code)
+        return code;
     if (folder && !s->recording && !frames_is_folder(arguments->operands[0]))
         return tool_refuse(tool,
                            "%s: give two meshes, or a folder of them, or a recording (.abutm)",
@@ -536,11 +550,11 @@ const tool_command command_sweep = {
         "to 1. A collision that exists is never missed, and no time is late. Both files have the "
         "same triangles in the same order. Several bodies are one mesh of several parts.\n"
         "\n"
-        "A folder of meshes is taken as frames in the order of their names, with a step from each "
-        "to the next; so is a recorded motion (.abutm, as 'abut demo' makes). --json then prints a "
-        "line a step.\n"
-        "\n"
-        "Returns 0 if nothing touches, 3 if something does.",
+        "A folder of meshes is taken as frames in the order of their names (2 before 10), with a "
+        "step from each to the next; so is a recorded motion (.abutm, as 'abut demo' makes). "
+        "--json then prints a "
+        "line a step.",
+    .found = "something touches",
     .examples = "  abut sweep frame7.ply frame8.ply\n"
                 "  abut sweep start.obj end.obj --mode all --out impacts.csv --png impacts.png\n"
                 "  abut sweep frames/ --thickness 0.001 --json\n"

@@ -82,6 +82,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     fact_text(out, "compiler", compiler());
     tell_platform(out);
     out_end(out);
+    answer(tool, "%s", abut_version());
     return CODE_FINE;
 }
 

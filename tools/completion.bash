@@ -83,7 +83,7 @@ _abut_values() {
     replay:--view) values="front back left right top bottom iso" ;;
     replay:--up) values="x y z -x -y -z" ;;
     replay:--device) values="cpu gpu" ;;
-    field:--out) values="" ;;
+    field:--to) values="abutf vti npy raw dcache" ;;
     field:--cells) values="" ;;
     field:--cell) values="" ;;
     field:--margin) values="" ;;
@@ -168,7 +168,7 @@ _abut() {
     info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
-    picture) options="--size --view --up --fov --edges --flat --colour --ground --background --defects --json --quiet --threads --help" ;;
+    picture) options="--size --view --up --fov --edges --flat --colour --ground --background --no-legend --defects --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
     inside) options="--winding --random --near --seed --out --device --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --all --out --device --json --quiet --threads --help" ;;
@@ -177,7 +177,7 @@ _abut() {
     selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
     sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --from --to --frames-only --first --out --png --view --up --device --json --quiet --threads --help" ;;
     replay) options="--scheme --line --from --to --every --frames-only --summary --png --picture --view --up --device --json --quiet --threads --help" ;;
-    field) options="--out --sparse --int16 --plain --time --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
+    field) options="--to --sparse --int16 --plain --time --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --out --png --view --up --json --quiet --threads --help" ;;

@@ -1,10 +1,11 @@
 /* The health report as a picture: what `abut info` complains of, drawn where it is.
  *
- * All offending edges are found here again from the topology, since the report lists only the first
- * of each kind; vertices and triangles are marked as far as the report lists them, and the legend
- * says how many of them that is.
+ * Every offender is marked: the report has the first of each kind only, so the others are asked
+ * for.
  */
 #include "tool.h"
+
+#include <string.h>
 
 typedef struct defect_mark {
     abut_problem_kind kind;
@@ -31,52 +32,6 @@ static abut_vec3 position(const abut_mesh *mesh, uint32_t vertex) {
     return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
 }
 
-/* Whether a triangle runs along an edge from its lower to its higher vertex. */
-static bool runs_upwards(const abut_mesh *mesh, uint32_t triangle, const uint32_t *edge) {
-    const uint32_t *corner = abut_mesh_indices(mesh) + 3 * (size_t)triangle;
-    for (int k = 0; k < 3; k++)
-        if (corner[k] == edge[0] && corner[(k + 1) % 3] == edge[1])
-            return true;
-    return false;
-}
-
-/* The kind of problem that an edge is, or ABUT_PROBLEM_COUNT. */
-static abut_problem_kind judge_edge(const abut_mesh *mesh, const abut_topology_arrays *view,
-                                    uint32_t edge) {
-    uint32_t begin = view->edge_face_begin[edge], count = view->edge_face_begin[edge + 1] - begin;
-    const uint32_t *faces = view->edge_faces + begin, *ends = view->edges + 2 * (size_t)edge;
-    if (count == 1)
-        return ABUT_PROBLEM_BOUNDARY_EDGE;
-    if (count > 2)
-        return ABUT_PROBLEM_NONMANIFOLD_EDGE;
-    if (count == 2 && runs_upwards(mesh, faces[0], ends) == runs_upwards(mesh, faces[1], ends))
-        return ABUT_PROBLEM_FLIPPED_EDGE;
-    return ABUT_PROBLEM_COUNT;
-}
-
-static const defect_mark *mark_of(abut_problem_kind kind) {
-    for (size_t i = 0; i < MARK_COUNT; i++)
-        if (marks[i].kind == kind)
-            return &marks[i];
-    return NULL;
-}
-
-static abut_status draw_edges(abut_picture *picture, const abut_mesh *mesh,
-                              const abut_topology_arrays *view) {
-    for (uint32_t edge = 0; edge < view->edge_count; edge++) {
-        const defect_mark *mark = mark_of(judge_edge(mesh, view, edge));
-        if (!mark)
-            continue;
-        const uint32_t *ends = view->edges + 2 * (size_t)edge;
-        abut_status status =
-            abut_picture_add_line(picture, position(mesh, ends[0]), position(mesh, ends[1]),
-                                  mark->width, mark->colour);
-        if (status)
-            return status;
-    }
-    return ABUT_OK;
-}
-
 /* A triangle is drawn as its outline and a dot, since one without area has no outline to see. */
 static abut_status draw_triangle(abut_picture *picture, const abut_mesh *mesh, uint32_t triangle,
                                  const defect_mark *mark) {
@@ -90,46 +45,73 @@ static abut_status draw_triangle(abut_picture *picture, const abut_mesh *mesh, u
     return status;
 }
 
-static bool is_edge_kind(abut_problem_kind kind) {
-    return kind == ABUT_PROBLEM_BOUNDARY_EDGE || kind == ABUT_PROBLEM_NONMANIFOLD_EDGE ||
-           kind == ABUT_PROBLEM_FLIPPED_EDGE;
-}
-
-static bool is_triangle_kind(abut_problem_kind kind) {
-    return kind == ABUT_PROBLEM_DEGENERATE_TRIANGLE || kind == ABUT_PROBLEM_DUPLICATE_TRIANGLE ||
-           kind == ABUT_PROBLEM_SELF_INTERSECTION;
-}
-
-static uint32_t drawn_count(const abut_mesh_report *report, abut_problem_kind kind) {
-    uint32_t count = report->problems[kind].count;
-    return is_edge_kind(kind) || count < ABUT_PROBLEM_FIRST_COUNT ? count
-                                                                  : ABUT_PROBLEM_FIRST_COUNT;
-}
-
-static abut_status draw_others(abut_picture *picture, const abut_mesh *mesh,
-                               const abut_mesh_report *report) {
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; i < MARK_COUNT; i++) {
-        const defect_mark *mark = &marks[i];
-        const uint32_t *first = report->problems[mark->kind].first;
-        if (is_edge_kind(mark->kind))
-            continue;
-        for (uint32_t k = 0; !status && k < drawn_count(report, mark->kind); k++) {
-            if (is_triangle_kind(mark->kind))
-                status = draw_triangle(picture, mesh, first[k], mark);
-            else
-                status = abut_picture_add_point(picture, position(mesh, first[k]), mark->width,
-                                                mark->colour);
-        }
+static abut_status draw_element(abut_picture *picture, const abut_mesh *mesh,
+                                const abut_topology_arrays *view, uint32_t element,
+                                const defect_mark *mark) {
+    const uint32_t *ends;
+    switch (mark->kind) {
+    case ABUT_PROBLEM_BOUNDARY_EDGE:
+    case ABUT_PROBLEM_NONMANIFOLD_EDGE:
+    case ABUT_PROBLEM_FLIPPED_EDGE:
+        ends = view->edges + 2 * (size_t)element;
+        return abut_picture_add_line(picture, position(mesh, ends[0]), position(mesh, ends[1]),
+                                     mark->width, mark->colour);
+    case ABUT_PROBLEM_DEGENERATE_TRIANGLE:
+    case ABUT_PROBLEM_DUPLICATE_TRIANGLE:
+    case ABUT_PROBLEM_SELF_INTERSECTION:
+        return draw_triangle(picture, mesh, element, mark);
+    default:
+        return abut_picture_add_point(picture, position(mesh, element), mark->width, mark->colour);
     }
+}
+
+/* All triangles that meet others, ascending. */
+static abut_status list_cuts(abut_context *context, abut_mesh *mesh, uint64_t pair_count,
+                             uint32_t *elements) {
+    abut_bvh *bvh = NULL;
+    uint32_t triangles = abut_mesh_triangle_count(mesh), used = 0;
+    abut_pair_self *pairs = abut_context_allocate(context, (size_t)pair_count, sizeof *pairs);
+    unsigned char *marked = abut_context_allocate(context, triangles, 1);
+    abut_status status = pairs && marked ? abut_bvh_create(mesh, NULL, &bvh) : ABUT_ERROR_MEMORY;
+    status = status ? status : abut_pair_self_meetings(bvh, NULL, pair_count, pairs, &pair_count);
+    if (!status) {
+        memset(marked, 0, triangles);
+        for (uint64_t i = 0; i < pair_count; i++)
+            marked[pairs[i].triangle[0]] = marked[pairs[i].triangle[1]] = 1;
+        for (uint32_t i = 0; i < triangles; i++)
+            if (marked[i])
+                elements[used++] = i;
+    }
+    abut_bvh_destroy(bvh);
+    abut_context_release(context, pairs);
+    abut_context_release(context, marked);
     return status;
 }
 
-static void tell_legend(tool_output *out, const char *path, const abut_mesh_report *report) {
+static abut_status draw_kind(abut_context *context, abut_picture *picture, abut_mesh *mesh,
+                             const abut_topology *topology, const abut_mesh_report *report,
+                             const defect_mark *mark) {
+    abut_topology_arrays view = abut_topology_arrays_get(topology);
+    uint32_t count = report->problems[mark->kind].count;
+    uint32_t *elements = abut_context_allocate(context, count, sizeof *elements);
+    abut_status status = elements ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = mark->kind == ABUT_PROBLEM_SELF_INTERSECTION
+                     ? list_cuts(context, mesh, report->self_pair_count, elements)
+                     : abut_mesh_offenders(topology, mark->kind, count, elements, &count);
+    for (uint32_t i = 0; !status && i < count; i++)
+        status = draw_element(picture, mesh, &view, elements[i], mark);
+    abut_context_release(context, elements);
+    return status;
+}
+
+static void tell_legend(tool_output *out, const char *path, const abut_mesh_report *report,
+                        bool given_up) {
     uint64_t total = 0;
     for (size_t i = 0; i < MARK_COUNT; i++)
         total += report->problems[marks[i].kind].count;
-    say_of(out, path, "%s", total ? "problems marked in the picture" : "nothing to mark");
+    say_of(out, path, "%s%s", total ? "problems marked in the picture" : "nothing to mark",
+           given_up ? "; too many pairs of triangles to look at all self-intersections" : "");
     out_table(out, "marks");
     for (size_t i = 0; i < MARK_COUNT; i++) {
         abut_problem_kind kind = marks[i].kind;
@@ -139,29 +121,29 @@ static void tell_legend(tool_output *out, const char *path, const abut_mesh_repo
         fact_text(out, "colour", marks[i].colour_name);
         fact_text(out, "problem", abut_problem_kind_name(kind));
         fact_count(out, "count", report->problems[kind].count);
-        fact_count(out, "marked", drawn_count(report, kind));
         out_end(out);
     }
     out_end(out);
     say(out, "%s", "");
 }
 
-abut_status defects_draw(tool_output *out, abut_picture *picture, const char *path,
-                         abut_mesh *mesh) {
+abut_status defects_draw(tool_run *tool, abut_picture *picture, const char *path, abut_mesh *mesh,
+                         tool_legend *legend) {
     abut_topology *topology = NULL;
     abut_mesh_report report;
+    bool given_up = false;
     abut_status status = abut_topology_create(mesh, &topology);
     if (!status)
         status = abut_mesh_examine(topology, &report);
     if (!status)
-        status = tool_examine_self(mesh, &report);
-    abut_topology_arrays view = abut_topology_arrays_get(topology);
+        status = tool_examine_self(mesh, &report, &given_up);
+    for (size_t i = 0; !status && i < MARK_COUNT; i++)
+        if (report.problems[marks[i].kind].count) {
+            legend_add(legend, marks[i].colour, "%s", abut_problem_kind_name(marks[i].kind));
+            status = draw_kind(tool->context, picture, mesh, topology, &report, &marks[i]);
+        }
     if (!status)
-        status = draw_edges(picture, mesh, &view);
-    if (!status)
-        status = draw_others(picture, mesh, &report);
-    if (!status)
-        tell_legend(out, path, &report);
+        tell_legend(&tool->out, path, &report, given_up);
     abut_topology_destroy(topology);
     return status;
 }

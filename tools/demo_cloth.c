@@ -123,7 +123,9 @@ static abut_status run_frames(showing *s) {
     for (uint32_t frame = 0; frame <= s->frames && !status; frame++) {
         if (frame)
             status = step(s);
-        if (!progress_report(s->tool->progress, "frames", (double)frame / s->frames))
+        char stage[48];
+        snprintf(stage, sizeof stage, "frame %u of %u", frame, s->frames);
+        if (!progress_report(s->tool->progress, stage, (double)frame / s->frames))
             return abut_fail(ABUT_ERROR_CANCELLED, "cancelled");
         status = status ? status : check(s, frame);
         status = status ? status : record(s);
@@ -175,6 +177,7 @@ static void tell(const showing *s) {
             say_fact(out, "intersections", "none in any frame, exactly");
     }
     out_end(out);
+    answer(s->tool, "%u", s->bad);
 }
 
 static abut_status begin(showing *s, scene_options options) {
@@ -244,7 +247,7 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
         s.writer = NULL;
     }
     if (!status && s.png)
-        status = film_write(&s.film, tool->context, s.png);
+        status = film_write(tool, &s.film, s.png);
     progress_erase(tool->progress);
     code = status ? tool_fail(tool, status) : s.bad ? CODE_FOUND : CODE_FINE;
     if (!status)

@@ -36,8 +36,15 @@ int field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
     return status ? tool_fail(tool, status) : 0;
 }
 
-bool field_is_file(const char *path) {
-    unsigned char first[8] = {0};
+/* ---- a field or a mesh, whichever it is ---- */
+
+static bool begins_as_field(const char *bytes, size_t count) {
+    return count >= 8 &&
+           (memcmp(bytes, "\211abutf\r\n", 8) == 0 || memcmp(bytes, "DISTCACH", 8) == 0);
+}
+
+static bool is_field_file(const char *path) {
+    char first[8] = {0};
     struct stat about;
     /* what is read from a pipe is gone */
     bool regular = stat(path, &about) == 0 && S_ISREG(about.st_mode);
@@ -46,6 +53,41 @@ bool field_is_file(const char *path) {
         return word_in(path_ending(path), "abutf|dcache");
     size_t got = fread(first, 1, sizeof first, file);
     fclose(file);
-    return got == sizeof first &&
-           (memcmp(first, "\211abutf\r\n", 8) == 0 || memcmp(first, "DISTCACH", 8) == 0);
+    return begins_as_field(first, got);
+}
+
+/* All of standard input. 0, or the exit code after the error was reported. */
+static int read_input(tool_run *tool, tool_text *bytes) {
+    char part[65536];
+    size_t got;
+    while (!tool_cancelled() && !bytes->failed && (got = fread(part, 1, sizeof part, stdin)) > 0)
+        text_bytes(bytes, part, got);
+    if (tool_cancelled())
+        return tool_fail(tool, ABUT_ERROR_CANCELLED);
+    if (bytes->failed || ferror(stdin))
+        return tool_fail_with(tool, "file error", "standard input could not be read%s",
+                              bytes->failed ? ": out of memory" : "");
+    return 0;
+}
+
+int field_or_mesh(tool_run *tool, const char *path, abut_field **field, abut_mesh **mesh) {
+    abut_status status;
+    progress_start(tool->progress, path);
+    if (strcmp(path, "-") == 0) {
+        tool_text bytes = {0};
+        int code = read_input(tool, &bytes);
+        status =
+            code ? ABUT_OK
+            : begins_as_field(bytes.data ? bytes.data : "", bytes.used)
+                ? abut_field_read_memory(tool->context, bytes.data, bytes.used, "-", NULL, field)
+                : abut_mesh_read_memory(tool->context, bytes.data, bytes.used, "-", NULL, mesh);
+        text_free(&bytes);
+        if (code)
+            return code;
+    } else if (is_field_file(path)) {
+        status = abut_field_read(tool->context, path, NULL, field);
+    } else {
+        status = tool_read(tool, path, NULL, mesh);
+    }
+    return status ? tool_fail(tool, status) : 0;
 }

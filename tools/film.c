@@ -29,9 +29,9 @@ abut_status film_take(tool_film *film, abut_picture *picture) {
     return ABUT_OK;
 }
 
-abut_status film_write(const tool_film *film, abut_context *context, const char *path) {
-    return abut_picture_write_pixels(context, path, film->pixels, FILM_WIDTH * COLUMNS,
-                                     FILM_HEIGHT * ROWS);
+abut_status film_write(tool_run *tool, const tool_film *film, const char *path) {
+    tool_canvas canvas = {film->pixels, FILM_WIDTH * COLUMNS, FILM_HEIGHT * ROWS};
+    return canvas_write(tool, &canvas, path);
 }
 
 void film_free(tool_film *film) {

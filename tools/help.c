@@ -94,11 +94,13 @@ static void describe(tool_text *to, const tool_command *command) {
     }
     text_add(to, "\nOptions of every command:\n");
     print_options(to, global_options, columns);
-    text_print(to, "\nExit codes: 0 fine, 1 the work failed, 2 wrong usage,%s 130 cancelled.\n",
-               command == &command_info        ? " 3 problems\nfound with --strict,"
-               : command == &command_selfcheck ? " 3 triangles\nthat meet,"
-               : command == &command_sweep     ? " 3 something\ntouches,"
-                                               : "");
+    tool_text codes = {0};
+    text_print(&codes, "Exit codes: 0 %s, 1 the work failed, 2 wrong usage, %s%s%s130 cancelled.",
+               command->found ? "not found" : "fine", command->found ? "3 found: " : "",
+               command->found ? command->found : "", command->found ? ", " : "");
+    text_add(to, "\n");
+    print_paragraphs(to, codes.data ? codes.data : "");
+    text_free(&codes);
     if (command->examples) {
         text_add(to, "\nExamples:\n");
         print_paragraphs(to, command->examples);
@@ -112,14 +114,24 @@ const char *const help_topics[] = {"exit-codes", "formats", NULL};
 static const char *const topic_words[] = {
     "Exit codes of every command:\n"
     "\n"
-    "  0    fine\n"
+    "  0    fine, and nothing was found by a command that looks for something\n"
     "  1    the work failed: a file could not be read or written, a format was\n"
     "       broken, memory ran out, or standard output could not be written\n"
     "  2    the command line was wrong: unknown command, option, shape or value\n"
-    "  3    'abut info --strict' found problems in a mesh that it could read;\n"
-    "       'abut selfcheck' found triangles that meet; 'abut sweep' an impact\n"
+    "  3    something was found:\n"
+    "         overlap              the meshes touch (at any of the --poses)\n"
+    "         distance --margin    they are within it (at any of the --poses)\n"
+    "         contacts             there is a contact; with --to a touch on the way\n"
+    "         selfcheck            triangles meet\n"
+    "         sweep, replay        there is an impact\n"
+    "         info --strict        a mesh has problems\n"
+    "         demo                 cloth passed through something\n"
     "  130  cancelled by Ctrl-C; the process ends by the signal, which shells show\n"
     "       as 128 + its number (143 for a plain kill)\n"
+    "\n"
+    "So 'abut overlap a.obj b.obj && go' goes on only where the two are certainly "
+    "apart: neither a touch nor an error reads as free. To tell a touch from an "
+    "error, look at $?: 3 is a touch.\n"
     "\n"
     "A command that works through several files goes on after one fails and "
     "returns the code of the worst: 1 before 3 before 0. A cancelled or failed "

@@ -6,29 +6,33 @@
 #include <locale.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* ---- signals ---- */
 
-#define PATIENCE 0.5 /* seconds */
+enum { TICK = 100000, PATIENCE = 8 }; /* microseconds; ticks that the work has to stop in */
 
 static volatile sig_atomic_t caught;
 
-/* The first signal asks the work to stop and clean up. One that comes at least PATIENCE later ends
- * the process at once; not sooner, since one Ctrl-C may reach us twice (from the terminal and from
- * a parent that passes it on). All our signals are blocked in here. */
+/* The first signal asks the work to stop and clean up; others change nothing, since one Ctrl-C may
+ * reach us twice (from the terminal and from a parent that passes it on). A timer then wakes what
+ * waits for a pipe, and ends the process where the work has not stopped in time: inside another
+ * library, say. All our signals are blocked in here. setitimer() is a mere system call. */
 static void catch_signal(int number) {
-    static struct timespec first;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (!caught) {
-        caught = number;
-        first = now;
-    } else if ((double)(now.tv_sec - first.tv_sec) + 1e-9 * (double)(now.tv_nsec - first.tv_nsec) >
-               PATIENCE) {
-        signal(number, SIG_DFL);
-        raise(number); /* takes effect when this handler returns */
+    struct itimerval soon = {{0, TICK}, {0, TICK}};
+    if (caught)
+        return;
+    caught = number;
+    setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+static void count_ticks(int number) {
+    static volatile sig_atomic_t ticks;
+    (void)number;
+    if (caught && ++ticks == PATIENCE) {
+        signal(caught, SIG_DFL);
+        raise(caught); /* takes effect when this handler returns */
     }
 }
 
@@ -48,6 +52,8 @@ static void watch_signals(void) {
     for (size_t i = 0; i < COUNT; i++)
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
+    action.sa_handler = count_ticks;
+    sigaction(SIGALRM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
 
@@ -172,12 +178,32 @@ int tool_refuse_last(tool_run *tool) {
 
 /* ---- what commands share ---- */
 
+const char *tool_input(tool_run *tool, const char *path) {
+    if (strcmp(path, "-") != 0)
+        return path;
+    bool taken = tool->input_taken;
+    tool->input_taken = true;
+    if (taken)
+        abut_fail(ABUT_ERROR_ARGUMENT, "standard input (-) was named twice; it is there only once");
+    return taken ? NULL : "/dev/stdin";
+}
+
+const char *tool_target(tool_run *tool, const char *path) {
+    if (strcmp(path, "-") != 0)
+        return path;
+    tool->out.diverted = true;
+    return "/dev/stdout";
+}
+
 abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                       abut_mesh **mesh) {
+    const char *from = tool_input(tool, path);
     progress_start(tool->progress, path);
+    if (!from)
+        return ABUT_ERROR_ARGUMENT;
     if (options && options->format == ABUT_MESH_FORMAT_OTHER && strstr(abut_features(), "assimp"))
         return tool_read_apart(tool, path, options, mesh);
-    return abut_mesh_read(tool->context, path, options, mesh);
+    return abut_mesh_read(tool->context, from, options, mesh);
 }
 
 abut_mesh_format tool_format(const char *word) {
@@ -191,9 +217,9 @@ abut_mesh_format tool_format(const char *word) {
 
 int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
                        abut_mesh_format *format) {
-    if (strcmp(path, "-") == 0)
-        return tool_refuse(tool, "writing to standard output is not possible; name a file, or "
-                                 "./- for one of that name");
+    if (strcmp(path, "-") == 0 && !to)
+        return tool_refuse(tool, "a mesh for standard output (-) needs its format: --to obj, ply, "
+                                 "stl, off or gltf");
     *format = tool_format(to ? to->words : path_ending(path));
     if (*format == ABUT_MESH_FORMAT_AUTO || *format == ABUT_MESH_FORMAT_OTHER)
         return tool_refuse(tool,

@@ -29,8 +29,29 @@ static bool add_path(tool_frames *frames, const char *folder, const char *name) 
     return true;
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+/* Runs of digits count as numbers, so that frame 2 comes before frame 10. */
+static int by_name(const void *x, const void *y) {
+    static const char digits[] = "0123456789";
+    const char *a = *(char *const *)x, *b = *(char *const *)y;
+    while (*a && *b) {
+        size_t length_a = strspn(a, digits), length_b = strspn(b, digits);
+        if (!length_a || !length_b) {
+            if (*a != *b)
+                return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+            a++;
+            b++;
+            continue;
+        }
+        size_t zeros_a = strspn(a, "0"), zeros_b = strspn(b, "0");
+        size_t rest_a = length_a - zeros_a, rest_b = length_b - zeros_b;
+        int order = rest_a != rest_b ? (rest_a < rest_b ? -1 : 1)
+                                     : strncmp(a + zeros_a, b + zeros_b, rest_a);
+        if (order)
+            return order;
+        a += length_a;
+        b += length_b;
+    }
+    return *a ? 1 : *b ? -1 : strcmp(*(char *const *)x, *(char *const *)y);
 }
 
 int frames_list(tool_run *tool, const char *folder, tool_frames *frames) {

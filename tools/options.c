@@ -9,8 +9,8 @@
 
 const tool_option global_options[] = {
     {"json", NULL, OPTION_FLAG, "print one JSON object instead of text", NULL, false},
-    {"quiet", NULL, OPTION_FLAG, "print only what was asked for: no progress, no remarks", NULL,
-     false},
+    {"quiet", NULL, OPTION_FLAG,
+     "print the bare answer on one line, or the table: no progress, no remarks", NULL, false},
     {"threads", "N", OPTION_COUNT, "use N threads (default: as many as the machine offers)", NULL,
      false},
     {"help", NULL, OPTION_FLAG, "explain the command (also -h)", NULL, false},

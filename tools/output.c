@@ -49,8 +49,9 @@ void output_free(tool_output *out) {
 
 bool output_flush(tool_output *out) {
     errno = 0;
-    bool fine = !out->text.used || fwrite(out->text.data, out->text.used, 1, stdout) == 1;
-    fine = fflush(stdout) == 0 && fine;
+    FILE *to = out->diverted ? stderr : stdout;
+    bool fine = !out->text.used || fwrite(out->text.data, out->text.used, 1, to) == 1;
+    fine = fflush(to) == 0 && fine;
     if (out->text.failed) {
         errno = ENOMEM;
         fine = false;
@@ -412,4 +413,17 @@ void say_fact(tool_output *out, const char *key, const char *format, ...) {
     va_end(list);
     add_fact(out, key, words.data ? words.data : "", false);
     text_free(&words);
+}
+
+void answer(tool_run *tool, const char *format, ...) {
+    tool_output *out = &tool->out;
+    if (out->json || !tool->quiet)
+        return;
+    forget_rows(out);
+    text_clear(&out->text);
+    va_list list;
+    va_start(list, format);
+    text_print_list(&out->text, format, list);
+    va_end(list);
+    text_add(&out->text, "\n");
 }

@@ -27,8 +27,8 @@ int pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *devi
     code = code ? code : read_pose(tool, arguments, "pose", &pair->pose[1]);
     if (!code && poses && (option_given(arguments, "pose") || png))
         code = tool_refuse(tool, "--poses goes neither with --pose nor with --png");
-    if (!code && png && !word_in(path_ending(png->words), "png|ppm"))
-        code = tool_refuse(tool, "%s: the name of a picture must end in .png or .ppm", png->words);
+    if (!code && png)
+        code = picture_check(tool, png->words);
     if (!code && !png && (option_given(arguments, "view") || option_given(arguments, "up")))
         code = tool_refuse(tool, "--view and --up belong to --png");
     if (!code && poses)
@@ -141,15 +141,17 @@ static void look_across(const abut_segment *segments, size_t count, abut_picture
         options->eye_direction = across;
 }
 
-static abut_status draw(tool_run *tool, const char *path, const tool_pair *pair,
+static abut_status draw(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                         const abut_picture_options *options, const abut_segment *segments,
                         size_t count, bool dots) {
+    tool_legend legend = {0};
     static const abut_colour red = {0.85f, 0.1f, 0.1f, 1};
     abut_picture *picture = NULL;
     abut_status status = abut_picture_create(tool->context, options, &picture);
     for (int side = 0; side < 2 && !status; side++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.smooth = true;
+        legend_file(&legend, abut_picture_colour((uint32_t)side), arguments->operands[side]);
         status = abut_picture_add_mesh(picture, abut_bvh_mesh(pair->bvh[side]), pair->pose[side],
                                        &style);
     }
@@ -158,9 +160,11 @@ static abut_status draw(tool_run *tool, const char *path, const tool_pair *pair,
         for (int k = 0; k < 2 && !status && dots; k++)
             status = abut_picture_add_point(picture, segments[i].end[k], 9, red);
     }
-    progress_start(tool->progress, path);
+    if (count)
+        legend_add(&legend, red, "%s", dots ? "closest points" : "where they meet");
     if (!status)
-        status = abut_picture_write(picture, path);
+        status =
+            picture_write(tool, picture, options, &legend, option_given(arguments, "png")->words);
     abut_picture_destroy(picture);
     return status;
 }
@@ -176,7 +180,7 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
         return code;
     if (!option_given(arguments, "view"))
         look_across(segments, count, &options);
-    abut_status status = draw(tool, png->words, pair, &options, segments, count, dots);
+    abut_status status = draw(tool, arguments, pair, &options, segments, count, dots);
     if (status)
         return tool_fail(tool, status);
     json_path(&tool->out, "picture", png->words);

@@ -41,19 +41,58 @@ int row_read(const char *line, double *numbers, int most) {
     }
 }
 
-static int read_rows(tool_run *tool, const char *path, FILE *file, uint32_t columns,
-                     tool_points *points) {
-    char *line = NULL;
-    size_t room = 0, number = 0;
-    int code = 0;
-    bool head = true;
-    while (!code && getline(&line, &room, file) > 0) {
-        double row[6];
-        int count = row_read(line, row, (int)columns);
-        number++;
+int lines_open(tool_run *tool, const char *path, tool_lines *lines) {
+    const char *from = tool_input(tool, path);
+    *lines = (tool_lines){.path = path};
+    if (!from)
+        return tool_fail(tool, ABUT_ERROR_ARGUMENT);
+    lines->file = strcmp(path, "-") == 0 ? stdin : fopen(from, "r");
+    return lines->file ? 0
+                       : tool_fail_with(tool, "file error", "%s: cannot be opened: %s", path,
+                                        strerror(errno));
+}
+
+void lines_close(tool_lines *lines) {
+    if (lines->file && lines->file != stdin)
+        fclose(lines->file);
+}
+
+/* Skips what is left of a remark. */
+static int skip_line(tool_run *tool, const tool_lines *lines) {
+    char rest[4096];
+    while (fgets(rest, sizeof rest, lines->file) && !strchr(rest, '\n'))
         if (tool_cancelled())
-            code = CODE_CANCELLED;
-        else if (count == 0 || (count < 0 && head))
+            return tool_fail(tool, ABUT_ERROR_CANCELLED);
+    return 0;
+}
+
+int lines_next(tool_run *tool, tool_lines *lines, bool *more) {
+    errno = 0;
+    *more = fgets(lines->line, sizeof lines->line, lines->file) != NULL;
+    lines->number++;
+    if (tool_cancelled())
+        return tool_fail(tool, ABUT_ERROR_CANCELLED);
+    if (!*more)
+        return !ferror(lines->file) ? 0
+                                    : tool_fail_with(tool, "file error", "%s: cannot be read: %s",
+                                                     lines->path, strerror(errno ? errno : EIO));
+    if (strlen(lines->line) + 1 < sizeof lines->line)
+        return 0;
+    if (lines->line[strspn(lines->line, " \t")] == '#')
+        return skip_line(tool, lines);
+    return tool_fail_with(tool, "format error", "%s:%zu: the line is longer than %zu bytes",
+                          lines->path, lines->number, sizeof lines->line - 2);
+}
+
+static int read_rows(tool_run *tool, tool_lines *lines, uint32_t columns, tool_points *points) {
+    const char *path = lines->path;
+    int code = 0;
+    bool head = true, more = true;
+    while (!(code = code ? code : lines_next(tool, lines, &more)) && more) {
+        double row[6];
+        int count = row_read(lines->line, row, (int)columns);
+        size_t number = lines->number;
+        if (count == 0 || (count < 0 && head))
             head = head && count == 0; /* names of columns stand first */
         else if (count < (int)columns)
             code = tool_fail_with(tool, "format error", "%s:%zu: %s instead of %u numbers", path,
@@ -72,26 +111,21 @@ static int read_rows(tool_run *tool, const char *path, FILE *file, uint32_t colu
                 code = no_memory(tool, path);
         }
     }
-    free(line);
-    if (!code && ferror(file))
-        code = tool_fail_with(tool, "file error", "%s: cannot be read: %s", path, strerror(errno));
     return code;
 }
 
 int points_read(tool_run *tool, const char *path, uint32_t columns, tool_points *points) {
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return tool_fail_with(tool, "file error", "%s: cannot be opened: %s", path,
-                              strerror(errno));
-    int code = read_rows(tool, path, file, columns, points);
-    fclose(file);
+    tool_lines lines;
+    int code = lines_open(tool, path, &lines);
+    code = code ? code : read_rows(tool, &lines, columns, points);
+    lines_close(&lines);
     if (!code && !points->count)
         code = tool_fail_with(tool, "format error", "%s: has no rows of numbers", path);
     return code;
 }
 
 int points_load(tool_run *tool, const char *path, tool_points *points) {
-    if (word_in(path_ending(path), "csv|txt|xyz"))
+    if (strcmp(path, "-") == 0 || word_in(path_ending(path), "csv|txt|xyz"))
         return points_read(tool, path, 3, points);
     abut_mesh *mesh;
     abut_status status = tool_read(tool, path, NULL, &mesh);

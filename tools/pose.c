@@ -82,44 +82,34 @@ static bool poses_add(tool_poses *poses, abut_pose pose) {
     return true;
 }
 
-static int read_poses(tool_run *tool, const char *path, FILE *file, tool_poses *poses) {
-    char *line = NULL;
-    size_t room = 0, number = 0;
+static int read_poses(tool_run *tool, tool_lines *lines, tool_poses *poses) {
     int code = 0;
-    bool head = true;
-    while (!code && getline(&line, &room, file) > 0) {
+    bool head = true, more = true;
+    while (!(code = code ? code : lines_next(tool, lines, &more)) && more) {
         double row[7];
         abut_pose pose;
-        int count = row_read(line, row, 7);
-        number++;
+        int count = row_read(lines->line, row, 7);
         bool skipped = count == 0 || (count < 0 && head); /* names of columns stand first */
         bool finite = true;
         for (int i = 0; i < count && i < 7; i++)
             finite = finite && isfinite(row[i]);
-        if (tool_cancelled())
-            code = CODE_CANCELLED;
-        else if (!skipped && (count < 0 || !finite || !pose_of(row, (size_t)count, &pose)))
+        if (!skipped && (count < 0 || !finite || !pose_of(row, (size_t)count, &pose)))
             code = tool_fail_with(tool, "format error",
                                   "%s:%zu: a pose is three numbers x y z, or seven with a "
                                   "quaternion that is not 0",
-                                  path, number);
+                                  lines->path, lines->number);
         else if (!skipped && !poses_add(poses, pose))
-            code = tool_fail_with(tool, "out of memory", "%s: out of memory", path);
+            code = tool_fail_with(tool, "out of memory", "%s: out of memory", lines->path);
         head = head && skipped && count == 0;
     }
-    free(line);
-    if (!code && ferror(file))
-        code = tool_fail_with(tool, "file error", "%s: cannot be read: %s", path, strerror(errno));
     return code;
 }
 
 int poses_load(tool_run *tool, const char *path, tool_poses *poses) {
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return tool_fail_with(tool, "file error", "%s: cannot be opened: %s", path,
-                              strerror(errno));
-    int code = read_poses(tool, path, file, poses);
-    fclose(file);
+    tool_lines lines;
+    int code = lines_open(tool, path, &lines);
+    code = code ? code : read_poses(tool, &lines, poses);
+    lines_close(&lines);
     if (!code && !poses->count)
         code = tool_fail_with(tool, "format error", "%s: has no rows of numbers", path);
     return code;

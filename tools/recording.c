@@ -20,7 +20,7 @@ static bool join_triangles(tool_recording *r) {
 int recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *r) {
     const tool_given *from = option_given(arguments, "from"), *to = option_given(arguments, "to");
     const char *path = arguments->operands[0];
-    abut_status status = abut_frames_open(tool->context, path, &r->frames);
+    abut_status status = abut_frames_open(tool->context, tool_input(tool, path), &r->frames);
     if (status)
         return tool_fail(tool, status);
     r->info = abut_frames_info_get(r->frames);

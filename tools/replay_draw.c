@@ -59,8 +59,7 @@ int replay_plot(tool_run *tool, const replay *r, const char *path) {
     snprintf(words, sizeof words, "triangles in each set, frames %llu to %llu",
              (unsigned long long)r->first + 1, (unsigned long long)r->last);
     canvas_words(&canvas, BORDER, 2 * HIGH + 2 * BORDER + 40, 13, words);
-    abut_status status =
-        abut_picture_write_pixels(tool->context, path, canvas.pixels, canvas.width, canvas.height);
+    abut_status status = canvas_write(tool, &canvas, path);
     free(canvas.pixels);
     return status ? tool_fail(tool, status) : 0;
 }
@@ -87,8 +86,11 @@ abut_status replay_picture(tool_run *tool, const tool_arguments *arguments, cons
         status = abut_picture_create(tool->context, &camera, &picture);
     if (picture && !status)
         status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    tool_legend legend = {0};
+    for (int set = 0; set < 4; set++)
+        legend_add(&legend, set_colours[set], "%s", abut_self_set_name((abut_self_set)set));
     if (picture && !status)
-        status = abut_picture_write(picture, path);
+        status = picture_write(tool, picture, &camera, &legend, path);
     abut_picture_destroy(picture);
     abut_mesh_destroy(mesh);
     free(colours);

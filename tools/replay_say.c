@@ -225,4 +225,5 @@ void replay_say(tool_run *tool, const replay *r) {
         say_summary(&tool->out, r);
     else if (r->summary)
         tell_summary(&tool->out, r);
+    answer(tool, "%llu", (unsigned long long)r->tallies[r->leader].hits);
 }

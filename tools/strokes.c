@@ -26,6 +26,8 @@ static const struct {
     {'.', "16 16"},
     {',', "16 07"},
     {':', "12 12  16 16"},
+    {'_', "07 47"},
+    {'/', "40 06"},
     {'(', "30 12 14 36"},
     {')', "10 32 34 16"},
     {'a', "12 32 43 46  44 14 05 16 36 45"},
@@ -116,7 +118,7 @@ double canvas_words(tool_canvas *canvas, double x, double y, double size, const 
     double unit = size / 6, at = x;
     for (; *words; words++, at += unit * (*(words - 1) == '.' || *(words - 1) == ',' ? 3.2 : 6))
         for (size_t i = 0; canvas && i < sizeof letters / sizeof *letters; i++)
-            if (letters[i].letter == *words)
+            if (letters[i].letter == (*words >= 'A' && *words <= 'Z' ? *words + 32 : *words))
                 draw_letter(canvas, letters[i].strokes, at, y - size, unit);
     return at - x;
 }

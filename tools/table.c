@@ -5,10 +5,8 @@
  * Python dictionary, padded with blanks and a newline to a multiple of 64, then the array. */
 #include "tool.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- numbers as bytes, lowest first on any machine ---- */
 
@@ -93,37 +91,6 @@ static void add_npy(tool_text *to, const tool_table *table) {
 
 /* ---- files ---- */
 
-static int no_memory(tool_run *tool, const char *path) {
-    return tool_fail_with(tool, "out of memory", "%s: out of memory", path);
-}
-
-/* Writes text to a file, which is there only when complete. */
-static int write_file(tool_run *tool, const char *path, const tool_text *text) {
-    tool_text beside = {0};
-    text_print(&beside, "%s.part", path);
-    if (text->failed || beside.failed) {
-        text_free(&beside);
-        return no_memory(tool, path);
-    }
-    errno = 0;
-    FILE *file = fopen(beside.data, "w");
-    bool fine = file && (!text->used || fwrite(text->data, text->used, 1, file) == 1);
-    if (file) {
-        fine = fflush(file) == 0 && fine && fsync(fileno(file)) == 0;
-        fine = fclose(file) == 0 && fine;
-    }
-    fine = fine && rename(beside.data, path) == 0;
-    int error = errno, code = 0;
-    if (!fine) {
-        if (file)
-            remove(beside.data);
-        code = tool_fail_with(tool, "file error", "%s: cannot be written: %s", path,
-                              strerror(error ? error : EIO));
-    }
-    text_free(&beside);
-    return code;
-}
-
 int table_put(tool_run *tool, const char *path, const tool_table *table) {
     tool_text text = {0};
     if (!path) {
@@ -132,15 +99,19 @@ int table_put(tool_run *tool, const char *path, const tool_table *table) {
         return 0;
     }
     const char *ending = path_ending(path);
+    abut_status status;
     if (strcmp(ending, "npy") == 0)
         add_npy(&text, table);
     else if (strcmp(ending, "ply") == 0)
         add_ply(&text, table);
     else
         add_csv(&text, table);
-    int code = write_file(tool, path, &text);
+    if (text.failed)
+        status = abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the table");
+    else
+        status = abut_context_write(tool->context, tool_target(tool, path), text.data, text.used);
     text_free(&text);
-    return code;
+    return status ? tool_fail(tool, status) : 0;
 }
 
 const char *table_boolean(unsigned value) {

@@ -18,8 +18,10 @@
 #define TOOL_PRINTF(format_index, first)
 #endif
 
-/* What the process returns; explained by `abut help exit-codes`. A cancelled run ends by the signal
- * that cancelled it, which shells show as 128 + its number: 130 for Ctrl-C. */
+/* What the process returns; explained by `abut help exit-codes`. A command that can find something
+ * returns CODE_FOUND where it does, so that `&&` goes on only where all is certainly free. A
+ * cancelled run ends by the signal that cancelled it, which shells show as 128 + its number: 130
+ * for Ctrl-C. */
 enum { CODE_FINE = 0, CODE_WORK = 1, CODE_USAGE = 2, CODE_FOUND = 3, CODE_CANCELLED = 130 };
 
 /* ---- text.c: bytes, numbers and words ---- */
@@ -77,6 +79,8 @@ bool word_in(const char *word, const char *choices);
 /* The ending of a path in lower case without its dot, in a static buffer; "" where it has none. */
 const char *path_ending(const char *path);
 
+struct tool_run;
+
 /* ---- output.c: facts for people as a table, for programs as JSON ---- */
 
 typedef enum tool_shade {
@@ -106,10 +110,11 @@ typedef struct tool_row {
  * table is complete and the widths of its columns are known. */
 typedef struct tool_output {
     bool json;
-    bool lines;   /* JSON: each object of the top on a line of its own */
-    bool colour;  /* escape sequences are welcome */
-    bool unicode; /* the terminal's character set */
-    size_t width; /* of the terminal; 0 = never break lines */
+    bool lines;    /* JSON: each object of the top on a line of its own */
+    bool colour;   /* escape sequences are welcome */
+    bool unicode;  /* the terminal's character set */
+    bool diverted; /* to standard error, since a file goes to standard output */
+    size_t width;  /* of the terminal; 0 = never break lines */
     tool_text text;
     bool begun; /* something was said to people already */
     int error;  /* errno of the first write to standard output that failed */
@@ -125,7 +130,7 @@ typedef struct tool_output {
 } tool_output;
 
 void output_start(tool_output *out, bool json);
-/* Writes what there is to standard output; false once that has failed. */
+/* Writes what there is to standard output, or error where diverted; false once that has failed. */
 bool output_flush(tool_output *out);
 void output_free(tool_output *out);
 
@@ -163,6 +168,9 @@ void say(tool_output *out, const char *format, ...) TOOL_PRINTF(2, 3); /* a line
 void say_of(tool_output *out, const char *subject, const char *format, ...) TOOL_PRINTF(3, 4);
 /* A cell of the open row, else a labelled fact. */
 void say_fact(tool_output *out, const char *key, const char *format, ...) TOOL_PRINTF(3, 4);
+/* The bare answer, one line: what people see instead of all that was said before, where they asked
+ * for quiet. Comes last. */
+void answer(struct tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
 /* Opens and closes a shade inside words that are being made; "" without colours. */
 const char *shade_on(const tool_output *out, tool_shade shade);
 const char *shade_off(const tool_output *out);
@@ -210,7 +218,6 @@ typedef struct tool_arguments {
 
 extern const tool_option global_options[];
 
-struct tool_run;
 struct tool_command;
 
 /* Reads what follows the command's name. 0, or an exit code after the error was reported. The
@@ -255,6 +262,7 @@ typedef struct tool_command {
     const char *summary;  /* one line of general help; null hides the command */
     const char *about;    /* paragraphs, wrapped by help; a line that starts with a space is kept */
     const char *examples; /* lines */
+    const char *found; /* what CODE_FOUND means here, after "3 "; null where it is not returned */
     const tool_option *options;
     operand_kind operand_kind;
     uint32_t operand_least, operand_most;
@@ -310,8 +318,9 @@ extern const tool_command command_info, command_convert, command_make, command_p
  */
 int field_build(struct tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
                 abut_field_options *options, abut_field **field);
-/* Whether a file begins as fields do. */
-bool field_is_file(const char *path);
+/* Reads a field or a mesh, whichever the bytes are. 0, or the exit code after the error was
+ * reported. */
+int field_or_mesh(struct tool_run *tool, const char *path, abut_field **field, abut_mesh **mesh);
 
 /* ---- strokes.c: words in pictures of pixels ---- */
 
@@ -328,6 +337,30 @@ void canvas_fill(tool_canvas *canvas, int x, int y, int width, int height, abut_
  * measures. */
 double canvas_words(tool_canvas *canvas, double x, double y, double size, const char *words);
 
+/* ---- drawing.c: pictures, each with a legend ---- */
+
+enum { PICTURE_WIDTH = 960, PICTURE_HEIGHT = 720, LEGEND_MOST = 12 };
+
+/* What colours mean; those beyond LEGEND_MOST are left out. */
+typedef struct tool_legend {
+    struct {
+        abut_colour colour;
+        char words[48];
+    } entries[LEGEND_MOST];
+    uint32_t count;
+} tool_legend;
+
+void legend_add(tool_legend *legend, abut_colour colour, const char *format, ...) TOOL_PRINTF(3, 4);
+/* The name of a file without its folders. */
+void legend_file(tool_legend *legend, abut_colour colour, const char *path);
+/* 0, or the exit code where the name of a picture tells no format. */
+int picture_check(struct tool_run *tool, const char *path);
+/* Renders a picture and writes it with its legend (may be null); "-" is standard output. */
+abut_status picture_write(struct tool_run *tool, abut_picture *picture,
+                          const abut_picture_options *options, const tool_legend *legend,
+                          const char *path);
+abut_status canvas_write(struct tool_run *tool, const tool_canvas *canvas, const char *path);
+
 /* ---- film.c: frames side by side in one picture ---- */
 
 enum { FILM_FRAMES = 8, FILM_WIDTH = 360, FILM_HEIGHT = 300 };
@@ -343,7 +376,7 @@ bool film_start(tool_film *film);
 /* Adds the next frame; the picture is FILM_WIDTH x FILM_HEIGHT. Those beyond the last are dropped.
  */
 abut_status film_take(tool_film *film, abut_picture *picture);
-abut_status film_write(const tool_film *film, abut_context *context, const char *path);
+abut_status film_write(struct tool_run *tool, const tool_film *film, const char *path);
 void film_free(tool_film *film);
 
 /* ---- main.c: one run of the command ---- */
@@ -351,6 +384,7 @@ void film_free(tool_film *film);
 typedef struct tool_run {
     const tool_command *command; /* null until known */
     bool quiet;
+    bool input_taken; /* standard input was named */
     uint32_t threads; /* 0 = as many as the machine offers */
     abut_context *context;
     tool_output out;
@@ -377,6 +411,12 @@ bool tool_cancelled(void);
 /* The context's log, with the run as its user: a line on standard error. */
 void tool_log(void *tool, abut_log_level level, const char *message);
 
+/* The path to read where "-" stands for standard input, which is there once only: null with the
+ * error of the library set where it was named before. */
+const char *tool_input(tool_run *tool, const char *path);
+/* The path to write where "-" stands for standard output; what is said goes to standard error from
+ * then on. */
+const char *tool_target(tool_run *tool, const char *path);
 /* Reads a mesh with progress under the name of its file; what goes through Assimp, apart. */
 abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                       abut_mesh **mesh);
@@ -424,11 +464,26 @@ typedef struct tool_points {
     size_t count, room;
 } tool_points;
 
+/* A file of lines, or standard input ("-"). */
+typedef struct tool_lines {
+    FILE *file;
+    const char *path;
+    size_t number; /* of the line, from 1 */
+    char line[4096];
+} tool_lines;
+/* 0, or the exit code after the error was reported; to be closed in either case. */
+int lines_open(tool_run *tool, const char *path, tool_lines *lines);
+/* Reads the next line; `more` tells whether there was one. Longer ones than fit are refused, but
+ * for remarks. 0, or the exit code after the error was reported. */
+int lines_next(tool_run *tool, tool_lines *lines, bool *more);
+void lines_close(tool_lines *lines);
+
 /* Rows of numbers, a line each, separated by commas, semicolons or blanks; empty lines, # remarks
  * and a first line of names are skipped. Each group of three of the first `columns` (3 or 6)
  * numbers becomes a point. 0, or the exit code after the error was reported. */
 int points_read(tool_run *tool, const char *path, uint32_t columns, tool_points *points);
-/* The points of a file of numbers (.csv, .txt, .xyz) or the vertices of a mesh. */
+/* The points of a file of numbers (.csv, .txt, .xyz, or standard input) or the vertices of a mesh.
+ */
 int points_load(tool_run *tool, const char *path, tool_points *points);
 /* Adds `count` random points: in the box of the mesh x 1.2, or, with `near` above 0, within that
  * part of its diagonal from the surface. False when out of memory. */
@@ -477,7 +532,8 @@ typedef struct tool_table {
 } tool_table;
 
 /* Writes a table to a file, which is there only when complete: as PLY or NPY by its ending, else as
- * comma-separated values. To a null path those go to standard output, unless --json is in effect.
+ * comma-separated values; "-" is standard output. To a null path those go there too, unless --json
+ * is in effect.
  * 0, or the exit code after the error was reported. */
 int table_put(tool_run *tool, const char *path, const tool_table *table);
 void table_vector(double *values, abut_vec3 v);
@@ -564,7 +620,7 @@ int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table
 
 /* ---- moving.c: a mesh from one file to the next ---- */
 
-/* Files of a folder that are meshes by their ending, sorted by name. */
+/* Files of a folder that are meshes by their ending, sorted by name with numbers in their order. */
 typedef struct tool_frames {
     char **paths; /* from malloc, each too */
     size_t count, room;
@@ -626,12 +682,12 @@ int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_op
 /* ---- command_info.c ---- */
 
 /* Completes a report with self-intersections. Where there are too many pairs to look at, the report
- * says as before that it did not. */
-abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report);
+ * says as before that it did not, and `given_up` is set. */
+abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report, bool *given_up);
 
 /* ---- defects.c: the health report as lines and dots in a picture ---- */
 
-abut_status defects_draw(tool_output *out, abut_picture *picture, const char *path,
-                         abut_mesh *mesh);
+abut_status defects_draw(tool_run *tool, abut_picture *picture, const char *path, abut_mesh *mesh,
+                         tool_legend *legend);
 
 #endif

@@ -283,6 +283,13 @@ typedef struct abut_mesh_report {
  * Thread-safe. */
 ABUT_API abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report);
 
+/* All offenders of one kind, of which a report has only the first: triangles, edges or vertices as
+ * the kind says, ascending. `count` gets their number; where that is above `capacity`, fails with
+ * ABUT_ERROR_BUFFER and writes none. `elements` may be null with a capacity of 0. Not for
+ * self-intersections: see abut_pair_self_meetings. Thread-safe. */
+ABUT_API abut_status abut_mesh_offenders(const abut_topology *topology, abut_problem_kind kind,
+                                         uint32_t capacity, uint32_t *elements, uint32_t *count);
+
 /* "boundary-edge" and so on. */
 ABUT_API const char *abut_problem_kind_name(abut_problem_kind kind);
 ABUT_API const char *abut_verdict_name(abut_verdict verdict);

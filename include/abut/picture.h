@@ -53,6 +53,10 @@ ABUT_API abut_status abut_picture_create(abut_context *context, const abut_pictu
 /* Null is allowed. Not thread-safe: one thread a picture, as for all functions below. */
 ABUT_API void abut_picture_destroy(abut_picture *picture);
 
+/* The colour of a palette that is easy to tell apart: that of the mesh of this number, from 0,
+ * among those whose style has none. Thread-safe. */
+ABUT_API abut_colour abut_picture_colour(uint32_t number);
+
 /* Adds a mesh at a pose; the picture keeps it. Back sides are drawn in a second hue, so that
  * flipped and open parts are seen; only see-through triangles keep theirs. `style` may be null.
  * Refused: a null mesh, a pose or colour that is not finite or out of range. */
@@ -72,7 +76,8 @@ ABUT_API abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 poi
 ABUT_API abut_status abut_picture_render(abut_picture *picture, size_t bytes, uint8_t *pixels);
 
 /* Renders and writes a file, all or nothing: .png (needs the "png" feature, else
- * ABUT_ERROR_UNSUPPORTED) or .ppm, by the ending of the name in small or capital letters. */
+ * ABUT_ERROR_UNSUPPORTED) or .ppm, by the ending of the name in small or capital letters. To
+ * /dev/stdout goes PNG where the build has it, else PPM. */
 ABUT_API abut_status abut_picture_write(abut_picture *picture, const char *path);
 
 /* Writes pixels of the caller as such a file: width x height x 4 bytes (RGBA; A is not looked at),

@@ -90,8 +90,14 @@ typedef struct abuti_source {
     uint64_t consumed;          /* bytes that left earlier windows */
     uint64_t total;             /* size of the whole, or 0 where unknown (a pipe) */
     uint64_t left;              /* bytes that the file may still give */
-    bool failed;                /* the operating system reported a read error */
+    bool failed;                /* the operating system reported a read error, or cancelled */
+    bool cancelled;             /* by the progress callback */
+    const char *stage;          /* of progress; null = the callback is not asked */
 } abuti_source;
+
+/* Paths that stand for the streams of the process, whether or not the system has such files. */
+#define ABUTI_STANDARD_INPUT "/dev/stdin"
+#define ABUTI_STANDARD_OUTPUT "/dev/stdout"
 
 abut_status abuti_source_open(abuti_source *source, abut_context *context, const char *path);
 void abuti_source_memory(abuti_source *source, abut_context *context, const void *data,
@@ -110,6 +116,9 @@ static inline uint64_t abuti_source_offset(const abuti_source *source) {
     return source->consumed + (uint64_t)(source->at - source->start);
 }
 
+/* The status of what was read: a source that was cancelled looks cut off to its reader. */
+abut_status abuti_source_outcome(const abuti_source *source, abut_status status);
+
 /* A file that appears under its name only when complete: written beside it, synced, renamed. What
  * is not a regular file (a pipe, /dev/stdout) is written directly. Errors are kept and reported by
  * the commit, so that writers need not check every call. */
@@ -117,7 +126,9 @@ typedef struct abuti_sink {
     abut_context *context;
     char *path, *temporary; /* temporary is null when written directly */
     FILE *file;
-    int error;       /* first errno */
+    size_t folder_bytes; /* of the temporary's path */
+    bool nameless;       /* the temporary gets its name from the commit */
+    int error;           /* first errno */
     bool expendable; /* set by a writer whose readers check all: the file need not be on disk before
                       * it is renamed */
 } abuti_sink;

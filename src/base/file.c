@@ -1,4 +1,8 @@
 /* Streams in, and files out that are either complete or not there. */
+#ifdef __linux__
+#define _GNU_SOURCE /* O_TMPFILE */
+#endif
+
 #include "base/base.h"
 
 #include <errno.h>
@@ -11,11 +15,14 @@
 #include <unistd.h>
 
 #define WINDOW (256u * 1024u) /* 64 KiB to 1 MiB measure alike; this stays in the second cache */
+#define GULP (16u << 20)      /* the most that is read without a look at the progress callback */
 
 /* ---- in ---- */
 
 abut_status abuti_source_open(abuti_source *source, abut_context *context, const char *path) {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = strcmp(path, ABUTI_STANDARD_INPUT) == 0
+                         ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                         : open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
     struct stat about;
@@ -59,14 +66,32 @@ void abuti_source_close(abuti_source *source) {
     *source = (abuti_source){.descriptor = -1};
 }
 
+/* Whether reading shall stop. Asked before each read, also after one that a signal interrupted:
+ * a pipe may give bytes for ever, or none. */
+static bool is_cancelled(abuti_source *source) {
+    if (!source->stage || source->cancelled)
+        return source->cancelled;
+    double done = source->total ? (double)abuti_source_offset(source) / (double)source->total : 0;
+    source->cancelled = abuti_progress(source->context, source->stage, done < 1 ? done : 1);
+    return source->cancelled;
+}
+
+abut_status abuti_source_outcome(const abuti_source *source, abut_status status) {
+    if (!source->cancelled)
+        return status;
+    return abuti_fail(ABUT_ERROR_CANCELLED, "%s: cancelled by the progress callback",
+                      source->stage);
+}
+
 /* Reads from the file, within the part of it that is to be read. */
 static ssize_t get(abuti_source *source, void *to, size_t bytes) {
-    ssize_t got;
+    ssize_t got = 0;
+    bytes = bytes < GULP ? bytes : GULP;
     if (bytes > source->left)
         bytes = (size_t)source->left;
     do
-        got = bytes ? read(source->descriptor, to, bytes) : 0;
-    while (got < 0 && errno == EINTR);
+        got = is_cancelled(source) ? -1 : bytes ? read(source->descriptor, to, bytes) : 0;
+    while (got < 0 && errno == EINTR && !source->cancelled);
     source->left -= got > 0 ? (uint64_t)got : 0;
     source->failed = source->failed || got < 0;
     return got;
@@ -88,13 +113,13 @@ size_t abuti_source_fill(abuti_source *source, size_t wanted) {
         return visible;
     source->consumed += (uint64_t)(source->at - source->start);
     memmove(source->buffer, source->at, visible);
+    source->at = source->buffer; /* offsets are right while it is read */
     while (visible < wanted) {
         ssize_t got = get(source, source->buffer + visible, WINDOW - visible);
         if (got <= 0)
             break;
         visible += (size_t)got;
     }
-    source->at = source->buffer;
     source->end = source->buffer + visible;
     return visible;
 }
@@ -120,7 +145,7 @@ size_t abuti_source_read(abuti_source *source, void *to, size_t bytes) {
 
 /* Where a symbolic link leads to, so that the link stays and its target is replaced. */
 static char *resolve(abut_context *context, const char *path) {
-    char *real = realpath(path, NULL);
+    char *real = strcmp(path, ABUTI_STANDARD_OUTPUT) ? realpath(path, NULL) : NULL;
     const char *text = real ? real : path;
     char *copy = abuti_allocate(context, strlen(text) + 1, 1);
     if (copy)
@@ -135,25 +160,68 @@ static void forget(abuti_sink *sink) {
     *sink = (abuti_sink){0};
 }
 
-/* A new file in the target's folder, with the target's permissions or those of any new file. Its
- * name is short, so that any name the file system takes can be written. */
-static FILE *open_temporary(abuti_sink *sink, const struct stat *old) {
+#ifdef O_TMPFILE
+/* /proc gives a file without a name one. */
+#define NAMELESS_FORMAT "/proc/self/fd/%d"
+
+static int open_nameless(const char *folder) {
+    return access("/proc/self/fd", X_OK) == 0
+               ? open(*folder ? folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666)
+               : -1;
+}
+
+static int name_it(int descriptor, const char *path) {
+    char link[32];
+    snprintf(link, sizeof link, NAMELESS_FORMAT, descriptor);
+    return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+#else
+static int open_nameless(const char *folder) {
+    (void)folder;
+    return -1;
+}
+
+static int name_it(int descriptor, const char *path) {
+    (void)descriptor;
+    (void)path;
+    errno = ENOTSUP;
+    return -1;
+}
+#endif
+
+/* Tries names in the target's folder that are not taken: to create the file, or to name it. Names
+ * are short, so that any name the file system takes can be written. */
+static int try_names(abuti_sink *sink, size_t folder, size_t bytes, int nameless) {
     static atomic_uint serial;
+    int result;
+    do {
+        snprintf(sink->temporary + folder, bytes - folder, ".abut-%ld-%u", (long)getpid(),
+                 atomic_fetch_add(&serial, 1));
+        result = nameless >= 0
+                     ? name_it(nameless, sink->temporary)
+                     : open(sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (result < 0 && errno == EEXIST);
+    return result;
+}
+
+/* A new file in the target's folder, with the target's permissions or those of any new file. Where
+ * the system can, it has no name before it is complete, so that not even a killed process leaves
+ * anything behind. */
+static FILE *open_temporary(abuti_sink *sink, const struct stat *old) {
     const char *slash = strrchr(sink->path, '/');
-    size_t folder = slash ? (size_t)(slash - sink->path) + 1 : 0;
-    size_t bytes = folder + 64;
+    size_t folder = slash ? (size_t)(slash - sink->path) + 1 : 0, bytes = folder + 64;
     sink->temporary = abuti_allocate(sink->context, bytes, 1);
     if (!sink->temporary) {
         errno = ENOMEM;
         return NULL;
     }
-    int descriptor;
-    do {
-        memcpy(sink->temporary, sink->path, folder);
-        snprintf(sink->temporary + folder, bytes - folder, ".abut-%ld-%u", (long)getpid(),
-                 atomic_fetch_add(&serial, 1));
-        descriptor = open(sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (descriptor < 0 && errno == EEXIST);
+    memcpy(sink->temporary, sink->path, folder);
+    sink->temporary[folder] = 0;
+    int descriptor = open_nameless(sink->temporary);
+    sink->nameless = descriptor >= 0;
+    sink->folder_bytes = folder;
+    if (!sink->nameless)
+        descriptor = try_names(sink, folder, bytes, -1);
     if (descriptor < 0)
         return NULL;
     FILE *file = NULL;
@@ -162,9 +230,19 @@ static FILE *open_temporary(abuti_sink *sink, const struct stat *old) {
     if (!file) {
         int error = errno;
         close(descriptor);
-        unlink(sink->temporary);
+        if (!sink->nameless)
+            unlink(sink->temporary);
         errno = error;
     }
+    return file;
+}
+
+/* What is written is not a file of ours: it is written as it comes. */
+static FILE *open_standard_output(void) {
+    int descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
+    if (descriptor >= 0 && !file)
+        close(descriptor);
     return file;
 }
 
@@ -174,8 +252,11 @@ abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char 
     if (!sink->path)
         return ABUT_ERROR_MEMORY;
     struct stat old;
-    bool exists = stat(sink->path, &old) == 0;
-    if (!exists && (errno != ENOENT || !path[0]))
+    bool standard = strcmp(path, ABUTI_STANDARD_OUTPUT) == 0;
+    bool exists = !standard && stat(sink->path, &old) == 0;
+    if (standard)
+        sink->file = open_standard_output();
+    else if (!exists && (errno != ENOENT || !path[0]))
         ; /* no such name can be: say so now, not after all has been written */
     else if (exists && S_ISDIR(old.st_mode))
         errno = EISDIR;
@@ -229,6 +310,12 @@ abut_status abuti_sink_commit(abuti_sink *sink) {
     bool sync = sink->temporary && !sink->expendable;
     if (!sink->error && sync && fsync(fileno(sink->file)) != 0)
         sink->error = errno;
+    if (!sink->error && sink->nameless) {
+        if (try_names(sink, sink->folder_bytes, sink->folder_bytes + 64, fileno(sink->file)) == 0)
+            sink->nameless = false;
+        else
+            sink->error = errno;
+    }
     if (fclose(sink->file) != 0 && !sink->error)
         sink->error = errno;
     if (!sink->error && sink->temporary) {
@@ -242,7 +329,7 @@ abut_status abuti_sink_commit(abuti_sink *sink) {
         status = abuti_fail(ABUT_ERROR_FILE, "%s: could not be written: %s%s", sink->path,
                             strerror(sink->error),
                             sink->temporary ? "; what was there before is unchanged" : "");
-        if (sink->temporary)
+        if (sink->temporary && !sink->nameless)
             unlink(sink->temporary);
     }
     forget(sink);
@@ -251,7 +338,19 @@ abut_status abuti_sink_commit(abuti_sink *sink) {
 
 void abuti_sink_discard(abuti_sink *sink) {
     fclose(sink->file);
-    if (sink->temporary)
+    if (sink->temporary && !sink->nameless)
         unlink(sink->temporary);
     forget(sink);
+}
+
+abut_status abut_context_write(abut_context *context, const char *path, const void *data,
+                               size_t bytes) {
+    if (!path || (!data && bytes))
+        return abuti_null(__func__, path ? "data" : "path");
+    abuti_sink sink;
+    abut_status status = abuti_sink_open(&sink, abuti_context_of(context), path);
+    if (status)
+        return status;
+    abuti_sink_write(&sink, data, bytes);
+    return abuti_sink_commit(&sink);
 }

@@ -178,28 +178,33 @@ static abut_status judge_components(exam *x, abut_mesh_report *report) {
 
 /* ---- the report ---- */
 
+/* By kind; a hierarchy answers the last. */
+static const struct {
+    question is_bad;
+    enum { TRIANGLE, EDGE, VERTEX, COMPONENT } of;
+} questions[ABUT_PROBLEM_SELF_INTERSECTION] = {
+    [ABUT_PROBLEM_DEGENERATE_TRIANGLE] = {is_degenerate, TRIANGLE},
+    [ABUT_PROBLEM_DUPLICATE_TRIANGLE] = {is_duplicate, TRIANGLE},
+    [ABUT_PROBLEM_BOUNDARY_EDGE] = {is_boundary, EDGE},
+    [ABUT_PROBLEM_NONMANIFOLD_EDGE] = {is_nonmanifold_edge, EDGE},
+    [ABUT_PROBLEM_NONMANIFOLD_VERTEX] = {is_nonmanifold_vertex, VERTEX},
+    [ABUT_PROBLEM_FLIPPED_EDGE] = {is_flipped, EDGE},
+    [ABUT_PROBLEM_INWARD_COMPONENT] = {is_inward, COMPONENT},
+    [ABUT_PROBLEM_COINCIDENT_VERTEX] = {is_coincident, VERTEX},
+    [ABUT_PROBLEM_UNUSED_VERTEX] = {is_unused, VERTEX},
+};
+
+/* How many elements the question about a kind is asked of. */
+static uint32_t asked_count(const exam *x, unsigned kind) {
+    const uint32_t counts[] = {x->view->triangle_count, x->view->edge_count, x->view->vertex_count,
+                               x->view->component_count};
+    return counts[questions[kind].of];
+}
+
 static abut_status find_problems(exam *x, abut_mesh_report *report) {
-    static const struct {
-        abut_problem_kind kind;
-        question is_bad;
-        enum { TRIANGLE, EDGE, VERTEX, COMPONENT } of;
-    } questions[] = {
-        {ABUT_PROBLEM_DEGENERATE_TRIANGLE, is_degenerate, TRIANGLE},
-        {ABUT_PROBLEM_DUPLICATE_TRIANGLE, is_duplicate, TRIANGLE},
-        {ABUT_PROBLEM_BOUNDARY_EDGE, is_boundary, EDGE},
-        {ABUT_PROBLEM_NONMANIFOLD_EDGE, is_nonmanifold_edge, EDGE},
-        {ABUT_PROBLEM_NONMANIFOLD_VERTEX, is_nonmanifold_vertex, VERTEX},
-        {ABUT_PROBLEM_FLIPPED_EDGE, is_flipped, EDGE},
-        {ABUT_PROBLEM_INWARD_COMPONENT, is_inward, COMPONENT},
-        {ABUT_PROBLEM_COINCIDENT_VERTEX, is_coincident, VERTEX},
-        {ABUT_PROBLEM_UNUSED_VERTEX, is_unused, VERTEX},
-    };
-    const size_t counts[] = {x->view->triangle_count, x->view->edge_count, x->view->vertex_count,
-                             x->view->component_count};
     abut_status status = ABUT_OK;
-    for (size_t i = 0; !status && i < sizeof questions / sizeof questions[0]; i++)
-        status = collect(x, counts[questions[i].of], questions[i].is_bad,
-                         &report->problems[questions[i].kind]);
+    for (unsigned kind = 0; !status && kind < ABUT_PROBLEM_SELF_INTERSECTION; kind++)
+        status = collect(x, asked_count(x, kind), questions[kind].is_bad, &report->problems[kind]);
     abut_problem *inward = &report->problems[ABUT_PROBLEM_INWARD_COMPONENT];
     for (uint32_t i = 0; i < inward->count && i < ABUT_PROBLEM_FIRST_COUNT; i++)
         inward->first[i] = x->first_triangle[inward->first[i]];
@@ -300,6 +305,42 @@ abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *r
         status = abuti_progress(x.context, "health", 1);
     if (!status)
         *report = made;
+    return status;
+}
+
+/* Collects them in order, and says how many there are. */
+static abut_status list_offenders(const exam *x, abut_problem_kind kind, uint32_t capacity,
+                                  uint32_t *elements, uint32_t *count) {
+    abut_problem found = {0};
+    abut_status status = collect(x, asked_count(x, kind), questions[kind].is_bad, &found);
+    if (status)
+        return status;
+    *count = found.count;
+    if (found.count > capacity)
+        return abuti_fail(ABUT_ERROR_BUFFER, "abut_mesh_offenders: %u offenders need more than %u",
+                          found.count, capacity);
+    for (uint32_t i = 0, used = 0; used < found.count; i++)
+        if (questions[kind].is_bad(x, i))
+            elements[used++] = kind == ABUT_PROBLEM_INWARD_COMPONENT ? x->first_triangle[i] : i;
+    return ABUT_OK;
+}
+
+abut_status abut_mesh_offenders(const abut_topology *topology, abut_problem_kind kind,
+                                uint32_t capacity, uint32_t *elements, uint32_t *count) {
+    if (!topology || !count || (!elements && capacity))
+        return abuti_null(__func__, !topology ? "topology" : count ? "elements" : "count");
+    if ((unsigned)kind >= ABUT_PROBLEM_SELF_INTERSECTION)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: kind is %u, which is no kind to be listed here",
+                          __func__, (unsigned)kind);
+    exam x = {.context = topology->mesh->context,
+              .topology = topology,
+              .view = &topology->view,
+              .mesh = topology->mesh};
+    abut_mesh_report report;
+    memset(&report, 0, sizeof report);
+    abut_status status = prepare(&x, &report);
+    status = status ? status : list_offenders(&x, kind, capacity, elements, count);
+    release(&x);
     return status;
 }
 

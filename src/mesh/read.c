@@ -67,6 +67,13 @@ static bool looks_like_gltf(const unsigned char *p, const unsigned char *end) {
     return p < end && *p == '{';
 }
 
+/* Of a pipe, whose size cannot be compared: bytes that are no text, and none of the other binary
+ * formats, which all begin with their name. */
+static bool looks_like_binary_stl(const unsigned char *p, size_t visible) {
+    return visible >= 84 && memchr(p, 0, 84) && memcmp(p, "glTF", 4) &&
+           memcmp(p, "Kaydara FBX", 11) && memcmp(p, "3ds", 3) && memcmp(p, "BLENDER", 7);
+}
+
 static abut_mesh_format format_of_bytes(abuti_reader *reader) {
     abuti_source *source = &reader->source;
     size_t visible = abuti_source_fill(source, ABUTI_SOURCE_LOOKAHEAD);
@@ -77,6 +84,8 @@ static abut_mesh_format format_of_bytes(abuti_reader *reader) {
         return ABUT_MESH_FORMAT_PLY;
     if (abuti_off_starts(p, visible))
         return ABUT_MESH_FORMAT_OFF;
+    if (!source->total && source->descriptor >= 0 && looks_like_binary_stl(p, visible))
+        return ABUT_MESH_FORMAT_STL;
     if (abuti_stl_size_fits(reader) || (visible >= 5 && !memcmp(p, "solid", 5)))
         return ABUT_MESH_FORMAT_STL;
     if (looks_like_gltf(p, p + visible))
@@ -153,6 +162,8 @@ static abut_status read_source(abuti_reader *reader, const char *path, const cha
                  : format == ABUT_MESH_FORMAT_GLTF ? abuti_read_gltf(reader, path)
                                                    : abuti_read_stl(reader);
     }
+    if (source->cancelled)
+        return abuti_source_outcome(source, status);
     if (source->failed)
         return abuti_fail(ABUT_ERROR_FILE, "%s: byte %llu: cannot be read further", reader->name,
                           (unsigned long long)abuti_source_offset(source));
@@ -180,6 +191,7 @@ static abut_status read_and_close(abuti_reader *reader, const char *path, const 
     reader->polygons.element_bytes = sizeof(abuti_polygon);
     show_name(name ? name : "memory", reader->name, sizeof reader->name);
     snprintf(reader->stage, sizeof reader->stage, "reading %s", reader->name);
+    reader->source.stage = reader->stage;
     reader->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     abut_status status;
     if (reader->locale == (locale_t)0) {

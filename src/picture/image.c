@@ -27,16 +27,23 @@ static void pack_row(const uint8_t *rgba, size_t width, uint8_t *rgb) {
         memcpy(rgb + 3 * x, rgba + 4 * x, 3);
 }
 
+static abut_status report(const image *of, size_t row) {
+    return row % 64 ? ABUT_OK
+                    : abuti_progress(of->context, "writing", (double)row / (double)of->height);
+}
+
 /* ---- PPM ---- */
 
 static abut_status write_ppm(abuti_sink *sink, const image *of, uint8_t *row) {
     size_t width = of->width;
     abuti_sink_print(sink, "P6\n%u %u\n255\n", of->width, of->height);
-    for (size_t y = 0; y < of->height; y++) {
+    abut_status status = ABUT_OK;
+    for (size_t y = 0; y < of->height && !status; y++) {
         pack_row(of->pixels + 4 * y * width, width, row);
         abuti_sink_write(sink, row, 3 * width);
+        status = report(of, y);
     }
-    return ABUT_OK;
+    return status;
 }
 
 /* ---- PNG ---- */
@@ -50,7 +57,7 @@ typedef struct png_job {
     uint8_t *row;
     png_structp png;
     png_infop info;
-    bool out_of_memory;
+    bool out_of_memory, cancelled;
     char message[128];
     jmp_buf escape;
 } png_job;
@@ -100,6 +107,10 @@ static void write_rows(png_job *job) {
     for (size_t y = 0; y < height; y++) {
         pack_row(job->of->pixels + 4 * y * width, width, job->row);
         png_write_row(job->png, job->row);
+        if (report(job->of, y)) {
+            job->cancelled = true;
+            longjmp(job->escape, 1);
+        }
     }
     png_write_end(job->png, NULL);
 }
@@ -119,6 +130,8 @@ static abut_status write_png(abuti_sink *sink, const image *of, uint8_t *row) {
     png_destroy_write_struct(&keep->png, &keep->info);
     if (!failed)
         return ABUT_OK;
+    if (keep->cancelled)
+        return ABUT_ERROR_CANCELLED; /* with its sentence */
     if (keep->out_of_memory)
         return abuti_fail(ABUT_ERROR_MEMORY, "out of memory while a PNG file was written");
     return abuti_fail(ABUT_ERROR_FILE, "%s: libpng says: %s", sink->path, keep->message);
@@ -145,8 +158,9 @@ static bool has_png(void) {
 }
 
 static abut_status check_name(const char *path, bool *png) {
-    *png = ends_with(path, ".png");
-    if (!*png && !ends_with(path, ".ppm"))
+    bool standard = strcmp(path, ABUTI_STANDARD_OUTPUT) == 0;
+    *png = ends_with(path, ".png") || (standard && has_png());
+    if (!*png && !standard && !ends_with(path, ".ppm"))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a picture's name must end in .png or .ppm",
                           path);
     if (*png && !has_png())

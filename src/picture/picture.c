@@ -21,6 +21,11 @@ static const float palette[8][3] = {
 
 /* ---- colours ---- */
 
+abut_colour abut_picture_colour(uint32_t number) {
+    const float *c = palette[number % 8];
+    return (abut_colour){c[0], c[1], c[2], 1};
+}
+
 /* IEC 61966-2-1. */
 static float linear_of(float srgb) {
     return srgb <= 0.04045f ? srgb / 12.92f : powf((srgb + 0.055f) / 1.055f, 2.4f);
@@ -141,8 +146,7 @@ abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_p
             return ABUT_ERROR_MEMORY;
     }
     if (look.colour.a == 0) {
-        const float *next = palette[picture->palette_next++ % 8];
-        look.colour = (abut_colour){next[0], next[1], next[2], 1};
+        look.colour = abut_picture_colour((uint32_t)(picture->palette_next++ % 8));
     }
     picture_item *item = &picture->items[picture->item_count++];
     *item = (picture_item){.mesh = abut_mesh_retain(mesh),

@@ -318,6 +318,104 @@ static void devices_are_written_directly(void **state) {
     assert_true(S_ISCHR(about.st_mode));
 }
 
+/* A killed writer leaves nothing where files can be without a name, and the old file stays. */
+static void a_killed_writer_leaves_nothing(void **state) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s", test_file("killed", "precious", 8));
+    int before = count_entries(test_folder());
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        abuti_sink sink;
+        if (abuti_sink_open(&sink, context, path))
+            _exit(1);
+        abuti_sink_write(&sink, "half", 4);
+        fflush(sink.file);
+        _exit(sink.nameless ? 77 : 0); /* without a commit, as a signal would end it */
+    }
+    int result;
+    assert_int_equal(child, waitpid(child, &result, 0));
+    assert_true(WIFEXITED(result));
+    assert_holds(path, "precious");
+    if (WEXITSTATUS(result) != 77)
+        skip(); /* this file system, or this machine, has no nameless files */
+    assert_int_equal(before, count_entries(test_folder()));
+}
+
+/* The streams of a child: what comes in through one pipe goes out through another. */
+static void standard_streams_are_files(void **state) {
+    int in[2], out[2];
+    assert_int_equal(0, pipe(in));
+    assert_int_equal(0, pipe(out));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char data[16] = "";
+        abuti_source source;
+        dup2(in[0], 0);
+        dup2(out[1], 1);
+        CHECK(abuti_source_open(&source, context, "/dev/stdin") == ABUT_OK);
+        CHECK(abuti_source_read(&source, data, 4) == 4);
+        abuti_source_close(&source);
+        CHECK(abut_context_write(context, "/dev/stdout", data, 4) == ABUT_OK);
+        CHECK(abut_context_write(context, "/dev/stdout", "!", 1) == ABUT_OK);
+        _exit(0);
+    }
+    assert_int_equal(5, write(in[1], "words", 5));
+    close(out[1]);
+    char got[16] = "";
+    size_t used = 0;
+    for (ssize_t more; (more = read(out[0], got + used, sizeof got - 1 - used)) > 0;)
+        used += (size_t)more;
+    int result;
+    assert_int_equal(child, waitpid(child, &result, 0));
+    assert_int_equal(0, result);
+    assert_string_equal("word!", got);
+    close(in[0]);
+    close(in[1]);
+    close(out[0]);
+}
+
+static void a_file_is_written_at_once(void **state) {
+    assert_ok(abut_context_write(NULL, test_path("once"), "all of it", 9));
+    assert_holds(test_path("once"), "all of it");
+    assert_ok(abut_context_write(NULL, test_path("once"), NULL, 0));
+    assert_holds(test_path("once"), "");
+    assert_fails(ABUT_ERROR_ARGUMENT, "path is null", abut_context_write(NULL, NULL, "x", 1));
+    assert_fails(ABUT_ERROR_ARGUMENT, "data is null",
+                 abut_context_write(NULL, test_path("once"), NULL, 1));
+}
+
+static bool count_down(void *user, const char *stage, double fraction) {
+    int *left = user;
+    (void)fraction;
+    assert_string_equal("reading", stage);
+    return --*left > 0;
+}
+
+/* A pipe that never ends is left when the callback says so. */
+static void an_endless_source_can_be_cancelled(void **state) {
+    if (access("/dev/zero", R_OK) != 0)
+        skip();
+    int left = 20;
+    abut_context_options options = abut_context_options_default();
+    options.progress = count_down;
+    options.progress_user = &left;
+    abut_context *counted;
+    abuti_source source;
+    assert_ok(abut_context_create(&options, &counted));
+    assert_ok(abuti_source_open(&source, counted, "/dev/zero"));
+    source.stage = "reading";
+    while (abuti_source_fill(&source, 1))
+        source.at = source.end;
+    assert_int_equal(0, left);
+    assert_true(source.failed && source.cancelled);
+    assert_fails(ABUT_ERROR_CANCELLED, "reading: cancelled",
+                 abuti_source_outcome(&source, ABUT_ERROR_FORMAT));
+    abuti_source_close(&source);
+    abut_context_destroy(counted);
+}
+
 static abut_status sink_once(abut_context *counted, void *path) {
     return write_text(counted, path, "x");
 }
@@ -355,6 +453,10 @@ int main(void) {
         cmocka_unit_test(permissions_bind),
         cmocka_unit_test(a_full_disk_keeps_the_old_file),
         cmocka_unit_test(devices_are_written_directly),
+        cmocka_unit_test(a_killed_writer_leaves_nothing),
+        cmocka_unit_test(standard_streams_are_files),
+        cmocka_unit_test(a_file_is_written_at_once),
+        cmocka_unit_test(an_endless_source_can_be_cancelled),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(relative_paths_work),
     };

@@ -633,6 +633,15 @@ static void cancelled_or_null(void **state) {
     assert_ok(abut_topology_create(mesh, &topology));
     assert_fails(ABUT_ERROR_ARGUMENT, "topology is null", abut_mesh_examine(NULL, &report));
     assert_fails(ABUT_ERROR_ARGUMENT, "report is null", abut_mesh_examine(topology, NULL));
+    uint32_t count;
+    assert_fails(ABUT_ERROR_ARGUMENT, "topology is null",
+                 abut_mesh_offenders(NULL, ABUT_PROBLEM_BOUNDARY_EDGE, 0, NULL, &count));
+    assert_fails(ABUT_ERROR_ARGUMENT, "count is null",
+                 abut_mesh_offenders(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 0, NULL, NULL));
+    assert_fails(ABUT_ERROR_ARGUMENT, "elements is null",
+                 abut_mesh_offenders(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 1, NULL, &count));
+    assert_fails(ABUT_ERROR_ARGUMENT, "no kind to be listed",
+                 abut_mesh_offenders(topology, ABUT_PROBLEM_SELF_INTERSECTION, 0, NULL, &count));
     abut_topology_destroy(topology);
     abut_mesh_destroy(mesh);
 }
@@ -644,6 +653,63 @@ static void names(void **state) {
     assert_int_equal(ABUT_VERDICT_UNFIT, abut_sign_advice(NULL, ABUT_SIGN_AUTO).verdict);
     assert_int_equal(ABUT_VERDICT_UNFIT, abut_pair_advice(NULL).verdict);
     assert_int_equal(ABUT_VERDICT_UNFIT, abut_self_advice(NULL).verdict);
+}
+
+/* All offenders of every kind: as many as the report counts, ascending, the first of them its. */
+static void every_offender_is_listed(void **state) {
+    abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET);
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_shape_create(NULL, &sheet, &mesh));
+    const uint32_t vertices = abut_mesh_vertex_count(mesh), faces = abut_mesh_triangle_count(mesh);
+    abut_vec3 *positions = malloc((2 * vertices + 20) * sizeof *positions);
+    uint32_t *indices = malloc(3 * (2 * (size_t)faces + 40) * sizeof *indices);
+    const abut_vec3 *p = abut_mesh_positions(mesh);
+    for (uint32_t i = 0; i < vertices; i++) /* twice at the same place, and some unused */
+        positions[i] = positions[vertices + i] = p[i];
+    for (uint32_t i = 0; i < 20; i++)
+        positions[2 * vertices + i] = (abut_vec3){i, 9, 9};
+    memcpy(indices, abut_mesh_indices(mesh), 3 * (size_t)faces * sizeof *indices);
+    for (size_t i = 0; i < 3 * (size_t)faces; i++)
+        indices[3 * (size_t)faces + i] = vertices + indices[i];
+    for (uint32_t i = 0; i < 20; i++) { /* twenty duplicates, and twenty without area */
+        memcpy(indices + 3 * (2 * (size_t)faces + i), indices + 3 * (size_t)i, 3 * sizeof *indices);
+        uint32_t *flat = indices + 3 * (2 * (size_t)faces + 20 + i);
+        flat[0] = flat[1] = i;
+        flat[2] = i + 1;
+    }
+    abut_mesh_input input =
+        abut_mesh_input_doubles(positions, 2 * vertices + 20, indices, 2 * faces + 40);
+    abut_mesh *made = NULL;
+    abut_topology *topology = NULL;
+    abut_mesh_report report;
+    assert_ok(abut_mesh_create(NULL, &input, &made));
+    assert_ok(abut_topology_create(made, &topology));
+    assert_ok(abut_mesh_examine(topology, &report));
+    int many = 0;
+    for (unsigned kind = 0; kind < ABUT_PROBLEM_SELF_INTERSECTION; kind++) {
+        const abut_problem *problem = &report.problems[kind];
+        uint32_t count = 12345, *list = malloc((problem->count + 1) * sizeof *list);
+        if (problem->count)
+            assert_int_equal(ABUT_ERROR_BUFFER,
+                             abut_mesh_offenders(topology, (abut_problem_kind)kind,
+                                                 problem->count - 1, list, &count));
+        assert_ok(
+            abut_mesh_offenders(topology, (abut_problem_kind)kind, problem->count, list, &count));
+        assert_int_equal(problem->count, count);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_true(!i || list[i] > list[i - 1]);
+            if (i < ABUT_PROBLEM_FIRST_COUNT)
+                assert_int_equal(problem->first[i], list[i]);
+        }
+        many += count > ABUT_PROBLEM_FIRST_COUNT;
+        free(list);
+    }
+    assert_true(many >= 5);
+    abut_topology_destroy(topology);
+    abut_mesh_destroy(made);
+    abut_mesh_destroy(mesh);
+    free(positions);
+    free(indices);
 }
 
 int main(void) {
@@ -667,6 +733,7 @@ int main(void) {
         cmocka_unit_test(many_parts),
         cmocka_unit_test(out_of_memory),
         cmocka_unit_test(cancelled_or_null),
+        cmocka_unit_test(every_offender_is_listed),
         cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

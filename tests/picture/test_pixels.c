@@ -509,6 +509,40 @@ static void threads_do_not_change_a_byte(void **state) {
     assert_memory_equal(drawn[0], drawn[1], sizeof drawn[0]);
 }
 
+/* Meshes without a colour take those of the palette in their order, and others do not count. */
+static void the_palette_is_known(void **state) {
+    for (uint32_t i = 0; i < 8; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            abut_colour a = abut_picture_colour(i), b = abut_picture_colour(k);
+            assert_true(fabsf(a.r - b.r) + fabsf(a.g - b.g) + fabsf(a.b - b.b) > 0.1f);
+            assert_true(a.a > 0.99f);
+        }
+    abut_colour first = abut_picture_colour(0), ninth = abut_picture_colour(8);
+    assert_memory_equal(&first, &ninth, sizeof first);
+    abut_shape ball = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *mesh = NULL;
+    assert_ok(abut_shape_create(NULL, &ball, &mesh));
+    static uint8_t images[2][64 * 48 * 4];
+    for (int named = 0; named < 2; named++) {
+        abut_picture_options options = abut_picture_options_default();
+        abut_picture *picture = NULL;
+        options.width = 64;
+        options.height = 48;
+        assert_ok(abut_picture_create(NULL, &options, &picture));
+        for (uint32_t i = 0; i < 3; i++) {
+            abut_mesh_style style = abut_mesh_style_default();
+            if (named)
+                style.colour = abut_picture_colour(i);
+            abut_pose pose = {.rotation = {0, 0, 0, 1}, .translation = {3.0 * i, 0, 0}};
+            assert_ok(abut_picture_add_mesh(picture, mesh, pose, &style));
+        }
+        assert_ok(abut_picture_render(picture, sizeof images[named], images[named]));
+        abut_picture_destroy(picture);
+    }
+    assert_memory_equal(images[0], images[1], sizeof images[0]);
+    abut_mesh_destroy(mesh);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_red_square_fills_its_pixels),
@@ -529,6 +563,7 @@ int main(void) {
         cmocka_unit_test(odd_scenes_are_drawn),
         cmocka_unit_test(plans_have_the_front_at_the_bottom),
         cmocka_unit_test(the_floor_takes_a_shadow),
+        cmocka_unit_test(the_palette_is_known),
         cmocka_unit_test(threads_do_not_change_a_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ says "162 vertices"
 try 0 "$tool" convert ball.obj out.obj --quiet
 mute out
 try 0 "$tool" convert ball.obj out.obj --json --weld --orient
-is "it['read']['vertices']" 162
+is "it['read'][0]['vertices']" 162
 is "it['wrote']['triangles']" 320
 is "it['weld']" "{'tolerance': 0, 'vertices_removed': 0, 'triangles_removed': 0}"
 is "it['flipped']" 0

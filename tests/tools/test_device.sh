@@ -19,7 +19,7 @@ says "0,0,5,0,0,-1,"
 try 0 "$tool" distance box.obj box.obj --device cpu
 try 2 "$tool" distance box.obj box.obj --device gpu
 complains "it belongs to --poses"
-try 0 "$tool" overlap box.obj box.obj --device cpu
+try 3 "$tool" overlap box.obj box.obj --device cpu
 try 2 "$tool" overlap box.obj box.obj --device gpu
 complains "it belongs to --poses"
 try 1 "$tool" ray box.obj rays.txt --device gpu
@@ -62,11 +62,12 @@ else
     printf '2 0 0\n0.5 0 0\n0 0 0\n3 4 0 0 0 0.5 0.5\n' >poses.txt
     # Which of several triangles that meet is named depends on the tree.
     printf '2 0 0\n1.5 1.5 0\n3 4 0 0 0 0.5 0.5\n' >apart.txt
-    for question in "overlap --poses poses.txt" "distance --poses apart.txt" \
-        "distance --margin 1 --poses poses.txt"; do
-        try 0 "$tool" $question box.obj box.obj
+    for question in "3 overlap --poses poses.txt" "0 distance --poses apart.txt" \
+        "3 distance --margin 1 --poses poses.txt"; do
+        wanted=${question%% *} question=${question#* }
+        try "$wanted" "$tool" $question box.obj box.obj
         cp out plain
-        try 0 "$tool" $question box.obj box.obj --device 0
+        try "$wanted" "$tool" $question box.obj box.obj --device 0
         demand "the device changes the answer of $question" "$(cmp plain out 2>&1)" = ""
     done
     try 0 "$tool" demo sheet --triangles 200 --frames 12 --record here.abutm

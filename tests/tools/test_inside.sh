@@ -68,7 +68,7 @@ says "largest distance"
 try 0 "$tool" nearest box.obj points.txt --radius 0.25 --out table.ply
 try 0 "$tool" inside box.obj points.txt --winding --out places.npy --json
 try 0 "$tool" ray box.obj --from 0.25,0.5,5 --towards 0,0,-2 --out hits.npy --quiet
-mute out
+demand "not the bare count" "$(cat out)" = 1
 demand "a part file was left" "$(ls | grep -c part)" -eq 0
 if [ -n "$python" ]; then
     cat >check.py <<'END'

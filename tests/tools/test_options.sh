@@ -79,13 +79,11 @@ is "len(it['files'])" 1
 try 2 "$tool" info
 complains "usage: abut info FILE..."
 try 2 "$tool" convert box.obj
-complains "usage: abut convert IN OUT"
-try 2 "$tool" convert box.obj out.obj third.obj
-complains "'third.obj' is one too many"
+complains "usage: abut convert IN... OUT"
 try 2 "$tool" version extra
 complains "'extra' is one too many"
 try 2 "$tool" convert box.obj -
-complains "standard output"
+complains "standard output (-) needs its format: --to"
 
 # Errors as JSON: one object, also where the command line cannot be read.
 try 2 "$tool" info --json --strct

@@ -67,7 +67,7 @@ try 0 "$tool" picture sheet.obj marks.ppm --defects
 says "red      boundary-edge"
 try 0 "$tool" picture sheet.obj marks.ppm --defects --json
 is "it['files'][0]['marks'][0]['problem']" boundary-edge
-is "it['files'][0]['marks'][0]['count'] == it['files'][0]['marks'][0]['marked'] > 0" True
+is "it['files'][0]['marks'][0]['count']" 128
 red() { tail -c +16 "$1" | od -An -v -tu1 -w3 | awk '$1 > 180 && $2 < 90 && $3 < 90' | wc -l; }
 "$tool" picture sheet.obj plain.ppm --quiet --colour d0d0d0
 demand "the boundary is not red" "$(red marks.ppm)" -gt 100

@@ -1,0 +1,79 @@
+/* Pictures as all commands make them: bodies in the colours of the palette, in the order of the
+ * command line, with a legend of what is to be seen. */
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int picture_check(tool_run *tool, const char *path) {
+    if (strcmp(path, "-") == 0 || word_in(path_ending(path), "png|ppm"))
+        return 0;
+    return tool_refuse(tool,
+                       "%s: the name of a picture must end in .png or .ppm, or be - for standard "
+                       "output",
+                       path);
+}
+
+/* ---- the legend ---- */
+
+void legend_add(tool_legend *legend, abut_colour colour, const char *format, ...) {
+    if (legend->count == LEGEND_MOST)
+        return;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(legend->entries[legend->count].words, sizeof legend->entries[0].words, format, list);
+    va_end(list);
+    colour.a = 1;
+    legend->entries[legend->count++].colour = colour;
+}
+
+void legend_file(tool_legend *legend, abut_colour colour, const char *path) {
+    const char *slash = strrchr(path, '/');
+    legend_add(legend, colour, "%s", slash && slash[1] ? slash + 1 : path);
+}
+
+/* In the lower left corner, on a pale ground that lets words be read on anything. */
+static void draw_legend(tool_canvas *canvas, const tool_legend *legend) {
+    const double size = 11;
+    const int line = 20, border = 14;
+    double widest = 0;
+    for (uint32_t i = 0; i < legend->count; i++) {
+        double width = canvas_words(NULL, 0, 0, size, legend->entries[i].words);
+        widest = width > widest ? width : widest;
+    }
+    int height = (int)legend->count * line + 8, wide = (int)widest + 40;
+    int top = (int)canvas->height - border - height;
+    if (top < 0 || border + wide > (int)canvas->width)
+        return; /* what has no room would hide the picture */
+    canvas_fill(canvas, border, top, wide, height, (abut_colour){1, 1, 1, 0.72f});
+    for (uint32_t i = 0; i < legend->count; i++) {
+        int y = top + 8 + (int)i * line;
+        canvas_fill(canvas, border + 8, y - 1, 14, 14, (abut_colour){0.13f, 0.15f, 0.2f, 0.5f});
+        canvas_fill(canvas, border + 9, y, 12, 12, legend->entries[i].colour);
+        canvas_words(canvas, border + 30, y + size, size, legend->entries[i].words);
+    }
+}
+
+/* ---- out ---- */
+
+abut_status canvas_write(tool_run *tool, const tool_canvas *canvas, const char *path) {
+    return abut_picture_write_pixels(tool->context, tool_target(tool, path), canvas->pixels,
+                                     canvas->width, canvas->height);
+}
+
+abut_status picture_write(tool_run *tool, abut_picture *picture,
+                          const abut_picture_options *options, const tool_legend *legend,
+                          const char *path) {
+    tool_canvas canvas = {.width = options->width ? options->width : PICTURE_WIDTH,
+                          .height = options->height ? options->height : PICTURE_HEIGHT};
+    size_t bytes = 4 * (size_t)canvas.width * canvas.height;
+    progress_start(tool->progress, path);
+    canvas.pixels = abut_context_allocate(tool->context, bytes, 1);
+    abut_status status =
+        canvas.pixels ? abut_picture_render(picture, bytes, canvas.pixels) : ABUT_ERROR_MEMORY;
+    if (!status && legend && legend->count)
+        draw_legend(&canvas, legend);
+    status = status ? status : canvas_write(tool, &canvas, path);
+    abut_context_release(tool->context, canvas.pixels);
+    return status;
+}

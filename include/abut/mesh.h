@@ -261,6 +261,9 @@ typedef struct abut_mesh_report {
     bool oriented;        /* no flipped edge */
     bool balanced;        /* no boundary edge, and no non-manifold edge that more faces run along
                            * one way than the other */
+    bool bordered;        /* some edge is run along more often one way than the other, vertices of
+                           * equal coordinates counted as one: what winding numbers go by */
+    bool cancels;         /* the same by two or more, as where neighbours face opposite ways */
     bool encloses;        /* some closed part has a volume */
     bool flat_part;       /* some closed part has none */
     bool nested_part;     /* a part lies inside another, and both face outwards */

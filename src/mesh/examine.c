@@ -231,6 +231,21 @@ static abut_status prepare(exam *x, abut_mesh_report *report) {
     return status;
 }
 
+/* Whether the surface has a border, as answers about inside and outside see it. */
+static abut_status find_border(const exam *x, abut_mesh_report *report) {
+    abuti_border border;
+    if (report->balanced && report->oriented)
+        return ABUT_OK;
+    abut_status status = abuti_border_begin(x->mesh, &border);
+    if (status)
+        return status;
+    abuti_border_find(&border, x->lowest);
+    report->bordered = border.count > 0;
+    report->cancels = border.flipped;
+    abuti_border_end(&border);
+    return ABUT_OK;
+}
+
 static abut_status settle(const exam *x, abut_mesh_report *report) {
     const abut_problem *problems = report->problems;
     abut_problem lone = {0}, unbalanced = {0};
@@ -255,6 +270,9 @@ static abut_status settle(const exam *x, abut_mesh_report *report) {
                        !problems[ABUT_PROBLEM_NONMANIFOLD_VERTEX].count;
     report->oriented = !problems[ABUT_PROBLEM_FLIPPED_EDGE].count;
     report->bounds = x->mesh->bounds;
+    status = find_border(x, report);
+    if (status)
+        return status;
     abuti_mass mass;
     status = abuti_mesh_mass(x->mesh, report->closed && report->oriented, &mass);
     if (status)

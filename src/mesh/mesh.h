@@ -127,6 +127,27 @@ void abuti_component_seams(const abut_topology_arrays *view, unsigned char *wate
 abut_status abuti_mark(const abut_topology *topology, unsigned char *flawed,
                        unsigned char *duplicate, unsigned char *fans);
 
+/* ---- border.c ---- */
+
+/* The directed edges by which triangles run more often than the other way, as often as that. */
+typedef struct abuti_border {
+    uint32_t count;
+    bool flipped; /* some edge is run along twice more often one way, as where neighbours face
+                   * opposite ways */
+    const abut_mesh *mesh;
+    uint64_t *sides, *buffer; /* as many again to sort with */
+    size_t *begin;            /* of the sides of a vertex, which is the lower one of each */
+    struct border_chunk *chunks;
+} abuti_border;
+
+/* Memory to find it. What was begun without failure must be ended. */
+abut_status abuti_border_begin(const abut_mesh *mesh, abuti_border *border);
+/* Finds it, by any number of tries; vertices of one name (null = their own) count as one. */
+void abuti_border_find(abuti_border *border, const uint32_t *names);
+/* Lists it, by lower vertices: from, to. */
+void abuti_border_list(const abuti_border *border, uint32_t (*edges)[2]);
+void abuti_border_end(abuti_border *border);
+
 /* What a method says of a mesh, for abut_nearest_advice() and its companions on floors above. */
 static inline abut_advice abuti_guaranteed(const char *reason) {
     return (abut_advice){ABUT_VERDICT_GUARANTEED, reason};

@@ -384,18 +384,22 @@ const char *abut_pair_relation_name(abut_pair_relation relation) {
 abut_advice abut_pair_advice(const abut_mesh_report *report) {
     if (!report)
         return abuti_unfit("There is no report.");
-    if (!report->oriented)
+    if (report->cancels)
         return abuti_unfit(
             "Neighbouring triangles are wound against each other, so what is inside is not known "
             "and volume means nothing: orient the mesh first.");
-    if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
+    if (report->bordered && abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
         return abuti_limited(
-            "The surface has boundary edges: unless they are seams, what is inside is a guess near "
-            "the holes, and volume means nothing: weld the mesh, or close the holes.");
-    if (!report->balanced)
+            "The surface has boundary edges, so what is inside is a guess near the holes, and "
+            "volume means nothing: close the holes.");
+    if (report->bordered)
         return abuti_limited(
             "Edges with three or more faces do not bound a solid, so what is inside is a guess "
             "near them, and volume means nothing: remove the extra faces.");
+    if (!report->balanced || !report->oriented)
+        return abuti_guaranteed(
+            "Closed where vertices of equal coordinates count as one: what is inside is exact. "
+            "Weld the mesh for volume and inertia.");
     if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
         return abuti_guaranteed(
             "Closed: what is inside is exact. A part is wound inwards, so its volume counts "

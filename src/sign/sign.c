@@ -295,24 +295,30 @@ static abut_advice normal_advice(const abut_mesh_report *report) {
         "surface does not cut itself.");
 }
 
+/* The verdict of abuti_sign_promise(), with what else a report knows. */
 static abut_advice winding_advice(const abut_mesh_report *report) {
-    if (!report->oriented)
+    const bool inward = abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT) > 0;
+    if (report->cancels)
         return abuti_unfit(
             "Neighbouring triangles are wound against each other and cancel where they "
             "should add: orient the mesh first.");
-    if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
-        return abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT)
-                   ? abuti_limited("The surface has boundary edges, where the sign is a guess "
-                                   "unless they are seams, and a closed part that is wound against "
-                                   "the rest counts as outside: orient the mesh first.")
-                   : abuti_limited("The surface has boundary edges: unless they are seams, the "
-                                   "sign is right away from the holes, and inside them a guess, "
-                                   "since the winding number fades there.");
-    if (!report->balanced)
+    if (report->bordered && inward)
+        return abuti_limited(
+            "The surface has a border, near which the sign is a guess, and a closed part that is "
+            "wound against the rest counts as outside: orient the mesh first.");
+    if (report->bordered && abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
+        return abuti_limited(
+            "The surface has boundary edges: the sign is right away from the holes, and inside "
+            "them a guess, since the winding number fades there.");
+    if (report->bordered)
         return abuti_limited(
             "Edges with three or more faces do not bound a solid: near the extra faces "
             "the winding number is a fraction, and its sign a guess.");
-    if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
+    if (!report->balanced || !report->oriented)
+        return abuti_guaranteed(
+            "Closed where vertices of equal coordinates count as one, as winding numbers do it: "
+            "the sign is right everywhere.");
+    if (inward)
         return abuti_guaranteed(
             "Closed: inside is where the winding number is not 0, which is exact. It is negative "
             "in parts that are wound inwards, and these cut out what they share with others.");

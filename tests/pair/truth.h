@@ -242,6 +242,62 @@ static void reports_agree(void **state) {
     }
 }
 
+/* And of any mesh: soups, seams, turned parts, extra faces. Takes the mesh. */
+static abut_verdict check_agreement(abut_mesh *mesh) {
+    abut_topology *topology;
+    abut_mesh_report report;
+    assert_ok(abut_topology_create(mesh, &topology));
+    assert_ok(abut_mesh_examine(topology, &report));
+    abut_topology_destroy(topology);
+    abut_bvh *bvh = hierarchy_of(mesh);
+    assert_ok(abut_sign_prepare(bvh, NULL));
+    abut_verdict verdict = abut_sign_info_get(bvh).advice.verdict;
+    assert_int_equal(verdict, abut_sign_advice(&report, ABUT_SIGN_WINDING).verdict);
+    assert_int_equal(verdict, abut_pair_advice(&report).verdict);
+    assert_true(report.bordered == (verdict != ABUT_VERDICT_GUARANTEED));
+    abut_bvh_destroy(bvh);
+    return verdict;
+}
+
+static void any_mesh_agrees(void **state) {
+    test_random random = {31};
+    uint32_t seen[3] = {0, 0, 0};
+    for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
+        seen[check_agreement(make_kind(NULL, kind, 30, 5 + kind))]++;
+    /* triangles of a box: some left out, turned, added again, or with vertices of their own */
+    for (uint32_t round = 0; round < test_rounds(1600); round++) {
+        abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+        abut_mesh *box = NULL;
+        shape.segments = 1;
+        assert_ok(abut_shape_create(NULL, &shape, &box));
+        uint32_t indices[40][3], count = 0;
+        abut_vec3 positions[60];
+        uint32_t vertices = abut_mesh_vertex_count(box);
+        memcpy(positions, abut_mesh_positions(box), vertices * sizeof *positions);
+        for (uint32_t t = 0; t < abut_mesh_triangle_count(box); t++) {
+            uint32_t change = test_random_below(&random, round % 2 ? 40 : 4);
+            memcpy(indices[count], abut_mesh_indices(box) + 3 * (size_t)t, sizeof *indices);
+            if (change == 1 || change == 2) { /* turned, or once more */
+                uint32_t *copy = indices[count + (change == 2)];
+                const uint32_t turned[3] = {indices[count][0], indices[count][2],
+                                            indices[count][1]};
+                memcpy(copy, turned, sizeof turned);
+                count += change == 2;
+            } else if (change == 3) {
+                for (int k = 0; k < 3; k++) {
+                    positions[vertices] = positions[indices[count][k]];
+                    indices[count][k] = vertices++;
+                }
+            }
+            count += change || round % 4 > 1 || t > 10;
+        }
+        abut_mesh *mesh = test_mesh(NULL, positions, vertices, indices, count);
+        abut_mesh_destroy(box);
+        seen[check_agreement(mesh)]++;
+    }
+    assert_true(seen[0] > 20 && seen[1] > 20 && seen[2] > 20);
+}
+
 /* What is inside where that is said to be known, by either method; 0.9 is above the rim of a bowl.
  */
 static void check_signs(abut_bvh *bvh, fault f) {
@@ -345,9 +401,10 @@ static void fields_pass_it_on(void **state) {
 }
 
 static const struct CMUnitTest truth_tests[] = {
-    cmocka_unit_test(inside_decides), cmocka_unit_test(surfaces_decide),
-    cmocka_unit_test(batches),        cmocka_unit_test(both_in_doubt),
-    cmocka_unit_test(reports_agree),  cmocka_unit_test(fields_pass_it_on),
+    cmocka_unit_test(inside_decides),    cmocka_unit_test(surfaces_decide),
+    cmocka_unit_test(batches),           cmocka_unit_test(both_in_doubt),
+    cmocka_unit_test(reports_agree),     cmocka_unit_test(any_mesh_agrees),
+    cmocka_unit_test(fields_pass_it_on),
 };
 
 #endif

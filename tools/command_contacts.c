@@ -317,7 +317,8 @@ static const tool_option options[] = {
      "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: across "
      "the first normal)",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: z)",
+    {"up", "AXIS", OPTION_TEXT,
+     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
      "x|y|z|-x|-y|-z", false},
     {0}};
 

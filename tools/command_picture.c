@@ -48,7 +48,9 @@ int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_op
     const tool_given *view = option_given(arguments, "view"),
                      *upward = option_given(arguments, "up");
     const tool_given *fov = option_given(arguments, "fov");
-    abut_vec3 up = {0, 0, 1};
+    abut_vec3 up = tool->up;
+    if (up.x == 0 && up.y == 0 && up.z == 0)
+        up.z = 1;
     if (upward && !read_direction(upward->words, &up))
         return tool_refuse(tool, "--up needs x, y, z, -x, -y, -z or X,Y,Z; '%s' is not",
                            upward->words);
@@ -105,8 +107,10 @@ static const tool_given *colour_of(const tool_arguments *arguments, size_t numbe
     return NULL;
 }
 
+/* The picture begins with the first mesh, which may tell which way is up. */
 static abut_status add_file(tool_run *tool, const tool_arguments *arguments, size_t number,
-                            abut_picture *picture, tool_legend *legend) {
+                            abut_picture_options *options, abut_picture **picture,
+                            tool_legend *legend) {
     const char *path = arguments->operands[number];
     const tool_given *colour = colour_of(arguments, number);
     bool defects = option_given(arguments, "defects") != NULL;
@@ -117,24 +121,27 @@ static abut_status add_file(tool_run *tool, const tool_arguments *arguments, siz
     style.colour = colour ? colour->colour : abut_picture_colour((uint32_t)number);
     legend_file(legend, style.colour, path);
     abut_status status = tool_read(tool, path, NULL, &mesh);
+    if (!status && !*picture &&
+        !camera_read(tool, arguments, options)) /* read before: no refusal */
+        status = abut_picture_create(tool->context, options, picture);
     if (!status)
-        status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+        status = abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style);
     if (!status && defects)
-        status = defects_draw(tool, picture, path, mesh, legend);
+        status = defects_draw(tool, *picture, path, mesh, legend);
     abut_mesh_destroy(mesh);
     return status;
 }
 
 static abut_status work(tool_run *tool, const tool_arguments *arguments,
-                        const abut_picture_options *options, const char *path) {
+                        abut_picture_options *options, const char *path) {
     abut_picture *picture = NULL;
     tool_legend legend = {0};
-    abut_status status = abut_picture_create(tool->context, options, &picture);
+    abut_status status = ABUT_OK;
     out_list(&tool->out, "files");
     for (size_t i = 0; !status && i + 1 < arguments->operand_count; i++) {
         out_object(&tool->out, NULL);
         json_path(&tool->out, "file", arguments->operands[i]);
-        status = add_file(tool, arguments, i, picture, &legend);
+        status = add_file(tool, arguments, i, options, &picture, &legend);
         out_end(&tool->out);
         if (!status && tool_cancelled())
             status = ABUT_ERROR_CANCELLED;
@@ -185,7 +192,8 @@ static const tool_option options[] = {
      "where to look from: front, back, left, right, top, bottom, iso, or a direction X,Y,Z from "
      "the model to the camera (default: iso)",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: z)",
+    {"up", "AXIS", OPTION_TEXT,
+     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
      "x|y|z|-x|-y|-z", false},
     {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 = parallel (default: 30)", NULL,
      false},

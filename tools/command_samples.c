@@ -181,7 +181,8 @@ static const tool_option options[] = {
     {"view", "VIEW", OPTION_TEXT,
      "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: z)",
+    {"up", "AXIS", OPTION_TEXT,
+     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
      "x|y|z|-x|-y|-z", false},
     {0}};
 

@@ -196,6 +196,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     self_result result = {0};
     abut_status status = tool_read(tool, arguments->operands[0], NULL, &mesh);
     if (!status)
+        code = camera_read(tool, arguments, &camera); /* again: the mesh may tell which way is up */
+    if (!status)
         status = abut_bvh_create(mesh, NULL, &bvh);
     code = status ? tool_fail(tool, status) : search(tool, bvh, &options, &result);
     code = code ? code : finish(tool, arguments, &camera, mesh, &result);
@@ -214,7 +216,8 @@ static const tool_option options[] = {
      false},
     {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: z)", "x|y|z|-x|-y|-z", false},
+    {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: as the file tells, else z)",
+     "x|y|z|-x|-y|-z", false},
     {"by-index", NULL, OPTION_FLAG,
      "vertices at the same place with different numbers are not the same: seams count", NULL,
      false},

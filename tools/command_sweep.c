@@ -536,7 +536,8 @@ static const tool_option options[] = {
      false},
     {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: z)", "x|y|z|-x|-y|-z", false},
+    {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: as the file tells, else z)",
+     "x|y|z|-x|-y|-z", false},
     DEVICE_OPTION,
     {0}};
 

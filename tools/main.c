@@ -198,12 +198,16 @@ const char *tool_target(tool_run *tool, const char *path) {
 abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                       abut_mesh **mesh) {
     const char *from = tool_input(tool, path);
+    bool apart = options && options->format == ABUT_MESH_FORMAT_OTHER;
     progress_start(tool->progress, path);
     if (!from)
         return ABUT_ERROR_ARGUMENT;
-    if (options && options->format == ABUT_MESH_FORMAT_OTHER && strstr(abut_features(), "assimp"))
-        return tool_read_apart(tool, path, options, mesh);
-    return abut_mesh_read(tool->context, from, options, mesh);
+    abut_status status = apart && strstr(abut_features(), "assimp")
+                             ? tool_read_apart(tool, from, options, mesh)
+                             : abut_mesh_read(tool->context, from, options, mesh);
+    if (!status && tool->up.x == 0 && tool->up.y == 0 && tool->up.z == 0)
+        tool->up = abut_mesh_up(*mesh);
+    return status;
 }
 
 abut_mesh_format tool_format(const char *word) {

@@ -389,6 +389,7 @@ typedef struct tool_run {
     abut_context *context;
     tool_output out;
     struct progress *progress;
+    abut_vec3 up; /* of the first mesh read that tells; all zero = none did */
 } tool_run;
 
 /* Says on standard error what went wrong and gives the exit code for it; with --json the error

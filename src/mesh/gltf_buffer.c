@@ -229,8 +229,9 @@ static void load_file(abuti_gltf *gltf, const char *uri, size_t length, uint64_t
     size_t folder = slash ? (size_t)(slash - gltf->path) + 1 : 0;
     int shown = length < 100 ? (int)length : 100;
     if (!gltf->path) {
-        abuti_gltf_fail(gltf, "is in the file '%.*s', which a document in memory cannot name",
-                        shown, uri);
+        abuti_gltf_fail(
+            gltf, "is in the file '%.*s', which a document in memory or in a pipe cannot name",
+            shown, uri);
         return;
     }
     char *path = abuti_allocate(gltf->reader->context, folder + length + 1, 1);

@@ -15,6 +15,7 @@
 #ifdef ABUT_HAS_GLTF
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Vertices, corners and primitives that a file may ask for: so many, and for each of its bytes so
  * many more. 10,000 instances of 1,000 vertices are a fifth of what their file is worth; a bomb of
@@ -531,7 +532,8 @@ abut_status abuti_read_gltf(abuti_reader *reader, const char *path) {
     abuti_gltf gltf;
     reader->place = ABUTI_PLACE_NONE;
     reader->up = v3(0, 1, 0);
-    abut_status status = abuti_gltf_open(&gltf, reader, path);
+    bool device = path && !strncmp(path, "/dev/", 5); /* a folder that holds no buffers */
+    abut_status status = abuti_gltf_open(&gltf, reader, device ? NULL : path);
     if (!status) {
         uint32_t nodes = gltf.lists[ABUTI_GLTF_NODES].count;
         uint32_t accessors = gltf.lists[ABUTI_GLTF_ACCESSORS].count;

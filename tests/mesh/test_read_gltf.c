@@ -236,7 +236,7 @@ static void refuses_names_outside_the_folder(void **state) {
                      abut_mesh_read(NULL, test_file("bad.gltf", text, strlen(text)), NULL, &mesh));
         if (!strstr(abut_last_error(), "in the folder of the document or below"))
             fail_msg("'%s': %s", names[i], abut_last_error());
-        refused(text, "which a document in memory cannot name");
+        refused(text, "which a document in memory or in a pipe cannot name");
     }
     char text[2000];
     snprintf(text, sizeof text,
@@ -254,6 +254,15 @@ static void refuses_names_outside_the_folder(void **state) {
     mkfifo(test_path("b..bin"), 0600);
     assert_fails(ABUT_ERROR_FORMAT, "is no regular file", abut_mesh_read(NULL, path, NULL, &mesh));
     unlink(test_path("b..bin"));
+    int ends[2];
+    char pipe_path[64];
+    assert_int_equal(0, pipe(ends));
+    assert_int_equal(strlen(text), write(ends[1], text, strlen(text)));
+    close(ends[1]);
+    snprintf(pipe_path, sizeof pipe_path, "/dev/fd/%d", ends[0]);
+    assert_fails(ABUT_ERROR_FORMAT, "memory or in a pipe",
+                 abut_mesh_read(NULL, pipe_path, NULL, &mesh));
+    close(ends[0]);
 }
 
 /* ---- accessors ---- */

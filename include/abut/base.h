@@ -153,6 +153,9 @@ ABUT_API abut_status abut_fail(abut_status status, const char *sentence);
 /* No coordinate may be larger than this in magnitude: products of three still fit a double. */
 #define ABUT_COORDINATE_MAX 1e90
 
+/* Instead of an index: no such element. */
+#define ABUT_NONE UINT32_MAX
+
 typedef struct abut_vec3 {
     double x, y, z;
 } abut_vec3;

@@ -154,8 +154,6 @@ ABUT_API abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
 
 typedef struct abut_topology abut_topology;
 
-#define ABUT_NONE UINT32_MAX
-
 /* What an abut_topology holds. "Begin" arrays have one entry more than elements: the members of
  * element i are [begin[i], begin[i+1]). Pointers live as long as the topology. */
 typedef struct abut_topology_arrays {

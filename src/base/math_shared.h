@@ -19,6 +19,8 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 #define ABUTI_GLOBAL __global
+#define ABUT_NONE 0xffffffffu /* as in <abut/base.h> */
+typedef uint word32;
 #else
 #include <abut/base.h>
 #include <float.h>
@@ -27,6 +29,7 @@
 #define ABUTI_REAL_BITS 64
 #endif
 #define ABUTI_GLOBAL
+typedef uint32_t word32;
 #endif
 
 #if ABUTI_REAL_BITS == 64

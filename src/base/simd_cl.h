@@ -1,4 +1,5 @@
-/* The wide floats of base/simd.h for kernels, with the same bits. Loads are from global memory. */
+/* The wide floats of base/simd.h for kernels, with the same bits. Memory there has vectors
+ * already, so there is little to load. */
 #ifndef ABUTI_BASE_SIMD_CL_H
 #define ABUTI_BASE_SIMD_CL_H
 
@@ -8,11 +9,11 @@ typedef int4 m4;
 static inline f4 f4_all(float x) {
     return (f4)x;
 }
-static inline f4 f4_load(const __global float *from) {
-    return vload4(0, from);
+static inline f4 f4_load(float4 from) {
+    return from;
 }
-static inline f4 f4_load_u16(const __global ushort *from) {
-    return convert_float4(vload4(0, from));
+static inline f4 f4_load_u16(ushort4 from) {
+    return convert_float4(from);
 }
 static inline void f4_store(float *to, f4 a) {
     vstore4(a, 0, to);

@@ -34,16 +34,16 @@ static inline void try_triangle(listing *l, float4 a, float4 b, float4 c, uint p
 
 DEFINE_LEAF(try_leaf, listing, try_triangle)
 
-static void walk(listing *l, __global const node *nodes, __global const float4 *triangles) {
+static void walk(listing *l, __global const bvh_node *nodes, __global const float4 *triangles) {
     uint children[STACK], used = 1;
     children[0] = 0;
     while (used) {
         uint child = children[--used];
-        if (child & LEAF) {
-            try_leaf(l, triangles, child & ~LEAF);
+        if (child & BVH_LEAF) {
+            try_leaf(l, triangles, child & ~BVH_LEAF);
             continue;
         }
-        __global const node *n = nodes + child;
+        __global const bvh_node *n = nodes + child;
         int4 met = -1;
         for (int axis = 0; axis < 3; axis++)
             met &= (n->lo[axis] <= l->hi[axis]) & (l->lo[axis] <= n->hi[axis]);
@@ -74,7 +74,7 @@ __kernel void box_check(__global const double *boxes, uint count, double most,
 }
 
 /* Boxes are six doubles each. */
-__kernel void box_find(__global const node *nodes, __global const float4 *triangles,
+__kernel void box_find(__global const bvh_node *nodes, __global const float4 *triangles,
                        uint triangle_count, __global const double *boxes, uint count,
                        mesh_frame frame, uint fill, __global uint *begin, __global uint *places) {
     uint i = (uint)get_global_id(0);

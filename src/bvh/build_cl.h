@@ -2,36 +2,10 @@
 #ifndef ABUTI_BVH_BUILD_CL_H
 #define ABUTI_BVH_BUILD_CL_H
 
+#include "bvh/build_shared.h"
 #include "device/group_cl.h"
 
-#pragma OPENCL FP_CONTRACT OFF
-
-#define NONE 0xffffffffu
-#define LEAF 0x80000000u
-#define WIDTH 4
-#define CHUNK 256
 #define FLAT 0x1p-100f
-
-/* In `counters`: segments of each level, then these. */
-#define CHUNK_COUNT 32
-#define NODE_COUNT 33
-#define DEPTH 34
-#define COUNTERS 36
-
-typedef struct segment {
-    uint begin, end, node;    /* positions; its node of the binary tree */
-    uint axis;                /* 3 = halved as it stands */
-    uint low, border, high;   /* last bin with something at or before the border; first behind */
-    uint cut;                 /* from the begin */
-    uint start[4];            /* where the triangles of each category go, from the begin */
-    uint child[2], unused[2]; /* segments of the next level, or NONE */
-    float4 lo, hi;            /* range of the bins */
-} segment;
-
-typedef struct wide_node {
-    float lo[3][4], hi[3][4];
-    uint child[4];
-} wide_node;
 
 /* ---- numbers ---- */
 
@@ -51,23 +25,24 @@ static inline float area_of(float4 lo, float4 hi) {
 }
 
 static inline uint leaves_of(uint count) {
-    return (count + WIDTH - 1) / WIDTH;
+    return (count + BVH_WIDTH - 1) / BVH_WIDTH;
 }
 
 static inline float axis_of(float4 v, uint axis) {
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
 
-/* ---- plans: from two children to four ---- */
+/* Writes the box of a slot of a node. */
+static inline void write_box(__global bvh_node *to, uint slot, float4 lo, float4 hi) {
+    BVH_AT(float, to->lo[0], slot) = lo.x;
+    BVH_AT(float, to->lo[1], slot) = lo.y;
+    BVH_AT(float, to->lo[2], slot) = lo.z;
+    BVH_AT(float, to->hi[0], slot) = hi.x;
+    BVH_AT(float, to->hi[1], slot) = hi.y;
+    BVH_AT(float, to->hi[2], slot) = hi.z;
+}
 
-/* As in bvh.c: what a node costs that may fill up to k + 1 slots, how many nodes of four that
- * makes, and the same for as few nodes as can be. `left`: slots of the left child, two bits each:
- * four by cost, then four by count. */
-typedef struct plan {
-    float cost[4];
-    uint nodes[4], few[4];
-    uint left, unused[3];
-} plan;
+/* ---- plans: from two children to four ---- */
 
 static inline void share_cost(const plan *a, const plan *b, uint count, float *least, uint *left) {
     *least = INFINITY;
@@ -81,7 +56,7 @@ static inline void share_cost(const plan *a, const plan *b, uint count, float *l
 }
 
 static inline void share_few(const plan *a, const plan *b, uint count, uint *least, uint *left) {
-    *least = NONE;
+    *least = ABUT_NONE;
     for (uint k = 1; k < count; k++) {
         uint sum = a->few[k - 1] + b->few[count - k - 1];
         if (sum < *least) {
@@ -104,14 +79,14 @@ static inline plan leaf_plan(void) {
 static inline plan join_plans(const plan *a, const plan *b, float own_cost) {
     plan p = leaf_plan();
     uint left = 0;
-    share_cost(a, b, WIDTH, &p.cost[0], &left);
+    share_cost(a, b, BVH_WIDTH, &p.cost[0], &left);
     p.cost[0] += own_cost;
-    p.nodes[0] = 1 + a->nodes[left - 1] + b->nodes[WIDTH - left - 1];
+    p.nodes[0] = 1 + a->nodes[left - 1] + b->nodes[BVH_WIDTH - left - 1];
     p.left = left;
-    share_few(a, b, WIDTH, &p.few[0], &left);
+    share_few(a, b, BVH_WIDTH, &p.few[0], &left);
     p.few[0]++;
     p.left |= left << 8;
-    for (uint k = 2; k <= WIDTH; k++) {
+    for (uint k = 2; k <= BVH_WIDTH; k++) {
         share_cost(a, b, k, &p.cost[k - 1], &left);
         if (p.cost[k - 1] < p.cost[k - 2]) {
             p.left |= left << 2 * (k - 1);

@@ -17,35 +17,12 @@
 #define ABUTI_BVH_H
 
 #include "base/base.h"
+#include "bvh/bvh_shared.h"
 #include "mesh/mesh.h"
 
 #include <abut/bvh.h>
 
 #include <stdatomic.h>
-
-enum {
-    BVH_WIDTH = 4,
-    /* Splits by cost stop at this depth of the binary tree, and halves take over. */
-    BVH_COST_DEPTH = 40,
-    /* Halves of at most 2^30 / 4 leaves: 28 levels more, and one for rounding. Collapsing four
-     * children into a node makes no path longer. */
-    BVH_DEPTH = BVH_COST_DEPTH + 29,
-    /* A traversal takes one child from the stack and puts at most four back, so a level leaves at
-     * most three there: this never overflows. */
-    BVH_STACK = 3 * BVH_DEPTH + 4,
-};
-
-#define BVH_LEAF 0x80000000u
-#define BVH_STEPS 65535
-
-typedef struct bvh_node {
-    float lo[3][BVH_WIDTH], hi[3][BVH_WIDTH]; /* of an empty slot: lo = infinity, hi = -infinity */
-    uint32_t child[BVH_WIDTH];                /* a node, BVH_LEAF + a leaf, or ABUT_NONE */
-} bvh_node;
-
-typedef struct bvh_block {
-    uint16_t step[3][3][BVH_WIDTH]; /* corner, axis, triangle */
-} bvh_block;
 
 _Static_assert(sizeof(bvh_node) == 112 && sizeof(bvh_block) == 72, "the layout that devices read");
 

@@ -7,9 +7,6 @@
  */
 #include "bvh/build_cl.h"
 
-#define CHUNK_LEVELS 18 /* 12 by cost, then halves of at most 52 leaves */
-#define COST_LEVELS 12
-
 /* How many triangles of [begin, end) stand before mine on each axis, ten bits each. */
 static inline uint rank_of(__local const float4 *los, __local const float4 *his, uint begin,
                            uint end, float4 lo, float4 hi) {
@@ -48,9 +45,10 @@ static inline float cost_of(__local const float4 *los, __local const float4 *his
 static inline uint cut_chunk(__local float4 *los, __local float4 *his, __local uint *best,
                              __local uint *who, uint begin, uint end, bool by_cost) {
     uint item = (uint)get_local_id(0), place = item - begin, total = end - begin;
-    uint axis = place % 4, rank = (place / WIDTH + 1) * WIDTH, cost = NONE, code = NONE;
-    bool large = item < end && total > WIDTH;
-    best[item] = who[item] = NONE;
+    uint axis = place % 4, rank = (place / BVH_WIDTH + 1) * BVH_WIDTH, cost = ABUT_NONE,
+         code = ABUT_NONE;
+    bool large = item < end && total > BVH_WIDTH;
+    best[item] = who[item] = ABUT_NONE;
     float4 lo = los[item], hi = his[item];
     uint ranks = large ? rank_of(los, his, begin, end, lo, hi) : 0;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -62,7 +60,7 @@ static inline uint cut_chunk(__local float4 *los, __local float4 *his, __local u
         atomic_min(&best[begin], cost);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (cost != NONE && cost == best[begin])
+    if (cost != ABUT_NONE && cost == best[begin])
         atomic_min(&who[begin], code);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (!large)
@@ -108,25 +106,25 @@ static inline void build_chunk(uint4 chunk, __global const float4 *boxes, __glob
         his[item] = hi;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint left = total > WIDTH; left && level < CHUNK_LEVELS; level++) {
-        uint cut = cut_chunk(los, his, best, who, begin, end, level < COST_LEVELS);
-        made[level] = NONE;
+    for (uint left = total > BVH_WIDTH; left && level < CHUNK_LEVELS; level++) {
+        uint cut = cut_chunk(los, his, best, who, begin, end, level < CHUNK_COST_LEVELS);
+        made[level] = ABUT_NONE;
         if (item == 0)
             *more = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
         if (cut) {
-            uint second = node + 2 * (cut / WIDTH);
+            uint second = node + 2 * (cut / BVH_WIDTH);
             if (item == begin) {
                 made[level] = node;
                 right[node] = second;
-                ranges[node] = (uint2)((chunk.x + begin) / WIDTH, leaves_of(end - begin));
+                ranges[node] = (uint2)((chunk.x + begin) / BVH_WIDTH, leaves_of(end - begin));
                 parent[node + 1] = parent[second] = node;
             }
             bool behind = item - begin >= cut;
             node = behind ? second : node + 1;
             end = behind ? end : begin + cut;
             begin = behind ? begin + cut : begin;
-            if (end - begin > WIDTH)
+            if (end - begin > BVH_WIDTH)
                 *more = 1;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -136,12 +134,12 @@ static inline void build_chunk(uint4 chunk, __global const float4 *boxes, __glob
     if (item < total) {
         order[chunk.x + item] = as_uint(his[item].w);
         if (item == begin)
-            make_leaf(los, his, begin, end, node, (chunk.x + begin) / WIDTH, right, ranges,
+            make_leaf(los, his, begin, end, node, (chunk.x + begin) / BVH_WIDTH, right, ranges,
                       node_boxes, plans);
     }
     while (level-- > 0) {
         barrier(CLK_GLOBAL_MEM_FENCE);
-        if (made[level] != NONE)
+        if (made[level] != ABUT_NONE)
             join_children(made[level], right, node_boxes, plans, node_cost);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

@@ -12,22 +12,17 @@
  */
 #include "bvh/build_cl.h"
 
-#define STEPS 65535.0f
-
-typedef struct block {
-    ushort step[3][3][4]; /* corner, axis, triangle */
-} block;
-
 /* One item a leaf. `vertices`: six floats each, rounded down and up. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 fit_leaves(__global const float *vertices, __global const uint *indices, __global uint *order,
-           __global float4 *pyramid, __global block *blocks, uint triangle_count, uint leaf_count) {
+           __global float4 *pyramid, __global bvh_block *blocks, uint triangle_count,
+           uint leaf_count) {
     uint leaf = (uint)get_global_id(0);
     if (leaf >= leaf_count)
         return;
     float4 lo = (float4)(INFINITY, INFINITY, INFINITY, 0.0f), hi = -lo;
-    size_t first = (size_t)leaf * WIDTH;
-    for (uint i = 0; i < 3 * WIDTH; i++) {
+    size_t first = (size_t)leaf * BVH_WIDTH;
+    for (uint i = 0; i < 3 * BVH_WIDTH; i++) {
         size_t place = first + i / 3;
         if (place >= triangle_count) { /* the last leaf is filled up with its last triangle */
             if (i % 3 == 0)
@@ -43,14 +38,15 @@ fit_leaves(__global const float *vertices, __global const uint *indices, __globa
     float per_step[3];
     for (uint axis = 0; axis < 3; axis++) {
         float extent = axis_of(hi, axis) - axis_of(lo, axis);
-        per_step[axis] = extent > FLAT ? STEPS * reciprocal(extent) : 0.0f;
+        per_step[axis] = extent > FLAT ? (float)BVH_STEPS * reciprocal(extent) : 0.0f;
     }
-    for (uint i = 0; i < 3 * WIDTH; i++) {
+    for (uint i = 0; i < 3 * BVH_WIDTH; i++) {
         uint triangle = order[min(first + i / 3, (size_t)triangle_count - 1)];
         __global const float *v = vertices + 6 * (size_t)indices[3 * (size_t)triangle + i % 3];
         for (uint axis = 0; axis < 3; axis++) {
             float steps = (v[axis] - axis_of(lo, axis)) * per_step[axis] + 0.5f;
-            blocks[leaf].step[i % 3][axis][i / 3] = (ushort)clamp(steps, 0.0f, STEPS);
+            BVH_AT(ushort, blocks[leaf].step[i % 3][axis], i / 3) =
+                (ushort)clamp(steps, 0.0f, (float)BVH_STEPS);
         }
     }
 }
@@ -105,7 +101,7 @@ fit_pyramid(__global float4 *pyramid, uint from, uint count, __local float4 *mem
 /* One item a slot. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 fit_nodes(__global const float4 *pyramid, __global const uint2 *slot_ranges,
-          __global wide_node *nodes, uint leaf_count, uint slot_count) {
+          __global bvh_node *nodes, uint leaf_count, uint slot_count) {
     uint at = (uint)get_global_id(0);
     if (at >= slot_count)
         return;
@@ -128,12 +124,5 @@ fit_nodes(__global const float4 *pyramid, __global const uint2 *slot_ranges,
         begin /= 2;
         end /= 2;
     }
-    __global wide_node *node = nodes + at / WIDTH;
-    uint slot = at % WIDTH;
-    node->lo[0][slot] = lo.x;
-    node->lo[1][slot] = lo.y;
-    node->lo[2][slot] = lo.z;
-    node->hi[0][slot] = hi.x;
-    node->hi[1][slot] = hi.y;
-    node->hi[2][slot] = hi.z;
+    write_box(nodes + at / BVH_WIDTH, at % BVH_WIDTH, lo, hi);
 }

@@ -25,10 +25,6 @@
 
 DEFINE_GROUP_SCAN(uint4, scan_counts)
 
-#define BINS 32
-#define BIN_WORDS 7 /* least lo, complement of the greatest hi, complement of the count */
-#define SEGMENT_BINS (3 * BINS * BIN_WORDS)
-
 /* Floats as whole numbers of the same order. */
 static inline uint ordered(float x) {
     uint bits = as_uint(x);
@@ -40,8 +36,9 @@ static inline float unordered(uint bits) {
 
 /* The nearest multiple of four that leaves both sides something. */
 static inline uint round_count(uint left, uint total) {
-    uint most = (total - 1) / WIDTH * WIDTH, count = (left + WIDTH / 2) / WIDTH * WIDTH;
-    return clamp(count, (uint)WIDTH, most);
+    uint most = (total - 1) / BVH_WIDTH * BVH_WIDTH,
+         count = (left + BVH_WIDTH / 2) / BVH_WIDTH * BVH_WIDTH;
+    return clamp(count, (uint)BVH_WIDTH, most);
 }
 
 static inline uint bin_of(float lo, float hi, float range_lo, float range_hi) {
@@ -56,7 +53,7 @@ static inline uint bin_of(float lo, float hi, float range_lo, float range_hi) {
 
 static inline void clear_bins(__local uint *bins, uint count) {
     for (uint i = (uint)get_local_id(0); i < count; i += GROUP)
-        bins[i] = NONE;
+        bins[i] = ABUT_NONE;
 }
 
 static inline void add_to_bins(__local uint *bins, float4 lo, float4 hi, float4 range_lo,
@@ -79,7 +76,7 @@ static inline void add_to_bins(__local uint *bins, float4 lo, float4 hi, float4 
 static inline void add_bins(__local const uint *bins, __global uint *to) {
     for (uint i = (uint)get_local_id(0); i < SEGMENT_BINS; i += GROUP) {
         uint word = bins[i];
-        if (word == NONE)
+        if (word == ABUT_NONE)
             continue;
         if (i % BIN_WORDS == BIN_WORDS - 1)
             atomic_sub(to + i, ~word);
@@ -109,7 +106,7 @@ build_start(__global const float *vertices, __global const uint *indices, __glob
         boxes[2 * (size_t)i] = lo;
         boxes[2 * (size_t)i + 1] = hi;
         order[i] = i;
-        segment_of[i] = whole ? 0 : NONE;
+        segment_of[i] = whole ? 0 : ABUT_NONE;
         if (whole)
             add_to_bins(local_bins, lo, hi, segments->lo, segments->hi);
     }
@@ -125,7 +122,7 @@ build_root(__global segment *segments, __global uint *bins, __global uint4 *chun
            float4 hi) {
     uint item = (uint)get_local_id(0);
     for (uint i = item; i < SEGMENT_BINS; i += GROUP)
-        bins[i] = NONE;
+        bins[i] = ABUT_NONE;
     if (item < COUNTERS)
         counters[item] = item == 0 ? whole : item == CHUNK_COUNT ? !whole : 0;
     if (item > 0)
@@ -136,18 +133,10 @@ build_root(__global segment *segments, __global uint *bins, __global uint4 *chun
     root.hi = hi;
     segments[0] = root;
     chunks[0] = (uint4)(0, count, 0, 0);
-    parent[0] = NONE;
+    parent[0] = ABUT_NONE;
 }
 
 /* ---- cuts ---- */
-
-/* What a group finds out of a segment, in local memory. */
-typedef struct choice {
-    uint cost, who; /* of the best border so far */
-    uint axis, low, border, high, cut;
-    uint start[4];
-    uint box[12]; /* lo and hi of the left side, then of the right */
-} choice;
 
 static inline void grow(float4 *lo, float4 *hi, uint *count, __local const uint *bin) {
     *lo = fmin(*lo, (float4)(unordered(bin[0]), unordered(bin[1]), unordered(bin[2]), 0.0f));
@@ -172,22 +161,22 @@ static inline void choose_cut(__global const uint *bins, uint total, uint allowe
     for (uint i = item; i < SEGMENT_BINS && total; i += GROUP)
         words[i] = bins[i];
     if (item == 0)
-        best->cost = best->who = NONE;
+        best->cost = best->who = ABUT_NONE;
     barrier(CLK_LOCAL_MEM_FENCE);
     float4 lo[2], hi[2];
-    uint count[2] = {0, 0}, low = 0, high = NONE, beyond = 0, cut = 0, cost = NONE;
+    uint count[2] = {0, 0}, low = 0, high = ABUT_NONE, beyond = 0, cut = 0, cost = ABUT_NONE;
     lo[0] = lo[1] = (float4)(INFINITY, INFINITY, INFINITY, 0.0f);
     hi[0] = hi[1] = -lo[0];
     if (total && axis < 3 && border < BINS - 1) {
         for (uint b = 0; b < BINS; b++) {
             __local const uint *bin = words + (axis * BINS + b) * BIN_WORDS;
-            if (bin[6] == NONE)
+            if (bin[6] == ABUT_NONE)
                 continue;
             if (b <= border) {
                 low = b;
                 grow(&lo[0], &hi[0], &count[0], bin);
             } else {
-                if (high == NONE) {
+                if (high == ABUT_NONE) {
                     high = b;
                     beyond = ~bin[6];
                 }
@@ -202,7 +191,7 @@ static inline void choose_cut(__global const uint *bins, uint total, uint allowe
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (cost != NONE && cost == best->cost)
+    if (cost != ABUT_NONE && cost == best->cost)
         atomic_min(&best->who, item);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == best->who) {
@@ -218,7 +207,7 @@ static inline void choose_cut(__global const uint *bins, uint total, uint allowe
         store_box(best->box, lo[0], hi[0]);
         store_box(best->box + 6, lo[1], hi[1]);
     }
-    if (item == 0 && total && best->who == NONE) {
+    if (item == 0 && total && best->who == ABUT_NONE) {
         best->axis = 3;
         best->cut = round_count(total / 2, total);
         for (uint k = 0; k < 4; k++)
@@ -242,7 +231,7 @@ static inline void make_child(uint begin, uint end, uint node, float4 lo, float4
                               __global segment *next, __global uint *next_count,
                               __global uint4 *chunks, __global uint *counters, __global uint *id) {
     if (end - begin <= CHUNK) {
-        *id = NONE;
+        *id = ABUT_NONE;
         chunks[atomic_inc(&counters[CHUNK_COUNT])] = (uint4)(begin, end, node, 0);
         return;
     }
@@ -265,7 +254,7 @@ static inline void make_children(__global segment *s, __local const choice *best
                                  __global uint *parent, __global uint2 *ranges) {
     bool halved = best->axis == 3;
     uint begin = s->begin, end = s->end, node = s->node, middle = begin + best->cut;
-    uint second = node + 2 * (best->cut / WIDTH);
+    uint second = node + 2 * (best->cut / BVH_WIDTH);
     s->axis = best->axis;
     s->low = best->low;
     s->border = best->border;
@@ -274,7 +263,7 @@ static inline void make_children(__global segment *s, __local const choice *best
     for (uint k = 0; k < 4; k++)
         s->start[k] = best->start[k];
     right[node] = second;
-    ranges[node] = (uint2)(begin / WIDTH, leaves_of(end - begin));
+    ranges[node] = (uint2)(begin / BVH_WIDTH, leaves_of(end - begin));
     parent[node + 1] = parent[second] = node;
     make_child(begin, middle, node + 1, halved ? s->lo : load_point(best->box),
                halved ? s->hi : load_point(best->box + 3), next, &counters[level + 1], chunks,
@@ -288,11 +277,11 @@ static inline void make_children(__global segment *s, __local const choice *best
 static inline uint find_slots(uint mine, uint at, __global const segment *segments,
                               __local uint *slots, uint *begin) {
     uint item = (uint)get_local_id(0), tile_begin = at - item, slot = 0;
-    *begin = mine == NONE ? 0 : segments[mine].begin;
+    *begin = mine == ABUT_NONE ? 0 : segments[mine].begin;
     if (item < 2)
-        slots[item] = NONE;
+        slots[item] = ABUT_NONE;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (mine != NONE) {
+    if (mine != ABUT_NONE) {
         slot = *begin >= tile_begin;
         if (at == max(*begin, tile_begin))
             slots[slot] = mine;
@@ -310,24 +299,24 @@ build_choose(__global const uint *order, __global const uint *segment_of,
              __global uint *parent, __global uint2 *ranges, uint count, uint level, uint room,
              uint allowed, uint old_words, __local uint *memory) {
     __global segment *segments = all_segments + (size_t)level * room, *next = segments + room;
-    __local uint *slots = memory, *counts = memory + 2, *words = memory + 10;
+    __local uint *slots = memory, *counts = memory + 2, *words = memory + CHOOSE_WORDS;
     __local choice *choices = (__local choice *)(words + SEGMENT_BINS);
     uint at = (uint)get_global_id(0), item = (uint)get_local_id(0), begin;
     for (uint i = at; i < old_words; i += (uint)get_global_size(0))
-        old_bins[i] = NONE;
-    uint mine = at < count && counters[level] ? segment_of[at] : NONE;
+        old_bins[i] = ABUT_NONE;
+    uint mine = at < count && counters[level] ? segment_of[at] : ABUT_NONE;
     if (item < 8)
         counts[item] = 0;
     uint slot = find_slots(mine, at, segments, slots, &begin);
     for (uint k = 0; k < 2; k++) {
         uint which = slots[k];
-        __global segment *s = segments + (which == NONE ? 0 : which);
-        choose_cut(bins + (size_t)(which == NONE ? 0 : which) * SEGMENT_BINS,
-                   which == NONE ? 0 : s->end - s->begin, allowed, words, &choices[k]);
-        if (k == 1 && which != NONE && item == 0)
+        __global segment *s = segments + (which == ABUT_NONE ? 0 : which);
+        choose_cut(bins + (size_t)(which == ABUT_NONE ? 0 : which) * SEGMENT_BINS,
+                   which == ABUT_NONE ? 0 : s->end - s->begin, allowed, words, &choices[k]);
+        if (k == 1 && which != ABUT_NONE && item == 0)
             make_children(s, &choices[1], next, counters, level, chunks, right, parent, ranges);
     }
-    if (mine != NONE) {
+    if (mine != ABUT_NONE) {
         __local const choice *c = &choices[slot];
         size_t triangle = order[at];
         uint category = category_of(c->axis, c->low, c->border, c->high, at - begin, c->cut,
@@ -377,15 +366,16 @@ build_move(__global const uint *order, __global const uint *segment_of, __global
            __global const uint *tile_counts, __global const uint *counters, uint count, uint level,
            uint room, __local uint4 *scan_room, __local uint *memory) {
     __global const segment *segments = all_segments + (size_t)level * room, *next = segments + room;
-    __local uint *slots = memory, *before = memory + 2, *local_bins = memory + 6;
+    __local uint *slots = memory, *before = memory + 2, *local_bins = memory + MOVE_WORDS;
     uint at = (uint)get_global_id(0), begin, kind = 0;
     size_t triangle = at < count ? order[at] : 0;
-    uint mine = at < count && counters[level] ? segment_of[at] : NONE;
+    uint mine = at < count && counters[level] ? segment_of[at] : ABUT_NONE;
     uint slot = find_slots(mine, at, segments, slots, &begin);
     clear_bins(local_bins, 4 * SEGMENT_BINS);
-    count_before(tile_counts, slots[0] == NONE ? at : segments[slots[0]].begin, at / GROUP, before);
+    count_before(tile_counts, slots[0] == ABUT_NONE ? at : segments[slots[0]].begin, at / GROUP,
+                 before);
     float4 lo = (float4)(0.0f), hi = lo;
-    if (mine != NONE) {
+    if (mine != ABUT_NONE) {
         __global const segment *s = &segments[mine];
         lo = boxes[2 * triangle];
         hi = boxes[2 * triangle + 1];
@@ -393,15 +383,15 @@ build_move(__global const uint *order, __global const uint *segment_of, __global
                                       hi, s->lo, s->hi);
     }
     uint4 total;
-    uint4 earlier = scan_counts(mine != NONE ? one_of(kind) : (uint4)(0), scan_room, &total);
-    uint to = at, child = NONE;
-    if (mine != NONE) {
+    uint4 earlier = scan_counts(mine != ABUT_NONE ? one_of(kind) : (uint4)(0), scan_room, &total);
+    uint to = at, child = ABUT_NONE;
+    if (mine != ABUT_NONE) {
         __global const segment *s = &segments[mine];
         uint place = s->start[kind % 4] + (slot ? 0 : before[kind]) + get_count(earlier, kind);
         uint side = place >= s->cut;
         to = begin + place;
         child = s->child[side];
-        if (child != NONE)
+        if (child != ABUT_NONE)
             add_to_bins(local_bins + (2 * slot + side) * SEGMENT_BINS, lo, hi, next[child].lo,
                         next[child].hi);
     }
@@ -412,8 +402,8 @@ build_move(__global const uint *order, __global const uint *segment_of, __global
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint k = 0; k < 4; k++) {
         uint which = slots[k / 2];
-        uint to_segment = which == NONE ? NONE : segments[which].child[k % 2];
-        if (to_segment != NONE)
+        uint to_segment = which == ABUT_NONE ? ABUT_NONE : segments[which].child[k % 2];
+        if (to_segment != ABUT_NONE)
             add_bins(local_bins + k * SEGMENT_BINS, bins + (size_t)to_segment * SEGMENT_BINS);
     }
 }

@@ -50,13 +50,13 @@ static inline walk walk_up(uint node, __global const uint *right, __global const
         at[k].slots = k + 1;
         at[k].before = at[k].depth = 0;
     }
-    for (uint up = parent[node]; up != NONE; node = up, up = parent[up]) {
+    for (uint up = parent[node]; up != ABUT_NONE; node = up, up = parent[up]) {
         walk next[4];
         bool is_right = right[up] == node;
         uint left = plans[up].left >> (few ? 8 : 0) & 255;
         for (uint k = 0; k < 4; k++) {
             uint slots = real_slots(left, k + 1), first = left_of(left, slots);
-            uint mine = is_right ? (slots == 1 ? WIDTH : slots) - first : first;
+            uint mine = is_right ? (slots == 1 ? BVH_WIDTH : slots) - first : first;
             next[k].slots = mine == 1 ? at[0].slots : mine == 2 ? at[1].slots : at[2].slots;
             next[k].before = mine == 1 ? at[0].before : mine == 2 ? at[1].before : at[2].before;
             next[k].depth = mine == 1 ? at[0].depth : mine == 2 ? at[1].depth : at[2].depth;
@@ -74,10 +74,10 @@ static inline walk walk_up(uint node, __global const uint *right, __global const
 /* The children of a node of four, from left to right. */
 static inline uint open_node(uint node, __global const uint *right, __global const plan *plans,
                              bool few, uint *children) {
-    uint stack[WIDTH], slots[WIDTH], used = 0, count = 0, shift = few ? 8 : 0;
+    uint stack[BVH_WIDTH], slots[BVH_WIDTH], used = 0, count = 0, shift = few ? 8 : 0;
     uint first = left_of(plans[node].left >> shift & 255, 1);
     stack[used] = right[node];
-    slots[used++] = WIDTH - first;
+    slots[used++] = BVH_WIDTH - first;
     stack[used] = node + 1;
     slots[used++] = first;
     while (used) {
@@ -96,36 +96,31 @@ static inline uint open_node(uint node, __global const uint *right, __global con
     return count;
 }
 
-static inline void write_slot(__global wide_node *to, __global uint2 *slot_ranges, uint slot,
+static inline void write_slot(__global bvh_node *to, __global uint2 *slot_ranges, uint slot,
                               float4 lo, float4 hi, uint child, uint2 range) {
-    to->lo[0][slot] = lo.x;
-    to->lo[1][slot] = lo.y;
-    to->lo[2][slot] = lo.z;
-    to->hi[0][slot] = hi.x;
-    to->hi[1][slot] = hi.y;
-    to->hi[2][slot] = hi.z;
-    to->child[slot] = child;
+    write_box(to, slot, lo, hi);
+    BVH_AT(uint, to->child, slot) = child;
     slot_ranges[slot] = range;
 }
 
 static inline void write_node(uint node, uint number, __global const uint *right,
                               __global const uint2 *ranges, __global const float4 *node_boxes,
-                              __global const plan *plans, bool few, __global wide_node *to,
+                              __global const plan *plans, bool few, __global bvh_node *to,
                               __global uint2 *slot_ranges) {
-    uint children[WIDTH], count = 1, next = number + 1;
+    uint children[BVH_WIDTH], count = 1, next = number + 1;
     children[0] = node; /* the whole tree is a leaf */
     if (right[node])
         count = open_node(node, right, plans, few, children);
-    for (uint slot = 0; slot < WIDTH; slot++) {
+    for (uint slot = 0; slot < BVH_WIDTH; slot++) {
         if (slot >= count) {
             float4 none = (float4)(INFINITY);
-            write_slot(to, slot_ranges, slot, none, -none, NONE, (uint2)(0, 0));
+            write_slot(to, slot_ranges, slot, none, -none, ABUT_NONE, (uint2)(0, 0));
             continue;
         }
         size_t child = children[slot];
         bool leaf = right[child] == 0;
         write_slot(to, slot_ranges, slot, node_boxes[2 * child], node_boxes[2 * child + 1],
-                   leaf ? LEAF | ranges[child].x : next, ranges[child]);
+                   leaf ? BVH_LEAF | ranges[child].x : next, ranges[child]);
         next += leaf ? 0 : nodes_below(&plans[child], 1, few);
     }
 }
@@ -133,9 +128,9 @@ static inline void write_node(uint node, uint number, __global const uint *right
 /* One item a binary node. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 build_nodes(__global const uint *right, __global const uint *parent, __global const uint2 *ranges,
-            __global const float4 *node_boxes, __global const plan *plans,
-            __global wide_node *nodes, __global uint2 *slot_ranges, __global uint *counters,
-            uint count, uint room, __local uint *deepest) {
+            __global const float4 *node_boxes, __global const plan *plans, __global bvh_node *nodes,
+            __global uint2 *slot_ranges, __global uint *counters, uint count, uint room,
+            __local uint *deepest) {
     uint node = (uint)get_global_id(0);
     bool few = plans[0].nodes[0] > room; /* hostile: as few as can be */
     if (get_local_id(0) == 0)
@@ -146,7 +141,7 @@ build_nodes(__global const uint *right, __global const uint *parent, __global co
         uint left = plans[node].left >> (few ? 8 : 0) & 255;
         if (real_slots(left, at.slots) == 1 && at.before < room) {
             write_node(node, at.before, right, ranges, node_boxes, plans, few, nodes + at.before,
-                       slot_ranges + (size_t)at.before * WIDTH);
+                       slot_ranges + (size_t)at.before * BVH_WIDTH);
             atomic_max(deepest, at.depth + 1);
         }
     }

@@ -30,8 +30,8 @@ static inline void candidates_add(candidates *c, uint place) {
 
 /* All triangles of a leaf. */
 static inline void candidates_add_leaf(candidates *c, uint leaf) {
-    for (uint i = 0; i < WIDTH; i++)
-        candidates_add(c, leaf * WIDTH + i);
+    for (uint i = 0; i < BVH_WIDTH; i++)
+        candidates_add(c, leaf * BVH_WIDTH + i);
 }
 
 static inline void candidates_end(const candidates *c, __global uint *begin, uint question) {

@@ -52,7 +52,7 @@ abut_status abuti_device_check_all(const char *function, const device_all *a, si
     if (count >= ABUT_NONE)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu %s; at most %u are possible at once", function,
                           count, a->name, ABUT_NONE - 1);
-    abuti_kit_fail(a->kit, abuti_buffer_make(a->kit->queue, &none, 1, sizeof none, &word));
+    abuti_buffer_make(a->kit->queue, &none, 1, sizeof none, &word);
     ABUTI_KIT_RUN(a->kit, a->check, count, FIND_GROUP, ABUTI_BUFFER(&a->questions.buffer->memory),
                   ABUTI_VALUE(questions), ABUTI_VALUE(most), ABUTI_BUFFER(&word));
     abut_status status = abuti_buffer_download(a->kit->queue, &word, 0, &refused, sizeof refused);

@@ -35,41 +35,37 @@ static void doubles_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static abut_status upload_triangles(abuti_queue *queue, const abut_bvh *bvh, abuti_buffer *to) {
+static void upload_triangles(abuti_queue *queue, const abut_bvh *bvh, abuti_buffer *to) {
     size_t count = (size_t)bvh->leaf_count * BVH_WIDTH;
     writing w = {.mesh = bvh->mesh, .scale = bvh->scale, .order = bvh->order};
     w.floats = abuti_allocate(bvh->context, count, 9 * sizeof *w.floats);
-    if (!w.floats)
-        return ABUT_ERROR_MEMORY;
+    if (!w.floats) {
+        abuti_queue_stick(queue, ABUT_ERROR_MEMORY);
+        return;
+    }
     abuti_parallel_for(bvh->context, count, GRAIN, floats_task, &w);
-    abut_status status = abuti_buffer_create(queue->device, count, 9 * sizeof *w.floats, to);
-    if (!status)
-        status = abuti_buffer_upload(queue, to, 0, w.floats, to->bytes);
+    abuti_buffer_make(queue, w.floats, count, 9 * sizeof *w.floats, to);
     abuti_release(bvh->context, w.floats);
-    return status;
 }
 
-abut_status abuti_bvh_upload_corners(abuti_queue *queue, const abut_mesh *mesh, abuti_buffer *to) {
+void abuti_bvh_upload_corners(abuti_queue *queue, const abut_mesh *mesh, abuti_buffer *to) {
     size_t count = mesh->triangle_count;
     writing w = {.mesh = mesh};
     w.doubles = abuti_allocate(mesh->context, count, 9 * sizeof *w.doubles);
-    if (!w.doubles)
-        return ABUT_ERROR_MEMORY;
+    if (!w.doubles) {
+        abuti_queue_stick(queue, ABUT_ERROR_MEMORY);
+        return;
+    }
     abuti_parallel_for(mesh->context, count, GRAIN, doubles_task, &w);
-    abut_status status = abuti_buffer_reserve(queue->device, count, 9 * sizeof *w.doubles, to);
-    if (!status)
-        status = abuti_buffer_upload(queue, to, 0, w.doubles, count * 9 * sizeof *w.doubles);
+    if (to->device)
+        abuti_queue_stick(queue, abuti_buffer_upload(queue, to, 0, w.doubles,
+                                                     count * 9 * sizeof *w.doubles));
+    else
+        abuti_buffer_make(queue, w.doubles, count, 9 * sizeof *w.doubles, to);
     abuti_release(mesh->context, w.doubles);
-    return status;
 }
 
 /* ---- all of it ---- */
-
-static abut_status upload_array(abuti_queue *queue, const void *data, size_t count,
-                                size_t element_bytes, abuti_buffer *to) {
-    abut_status status = abuti_buffer_create(queue->device, count, element_bytes, to);
-    return status ? status : abuti_buffer_upload(queue, to, 0, data, to->bytes);
-}
 
 abut_status abuti_bvh_device_upload(abuti_queue *queue, const abut_bvh *bvh, uint32_t extras,
                                     abuti_bvh_device *to) {
@@ -80,24 +76,20 @@ abut_status abuti_bvh_device_upload(abuti_queue *queue, const abut_bvh *bvh, uin
                              .node_count = bvh->node_count,
                              .depth = bvh->depth,
                              .scale = bvh->scale};
-    abut_status status =
-        upload_array(queue, bvh->nodes, bvh->node_count, sizeof *bvh->nodes, &made.nodes);
-    if (!status)
-        status =
-            upload_array(queue, bvh->blocks, bvh->leaf_count, sizeof *bvh->blocks, &made.blocks);
-    if (!status)
-        status = upload_array(queue, bvh->order, bvh->leaf_count, BVH_WIDTH * sizeof *bvh->order,
-                              &made.order);
-    if (!status && extras & ABUTI_BVH_TRIANGLES)
-        status = upload_triangles(queue, bvh, &made.triangles);
-    if (!status && extras & ABUTI_BVH_CORNERS && queue->device->info.has_doubles)
-        status = abuti_bvh_upload_corners(queue, bvh->mesh, &made.corners);
-    if (status) {
+    abuti_buffer_make(queue, bvh->nodes, bvh->node_count, sizeof *bvh->nodes, &made.nodes);
+    abuti_buffer_make(queue, bvh->blocks, bvh->leaf_count, sizeof *bvh->blocks, &made.blocks);
+    abuti_buffer_make(queue, bvh->order, bvh->leaf_count, BVH_WIDTH * sizeof *bvh->order,
+                      &made.order);
+    if (extras & ABUTI_BVH_TRIANGLES)
+        upload_triangles(queue, bvh, &made.triangles);
+    if (extras & ABUTI_BVH_CORNERS && queue->device->info.has_doubles)
+        abuti_bvh_upload_corners(queue, bvh->mesh, &made.corners);
+    abut_status status = abuti_queue_report(queue);
+    if (status)
         abuti_bvh_device_destroy(&made);
-        return status;
-    }
-    *to = made;
-    return ABUT_OK;
+    else
+        *to = made;
+    return status;
 }
 
 abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device *from,
@@ -116,16 +108,16 @@ abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device
     made->nodes = abuti_allocate(context, made->node_count, sizeof *made->nodes);
     made->blocks = abuti_allocate(context, made->leaf_count, sizeof *made->blocks);
     made->order = abuti_allocate(context, made->leaf_count, BVH_WIDTH * sizeof *made->order);
+    const struct {
+        const abuti_buffer *from;
+        void *to;
+        size_t bytes;
+    } arrays[] = {{&from->nodes, made->nodes, made->node_count * sizeof *made->nodes},
+                  {&from->blocks, made->blocks, made->leaf_count * sizeof *made->blocks},
+                  {&from->order, made->order, made->leaf_count * BVH_WIDTH * sizeof *made->order}};
     abut_status status = made->nodes && made->blocks && made->order ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status)
-        status = abuti_buffer_download(queue, &from->nodes, 0, made->nodes,
-                                       made->node_count * sizeof *made->nodes);
-    if (!status)
-        status = abuti_buffer_download(queue, &from->blocks, 0, made->blocks,
-                                       made->leaf_count * sizeof *made->blocks);
-    if (!status)
-        status = abuti_buffer_download(queue, &from->order, 0, made->order,
-                                       made->leaf_count * BVH_WIDTH * sizeof *made->order);
+    for (int i = 0; i < 3 && !status; i++)
+        status = abuti_buffer_download(queue, arrays[i].from, 0, arrays[i].to, arrays[i].bytes);
     if (status) {
         abut_bvh_destroy(made);
         return status;

@@ -2,21 +2,12 @@
 #ifndef ABUTI_BVH_NODE_CL_H
 #define ABUTI_BVH_NODE_CL_H
 
+#include "bvh/bvh_shared.h"
 #include "geom/types_shared.h"
 
-#define WIDTH 4
-#define LEAF 0x80000000u
-#define NONE 0xffffffffu
-
 #ifndef STACK
-#define STACK 211 /* BVH_STACK; the host may say less for a flat tree */
+#define STACK BVH_STACK /* the host may say less for a flat tree */
 #endif
-
-/* As bvh_node. */
-typedef struct node {
-    float4 lo[3], hi[3];
-    uint4 child;
-} node;
 
 #if ABUTI_REAL_BITS == 64
 /* A point less the origin, times the scale, is in the frame of the hierarchy. */
@@ -53,14 +44,14 @@ static inline void sort_two(uint *a, uint *b) {
         __global const float4 *f = triangles + 9 * leaf;                                          \
         float4 f0 = f[0], f1 = f[1], f2 = f[2], f3 = f[3], f4 = f[4];                             \
         visit(state, (float4)(f0.xyz, 0.0f), (float4)(f0.w, f1.xy, 0.0f),                         \
-              (float4)(f1.zw, f2.x, 0.0f), leaf *WIDTH);                                          \
+              (float4)(f1.zw, f2.x, 0.0f), leaf *BVH_WIDTH);                                      \
         visit(state, (float4)(f2.yzw, 0.0f), (float4)(f3.xyz, 0.0f), (float4)(f3.w, f4.xy, 0.0f), \
-              leaf *WIDTH + 1);                                                                   \
+              leaf *BVH_WIDTH + 1);                                                               \
         float4 f5 = f[5], f6 = f[6], f7 = f[7], f8 = f[8];                                        \
         visit(state, (float4)(f4.zw, f5.x, 0.0f), (float4)(f5.yzw, 0.0f), (float4)(f6.xyz, 0.0f), \
-              leaf *WIDTH + 2);                                                                   \
+              leaf *BVH_WIDTH + 2);                                                               \
         visit(state, (float4)(f6.w, f7.xy, 0.0f), (float4)(f7.zw, f8.x, 0.0f),                    \
-              (float4)(f8.yzw, 0.0f), leaf *WIDTH + 3);                                           \
+              (float4)(f8.yzw, 0.0f), leaf *BVH_WIDTH + 3);                                       \
     }
 
 /* The child whose number is in the lowest bits of a key. */

@@ -15,7 +15,7 @@ void abuti_device_options(const bvh_on_device *bvh, char options[ABUTI_OPTIONS_B
                        : strstr(info->platform, "NVIDIA") ? " -cl-nv-maxrregcount=64"
                                                           : "";
     snprintf(options, ABUTI_OPTIONS_BYTES, "-DABUTI_REAL_BITS=%d -DSTACK=%u%s",
-             there_has_doubles(bvh) ? 64 : 32, 3 * depth + 4, more);
+             there_has_doubles(bvh) ? 64 : 32, BVH_STACK_OF(depth), more);
 }
 
 abut_status abuti_there_kit(bvh_on_device *there, const abuti_kit_table *table, abuti_kit *kit) {

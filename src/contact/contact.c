@@ -20,8 +20,6 @@ enum {
     BALLS_A_TASK = 64
 };
 
-#define DIAGONAL 1.7320508075688772
-
 /* ---- checks ---- */
 
 abut_status abuti_contact_check(const char *function, const char *what, const double *numbers,
@@ -184,7 +182,7 @@ void abuti_contact_try(const abut_field *field, const contact_frame *frame,
  * Beyond the grid a value may be less than the distance, but not by more than a factor of sqrt(2).
  */
 static float ball_reach(const abut_field *field, const sample_ball *ball, float margin) {
-    float off = (float)(DIAGONAL * field->grid.cell) * (field->index ? FIELD_BRICK : 1);
+    float off = FIELD_DIAGONAL * (float)field->grid.cell * (field->index ? FIELD_BRICK : 1);
     float by_distance = ball->radius + off, by_slope = CONTACT_STEEPEST * ball->radius;
     float reach = field->index || by_distance < by_slope ? by_distance : by_slope;
     return reach * 1.00001f + 1.5f * margin;
@@ -243,7 +241,7 @@ static bool is_far(const contact_direction *d, double margin) {
     if (contact_ball_is_far(&grid, contact_to_local(d->motion_at, middle), reach))
         return true;
     double value = abuti_contact_value(field, d->motion_at, middle).distance;
-    return value > reach + DIAGONAL * cell * (field->index ? FIELD_BRICK : 1);
+    return value > reach + FIELD_DIAGONAL * cell * (field->index ? FIELD_BRICK : 1);
 }
 
 abut_contact abuti_contact_of(const contact_direction *d, size_t i, const contact_found *found) {

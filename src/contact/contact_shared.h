@@ -100,7 +100,7 @@ static inline float contact_safe(const field_view *f, float band, const float at
         out = out + (at[axis] - near) * (at[axis] - near);
         place.fraction[axis] = field_fraction(near, f->count[axis], &place.cell[axis]);
     }
-    if (field_brick_of(f, &place) != FIELD_NO_BRICK)
+    if (field_brick_of(f, &place) != ABUT_NONE)
         return value;
     out = contact_sqrt(out * f->cell * f->cell + band * band);
     return out < value ? out : value;

@@ -292,11 +292,14 @@ abut_status abuti_buffer_upload(abuti_queue *queue, abuti_buffer *to, size_t off
     return queue->device->backend->upload(queue, to, offset, data, bytes, true);
 }
 
-abut_status abuti_buffer_make(abuti_queue *queue, const void *data, size_t count,
-                              size_t element_bytes, abuti_buffer *buffer) {
-    abut_status status = abuti_buffer_create(queue->device, count, element_bytes, buffer);
-    return status || !data ? status
-                           : abuti_buffer_upload(queue, buffer, 0, data, count * element_bytes);
+void abuti_buffer_make(abuti_queue *queue, const void *data, size_t count, size_t element_bytes,
+                       abuti_buffer *buffer) {
+    if (queue->stuck)
+        return;
+    abuti_queue_stick(queue, abuti_buffer_create(queue->device, count, element_bytes, buffer));
+    if (data)
+        abuti_queue_stick(queue,
+                          abuti_buffer_upload(queue, buffer, 0, data, count * element_bytes));
 }
 
 abut_status abuti_buffer_send(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,

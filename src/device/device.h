@@ -129,9 +129,10 @@ abut_status abuti_queue_clock_stop(abuti_queue *queue, double *ms);
 abut_status abuti_buffer_create(abut_device *device, size_t count, size_t element_bytes,
                                 abuti_buffer *buffer);
 void abuti_buffer_destroy(abuti_buffer *buffer);
-/* The same with content; null = none. */
-abut_status abuti_buffer_make(abuti_queue *queue, const void *data, size_t count,
-                              size_t element_bytes, abuti_buffer *buffer);
+/* The same with content; null = none. Its failures stick, and where one does already, there is no
+ * buffer. */
+void abuti_buffer_make(abuti_queue *queue, const void *data, size_t count, size_t element_bytes,
+                       abuti_buffer *buffer);
 /* Holds memory that someone else made on the device. */
 abut_status abuti_buffer_wrap(abut_device *device, void *native, abuti_buffer *buffer);
 /* Makes sure that a buffer holds at least this much; its content is lost where it grows. */

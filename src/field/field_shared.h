@@ -15,31 +15,30 @@
 #include "base/math_shared.h"
 
 #ifdef __OPENCL_C_VERSION__
-typedef uint field_uint;
 typedef short field_short;
 #else
-typedef uint32_t field_uint;
 typedef int16_t field_short;
 #endif
 
 #define FIELD_BRICK 8                /* cells from brick to brick */
 #define FIELD_SIDE (FIELD_BRICK + 1) /* values along a side of a brick */
 #define FIELD_VALUES (FIELD_SIDE * FIELD_SIDE * FIELD_SIDE)
-#define FIELD_NO_BRICK 0xffffffffu /* ABUT_NONE */
+/* Of a cube, in sides: rounded up, with room for a few roundings. */
+#define FIELD_DIAGONAL 1.7321f
 
 /* What interpolation needs of a field; made anew where it is needed, since it only points. */
 typedef struct field_view {
     ABUTI_GLOBAL const float *floats;       /* or null: */
     ABUTI_GLOBAL const field_short *shorts; /* times `scale` */
-    ABUTI_GLOBAL const field_uint *index;   /* of bricks; null for dense fields */
+    ABUTI_GLOBAL const word32 *index;       /* of bricks; null for dense fields */
     ABUTI_GLOBAL const float *coarse;       /* the corners of all bricks */
-    field_uint count[3], bricks[3];
+    word32 count[3], bricks[3];
     float cell, scale; /* scale: 1 for floats */
 } field_view;
 
 typedef struct field_place {
-    field_uint cell[3]; /* the lower one; never the last along an axis */
-    float fraction[3];  /* 0 to 1 */
+    word32 cell[3];    /* the lower one; never the last along an axis */
+    float fraction[3]; /* 0 to 1 */
 } field_place;
 
 typedef struct field_sample {
@@ -49,8 +48,8 @@ typedef struct field_sample {
 
 /* The place of a coordinate in cells from the first centre on, which is within the grid: from 0 to
  * count - 1. */
-static inline float field_fraction(real at, field_uint count, field_uint *cell) {
-    field_uint whole = (field_uint)at;
+static inline float field_fraction(real at, word32 count, word32 *cell) {
+    word32 whole = (word32)at;
     *cell = whole > count - 2 ? count - 2 : whole;
     return (float)(at - (real)*cell);
 }
@@ -132,21 +131,21 @@ static inline field_sample field_linear_coarse(const field_view *f, const field_
                         f->cell * (float)FIELD_BRICK);
 }
 
-/* The number of the brick of a place, or FIELD_NO_BRICK; only for fields that have bricks. */
-static inline field_uint field_brick_of(const field_view *f, const field_place *place) {
+/* The number of the brick of a place, or ABUT_NONE; only for fields that have bricks. */
+static inline word32 field_brick_of(const field_view *f, const field_place *place) {
     return f->index[place->cell[0] / FIELD_BRICK +
                     (size_t)f->bricks[0] * (place->cell[1] / FIELD_BRICK +
                                             (size_t)f->bricks[1] * (place->cell[2] / FIELD_BRICK))];
 }
 
 static inline field_sample field_at_linear(const field_view *f, const field_place *place) {
-    const field_uint *c = place->cell;
+    const word32 *c = place->cell;
     if (!f->index) {
         size_t row = f->count[0], layer = row * f->count[1];
         return field_linear_at(f, c[0] + row * c[1] + layer * c[2], row, layer, place->fraction);
     }
-    field_uint brick = field_brick_of(f, place);
-    if (brick == FIELD_NO_BRICK)
+    word32 brick = field_brick_of(f, place);
+    if (brick == ABUT_NONE)
         return field_linear_coarse(f, place);
     size_t first = (size_t)brick * FIELD_VALUES + c[0] % FIELD_BRICK +
                    FIELD_SIDE * (c[1] % FIELD_BRICK + FIELD_SIDE * (size_t)(c[2] % FIELD_BRICK));

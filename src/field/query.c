@@ -21,7 +21,7 @@ enum { POINTS_A_TASK = 4096 };
 #define ROUNDING 1e-6
 
 static double at_most(const abut_field *field, const field_place *place, double value) {
-    bool coarse = field->index && field_brick_of(&field->view, place) == FIELD_NO_BRICK;
+    bool coarse = field->index && field_brick_of(&field->view, place) == ABUT_NONE;
     double sum = 0;
     for (int axis = 0; axis < 3; axis++) {
         double f = place->fraction[axis];

@@ -2,7 +2,6 @@
 #include "bvh/device_gather.h"
 #include "nearest/batch.h"
 #include "nearest/device.h"
-#include "nearest/nearest_shared.h"
 
 enum { QUESTION_BYTES = 256 };
 

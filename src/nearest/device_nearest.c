@@ -7,7 +7,6 @@
 #include "nearest/batch.h"
 #include "nearest/device.h"
 #include "nearest/features.h"
-#include "nearest/nearest_shared.h"
 
 #include <math.h>
 
@@ -186,7 +185,7 @@ static void find_triangles(nearest_there *n, uint32_t count, float limit, uint32
 }
 
 float abuti_nearest_reach(const bvh_on_device *there, double radius) {
-    return (float)real_min(radius * there->tree.scale, 4 * NEAREST_FAR) * (1 + 0x1p-20f);
+    return (float)real_min(radius * there->tree.scale, 4 * NEAREST_FAR) * NEAREST_SLACK;
 }
 
 /* Sorts the points of the scratch memory and finds what may win. */

@@ -79,7 +79,7 @@ static inline box box_of(float4 lo, float4 hi, float margin) {
     box b;
     b.middle = (float4)(0.5f * (lo + hi).xyz, 0.0f);
     b.half_size = (float4)(0.5f * (hi - lo).xyz, 0.0f) + 0.25f * margin; /* and rounding */
-    b.radius = sqrt(dot_f(b.half_size, b.half_size)) * SLACK;
+    b.radius = sqrt(dot_f(b.half_size, b.half_size)) * NEAREST_SLACK;
     b.margin = margin;
     return b;
 }
@@ -91,7 +91,7 @@ static inline bool is_needed(const feature *f, const box *b, float upper) {
     look l = look_at(f, b->middle);
     float deep = feature_extent(half_size, f->is.third);
     float reach = upper + (l.face ? deep : b->radius);
-    return l.distance_sq <= reach * reach * SLACK &&
+    return l.distance_sq <= reach * reach * NEAREST_SLACK &&
            feature_outside_box(&f->is, &l, half_size, deep) <= b->margin;
 }
 

@@ -34,6 +34,7 @@
 #include "base/simd.h"
 #include "bvh/bvh.h"
 #include "geom/closest_shared.h"
+#include "nearest/nearest_shared.h"
 
 /* A triangle laid flat. Its longest side is on an axis u, and its height over that side divides it
  * into two triangles with a right angle at the foot of the height, which is the origin. Axis w is
@@ -90,13 +91,9 @@ typedef struct lists_block {
     float margin; /* more than floats can err in distances; see lists_margin */
 } lists_block;
 
-/* 32 roundings of a float; products and sums of a few. */
-#define LISTS_MARGIN 0x1p-19f
-#define LISTS_SLACK (1.0f + 0x1p-20f)
-
 /* The margin for points with coordinates of at most `largest`. */
 static inline float lists_margin(float largest) {
-    return LISTS_MARGIN * (largest + 2);
+    return NEAREST_MARGIN * (largest + 2);
 }
 
 /* What a block is tested with: its size, with the margin. */
@@ -111,7 +108,7 @@ static inline lists_limits lists_limits_of(const lists_block *block) {
         l.half[k] = block->half[k] + block->margin;
         sum += l.half[k] * l.half[k];
     }
-    l.rho = sqrtf(sum) * LISTS_SLACK + block->margin;
+    l.rho = sqrtf(sum) * NEAREST_SLACK + block->margin;
     return l;
 }
 

@@ -37,7 +37,7 @@ static void gather(const lists_table *table, const uint32_t *places, uint32_t co
             store(to + (size_t)(LISTS_N + c) * LISTS_GROUP,
                   fused_less(u[e], w[d], mul(u[d], w[e])));
         }
-        wide diameter = mul(add(column[LISTS_LEFT], column[LISTS_RIGHT]), all(LISTS_SLACK));
+        wide diameter = mul(add(column[LISTS_LEFT], column[LISTS_RIGHT]), all(NEAREST_SLACK));
         store(to + (size_t)LISTS_DIAMETER * LISTS_GROUP, diameter);
     }
     list->count = count;
@@ -218,7 +218,7 @@ static uint32_t measure(const lists_list *list, const float point[3], float marg
         store(vertices + i, vertex_of(groups, i, &s, clear, height));
     }
     float reach = sqrtf(fw_least(best)) + 2 * margin;
-    const wide limit = all(reach * reach * LISTS_SLACK);
+    const wide limit = all(reach * reach * NEAREST_SLACK);
     uint32_t count = 0;
     for (uint32_t i = 0; i < end; i += LANES)
         count += fw_number(found + count, i, mask_bits(is_less_equal(load(scratch + i), limit)));

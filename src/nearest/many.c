@@ -19,9 +19,6 @@
 
 #include <math.h>
 
-#define SLACK (1 + 0x1p-44)
-#define MARGIN 0x1p-50
-
 typedef struct gathering {
     const abut_bvh *bvh;
     vec3 point;
@@ -102,7 +99,7 @@ static double bound_sq(const gathering *g) {
     double limit = g->radius;
     if (g->nearest && g->count == g->k)
         limit = real_min(limit, g->nearest[0].distance);
-    limit = limit * g->unit * SLACK + g->margin;
+    limit = limit * g->unit * SLACK_FAR + g->margin;
     return limit * limit;
 }
 
@@ -159,7 +156,7 @@ static gathering gather_start(const abut_bvh *bvh, vec3 point, double radius, ui
     g.at[0] = p.x * g.unit;
     g.at[1] = p.y * g.unit;
     g.at[2] = p.z * g.unit;
-    g.margin = 4 * MARGIN; /* coordinates are at most 2 here */
+    g.margin = MARGIN_FAR; /* coordinates are at most 2 here */
     return g;
 }
 

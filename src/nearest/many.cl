@@ -15,8 +15,6 @@
 #include "bvh/candidate_cl.h"
 #include "nearest/measure_cl.h"
 
-#define MARGIN_FAR 0x1p-48
-
 /* ---- the least numbers so far ---- */
 
 /* A heap, the largest on top: element i is at[i stride], so that neighbours' lie side by side. */
@@ -107,7 +105,7 @@ static inline far_point far_of(vec3 point, mesh_frame frame) {
     return f;
 }
 
-static inline double far_box_sq(const far_point *f, __global const node *n, uint slot) {
+static inline double far_box_sq(const far_point *f, __global const bvh_node *n, uint slot) {
     __global const float *lo = (__global const float *)n->lo, *hi = (__global const float *)n->hi;
     double sum = 0.0;
     for (int axis = 0; axis < 3; axis++) {
@@ -120,12 +118,12 @@ static inline double far_box_sq(const far_point *f, __global const node *n, uint
 }
 
 /* Puts the children that are not further than the limit on the stack, the nearest last. */
-static uint far_children(const far_point *f, __global const node *n, double limit_sq,
+static uint far_children(const far_point *f, __global const bvh_node *n, double limit_sq,
                          double *distances, uint *children, uint used) {
     uint first = used;
-    for (uint slot = 0; slot < WIDTH; slot++) {
-        uint child = ((__global const uint *)&n->child)[slot];
-        if (child == NONE)
+    for (uint slot = 0; slot < BVH_WIDTH; slot++) {
+        uint child = BVH_AT(const uint, n->child, slot);
+        if (child == ABUT_NONE)
             continue;
         double sum = far_box_sq(f, n, slot);
         if (sum > limit_sq)
@@ -153,7 +151,7 @@ static inline double far_limit(const heap *least, double radius, double unit) {
 
 /* Gives the square of the reach, in units of the search. */
 static double bound_far(heap *least, vec3 point, double radius, mesh_frame frame,
-                        __global const node *nodes, __global const uint *tree_order,
+                        __global const bvh_node *nodes, __global const uint *tree_order,
                         __global const double *corners, uint triangle_count) {
     far_point f = far_of(point, frame);
     double distances[STACK], limit = far_limit(least, radius, f.unit);
@@ -164,12 +162,12 @@ static double bound_far(heap *least, vec3 point, double radius, mesh_frame frame
         uint child = children[used];
         if (distances[used] > limit * limit)
             continue;
-        if (!(child & LEAF)) {
+        if (!(child & BVH_LEAF)) {
             used = far_children(&f, nodes + child, limit * limit, distances, children, used);
             continue;
         }
-        for (uint i = 0; i < WIDTH; i++) {
-            uint place = (child & ~LEAF) * WIDTH + i;
+        for (uint i = 0; i < BVH_WIDTH; i++) {
+            uint place = (child & ~BVH_LEAF) * BVH_WIDTH + i;
             double distance =
                 place < triangle_count ? distance_to(corners, tree_order[place], point) : INFINITY;
             if (distance <= radius && place < triangle_count)
@@ -181,14 +179,14 @@ static double bound_far(heap *least, vec3 point, double radius, mesh_frame frame
 }
 
 static void list_far(candidates *list, vec3 point, double reach_sq, mesh_frame frame,
-                     __global const node *nodes) {
+                     __global const bvh_node *nodes) {
     far_point f = far_of(point, frame);
     double distances[STACK];
     uint children[STACK], used = far_children(&f, nodes, reach_sq, distances, children, 0);
     while (used) {
         uint child = children[--used];
-        if (child & LEAF)
-            candidates_add_leaf(list, child & ~LEAF);
+        if (child & BVH_LEAF)
+            candidates_add_leaf(list, child & ~BVH_LEAF);
         else
             used = far_children(&f, nodes + child, reach_sq, distances, children, used);
     }
@@ -199,7 +197,7 @@ static void list_far(candidates *list, vec3 point, double reach_sq, mesh_frame f
 /* How far the `most` nearest triangles of the i-th sorted point can be, squared: in the frame, or
  * in units of the search where it is far away. `limit` is the radius in the frame. With a `most` of
  * 0 as far as the radius; no heap is needed then. */
-__kernel void many_bound(__global const node *nodes, __global const float4 *triangles,
+__kernel void many_bound(__global const bvh_node *nodes, __global const float4 *triangles,
                          __global const uint *tree_order, __global const double *corners,
                          uint triangle_count, __global const float4 *points,
                          __global const double *exact, __global const uint *order, uint count,
@@ -227,7 +225,7 @@ __kernel void many_bound(__global const node *nodes, __global const float4 *tria
 }
 
 /* The triangles that are not further than that. */
-__kernel void many_find(__global const node *nodes, __global const float4 *triangles,
+__kernel void many_find(__global const bvh_node *nodes, __global const float4 *triangles,
                         uint triangle_count, __global const float4 *points,
                         __global const double *exact, __global const uint *order, uint count,
                         mesh_frame frame, __global const double *reaches, uint fill,
@@ -261,7 +259,7 @@ __kernel void many_judge(__global const double *corners, __global const uint *tr
     start_measure(&m, load_point(exact + 3 * (size_t)owners[j]), radius);
     measure(&m, corners, triangle);
     places[j] = triangle;
-    accepted[j] = m.winner != NONE;
+    accepted[j] = m.winner != ABUT_NONE;
     keys[j] = m.best;
     store(&m, answers + j);
 }

@@ -49,12 +49,12 @@ static inline void start_measure(measured *m, vec3 point, double radius) {
     m->point = point;
     m->radius = radius;
     m->best = INFINITY;
-    m->winner = NONE;
+    m->winner = ABUT_NONE;
 }
 
 /* An answer is four vectors of 16 bytes: stores of a whole one take a quarter of the time. */
 static inline void store(const measured *m, __global nearest_answer *answer) {
-    bool found = m->winner != NONE;
+    bool found = m->winner != ABUT_NONE;
     vec3 point = found ? m->closest.point : m->point;
     double weight[3];
     for (int i = 0; i < 3; i++)

@@ -27,7 +27,7 @@ static inline bool is_wanted(__global const uchar *wanted, uint block, uint i) {
 }
 
 /* A bound for every SEEDS_EACH-th point in order, or less than 0 where there is none. */
-__kernel void nearest_seed(__global const node *nodes, __global const float4 *triangles,
+__kernel void nearest_seed(__global const bvh_node *nodes, __global const float4 *triangles,
                            __global const float4 *points, uint count, float radius,
                            __global const uchar *wanted, uint block, __global float *seeds) {
     uint seed = (uint)get_global_id(0), i = min(seed * SEEDS_EACH + SEEDS_EACH / 2, count - 1);
@@ -40,7 +40,7 @@ __kernel void nearest_seed(__global const node *nodes, __global const float4 *tr
 /* The triangles that may be nearest to point i: places[k count + i] for k below counts[i]. Where
  * there are too many, places[i] is the bits of the bound that was found. A point's w is its margin,
  * or less than 0 where it is far away. */
-__kernel void nearest_find(__global const node *nodes, __global const float4 *triangles,
+__kernel void nearest_find(__global const bvh_node *nodes, __global const float4 *triangles,
                            __global const float4 *points, uint count, float radius,
                            __global const uchar *wanted, uint block, __global const float *seeds,
                            __global uchar *counts, __global uint *places) {
@@ -57,7 +57,7 @@ __kernel void nearest_find(__global const node *nodes, __global const float4 *tr
     float bound = radius;
     if (seeds[seed] >= 0.0f) {
         float4 way = (float4)((at - seed_at).xyz, 0.0f);
-        bound = fmin(bound, (seeds[seed] + sqrt(dot_f(way, way))) * SLACK + 2.0f * at.w);
+        bound = fmin(bound, (seeds[seed] + sqrt(dot_f(way, way))) * NEAREST_SLACK + 2.0f * at.w);
     }
     search s;
     find(&s, at, bound, nodes, triangles);
@@ -82,9 +82,9 @@ __kernel void nearest_bounds(__global const float4 *points, uint count, __global
                              __local uint *room) {
     uint item = (uint)get_local_id(0);
     if (item < 6)
-        room[item] = NONE;
+        room[item] = ABUT_NONE;
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint least[6] = {NONE, NONE, NONE, NONE, NONE, NONE};
+    uint least[6] = {ABUT_NONE, ABUT_NONE, ABUT_NONE, ABUT_NONE, ABUT_NONE, ABUT_NONE};
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         float4 at = points[i];
         uint word[3] = {sortable(at.x), sortable(at.y), sortable(at.z)};
@@ -224,21 +224,22 @@ __kernel void nearest_measure(__global const double *corners, __global const uin
 
 /* The search in doubles, as search_far() of nearest.c: in units in which neither the point nor the
  * mesh is further than 2 from the mesh's origin, so that boxes are measured to 2^-50. */
-static void walk_complete(measured *m, __global const node *nodes, __global const uint *tree_order,
-                          __global const double *corners, mesh_frame frame) {
+static void walk_complete(measured *m, __global const bvh_node *nodes,
+                          __global const uint *tree_order, __global const double *corners,
+                          mesh_frame frame) {
     vec3 p = v3_sub(m->point, v3(frame.origin[0], frame.origin[1], frame.origin[2]));
     double unit = real_min(1.0 / v3_max_abs(p), frame.scale), per_frame = unit / frame.scale;
     double at[3] = {p.x * unit, p.y * unit, p.z * unit};
     double distances[STACK];
     uint children[STACK], used = 0, index = 0;
     for (;;) {
-        __global const node *n = nodes + index;
+        __global const bvh_node *n = nodes + index;
         __global const float *lo = (__global const float *)n->lo,
                              *hi = (__global const float *)n->hi;
         __global const uint *child = (__global const uint *)&n->child;
         uint first = used;
-        for (uint slot = 0; slot < WIDTH; slot++) {
-            if (child[slot] == NONE)
+        for (uint slot = 0; slot < BVH_WIDTH; slot++) {
+            if (child[slot] == ABUT_NONE)
                 continue;
             double sum = 0.0;
             for (int axis = 0; axis < 3; axis++) {
@@ -258,13 +259,13 @@ static void walk_complete(measured *m, __global const node *nodes, __global cons
         bool found = false;
         while (used && !found) {
             used--;
-            double limit = real_min(m->best, m->radius) * unit * SLACK_FAR + 0x1p-48;
+            double limit = real_min(m->best, m->radius) * unit * SLACK_FAR + MARGIN_FAR;
             if (distances[used] > limit * limit)
                 continue;
             index = children[used];
-            found = !(index & LEAF);
-            for (uint i = 0; !found && i < WIDTH; i++)
-                measure_apart(m, corners, tree_order[(index & ~LEAF) * WIDTH + i]);
+            found = !(index & BVH_LEAF);
+            for (uint i = 0; !found && i < BVH_WIDTH; i++)
+                measure_apart(m, corners, tree_order[(index & ~BVH_LEAF) * BVH_WIDTH + i]);
         }
         if (!found)
             return;
@@ -285,11 +286,11 @@ static void measure_list(measuring *to) {
         if (to->s.distance_sq[i] <= to->s.reach_sq)
             measure_apart(&to->m, to->corners, to->tree_order[to->s.place[i]]);
     to->s.count = 0;
-    set_best(&to->s, fmin(to->s.best, (float)(to->m.best * to->scale) * SLACK));
+    set_best(&to->s, fmin(to->s.best, (float)(to->m.best * to->scale) * NEAREST_SLACK));
 }
 
 static void visit_and_measure(measuring *to, __global const float4 *triangles, uint leaf) {
-    if (to->s.count > CANDIDATES - WIDTH)
+    if (to->s.count > CANDIDATES - BVH_WIDTH)
         measure_list(to);
     visit_leaf(&to->s, triangles, leaf);
 }
@@ -297,7 +298,7 @@ static void visit_and_measure(measuring *to, __global const float4 *triangles, u
 DEFINE_WALK(walk_measuring, measuring, &state->s, visit_and_measure)
 
 /* Points with more candidates than fit, and those far away. */
-__kernel void nearest_complete(__global const node *nodes, __global const float4 *triangles,
+__kernel void nearest_complete(__global const bvh_node *nodes, __global const float4 *triangles,
                                __global const uint *tree_order, __global const double *corners,
                                __global const float4 *points, __global const double *exact,
                                __global const uint *order, uint count, double radius,

@@ -3,6 +3,7 @@
 #define ABUTI_NEAREST_H
 
 #include "bvh/bvh.h"
+#include "nearest/nearest_shared.h"
 
 #include <abut/nearest.h>
 

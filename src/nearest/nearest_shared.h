@@ -14,10 +14,12 @@
 
 /* Beyond this many times the size of the mesh a point is far. */
 #define NEAREST_FAR 64.0
-/* 32 roundings of a float. */
+/* 32 roundings of a float, and more than products and sums of a few. */
 #define NEAREST_MARGIN 0x1p-19f
+#define NEAREST_SLACK (1.0f + 0x1p-20f)
 /* More than the errors of squares of distances in doubles. */
 #define SLACK_FAR (1.0 + 0x1p-44)
+#define MARGIN_FAR 0x1p-48 /* where coordinates are at most 2 */
 
 #define POINT_BLOCK 512      /* points whose features are collected together */
 #define POINT_SMALL_BLOCK 32 /* of a second try */

@@ -4,7 +4,6 @@
 #ifndef ABUTI_NEAREST_NEAREST_WALK_H
 #define ABUTI_NEAREST_NEAREST_WALK_H
 
-#include "nearest/nearest_shared.h"
 #include "nearest/search.h"
 
 /* Starts a search that floats can do; false where the point is far. */
@@ -27,7 +26,7 @@ static inline bool start_near(search *s, const bvh_hint *hint) {
     double limit = real_min(s->radius * scale, 4 * NEAREST_FAR);
     if (hint && hint->known)
         limit = real_min(limit, v3_length(v3_sub(p, v3_scale(hint->point, scale))));
-    set_bound(s, (float)limit * SLACK + s->margin);
+    set_bound(s, (float)limit * NEAREST_SLACK + s->margin);
     return true;
 }
 

@@ -73,7 +73,7 @@ regions_boxes(__global const float4 *points, uint count, uint block_points,
 
 /* A bound for the middle of each block, as w of its greatest corner; less than 0 where the block is
  * not for lists. */
-__kernel void regions_seed(__global const node *nodes, __global const float4 *triangles,
+__kernel void regions_seed(__global const bvh_node *nodes, __global const float4 *triangles,
                            uint blocks, __global const uchar *wanted, uint wanted_blocks,
                            __global float4 *boxes) {
     uint block = (uint)get_global_id(0);
@@ -112,12 +112,12 @@ static inline void list_features(__global const float4 *features, __global const
  * gives their number, more than REGION_LIST where they or the way there did not fit. Nodes wait on
  * a stack, of which 32 are taken at a time, an item for each child. numbers: waiting nodes, leaves,
  * listed features. */
-static inline uint list_all(__global const node *nodes, __global const float4 *features,
+static inline uint list_all(__global const bvh_node *nodes, __global const float4 *features,
                             __global const uint *leaf_begin, const box *b, float upper,
                             __local uint *stack, __local uint *leaves, __local uint *list,
                             __local uint *numbers) {
     uint item = (uint)get_local_id(0);
-    float reach = upper + 2.0f * b->margin, reach_sq = reach * reach * SLACK;
+    float reach = upper + 2.0f * b->margin, reach_sq = reach * reach * NEAREST_SLACK;
     float4 lo = b->middle - b->half_size, hi = b->middle + b->half_size;
     if (item < 3)
         numbers[item] = item == 0;
@@ -126,18 +126,18 @@ static inline uint list_all(__global const node *nodes, __global const float4 *f
     for (;;) {
         barrier(CLK_LOCAL_MEM_FENCE);
         uint waiting = numbers[0], leaf_count = numbers[1];
-        uint taken = min(waiting, (uint)(GROUP / WIDTH)), child = NONE;
+        uint taken = min(waiting, (uint)(GROUP / BVH_WIDTH)), child = ABUT_NONE;
         bool flush = leaf_count > REGION_LEAVES - GROUP || waiting == 0;
-        if (item / WIDTH < taken) {
-            __global const node *n = nodes + stack[waiting - taken + item / WIDTH];
-            uint slot = item % WIDTH;
+        if (item / BVH_WIDTH < taken) {
+            __global const bvh_node *n = nodes + stack[waiting - taken + item / BVH_WIDTH];
+            uint slot = item % BVH_WIDTH;
             __global const float *low = (__global const float *)n->lo + slot,
                                  *high = (__global const float *)n->hi + slot;
             float x = fmax(fmax(low[0] - hi.x, lo.x - high[0]), 0.0f),
                   y = fmax(fmax(low[4] - hi.y, lo.y - high[4]), 0.0f),
                   z = fmax(fmax(low[8] - hi.z, lo.z - high[8]), 0.0f);
             if (fma(x, x, fma(y, y, z * z)) <= reach_sq)
-                child = ((__global const uint *)&n->child)[slot];
+                child = BVH_AT(const uint, n->child, slot);
         }
         if (flush)
             list_features(features, leaf_begin, b, upper, leaves, leaf_count, list, &numbers[2]);
@@ -153,10 +153,10 @@ static inline uint list_all(__global const node *nodes, __global const float4 *f
                 numbers[1] = 0;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (child == NONE)
+        if (child == ABUT_NONE)
             continue;
-        if (child & LEAF)
-            leaves[atomic_inc(&numbers[1])] = child & ~LEAF;
+        if (child & BVH_LEAF)
+            leaves[atomic_inc(&numbers[1])] = child & ~BVH_LEAF;
         else
             stack[atomic_inc(&numbers[0])] = child;
     }
@@ -166,7 +166,7 @@ static inline uint list_all(__global const node *nodes, __global const float4 *f
  * Blocks whose list does not fit are marked in `left`. On a second try with smaller blocks only the
  * `wanted` ones of the first are looked at, of which each has wanted_blocks. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-regions_find(__global const node *nodes, __global const float4 *features,
+regions_find(__global const bvh_node *nodes, __global const float4 *features,
              __global const uint *leaf_begin, __global const float4 *points, uint count,
              float radius, __global const float4 *boxes, uint block_points,
              __global const uchar *wanted, uint wanted_blocks, __global uchar *left,
@@ -224,7 +224,8 @@ regions_find(__global const node *nodes, __global const float4 *features,
         }
         atomic_min(least, as_uint(bound));
         barrier(CLK_LOCAL_MEM_FENCE);
-        float part_upper = fmin(upper, sqrt(as_float(*least)) * SLACK + b.radius + 4.0f * margin);
+        float part_upper =
+            fmin(upper, sqrt(as_float(*least)) * NEAREST_SLACK + b.radius + 4.0f * margin);
         for (uint k = lane; k < listed; k += PART) {
             feature f = load_feature(features, list[k]);
             if (is_needed(&f, &b, part_upper))

@@ -12,9 +12,6 @@
 
 enum { CANDIDATE_MOST = 64 };
 
-/* Products and sums of a few roundings. */
-#define SLACK (1.0f + 0x1p-20f)
-
 typedef struct candidate {
     float lower;
     uint32_t place; /* in `order` */
@@ -47,7 +44,7 @@ void abuti_bvh_measure_8(search *s);
 
 static inline void set_bound(search *s, float upper) {
     s->upper = upper;
-    s->upper_sq = upper * upper * SLACK + FLT_MIN;
+    s->upper_sq = upper * upper * NEAREST_SLACK + FLT_MIN;
 }
 
 static inline void lower_bound_to(search *s, float upper) {
@@ -138,7 +135,7 @@ static void add_candidate(search *s, float lower, uint32_t place) {
         s->count = s->fetched = kept;
         if (kept > CANDIDATE_MOST / 2) {
             measure_all(s);
-            lower_bound_to(s, bvh_float_above(s->best * s->bvh->scale) * SLACK + s->margin);
+            lower_bound_to(s, bvh_float_above(s->best * s->bvh->scale) * NEAREST_SLACK + s->margin);
         }
     }
     s->list[s->count].lower = lower;
@@ -256,7 +253,7 @@ static inline void visit_group(search *s, const leaf_group *group,
                                const uint32_t leaves[WIDE_GROUPS]) {
     fw margin, distance_sq = group_distances(s, group, &margin);
     fw reach = fw_add(fw_all(s->upper), margin);
-    reach = fw_mul(fw_mul(reach, reach), fw_all(SLACK));
+    reach = fw_mul(fw_mul(reach, reach), fw_all(NEAREST_SLACK));
     unsigned near = mw_bits(fw_less_equal(distance_sq, reach));
     if (near)
         take_near(s, leaves, distance_sq, margin, near);

@@ -6,7 +6,6 @@
 #include "bvh/node_cl.h"
 #include "nearest/nearest_shared.h"
 
-#define SLACK (1.0f + 0x1p-20f)
 #define TINY 1e-30f
 
 /* ---- triangles in floats ---- */
@@ -62,7 +61,7 @@ typedef struct search {
 static inline void set_best(search *s, float best) {
     float reach = best + 2.0f * s->at.w;
     s->best = best;
-    s->reach_sq = reach * reach * SLACK;
+    s->reach_sq = reach * reach * NEAREST_SLACK;
 }
 
 static inline void add_candidate(search *s, float distance_sq, uint place) {
@@ -114,7 +113,7 @@ static inline float4 outside(float4 lo, float4 hi, float x) {
 
 /* Squared distances to the boxes of four children as whole numbers that sort alike, a little less
  * than they are, with the number of the child in the lowest bits. */
-static inline uint4 child_keys(__global const node *n, float4 at) {
+static inline uint4 child_keys(__global const bvh_node *n, float4 at) {
     float4 x = outside(n->lo[0], n->hi[0], at.x), y = outside(n->lo[1], n->hi[1], at.y),
            z = outside(n->lo[2], n->hi[2], at.z);
     float4 sum = fma(x, x, fma(y, y, z * z)); /* of an empty slot: infinity */
@@ -123,49 +122,49 @@ static inline uint4 child_keys(__global const node *n, float4 at) {
 
 /* Walks through the tree from the search's bound, nearest children first. `visit` sees the leaves.
  */
-#define DEFINE_WALK(walk, state_type, search_of, visit)              \
-    static void walk(state_type *state, __global const node *nodes,  \
-                     __global const float4 *triangles) {             \
-        search *s = search_of;                                       \
-        uint keys[STACK], children[STACK], used = 0, child = 0;      \
-        for (;;) {                                                   \
-            uint next = NONE;                                        \
-            if (child & LEAF) {                                      \
-                visit(state, triangles, child & ~LEAF);              \
-            } else {                                                 \
-                __global const node *n = nodes + child;              \
-                uint4 key = child_keys(n, s->at), name = n->child;   \
-                uint k0 = key.x, k1 = key.y, k2 = key.z, k3 = key.w; \
-                uint limit = as_uint(s->reach_sq);                   \
-                sort_two(&k0, &k1);                                  \
-                sort_two(&k2, &k3);                                  \
-                sort_two(&k0, &k2);                                  \
-                sort_two(&k1, &k3);                                  \
-                sort_two(&k1, &k2);                                  \
-                if (k3 <= limit) {                                   \
-                    keys[used] = k3;                                 \
-                    children[used++] = NAME_OF(k3);                  \
-                }                                                    \
-                if (k2 <= limit) {                                   \
-                    keys[used] = k2;                                 \
-                    children[used++] = NAME_OF(k2);                  \
-                }                                                    \
-                if (k1 <= limit) {                                   \
-                    keys[used] = k1;                                 \
-                    children[used++] = NAME_OF(k1);                  \
-                }                                                    \
-                if (k0 <= limit)                                     \
-                    next = NAME_OF(k0);                              \
-            }                                                        \
-            while (next == NONE && used) {                           \
-                used--;                                              \
-                if (keys[used] <= as_uint(s->reach_sq))              \
-                    next = children[used];                           \
-            }                                                        \
-            if (next == NONE)                                        \
-                return;                                              \
-            child = next;                                            \
-        }                                                            \
+#define DEFINE_WALK(walk, state_type, search_of, visit)                 \
+    static void walk(state_type *state, __global const bvh_node *nodes, \
+                     __global const float4 *triangles) {                \
+        search *s = search_of;                                          \
+        uint keys[STACK], children[STACK], used = 0, child = 0;         \
+        for (;;) {                                                      \
+            uint next = ABUT_NONE;                                      \
+            if (child & BVH_LEAF) {                                     \
+                visit(state, triangles, child & ~BVH_LEAF);             \
+            } else {                                                    \
+                __global const bvh_node *n = nodes + child;             \
+                uint4 key = child_keys(n, s->at), name = n->child;      \
+                uint k0 = key.x, k1 = key.y, k2 = key.z, k3 = key.w;    \
+                uint limit = as_uint(s->reach_sq);                      \
+                sort_two(&k0, &k1);                                     \
+                sort_two(&k2, &k3);                                     \
+                sort_two(&k0, &k2);                                     \
+                sort_two(&k1, &k3);                                     \
+                sort_two(&k1, &k2);                                     \
+                if (k3 <= limit) {                                      \
+                    keys[used] = k3;                                    \
+                    children[used++] = NAME_OF(k3);                     \
+                }                                                       \
+                if (k2 <= limit) {                                      \
+                    keys[used] = k2;                                    \
+                    children[used++] = NAME_OF(k2);                     \
+                }                                                       \
+                if (k1 <= limit) {                                      \
+                    keys[used] = k1;                                    \
+                    children[used++] = NAME_OF(k1);                     \
+                }                                                       \
+                if (k0 <= limit)                                        \
+                    next = NAME_OF(k0);                                 \
+            }                                                           \
+            while (next == ABUT_NONE && used) {                         \
+                used--;                                                 \
+                if (keys[used] <= as_uint(s->reach_sq))                 \
+                    next = children[used];                              \
+            }                                                           \
+            if (next == ABUT_NONE)                                      \
+                return;                                                 \
+            child = next;                                               \
+        }                                                               \
     }
 
 DEFINE_WALK(walk, search, state, visit_leaf)
@@ -186,7 +185,7 @@ static inline void visit_few(search *s, __global const float4 *triangles, uint l
 
 DEFINE_WALK(walk_few, search, state, visit_few)
 
-static inline float bound_of(float4 at, float bound, __global const node *nodes,
+static inline float bound_of(float4 at, float bound, __global const bvh_node *nodes,
                              __global const float4 *triangles) {
     search s;
     s.at = at;
@@ -198,7 +197,7 @@ static inline float bound_of(float4 at, float bound, __global const node *nodes,
 }
 
 /* Searches from a bound. */
-static inline void find(search *s, float4 at, float bound, __global const node *nodes,
+static inline void find(search *s, float4 at, float bound, __global const bvh_node *nodes,
                         __global const float4 *triangles) {
     s->at = at;
     s->count = 0;

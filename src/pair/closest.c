@@ -35,12 +35,6 @@ enum {
     EFFORT_A_LEAF = 64
 };
 
-/* Products and sums of a few roundings. */
-#define SLACK (1.0f + 0x1p-20f)
-/* The error of distances in floats on top of the pad, which is as large as this again. */
-#define MARGIN 0x1p-19f
-/* Squares below this are no lengths. */
-#define TINY 1e-30f
 #define SLACK_FAR (1.0 - 0x1p-44)
 
 typedef struct candidate {
@@ -140,79 +134,6 @@ static void add_candidate(near_search *s, float lower, uint32_t a, uint32_t b) {
 
 /* ---- leaves ---- */
 
-static inline f4 clamp4(f4 t) {
-    return f4_min(f4_max(t, f4_all(0)), f4_all(1));
-}
-
-/* A triangle in each lane, with what distances need again and again. */
-typedef struct triangles4 {
-    vec3x4 corner[3], edge[3]; /* edge k from corner k on */
-    f4 per_edge_sq[3];
-    vec3x4 w; /* the part of the last edge, turned round, that is orthogonal to the first */
-    f4 k, per_ww;
-    m4 flat; /* it has a face */
-} triangles4;
-
-static inline f4 inverse4(f4 square) {
-    return f4_div(f4_all(1), f4_max(square, f4_all(TINY)));
-}
-
-static inline void triangles_prepare(triangles4 *t) {
-    f4 zero = f4_all(0);
-    for (int i = 0; i < 3; i++) {
-        t->edge[i] = sub4(t->corner[i == 2 ? 0 : i + 1], t->corner[i]);
-        t->per_edge_sq[i] = inverse4(dot4(t->edge[i], t->edge[i]));
-    }
-    vec3x4 v = sub4(t->corner[2], t->corner[0]);
-    t->k = f4_mul(dot4(t->edge[0], v), t->per_edge_sq[0]);
-    t->w = along4(v, f4_sub(zero, t->k), t->edge[0]);
-    f4 ww = dot4(t->w, t->w);
-    t->per_ww = inverse4(ww);
-    t->flat = f4_less(f4_all(TINY), ww);
-}
-
-/* Squared distance of p to the face of t where its foot is inside, else `other`. */
-static inline f4 over_face4(const triangles4 *t, vec3x4 p, f4 other) {
-    f4 zero = f4_all(0), one = f4_all(1);
-    vec3x4 from = sub4(p, t->corner[0]);
-    f4 s = f4_mul(dot4(from, t->edge[0]), t->per_edge_sq[0]);
-    vec3x4 beside = along4(from, f4_sub(zero, s), t->edge[0]);
-    f4 r = f4_mul(dot4(beside, t->w), t->per_ww);
-    f4 along = f4_sub(s, f4_mul(t->k, r));
-    vec3x4 rest = along4(beside, f4_sub(zero, r), t->w);
-    m4 inside = m4_and(m4_and(f4_less(zero, r), f4_less(zero, along)),
-                       m4_and(f4_less(f4_add(r, along), one), t->flat));
-    return f4_min(other, f4_select(inside, dot4(rest, rest), other));
-}
-
-/* Squared distance of edge i of a and edge j of b. First the perpendicular of both lines gives a
- * place on b's edge; then its foot on a's, and the foot of that on b's again. */
-static inline f4 edges4(const triangles4 *a, int i, const triangles4 *b, int j) {
-    vec3x4 u = a->edge[i], v = b->edge[j], gap = sub4(b->corner[j], a->corner[i]);
-    f4 zero = f4_all(0);
-    f4 k = f4_mul(dot4(u, v), a->per_edge_sq[i]), foot = f4_mul(dot4(gap, u), a->per_edge_sq[i]);
-    vec3x4 w = along4(v, f4_sub(zero, k), u), beside = along4(gap, f4_sub(zero, foot), u);
-    f4 t = clamp4(f4_sub(zero, f4_div(dot4(beside, w), f4_max(dot4(w, w), f4_all(TINY)))));
-    f4 s = clamp4(f4_add(foot, f4_mul(k, t)));
-    vec3x4 from = along4(gap, f4_sub(zero, s), u);
-    t = clamp4(f4_sub(zero, f4_mul(dot4(from, v), b->per_edge_sq[j])));
-    vec3x4 rest = along4(from, t, v);
-    return f4_min(dot4(rest, rest), f4_all(FLT_MAX));
-}
-
-/* Squared distances of four pairs of triangles that do not meet. */
-static inline f4 distances4(const triangles4 *a, const triangles4 *b) {
-    f4 least = f4_all(FLT_MAX);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            least = f4_min(least, edges4(a, i, b, j));
-    for (int i = 0; i < 3; i++) {
-        least = over_face4(a, b->corner[i], least);
-        least = over_face4(b, a->corner[i], least);
-    }
-    return least;
-}
-
 /* The longest step of a leaf's block: by how much, and less, its corners are wrong. */
 static inline float leaf_step(const pair_side *side, uint32_t place) {
     const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
@@ -226,14 +147,9 @@ static inline float leaf_step(const pair_side *side, uint32_t place) {
 }
 
 /* The lanes where triangles may be closer than `reach`: along the line between their middles. */
-static inline m4 apart_less4(const vec3x4 a[3], const vec3x4 b[3], f4 reach) {
-    vec3x4 n = {
-        f4_sub(f4_add(f4_add(b[0].x, b[1].x), b[2].x), f4_add(f4_add(a[0].x, a[1].x), a[2].x)),
-        f4_sub(f4_add(f4_add(b[0].y, b[1].y), b[2].y), f4_add(f4_add(a[0].y, a[1].y), a[2].y)),
-        f4_sub(f4_add(f4_add(b[0].z, b[1].z), b[2].z), f4_add(f4_add(a[0].z, a[1].z), a[2].z))};
-    f4 hi = f4_max(f4_max(dot4(n, a[0]), dot4(n, a[1])), dot4(n, a[2]));
-    f4 lo = f4_min(f4_min(dot4(n, b[0]), dot4(n, b[1])), dot4(n, b[2]));
-    return f4_less_equal(f4_sub(lo, hi), f4_mul(reach, f4_sqrt(dot4(n, n))));
+static inline m4 are_near(const wide3 a[3], const wide3 b[3], f4 reach) {
+    f4 length, gap = triangles_gap(a, b, &length);
+    return f4_less_equal(gap, f4_add(f4_mul(reach, length), f4_all(GAP_UNKNOWN)));
 }
 
 /* The shadows of the four triangles of a leaf on a direction n of its side. */
@@ -293,8 +209,8 @@ static void measure_leaves(near_search *s, const uint32_t place[2]) {
     unsigned likely[4];
     if (!leaves_near(s->frame, place, s->upper + margin, likely))
         return;
-    vec3x4 a[3];
-    triangles4 one, four;
+    wide3 a[3];
+    wide_triangle one, four;
     pair_corners(&side[0], place[0], a);
     pair_corners(&side[1], place[1], four.corner);
     for (int k = 0; k < 3; k++)
@@ -309,13 +225,13 @@ static void measure_leaves(near_search *s, const uint32_t place[2]) {
         if (!likely[i])
             continue;
         spread4(a, i, one.corner);
-        if (!(likely[i] & m4_bits(apart_less4(one.corner, four.corner, f4_all(reach)))))
+        if (!(likely[i] & m4_bits(are_near(one.corner, four.corner, f4_all(reach)))))
             continue;
         if (!prepared)
-            triangles_prepare(&four);
+            triangle_prepare(&four);
         prepared = true;
-        triangles_prepare(&one);
-        f4 distance_sq = distances4(&one, &four);
+        triangle_prepare(&one);
+        f4 distance_sq = triangles_sq(&one, &four);
         unsigned near = m4_bits(f4_less_equal(distance_sq, f4_all(reach * reach * SLACK)));
         if (!near)
             continue;
@@ -549,7 +465,7 @@ static void search_far(near_search *s) {
 /* ---- one question ---- */
 
 float abuti_pair_bounds(const pair_frame *frame, double limit, float *upper) {
-    float margin = 2 * frame->pad + MARGIN * ((float)real_min(frame->reach, PAIR_FAR) + 8);
+    float margin = 2 * frame->pad + PAIR_MARGIN * ((float)real_min(frame->reach, PAIR_FAR) + 8);
     *upper = (float)real_min(limit * frame->scale, 8 * PAIR_FAR) * SLACK + margin;
     return margin;
 }

@@ -6,22 +6,6 @@
 #include "pair/pair.h"
 #include "pair/pair_shared.h"
 
-typedef struct pair_pose {
-    float turn[3][3];
-    float shift[3];
-    float pad, unit_a, unit_b;
-    uint32_t skip;
-    float margin, upper, sure, unused;
-} pair_pose;
-
-typedef struct pair_motion {
-    double rotation[9], translation[3];
-    uint64_t rotates;
-} pair_motion;
-
-_Static_assert(sizeof(pair_pose) == 80 && sizeof(pair_motion) == 104,
-               "the layouts that devices read");
-
 /* Pairs of triangles of all poses of a part, on the host. */
 typedef struct pair_list {
     uint32_t (*pairs)[2];

@@ -26,21 +26,6 @@ static float sure_below(const abuti_pair_search *search, const pair_frame *frame
     return bvh_float_below(real_min(search->limit * frame->scale, 8 * PAIR_FAR)) * (1 - 0x1p-20f);
 }
 
-static pair_motion motion_of(const abuti_motion *from) {
-    pair_motion to = {.rotates = from->rotates};
-    const vec3 t = from->translation;
-    for (int i = 0; i < 3; i++) {
-        const vec3 row = from->rotation.row[i];
-        to.rotation[3 * i] = row.x;
-        to.rotation[3 * i + 1] = row.y;
-        to.rotation[3 * i + 2] = row.z;
-    }
-    to.translation[0] = t.x;
-    to.translation[1] = t.y;
-    to.translation[2] = t.z;
-    return to;
-}
-
 static void frames_task(void *data, size_t chunk, size_t begin, size_t end) {
     abuti_pair_search *search = data;
     (void)chunk;
@@ -61,8 +46,10 @@ static void frames_task(void *data, size_t chunk, size_t begin, size_t end) {
         to->unit_b = frame.side[1].unit;
         to->margin = abuti_pair_bounds(&frame, search->limit, &to->upper);
         to->sure = sure_below(search, &frame);
-        for (int k = 0; k < 2 && search->measured; k++)
-            search->motions[i][k] = motion_of(&frame.side[k].motion);
+        for (int k = 0; k < 2 && search->measured; k++) {
+            const abuti_motion *m = &frame.side[k].motion;
+            search->motions[i][k] = (pair_motion){m->rotation, m->translation, m->rotates, 0};
+        }
     }
 }
 

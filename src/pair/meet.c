@@ -34,30 +34,19 @@ typedef struct meet_search {
 
 /* ---- leaves ---- */
 
-static inline f4 largest4(vec3x4 a) {
-    return f4_max(f4_max(f4_abs(a.x), f4_abs(a.y)), f4_abs(a.z));
-}
-static inline f4 sum4(vec3x4 a) {
-    return f4_add(f4_add(f4_abs(a.x), f4_abs(a.y)), f4_abs(a.z));
-}
-
 /* The lanes where the plane of triangle p may meet triangle q. */
-static inline m4 plane_meets4(const vec3x4 p[3], const vec3x4 q[3], f4 doubt) {
-    vec3x4 e1 = sub4(p[1], p[0]), e2 = sub4(p[2], p[0]), n = cross4(e1, e2);
-    vec3x4 w = sub4(q[0], p[0]);
-    f4 lo = dot4(n, w), hi = lo, reach = sum4(w);
+static inline m4 plane_meets(const wide3 p[3], const wide3 q[3], f4 doubt) {
+    wide_plane plane = plane_of(sub3(p[1], p[0]), sub3(p[2], p[0]), doubt);
+    wide3 w = sub3(q[0], p[0]);
+    f4 lo = dot3(plane.n, w), hi = lo, reach = sum3(w);
     for (int k = 1; k < 3; k++) {
-        w = sub4(q[k], p[0]);
-        f4 side = dot4(n, w);
+        w = sub3(q[k], p[0]);
+        f4 side = dot3(plane.n, w);
         lo = f4_min(lo, side);
         hi = f4_max(hi, side);
-        reach = f4_max(reach, sum4(w));
+        reach = f4_max(reach, sum3(w));
     }
-    f4 slope =
-        f4_add(f4_mul(f4_all(4), f4_add(largest4(e1), largest4(e2))), f4_mul(f4_all(8), doubt));
-    f4 bound =
-        f4_add(f4_mul(f4_all(2), sum4(n)), f4_mul(slope, f4_add(reach, f4_mul(f4_all(6), doubt))));
-    bound = f4_mul(bound, doubt);
+    f4 bound = plane_bound(&plane, reach);
     return m4_and(f4_less_equal(lo, bound), f4_less_equal(f4_sub(f4_all(0), bound), hi));
 }
 
@@ -66,7 +55,7 @@ typedef struct boxes4 {
     f4 lo[3], hi[3];
 } boxes4;
 
-static inline boxes4 boxes_of(const vec3x4 corner[3]) {
+static inline boxes4 boxes_of(const wide3 corner[3]) {
     boxes4 box;
     box.lo[0] = f4_min(f4_min(corner[0].x, corner[1].x), corner[2].x);
     box.lo[1] = f4_min(f4_min(corner[0].y, corner[1].y), corner[2].y);
@@ -78,8 +67,7 @@ static inline boxes4 boxes_of(const vec3x4 corner[3]) {
 }
 
 /* For each of four triangles a which of four b have boxes that may meet its own. */
-static inline unsigned boxes_cross(const vec3x4 a[3], const vec3x4 b[3], f4 doubt,
-                                   unsigned near[4]) {
+static inline unsigned boxes_cross(const wide3 a[3], const wide3 b[3], f4 doubt, unsigned near[4]) {
     boxes4 of_a = boxes_of(a), of_b = boxes_of(b);
     float lo[3][4], hi[3][4];
     unsigned any = 0;
@@ -124,7 +112,7 @@ static bool meet_triangles(meet_search *s, uint32_t a, const abut_triangle *at_a
 
 static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
     const pair_side *side = s->frame->side;
-    vec3x4 a[3], b[3], one[3];
+    wide3 a[3], b[3], one[3];
     float step_a = pair_corners(&side[0], place[0], a);
     float step_b = pair_corners(&side[1], place[1], b);
     for (int k = 0; k < 3; k++)
@@ -141,9 +129,9 @@ static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
         if (!likely[i])
             continue;
         spread4(a, i, one);
-        unsigned near = likely[i] & m4_bits(plane_meets4(one, b, doubt));
+        unsigned near = likely[i] & m4_bits(plane_meets(one, b, doubt));
         if (near)
-            near &= m4_bits(plane_meets4(b, one, doubt));
+            near &= m4_bits(plane_meets(b, one, doubt));
         if (!near)
             continue;
         uint32_t t = side[0].bvh->order[leaf_a * BVH_WIDTH + i];

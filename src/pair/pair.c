@@ -65,7 +65,7 @@ bool abuti_pair_start(const abut_posed *a, const abut_posed *b, pair_frame *fram
     if (moves(&side[0].motion) || moves(&side[1].motion))
         error =
             0x1p-45 * frame->scale * (largest_coordinate(&side[0]) + largest_coordinate(&side[1]));
-    frame->pad = near ? 0x1p-19f * ((float)frame->reach + 8) + (float)error : 0;
+    frame->pad = near ? PAIR_MARGIN * ((float)frame->reach + 8) + (float)error : 0;
     return error <= 0x1p-20;
 }
 

@@ -10,16 +10,15 @@
  * pierce the other. What is neither goes to the host, which asks the exact predicate.
  */
 #include "pair/pair_cl.h"
-#include "pair/pair_shared.h"
 
-#define OPENED (PAIR_GROUP / WIDTH) /* pairs of boxes at a time */
+#define OPENED (PAIR_GROUP / BVH_WIDTH) /* pairs of boxes at a time */
 
 /* ---- boxes ---- */
 
 /* Not so where the shadows on one of the face axes of either are apart beyond the pad; never so for
  * an empty slot, whose sizes are no numbers. */
 static inline bool boxes_meet(const pair_pose *p, const box *a, const box *b) {
-    vec offset = vec_sub(a->middle, turned(p, b->middle));
+    wide3 offset = sub3(a->middle, turned(p, b->middle));
     const float at[3] = {offset.x, offset.y, offset.z};
     const float ha[3] = {a->half_size.x, a->half_size.y, a->half_size.z};
     const float hb[3] = {b->half_size.x, b->half_size.y, b->half_size.z};
@@ -38,39 +37,25 @@ static inline bool boxes_meet(const pair_pose *p, const box *a, const box *b) {
 
 /* ---- triangles ---- */
 
-/* The sign of n . w for a plane of edges e1 and e2, 0 where it is not certain. */
-typedef struct plane {
-    vec n;
-    float n_doubt, slope;
-} plane;
-
-static inline plane plane_of(vec e1, vec e2, float doubt) {
-    plane p;
-    p.n = vec_cross(e1, e2);
-    p.n_doubt = 2.0f * vec_sum(p.n);
-    p.slope = 4.0f * (vec_largest(e1) + vec_largest(e2)) + 8.0f * doubt;
-    return p;
-}
-
-static inline int side_of(const plane *p, vec w, float doubt) {
-    float value = vec_dot(p->n, w);
-    float bound = doubt * (p->n_doubt + p->slope * (vec_sum(w) + 6.0f * doubt));
+/* The sign of n . w for a plane, 0 where it is not certain. */
+static inline int side_of(const wide_plane *p, wide3 w) {
+    float value = dot3(p->n, w), bound = plane_bound(p, sum3(w));
     return value > bound ? 1 : value < -bound ? -1 : 0;
 }
 
 enum { SEPARATE, UNCERTAIN, MEETING };
 
 /* An edge from p to q, whose ends are on these sides of a triangle's plane. */
-static inline int pierces(const vec *t, vec p, vec q, int side_p, int side_q, float doubt) {
+static inline int pierces(const wide3 *t, wide3 p, wide3 q, int side_p, int side_q, float doubt) {
     if (side_p * side_q > 0)
         return SEPARATE;
-    vec way = vec_sub(q, p), r[3];
+    wide3 way = sub3(q, p), r[3];
     for (int k = 0; k < 3; k++)
-        r[k] = vec_sub(t[k], p);
+        r[k] = sub3(t[k], p);
     int above = 0, below = 0;
     for (int k = 0; k < 3; k++) {
-        plane through = plane_of(r[k], r[k == 2 ? 0 : k + 1], doubt);
-        int side = side_of(&through, way, doubt);
+        wide_plane through = plane_of(r[k], r[k == 2 ? 0 : k + 1], doubt);
+        int side = side_of(&through, way);
         above += side > 0;
         below += side < 0;
     }
@@ -79,7 +64,7 @@ static inline int pierces(const vec *t, vec p, vec q, int side_p, int side_q, fl
     return side_p * side_q < 0 && above + below == 3 ? MEETING : UNCERTAIN;
 }
 
-static inline int edges_pierce(const vec *t, const vec *other, const int *side, float doubt) {
+static inline int edges_pierce(const wide3 *t, const wide3 *other, const int *side, float doubt) {
     int worst = SEPARATE;
     for (int k = 0; k < 3; k++) {
         int next = k == 2 ? 0 : k + 1;
@@ -91,16 +76,16 @@ static inline int edges_pierce(const vec *t, const vec *other, const int *side, 
     return worst;
 }
 
-static int triangles_meet(const vec *a, const vec *b, float doubt) {
+static int triangles_meet(const wide3 *a, const wide3 *b, float doubt) {
     int side_a[3], side_b[3], sum_a = 0, sum_b = 0;
-    plane of_a = plane_of(vec_sub(a[1], a[0]), vec_sub(a[2], a[0]), doubt);
+    wide_plane of_a = plane_of(sub3(a[1], a[0]), sub3(a[2], a[0]), doubt);
     for (int k = 0; k < 3; k++)
-        sum_b += side_b[k] = side_of(&of_a, vec_sub(b[k], a[0]), doubt);
+        sum_b += side_b[k] = side_of(&of_a, sub3(b[k], a[0]));
     if (sum_b == 3 || sum_b == -3)
         return SEPARATE;
-    plane of_b = plane_of(vec_sub(b[1], b[0]), vec_sub(b[2], b[0]), doubt);
+    wide_plane of_b = plane_of(sub3(b[1], b[0]), sub3(b[2], b[0]), doubt);
     for (int k = 0; k < 3; k++)
-        sum_a += side_a[k] = side_of(&of_b, vec_sub(a[k], b[0]), doubt);
+        sum_a += side_a[k] = side_of(&of_b, sub3(a[k], b[0]));
     if (sum_a == 3 || sum_a == -3)
         return SEPARATE;
     int found = edges_pierce(a, b, side_b, doubt);
@@ -119,11 +104,11 @@ enum { WAITING, FOUND, MET, ASKED, PLACE, NUMBERS };
 static inline void look_at_leaves(const pair_pose *p, const side *a, const side *b,
                                   __local const uint2 *leaves, uint first, uint count,
                                   __local uint *numbers, __local uint2 *unsure) {
-    uint item = (uint)get_local_id(0), which = item / (WIDTH * WIDTH);
+    uint item = (uint)get_local_id(0), which = item / (BVH_WIDTH * BVH_WIDTH);
     if (which >= count)
         return;
-    uint2 at = triangles_of(a, b, leaves[first + which], item % (WIDTH * WIDTH));
-    vec corners_a[3], corners_b[3];
+    uint2 at = triangles_of(a, b, leaves[first + which], item % (BVH_WIDTH * BVH_WIDTH));
+    wide3 corners_a[3], corners_b[3];
     load_pair(p, a, b, at, corners_a, corners_b);
     int found = triangles_meet(corners_a, corners_b, p->pad);
     if (found == MEETING)
@@ -138,13 +123,13 @@ static inline void look_at_leaves(const pair_pose *p, const side *a, const side 
 /* The pair, where its boxes may meet. */
 static inline uint2 if_met(const pair_pose *p, const side *a, const side *b, uint2 pair) {
     box box_a = box_at(a, pair.x), box_b = box_at(b, pair.y);
-    return boxes_meet(p, &box_a, &box_b) ? pair : (uint2)(NONE, NONE);
+    return boxes_meet(p, &box_a, &box_b) ? pair : (uint2)(ABUT_NONE, ABUT_NONE);
 }
 
 /* For each pose: where in `pairs` those of triangles begin that are uncertain and how many they are
  * (none = apart), or PAIR_MEETS, or PAIR_TOO_MUCH. `total` starts with 0. */
 __kernel __attribute__((reqd_work_group_size(PAIR_GROUP, 1, 1))) void
-pair_meet(__global const node *nodes_a, __global const node *nodes_b,
+pair_meet(__global const bvh_node *nodes_a, __global const bvh_node *nodes_b,
           __global const float *triangles_a, __global const float *triangles_b,
           __global const uint *order_a, __global const uint *order_b,
           __global const pair_pose *poses, __global uint2 *results, __global uint2 *pairs,
@@ -163,18 +148,18 @@ pair_meet(__global const node *nodes_a, __global const node *nodes_b,
     if (item < NUMBERS)
         numbers[item] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint2 child = (uint2)(NONE, NONE); /* to be kept: first the children of both roots */
-    if (item < WIDTH * WIDTH)
-        child = if_met(&p, &a, &b, (uint2)(item / WIDTH, item % WIDTH));
+    uint2 child = (uint2)(ABUT_NONE, ABUT_NONE); /* to be kept: first the children of both roots */
+    if (item < BVH_WIDTH * BVH_WIDTH)
+        child = if_met(&p, &a, &b, (uint2)(item / BVH_WIDTH, item % BVH_WIDTH));
     for (;;) {
-        if (child.x != NONE) {
+        if (child.x != ABUT_NONE) {
             bool both = leaves_both(&a, &b, child);
             uint place = atomic_inc(&numbers[both ? FOUND : WAITING]);
             if (both)
                 leaves[place] = child;
             else
                 stack[place] = child;
-            child = (uint2)(NONE, NONE);
+            child = (uint2)(ABUT_NONE, ABUT_NONE);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         uint waiting = numbers[WAITING], found = numbers[FOUND];
@@ -184,10 +169,10 @@ pair_meet(__global const node *nodes_a, __global const node *nodes_b,
             found >= MEET_LOOKED ? 0 : min(min(waiting, (uint)OPENED), (MEET_STACK - waiting) / 3);
         uint looked = opened ? 0 : min(found, (uint)MEET_LOOKED);
         over = over || opened + looked == 0;
-        if (!over && item / WIDTH < opened)
-            child =
-                if_met(&p, &a, &b,
-                       pair_below(&a, &b, stack[waiting - opened + item / WIDTH], item % WIDTH));
+        if (!over && item / BVH_WIDTH < opened)
+            child = if_met(&p, &a, &b,
+                           pair_below(&a, &b, stack[waiting - opened + item / BVH_WIDTH],
+                                      item % BVH_WIDTH));
         barrier(CLK_LOCAL_MEM_FENCE);
         if (over)
             break;

@@ -25,6 +25,7 @@
 
 #include "base/simd.h"
 #include "bvh/bvh.h"
+#include "pair/triangles_shared.h"
 
 #include <abut/pair.h>
 
@@ -39,6 +40,8 @@ enum {
 /* The place of a child is 4 x its node + its slot; the root has none. */
 #define PAIR_ROOT ABUT_NONE
 
+/* 32 u; see above. */
+#define PAIR_MARGIN 0x1p-19f
 /* Beyond this distance, in units, floats no longer tell one triangle from the next. */
 #define PAIR_FAR 64.0
 
@@ -160,37 +163,13 @@ static inline void pair_gaps_other(const pair_side *side, const pair_view *view,
 
 /* ---- corners ---- */
 
-typedef struct vec3x4 {
-    f4 x, y, z;
-} vec3x4;
-
-static inline f4 dot4(vec3x4 a, vec3x4 b) {
-    return f4_add(f4_add(f4_mul(a.x, b.x), f4_mul(a.y, b.y)), f4_mul(a.z, b.z));
-}
-static inline vec3x4 sub4(vec3x4 a, vec3x4 b) {
-    vec3x4 r = {f4_sub(a.x, b.x), f4_sub(a.y, b.y), f4_sub(a.z, b.z)};
-    return r;
-}
-static inline vec3x4 cross4(vec3x4 a, vec3x4 b) {
-    vec3x4 r = {f4_sub(f4_mul(a.y, b.z), f4_mul(a.z, b.y)),
-                f4_sub(f4_mul(a.z, b.x), f4_mul(a.x, b.z)),
-                f4_sub(f4_mul(a.x, b.y), f4_mul(a.y, b.x))};
-    return r;
-}
-/* a + s b */
-static inline vec3x4 along4(vec3x4 a, f4 s, vec3x4 b) {
-    vec3x4 r = {f4_add(a.x, f4_mul(s, b.x)), f4_add(a.y, f4_mul(s, b.y)),
-                f4_add(a.z, f4_mul(s, b.z))};
-    return r;
-}
-static inline vec3x4 all4(float x, float y, float z) {
-    vec3x4 r = {f4_all(x), f4_all(y), f4_all(z)};
-    return r;
+static inline wide3 all3(float x, float y, float z) {
+    return make3(f4_all(x), f4_all(y), f4_all(z));
 }
 
 /* The corners of the four triangles of the leaf at a place, as the blocks have them, in units.
  * Gives the longest step: each coordinate is off by at most half of its own. */
-static inline float pair_corners(const pair_side *side, uint32_t place, vec3x4 corner[3]) {
+static inline float pair_corners(const pair_side *side, uint32_t place, wide3 corner[3]) {
     const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
     uint32_t slot = place % BVH_WIDTH;
     const bvh_block *block = &side->bvh->blocks[node->child[slot] & ~BVH_LEAF];
@@ -212,22 +191,22 @@ static inline float pair_corners(const pair_side *side, uint32_t place, vec3x4 c
 }
 
 /* One triangle of four, in all lanes. */
-static inline void spread4(const vec3x4 from[3], uint32_t lane, vec3x4 to[3]) {
+static inline void spread4(const wide3 from[3], uint32_t lane, wide3 to[3]) {
     float x[4], y[4], z[4];
     for (int k = 0; k < 3; k++) {
         f4_store(x, from[k].x);
         f4_store(y, from[k].y);
         f4_store(z, from[k].z);
-        to[k] = all4(x[lane], y[lane], z[lane]);
+        to[k] = all3(x[lane], y[lane], z[lane]);
     }
 }
 
 /* Points of the other side, as this side sees them. */
-static inline vec3x4 pair_turn4(const pair_side *side, vec3x4 p) {
-    vec3x4 r = all4(side->shift[0], side->shift[1], side->shift[2]);
-    r = along4(r, p.x, all4(side->turn[0][0], side->turn[0][1], side->turn[0][2]));
-    r = along4(r, p.y, all4(side->turn[1][0], side->turn[1][1], side->turn[1][2]));
-    return along4(r, p.z, all4(side->turn[2][0], side->turn[2][1], side->turn[2][2]));
+static inline wide3 pair_turn4(const pair_side *side, wide3 p) {
+    wide3 r = all3(side->shift[0], side->shift[1], side->shift[2]);
+    r = along3(r, p.x, all3(side->turn[0][0], side->turn[0][1], side->turn[0][2]));
+    r = along3(r, p.y, all3(side->turn[1][0], side->turn[1][1], side->turn[1][2]));
+    return along3(r, p.z, all3(side->turn[2][0], side->turn[2][1], side->turn[2][2]));
 }
 
 /* ---- searches ---- */

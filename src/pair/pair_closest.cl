@@ -12,10 +12,9 @@
  * all the host is told so.
  */
 #include "pair/pair_cl.h"
-#include "pair/pair_shared.h"
 
-#define OPENED (PAIR_GROUP / WIDTH) /* pairs of boxes at a time, */
-#define OPENED_FIRST 8              /* and as long as there is no good bound */
+#define OPENED (PAIR_GROUP / BVH_WIDTH) /* pairs of boxes at a time, */
+#define OPENED_FIRST 8                  /* and as long as there is no good bound */
 /* Pairs of boxes. One that is opened adds three at most, so as long as no more are opened than a
  * quarter of what is free below STACK_WIDE, that is not exceeded. There one is opened at a time,
  * depth first, which adds up to 414 in the deepest of trees: see PAIR_STACK. So CLOSEST_STACK
@@ -23,9 +22,6 @@
 #define STACK_WIDE 608
 #define ROUNDS 16384 /* then the host had better do it, which can settle */
 
-/* As in closest.c. */
-#define SLACK (1.0f + 0x1p-20f)
-#define TINY 1e-30f
 /* Squares of shorter lengths may underflow. */
 #define LENGTH_KNOWN 1e-15f
 
@@ -33,7 +29,7 @@
 
 /* The distance of the middles of two boxes, and a lower bound of their own, squared. */
 static inline float boxes_lower_sq(const pair_pose *p, const box *a, const box *b, float *between) {
-    vec offset = vec_sub(a->middle, turned(p, b->middle));
+    wide3 offset = sub3(a->middle, turned(p, b->middle));
     const float at[3] = {offset.x, offset.y, offset.z};
     const float ha[3] = {a->half_size.x, a->half_size.y, a->half_size.z};
     const float hb[3] = {b->half_size.x, b->half_size.y, b->half_size.z};
@@ -51,7 +47,7 @@ static inline float boxes_lower_sq(const pair_pose *p, const box *a, const box *
         own_sq += own * own;
         other_sq += other * other;
     }
-    float length = sqrt(vec_dot(offset, offset));
+    float length = length3(offset);
     float gap = fmax(length - sum / fmax(length, TINY) - p->pad, 0.0f);
     *between = length;
     return fmax(gap * gap, fmax(own_sq, other_sq));
@@ -59,77 +55,16 @@ static inline float boxes_lower_sq(const pair_pose *p, const box *a, const box *
 
 /* ---- triangles ---- */
 
-/* With what distances need again and again; see pair_closest.c. */
-typedef struct triangle {
-    vec corner[3], edge[3];
-    float per_edge_sq[3];
-    vec w;
-    float k, per_ww;
-    bool flat;
-} triangle;
-
-static inline vec vec_along(vec a, float s, vec b) {
-    return make_vec(a.x + s * b.x, a.y + s * b.y, a.z + s * b.z);
-}
-static inline float unit_clamp(float t) {
-    return fmin(fmax(t, 0.0f), 1.0f);
-}
-
-static inline void triangle_prepare(triangle *t) {
-    for (int i = 0; i < 3; i++) {
-        t->edge[i] = vec_sub(t->corner[i == 2 ? 0 : i + 1], t->corner[i]);
-        t->per_edge_sq[i] = 1.0f / fmax(vec_dot(t->edge[i], t->edge[i]), TINY);
-    }
-    vec v = vec_sub(t->corner[2], t->corner[0]);
-    t->k = vec_dot(t->edge[0], v) * t->per_edge_sq[0];
-    t->w = vec_along(v, -t->k, t->edge[0]);
-    float ww = vec_dot(t->w, t->w);
-    t->per_ww = 1.0f / fmax(ww, TINY);
-    t->flat = ww > TINY;
-}
-
-/* Squared distance of p to the face of t where its foot is inside, else `other`. */
-static inline float over_face_sq(const triangle *t, vec p, float other) {
-    vec from = vec_sub(p, t->corner[0]);
-    float s = vec_dot(from, t->edge[0]) * t->per_edge_sq[0];
-    vec beside = vec_along(from, -s, t->edge[0]);
-    float r = vec_dot(beside, t->w) * t->per_ww, along = s - t->k * r;
-    vec rest = vec_along(beside, -r, t->w);
-    bool inside = r > 0.0f && along > 0.0f && r + along < 1.0f && t->flat;
-    return inside ? fmin(other, vec_dot(rest, rest)) : other;
-}
-
-/* Squared distance of edge i of a and edge j of b. */
-static inline float edges_sq(const triangle *a, int i, const triangle *b, int j) {
-    vec u = a->edge[i], v = b->edge[j], gap = vec_sub(b->corner[j], a->corner[i]);
-    float k = vec_dot(u, v) * a->per_edge_sq[i], foot = vec_dot(gap, u) * a->per_edge_sq[i];
-    vec w = vec_along(v, -k, u), beside = vec_along(gap, -foot, u);
-    float t = unit_clamp(-(vec_dot(beside, w) / fmax(vec_dot(w, w), TINY)));
-    float s = unit_clamp(foot + k * t);
-    vec from = vec_along(gap, -s, u);
-    t = unit_clamp(-(vec_dot(from, v) * b->per_edge_sq[j]));
-    vec rest = vec_along(from, t, v);
-    return vec_dot(rest, rest);
-}
-
 /* A CPU's compiler takes long to put this into the kernel, and gains nothing. */
 #ifdef APART
 static __attribute__((noinline)) float distance_sq(
 #else
 static inline float distance_sq(
 #endif
-    triangle *a, triangle *b) {
-    float least = FLT_MAX;
+    wide_triangle *a, wide_triangle *b) {
     triangle_prepare(a);
     triangle_prepare(b);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            least = fmin(least, edges_sq(a, i, b, j));
-    for (int i = 0; i < 3; i++) {
-        least = over_face_sq(a, b->corner[i], least);
-        least = over_face_sq(b, a->corner[i], least);
-    }
-    return least;
+    return triangles_sq(a, b);
 }
 
 /* ---- a pose ---- */
@@ -184,20 +119,19 @@ typedef struct hand {
 /* OPEN: the children of `count` pairs of boxes, or in the first round those of both roots. */
 static inline void open_boxes(const lists *l, const pair_pose *p, const side *a, const side *b,
                               bool first, uint waiting, uint count, hand *mine) {
-    uint item = (uint)get_local_id(0), from = waiting - count + item / WIDTH;
+    uint item = (uint)get_local_id(0), from = waiting - count + item / BVH_WIDTH;
     mine->value[0] = INFINITY;
-    if (item / WIDTH >= count || (!first && l->stack_sq[from] > upper_sq_now(l)))
+    if (item / BVH_WIDTH >= count || (!first && l->stack_sq[from] > upper_sq_now(l)))
         return;
-    uint2 pair = first ? (uint2)(item / WIDTH, item % WIDTH)
-                       : pair_below(a, b, l->stack[from], item % WIDTH);
-    if (child_at(a, pair.x) == NONE || child_at(b, pair.y) == NONE)
+    uint2 pair = first ? (uint2)(item / BVH_WIDTH, item % BVH_WIDTH)
+                       : pair_below(a, b, l->stack[from], item % BVH_WIDTH);
+    if (child_at(a, pair.x) == ABUT_NONE || child_at(b, pair.y) == ABUT_NONE)
         return;
     box box_a = box_at(a, pair.x), box_b = box_at(b, pair.y);
     float between;
     mine->pair[0] = pair;
     mine->value[0] = boxes_lower_sq(p, &box_a, &box_b, &between);
-    lower_upper(l, between + sqrt(vec_dot(box_a.half_size, box_a.half_size)) +
-                       sqrt(vec_dot(box_b.half_size, box_b.half_size)) + p->margin);
+    lower_upper(l, between + length3(box_a.half_size) + length3(box_b.half_size) + p->margin);
 }
 
 /* Of these, pairs of leaves are put aside; the others get a key. */
@@ -236,38 +170,38 @@ static inline void stack_up(const lists *l, uint kept, uint items, const hand *m
  * boxes, one of each leaf an item. */
 static inline void look_at_leaves(const lists *l, const pair_pose *p, const side *a, const side *b,
                                   uint found, uint count, hand *mine) {
-    uint item = (uint)get_local_id(0), from = found - count + item / WIDTH;
+    uint item = (uint)get_local_id(0), from = found - count + item / BVH_WIDTH;
     mine->value[0] = -1.0f;
     if (from >= found || l->leaves_sq[from] > upper_sq_now(l))
         return;
     uint2 leaves = l->leaves[from];
-    vec n = vec_sub(turned(p, box_at(b, leaves.y).middle), box_at(a, leaves.x).middle), t[3];
-    vec n_b = make_vec(n.x * p->turn[0][0] + n.y * p->turn[0][1] + n.z * p->turn[0][2],
-                       n.x * p->turn[1][0] + n.y * p->turn[1][1] + n.z * p->turn[1][2],
-                       n.x * p->turn[2][0] + n.y * p->turn[2][1] + n.z * p->turn[2][2]);
-    float away = vec_dot(n, make_vec(p->shift[0], p->shift[1], p->shift[2]));
-    mine->pair[0] = triangles_of(a, b, leaves, item % WIDTH * (WIDTH + 1));
-    mine->value[0] = sqrt(vec_dot(n, n));
+    wide3 n = sub3(turned(p, box_at(b, leaves.y).middle), box_at(a, leaves.x).middle), t[3];
+    wide3 n_b = make3(n.x * p->turn[0][0] + n.y * p->turn[0][1] + n.z * p->turn[0][2],
+                      n.x * p->turn[1][0] + n.y * p->turn[1][1] + n.z * p->turn[1][2],
+                      n.x * p->turn[2][0] + n.y * p->turn[2][1] + n.z * p->turn[2][2]);
+    float away = dot3(n, make3(p->shift[0], p->shift[1], p->shift[2]));
+    mine->pair[0] = triangles_of(a, b, leaves, item % BVH_WIDTH * (BVH_WIDTH + 1));
+    mine->value[0] = length3(n);
     load_corners(a, mine->pair[0].x, t);
-    l->keys[item] = fmax(fmax(vec_dot(n, t[0]), vec_dot(n, t[1])), vec_dot(n, t[2]));
+    l->keys[item] = highest3(n, t);
     load_corners(b, mine->pair[0].y, t);
-    l->lows[item] = away + fmin(fmin(vec_dot(n_b, t[0]), vec_dot(n_b, t[1])), vec_dot(n_b, t[2]));
+    l->lows[item] = away + lowest3(n_b, t);
 }
 
 /* Each item pairs its triangle of a with those of b that are near enough. Where the square of a
  * length may have underflowed, nothing is known. */
 static inline void choose_likely(const lists *l, const pair_pose *p, const hand *mine) {
-    uint item = (uint)get_local_id(0), first = item - item % WIDTH;
+    uint item = (uint)get_local_id(0), first = item - item % BVH_WIDTH;
     float length = mine->value[0];
     float most = length < LENGTH_KNOWN
                      ? INFINITY
                      : l->keys[item] + (upper_now(l) + p->margin) * length * SLACK;
     if (length < 0.0f)
         return;
-    for (uint j = 0; j < WIDTH; j++)
+    for (uint j = 0; j < BVH_WIDTH; j++)
         if (l->lows[first + j] <= most)
             l->likely[atomic_inc(&l->numbers[IN_LIKELY])] =
-                (uint2)(mine->pair[0].x, mine->pair[0].y - item % WIDTH + j);
+                (uint2)(mine->pair[0].x, mine->pair[0].y - item % BVH_WIDTH + j);
 }
 
 /* CHECK: the gap between the last `count` of these along the line between their middles, times its
@@ -278,22 +212,16 @@ static inline void check_likely(const lists *l, const pair_pose *p, const side *
     mine->value[0] = INFINITY;
     if (item >= count)
         return;
-    vec ta[3], tb[3];
+    wide3 ta[3], tb[3];
     mine->pair[0] = l->likely[likely - count + item];
     load_pair(p, a, b, mine->pair[0], ta, tb);
-    vec n = make_vec((tb[0].x + tb[1].x + tb[2].x) - (ta[0].x + ta[1].x + ta[2].x),
-                     (tb[0].y + tb[1].y + tb[2].y) - (ta[0].y + ta[1].y + ta[2].y),
-                     (tb[0].z + tb[1].z + tb[2].z) - (ta[0].z + ta[1].z + ta[2].z));
-    mine->value[0] = fmin(fmin(vec_dot(n, tb[0]), vec_dot(n, tb[1])), vec_dot(n, tb[2])) -
-                     fmax(fmax(vec_dot(n, ta[0]), vec_dot(n, ta[1])), vec_dot(n, ta[2]));
-    mine->value[1] = sqrt(vec_dot(n, n));
+    mine->value[0] = triangles_gap(ta, tb, &mine->value[1]);
     lower_upper(l, mine->value[1] * (1.0f / 3.0f) + p->margin);
 }
 
 static inline void choose_close(const lists *l, const pair_pose *p, const hand *mine) {
     float gap = mine->value[0], length = mine->value[1];
-    if (gap < INFINITY &&
-        (length < LENGTH_KNOWN || gap <= (upper_now(l) + p->margin) * length * SLACK))
+    if (gap < INFINITY && gap <= (upper_now(l) + p->margin) * length * SLACK + GAP_UNKNOWN)
         l->close[atomic_inc(&l->numbers[IN_CLOSE])] = mine->pair[0];
 }
 
@@ -304,7 +232,7 @@ static inline void measure_pairs(const lists *l, const pair_pose *p, const side 
     mine->value[0] = INFINITY;
     if (item >= count)
         return;
-    triangle ta, tb;
+    wide_triangle ta, tb;
     mine->pair[0] = l->close[close - count + item];
     load_pair(p, a, b, mine->pair[0], ta.corner, tb.corner);
     float distance = sqrt(distance_sq(&ta, &tb));
@@ -316,7 +244,7 @@ static inline void measure_pairs(const lists *l, const pair_pose *p, const side 
 static inline void take_candidates(const lists *l, uint count, hand *mine) {
     for (uint k = 0; k < CLOSEST_KEPT / PAIR_GROUP; k++) {
         uint from = k * PAIR_GROUP + (uint)get_local_id(0);
-        mine->pair[k] = from < count ? l->kept[from] : (uint2)(NONE, NONE);
+        mine->pair[k] = from < count ? l->kept[from] : (uint2)(ABUT_NONE, ABUT_NONE);
         mine->value[k] = from < count ? l->kept_lower[from] : INFINITY;
     }
 }
@@ -365,7 +293,7 @@ static inline bool search(const lists *l, const pair_pose *p, const side *a, con
         uint count = action == MEASURE ? min(close, (uint)PAIR_GROUP)
                      : action == CHECK ? min(likely, (uint)PAIR_GROUP)
                      : action == LOOK  ? min(found, (uint)CLOSEST_LOOKED)
-                     : round == 0      ? WIDTH
+                     : round == 0      ? BVH_WIDTH
                                        : opened_of(waiting, bounded);
         bool sure = upper_now(l) <= p->sure;
         bool over = sure | (action == DROP & last == DROP) | (round == ROUNDS);
@@ -403,18 +331,20 @@ static inline bool search(const lists *l, const pair_pose *p, const side *a, con
             put_candidates(l, CLOSEST_KEPT / PAIR_GROUP, &mine);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (action == OPEN)
-            stack_up(l, round == 0 ? 0 : waiting - count, count * WIDTH, &mine);
+            stack_up(l, round == 0 ? 0 : waiting - count, count * BVH_WIDTH, &mine);
     }
     return done;
 }
 
 /* For each pose where pair_meet of pair.cl has found no meeting: where in `pairs` its candidates
  * begin and how many they are, or PAIR_TOO_MUCH, or PAIR_WITHIN. `total` starts with 0. */
-__kernel __attribute__((reqd_work_group_size(PAIR_GROUP, 1, 1))) void pair_closest(
-    __global const node *nodes_a, __global const node *nodes_b, __global const float *triangles_a,
-    __global const float *triangles_b, __global const uint *order_a, __global const uint *order_b,
-    __global const pair_pose *poses, __global const uint2 *meetings, __global uint2 *results,
-    __global uint2 *pairs, __global uint *total, __local uint2 *room) {
+__kernel __attribute__((reqd_work_group_size(PAIR_GROUP, 1, 1))) void
+pair_closest(__global const bvh_node *nodes_a, __global const bvh_node *nodes_b,
+             __global const float *triangles_a, __global const float *triangles_b,
+             __global const uint *order_a, __global const uint *order_b,
+             __global const pair_pose *poses, __global const uint2 *meetings,
+             __global uint2 *results, __global uint2 *pairs, __global uint *total,
+             __local uint2 *room) {
     uint item = (uint)get_local_id(0), pose = (uint)get_group_id(0);
     pair_pose p = poses[pose];
     const side a = {nodes_a, triangles_a, order_a, p.unit_a};

@@ -8,32 +8,17 @@
 
 #if ABUTI_REAL_BITS == 64 /* else there is nothing to measure with */
 
+#include "bvh/node_cl.h"
 #include "geom/distance_shared.h"
 #include "pair/pair_shared.h"
 
-#define NONE 0xffffffffu
-
-/* As abuti_motion. */
-typedef struct motion {
-    double rotation[9]; /* rows */
-    double translation[3];
-    ulong rotates;
-} motion;
-
-static inline vec3 load_vec3(__global const double *from) {
-    return v3(from[0], from[1], from[2]);
-}
-
 static inline triangle3 posed_triangle(__global const double *corners, uint which,
-                                       __global const motion *m) {
-    mat3 rotation;
-    for (int i = 0; i < 3; i++)
-        rotation.row[i] = load_vec3(m->rotation + 3 * i);
-    triangle3 t;
-    for (int k = 0; k < 3; k++) {
-        vec3 p = load_vec3(corners + 9 * (size_t)which + 3 * k);
-        t.corner[k] = v3_add(m->rotates ? m3_apply(&rotation, p) : p, load_vec3(m->translation));
-    }
+                                       __global const pair_motion *motion) {
+    pair_motion m = *motion;
+    triangle3 t = load_triangle(corners, which);
+    for (int k = 0; k < 3; k++)
+        t.corner[k] =
+            v3_add(m.rotates ? m3_apply(&m.rotation, t.corner[k]) : t.corner[k], m.translation);
     return t;
 }
 
@@ -44,7 +29,7 @@ static __attribute__((noinline)) double distance_of(
 static inline double distance_of(
 #endif
     __global const double *corners_a, __global const double *corners_b,
-    __global const motion *motions, uint2 pair) {
+    __global const pair_motion *motions, uint2 pair) {
     abut_feature features[2];
     return triangle_triangle_apart_at(posed_triangle(corners_a, pair.x, motions),
                                       posed_triangle(corners_b, pair.y, motions + 1), features)
@@ -60,12 +45,12 @@ static inline bool is_before(double distance, uint2 pair, double other, uint2 ot
 /* Poses without candidates get none. */
 __kernel __attribute__((reqd_work_group_size(MEASURE_GROUP, 1, 1))) void
 pair_measure(__global const double *corners_a, __global const double *corners_b,
-             __global const motion *motions, __global const uint2 *meetings,
+             __global const pair_motion *motions, __global const uint2 *meetings,
              __global const uint2 *found, __global const uint2 *pairs, __global uint2 *winners,
              __local double *distances) {
     __local uint2 *best_pairs = (__local uint2 *)(distances + MEASURE_GROUP);
     uint item = (uint)get_local_id(0), pose = (uint)get_group_id(0);
-    uint2 mine = found[pose], best_pair = (uint2)(NONE, NONE);
+    uint2 mine = found[pose], best_pair = (uint2)(ABUT_NONE, ABUT_NONE);
     if (meetings[pose].y == PAIR_MEETS || meetings[pose].y == PAIR_TOO_MUCH ||
         mine.y == PAIR_WITHIN || mine.y == PAIR_TOO_MUCH)
         return;

@@ -1,6 +1,27 @@
-/* Numbers of the kernels of pair queries that the host has to know as well. */
+/* What the kernels of pair queries and the host agree on. */
 #ifndef ABUTI_PAIR_SHARED_H
 #define ABUTI_PAIR_SHARED_H
+
+#include "base/math_shared.h"
+
+/* Where b is seen from a: x = turn y + shift. */
+typedef struct pair_pose {
+    float turn[3][3]; /* columns */
+    float shift[3];
+    float pad, unit_a, unit_b;
+    word32 skip; /* not for the device */
+    /* Of distances: how much they err, how far to look, and below what the first found will do. */
+    float margin, upper, sure, unused;
+} pair_pose;
+
+#if ABUTI_REAL_BITS == 64
+/* As abuti_motion. */
+typedef struct pair_motion {
+    mat3 rotation;
+    vec3 translation;
+    word32 rotates, unused;
+} pair_motion;
+#endif
 
 #define PAIR_GROUP 128   /* items of pair_meet and pair_closest: a pose */
 #define MEASURE_GROUP 64 /* of pair_measure */

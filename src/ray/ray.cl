@@ -71,14 +71,14 @@ static inline void try_triangle(hunt *h, float4 a, float4 b, float4 c, uint plac
 
 DEFINE_LEAF(try_leaf, hunt, try_triangle)
 
-static void walk(hunt *h, __global const node *nodes, __global const float4 *triangles) {
+static void walk(hunt *h, __global const bvh_node *nodes, __global const float4 *triangles) {
     uint keys[STACK], children[STACK], used = 0, child = 0;
-    while (child != NONE && h->count < CERTAIN) {
-        uint next = NONE;
-        if (child & LEAF) {
-            try_leaf(h, triangles, child & ~LEAF);
+    while (child != ABUT_NONE && h->count < CERTAIN) {
+        uint next = ABUT_NONE;
+        if (child & BVH_LEAF) {
+            try_leaf(h, triangles, child & ~BVH_LEAF);
         } else {
-            __global const node *n = nodes + child;
+            __global const bvh_node *n = nodes + child;
             uint4 key = child_keys(&h->sight, n, h->best), name = n->child;
             uint k0 = key.x, k1 = key.y, k2 = key.z, k3 = key.w;
             sort_two(&k0, &k1);
@@ -86,23 +86,23 @@ static void walk(hunt *h, __global const node *nodes, __global const float4 *tri
             sort_two(&k0, &k2);
             sort_two(&k1, &k3);
             sort_two(&k1, &k2);
-            if (k3 != NONE) {
+            if (k3 != ABUT_NONE) {
                 keys[used] = k3;
                 children[used++] = NAME_OF(k3);
             }
-            if (k2 != NONE) {
+            if (k2 != ABUT_NONE) {
                 keys[used] = k2;
                 children[used++] = NAME_OF(k2);
             }
-            if (k1 != NONE) {
+            if (k1 != ABUT_NONE) {
                 keys[used] = k1;
                 children[used++] = NAME_OF(k1);
             }
-            if (k0 != NONE)
+            if (k0 != ABUT_NONE)
                 next = NAME_OF(k0);
         }
         uint limit = as_uint(h->best * SLACK);
-        while (next == NONE && used) {
+        while (next == ABUT_NONE && used) {
             used--;
             if (keys[used] <= limit)
                 next = children[used];
@@ -113,7 +113,7 @@ static void walk(hunt *h, __global const node *nodes, __global const float4 *tri
 
 /* The triangles that ray first + i may hit first: places[k count + i] for k below counts[i]. With
  * `any` those that it may hit at all, unless one is hit for certain. Rays are six doubles each. */
-__kernel void ray_find(__global const node *nodes, __global const float4 *triangles,
+__kernel void ray_find(__global const bvh_node *nodes, __global const float4 *triangles,
                        __global const double *rays, uint first, uint count, double most, uint any,
                        mesh_frame frame, __global uchar *counts, __global uint *places) {
     uint i = (uint)get_global_id(0);
@@ -156,7 +156,7 @@ static inline void start_strike(strike *s, __global const double *ray, double mo
     s->path.to = load_point(ray + 3);
     s->path.is_ray = 1;
     s->most = most;
-    s->triangle = NONE;
+    s->triangle = ABUT_NONE;
 }
 
 /* A CPU's compiler takes long to put this into every kernel, and gains nothing. */
@@ -169,7 +169,7 @@ static inline void meet(
     path_hit hit;
     if (!path_triangle_meet(&s->path, load_triangle(corners, triangle), &hit) ||
         !(hit.parameter <= s->most) ||
-        (hit.parameter == s->most && s->triangle != NONE && triangle >= s->triangle))
+        (hit.parameter == s->most && s->triangle != ABUT_NONE && triangle >= s->triangle))
         return;
     s->hit = hit;
     s->most = hit.parameter;
@@ -184,7 +184,7 @@ static __attribute__((noinline)) void meet_apart(strike *s, __global const doubl
 /* Hits are as abut_ray_hit, five words of 64 bits. */
 static inline void store(const strike *s, size_t i, uint any, __global ulong *hits,
                          __global uchar *anys) {
-    bool found = s->triangle != NONE;
+    bool found = s->triangle != ABUT_NONE;
     if (any) {
         anys[i] = found;
         return;
@@ -196,7 +196,7 @@ static inline void store(const strike *s, size_t i, uint any, __global ulong *hi
     to[4] = as_ulong((uint2)(s->triangle, 0));
 }
 
-static void walk_complete(strike *s, const framed_ray *r, uint any, __global const node *nodes,
+static void walk_complete(strike *s, const framed_ray *r, uint any, __global const bvh_node *nodes,
                           __global const uint *tree_order, __global const double *corners,
                           double scale) {
     exact_slabs b;
@@ -205,7 +205,7 @@ static void walk_complete(strike *s, const framed_ray *r, uint any, __global con
     uint children[STACK], used = 1;
     children[0] = 0;
     entries[0] = 0.0;
-    while (used > 0 && !(any && s->triangle != NONE)) {
+    while (used > 0 && !(any && s->triangle != ABUT_NONE)) {
         used--;
         /* A unit that underflows tells nothing. */
         if (unit > 0x1p-900 && s->most * unit < 0x1p900)
@@ -213,15 +213,15 @@ static void walk_complete(strike *s, const framed_ray *r, uint any, __global con
         if (entries[used] * (1.0 - 0x1p-46) > limit)
             continue;
         uint child = children[used];
-        for (uint i = 0; child & LEAF && i < WIDTH; i++)
-            meet_apart(s, corners, tree_order[(child & ~LEAF) * WIDTH + i]);
-        if (child & LEAF)
+        for (uint i = 0; child & BVH_LEAF && i < BVH_WIDTH; i++)
+            meet_apart(s, corners, tree_order[(child & ~BVH_LEAF) * BVH_WIDTH + i]);
+        if (child & BVH_LEAF)
             continue;
-        __global const node *n = nodes + child;
+        __global const bvh_node *n = nodes + child;
         uint first = used;
-        for (uint slot = 0; slot < WIDTH; slot++) {
-            uint name = ((__global const uint *)&n->child)[slot];
-            double entry = name == NONE ? -1.0 : entry_of(&b, n, slot, limit);
+        for (uint slot = 0; slot < BVH_WIDTH; slot++) {
+            uint name = BVH_AT(const uint, n->child, slot);
+            double entry = name == ABUT_NONE ? -1.0 : entry_of(&b, n, slot, limit);
             if (entry < 0.0)
                 continue;
             uint i = used++;
@@ -239,7 +239,7 @@ static void walk_complete(strike *s, const framed_ray *r, uint any, __global con
  * away. Rays begin at `first`, answers at `to`. With `any` the answers are bytes, else hits; the
  * other is not looked at. One kernel, since compilers take long over each that has the predicates.
  */
-__kernel void ray_measure(__global const node *nodes, __global const uint *tree_order,
+__kernel void ray_measure(__global const bvh_node *nodes, __global const uint *tree_order,
                           __global const double *corners, __global const double *rays, uint first,
                           uint to, uint count, double most, uint any, mesh_frame frame,
                           __global const uchar *counts, __global const uint *places,

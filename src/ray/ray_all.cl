@@ -25,49 +25,49 @@ static inline void try_triangle(listing *l, float4 a, float4 b, float4 c, uint p
 
 DEFINE_LEAF(try_leaf, listing, try_triangle)
 
-static void walk(listing *l, __global const node *nodes, __global const float4 *triangles) {
+static void walk(listing *l, __global const bvh_node *nodes, __global const float4 *triangles) {
     uint children[STACK], used = 1;
     children[0] = 0;
     while (used) {
         uint child = children[--used];
-        if (child & LEAF) {
-            try_leaf(l, triangles, child & ~LEAF);
+        if (child & BVH_LEAF) {
+            try_leaf(l, triangles, child & ~BVH_LEAF);
             continue;
         }
         uint4 key = child_keys(&l->sight, nodes + child, l->most), name = nodes[child].child;
-        if (key.x != NONE)
+        if (key.x != ABUT_NONE)
             children[used++] = name.x;
-        if (key.y != NONE)
+        if (key.y != ABUT_NONE)
             children[used++] = name.y;
-        if (key.z != NONE)
+        if (key.z != ABUT_NONE)
             children[used++] = name.z;
-        if (key.w != NONE)
+        if (key.w != ABUT_NONE)
             children[used++] = name.w;
     }
 }
 
-static void walk_far(candidates *list, const framed_ray *r, __global const node *nodes) {
+static void walk_far(candidates *list, const framed_ray *r, __global const bvh_node *nodes) {
     exact_slabs b;
     start_slabs(&b, r);
     uint children[STACK], used = 1;
     children[0] = 0;
     while (used) {
         uint child = children[--used];
-        if (child & LEAF) {
-            candidates_add_leaf(list, child & ~LEAF);
+        if (child & BVH_LEAF) {
+            candidates_add_leaf(list, child & ~BVH_LEAF);
             continue;
         }
-        __global const node *n = nodes + child;
-        for (uint slot = 0; slot < WIDTH; slot++) {
-            uint name = ((__global const uint *)&n->child)[slot];
-            if (name != NONE && entry_of(&b, n, slot, INFINITY) >= 0.0)
+        __global const bvh_node *n = nodes + child;
+        for (uint slot = 0; slot < BVH_WIDTH; slot++) {
+            uint name = BVH_AT(const uint, n->child, slot);
+            if (name != ABUT_NONE && entry_of(&b, n, slot, INFINITY) >= 0.0)
                 children[used++] = name;
         }
     }
 }
 
 /* Rays are six doubles each. */
-__kernel void ray_all_find(__global const node *nodes, __global const float4 *triangles,
+__kernel void ray_all_find(__global const bvh_node *nodes, __global const float4 *triangles,
                            uint triangle_count, __global const double *rays, uint count,
                            mesh_frame frame, uint fill, __global uint *begin,
                            __global uint *places) {

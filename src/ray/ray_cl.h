@@ -135,8 +135,8 @@ static inline bool may_hit(const sight *s, float4 a, float4 b, float4 c, float m
 }
 
 /* Where the ray enters the boxes of four children, as whole numbers that sort alike, a little less
- * than they are, with the number of the child in the lowest bits; NONE where it does not. */
-static inline uint4 child_keys(const sight *s, __global const node *n, float most) {
+ * than they are, with the number of the child in the lowest bits; ABUT_NONE where it does not. */
+static inline uint4 child_keys(const sight *s, __global const bvh_node *n, float most) {
     __global const float4 *planes = (__global const float4 *)n; /* three lower, three upper */
     float4 enter = 0.0f, leave = most;
     for (int axis = 0; axis < 3; axis++) {
@@ -145,7 +145,7 @@ static inline uint4 child_keys(const sight *s, __global const node *n, float mos
         leave = fmin(leave, (last - s->far[axis]) * s->inverse[axis]);
     }
     uint4 keys = (as_uint4(enter) & ~3u) | (uint4)(0, 1, 2, 3);
-    return select((uint4)NONE, keys, enter <= leave * SLACK);
+    return select((uint4)ABUT_NONE, keys, enter <= leave * SLACK);
 }
 
 /* ---- in doubles, for rays that begin far away ---- */
@@ -170,7 +170,7 @@ static inline void start_slabs(exact_slabs *b, const framed_ray *r) {
 }
 
 /* Where the ray enters the box of a child, or less than 0 where it does not. */
-static inline double entry_of(const exact_slabs *b, __global const node *n, uint slot,
+static inline double entry_of(const exact_slabs *b, __global const bvh_node *n, uint slot,
                               double limit) {
     __global const float *planes = (__global const float *)n;
     double enter = 0.0, leave = limit;

@@ -8,12 +8,6 @@
 
 #include "self/bounds_shared.h"
 
-#ifdef __OPENCL_C_VERSION__
-typedef uint boundary_word;
-#else
-typedef uint32_t boundary_word;
-#endif
-
 #define BOUNDARY_BLOCK 32
 #define BOUNDARY_WALKERS 128 /* items for a ghost */
 #define BOUNDARY_LEVELS 7    /* 32^7 triangles and more than there are indices */
@@ -23,15 +17,15 @@ enum { MEETS = 1, TOUCHES = 2, BEYOND = 4 };
 
 typedef struct boundary_scene {
     bounds_frame frame;
-    boundary_word vertices, triangles, ghosts;
-    boundary_word all_vertices; /* with those of ghosts */
-    boundary_word slabs;
-    boundary_word known; /* what was violated stays so, and nothing is cut into pieces */
-    boundary_word boxes; /* what is near a ghost meets it */
-    boundary_word parts;
-    boundary_word pairs_room, features_room;
-    boundary_word levels, nodes[BOUNDARY_LEVELS], node_first[BOUNDARY_LEVELS];
-    boundary_word unused;
+    word32 vertices, triangles, ghosts;
+    word32 all_vertices; /* with those of ghosts */
+    word32 slabs;
+    word32 known; /* what was violated stays so, and nothing is cut into pieces */
+    word32 boxes; /* what is near a ghost meets it */
+    word32 parts;
+    word32 pairs_room, features_room;
+    word32 levels, nodes[BOUNDARY_LEVELS], node_first[BOUNDARY_LEVELS];
+    word32 unused;
 } boundary_scene;
 
 typedef struct boundary_node {
@@ -40,8 +34,8 @@ typedef struct boundary_node {
 
 /* Two features that may touch: of a ghost and of the mesh. */
 typedef struct boundary_feature {
-    boundary_word four[4];
-    boundary_word what, element; /* whose triangles are violated if they do */
+    word32 four[4];
+    word32 what, element; /* whose triangles are violated if they do */
 } boundary_feature;
 
 /* A vertex or an edge of the mesh against a ghost, or a corner of a ghost against a triangle. */

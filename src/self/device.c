@@ -25,11 +25,11 @@ enum {
 _Static_assert((int)SWEEP_SET_FIRST == (int)SET_P && (int)SWEEP_SET_SECOND == (int)SET_N &&
                    (int)SWEEP_SET_ANY == (int)(SET_Z | SET_V),
                "sweeps pair sets as abuti_sets_pair() does");
-_Static_assert(offsetof(view_tally, ghosts) == TALLY_GHOSTS * sizeof(view_word) &&
-                   offsetof(view_tally, sets) == TALLY_SETS * sizeof(view_word) &&
-                   offsetof(view_tally, entered) == TALLY_ENTERED * sizeof(view_word) &&
-                   offsetof(view_tally, left) == TALLY_LEFT * sizeof(view_word) &&
-                   sizeof(view_tally) == TALLY * sizeof(view_word),
+_Static_assert(offsetof(view_tally, ghosts) == TALLY_GHOSTS * sizeof(word32) &&
+                   offsetof(view_tally, sets) == TALLY_SETS * sizeof(word32) &&
+                   offsetof(view_tally, entered) == TALLY_ENTERED * sizeof(word32) &&
+                   offsetof(view_tally, left) == TALLY_LEFT * sizeof(word32) &&
+                   sizeof(view_tally) == TALLY * sizeof(word32),
                "as the kernel counts");
 
 static const abuti_kernel_source sources[VIEW_KERNELS] = {

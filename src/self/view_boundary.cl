@@ -17,7 +17,6 @@
 #include "sweep/filter_cl.h"
 
 #define AT_ONCE (BOUNDARY_WALKERS / BOUNDARY_BLOCK)
-#define NONE 0xffffffffu
 
 static inline vec3 position(__global const double *p, uint i) {
     return v3(p[3 * (size_t)i], p[3 * (size_t)i + 1], p[3 * (size_t)i + 2]);
@@ -286,7 +285,7 @@ boundary_join(boundary_scene scene, __global const uint *neighbours, __global co
         return;
     for (int k = 0; k < 3; k++) {
         uint other = neighbours[3 * (size_t)i + k];
-        if (other >= i || near[other] & MEETS) /* NONE too */
+        if (other >= i || near[other] & MEETS) /* ABUT_NONE too */
             continue;
         uint a = root_of(piece, i), b = root_of(piece, other);
         while (a != b) {
@@ -304,7 +303,7 @@ boundary_join(boundary_scene scene, __global const uint *neighbours, __global co
 __kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_sizes(boundary_scene scene, __global const uint *near, volatile __global uint *piece,
                __global uint *size, __global const uint *counts, __local uint *room) {
-    uint i = (uint)get_global_id(0), item = (uint)get_local_id(0), root = NONE;
+    uint i = (uint)get_global_id(0), item = (uint)get_local_id(0), root = ABUT_NONE;
     if (i < scene.triangles && is_cut(&scene, counts) && !(near[i] & MEETS))
         root = root_of(piece, i);
     if (item == 0) {
@@ -312,7 +311,7 @@ boundary_sizes(boundary_scene scene, __global const uint *near, volatile __globa
         room[1] = 0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (root != NONE) {
+    if (root != ABUT_NONE) {
         if (root == room[0])
             atomic_inc(&room[1]);
         else
@@ -345,20 +344,20 @@ typedef struct touching {
     __global uint *near;
 } touching;
 
-/* Of those triangles that are violated where a feature touches the k-th, or NONE. */
+/* Of those triangles that are violated where a feature touches the k-th, or ABUT_NONE. */
 static inline uint triangle_of(const touching *t, uint what, uint element, uint k) {
     if (what == GHOST_FACE)
-        return k ? NONE : element;
+        return k ? ABUT_NONE : element;
     __global const uint *begin = what == VERTEX_GHOST ? t->vertex_begin : t->edge_begin;
     uint at = begin[element] + k;
     return at < begin[element + 1] ? (what == VERTEX_GHOST ? t->vertex_items : t->edge_items)[at]
-                                   : NONE;
+                                   : ABUT_NONE;
 }
 
 static bool is_settled(const touching *t, uint what, uint element) {
     for (uint k = 0;; k++) {
         uint triangle = triangle_of(t, what, element, k);
-        if (triangle == NONE)
+        if (triangle == ABUT_NONE)
             return true;
         if (!(t->near[triangle] & (TOUCHES | BEYOND)))
             return false;
@@ -468,7 +467,7 @@ __kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void boundary_s
         if (!survives(kind, from, to, reach, false) || !survives(kind, from, to, reach, true) ||
             is_settled(&t, f.what, f.element) || !sweep_pair(kind, from, to, &limits, &answer))
             continue;
-        for (uint k = 0; triangle_of(&t, f.what, f.element, k) != NONE; k++)
+        for (uint k = 0; triangle_of(&t, f.what, f.element, k) != ABUT_NONE; k++)
             atomic_or(&near[triangle_of(&t, f.what, f.element, k)], TOUCHES);
     }
 }

@@ -5,12 +5,6 @@
 
 #include "base/math_shared.h"
 
-#ifdef __OPENCL_C_VERSION__
-typedef uint view_word;
-#else
-typedef uint32_t view_word;
-#endif
-
 /* A triangle's set as a bit: 1 << abut_self_set. */
 enum { SET_P = 1, SET_N = 2, SET_Z = 4, SET_V = 8 };
 
@@ -34,11 +28,11 @@ typedef struct view_sight {
 
 /* What a view test counts: words, so that a device adds to them. */
 typedef struct view_tally {
-    view_word regions[5]; /* of vertices */
-    view_word ghosts;     /* that are not positive */
-    view_word sets[3];    /* triangles that are negative or grazing; the first stays 0 */
-    view_word entered[3]; /* that were in another set in the last step, */
-    view_word left[4];    /* and in which */
+    word32 regions[5]; /* of vertices */
+    word32 ghosts;     /* that are not positive */
+    word32 sets[3];    /* triangles that are negative or grazing; the first stays 0 */
+    word32 entered[3]; /* that were in another set in the last step, */
+    word32 left[4];    /* and in which */
 } view_tally;
 
 /* Its words. */

@@ -2,7 +2,6 @@
  * distances, of surfaces without border and with one. */
 #include "sign/device.h"
 
-#include "nearest/nearest_shared.h"
 #include "sign/sign_shared.h"
 
 #include <math.h>

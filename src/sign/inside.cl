@@ -24,8 +24,6 @@
 #define SETTLED 254
 #define COMPLETE 255
 
-#define MARGIN 0x1p-20f
-
 typedef struct crossing {
     float4 at; /* the two axes across the ray, then that along it */
     uint axis;
@@ -52,11 +50,11 @@ static inline bool start(crossing *c, float4 at, float4 lo, float4 hi) {
     c->at = turn(c->axis, at);
     c->winding = 0;
     c->count = 0;
-    return least >= -MARGIN;
+    return least >= -SIGN_MARGIN;
 }
 
 static inline void try_triangle(crossing *to, float4 a, float4 b, float4 c, uint place) {
-    const float m = MARGIN;
+    const float m = SIGN_MARGIN;
     a = turn(to->axis, a) - to->at;
     b = turn(to->axis, b) - to->at;
     c = turn(to->axis, c) - to->at;
@@ -84,24 +82,25 @@ static inline void try_triangle(crossing *to, float4 a, float4 b, float4 c, uint
 /* Four triangles of nine floats, of which the last leaf may lack some. */
 static inline void try_leaf(crossing *to, __global const float4 *triangles, uint leaf,
                             uint triangle_count) {
-    for (uint i = 0; i < WIDTH && leaf * WIDTH + i < triangle_count; i++) {
+    for (uint i = 0; i < BVH_WIDTH && leaf * BVH_WIDTH + i < triangle_count; i++) {
         __global const float *f = (__global const float *)(triangles + 9 * leaf) + 9 * i;
         try_triangle(to, (float4)(f[0], f[1], f[2], 0.0f), (float4)(f[3], f[4], f[5], 0.0f),
-                     (float4)(f[6], f[7], f[8], 0.0f), leaf * WIDTH + i);
+                     (float4)(f[6], f[7], f[8], 0.0f), leaf * BVH_WIDTH + i);
     }
 }
 
 /* Which of four boxes the ray may meet. */
-static inline int4 boxes_met(const crossing *c, __global const node *n) {
+static inline int4 boxes_met(const crossing *c, __global const bvh_node *n) {
     __global const float4 *planes = (__global const float4 *)n; /* three lower, three upper */
     uint first = c->axis == 2 ? 0 : c->axis + 1, second = c->axis == 0 ? 2 : c->axis - 1;
     float4 at = c->at;
-    int4 met = (planes[first] <= at.x + MARGIN) & (planes[first + 3] >= at.x - MARGIN) &
-               (planes[second] <= at.y + MARGIN) & (planes[second + 3] >= at.y - MARGIN);
-    return met & (c->up ? planes[c->axis + 3] >= at.z - MARGIN : planes[c->axis] <= at.z + MARGIN);
+    int4 met = (planes[first] <= at.x + SIGN_MARGIN) & (planes[first + 3] >= at.x - SIGN_MARGIN) &
+               (planes[second] <= at.y + SIGN_MARGIN) & (planes[second + 3] >= at.y - SIGN_MARGIN);
+    return met & (c->up ? planes[c->axis + 3] >= at.z - SIGN_MARGIN
+                        : planes[c->axis] <= at.z + SIGN_MARGIN);
 }
 
-static inline uint push_met(const crossing *c, __global const node *n, uint *stack, uint used) {
+static inline uint push_met(const crossing *c, __global const bvh_node *n, uint *stack, uint used) {
     int4 met = boxes_met(c, n);
     uint4 child = n->child;
     if (met.x)
@@ -117,7 +116,7 @@ static inline uint push_met(const crossing *c, __global const node *n, uint *sta
 
 /* Counts what is certain, in the order of the points' curve; see above for the rest. With
  * QUEST_SIGN only points that are not settled. */
-__kernel void inside_find(__global const node *nodes, __global const float4 *triangles,
+__kernel void inside_find(__global const bvh_node *nodes, __global const float4 *triangles,
                           uint triangle_count, __global const float4 *points, uint count,
                           uint quest, float4 lo, float4 hi, __global uchar *counts,
                           __global int *windings, __global uint *places) {
@@ -129,8 +128,8 @@ __kernel void inside_find(__global const node *nodes, __global const float4 *tri
         stack[used++] = 0;
     while (used > 0 && c.count != COMPLETE) {
         uint next = stack[--used];
-        if (next & LEAF)
-            try_leaf(&c, triangles, next & ~LEAF, triangle_count);
+        if (next & BVH_LEAF)
+            try_leaf(&c, triangles, next & ~BVH_LEAF, triangle_count);
         else
             used = push_met(&c, nodes + next, stack, used);
     }
@@ -161,7 +160,7 @@ static inline void store(int winding, bool on_surface, uint quest, size_t to, __
         doubles[8 * to] = -doubles[8 * to];
 }
 
-__kernel void inside_settle(__global const node *nodes, uint triangle_count,
+__kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
                             __global const uint *tree_order, __global const double *corners,
                             __global const float4 *points, __global const double *exact,
                             __global const uint *order, uint count, uint quest, float4 lo,
@@ -192,15 +191,15 @@ __kernel void inside_settle(__global const node *nodes, uint triangle_count,
         if (left > 0 && told != COMPLETE) {
             place = places[(size_t)--left * count + i];
         } else if (left > 0) {
-            place = leaf * WIDTH + --left;
+            place = leaf * BVH_WIDTH + --left;
         } else {
             next = stack[--used];
-            if (!(next & LEAF)) {
+            if (!(next & BVH_LEAF)) {
                 used = push_met(&c, nodes + next, stack, used);
                 continue;
             }
-            leaf = next & ~LEAF;
-            left = min(triangle_count - leaf * WIDTH, (uint)WIDTH);
+            leaf = next & ~BVH_LEAF;
+            left = min(triangle_count - leaf * BVH_WIDTH, (uint)BVH_WIDTH);
             continue;
         }
         winding += cross_exactly(&ray, corners, tree_order[place], &on_surface);

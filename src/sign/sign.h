@@ -3,18 +3,9 @@
 #define ABUTI_SIGN_H
 
 #include "nearest/batch.h"
+#include "sign/sign_shared.h"
 
 #include <abut/sign.h>
-
-/* What the four children of a node look like from afar: the coefficients of a polynomial in the
- * unit vector from the query to the middle of the child's box, of degrees 1, 2 and 3 (see
- * winding.c). Only children of the hierarchy's own node are meant, so the two arrays go together.
- */
-typedef struct bvh_far_node {
-    float n[3][BVH_WIDTH];  /* x y z */
-    float m[6][BVH_WIDTH];  /* xx yy zz xy yz zx */
-    float k[10][BVH_WIDTH]; /* xxx yyy zzz xxy yyz zzx xyy yzz zxx xyz */
-} bvh_far_node;
 
 /* A part of a hierarchy on the CPU; see bvh_sign_of(). */
 struct bvh_sign {

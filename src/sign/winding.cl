@@ -1,29 +1,11 @@
 /* Generalised winding numbers on a device: winding.c there, operation by operation, so that sums
  * have the same bits. The last step, an arc tangent, is left to the host, since devices round it as
  * they like. Points come sorted along a curve from nearest.cl. */
+#include "bvh/node_cl.h"
 #include "sign/crossing_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 #include "sign/winding_shared.h"
-
-#define LEAF 0x80000000u
-#define NONE 0xffffffffu
-#ifndef STACK
-#define STACK 211 /* BVH_STACK */
-#endif
-
-typedef struct mesh_frame {
-    double origin[3];
-    double scale;
-} mesh_frame;
-
-static inline triangle3 load_triangle(__global const double *corners, uint triangle) {
-    __global const double *c = corners + 9 * (size_t)triangle;
-    triangle3 t;
-    for (int k = 0; k < 3; k++)
-        t.corner[k] = v3(c[3 * k], c[3 * k + 1], c[3 * k + 2]);
-    return t;
-}
 
 /* What point order[i] sees: the solid angle of what is far, and half that of what is near as a
  * direction with whole turns beside it; four doubles in the order in which the points came. */
@@ -36,7 +18,7 @@ __kernel void winding_sum(__global const bvh_node *nodes, __global const bvh_far
     if (i >= count)
         return;
     __global const double *from = exact + 3 * (size_t)order[i];
-    vec3 point = v3(from[0], from[1], from[2]);
+    vec3 point = load_point(from);
     vec3 p =
         v3_scale(v3_sub(point, v3(frame.origin[0], frame.origin[1], frame.origin[2])), frame.scale);
     const float at[3] = {(float)p.x, (float)p.y, (float)p.z};
@@ -52,14 +34,14 @@ __kernel void winding_sum(__global const bvh_node *nodes, __global const bvh_far
         view4 view;
         view_children(n, fields + index, at, &view);
         for (uint slot = 0; slot < BVH_WIDTH; slot++) {
-            uint child = n->child[slot], leaf = child & ~LEAF;
-            if (child == NONE)
+            uint child = BVH_AT(const uint, n->child, slot), leaf = child & ~BVH_LEAF;
+            if (child == ABUT_NONE)
                 continue;
             if (view.far >> slot & 1) {
                 angle += view.sum[slot];
                 continue;
             }
-            if (!(child & LEAF)) {
+            if (!(child & BVH_LEAF)) {
                 stack[used++] = child;
                 continue;
             }
@@ -84,8 +66,6 @@ __kernel void winding_sum(__global const bvh_node *nodes, __global const bvh_far
 
 /* Whether points are on the surface, exactly: a byte each. Boxes are looked at with the margin of
  * inside.cl, and only triangles whose own boxes hold the point in doubles. */
-#define MARGIN 0x1p-20f
-
 __kernel void winding_touch(__global const bvh_node *nodes, uint triangle_count,
                             __global const uint *tree_order, __global const double *corners,
                             __global const float4 *points, __global const double *exact,
@@ -95,22 +75,22 @@ __kernel void winding_touch(__global const bvh_node *nodes, uint triangle_count,
         return;
     float at[3] = {points[i].x, points[i].y, points[i].z};
     __global const double *from = exact + 3 * (size_t)order[i];
-    vec3 p = v3(from[0], from[1], from[2]);
+    vec3 p = load_point(from);
     bool found = false;
     if (points[i].w >= 0.0f) /* else it is far away */
         stack[used++] = 0;
     while (used > 0 && !found) {
         __global const bvh_node *n = nodes + stack[--used];
         for (uint slot = 0; slot < BVH_WIDTH && !found; slot++) {
-            uint child = n->child[slot], leaf = child & ~LEAF;
-            bool near = child != NONE;
+            uint child = BVH_AT(const uint, n->child, slot), leaf = child & ~BVH_LEAF;
+            bool near = child != ABUT_NONE;
             for (int axis = 0; axis < 3; axis++)
-                near = near && n->lo[axis][slot] <= at[axis] + MARGIN &&
-                       n->hi[axis][slot] >= at[axis] - MARGIN;
-            if (near && !(child & LEAF))
+                near = near && BVH_AT(const float, n->lo[axis], slot) <= at[axis] + SIGN_MARGIN &&
+                       BVH_AT(const float, n->hi[axis], slot) >= at[axis] - SIGN_MARGIN;
+            if (near && !(child & BVH_LEAF))
                 stack[used++] = child;
             for (uint k = 0;
-                 near && child & LEAF && k < BVH_WIDTH && leaf * BVH_WIDTH + k < triangle_count;
+                 near && child & BVH_LEAF && k < BVH_WIDTH && leaf * BVH_WIDTH + k < triangle_count;
                  k++) {
                 triangle3 t = load_triangle(corners, tree_order[leaf * BVH_WIDTH + k]);
                 box3 box;

@@ -1,31 +1,15 @@
 /* What a point sees of triangles near by and of children far away, for C and OpenCL C alike, and
  * with the same bits on both: for float and double every operation is written out and rounded once.
- * See winding.c for the method. C includes base/simd.h and sign/sign.h before, which do not belong
- * into the text of a kernel. */
+ * See winding.c for the method. C includes base/simd.h before, which does not belong into the text
+ * of a kernel. */
 #ifndef ABUTI_SIGN_WINDING_SHARED_H
 #define ABUTI_SIGN_WINDING_SHARED_H
 
 #include "geom/solid_shared.h"
+#include "sign/sign_shared.h"
 
 #ifdef __OPENCL_C_VERSION__
 #include "base/simd_cl.h"
-
-#define BVH_WIDTH 4
-#define BVH_STEPS 65535
-
-/* As in bvh.h and sign.h. */
-typedef struct bvh_node {
-    float lo[3][BVH_WIDTH], hi[3][BVH_WIDTH];
-    uint child[BVH_WIDTH];
-} bvh_node;
-typedef struct bvh_block {
-    ushort step[3][3][BVH_WIDTH];
-} bvh_block;
-typedef struct bvh_far_node {
-    float n[3][BVH_WIDTH];
-    float m[6][BVH_WIDTH];
-    float k[10][BVH_WIDTH];
-} bvh_far_node;
 #endif
 
 /* How many half diagonals away from the middle of its box a child is far, and from the box itself
@@ -103,7 +87,8 @@ static inline void add_leaf_apart(half_angles *sum, const ABUTI_GLOBAL bvh_node 
                                   const ABUTI_GLOBAL bvh_block *block, int fill, const float *at) {
     float lo[3], step[3], largest = 0;
     for (int axis = 0; axis < 3; axis++) {
-        float first = node->lo[axis][slot] - at[axis], last = node->hi[axis][slot] - at[axis];
+        float first = BVH_AT(const float, node->lo[axis], slot) - at[axis];
+        float last = BVH_AT(const float, node->hi[axis], slot) - at[axis];
         float below = first < 0 ? -first : first, above = last < 0 ? -last : last;
         float most = below > above ? below : above;
         lo[axis] = first;

@@ -10,33 +10,26 @@
 
 #include "base/math_shared.h"
 
-#ifdef __OPENCL_C_VERSION__
-typedef uint sweep_word;
-#else
-typedef uint32_t sweep_word;
-#endif
-
 #define SWEEP_BLOCK 32
 #define SWEEP_BLOCK_LEVELS 6 /* 32^6 blocks and more than there are indices */
 
 enum { SWEEP_VERTICES, SWEEP_EDGES, SWEEP_FACES, SWEEP_KINDS };
 
 typedef struct sweep_layout {
-    sweep_word count[SWEEP_KINDS]; /* features */
-    sweep_word first[SWEEP_KINDS]; /* of the kind, where features are numbered together */
-    sweep_word levels[SWEEP_KINDS];
-    sweep_word nodes[SWEEP_KINDS]
-                    [SWEEP_BLOCK_LEVELS]; /* how many a level has; level 0 are blocks */
-    sweep_word node_first[SWEEP_KINDS][SWEEP_BLOCK_LEVELS];
+    word32 count[SWEEP_KINDS]; /* features */
+    word32 first[SWEEP_KINDS]; /* of the kind, where features are numbered together */
+    word32 levels[SWEEP_KINDS];
+    word32 nodes[SWEEP_KINDS][SWEEP_BLOCK_LEVELS]; /* how many a level has; level 0 are blocks */
+    word32 node_first[SWEEP_KINDS][SWEEP_BLOCK_LEVELS];
 } sweep_layout;
 
 /* A box in floats; see sweep_boxes.cl. `feature` is its number among its kind, `sets` those of all
  * faces around it, or of all features of a block. */
 typedef struct sweep_box {
     float lo[3];
-    sweep_word feature;
+    word32 feature;
     float hi[3];
-    sweep_word sets;
+    word32 sets;
 } sweep_box;
 
 /* Faces may be in sets, so that not every pair of them has to be looked at: those of which one is
@@ -45,15 +38,15 @@ typedef struct sweep_box {
  * is. Without sets, all are in ANY. */
 enum { SWEEP_SET_FIRST = 1, SWEEP_SET_SECOND = 2, SWEEP_SET_ANY = 4 | 8 };
 
-static inline int sweep_sets_pair(sweep_word a, sweep_word b) {
+static inline int sweep_sets_pair(word32 a, word32 b) {
     return (((a | b) & SWEEP_SET_ANY) | ((a & SWEEP_SET_FIRST) & (b >> 1)) |
             ((a >> 1) & (b & SWEEP_SET_FIRST))) != 0;
 }
 
 /* Where the sets of a kind begin; `used` = 0: there are none. */
 typedef struct sweep_sets {
-    sweep_word first[SWEEP_KINDS];
-    sweep_word used;
+    word32 first[SWEEP_KINDS];
+    word32 used;
 } sweep_sets;
 
 /* What the device counts; words of one buffer. */
@@ -73,7 +66,7 @@ enum { SWEEP_ROUNDS = (SWEEP_COUNTS - SWEEP_COUNT_OPEN) / 2 - 1 };
 
 /* Which pairs of blocks: from / of up to to / of of all, as listed or mixed over the scene. */
 typedef struct sweep_part {
-    sweep_word from, to, of, mixed;
+    word32 from, to, of, mixed;
 } sweep_part;
 
 /* What is searched. */
@@ -87,14 +80,14 @@ typedef struct sweep_scene {
 /* What a group found out about positions. */
 typedef struct sweep_taken {
     real lo[3], hi[3];
-    sweep_word bad;     /* the first that is not finite or too large; 2^32 - 1 = none */
-    sweep_word differs; /* not 0: from the last end */
+    word32 bad;     /* the first that is not finite or too large; 2^32 - 1 = none */
+    word32 differs; /* not 0: from the last end */
 } sweep_taken;
 
 /* As motion_hit. */
 typedef struct sweep_hit {
     real time;
-    sweep_word kind, first, second, unused;
+    word32 kind, first, second, unused;
     real normal[3], weights[3];
 } sweep_hit;
 
@@ -102,7 +95,7 @@ typedef struct sweep_hit {
 typedef struct sweep_impact {
     real time;
     real point[3], normal[3], weights[3];
-    sweep_word kind, mesh[2], element[2], unused;
+    word32 kind, mesh[2], element[2], unused;
 } sweep_impact;
 
 enum { SWEEP_NO_SELF = 1, SWEEP_NO_OTHERS = 2 };

@@ -15,7 +15,6 @@
 #define LEVEL_SHIFT 28
 #define MIX 2654435761u      /* a prime beyond all totals */
 #define PART_MOST (1u << 21) /* pairs of blocks, with 1,024 candidates each */
-#define NONE 0xffffffffu
 
 static inline bool overlap(const sweep_box *a, const sweep_box *b) {
     return a->lo[0] <= b->hi[0] && b->lo[0] <= a->hi[0] && a->lo[1] <= b->hi[1] &&
@@ -216,7 +215,7 @@ __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void sweep_can
     if (get_global_id(0) == 0) {
         counts[SWEEP_COUNT_BLOCKS] = total;
         if (too_many)
-            counts[SWEEP_COUNT_EDGE_EDGE] = NONE;
+            counts[SWEEP_COUNT_EDGE_EDGE] = ABUT_NONE;
     }
     if (total > pairs_room || too_many)
         return; /* the host comes again */

@@ -113,10 +113,10 @@ static void put_field(world_device *d, const abut_field *field, size_t sizes[WOR
         return;
     const field_view *view = &field->view;
     const world_field told = {contact_grid_of(field),
-                              of_values == WORLD_FLOATS ? (uint32_t)(values / 8) : WORLD_NONE,
-                              of_values == WORLD_SHORTS ? (uint32_t)(values / 8) : WORLD_NONE,
-                              field->index ? (uint32_t)(index / 8) : WORLD_NONE,
-                              field->index ? (uint32_t)(coarse / 8) : WORLD_NONE,
+                              of_values == WORLD_FLOATS ? (uint32_t)(values / 8) : ABUT_NONE,
+                              of_values == WORLD_SHORTS ? (uint32_t)(values / 8) : ABUT_NONE,
+                              field->index ? (uint32_t)(index / 8) : ABUT_NONE,
+                              field->index ? (uint32_t)(coarse / 8) : ABUT_NONE,
                               {view->count[0], view->count[1], view->count[2]},
                               {view->bricks[0], view->bricks[1], view->bricks[2]},
                               view->cell,
@@ -158,13 +158,13 @@ static size_t put_shared(abut_world *world, const shared_part *parts, size_t cou
     world_item *items = world_items(world);
     size_t used = 0, end;
     for (size_t i = 0; i < count; i = end, used++) {
-        uint32_t number = WORLD_NONE;
+        uint32_t number = ABUT_NONE;
         for (end = i; end < count && parts[end].what == parts[i].what; end++) {
             const world_item *item = &items[parts[end].item];
             if (item->is_there)
                 number = samples ? item->there.samples : item->there.field;
         }
-        if (number == WORLD_NONE) {
+        if (number == ABUT_NONE) {
             number = (uint32_t)sizes[samples ? WORLD_SAMPLES : WORLD_FIELDS];
             if (samples)
                 put_samples(world->device, parts[i].what, sizes, copy);
@@ -226,7 +226,7 @@ static abut_status upload_data(abut_world *world) {
         shared_part *lists[2] = {parts, parts + count};
         for (uint32_t i = 0; i < count; i++) {
             if (!items[i].is_there)
-                items[i].there = (world_parts){WORLD_NONE, WORLD_NONE};
+                items[i].there = (world_parts){ABUT_NONE, ABUT_NONE};
             if (items[i].used && items[i].body.field) {
                 lists[0][counts[0]++] = (shared_part){items[i].body.field, i};
                 abuti_kit_fail(&d->kit, field_ready(d, items[i].body.field));

@@ -8,18 +8,16 @@
 
 #if ABUTI_REAL_BITS == 64
 
-#define DIAGONAL 1.7321 /* of a cell, rounded up */
-
 DEFINE_GROUP_SCAN(uint, group_scan)
 
 static field_view view_of(__global const world_field *at, __global const float *floats,
                           __global const short *shorts, __global const uint *indices) {
     field_view view;
     world_field field = *at;
-    view.floats = field.floats == WORLD_NONE ? 0 : floats + 8 * (size_t)field.floats;
-    view.shorts = field.shorts == WORLD_NONE ? 0 : shorts + 8 * (size_t)field.shorts;
-    view.index = field.index == WORLD_NONE ? 0 : indices + 8 * (size_t)field.index;
-    view.coarse = field.coarse == WORLD_NONE ? 0 : floats + 8 * (size_t)field.coarse;
+    view.floats = field.floats == ABUT_NONE ? 0 : floats + 8 * (size_t)field.floats;
+    view.shorts = field.shorts == ABUT_NONE ? 0 : shorts + 8 * (size_t)field.shorts;
+    view.index = field.index == ABUT_NONE ? 0 : indices + 8 * (size_t)field.index;
+    view.coarse = field.coarse == ABUT_NONE ? 0 : floats + 8 * (size_t)field.coarse;
     for (int axis = 0; axis < 3; axis++) {
         view.count[axis] = field.count[axis];
         view.bricks[axis] = field.bricks[axis];
@@ -34,7 +32,8 @@ static field_view view_of(__global const world_field *at, __global const float *
 static bool is_far(const field_view *view, const contact_frame *frame, real reach, real cell) {
     const float at[3] = {frame->shift[0], frame->shift[1], frame->shift[2]};
     float value = contact_value(view, at).distance;
-    return value > (float)(1.001 * (reach + DIAGONAL * cell * (view->index ? FIELD_BRICK : 1)));
+    return value >
+           (float)(1.001 * (reach + FIELD_DIAGONAL * cell * (view->index ? FIELD_BRICK : 1)));
 }
 
 __kernel void world_frames(__global const world_field *fields, __global const float *floats,
@@ -52,7 +51,7 @@ __kernel void world_frames(__global const world_field *fields, __global const fl
     world_direction told;
     told.field = parts[at].field;
     told.first = told.count = told.edges = 0;
-    if (told.field != WORLD_NONE && parts[of].samples != WORLD_NONE) {
+    if (told.field != ABUT_NONE && parts[of].samples != ABUT_NONE) {
         world_samples s = samples[parts[of].samples];
         contact_motion motion_at = motions[at], motion_of = motions[of];
         contact_grid grid = fields[told.field].grid;

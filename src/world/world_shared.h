@@ -5,47 +5,45 @@
 
 #include "contact/contact_frame_shared.h"
 
-#define WORLD_NONE 0xffffffffu
-
 /* The bit of a feature that says which side it is of. */
 #define WORLD_SIDE_SHIFT 31
 
 /* The parts of a field begin at these elements of the buffers of all fields, in groups of eight;
- * WORLD_NONE: it has no such part. */
+ * ABUT_NONE: it has no such part. */
 typedef struct world_field {
     contact_grid grid;
-    field_uint floats, shorts, index, coarse;
-    field_uint count[3], bricks[3];
+    word32 floats, shorts, index, coarse;
+    word32 count[3], bricks[3];
     float cell, scale, band;
-    field_uint unused;
+    word32 unused;
 } world_field;
 
 typedef struct world_samples {
     vec3 centre;
     real radius;
-    field_uint first; /* of the points: samples, then both ends of each edge */
-    field_uint count, edges, edge_ends;
+    word32 first; /* of the points: samples, then both ends of each edge */
+    word32 count, edges, edge_ends;
 } world_samples;
 
-/* Of an item: which field and which samples; or WORLD_NONE. */
+/* Of an item: which field and which samples; or ABUT_NONE. */
 typedef struct world_parts {
-    field_uint field, samples;
+    word32 field, samples;
 } world_parts;
 
 typedef struct world_two {
-    field_uint a, b;
+    word32 a, b;
 } world_two;
 
 /* The samples of one body against the field of the other. */
 typedef struct world_direction {
     contact_frame frame;
-    field_uint field;
-    field_uint first, count, edges; /* as in samples; no count and no edges: nothing is tried */
+    word32 field;
+    word32 first, count, edges; /* as in samples; no count and no edges: nothing is tried */
 } world_direction;
 
 /* A contact as devices leave it; as abut_world_record. */
 typedef struct world_record {
-    field_uint feature; /* the top bit: side */
+    word32 feature; /* the top bit: side */
     contact_found found;
 } world_record;
 

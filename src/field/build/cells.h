@@ -146,7 +146,7 @@ typedef struct cells_winners {
 /* Features no farther than that from cell i may win it. */
 static inline float cells_reach_sq(const cells_winners *w, const cells_rule *rule, uint32_t i) {
     float reach = sqrtf(w->best[i]) + 2 * rule->margin;
-    return reach * reach * LISTS_SLACK;
+    return reach * reach * NEAREST_SLACK;
 }
 
 /* The loops over lists; for 4, 8 or 16 lanes, with the same outcome but for rounding. */

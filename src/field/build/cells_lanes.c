@@ -102,11 +102,11 @@ static uint32_t filter(const cells_list *list, const cells_box *box, float *scra
                        float *nearest) {
     float radius = sqrtf(box->half[0] * box->half[0] + box->half[1] * box->half[1] +
                          box->half[2] * box->half[2]) *
-                   LISTS_SLACK;
+                   NEAREST_SLACK;
     *nearest = sqrtf(look_from_centre(list, box, radius, scratch));
-    float upper = *nearest * LISTS_SLACK + radius;
+    float upper = *nearest * NEAREST_SLACK + radius;
     upper = (upper < box->reach ? upper : box->reach) + 4 * box->margin;
-    const wide limit = all(upper * LISTS_SLACK);
+    const wide limit = all(upper * NEAREST_SLACK);
     uint32_t count = 0;
     for (uint32_t i = 0; i < list->count; i += LANES) {
         wide sq = load(scratch + 2 * (size_t)i),
@@ -310,7 +310,7 @@ static unsigned measure_winners(const cells_table *table, const uint32_t *names,
     }
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
         wide best = load(w->best + i), reach = add(fw_sqrt(best), all(2 * rule->margin));
-        wide reach_sq = mul(mul(reach, reach), all(LISTS_SLACK)), value = load(values + i);
+        wide reach_sq = mul(mul(reach, reach), all(NEAREST_SLACK)), value = load(values + i);
         unsigned here = mask_bits(is_less_equal(load(w->next + i), reach_sq)) |
                         mask_bits(is_less(value, load(upper + i))) |
                         mask_bits(is_less_equal(value, all(0)));

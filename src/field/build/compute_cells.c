@@ -17,13 +17,13 @@ static cells_box box_of(const worker *w, const cells_span *s) {
         box.half[k] = (float)(0.5 * (hi - lo)) + 0.25f * w->rule.margin; /* and rounding */
     }
     box.margin = w->rule.margin;
-    box.reach = (float)(w->rule.band * w->c->table.bvh->scale) * LISTS_SLACK;
+    box.reach = (float)(w->rule.band * w->c->table.bvh->scale) * NEAREST_SLACK;
     return box;
 }
 
 static float radius_of(const cells_box *box) {
     const float *h = box->half;
-    return sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) * LISTS_SLACK;
+    return sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) * NEAREST_SLACK;
 }
 
 /* Room for a list of so many, or false. */
@@ -48,7 +48,7 @@ static unsigned children_within(const bvh_node *node, const cells_box *box, floa
         f4 gap = f4_max(f4_max(below, above), zero);
         sum = f4_add(sum, f4_mul(gap, gap));
     }
-    return m4_bits(f4_less_equal(sum, f4_all(reach * reach * LISTS_SLACK)));
+    return m4_bits(f4_less_equal(sum, f4_all(reach * reach * NEAREST_SLACK)));
 }
 
 /* A collection of names; groups of the table are filtered some at a time. */
@@ -158,7 +158,7 @@ static outcome collect(worker *w, const cells_span *s, cells_list *list, bool *c
     *clear = nearest.distance * bvh->scale > rho + 4 * (double)c.box.margin;
     if (nearest.triangle == ABUT_NONE)
         return NOTHING_NEAR;
-    float upper = (float)(nearest.distance * bvh->scale) * LISTS_SLACK + rho + c.box.margin;
+    float upper = (float)(nearest.distance * bvh->scale) * NEAREST_SLACK + rho + c.box.margin;
     c.box.reach = upper < c.box.reach ? upper : c.box.reach;
     culling cull = culling_of(w, &c.box, &nearest);
     uint32_t stack[BVH_STACK], used = 0, room = ROOM - w->used; /* no list is there yet */

@@ -3,13 +3,13 @@
  * of lists was too small, it is made larger and kept, and all is queued again; if anything else
  * was, or if lists are of no use, all cells go through the search. */
 #include "field/build/device.h"
+#include "nearest/nearest_shared.h"
 #include "sign/sign.h"
 
 #include <math.h>
 
 #define GROUP FIELD_GROUP
 #define SUM_BYTES (4 * sizeof(double))
-#define MARGIN 0x1p-19
 
 enum {
     /* Blocks of the largest size; each looks at all features. */
@@ -81,13 +81,13 @@ static field_grid argument_of(filling *f) {
                     .per_scale = 1 / scale,
                     .band = f->band,
                     .step = (float)(grid->cell * scale),
-                    .reach = (float)(f->band * scale) * (1 + 0x1p-20f)};
+                    .reach = (float)(f->band * scale) * NEAREST_SLACK};
     first = v3_scale(v3_sub(centre_of(f, 0, 0, 0), mesh_origin), scale);
     last = v3_scale(v3_sub(centre_of(f, grid->count[0] - 1, grid->count[1] - 1, grid->count[2] - 1),
                            mesh_origin),
                     scale);
     f->largest = real_max(v3_max_abs(first), v3_max_abs(last));
-    a.margin = (float)(MARGIN * (f->largest + 2));
+    a.margin = (float)(NEAREST_MARGIN * (f->largest + 2));
     for (int axis = 0; axis < 3; axis++) {
         a.origin[axis] = v3_get(grid->origin, axis);
         a.mesh_origin[axis] = v3_get(mesh_origin, axis);

@@ -3,12 +3,7 @@
 #ifndef ABUTI_FIELD_BUILD_DEVICE_SHARED_H
 #define ABUTI_FIELD_BUILD_DEVICE_SHARED_H
 
-#ifdef __OPENCL_C_VERSION__
-typedef uint field_word;
-#else
-#include <stdint.h>
-typedef uint32_t field_word;
-#endif
+#include "base/math_shared.h"
 
 /* ---- sizes ---- */
 
@@ -75,10 +70,10 @@ typedef struct field_grid {
     double origin[3], cell;                  /* absolute */
     double mesh_origin[3], scale, per_scale; /* a power of two, and its inverse */
     double band;
-    float base[3], step;           /* of the first of these centres and a cell, in the frame */
-    float margin;                  /* of nearest.cl, for the whole grid */
-    float reach;                   /* the band in the frame; infinite without */
-    field_word count[3], first[3]; /* a part of a grid: so many cells, from this one on */
+    float base[3], step;       /* of the first of these centres and a cell, in the frame */
+    float margin;              /* of nearest.cl, for the whole grid */
+    float reach;               /* the band in the frame; infinite without */
+    word32 count[3], first[3]; /* a part of a grid: so many cells, from this one on */
 } field_grid;
 
 #endif

@@ -158,7 +158,7 @@ static inline float measure_cell(const field_grid *g, __global const float4 *fea
     float4 at = middle_of(g, x, y, z, 1);
     float margin = g->margin, bound = INFINITY, low_sq = INFINITY, second_sq = INFINITY;
     float low_outside = 0.0f;
-    uint winner = NONE;
+    uint winner = ABUT_NONE;
     bool low = false;
     if (from.count == 1 && g->reach == INFINITY) { /* no other can be nearest */
         double only = field_measure(exact, corners, g->scale, from.names[0], false, p, &low);
@@ -177,7 +177,7 @@ static inline float measure_cell(const field_grid *g, __global const float4 *fea
         low_sq = best ? distance_sq : low_sq;
     }
     float reach_sq = reach_of(g, bound);
-    if (winner == NONE || low_sq > reach_sq)
+    if (winner == ABUT_NONE || low_sq > reach_sq)
         return g->reach < INFINITY ? (float)g->band : DOUBT;
     double d;
     if (second_sq > reach_sq) {
@@ -291,7 +291,7 @@ field_cells(__global const float4 *features, __global const double2 *exact,
     r.kept_4 = r.names_2 + 64 * FIELD_LIST_2;
     r.least_2 = r.kept_4 + 8;
     r.kept_2 = r.least_2 + 64;
-    results to = {values, doubts, doubts_most, counters, NONE, NONE};
+    results to = {values, doubts, doubts_most, counters, ABUT_NONE, ABUT_NONE};
     uint item = (uint)get_local_id(0), c = (item & 7) << 6;
     uint count =
         side == 8 ? (uint)get_num_groups(0) : 8 * min(counters[FIELD_COUNT_LONG_8], long_most);
@@ -323,7 +323,7 @@ field_cells(__global const float4 *features, __global const double2 *exact,
         load_list(pool, list, slices, r.names);
         uint part =
             block_at(&g, 4, (u.x + along_x(c)) / 4, (u.y + along_y(c)) / 4, (u.z + along_z(c)) / 4);
-        uint bound = part == NONE ? 0 : bounds[level_4 + part];
+        uint bound = part == ABUT_NONE ? 0 : bounds[level_4 + part];
         if (side == 4)
             bound = cut_bounds[8 * i + (item & 7)];
         measure_block(&g, features, &r, side, length, u.x, u.y, u.z, bound, exact, corners, &to,
@@ -351,7 +351,7 @@ field_few(__global const float4 *features, __global const double2 *exact,
           volatile __global uint *counters, __local double *room) {
     __local double *distances = room;
     __local uint *least = (__local uint *)(distances + GROUP), *kept = least + 8, *few = kept + 8;
-    results to = {values, doubts, doubts_most, counters, NONE, NONE};
+    results to = {values, doubts, doubts_most, counters, ABUT_NONE, ABUT_NONE};
     uint item = (uint)get_local_id(0), lane = item % LANES, cell = item / LANES;
     uint count = 8 * min(counters[FIELD_COUNT_LONG_4], longer_most);
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {

@@ -54,7 +54,7 @@ static inline uint taken_before(uint turn, uint pool_size, volatile __global uin
     return turn ? min(entries[turn - 1], pool_size) : 0;
 }
 
-/* Room for `count` entries of a level: its begin, or NONE. By one item. */
+/* Room for `count` entries of a level: its begin, or ABUT_NONE. By one item. */
 static inline uint reserve(uint count, uint turn, uint taken, uint pool_size,
                            volatile __global uint *counters) {
     uint chunks = (count + FIELD_CHUNK - 1) / FIELD_CHUNK;
@@ -62,10 +62,10 @@ static inline uint reserve(uint count, uint turn, uint taken, uint pool_size,
         return 0;
     if (atomic_add(&counters[FIELD_COUNT_CHUNKS], chunks) >
         FIELD_CHUNKS_MOST - min(chunks, FIELD_CHUNKS_MOST))
-        return NONE;
+        return ABUT_NONE;
     uint begin = atomic_add(&counters[FIELD_COUNT_ENTRIES + turn], count);
     if (count > pool_size - taken || begin > pool_size - taken - count)
-        return NONE;
+        return ABUT_NONE;
     return turn & 1 ? pool_size - begin - count : begin;
 }
 
@@ -114,7 +114,7 @@ static inline void keep_if_needed(const source *s, const target *t, uint name, u
     if (!is_needed(&f, &t->bounding, t->upper))
         return;
     uint place = atomic_inc(t->kept);
-    if (to != NONE)
+    if (to != ABUT_NONE)
         t->pool[to + place] = name;
     else if (place < FIELD_STAGED)
         t->staged[place] = name;
@@ -146,19 +146,19 @@ static inline uint keep_all(const source *s, const target *t, uint to) {
 }
 
 /* Makes a slice, and bounds the middles of eight boxes by it: item 8 k + i measures `at` for box i,
- * whose bound is at `bound` unless that is NONE. */
+ * whose bound is at `bound` unless that is ABUT_NONE. */
 static inline uint2 make_slice(const source *s, const target *t, float4 at, __global uint *bounds,
                                uint bound) {
     uint item = (uint)get_local_id(0), child = item & 7;
     if (item < 8)
         t->least[item] = as_uint(INFINITY);
-    uint count = keep_all(s, t, NONE);
+    uint count = keep_all(s, t, ABUT_NONE);
     if (item == 0)
         *t->begin = reserve(count, t->turn, t->taken, t->pool_size, t->counters);
     barrier(CLK_LOCAL_MEM_FENCE);
     uint begin = *t->begin;
     bool is_staged = count <= FIELD_STAGED;
-    if (begin == NONE)
+    if (begin == ABUT_NONE)
         return (uint2)(0, 0);
     if (!is_staged)
         keep_all(s, t, begin);
@@ -173,7 +173,7 @@ static inline uint2 make_slice(const source *s, const target *t, float4 at, __gl
     }
     atomic_min(&t->least[child], as_uint(best));
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < 8 && bound != NONE)
+    if (item < 8 && bound != ABUT_NONE)
         atomic_min((volatile __global uint *)&bounds[bound], t->least[item]);
     return (uint2)(begin, count);
 }
@@ -190,7 +190,7 @@ static inline uint2 make_level_slice(const source *s, const field_grid *g, uint 
     target t = target_of(b, upper, pool, pool_size, turn, counters, room);
     uint to = block_at(g, half_side, x, y, z);
     return make_slice(s, &t, middle_of(g, x * half_side, y * half_side, z * half_side, half_side),
-                      bounds, to == NONE ? NONE : eighths + to);
+                      bounds, to == ABUT_NONE ? ABUT_NONE : eighths + to);
 }
 
 /* ---- levels ---- */
@@ -251,7 +251,7 @@ static inline void keep_for_sibling(__global const float4 *features, __global co
             if (!is_needed(&f, b, upper))
                 continue;
             uint place = atomic_inc(kept);
-            if (to != NONE)
+            if (to != ABUT_NONE)
                 pool[to + place] = name;
             else if (place < FIELD_SIBLING_STAGED)
                 staged[place] = name;
@@ -269,7 +269,7 @@ static inline void reserve_siblings(const siblings *s, uint turn, uint pool_size
     uint at = reserve(all, turn, taken_before(turn, pool_size, counters), pool_size, counters);
     for (uint c = 0; c < 8; c++) {
         s->begin[c] = at;
-        at += at == NONE ? 0 : s->kept[c];
+        at += at == ABUT_NONE ? 0 : s->kept[c];
     }
 }
 
@@ -294,7 +294,7 @@ static inline void bound_eighths(__global const float4 *features, const field_gr
     atomic_min(&s->least[m], as_uint(best));
     barrier(CLK_LOCAL_MEM_FENCE);
     uint to = block_at(g, half_side, x, y, z);
-    if (item < 64 && to != NONE)
+    if (item < 64 && to != ABUT_NONE)
         bounds[eighths + to] = s->least[m];
 }
 
@@ -309,7 +309,7 @@ field_siblings(__global const float4 *features, field_grid g, uint side, uint pa
     block_place p = place_of(&g, parent, 2 * side);
     uint x = 2 * p.x + (child & 1), y = 2 * p.y + (child >> 1 & 1), z = 2 * p.z + (child >> 2);
     uint block = block_at(&g, side, x, y, z);
-    bool none = block == NONE;
+    bool none = block == ABUT_NONE;
     __global const uint2 *slices = lists + from + parent * parent_slices;
     if (!length_of(slices, parent_slices)) {
         if (item < 8 && !none)
@@ -325,16 +325,16 @@ field_siblings(__global const float4 *features, field_grid g, uint side, uint pa
         s.least[item] = as_uint(INFINITY);
     barrier(CLK_LOCAL_MEM_FENCE);
     keep_for_sibling(features, slices, parent_slices, &b, upper, none, pool, s.kept + child, staged,
-                     NONE);
+                     ABUT_NONE);
     if (item == 0)
         reserve_siblings(&s, turn, pool_size, counters);
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint begin = s.begin[child], count = begin == NONE ? 0 : s.kept[child], longest = 0;
+    uint begin = s.begin[child], count = begin == ABUT_NONE ? 0 : s.kept[child], longest = 0;
     for (uint i = item / 8; count <= FIELD_SIBLING_STAGED && i < count; i += GROUP / 8)
         pool[begin + i] = staged[i];
     if (item < 8 && !none)
         lists[to + block] = (uint2)(count ? begin : 0, count);
-    if (begin == NONE) /* for all of them */
+    if (begin == ABUT_NONE) /* for all of them */
         return;
     for (uint c = 0; c < 8; c++)
         longest = max(longest, s.kept[c]);
@@ -364,7 +364,7 @@ field_cut(__global const float4 *features, field_grid g, uint slices, __global c
         uint x = 8 * p.x + 4 * (i & 1), y = 8 * p.y + 4 * (i >> 1 & 1), z = 8 * p.z + (i & 4);
         uint part = block_at(&g, 4, x / 4, y / 4, z / 4);
         uint2 made = (uint2)(0, 0);
-        if (part != NONE) {
+        if (part != ABUT_NONE) {
             box b = box_at(&g, x, y, z, 4);
             float upper = upper_of(&g, &b, bounds[level + part]);
             source s = {features, lists + from, block * slices, slices};

@@ -22,7 +22,7 @@ field_settle(__global const float4 *features, __global const uint *incident_begi
              __local double *room) {
     __local double *distances = room;
     __local uint *least = (__local uint *)(distances + GROUP);
-    results to = {values, doubts, doubts_most, counters, NONE, NONE};
+    results to = {values, doubts, doubts_most, counters, ABUT_NONE, ABUT_NONE};
     uint item = (uint)get_local_id(0), count = min(counters[FIELD_COUNT_DOUBTFUL], doubts_most);
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         uint cell = doubts[i];
@@ -111,7 +111,7 @@ __kernel void field_points(field_grid g, __global const uint *cells, uint count,
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_turn(__global const uint *cells, __global const uint *inside, uint count,
            __global float *values, volatile __global uint *counters, __local uint *room) {
-    results to = {values, (__global uint *)0, 0, counters, NONE, NONE};
+    results to = {values, (__global uint *)0, 0, counters, ABUT_NONE, ABUT_NONE};
     uint i = (uint)get_global_id(0);
     if (i < count) {
         float value = values[cells[i]];

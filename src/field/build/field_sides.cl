@@ -13,6 +13,7 @@
  */
 #include "base/math_shared.h"
 #include "field/build/grid_cl.h"
+#include "field/field_shared.h"
 
 #define BORDER_DOUBT 0.0125f
 #define LANES (GROUP / 8)
@@ -36,7 +37,8 @@ typedef struct viewpoint {
 /* A quarter of the margin covers two positions and what lies between them. */
 static inline viewpoint view_of(const field_grid *g, uint x, uint y, uint z, uint side) {
     float half_size = 0.5f * (float)(side - 1) * g->step, error = 0.25f * g->margin;
-    viewpoint v = {middle_of(g, x, y, z, side), 1.7321f * half_size, half_size + error, error};
+    viewpoint v = {middle_of(g, x, y, z, side), FIELD_DIAGONAL * half_size, half_size + error,
+                   error};
     return v;
 }
 
@@ -153,7 +155,7 @@ field_shifts(field_grid g, __global const float4 *border_ends, uint border_count
         }
         uint block = block_at(&g, side, p.x, p.y, p.z);
         float shift = shift_of(&g, &border, side * p.x, side * p.y, side * p.z, side, sums);
-        if (get_local_id(0) == 0 && block != NONE) {
+        if (get_local_id(0) == 0 && block != ABUT_NONE) {
             shifts[block] = shift;
             if (isnan(shift))
                 unsettled[atomic_inc(

@@ -32,11 +32,11 @@ static inline block_place place_of(const field_grid *g, uint block, uint side) {
     return p;
 }
 
-/* The number of a block, or NONE where there is none. */
+/* The number of a block, or ABUT_NONE where there is none. */
 static inline uint block_at(const field_grid *g, uint side, uint x, uint y, uint z) {
     uint wide = blocks_along(g->count[0], side), high = blocks_along(g->count[1], side);
     return x < wide && y < high && z < blocks_along(g->count[2], side) ? x + wide * (y + high * z)
-                                                                       : NONE;
+                                                                       : ABUT_NONE;
 }
 
 static inline float4 middle_of(const field_grid *g, uint x, uint y, uint z, uint side) {
@@ -57,7 +57,7 @@ static inline box box_at(const field_grid *g, uint x, uint y, uint z, uint side)
 /* Features further from a block are not needed, if the squared distance of its middle is at most
  * that of this word. */
 static inline float upper_of(const field_grid *g, const box *b, uint bound) {
-    return fmin(sqrt(as_float(bound)) * SLACK + b->radius, g->reach) + 4.0f * b->margin;
+    return fmin(sqrt(as_float(bound)) * NEAREST_SLACK + b->radius, g->reach) + 4.0f * b->margin;
 }
 
 #endif

@@ -18,7 +18,7 @@ static inline double3 centre_of(const field_grid *g, uint x, uint y, uint z) {
 /* Squares beyond this cannot win, if one of `bound` is there. */
 static inline float reach_of(const field_grid *g, float bound) {
     float reach = fmin(sqrt(bound) + 2.0f * g->margin, g->reach + 4.0f * g->margin);
-    return reach * reach * SLACK;
+    return reach * reach * NEAREST_SLACK;
 }
 
 /* Where values go, and what the group has seen. */
@@ -97,12 +97,12 @@ static inline void put_cell(const field_grid *g, results *r, inside_rule rule, u
 static inline void put_extremes(const results *r, __local uint *room) {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) < 2)
-        room[get_local_id(0)] = NONE;
+        room[get_local_id(0)] = ABUT_NONE;
     barrier(CLK_LOCAL_MEM_FENCE);
     atomic_min(&room[0], r->least);
     atomic_min(&room[1], r->most);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (get_local_id(0) == 0 && room[0] != NONE) {
+    if (get_local_id(0) == 0 && room[0] != ABUT_NONE) {
         atomic_max(&r->counters[FIELD_COUNT_LOWEST], ~room[0]); /* counters begin with 0 */
         atomic_max(&r->counters[FIELD_COUNT_HIGHEST], ~room[1]);
     }

@@ -54,18 +54,16 @@ typedef struct finding {
     uint32_t count;
 } finding;
 
-static abut_status measure_segments(void *user, abuti_buffer *begin) {
+static void measure_segments(void *user, abuti_buffer *begin) {
     const finding *f = user;
     f->quest->find(f->quest, f->count, 0, begin, begin);
-    return ABUT_OK;
 }
 
-static abut_status fill_segments(void *user, const abuti_buffer *begin, abuti_buffer *items,
-                                 uint32_t total) {
+static void fill_segments(void *user, const abuti_buffer *begin, abuti_buffer *items,
+                          uint32_t total) {
     const finding *f = user;
     (void)total;
     f->quest->find(f->quest, f->count, 1, begin, items);
-    return ABUT_OK;
 }
 
 /* Lists the candidates of `count` questions. ABUT_ERROR_LIMIT = too many at once. */
@@ -94,10 +92,9 @@ static void judge_candidates(const device_quest *q, uint32_t count, uint32_t tot
     abuti_kit_reserve(kit, GATHER_OWNERS, total, 4);
     abuti_kit_reserve(kit, GATHER_KEYS, total, sizeof(double));
     abuti_kit_reserve(kit, GATHER_ANSWERS, total, q->gather->answer_bytes);
-    abuti_kit_fail(kit,
-                   abuti_tools_owners(tools, &kit->buffers[GATHER_BEGIN], count, total, owners));
+    abuti_tools_owners(tools, &kit->buffers[GATHER_BEGIN], count, total, owners);
     q->judge(q, total);
-    abuti_kit_fail(kit, abuti_tools_scan(tools, before, before, total, before, total));
+    abuti_tools_scan(tools, before, before, total, before, total);
 }
 
 /* Where each question's answers begin, and where they end, to the host: count + 1 words. Waits. */
@@ -111,7 +108,7 @@ static abut_status measure_lists(const device_quest *q, uint32_t count, uint32_t
     ABUTI_KIT_RUN(kit, LENGTHS, count, GROUP, KIT_BUFFER(kit, GATHER_BEGIN),
                   KIT_BUFFER(kit, GATHER_BEFORE), ABUTI_VALUE(count), ABUTI_VALUE(q->most),
                   KIT_BUFFER(kit, GATHER_LENGTHS), KIT_BUFFER(kit, GATHER_LONGEST));
-    abuti_kit_fail(kit, abuti_tools_scan(q->there->tools, lengths, lengths, count, lengths, count));
+    abuti_tools_scan(q->there->tools, lengths, lengths, count, lengths, count);
     abut_status status = abuti_kit_get(kit, GATHER_LENGTHS, ends, (size_t)count + 1, 4);
     status = status ? status : abuti_kit_get(kit, GATHER_LONGEST, longest, 1, 4);
     return status ? status : abuti_kit_read(kit, GATHER_BEFORE, total, accepted, 1, 4);

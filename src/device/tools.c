@@ -127,8 +127,8 @@ static void run_scan(abuti_tools *tools, uint32_t sums, const abuti_buffer *in, 
                      ABUTI_LOCAL_MEMORY(16 * GROUP_ROOM));
 }
 
-abut_status abuti_tools_scan(abuti_tools *tools, const abuti_buffer *in, abuti_buffer *out,
-                             size_t count, abuti_buffer *total, size_t total_at) {
+void abuti_tools_scan(abuti_tools *tools, const abuti_buffer *in, abuti_buffer *out, size_t count,
+                      abuti_buffer *total, size_t total_at) {
     check_words(tools, "scan", in, count, sizeof(uint32_t));
     check_words(tools, "scan", out, count, sizeof(uint32_t));
     if (total)
@@ -137,20 +137,18 @@ abut_status abuti_tools_scan(abuti_tools *tools, const abuti_buffer *in, abuti_b
         abuti_kit_reserve(&tools->kit, TOTAL, 1, sizeof(uint32_t));
     run_scan(tools, SCAN_SUMS, in, out, count, total ? total : &tools->kit.buffers[TOTAL],
              total ? total_at : 0);
-    return ABUT_OK;
 }
 
-abut_status abuti_tools_compact(abuti_tools *tools, const abuti_buffer *flags, abuti_buffer *out,
-                                size_t count, abuti_buffer *total) {
+void abuti_tools_compact(abuti_tools *tools, const abuti_buffer *flags, abuti_buffer *out,
+                         size_t count, abuti_buffer *total) {
     check_words(tools, "compact", flags, count, sizeof(uint32_t));
     check_words(tools, "compact", out, count, sizeof(uint32_t));
     check_words(tools, "compact", total, 1, sizeof(uint32_t));
     run_scan(tools, COMPACT_SUMS, flags, out, count, total, 0);
-    return ABUT_OK;
 }
 
-abut_status abuti_tools_reduce(abuti_tools *tools, abuti_reduction how, const abuti_buffer *in,
-                               size_t count, abuti_buffer *out) {
+void abuti_tools_reduce(abuti_tools *tools, abuti_reduction how, const abuti_buffer *in,
+                        size_t count, abuti_buffer *out) {
     uint32_t words = (uint32_t)count, which = (uint32_t)how;
     uint32_t groups = cut_into(count, SCAN_TILE, tools->most_groups).groups;
     uint64_t empty = how == ABUTI_REDUCE_MIN ? UINT32_MAX : 0;
@@ -163,7 +161,6 @@ abut_status abuti_tools_reduce(abuti_tools *tools, abuti_reduction how, const ab
     ABUTI_KIT_GROUPS(&tools->kit, REDUCE_PARTS, 1, GROUP_ITEMS, MEMORY(SUMS), ABUTI_BUFFER(out),
                      ABUTI_VALUE(groups), ABUTI_VALUE(which), ABUTI_VALUE(empty),
                      ABUTI_LOCAL_MEMORY(8 * GROUP_ITEMS));
-    return ABUT_OK;
 }
 
 /* ---- lists in segments ---- */
@@ -183,7 +180,7 @@ abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segme
         abuti_kit_fail(kit,
                        abuti_buffer_reserve(tools->device, count + 1, sizeof(uint32_t), begin));
     if (!abuti_kit_failed(kit) && count)
-        abuti_kit_fail(kit, segments->measure(segments->user, begin));
+        segments->measure(segments->user, begin);
     /* In 64 bits, since the scan's own total wraps around. */
     abuti_tools_reduce(tools, ABUTI_REDUCE_SUM, begin, count, &kit->buffers[WIDE_TOTAL]);
     abuti_tools_scan(tools, begin, begin, count, begin, count);
@@ -197,12 +194,12 @@ abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segme
                           (unsigned long long)sum, (unsigned long long)most);
     status = abuti_buffer_reserve(tools->device, (size_t)sum, segments->item_bytes, items);
     if (!status && sum)
-        abuti_kit_fail(kit, segments->fill(segments->user, begin, items, (uint32_t)sum));
+        segments->fill(segments->user, begin, items, (uint32_t)sum);
     return status;
 }
 
-abut_status abuti_tools_owners(abuti_tools *tools, const abuti_buffer *begin, size_t count,
-                               size_t total, abuti_buffer *owners) {
+void abuti_tools_owners(abuti_tools *tools, const abuti_buffer *begin, size_t count, size_t total,
+                        abuti_buffer *owners) {
     uint32_t segment_count = (uint32_t)count, items = (uint32_t)total;
     check_words(tools, "owners", begin, count + 1, sizeof(uint32_t));
     check_words(tools, "owners", owners, total, sizeof(uint32_t));
@@ -211,7 +208,6 @@ abut_status abuti_tools_owners(abuti_tools *tools, const abuti_buffer *begin, si
                                                "owners: %zu items, but no segments", total));
     ABUTI_KIT_RUN(&tools->kit, SEGMENT_OWNERS, total, GROUP_ITEMS, ABUTI_BUFFER(begin),
                   ABUTI_BUFFER(owners), ABUTI_VALUE(segment_count), ABUTI_VALUE(items));
-    return ABUT_OK;
 }
 
 /* ---- sort ---- */
@@ -233,9 +229,8 @@ static void sort_pass(abuti_tools *tools, bool wide, cut how, abuti_buffer *cons
                      ABUTI_LOCAL_MEMORY(4 * SORT_ROOM));
 }
 
-abut_status abuti_tools_sort(abuti_tools *tools, uint32_t key_bits, abuti_buffer *keys,
-                             abuti_buffer *values, size_t count, uint32_t bit_first,
-                             uint32_t bit_last) {
+void abuti_tools_sort(abuti_tools *tools, uint32_t key_bits, abuti_buffer *keys,
+                      abuti_buffer *values, size_t count, uint32_t bit_first, uint32_t bit_last) {
     abuti_kit *kit = &tools->kit;
     const size_t bytes[2] = {key_bits / 8, sizeof(uint32_t)};
     abuti_buffer *here[2] = {keys, values};
@@ -244,12 +239,12 @@ abut_status abuti_tools_sort(abuti_tools *tools, uint32_t key_bits, abuti_buffer
         abuti_kit_fail(kit,
                        abuti_fail(ABUT_ERROR_ARGUMENT, "sort: bits %u to %u of keys of %u bits",
                                   bit_first, bit_last, key_bits));
-        return ABUT_OK;
+        return;
     }
     for (int i = 0; i < 2; i++)
         check_words(tools, "sort", here[i], count, bytes[i]);
     if (abuti_kit_failed(kit) || count < 2 || bit_first == bit_last)
-        return ABUT_OK;
+        return;
     cut how = cut_into(count, SORT_TILE(key_bits), tools->most_groups);
     abuti_kit_reserve(kit, COUNTS, (size_t)how.groups * SORT_DIGITS, sizeof(uint32_t));
     abuti_kit_reserve(kit, SPARE_KEYS, count, bytes[0]);
@@ -266,5 +261,4 @@ abut_status abuti_tools_sort(abuti_tools *tools, uint32_t key_bits, abuti_buffer
     }
     for (int i = 0; i < 2 && here[0] != keys; i++) /* an odd number of passes ends in the spare */
         abuti_kit_copy(kit, here[i], there[i], count * bytes[i]);
-    return ABUT_OK;
 }

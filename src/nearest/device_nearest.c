@@ -145,8 +145,8 @@ static void sort_points(nearest_there *n, uint32_t count) {
                      ABUTI_LOCAL_MEMORY(6 * 4));
     ABUTI_KIT_RUN(kit, NEAREST_KEY, count, POINT_GROUP, SCRATCH(POINTS), ABUTI_VALUE(count),
                   SCRATCH(BOUNDS), SCRATCH(KEYS), SCRATCH(ORDER));
-    abuti_kit_fail(kit, abuti_tools_sort(n->there->tools, 32, &kit->buffers[NEAREST_KEYS],
-                                         &kit->buffers[NEAREST_ORDER], count, 0, KEY_BITS));
+    abuti_tools_sort(n->there->tools, 32, &kit->buffers[NEAREST_KEYS], &kit->buffers[NEAREST_ORDER],
+                     count, 0, KEY_BITS);
     ABUTI_KIT_RUN(kit, NEAREST_GATHER, count, POINT_GROUP, SCRATCH(POINTS), SCRATCH(ORDER),
                   ABUTI_VALUE(count), SCRATCH(SORTED));
 }

@@ -287,18 +287,16 @@ static void make_frames(abut_world *world) {
                   ABUTI_VALUE(margin), ABUTI_VALUE(any_normal), ABUTI_VALUE(only_samples));
 }
 
-static abut_status measure(void *user, abuti_buffer *begin) {
+static void measure(void *user, abuti_buffer *begin) {
     const abut_world *world = user;
     world_device *d = world->device;
     ABUTI_KIT_GROUPS(&d->kit, WORLD_COUNT, world->pairs.count, GROUP_ITEMS, MEMORY(WORLD_FIELDS),
                      MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES),
                      MEMORY(WORLD_POINTS), MEMORY(WORLD_DIRECTIONS), ABUTI_BUFFER(begin),
                      MEMORY(WORLD_ONE_WAY), ABUTI_LOCAL_MEMORY(4 * GROUP_ROOM));
-    return ABUT_OK;
 }
 
-static abut_status fill(void *user, const abuti_buffer *begin, abuti_buffer *items,
-                        uint32_t total) {
+static void fill(void *user, const abuti_buffer *begin, abuti_buffer *items, uint32_t total) {
     const abut_world *world = user;
     world_device *d = world->device;
     (void)total;
@@ -307,7 +305,6 @@ static abut_status fill(void *user, const abuti_buffer *begin, abuti_buffer *ite
                      MEMORY(WORLD_POINTS), MEMORY(WORLD_DIRECTIONS), ABUTI_BUFFER(begin),
                      MEMORY(WORLD_ONE_WAY), ABUTI_BUFFER(items),
                      ABUTI_LOCAL_MEMORY(4 * GROUP_ROOM));
-    return ABUT_OK;
 }
 
 /* Tries all pairs of bodies unless that is done; what is found stays on the device. */

@@ -57,8 +57,7 @@ abut_status bench_device_open(bench_state *state, abut_device **device) {
 
 static abut_status open_device(bench_state *state, device_data *data) {
     abut_status status = bench_device_open(state, &data->device);
-    if (!status)
-        status = abuti_queue_open(data->device, &data->queue);
+    status = status ? status : abuti_queue_open(data->device, &data->queue);
     return status ? status : abuti_tools_create(&data->queue, &data->tools);
 }
 
@@ -129,16 +128,12 @@ static abut_status setup_words(bench_state *state) {
     abut_status status = words && got ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     for (size_t i = 0; !status && i < data->count; i++)
         words[i] = (uint32_t)(bench_random(&random) >> 40) & (i % 3 ? 0xffff : 0); /* many zeros */
-    if (!status)
-        status = abuti_buffer_create(data->device, data->count, 4, &data->in);
-    if (!status)
-        status = abuti_buffer_create(data->device, data->count, 4, &data->out);
-    if (!status)
-        status = abuti_buffer_create(data->device, 1, 4, &data->total);
+    status = status ? status : abuti_buffer_create(data->device, data->count, 4, &data->in);
+    status = status ? status : abuti_buffer_create(data->device, data->count, 4, &data->out);
+    status = status ? status : abuti_buffer_create(data->device, 1, 4, &data->total);
     if (!status)
         status = abuti_buffer_upload(&data->queue, &data->in, 0, words, data->count * 4);
-    if (!status)
-        status = check_words(state, words, got);
+    status = status ? status : check_words(state, words, got);
     free(words);
     free(got);
     state->elements = (double)data->count * data->calls;
@@ -216,12 +211,9 @@ static abut_status make_pairs(bench_state *state, void *before, uint32_t *values
         values[i] = (uint32_t)i;
     }
     abut_status status = abuti_buffer_create(data->device, data->count, bytes, &data->keys);
-    if (!status)
-        status = abuti_buffer_create(data->device, data->count, bytes, &data->origin);
-    if (!status)
-        status = abuti_buffer_create(data->device, data->count, 4, &data->values);
-    if (!status)
-        status = abuti_buffer_create(data->device, data->count, 4, &data->in);
+    status = status ? status : abuti_buffer_create(data->device, data->count, bytes, &data->origin);
+    status = status ? status : abuti_buffer_create(data->device, data->count, 4, &data->values);
+    status = status ? status : abuti_buffer_create(data->device, data->count, 4, &data->in);
     if (!status)
         status = abuti_buffer_upload(&data->queue, &data->origin, 0, before, data->count * bytes);
     if (!status)
@@ -237,10 +229,8 @@ static abut_status setup_pairs(bench_state *state) {
     uint32_t *values = malloc(data->count * 4);
     abut_status status =
         before && keys && values ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    if (!status)
-        status = make_pairs(state, before, values);
-    if (!status)
-        status = check_pairs(state, before, keys, values);
+    status = status ? status : make_pairs(state, before, values);
+    status = status ? status : check_pairs(state, before, keys, values);
     free(before);
     free(keys);
     free(values);

@@ -37,10 +37,8 @@ static abut_status look(bench_state *state) {
     build_data *data = state->data;
     abut_bvh *ours = NULL, *cpu = NULL;
     abut_status status = run(state); /* the first builds kernels */
-    if (!status)
-        status = abuti_bvh_device_download(&data->queue, &data->there, &ours);
-    if (!status)
-        status = abut_bvh_create(data->mesh, NULL, &cpu);
+    status = status ? status : abuti_bvh_device_download(&data->queue, &data->there, &ours);
+    status = status ? status : abut_bvh_create(data->mesh, NULL, &cpu);
     if (!status) {
         told.quality = abut_bvh_info_get(ours).cost / abut_bvh_info_get(cpu).cost;
         if (!(told.quality < QUALITY_MOST))
@@ -49,19 +47,14 @@ static abut_status look(bench_state *state) {
     abut_bvh_destroy(ours);
     abut_bvh_destroy(cpu);
     abuti_bvh_builder_time(data->builder, told.phase_ms);
-    if (!status)
-        status = run(state);
+    status = status ? status : run(state);
     abuti_bvh_builder_time(data->builder, NULL);
     abuti_queue_clock_start(&data->queue);
-    if (!status)
-        status = run(state);
-    if (!status)
-        status = abuti_queue_clock_stop(&data->queue, &told.all_ms);
+    status = status ? status : run(state);
+    status = status ? status : abuti_queue_clock_stop(&data->queue, &told.all_ms);
     abuti_queue_clock_start(&data->queue);
-    if (!status)
-        status = abuti_bvh_device_refit(data->builder, &data->there, data->mesh);
-    if (!status)
-        status = abuti_queue_clock_stop(&data->queue, &told.refit_ms);
+    status = status ? status : abuti_bvh_device_refit(data->builder, &data->there, data->mesh);
+    status = status ? status : abuti_queue_clock_stop(&data->queue, &told.refit_ms);
     return status;
 }
 
@@ -70,14 +63,10 @@ static abut_status setup(bench_state *state) {
     if (!(state->data = data))
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     abut_status status = bench_model_create(state, (bench_model)state->which->variant, &data->mesh);
-    if (!status)
-        status = bench_device_open(state, &data->device);
-    if (!status)
-        status = abuti_queue_open(data->device, &data->queue);
-    if (!status)
-        status = abuti_bvh_builder_create(&data->queue, &data->builder);
-    if (!status)
-        status = look(state);
+    status = status ? status : bench_device_open(state, &data->device);
+    status = status ? status : abuti_queue_open(data->device, &data->queue);
+    status = status ? status : abuti_bvh_builder_create(&data->queue, &data->builder);
+    status = status ? status : look(state);
     if (status)
         return status;
     told.gpu = data->device->info.kind == ABUT_DEVICE_KIND_GPU;

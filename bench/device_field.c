@@ -103,8 +103,7 @@ static abut_status look(bench_state *state) {
     status = status ? status : abuti_device_field_account(data->there->there, NULL);
     abuti_queue_clock_start(&data->there->there->queue);
     status = status ? status : abut_field_update_from(data->field, data->there, NULL);
-    if (!status)
-        status = abuti_queue_clock_stop(&data->there->there->queue, &told.all_ms);
+    status = status ? status : abuti_queue_clock_stop(&data->there->there->queue, &told.all_ms);
     return status;
 }
 

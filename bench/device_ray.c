@@ -158,8 +158,7 @@ static abut_status check(bench_state *state) {
     abut_points points = points_of(data, count);
     unsigned char *wanted = calloc(count, data->answer_bytes);
     abut_status status = wanted ? run(state) : bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    if (!status)
-        status = fetch(state);
+    status = status ? status : fetch(state);
     if (!status && state->which->variant == INSIDE)
         status = abut_sign_inside_batch(data->bvh, &points, abut_array_host((bool *)wanted));
     if (!status && state->which->variant == SIGNED)
@@ -200,16 +199,11 @@ static abut_status setup(bench_state *state) {
     data->count = state->quick ? QUICK_COUNT : COUNT;
     data->answer_bytes = answer_bytes[state->which->variant];
     abut_status status = bench_device_open(state, &data->device);
-    if (!status)
-        status = make_mesh(state, &data->mesh);
-    if (!status)
-        status = abut_bvh_create(data->mesh, NULL, &data->bvh);
-    if (!status)
-        status = abut_sign_prepare(data->bvh, NULL);
-    if (!status)
-        status = abuti_bvh_copy(data->bvh, data->device, &data->there);
-    if (!status)
-        status = make_input(state);
+    status = status ? status : make_mesh(state, &data->mesh);
+    status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
+    status = status ? status : abut_sign_prepare(data->bvh, NULL);
+    status = status ? status : abuti_bvh_copy(data->bvh, data->device, &data->there);
+    status = status ? status : make_input(state);
     if (!status && !(data->answers = calloc(data->count, data->answer_bytes)))
         status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (!status && state->which->variant <= ORDERED)

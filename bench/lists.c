@@ -75,8 +75,7 @@ static abut_status check(bench_state *state) {
     uint32_t *counts = malloc((count + 1) * sizeof *counts);
     if (!wanted || !offsets || !counts)
         status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    if (!status)
-        status = ask(data, what, false, count, offsets, counts, total, wanted);
+    status = status ? status : ask(data, what, false, count, offsets, counts, total, wanted);
     if (!status && what != NEAREST)
         wrong += memcmp(offsets, data->offsets, (count + 1) * sizeof *offsets) != 0;
     for (uint64_t i = 0; !status && i < total; i++)
@@ -133,8 +132,7 @@ static abut_status setup(bench_state *state) {
     data->count = state->quick ? QUICK_COUNT : variant & THERE ? COUNT_THERE : COUNT;
     abut_status status =
         bench_model_create(state, path && path[0] ? BENCH_MESH_FILE : BENCH_TEAPOT, &data->mesh);
-    if (!status)
-        status = abut_bvh_create(data->mesh, NULL, &data->bvh);
+    status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
     if (!status && variant & THERE)
         status = bench_device_open(state, &data->device);
     if (!status && variant & THERE)

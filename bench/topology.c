@@ -40,8 +40,7 @@ static abut_status topology_setup(bench_state *state) {
         return status;
     if (state->which->variant == TOPOLOGY_SHUFFLED)
         status = bench_grid_shuffle(&grid);
-    if (!status)
-        status = bench_grid_mesh(state, &grid, &data->mesh);
+    status = status ? status : bench_grid_mesh(state, &grid, &data->mesh);
     if (!status && !makes_topology(state))
         status = abut_topology_create(data->mesh, &data->topology);
     state->elements = grid.triangle_count;

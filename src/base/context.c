@@ -89,7 +89,7 @@ const char *abut_features(void) {
 
 abut_status abut_context_create(const abut_context_options *options, abut_context **context) {
     if (!context)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_context_create: context is null");
+        return abuti_null(__func__, "context");
     abut_context_options ours = abut_context_options_default();
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_context_create");
     if (status)

@@ -169,8 +169,7 @@ static abut_status build(abut_bvh *bvh, const abut_mesh *mesh) {
 abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, abut_bvh **bvh) {
     abut_bvh_options ours = abut_bvh_options_default();
     if (!mesh || !bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_create: %s is null",
-                          mesh ? "bvh" : "mesh");
+        return abuti_null(__func__, mesh ? "bvh" : "mesh");
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_bvh_create");
     if (status)
         return status;
@@ -182,12 +181,11 @@ abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, ab
     made->triangle_count = mesh->triangle_count;
     made->leaf_count = (mesh->triangle_count + BVH_WIDTH - 1) / BVH_WIDTH;
     status = ours.device ? abuti_bvh_there_build(made, ours.device) : build(made, mesh);
-    if (status) {
+    if (status)
         abut_bvh_destroy(made);
-        return status;
-    }
-    *bvh = made;
-    return ABUT_OK;
+    else
+        *bvh = made;
+    return status;
 }
 
 void abut_bvh_destroy(abut_bvh *bvh) {
@@ -229,7 +227,7 @@ abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
 
 abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh) {
     if (!bvh || !mesh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_refit: %s is null", bvh ? "mesh" : "bvh");
+        return abuti_null(__func__, bvh ? "mesh" : "bvh");
     abut_status status = abuti_bvh_check_refit(__func__, bvh->mesh, mesh);
     if (status)
         return status;

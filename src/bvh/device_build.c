@@ -393,12 +393,11 @@ abut_status abuti_bvh_device_build(abuti_bvh_builder *builder, abut_mesh *mesh, 
                              .leaf_count = (mesh->triangle_count + BVH_WIDTH - 1) / BVH_WIDTH,
                              .scale = abuti_bvh_scale(mesh)};
     abut_status status = build(builder, mesh, extras, &made);
-    if (status) {
+    if (status)
         abuti_bvh_device_destroy(&made);
-        return status;
-    }
-    *to = made;
-    return ABUT_OK;
+    else
+        *to = made;
+    return status;
 }
 
 /* ---- refit ---- */

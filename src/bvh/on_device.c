@@ -31,9 +31,7 @@ abut_status abuti_there_part(bvh_on_device *there, const bvh_part_kind *kind, bv
 abut_status abuti_bvh_check_array(const char *function, const char *what, const abut_bvh *bvh,
                                   abut_array array, uint64_t count, size_t element_bytes) {
     if (!array.buffer)
-        return array.host || !count
-                   ? ABUT_OK
-                   : abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, what);
+        return array.host || !count ? ABUT_OK : abuti_null(function, what);
     if (array.host)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is memory of the host and a buffer as well",
                           function, what);

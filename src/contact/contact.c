@@ -53,10 +53,7 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
                            .room = CONTACT_FEW,
                            .options = abut_contact_options_default()};
     if (!a || !out || (!out->list && out->capacity))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
-                          !a     ? "a body"
-                          : !out ? "contacts"
-                                 : "contacts->list");
+        return abuti_null(function, !a ? "a body" : !out ? "contacts" : "contacts->list");
     if (needs_field && !a->field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a body has no field", function);
     call->advice = abuti_contact_advice(needs_field ? a->field : NULL, NULL);

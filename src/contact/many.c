@@ -143,8 +143,7 @@ abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
     abut_topology_arrays t = abut_topology_arrays_get(topology);
     abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
     if (!status && (!mesh || !topology))
-        status =
-            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, mesh ? "topology" : "mesh");
+        status = abuti_null(function, mesh ? "topology" : "mesh");
     if (!status && t.vertex_count != mesh->vertex_count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
                             "%s: the topology has %u vertices and the mesh %u; it must be of the "

@@ -109,11 +109,10 @@ static abut_status check(const char *function, const abut_body *a, const abut_ra
                          double limit, abut_contact_ray_method method, const void *hit,
                          contact_motion *at) {
     if (!a || !a->field || !ray || !hit)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
-                          !a          ? "the body"
-                          : !a->field ? "its field"
-                          : !ray      ? "ray"
-                                      : "hit");
+        return abuti_null(function, !a          ? "the body"
+                                    : !a->field ? "its field"
+                                    : !ray      ? "ray"
+                                                : "hit");
     abut_status status = abuti_field_host(a->field);
     status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, at);
     status = status ? status : abuti_contact_check(function, "the ray", (const double *)ray, 6);

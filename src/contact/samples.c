@@ -323,8 +323,7 @@ abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *opt
                                 abut_samples **samples) {
     work w = {.mesh = mesh};
     if (!mesh || !samples)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_samples_create: %s is null",
-                          mesh ? "samples" : "mesh");
+        return abuti_null(__func__, mesh ? "samples" : "mesh");
     abut_status status = read_options(options, &w.options);
     if (status)
         return status;

@@ -283,7 +283,7 @@ abut_status abut_contact_capsule(const abut_body *a, const abut_capsule *capsule
     abut_contact few[CONTACT_FEW];
     abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
     if (!status && !capsule)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: capsule is null", function);
+        status = abuti_null(function, "capsule");
     status = status ? status : try_capsule(&call, a, capsule);
     return abuti_contact_end(&call, status);
 }
@@ -295,7 +295,7 @@ abut_status abut_contact_sphere(const abut_body *a, const abut_sphere *sphere,
     abut_contact few[CONTACT_FEW];
     abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
     if (!status && !sphere)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: sphere is null", function);
+        status = abuti_null(function, "sphere");
     if (status)
         return status;
     const abut_capsule capsule = {{sphere->centre, sphere->centre}, sphere->radius};
@@ -370,7 +370,7 @@ abut_status abut_contact_box(const abut_body *a, const abut_oriented_box *box,
     solid s = {.kind = SOLID_BOX};
     abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
     if (!status && !box)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: box is null", function);
+        status = abuti_null(function, "box");
     status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
     status = status ? status
                     : abuti_contact_pose(function, "the pose of the box", &box->pose, &s.motion);

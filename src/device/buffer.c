@@ -22,17 +22,13 @@ static abut_status make(abut_device *device, size_t bytes, void *native, abut_bu
 
 abut_status abut_buffer_create(abut_device *device, size_t bytes, abut_buffer **buffer) {
     if (!device || !buffer)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_buffer_create: %s is null",
-                          device ? "buffer" : "device");
+        return abuti_null(__func__, device ? "buffer" : "device");
     return make(device, bytes, NULL, buffer);
 }
 
 abut_status abut_buffer_wrap(abut_device *device, void *native, abut_buffer **buffer) {
     if (!device || !native || !buffer)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_buffer_wrap: %s is null",
-                          !device   ? "device"
-                          : !native ? "native"
-                                    : "buffer");
+        return abuti_null(__func__, !device ? "device" : !native ? "native" : "buffer");
     return make(device, 0, native, buffer);
 }
 
@@ -56,15 +52,13 @@ void *abut_buffer_native(const abut_buffer *buffer) {
 
 abut_status abut_buffer_write(abut_buffer *buffer, size_t offset, const void *data, size_t bytes) {
     if (!buffer || (!data && bytes))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_buffer_write: %s is null",
-                          buffer ? "data" : "buffer");
+        return abuti_null(__func__, buffer ? "data" : "buffer");
     return abuti_buffer_upload(&buffer->queue, &buffer->memory, offset, data, bytes);
 }
 
 abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, void *data, size_t bytes) {
     if (!buffer || (!data && bytes))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_buffer_read: %s is null",
-                          buffer ? "data" : "buffer");
+        return abuti_null(__func__, buffer ? "data" : "buffer");
     abuti_queue queue = buffer->queue; /* reading changes nothing of it */
     return abuti_buffer_download(&queue, &buffer->memory, offset, data, bytes);
 }
@@ -73,7 +67,7 @@ abut_status abuti_buffer_check(const abut_buffer *buffer, const char *function, 
                                const abut_device *device, size_t count, size_t element_bytes) {
     size_t bytes;
     if (!buffer)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, what);
+        return abuti_null(function, what);
     if (abut_device_native(buffer->memory.device) != abut_device_native(device))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is on another device than %s", function,
                           what, device->info.name);

@@ -32,8 +32,7 @@ static uint32_t fastest_of(const abut_device_info *infos, uint32_t count, abut_d
 abut_status abut_device_list(abut_context *context, uint64_t capacity, abut_device_info *infos,
                              uint64_t *count) {
     if (!count || (!infos && capacity))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_list: %s is null",
-                          count ? "infos" : "count");
+        return abuti_null(__func__, count ? "infos" : "count");
     uint32_t found = 0;
     const char *absence;
     abut_status status = abuti_opencl_list(abuti_context_of(context), NULL, 0, &found, &absence);
@@ -109,17 +108,16 @@ static abut_status refuse(const abut_device_info *infos, uint32_t count, const c
 /* Gives the device to the user if it computes what it should. */
 static abut_status check_opened(abut_device *opened, abut_device **device) {
     abut_status status = abuti_device_check(opened);
-    if (status) {
+    if (status)
         abut_device_destroy(opened);
-        return status;
-    }
-    *device = opened;
-    return ABUT_OK;
+    else
+        *device = opened;
+    return status;
 }
 
 abut_status abut_device_open(abut_context *context, const char *selector, abut_device **device) {
     if (!device)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_open: device is null");
+        return abuti_null(__func__, "device");
     context = abuti_context_of(context);
     selector = selector ? selector : "";
     abut_device_info *infos = abuti_allocate(context, MOST_DEVICES, sizeof *infos);
@@ -143,10 +141,9 @@ abut_status abut_device_open(abut_context *context, const char *selector, abut_d
 abut_status abut_device_open_native(abut_context *context, void *native_context,
                                     void *native_device, abut_device **device) {
     if (!native_context || !native_device || !device)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_device_open_native: %s is null",
-                          !native_context  ? "native_context"
-                          : !native_device ? "native_device"
-                                           : "device");
+        return abuti_null(__func__, !native_context  ? "native_context"
+                                    : !native_device ? "native_device"
+                                                     : "device");
     abut_device *opened;
     abut_status status =
         abuti_opencl_open_native(abuti_context_of(context), native_context, native_device, &opened);
@@ -337,8 +334,7 @@ abut_status abuti_buffer_copy_part(abuti_queue *queue, const abuti_buffer *from,
     if (queue->stuck)
         return ABUT_OK;
     abut_status status = check_range(from, from_offset, bytes, "copy");
-    if (!status)
-        status = check_range(to, to_offset, bytes, "copy");
+    status = status ? status : check_range(to, to_offset, bytes, "copy");
     if (status || !bytes)
         return status;
     return queue->device->backend->copy(queue, from, from_offset, to, to_offset, bytes);

@@ -192,11 +192,6 @@ void abuti_kernel_destroy(abuti_kernel *kernel);
 /* Queues `groups` work-groups; zero groups are no work and no error. */
 abut_status abuti_launch(abuti_queue *queue, const abuti_kernel *kernel, size_t groups,
                          size_t group_items, const abuti_argument *arguments, uint32_t count);
-/* ABUTI_LAUNCH(&queue, &kernel, groups, 256, ABUTI_BUFFER(&in), ABUTI_VALUE(count)) */
-#define ABUTI_LAUNCH(queue, kernel, groups, group_items, ...)                               \
-    abuti_launch(queue, kernel, groups, group_items, (const abuti_argument[]){__VA_ARGS__}, \
-                 (uint32_t)(sizeof((const abuti_argument[]){__VA_ARGS__}) /                 \
-                            sizeof(abuti_argument)))
 #define ABUTI_BUFFER(buffer) \
     { &(buffer)->native, sizeof(buffer)->native }
 #define ABUTI_VALUE(variable) \

@@ -62,12 +62,11 @@ abut_status abuti_tools_create(abuti_queue *queue, abuti_tools **tools) {
     uint32_t units = device->info.compute_units < 256 ? device->info.compute_units : 256;
     made->most_groups = units * each;
     abut_status status = abuti_kit_open(queue, &table, "", &made->kit);
-    if (status) {
+    if (status)
         abuti_tools_destroy(made);
-        return status;
-    }
-    *tools = made;
-    return ABUT_OK;
+    else
+        *tools = made;
+    return status;
 }
 
 void abuti_tools_destroy(abuti_tools *tools) {

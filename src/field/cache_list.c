@@ -120,7 +120,7 @@ static abut_status list_file(listing *l, const char *name) {
 static abut_status list(const char *function, const char *folder, listing *l) {
     DIR *opened;
     if (!l->visit)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: visit is null", function);
+        return abuti_null(function, "visit");
     abut_status status = open_folder(function, folder, l->folder, &opened);
     if (status || !opened)
         return status;

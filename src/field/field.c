@@ -255,8 +255,7 @@ abut_status abut_field_create_from(abut_bvh *bvh, const abut_field_options *opti
                                    abut_field **field) {
     abut_field_options ours;
     if (!bvh || !field)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create_from: %s is null",
-                          bvh ? "field" : "bvh");
+        return abuti_null(__func__, bvh ? "field" : "bvh");
     abut_status status = read_options(options, &ours);
     status = status ? status : abuti_field_signs(__func__, bvh, ours.sign);
     if (status)
@@ -277,8 +276,7 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
     abut_bvh_options tree = abut_bvh_options_default();
     abut_sign_options sign = abut_sign_options_default();
     if (!mesh || !field)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: %s is null",
-                          mesh ? "field" : "mesh");
+        return abuti_null(__func__, mesh ? "field" : "mesh");
     abut_status status = read_options(options, &ours);
     cache_place place;
     abut_field *found = NULL;

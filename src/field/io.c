@@ -25,8 +25,7 @@ abut_status abut_field_write(const abut_field *field, const char *path,
                              const abut_field_write_options *options) {
     abut_field_write_options ours = abut_field_write_options_default();
     if (!field || !path)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_write: %s is null",
-                          field ? "path" : "field");
+        return abuti_null(__func__, field ? "path" : "field");
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_field_write");
     if (status)
         return status;
@@ -92,8 +91,7 @@ abut_status abut_field_read(abut_context *context, const char *path,
     abuti_source source;
     abut_field_read_options ours;
     if (!path || !field)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_read: %s is null",
-                          path ? "field" : "path");
+        return abuti_null(__func__, path ? "field" : "path");
     abut_status status = check_options("abut_field_read", options, &ours);
     status = status ? status : abuti_source_open(&source, abuti_context_of(context), path);
     return status ? status : load_and_close(&source, path, &ours, field);
@@ -105,8 +103,7 @@ abut_status abut_field_read_memory(abut_context *context, const void *data, size
     abuti_source source;
     abut_field_read_options ours;
     if ((!data && bytes) || !field)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_read_memory: %s is null",
-                          field ? "data" : "field");
+        return abuti_null(__func__, field ? "data" : "field");
     abut_status status = check_options("abut_field_read_memory", options, &ours);
     if (status)
         return status;

@@ -15,8 +15,7 @@ static abut_status give_layer(void *data, uint32_t k, float *values) {
 
 abut_status abut_field_isosurface(const abut_field *field, double level, abut_mesh **mesh) {
     if (!field || !mesh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_isosurface: %s is null",
-                          field ? "mesh" : "field");
+        return abuti_null(__func__, field ? "mesh" : "field");
     if (!(fabs(level) <= ABUT_COORDINATE_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_field_isosurface: level is %g; it must be a distance", level);

@@ -71,7 +71,7 @@ static void value_at(const abut_field *field, const vec3 *point, abut_interpolat
 static abut_status check_call(const char *function, const abut_field *field,
                               abut_interpolation interpolation) {
     if (!field)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: field is null", function);
+        return abuti_null(function, "field");
     if ((unsigned)interpolation > ABUT_INTERPOLATION_CUBIC)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: interpolation is %u, which is none", function,
                           (unsigned)interpolation);
@@ -84,7 +84,7 @@ abut_status abut_field_at(const abut_field *field, abut_vec3 point,
     if (status)
         return status;
     if (!value)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_at: value is null");
+        return abuti_null(__func__, "value");
     if (!(v3_max_abs(point) <= ABUT_COORDINATE_MAX && point.x == point.x && point.y == point.y &&
           point.z == point.z))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -119,7 +119,7 @@ abut_status abut_field_at_batch(const abut_field *field, const abut_points *poin
     status =
         status ? status : abuti_bvh_points_read("abut_field_at_batch", NULL, points, &b.points);
     if (!status && !values && b.points.count)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_at_batch: values is null");
+        status = abuti_null(__func__, "values");
     status =
         status ? status
                : abuti_bvh_points_check("abut_field_at_batch", field->context, &b.points, &bounds);

@@ -202,7 +202,7 @@ abut_status abuti_field_update_here(abut_field *field, const abut_bvh *bvh, uint
 static abut_status check(const char *function, const abut_field *field, const void *by,
                          const char *name) {
     if (!field || !by)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, field ? name : "field");
+        return abuti_null(function, field ? name : "field");
     if (!field->mesh)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the field keeps no mesh, since it was not built from one here; "
@@ -217,8 +217,7 @@ abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, uint64_t *r
     if (!status && field->mesh != bvh->mesh)
         status = abuti_bvh_check_refit(__func__, field->mesh, bvh->mesh);
     status = status ? status : abuti_field_signs(__func__, bvh, field->sign);
-    if (!status)
-        status = field_builder_of(field_device(field))->update(field, bvh, &changed);
+    status = status ? status : field_builder_of(field_device(field))->update(field, bvh, &changed);
     if (!status && recomputed)
         *recomputed = changed;
     return status;

@@ -219,15 +219,12 @@ static abut_status prepare(exam *x, abut_mesh_report *report) {
     if (!x->flawed || !x->duplicate || !x->fans || !x->lowest)
         return ABUT_ERROR_MEMORY;
     abut_status status = abuti_mark(x->topology, x->flawed, x->duplicate, x->fans);
-    if (!status)
-        status = abuti_progress(x->context, "health", 0.3);
+    status = status ? status : abuti_progress(x->context, "health", 0.3);
     if (!status)
         status = abuti_coincident_vertices(x->context, x->mesh->positions, x->mesh->vertex_count,
                                            x->lowest);
-    if (!status)
-        status = abuti_progress(x->context, "health", 0.6);
-    if (!status)
-        status = judge_components(x, report);
+    status = status ? status : abuti_progress(x->context, "health", 0.6);
+    status = status ? status : judge_components(x, report);
     return status;
 }
 
@@ -310,17 +307,12 @@ abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *r
     abut_mesh_report made;
     memset(&made, 0, sizeof made); /* also between the members, so that reports can be compared */
     abut_status status = abuti_progress(x.context, "health", 0);
-    if (!status)
-        status = prepare(&x, &made);
-    if (!status)
-        status = abuti_progress(x.context, "health", 0.8);
-    if (!status)
-        status = find_problems(&x, &made);
-    if (!status)
-        status = settle(&x, &made);
+    status = status ? status : prepare(&x, &made);
+    status = status ? status : abuti_progress(x.context, "health", 0.8);
+    status = status ? status : find_problems(&x, &made);
+    status = status ? status : settle(&x, &made);
     release(&x);
-    if (!status)
-        status = abuti_progress(x.context, "health", 1);
+    status = status ? status : abuti_progress(x.context, "health", 1);
     if (!status)
         *report = made;
     return status;

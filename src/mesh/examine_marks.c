@@ -208,9 +208,7 @@ abut_status abuti_mark(const abut_topology *topology, unsigned char *flawed,
     abuti_parallel_for(context, m.view->edge_count, GRAIN, mark_edges, &m);
     abuti_parallel_for(context, m.view->vertex_count, GRAIN, mark_vertices, &m);
     abut_status status = mark_long_edges(&m, context);
-    if (!status)
-        status = mark_collapsed(&m, context);
-    if (!status)
-        status = mark_long_vertices(&m, context);
+    status = status ? status : mark_collapsed(&m, context);
+    status = status ? status : mark_long_vertices(&m, context);
     return status;
 }

@@ -278,8 +278,7 @@ abut_status abuti_surface_extract(abut_context *context, const char *name,
         status = take_layer(e, k);
         if (!status && k)
             status = add_cells(e, k - 1);
-        if (!status)
-            status = abuti_progress(context, "surface", (k + 1.0) / levels->count[2]);
+        status = status ? status : abuti_progress(context, "surface", (k + 1.0) / levels->count[2]);
     }
     status = status ? status : make_mesh(e, mesh);
     release(e);

@@ -75,10 +75,8 @@ abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *posi
         status = abuti_fail(ABUT_ERROR_LIMIT,
                             "%s: %zu vertices and %zu triangles; at most %u and %u are possible",
                             name, vertex_count, triangle_count, ABUT_NONE - 1, ABUT_NONE / 3 - 1);
-    if (!status)
-        status = check_indices(name, indices, triangle_count, vertex_count);
-    if (!status)
-        status = check_positions(name, positions, vertex_count);
+    status = status ? status : check_indices(name, indices, triangle_count, vertex_count);
+    status = status ? status : check_positions(name, positions, vertex_count);
     if (!status && !(made = abuti_allocate_zeroed(context, 1, sizeof *made)))
         status = ABUT_ERROR_MEMORY;
     if (status) {

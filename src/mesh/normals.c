@@ -161,12 +161,11 @@ abut_status abut_normals_create(const abut_topology *topology, abut_normals **no
         abuti_parallel_for(context, view->vertex_count, GRAIN, vertex_normals, &w);
         status = abuti_progress(context, "normals", 1);
     }
-    if (status) {
+    if (status)
         abut_normals_destroy(made);
-        return status;
-    }
-    *normals = made;
-    return ABUT_OK;
+    else
+        *normals = made;
+    return status;
 }
 
 void abut_normals_destroy(abut_normals *normals) {

@@ -90,8 +90,7 @@ static abut_status decide(orientation *o, const abut_topology *topology, unsigne
                           unsigned char *inside) {
     abuti_component_seams(&topology->view, watertight);
     abut_status status = abuti_component_nesting(topology, watertight, inside);
-    if (!status)
-        status = abuti_progress(o->mesh->context, "orient", 0.3);
+    status = status ? status : abuti_progress(o->mesh->context, "orient", 0.3);
     if (status)
         return status;
     o->inside = inside;
@@ -154,12 +153,9 @@ abut_status abut_mesh_orient(const abut_topology *topology, abut_mesh **oriented
     unsigned char *inside = abuti_allocate(context, view->component_count, 1);
     if (!o.turn || !o.queue || !watertight || !inside)
         status = ABUT_ERROR_MEMORY;
-    if (!status)
-        status = decide(&o, topology, watertight, inside);
-    if (!status)
-        status = abuti_progress(context, "orient", 0.8);
-    if (!status)
-        status = make_oriented(&o, oriented, flipped_count);
+    status = status ? status : decide(&o, topology, watertight, inside);
+    status = status ? status : abuti_progress(context, "orient", 0.8);
+    status = status ? status : make_oriented(&o, oriented, flipped_count);
     abuti_release(context, o.turn);
     abuti_release(context, o.queue);
     abuti_release(context, watertight);

@@ -307,16 +307,11 @@ static abut_status find_components(build *b, abut_topology *made) {
 
 static abut_status fill(build *b, abut_topology *made) {
     abut_status status = abuti_progress(b->context, "topology", 0);
-    if (!status)
-        status = find_vertex_faces(b, made);
-    if (!status)
-        status = abuti_progress(b->context, "topology", 0.2);
-    if (!status)
-        status = find_edges(b, made);
-    if (!status)
-        status = abuti_progress(b->context, "topology", 0.7);
-    if (!status)
-        status = find_components(b, made);
+    status = status ? status : find_vertex_faces(b, made);
+    status = status ? status : abuti_progress(b->context, "topology", 0.2);
+    status = status ? status : find_edges(b, made);
+    status = status ? status : abuti_progress(b->context, "topology", 0.7);
+    status = status ? status : find_components(b, made);
     if (status)
         return status;
     abut_topology_arrays *view = &made->view;
@@ -355,18 +350,14 @@ abut_status abut_topology_create(abut_mesh *mesh, abut_topology **topology) {
                .triangle_count = mesh->triangle_count};
     abut_status status = fill(&b, made);
     release_scratch(&b);
-    if (!status)
-        status = abuti_progress(mesh->context, "topology", 0.9);
-    if (!status)
-        status = abuti_topology_loops(made);
-    if (!status)
-        status = abuti_progress(mesh->context, "topology", 1);
-    if (status) {
+    status = status ? status : abuti_progress(mesh->context, "topology", 0.9);
+    status = status ? status : abuti_topology_loops(made);
+    status = status ? status : abuti_progress(mesh->context, "topology", 1);
+    if (status)
         abut_topology_destroy(made);
-        return status;
-    }
-    *topology = made;
-    return ABUT_OK;
+    else
+        *topology = made;
+    return status;
 }
 
 void abut_topology_destroy(abut_topology *topology) {

@@ -184,8 +184,7 @@ static abut_status nearest_by_lists(nearest_batch *b, const box3 *bounds) {
     bvh_place *memory = NULL;
     abut_status status = order_points(&order, context, &memory);
     b->places = order.places;
-    if (!status)
-        status = abuti_batch_lists(b);
+    status = status ? status : abuti_batch_lists(b);
     abuti_release(context, memory);
     return status;
 }

@@ -249,8 +249,7 @@ abut_status abut_nearest_many_batch(const abut_bvh *bvh, const abut_points *poin
     box3 bounds;
     abut_status status = abuti_bvh_check_batch(__func__, bvh, points, "points");
     status = status ? status : abuti_bvh_points_read(__func__, bvh, points, &b.points);
-    if (!status)
-        status = check_rows(__func__, bvh, b.points.count, k, nearest, counts);
+    status = status ? status : check_rows(__func__, bvh, b.points.count, k, nearest, counts);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
     status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
     if (status || !b.points.count)

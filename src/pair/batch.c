@@ -113,8 +113,7 @@ static abut_status run_batch(const abut_pair_poses *poses, const abut_pair_optio
                              abut_advice *advice) {
     abut_pair_options ours = abut_pair_options_default();
     abut_status status = abuti_bvh_check_limit(batch->function, "margin", batch->limit);
-    if (!status)
-        status = read_poses(batch->function, poses, out, out_name, &batch->poses);
+    status = status ? status : read_poses(batch->function, poses, out, out_name, &batch->poses);
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, batch->function);
     if (status)
         return status;

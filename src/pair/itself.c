@@ -385,8 +385,7 @@ static abut_status search_run(search *s, const char *function,
     s->taken = abuti_allocate(context, s->task_most, PORTIONS * sizeof *s->taken);
     s->clean = abuti_allocate(context, s->bvh->mesh->vertex_count, 1);
     status = s->leaves && s->shares && s->taken && s->clean ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status)
-        status = abuti_pair_stars(s->bvh->mesh, s->clean);
+    status = status ? status : abuti_pair_stars(s->bvh->mesh, s->clean);
     if (!status) {
         abuti_parallel_for(context, leaf_count, LEAVES_A_TASK, leaves_task, s);
         status = run_all(s, function);

@@ -71,8 +71,7 @@ abut_status abut_picture_create(abut_context *context, const abut_picture_option
                           "abut_picture_create: %u x %u pixels; at most %d each are possible",
                           ours.width, ours.height, SIZE_MOST);
     status = check_colour("abut_picture_create", "background", ours.background);
-    if (!status)
-        status = abuti_camera_check(&ours);
+    status = status ? status : abuti_camera_check(&ours);
     if (status)
         return status;
     if (!ours.width)
@@ -132,8 +131,7 @@ abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_p
                                   const abut_mesh_style *style) {
     abut_mesh_style look = abut_mesh_style_default();
     abut_status status = abuti_options_read(&look, sizeof look, style, "abut_picture_add_mesh");
-    if (!status)
-        status = check_mesh(picture, mesh, place, &look);
+    status = status ? status : check_mesh(picture, mesh, place, &look);
     if (!status)
         status = abuti_grow(picture->context, &picture->items, picture->item_count,
                             picture->item_count + 1, sizeof *picture->items, &picture->item_room);

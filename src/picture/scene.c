@@ -199,8 +199,7 @@ abut_status abuti_scene_create(const abut_picture *picture, picture_scene *out) 
     out->width = picture->options.width;
     out->height = picture->options.height;
     out->back = abuti_camera_back(&out->camera);
-    if (!status)
-        status = allocate_arrays(picture, out);
+    status = status ? status : allocate_arrays(picture, out);
     gather g = {.scene = out};
     for (size_t i = 0; !status && i < picture->item_count; i++) {
         g.item = &picture->items[i];

@@ -380,8 +380,7 @@ abut_status abut_ray_any_batch(const abut_bvh *bvh, abut_array rays, size_t coun
                                abut_array any) {
     abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
     status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
-    if (!status)
-        status = check_batch(__func__, bvh, rays, count, any, "any", sizeof(bool));
+    status = status ? status : check_batch(__func__, bvh, rays, count, any, "any", sizeof(bool));
     if (status || !count)
         return status;
     ray_batch b = {bvh, rays.host, count, 0, limit, NULL, any.host};

@@ -65,8 +65,7 @@ static abut_status make_motion(abut_self *view) {
     input.triangle_count = view->triangle_count;
     options.device = view->options.device;
     abut_status status = abut_mesh_create(view->context, &input, &mesh);
-    if (!status)
-        status = abut_sweep_create(&mesh, 1, &options, &view->on_device->motion);
+    status = status ? status : abut_sweep_create(&mesh, 1, &options, &view->on_device->motion);
     if (!status)
         view->on_device->motion->place.end_box = box; /* ghosts are no part of it */
     abut_mesh_destroy(mesh);

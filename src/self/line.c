@@ -162,10 +162,7 @@ static abut_status check_places(const char *what, const vec3 *p, uint32_t count)
 abut_status abut_self_line_of(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
                               abut_self_line *line) {
     if (!start || !end || !line)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_self_line_of: %s is null",
-                          !start ? "start"
-                          : !end ? "end"
-                                 : "line");
+        return abuti_null(__func__, !start ? "start" : !end ? "end" : "line");
     if (count == 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_self_line_of: count is 0; a line needs a vertex at least");

@@ -30,8 +30,7 @@ static abut_status check_options(const abut_self_options *o) {
 static abut_status build(abut_self *view) {
     abut_context *context = view->context;
     abut_status status = abuti_view_prepare(view);
-    if (!status)
-        status = abuti_view_tree_build(view, 0, view->triangle_count, &view->tree);
+    status = status ? status : abuti_view_tree_build(view, 0, view->triangle_count, &view->tree);
     if (status)
         return status;
     view->sampled = abuti_view_sample_size(view->vertex_count);
@@ -48,8 +47,7 @@ static abut_status build(abut_self *view) {
 abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, abut_self **view) {
     abut_self_options ours = abut_self_options_default();
     if (!mesh || !view)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_self_create: %s is null",
-                          mesh ? "view" : "mesh");
+        return abuti_null(__func__, mesh ? "view" : "mesh");
     abut_status status =
         abuti_options_read(&ours, sizeof ours, options, "abut_self_create: options");
     status = status ? status : check_options(&ours);
@@ -68,12 +66,11 @@ abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, 
     made->next_rest = 1;
     made->backend = ours.device ? &abuti_view_device : &abuti_view_cpu;
     status = build(made);
-    if (status) {
+    if (status)
         abut_self_destroy(made);
-        return status;
-    }
-    *view = made;
-    return ABUT_OK;
+    else
+        *view = made;
+    return status;
 }
 
 static void release_lists(abut_context *context, view_lists *lists) {
@@ -107,7 +104,7 @@ static bool is_legal(vec3 p) {
 static abut_status check_step(const abut_self *view, const abut_self_step *step) {
     abut_status status = ABUT_OK;
     if (!step->end.host && !step->end.buffer)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_self_find: step->end is null");
+        return abuti_null("abut_self_find", "step->end");
     for (int side = 0; side < 2; side++) {
         const abut_array *array = side ? &step->end : &step->start;
         const char *name = side ? "end" : "start";
@@ -144,12 +141,9 @@ static abut_status look_at_start(abut_self *view, bool *is_free) {
     options.by_index = true;
     abut_status status = view->backend->fetch(view);
     input.positions = view->start;
-    if (!status)
-        status = abut_mesh_create(view->context, &input, &mesh);
-    if (!status)
-        status = abut_bvh_create(mesh, NULL, &bvh);
-    if (!status)
-        status = abut_pair_self_any(bvh, &options, &any);
+    status = status ? status : abut_mesh_create(view->context, &input, &mesh);
+    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
+    status = status ? status : abut_pair_self_any(bvh, &options, &any);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     if (status == ABUT_ERROR_LIMIT) /* more pairs than any sound mesh has */
@@ -361,10 +355,7 @@ abut_status abut_self_find(abut_self *view, const abut_self_step *step,
                            const abut_sweep_find_options *options, abut_self_result *result) {
     abut_self_step ours = abut_self_step_default();
     if (!view || !step || !result)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_self_find: %s is null",
-                          !view   ? "view"
-                          : !step ? "step"
-                                  : "result");
+        return abuti_null(__func__, !view ? "view" : !step ? "step" : "result");
     abut_status status = abuti_options_read(&ours, sizeof ours, step, "abut_self_find: step");
     status = status ? status : check_step(view, &ours);
     view_finding f = {.view = view};

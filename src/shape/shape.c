@@ -194,9 +194,7 @@ abut_status abut_shape_create(abut_context *context, const abut_shape *shape, ab
     if (!mesh)
         return abuti_null(__func__, "mesh");
     abut_status status = settle("abut_shape_create", shape, &settled);
-    if (status)
-        return status;
-    return kinds[settled.kind].build(abuti_context_of(context), &settled, mesh);
+    return status ? status : kinds[settled.kind].build(abuti_context_of(context), &settled, mesh);
 }
 
 abut_status abut_shape_distance(const abut_shape *shape, abut_vec3 point, double *distance) {

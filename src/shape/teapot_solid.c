@@ -335,8 +335,7 @@ abut_status abuti_build_teapot_solid(abut_context *context, const abut_shape *sh
     status = leaving && p.vertex ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; !status && i < HOLES; i++)
         p.holes[i].leaving = leaving + i * (n + 1);
-    if (!status)
-        status = assemble(&p, mesh);
+    status = status ? status : assemble(&p, mesh);
     abuti_release(context, leaving);
     abuti_release(context, p.vertex);
     return status;

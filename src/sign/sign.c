@@ -173,7 +173,7 @@ const bvh_part_kind abuti_sign_kind = {sizeof(struct bvh_sign), create, fit, des
 abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
     abut_sign_options ours = abut_sign_options_default();
     if (!bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sign_prepare: bvh is null");
+        return abuti_null(__func__, "bvh");
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_sign_prepare");
     if (!status && (unsigned)ours.method > ABUT_SIGN_NORMAL)
         status = abuti_fail(ABUT_ERROR_ARGUMENT,

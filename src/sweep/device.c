@@ -191,8 +191,7 @@ static abut_status open_device(abut_sweep *motion, vec3 **room) {
     if (!status)
         status =
             abuti_staging_create(&d->queue, motion->vertex_count, 4 * sizeof(vec3), &d->positions);
-    if (!status)
-        status = abuti_staging_create(&d->queue, 1, sizeof *d->report, &d->reports);
+    status = status ? status : abuti_staging_create(&d->queue, 1, sizeof *d->report, &d->reports);
     d->report = d->reports.at;
     *room = d->positions.at;
     return status;

@@ -57,7 +57,7 @@ static const motion_backend on_cpu = {.open = cpu_open,
 static abut_status check_meshes(abut_mesh *const *meshes, size_t count, abut_sweep **motion) {
     uint64_t vertices = 0, faces = 0;
     if (!motion)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_create: motion is null");
+        return abuti_null("abut_sweep_create", "motion");
     if (!meshes || !count)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_create: %s; give at least one mesh",
                           meshes ? "count is 0" : "meshes is null");
@@ -240,8 +240,7 @@ void abuti_motion_undo(abut_sweep *motion) {
 
 abut_status abut_sweep_step(abut_sweep *motion, abut_array start, abut_array end) {
     if (!motion || (!end.host && !end.buffer))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_step: %s is null",
-                          motion ? "end" : "motion");
+        return abuti_null(__func__, motion ? "end" : "motion");
     if ((start.host && start.buffer) || (end.host && end.buffer))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_sweep_step: %s is here and on a device too; give one of them",
@@ -287,8 +286,7 @@ abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
                             abut_sweep_counts *counts) {
     motion_search_options ours;
     if (!motion || !impacts)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_find: %s is null",
-                          motion ? "impacts" : "motion");
+        return abuti_null(__func__, motion ? "impacts" : "motion");
     if (mode != ABUT_SWEEP_ANY && mode != ABUT_SWEEP_EARLIEST && mode != ABUT_SWEEP_ALL)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_find: there is no mode %d", (int)mode);
     if (impacts->capacity && !impacts->impacts)
@@ -300,9 +298,7 @@ abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
                           "abut_sweep_find: there is no step to search; call abut_sweep_step() "
                           "first");
     abut_status status = read_options(motion, mode, options, &ours);
-    if (status)
-        return status;
-    return motion->backend->find(motion, &ours, impacts, counts);
+    return status ? status : motion->backend->find(motion, &ours, impacts, counts);
 }
 
 /* ---- what is found ---- */

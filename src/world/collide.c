@@ -228,10 +228,7 @@ static abut_advice worst_advice(const abut_world *world) {
 
 abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
     if (!world || !contacts || (!contacts->list && contacts->capacity))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_contacts: %s is null",
-                          !world      ? "world"
-                          : !contacts ? "contacts"
-                                      : "contacts->list");
+        return abuti_null(__func__, !world ? "world" : !contacts ? "contacts" : "contacts->list");
     abut_status status = find_contacts(world);
     if (status)
         return status;

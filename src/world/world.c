@@ -34,7 +34,7 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
                               abut_world **world) {
     abut_world_options ours = abut_world_options_default();
     if (!world)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_create: world is null");
+        return abuti_null(__func__, "world");
     abut_status status =
         abuti_options_read(&ours, sizeof ours, options, "abut_world_create: options");
     status = status ? status : check_options(&ours);
@@ -195,10 +195,7 @@ static abut_status check_item(const abut_world *world, const abut_world_item *it
                               const uint32_t *id) {
     static const char function[] = "abut_world_add";
     if (!world || !item || !id)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function,
-                          !world  ? "world"
-                          : !item ? "item"
-                                  : "id");
+        return abuti_null(function, !world ? "world" : !item ? "item" : "id");
     if ((uint32_t)item->kind > ABUT_WORLD_BOX)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind %u", function,
                           (uint32_t)item->kind);
@@ -251,7 +248,7 @@ static abut_status check_id(const char *function, const abut_world *world, uint3
 
 abut_status abut_world_remove(abut_world *world, uint32_t id) {
     if (!world)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_remove: world is null");
+        return abuti_null(__func__, "world");
     abut_status status = check_id("abut_world_remove", world, id);
     if (status)
         return status;
@@ -294,8 +291,7 @@ static void move_some(void *data, size_t chunk, size_t begin, size_t end) {
 abut_status abut_world_move(abut_world *world, const uint32_t *ids, const abut_pose *poses,
                             size_t count) {
     if (!world || (!poses && count))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_move: %s is null",
-                          world ? "poses" : "world");
+        return abuti_null(__func__, world ? "poses" : "world");
     if (!ids && count > world->items.count)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_move: %zu poses for %zu items", count,
                           world->items.count);
@@ -323,10 +319,7 @@ abut_status abut_world_move(abut_world *world, const uint32_t *ids, const abut_p
 abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pair *pairs,
                              uint64_t *count) {
     if (!world || !count || (!pairs && capacity))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_pairs: %s is null",
-                          !world   ? "world"
-                          : !count ? "count"
-                                   : "pairs");
+        return abuti_null(__func__, !world ? "world" : !count ? "count" : "pairs");
     abut_status status = abuti_world_find_pairs(world);
     if (status)
         return status;
@@ -342,8 +335,7 @@ abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pa
 
 abut_status abut_world_records_get(abut_world *world, abut_world_records *records) {
     if (!world || !records)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_records_get: %s is null",
-                          world ? "records" : "world");
+        return abuti_null(__func__, world ? "records" : "world");
     return world->backend->records(world, records);
 }
 

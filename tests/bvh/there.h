@@ -221,8 +221,7 @@ static inline void check_failing(const abut_bvh *bvh, bool from_scratch,
         assert_true(!status || from_scratch);
         if (!from_scratch)
             abuti_opencl_fail_at(n);
-        if (!status)
-            status = ask(there, data);
+        status = status ? status : ask(there, data);
         abuti_opencl_fail_at(0);
         if (status)
             assert_int_equal(status, ABUT_ERROR_DEVICE);

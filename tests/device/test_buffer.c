@@ -56,16 +56,14 @@ static abut_status use_native(abut_context *context, cl_context own, cl_device_i
     abut_buffer *buffer = NULL;
     unsigned word = 0, back = 0x12345678;
     abut_status status = abut_device_open_native(context, own, id, &device);
-    if (!status)
-        status = abut_buffer_wrap(device, memory, &buffer);
+    status = status ? status : abut_buffer_wrap(device, memory, &buffer);
     if (!status) {
         assert_ptr_equal(own, abut_device_native(device));
         assert_ptr_equal(memory, abut_buffer_native(buffer));
         assert_int_equal(64, abut_buffer_bytes(buffer));
         status = abut_buffer_write(buffer, 8, &back, sizeof back);
     }
-    if (!status)
-        status = abut_buffer_read(buffer, 8, &word, sizeof word);
+    status = status ? status : abut_buffer_read(buffer, 8, &word, sizeof word);
     if (!status)
         assert_int_equal(back, word);
     abut_buffer_destroy(buffer);

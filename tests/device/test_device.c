@@ -241,29 +241,20 @@ static abut_status do_everything(abut_context *context) {
     if (status)
         return status;
     status = abuti_queue_open(device, &queue);
-    if (!status)
-        status = abuti_tools_create(&queue, &tools);
-    if (!status)
-        status = abuti_buffer_create(device, 5, 4, &keys);
-    if (!status)
-        status = abuti_buffer_create(device, 5, 4, &values);
-    if (!status)
-        status = abuti_buffer_upload(&queue, &keys, 0, words, sizeof words);
-    if (!status)
-        status = abuti_buffer_upload(&queue, &values, 0, places, sizeof places);
+    status = status ? status : abuti_tools_create(&queue, &tools);
+    status = status ? status : abuti_buffer_create(device, 5, 4, &keys);
+    status = status ? status : abuti_buffer_create(device, 5, 4, &values);
+    status = status ? status : abuti_buffer_upload(&queue, &keys, 0, words, sizeof words);
+    status = status ? status : abuti_buffer_upload(&queue, &values, 0, places, sizeof places);
     abuti_queue_clock_start(&queue);
     if (!status)
         abuti_tools_sort(tools, 32, &keys, &values, 5, 0, 8);
-    if (!status)
-        status = abuti_queue_clock_stop(&queue, &ms);
+    status = status ? status : abuti_queue_clock_stop(&queue, &ms);
     if (!status)
         abuti_tools_scan(tools, &keys, &keys, 5, NULL, 0);
-    if (!status)
-        status = abuti_queue_finish(&queue);
-    if (!status)
-        status = abuti_buffer_download(&queue, &keys, 0, words, sizeof words);
-    if (!status)
-        status = abuti_buffer_download(&queue, &values, 0, places, sizeof places);
+    status = status ? status : abuti_queue_finish(&queue);
+    status = status ? status : abuti_buffer_download(&queue, &keys, 0, words, sizeof words);
+    status = status ? status : abuti_buffer_download(&queue, &values, 0, places, sizeof places);
     abuti_buffer_destroy(&values);
     abuti_buffer_destroy(&keys);
     abuti_tools_destroy(tools);

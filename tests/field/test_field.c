@@ -231,8 +231,7 @@ static abut_status make_one(abut_context *context, void *data) {
     abut_field *field = NULL;
     shape.segments = 8;
     abut_status status = abut_shape_create(context, &shape, &mesh);
-    if (!status)
-        status = abut_field_create(mesh, data, &field);
+    status = status ? status : abut_field_create(mesh, data, &field);
     abut_field_destroy(field);
     abut_mesh_destroy(mesh);
     return status;

@@ -594,10 +594,8 @@ static abut_status examine_soup(abut_context *context, void *data) {
     memset(&report, 0x55, sizeof report);
     untouched = report;
     abut_status status = soup_try(context, s, &mesh);
-    if (!status)
-        status = abut_topology_create(mesh, &topology);
-    if (!status)
-        status = abut_mesh_examine(topology, &report);
+    status = status ? status : abut_topology_create(mesh, &topology);
+    status = status ? status : abut_mesh_examine(topology, &report);
     if (status)
         assert_memory_equal(&untouched, &report, sizeof report);
     abut_topology_destroy(topology);

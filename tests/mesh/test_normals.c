@@ -340,10 +340,8 @@ static abut_status create_from_soup(abut_context *context, void *data) {
     abut_topology *topology = NULL;
     abut_normals *normals = NULL;
     abut_status status = soup_try(context, s, &mesh);
-    if (!status)
-        status = abut_topology_create(mesh, &topology);
-    if (!status)
-        status = abut_normals_create(topology, &normals);
+    status = status ? status : abut_topology_create(mesh, &topology);
+    status = status ? status : abut_normals_create(topology, &normals);
     if (status)
         assert_null(normals);
     abut_topology_destroy(topology); /* the normals live on without it */

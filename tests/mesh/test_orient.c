@@ -193,10 +193,8 @@ static abut_status orient_soup(abut_context *context, void *data) {
     abut_topology *topology = NULL;
     uint32_t flipped = 77;
     abut_status status = soup_try(context, s, &mesh);
-    if (!status)
-        status = abut_topology_create(mesh, &topology);
-    if (!status)
-        status = abut_mesh_orient(topology, &oriented, &flipped);
+    status = status ? status : abut_topology_create(mesh, &topology);
+    status = status ? status : abut_mesh_orient(topology, &oriented, &flipped);
     if (status) {
         assert_null(oriented);
         assert_int_equal(77, flipped);

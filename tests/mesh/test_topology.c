@@ -450,8 +450,7 @@ static abut_status create_from_soup(abut_context *context, void *data) {
     abut_mesh *mesh = NULL;
     abut_topology *topology = NULL;
     abut_status status = soup_try(context, s, &mesh);
-    if (!status)
-        status = abut_topology_create(mesh, &topology);
+    status = status ? status : abut_topology_create(mesh, &topology);
     if (status)
         assert_null(topology);
     abut_topology_destroy(topology);

@@ -130,8 +130,7 @@ static abut_status move_and_join(abut_context *context, void *data) {
     input.triangle_count = s->triangle_count;
     abut_pose still = {0};
     abut_status status = abut_mesh_create(context, &input, &mesh);
-    if (!status)
-        status = abut_mesh_transform(mesh, -1, still, &moved);
+    status = status ? status : abut_mesh_transform(mesh, -1, still, &moved);
     if (!status)
         status = abut_mesh_join((abut_mesh *[2]){mesh, moved}, 2, &joined);
     abut_mesh_destroy(mesh);

@@ -202,8 +202,7 @@ static abut_status weld_soup(abut_context *context, void *data) {
     input.indices = work->s->indices;
     input.triangle_count = work->s->triangle_count;
     abut_status status = abut_mesh_create(context, &input, &mesh);
-    if (!status)
-        status = abut_mesh_weld(mesh, work->tolerance, &welded);
+    status = status ? status : abut_mesh_weld(mesh, work->tolerance, &welded);
     if (status)
         assert_null(welded);
     abut_mesh_destroy(mesh);

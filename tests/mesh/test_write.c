@@ -190,8 +190,7 @@ static abut_status write_once(abut_context *context, void *path) {
     abut_mesh_input input = abut_mesh_input_doubles(tetrahedron, 4, two, 2);
     abut_mesh *mesh = NULL;
     abut_status status = abut_mesh_create(context, &input, &mesh);
-    if (!status)
-        status = abut_mesh_write(mesh, path, NULL);
+    status = status ? status : abut_mesh_write(mesh, path, NULL);
     abut_mesh_destroy(mesh);
     return status;
 }

@@ -139,8 +139,7 @@ static abut_status batch_work(abut_context *context, void *data) {
         return status;
     status = abut_bvh_create(mesh, NULL, &bvh);
     abut_points points = abut_points_doubles(data, COUNT);
-    if (!status)
-        status = abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got));
+    status = status ? status : abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;

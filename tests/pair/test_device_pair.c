@@ -351,10 +351,8 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     answers got;
     abut_pair_poses poses = abut_pair_poses_default();
     abut_status status = abut_shape_create(context, &box, &mesh);
-    if (!status)
-        status = abut_bvh_create(mesh, NULL, &bvh);
-    if (!status)
-        status = abuti_bvh_copy(bvh, device, &there);
+    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
+    status = status ? status : abuti_bvh_copy(bvh, device, &there);
     poses.a = poses.b = there;
     poses.poses_b = data;
     poses.count = ASKED;

@@ -115,11 +115,9 @@ static inline abut_status add_everything(abut_picture *picture) {
     abut_status status = abut_picture_add_mesh(picture, first, at_home, &style);
     style.triangle_colour = colours;
     style.smooth = false;
-    if (!status)
-        status = abut_picture_add_mesh(picture, second, at_home, &style);
+    status = status ? status : abut_picture_add_mesh(picture, second, at_home, &style);
     style = painted(0.2f, 0.6f, 0.3f, 0.5f);
-    if (!status)
-        status = abut_picture_add_mesh(picture, third, at_home, &style);
+    status = status ? status : abut_picture_add_mesh(picture, third, at_home, &style);
     abut_mesh_destroy(first);
     abut_mesh_destroy(second);
     abut_mesh_destroy(third);

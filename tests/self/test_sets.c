@@ -423,11 +423,9 @@ static abut_status work(abut_context *context, void *data) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
     shape.segments = shape.rings = 3;
     abut_status status = abut_shape_create(context, &shape, &mesh);
-    if (!status)
-        status = abut_self_create(mesh, NULL, &view);
+    status = status ? status : abut_self_create(mesh, NULL, &view);
     step.end = abut_array_host(end);
-    if (!status)
-        status = abut_self_find(view, &step, NULL, &result);
+    status = status ? status : abut_self_find(view, &step, NULL, &result);
     abut_self_destroy(view);
     abut_mesh_destroy(mesh);
     return status;

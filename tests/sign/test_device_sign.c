@@ -251,12 +251,9 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     abut_sign_options options = abut_sign_options_default();
     options.method = ABUT_SIGN_NORMAL;
     abut_status status = abut_shape_create(context, &box, &mesh);
-    if (!status)
-        status = abut_bvh_create(mesh, NULL, &bvh);
-    if (!status)
-        status = abut_sign_prepare(bvh, &options);
-    if (!status)
-        status = abuti_bvh_copy(bvh, device, &on_device);
+    status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
+    status = status ? status : abut_sign_prepare(bvh, &options);
+    status = status ? status : abuti_bvh_copy(bvh, device, &on_device);
     if (!status)
         status = abut_sign_nearest_batch(on_device, points, HUGE_VAL, abut_array_host(got));
     abut_bvh_destroy(on_device);

@@ -88,7 +88,7 @@ __attribute__((noinline)) static abut_vec3 through_floats(abut_vec3 p) {
 
 /* gcc 12 leaves the rounding out when it turns such neighbours into one vector operation, so the
  * build must tell it not to. */
-static void conversion_to_float_rounds(void **state) {
+TEST(conversion_to_float_rounds) {
     test_random random = {10};
     for (int i = 0; i < TRIES; i++) {
         double p[3];
@@ -103,7 +103,7 @@ static void conversion_to_float_rounds(void **state) {
     }
 }
 
-static void structures_are_packed(void **state) {
+TEST(structures_are_packed) {
     assert_int_equal(ABUTI_REAL_BITS / 8, sizeof(real));
     assert_int_equal(3 * sizeof(real), sizeof(vec3));
     assert_int_equal(4 * sizeof(real), sizeof(quat));
@@ -113,7 +113,7 @@ static void structures_are_packed(void **state) {
     assert_int_equal(sizeof(real), sizeof(REAL(1.0)));
 }
 
-static void scalar_functions(void **state) {
+TEST(scalar_functions) {
     assert_true(real_min(1, 2) == 1 && real_min(2, 1) == 1 && real_min(-1, -1) == -1);
     assert_true(real_max(1, 2) == 2 && real_max(2, 1) == 2 && real_max(-1, -1) == -1);
     assert_true(real_clamp(-3, -1, 1) == -1 && real_clamp(3, -1, 1) == 1);
@@ -126,7 +126,7 @@ static void scalar_functions(void **state) {
     check_near(-0.78539816339744830961566084581988L, real_atan2(-1, 1), 2, 1, "atan2");
 }
 
-static void vector_arithmetic(void **state) {
+TEST(vector_arithmetic) {
     test_random random = {11};
     for (int i = 0; i < TRIES; i++) {
         vec3 a = random_vector(&random), b = random_vector(&random);
@@ -158,7 +158,7 @@ static void vector_arithmetic(void **state) {
     }
 }
 
-static void vector_extremes(void **state) {
+TEST(vector_extremes) {
     vec3 a = v3(1, -5, 3), b = v3(-1, 2, 3);
     check_same(v3(-1, -5, 3), v3_min(a, b));
     check_same(v3(1, 2, 3), v3_max(a, b));
@@ -180,7 +180,7 @@ static void check_unit(vec3 a, const char *what) {
     check_vector(u, v3_normalise(a), 4, 1, what);
 }
 
-static void normalise_at_any_size(void **state) {
+TEST(normalise_at_any_size) {
     static const real sizes[] = {1, SMALL, LARGE, TINY, HUGE_VALUE};
     test_random random = {12};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
@@ -211,7 +211,7 @@ static mat3 random_matrix(test_random *random, wide out[3][3]) {
     return m;
 }
 
-static void matrix_products(void **state) {
+TEST(matrix_products) {
     test_random random = {13};
     for (int n = 0; n < TRIES; n++) {
         wide p[3][3], q[3][3], u[3], expected[3];
@@ -261,7 +261,7 @@ static void random_axis(test_random *random, wide k[3]) {
         k[i] /= sqrtl(length);
 }
 
-static void rotation_follows_rodrigues(void **state) {
+TEST(rotation_follows_rodrigues) {
     static const real lengths[] = {1, REAL(0.3), SMALL, LARGE, TINY, HUGE_VALUE};
     test_random random = {14};
     for (int n = 0; n < TRIES; n++) {
@@ -285,7 +285,7 @@ static void rotation_follows_rodrigues(void **state) {
     }
 }
 
-static void rotation_matrices_are_orthogonal(void **state) {
+TEST(rotation_matrices_are_orthogonal) {
     test_random random = {15};
     for (int n = 0; n < TRIES; n++) {
         mat3 m = quat_matrix(random_quat(&random)), t = m3_transpose(&m);
@@ -297,7 +297,7 @@ static void rotation_matrices_are_orthogonal(void **state) {
     }
 }
 
-static void quaternion_product_is_composition(void **state) {
+TEST(quaternion_product_is_composition) {
     test_random random = {16};
     for (int n = 0; n < TRIES; n++) {
         quat a = quat_normalise(random_quat(&random)), b = quat_normalise(random_quat(&random));
@@ -318,7 +318,7 @@ static void quaternion_product_is_composition(void **state) {
     assert_true(quat_multiply(k, i).y == 1 && quat_multiply(i, i).w == -1);
 }
 
-static void zero_quaternion_is_identity(void **state) {
+TEST(zero_quaternion_is_identity) {
     quat one = quat_normalise(quat_of(0, 0, 0, 0));
     assert_true(one.x == 0 && one.y == 0 && one.z == 0 && one.w == 1);
     one = quat_normalise(quat_of(REAL(-0.0), 0, REAL(-0.0), REAL(-0.0)));
@@ -346,7 +346,7 @@ static void zero_quaternion_is_identity(void **state) {
 
 /* ---- poses ---- */
 
-static void poses_compose_and_invert(void **state) {
+TEST(poses_compose_and_invert) {
     test_random random = {17};
     for (int n = 0; n < TRIES; n++) {
         pose a = random_pose(&random), b = random_pose(&random);
@@ -363,7 +363,7 @@ static void poses_compose_and_invert(void **state) {
     }
 }
 
-static void known_pose(void **state) {
+TEST(known_pose) {
     /* a quarter turn about z takes x to y; then one up */
     pose p;
     p.rotation = quat_of(0, 0, 1, 1);
@@ -381,7 +381,7 @@ static box3 box_of(vec3 lo, vec3 hi) {
     return b;
 }
 
-static void boxes_grow_and_join(void **state) {
+TEST(boxes_grow_and_join) {
     box3 none = box_empty();
     vec3 p = v3(1, -2, 3), q = v3(-4, 5, 3);
     assert_false(box_contains(none, v3(0, 0, 0)));
@@ -407,7 +407,7 @@ static void boxes_grow_and_join(void **state) {
     check_same(far.lo, box_centre(far));
 }
 
-static void boxes_are_closed(void **state) {
+TEST(boxes_are_closed) {
     box3 unit = box_of(v3(0, 0, 0), v3(1, 1, 1));
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++) {
@@ -426,7 +426,7 @@ static void boxes_are_closed(void **state) {
         }
 }
 
-static void box_tests_follow_intervals(void **state) {
+TEST(box_tests_follow_intervals) {
     test_random random = {18};
     int overlapping = 0, holding = 0;
     for (int n = 0; n < TRIES; n++) {
@@ -456,26 +456,4 @@ static void box_tests_follow_intervals(void **state) {
     }
     assert_true(overlapping > TRIES / 10 && overlapping < TRIES);
     assert_true(holding > TRIES / 100 && holding < TRIES);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(structures_are_packed),
-        cmocka_unit_test(conversion_to_float_rounds),
-        cmocka_unit_test(scalar_functions),
-        cmocka_unit_test(vector_arithmetic),
-        cmocka_unit_test(vector_extremes),
-        cmocka_unit_test(normalise_at_any_size),
-        cmocka_unit_test(matrix_products),
-        cmocka_unit_test(rotation_follows_rodrigues),
-        cmocka_unit_test(rotation_matrices_are_orthogonal),
-        cmocka_unit_test(quaternion_product_is_composition),
-        cmocka_unit_test(zero_quaternion_is_identity),
-        cmocka_unit_test(poses_compose_and_invert),
-        cmocka_unit_test(known_pose),
-        cmocka_unit_test(boxes_grow_and_join),
-        cmocka_unit_test(boxes_are_closed),
-        cmocka_unit_test(box_tests_follow_intervals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,8 +15,7 @@
         assert_null(type##_name((type)-1));                          \
     } while (0)
 
-static void all_values_have_names(void **state) {
-    (void)state;
+TEST(all_values_have_names) {
     CHECK(abut_status, ABUT_ERROR_DEVICE);
     CHECK(abut_log_level, ABUT_LOG_WARNING);
     CHECK(abut_device_kind, ABUT_DEVICE_KIND_OTHER);
@@ -40,9 +39,4 @@ static void all_values_have_names(void **state) {
     CHECK(abut_contact_kind, ABUT_CONTACT_CROSSING);
     CHECK(abut_contact_ray_method, ABUT_CONTACT_RAY_CELLS);
     CHECK(abut_world_kind, ABUT_WORLD_BOX);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_values_have_names)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "bvh/device.h"
 #include "device/open.h"
 
-static void there_and_back(void **state) {
+TEST(there_and_back) {
     abut_device *device = test_device(NULL);
     abuti_queue queue;
     assert_ok(abuti_queue_open(device, &queue));
@@ -79,7 +79,7 @@ static abut_status round_trip(abut_context *context, void *data) {
     return status;
 }
 
-static void every_call(void **state) {
+TEST(every_call) {
     abut_device *device = test_device(NULL);
     abuti_queue queue;
     assert_ok(abuti_queue_open(device, &queue));
@@ -92,7 +92,5 @@ static void every_call(void **state) {
 
 int main(void) {
     SKIP_WITHOUT_DEVICE();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back),
-                                       cmocka_unit_test(every_call)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

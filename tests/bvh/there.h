@@ -252,13 +252,13 @@ static inline abut_context *stopping_context(stopping *when) {
 
 /* ---- all tests of a program ---- */
 
-#define RUN_THERE(tests)                                              \
-    do {                                                              \
-        SKIP_WITHOUT_DEVICE();                                        \
-        device = test_device(NULL);                                   \
-        int failed_count = cmocka_run_group_tests(tests, NULL, NULL); \
-        abut_device_destroy(device);                                  \
-        return failed_count;                                          \
+#define RUN_THERE()                              \
+    do {                                         \
+        SKIP_WITHOUT_DEVICE();                   \
+        device = test_device(NULL);              \
+        int failed_count = test_run(NULL, NULL); \
+        abut_device_destroy(device);             \
+        return failed_count;                     \
     } while (0)
 
 #endif

@@ -145,23 +145,14 @@ static void run_scene(scene_kind kind) {
     scene_destroy(s);
 }
 
-static void ball(void **state) {
+TEST(ball) {
     run_scene(SCENE_BALL);
 }
 
-static void sleeve(void **state) {
+TEST(sleeve) {
     run_scene(SCENE_SLEEVE);
 }
 
-static void sheet(void **state) {
+TEST(sheet) {
     run_scene(SCENE_SHEET);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ball),
-        cmocka_unit_test(sleeve),
-        cmocka_unit_test(sheet),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

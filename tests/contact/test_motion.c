@@ -49,7 +49,7 @@ static void check_rays(abut_field_layout layout, uint64_t seed) {
     thing_free(&t);
 }
 
-static void rays_hit_where_triangles_are(void **state) {
+TEST(rays_hit_where_triangles_are) {
     check_rays(ABUT_FIELD_DENSE, 31);
     check_rays(ABUT_FIELD_SPARSE, 32);
 }
@@ -92,13 +92,13 @@ static void check_tunnel(abut_field_layout layout) {
     thing_free(&ball);
 }
 
-static void fast_bodies_do_not_tunnel(void **state) {
+TEST(fast_bodies_do_not_tunnel) {
     check_tunnel(ABUT_FIELD_DENSE);
     check_tunnel(ABUT_FIELD_SPARSE);
 }
 
 /* With rotations, against small steps in time. */
-static void turning_bodies_touch_in_time(void **state) {
+TEST(turning_bodies_touch_in_time) {
     thing things[2] = {thing_by(ABUT_SHAPE_BOX, 1, 24), thing_by(ABUT_SHAPE_TORUS, 16, 24)};
     test_random random = {77};
     abut_contact_options options = abut_contact_options_default();
@@ -147,12 +147,7 @@ static void turning_bodies_touch_in_time(void **state) {
 }
 
 static int run(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rays_hit_where_triangles_are),
-        cmocka_unit_test(fast_bodies_do_not_tunnel),
-        cmocka_unit_test(turning_bodies_touch_in_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }
 
 int main(void) {

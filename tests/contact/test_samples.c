@@ -35,7 +35,7 @@ static uint32_t count_of(abut_mesh *mesh, uint32_t kinds, double cell) {
 /* Sundholm 2010, table 5.1. 480 samples on 60 edges are 8 on each, so 9 parts: an edge is a fifth
  * of the side L, and the diagonal of a cell from L/45 on, but below L/40. That is a grid of 70 to
  * 77 cells along the cube, such as 80 with a margin of two cells at each end. */
-static void the_cube_of_the_document(void **state) {
+TEST(the_cube_of_the_document) {
     abut_mesh *cube = mesh_of(ABUT_SHAPE_BOX, 5);
     assert_int_equal(abut_mesh_vertex_count(cube), 152);
     assert_int_equal(abut_mesh_triangle_count(cube), 300);
@@ -57,7 +57,7 @@ static void the_cube_of_the_document(void **state) {
     abut_mesh_destroy(cube);
 }
 
-static void each_is_what_it_says(void **state) {
+TEST(each_is_what_it_says) {
     const abut_shape_kind kinds[] = {ABUT_SHAPE_BOX, ABUT_SHAPE_LETTER_G, ABUT_SHAPE_TUBE,
                                      ABUT_SHAPE_TEAPOT_SOLID};
     for (size_t s = 0; s < sizeof kinds / sizeof *kinds; s++) {
@@ -103,7 +103,7 @@ static void each_is_what_it_says(void **state) {
 }
 
 /* Every vertex of a curved surface counts; none inside a flat one does, and borders do. */
-static void what_is_flat(void **state) {
+TEST(what_is_flat) {
     abut_mesh *sphere = mesh_of(ABUT_SHAPE_ICOSPHERE, 32), *sheet = mesh_of(ABUT_SHAPE_SHEET, 5);
     assert_int_equal(count_of(sphere, ABUT_SAMPLES_VERTICES, 0), abut_mesh_vertex_count(sphere));
     assert_int_equal(count_of(sphere, ABUT_SAMPLES_FACES, 0), 0);
@@ -132,7 +132,7 @@ static double least_distance(const abut_samples_arrays *view) {
     return least;
 }
 
-static void even_ones_keep_their_distance(void **state) {
+TEST(even_ones_keep_their_distance) {
     abut_mesh *mesh = mesh_of(ABUT_SHAPE_TORUS, 40);
     abut_samples_options options = abut_samples_options_default();
     test_random random = {5};
@@ -161,7 +161,7 @@ static void even_ones_keep_their_distance(void **state) {
     abut_mesh_destroy(mesh);
 }
 
-static void counts_and_limits_are_kept(void **state) {
+TEST(counts_and_limits_are_kept) {
     abut_mesh *mesh = mesh_of(ABUT_SHAPE_TORUS, 48);
     abut_samples_options options = abut_samples_options_default();
     options.count = 500;
@@ -200,7 +200,7 @@ static void counts_and_limits_are_kept(void **state) {
     free(indices);
 }
 
-static void same_on_any_number_of_threads(void **state) {
+TEST(same_on_any_number_of_threads) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
     abut_samples_options options = abut_samples_options_default();
     abut_samples_arrays first = {0};
@@ -238,27 +238,27 @@ static void same_on_any_number_of_threads(void **state) {
 
 /* ---- refusals ---- */
 
-static void wrong_options_are_refused(void **state) {
+TEST(wrong_options_are_refused) {
     abut_mesh *mesh = mesh_of(ABUT_SHAPE_BOX, 2);
     abut_samples *samples = NULL;
     abut_samples_options options = abut_samples_options_default();
-    assert_fails(ABUT_ERROR_ARGUMENT, "mesh is null", abut_samples_create(NULL, NULL, &samples));
-    assert_fails(ABUT_ERROR_ARGUMENT, "samples is null", abut_samples_create(mesh, NULL, NULL));
+    assert_refused("mesh is null", abut_samples_create(NULL, NULL, &samples));
+    assert_refused("samples is null", abut_samples_create(mesh, NULL, NULL));
     options.cell = NAN;
-    assert_fails(ABUT_ERROR_ARGUMENT, "cell", abut_samples_create(mesh, &options, &samples));
+    assert_refused("cell", abut_samples_create(mesh, &options, &samples));
     options.cell = 1e-12;
     assert_fails(ABUT_ERROR_LIMIT, "threshold", abut_samples_create(mesh, &options, &samples));
     options.kinds = ABUT_SAMPLES_EVEN;
     assert_fails(ABUT_ERROR_LIMIT, "radius", abut_samples_create(mesh, &options, &samples));
     options.kinds = 16;
-    assert_fails(ABUT_ERROR_ARGUMENT, "kinds", abut_samples_create(mesh, &options, &samples));
+    assert_refused("kinds", abut_samples_create(mesh, &options, &samples));
     options = abut_samples_options_default();
     options.count = 5;
     options.radius = 1;
-    assert_fails(ABUT_ERROR_ARGUMENT, "one of them", abut_samples_create(mesh, &options, &samples));
+    assert_refused("one of them", abut_samples_create(mesh, &options, &samples));
     options = abut_samples_options_default();
     options.flat_angle = 90;
-    assert_fails(ABUT_ERROR_ARGUMENT, "radians", abut_samples_create(mesh, &options, &samples));
+    assert_refused("radians", abut_samples_create(mesh, &options, &samples));
     assert_null(samples);
     assert_int_equal(abut_samples_arrays_get(NULL).count, 0);
     abut_samples_destroy(NULL);
@@ -280,20 +280,6 @@ static abut_status make_all(abut_context *context, void *data) {
     return status;
 }
 
-static void out_of_memory(void **state) {
+TEST(out_of_memory) {
     assert_true(test_every_allocation(make_all, NULL) > 10);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cube_of_the_document),
-        cmocka_unit_test(each_is_what_it_says),
-        cmocka_unit_test(what_is_flat),
-        cmocka_unit_test(even_ones_keep_their_distance),
-        cmocka_unit_test(counts_and_limits_are_kept),
-        cmocka_unit_test(same_on_any_number_of_threads),
-        cmocka_unit_test(wrong_options_are_refused),
-        cmocka_unit_test(out_of_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

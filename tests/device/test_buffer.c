@@ -4,7 +4,7 @@
 #ifdef ABUT_HAS_OPENCL
 #include "device/opencl.h"
 
-static void there_and_back(void **state) {
+TEST(there_and_back) {
     abut_device *device = test_device(NULL);
     abut_buffer *buffer = NULL;
     unsigned char in[100], out[100];
@@ -31,7 +31,7 @@ static void there_and_back(void **state) {
     assert_int_equal(0, abuti_opencl_live());
 }
 
-static void bad_arguments(void **state) {
+TEST(bad_arguments) {
     abut_device *device = test_device(NULL);
     abut_buffer *buffer = NULL;
     assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_create(NULL, 1, &buffer));
@@ -71,7 +71,7 @@ static abut_status use_native(abut_context *context, cl_context own, cl_device_i
     return status;
 }
 
-static void own_opencl(void **state) {
+TEST(own_opencl) {
     abut_device *ours = test_device(NULL);
     cl_device_id id = opencl_of(ours)->id;
     cl_int error = 0;
@@ -110,7 +110,7 @@ static void own_opencl(void **state) {
 }
 
 /* There and back through memory that the device copies by itself, and where it has none to give. */
-static void staging(void **state) {
+TEST(staging) {
     abut_device *device = test_device(NULL);
     abuti_queue queue;
     abuti_buffer buffer = {0};
@@ -156,10 +156,7 @@ static void staging(void **state) {
 
 int main(void) {
     SKIP_WITHOUT_DEVICE();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back),
-                                       cmocka_unit_test(bad_arguments),
-                                       cmocka_unit_test(own_opencl), cmocka_unit_test(staging)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }
 #else
 int main(void) {

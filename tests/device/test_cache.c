@@ -24,7 +24,7 @@ static void digest_of(const void *data, size_t bytes, size_t piece, char hex[65]
 }
 
 /* The examples of FIPS 180 and the empty message. */
-static void digest_known_answers(void **state) {
+TEST(digest_known_answers) {
     static char million[1000000];
     char hex[65];
     memset(million, 'a', sizeof million);
@@ -43,7 +43,7 @@ static void digest_known_answers(void **state) {
 }
 
 /* However a message is cut into pieces, and whatever its length next to a block's. */
-static void digest_pieces(void **state) {
+TEST(digest_pieces) {
     char text[200], whole[65], pieces[65];
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (char)(i * 7);
@@ -99,7 +99,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-static void found_again(void **state) {
+TEST(found_again) {
     struct stat about;
     assert_true(cached());
     assert_int_equal(0, stat(path, &about));
@@ -111,7 +111,7 @@ static void found_again(void **state) {
     key[3] ^= 1;
 }
 
-static void cut_anywhere(void **state) {
+TEST(cut_anywhere) {
     for (size_t bytes = 0; bytes < file_bytes; bytes++) {
         write_file(file, bytes);
         assert_false(cached());
@@ -123,7 +123,7 @@ static void cut_anywhere(void **state) {
     assert_true(cached());
 }
 
-static void changed_anywhere(void **state) {
+TEST(changed_anywhere) {
     for (size_t at = 0; at < file_bytes; at++) {
         int bit = 1 << at % 8;
         file[at] = (unsigned char)(file[at] ^ bit);
@@ -137,7 +137,7 @@ static void changed_anywhere(void **state) {
 }
 
 /* A whole entry of another key under this key's name. */
-static void foreign(void **state) {
+TEST(foreign) {
     unsigned char other[ABUTI_DIGEST_BYTES] = {1};
     char other_path[1024];
     abuti_cache_write(abuti_context_of(NULL), other, "", program, sizeof program);
@@ -158,7 +158,7 @@ static void foreign(void **state) {
 }
 
 /* What others could have written is not run. */
-static void writable_for_others(void **state) {
+TEST(writable_for_others) {
     assert_int_equal(0, chmod(path, 0620));
     assert_false(cached());
     assert_int_equal(0, chmod(path, 0602));
@@ -167,7 +167,7 @@ static void writable_for_others(void **state) {
     assert_true(cached());
 }
 
-static void empty_program(void **state) {
+TEST(empty_program) {
     unsigned char other[ABUTI_DIGEST_BYTES] = {2}, *found;
     size_t bytes = 9;
     abuti_cache_write(abuti_context_of(NULL), other, "", program, 0);
@@ -199,7 +199,7 @@ static void keep(unsigned char first, time_t second) {
     assert_int_equal(0, utimensat(AT_FDCWD, at, times, 0));
 }
 
-static void oldest_go_first(void **state) {
+TEST(oldest_go_first) {
     abut_context *context = abuti_context_of(NULL);
     char old[1024], folder[1024];
     snprintf(old, sizeof old, "%s", getenv("ABUT_CACHE_DIR"));
@@ -254,7 +254,7 @@ static void oldest_go_first(void **state) {
     setenv("ABUT_CACHE_DIR", old, 1);
 }
 
-static void where(void **state) {
+TEST(where) {
     char at[1024], tiny[20];
     setenv("ABUT_CACHE_DIR", "off", 1);
     assert_false(abuti_cache_path(key, at, sizeof at));
@@ -278,12 +278,5 @@ static void where(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digest_known_answers), cmocka_unit_test(digest_pieces),
-        cmocka_unit_test(found_again),          cmocka_unit_test(cut_anywhere),
-        cmocka_unit_test(changed_anywhere),     cmocka_unit_test(foreign),
-        cmocka_unit_test(writable_for_others),  cmocka_unit_test(empty_program),
-        cmocka_unit_test(oldest_go_first),      cmocka_unit_test(where),
-    };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return test_run(set_up, NULL);
 }

@@ -96,7 +96,7 @@ static void check_reduce(pattern which, size_t count) {
     abuti_buffer_destroy(&in);
 }
 
-static void reduce(void **state) {
+TEST(reduce) {
     for_all(check_reduce);
 }
 
@@ -124,7 +124,7 @@ static void check_scan(pattern which, size_t count) {
     abuti_buffer_destroy(&in);
 }
 
-static void scan(void **state) {
+TEST(scan) {
     for_all(check_scan);
 }
 
@@ -152,7 +152,7 @@ static void check_compact(pattern which, size_t count) {
     abuti_buffer_destroy(&in);
 }
 
-static void compact(void **state) {
+TEST(compact) {
     for_all(check_compact);
 }
 
@@ -216,7 +216,7 @@ static void check_segments(pattern which, size_t count) {
     abuti_buffer_destroy(&begin);
 }
 
-static void segments(void **state) {
+TEST(segments) {
     for_all(check_segments);
     /* a total beyond 32 bits is seen, although each count and the scan's sum are small */
     segment_count = 5;
@@ -232,7 +232,7 @@ static void segments(void **state) {
 }
 
 /* Each call of OpenCL fails once: an error each time, nothing left over, and then it works. */
-static void segments_fail(void **state) {
+TEST(segments_fail) {
     make_words(ONES, 1000);
     segment_count = 1000;
     uint64_t live = abuti_opencl_live(), n = 0, total;
@@ -307,20 +307,20 @@ static void check_sort(pattern which, size_t count, uint32_t bits, uint32_t firs
     abuti_buffer_destroy(&keys);
 }
 
-static void sort_32(void **state) {
+TEST(sort_32) {
     for (int p = 0; p < PATTERN_COUNT; p++)
         for (size_t s = 0; s < SIZE_COUNT; s++)
             check_sort((pattern)p, sizes[s], 32, 0, 32);
 }
 
-static void sort_64(void **state) {
+TEST(sort_64) {
     for (int p = 0; p < PATTERN_COUNT; p++)
         for (size_t s = 0; s < SIZE_COUNT; s++)
             check_sort((pattern)p, sizes[s], 64, 0, 64);
 }
 
 /* Any range of bits: the others neither count nor change. */
-static void sort_some_bits(void **state) {
+TEST(sort_some_bits) {
     static const uint32_t ranges[][3] = {{32, 0, 0},   {32, 0, 1},   {32, 0, 30},  {32, 5, 12},
                                          {32, 7, 24},  {32, 31, 32}, {32, 24, 32}, {64, 0, 63},
                                          {64, 30, 33}, {64, 60, 64}, {64, 3, 45},  {64, 64, 64}};
@@ -334,36 +334,24 @@ static void sort_some_bits(void **state) {
 /* Failures of tools stick to the queue until it is waited for. */
 #define reported(call) ((call), abuti_queue_finish(&queue))
 
-static void refusals(void **state) {
+TEST(refusals) {
     abuti_buffer small = test_upload(&queue, words, 16), none = {0};
-    assert_fails(ABUT_ERROR_ARGUMENT, "too small",
-                 reported(abuti_tools_scan(tools, &small, &small, 5, NULL, 0)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "too small",
-                 reported(abuti_tools_scan(tools, &small, &small, 4, &small, 4)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "too small",
-                 reported(abuti_tools_scan(tools, &none, &small, 0, NULL, 0)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "too small",
-                 reported(abuti_tools_compact(tools, &small, &small, 5, &small)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "too small",
-                 reported(abuti_tools_sort(tools, 64, &small, &small, 4, 0, 64)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "bits",
-                 reported(abuti_tools_sort(tools, 16, &small, &small, 4, 0, 16)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "bits",
-                 reported(abuti_tools_sort(tools, 32, &small, &small, 4, 0, 33)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "bits",
-                 reported(abuti_tools_sort(tools, 32, &small, &small, 4, 9, 8)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "too small",
-                 reported(abuti_tools_owners(tools, &small, 4, 1, &small)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "no segments",
-                 reported(abuti_tools_owners(tools, &small, 0, 1, &small)));
+    assert_refused("too small", reported(abuti_tools_scan(tools, &small, &small, 5, NULL, 0)));
+    assert_refused("too small", reported(abuti_tools_scan(tools, &small, &small, 4, &small, 4)));
+    assert_refused("too small", reported(abuti_tools_scan(tools, &none, &small, 0, NULL, 0)));
+    assert_refused("too small", reported(abuti_tools_compact(tools, &small, &small, 5, &small)));
+    assert_refused("too small", reported(abuti_tools_sort(tools, 64, &small, &small, 4, 0, 64)));
+    assert_refused("bits", reported(abuti_tools_sort(tools, 16, &small, &small, 4, 0, 16)));
+    assert_refused("bits", reported(abuti_tools_sort(tools, 32, &small, &small, 4, 0, 33)));
+    assert_refused("bits", reported(abuti_tools_sort(tools, 32, &small, &small, 4, 9, 8)));
+    assert_refused("too small", reported(abuti_tools_owners(tools, &small, 4, 1, &small)));
+    assert_refused("no segments", reported(abuti_tools_owners(tools, &small, 0, 1, &small)));
     assert_fails(ABUT_ERROR_LIMIT, "2^31",
                  reported(abuti_tools_scan(tools, &small, &small, ABUTI_TOOLS_MOST + 1, NULL, 0)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "beyond a buffer of 16",
-                 abuti_buffer_upload(&queue, &small, 8, words, 9));
-    assert_fails(ABUT_ERROR_ARGUMENT, "beyond a buffer of 16",
-                 abuti_buffer_download(&queue, &small, SIZE_MAX, got, 2));
-    assert_fails(ABUT_ERROR_ARGUMENT, "beyond a buffer of 16",
-                 abuti_buffer_fill(&queue, &small, 0, 20));
+    assert_refused("beyond a buffer of 16", abuti_buffer_upload(&queue, &small, 8, words, 9));
+    assert_refused("beyond a buffer of 16",
+                   abuti_buffer_download(&queue, &small, SIZE_MAX, got, 2));
+    assert_refused("beyond a buffer of 16", abuti_buffer_fill(&queue, &small, 0, 20));
     abuti_buffer huge = {0};
     assert_fails(ABUT_ERROR_DEVICE, "CPU path",
                  abuti_buffer_create(device, SIZE_MAX / 2, 4, &huge));
@@ -390,9 +378,5 @@ int main(void) {
     setenv("ABUT_CACHE_DIR", "off",
            0); /* PoCL has a cache of its own; ours would take longer here */
     SKIP_WITHOUT_DEVICE();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reduce),   cmocka_unit_test(scan),           cmocka_unit_test(compact),
-        cmocka_unit_test(segments), cmocka_unit_test(segments_fail),  cmocka_unit_test(sort_32),
-        cmocka_unit_test(sort_64),  cmocka_unit_test(sort_some_bits), cmocka_unit_test(refusals)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(set_up, tear_down);
 }

@@ -157,7 +157,7 @@ static bool hits(abut_mesh *mesh, abut_field_options o, const abut_field *true_f
 
 /* ---- tests ---- */
 
-static void fields_are_found_again(void **state) {
+TEST(fields_are_found_again) {
     abut_context *context = listening();
     abut_mesh *mesh = mesh_of(context, 2), *again = mesh_of(context, 2),
               *other = mesh_of(context, 3);
@@ -207,7 +207,7 @@ static void fields_are_found_again(void **state) {
 }
 
 /* A field that follows its mesh is no longer that of the old one. */
-static void digests_follow_the_mesh(void **state) {
+TEST(digests_follow_the_mesh) {
     abut_mesh *mesh = mesh_of(NULL, 2), *moved = NULL, *copy = NULL;
     abut_pose shift = {.rotation = {0, 0, 0, 1}, .translation = {0.05, 0, 0}};
     abut_field_options o = ways(0);
@@ -231,7 +231,7 @@ static void digests_follow_the_mesh(void **state) {
 }
 
 /* With a hierarchy the method is what that was prepared for. */
-static void hierarchies_have_the_cache_too(void **state) {
+TEST(hierarchies_have_the_cache_too) {
     abut_mesh *mesh = mesh_of(NULL, 2);
     abut_bvh *bvh;
     abut_field *field, *forced;
@@ -258,7 +258,7 @@ static unsigned char file[1 << 16], hurt[1 << 16];
 
 /* Every byte of a file in turn, every length of it, and files that are none: the field is right
  * each time, the damage is told, and the file is whole again. */
-static void damage_is_told_and_mended(void **state) {
+TEST(damage_is_told_and_mended) {
     abut_context *context = listening();
     abut_mesh *mesh = mesh_of(context, 1), *other = mesh_of(context, 2);
     char path[CACHE_PATH_BYTES], other_path[CACHE_PATH_BYTES];
@@ -318,7 +318,7 @@ static void damage_is_told_and_mended(void **state) {
 }
 
 /* Of two fields one is damaged: the other is still found, and only that one is told. */
-static void damage_of_one_is_not_that_of_all(void **state) {
+TEST(damage_of_one_is_not_that_of_all) {
     abut_context *context = listening();
     abut_mesh *mesh = mesh_of(context, 1);
     char path[CACHE_PATH_BYTES];
@@ -352,7 +352,7 @@ static void damage_of_one_is_not_that_of_all(void **state) {
 }
 
 /* Two processes that add fields to one file in turn, and to each other's: none is lost. */
-static void processes_do_not_disturb(void **state) {
+TEST(processes_do_not_disturb) {
     enum { PROCESSES = 2, EACH = 12 };
     const char *folder = fresh("both");
     pid_t child[PROCESSES];
@@ -415,7 +415,7 @@ static int build_where_locked(void) {
     return heard.warnings == 1 && strstr(heard.last, "denied") ? 0 : 2;
 }
 
-static void folders_that_cannot_be_written_do_no_harm(void **state) {
+TEST(folders_that_cannot_be_written_do_no_harm) {
     snprintf(locked, sizeof locked, "%s", fresh("locked"));
     assert_int_equal(0, mkdir(locked, 0500));
     assert_int_equal(0, chmod(locked, 0555));
@@ -441,7 +441,7 @@ static void folders_that_cannot_be_written_do_no_harm(void **state) {
     abut_context_destroy(context);
 }
 
-static void a_full_disk_does_no_harm(void **state) {
+TEST(a_full_disk_does_no_harm) {
     abut_context *context = listening();
     abut_mesh *mesh = mesh_of(context, 1);
     char path[CACHE_PATH_BYTES];
@@ -471,7 +471,7 @@ static void a_full_disk_does_no_harm(void **state) {
 
 /* Each allocation fails once, of building and keeping, and of finding: the field is right or memory
  * ran out, nothing is left, and the file is whole. */
-static void memory_that_fails_is_no_harm(void **state) {
+TEST(memory_that_fails_is_no_harm) {
     char path[CACHE_PATH_BYTES];
     abut_mesh *first = mesh_of(NULL, 1);
     abut_field_options o = ways(0);
@@ -523,7 +523,7 @@ static bool stop(void *user, const abut_field_cache_entry *entry) {
     return false;
 }
 
-static void folders_are_listed_and_cleared(void **state) {
+TEST(folders_are_listed_and_cleared) {
     abut_mesh *mesh = mesh_of(NULL, 2);
     char path[CACHE_PATH_BYTES];
     abut_field *field = NULL;
@@ -572,18 +572,17 @@ static void folders_are_listed_and_cleared(void **state) {
     assert_ok(abut_field_cache_clear(NULL, o.cache, 3600, &files, &bytes));
     assert_true(files == 1 && bytes > 500);
     assert_int_equal(1, files_in(o.cache, path)); /* what is not ours stays */
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_cache_list(NULL, NULL, see, &s));
-    assert_fails(ABUT_ERROR_ARGUMENT, "visit", abut_field_cache_verify(NULL, "", NULL, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_cache_clear(NULL, NULL, 0, NULL, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "age",
-                 abut_field_cache_clear(NULL, "", (double)NAN, NULL, NULL));
+    assert_refused("null", abut_field_cache_list(NULL, NULL, see, &s));
+    assert_refused("visit", abut_field_cache_verify(NULL, "", NULL, NULL));
+    assert_refused("null", abut_field_cache_clear(NULL, NULL, 0, NULL, NULL));
+    assert_refused("age", abut_field_cache_clear(NULL, "", (double)NAN, NULL, NULL));
     assert_fails(ABUT_ERROR_FILE, "cannot be opened", abut_field_cache_list(NULL, path, see, &s));
     abut_field_destroy(field);
     abut_mesh_destroy(mesh);
 }
 
 /* "" is the user's own folder, which can be switched off. */
-static void the_own_folder_is_taken(void **state) {
+TEST(the_own_folder_is_taken) {
     char path[CACHE_PATH_BYTES];
     abut_mesh *mesh = mesh_of(NULL, 1);
     abut_field *field;
@@ -603,21 +602,4 @@ static void the_own_folder_is_taken(void **state) {
     assert_int_equal(1, s.count);
     assert_int_equal(0, unsetenv("ABUT_CACHE_DIR"));
     abut_mesh_destroy(mesh);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_are_found_again),
-        cmocka_unit_test(digests_follow_the_mesh),
-        cmocka_unit_test(hierarchies_have_the_cache_too),
-        cmocka_unit_test(damage_is_told_and_mended),
-        cmocka_unit_test(damage_of_one_is_not_that_of_all),
-        cmocka_unit_test(processes_do_not_disturb),
-        cmocka_unit_test(folders_that_cannot_be_written_do_no_harm),
-        cmocka_unit_test(a_full_disk_does_no_harm),
-        cmocka_unit_test(memory_that_fails_is_no_harm),
-        cmocka_unit_test(folders_are_listed_and_cleared),
-        cmocka_unit_test(the_own_folder_is_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,7 @@ static void check_values(abut_mesh *mesh, const abut_field_options *options) {
     abut_field_destroy(field);
 }
 
-static void values_are_those_of_the_search(void **state) {
+TEST(values_are_those_of_the_search) {
     const abut_shape_kind kinds[] = {ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TEAPOT, ABUT_SHAPE_TORUS};
     for (size_t s = 0; s < sizeof kinds / sizeof *kinds; s++) {
         abut_mesh *mesh = mesh_of(kinds[s]);
@@ -149,7 +149,7 @@ static void check_bricks(abut_mesh *mesh, const abut_field_options *options, dou
     abut_mesh_destroy(mesh);
 }
 
-static void bricks_are_where_the_band_is(void **state) {
+TEST(bricks_are_where_the_band_is) {
     abut_field_options options = abut_field_options_default();
     options.layout = ABUT_FIELD_SPARSE;
     options.cells = test_rounds(8) < 8 ? 26 : 44;
@@ -168,47 +168,47 @@ static void bricks_are_where_the_band_is(void **state) {
 
 /* ---- bad input ---- */
 
-static void bad_options_are_refused(void **state) {
+TEST(bad_options_are_refused) {
     abut_mesh *mesh = mesh_of(ABUT_SHAPE_ICOSPHERE), *open;
     abut_field *field = NULL;
     abut_field_options o = abut_field_options_default();
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_create(NULL, NULL, &field));
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_field_create(mesh, NULL, NULL));
+    assert_refused("null", abut_field_create(NULL, NULL, &field));
+    assert_refused("null", abut_field_create(mesh, NULL, NULL));
     o.cells = 1;
-    assert_fails(ABUT_ERROR_ARGUMENT, "at least 2", abut_field_create(mesh, &o, &field));
+    assert_refused("at least 2", abut_field_create(mesh, &o, &field));
     o.cells = 100000;
     assert_fails(ABUT_ERROR_LIMIT, "GiB", abut_field_create(mesh, &o, &field));
     o.cells = 10;
     o.cell = 1;
-    assert_fails(ABUT_ERROR_ARGUMENT, "one of them", abut_field_create(mesh, &o, &field));
+    assert_refused("one of them", abut_field_create(mesh, &o, &field));
     o.cells = 0;
     o.cell = NAN;
-    assert_fails(ABUT_ERROR_ARGUMENT, "cell", abut_field_create(mesh, &o, &field));
+    assert_refused("cell", abut_field_create(mesh, &o, &field));
     o.cell = 0;
     o.band = -1;
-    assert_fails(ABUT_ERROR_ARGUMENT, "band", abut_field_create(mesh, &o, &field));
+    assert_refused("band", abut_field_create(mesh, &o, &field));
     o.band = 0;
     o.grid.count[0] = 5;
-    assert_fails(ABUT_ERROR_ARGUMENT, "grid", abut_field_create(mesh, &o, &field));
+    assert_refused("grid", abut_field_create(mesh, &o, &field));
     o.grid.cell = 0.1;
-    assert_fails(ABUT_ERROR_ARGUMENT, "at least 2", abut_field_create(mesh, &o, &field));
+    assert_refused("at least 2", abut_field_create(mesh, &o, &field));
     o = abut_field_options_default();
     for (int large = 0; large < 2; large++) {
         abut_mesh *far_off;
         abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
         assert_ok(abut_mesh_transform(mesh, large ? 1e40 : 1e-40, still, &far_off));
-        assert_fails(ABUT_ERROR_ARGUMENT, "floats", abut_field_create(far_off, &o, &field));
+        assert_refused("floats", abut_field_create(far_off, &o, &field));
         abut_mesh_destroy(far_off);
     }
     o.sign = ABUT_SIGN_NORMAL;
     open = mesh_of(ABUT_SHAPE_TEAPOT);
-    assert_fails(ABUT_ERROR_ARGUMENT, "edge", abut_field_create(open, &o, &field));
+    assert_refused("edge", abut_field_create(open, &o, &field));
     assert_null(field);
     abut_mesh_destroy(open);
     abut_mesh_destroy(mesh);
 }
 
-static void few_cells_are_fine(void **state) {
+TEST(few_cells_are_fine) {
     abut_mesh *mesh = mesh_of(ABUT_SHAPE_BOX);
     for (uint32_t cells = 2; cells < 12; cells++) {
         abut_field_options o = abut_field_options_default();
@@ -237,7 +237,7 @@ static abut_status make_one(abut_context *context, void *data) {
     return status;
 }
 
-static void memory_that_fails_is_no_harm(void **state) {
+TEST(memory_that_fails_is_no_harm) {
     abut_field_options o = abut_field_options_default();
     o.cells = 12;
     test_every_allocation(make_one, &o);
@@ -245,7 +245,7 @@ static void memory_that_fails_is_no_harm(void **state) {
     test_every_allocation(make_one, &o);
 }
 
-static void all_have_names(void **state) {
+TEST(all_have_names) {
     assert_string_equal("sparse", abut_field_layout_name(ABUT_FIELD_SPARSE));
     assert_string_equal("int16", abut_field_type_name(ABUT_FIELD_INT16));
     assert_string_equal("cubic", abut_interpolation_name(ABUT_INTERPOLATION_CUBIC));
@@ -256,16 +256,4 @@ static void all_have_names(void **state) {
     assert_null(abut_interpolation_name((abut_interpolation)2));
     assert_null(abut_combination_name((abut_combination)3));
     assert_null(abut_field_format_name((abut_field_format)6));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_have_names),
-        cmocka_unit_test(values_are_those_of_the_search),
-        cmocka_unit_test(bricks_are_where_the_band_is),
-        cmocka_unit_test(bad_options_are_refused),
-        cmocka_unit_test(few_cells_are_fine),
-        cmocka_unit_test(memory_that_fails_is_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,7 +168,7 @@ static void print_worst(const char *what, const double *worst) {
 #define CASE_COUNT 20000
 #endif
 
-static void point_to_triangle(void **state) {
+TEST(point_to_triangle) {
     test_random random = {21};
     double worst[SHAPE_COUNT] = {0}, worst_point = 0;
     for (uint32_t i = 0, rounds = test_rounds(CASE_COUNT); i < rounds; i++) {
@@ -203,7 +203,7 @@ static void point_to_triangle(void **state) {
     assert_true(worst_point <= 4);
 }
 
-static void point_to_segment(void **state) {
+TEST(point_to_segment) {
     test_random random = {22};
     double worst = 0;
     for (uint32_t i = 0, rounds = test_rounds(CASE_COUNT); i < rounds; i++) {
@@ -248,7 +248,7 @@ static void make_second_segment(test_random *random, vec3 *p) {
     }
 }
 
-static void segment_to_segment(void **state) {
+TEST(segment_to_segment) {
     test_random random = {23};
     double worst[SHAPE_COUNT] = {0};
     for (uint32_t i = 0, rounds = test_rounds(CASE_COUNT); i < rounds; i++) {
@@ -302,7 +302,7 @@ static number triangles_sq(const rational3 *a, const rational3 *b) {
     return best;
 }
 
-static void triangle_to_triangle(void **state) {
+TEST(triangle_to_triangle) {
     test_random random = {24};
     double worst[SHAPE_COUNT] = {0};
     int meeting_count = 0;
@@ -337,7 +337,7 @@ static void triangle_to_triangle(void **state) {
 
 /* Input that hill climbing found, where errors of earlier versions added up to 6 ulp: the roundings
  * of differences, of the blend, of the square root and of the choice between edges. */
-static void hard_cases(void **state) {
+TEST(hard_cases) {
     static const double cases[][12] = {
         {0x1.1a39b4p-1, 0x1.c137ep-1, -0x1.7e3f2p-1, 0x1.cff72p-1, 0x1.563ad2p-5, 0x1.b7b9c4p-1,
          0x1.6990a6p-1, -0x1.f5d2c6p-1, 0x1.d7f71ep-1, 0x1.67d51ep-1, -0x1.bc881cp-1,
@@ -375,13 +375,4 @@ static void hard_cases(void **state) {
     }
     print_message("  hard cases: worst error %.2f ulp\n", worst);
     assert_true(worst <= 4);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(point_to_segment),   cmocka_unit_test(point_to_triangle),
-        cmocka_unit_test(segment_to_segment), cmocka_unit_test(triangle_to_triangle),
-        cmocka_unit_test(hard_cases),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ static void check_segment(abut_meeting meeting, segment3 s, polygon *common, tri
     worst_end = fmax(worst_end, fmin(gap, swapped));
 }
 
-static void triangles(void **state) {
+TEST(triangles) {
     test_random random = {31};
     int found[4] = {0};
     worst_end = 0;
@@ -122,7 +122,7 @@ static void sample_ends(test_random *random, uint32_t family, triangle3 t, vec3 
         ends[1] = ends[0];
 }
 
-static void segments(void **state) {
+TEST(segments) {
     test_random random = {32};
     int hits = 0;
     double worst = 0;
@@ -160,7 +160,7 @@ static void segments(void **state) {
     assert_true(worst <= 4);
 }
 
-static void rays(void **state) {
+TEST(rays) {
     test_random random = {33};
     int hits = 0;
     double worst = 0, worst_weight = 0;
@@ -215,7 +215,7 @@ static void rays(void **state) {
     assert_true(worst_weight <= 8);
 }
 
-static void boxes(void **state) {
+TEST(boxes) {
     test_random random = {34};
     int hits = 0;
     for (uint32_t i = 0, rounds = test_rounds(40000); i < rounds; i++) {
@@ -245,14 +245,4 @@ static void boxes(void **state) {
     }
     print_message("  %d hits\n", hits);
     assert_true(hits > (int)test_rounds(8000) && hits < (int)test_rounds(40000));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(triangles),
-        cmocka_unit_test(segments),
-        cmocka_unit_test(rays),
-        cmocka_unit_test(boxes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

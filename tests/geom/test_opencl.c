@@ -179,7 +179,7 @@ static bool same_bits(real a, real b) {
     return memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
 }
 
-static void device_equals_host(void **state) {
+TEST(device_equals_host) {
     size_t extensions_bytes = 0;
     cl.clGetDeviceInfo(chosen, CL_DEVICE_EXTENSIONS, 0, NULL, &extensions_bytes);
     char *extensions = calloc(extensions_bytes + 1, 1);
@@ -216,8 +216,7 @@ int main(void) {
     char name[256] = "";
     cl.clGetDeviceInfo(chosen, CL_DEVICE_NAME, sizeof name, name, NULL);
     printf("device: %s\n", name);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(device_equals_host)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }
 
 #endif

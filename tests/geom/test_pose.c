@@ -59,8 +59,7 @@ static abut_pose any_pose(test_random *random) {
     return p;
 }
 
-static void matrices(void **state) {
-    (void)state;
+TEST(matrices) {
     test_random random = {1};
     double turn = 0, shift = 0, to = 0, off = 0;
     for (int i = 0; i < 20000; i++) {
@@ -91,8 +90,7 @@ static void matrices(void **state) {
 }
 
 /* Half turns leave but one component that is not small, each of the four in turn. */
-static void half_turns(void **state) {
-    (void)state;
+TEST(half_turns) {
     for (int axis = 0; axis < 3; axis++) {
         double flat[12] = {0}, again[12];
         for (int i = 0; i < 3; i++)
@@ -107,8 +105,7 @@ static void half_turns(void **state) {
     }
 }
 
-static void refuses_what_is_not_rigid(void **state) {
-    (void)state;
+TEST(refuses_what_is_not_rigid) {
     abut_pose p = {.rotation.w = 7};
     const double good[12] = {0, -1, 0, 4, 1, 0, 0, 5, 0, 0, 1, 6};
     double flat[12];
@@ -150,8 +147,7 @@ static void refuses_what_is_not_rigid(void **state) {
     assert_true(out.x == 7);
 }
 
-static void axis_and_angle(void **state) {
-    (void)state;
+TEST(axis_and_angle) {
     test_random random = {2};
     double turn = 0, shift = 0;
     for (int i = 0; i < 20000; i++) {
@@ -184,8 +180,7 @@ static void axis_and_angle(void **state) {
     assert_true(fabs(moved.x) < 1e-15 && fabs(moved.y - 1) < 1e-15 && moved.z == 0);
 }
 
-static void composed_and_inverted(void **state) {
-    (void)state;
+TEST(composed_and_inverted) {
     test_random random = {3};
     double turn = 0, shift = 0, apply = 0, round = 0;
     const matrix still = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
@@ -222,8 +217,7 @@ static void composed_and_inverted(void **state) {
 }
 
 /* What zeros mean, and that the result may stand in the place of an argument. */
-static void zeros_and_places(void **state) {
-    (void)state;
+TEST(zeros_and_places) {
     abut_pose none = {.rotation.w = 0}, p = {{0, 0, 2, 2}, {1, 2, 3}}, q = p;
     abut_vec3 v = {1e-300, 5, -1e80}, moved;
     assert_ok(abut_pose_apply(&none, v, &moved));
@@ -233,16 +227,4 @@ static void zeros_and_places(void **state) {
     assert_ok(abut_pose_invert(&q, &q));
     assert_ok(abut_pose_compose(&p, &q, &q));
     assert_true(fabs(q.rotation.w - 1) < 1e-15 && v3_max_abs(q.translation) < 1e-15);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matrices),
-        cmocka_unit_test(half_turns),
-        cmocka_unit_test(axis_and_angle),
-        cmocka_unit_test(refuses_what_is_not_rigid),
-        cmocka_unit_test(composed_and_inverted),
-        cmocka_unit_test(zeros_and_places),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

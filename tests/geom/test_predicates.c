@@ -95,7 +95,7 @@ static vec3 fourth_point(test_random *random, int family, vec3 a, vec3 b, vec3 c
     return d;
 }
 
-static void signs_equal_the_referee(void **state) {
+TEST(signs_equal_the_referee) {
     test_random random = {11};
     int zeros = 0;
     for (int i = 0, rounds = (int)test_rounds(120000); i < rounds; i++) {
@@ -125,7 +125,7 @@ static void signs_equal_the_referee(void **state) {
 }
 
 /* Points on a line, exactly or by one ulp not. */
-static void collinear_triangles_are_degenerate(void **state) {
+TEST(collinear_triangles_are_degenerate) {
     test_random random = {12};
     int found = 0;
     for (int i = 0, rounds = (int)test_rounds(100000); i < rounds; i++) {
@@ -157,7 +157,7 @@ static void collinear_triangles_are_degenerate(void **state) {
     assert_true(found > (int)test_rounds(10000) && found < (int)test_rounds(90000));
 }
 
-static void known_signs(void **state) {
+TEST(known_signs) {
     vec3 o = v3(0, 0, 0), x = v3(1, 0, 0), y = v3(0, 1, 0), z = v3(0, 0, 1);
     assert_int_equal(1, orient3d(o, x, y, z));
     assert_int_equal(0, orient3d(x, y, z, v3(0.5, 0.25, 0.25)));
@@ -165,13 +165,4 @@ static void known_signs(void **state) {
     assert_int_equal(-1, orient3d(x, y, z, v3(0.5, 0.25, 0.25 - 0x1p-54)));
     assert_int_equal(1, orient3d(o, v3(FLT_MAX, 0, 0), v3(0, FLT_MAX, 0), v3(0, 0, 0x1p-149)));
     assert_int_equal(0, orient3d(o, v3(1e90, -1e90, 1e90), v3(-1e90, 1e90, -1e90), z));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signs_equal_the_referee),
-        cmocka_unit_test(collinear_triangles_are_degenerate),
-        cmocka_unit_test(known_signs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static void assert_near(double value, double expected, double tolerance) {
 
 static const abut_triangle unit_triangle = {{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}};
 
-static void segment_known(void **state) {
+TEST(segment_known) {
     abut_segment s = {{{0, 0, 0}, {4, 0, 0}}};
     abut_closest_on_segment closest;
     assert_ok(abut_segment_closest_point(&s, vec(1, 3, 4), &closest));
@@ -41,7 +41,7 @@ static void segment_known(void **state) {
 }
 
 /* A query in each of the seven regions of the unit triangle. */
-static void triangle_regions(void **state) {
+TEST(triangle_regions) {
     static const struct {
         abut_vec3 query, point;
         double distance;
@@ -66,7 +66,7 @@ static void triangle_regions(void **state) {
     }
 }
 
-static void degenerate_triangles(void **state) {
+TEST(degenerate_triangles) {
     abut_closest_on_triangle c;
     abut_triangle line = {{{0, 0, 0}, {4, 0, 0}, {1, 0, 0}}};
     assert_ok(abut_triangle_closest_point(&line, vec(3, 2, 0), &c));
@@ -83,7 +83,7 @@ static void degenerate_triangles(void **state) {
     assert_int_equal(ABUT_MEETING_NONE, meeting);
 }
 
-static void pairs_known(void **state) {
+TEST(pairs_known) {
     abut_segment a = {{{0, 0, 0}, {2, 0, 0}}}, b = {{{1, -1, 3}, {1, 1, 3}}};
     abut_closest_pair pair;
     assert_ok(abut_segment_segment_closest(&a, &b, &pair));
@@ -109,7 +109,7 @@ static void pairs_known(void **state) {
     assert_true(pair.distance > 0 && pair.distance < 1e-15);
 }
 
-static void meetings_known(void **state) {
+TEST(meetings_known) {
     abut_triangle through = {{{0.25, 0.25, -1}, {0.25, 0.25, 1}, {3, 0.25, 0}}};
     abut_meeting meeting;
     abut_segment s;
@@ -165,7 +165,7 @@ static void meetings_known(void **state) {
 }
 
 /* Rays through shared edges and corners of a closed fan hit at least one triangle of it. */
-static void rays_do_not_leak(void **state) {
+TEST(rays_do_not_leak) {
     test_random random = {41};
     for (int i = 0; i < 20000; i++) {
         abut_vec3 rim[5], hub = random_vec(&random, 0.1);
@@ -190,7 +190,7 @@ static void rays_do_not_leak(void **state) {
     }
 }
 
-static void solids_known(void **state) {
+TEST(solids_known) {
     abut_signed_closest c;
     assert_ok(abut_plane_closest_point(&(abut_plane){{0, 0, 2}, 6}, vec(1, 2, 5), &c));
     assert_true(c.distance == 2);
@@ -242,7 +242,7 @@ static abut_triangle cube_triangle(int i) {
     return t;
 }
 
-static void solid_angles(void **state) {
+TEST(solid_angles) {
     test_random random = {42};
     double angle;
     abut_triangle octant = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
@@ -270,7 +270,7 @@ static void solid_angles(void **state) {
 }
 
 /* Nothing overflows up to the limit, nothing underflows far below. */
-static void extreme_sizes(void **state) {
+TEST(extreme_sizes) {
     for (int exponent = -1000; exponent <= 297; exponent++) {
         double s = ldexp(1, exponent);
         abut_triangle t = {{{0, 0, 0}, {s, 0, 0}, {0, s, 0}}};
@@ -287,7 +287,7 @@ static void extreme_sizes(void **state) {
 }
 
 /* Every argument of every function refuses what it must, and leaves the result alone. */
-static void refusals(void **state) {
+TEST(refusals) {
     const double bad[3] = {NAN, INFINITY, -1.1e90};
     abut_closest_on_segment on_segment = {.distance = -7};
     abut_closest_on_triangle on_triangle = {.distance = -7};
@@ -333,7 +333,7 @@ static void refusals(void **state) {
     assert_true(closest.distance == -7 && (int)meeting == 99 && meet && angle == -7 && sign == -7);
 }
 
-static void refuses_null_and_nonsense(void **state) {
+TEST(refuses_null_and_nonsense) {
     abut_vec3 o = vec(0, 0, 0);
     abut_segment s = {{{0, 0, 0}, {1, 0, 0}}};
     abut_closest_on_segment on_segment;
@@ -366,21 +366,4 @@ static void refuses_null_and_nonsense(void **state) {
                  abut_ray_triangle_meet(&still, &unit_triangle, &meet, NULL));
     abut_box inverted = {{0, 1, 0}, {1, 0, 1}};
     assert_fails(e, "lo must not exceed", abut_box_triangle_meet(&inverted, &unit_triangle, &meet));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(segment_known),
-        cmocka_unit_test(triangle_regions),
-        cmocka_unit_test(degenerate_triangles),
-        cmocka_unit_test(pairs_known),
-        cmocka_unit_test(meetings_known),
-        cmocka_unit_test(rays_do_not_leak),
-        cmocka_unit_test(solids_known),
-        cmocka_unit_test(solid_angles),
-        cmocka_unit_test(extreme_sizes),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(refuses_null_and_nonsense),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

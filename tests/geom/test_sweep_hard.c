@@ -127,15 +127,15 @@ static void hard(int kind) {
     assert_true(sum.hits > batches * BATCH / 8 && sum.hits < batches * BATCH * 7 / 8);
 }
 
-static void vertex_face(void **state) {
+TEST(vertex_face) {
     hard(1);
 }
-static void edge_edge(void **state) {
+TEST(edge_edge) {
     hard(2);
 }
 
 /* With a separation there is no referee for all times, only for some of them. */
-static void separations(void **state) {
+TEST(separations) {
     test_random random = {9};
     uint32_t hits = 0, rounds = test_rounds(1600);
     for (uint32_t i = 0; i < rounds; i++) {
@@ -168,10 +168,4 @@ static void separations(void **state) {
     }
     print_message("  %u hits of %u\n", hits, rounds);
     assert_true(hits > rounds / 8 && hits < rounds * 7 / 8);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(vertex_face), cmocka_unit_test(edge_edge),
-                                       cmocka_unit_test(separations)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void compare(const char *text) {
                  (int)((const char *)end - text), (int)(after - text));
 }
 
-static void reads_what_people_write(void **state) {
+TEST(reads_what_people_write) {
     static const char *const texts[] = {"0",
                                         "-0",
                                         "+1",
@@ -84,7 +84,7 @@ static void reads_what_people_write(void **state) {
         compare(texts[i]);
 }
 
-static void reads_random_digits(void **state) {
+TEST(reads_random_digits) {
     test_random random = {1};
     for (int i = 0; i < 100000; i++) {
         char text[96];
@@ -105,7 +105,7 @@ static void reads_random_digits(void **state) {
 }
 
 /* Exactly between two doubles, and one digit beside: where a wrong rounding shows. */
-static void reads_halfway_cases(void **state) {
+TEST(reads_halfway_cases) {
     test_random random = {2};
     for (int i = 0; i < 50000; i++) {
         uint64_t m = (test_random_bits(&random) >> 11) | (uint64_t)1 << 52;
@@ -129,7 +129,7 @@ static void reads_halfway_cases(void **state) {
     }
 }
 
-static void reads_random_doubles(void **state) {
+TEST(reads_random_doubles) {
     test_random random = {3};
     for (int i = 0; i < 100000; i++) {
         double value = i % 2 ? test_random_real(&random, -1000, 1000)
@@ -142,7 +142,7 @@ static void reads_random_doubles(void **state) {
     }
 }
 
-static void knows_what_is_no_number(void **state) {
+TEST(knows_what_is_no_number) {
     static const char *const texts[] = {"",    "-", "+",   ".",   "-.", "e5",
                                         ".e5", "x", "--1", "+-1", "na"};
     double value = 5;
@@ -184,7 +184,7 @@ static int digits_of(const char *text) {
     return count;
 }
 
-static void writes_what_comes_back(void **state) {
+TEST(writes_what_comes_back) {
     test_random random = {4};
     for (int i = 0; i < 100000; i++) {
         double value = bits_to_double(test_random_bits(&random));
@@ -218,7 +218,7 @@ static void writes_what_comes_back(void **state) {
     }
 }
 
-static void writes_plainly(void **state) {
+TEST(writes_plainly) {
     static const struct {
         double value;
         const char *text;
@@ -258,7 +258,7 @@ static bool speak_german(void) {
     return setlocale(LC_ALL, "de_DE.UTF-8") && localeconv()->decimal_point[0] == ',';
 }
 
-static void german_changes_nothing(void **state) {
+TEST(german_changes_nothing) {
     if (!speak_german())
         skip();
     char text[ABUTI_NUMBER_BYTES + 1];
@@ -297,11 +297,5 @@ static void german_changes_nothing(void **state) {
 
 int main(void) {
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_people_write), cmocka_unit_test(reads_random_digits),
-        cmocka_unit_test(reads_halfway_cases),     cmocka_unit_test(reads_random_doubles),
-        cmocka_unit_test(knows_what_is_no_number), cmocka_unit_test(writes_what_comes_back),
-        cmocka_unit_test(writes_plainly),          cmocka_unit_test(german_changes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -15,7 +15,7 @@ static const uint32_t two_triangles[] = {0, 1, 2, 0, 2, 3};
 
 #define CORNERS "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
 
-static void reads_every_face_form(void **state) {
+TEST(reads_every_face_form) {
     static const char *const faces[] = {"f 1 2 3\nf 1 3 4\n",
                                         "f 1/1 2/2 3/3\nf 1/7 3/8 4/9\n",
                                         "f 1//1 2//2 3//3\nf 1//1 3//1 4//1\n",
@@ -36,7 +36,7 @@ static void reads_every_face_form(void **state) {
     }
 }
 
-static void ignores_what_is_no_geometry(void **state) {
+TEST(ignores_what_is_no_geometry) {
     abut_mesh *mesh =
         read("# comment \\\nmtllib C:\\models\\\nv 0 0 0 1.0\no thing\nvn 0 0 1\n"
              "v 1 0 0 0.5 0.5 0.5\ng a b\ns off\nvt 0 0\nvp 1 2\nusemtl x\\\nv 0 1 0\n"
@@ -46,7 +46,7 @@ static void ignores_what_is_no_geometry(void **state) {
     abut_mesh_destroy(mesh);
 }
 
-static void reads_any_line_end(void **state) {
+TEST(reads_any_line_end) {
     static const char *const texts[] = {
         "v 0 0 0\r\nv 1 0 0\r\nv 0 1 0\r\nv 0 0 1\r\nf 1 2 3\r\nf 1 3 4\r\n",
         "v 0 0 0\rv 1 0 0\rv 0 1 0\rv 0 0 1\rf 1 2 3\rf 1 3 4",
@@ -61,13 +61,13 @@ static void reads_any_line_end(void **state) {
     refused("v 0 0 0\rv 1 0 0\r\nv 0 1 0\nv 0 0 1\n\r\nf 1 2 0\n", "line 6:");
 }
 
-static void faces_may_come_first(void **state) {
+TEST(faces_may_come_first) {
     abut_mesh *mesh = read("f 1 2 3\nv 0 0 0\nf 1 3 4\nv 1 0 0\nv 0 1 0\nv 0 0 1\n");
     check_mesh(mesh, 4, corner_positions, 2, two_triangles);
     abut_mesh_destroy(mesh);
 }
 
-static void cuts_polygons(void **state) {
+TEST(cuts_polygons) {
     /* a dart, concave at its last corner but one: the fan from corner 0 would leave it */
     static const char dart[] = "v 0 0 0\nv 4 2 0\nv 0 4 0\nv 1 2 0\nf 1 2 3 4\nf 2 3 4 1\n";
     abut_mesh *mesh = read(dart);
@@ -87,7 +87,7 @@ static void cuts_polygons(void **state) {
     abut_mesh_destroy(mesh);
 }
 
-static void refuses_bad_vertices(void **state) {
+TEST(refuses_bad_vertices) {
     refused("v 0 0 0\nv 1 0\nf 1 1 1\n", "line 2: a vertex needs 3 coordinates; it has 2");
     refused("v\n", "line 1:");
     refused("v 1 2 x\n", "line 1: 'x' is not a number for z");
@@ -104,7 +104,7 @@ static void refuses_bad_vertices(void **state) {
                   9, "bad.obj", "line 1: '\\x010' is not");
 }
 
-static void refuses_bad_faces(void **state) {
+TEST(refuses_bad_faces) {
     refused(CORNERS "f 1 2 5\n", "line 5: a face names vertex 5, but the file has only 4");
     refused(CORNERS "f 1 2 9\nf 1 2 3\nf 1 2 8\n", "line 5:");
     refused(CORNERS "f 1 2 -5\n", "line 5: a face names vertex -5, but only 4");
@@ -128,7 +128,7 @@ static void refuses_bad_faces(void **state) {
     refused("f 1 1 1\n", "line 1: a face names vertex 1, but the file has only 0");
 }
 
-static void survives_truncation(void **state) {
+TEST(survives_truncation) {
     /* single digits, so that what is left of a cut number is the number or nothing */
     static const char text[] = CORNERS "f 1/1 2//2 3/3/3\r\nf -4 -2 -1\nf 2 3 4\n";
     static const uint32_t all[] = {0, 1, 2, 0, 2, 3, 1, 2, 3};
@@ -152,7 +152,7 @@ static void survives_truncation(void **state) {
     assert_true(good > 10);
 }
 
-static void reads_very_long_lines(void **state) {
+TEST(reads_very_long_lines) {
     enum { LONG = 10000000 };
     char *text = malloc(LONG + 1000);
     static const char *const starts[] = {CORNERS "f 1 2 3 ", CORNERS "f 1 2 3\n# ",
@@ -191,15 +191,4 @@ static void reads_very_long_lines(void **state) {
     assert_int_equal(0, abut_mesh_indices(mesh)[3 * 300000]);
     abut_mesh_destroy(mesh);
     free(text);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_face_form), cmocka_unit_test(ignores_what_is_no_geometry),
-        cmocka_unit_test(reads_any_line_end),    cmocka_unit_test(faces_may_come_first),
-        cmocka_unit_test(cuts_polygons),         cmocka_unit_test(refuses_bad_vertices),
-        cmocka_unit_test(refuses_bad_faces),     cmocka_unit_test(survives_truncation),
-        cmocka_unit_test(reads_very_long_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,8 +17,7 @@ static const uint32_t two[] = {0, 1, 2, 0, 2, 3};
 #define VERTICES "0 0 0\n1 0 0\n0 1 0\n0 0 1\n"
 #define FACES "3 0 1 2\n3 0 2 3\n"
 
-static void reads_every_layout(void **state) {
-    (void)state;
+TEST(reads_every_layout) {
     static const char *const texts[] = {
         "OFF\n4 2 0\n" VERTICES FACES,
         "OFF 4 2 0\n" VERTICES FACES,
@@ -43,8 +42,7 @@ static void reads_every_layout(void **state) {
     }
 }
 
-static void is_known_by_its_first_word(void **state) {
-    (void)state;
+TEST(is_known_by_its_first_word) {
     static const char *const texts[] = {"OFF\n4 2 0\n" VERTICES FACES,
                                         "NOFF 4 2 0\n0 0 0 0 0 1\n1 0 0 0 0 1\n0 1 0 0 0 1\n"
                                         "0 0 1 1 0 0\n" FACES};
@@ -56,8 +54,7 @@ static void is_known_by_its_first_word(void **state) {
     }
 }
 
-static void keeps_doubles(void **state) {
-    (void)state;
+TEST(keeps_doubles) {
     static const double exact[] = {0.1, 1e-30, 123456789.12345679, 1, 0, 0, 0, 1, 0};
     static const uint32_t one[] = {0, 1, 2};
     abut_mesh *mesh = read("OFF\n3 1 0\n0.1 1e-30 123456789.12345679\n1 0 0\n0 1 0\n3 0 1 2\n");
@@ -65,8 +62,7 @@ static void keeps_doubles(void **state) {
     abut_mesh_destroy(mesh);
 }
 
-static void cuts_polygons(void **state) {
-    (void)state;
+TEST(cuts_polygons) {
     /* a comb of ten corners, not convex: eight triangles that cover it once */
     abut_mesh *mesh = read("OFF\n10 1 0\n0 0 0\n9 0 0\n9 4 0\n8 4 0\n7 1 0\n6 4 0\n5 4 0\n3 1 0\n"
                            "1 4 0\n0 4 0\n10 0 1 2 3 4 5 6 7 8 9\n");
@@ -84,8 +80,7 @@ static void cuts_polygons(void **state) {
     abut_mesh_destroy(mesh);
 }
 
-static void refuses_with_the_place(void **state) {
-    (void)state;
+TEST(refuses_with_the_place) {
     refused("OFF\n", "before the counts");
     refused("OFF 4\n", "before the number of faces");
     refused("OFF\n4 2 0\n" VERTICES "3 0 1 2\n3 0 2 4\n", "line 8: a face names vertex 4");
@@ -109,19 +104,9 @@ static void refuses_with_the_place(void **state) {
     refused("OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n4000000000 0 1 2\n", "ends in a face");
 }
 
-static void refuses_text_of_16_bits(void **state) {
-    (void)state;
+TEST(refuses_text_of_16_bits) {
     static const char little[] = "\xff\xfeO\0F\0F\0\n\0", big[] = "\xfe\xff\0v\0 \0001";
     check_refused(little, sizeof little - 1, "bad.off", "UTF-16");
     check_refused(big, sizeof big - 1, "bad.obj", "UTF-16");
     check_refused(big, sizeof big - 1, "bad.stl", "UTF-16");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_layout),     cmocka_unit_test(is_known_by_its_first_word),
-        cmocka_unit_test(keeps_doubles),          cmocka_unit_test(cuts_polygons),
-        cmocka_unit_test(refuses_with_the_place), cmocka_unit_test(refuses_text_of_16_bits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

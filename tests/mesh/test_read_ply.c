@@ -19,7 +19,7 @@ static abut_mesh *read(const char *text) {
     "\nproperty list uchar int vertex_indices\nend_header\n"
 #define CORNERS "0 0 0\n1 0 0\n0 1 0\n0 0 1\n"
 
-static void reads_text(void **state) {
+TEST(reads_text) {
     static const char *const texts[] = {
         HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3\n",
         HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3", /* no last line end */
@@ -43,8 +43,7 @@ static void reads_text(void **state) {
     }
 }
 
-static void reads_strips(void **state) {
-    (void)state;
+TEST(reads_strips) {
     static const char head[] = "ply\nformat ascii 1.0\nelement vertex 5\nproperty float x\n"
                                "property float y\nproperty float z\nelement tristrips 1\n"
                                "property list int int vertex_indices\nend_header\n"
@@ -72,7 +71,7 @@ static void reads_strips(void **state) {
     refused(text, "names vertex -2");
 }
 
-static void a_float_is_a_float(void **state) {
+TEST(a_float_is_a_float) {
     abut_mesh *mesh = read(HEAD("3", "1") "0.1 0 0\n0 0.1 0\n0 0 16777217\n3 0 1 2\n");
     volatile float tenth = 0.1f;
     static double expected[9];
@@ -160,7 +159,7 @@ static void make_binary(bytes *out, int type, int count_type, int index_type, bo
     put_value(out, 4, 1, big);
 }
 
-static void reads_every_type(void **state) {
+TEST(reads_every_type) {
     bytes file;
     for (int big = 0; big < 2; big++)
         for (int type = 0; type < 8; type++)
@@ -176,7 +175,7 @@ static void reads_every_type(void **state) {
                 }
 }
 
-static void lone_cr_before_a_line_feed_byte(void **state) {
+TEST(lone_cr_before_a_line_feed_byte) {
     /* the first byte of the data is 10; after a lone CR it is data, not a line end */
     bytes file = {.count = 0};
     put(&file, "ply\rformat binary_little_endian 1.0\relement vertex 3\rproperty char x\rproperty "
@@ -191,7 +190,7 @@ static void lone_cr_before_a_line_feed_byte(void **state) {
     abut_mesh_destroy(mesh);
 }
 
-static void survives_truncation(void **state) {
+TEST(survives_truncation) {
     bytes file;
     for (int kind = 0; kind < 3; kind++) {
         file.count = 0;
@@ -216,7 +215,7 @@ static void survives_truncation(void **state) {
 
 /* ---- bad ---- */
 
-static void refuses_bad_headers(void **state) {
+TEST(refuses_bad_headers) {
     refused("plx\n", "line 1: 'plx' is not 'ply'");
     refused("ply", "ends in the header");
     refused("ply\nformat ascii 1.0\n", "line 3: the file ends in the header");
@@ -259,7 +258,7 @@ static void refuses_bad_headers(void **state) {
     check_refused("ply\nformat ascii 1.0\nelement \0 5\n", 29, "bad.ply", "line ");
 }
 
-static void refuses_bad_counts(void **state) {
+TEST(refuses_bad_counts) {
     refused(HEAD("4294967295", "2") CORNERS "3 0 1 2\n", "line 3:");
     refused(HEAD("4294967294", "2") CORNERS "3 0 1 2\n", "line 3: the header promises 4294967294");
     refused(HEAD("4", "4294967295") CORNERS "3 0 1 2\n", "line 7: the header promises 4294967295");
@@ -274,7 +273,7 @@ static void refuses_bad_counts(void **state) {
     refused(HEAD("0", "1") "3 0 0 0\n", "line 10: face 0 names vertex 0, but there are only 0");
 }
 
-static void refuses_bad_data(void **state) {
+TEST(refuses_bad_data) {
     refused(HEAD("4", "2") CORNERS "3 0 1 4\n3 0 2 3\n", "line 14: face 0 names vertex 4");
     refused(HEAD("4", "2") CORNERS "3 0 1 2\n3 0 -1 3\n", "line 15: face 1 names vertex -1");
     refused(HEAD("4", "2") CORNERS "3 0 1 0.5\n3 0 1 3\n", "line 14: face 0 names vertex 0.5");
@@ -312,7 +311,7 @@ static void refuses_bad_data(void **state) {
     check_refused((char *)file.at, file.count, "bad.ply", place);
 }
 
-static void reads_very_long_lines(void **state) {
+TEST(reads_very_long_lines) {
     enum { LONG = 10000000 };
     char *text = malloc(LONG + 2000);
     strcpy(text, "ply\nformat ascii 1.0\ncomment ");
@@ -328,20 +327,4 @@ static void reads_very_long_lines(void **state) {
     text[start + LONG] = 0;
     refused(text, "line 3:");
     free(text);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_text),
-        cmocka_unit_test(reads_strips),
-        cmocka_unit_test(a_float_is_a_float),
-        cmocka_unit_test(reads_every_type),
-        cmocka_unit_test(lone_cr_before_a_line_feed_byte),
-        cmocka_unit_test(survives_truncation),
-        cmocka_unit_test(refuses_bad_headers),
-        cmocka_unit_test(refuses_bad_counts),
-        cmocka_unit_test(refuses_bad_data),
-        cmocka_unit_test(reads_very_long_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static void turn_around(uint32_t count) {
     }
 }
 
-static void cuts_known_shapes(void **state) {
+TEST(cuts_known_shapes) {
     static const double shapes[][26] = {
         {4, 0, 0, 4, 2, 0, 4, 1, 2},                         /* dart */
         {4, 1, 2, 0, 0, 4, 2, 0, 4},                         /* from its notch */
@@ -95,7 +95,7 @@ static void cuts_known_shapes(void **state) {
 }
 
 /* Star-shaped about the centre, so simple; wild radii make it deeply concave. */
-static void cuts_random_stars(void **state) {
+TEST(cuts_random_stars) {
     test_random random = {7};
     for (int round = 0; round < 300; round++) {
         uint32_t count = 4 + test_random_below(&random, round < 290 ? 60 : MOST - 3);
@@ -111,7 +111,7 @@ static void cuts_random_stars(void **state) {
 }
 
 /* A comb: half of all corners are reflex, the worst case for the cost. */
-static void cuts_a_comb(void **state) {
+TEST(cuts_a_comb) {
     uint32_t count = 0;
     for (uint32_t i = 0; count < MOST - 2; i++) {
         positions[count++] = v3(i, 1, 0);
@@ -125,7 +125,7 @@ static void cuts_a_comb(void **state) {
 }
 
 /* The same cut whatever plane the polygon lies in. */
-static void any_plane_will_do(void **state) {
+TEST(any_plane_will_do) {
     static const double dart[][2] = {{0, 0}, {4, 2}, {0, 4}, {1, 2}};
     for (int axis = 0; axis < 3; axis++)
         for (int way = 0; way < 2; way++) {
@@ -151,7 +151,7 @@ static void any_plane_will_do(void **state) {
 }
 
 /* What has no right answer still gets one: each corner in range, count - 2 triangles. */
-static void never_fails(void **state) {
+TEST(never_fails) {
     test_random random = {8};
     for (int round = 0; round < 2000; round++) {
         uint32_t count = 3 + test_random_below(&random, round < 1990 ? 30 : MOST - 2);
@@ -174,7 +174,7 @@ static void never_fails(void **state) {
 }
 
 /* A square with a square hole, joined by a bridge that is walked twice. */
-static void cuts_a_keyhole(void **state) {
+TEST(cuts_a_keyhole) {
     static const double keyhole[][2] = {{0, 0}, {6, 0}, {6, 6}, {0, 6}, {0, 0},
                                         {2, 2}, {2, 4}, {4, 4}, {4, 2}, {2, 2}};
     for (int i = 0; i < 10; i++)
@@ -188,13 +188,4 @@ static void cuts_a_keyhole(void **state) {
         sum += area;
     }
     assert_true(sum == 32);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cuts_known_shapes), cmocka_unit_test(cuts_random_stars),
-        cmocka_unit_test(cuts_a_comb),       cmocka_unit_test(any_plane_will_do),
-        cmocka_unit_test(never_fails),       cmocka_unit_test(cuts_a_keyhole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

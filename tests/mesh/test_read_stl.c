@@ -13,7 +13,7 @@ static void refused(const char *text, const char *part) {
 #define FIRST FACET("0 0 0", "1 0 0", "0 1 0")
 #define SECOND FACET("-0 0 -0.0", "0 1 0", "0 0 1")
 
-static void reads_text(void **state) {
+TEST(reads_text) {
     static const char *const texts[] = {
         ("solid\n" FIRST SECOND "endsolid\n"),
         ("solid a b c\n" FIRST SECOND "endsolid a b c"),
@@ -34,7 +34,7 @@ static void reads_text(void **state) {
     }
 }
 
-static void refuses_bad_text(void **state) {
+TEST(refuses_bad_text) {
     refused("solid a\n" FIRST, "line 9: the file ends without 'endsolid'");
     refused("solid a\nfacet\n", "line 3: the file ends in a facet");
     refused("solid a\nfacet normal 0 0 1\ninner loop\n", "line 3: 'inner' is not the word 'outer'");
@@ -78,7 +78,7 @@ static void make_binary(bytes *file, const char *head) {
         }
 }
 
-static void reads_binary(void **state) {
+TEST(reads_binary) {
     static const char *const heads[] = {"", "binary", "solid that is not text",
                                         "solid x\nfacet normal 0 0 1\n"};
     for (size_t i = 0; i < 4; i++) {
@@ -95,7 +95,7 @@ static void reads_binary(void **state) {
     }
 }
 
-static void refuses_bad_binary(void **state) {
+TEST(refuses_bad_binary) {
     bytes file;
     make_binary(&file, "binary");
     file.at[80] = 3;
@@ -114,7 +114,7 @@ static void refuses_bad_binary(void **state) {
     check_refused((char *)file.at, file.count, "bad.stl", "byte 84: vertex 0 is (inf, 0, 0)");
 }
 
-static void survives_truncation(void **state) {
+TEST(survives_truncation) {
     bytes file;
     static const char *const heads[] = {"binary", "solid", "text"};
     for (int kind = 0; kind < 3; kind++) {
@@ -140,7 +140,7 @@ static int compare_positions(const void *a, const void *b) {
 }
 
 /* Many triangles: the table must grow and still find every equal corner. The referee sorts. */
-static void merges_equal_corners_only(void **state) {
+TEST(merges_equal_corners_only) {
     enum { COUNT = 20000 };
     static unsigned char file[84 + 50 * COUNT];
     abut_vec3 *soup = malloc(3 * COUNT * sizeof *soup);
@@ -170,7 +170,7 @@ static void merges_equal_corners_only(void **state) {
     free(soup);
 }
 
-static void reads_a_very_long_name(void **state) {
+TEST(reads_a_very_long_name) {
     enum { LONG = 10000000 };
     char *text = malloc(LONG + 1000);
     strcpy(text, "solid ");
@@ -183,17 +183,4 @@ static void reads_a_very_long_name(void **state) {
     text[6 + LONG] = 0;
     refused(text, "line 1: the file ends without");
     free(text);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_text),
-        cmocka_unit_test(refuses_bad_text),
-        cmocka_unit_test(reads_binary),
-        cmocka_unit_test(refuses_bad_binary),
-        cmocka_unit_test(survives_truncation),
-        cmocka_unit_test(merges_equal_corners_only),
-        cmocka_unit_test(reads_a_very_long_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,8 @@ static bool is_leaf(uint32_t child) {
  * explain (half of one on each axis), as a part of the margin without steps. */
 static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed) {
     test_random random = {seed};
-    abut_bvh *bvh;
     double worst = 0, size = largest_extent(mesh);
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_bvh *bvh = hierarchy(mesh);
     uint32_t some_leaf = 0;
     while (!is_leaf(bvh->nodes[some_leaf / BVH_WIDTH].child[some_leaf % BVH_WIDTH]))
         some_leaf++;
@@ -60,11 +59,10 @@ static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed) {
             }
     }
     abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
     return worst;
 }
 
-static void errors_are_inside(void **state) {
+TEST(errors_are_inside) {
     double worst = 0;
     for (int kind = 0; kind < SOUP_COUNT; kind++)
         for (uint32_t count = 1; count < 3000; count = 7 * count + 3) {
@@ -82,6 +80,5 @@ static void errors_are_inside(void **state) {
 int main(void) {
     if ((WIDE_GROUPS > 1 && abuti_simd_lanes() < 8) || (WIDE_GROUPS > 2 && abuti_simd_lanes() < 16))
         return 77; /* no such processor */
-    const struct CMUnitTest tests[] = {cmocka_unit_test(errors_are_inside)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

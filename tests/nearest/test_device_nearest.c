@@ -78,9 +78,8 @@ static void check_buffers(const abut_bvh *bvh, abut_bvh *on_device, const abut_v
 }
 
 static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
-    abut_bvh *bvh;
     abut_bvh *on_device;
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_bvh *bvh = hierarchy(mesh);
     abut_vec3 *points = make_points(mesh, count, seed);
     bool doubles = device->info.has_doubles;
     for (int with = 0; with < 3; with++) { /* without doubles; with them; by features */
@@ -97,10 +96,9 @@ static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
     device->info.has_doubles = doubles;
     free(points);
     abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }
 
-static void shapes(void **state) {
+TEST(shapes) {
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 8), 3000, 1);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 3000, 2);
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 3000, 3);
@@ -114,7 +112,7 @@ static void shapes(void **state) {
 }
 
 /* Built and refitted on the device, with features too: the answers of a new hierarchy. */
-static void built_there(void **state) {
+TEST(built_there) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 6);
     abut_pose away = {{0.1, 0.2, 0.3, 0.9}, {3, -2, 1}};
     abut_mesh *moved = NULL;
@@ -155,11 +153,11 @@ static void built_there(void **state) {
     abut_mesh_destroy(moved);
 }
 
-static void soups(void **state) {
+TEST(soups) {
     check_soups_there(check_mesh, 300, 400);
 }
 
-static void sizes(void **state) {
+TEST(sizes) {
     check_sizes_there(check_mesh, 300);
 }
 
@@ -177,10 +175,9 @@ static abut_status ask(abut_bvh *there, void *data) {
     return status;
 }
 
-static void failing_device(void **state) {
+TEST(failing_device) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 4);
-    abut_bvh *bvh;
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_bvh *bvh = hierarchy(mesh);
     abut_vec3 *list = make_points(mesh, 100, 3);
     abut_nearest expected[100];
     asking a = {points_of(list, 100), expected};
@@ -188,14 +185,12 @@ static void failing_device(void **state) {
     check_failing(bvh, true, ask, &a);
     free(list);
     abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }
 
-static void bad_arguments(void **state) {
+TEST(bad_arguments) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
-    abut_bvh *bvh;
     abut_bvh *on_device = NULL;
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_bvh *bvh = hierarchy(mesh);
     assert_ok(abuti_bvh_copy(bvh, device, &on_device));
     abut_vec3 list[2] = {{0, 0, 0}, {0, NAN, 0}};
     abut_nearest got[2], kept[2];
@@ -225,13 +220,8 @@ static void bad_arguments(void **state) {
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(NULL);
     abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes), cmocka_unit_test(built_there),    cmocka_unit_test(soups),
-        cmocka_unit_test(sizes),  cmocka_unit_test(failing_device), cmocka_unit_test(bad_arguments),
-    };
-    RUN_THERE(tests);
+    RUN_THERE();
 }

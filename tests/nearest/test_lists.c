@@ -65,8 +65,7 @@ static void check_batch(const abut_bvh *bvh, const abut_vec3 *p, size_t count, d
 static void check_mesh(abut_mesh *mesh, uint64_t seed) {
     static abut_vec3 p[MOST];
     test_random random = {seed};
-    abut_bvh *bvh;
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_bvh *bvh = hierarchy(mesh);
     double size = largest_extent(mesh);
     uint32_t triangles = abut_mesh_triangle_count(mesh), count = COUNT;
     count = 2 * triangles > count ? 2 * triangles : count;
@@ -81,17 +80,16 @@ static void check_mesh(abut_mesh *mesh, uint64_t seed) {
         check_batch(bvh, p, count, 0);
     }
     abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }
 
-static void shapes(void **state) {
+TEST(shapes) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++)
         check_mesh(make_shape(NULL, (abut_shape_kind)kind, 6), 1 + (uint64_t)kind);
     check_mesh(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 12), 50);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 0), 51);
 }
 
-static void soups(void **state) {
+TEST(soups) {
     for (int kind = 0; kind < SOUP_COUNT; kind++) {
         check_mesh(make_kind(NULL, (soup_kind)kind, 1, 3), 100 + (uint64_t)kind);
         check_mesh(make_kind(NULL, (soup_kind)kind, 400, 4), 200 + (uint64_t)kind);
@@ -99,7 +97,7 @@ static void soups(void **state) {
 }
 
 /* Triangles twice, turned over, and on an edge that many share; vertices that coincide. */
-static void shared_parts(void **state) {
+TEST(shared_parts) {
     enum { FINS = 9, BOTH = 3 * FINS };
     abut_vec3 positions[FINS + 2];
     uint32_t indices[BOTH][3];
@@ -116,7 +114,7 @@ static void shared_parts(void **state) {
     check_mesh(mesh, 8);
 }
 
-static void sizes_and_places(void **state) {
+TEST(sizes_and_places) {
     static const double scales[] = {1e-30, 1e30, 1e-80, 1e80, 1e-6};
     static const double places[] = {0, 0, 0, 0, 1e6};
     for (int i = 0; i < 5; i++) {
@@ -145,7 +143,7 @@ static abut_status batch_work(abut_context *context, void *data) {
     return status;
 }
 
-static void out_of_memory(void **state) {
+TEST(out_of_memory) {
     static abut_vec3 p[COUNT];
     test_random random = {3};
     for (int i = 0; i < COUNT; i++)
@@ -153,7 +151,7 @@ static void out_of_memory(void **state) {
     assert_true(test_every_allocation(batch_work, p) > 5);
 }
 
-static void threads_agree(void **state) {
+TEST(threads_agree) {
     enum { MANY = 70000 }; /* sorted in two parts */
     abut_vec3 *p = malloc(MANY * sizeof *p);
     abut_nearest *first = malloc(MANY * sizeof *first), *got = malloc(MANY * sizeof *got);
@@ -188,7 +186,7 @@ static bool stop_nearest(void *user, const char *stage, double fraction) {
     return strcmp(stage, "nearest") != 0 || (*left)-- > 1; /* true = go on */
 }
 
-static void cancelling(void **state) {
+TEST(cancelling) {
     enum { MANY = 140000 }; /* three reports */
     uint32_t left = 2;
     abut_context *context = test_watched(stop_nearest, &left);
@@ -303,7 +301,7 @@ static double worst_error(const lists_kernel *kernel, abut_mesh *mesh, uint64_t 
     return worst;
 }
 
-static void errors_are_inside(void **state) {
+TEST(errors_are_inside) {
     for (int k = 0; kernel_of(k); k++) {
         double worst = 0;
         for (int kind = 0; kind < SOUP_COUNT; kind++)
@@ -363,7 +361,7 @@ static void check_filter(const lists_kernel *kernel, abut_mesh *mesh, uint64_t s
     whole_destroy(&w);
 }
 
-static void filters_keep_the_nearest(void **state) {
+TEST(filters_keep_the_nearest) {
     for (int k = 0; kernel_of(k); k++) {
         for (int kind = 0; kind < SOUP_COUNT; kind++)
             check_filter(kernel_of(k), make_kind(NULL, (soup_kind)kind, 300, 9), 6);
@@ -399,7 +397,7 @@ static void check_pairs(const lists_kernel *kernel, abut_mesh *mesh, uint64_t se
     abut_mesh_destroy(mesh);
 }
 
-static void pairs_are_exact(void **state) {
+TEST(pairs_are_exact) {
     static const double scales[] = {1, 1e-30, 1e30, 1e-80, 1e80, 1e-25, 3e29};
     for (int k = 0; kernel_of(k); k++)
         for (int kind = 0; kind < SOUP_COUNT; kind++)
@@ -408,20 +406,4 @@ static void pairs_are_exact(void **state) {
                             make_moved(make_kind(NULL, (soup_kind)kind, 60, (uint64_t)i), scales[i],
                                        vec(0, i ? 0 : 3, 0)),
                             (uint64_t)(3 + i));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),
-        cmocka_unit_test(soups),
-        cmocka_unit_test(shared_parts),
-        cmocka_unit_test(sizes_and_places),
-        cmocka_unit_test(out_of_memory),
-        cmocka_unit_test(threads_agree),
-        cmocka_unit_test(cancelling),
-        cmocka_unit_test(errors_are_inside),
-        cmocka_unit_test(filters_keep_the_nearest),
-        cmocka_unit_test(pairs_are_exact),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static unsigned compare(const abut_triangle t[4], abut_vec3 point) {
 }
 
 /* All kinds of triangles, and points around, near, in the plane, on edges and on corners. */
-static void same_bits(void **state) {
+TEST(same_bits) {
     enum { COUNT = 400, ROUNDS = 40 };
     unsigned left = 0, total = 0;
     for (int kind = 0; kind < SOUP_COUNT; kind++) {
@@ -76,7 +76,7 @@ static void same_bits(void **state) {
 }
 
 /* What must be scaled is left to the routine. */
-static void extremes(void **state) {
+TEST(extremes) {
     static const double scales[] = {1e-80, 1e-30, 1e-24, 1e30, 1e33, 1e80};
     for (int k = 0; k < 6; k++) {
         test_random random = {5};
@@ -95,7 +95,7 @@ static void extremes(void **state) {
 }
 
 /* Floats beside doubles are those of the plain routine, bit for bit. */
-static void floats_beside(void **state) {
+TEST(floats_beside) {
     static const double special[] = {0,           -0.0,         1,        -1,
                                      0x1p-149,    -0x1p-149,    0x1p-150, -0x1p-150,
                                      1e-300,      -1e-300,      0x1p-126, -0x1p-126,
@@ -119,7 +119,7 @@ static void floats_beside(void **state) {
 }
 
 /* Places of keys: those of counting, with many equal keys. */
-static void ranks(void **state) {
+TEST(ranks) {
     test_random random = {23};
     for (int round = 0; round < 2000; round++) {
         int32_t key[16] = {0}, tie[16] = {0};
@@ -139,9 +139,7 @@ static void ranks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits), cmocka_unit_test(extremes),
-                                       cmocka_unit_test(floats_beside), cmocka_unit_test(ranks)};
-    return abuti_simd_lanes() >= 8 ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+    return abuti_simd_lanes() >= 8 ? test_run(NULL, NULL) : 77;
 }
 
 #else

@@ -154,7 +154,7 @@ static void check_pair(abut_mesh *mesh_a, abut_mesh *mesh_b, uint32_t count, uin
     destroy_two(&two);
 }
 
-static void shapes(void **state) {
+TEST(shapes) {
     check_pair(make_shape(NULL, ABUT_SHAPE_TORUS, 20), make_shape(NULL, ABUT_SHAPE_TEAPOT, 6), 100,
                1);
     check_pair(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 3), 100, 2);
@@ -164,7 +164,7 @@ static void shapes(void **state) {
     check_pair(make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 6), small, 100, 4);
 }
 
-static void soups(void **state) {
+TEST(soups) {
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
         check_pair(make_kind(NULL, kind, 60, 5 + kind), make_kind(NULL, kind, 30, 9 + kind), 20,
                    7 + kind);
@@ -179,7 +179,7 @@ static void soups(void **state) {
 
 /* More pairs at one distance than the device has room for: the tips of two cones of 40 triangles
  * each, walls of 72 triangles face to face, 100 triangles in one place. */
-static void crowds(void **state) {
+TEST(crowds) {
     abut_pose list[4];
     memset(list, 0, sizeof list);
     for (int i = 0; i < 4; i++) {
@@ -205,7 +205,7 @@ static void crowds(void **state) {
 }
 
 /* A ball in a ball and in the shell of one, and a mesh on itself. */
-static void nested(void **state) {
+TEST(nested) {
     abut_pose list[5];
     memset(list, 0, sizeof list);
     list[1].translation = vec(0.1, 0.05, 0);
@@ -237,7 +237,7 @@ static void nested(void **state) {
 }
 
 /* A tree that the device built is another one, and a device without doubles is as good. */
-static void other_trees(void **state) {
+TEST(other_trees) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 16);
     bool doubles = device->info.has_doubles;
     abut_pose *list = make_poses(60, largest_extent(mesh), 8);
@@ -279,7 +279,7 @@ static abut_status ask(int question, const abut_pair_poses *poses, answers *to) 
                            : abut_pair_within_batch(poses, 0.1, NULL, to ? to->within : NULL, NULL);
 }
 
-static void failing_device(void **state) {
+TEST(failing_device) {
     two_bodies two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
     abut_pose *list = make_poses(ASKED, 1, 3);
@@ -306,7 +306,7 @@ static void failing_device(void **state) {
     destroy_two(&two);
 }
 
-static void wrong_arguments(void **state) {
+TEST(wrong_arguments) {
     two_bodies two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
     abut_pose *list = make_poses(ASKED, 1, 3);
@@ -335,10 +335,8 @@ static void wrong_arguments(void **state) {
         assert_ok(ask(question, &poses, NULL));
     }
     poses.count = 1;
-    assert_fails(ABUT_ERROR_ARGUMENT, "margin is nan",
-                 abut_pair_within_batch(&poses, NAN, NULL, got.within, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "margin is -1",
-                 abut_pair_within_batch(&poses, -1, NULL, got.within, NULL));
+    assert_refused("margin is nan", abut_pair_within_batch(&poses, NAN, NULL, got.within, NULL));
+    assert_refused("margin is -1", abut_pair_within_batch(&poses, -1, NULL, got.within, NULL));
     free(list);
     destroy_two(&two);
 }
@@ -364,7 +362,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     return status;
 }
 
-static void no_memory(void **state) {
+TEST(no_memory) {
     abut_pose *list = make_poses(ASKED, 1, 3);
     list[5].translation.x = 1e12; /* for which meshes are copied */
     assert_true(test_every_allocation(make_and_ask, list) > 20);
@@ -374,12 +372,7 @@ static void no_memory(void **state) {
 int main(void) {
     SKIP_WITHOUT_DEVICE();
     device = test_device(NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),          cmocka_unit_test(soups),
-        cmocka_unit_test(crowds),          cmocka_unit_test(nested),
-        cmocka_unit_test(other_trees),     cmocka_unit_test(failing_device),
-        cmocka_unit_test(wrong_arguments), cmocka_unit_test(no_memory)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_run(NULL, NULL);
     abut_device_destroy(device);
     return failed;
 }

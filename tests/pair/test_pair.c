@@ -210,7 +210,7 @@ static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
 
 /* ---- tests ---- */
 
-static void shapes(void **state) {
+TEST(shapes) {
     static const abut_shape_kind kinds[] = {ABUT_SHAPE_BOX,  ABUT_SHAPE_UVSPHERE, ABUT_SHAPE_TORUS,
                                             ABUT_SHAPE_TUBE, ABUT_SHAPE_LETTER_G, ABUT_SHAPE_CONE};
     enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -237,7 +237,7 @@ static void shapes(void **state) {
     assert_true(meetings_seen > 500);
 }
 
-static void soups(void **state) {
+TEST(soups) {
     test_random random = {5};
     for (int i = 0; i < SOUP_COUNT; i++)
         for (int j = i; j < SOUP_COUNT; j++) {
@@ -255,7 +255,7 @@ static void soups(void **state) {
 }
 
 /* Contacts without any depth: whole coordinates, so that shifts are exact. */
-static void touching(void **state) {
+TEST(touching) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     shape.extent = vec(2, 2, 2);
     shape.segments = 2;
@@ -296,7 +296,7 @@ static void touching(void **state) {
 }
 
 /* A part inside a solid, in its cavity, and beside it. */
-static void containment(void **state) {
+TEST(containment) {
     abut_mesh *small = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2);
     abut_mesh *large = make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 8), 8, vec(0, 0, 0));
     abut_mesh *wall = NULL, *hollow = NULL, *two = NULL, *far = NULL;
@@ -371,7 +371,7 @@ static abut_mesh *with_holes(abut_mesh *mesh, uint32_t every, bool shared) {
 
 /* Surfaces with a border contain where they wind by half or more; ones whose vertices only happen
  * to be in one place are like those that share them. */
-static void borders(void **state) {
+TEST(borders) {
     test_random random = {21};
     abut_mesh *speck = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 1), 1e-3, vec(0, 0, 0));
     abut_bvh *point = hierarchy(speck);
@@ -416,7 +416,7 @@ static void borders(void **state) {
 }
 
 /* Sizes and places at which doubles are coarse or floats have no exponent. */
-static void extremes(void **state) {
+TEST(extremes) {
     static const double scales[] = {1e-30, 1e30, 1, 1e-80, 1e80};
     test_random random = {8};
     for (int i = 0; i < 5; i++)
@@ -454,7 +454,7 @@ static void extremes(void **state) {
 }
 
 /* Far apart the distance is that of all pairs but for rounding. */
-static void far_apart(void **state) {
+TEST(far_apart) {
     static const double places[] = {100, 1e4, 1e9, 1e20, 1e30, 1e80};
     test_random random = {9};
     abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 6));
@@ -487,13 +487,4 @@ static void far_apart(void **state) {
     }
     abut_bvh_destroy(a);
     abut_bvh_destroy(b);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),      cmocka_unit_test(soups),    cmocka_unit_test(touching),
-        cmocka_unit_test(containment), cmocka_unit_test(extremes), cmocka_unit_test(far_apart),
-        cmocka_unit_test(borders),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 /* ---- sort ---- */
 
-static void sorting_is_stable(void **state) {
+TEST(sorting_is_stable) {
     enum { COUNT = 5000 };
     static uint64_t keys[2 * COUNT];
     static uint32_t values[2 * COUNT];
@@ -61,7 +61,7 @@ static picture_scene random_scene(uint64_t seed, bool small) {
                            .triangle_count = TRIANGLES};
 }
 
-static void bins_hold_what_touches_them(void **state) {
+TEST(bins_hold_what_touches_them) {
     for (uint64_t seed = 1; seed <= 6; seed++) {
         picture_scene scene = random_scene(seed, seed % 2);
         bins b;
@@ -126,7 +126,7 @@ static uint32_t nearest_at(double x, double y, bool *doubtful) {
     return best;
 }
 
-static void rasters_agree_with_the_slow_way(void **state) {
+TEST(rasters_agree_with_the_slow_way) {
     static visibility seen;
     size_t compared = 0, covered = 0;
     for (uint64_t seed = 1; seed <= 4; seed++) {
@@ -177,7 +177,7 @@ static void rasters_agree_with_the_slow_way(void **state) {
 }
 
 /* A jittered grid as a soup that shares no vertices: every sample inside belongs to exactly one. */
-static void neighbours_leave_no_holes(void **state) {
+TEST(neighbours_leave_no_holes) {
     enum { N = 14 };
     static f3 grid[N + 1][N + 1];
     static unsigned hits[TILE_PIXELS][SAMPLES];
@@ -225,7 +225,7 @@ static void neighbours_leave_no_holes(void **state) {
 /* ---- marks ---- */
 
 /* The slow way: every sample of the tile against every mark, in doubles. */
-static void marks_agree_with_the_slow_way(void **state) {
+TEST(marks_agree_with_the_slow_way) {
     enum { MARKS = 60 };
     static scene_mark marks[MARKS];
     static visibility nothing;
@@ -292,7 +292,7 @@ static void marks_agree_with_the_slow_way(void **state) {
 /* ---- normals ---- */
 
 /* A cone of many faces around one place: one smooth group, whatever the number of corners. */
-static void crowded_places_are_smooth_too(void **state) {
+TEST(crowded_places_are_smooth_too) {
     for (uint32_t n = 20; n <= 2000; n *= 10) {
         abut_mesh_input input = abut_mesh_input_default();
         input.position_type = ABUT_SCALAR_FLOAT64;
@@ -339,7 +339,7 @@ static void crowded_places_are_smooth_too(void **state) {
 
 /* ---- camera ---- */
 
-static void places_come_back_from_the_screen(void **state) {
+TEST(places_come_back_from_the_screen) {
     static const double fields[] = {-1, 0.001, 30, 120};
     test_random random = {5};
     for (int i = 0; i < 40; i++) {
@@ -370,17 +370,4 @@ static void places_come_back_from_the_screen(void **state) {
         }
         abut_picture_destroy(picture);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sorting_is_stable),
-        cmocka_unit_test(bins_hold_what_touches_them),
-        cmocka_unit_test(rasters_agree_with_the_slow_way),
-        cmocka_unit_test(neighbours_leave_no_holes),
-        cmocka_unit_test(marks_agree_with_the_slow_way),
-        cmocka_unit_test(crowded_places_are_smooth_too),
-        cmocka_unit_test(places_come_back_from_the_screen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static vec3 nearly_in_plane(test_random *random, const abut_mesh *mesh, const ve
 
 /* Floats tell most triangles, and never another set than doubles: seen edge-on, from near and far,
  * far from the origin, large and tiny, with triangles that have nearly collapsed. */
-static void floats_change_nothing(void **state) {
+TEST(floats_change_nothing) {
     test_random random = {14};
     abut_mesh *mesh = make_sheet(one_thread(), 13, 9, true);
     uint32_t count = abut_mesh_vertex_count(mesh), sure = 0, all = 0;
@@ -98,7 +98,7 @@ static void floats_change_nothing(void **state) {
 
 /* Bounds of vertices have all slabs at both ends in them, and more where the sum was rounded; those
  * of nodes are just those of what is below. */
-static void bounds_hold_all(void **state) {
+TEST(bounds_hold_all) {
     test_random random = {15};
     for (int round = 0; round < 4; round++) {
         abut_mesh *mesh = make_sheet(one_thread(), 31 + (uint32_t)round, 23, round % 2);
@@ -162,7 +162,7 @@ static void assert_near(vec3 a, vec3 b, double tolerance) {
 }
 
 /* A rod that is moved and turned as a whole takes its line along. */
-static void lines_move_with_companions(void **state) {
+TEST(lines_move_with_companions) {
     test_random random = {13};
     enum { COUNT = 3000 }; /* of which some are looked at */
     static abut_vec3 start[COUNT], end[COUNT];
@@ -190,7 +190,7 @@ static void lines_move_with_companions(void **state) {
     }
 }
 
-static void lines_of_anything(void **state) {
+TEST(lines_of_anything) {
     const abut_vec3 p[4] = {{1, 2, 3}, {1, 2, 3}, {1e90, -1e90, 1e90}, {-1e90, 1e90, 1e90}};
     const abut_vec3 bad[2] = {{0, 0, 0}, {0, NAN, 0}};
     abut_self_line line;
@@ -205,21 +205,11 @@ static void lines_of_anything(void **state) {
         assert_true(v3_max_abs(line.start[k]) <= 1e90 && v3_max_abs(line.end[k]) <= 1e90);
     memset(&line, 0x55, sizeof line);
     abut_self_line before = line;
-    assert_fails(ABUT_ERROR_ARGUMENT, "start is null", abut_self_line_of(NULL, p, 1, &line));
-    assert_fails(ABUT_ERROR_ARGUMENT, "end is null", abut_self_line_of(p, NULL, 1, &line));
-    assert_fails(ABUT_ERROR_ARGUMENT, "line is null", abut_self_line_of(p, p, 1, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "count is 0", abut_self_line_of(p, p, 0, &line));
-    assert_fails(ABUT_ERROR_ARGUMENT, "start: vertex 1", abut_self_line_of(bad, p, 2, &line));
-    assert_fails(ABUT_ERROR_ARGUMENT, "end: vertex 1", abut_self_line_of(p, bad, 2, &line));
+    assert_refused("start is null", abut_self_line_of(NULL, p, 1, &line));
+    assert_refused("end is null", abut_self_line_of(p, NULL, 1, &line));
+    assert_refused("line is null", abut_self_line_of(p, p, 1, NULL));
+    assert_refused("count is 0", abut_self_line_of(p, p, 0, &line));
+    assert_refused("start: vertex 1", abut_self_line_of(bad, p, 2, &line));
+    assert_refused("end: vertex 1", abut_self_line_of(p, bad, 2, &line));
     assert_memory_equal(&before, &line, sizeof line);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats_change_nothing),
-        cmocka_unit_test(bounds_hold_all),
-        cmocka_unit_test(lines_move_with_companions),
-        cmocka_unit_test(lines_of_anything),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

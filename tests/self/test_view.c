@@ -173,7 +173,7 @@ static uint32_t rounds_of(uint32_t full) {
     return test_rounds(full) < 3 ? 3 : test_rounds(full);
 }
 
-static void test_closed(void **state) {
+TEST(test_closed) {
     abut_context *context = one_thread();
     test_random random = {1};
     uint32_t hits = 0, frees = 0;
@@ -187,7 +187,7 @@ static void test_closed(void **state) {
     assert_true(hits > 0 && frees > 0);
 }
 
-static void test_open(void **state) {
+TEST(test_open) {
     abut_context *context = one_thread();
     test_random random = {9}; /* a draw that fails without boundary handling, and without pieces */
     uint32_t hits = 0, frees = 0;
@@ -200,7 +200,7 @@ static void test_open(void **state) {
     assert_true(hits > 0 && frees > 0);
 }
 
-static void test_parts(void **state) {
+TEST(test_parts) {
     abut_context *context = one_thread();
     test_random random = {3};
     uint32_t hits = 0, frees = 0;
@@ -339,7 +339,7 @@ static void step_curl(curling *c, test_random *random) {
  * its layers apart. Steps follow each other, go on behind an impact, or jump to the start or
  * anywhere; some fail, and some are searched completely. So a state that is kept for too long is
  * found out. */
-static void test_curls(void **state) {
+TEST(test_curls) {
     test_random random = {4}; /* a draw that fails without any of the resets of the state */
     curling c = {0};
     abut_context_options options = abut_context_options_default();
@@ -365,7 +365,7 @@ static void test_curls(void **state) {
 
 /* Motions of whole numbers, full of ties, contacts of edges with edges along their length, and
  * vertices on vertices: the time is that of all pairs but for the tolerance. */
-static void test_ties(void **state) {
+TEST(test_ties) {
     abut_context *context = one_thread();
     test_random random = {4};
     uint32_t hits = 0;
@@ -470,8 +470,7 @@ static uint32_t follow_auto(uint32_t threads, bool pleats, double from, double t
 
 /* AUTO takes all pairs where sets save nothing, sets where they save much, tries them again where
  * that changes, and does the same in every run. */
-static void test_auto(void **state) {
-    (void)state;
+TEST(test_auto) {
     abut_self_scheme one[AUTO_STEPS], two[AUTO_STEPS];
     assert_int_equal(0, follow_auto(1, false, 0, 0.9, one)); /* a ball */
     assert_int_equal(0, follow_auto(2, false, 0, 0.9, two));
@@ -482,12 +481,4 @@ static void test_auto(void **state) {
     assert_int_equal(ABUT_SELF_COMPLETE, one[0]);
     assert_int_equal(complete, follow_auto(2, true, 0, 0.5, two));
     assert_memory_equal(one, two, sizeof one);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_closed), cmocka_unit_test(test_open), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_curls),  cmocka_unit_test(test_ties), cmocka_unit_test(test_auto),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

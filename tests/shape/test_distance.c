@@ -32,7 +32,7 @@ static vec3 probe(test_random *random, int i) {
 }
 
 /* Polyhedra: the same to rounding. */
-static void polyhedra_measure_like_their_meshes(void **state) {
+TEST(polyhedra_measure_like_their_meshes) {
     test_random random = {1};
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {
         if (!is_polyhedron((abut_shape_kind)kind))
@@ -74,7 +74,7 @@ static double largest_error(abut_shape_kind kind, uint32_t fineness) {
 
 /* Curved shapes: the mesh comes closer with the square of its edge length, so the limit is the
  * formula, signs included. */
-static void curved_shapes_are_the_limit_of_their_meshes(void **state) {
+TEST(curved_shapes_are_the_limit_of_their_meshes) {
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {
         if (is_polyhedron((abut_shape_kind)kind))
             continue;
@@ -89,7 +89,7 @@ static void curved_shapes_are_the_limit_of_their_meshes(void **state) {
 }
 
 /* |d(p) - d(q)| <= |p - q| for any two points. */
-static void distances_are_lipschitz(void **state) {
+TEST(distances_are_lipschitz) {
     test_random random = {3};
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
@@ -104,7 +104,7 @@ static void distances_are_lipschitz(void **state) {
 }
 
 /* The gradient has length 1 except on the medial axis, which random points nearly never meet. */
-static void gradients_have_unit_length(void **state) {
+TEST(gradients_have_unit_length) {
     test_random random = {4};
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
@@ -126,7 +126,7 @@ static void gradients_have_unit_length(void **state) {
 }
 
 /* Every vertex lies on the ideal surface. */
-static void vertices_have_no_distance(void **state) {
+TEST(vertices_have_no_distance) {
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
         abut_mesh *mesh = check_make(&shape);
@@ -136,7 +136,7 @@ static void vertices_have_no_distance(void **state) {
     }
 }
 
-static void known_values(void **state) {
+TEST(known_values) {
     abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
     assert_true(distance(&box, v3(0, 0, 0)) == -0.5);
     assert_true(distance(&box, v3(3.5, 4.5, 0)) == 5);
@@ -166,7 +166,7 @@ static void known_values(void **state) {
 }
 
 /* Distance scales with the shape, from 1e-30 to 1e30. */
-static void any_scale_will_do(void **state) {
+TEST(any_scale_will_do) {
     test_random random = {5};
     const double scales[] = {0x1p-280, 0x1p-100, 0x1p100, 0x1p280};
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++)
@@ -185,25 +185,11 @@ static void any_scale_will_do(void **state) {
 }
 
 /* Stairs are measured in constant time, so also these. */
-static void four_thousand_million_steps(void **state) {
+TEST(four_thousand_million_steps) {
     abut_shape stairs = abut_shape_default(ABUT_SHAPE_STAIRS);
     stairs.extent = v3(1, 1, 1);
     stairs.segments = 4000000000u;
     double slope = distance(&stairs, v3(0.3, 0, -0.3)), expected = sqrt(0.18);
     assert_true(fabs(slope + real_min(0.2, expected)) < 1e-9);
     assert_true(fabs(distance(&stairs, v3(-0.3, 0, 0.3)) - expected) < 1e-9);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(polyhedra_measure_like_their_meshes),
-        cmocka_unit_test(curved_shapes_are_the_limit_of_their_meshes),
-        cmocka_unit_test(distances_are_lipschitz),
-        cmocka_unit_test(gradients_have_unit_length),
-        cmocka_unit_test(vertices_have_no_distance),
-        cmocka_unit_test(known_values),
-        cmocka_unit_test(any_scale_will_do),
-        cmocka_unit_test(four_thousand_million_steps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static void assert_triangulated(const polygon *q) {
     assert_true(fabs(sum - whole) < 1e-13);
 }
 
-static void random_polygons(void **state) {
+TEST(random_polygons) {
     test_random random = {21};
     for (int i = 0; i < 3000; i++) {
         polygon q = random_polygon(&random);
@@ -90,7 +90,7 @@ static void random_polygons(void **state) {
 }
 
 /* Level rows at the top and the bottom, and straight sides, as the holes in the teapot have. */
-static void level_and_straight_sides(void **state) {
+TEST(level_and_straight_sides) {
     polygon q = {.left_count = 5, .count = 15};
     const abuti_vec2 p[] = {{0, 5}, {0, 3.5}, {0.5, 3}, {0.5, 2}, {0, 1.5}, {1, 5}, {2, 5}, {3, 5},
                             {3, 4}, {3, 3},   {3, 1},   {3, 0},   {2, 0},   {1, 0}, {0, 0}};
@@ -104,17 +104,8 @@ static abut_status triangulate(abut_context *context, void *data) {
     return abuti_triangulate_monotone(context, q->p, q->left_count, q->count, indices);
 }
 
-static void out_of_memory(void **state) {
+TEST(out_of_memory) {
     test_random random = {22};
     polygon q = random_polygon(&random);
     assert_int_equal(2, test_every_allocation(triangulate, &q));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_polygons),
-        cmocka_unit_test(level_and_straight_sides),
-        cmocka_unit_test(out_of_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static bool is_teapot(abut_shape_kind kind) {
 }
 
 /* Every kind but the teapots, over a range of counts that includes the smallest. */
-static void solids_are_solid(void **state) {
+TEST(solids_are_solid) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         if (is_teapot((abut_shape_kind)kind))
             continue;
@@ -56,7 +56,7 @@ static void assert_counts(abut_shape_kind kind, uint32_t segments, uint32_t ring
     abut_mesh_destroy(mesh);
 }
 
-static void counts_are_as_documented(void **state) {
+TEST(counts_are_as_documented) {
     /* the cube of document 000: 5 x 5 quads a side */
     assert_counts(ABUT_SHAPE_BOX, 5, 0, 152, 300, 450);
     assert_counts(ABUT_SHAPE_BOX, 1, 0, 8, 12, 18);
@@ -103,7 +103,7 @@ static double true_volume(const abut_shape *s) {
 }
 
 /* Polyhedra have their volume at once; for the others halving the edges must quarter the error. */
-static void volumes_converge_with_second_order(void **state) {
+TEST(volumes_converge_with_second_order) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         if (is_teapot((abut_shape_kind)kind) || kind == ABUT_SHAPE_SHEET)
             continue;
@@ -131,7 +131,7 @@ static void volumes_converge_with_second_order(void **state) {
     }
 }
 
-static void sizes_are_kept(void **state) {
+TEST(sizes_are_kept) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     shape.extent = (abut_vec3){2, 3, 5};
     shape.segments = 7;
@@ -166,7 +166,7 @@ static void sizes_are_kept(void **state) {
 }
 
 /* No edge of a letter may be longer than height / segments, nor any triangle be a needle. */
-static void letters_are_cut_finely(void **state) {
+TEST(letters_are_cut_finely) {
     for (int kind = ABUT_SHAPE_LETTER_E; kind <= ABUT_SHAPE_LETTER_G; kind++)
         for (uint32_t segments = 1; segments <= 40; segments += 3) {
             abut_shape shape = abut_shape_default((abut_shape_kind)kind);
@@ -182,7 +182,7 @@ static void letters_are_cut_finely(void **state) {
 }
 
 /* Every vertex of a curved shape has all its mirror images, to the bit. */
-static void meshes_are_symmetric(void **state) {
+TEST(meshes_are_symmetric) {
     const abut_shape_kind round_kinds[] = {ABUT_SHAPE_BOX,     ABUT_SHAPE_UVSPHERE,
                                            ABUT_SHAPE_TORUS,   ABUT_SHAPE_CYLINDER,
                                            ABUT_SHAPE_CAPSULE, ABUT_SHAPE_TUBE,
@@ -216,7 +216,7 @@ static void meshes_are_symmetric(void **state) {
 }
 
 /* The circle is our own; it must be as good as the library's. */
-static void vertices_lie_on_the_surface(void **state) {
+TEST(vertices_lie_on_the_surface) {
     for (uint32_t segments = 3; segments < 400; segments++) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
         shape.segments = segments;
@@ -261,7 +261,7 @@ static const uint64_t fingerprints[ABUT_SHAPE_COUNT] = {
     [ABUT_SHAPE_TEAPOT] = 0xd797f993075853d2,    [ABUT_SHAPE_TEAPOT_SOLID] = 0xd87d4fa9d9dc6f88,
 };
 
-static void same_description_same_bits(void **state) {
+TEST(same_description_same_bits) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
         abut_mesh *mesh = check_make(&shape), *zeros;
@@ -278,7 +278,7 @@ static void same_description_same_bits(void **state) {
 }
 
 /* Very small and very large shapes are as sound as others. */
-static void any_scale_will_do(void **state) {
+TEST(any_scale_will_do) {
     const double scales[] = {1e-85, 1e-30, 1e30, 1e85};
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++)
         for (int i = 0; i < 4; i++) {
@@ -294,19 +294,4 @@ static void any_scale_will_do(void **state) {
                 assert_solid(&facts, euler_of((abut_shape_kind)kind));
             abut_mesh_destroy(mesh);
         }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solids_are_solid),
-        cmocka_unit_test(counts_are_as_documented),
-        cmocka_unit_test(volumes_converge_with_second_order),
-        cmocka_unit_test(sizes_are_kept),
-        cmocka_unit_test(letters_are_cut_finely),
-        cmocka_unit_test(meshes_are_symmetric),
-        cmocka_unit_test(vertices_lie_on_the_surface),
-        cmocka_unit_test(same_description_same_bits),
-        cmocka_unit_test(any_scale_will_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@ static abut_mesh *teapot(uint32_t segments) {
 }
 
 /* Counts of the documents and of the well-known file; open where lid, rim, tubes end. */
-static void counts_and_bounds(void **state) {
+TEST(counts_and_bounds) {
     for (uint32_t n = 2; n <= 14; n++) {
         abut_mesh *mesh = teapot(n);
         mesh_facts facts = check_mesh(mesh);
@@ -38,7 +38,7 @@ static void counts_and_bounds(void **state) {
 }
 
 /* y -> -y maps the teapot to itself, bit for bit; lid and body also x -> -x and x <-> y. */
-static void mirror_images_are_exact(void **state) {
+TEST(mirror_images_are_exact) {
     abut_mesh *mesh = teapot(7);
     uint32_t count = abut_mesh_vertex_count(mesh), turned = 6 * 7 * 4 * 7 + 2;
     for (int mirror = 0; mirror < 3; mirror++) {
@@ -61,7 +61,7 @@ static void mirror_images_are_exact(void **state) {
 
 /* Points known from the table of control points, and one worked out by hand: the middle of a patch
  * side is (a + 3b + 3c + d) / 8. */
-static void passes_through_known_points(void **state) {
+TEST(passes_through_known_points) {
     const vec3 known[] = {
         {0, 0, 3.15},
         {0, 0, 0},
@@ -91,7 +91,7 @@ static void passes_through_known_points(void **state) {
 
 /* The body's faces look away from a point inside it. Lid and tubes are judged by the winding
  * numbers in the test of the solid. */
-static void faces_look_outwards(void **state) {
+TEST(faces_look_outwards) {
     abut_mesh *mesh = teapot(8);
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
@@ -105,14 +105,4 @@ static void faces_look_outwards(void **state) {
     }
     assert_int_equal(0, wrong);
     abut_mesh_destroy(mesh);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_and_bounds),
-        cmocka_unit_test(mirror_images_are_exact),
-        cmocka_unit_test(passes_through_known_points),
-        cmocka_unit_test(faces_look_outwards),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

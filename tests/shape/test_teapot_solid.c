@@ -80,7 +80,7 @@ static uint32_t count_crossings(const abut_mesh *mesh) {
 }
 
 /* The referee itself: finds what is there, and nothing in a sound mesh. */
-static void the_referee_sees_crossings(void **state) {
+TEST(the_referee_sees_crossings) {
     const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0.2, 0.2, -1, 0.2, 0.2, 1, 0.3, 0.2, 1};
     const uint32_t apart[] = {0, 1, 2, 3, 4, 5}, fan[] = {0, 1, 2, 0, 3, 4};
     abut_mesh_input input = abut_mesh_input_doubles(points, 6, NULL, 2);
@@ -103,7 +103,7 @@ static void the_referee_sees_crossings(void **state) {
     abut_mesh_destroy(mesh);
 }
 
-static void closed_and_without_crossings(void **state) {
+TEST(closed_and_without_crossings) {
     const uint32_t more[] = {23, 40};
     double before = 0;
     for (uint32_t i = 0; i < 16; i++) {
@@ -130,7 +130,7 @@ static double volume(uint32_t segments) {
     return v;
 }
 
-static void volume_converges_with_second_order(void **state) {
+TEST(volume_converges_with_second_order) {
     double coarse = volume(12), middle = volume(24), fine = volume(48);
     double order = log2((middle - coarse) / (fine - middle));
     printf("volume %.6f, %.6f, %.6f: order %.3f, limit %.5f\n", coarse, middle, fine, order,
@@ -188,7 +188,7 @@ static bool inside_union(const abut_mesh *teapot, vec3 p) {
 
 /* Points all over, and points around the places where tubes meet the body. Where both differ, the
  * point must be so near to the surface that chords of the two meshes explain it. */
-static void same_points_as_the_parts_together(void **state) {
+TEST(same_points_as_the_parts_together) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
     shape.segments = FINE;
     abut_mesh *parts = check_make(&shape), *whole = solid(FINE);
@@ -219,7 +219,7 @@ static void same_points_as_the_parts_together(void **state) {
 }
 
 /* Every vertex of lid, rim, body and bottom is one of the published teapot, to the bit. */
-static void vertices_are_the_published_ones(void **state) {
+TEST(vertices_are_the_published_ones) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
     abut_mesh *parts = check_make(&shape), *whole = solid(shape.segments);
     uint32_t known = abut_mesh_vertex_count(parts), found = 0;
@@ -237,15 +237,4 @@ static void vertices_are_the_published_ones(void **state) {
     free(sorted);
     abut_mesh_destroy(parts);
     abut_mesh_destroy(whole);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_referee_sees_crossings),
-        cmocka_unit_test(closed_and_without_crossings),
-        cmocka_unit_test(volume_converges_with_second_order),
-        cmocka_unit_test(same_points_as_the_parts_together),
-        cmocka_unit_test(vertices_are_the_published_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

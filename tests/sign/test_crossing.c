@@ -90,7 +90,7 @@ static abut_mesh *unit_box(void) {
     return make_shape(NULL, ABUT_SHAPE_BOX, 1);
 }
 
-static void simple_solids(void **state) {
+TEST(simple_solids) {
     check_mesh(unit_box(), 12, 1);
     check_mesh(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 6), 4, 2);
     check_mesh(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2), 3, 3);
@@ -98,7 +98,7 @@ static void simple_solids(void **state) {
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 2), 1, 5);
 }
 
-static void shells(void **state) {
+TEST(shells) {
     check_mesh(make_flipped(unit_box()), 6, 10);
     /* a cavity, and twice inside */
     check_mesh(make_joined(unit_box(), make_flipped(make_moved(unit_box(), 0.5, vec(0, 0, 0)))), 6,
@@ -117,7 +117,7 @@ static void shells(void **state) {
 }
 
 /* Tetrahedra on a lattice, in soups: with shared planes, edges and corners, and flat ones. */
-static void lattice_soups(void **state) {
+TEST(lattice_soups) {
     for (uint64_t seed = 0; seed < 8; seed++) {
         test_random random = {seed};
         enum { SOLIDS = 5 };
@@ -137,7 +137,7 @@ static void lattice_soups(void **state) {
     }
 }
 
-static void sizes_and_places(void **state) {
+TEST(sizes_and_places) {
     static const double scales[] = {1e-30, 1e30, 1e-80, 1e80, 1e-6};
     static const double places[] = {0, 0, 0, 0, 1e6};
     for (int i = 0; i < 5; i++) {
@@ -148,7 +148,7 @@ static void sizes_and_places(void **state) {
 
 /* On the surface is exact for meshes with a border too, and for what is only segments and points.
  */
-static void borders(void **state) {
+TEST(borders) {
     for (int kind = 0; kind < SOUP_COUNT; kind++) {
         test_random random = {(uint64_t)kind};
         abut_mesh *mesh = make_kind(NULL, (soup_kind)kind, 30, 5);
@@ -167,13 +167,4 @@ static void borders(void **state) {
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(simple_solids), cmocka_unit_test(shells),
-        cmocka_unit_test(lattice_soups), cmocka_unit_test(sizes_and_places),
-        cmocka_unit_test(borders),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,26 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* ---- programs ---- */
+
+static struct CMUnitTest tests[64]; /* those without a name are none */
+
+void test_add(const char *name, void (*test)(void **state)) {
+    size_t i = 0;
+    while (i < sizeof tests / sizeof *tests && tests[i].name)
+        i++;
+    if (i == sizeof tests / sizeof *tests) {
+        fprintf(stderr, "%s: too many tests for one program\n", name);
+        abort();
+    }
+    tests[i].name = name;
+    tests[i].test_func = test;
+}
+
+int test_run(int (*before)(void **state), int (*after)(void **state)) {
+    return cmocka_run_group_tests(tests, before, after);
+}
+
 /* ---- memory ---- */
 
 static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;

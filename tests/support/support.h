@@ -24,6 +24,18 @@
 #endif
 #endif
 
+/* TEST(shapes) { ... } is a test of the program, where they run in the order in which they stand. A
+ * program that has to do something before or after writes its own main(). */
+#define TEST(name)                                                   \
+    static void name(void **state);                                  \
+    __attribute__((constructor)) static void test_add_##name(void) { \
+        test_add(#name, name);                                       \
+    }                                                                \
+    static void name(void **state)
+void test_add(const char *name, void (*test)(void **state));
+/* Runs them all between `before` and `after`, which may be null: how many failed. */
+int test_run(int (*before)(void **state), int (*after)(void **state));
+
 /* A counting allocator that can be told to fail. Zero it, then test_context(). */
 typedef struct test_memory {
     uint64_t calls;      /* allocations asked for so far */
@@ -87,6 +99,8 @@ const char *test_file(const char *name, const void *data, size_t bytes);
         if (!strstr(abut_last_error(), part))                                                 \
             fail_msg("%s: the error says '%s' without '%s'", #call, abut_last_error(), part); \
     } while (0)
+/* The same of arguments that are not allowed. */
+#define assert_refused(part, call) assert_fails(ABUT_ERROR_ARGUMENT, part, call)
 
 #include <string.h>
 

@@ -27,7 +27,7 @@ static void look_twice(abut_sweep *motion) {
     motion->on_device->ordered_pairs = 0;
 }
 
-static void random_motions_agree_with_every_pair(void **state) {
+TEST(random_motions_agree_with_every_pair) {
     test_random random = {61};
     abut_context *serial = test_context(NULL, 1);
     for (uint32_t round = 0; round < test_rounds(32); round++) {
@@ -75,7 +75,7 @@ static void same_as_the_cpu(const scene *s, abut_sweep *there, abut_sweep *here)
 }
 
 /* Shapes with more than one level of blocks, from step to step. */
-static void steps_agree_with_the_cpu(void **state) {
+TEST(steps_agree_with_the_cpu) {
     test_random random = {62};
     for (int k = 0; k < 3; k++) {
         scene s = shapes(NULL, k == 0 ? 2 : 1);
@@ -113,7 +113,7 @@ static abut_buffer *put(const vec3 *positions, uint32_t count) {
 }
 
 /* From step to step, some through the host: the same answers as without a device, bit for bit. */
-static void steps_on_the_device_agree(void **state) {
+TEST(steps_on_the_device_agree) {
     test_random random = {64};
     scene s = shapes(NULL, 1);
     abut_sweep *there, *here;
@@ -165,7 +165,7 @@ static void steps_on_the_device_agree(void **state) {
 }
 
 /* What is refused changes nothing: the same search gives the same answer afterwards. */
-static void refused_on_the_device(void **state) {
+TEST(refused_on_the_device) {
     scene s = shapes(NULL, 1);
     abut_sweep *there = begin(&s), *here;
     abut_impact *before, *after;
@@ -175,12 +175,12 @@ static void refused_on_the_device(void **state) {
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
     size_t count = find(&s, there, ABUT_SWEEP_ALL, &before, NULL);
-    assert_fails(ABUT_ERROR_ARGUMENT, "motion is null",
-                 abut_sweep_step(NULL, abut_array_buffer(NULL), abut_array_buffer(good)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "end is null",
-                 abut_sweep_step(there, abut_array_buffer(good), abut_array_buffer(NULL)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "has none",
-                 abut_sweep_step(here, abut_array_buffer(NULL), abut_array_buffer(good)));
+    assert_refused("motion is null",
+                   abut_sweep_step(NULL, abut_array_buffer(NULL), abut_array_buffer(good)));
+    assert_refused("end is null",
+                   abut_sweep_step(there, abut_array_buffer(good), abut_array_buffer(NULL)));
+    assert_refused("has none",
+                   abut_sweep_step(here, abut_array_buffer(NULL), abut_array_buffer(good)));
     assert_fails(ABUT_ERROR_BUFFER, "start has",
                  abut_sweep_step(there, abut_array_buffer(small), abut_array_buffer(good)));
     assert_fails(ABUT_ERROR_BUFFER, "end has",
@@ -192,19 +192,19 @@ static void refused_on_the_device(void **state) {
         (&s.end[last].x)[k] = values[k];
         bad = put(s.end, s.vertex_count);
         snprintf(text, sizeof text, "end[%u] is (", last);
-        assert_fails(ABUT_ERROR_ARGUMENT, text,
-                     abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
+        assert_refused(text,
+                       abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
         snprintf(text, sizeof text, "start[%u] is (", last);
-        assert_fails(ABUT_ERROR_ARGUMENT, text,
-                     abut_sweep_step(there, abut_array_buffer(bad), abut_array_buffer(good)));
-        assert_fails(ABUT_ERROR_ARGUMENT, text,
-                     abut_sweep_step(there, abut_array_host(s.end), abut_array_host(s.start)));
+        assert_refused(text,
+                       abut_sweep_step(there, abut_array_buffer(bad), abut_array_buffer(good)));
+        assert_refused(text,
+                       abut_sweep_step(there, abut_array_host(s.end), abut_array_host(s.start)));
         abut_buffer_destroy(bad);
     }
     abut_device *other = test_device(NULL);
     assert_ok(abut_buffer_create(other, s.vertex_count * sizeof(vec3), &bad));
-    assert_fails(ABUT_ERROR_ARGUMENT, "another device",
-                 abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
+    assert_refused("another device",
+                   abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
     abut_buffer_destroy(bad);
     abut_device_destroy(other);
     assert_int_equal(count, find(&s, there, ABUT_SWEEP_ALL, &after, NULL));
@@ -219,7 +219,7 @@ static void refused_on_the_device(void **state) {
 }
 
 /* Candidates that are too many for the memory of the device are made in parts. */
-static void parts_agree_with_the_cpu(void **state) {
+TEST(parts_agree_with_the_cpu) {
     scene s = shapes(NULL, 1);
     abut_sweep *there = begin(&s), *here;
     s.options.device = NULL;
@@ -254,7 +254,7 @@ static void parts_agree_with_the_cpu(void **state) {
 }
 
 /* The same every time, also with lists that are too small. */
-static void any_is_the_same_every_time(void **state) {
+TEST(any_is_the_same_every_time) {
     scene s = shapes(NULL, 1);
     abut_sweep *motion = begin(&s);
     abut_impact *first;
@@ -273,7 +273,7 @@ static void any_is_the_same_every_time(void **state) {
     scene_free(&s);
 }
 
-static void identical_triangles_are_counted(void **state) {
+TEST(identical_triangles_are_counted) {
     scene s = identical_triangles(NULL, 64);
     abut_sweep *motion = begin(&s);
     check_identical(motion, 64, "30240 impacts");
@@ -292,7 +292,7 @@ static void identical_triangles_are_counted(void **state) {
 }
 
 /* Sweeps of more steps than all rounds have, and of fewer than one has. */
-static void steps_are_counted_as_on_the_cpu(void **state) {
+TEST(steps_are_counted_as_on_the_cpu) {
     static const uint32_t steps[] = {1, 3, 7, 100};
     scene s = shapes(NULL, 1);
     abut_sweep *there = begin(&s), *here;
@@ -388,20 +388,20 @@ static scene two_soups(void) {
     return s;
 }
 
-static void every_call_of_the_device(void **state) {
+TEST(every_call_of_the_device) {
     scene s = two_soups();
     /* Every argument of a kernel is a call: of those of the searches one in 29 is tried. */
     test_every_device_call(live_a_little, &s, 100, 29);
     scene_free(&s);
 }
 
-static void every_allocation(void **state) {
+TEST(every_allocation) {
     scene s = two_soups();
     assert_true(test_every_allocation(live_a_little, &s) > 12);
     scene_free(&s);
 }
 
-static void other_devices_are_refused(void **state) {
+TEST(other_devices_are_refused) {
     scene s = two_soups();
     abut_sweep *motion = NULL;
     s.options.device = device;
@@ -430,18 +430,5 @@ static int tear_down(void **state) {
 
 int main(void) {
     SKIP_WITHOUT_DEVICE();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_motions_agree_with_every_pair),
-        cmocka_unit_test(steps_agree_with_the_cpu),
-        cmocka_unit_test(steps_on_the_device_agree),
-        cmocka_unit_test(refused_on_the_device),
-        cmocka_unit_test(parts_agree_with_the_cpu),
-        cmocka_unit_test(any_is_the_same_every_time),
-        cmocka_unit_test(identical_triangles_are_counted),
-        cmocka_unit_test(steps_are_counted_as_on_the_cpu),
-        cmocka_unit_test(every_call_of_the_device),
-        cmocka_unit_test(every_allocation),
-        cmocka_unit_test(other_devices_are_refused),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(set_up, tear_down);
 }

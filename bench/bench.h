@@ -20,7 +20,7 @@ typedef struct bench_state {
     const char *device;    /* the selector of the command line; null = none was given */
     bool quick;            /* small inputs: only hashes matter */
 
-    void *data;          /* made by setup, released by teardown */
+    void *data;          /* which->data_bytes, zeroed; null where that is 0 */
     uint64_t hash;       /* of the result; from finish */
     double elements;     /* processed by one run, counted in `which->unit`; from setup */
     double bytes;        /* read or written by one run, as a floor for its time; from setup */
@@ -34,6 +34,7 @@ typedef struct bench_result bench_result;
 struct bench_case {
     const char *name;
     const char *unit;                     /* what an element is: "triangle", "call" */
+    size_t data_bytes;                    /* of state->data */
     abut_status (*setup)(bench_state *);  /* once */
     abut_status (*run)(bench_state *);    /* timed, repeated */
     abut_status (*finish)(bench_state *); /* after each run: hash and release the result */

@@ -113,9 +113,7 @@ static void make_rays(bvh_data *data, bool coherent) {
 }
 
 static abut_status bvh_setup(bench_state *state) {
-    bvh_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    bvh_data *data = state->data;
     int variant = state->which->variant;
     abut_status status = bench_model_create(state, (bench_model)(variant & 3), &data->mesh);
     if (!status && variant & TORN)
@@ -303,8 +301,6 @@ static abut_status finish_boxes(bench_state *state) {
 
 static void bvh_teardown(bench_state *state) {
     bvh_data *data = state->data;
-    if (!data)
-        return;
     abut_bvh_destroy(data->bvh);
     abut_mesh_destroy(data->mesh);
     free(data->points);
@@ -312,13 +308,13 @@ static void bvh_teardown(bench_state *state) {
     free(data->inside);
     free(data->rays);
     free(data->hits);
-    free(data);
 }
 
 #define BVH(name_, unit_, run_, finish_, variant_, threaded_)                             \
     {                                                                                     \
-        .name = name_, .unit = unit_, .setup = bvh_setup, .run = run_, .finish = finish_, \
-        .teardown = bvh_teardown, .variant = variant_, .threaded = threaded_              \
+        .name = name_, .unit = unit_, .data_bytes = sizeof(bvh_data), .setup = bvh_setup, \
+        .run = run_, .finish = finish_, .teardown = bvh_teardown, .variant = variant_,    \
+        .threaded = threaded_                                                             \
     }
 
 const bench_case bench_bvh_cases[] = {

@@ -105,9 +105,7 @@ static abut_status check(bench_state *state, cloth_data *data) {
 }
 
 static abut_status cloth_setup(bench_state *state) {
-    cloth_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    cloth_data *data = state->data;
     abut_status status = ABUT_OK;
     if (state->which->variant & DEVICE)
         status = bench_device_open(state, &data->device);
@@ -140,14 +138,11 @@ static abut_status cloth_finish(bench_state *state) {
 
 static void cloth_teardown(bench_state *state) {
     cloth_data *data = state->data;
-    if (!data)
-        return;
     cloth_destroy(data->cloth);
     abut_device_destroy(data->device);
     abut_mesh_destroy(data->sheet);
     abut_mesh_destroy(data->box);
     free(data->box_end);
-    free(data);
 }
 
 static void tell(const bench_case *which, const bench_result *result) {
@@ -156,10 +151,11 @@ static void tell(const bench_case *which, const bench_result *result) {
     printf("  a frame, ms: motion %.2f, contacts %.2f, sweeps %.2f", parts[0], parts[1], parts[2]);
 }
 
-#define CLOTH_CASE(name_, variant_)                                                           \
-    {                                                                                         \
-        .name = name_, .unit = "triangle", .setup = cloth_setup, .run = cloth_run,            \
-        .finish = cloth_finish, .teardown = cloth_teardown, .tell = tell, .variant = variant_ \
+#define CLOTH_CASE(name_, variant_)                                                                \
+    {                                                                                              \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(cloth_data), .setup = cloth_setup, \
+        .run = cloth_run, .finish = cloth_finish, .teardown = cloth_teardown, .tell = tell,        \
+        .variant = variant_                                                                        \
     }
 
 const bench_case bench_cloth_cases[] = {

@@ -36,9 +36,7 @@ static void make_poses(contact_data *data) {
 }
 
 static abut_status contact_setup(bench_state *state) {
-    contact_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    contact_data *data = state->data;
     abut_status status = bench_body(state, &data->mesh, &data->field, &data->samples);
     if (status)
         return status;
@@ -167,21 +165,19 @@ static abut_status contact_finish(bench_state *state) {
 
 static void contact_teardown(bench_state *state) {
     contact_data *data = state->data;
-    if (!data)
-        return;
     abut_samples_destroy(data->samples);
     abut_field_destroy(data->field);
     abut_bvh_destroy(data->bvh);
     abut_mesh_destroy(data->mesh);
     free(data->poses);
     free(data->list);
-    free(data);
 }
 
-#define CONTACT(name_, variant_)                                                    \
-    {                                                                               \
-        .name = name_, .unit = "pair", .setup = contact_setup, .run = contact_run,  \
-        .finish = contact_finish, .teardown = contact_teardown, .variant = variant_ \
+#define CONTACT(name_, variant_)                                                                   \
+    {                                                                                              \
+        .name = name_, .unit = "pair", .data_bytes = sizeof(contact_data), .setup = contact_setup, \
+        .run = contact_run, .finish = contact_finish, .teardown = contact_teardown,                \
+        .variant = variant_                                                                        \
     }
 
 #define PATCH(name_, variant_)                                                      \

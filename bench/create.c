@@ -12,9 +12,7 @@ typedef struct create_data {
 } create_data;
 
 static abut_status create_setup(bench_state *state) {
-    create_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    create_data *data = state->data;
     abut_status status = bench_grid_million(state, &data->grid);
     if (status)
         return status;
@@ -50,18 +48,16 @@ static abut_status create_finish(bench_state *state) {
 
 static void create_teardown(bench_state *state) {
     create_data *data = state->data;
-    if (data) {
-        abut_mesh_destroy(data->mesh);
-        bench_grid_destroy(&data->grid);
-        free(data->doubles);
-    }
-    free(data);
+    abut_mesh_destroy(data->mesh);
+    bench_grid_destroy(&data->grid);
+    free(data->doubles);
 }
 
-#define CREATE(name_, variant_)                                                      \
-    {                                                                                \
-        .name = name_, .unit = "triangle", .setup = create_setup, .run = create_run, \
-        .finish = create_finish, .teardown = create_teardown, .variant = variant_    \
+#define CREATE(name_, variant_)                                               \
+    {                                                                         \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(create_data), \
+        .setup = create_setup, .run = create_run, .finish = create_finish,    \
+        .teardown = create_teardown, .variant = variant_                      \
     }
 
 const bench_case bench_create_cases[] = {

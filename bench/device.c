@@ -242,9 +242,7 @@ static abut_status setup_pairs(bench_state *state) {
 /* ---- the case ---- */
 
 static abut_status setup(bench_state *state) {
-    device_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    device_data *data = state->data;
     abut_status status = open_device(state, data);
     if (status)
         return status;
@@ -277,8 +275,6 @@ static abut_status finish(bench_state *state) {
 
 static void teardown(bench_state *state) {
     device_data *data = state->data;
-    if (!data)
-        return;
     abuti_buffer *buffers[] = {&data->in,   &data->out,    &data->total,
                                &data->keys, &data->values, &data->origin};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
@@ -286,7 +282,6 @@ static void teardown(bench_state *state) {
     abuti_tools_destroy(data->tools);
     abuti_queue_close(&data->queue);
     abut_device_destroy(data->device);
-    free(data);
 }
 
 /* ---- what people want to know ---- */
@@ -312,10 +307,10 @@ static void tell(const bench_case *which, const bench_result *result) {
                speed >= SCAN_GOAL * copy_speed ? "ok" : "missed");
 }
 
-#define DEVICE_CASE(name_, unit_, variant_)                                         \
-    {                                                                               \
-        .name = name_, .unit = unit_, .setup = setup, .run = run, .finish = finish, \
-        .teardown = teardown, .variant = variant_, .tell = tell                     \
+#define DEVICE_CASE(name_, unit_, variant_)                                                   \
+    {                                                                                         \
+        .name = name_, .unit = unit_, .data_bytes = sizeof(device_data), .setup = setup,      \
+        .run = run, .finish = finish, .teardown = teardown, .variant = variant_, .tell = tell \
     }
 
 const bench_case bench_device_cases[] = {

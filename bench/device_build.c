@@ -59,9 +59,7 @@ static abut_status look(bench_state *state) {
 }
 
 static abut_status setup(bench_state *state) {
-    build_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    build_data *data = state->data;
     abut_status status = bench_model_create(state, (bench_model)state->which->variant, &data->mesh);
     status = status ? status : bench_device_open(state, &data->device);
     status = status ? status : abuti_queue_open(data->device, &data->queue);
@@ -89,14 +87,11 @@ static abut_status finish(bench_state *state) {
 
 static void teardown(bench_state *state) {
     build_data *data = state->data;
-    if (!data)
-        return;
     abuti_bvh_device_destroy(&data->there);
     abuti_bvh_builder_destroy(data->builder);
     abuti_queue_close(&data->queue);
     abut_device_destroy(data->device);
     abut_mesh_destroy(data->mesh);
-    free(data);
 }
 
 static void tell(const bench_case *which, const bench_result *result) {
@@ -112,10 +107,10 @@ static void tell(const bench_case *which, const bench_result *result) {
         printf(", goal for an H200 %.1f ms: %s", GOAL_MS, told.all_ms <= GOAL_MS ? "ok" : "missed");
 }
 
-#define BUILD_CASE(name_, variant_)                                                      \
-    {                                                                                    \
-        .name = name_, .unit = "triangle", .setup = setup, .run = run, .finish = finish, \
-        .teardown = teardown, .variant = variant_, .tell = tell                          \
+#define BUILD_CASE(name_, variant_)                                                           \
+    {                                                                                         \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(build_data), .setup = setup,  \
+        .run = run, .finish = finish, .teardown = teardown, .variant = variant_, .tell = tell \
     }
 
 const bench_case bench_device_build_cases[] = {

@@ -173,9 +173,7 @@ static abut_status check_poses(bench_state *state) {
 /* ---- the case ---- */
 
 static abut_status setup(bench_state *state) {
-    query_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    query_data *data = state->data;
     int variant = state->which->variant;
     abut_status status = bench_model_create(state, (bench_model)(variant & 3), &data->mesh);
     status = status ? status : bench_device_open(state, &data->device);
@@ -214,8 +212,6 @@ static abut_status finish(bench_state *state) {
 
 static void teardown(bench_state *state) {
     query_data *data = state->data;
-    if (!data)
-        return;
     abut_buffer_destroy(data->in);
     abut_buffer_destroy(data->out);
     abut_bvh_destroy(data->there);
@@ -226,7 +222,6 @@ static void teardown(bench_state *state) {
     free(data->poses);
     free(data->relations);
     free(data->separations);
-    free(data);
 }
 
 static void tell(const bench_case *which, const bench_result *result) {
@@ -237,10 +232,10 @@ static void tell(const bench_case *which, const bench_result *result) {
         printf(", goal for an H200 %.0f ms: %s", goal, result->median_ms <= goal ? "ok" : "missed");
 }
 
-#define QUERY_CASE(name_, unit_, variant_)                                          \
-    {                                                                               \
-        .name = name_, .unit = unit_, .setup = setup, .run = run, .finish = finish, \
-        .teardown = teardown, .variant = variant_, .tell = tell                     \
+#define QUERY_CASE(name_, unit_, variant_)                                                    \
+    {                                                                                         \
+        .name = name_, .unit = unit_, .data_bytes = sizeof(query_data), .setup = setup,       \
+        .run = run, .finish = finish, .teardown = teardown, .variant = variant_, .tell = tell \
     }
 
 const bench_case bench_device_bvh_cases[] = {

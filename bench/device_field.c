@@ -108,9 +108,7 @@ static abut_status look(bench_state *state) {
 }
 
 static abut_status setup(bench_state *state) {
-    field_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    field_data *data = state->data;
     abut_status status =
         bench_model_create(state, (bench_model)(state->which->variant & 3), &data->mesh);
     status = status ? status : bench_device_open(state, &data->device);
@@ -150,14 +148,11 @@ static abut_status finish(bench_state *state) {
 
 static void teardown(bench_state *state) {
     field_data *data = state->data;
-    if (!data)
-        return;
     abut_field_destroy(data->field);
     abut_bvh_destroy(data->there);
     abut_bvh_destroy(data->bvh);
     abut_mesh_destroy(data->mesh);
     abut_device_destroy(data->device);
-    free(data);
 }
 
 static void tell(const bench_case *which, const bench_result *result) {
@@ -174,10 +169,10 @@ static void tell(const bench_case *which, const bench_result *result) {
            (double)told.account.entries * 1e-6);
 }
 
-#define FIELD_CASE(name_, variant_)                                                  \
-    {                                                                                \
-        .name = name_, .unit = "cell", .setup = setup, .run = run, .finish = finish, \
-        .teardown = teardown, .variant = variant_, .tell = tell                      \
+#define FIELD_CASE(name_, variant_)                                                           \
+    {                                                                                         \
+        .name = name_, .unit = "cell", .data_bytes = sizeof(field_data), .setup = setup,      \
+        .run = run, .finish = finish, .teardown = teardown, .variant = variant_, .tell = tell \
     }
 
 const bench_case bench_device_field_cases[] = {

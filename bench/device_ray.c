@@ -193,9 +193,7 @@ static abut_status setup(bench_state *state) {
     static const size_t answer_bytes[] = {sizeof(abut_ray_hit), sizeof(abut_ray_hit),
                                           sizeof(abut_ray_hit), sizeof(bool),
                                           sizeof(bool),         sizeof(abut_nearest)};
-    ray_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    ray_data *data = state->data;
     data->count = state->quick ? QUICK_COUNT : COUNT;
     data->answer_bytes = answer_bytes[state->which->variant];
     abut_status status = bench_device_open(state, &data->device);
@@ -222,8 +220,6 @@ static abut_status finish(bench_state *state) {
 
 static void teardown(bench_state *state) {
     ray_data *data = state->data;
-    if (!data)
-        return;
     abut_buffer_destroy(data->in);
     abut_buffer_destroy(data->out);
     abut_bvh_destroy(data->there);
@@ -233,7 +229,6 @@ static void teardown(bench_state *state) {
     free(data->rays);
     free(data->points);
     free(data->answers);
-    free(data);
 }
 
 static void tell(const bench_case *which, const bench_result *result) {
@@ -241,10 +236,10 @@ static void tell(const bench_case *which, const bench_result *result) {
            which->variant >= INSIDE ? "points" : "rays");
 }
 
-#define RAY_CASE(name_, unit_, variant_)                                            \
-    {                                                                               \
-        .name = name_, .unit = unit_, .setup = setup, .run = run, .finish = finish, \
-        .teardown = teardown, .variant = variant_, .tell = tell                     \
+#define RAY_CASE(name_, unit_, variant_)                                                          \
+    {                                                                                             \
+        .name = name_, .unit = unit_, .data_bytes = sizeof(ray_data), .setup = setup, .run = run, \
+        .finish = finish, .teardown = teardown, .variant = variant_, .tell = tell                 \
     }
 
 const bench_case bench_device_ray_cases[] = {

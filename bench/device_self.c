@@ -161,9 +161,7 @@ static abut_status check(bench_state *state, self_data *data) {
 }
 
 static abut_status self_setup(bench_state *state) {
-    self_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    self_data *data = state->data;
     abut_status status = bench_device_open(state, &data->device);
     if (!status)
         status = state->which->variant & RECORDING ? read_recording(state, data)
@@ -203,8 +201,6 @@ static abut_status self_finish(bench_state *state) {
 
 static void self_teardown(bench_state *state) {
     self_data *data = state->data;
-    if (!data)
-        return;
     abut_self_destroy(data->view);
     for (int k = 0; k < STEPS; k++) {
         abut_buffer_destroy(data->start_there[k]);
@@ -215,7 +211,6 @@ static void self_teardown(bench_state *state) {
     abut_mesh_destroy(data->mesh);
     abut_frames_close(data->frames);
     abut_device_destroy(data->device);
-    free(data);
 }
 
 static void tell(const bench_case *which, const bench_result *result) {
@@ -229,10 +224,11 @@ static void tell(const bench_case *which, const bench_result *result) {
         completely);
 }
 
-#define SELF(name_, variant_)                                                               \
-    {                                                                                       \
-        .name = name_, .unit = "step", .setup = self_setup, .run = self_run,                \
-        .finish = self_finish, .teardown = self_teardown, .tell = tell, .variant = variant_ \
+#define SELF(name_, variant_)                                                                \
+    {                                                                                        \
+        .name = name_, .unit = "step", .data_bytes = sizeof(self_data), .setup = self_setup, \
+        .run = self_run, .finish = self_finish, .teardown = self_teardown, .tell = tell,     \
+        .variant = variant_                                                                  \
     }
 
 const bench_case bench_device_self_cases[] = {

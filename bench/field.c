@@ -52,9 +52,7 @@ static abut_status move_some(const bench_state *state, field_data *data) {
 static abut_status field_setup(bench_state *state) {
     int variant = state->which->variant;
     uint32_t cells = state->quick ? 24 : (uint32_t)(variant / CELLS);
-    field_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    field_data *data = state->data;
     abut_status status = bench_model_create(state, (bench_model)(variant & MODEL), &data->mesh);
     if (status)
         return status;
@@ -105,18 +103,16 @@ static abut_status field_finish(bench_state *state) {
 
 static void field_teardown(bench_state *state) {
     field_data *data = state->data;
-    if (!data)
-        return;
     abut_field_destroy(data->field);
     abut_mesh_destroy(data->moved);
     abut_mesh_destroy(data->mesh);
-    free(data);
 }
 
-#define FIELD(name_, run_, variant_)                                                              \
-    {                                                                                             \
-        .name = name_, .unit = "cell", .setup = field_setup, .run = run_, .finish = field_finish, \
-        .teardown = field_teardown, .variant = variant_, .threaded = true                         \
+#define FIELD(name_, run_, variant_)                                                           \
+    {                                                                                          \
+        .name = name_, .unit = "cell", .data_bytes = sizeof(field_data), .setup = field_setup, \
+        .run = run_, .finish = field_finish, .teardown = field_teardown, .variant = variant_,  \
+        .threaded = true                                                                       \
     }
 
 const bench_case bench_field_cases[] = {

@@ -39,9 +39,7 @@ static abut_status write_file(const bench_state *state) {
 }
 
 static abut_status setup(bench_state *state) {
-    files_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    files_data *data = state->data;
     snprintf(data->path, sizeof data->path, "%s/field.abutf", state->folder);
     abut_status status = make_field(state, &data->field);
     state->bytes = (double)abut_field_info_get(data->field).bytes;
@@ -78,10 +76,7 @@ static abut_status finish(bench_state *state) {
 
 static void teardown(bench_state *state) {
     files_data *data = state->data;
-    if (!data)
-        return;
     abut_field_destroy(data->field);
-    free(data);
 }
 
 /* ---- the cache ---- */
@@ -111,9 +106,7 @@ static abut_status cache_finish(bench_state *state) {
 
 /* The field is built here, so that it is only looked up when time is taken. */
 static abut_status cache_setup(bench_state *state) {
-    cache_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    cache_data *data = state->data;
     snprintf(data->folder, sizeof data->folder, "%s/cache", state->folder);
     data->options = abut_field_options_default();
     data->options.cells = state->quick ? 32 : 256;
@@ -127,18 +120,16 @@ static abut_status cache_setup(bench_state *state) {
 
 static void cache_teardown(bench_state *state) {
     cache_data *data = state->data;
-    if (!data)
-        return;
     abut_field_destroy(data->field);
     abut_mesh_destroy(data->mesh);
     abut_field_cache_clear(NULL, data->folder, 0, NULL, NULL);
-    free(data);
 }
 
-#define CASE(label, how, goal)                                                                \
-    {                                                                                         \
-        .name = "field/" label, .unit = "byte", .setup = setup, .run = run, .finish = finish, \
-        .teardown = teardown, .variant = how, .threaded = true, .goal_ms = goal               \
+#define CASE(label, how, goal)                                                                    \
+    {                                                                                             \
+        .name = "field/" label, .unit = "byte", .data_bytes = sizeof(files_data), .setup = setup, \
+        .run = run, .finish = finish, .teardown = teardown, .variant = how, .threaded = true,     \
+        .goal_ms = goal                                                                           \
     }
 
 /* The goal is 1 GB/s of values: 67 MB, and 20 MB in the cache. */
@@ -148,6 +139,7 @@ const bench_case bench_field_files_cases[] = {CASE("write", WRITE, 0),
                                               CASE("read-plain", PLAIN, 67),
                                               {.name = "field/cache",
                                                .unit = "byte",
+                                               .data_bytes = sizeof(cache_data),
                                                .setup = cache_setup,
                                                .run = cache_run,
                                                .finish = cache_finish,

@@ -28,9 +28,7 @@ static abut_status build(bench_state *state, query_data *data) {
 }
 
 static abut_status setup(bench_state *state) {
-    query_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    query_data *data = state->data;
     abut_status status = build(state, data);
     if (status)
         return status;
@@ -76,17 +74,15 @@ static abut_status finish(bench_state *state) {
 
 static void teardown(bench_state *state) {
     query_data *data = state->data;
-    if (!data)
-        return;
     abut_field_destroy(data->field);
     free(data->points);
-    free(data);
 }
 
-#define CASE(label, how, goal)                                                     \
-    {                                                                              \
-        .name = "field/query-" label, .unit = "point", .setup = setup, .run = run, \
-        .finish = finish, .teardown = teardown, .variant = how, .goal_ms = goal    \
+#define CASE(label, how, goal)                                                              \
+    {                                                                                       \
+        .name = "field/query-" label, .unit = "point", .data_bytes = sizeof(query_data),    \
+        .setup = setup, .run = run, .finish = finish, .teardown = teardown, .variant = how, \
+        .goal_ms = goal                                                                     \
     }
 
 /* Goals are those of a million points: 60 ns each. */

@@ -136,19 +136,14 @@ static const char *ending(int variant) {
 
 static void file_teardown(bench_state *state) {
     file_data *data = state->data;
-    if (data) {
-        abut_mesh_destroy(data->mesh);
-        remove(data->path);
-    }
-    free(data);
+    abut_mesh_destroy(data->mesh);
+    remove(data->path);
 }
 
 /* ---- reading ---- */
 
 static abut_status read_setup(bench_state *state) {
-    file_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    file_data *data = state->data;
     snprintf(data->path, sizeof data->path, "%s/in.%s", state->folder,
              ending(state->which->variant));
     bench_grid grid;
@@ -182,9 +177,7 @@ static abut_status read_finish(bench_state *state) {
 /* ---- writing ---- */
 
 static abut_status write_setup(bench_state *state) {
-    file_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    file_data *data = state->data;
     int variant = state->which->variant;
     snprintf(data->path, sizeof data->path, "%s/out.%s", state->folder, ending(variant));
     data->write = abut_mesh_write_options_default();
@@ -217,16 +210,17 @@ static abut_status write_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-#define READ(name_, variant_, goal_)                                                             \
-    {                                                                                            \
-        .name = "mesh/read-" name_, .unit = "triangle", .setup = read_setup, .run = read_run,    \
-        .finish = read_finish, .teardown = file_teardown, .variant = variant_, .threaded = true, \
-        .goal_ms = goal_, .goal_memory = 3                                                       \
+#define READ(name_, variant_, goal_)                                                            \
+    {                                                                                           \
+        .name = "mesh/read-" name_, .unit = "triangle", .data_bytes = sizeof(file_data),        \
+        .setup = read_setup, .run = read_run, .finish = read_finish, .teardown = file_teardown, \
+        .variant = variant_, .threaded = true, .goal_ms = goal_, .goal_memory = 3               \
     }
-#define WRITE(name_, variant_)                                                                   \
-    {                                                                                            \
-        .name = "mesh/write-" name_, .unit = "triangle", .setup = write_setup, .run = write_run, \
-        .finish = write_finish, .teardown = file_teardown, .variant = variant_                   \
+#define WRITE(name_, variant_)                                                                     \
+    {                                                                                              \
+        .name = "mesh/write-" name_, .unit = "triangle", .data_bytes = sizeof(file_data),          \
+        .setup = write_setup, .run = write_run, .finish = write_finish, .teardown = file_teardown, \
+        .variant = variant_                                                                        \
     }
 
 const bench_case bench_file_cases[] = {

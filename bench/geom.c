@@ -36,9 +36,7 @@ static abut_vec3 lattice_point(uint64_t *random) {
 enum { GENERAL, COPLANAR };
 
 static abut_status geom_setup(bench_state *state) {
-    geom_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    geom_data *data = state->data;
     uint64_t random = 6;
     for (int i = 0; i < INPUTS; i++) {
         geom_input *input = &data->inputs[i];
@@ -166,14 +164,10 @@ static abut_status geom_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void geom_teardown(bench_state *state) {
-    free(state->data);
-}
-
-#define GEOM(name_, run_, variant_)                                                             \
-    {                                                                                           \
-        .name = name_, .unit = "call", .setup = geom_setup, .run = run_, .finish = geom_finish, \
-        .teardown = geom_teardown, .variant = variant_                                          \
+#define GEOM(name_, run_, variant_)                                                          \
+    {                                                                                        \
+        .name = name_, .unit = "call", .data_bytes = sizeof(geom_data), .setup = geom_setup, \
+        .run = run_, .finish = geom_finish, .variant = variant_                              \
     }
 
 const bench_case bench_geom_cases[] = {

@@ -124,9 +124,7 @@ static abut_status make_room(bench_state *state) {
 }
 
 static abut_status setup(bench_state *state) {
-    list_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    list_data *data = state->data;
     const char *path = getenv("ABUT_BENCH_MESH");
     int variant = state->which->variant;
     data->count = state->quick ? QUICK_COUNT : variant & THERE ? COUNT_THERE : COUNT;
@@ -156,8 +154,6 @@ static abut_status finish(bench_state *state) {
 
 static void teardown(bench_state *state) {
     list_data *data = state->data;
-    if (!data)
-        return;
     abut_bvh_destroy(data->there);
     abut_bvh_destroy(data->bvh);
     abut_mesh_destroy(data->mesh);
@@ -166,7 +162,6 @@ static void teardown(bench_state *state) {
     free(data->offsets);
     free(data->counts);
     free(data->answers);
-    free(data);
 }
 
 static void tell(const bench_case *which, const bench_result *result) {
@@ -175,10 +170,11 @@ static void tell(const bench_case *which, const bench_result *result) {
            units[which->variant & WHAT]);
 }
 
-#define LIST_CASE(name_, unit_, variant_)                                                        \
-    {                                                                                            \
-        .name = name_, .unit = unit_, .setup = setup, .run = run, .finish = finish,              \
-        .teardown = teardown, .variant = variant_, .threaded = !((variant_)&THERE), .tell = tell \
+#define LIST_CASE(name_, unit_, variant_)                                                          \
+    {                                                                                              \
+        .name = name_, .unit = unit_, .data_bytes = sizeof(list_data), .setup = setup, .run = run, \
+        .finish = finish, .teardown = teardown, .variant = variant_,                               \
+        .threaded = !((variant_)&THERE), .tell = tell                                              \
     }
 
 const bench_case bench_list_cases[] = {

@@ -82,9 +82,7 @@ typedef struct copy_data {
 } copy_data;
 
 static abut_status copy_setup(bench_state *state) {
-    copy_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    copy_data *data = state->data;
     data->bytes = state->quick ? 1u << 20 : 1u << 28; /* beyond any cache */
     data->from = malloc(data->bytes);
     data->to = malloc(data->bytes);
@@ -110,11 +108,8 @@ static abut_status copy_finish(bench_state *state) {
 
 static void copy_teardown(bench_state *state) {
     copy_data *data = state->data;
-    if (data) {
-        free(data->from);
-        free(data->to);
-    }
-    free(data);
+    free(data->from);
+    free(data->to);
 }
 
 /* ---- a file out of the page cache ---- */
@@ -129,9 +124,7 @@ typedef struct scan_data {
 } scan_data;
 
 static abut_status scan_setup(bench_state *state) {
-    scan_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    scan_data *data = state->data;
     data->descriptor = -1;
     snprintf(data->path, sizeof data->path, "%s/scan", state->folder);
     FILE *file = fopen(data->path, "wb");
@@ -167,23 +160,22 @@ static abut_status scan_finish(bench_state *state) {
 
 static void scan_teardown(bench_state *state) {
     scan_data *data = state->data;
-    if (data) {
-        if (data->descriptor >= 0)
-            close(data->descriptor);
-        remove(data->path);
-    }
-    free(data);
+    if (data->descriptor >= 0)
+        close(data->descriptor);
+    remove(data->path);
 }
 
 const bench_case bench_machine_cases[] = {
     {.name = "machine/copy",
      .unit = "byte",
+     .data_bytes = sizeof(copy_data),
      .setup = copy_setup,
      .run = copy_run,
      .finish = copy_finish,
      .teardown = copy_teardown},
     {.name = "machine/read-file",
      .unit = "byte",
+     .data_bytes = sizeof(scan_data),
      .setup = scan_setup,
      .run = scan_run,
      .finish = scan_finish,

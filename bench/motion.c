@@ -163,9 +163,7 @@ static abut_status put_there(motion_data *data) {
 }
 
 static abut_status motion_setup(bench_state *state) {
-    motion_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    motion_data *data = state->data;
     abut_status status =
         state->which->variant & PLEATS ? make_pleats(state, data) : make_balls(state, data);
     state->elements = data->triangle_count;
@@ -206,8 +204,6 @@ static abut_status motion_finish(bench_state *state) {
 
 static void motion_teardown(bench_state *state) {
     motion_data *data = state->data;
-    if (!data)
-        return;
     abut_sweep_destroy(data->motion);
     for (int side = 0; side < 2; side++)
         abut_buffer_destroy(data->there[side]);
@@ -217,7 +213,6 @@ static void motion_teardown(bench_state *state) {
     free(data->start);
     free(data->end);
     free(data->impacts);
-    free(data);
 }
 
 static void tell(const bench_case *which, const bench_result *result) {
@@ -229,18 +224,18 @@ static void tell(const bench_case *which, const bench_result *result) {
         printf("%s%s %.3f", i ? ", " : "  on the device, ms: ", names[i], stage_ms[i]);
 }
 
-#define DEVICE_MOTION(name_, variant_)                                               \
-    {                                                                                \
-        .name = name_, .unit = "triangle", .setup = motion_setup, .run = motion_run, \
-        .finish = motion_finish, .teardown = motion_teardown, .tell = tell,          \
-        .variant = DEVICE | (variant_)                                               \
+#define DEVICE_MOTION(name_, variant_)                                            \
+    {                                                                             \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(motion_data),     \
+        .setup = motion_setup, .run = motion_run, .finish = motion_finish,        \
+        .teardown = motion_teardown, .tell = tell, .variant = DEVICE | (variant_) \
     }
 
-#define MOTION(name_, variant_)                                                      \
-    {                                                                                \
-        .name = name_, .unit = "triangle", .setup = motion_setup, .run = motion_run, \
-        .finish = motion_finish, .teardown = motion_teardown, .variant = variant_,   \
-        .threaded = true                                                             \
+#define MOTION(name_, variant_)                                               \
+    {                                                                         \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(motion_data), \
+        .setup = motion_setup, .run = motion_run, .finish = motion_finish,    \
+        .teardown = motion_teardown, .variant = variant_, .threaded = true    \
     }
 
 const bench_case bench_motion_cases[] = {

@@ -45,9 +45,7 @@ static void make_poses(pair_data *data) {
 }
 
 static abut_status pair_setup(bench_state *state) {
-    pair_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    pair_data *data = state->data;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
     shape.segments = state->quick ? 4 : 33;
     abut_status status = abut_shape_create(state->context, &shape, &data->mesh);
@@ -121,8 +119,6 @@ static abut_status pair_finish(bench_state *state) {
 
 static void pair_teardown(bench_state *state) {
     pair_data *data = state->data;
-    if (!data)
-        return;
     abut_bvh_destroy(data->bvh);
     abut_mesh_destroy(data->mesh);
     free(data->poses);
@@ -130,13 +126,13 @@ static void pair_teardown(bench_state *state) {
     free(data->separations);
     free(data->within);
     free(data->meetings);
-    free(data);
 }
 
-#define PAIR(name_, run_, variant_, threaded_)                                                  \
-    {                                                                                           \
-        .name = name_, .unit = "pose", .setup = pair_setup, .run = run_, .finish = pair_finish, \
-        .teardown = pair_teardown, .variant = variant_, .threaded = threaded_                   \
+#define PAIR(name_, run_, variant_, threaded_)                                               \
+    {                                                                                        \
+        .name = name_, .unit = "pose", .data_bytes = sizeof(pair_data), .setup = pair_setup, \
+        .run = run_, .finish = pair_finish, .teardown = pair_teardown, .variant = variant_,  \
+        .threaded = threaded_                                                                \
     }
 
 const bench_case bench_pair_cases[] = {

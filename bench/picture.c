@@ -13,9 +13,7 @@ typedef struct picture_data {
 } picture_data;
 
 static abut_status picture_setup(bench_state *state) {
-    picture_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    picture_data *data = state->data;
     data->width = state->quick ? 160 : 960;
     data->height = state->quick ? 120 : 720;
     data->bytes = (size_t)data->width * data->height * 4;
@@ -61,18 +59,15 @@ static abut_status picture_finish(bench_state *state) {
 
 static void picture_teardown(bench_state *state) {
     picture_data *data = state->data;
-    if (data) {
-        abut_mesh_destroy(data->mesh);
-        free(data->pixels);
-    }
-    free(data);
+    abut_mesh_destroy(data->mesh);
+    free(data->pixels);
 }
 
-#define PICTURE(name_, variant_)                                                       \
-    {                                                                                  \
-        .name = name_, .unit = "triangle", .setup = picture_setup, .run = picture_run, \
-        .finish = picture_finish, .teardown = picture_teardown, .variant = variant_,   \
-        .threaded = true                                                               \
+#define PICTURE(name_, variant_)                                               \
+    {                                                                          \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(picture_data), \
+        .setup = picture_setup, .run = picture_run, .finish = picture_finish,  \
+        .teardown = picture_teardown, .variant = variant_, .threaded = true    \
     }
 
 const bench_case bench_picture_cases[] = {

@@ -45,9 +45,7 @@ static abut_status make_turned(const bench_state *state, bench_grid *grid, abut_
 }
 
 static abut_status repair_setup(bench_state *state) {
-    repair_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    repair_data *data = state->data;
     bench_grid grid;
     abut_status status = bench_grid_million(state, &grid);
     if (status)
@@ -84,19 +82,16 @@ static abut_status repair_finish(bench_state *state) {
 
 static void repair_teardown(bench_state *state) {
     repair_data *data = state->data;
-    if (data) {
-        abut_mesh_destroy(data->made);
-        abut_topology_destroy(data->topology);
-        abut_mesh_destroy(data->mesh);
-    }
-    free(data);
+    abut_mesh_destroy(data->made);
+    abut_topology_destroy(data->topology);
+    abut_mesh_destroy(data->mesh);
 }
 
-#define REPAIR(name_, variant_)                                                      \
-    {                                                                                \
-        .name = name_, .unit = "triangle", .setup = repair_setup, .run = repair_run, \
-        .finish = repair_finish, .teardown = repair_teardown, .variant = variant_,   \
-        .threaded = true                                                             \
+#define REPAIR(name_, variant_)                                               \
+    {                                                                         \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(repair_data), \
+        .setup = repair_setup, .run = repair_run, .finish = repair_finish,    \
+        .teardown = repair_teardown, .variant = variant_, .threaded = true    \
     }
 
 const bench_case bench_repair_cases[] = {

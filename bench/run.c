@@ -154,8 +154,14 @@ static bench_outcome run_with(const bench_case *which, uint32_t threads,
                          .folder = settings->folder,
                          .device = settings->device,
                          .quick = settings->quick};
-    if (make_context(&count, threads, &state.context))
+    if (which->data_bytes && !(state.data = calloc(1, which->data_bytes))) {
+        bench_fail(ABUT_ERROR_MEMORY, "no memory");
         return BENCH_BROKEN;
+    }
+    if (make_context(&count, threads, &state.context)) {
+        free(state.data);
+        return BENCH_BROKEN;
+    }
     bench_outcome outcome = BENCH_BROKEN;
     if (!which->setup || !which->setup(&state))
         outcome = run_repeats(&state, &count, settings, result);
@@ -163,6 +169,7 @@ static bench_outcome run_with(const bench_case *which, uint32_t threads,
         outcome = BENCH_SKIPPED;
     if (which->teardown)
         which->teardown(&state);
+    free(state.data);
     abut_context_destroy(state.context);
     result->elements = state.elements;
     result->bytes = state.bytes;

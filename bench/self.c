@@ -97,9 +97,7 @@ static abut_vec3 deformed(int scene, abut_vec3 p, double far) {
 }
 
 static abut_status self_setup(bench_state *state) {
-    self_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    self_data *data = state->data;
     abut_status status = make_mesh(state, data);
     if (status)
         return status;
@@ -187,14 +185,11 @@ static abut_status self_finish(bench_state *state) {
 
 static void self_teardown(bench_state *state) {
     self_data *data = state->data;
-    if (!data)
-        return;
     abut_self_destroy(data->view);
     abut_sweep_destroy(data->sweep);
     abut_mesh_destroy(data->mesh);
     for (int k = 0; k <= STEPS; k++)
         free(data->at[k]);
-    free(data);
 }
 
 static void tell(const bench_case *which, const bench_result *result) {
@@ -207,10 +202,11 @@ static void tell(const bench_case *which, const bench_result *result) {
         printf("%s %s %.3f", k ? "," : "", names[k], 1e3 * stages[k]);
 }
 
-#define SELF(name_, variant_)                                                               \
-    {                                                                                       \
-        .name = name_, .unit = "step", .setup = self_setup, .run = self_run,                \
-        .finish = self_finish, .teardown = self_teardown, .tell = tell, .variant = variant_ \
+#define SELF(name_, variant_)                                                                \
+    {                                                                                        \
+        .name = name_, .unit = "step", .data_bytes = sizeof(self_data), .setup = self_setup, \
+        .run = self_run, .finish = self_finish, .teardown = self_teardown, .tell = tell,     \
+        .variant = variant_                                                                  \
     }
 
 const bench_case bench_self_cases[] = {

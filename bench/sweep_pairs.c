@@ -42,9 +42,7 @@ static bool random_pair(uint64_t *random, int kind, vec3 *start, vec3 *end) {
 }
 
 static abut_status sweep_setup(bench_state *state) {
-    sweep_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    sweep_data *data = state->data;
     const int variant = state->which->variant;
     const bool hits = variant == HIT_FACE || variant == HIT_EDGE;
     const sweep_limits limits = {0, SWEEP_TOLERANCE, 1, SWEEP_STEPS};
@@ -125,14 +123,10 @@ static abut_status sweep_finish(bench_state *state) {
     return ABUT_OK;
 }
 
-static void sweep_teardown(bench_state *state) {
-    free(state->data);
-}
-
-#define SWEEP(name_, run_, variant_)                                                              \
-    {                                                                                             \
-        .name = name_, .unit = "pair", .setup = sweep_setup, .run = run_, .finish = sweep_finish, \
-        .teardown = sweep_teardown, .variant = variant_                                           \
+#define SWEEP(name_, run_, variant_)                                                           \
+    {                                                                                          \
+        .name = name_, .unit = "pair", .data_bytes = sizeof(sweep_data), .setup = sweep_setup, \
+        .run = run_, .finish = sweep_finish, .variant = variant_                               \
     }
 
 const bench_case bench_sweep_pair_cases[] = {

@@ -31,9 +31,7 @@ static double least_bytes(int variant, double vertices, double triangles) {
 }
 
 static abut_status topology_setup(bench_state *state) {
-    topology_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    topology_data *data = state->data;
     bench_grid grid;
     abut_status status = bench_grid_million(state, &grid);
     if (status)
@@ -133,19 +131,16 @@ static abut_status topology_finish(bench_state *state) {
 
 static void topology_teardown(bench_state *state) {
     topology_data *data = state->data;
-    if (data) {
-        abut_normals_destroy(data->normals);
-        abut_topology_destroy(data->topology);
-        abut_mesh_destroy(data->mesh);
-    }
-    free(data);
+    abut_normals_destroy(data->normals);
+    abut_topology_destroy(data->topology);
+    abut_mesh_destroy(data->mesh);
 }
 
-#define TOPOLOGY_CASE(name_, variant_, goal_)                                            \
-    {                                                                                    \
-        .name = name_, .unit = "triangle", .setup = topology_setup, .run = topology_run, \
-        .finish = topology_finish, .teardown = topology_teardown, .variant = variant_,   \
-        .threaded = true, .goal_ms = goal_                                               \
+#define TOPOLOGY_CASE(name_, variant_, goal_)                                                  \
+    {                                                                                          \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(topology_data),                \
+        .setup = topology_setup, .run = topology_run, .finish = topology_finish,               \
+        .teardown = topology_teardown, .variant = variant_, .threaded = true, .goal_ms = goal_ \
     }
 
 /* "1M triangles under 1 s" for all of topology: edges and neighbours, and what the report finds. */

@@ -60,9 +60,7 @@ static abut_status make_world(bench_state *state, world_data *data) {
 
 static abut_status world_setup(bench_state *state) {
     int variant = state->which->variant;
-    world_data *data = calloc(1, sizeof *data);
-    if (!(state->data = data))
-        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    world_data *data = state->data;
     data->bodies = (variant == PAIRS_10000 ? 10000u : 3000u) / (state->quick ? 30u : 1u);
     abut_status status = ABUT_OK;
     if (variant == DEVICE || variant == DEVICE_HOST)
@@ -141,8 +139,6 @@ static void world_tell(const bench_case *which, const bench_result *result) {
 
 static void world_teardown(bench_state *state) {
     world_data *data = state->data;
-    if (!data)
-        return;
     abut_world_destroy(data->world);
     abut_samples_destroy(data->samples);
     abut_field_destroy(data->field);
@@ -150,15 +146,14 @@ static void world_teardown(bench_state *state) {
     abut_device_destroy(data->device);
     free(data->poses);
     free(data->list);
-    free(data);
 }
 
-#define WORLD(name_, variant_, unit_, goal_)                                         \
-    {                                                                                \
-        .name = name_, .unit = unit_, .setup = world_setup, .run = world_run,        \
-        .finish = world_finish, .teardown = world_teardown, .variant = variant_,     \
-        .threaded = variant_ != DEVICE && variant_ != DEVICE_HOST, .goal_ms = goal_, \
-        .tell = world_tell                                                           \
+#define WORLD(name_, variant_, unit_, goal_)                                                       \
+    {                                                                                              \
+        .name = name_, .unit = unit_, .data_bytes = sizeof(world_data), .setup = world_setup,      \
+        .run = world_run, .finish = world_finish, .teardown = world_teardown, .variant = variant_, \
+        .threaded = variant_ != DEVICE && variant_ != DEVICE_HOST, .goal_ms = goal_,               \
+        .tell = world_tell                                                                         \
     }
 
 const bench_case bench_world_cases[] = {

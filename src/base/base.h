@@ -55,6 +55,11 @@ void *abuti_allocate(abut_context *context, size_t count, size_t element_bytes);
 void *abuti_allocate_zeroed(abut_context *context, size_t count, size_t element_bytes);
 /* Null is allowed. */
 void abuti_release(abut_context *context, void *memory);
+/* The same for several: ABUTI_RELEASE(context, s->keys, s->values, s); */
+void abuti_release_list(abut_context *context, void *const *list, size_t count);
+#define ABUTI_RELEASE(context, ...)                           \
+    abuti_release_list(context, (void *const[]){__VA_ARGS__}, \
+                       sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
 /* Makes room for `wanted` elements, and for half as many again as there was room for, in the array
  * that `array` is the address of and that has `count`; it may move. Null with no room to begin
  * with. On failure all is as before. */

@@ -207,6 +207,11 @@ void abuti_release(abut_context *context, void *memory) {
         context->options.release(context->options.memory_user, memory);
 }
 
+void abuti_release_list(abut_context *context, void *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        abuti_release(context, list[i]);
+}
+
 abut_status abuti_grow(abut_context *context, void *array, size_t count, size_t wanted,
                        size_t element_bytes, size_t *room) {
     void *old, *larger;

@@ -155,8 +155,7 @@ static char *resolve(abut_context *context, const char *path) {
 }
 
 static void forget(abuti_sink *sink) {
-    abuti_release(sink->context, sink->path);
-    abuti_release(sink->context, sink->temporary);
+    ABUTI_RELEASE(sink->context, sink->path, sink->temporary);
     *sink = (abuti_sink){0};
 }
 

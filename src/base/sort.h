@@ -1,4 +1,4 @@
-/* Sorting: by whole numbers, and by anything. */
+/* Sorting, by whole numbers and by anything; and sets that are joined. */
 #ifndef ABUTI_BASE_SORT_H
 #define ABUTI_BASE_SORT_H
 
@@ -19,6 +19,16 @@ sort_key *abuti_sort_by_key(sort_key *from, sort_key *to, size_t count);
 /* Sorts by heap: no memory, and n log n whatever comes. `after`: whether a belongs behind b. */
 void abuti_sort_items(void *items, size_t count, size_t bytes,
                       bool (*after)(const void *a, const void *b));
+
+/* Sorts in O(n log n) whatever the input; `buffer` of the same length may be null up to
+ * ABUTI_SORT_SMALL keys. */
+#define ABUTI_SORT_SMALL 48
+void abuti_sort_keys(uint64_t *keys, uint64_t *buffer, size_t count);
+
+/* Sets of numbers joined by abuti_join; start with parent[i] = i. Any number of threads may join at
+ * once; the outcome does not depend on their order, since the lowest member is always the root. */
+uint32_t abuti_root(uint32_t *parent, uint32_t member);
+void abuti_join(uint32_t *parent, uint32_t a, uint32_t b);
 
 /* ---- places along a curve that fills space (Morton 1966): neighbours on it are neighbours ---- */
 

@@ -3,7 +3,6 @@
 #include "bvh/cull.h"
 #include "bvh/gather.h"
 
-#include "base/sort.h"
 #include "geom/meet_shared.h"
 
 typedef struct region {

@@ -47,15 +47,7 @@ static void walk(listing *l, __global const bvh_node *nodes, __global const floa
         int4 met = -1;
         for (int axis = 0; axis < 3; axis++)
             met &= (n->lo[axis] <= l->hi[axis]) & (l->lo[axis] <= n->hi[axis]);
-        uint4 name = n->child; /* an empty slot meets nothing */
-        if (met.x)
-            children[used++] = name.x;
-        if (met.y)
-            children[used++] = name.y;
-        if (met.z)
-            children[used++] = name.z;
-        if (met.w)
-            children[used++] = name.w;
+        used = push_children(children, used, n->child, met); /* an empty slot meets nothing */
     }
 }
 

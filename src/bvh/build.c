@@ -665,12 +665,7 @@ static abut_status split_mesh(abut_context *context, const abut_mesh *mesh, doub
         abuti_parallel_for(context, count, CHUNK, item_task, &b);
         status = build_all(&b, mesh->triangle_count);
     }
-    abuti_release(context, b.items);
-    abuti_release(context, b.spare);
-    abuti_release(context, b.spare_order);
-    abuti_release(context, b.chunks);
-    abuti_release(context, b.chunk_left);
-    abuti_release(context, ranges);
+    ABUTI_RELEASE(context, b.items, b.spare, b.spare_order, b.chunks, b.chunk_left, ranges);
     return status;
 }
 

@@ -157,8 +157,7 @@ static abut_status build(abut_bvh *bvh, const abut_mesh *mesh) {
         collapse(bvh, splits, plan, bvh->nodes);
         status = abuti_progress(context, "bvh", 0.95);
     }
-    abuti_release(context, splits);
-    abuti_release(context, plan);
+    ABUTI_RELEASE(context, splits, plan);
     if (!status) {
         abuti_bvh_fit(bvh, mesh);
         bvh->built_cost = bvh->cost;
@@ -194,9 +193,7 @@ void abut_bvh_destroy(abut_bvh *bvh) {
     abut_context *context = bvh->context;
     abuti_bvh_there_destroy(bvh->there);
     if (!bvh->base) {
-        abuti_release(context, bvh->nodes);
-        abuti_release(context, bvh->blocks);
-        abuti_release(context, bvh->order);
+        ABUTI_RELEASE(context, bvh->nodes, bvh->blocks, bvh->order);
     }
     abuti_bvh_parts_destroy(&bvh->parts);
     abuti_bvh_solid_destroy(bvh);

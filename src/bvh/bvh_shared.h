@@ -23,6 +23,13 @@
 typedef float4 bvh_floats;
 typedef uint4 bvh_words;
 typedef ushort4 bvh_shorts;
+/* Before a long function: a CPU's compiler takes up to ten seconds to put it into a kernel, and
+ * gains nothing. */
+#ifdef APART
+#define ABUTI_APART static __attribute__((noinline))
+#else
+#define ABUTI_APART static inline
+#endif
 /* One slot of such a vector in global memory. */
 #define BVH_AT(type, vector, slot) (((__global type *)&(vector))[slot])
 #else

@@ -54,6 +54,19 @@ static inline void sort_two(uint *a, uint *b) {
               (float4)(f8.yzw, 0.0f), leaf *BVH_WIDTH + 3);                                       \
     }
 
+/* Puts the children that are met on a stack. */
+static inline uint push_children(uint *stack, uint used, uint4 child, int4 met) {
+    if (met.x)
+        stack[used++] = child.x;
+    if (met.y)
+        stack[used++] = child.y;
+    if (met.z)
+        stack[used++] = child.z;
+    if (met.w)
+        stack[used++] = child.w;
+    return used;
+}
+
 /* The child whose number is in the lowest bits of a key. */
 #define NAME_OF(key) ((key)&2 ? ((key)&1 ? name.w : name.z) : ((key)&1 ? name.y : name.x))
 

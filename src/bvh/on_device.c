@@ -135,9 +135,7 @@ abut_status abuti_bvh_there_build(abut_bvh *bvh, abut_device *device) {
 }
 
 static void forget_host(abut_bvh *bvh) {
-    abuti_release(bvh->context, bvh->nodes);
-    abuti_release(bvh->context, bvh->blocks);
-    abuti_release(bvh->context, bvh->order);
+    ABUTI_RELEASE(bvh->context, bvh->nodes, bvh->blocks, bvh->order);
     bvh->nodes = NULL;
     bvh->blocks = NULL;
     bvh->order = NULL;

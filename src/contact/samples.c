@@ -248,8 +248,7 @@ static abut_status sample_faces(work *w) {
         if (!status)
             add(w, middle_of(w, queue, count, area), w->normals.faces[f], ABUT_SAMPLE_FACE, f, 0);
     }
-    abuti_release(w->mesh->context, seen);
-    abuti_release(w->mesh->context, queue);
+    ABUTI_RELEASE(w->mesh->context, seen, queue);
     return status;
 }
 
@@ -360,12 +359,8 @@ void abut_samples_destroy(abut_samples *samples) {
     if (!samples)
         return;
     abut_context *context = samples->context;
-    abuti_release(context, samples->samples);
-    abuti_release(context, samples->edges);
-    abuti_release(context, samples->points);
-    abuti_release(context, samples->order);
-    abuti_release(context, samples->balls);
-    abuti_release(context, samples);
+    ABUTI_RELEASE(context, samples->samples, samples->edges, samples->points, samples->order,
+                  samples->balls, samples);
     abut_context_destroy(context);
 }
 

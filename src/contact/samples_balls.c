@@ -4,8 +4,6 @@
  * about the middle of its own box. */
 #include "contact/samples.h"
 
-#include "base/sort.h"
-
 #include <math.h>
 
 enum { BALL_SAMPLES = 6, CURVE_BITS = 10 };

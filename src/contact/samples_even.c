@@ -163,10 +163,7 @@ abut_status abuti_samples_thin(sample_list *samples, size_t first, size_t most, 
             if (marks[i])
                 samples->list[samples->count++] = samples->list[first + i];
     }
-    abuti_release(context, order);
-    abuti_release(context, marks);
-    abuti_release(context, t.next);
-    abuti_release(context, t.heads);
+    ABUTI_RELEASE(context, order, marks, t.next, t.heads);
     return t.heads ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 

@@ -15,8 +15,7 @@ abut_status abuti_kit_open(abuti_queue *queue, const abuti_kit_table *table, con
     made.kernels = abuti_allocate_zeroed(context, table->kernel_count, sizeof *made.kernels);
     made.buffers = abuti_allocate_zeroed(context, table->buffer_count, sizeof *made.buffers);
     if (!made.kernels || !made.buffers) {
-        abuti_release(context, made.kernels);
-        abuti_release(context, made.buffers);
+        ABUTI_RELEASE(context, made.kernels, made.buffers);
         return ABUT_ERROR_MEMORY;
     }
     *kit = made;
@@ -31,8 +30,7 @@ void abuti_kit_close(abuti_kit *kit) {
         abuti_kernel_destroy(&kit->kernels[i]);
     for (uint32_t i = 0; i < kit->table->buffer_count; i++)
         abuti_buffer_destroy(&kit->buffers[i]);
-    abuti_release(context, kit->kernels);
-    abuti_release(context, kit->buffers);
+    ABUTI_RELEASE(context, kit->kernels, kit->buffers);
     *kit = (abuti_kit){0};
 }
 

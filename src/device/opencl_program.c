@@ -204,8 +204,7 @@ void abuti_opencl_programs_release(opencl_device *device) {
         device->programs = gone->next;
         abuti_opencl.clReleaseProgram(gone->native);
         abuti_opencl_count(-1);
-        abuti_release(device->base.context, gone->options);
-        abuti_release(device->base.context, gone);
+        ABUTI_RELEASE(device->base.context, gone->options, gone);
     }
 }
 

@@ -302,10 +302,7 @@ void abut_field_destroy(abut_field *field) {
     abut_context *context = field->context;
     abut_mesh_destroy(field->mesh);
     abut_buffer_destroy(field->there);
-    abuti_release(context, field->values);
-    abuti_release(context, field->index);
-    abuti_release(context, field->coarse);
-    abuti_release(context, field);
+    ABUTI_RELEASE(context, field->values, field->index, field->coarse, field);
     abut_context_destroy(context);
 }
 

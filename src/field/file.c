@@ -115,8 +115,7 @@ static abut_status batch_room(abut_context *context, batch *b) {
 }
 
 static void batch_release(abut_context *context, batch *b) {
-    abuti_release(context, b->stored);
-    abuti_release(context, b->scratch);
+    ABUTI_RELEASE(context, b->stored, b->scratch);
 }
 
 /* ---- out ---- */

@@ -49,8 +49,7 @@ static abut_status gather_moved(const abut_mesh *old, const abut_mesh *mesh, abu
     vec3 *positions = abuti_allocate(context, 6 * count, sizeof *positions);
     uint32_t *indices = abuti_allocate(context, 6 * count, sizeof *indices);
     if (!positions || !indices) {
-        abuti_release(context, positions);
-        abuti_release(context, indices);
+        ABUTI_RELEASE(context, positions, indices);
         return ABUT_ERROR_MEMORY;
     }
     size_t at = 0;

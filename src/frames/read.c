@@ -200,8 +200,7 @@ static abut_status make_mesh(const abut_frames *f, uint32_t number, abut_mesh **
     abut_vec3 *positions = abuti_allocate(f->context, entry->vertex_count, sizeof *positions);
     uint32_t *indices = abuti_allocate(f->context, bytes, 1);
     if (!positions || !indices) {
-        abuti_release(f->context, positions);
-        abuti_release(f->context, indices);
+        ABUTI_RELEASE(f->context, positions, indices);
         return ABUT_ERROR_MEMORY;
     }
     unpack(f, f->frame, f->first[number], entry->vertex_count, positions);
@@ -285,13 +284,8 @@ void abut_frames_close(abut_frames *frames) {
         abuti_release(context, frames->indices[i]);
     if (frames->source.context)
         abuti_source_close(&frames->source);
-    abuti_release(context, frames->meshes);
-    abuti_release(context, frames->indices);
-    abuti_release(context, frames->table);
-    abuti_release(context, frames->first);
-    abuti_release(context, frames->frame);
-    abuti_release(context, frames->name);
-    abuti_release(context, frames);
+    ABUTI_RELEASE(context, frames->meshes, frames->indices, frames->table, frames->first,
+                  frames->frame, frames->name, frames);
     abut_context_destroy(context);
 }
 

@@ -179,7 +179,6 @@ void abut_frames_writer_discard(abut_frames_writer *writer) {
     if (writer->sink.file)
         abuti_sink_discard(&writer->sink);
     abut_context *context = writer->context;
-    abuti_release(context, writer->frame);
-    abuti_release(context, writer);
+    ABUTI_RELEASE(context, writer->frame, writer);
     abut_context_destroy(context);
 }

@@ -283,18 +283,9 @@ static abut_status settle(const exam *x, abut_mesh_report *report) {
 }
 
 static void release(exam *x) {
-    abuti_release(x->context, x->flawed);
-    abuti_release(x->context, x->duplicate);
-    abuti_release(x->context, x->fans);
-    abuti_release(x->context, x->lowest);
-    abuti_release(x->context, x->watertight);
-    abuti_release(x->context, x->balanced);
-    abuti_release(x->context, x->inside);
-    abuti_release(x->context, x->inward);
-    abuti_release(x->context, x->volume);
-    abuti_release(x->context, x->magnitude);
-    abuti_release(x->context, x->component_area);
-    abuti_release(x->context, x->first_triangle);
+    ABUTI_RELEASE(x->context, x->flawed, x->duplicate, x->fans, x->lowest, x->watertight,
+                  x->balanced, x->inside, x->inward, x->volume, x->magnitude, x->component_area,
+                  x->first_triangle);
 }
 
 abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report) {

@@ -34,9 +34,7 @@ static abut_status allocate_buffers(abut_context *context, size_t key_count, siz
 }
 
 static void release_buffers(abut_context *context, buffers *b) {
-    abuti_release(context, b->keys);
-    abuti_release(context, b->buffer);
-    abuti_release(context, b->parent);
+    ABUTI_RELEASE(context, b->keys, b->buffer, b->parent);
 }
 
 /* Marks the element in the low bits of every key whose high bits repeat. */

@@ -287,9 +287,6 @@ abut_status abuti_component_nesting(const abut_topology *topology, const unsigne
     if (taking_part < 2)
         return ABUT_OK;
     abut_status status = run(&n, context, taking_part);
-    abuti_release(context, n.lines);
-    abuti_release(context, n.cell_begin);
-    abuti_release(context, n.cell_lines);
-    abuti_release(context, n.summed);
+    ABUTI_RELEASE(context, n.lines, n.cell_begin, n.cell_lines, n.summed);
     return status;
 }

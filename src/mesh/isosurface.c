@@ -232,10 +232,7 @@ static abut_status make_room(extraction *e) {
 
 static void release(extraction *e) {
     for (int i = 0; i < 2; i++) {
-        abuti_release(e->context, e->values[i]);
-        abuti_release(e->context, e->below[i]);
-        abuti_release(e->context, e->along_x[i]);
-        abuti_release(e->context, e->along_y[i]);
+        ABUTI_RELEASE(e->context, e->values[i], e->below[i], e->along_x[i], e->along_y[i]);
     }
     abuti_release(e->context, e->along_z);
     abuti_list_release(e->context, &e->positions);

@@ -80,8 +80,7 @@ abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *posi
     if (!status && !(made = abuti_allocate_zeroed(context, 1, sizeof *made)))
         status = ABUT_ERROR_MEMORY;
     if (status) {
-        abuti_release(context, positions);
-        abuti_release(context, indices);
+        ABUTI_RELEASE(context, positions, indices);
         return status;
     }
     made->context = abuti_context_retain(context);
@@ -202,8 +201,7 @@ abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input
     vec3 *positions = abuti_allocate(context, in.vertex_count, sizeof *positions);
     uint32_t *indices = abuti_allocate(context, triangle_count, 3 * sizeof *indices);
     if (!positions || !indices) {
-        abuti_release(context, positions);
-        abuti_release(context, indices);
+        ABUTI_RELEASE(context, positions, indices);
         return ABUT_ERROR_MEMORY;
     }
     copy_positions(&in, position_stride, positions);
@@ -224,9 +222,7 @@ void abut_mesh_destroy(abut_mesh *mesh) {
     if (!mesh || atomic_fetch_sub_explicit(&mesh->holds, 1, memory_order_acq_rel) != 1)
         return;
     abut_context *context = mesh->context;
-    abuti_release(context, mesh->positions);
-    abuti_release(context, mesh->indices);
-    abuti_release(context, mesh);
+    ABUTI_RELEASE(context, mesh->positions, mesh->indices, mesh);
     abut_context_destroy(context);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "base/math_shared.h"
+#include "base/sort.h"
 #include "geom/pose.h"
 
 #include <abut/mesh.h>
@@ -70,16 +71,6 @@ static inline bool abuti_runs_up(const abut_topology_arrays *view, const uint32_
 /* Finds the boundary loops and chains of a topology whose edges stand; fills the loop and chain
  * fields of its view and arrays[8] to arrays[11]. */
 abut_status abuti_topology_loops(abut_topology *topology);
-
-/* Sorts in O(n log n) whatever the input; `buffer` of the same length may be null up to
- * ABUTI_SORT_SMALL keys. */
-#define ABUTI_SORT_SMALL 48
-void abuti_sort_keys(uint64_t *keys, uint64_t *buffer, size_t count);
-
-/* Sets of numbers joined by abuti_join; start with parent[i] = i. Any number of threads may join at
- * once; the outcome does not depend on their order, since the lowest member is always the root. */
-uint32_t abuti_root(uint32_t *parent, uint32_t member);
-void abuti_join(uint32_t *parent, uint32_t a, uint32_t b);
 
 /* ---- health ---- */
 

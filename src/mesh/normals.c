@@ -172,10 +172,7 @@ void abut_normals_destroy(abut_normals *normals) {
     if (!normals)
         return;
     abut_mesh *mesh = normals->mesh;
-    abuti_release(mesh->context, normals->faces);
-    abuti_release(mesh->context, normals->edges);
-    abuti_release(mesh->context, normals->vertices);
-    abuti_release(mesh->context, normals);
+    ABUTI_RELEASE(mesh->context, normals->faces, normals->edges, normals->vertices, normals);
     abut_mesh_destroy(mesh);
 }
 

@@ -110,8 +110,7 @@ static abut_status make_oriented(const orientation *o, abut_mesh **oriented,
     vec3 *positions = abuti_allocate(mesh->context, mesh->vertex_count, sizeof *positions);
     uint32_t *indices = abuti_allocate(mesh->context, mesh->triangle_count, 3 * sizeof *indices);
     if (!positions || !indices) {
-        abuti_release(mesh->context, positions);
-        abuti_release(mesh->context, indices);
+        ABUTI_RELEASE(mesh->context, positions, indices);
         return ABUT_ERROR_MEMORY;
     }
     for (uint32_t v = 0; v < mesh->vertex_count; v++)
@@ -156,9 +155,6 @@ abut_status abut_mesh_orient(const abut_topology *topology, abut_mesh **oriented
     status = status ? status : decide(&o, topology, watertight, inside);
     status = status ? status : abuti_progress(context, "orient", 0.8);
     status = status ? status : make_oriented(&o, oriented, flipped_count);
-    abuti_release(context, o.turn);
-    abuti_release(context, o.queue);
-    abuti_release(context, watertight);
-    abuti_release(context, inside);
+    ABUTI_RELEASE(context, o.turn, o.queue, watertight, inside);
     return status;
 }

@@ -330,11 +330,7 @@ static abut_status fill(build *b, abut_topology *made) {
 }
 
 static void release_scratch(build *b) {
-    abuti_release(b->context, b->key_begin);
-    abuti_release(b->context, b->edge_begin);
-    abuti_release(b->context, b->face_begin);
-    abuti_release(b->context, b->keys);
-    abuti_release(b->context, b->buffer);
+    ABUTI_RELEASE(b->context, b->key_begin, b->edge_begin, b->face_begin, b->keys, b->buffer);
 }
 
 abut_status abut_topology_create(abut_mesh *mesh, abut_topology **topology) {

@@ -137,8 +137,7 @@ static abut_status mate_rest(walk *w, size_t alone) {
         }
     }
     abut_status status = keys && buffer ? ABUT_OK : ABUT_ERROR_MEMORY;
-    abuti_release(w->context, keys);
-    abuti_release(w->context, buffer);
+    ABUTI_RELEASE(w->context, keys, buffer);
     return status;
 }
 
@@ -267,16 +266,8 @@ abut_status abuti_topology_loops(abut_topology *topology) {
                           "the mesh first",
                           w.count, INT32_MAX);
     abut_status status = run(&w, topology);
-    abuti_release(w.context, w.edge);
-    abuti_release(w.context, w.vertex);
-    abuti_release(w.context, w.mate);
-    abuti_release(w.context, w.slot);
-    abuti_release(w.context, w.place);
-    abuti_release(w.context, w.path);
-    abuti_release(w.context, w.loop_length);
-    abuti_release(w.context, w.loop_vertices);
-    abuti_release(w.context, w.chain_length);
-    abuti_release(w.context, w.chain_vertices);
+    ABUTI_RELEASE(w.context, w.edge, w.vertex, w.mate, w.slot, w.place, w.path, w.loop_length,
+                  w.loop_vertices, w.chain_length, w.chain_vertices);
     if (status)
         return status;
     view->loop_count = w.loop_count;

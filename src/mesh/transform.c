@@ -44,8 +44,7 @@ abut_status abut_mesh_transform(const abut_mesh *mesh, double scale, abut_pose m
     m.positions = abuti_allocate(context, mesh->vertex_count, sizeof *m.positions);
     uint32_t *indices = abuti_allocate(context, mesh->triangle_count, 3 * sizeof *indices);
     if (!m.positions || !indices) {
-        abuti_release(context, m.positions);
-        abuti_release(context, indices);
+        ABUTI_RELEASE(context, m.positions, indices);
         return ABUT_ERROR_MEMORY;
     }
     abuti_parallel_for(context, mesh->vertex_count, GRAIN, move_positions, &m);
@@ -90,8 +89,7 @@ abut_status abut_mesh_join(abut_mesh *const *meshes, uint32_t count, abut_mesh *
     vec3 *positions = abuti_allocate(context, vertex_count, sizeof *positions);
     uint32_t *indices = abuti_allocate(context, triangle_count, 3 * sizeof *indices);
     if (!positions || !indices) {
-        abuti_release(context, positions);
-        abuti_release(context, indices);
+        ABUTI_RELEASE(context, positions, indices);
         return ABUT_ERROR_MEMORY;
     }
     uint32_t base = 0;

@@ -153,9 +153,7 @@ abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positio
         status = match_buckets(context, positions, count, w.hashes, bucket_count, begin, members,
                                lowest);
     }
-    abuti_release(context, w.hashes);
-    abuti_release(context, begin);
-    abuti_release(context, members);
+    ABUTI_RELEASE(context, w.hashes, begin, members);
     return status;
 }
 
@@ -338,10 +336,7 @@ static abut_status join_close(abut_context *context, const vec3 *positions, uint
         grow(&t, root);
         link_node(&t, root);
     }
-    abuti_release(context, t.order);
-    abuti_release(context, t.buffer);
-    abuti_release(context, t.boxes);
-    abuti_release(context, t.whole);
+    ABUTI_RELEASE(context, t.order, t.buffer, t.boxes, t.whole);
     return status;
 }
 
@@ -401,8 +396,7 @@ static abut_status make_welded(const abut_mesh *mesh, double tolerance, uint32_t
     if (triangle_count < mesh->triangle_count)
         indices = shrink(context, indices, triangle_count, 3 * sizeof *indices);
     if (!positions || !indices) {
-        abuti_release(context, positions);
-        abuti_release(context, indices);
+        ABUTI_RELEASE(context, positions, indices);
         return ABUT_ERROR_MEMORY;
     }
     for (uint32_t v = 0; v < mesh->vertex_count; v++)
@@ -437,7 +431,6 @@ abut_status abut_mesh_weld(const abut_mesh *mesh, double tolerance, abut_mesh **
         status = join_close(context, mesh->positions, mesh->vertex_count, tolerance, parent);
     status = status ? status : abuti_progress(context, "weld", 0.8);
     status = status ? status : make_welded(mesh, tolerance, parent, number, welded);
-    abuti_release(context, parent);
-    abuti_release(context, number);
+    ABUTI_RELEASE(context, parent, number);
     return status;
 }

@@ -7,8 +7,6 @@
  */
 #include "nearest/batch.h"
 
-#include "base/sort.h"
-
 #include <math.h>
 
 enum {

@@ -338,8 +338,7 @@ abut_status abuti_nearest_points(bvh_on_device *there, const bvh_points *points,
             status = abuti_progress(there->context, q->stage,
                                     (double)(parts.begin + parts.count) / (double)parts.total);
     }
-    abuti_release(there->context, room);
-    abuti_release(there->context, aside);
+    ABUTI_RELEASE(there->context, room, aside);
     return status;
 }
 
@@ -439,10 +438,7 @@ static abut_status without_doubles(nearest_there *n, const bvh_points *points, d
     finishing f = {.there = n->there, .points = points, .radius = radius, .nearest = nearest};
     abut_status status = abuti_bvh_host(n->there->bvh);
     status = status ? status : find_parts(n, &f);
-    abuti_release(context, f.at);
-    abuti_release(context, f.order);
-    abuti_release(context, f.places);
-    abuti_release(context, f.counts);
+    ABUTI_RELEASE(context, f.at, f.order, f.places, f.counts);
     return status;
 }
 

@@ -390,13 +390,8 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
     }
     if (!status && wanted & FEATURES_INCIDENTS)
         status = add_incidents(&m, context);
-    abuti_release(context, m.edge_feature);
-    abuti_release(context, m.vertex_feature);
-    abuti_release(context, m.face_feature);
-    abuti_release(context, m.has_face);
-    abuti_release(context, m.edge_low);
-    abuti_release(context, m.source);
-    abuti_release(context, m.kind);
+    ABUTI_RELEASE(context, m.edge_feature, m.vertex_feature, m.face_feature, m.has_face, m.edge_low,
+                  m.source, m.kind);
     abut_topology_destroy(topology);
     if (status)
         abuti_features_destroy(&made);
@@ -408,13 +403,9 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
 void abuti_features_destroy(abuti_features *features) {
     if (!features->context)
         return;
-    abuti_release(features->context, features->records);
-    abuti_release(features->context, features->exact);
-    abuti_release(features->context, features->ends);
-    abuti_release(features->context, features->low_edge);
-    abuti_release(features->context, features->leaf_begin);
-    abuti_release(features->context, features->incident_begin);
-    abuti_release(features->context, features->incidents);
+    ABUTI_RELEASE(features->context, features->records, features->exact, features->ends,
+                  features->low_edge, features->leaf_begin, features->incident_begin,
+                  features->incidents);
     abut_context_destroy(features->context);
     memset(features, 0, sizeof *features);
 }

@@ -122,8 +122,7 @@ abut_status abuti_lists_create(const abut_bvh *bvh, lists_table *table) {
 void abuti_lists_destroy(lists_table *table) {
     if (!table->bvh)
         return;
-    abuti_release(table->bvh->context, table->rows);
-    abuti_release(table->bvh->context, table->names);
+    ABUTI_RELEASE(table->bvh->context, table->rows, table->names);
     table->rows = NULL;
     table->names = NULL;
 }

@@ -14,7 +14,6 @@
 #include "bvh/points.h"
 #include "nearest/batch.h"
 
-#include "base/sort.h"
 #include "geom/closest_shared.h"
 
 #include <math.h>

@@ -88,57 +88,6 @@ DEFINE_WALK(walk_listing, listing, &state->s, list_leaf)
 
 /* ---- far: doubles ---- */
 
-typedef struct far_point {
-    double at[3];     /* in units of the search: nothing is further than 4 */
-    double unit;      /* a distance times this is one in those */
-    double per_frame; /* a coordinate of the frame times this, too */
-} far_point;
-
-static inline far_point far_of(vec3 point, mesh_frame frame) {
-    vec3 p = v3_sub(point, v3(frame.origin[0], frame.origin[1], frame.origin[2]));
-    far_point f;
-    f.unit = real_min(1.0 / v3_max_abs(p), frame.scale);
-    f.per_frame = f.unit / frame.scale;
-    f.at[0] = p.x * f.unit;
-    f.at[1] = p.y * f.unit;
-    f.at[2] = p.z * f.unit;
-    return f;
-}
-
-static inline double far_box_sq(const far_point *f, __global const bvh_node *n, uint slot) {
-    __global const float *lo = (__global const float *)n->lo, *hi = (__global const float *)n->hi;
-    double sum = 0.0;
-    for (int axis = 0; axis < 3; axis++) {
-        double below = lo[4 * axis + slot] * f->per_frame - f->at[axis];
-        double above = f->at[axis] - hi[4 * axis + slot] * f->per_frame;
-        double d = real_max(real_max(below, above), 0.0);
-        sum += d * d;
-    }
-    return sum;
-}
-
-/* Puts the children that are not further than the limit on the stack, the nearest last. */
-static uint far_children(const far_point *f, __global const bvh_node *n, double limit_sq,
-                         double *distances, uint *children, uint used) {
-    uint first = used;
-    for (uint slot = 0; slot < BVH_WIDTH; slot++) {
-        uint child = BVH_AT(const uint, n->child, slot);
-        if (child == ABUT_NONE)
-            continue;
-        double sum = far_box_sq(f, n, slot);
-        if (sum > limit_sq)
-            continue;
-        uint i = used++;
-        for (; i > first && distances[i - 1] < sum; i--) {
-            distances[i] = distances[i - 1];
-            children[i] = children[i - 1];
-        }
-        distances[i] = sum;
-        children[i] = child;
-    }
-    return used;
-}
-
 static __attribute__((noinline)) double distance_to(__global const double *corners, uint triangle,
                                                     vec3 point) {
     return triangle_closest_point(load_triangle(corners, triangle), point).distance;

@@ -227,39 +227,15 @@ __kernel void nearest_measure(__global const double *corners, __global const uin
 static void walk_complete(measured *m, __global const bvh_node *nodes,
                           __global const uint *tree_order, __global const double *corners,
                           mesh_frame frame) {
-    vec3 p = v3_sub(m->point, v3(frame.origin[0], frame.origin[1], frame.origin[2]));
-    double unit = real_min(1.0 / v3_max_abs(p), frame.scale), per_frame = unit / frame.scale;
-    double at[3] = {p.x * unit, p.y * unit, p.z * unit};
+    far_point f = far_of(m->point, frame);
     double distances[STACK];
     uint children[STACK], used = 0, index = 0;
     for (;;) {
-        __global const bvh_node *n = nodes + index;
-        __global const float *lo = (__global const float *)n->lo,
-                             *hi = (__global const float *)n->hi;
-        __global const uint *child = (__global const uint *)&n->child;
-        uint first = used;
-        for (uint slot = 0; slot < BVH_WIDTH; slot++) {
-            if (child[slot] == ABUT_NONE)
-                continue;
-            double sum = 0.0;
-            for (int axis = 0; axis < 3; axis++) {
-                double below = lo[4 * axis + slot] * per_frame - at[axis];
-                double above = at[axis] - hi[4 * axis + slot] * per_frame;
-                double d = real_max(real_max(below, above), 0.0);
-                sum += d * d;
-            }
-            uint i = used++;
-            for (; i > first && distances[i - 1] < sum; i--) {
-                distances[i] = distances[i - 1];
-                children[i] = children[i - 1];
-            }
-            distances[i] = sum;
-            children[i] = child[slot];
-        }
+        used = far_children(&f, nodes + index, INFINITY, distances, children, used);
         bool found = false;
         while (used && !found) {
             used--;
-            double limit = real_min(m->best, m->radius) * unit * SLACK_FAR + MARGIN_FAR;
+            double limit = real_min(m->best, m->radius) * f.unit * SLACK_FAR + MARGIN_FAR;
             if (distances[used] > limit * limit)
                 continue;
             index = children[used];

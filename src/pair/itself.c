@@ -390,11 +390,7 @@ static abut_status search_run(search *s, const char *function,
         abuti_parallel_for(context, leaf_count, LEAVES_A_TASK, leaves_task, s);
         status = run_all(s, function);
     }
-    abuti_release(context, s->leaves);
-    abuti_release(context, s->clean);
-    abuti_release(context, s->shares);
-    abuti_release(context, s->taken);
-    abuti_release(context, s->pool);
+    ABUTI_RELEASE(context, s->leaves, s->clean, s->shares, s->taken, s->pool);
     return status;
 }
 

@@ -2,7 +2,6 @@
  * functions. Surfaces first: where they do not meet, containment, and only then distances. */
 #include "pair/pair.h"
 
-#include "base/sort.h"
 #include "geom/distance_shared.h"
 
 #include <math.h>

@@ -55,13 +55,7 @@ static inline float boxes_lower_sq(const pair_pose *p, const box *a, const box *
 
 /* ---- triangles ---- */
 
-/* A CPU's compiler takes long to put this into the kernel, and gains nothing. */
-#ifdef APART
-static __attribute__((noinline)) float distance_sq(
-#else
-static inline float distance_sq(
-#endif
-    wide_triangle *a, wide_triangle *b) {
+ABUTI_APART float distance_sq(wide_triangle *a, wide_triangle *b) {
     triangle_prepare(a);
     triangle_prepare(b);
     return triangles_sq(a, b);

@@ -22,14 +22,8 @@ static inline triangle3 posed_triangle(__global const double *corners, uint whic
     return t;
 }
 
-/* A CPU's compiler takes long to put this into the kernel, and gains nothing. */
-#ifdef APART
-static __attribute__((noinline)) double distance_of(
-#else
-static inline double distance_of(
-#endif
-    __global const double *corners_a, __global const double *corners_b,
-    __global const pair_motion *motions, uint2 pair) {
+ABUTI_APART double distance_of(__global const double *corners_a, __global const double *corners_b,
+                               __global const pair_motion *motions, uint2 pair) {
     abut_feature features[2];
     return triangle_triangle_apart_at(posed_triangle(corners_a, pair.x, motions),
                                       posed_triangle(corners_b, pair.y, motions + 1), features)

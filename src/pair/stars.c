@@ -124,7 +124,6 @@ abut_status abuti_pair_stars(const abut_mesh *mesh, unsigned char *clean) {
         list_faces(mesh, begin, faces);
         abuti_parallel_for(context, mesh->vertex_count, VERTICES_A_TASK, stars_task, &s);
     }
-    abuti_release(context, begin);
-    abuti_release(context, faces);
+    ABUTI_RELEASE(context, begin, faces);
     return status;
 }

@@ -65,9 +65,7 @@ abut_status abuti_bins_create(const picture_scene *scene, size_t count, const ui
 }
 
 void abuti_bins_destroy(abut_context *context, bins *b) {
-    abuti_release(context, b->begin);
-    abuti_release(context, b->members);
-    abuti_release(context, b->wide);
+    ABUTI_RELEASE(context, b->begin, b->members, b->wide);
 }
 
 /* Wide and narrow things are both in order, so walking a tile is a merge of two sorted lists. */

@@ -10,12 +10,6 @@
 
 #include <string.h>
 
-static uint32_t ordered_bits(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-}
-
 static void blend_fragment(const picture_scene *scene, uint32_t triangle, unsigned mask, float x,
                            float y, f3 colours[SAMPLES]) {
     shade_setup setup;
@@ -34,10 +28,10 @@ static void blend_fragment(const picture_scene *scene, uint32_t triangle, unsign
 
 static void blend_all(const picture_scene *scene, glass_room *room, size_t count, int tile_x,
                       int tile_y, sample_colours colours) {
-    abuti_sort(room->keys, room->numbers, count);
+    const sort_key *sorted = abuti_sort_by_key(room->keys, room->spare, count);
     for (size_t i = 0; i < count; i++) {
-        int pixel = (int)(room->keys[i] >> 32);
-        uint32_t number = room->numbers[i];
+        int pixel = (int)(sorted[i].key >> 32);
+        uint32_t number = sorted[i].value;
         blend_fragment(scene, room->triangles[number], room->masks[number],
                        (float)(tile_x + pixel % TILE), (float)(tile_y + pixel / TILE),
                        colours[pixel]);
@@ -64,8 +58,8 @@ void abuti_glass_draw(const picture_scene *scene, const bins *glass, size_t tile
                     count = 0;
                 }
                 float q = raster_depth(&setup, (float)x + 0.5f, (float)y + 0.5f);
-                room->keys[count] = (uint64_t)pixel << 32 | ordered_bits(q);
-                room->numbers[count] = (uint32_t)count;
+                room->keys[count].key = (uint64_t)pixel << 32 | ordered_bits(q);
+                room->keys[count].value = (uint32_t)count;
                 room->triangles[count] = triangle;
                 room->masks[count] = (uint16_t)mask;
                 count++;

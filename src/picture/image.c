@@ -201,8 +201,7 @@ abut_status abut_picture_write(abut_picture *picture, const char *path) {
         else
             status = write_image(&sink, &of, row, png);
     }
-    abuti_release(context, pixels);
-    abuti_release(context, row);
+    ABUTI_RELEASE(context, pixels, row);
     return status;
 }
 

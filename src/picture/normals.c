@@ -160,37 +160,39 @@ static bool is_degenerate(f3 n) {
     return f3_dot(n, n) < 0.5f;
 }
 
-/* Corners at place v around one edge, that leads to place `other`. */
-static void meet_at_edge(smoothing *s, uint32_t v, uint64_t other, const uint32_t *corners,
-                         size_t count) {
+/* Corners at place v around one edge, whose key is the place that it leads to. */
+static void meet_at_edge(smoothing *s, uint32_t v, const sort_key *corners, size_t count) {
     bool crease = count == 1;
     for (size_t i = 1; i < count; i++) {
-        f3 a = s->faces[corners[i - 1] / 3], b = s->faces[corners[i] / 3];
+        f3 a = s->faces[corners[i - 1].value / 3], b = s->faces[corners[i].value / 3];
         if (f3_dot(a, b) >= CREASE_COSINE)
-            join(s->group, corners[i - 1], corners[i]);
+            join(s->group, corners[i - 1].value, corners[i].value);
         else if (!is_degenerate(a) && !is_degenerate(b))
             crease = true;
     }
-    for (size_t i = 0; v < other && i < count; i++) /* once an edge, from its lower end */
-        s->creases[edge_to(s, corners[i], other)] = crease;
+    for (size_t i = 0; v < corners->key && i < count; i++) /* once an edge, from its lower end */
+        s->creases[edge_to(s, corners[i].value, corners->key)] = crease;
 }
 
-static void meet_at_place(smoothing *s, uint32_t v, const uint64_t *keys, const uint32_t *values,
-                          size_t count) {
-    for (size_t begin = 0, end; begin < count; begin = end) {
-        for (end = begin + 1; end < count && keys[end] == keys[begin];)
+/* By the sorted edges of a place, two of each corner. */
+static void meet_at_place(smoothing *s, uint32_t v, const sort_key *edges) {
+    const uint32_t *list = s->list + s->begin[v];
+    size_t count = s->begin[v + 1] - s->begin[v];
+    for (size_t begin = 0, end; begin < 2 * count; begin = end) {
+        for (end = begin + 1; end < 2 * count && edges[end].key == edges[begin].key;)
             end++;
-        meet_at_edge(s, v, keys[begin], values + begin, end - begin);
+        meet_at_edge(s, v, edges + begin, end - begin);
     }
+    if (s->corners)
+        sum_groups(s, list, count);
 }
 
 /* Both edges of each corner, by the place at their other end. */
-static void list_edges(const smoothing *s, const uint32_t *list, size_t count, uint64_t *keys,
-                       uint32_t *values) {
-    for (size_t i = 0; i < 2 * count; i++) {
-        uint32_t corner = list[i / 2], t = corner / 3, k = (corner + 1 + (uint32_t)(i & 1)) % 3;
-        keys[i] = s->place[s->mesh->indices[3 * t + k]];
-        values[i] = corner;
+static void list_edges(const smoothing *s, size_t v, sort_key *edges) {
+    for (size_t i = 0; i < 2 * (size_t)(s->begin[v + 1] - s->begin[v]); i++) {
+        uint32_t corner = s->list[s->begin[v] + i / 2], t = corner / 3;
+        uint32_t k = (corner + 1 + (uint32_t)(i & 1)) % 3;
+        edges[i] = (sort_key){s->place[s->mesh->indices[3 * t + k]], corner};
     }
 }
 
@@ -198,31 +200,23 @@ enum { USUAL_CORNERS = 32 }; /* more than these at a place are sorted apart, wit
 
 static void smooth_usual(void *data, size_t chunk, size_t begin, size_t end) {
     smoothing *s = data;
-    uint64_t keys[2 * USUAL_CORNERS];
-    uint32_t values[2 * USUAL_CORNERS];
+    sort_key edges[2 * USUAL_CORNERS];
     (void)chunk;
     for (size_t v = begin; v < end; v++) {
-        const uint32_t *list = s->list + s->begin[v];
         size_t count = s->begin[v + 1] - s->begin[v];
-        for (size_t i = 0; i < count; i++)
-            s->group[list[i]] = list[i];
+        for (size_t i = s->begin[v]; i < s->begin[v + 1]; i++)
+            s->group[s->list[i]] = s->list[i];
         if (count > USUAL_CORNERS)
             continue;
-        list_edges(s, list, count, keys, values);
+        list_edges(s, v, edges);
         for (size_t i = 1; i < 2 * count; i++) { /* insertion sort: short, and nearly ordered */
-            uint64_t key = keys[i];
-            uint32_t value = values[i];
+            sort_key edge = edges[i];
             size_t at = i;
-            for (; at > 0 && keys[at - 1] > key; at--) {
-                keys[at] = keys[at - 1];
-                values[at] = values[at - 1];
-            }
-            keys[at] = key;
-            values[at] = value;
+            for (; at > 0 && edges[at - 1].key > edge.key; at--)
+                edges[at] = edges[at - 1];
+            edges[at] = edge;
         }
-        meet_at_place(s, (uint32_t)v, keys, values, 2 * count);
-        if (s->corners)
-            sum_groups(s, list, count);
+        meet_at_place(s, (uint32_t)v, edges);
     }
 }
 
@@ -233,22 +227,16 @@ static abut_status smooth_crowded(smoothing *s, abut_context *context) {
             most = s->begin[v + 1] - s->begin[v];
     if (most <= USUAL_CORNERS)
         return ABUT_OK;
-    uint64_t *keys = abuti_allocate(context, most, 4 * sizeof *keys);
-    uint32_t *values = abuti_allocate(context, most, 4 * sizeof *values);
-    for (size_t v = 0; keys && values && v < s->mesh->vertex_count; v++) {
-        const uint32_t *list = s->list + s->begin[v];
+    sort_key *edges = abuti_allocate(context, most, 4 * sizeof *edges);
+    for (size_t v = 0; edges && v < s->mesh->vertex_count; v++) {
         size_t count = s->begin[v + 1] - s->begin[v];
         if (count <= USUAL_CORNERS)
             continue;
-        list_edges(s, list, count, keys, values);
-        abuti_sort(keys, values, 2 * count);
-        meet_at_place(s, (uint32_t)v, keys, values, 2 * count);
-        if (s->corners)
-            sum_groups(s, list, count);
+        list_edges(s, v, edges);
+        meet_at_place(s, (uint32_t)v, abuti_sort_by_key(edges, edges + 2 * count, 2 * count));
     }
-    abut_status status = keys && values ? ABUT_OK : ABUT_ERROR_MEMORY;
-    abuti_release(context, keys);
-    abuti_release(context, values);
+    abut_status status = edges ? ABUT_OK : ABUT_ERROR_MEMORY;
+    abuti_release(context, edges);
     return status;
 }
 
@@ -270,10 +258,6 @@ abut_status abuti_corner_normals(abut_context *context, const abut_mesh *mesh, c
         abuti_parallel_for(context, mesh->vertex_count, 4096, smooth_usual, &s);
         status = smooth_crowded(&s, context);
     }
-    abuti_release(context, s.keys);
-    abuti_release(context, s.place);
-    abuti_release(context, s.begin);
-    abuti_release(context, s.list);
-    abuti_release(context, s.group);
+    ABUTI_RELEASE(context, s.keys, s.place, s.begin, s.list, s.group);
     return status;
 }

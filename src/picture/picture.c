@@ -96,9 +96,7 @@ void abut_picture_destroy(abut_picture *picture) {
         abut_mesh_destroy(picture->items[i].mesh);
         abuti_release(context, picture->items[i].triangle_paint);
     }
-    abuti_release(context, picture->items);
-    abuti_release(context, picture->marks);
-    abuti_release(context, picture);
+    ABUTI_RELEASE(context, picture->items, picture->marks, picture);
     abut_context_destroy(context);
 }
 

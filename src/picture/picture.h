@@ -230,9 +230,12 @@ static inline paint triangle_paint_of(const picture_scene *scene, uint32_t trian
 abut_status abuti_corner_normals(abut_context *context, const abut_mesh *mesh, const f3 *faces,
                                  uint8_t *creases, f3 *corners);
 
-/* Sorts `values` by ascending `keys`, stable, in linear time; `keys` are sorted along. The second
- * halves of both arrays (2 x count) are scratch. */
-void abuti_sort(uint64_t *keys, uint32_t *values, size_t count);
+/* Bits that sort as unsigned like the float does. */
+static inline uint32_t ordered_bits(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
 
 /* ---- bins ---- */
 
@@ -370,8 +373,7 @@ void abuti_marks_draw(const picture_scene *scene, const mark_layer *layer, int t
 /* See-through triangles over what is there already. `room` is scratch of GLASS_BYTES. */
 #define GLASS_FRAGMENTS 65536
 typedef struct glass_room {
-    uint64_t keys[2 * GLASS_FRAGMENTS];
-    uint32_t numbers[2 * GLASS_FRAGMENTS];
+    sort_key keys[GLASS_FRAGMENTS], spare[GLASS_FRAGMENTS];
     uint32_t triangles[GLASS_FRAGMENTS];
     uint16_t masks[GLASS_FRAGMENTS];
 } glass_room;

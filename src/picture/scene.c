@@ -126,25 +126,20 @@ static void centre(picture_scene *s) {
 
 /* ---- opaque and see-through ---- */
 
-/* Bits that sort as unsigned like the float does. */
-static uint32_t ordered_bits(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-}
-
 /* See-through triangles from far to near by their middles: where glass.c has more layers than it
  * can sort sample by sample, this order has to do. */
 static abut_status sort_glass(picture_scene *s) {
-    uint64_t *keys = abuti_allocate(s->context, s->glass_count, 2 * sizeof *keys);
+    sort_key *keys = abuti_allocate(s->context, s->glass_count, 2 * sizeof *keys);
     if (!keys)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < s->glass_count; i++) {
         const uint32_t *corner = s->corners + 3 * (size_t)s->glass[i];
         float q = s->screen[corner[0]].z + s->screen[corner[1]].z + s->screen[corner[2]].z;
-        keys[i] = ordered_bits(q);
+        keys[i] = (sort_key){ordered_bits(q), s->glass[i]};
     }
-    abuti_sort(keys, s->glass, s->glass_count);
+    const sort_key *sorted = abuti_sort_by_key(keys, keys + s->glass_count, s->glass_count);
+    for (size_t i = 0; i < s->glass_count; i++)
+        s->glass[i] = sorted[i].value;
     abuti_release(s->context, keys);
     return ABUT_OK;
 }
@@ -155,7 +150,7 @@ static abut_status split(picture_scene *s) {
             s->glass_count++;
     s->opaque_count = s->triangle_count - s->glass_count;
     s->opaque = abuti_allocate(s->context, s->opaque_count, sizeof *s->opaque);
-    s->glass = abuti_allocate(s->context, s->glass_count, 2 * sizeof *s->glass);
+    s->glass = abuti_allocate(s->context, s->glass_count, sizeof *s->glass);
     if (!s->opaque || !s->glass)
         return ABUT_ERROR_MEMORY;
     size_t opaque = 0, glass = 0;
@@ -224,17 +219,8 @@ abut_status abuti_scene_create(const abut_picture *picture, picture_scene *out) 
 
 void abuti_scene_destroy(picture_scene *s) {
     abut_context *context = s->context;
-    abuti_release(context, s->items);
-    abuti_release(context, s->screen);
-    abuti_release(context, s->corners);
-    abuti_release(context, s->triangle_item);
-    abuti_release(context, s->face_normals);
-    abuti_release(context, s->corner_normals);
-    abuti_release(context, s->creases);
-    abuti_release(context, s->opaque);
-    abuti_release(context, s->glass);
-    abuti_release(context, s->marks);
-    abuti_release(context, s->depth);
-    abuti_release(context, s->enclosure);
+    ABUTI_RELEASE(context, s->items, s->screen, s->corners, s->triangle_item, s->face_normals,
+                  s->corner_normals, s->creases, s->opaque, s->glass, s->marks, s->depth,
+                  s->enclosure);
     abuti_shadow_destroy(context, s->shadow);
 }

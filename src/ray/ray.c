@@ -18,7 +18,6 @@
 #include "bvh/cull.h"
 #include "bvh/gather.h"
 
-#include "base/sort.h"
 #include "geom/meet_shared.h"
 #include "geom/path_shared.h"
 

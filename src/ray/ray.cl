@@ -159,13 +159,7 @@ static inline void start_strike(strike *s, __global const double *ray, double mo
     s->triangle = ABUT_NONE;
 }
 
-/* A CPU's compiler takes long to put this into every kernel, and gains nothing. */
-#ifdef APART
-static __attribute__((noinline)) void meet(
-#else
-static inline void meet(
-#endif
-    strike *s, __global const double *corners, uint triangle) {
+ABUTI_APART void meet(strike *s, __global const double *corners, uint triangle) {
     path_hit hit;
     if (!path_triangle_meet(&s->path, load_triangle(corners, triangle), &hit) ||
         !(hit.parameter <= s->most) ||

@@ -34,15 +34,8 @@ static void walk(listing *l, __global const bvh_node *nodes, __global const floa
             try_leaf(l, triangles, child & ~BVH_LEAF);
             continue;
         }
-        uint4 key = child_keys(&l->sight, nodes + child, l->most), name = nodes[child].child;
-        if (key.x != ABUT_NONE)
-            children[used++] = name.x;
-        if (key.y != ABUT_NONE)
-            children[used++] = name.y;
-        if (key.z != ABUT_NONE)
-            children[used++] = name.z;
-        if (key.w != ABUT_NONE)
-            children[used++] = name.w;
+        int4 met = child_keys(&l->sight, nodes + child, l->most) != ABUT_NONE;
+        used = push_children(children, used, nodes[child].child, met);
     }
 }
 

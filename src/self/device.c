@@ -113,8 +113,7 @@ static void put_around(abut_self *view) {
     } else {
         abuti_kit_fail(&d->kit, ABUT_ERROR_MEMORY);
     }
-    abuti_release(view->context, begin);
-    abuti_release(view->context, items);
+    ABUTI_RELEASE(view->context, begin, items);
 }
 
 static void put_all(abut_self *view) {

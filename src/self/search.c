@@ -464,8 +464,6 @@ abut_status abuti_view_search(abut_self *view, bool complete, const view_limits 
     abut_status status = s.shares && s.taken ? run(&s) : ABUT_ERROR_MEMORY;
     *hit = s.best;
     *is_spent = s.pool_count && s.best.time > 0;
-    abuti_release(view->context, s.shares);
-    abuti_release(view->context, s.taken);
-    abuti_release(view->context, s.pool);
+    ABUTI_RELEASE(view->context, s.shares, s.taken, s.pool);
     return status;
 }

@@ -149,16 +149,12 @@ abut_status abuti_view_tree_build(abut_self *view, uint32_t first, uint32_t coun
         find_centres(view, first, count, centres);
         split_nodes(tree, centres, ranges);
     }
-    abuti_release(context, centres);
-    abuti_release(context, ranges);
+    ABUTI_RELEASE(context, centres, ranges);
     return all ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
 void abuti_view_tree_release(abut_context *context, view_tree *tree) {
-    abuti_release(context, tree->child);
-    abuti_release(context, tree->parent);
-    abuti_release(context, tree->leaf);
-    abuti_release(context, tree->bounds);
+    ABUTI_RELEASE(context, tree->child, tree->parent, tree->leaf, tree->bounds);
 }
 
 /* ---- fit ---- */

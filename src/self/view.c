@@ -74,8 +74,7 @@ abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, 
 }
 
 static void release_lists(abut_context *context, view_lists *lists) {
-    abuti_release(context, lists->begin);
-    abuti_release(context, lists->items);
+    ABUTI_RELEASE(context, lists->begin, lists->items);
 }
 
 void abut_self_destroy(abut_self *view) {

@@ -36,8 +36,7 @@ abut_status abuti_builder_open(abuti_builder *builder, abut_context *context, ui
 }
 
 void abuti_builder_close(abuti_builder *builder) {
-    abuti_release(builder->context, builder->positions);
-    abuti_release(builder->context, builder->indices);
+    ABUTI_RELEASE(builder->context, builder->positions, builder->indices);
 }
 
 /* The first triangle without area, or the count where there is none. Sizes are bounded, so that

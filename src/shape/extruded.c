@@ -217,11 +217,7 @@ static abut_status block_open(abut_context *context, block *b) {
 }
 
 static void block_close(abut_context *context, block *b) {
-    abuti_release(context, b->u);
-    abuti_release(context, b->v);
-    abuti_release(context, b->u_part);
-    abuti_release(context, b->v_part);
-    abuti_release(context, b->first);
+    ABUTI_RELEASE(context, b->u, b->v, b->u_part, b->v_part, b->first);
 }
 
 abut_status abuti_build_stairs(abut_context *context, const abut_shape *shape, abut_mesh **mesh) {

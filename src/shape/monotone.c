@@ -165,7 +165,6 @@ abut_status abuti_triangulate_monotone(abut_context *context, const abuti_vec2 *
         link_triangles(&w);
         improve(&w);
     }
-    abuti_release(context, w.across);
-    abuti_release(context, w.scratch);
+    ABUTI_RELEASE(context, w.across, w.scratch);
     return status;
 }

@@ -274,9 +274,7 @@ static abut_status fill_hole(pot *p, const hole *h) {
             abuti_add_triangle(&p->builder, v[t[0]], v[t[turned_over ? 2 : 1]],
                                v[t[turned_over ? 1 : 2]]);
         }
-    abuti_release(p->context, places);
-    abuti_release(p->context, vertices);
-    abuti_release(p->context, indices);
+    ABUTI_RELEASE(p->context, places, vertices, indices);
     return status;
 }
 
@@ -336,7 +334,6 @@ abut_status abuti_build_teapot_solid(abut_context *context, const abut_shape *sh
     for (uint32_t i = 0; !status && i < HOLES; i++)
         p.holes[i].leaving = leaving + i * (n + 1);
     status = status ? status : assemble(&p, mesh);
-    abuti_release(context, leaving);
-    abuti_release(context, p.vertex);
+    ABUTI_RELEASE(context, leaving, p.vertex);
     return status;
 }

@@ -100,20 +100,6 @@ static inline int4 boxes_met(const crossing *c, __global const bvh_node *n) {
                         : planes[c->axis] <= at.z + SIGN_MARGIN);
 }
 
-static inline uint push_met(const crossing *c, __global const bvh_node *n, uint *stack, uint used) {
-    int4 met = boxes_met(c, n);
-    uint4 child = n->child;
-    if (met.x)
-        stack[used++] = child.x;
-    if (met.y)
-        stack[used++] = child.y;
-    if (met.z)
-        stack[used++] = child.z;
-    if (met.w)
-        stack[used++] = child.w;
-    return used;
-}
-
 /* Counts what is certain, in the order of the points' curve; see above for the rest. With
  * QUEST_SIGN only points that are not settled. */
 __kernel void inside_find(__global const bvh_node *nodes, __global const float4 *triangles,
@@ -131,7 +117,7 @@ __kernel void inside_find(__global const bvh_node *nodes, __global const float4 
         if (next & BVH_LEAF)
             try_leaf(&c, triangles, next & ~BVH_LEAF, triangle_count);
         else
-            used = push_met(&c, nodes + next, stack, used);
+            used = push_children(stack, used, nodes[next].child, boxes_met(&c, nodes + next));
     }
     windings[i] = c.winding;
     counts[i] = (uchar)(c.count == COMPLETE ? COMPLETE : (2 * c.axis + c.up) * DIRECTION + c.count);
@@ -195,7 +181,7 @@ __kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
         } else {
             next = stack[--used];
             if (!(next & BVH_LEAF)) {
-                used = push_met(&c, nodes + next, stack, used);
+                used = push_children(stack, used, nodes[next].child, boxes_met(&c, nodes + next));
                 continue;
             }
             leaf = next & ~BVH_LEAF;

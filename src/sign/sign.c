@@ -82,12 +82,9 @@ static double facing_by_normals(const struct bvh_sign *sign) {
 
 static void destroy(bvh_part *part) {
     struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
-    abuti_release(part->context, sign->names);
-    abuti_release(part->context, sign->far);
+    ABUTI_RELEASE(part->context, sign->names, sign->far);
     abut_topology_destroy(sign->topology);
-    abuti_release(part->context, sign->faces);
-    abuti_release(part->context, sign->vertices);
-    abuti_release(part->context, sign->angles);
+    ABUTI_RELEASE(part->context, sign->faces, sign->vertices, sign->angles);
 }
 
 /* After the hierarchy has been fitted to its mesh. Takes no memory, but of one on a device what the

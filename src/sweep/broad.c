@@ -2,7 +2,6 @@
 #include "sweep/motion.h"
 
 #include "base/simd.h"
-#include "base/sort.h"
 
 #include <math.h>
 
@@ -193,9 +192,7 @@ static abut_status order_all(abut_sweep *m, const frame *f) {
                     b->mesh[b->place[i]] = k;
         b->ordered = true;
     }
-    abuti_release(m->context, keys);
-    abuti_release(m->context, spare);
-    abuti_release(m->context, begin);
+    ABUTI_RELEASE(m->context, keys, spare, begin);
     return status;
 }
 

@@ -6,7 +6,6 @@
  */
 #include "sweep/device.h"
 
-#include "base/sort.h"
 #include "geom/sweep.h"
 
 enum { RANK_MOST = 1 << 15 };
@@ -95,8 +94,7 @@ static void put_vertices(abut_sweep *m, motion_device *d) {
                       sizeof *words);
     }
     d->layout.count[SWEEP_VERTICES] = used;
-    abuti_release(m->context, points);
-    abuti_release(m->context, words);
+    ABUTI_RELEASE(m->context, points, words);
 }
 
 /* All that stays the same. */
@@ -340,8 +338,7 @@ static abut_status decide_all(exact_task *t, uint32_t *count) {
         t->hits[kept] = t->hits[i];
         kept += t->touch[i];
     }
-    abuti_release(t->motion->context, t->touch);
-    abuti_release(t->motion->context, t->statuses);
+    ABUTI_RELEASE(t->motion->context, t->touch, t->statuses);
     *count = kept;
     return status;
 }

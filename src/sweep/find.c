@@ -18,7 +18,6 @@
 #include "sweep/motion.h"
 
 #include "base/simd.h"
-#include "base/sort.h"
 #include "geom/sweep.h"
 
 #include <stdatomic.h>

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "base/math_shared.h"
+#include "base/sort.h"
 #include "sweep/broad.h"
 
 #include <abut/sweep.h>

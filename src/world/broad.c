@@ -17,7 +17,6 @@
 #include "world/world.h"
 
 #include "base/simd.h"
-#include "base/sort.h"
 
 #include <math.h>
 #include <stdatomic.h>

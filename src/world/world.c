@@ -72,8 +72,7 @@ void abut_world_destroy(abut_world *world) {
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(context, lists[i]->data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
-        abuti_release(context, world->pair_chunks[i].list.data);
-        abuti_release(context, world->contact_chunks[i].list.data);
+        ABUTI_RELEASE(context, world->pair_chunks[i].list.data, world->contact_chunks[i].list.data);
     }
     abuti_release(context, world);
     abut_context_destroy(context);

@@ -410,8 +410,7 @@ static void settle_signs(filling *f, abuti_kit *aside, uint32_t count) {
                       MEMORY(FIELD_UNSURE_INSIDE), ABUTI_VALUE(count), ABUTI_BUFFER(f->values),
                       MEMORY(FIELD_COUNTERS), ABUTI_LOCAL_MEMORY(FIELD_EXTREMES_BYTES));
     }
-    abuti_release(context, sums);
-    abuti_release(context, inside);
+    ABUTI_RELEASE(context, sums, inside);
 }
 
 static void clear(filling *f) {
@@ -525,10 +524,7 @@ static void search_all(filling *f) {
         abuti_kit_fail(kit, ABUT_ERROR_MEMORY);
     for (size_t i = 0; i < cells && !abuti_kit_failed(kit); i += most)
         search_some(f, &s, i, (uint32_t)(cells - i < most ? cells - i : most));
-    abuti_release(context, s.points);
-    abuti_release(context, s.nearest);
-    abuti_release(context, s.cells);
-    abuti_release(context, s.values);
+    ABUTI_RELEASE(context, s.points, s.nearest, s.cells, s.values);
 }
 
 /* ---- all ---- */

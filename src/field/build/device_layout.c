@@ -295,9 +295,7 @@ static abut_status find_bricks(abut_field *field, const abut_bvh *bvh, void *wor
     abut_status status = make_room(&w);
     (void)bvh;
     status = status ? status : fill_windows(&w, reach);
-    abuti_release(field->context, w.cell_numbers);
-    abuti_release(field->context, w.brick_numbers);
-    abuti_release(field->context, w.fetched);
+    ABUTI_RELEASE(field->context, w.cell_numbers, w.brick_numbers, w.fetched);
     return status;
 }
 

@@ -85,8 +85,7 @@ static void put_exact(bvh_on_device *bvh, field_parts *p, const abuti_features *
     } else {
         abuti_kit_fail(&p->kit, ABUT_ERROR_MEMORY);
     }
-    abuti_release(bvh->context, m.has_face);
-    abuti_release(bvh->context, m.to);
+    ABUTI_RELEASE(bvh->context, m.has_face, m.to);
 }
 
 static void put_features(bvh_on_device *bvh, field_parts *p) {

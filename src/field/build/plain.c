@@ -48,8 +48,6 @@ abut_status abuti_field_compute_plain(const field_job *job) {
                                     job->from + (job->to - job->from) * (double)(first + count) /
                                                     (double)all);
     }
-    abuti_release(context, points);
-    abuti_release(context, nearest);
-    abuti_release(context, values);
+    ABUTI_RELEASE(context, points, nearest, values);
     return status;
 }

@@ -176,8 +176,7 @@ abut_status abuti_field_sparse_bricks(abut_field *field, const abut_bvh *bvh, vo
                          .to = 1};
         status = abuti_field_compute(&job);
     }
-    abuti_release(context, s.wanted);
-    abuti_release(context, s.layers);
+    ABUTI_RELEASE(context, s.wanted, s.layers);
     return status;
 }
 

@@ -500,20 +500,3 @@ TEST(null_arguments) {
 }
 
 /* ---- the tools below ---- */
-
-static int compare_keys(const void *a, const void *b) {
-    uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
-    return p < q ? -1 : p > q;
-}
-
-TEST(keys_are_sorted) {
-    test_random random = {.state = 4};
-    static uint64_t keys[5000], buffer[5000], expected[5000];
-    for (size_t n = 0; n < 5000; n = n < 100 ? n + 1 : n * 3 / 2) {
-        for (size_t i = 0; i < n; i++)
-            expected[i] = keys[i] = test_random_bits(&random) >> (n % 3 * 28);
-        qsort(expected, n, sizeof *expected, compare_keys);
-        abuti_sort_keys(keys, n <= ABUTI_SORT_SMALL ? NULL : buffer, n);
-        assert_memory_equal(expected, keys, n * sizeof *keys);
-    }
-}

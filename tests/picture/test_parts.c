@@ -5,33 +5,6 @@
 
 #include <stdlib.h>
 
-/* ---- sort ---- */
-
-TEST(sorting_is_stable) {
-    enum { COUNT = 5000 };
-    static uint64_t keys[2 * COUNT];
-    static uint32_t values[2 * COUNT];
-    test_random random = {1};
-    for (int bits = 0; bits <= 64; bits += 8)
-        for (size_t count = 0; count <= COUNT; count = 3 * count + 1) {
-            uint64_t sum = 0, sorted_sum = 0;
-            for (uint32_t i = 0; i < count; i++) {
-                uint64_t any = test_random_bits(&random);
-                keys[i] = bits == 64 ? any : any & ((UINT64_C(1) << bits) - 1);
-                values[i] = i;
-                sum += keys[i] * (i + 1);
-            }
-            abuti_sort(keys, values, count);
-            for (uint32_t i = 0; i < count; i++) {
-                sorted_sum += keys[i] * (values[i] + 1); /* each key kept its value */
-                if (i)
-                    assert_true(keys[i - 1] < keys[i] ||
-                                (keys[i - 1] == keys[i] && values[i - 1] < values[i]));
-            }
-            assert_true(sum == sorted_sum);
-        }
-}
-
 /* ---- a scene of random triangles straight on the screen ---- */
 
 enum { TRIANGLES = 400, WIDTH = 150, HEIGHT = 110 };

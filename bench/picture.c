@@ -43,10 +43,8 @@ static abut_status picture_run(bench_state *state) {
     abut_pose pose = {{0, 0, 0, 0}, {0, 0, 0}};
     abut_picture *picture = NULL;
     abut_status status = abut_picture_create(state->context, &options, &picture);
-    if (!status)
-        status = abut_picture_add_mesh(picture, data->mesh, pose, &style);
-    if (!status)
-        status = abut_picture_render(picture, data->bytes, data->pixels);
+    status = status ? status : abut_picture_add_mesh(picture, data->mesh, pose, &style);
+    status = status ? status : abut_picture_render(picture, data->bytes, data->pixels);
     abut_picture_destroy(picture);
     return status;
 }

@@ -319,8 +319,6 @@ abut_status abuti_device_gather(device_quest *q) {
         w.offsets = abuti_allocate(context, g->count + 1, sizeof *w.offsets);
     w.ends = abuti_allocate(context, q->part + 1, sizeof *w.ends);
     status = w.ends && (w.offsets || w.counts) ? gather_all(&w) : ABUT_ERROR_MEMORY;
-    abuti_release(context, w.ends);
-    abuti_release(context, w.offsets);
-    abuti_release(context, w.counts);
+    ABUTI_RELEASE(context, w.ends, w.offsets, w.counts);
     return status;
 }

@@ -264,8 +264,7 @@ void abuti_gltf_close(abuti_gltf *gltf) {
     for (int i = 0; i < ABUTI_GLTF_LIST_COUNT; i++)
         abuti_release(context, gltf->lists[i].values);
     abuti_json_release(&gltf->json);
-    abuti_release(context, gltf->text.owned);
-    abuti_release(context, gltf->binary.owned);
+    ABUTI_RELEASE(context, gltf->text.owned, gltf->binary.owned);
 }
 
 #endif

@@ -241,8 +241,7 @@ abut_status abuti_json_read(abut_context *context, const char *name, const char 
 }
 
 void abuti_json_release(abuti_json *json) {
-    abuti_release(json->context, json->pool);
-    abuti_release(json->context, json->values);
+    ABUTI_RELEASE(json->context, json->pool, json->values);
     json->pool = NULL;
     json->values = NULL;
     json->count = 0;

@@ -4,7 +4,7 @@
 /* ---- depth ---- */
 
 /* A unit sphere 0.05 deep in a box, whatever its triangles; each body's own contacts as well. */
-static void spheres_in_a_box_are_as_deep_as_they_are(void **state) {
+TEST(spheres_in_a_box_are_as_deep_as_they_are) {
     const uint32_t segments[] = {4, 16, 64}; /* 320, 5120, 81920 triangles */
     abut_shape box_shape = abut_shape_default(ABUT_SHAPE_BOX);
     abut_field_options options = abut_field_options_default();
@@ -80,7 +80,7 @@ static bool is_end(const abut_sample_edge *edge, const abut_mesh *mesh, uint32_t
     return memcmp(&p, &edge->end[0], sizeof p) == 0 || memcmp(&p, &edge->end[1], sizeof p) == 0;
 }
 
-static void bodies_agree_with_a_search(void **state) {
+TEST(bodies_agree_with_a_search) {
     thing things[3] = {thing_by(ABUT_SHAPE_TORUS, 24, 40), thing_by(ABUT_SHAPE_LETTER_E, 1, 40),
                        thing_by(ABUT_SHAPE_BOX, 1, 32)};
     test_random random = {11};
@@ -122,7 +122,7 @@ static void bodies_agree_with_a_search(void **state) {
         thing_free(&things[i]);
 }
 
-static void roles_can_be_swapped(void **state) {
+TEST(roles_can_be_swapped) {
     thing a = thing_by(ABUT_SHAPE_TORUS, 24, 32), b = thing_by(ABUT_SHAPE_BOX, 2, 24);
     test_random random = {4};
     static abut_contact other[ROOM];
@@ -156,7 +156,7 @@ static void roles_can_be_swapped(void **state) {
 
 /* A contact whose way out is along the sample's own normal is dropped; the deep ones are kept by
  * their other side, and nothing small is lost in something large. */
-static void what_is_wholly_inside_is_deep(void **state) {
+TEST(what_is_wholly_inside_is_deep) {
     abut_shape large = abut_shape_default(ABUT_SHAPE_BOX),
                small = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     large.extent = v3(4, 4, 4);
@@ -194,7 +194,7 @@ static void what_is_wholly_inside_is_deep(void **state) {
 }
 
 /* Samples that are told together, by balls, are those that touch nothing by themselves. */
-static void balls_leave_nothing_out(void **state) {
+TEST(balls_leave_nothing_out) {
     test_random random = {19};
     uint32_t touching = 0;
     for (int kind = 0; kind < 4; kind++) {
@@ -239,7 +239,7 @@ static void balls_leave_nothing_out(void **state) {
 
 /* ---- simple solids ---- */
 
-static void planes_cut_as_deep_as_vertices(void **state) {
+TEST(planes_cut_as_deep_as_vertices) {
     thing t = thing_by(ABUT_SHAPE_LETTER_G, 1, 24);
     test_random random = {8};
     for (uint32_t round = 0; round < test_rounds(64); round++) {
@@ -269,7 +269,7 @@ static void planes_cut_as_deep_as_vertices(void **state) {
 }
 
 /* On a face of two triangles, nowhere near a sample. */
-static void small_solids_on_a_large_face(void **state) {
+TEST(small_solids_on_a_large_face) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     abut_field_options options = abut_field_options_default();
     shape.extent = v3(4, 4, 2);
@@ -327,7 +327,7 @@ static void small_solids_on_a_large_face(void **state) {
 
 /* Corners and edges of the body against closed forms: each contact of the body ends on the solid's
  * surface when it is pushed out. */
-static void features_against_closed_forms(void **state) {
+TEST(features_against_closed_forms) {
     thing t = thing_by(ABUT_SHAPE_BOX, 1, 24);
     test_random random = {21};
     size_t total = 0;
@@ -362,7 +362,7 @@ static void features_against_closed_forms(void **state) {
 }
 
 /* A sphere in the inner corner of a stair rests on both sides. */
-static void a_groove_gives_two_contacts(void **state) {
+TEST(a_groove_gives_two_contacts) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_STAIRS);
     abut_field_options options = abut_field_options_default();
     shape.extent = v3(2, 2, 2);
@@ -386,7 +386,7 @@ static void a_groove_gives_two_contacts(void **state) {
     thing_free(&stairs);
 }
 
-static void meshes_touch_by_vertices_and_edges(void **state) {
+TEST(meshes_touch_by_vertices_and_edges) {
     thing ball = thing_by(ABUT_SHAPE_ICOSPHERE, 8, 40);
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
     abut_mesh *sheet;
@@ -415,10 +415,8 @@ static void meshes_touch_by_vertices_and_edges(void **state) {
     assert_int_equal(c.count, 1);
     assert_int_equal(room[0].kind, ABUT_CONTACT_VERTEX);
     assert_true(room[0].depth > 0.9 * radius);
-    assert_fails(ABUT_ERROR_ARGUMENT, "topology",
-                 abut_contact_mesh(&a, sheet, NULL, NULL, NULL, &c));
-    assert_fails(ABUT_ERROR_ARGUMENT, "same triangles",
-                 abut_contact_mesh(&a, ball.mesh, topology, NULL, NULL, &c));
+    assert_refused("topology", abut_contact_mesh(&a, sheet, NULL, NULL, NULL, &c));
+    assert_refused("same triangles", abut_contact_mesh(&a, ball.mesh, topology, NULL, NULL, &c));
     abut_topology_destroy(topology);
     abut_mesh_destroy(sheet);
     thing_free(&ball);
@@ -426,7 +424,7 @@ static void meshes_touch_by_vertices_and_edges(void **state) {
 
 /* ---- fewer ---- */
 
-static void reduction_keeps_the_deepest_and_the_spread(void **state) {
+TEST(reduction_keeps_the_deepest_and_the_spread) {
     test_random random = {3};
     for (uint32_t round = 0; round < test_rounds(64); round++) {
         abut_contact list[60], shuffled[60], deepest = {.depth = -1};
@@ -466,7 +464,7 @@ static void reduction_keeps_the_deepest_and_the_spread(void **state) {
 }
 
 /* A body that sinks keeps the ids of its contacts. */
-static void ids_stay_from_frame_to_frame(void **state) {
+TEST(ids_stay_from_frame_to_frame) {
     thing box = thing_by(ABUT_SHAPE_BOX, 1, 24);
     abut_body floor = body_of(&box, shifted(0, 0, 0)), falls = floor;
     uint64_t first[64];
@@ -492,7 +490,7 @@ static void ids_stay_from_frame_to_frame(void **state) {
 }
 
 /* More features than one task takes, on one and on three threads. */
-static void same_on_any_number_of_threads(void **state) {
+TEST(same_on_any_number_of_threads) {
     static abut_contact first[ROOM];
     size_t counts[3] = {0, 0, 0};
     for (uint32_t threads = 1; threads <= 3; threads += 2) {
@@ -547,34 +545,34 @@ static void same_on_any_number_of_threads(void **state) {
 
 /* ---- refusals ---- */
 
-static void wrong_calls_are_refused(void **state) {
+TEST(wrong_calls_are_refused) {
     thing t = thing_by(ABUT_SHAPE_BOX, 1, 12);
     abut_body a = body_of(&t, shifted(0.7, 0.1, 0.05)), b = body_of(&t, shifted(0, 0, 0)), bad = a;
     abut_contacts c = contacts_room(), none = {.capacity = 5};
     abut_contact_options options = abut_contact_options_default();
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_contact_bodies(NULL, &b, NULL, &c));
-    assert_fails(ABUT_ERROR_ARGUMENT, "b is null", abut_contact_bodies(&a, NULL, NULL, &c));
-    assert_fails(ABUT_ERROR_ARGUMENT, "contacts", abut_contact_bodies(&a, &b, NULL, NULL));
-    assert_fails(ABUT_ERROR_ARGUMENT, "list", abut_contact_bodies(&a, &b, NULL, &none));
+    assert_refused("null", abut_contact_bodies(NULL, &b, NULL, &c));
+    assert_refused("b is null", abut_contact_bodies(&a, NULL, NULL, &c));
+    assert_refused("contacts", abut_contact_bodies(&a, &b, NULL, NULL));
+    assert_refused("list", abut_contact_bodies(&a, &b, NULL, &none));
     bad.field = NULL;
-    assert_fails(ABUT_ERROR_ARGUMENT, "neither", abut_contact_bodies(&bad, &bad, NULL, &c));
+    assert_refused("neither", abut_contact_bodies(&bad, &bad, NULL, &c));
     bad = a;
     bad.pose.translation.y = NAN;
-    assert_fails(ABUT_ERROR_ARGUMENT, "pose of a", abut_contact_bodies(&bad, &b, NULL, &c));
-    assert_fails(ABUT_ERROR_ARGUMENT, "pose of b", abut_contact_bodies(&a, &bad, NULL, &c));
+    assert_refused("pose of a", abut_contact_bodies(&bad, &b, NULL, &c));
+    assert_refused("pose of b", abut_contact_bodies(&a, &bad, NULL, &c));
     bad.pose = shifted(0, 0, 0);
     bad.pose.rotation.w = INFINITY;
-    assert_fails(ABUT_ERROR_ARGUMENT, "not finite", abut_contact_bodies(&bad, &b, NULL, &c));
+    assert_refused("not finite", abut_contact_bodies(&bad, &b, NULL, &c));
     abut_plane plane = {{0, 0, 0}, 0};
-    assert_fails(ABUT_ERROR_ARGUMENT, "normal", abut_contact_plane(&a, &plane, NULL, &c));
+    assert_refused("normal", abut_contact_plane(&a, &plane, NULL, &c));
     plane.offset = INFINITY;
-    assert_fails(ABUT_ERROR_ARGUMENT, "finite", abut_contact_plane(&a, &plane, NULL, &c));
+    assert_refused("finite", abut_contact_plane(&a, &plane, NULL, &c));
     abut_sphere sphere = {{0, 0, 0}, -1};
-    assert_fails(ABUT_ERROR_ARGUMENT, "radius", abut_contact_sphere(&a, &sphere, NULL, &c));
-    assert_fails(ABUT_ERROR_ARGUMENT, "sphere", abut_contact_sphere(&a, NULL, NULL, &c));
-    assert_fails(ABUT_ERROR_ARGUMENT, "capsule", abut_contact_capsule(&a, NULL, NULL, &c));
+    assert_refused("radius", abut_contact_sphere(&a, &sphere, NULL, &c));
+    assert_refused("sphere", abut_contact_sphere(&a, NULL, NULL, &c));
+    assert_refused("capsule", abut_contact_capsule(&a, NULL, NULL, &c));
     abut_oriented_box solid = {{1, -1, 1}, shifted(0, 0, 0)};
-    assert_fails(ABUT_ERROR_ARGUMENT, "half", abut_contact_box(&a, &solid, NULL, &c));
+    assert_refused("half", abut_contact_box(&a, &solid, NULL, &c));
     abut_points points = abut_points_default();
     points.type = ABUT_SCALAR_FLOAT64;
     double nan_point[3] = {0, NAN, 0};
@@ -583,22 +581,17 @@ static void wrong_calls_are_refused(void **state) {
     assert_int_equal(ABUT_ERROR_ARGUMENT, abut_contact_points(&a, &points, 0, NULL, &c));
     abut_ray ray = {{0, 0, 5}, {0, 0, 0}};
     abut_field_hit hit = {.depth = 7};
-    assert_fails(ABUT_ERROR_ARGUMENT, "direction",
-                 abut_contact_ray(&a, &ray, 1, ABUT_CONTACT_RAY_TRACE, &hit));
+    assert_refused("direction", abut_contact_ray(&a, &ray, 1, ABUT_CONTACT_RAY_TRACE, &hit));
     ray.direction.z = -1;
-    assert_fails(ABUT_ERROR_ARGUMENT, "limit",
-                 abut_contact_ray(&a, &ray, -1, ABUT_CONTACT_RAY_TRACE, &hit));
-    assert_fails(ABUT_ERROR_ARGUMENT, "method",
-                 abut_contact_ray(&a, &ray, 1, (abut_contact_ray_method)9, &hit));
+    assert_refused("limit", abut_contact_ray(&a, &ray, -1, ABUT_CONTACT_RAY_TRACE, &hit));
+    assert_refused("method", abut_contact_ray(&a, &ray, 1, (abut_contact_ray_method)9, &hit));
     assert_true(hit.depth == 7);
     abut_path motion = {shifted(0, 0, 0), shifted(0, 0, NAN)}, still = {b.pose, b.pose};
     abut_touch touch;
-    assert_fails(ABUT_ERROR_ARGUMENT, "last pose of a",
-                 abut_contact_sweep(&a, &motion, &b, &still, 0, &touch));
-    assert_fails(ABUT_ERROR_ARGUMENT, "tolerance",
-                 abut_contact_sweep(&a, &still, &b, &still, -1, &touch));
+    assert_refused("last pose of a", abut_contact_sweep(&a, &motion, &b, &still, 0, &touch));
+    assert_refused("tolerance", abut_contact_sweep(&a, &still, &b, &still, -1, &touch));
     options.margin = -1;
-    assert_fails(ABUT_ERROR_ARGUMENT, "margin", abut_contact_bodies(&a, &b, &options, &c));
+    assert_refused("margin", abut_contact_bodies(&a, &b, &options, &c));
     options = abut_contact_options_default();
     options.pair = 42;
     assert_ok(abut_contact_bodies(&a, &b, &options, &c));
@@ -635,7 +628,7 @@ static abut_status collide(int kind, const thing *t, const abut_topology *topolo
 }
 
 /* Too little room: how many there are, and nothing else. */
-static void overflow(void **state) {
+TEST(overflow) {
     thing t = thing_by(ABUT_SHAPE_BOX, 1, 12);
     abut_topology *topology;
     assert_ok(abut_topology_create(t.mesh, &topology));
@@ -682,30 +675,12 @@ static abut_status touch_all(abut_context *context, void *data) {
     return status;
 }
 
-static void out_of_memory(void **state) {
+TEST(out_of_memory) {
     assert_true(test_every_allocation(touch_all, NULL) > 10);
 }
 
 static int run(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spheres_in_a_box_are_as_deep_as_they_are),
-        cmocka_unit_test(bodies_agree_with_a_search),
-        cmocka_unit_test(roles_can_be_swapped),
-        cmocka_unit_test(what_is_wholly_inside_is_deep),
-        cmocka_unit_test(balls_leave_nothing_out),
-        cmocka_unit_test(planes_cut_as_deep_as_vertices),
-        cmocka_unit_test(small_solids_on_a_large_face),
-        cmocka_unit_test(features_against_closed_forms),
-        cmocka_unit_test(a_groove_gives_two_contacts),
-        cmocka_unit_test(meshes_touch_by_vertices_and_edges),
-        cmocka_unit_test(reduction_keeps_the_deepest_and_the_spread),
-        cmocka_unit_test(ids_stay_from_frame_to_frame),
-        cmocka_unit_test(same_on_any_number_of_threads),
-        cmocka_unit_test(wrong_calls_are_refused),
-        cmocka_unit_test(overflow),
-        cmocka_unit_test(out_of_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }
 
 int main(void) {

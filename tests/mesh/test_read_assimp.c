@@ -7,7 +7,7 @@ static bool has_assimp(void) {
     return strstr(abut_features(), "assimp") != NULL;
 }
 
-static void says_what_is_missing(void **state) {
+TEST(says_what_is_missing) {
     if (has_assimp())
         skip();
     abut_mesh *mesh = NULL;
@@ -17,7 +17,7 @@ static void says_what_is_missing(void **state) {
     assert_null(mesh);
 }
 
-static void reads_other_formats(void **state) {
+TEST(reads_other_formats) {
     if (!has_assimp())
         skip();
     abut_mesh *mesh = NULL;
@@ -41,7 +41,7 @@ static void reads_other_formats(void **state) {
 }
 
 /* One triangle used by two nodes: one moved by its parent and itself, one mirrored and scaled. */
-static void applies_transforms(void **state) {
+TEST(applies_transforms) {
     if (!has_assimp())
         skip();
     static const char text[] =
@@ -76,7 +76,7 @@ static void applies_transforms(void **state) {
 }
 
 /* Only where it is asked for, whatever the ending is and the bytes are. */
-static void is_used_when_asked_alone(void **state) {
+TEST(is_used_when_asked_alone) {
     abut_mesh *mesh = NULL;
     static const char *const names[] = {"a.dae", "a.fbx", "a", "a.wrl"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -89,7 +89,7 @@ static void is_used_when_asked_alone(void **state) {
 }
 
 /* What Assimp leaves out with a word in its log is an error. */
-static void refuses_what_assimp_leaves_out(void **state) {
+TEST(refuses_what_assimp_leaves_out) {
     if (!has_assimp())
         skip();
     static const char text[] =
@@ -110,22 +110,10 @@ static abut_status read_once(abut_context *context, void *path) {
     return status;
 }
 
-static void any_allocation_may_fail(void **state) {
+TEST(any_allocation_may_fail) {
     if (!has_assimp())
         skip();
     char path[1100];
     snprintf(path, sizeof path, "%s", test_file("m.off", off, sizeof off - 1));
     assert_true(test_every_allocation(read_once, path) >= 5);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_is_missing),
-        cmocka_unit_test(reads_other_formats),
-        cmocka_unit_test(applies_transforms),
-        cmocka_unit_test(is_used_when_asked_alone),
-        cmocka_unit_test(refuses_what_assimp_leaves_out),
-        cmocka_unit_test(any_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

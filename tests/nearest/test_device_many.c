@@ -232,7 +232,7 @@ static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
     free_both(&b);
 }
 
-static void shapes(void **state) {
+TEST(shapes) {
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 5), test_rounds(160), 1);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TORUS, 16), test_rounds(160), 2);
     check_mesh(make_shape(NULL, ABUT_SHAPE_BOX, 1), 100, 3);
@@ -246,16 +246,16 @@ static void shapes(void **state) {
     free_both(&b);
 }
 
-static void soups(void **state) {
+TEST(soups) {
     check_soups_there(check_mesh, 60, 24);
 }
 
-static void sizes(void **state) {
+TEST(sizes) {
     check_sizes_there(check_mesh, 24);
 }
 
 /* A tree that was built on the device answers too, also after a refit. */
-static void built_there(void **state) {
+TEST(built_there) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 4), *moved;
     abut_pose away = {{0.1, 0.2, 0.3, 0.9}, {3, -2, 1}};
     assert_ok(abut_mesh_transform(mesh, 1.75, away, &moved));
@@ -277,7 +277,7 @@ static void built_there(void **state) {
 
 /* A device of little memory, so that questions go in parts of a few, as many as there is room for
  * their candidates. */
-static void parts(void **state) {
+TEST(parts) {
     enum { COUNT = 200 };
     stopping when = {"rays", 0};
     abut_context *context = stopping_context(&when);
@@ -363,10 +363,9 @@ static void free_asking(asking *a) {
     free(a);
 }
 
-static void failing_device(void **state) {
+TEST(failing_device) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 2);
-    abut_bvh *bvh;
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_bvh *bvh = hierarchy(mesh);
     asking *a = make_asking(mesh), *wanted = make_asking(mesh);
     abut_points points = points_of(a->points, ASKED);
     assert_ok(abut_nearest_many_batch(bvh, &points, HUGE_VAL, MOST, abut_array_host(wanted->many),
@@ -393,7 +392,6 @@ static void failing_device(void **state) {
     free_asking(a);
     free_asking(wanted);
     abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
 }
 
 static abut_status make_and_ask(abut_context *context, void *data) {
@@ -414,7 +412,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     return status;
 }
 
-static void no_memory(void **state) {
+TEST(no_memory) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 2);
     asking *a = make_asking(mesh);
     assert_true(test_every_allocation(make_and_ask, a) > 8);
@@ -424,7 +422,7 @@ static void no_memory(void **state) {
 
 /* ---- bad arguments ---- */
 
-static void bad_arguments(void **state) {
+TEST(bad_arguments) {
     both b = make_both(make_shape(NULL, ABUT_SHAPE_BOX, 1));
     abut_vec3 list[2] = {{0, 0, 0}, {0, NAN, 0}};
     abut_ray rays[2] = {{{0, 0, 0}, {1, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
@@ -436,64 +434,64 @@ static void bad_arguments(void **state) {
     memset(nearest, 0x5a, sizeof nearest);
     kept = nearest[0];
     abut_points points = points_of(list, 2), none = points_of(NULL, 0);
-    assert_fails(ABUT_ERROR_ARGUMENT, "point 1",
-                 abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(nearest),
-                                         abut_array_host(counts)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "point 1",
-                 abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
-                                           abut_array_host(nearest), &total));
+    assert_refused("point 1",
+                   abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(nearest),
+                                           abut_array_host(counts)));
+    assert_refused("point 1",
+                   abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
+                                             abut_array_host(nearest), &total));
     points.count = 1;
-    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_nearest_many_batch(NULL, &points, 1, 2, abut_array_host(nearest),
-                                         abut_array_host(counts)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "points is null",
-                 abut_nearest_many_batch(b.there, NULL, 1, 2, abut_array_host(nearest),
-                                         abut_array_host(counts)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null",
-                 abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(NULL),
-                                         abut_array_host(counts)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "counts is null",
-                 abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(nearest),
-                                         abut_array_host(NULL)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "radius is nan",
-                 abut_nearest_many_batch(b.there, &points, NAN, 2, abut_array_host(nearest),
-                                         abut_array_host(counts)));
-    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_nearest_within_batch(NULL, &points, 1, 2, abut_array_host(offsets),
-                                           abut_array_host(nearest), &total));
-    assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
-                 abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(NULL),
-                                           abut_array_host(nearest), &total));
-    assert_fails(ABUT_ERROR_ARGUMENT, "nearest is null, but capacity is 2",
-                 abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
-                                           abut_array_host(NULL), &total));
-    assert_fails(ABUT_ERROR_ARGUMENT, "radius is -1",
-                 abut_nearest_within_batch(b.there, &points, -1, 2, abut_array_host(offsets),
-                                           abut_array_host(nearest), &total));
-    assert_fails(ABUT_ERROR_ARGUMENT, "ray 1: direction is zero",
-                 abut_ray_all_batch(b.there, abut_array_host(rays), 2, 4, abut_array_host(offsets),
-                                    abut_array_host(hits), &total));
-    assert_fails(ABUT_ERROR_ARGUMENT, "rays is null",
-                 abut_ray_all_batch(b.there, abut_array_host(NULL), 2, 4, abut_array_host(offsets),
-                                    abut_array_host(hits), &total));
-    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_ray_all_batch(NULL, abut_array_host(rays), 1, 4, abut_array_host(offsets),
-                                    abut_array_host(hits), &total));
-    assert_fails(ABUT_ERROR_ARGUMENT, "hits is null",
-                 abut_ray_all_batch(b.there, abut_array_host(rays), 1, 4, abut_array_host(offsets),
-                                    abut_array_host(NULL), &total));
-    assert_fails(ABUT_ERROR_ARGUMENT, "boxes[1] has lo",
-                 abut_bvh_box_batch(b.there, abut_array_host(boxes), 2, 4, abut_array_host(offsets),
-                                    abut_array_host(triangles), &total));
-    assert_fails(ABUT_ERROR_ARGUMENT, "boxes is null",
-                 abut_bvh_box_batch(b.there, abut_array_host(NULL), 2, 4, abut_array_host(offsets),
-                                    abut_array_host(triangles), &total));
-    assert_fails(ABUT_ERROR_ARGUMENT, "bvh is null",
-                 abut_bvh_box_batch(NULL, abut_array_host(boxes), 1, 4, abut_array_host(offsets),
-                                    abut_array_host(triangles), &total));
-    assert_fails(ABUT_ERROR_ARGUMENT, "offsets is null",
-                 abut_bvh_box_batch(b.there, abut_array_host(boxes), 1, 4, abut_array_host(NULL),
-                                    abut_array_host(triangles), &total));
+    assert_refused("bvh is null",
+                   abut_nearest_many_batch(NULL, &points, 1, 2, abut_array_host(nearest),
+                                           abut_array_host(counts)));
+    assert_refused("points is null",
+                   abut_nearest_many_batch(b.there, NULL, 1, 2, abut_array_host(nearest),
+                                           abut_array_host(counts)));
+    assert_refused("nearest is null",
+                   abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(NULL),
+                                           abut_array_host(counts)));
+    assert_refused("counts is null",
+                   abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(nearest),
+                                           abut_array_host(NULL)));
+    assert_refused("radius is nan",
+                   abut_nearest_many_batch(b.there, &points, NAN, 2, abut_array_host(nearest),
+                                           abut_array_host(counts)));
+    assert_refused("bvh is null",
+                   abut_nearest_within_batch(NULL, &points, 1, 2, abut_array_host(offsets),
+                                             abut_array_host(nearest), &total));
+    assert_refused("offsets is null",
+                   abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(NULL),
+                                             abut_array_host(nearest), &total));
+    assert_refused("nearest is null, but capacity is 2",
+                   abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
+                                             abut_array_host(NULL), &total));
+    assert_refused("radius is -1",
+                   abut_nearest_within_batch(b.there, &points, -1, 2, abut_array_host(offsets),
+                                             abut_array_host(nearest), &total));
+    assert_refused("ray 1: direction is zero",
+                   abut_ray_all_batch(b.there, abut_array_host(rays), 2, 4,
+                                      abut_array_host(offsets), abut_array_host(hits), &total));
+    assert_refused("rays is null",
+                   abut_ray_all_batch(b.there, abut_array_host(NULL), 2, 4,
+                                      abut_array_host(offsets), abut_array_host(hits), &total));
+    assert_refused("bvh is null",
+                   abut_ray_all_batch(NULL, abut_array_host(rays), 1, 4, abut_array_host(offsets),
+                                      abut_array_host(hits), &total));
+    assert_refused("hits is null",
+                   abut_ray_all_batch(b.there, abut_array_host(rays), 1, 4,
+                                      abut_array_host(offsets), abut_array_host(NULL), &total));
+    assert_refused("boxes[1] has lo", abut_bvh_box_batch(b.there, abut_array_host(boxes), 2, 4,
+                                                         abut_array_host(offsets),
+                                                         abut_array_host(triangles), &total));
+    assert_refused("boxes is null", abut_bvh_box_batch(b.there, abut_array_host(NULL), 2, 4,
+                                                       abut_array_host(offsets),
+                                                       abut_array_host(triangles), &total));
+    assert_refused("bvh is null",
+                   abut_bvh_box_batch(NULL, abut_array_host(boxes), 1, 4, abut_array_host(offsets),
+                                      abut_array_host(triangles), &total));
+    assert_refused("offsets is null",
+                   abut_bvh_box_batch(b.there, abut_array_host(boxes), 1, 4, abut_array_host(NULL),
+                                      abut_array_host(triangles), &total));
     assert_true(counts[0] == 77 && offsets[0] == 77 && triangles[0] == 77 && total == 77);
     assert_memory_equal(&nearest[0], &kept, sizeof kept);
     assert_ok(abut_nearest_many_batch(b.there, &none, 1, 2, abut_array_host(NULL),
@@ -530,11 +528,5 @@ static void bad_arguments(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),    cmocka_unit_test(soups),
-        cmocka_unit_test(sizes),     cmocka_unit_test(built_there),
-        cmocka_unit_test(parts),     cmocka_unit_test(failing_device),
-        cmocka_unit_test(no_memory), cmocka_unit_test(bad_arguments),
-    };
-    RUN_THERE(tests);
+    RUN_THERE();
 }

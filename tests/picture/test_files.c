@@ -261,10 +261,8 @@ static abut_status draw_and_write(abut_context *context, void *data) {
     options.ground = true;
     abut_picture *picture = NULL;
     abut_status status = abut_picture_create(context, &options, &picture);
-    if (!status)
-        status = add_everything(picture);
-    if (!status)
-        status = abut_picture_write(picture, data);
+    status = status ? status : add_everything(picture);
+    status = status ? status : abut_picture_write(picture, data);
     abut_picture_destroy(picture);
     return status;
 }
@@ -289,8 +287,7 @@ TEST(workers_may_run_out_of_memory) {
         options.height = H;
         abut_picture *picture = NULL;
         abut_status status = abut_picture_create(context, &options, &picture);
-        if (!status)
-            status = abut_picture_render(picture, sizeof pixels, pixels);
+        status = status ? status : abut_picture_render(picture, sizeof pixels, pixels);
         abut_picture_destroy(picture);
         abut_context_destroy(context);
         assert_int_equal(0, memory.live_count);

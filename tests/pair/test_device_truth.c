@@ -10,7 +10,7 @@ int main(void) {
         abut_device_destroy(truth_device);
         return 77;
     }
-    int failed = cmocka_run_group_tests(truth_tests, NULL, NULL);
+    int failed = test_run(NULL, NULL);
     abut_device_destroy(truth_device);
     return failed;
 }

@@ -131,7 +131,7 @@ static bytes square_bytes(void) {
 
 /* ---- containers ---- */
 
-static void reads_text_binary_and_files(void **state) {
+TEST(reads_text_binary_and_files) {
     bytes buffer = square_bytes();
     gives(embed(ONE_NODE "," SQUARE, &buffer), 4, square_at, 2, square_corners);
 
@@ -159,7 +159,7 @@ static void reads_text_binary_and_files(void **state) {
     abut_mesh_destroy(mesh);
 }
 
-static void reads_a_pipe(void **state) {
+TEST(reads_a_pipe) {
     bytes buffer = square_bytes(), glb = pack(ONE_NODE "," SQUARE, &buffer);
     const char *text = embed(ONE_NODE "," SQUARE, &buffer);
     for (int binary = 0; binary < 2; binary++) {
@@ -178,7 +178,7 @@ static void reads_a_pipe(void **state) {
     }
 }
 
-static void refuses_broken_containers(void **state) {
+TEST(refuses_broken_containers) {
     bytes buffer = square_bytes(), glb = pack(ONE_NODE "," SQUARE, &buffer);
     for (size_t cut = 1; cut < glb.count; cut++) {
         abut_mesh *mesh = NULL;
@@ -211,7 +211,7 @@ static void refuses_broken_containers(void **state) {
     refused("{" HEAD "," SQUARE "}", "bufferViews[0]: 'buffer' is 0, but there are only 0 buffers");
 }
 
-static void refuses_names_outside_the_folder(void **state) {
+TEST(refuses_names_outside_the_folder) {
     static const char *const names[] = {"../secret.bin",
                                         "below/../../secret.bin",
                                         "/etc/passwd",
@@ -269,7 +269,7 @@ static void refuses_names_outside_the_folder(void **state) {
 
 /* Positions of every type, some normalized, at several offsets and strides; the last triangle of a
  * square of whole numbers. */
-static void reads_every_component_type(void **state) {
+TEST(reads_every_component_type) {
     static const struct {
         unsigned type, bytes;
         bool normalized;
@@ -313,7 +313,7 @@ static void reads_every_component_type(void **state) {
 }
 
 /* Quantized positions, made whole by the scale of their node (KHR_mesh_quantization). */
-static void reads_quantized_meshes(void **state) {
+TEST(reads_quantized_meshes) {
     bytes buffer = {.count = 0};
     static const unsigned char at[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0,
                                        0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0};
@@ -343,7 +343,7 @@ static void reads_quantized_meshes(void **state) {
     "{\"buffer\":0,\"byteOffset\":60,\"byteLength\":4},"  \
     "{\"buffer\":0,\"byteOffset\":64,\"byteLength\":24}]"
 
-static void reads_sparse_accessors(void **state) {
+TEST(reads_sparse_accessors) {
     static const float values[] = {7, 8, 9, -1, -2, -3};
     bytes buffer = square_bytes();
     put(&buffer, "\1\0\3\0", 4); /* as 16 bits: 1 and 3; as 8 bits: 1 and 0 */
@@ -364,7 +364,7 @@ static void reads_sparse_accessors(void **state) {
 }
 
 /* Each line: what to put for a part of the square's document, and what is said of it. */
-static void refuses_with_the_element(void **state) {
+TEST(refuses_with_the_element) {
     static const struct {
         const char *views, *accessors, *mesh, *part;
     } cases[] = {
@@ -435,7 +435,7 @@ static void refuses_with_the_element(void **state) {
     }
 }
 
-static void refuses_positions_that_are_not_finite(void **state) {
+TEST(refuses_positions_that_are_not_finite) {
     static const float bad[] = {(float)NAN, (float)INFINITY};
     for (int i = 0; i < 2; i++) {
         bytes buffer = square_bytes(), other = {.count = 0};
@@ -452,7 +452,7 @@ static void refuses_positions_that_are_not_finite(void **state) {
 
 /* ---- primitives ---- */
 
-static void reads_lists_strips_and_fans(void **state) {
+TEST(reads_lists_strips_and_fans) {
     bytes buffer = square_bytes();
 #define MODE(rest)                    \
     SQUARE_VIEWS "," SQUARE_ACCESSORS \
@@ -502,7 +502,7 @@ static const char *warning_of(const char *text) {
     return seen.text;
 }
 
-static void warns_of_what_it_does_not_read(void **state) {
+TEST(warns_of_what_it_does_not_read) {
     bytes buffer = square_bytes();
     assert_string_equal(
         "a.gltf: uses the extension EXT_mesh_gpu_instancing, which abut does not read",
@@ -516,7 +516,7 @@ static void warns_of_what_it_does_not_read(void **state) {
     assert_string_equal("", warning_of(embed(ONE_NODE "," SQUARE, &buffer)));
 }
 
-static void leaves_out_points_and_lines(void **state) {
+TEST(leaves_out_points_and_lines) {
     bytes buffer = square_bytes();
     const char *text =
         embed(SQUARE_VIEWS
@@ -531,7 +531,7 @@ static void leaves_out_points_and_lines(void **state) {
 }
 
 /* Primitives with the same positions share vertices; other instances do not. */
-static void shares_vertices(void **state) {
+TEST(shares_vertices) {
     bytes buffer = square_bytes();
     static const uint32_t corners[] = {0, 1, 2, 0, 2, 3, 1, 2, 0, 2, 3, 0,
                                        4, 5, 6, 4, 6, 7, 5, 6, 4, 6, 7, 4};
@@ -564,7 +564,7 @@ static void places(const char *members, uint32_t count, const double *wanted) {
     abut_mesh_destroy(mesh);
 }
 
-static void places_nodes(void **state) {
+TEST(places_nodes) {
     static const double plain[] = {1, 0, 0}, moved[] = {11, 5, 0}, both[] = {2, 0, 0, 11, 5, 0},
                         turned[] = {0, 2, 3}, three[] = {1, 0, 7, 1, 0, 8, 1, 0, 9};
     places("\"nodes\":[{\"mesh\":0}]", 1, plain);
@@ -592,7 +592,7 @@ static void places_nodes(void **state) {
     places("\"nodes\":[{\"mesh\":0,\"matrix\":[0,2,0,0,-1,0,0,0,0,0,1,0,0,0,3,1]}]", 1, turned);
 }
 
-static void turns_mirrored_instances(void **state) {
+TEST(turns_mirrored_instances) {
     bytes buffer = square_bytes();
     static const double positions[] = {0, 0, 0, -1, 0, 0, -1, 1, 0, 0, 1, 0.5};
     static const uint32_t corners[] = {0, 2, 1, 0, 3, 2};
@@ -600,7 +600,7 @@ static void turns_mirrored_instances(void **state) {
           corners);
 }
 
-static void refuses_nodes_that_are_no_trees(void **state) {
+TEST(refuses_nodes_that_are_no_trees) {
     static const char *const cases[][2] = {
         {"\"nodes\":[{\"children\":[1]},{\"children\":[0],\"mesh\":0}]", "in a circle"},
         {"\"nodes\":[{\"mesh\":0},{\"children\":[1]}]", "in a circle"},
@@ -631,7 +631,7 @@ static void refuses_nodes_that_are_no_trees(void **state) {
     }
 }
 
-static void refuses_other_versions_and_extensions(void **state) {
+TEST(refuses_other_versions_and_extensions) {
     refused("{\"asset\":{\"version\":\"1.0\"}}", "is glTF 1.0; 2.0 is what can be read");
     refused("{\"asset\":{\"version\":\"2.1\",\"minVersion\":\"2.1\"}}", "is glTF 2.1");
     refused("{\"asset\":{}}", "asset.version is missing");
@@ -650,7 +650,7 @@ static void refuses_other_versions_and_extensions(void **state) {
 
 /* ---- morph targets and skins, at rest ---- */
 
-static void applies_morph_weights(void **state) {
+TEST(applies_morph_weights) {
     static const float targets[] = {0, 0, 2, 0, 0, 4, 0, 0, 6};
     static const float triangle[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
     bytes buffer = {.count = 0};
@@ -684,7 +684,7 @@ static void applies_morph_weights(void **state) {
 
 /* Two joints, one moved and one turned; the node of the mesh is moved too, which counts for
  * nothing. */
-static void applies_skins(void **state) {
+TEST(applies_skins) {
     static const float triangle[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
     static const float inverse[] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0,  1,
                                     1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, -1, 1};
@@ -746,7 +746,7 @@ static void applies_skins(void **state) {
 
 /* ---- JSON ---- */
 
-static void refuses_what_is_not_json(void **state) {
+TEST(refuses_what_is_not_json) {
     refused("{\"asset\":\n  {\"version\" \"2.0\"}}", "bad.gltf: line 2, column");
     refused("{\"asset\":{\"version\":\"2.0\"}", "is not JSON");
     refused("{\"asset\":{\"version\":\"2.0\"}} {}", "is not JSON");
@@ -763,7 +763,7 @@ static void refuses_what_is_not_json(void **state) {
     gives(text, 4, square_at, 2, square_corners);
 }
 
-static void reads_escapes_in_names(void **state) {
+TEST(reads_escapes_in_names) {
     bytes buffer = square_bytes();
     char text[16384];
     snprintf(text, sizeof text, "%s",
@@ -777,7 +777,7 @@ static void reads_escapes_in_names(void **state) {
     refused("{\"a\\u0073set\":{\"version\":\"1.5\"}}", "is glTF 1.5");
 }
 
-static void bears_depth_and_numbers(void **state) {
+TEST(bears_depth_and_numbers) {
     enum { DEEP = 100000 };
     char *text = malloc(2 * DEEP + 100);
     memset(text, '[', DEEP);
@@ -809,7 +809,7 @@ static void append(long_text *to, const char *words) {
 }
 
 /* A million nodes, flat and as one chain, in time and memory that grow with them alone. */
-static void bears_a_million_nodes(void **state) {
+TEST(bears_a_million_nodes) {
     uint32_t nodes = test_rounds(1000000);
     bytes buffer = square_bytes();
     for (int chain = 0; chain < 2; chain++) {
@@ -840,7 +840,7 @@ static void bears_a_million_nodes(void **state) {
 }
 
 /* Many instances of a mesh with many vertices: more than their bytes are worth. */
-static void refuses_bombs(void **state) {
+TEST(refuses_bombs) {
     long_text text = {0};
     append(&text, "{" HEAD ",\"nodes\":[{\"mesh\":0}");
     for (int i = 0; i < 20000; i++)
@@ -881,7 +881,7 @@ static void refuses_bombs(void **state) {
 }
 
 /* Many instances of a mesh whose object is long: no vertices, but time. */
-static void refuses_bombs_of_time(void **state) {
+TEST(refuses_bombs_of_time) {
     long_text text = {0};
     append(&text, "{" HEAD ",\"nodes\":[{\"mesh\":0}");
     for (int i = 0; i < 60000; i++)
@@ -899,7 +899,7 @@ static void refuses_bombs_of_time(void **state) {
 
 /* ---- which way is up ---- */
 
-static void tells_which_way_is_up(void **state) {
+TEST(tells_which_way_is_up) {
     bytes buffer = square_bytes();
     abut_mesh *mesh = read_text(embed(SQUARE, &buffer)), *other = NULL;
     abut_vec3 up = abut_mesh_up(mesh);
@@ -944,7 +944,7 @@ static void draw(abut_mesh *mesh, const abut_picture_options *options, uint8_t *
     abut_picture_destroy(picture);
 }
 
-static void is_drawn_upright(void **state) {
+TEST(is_drawn_upright) {
     enum { SIZE = 64 };
     static uint8_t usual[4 * SIZE * SIZE], upright[sizeof usual], lying[sizeof usual];
     bytes buffer = square_bytes();
@@ -972,7 +972,7 @@ static abut_status read_once(abut_context *context, void *path) {
     return status;
 }
 
-static void survives_every_failed_allocation(void **state) {
+TEST(survives_every_failed_allocation) {
     bytes buffer = square_bytes(), glb = pack(ONE_NODE "," SQUARE, &buffer);
     char path[4][512];
     static const char external[] =
@@ -994,7 +994,7 @@ static bool stop(void *user, const char *stage, double fraction) {
     return ++*calls < 3;
 }
 
-static void can_be_cancelled(void **state) {
+TEST(can_be_cancelled) {
     long_text text = {0};
     append(&text, "{" HEAD ",\"extras\":[0");
     for (int i = 0; i < 400000; i++)
@@ -1011,7 +1011,7 @@ static void can_be_cancelled(void **state) {
 }
 
 /* Any byte of a GLB changed: read or refused, and never more memory than the file is worth. */
-static void bears_changed_bytes(void **state) {
+TEST(bears_changed_bytes) {
     bytes buffer = square_bytes(), glb = pack(ONE_NODE "," SQUARE, &buffer);
     test_random random = {7};
     test_memory memory = {0};
@@ -1040,39 +1040,6 @@ static void says_what_is_missing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_text_binary_and_files),
-        cmocka_unit_test(reads_a_pipe),
-        cmocka_unit_test(refuses_broken_containers),
-        cmocka_unit_test(refuses_names_outside_the_folder),
-        cmocka_unit_test(reads_every_component_type),
-        cmocka_unit_test(reads_quantized_meshes),
-        cmocka_unit_test(reads_sparse_accessors),
-        cmocka_unit_test(refuses_with_the_element),
-        cmocka_unit_test(refuses_positions_that_are_not_finite),
-        cmocka_unit_test(reads_lists_strips_and_fans),
-        cmocka_unit_test(warns_of_what_it_does_not_read),
-        cmocka_unit_test(leaves_out_points_and_lines),
-        cmocka_unit_test(shares_vertices),
-        cmocka_unit_test(places_nodes),
-        cmocka_unit_test(turns_mirrored_instances),
-        cmocka_unit_test(refuses_nodes_that_are_no_trees),
-        cmocka_unit_test(refuses_other_versions_and_extensions),
-        cmocka_unit_test(applies_morph_weights),
-        cmocka_unit_test(applies_skins),
-        cmocka_unit_test(refuses_what_is_not_json),
-        cmocka_unit_test(reads_escapes_in_names),
-        cmocka_unit_test(bears_depth_and_numbers),
-        cmocka_unit_test(bears_a_million_nodes),
-        cmocka_unit_test(refuses_bombs),
-        cmocka_unit_test(refuses_bombs_of_time),
-        cmocka_unit_test(tells_which_way_is_up),
-        cmocka_unit_test(is_drawn_upright),
-        cmocka_unit_test(survives_every_failed_allocation),
-        cmocka_unit_test(can_be_cancelled),
-        cmocka_unit_test(bears_changed_bytes),
-    };
     const struct CMUnitTest without[] = {cmocka_unit_test(says_what_is_missing)};
-    return has_gltf() ? cmocka_run_group_tests(tests, NULL, NULL)
-                      : cmocka_run_group_tests(without, NULL, NULL);
+    return has_gltf() ? test_run(NULL, NULL) : cmocka_run_group_tests(without, NULL, NULL);
 }

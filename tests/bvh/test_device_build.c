@@ -279,7 +279,7 @@ static void check_all(abut_mesh *mesh, int answers) {
     abut_bvh_destroy(bvh);
 }
 
-static void soups(void **state) {
+TEST(soups) {
     static const uint32_t counts[] = {1, 4, 5, 12, 255, 257, 900};
     for (int kind = 0; kind < SOUP_COUNT; kind++)
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -290,7 +290,7 @@ static void soups(void **state) {
 }
 
 /* Tiny and huge, far away; and the same bytes whenever it is built. */
-static void places(void **state) {
+TEST(places) {
     static const double scales[] = {1, 1e-30, 1e30, 1e-3};
     for (int i = 0; i < 4; i++) {
         abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT, 3);
@@ -307,7 +307,7 @@ static void places(void **state) {
     }
 }
 
-static void quality(void **state) {
+TEST(quality) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         abut_mesh *mesh = make_shape(NULL, (abut_shape_kind)kind, 12);
         abut_bvh *bvh = build_there(mesh), *other;
@@ -324,7 +324,7 @@ static void quality(void **state) {
 }
 
 /* Nothing to tell apart, and chains that want to be deep: bounded depth, and not a long time. */
-static void hostile(void **state) {
+TEST(hostile) {
     static const soup_kind kinds[] = {SOUP_EQUAL, SOUP_POINT, SOUP_GROWING, SOUP_LINE, SOUP_NESTED};
     for (int i = 0; i < 5; i++) {
         abut_mesh *mesh = make_kind(NULL, kinds[i], 6000, 3);
@@ -338,7 +338,7 @@ static void hostile(void **state) {
 
 /* ---- refit ---- */
 
-static void refit(void **state) {
+TEST(refit) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 5);
     abuti_bvh_device there = {0};
     abut_bvh *bvh;
@@ -379,7 +379,7 @@ static void refit(void **state) {
 
 /* ---- devices without doubles ---- */
 
-static void without_doubles(void **state) {
+TEST(without_doubles) {
     abut_device *poor = test_device(NULL);
     abuti_queue other;
     abuti_bvh_builder *rounds_here;
@@ -431,11 +431,11 @@ static abut_status create(abut_context *context, void *data) {
     return status;
 }
 
-static void every_call(void **state) {
+TEST(every_call) {
     test_every_device_call(create, device, UINT64_MAX, 1);
 }
 
-static void every_allocation(void **state) {
+TEST(every_allocation) {
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false; /* the host rounds */
     assert_true(test_every_allocation(create, device) >= 8);
@@ -448,7 +448,7 @@ static bool stop(void *user, const char *stage, double fraction) {
     return strcmp(stage, "bvh") != 0 || --*(int *)user > 0;
 }
 
-static void cancelled(void **state) {
+TEST(cancelled) {
     int left = 1;
     abut_context *context = test_watched(stop, &left);
     assert_int_equal(ABUT_ERROR_CANCELLED, create(context, device));
@@ -476,12 +476,5 @@ static int tear_down(void **state) {
 
 int main(void) {
     SKIP_WITHOUT_DEVICE();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(soups),      cmocka_unit_test(places),
-        cmocka_unit_test(quality),    cmocka_unit_test(hostile),
-        cmocka_unit_test(refit),      cmocka_unit_test(without_doubles),
-        cmocka_unit_test(every_call), cmocka_unit_test(every_allocation),
-        cmocka_unit_test(cancelled),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(set_up, tear_down);
 }

@@ -32,7 +32,7 @@ static void assert_same(const cloth *a, const cloth *b) {
 }
 
 /* Whole animations, every frame of them free of intersections. */
-static void scenes_are_those_of_the_cpu(void **state) {
+TEST(scenes_are_those_of_the_cpu) {
     uint32_t impacts = 0, touches = 0;
     for (int k = 0; k < SCENE_COUNT; k++) {
         scene *s[2] = {NULL, NULL};
@@ -65,7 +65,7 @@ static void scenes_are_those_of_the_cpu(void **state) {
 
 /* Colours of all kinds: large, small, and one after the other at an apex of 150 edges; pins, all
  * forces, and so much thickness that neighbours push each other. */
-static void forces_and_colours_are_those_of_the_cpu(void **state) {
+TEST(forces_and_colours_are_those_of_the_cpu) {
     abut_mesh *meshes[] = {make_shape(ABUT_SHAPE_CONE, 150, 2),
                            make_shape(ABUT_SHAPE_SHEET, 32, 32)};
     const uint32_t pins[] = {3, 7};
@@ -103,7 +103,7 @@ static void forces_and_colours_are_those_of_the_cpu(void **state) {
 
 /* A box drops at a sheet all of whose vertices are pinned, rests for a step, and drops on: whatever
  * is held back, halved and cut is so on the device too. */
-static void last_means_are_those_of_the_cpu(void **state) {
+TEST(last_means_are_those_of_the_cpu) {
     abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 4, 4), *raw = make_shape(ABUT_SHAPE_BOX, 1, 1);
     abut_mesh *box = NULL;
     abut_pose above = {{0.1, 0.2, 0, 1}, {0, 0, 0.6}};
@@ -140,7 +140,7 @@ static void last_means_are_those_of_the_cpu(void **state) {
     abut_mesh_destroy(box);
 }
 
-static void other_devices_are_refused(void **state) {
+TEST(other_devices_are_refused) {
     abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 2, 2);
     abut_device_info *info = &device->info, kept = *info;
     cloth_options options = {.device = device};
@@ -207,23 +207,16 @@ static abut_status run_small(abut_context *context, void *data) {
     return status;
 }
 
-static void failures_leave_it_where_it_was(void **state) {
+TEST(failures_leave_it_where_it_was) {
     test_every_device_call(run_small, NULL, 40, 97);
     assert_true(test_every_allocation(run_small, NULL) > 100);
 }
 
 int main(void) {
     SKIP_WITHOUT_DEVICE();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scenes_are_those_of_the_cpu),
-        cmocka_unit_test(forces_and_colours_are_those_of_the_cpu),
-        cmocka_unit_test(last_means_are_those_of_the_cpu),
-        cmocka_unit_test(other_devices_are_refused),
-        cmocka_unit_test(failures_leave_it_where_it_was),
-    };
     serial = test_context(NULL, 1);
     device = test_device(serial);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_run(NULL, NULL);
     abut_device_destroy(device);
     abut_context_destroy(serial);
     return failed;

@@ -162,7 +162,7 @@ static abut_device *device;
 static abuti_queue queue;
 static abuti_kit kit, other;
 
-static void sticks(void **state) {
+TEST(sticks) {
     uint32_t before = 5;
     abuti_kit_put(&kit, IN, words, 10, sizeof *words);
     abuti_kit_reserve(&kit, OUT, 10, sizeof *words);
@@ -199,13 +199,13 @@ static void sticks(void **state) {
     memset(longest, ' ', sizeof longest);
     longest[sizeof longest - 1] = 0;
     abuti_kit none;
-    assert_fails(ABUT_ERROR_ARGUMENT, "too long", abuti_kit_open(&queue, &table, longest, &none));
+    assert_refused("too long", abuti_kit_open(&queue, &table, longest, &none));
     assert_null(none.queue);
 }
 
 /* ---- lists ---- */
 
-static void lists(void **state) {
+TEST(lists) {
     listing l = {.list = {.buffer = NUMBERS, .element_bytes = 4, .what = "items"}, .count = 900};
     assert_ok(make_list(&kit, &l));
     assert_int_equal(2, l.passes);
@@ -232,7 +232,7 @@ static void lists(void **state) {
 
 /* ---- parts ---- */
 
-static void parts(void **state) {
+TEST(parts) {
     size_t next = 0;
     for (abuti_parts p = abuti_parts_by(1003, 100); abuti_parts_next(&p); next += p.count) {
         assert_int_equal(next, p.begin);
@@ -268,7 +268,7 @@ static void parts(void **state) {
 /* ---- failures ---- */
 
 /* Each call of OpenCL fails once: that is reported, nothing is left over, and then it works. */
-static void every_call(void **state) {
+TEST(every_call) {
     setenv("ABUT_CACHE_DIR", "off", 1); /* else a failure there only means a build */
     test_every_device_call(everything, device, UINT64_MAX, 1);
 }
@@ -294,7 +294,5 @@ static int tear_down(void **state) {
 
 int main(void) {
     SKIP_WITHOUT_DEVICE();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sticks), cmocka_unit_test(lists),
-                                       cmocka_unit_test(parts), cmocka_unit_test(every_call)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(set_up, tear_down);
 }

@@ -11,7 +11,7 @@ static abut_device *device;
 static thing built[2]; /* a sphere and a box whose fields are on the device */
 
 /* Bodies of all layouts and solids, moved and exchanged. */
-static void same_as_every_pair(void **state) {
+TEST(same_as_every_pair) {
     test_random random = {21};
     size_t contacts = 0;
     for (uint32_t round = 0; round < test_rounds(6); round++) {
@@ -49,7 +49,7 @@ static void same_as_every_pair(void **state) {
 
 /* Bodies come and go: what others have of them stays there, and what is new at an old address is
  * seen. */
-static void bodies_come_and_go(void **state) {
+TEST(bodies_come_and_go) {
     enum { STAY = 3, COME = 2 };
     test_random random = {24};
     abut_world_options options = abut_world_options_default();
@@ -97,7 +97,7 @@ static void bodies_come_and_go(void **state) {
 }
 
 /* Only the second try finds anything. */
-static void small_ones_within_large_ones(void **state) {
+TEST(small_ones_within_large_ones) {
     abut_world_options options = abut_world_options_default();
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     abut_world_item items[2];
@@ -125,7 +125,7 @@ static bool on_host(const thing *t) {
 }
 
 /* Fields that were built on the device of the world, or on another, among those of the CPU. */
-static void fields_on_devices(void **state) {
+TEST(fields_on_devices) {
     enum { BODIES = 12 };
     test_random random = {25};
     abut_device *other;
@@ -162,7 +162,7 @@ static void fields_on_devices(void **state) {
 }
 
 /* A field that was lost half-way through an update is refused, and taken when it is whole again. */
-static void lost_fields(void **state) {
+TEST(lost_fields) {
     abut_world_options options = abut_world_options_default();
     abut_contact *list = malloc(REFEREE_ROOM * sizeof *list);
     abut_contacts to = {.list = list, .capacity = REFEREE_ROOM, .count = 77};
@@ -188,19 +188,19 @@ static void lost_fields(void **state) {
 }
 
 /* What stays on the device is what comes to the host. */
-static void records_are_the_contacts(void **state) {
+TEST(records_are_the_contacts) {
     test_random random = {22};
     abut_world_options options = abut_world_options_default();
     abut_world_records records;
     abut_world *world;
     uint32_t id;
     assert_ok(abut_world_create(serial, NULL, &world));
-    assert_fails(ABUT_ERROR_ARGUMENT, "no device", abut_world_records_get(world, &records));
-    assert_fails(ABUT_ERROR_ARGUMENT, "world is null", abut_world_records_get(NULL, &records));
+    assert_refused("no device", abut_world_records_get(world, &records));
+    assert_refused("world is null", abut_world_records_get(NULL, &records));
     abut_world_destroy(world);
     options.device = device;
     assert_ok(abut_world_create(serial, &options, &world));
-    assert_fails(ABUT_ERROR_ARGUMENT, "records is null", abut_world_records_get(world, NULL));
+    assert_refused("records is null", abut_world_records_get(world, NULL));
     assert_ok(abut_world_records_get(world, &records)); /* of an empty world */
     assert_true(records.pair_count == 0 && records.record_count == 0);
     for (uint32_t i = 0; i < ITEMS; i++) {
@@ -263,15 +263,15 @@ static abut_status live_a_little(abut_context *context, void *data) {
     return status;
 }
 
-static void every_call_of_the_device(void **state) {
+TEST(every_call_of_the_device) {
     test_every_device_call(live_a_little, NULL, UINT64_MAX, 1);
 }
 
-static void every_allocation(void **state) {
+TEST(every_allocation) {
     assert_true(test_every_allocation(live_a_little, NULL) > 12);
 }
 
-static void other_rounding_is_refused(void **state) {
+TEST(other_rounding_is_refused) {
     abut_world_options options = abut_world_options_default();
     abut_world *world = NULL;
     bool same = device->info.same_bits;
@@ -308,16 +308,5 @@ static int tear_down(void **state) {
 
 int main(void) {
     SKIP_WITHOUT_DEVICE();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_as_every_pair),
-        cmocka_unit_test(bodies_come_and_go),
-        cmocka_unit_test(fields_on_devices),
-        cmocka_unit_test(lost_fields),
-        cmocka_unit_test(small_ones_within_large_ones),
-        cmocka_unit_test(records_are_the_contacts),
-        cmocka_unit_test(every_call_of_the_device),
-        cmocka_unit_test(every_allocation),
-        cmocka_unit_test(other_rounding_is_refused),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(set_up, tear_down);
 }

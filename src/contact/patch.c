@@ -317,8 +317,7 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     }
     if (!status && call.count && !call.options.unchecked)
         status = check(&call);
-    if (!status)
-        status = write(&call, &second->pose, advice, patches);
+    status = status ? status : write(&call, &second->pose, advice, patches);
     abuti_patch_memory_end(&memory);
     return status;
 }

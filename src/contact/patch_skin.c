@@ -96,8 +96,7 @@ static abut_status named_mesh(const abut_mesh *mesh, abut_mesh **named) {
         status = abuti_mesh_adopt(context, "abut_contact_patches", positions, mesh->vertex_count,
                                   indices, mesh->triangle_count, named);
     } else {
-        abuti_release(context, indices);
-        abuti_release(context, positions);
+        ABUTI_RELEASE(context, indices, positions);
     }
     abuti_release(context, names);
     return status;

@@ -78,7 +78,7 @@ static double spread(const abut_patches *found, int axis) {
 /* ---- solids whose overlap is known ---- */
 
 /* A cube on a cube: flush, deeper, with a gap, aside, with sides in one plane or not. */
-static void cubes_stand_on_four_corners(void **state) {
+TEST(cubes_stand_on_four_corners) {
     const uint32_t segments[] = {1, 3};
     for (int s = 0; s < 2; s++) {
         abut_bvh *cube = box_of(1, 1, 1, segments[s]);
@@ -108,7 +108,7 @@ static void cubes_stand_on_four_corners(void **state) {
 }
 
 /* The overlap of two balls is a lens: its volume and the area of its middle are known. */
-static void balls_overlap_in_a_lens(void **state) {
+TEST(balls_overlap_in_a_lens) {
     const double pi = 3.14159265358979323846, r = 0.5, d = 0.9;
     abut_bvh *ball = ball_of(r, 24);
     abut_patches found = ask(ball, shifted(0, d, 0), ball, shifted(0, 0, 0), 0);
@@ -124,7 +124,7 @@ static void balls_overlap_in_a_lens(void **state) {
 }
 
 /* Thin plates: a ball on one, a ball that went through, plates on plates and through each other. */
-static void thin_plates_are_no_special_case(void **state) {
+TEST(thin_plates_are_no_special_case) {
     abut_bvh *plate = box_of(1, 1, 0.002, 1), *ball = ball_of(0.05, 8);
     abut_patches found = ask(ball, shifted(0.1, 0.2, 0.0505), plate, shifted(0, 0, 0), 0);
     assert_int_equal(found.count, 1);
@@ -159,7 +159,7 @@ static void thin_plates_are_no_special_case(void **state) {
 }
 
 /* A body inside another has no contour, and leaves by a short way. */
-static void what_is_inside_has_a_contact(void **state) {
+TEST(what_is_inside_has_a_contact) {
     abut_bvh *cube = box_of(1, 1, 1, 1), *ball = ball_of(0.05, 4);
     for (int swap = 0; swap < 2; swap++) {
         abut_patches found = swap ? ask(cube, shifted(0, 0, 0), ball, shifted(0.1, 0.2, 0.3), 0)
@@ -174,7 +174,7 @@ static void what_is_inside_has_a_contact(void **state) {
 }
 
 /* Two bumps of one body touch at two places: two patches. */
-static void regions_that_are_apart_are_patches(void **state) {
+TEST(regions_that_are_apart_are_patches) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     abut_mesh *ball, *moved, *both[2], *pair;
     abut_bvh *bumps, *floor = box_of(4, 4, 1, 1);
@@ -240,7 +240,7 @@ static void check_pair(const abut_posed *a, const abut_posed *b, uint32_t *apart
     assert_int_equal(overlap.relation, ABUT_PAIR_APART);
 }
 
-static void overlaps_have_contacts_that_separate(void **state) {
+TEST(overlaps_have_contacts_that_separate) {
     abut_shape letter = abut_shape_default(ABUT_SHAPE_LETTER_E);
     abut_bvh *bodies[] = {box_of(1, 1, 1, 1), box_of(1, 1, 0.002, 1), ball_of(0.3, 4),
                           tree_of(NULL, &letter)};
@@ -262,7 +262,7 @@ static void overlaps_have_contacts_that_separate(void **state) {
 
 /* Cubes on a lattice: faces in planes, edges on edges, corners on corners, one in the place of the
  * other. Also turned by quarters. */
-static void no_special_position_is_missed(void **state) {
+TEST(no_special_position_is_missed) {
     abut_bvh *cube = box_of(1, 1, 1, 1), *bar = box_of(1, 0.5, 0.25, 2);
     uint32_t apart = 0, separated = 0, asked = 0;
     for (int x = -4; x <= 4; x++)
@@ -283,7 +283,7 @@ static void no_special_position_is_missed(void **state) {
 /* ---- meshes that are not so good ---- */
 
 /* Triangles of a soup that share no vertices give the contacts of the welded mesh. */
-static void soup_has_the_contacts_of_its_solid(void **state) {
+TEST(soup_has_the_contacts_of_its_solid) {
     abut_bvh *cube = box_of(1, 1, 1, 1);
     abut_mesh *mesh = abut_bvh_mesh(cube), *soup;
     const uint32_t *indices = abut_mesh_indices(mesh), count = abut_mesh_triangle_count(mesh);
@@ -308,7 +308,7 @@ static void soup_has_the_contacts_of_its_solid(void **state) {
 }
 
 /* Open meshes are limited, flipped neighbours unfit; both still have contacts where they meet. */
-static void verdicts_say_what_surfaces_allow(void **state) {
+TEST(verdicts_say_what_surfaces_allow) {
     const double square[] = {-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0};
     const uint32_t faces[] = {0, 1, 2, 0, 2, 3}, flipped[] = {0, 1, 2, 0, 3, 2};
     abut_bvh *ball = ball_of(0.3, 4), *open, *turned;
@@ -331,7 +331,7 @@ static void verdicts_say_what_surfaces_allow(void **state) {
 }
 
 /* 1e-9 and 1e9, and far from the origin. */
-static void sizes_and_places_do_not_matter(void **state) {
+TEST(sizes_and_places_do_not_matter) {
     const double sizes[] = {1e-9, 1, 1e9};
     for (int s = 0; s < 3; s++) {
         double u = sizes[s];
@@ -349,7 +349,7 @@ static void sizes_and_places_do_not_matter(void **state) {
 }
 
 /* After a refit the contacts are those of a new hierarchy. */
-static void refits_are_followed(void **state) {
+TEST(refits_are_followed) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     shape.segments = 2;
     abut_mesh *mesh, *larger;
@@ -374,28 +374,28 @@ static void refits_are_followed(void **state) {
 
 /* ---- doors ---- */
 
-static void bad_calls_are_refused(void **state) {
+TEST(bad_calls_are_refused) {
     abut_bvh *cube = box_of(1, 1, 1, 1);
     abut_posed a = {cube, shifted(0, 0, 0.99)}, b = {cube, shifted(0, 0, 0)}, none = {NULL, a.pose};
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = room();
-    assert_fails(ABUT_ERROR_ARGUMENT, "a is null", abut_contact_patches(NULL, &b, NULL, &found));
-    assert_fails(ABUT_ERROR_ARGUMENT, "b is null", abut_contact_patches(&a, NULL, NULL, &found));
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_contact_patches(&a, &none, NULL, &found));
-    assert_fails(ABUT_ERROR_ARGUMENT, "patches is null", abut_contact_patches(&a, &b, NULL, NULL));
+    assert_refused("a is null", abut_contact_patches(NULL, &b, NULL, &found));
+    assert_refused("b is null", abut_contact_patches(&a, NULL, NULL, &found));
+    assert_refused("null", abut_contact_patches(&a, &none, NULL, &found));
+    assert_refused("patches is null", abut_contact_patches(&a, &b, NULL, NULL));
     found.list = NULL;
-    assert_fails(ABUT_ERROR_ARGUMENT, "null", abut_contact_patches(&a, &b, NULL, &found));
+    assert_refused("null", abut_contact_patches(&a, &b, NULL, &found));
     found = room();
     options.margin = NAN;
-    assert_fails(ABUT_ERROR_ARGUMENT, "margin", abut_contact_patches(&a, &b, &options, &found));
+    assert_refused("margin", abut_contact_patches(&a, &b, &options, &found));
     options = abut_patch_options_default();
     options.keep = 9;
-    assert_fails(ABUT_ERROR_ARGUMENT, "keep", abut_contact_patches(&a, &b, &options, &found));
+    assert_refused("keep", abut_contact_patches(&a, &b, &options, &found));
     options = abut_patch_options_default();
     options.hint.y = INFINITY;
-    assert_fails(ABUT_ERROR_ARGUMENT, "hint", abut_contact_patches(&a, &b, &options, &found));
+    assert_refused("hint", abut_contact_patches(&a, &b, &options, &found));
     a.pose.translation.x = NAN;
-    assert_fails(ABUT_ERROR_ARGUMENT, "pose of a", abut_contact_patches(&a, &b, NULL, &found));
+    assert_refused("pose of a", abut_contact_patches(&a, &b, NULL, &found));
     a = b;
     a.pose.translation.z = 0.99;
     contacts[0].depth = 77;
@@ -439,7 +439,7 @@ static abut_status ask_all(abut_context *context, void *data) {
     return status;
 }
 
-static void memory_may_run_out(void **state) {
+TEST(memory_may_run_out) {
     assert_true(test_every_allocation(ask_all, NULL) > 10);
 }
 
@@ -455,7 +455,7 @@ static void *ask_once(void *data) {
     return NULL;
 }
 
-static void threads_share_what_is_made_first(void **state) {
+TEST(threads_share_what_is_made_first) {
     abut_bvh *cube = box_of(1, 1, 1, 4), *other = box_of(1, 1, 1, 3);
     pthread_t threads[4];
     double depths[4];
@@ -469,24 +469,4 @@ static void threads_share_what_is_made_first(void **state) {
         assert_true(depths[i] == depths[0] && fabs(depths[i] - 0.01) < 1e-7);
     abut_bvh_destroy(cube);
     abut_bvh_destroy(other);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cubes_stand_on_four_corners),
-        cmocka_unit_test(balls_overlap_in_a_lens),
-        cmocka_unit_test(thin_plates_are_no_special_case),
-        cmocka_unit_test(what_is_inside_has_a_contact),
-        cmocka_unit_test(regions_that_are_apart_are_patches),
-        cmocka_unit_test(overlaps_have_contacts_that_separate),
-        cmocka_unit_test(no_special_position_is_missed),
-        cmocka_unit_test(soup_has_the_contacts_of_its_solid),
-        cmocka_unit_test(verdicts_say_what_surfaces_allow),
-        cmocka_unit_test(sizes_and_places_do_not_matter),
-        cmocka_unit_test(refits_are_followed),
-        cmocka_unit_test(bad_calls_are_refused),
-        cmocka_unit_test(memory_may_run_out),
-        cmocka_unit_test(threads_share_what_is_made_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

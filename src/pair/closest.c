@@ -21,7 +21,7 @@
  * Far away, beyond PAIR_FAR, boxes are compared in doubles, and pairs whose boxes are not closer
  * than the best so far by more than rounding are dropped: from there on many pairs are equally far.
  */
-#include "pair/pair.h"
+#include "pair/leaf.h"
 
 #include "geom/distance_shared.h"
 

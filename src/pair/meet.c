@@ -13,7 +13,7 @@
  *   2d |n|_1 + (4d (|e1| + |e2|) + 8d^2) (|w|_1 + 6d).
  * The rounding of these products is far below, since d is at least 2^8 roundings of a float.
  */
-#include "pair/pair.h"
+#include "pair/leaf.h"
 
 #include "geom/meet_shared.h"
 

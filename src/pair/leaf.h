@@ -1,0 +1,55 @@
+/* The triangles of a leaf in floats, four at once, as either side sees them: for searches in two
+ * hierarchies. */
+#ifndef ABUTI_PAIR_LEAF_H
+#define ABUTI_PAIR_LEAF_H
+
+#include "pair/pair.h"
+#include "pair/triangles_shared.h"
+
+static inline wide3 all3(float x, float y, float z) {
+    return make3(f4_all(x), f4_all(y), f4_all(z));
+}
+
+/* The corners of the four triangles of the leaf at a place, as the blocks have them, in units.
+ * Gives the longest step: each coordinate is off by at most half of its own. */
+static inline float pair_corners(const pair_side *side, uint32_t place, wide3 corner[3]) {
+    const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
+    uint32_t slot = place % BVH_WIDTH;
+    const bvh_block *block = &side->bvh->blocks[node->child[slot] & ~BVH_LEAF];
+    float lo[3], step[3], longest = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        lo[axis] = node->lo[axis][slot] * side->unit;
+        step[axis] = (node->hi[axis][slot] - node->lo[axis][slot]) * (side->unit / BVH_STEPS);
+        longest = step[axis] > longest ? step[axis] : longest;
+    }
+    for (int k = 0; k < 3; k++) {
+        corner[k].x =
+            f4_add(f4_all(lo[0]), f4_mul(f4_load_u16(block->step[k][0]), f4_all(step[0])));
+        corner[k].y =
+            f4_add(f4_all(lo[1]), f4_mul(f4_load_u16(block->step[k][1]), f4_all(step[1])));
+        corner[k].z =
+            f4_add(f4_all(lo[2]), f4_mul(f4_load_u16(block->step[k][2]), f4_all(step[2])));
+    }
+    return longest;
+}
+
+/* One triangle of four, in all lanes. */
+static inline void spread4(const wide3 from[3], uint32_t lane, wide3 to[3]) {
+    float x[4], y[4], z[4];
+    for (int k = 0; k < 3; k++) {
+        f4_store(x, from[k].x);
+        f4_store(y, from[k].y);
+        f4_store(z, from[k].z);
+        to[k] = all3(x[lane], y[lane], z[lane]);
+    }
+}
+
+/* Points of the other side, as this side sees them. */
+static inline wide3 pair_turn4(const pair_side *side, wide3 p) {
+    wide3 r = all3(side->shift[0], side->shift[1], side->shift[2]);
+    r = along3(r, p.x, all3(side->turn[0][0], side->turn[0][1], side->turn[0][2]));
+    r = along3(r, p.y, all3(side->turn[1][0], side->turn[1][1], side->turn[1][2]));
+    return along3(r, p.z, all3(side->turn[2][0], side->turn[2][1], side->turn[2][2]));
+}
+
+#endif

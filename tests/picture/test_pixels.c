@@ -19,7 +19,7 @@ static abut_picture *plan(uint32_t size) {
             fail_msg("%s is %g, not %g within %g", #actual, near_b, near_a, (double)(tolerance)); \
     } while (0)
 
-static void a_red_square_fills_its_pixels(void **state) {
+TEST(a_red_square_fills_its_pixels) {
     abut_picture *picture = plan(100);
     put(picture, square(1, 0), painted(1, 0, 0, 1));
     uint8_t *pixels = develop(picture, 100, 100);
@@ -41,7 +41,7 @@ static void a_red_square_fills_its_pixels(void **state) {
 }
 
 /* Two halves of one plane, whose colours meet at a quarter of pixel 50. */
-static void borders_are_filtered_in_linear_light(void **state) {
+TEST(borders_are_filtered_in_linear_light) {
     const double split = 0.25 / 44; /* 44 pixels a unit */
     const double p[] = {-1, -1, 0, split, -1, 0, 1, -1, 0, 1, 1, 0, split, 1, 0, -1, 1, 0};
     static const uint32_t t[] = {0, 1, 4, 0, 4, 5, 1, 2, 3, 1, 3, 4};
@@ -70,7 +70,7 @@ static void borders_are_filtered_in_linear_light(void **state) {
 }
 
 /* The line is half as wide where the neighbour is missing, and not there in the plane's middle. */
-static void borders_have_a_line(void **state) {
+TEST(borders_have_a_line) {
     abut_picture *picture = plan(100);
     put(picture, square(1, 0), painted(1, 1, 1, 1));
     uint8_t *pixels = develop(picture, 100, 100);
@@ -81,7 +81,7 @@ static void borders_have_a_line(void **state) {
     free(pixels);
 }
 
-static void the_back_has_another_hue(void **state) {
+TEST(the_back_has_another_hue) {
     static const abut_colour fronts[] = {{1, 0, 0, 1},
                                          {0.1f, 0.3f, 0.9f, 1},
                                          {0.5f, 0.5f, 0.5f, 1}};
@@ -115,7 +115,7 @@ static void the_back_has_another_hue(void **state) {
     free(pixels);
 }
 
-static void nearer_covers_farther_in_any_order(void **state) {
+TEST(nearer_covers_farther_in_any_order) {
     uint8_t *drawn[2];
     for (int order = 0; order < 2; order++) {
         abut_picture *picture = plan(80);
@@ -134,7 +134,7 @@ static void nearer_covers_farther_in_any_order(void **state) {
     free(drawn[1]);
 }
 
-static void see_through_mixes_in_any_order(void **state) {
+TEST(see_through_mixes_in_any_order) {
     abut_picture *picture = plan(80);
     put(picture, square(1, 0), painted(0.2f, 0.4f, 0.8f, 1));
     uint8_t *solid = develop(picture, 80, 80);
@@ -165,7 +165,7 @@ static void see_through_mixes_in_any_order(void **state) {
 
 /* Two see-through planes that cross along the y axis: each is the nearer one on one side, which no
  * order of whole triangles can show. */
-static void crossing_glass_is_sorted_by_sample(void **state) {
+TEST(crossing_glass_is_sorted_by_sample) {
     abut_picture *picture = plan(80);
     for (int i = 0; i < 2; i++) {
         double tilt = i ? 0.5 : -0.5;
@@ -180,7 +180,7 @@ static void crossing_glass_is_sorted_by_sample(void **state) {
     free(pixels);
 }
 
-static void a_line_covers_its_pixels(void **state) {
+TEST(a_line_covers_its_pixels) {
     abut_picture *picture = plan(100);
     abut_colour colour = {0x33 / 255.0f, 0x66 / 255.0f, 0x99 / 255.0f, 1};
     assert_ok(
@@ -204,7 +204,7 @@ static void a_line_covers_its_pixels(void **state) {
     free(pixels);
 }
 
-static void a_hidden_line_is_fainter(void **state) {
+TEST(a_hidden_line_is_fainter) {
     uint8_t seen[4][3]; /* alone, before, on and behind a white square */
     static const double heights[4] = {0, 0.5, 0, -0.5};
     for (int i = 0; i < 4; i++) {
@@ -224,7 +224,7 @@ static void a_hidden_line_is_fainter(void **state) {
         assert_true(seen[i][0] == 0 && seen[i][1] == 0 && seen[i][2] == 0);
 }
 
-static void a_half_opaque_line_mixes_once(void **state) {
+TEST(a_half_opaque_line_mixes_once) {
     abut_picture *picture = plan(100);
     put(picture, square(1, -1), painted(1, 1, 1, 0.001f));
     abut_colour half = {0, 0, 0, 0.5f};
@@ -237,7 +237,7 @@ static void a_half_opaque_line_mixes_once(void **state) {
     free(pixels);
 }
 
-static void a_dot_is_round(void **state) {
+TEST(a_dot_is_round) {
     abut_picture *picture = plan(61); /* odd, so that the middle of a pixel is the middle */
     assert_ok(abut_picture_add_point(picture, (abut_vec3){3, 4, 5}, 40, (abut_colour){0, 0, 1, 1}));
     uint8_t *pixels = develop(picture, 61, 61);
@@ -256,7 +256,7 @@ static void a_dot_is_round(void **state) {
 }
 
 /* Edges darken only near edges, and fade out on a mesh that is finer than the pixels. */
-static void edges_are_drawn_and_fade(void **state) {
+TEST(edges_are_drawn_and_fade) {
     for (int fine = 0; fine < 2; fine++) {
         double mean[2] = {0, 0};
         for (int edges = 0; edges < 2; edges++) {
@@ -297,7 +297,7 @@ static uint8_t *portrait(abut_mesh *mesh, bool smooth, uint32_t size) {
     return develop(picture, size, size);
 }
 
-static void smooth_welds_soups_and_keeps_creases(void **state) {
+TEST(smooth_welds_soups_and_keeps_creases) {
     enum { SIZE = 120, BYTES = SIZE * SIZE * 4 };
     uint8_t *flat = portrait(ball(24, false), false, SIZE),
             *whole = portrait(ball(24, false), true, SIZE),
@@ -330,7 +330,7 @@ static uint8_t *portrait_at(double scale, abut_vec3 middle, double fov) {
     return develop(picture, 96, 72);
 }
 
-static void size_and_place_do_not_matter(void **state) {
+TEST(size_and_place_do_not_matter) {
     enum { BYTES = 96 * 72 * 4 };
     for (int parallel = 0; parallel < 2; parallel++) {
         double fov = parallel ? -1 : 40;
@@ -351,7 +351,7 @@ static void size_and_place_do_not_matter(void **state) {
 }
 
 /* Everything lies within the frame; two opposite margins are 6%, the other two are equal. */
-static void the_frame_is_tight(void **state) {
+TEST(the_frame_is_tight) {
     enum { W = 200, H = 150 };
     static const double views[] = {-1, 0.001, 10, 30, 60, 90};
     test_random random = {7};
@@ -391,7 +391,7 @@ static void the_frame_is_tight(void **state) {
     }
 }
 
-static void odd_scenes_are_drawn(void **state) {
+TEST(odd_scenes_are_drawn) {
     /* nothing at all: the background */
     abut_picture_options options = plan_view(32);
     options.ground = true;
@@ -443,7 +443,7 @@ static void odd_scenes_are_drawn(void **state) {
 }
 
 /* Looking along up and against it, for z up and y up: where is the front? */
-static void plans_have_the_front_at_the_bottom(void **state) {
+TEST(plans_have_the_front_at_the_bottom) {
     for (int k = 0; k < 4; k++) {
         bool y_up = k & 1, below = k & 2;
         double side = below ? -2 : 2;
@@ -465,7 +465,7 @@ static void plans_have_the_front_at_the_bottom(void **state) {
 }
 
 /* A floor is darker under the thing than far away from it, and there is none from below. */
-static void the_floor_takes_a_shadow(void **state) {
+TEST(the_floor_takes_a_shadow) {
     for (int below = 0; below < 2; below++) {
         size_t dark = 0;
         abut_picture_options options = abut_picture_options_default();
@@ -488,7 +488,7 @@ static void the_floor_takes_a_shadow(void **state) {
     }
 }
 
-static void threads_do_not_change_a_byte(void **state) {
+TEST(threads_do_not_change_a_byte) {
     enum { W = 203, H = 157 };
     static uint8_t drawn[2][W * H * 4];
     for (int i = 0; i < 2; i++) {
@@ -510,7 +510,7 @@ static void threads_do_not_change_a_byte(void **state) {
 }
 
 /* Meshes without a colour take those of the palette in their order, and others do not count. */
-static void the_palette_is_known(void **state) {
+TEST(the_palette_is_known) {
     for (uint32_t i = 0; i < 8; i++)
         for (uint32_t k = 0; k < i; k++) {
             abut_colour a = abut_picture_colour(i), b = abut_picture_colour(k);
@@ -541,30 +541,4 @@ static void the_palette_is_known(void **state) {
     }
     assert_memory_equal(images[0], images[1], sizeof images[0]);
     abut_mesh_destroy(mesh);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_red_square_fills_its_pixels),
-        cmocka_unit_test(borders_are_filtered_in_linear_light),
-        cmocka_unit_test(borders_have_a_line),
-        cmocka_unit_test(the_back_has_another_hue),
-        cmocka_unit_test(nearer_covers_farther_in_any_order),
-        cmocka_unit_test(see_through_mixes_in_any_order),
-        cmocka_unit_test(crossing_glass_is_sorted_by_sample),
-        cmocka_unit_test(a_line_covers_its_pixels),
-        cmocka_unit_test(a_hidden_line_is_fainter),
-        cmocka_unit_test(a_half_opaque_line_mixes_once),
-        cmocka_unit_test(a_dot_is_round),
-        cmocka_unit_test(edges_are_drawn_and_fade),
-        cmocka_unit_test(smooth_welds_soups_and_keeps_creases),
-        cmocka_unit_test(size_and_place_do_not_matter),
-        cmocka_unit_test(the_frame_is_tight),
-        cmocka_unit_test(odd_scenes_are_drawn),
-        cmocka_unit_test(plans_have_the_front_at_the_bottom),
-        cmocka_unit_test(the_floor_takes_a_shadow),
-        cmocka_unit_test(the_palette_is_known),
-        cmocka_unit_test(threads_do_not_change_a_byte),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

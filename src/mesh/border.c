@@ -117,7 +117,5 @@ void abuti_border_list(const abuti_border *border, uint32_t (*edges)[2]) {
 
 void abuti_border_end(abuti_border *border) {
     abut_context *context = border->mesh->context;
-    abuti_release(context, border->sides);
-    abuti_release(context, border->begin);
-    abuti_release(context, border->chunks);
+    ABUTI_RELEASE(context, border->sides, border->begin, border->chunks);
 }

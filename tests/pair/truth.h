@@ -106,7 +106,7 @@ static void assert_advice(abut_verdict verdict, const char *part, abut_advice ad
 }
 
 /* A ball in the middle: containment decides. */
-static void inside_decides(void **state) {
+TEST(inside_decides) {
     abut_bvh *ball = small_ball();
     for (int f = 0; f < FAULTS; f++) {
         abut_bvh *around = hierarchy_of(faulty((fault)f));
@@ -152,7 +152,7 @@ static void inside_decides(void **state) {
 }
 
 /* Surfaces that meet, and bodies far from each other: exact, whatever they are. */
-static void surfaces_decide(void **state) {
+TEST(surfaces_decide) {
     abut_bvh *ball = small_ball();
     for (int f = 0; f < FAULTS; f++) {
         abut_bvh *around = hierarchy_of(faulty((fault)f));
@@ -173,7 +173,7 @@ static void surfaces_decide(void **state) {
 }
 
 /* The worst of all poses, and both meshes. */
-static void batches(void **state) {
+TEST(batches) {
     abut_bvh *ball = small_ball();
     for (int f = 0; f < FAULTS; f++) {
         abut_bvh *around = hierarchy_of(faulty((fault)f));
@@ -209,7 +209,7 @@ static void batches(void **state) {
 }
 
 /* Two meshes that are both in doubt: the worse of the two is told. */
-static void both_in_doubt(void **state) {
+TEST(both_in_doubt) {
     abut_bvh *bowl = hierarchy_of(faulty(BOWL)), *flipped = hierarchy_of(faulty(FLIPPED));
     abut_posed a = {.bvh = bowl}, b = {.bvh = flipped};
     abut_overlap overlap;
@@ -225,7 +225,7 @@ static void both_in_doubt(void **state) {
 }
 
 /* What a report says of a mesh is what answers say. */
-static void reports_agree(void **state) {
+TEST(reports_agree) {
     for (int f = 0; f < FAULTS; f++) {
         abut_mesh *mesh = faulty((fault)f);
         abut_topology *topology;
@@ -259,7 +259,7 @@ static abut_verdict check_agreement(abut_mesh *mesh) {
     return verdict;
 }
 
-static void any_mesh_agrees(void **state) {
+TEST(any_mesh_agrees) {
     test_random random = {31};
     uint32_t seen[3] = {0, 0, 0};
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
@@ -328,7 +328,7 @@ static void check_signs(abut_bvh *bvh, fault f) {
 }
 
 /* Signs, fields, contacts, worlds. */
-static void fields_pass_it_on(void **state) {
+TEST(fields_pass_it_on) {
     abut_bvh *ball = small_ball();
     abut_field_options options = abut_field_options_default();
     abut_field *own = NULL;
@@ -399,12 +399,5 @@ static void fields_pass_it_on(void **state) {
     abut_field_destroy(own);
     abut_bvh_destroy(ball);
 }
-
-static const struct CMUnitTest truth_tests[] = {
-    cmocka_unit_test(inside_decides),    cmocka_unit_test(surfaces_decide),
-    cmocka_unit_test(batches),           cmocka_unit_test(both_in_doubt),
-    cmocka_unit_test(reports_agree),     cmocka_unit_test(any_mesh_agrees),
-    cmocka_unit_test(fields_pass_it_on),
-};
 
 #endif

@@ -23,6 +23,10 @@ void test_add(const char *name, void (*test)(void **state)) {
 }
 
 int test_run(int (*before)(void **state), int (*after)(void **state)) {
+    if (!tests[0].name) {
+        fprintf(stderr, "a program without a test\n");
+        return 1;
+    }
     return cmocka_run_group_tests(tests, before, after);
 }
 

@@ -114,12 +114,20 @@ static void say_surface(tool_output *out, const abut_mesh_report *report, self_s
                  (unsigned long long)report->self_pair_count);
 }
 
-static void say_measures(tool_output *out, const abut_mesh_report *report, bool all) {
+/* Whether the file tells which way is up. */
+static bool tells(const abut_vec3 *up) {
+    return up->x != 0 || up->y != 0 || up->z != 0;
+}
+
+static void say_measures(tool_output *out, const abut_mesh_report *report, const abut_vec3 *up,
+                         bool all) {
     const abut_box *box = &report->bounds;
     say_fact(out, "bounds", "%.6g, %.6g, %.6g to %.6g, %.6g, %.6g", box->lo.x, box->lo.y, box->lo.z,
              box->hi.x, box->hi.y, box->hi.z);
     say_fact(out, "size", "%.6g x %.6g x %.6g", box->hi.x - box->lo.x, box->hi.y - box->lo.y,
              box->hi.z - box->lo.z);
+    if (tells(up))
+        say_fact(out, "up", "%.6g, %.6g, %.6g", up->x, up->y, up->z);
     say_fact(out, "area", "%.6g", report->area);
     if (report->closed && report->oriented)
         say_fact(out, "volume", "%.6g%s", report->volume,
@@ -139,7 +147,8 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, bool 
 
 /* ---- facts for programs ---- */
 
-static void write_facts(tool_output *out, const abut_mesh_report *report, self_search self) {
+static void write_facts(tool_output *out, const abut_mesh_report *report, const abut_vec3 *up,
+                        self_search self) {
     static const char *const searches[] = {"complete", "given-up", "skipped"};
     const abut_box *box = &report->bounds;
     abut_vec3 size = {box->hi.x - box->lo.x, box->hi.y - box->lo.y, box->hi.z - box->lo.z};
@@ -158,6 +167,10 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, self_s
     json_vector(out, "hi", box->hi);
     out_end(out);
     json_vector(out, "size", size);
+    if (tells(up))
+        json_vector(out, "up", *up);
+    else
+        json_null(out, "up");
     json_number(out, "area", report->area);
     if (report->closed && report->oriented)
         json_number(out, "volume", report->volume);
@@ -312,6 +325,7 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
     self_search self = option_given(arguments, "no-self") ? SELF_SKIPPED : SELF_COMPLETE;
     out_object(out, NULL);
     json_path(out, "file", path);
+    tool->up = (abut_vec3){0, 0, 0}; /* that of this file alone */
     abut_status status = examine(tool, path, &options, &self, &topology, &report);
     int code = CODE_FINE;
     if (status == ABUT_ERROR_CANCELLED || tool_cancelled()) {
@@ -324,10 +338,10 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
             say(out, "%s", "");
         say_headline(out, path, &report, self);
         if (out->json) {
-            write_facts(out, &report, self);
+            write_facts(out, &report, &tool->up, self);
         } else if (!tool->quiet) {
             say_surface(out, &report, self);
-            say_measures(out, &report, option_given(arguments, "all") != NULL);
+            say_measures(out, &report, &tool->up, option_given(arguments, "all") != NULL);
         }
         if (out->json || !tool->quiet) {
             tell_problems(out, &report, &view);

@@ -139,6 +139,15 @@ cp box.obj box.bin
 try 0 "$tool" info --from obj box.bin --quiet
 says "box.bin: closed"
 
+# Which way is up, of each file for itself.
+if "$tool" version --json | grep -q '"gltf": true'; then
+    "$tool" convert box.obj box.glb --quiet
+    try 0 "$tool" info --json box.glb box.obj
+    is "[f['up'] for f in it['files']]" "[[0, 1, 0], None]"
+    try 0 "$tool" info box.glb
+    says "up         0, 1, 0"
+fi
+
 # The answer does not depend on the number of threads.
 "$tool" make teapot pot.ply --quiet || wrong "no teapot"
 "$tool" info --json --threads 1 pot.ply >one

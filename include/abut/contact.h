@@ -289,12 +289,6 @@ ABUT_API abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, d
 
 /* ---- a body in motion ---- */
 
-/* From one pose to the other at constant speed: the origin of the body's coordinates along a
- * straight line, with a rotation about a fixed axis the short way round. */
-typedef struct abut_path {
-    abut_pose from, to;
-} abut_path;
-
 typedef struct abut_touch {
     double time;          /* from 0 to 1; infinity where they do not touch */
     abut_contact contact; /* of the feature that touches first, at that time */

@@ -186,6 +186,15 @@ ABUT_API abut_status abut_pose_invert(const abut_pose *pose, abut_pose *inverse)
 /* Moves a point, rounded as abut_mesh_transform() and all questions about posed meshes do. */
 ABUT_API abut_status abut_pose_apply(const abut_pose *pose, abut_vec3 point, abut_vec3 *moved);
 
+/* From one pose to the other at constant speed, at times 0 to 1: the origin of the body's
+ * coordinates along a straight line, with a rotation about a fixed axis the short way round. */
+typedef struct abut_path {
+    abut_pose from, to;
+} abut_path;
+
+/* Gives the pose at a time from 0 to 1. */
+ABUT_API abut_status abut_path_at(const abut_path *path, double time, abut_pose *pose);
+
 /* ---- angles and orientations ---- */
 
 /* Gives the signed solid angle of a triangle seen from `point`, from -2 pi to 2 pi, positive where

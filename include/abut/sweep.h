@@ -12,7 +12,9 @@
 #define ABUT_SWEEP_H
 
 #include <abut/base.h>
+#include <abut/bvh.h>
 #include <abut/device.h>
+#include <abut/geom.h>
 #include <abut/mesh.h>
 
 #ifdef __cplusplus
@@ -145,6 +147,36 @@ ABUT_API abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
  * Thread-safe. */
 ABUT_API const char *abut_sweep_kind_name(abut_impact_kind kind);
 ABUT_API const char *abut_sweep_mode_name(abut_sweep_mode mode);
+
+/* ---- two rigid bodies ---- */
+
+typedef struct abut_sweep_rigid_options {
+    size_t size;
+    double separation; /* bodies that come this near touch */
+    double tolerance;  /* at the time of a touch they are no further apart than separation and
+                        * tolerance; 0 = 1e-6 of the smaller body */
+} abut_sweep_rigid_options;
+
+ABUT_DEFAULT(abut_sweep_rigid_options)
+
+typedef struct abut_sweep_touch {
+    bool hit;
+    double time;             /* 0 to 1; 1 where there is no hit */
+    abut_vec3 point, normal; /* as in abut_sweep_result: from b to a. No normal where they touch or
+                              * contain each other from the start */
+    abut_impact_kind kind;
+    uint32_t triangle[2]; /* of a and of b, that touch; ABUT_NONE for one around the other */
+} abut_sweep_touch;
+
+/* Finds when two rigid bodies first touch, each along its own path, however fast and thin they are.
+ * **"No" means no**, and a time is never late; it is early by no more than the tolerance allows.
+ * Bodies that touch or contain each other at the start do so at time 0. Paths turn about the origin
+ * of the mesh's coordinates: far from it, or turning by much, they take more pieces. `options` may
+ * be null. Takes no memory but what abut_pair_overlap does. Thread-safe. */
+ABUT_API abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const abut_bvh *b,
+                                      const abut_path *path_b,
+                                      const abut_sweep_rigid_options *options,
+                                      abut_sweep_touch *touch);
 
 #ifdef __cplusplus
 }

@@ -238,14 +238,14 @@ static bool find_sides(patch_work *work, skin_face *f, const vec3 *plane) {
 }
 
 /* Two triangles that may meet. */
-static void visit(void *data, uint32_t a, uint32_t b) {
+static bool visit(void *data, uint32_t a, uint32_t b) {
     patch_work *work = data;
     skin_face f[2] = {face_of(work, 0, a), face_of(work, 1, b)};
     if (work->status || abuti_is_collapsed(f[0].corner) || abuti_is_collapsed(f[1].corner))
-        return;
+        return false;
     for (int side = 0; side < 2; side++)
         if (!find_sides(work, &f[side], f[!side].at))
-            return;
+            return false;
     uint32_t ends[2] = {ABUT_NONE, ABUT_NONE};
     int found = 0;
     for (int side = 0; side < 2; side++)
@@ -258,14 +258,15 @@ static void visit(void *data, uint32_t a, uint32_t b) {
             ends[leaves == (side == 0) ? 0 : 1] = crossing;
         }
     if (!found || work->status)
-        return;
+        return false;
     if (found != 2 || ends[0] == ABUT_NONE || ends[1] == ABUT_NONE) {
         work->flat = true;
-        return;
+        return false;
     }
     if (more(work, &work->segments, work->segment_count, sizeof *work->segments,
              &work->segment_room))
         work->segments[work->segment_count++] = (patch_segment){{a, b}, ends[0], ends[1]};
+    return work->status != ABUT_OK;
 }
 
 /* ---- sets ---- */

@@ -24,30 +24,9 @@ static const double steepest = (double)CONTACT_STEEPEST;
 
 /* ---- motions ---- */
 
-typedef struct path {
-    quat from, turn; /* unit; turn: the whole of it */
-    vec3 start, way;
-    vec3 axis;
-    double angle;
-} path;
-
-static path path_of(const abut_path *m) {
-    path p = {.from = quat_normalise(m->from.rotation),
-              .start = m->from.translation,
-              .way = v3_sub(m->to.translation, m->from.translation)};
-    p.turn = quat_multiply(quat_normalise(m->to.rotation), quat_conjugate(p.from));
-    double sign = p.turn.w < 0 ? -1 : 1;
-    vec3 part = v3_scale(v3(p.turn.x, p.turn.y, p.turn.z), sign);
-    p.axis = v3_normalise(part);
-    p.angle = 2 * atan2(v3_length(part), sign * p.turn.w);
-    return p;
-}
-
-static contact_motion path_at(const path *p, double t) {
-    double half = 0.5 * t * p->angle, sine = sin(half);
-    quat turn = {sine * p->axis.x, sine * p->axis.y, sine * p->axis.z, cos(half)};
-    contact_motion m = {quat_matrix(p->angle > 0 ? quat_multiply(turn, p->from) : p->from),
-                        v3_along(p->start, t, p->way)};
+static contact_motion path_at(const abuti_path *p, double t) {
+    abut_pose at = abuti_path_pose(p, t);
+    contact_motion m = {quat_matrix(at.rotation), at.translation};
     return m;
 }
 
@@ -62,8 +41,8 @@ typedef struct touch {
 typedef struct sweep {
     const abut_field *field;
     const abut_samples *samples;
-    const path *at, *of; /* of the field, of the samples */
-    double speed;        /* of one origin seen from the other */
+    const abuti_path *at, *of; /* of the field, of the samples */
+    double speed;              /* of one origin seen from the other */
     double tolerance;
     touch best[CHUNKS_MOST];
 } sweep;
@@ -212,7 +191,7 @@ abut_status abut_contact_sweep(const abut_body *a, const abut_path *path_a, cons
     abut_status status = check("abut_contact_sweep", a, path_a, b, path_b, tolerance, result);
     if (status)
         return status;
-    path of_a = path_of(path_a), of_b = path_of(path_b);
+    abuti_path of_a = abuti_path_of(path_a), of_b = abuti_path_of(path_b);
     double cell = real_min(a->field->grid.cell, b->field->grid.cell);
     sweep s = {.field = b->field, .samples = a->samples, .at = &of_b, .of = &of_a};
     s.tolerance = tolerance > 0 ? real_max(tolerance, TOLERANCE_LEAST * cell) : TOLERANCE * cell;

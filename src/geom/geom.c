@@ -369,6 +369,33 @@ abut_status abut_pose_apply(const abut_pose *p, abut_vec3 point, abut_vec3 *move
     return ABUT_OK;
 }
 
+abuti_path abuti_path_of(const abut_path *path) {
+    abuti_path p = {.from = quat_normalise(path->from.rotation),
+                    .start = path->from.translation,
+                    .way = v3_sub(path->to.translation, path->from.translation)};
+    quat turn = quat_multiply(quat_normalise(path->to.rotation), quat_conjugate(p.from));
+    double sign = turn.w < 0 ? -1 : 1;
+    vec3 part = v3_scale(v3(turn.x, turn.y, turn.z), sign);
+    p.axis = v3_normalise(part);
+    p.angle = 2 * atan2(v3_length(part), sign * turn.w);
+    return p;
+}
+
+abut_status abut_path_at(const abut_path *path, double time, abut_pose *at) {
+    if (!path || !at)
+        return abuti_null(__func__, path ? "pose" : "path");
+    abut_status status = abuti_pose_check(__func__, "path->from", &path->from);
+    status = status ? status : abuti_pose_check(__func__, "path->to", &path->to);
+    if (!status && !(time >= 0 && time <= 1))
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: time is %g; it must be from 0 to 1", __func__,
+                            time);
+    if (!status) {
+        abuti_path p = abuti_path_of(path);
+        *at = abuti_path_pose(&p, time);
+    }
+    return status;
+}
+
 /* ---- angles and orientations ---- */
 
 abut_status abut_triangle_solid_angle(const abut_triangle *triangle, abut_vec3 point,

@@ -137,8 +137,9 @@ static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
         uint32_t t = side[0].bvh->order[leaf_a * BVH_WIDTH + i];
         if (s->visit) {
             for (uint32_t j = 0; j < fill_b; j++)
-                if (near >> j & 1)
-                    s->visit(s->data, t, side[1].bvh->order[leaf_b * BVH_WIDTH + j]);
+                if (near >> j & 1 &&
+                    s->visit(s->data, t, side[1].bvh->order[leaf_b * BVH_WIDTH + j]))
+                    return true;
             continue;
         }
         abut_triangle at = pair_triangle(&side[0], t);

@@ -168,8 +168,8 @@ bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]);
 uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_meeting *meetings);
 
 /* Tells all pairs of triangles that may meet if every coordinate of a vertex may be off by what
- * stands in frame->pad, in any order; some that do not. */
-typedef void pair_visit(void *data, uint32_t a, uint32_t b);
+ * stands in frame->pad, in any order; some that do not. Ends where it is told to by true. */
+typedef bool pair_visit(void *data, uint32_t a, uint32_t b);
 void abuti_pair_candidates(const pair_frame *frame, pair_visit *visit, void *data);
 
 /* The closest triangles of surfaces that do not meet, if closer than `limit` or as close; with

@@ -11,7 +11,7 @@ import sys
 # Nouns beside the header's own that its functions may begin with.
 NOUNS = {
     "base": "version features status last_error context fail log_level",
-    "geom": "segment triangle ray box plane sphere capsule orient3d feature meeting pose",
+    "geom": "segment triangle ray box plane sphere capsule orient3d feature meeting pose path",
     "mesh": "topology normals problem verdict scalar index triangulation",
     "device": "buffer array",
     "bvh": "points",

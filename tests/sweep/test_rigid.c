@@ -1,0 +1,210 @@
+/* Rigid bodies along paths: known times, thin plates at any speed, and dense samples of time with
+ * the exact test of overlap as the referee. */
+#include "support/pose.h"
+
+#include <math.h>
+
+static abut_bvh *tree_of(const abut_shape *shape) {
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    assert_ok(abut_shape_create(NULL, shape, &mesh));
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_mesh_destroy(mesh);
+    return bvh;
+}
+
+static abut_bvh *box_of(double x, double y, double z) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.extent = v3(x, y, z);
+    shape.segments = 1;
+    return tree_of(&shape);
+}
+
+static abut_bvh *ball_of(double radius, uint32_t segments) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    shape.radius = radius;
+    shape.segments = segments;
+    return tree_of(&shape);
+}
+
+static abut_pose shifted(double x, double y, double z) {
+    return (abut_pose){{0, 0, 0, 1}, {x, y, z}};
+}
+
+static abut_pose turned(abut_vec3 axis, double angle, abut_vec3 to) {
+    abut_pose p;
+    assert_ok(abut_pose_from_axis_angle(axis, angle, to, &p));
+    return p;
+}
+
+static const abut_path still = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0}}};
+
+/* ---- known times ---- */
+
+static void cubes_meet_when_they_should(void **state) {
+    abut_bvh *cube = box_of(1, 1, 1);
+    abut_sweep_touch touch;
+    abut_path down = {shifted(0.2, 0.1, 3), shifted(0.2, 0.1, -1)};
+    assert_ok(abut_sweep_rigid(cube, &down, cube, &still, NULL, &touch));
+    assert_true(touch.hit && touch.time <= 0.5 && touch.time > 0.5 - 1e-6);
+    assert_true(fabs(touch.point.z - 0.5) < 1e-5 && fabs(touch.normal.z - 1) < 1e-6);
+    assert_ok(abut_sweep_rigid(cube, &still, cube, &down, NULL, &touch)); /* exchanged */
+    assert_true(touch.hit && fabs(touch.normal.z + 1) < 1e-6);
+    abut_path beside = {shifted(1.001, 0, 3), shifted(1.001, 0, -3)};
+    assert_ok(abut_sweep_rigid(cube, &beside, cube, &still, NULL, &touch));
+    assert_true(!touch.hit && touch.time == 1);
+    abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
+    options.separation = 0.01;
+    assert_ok(abut_sweep_rigid(cube, &beside, cube, &still, &options, &touch));
+    assert_true(touch.hit && touch.time < 0.34 && touch.time > 0.33);
+    /* Both fly the same way: what is left is the difference. */
+    abut_path first = {shifted(0, 0, 3), shifted(1e4, 0, 1)},
+              second = {shifted(0, 0, 0), shifted(1e4, 0, 1)};
+    assert_ok(abut_sweep_rigid(cube, &first, cube, &second, NULL, &touch));
+    assert_true(touch.hit && touch.time <= 2.0 / 3 && touch.time > 2.0 / 3 - 1e-6);
+    /* Touching from the start, and inside. */
+    abut_path away = {shifted(0, 0, 1), shifted(0, 0, 9)};
+    assert_ok(abut_sweep_rigid(cube, &away, cube, &still, NULL, &touch));
+    assert_true(touch.hit && touch.time == 0);
+    abut_bvh *small = box_of(0.1, 0.1, 0.1);
+    assert_ok(abut_sweep_rigid(small, &still, cube, &still, NULL, &touch));
+    assert_true(touch.hit && touch.time == 0 && touch.triangle[1] == ABUT_NONE);
+    abut_bvh_destroy(small);
+    abut_bvh_destroy(cube);
+}
+
+/* A bar that turns by a quarter hits a post with its end, though at neither pose they touch. */
+static void turning_bars_hit_posts(void **state) {
+    abut_bvh *bar = box_of(2, 0.1, 0.1), *post = box_of(0.02, 0.02, 1);
+    abut_path turns = {shifted(0, 0, 0), turned(v3(0, 0, 1), 1.5, v3(0, 0, 0))};
+    abut_path stands = {shifted(0.6, 0.6, 0), shifted(0.6, 0.6, 0)};
+    abut_sweep_touch touch;
+    assert_ok(abut_sweep_rigid(bar, &turns, post, &stands, NULL, &touch));
+    assert_true(touch.hit);
+    abut_pose at;
+    assert_ok(abut_path_at(&turns, touch.time, &at));
+    abut_posed a = {bar, at}, b = {post, stands.from};
+    abut_separation separation;
+    assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
+    assert_true(separation.distance < 1e-6 && separation.relation == ABUT_PAIR_APART);
+    double angle = 2 * atan2(at.rotation.z, at.rotation.w); /* its upper face reaches a corner */
+    double corner = atan2(0.59, 0.61) - asin(0.05 / hypot(0.61, 0.59));
+    assert_true(angle <= corner && angle > corner - 1e-5);
+    stands.from.translation.x = stands.to.translation.x = 0.8; /* beyond its reach */
+    stands.from.translation.y = stands.to.translation.y = 0.8;
+    assert_ok(abut_sweep_rigid(bar, &turns, post, &stands, NULL, &touch));
+    assert_false(touch.hit);
+    abut_bvh_destroy(bar);
+    abut_bvh_destroy(post);
+}
+
+/* ---- nothing passes ---- */
+
+/* A ball flies through a thin plate at 1 to 1e6 times its size a step, spinning, from anywhere. */
+static void no_ball_passes_a_plate(void **state) {
+    abut_bvh *plate = box_of(1, 1, 0.002), *ball = ball_of(0.05, 4);
+    test_random random = {7};
+    for (uint32_t round = 0; round < test_rounds(400); round++) {
+        double far = pow(10, test_random_real(&random, -1, 5));
+        double x = test_random_real(&random, -0.4, 0.4), y = test_random_real(&random, -0.4, 0.4);
+        abut_path fall = {random_pose(&random, 0), random_pose(&random, 0)};
+        fall.from.translation = v3(x, y, 0.06 + far * test_random_real(&random, 0, 1));
+        fall.to.translation = v3(x + 0.05, y, -0.06 - far * test_random_real(&random, 0, 1));
+        abut_sweep_touch touch;
+        assert_ok(abut_sweep_rigid(ball, &fall, plate, &still, NULL, &touch));
+        assert_true(touch.hit);
+        abut_pose at;
+        assert_ok(abut_path_at(&fall, touch.time, &at));
+        double height = at.translation.z; /* it stands on the plate, or a facet on it */
+        assert_true(height > 0.001 + 0.04 && height < 0.001 + 0.05 + 1e-6 + 1e-9 * far);
+    }
+    abut_bvh_destroy(plate);
+    abut_bvh_destroy(ball);
+}
+
+/* Against samples of time: no overlap before the time that is told; there the bodies are near; and
+ * where it says no, there is none at all. */
+static void dense_samples_agree(void **state) {
+    abut_shape letter = abut_shape_default(ABUT_SHAPE_LETTER_E);
+    abut_shape torus = abut_shape_default(ABUT_SHAPE_TORUS);
+    torus.segments = 24;
+    torus.rings = 12;
+    abut_bvh *bodies[] = {box_of(1, 1, 1), box_of(1, 1, 0.002), ball_of(0.3, 3), tree_of(&letter),
+                          tree_of(&torus)};
+    enum { BODIES = sizeof bodies / sizeof *bodies, SAMPLES = 200 };
+    test_random random = {11};
+    uint32_t hits = 0, misses = 0, starts = 0;
+    for (uint32_t round = 0; round < test_rounds(48); round++)
+        for (int i = 0; i < BODIES; i++)
+            for (int k = 0; k <= i; k++) {
+                abut_path path_a = {random_pose(&random, 2), random_pose(&random, 2)};
+                abut_path path_b = {random_pose(&random, 0.5), random_pose(&random, 0.5)};
+                abut_sweep_touch touch;
+                assert_ok(abut_sweep_rigid(bodies[i], &path_a, bodies[k], &path_b, NULL, &touch));
+                hits += touch.hit;
+                misses += !touch.hit;
+                starts += touch.hit && touch.time == 0;
+                for (int s = 0; s <= SAMPLES; s++) {
+                    double t = touch.time * s / SAMPLES * (touch.hit ? 1 - 1e-9 : 1);
+                    abut_posed a = {bodies[i], {{0, 0, 0, 1}, {0, 0, 0}}}, b = {bodies[k], a.pose};
+                    abut_overlap overlap;
+                    assert_ok(abut_path_at(&path_a, t, &a.pose));
+                    assert_ok(abut_path_at(&path_b, t, &b.pose));
+                    assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
+                    assert_true(overlap.relation == ABUT_PAIR_APART || touch.time == 0);
+                    if (s < SAMPLES || !touch.hit || touch.time == 0)
+                        continue;
+                    bool within;
+                    assert_ok(abut_pair_within(&a, &b, 2e-6, NULL, NULL, &within, NULL));
+                    assert_true(within);
+                    assert_true(fabs(v3_length(touch.normal) - 1) < 1e-9);
+                }
+            }
+    print_message("  %u hits, %u of them at the start, %u misses\n", hits, starts, misses);
+    assert_true(hits > starts + 10 && misses > 10);
+    for (int i = 0; i < BODIES; i++)
+        abut_bvh_destroy(bodies[i]);
+}
+
+/* ---- doors ---- */
+
+static void bad_calls_are_refused(void **state) {
+    abut_bvh *cube = box_of(1, 1, 1);
+    abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
+    abut_path bad = still;
+    abut_sweep_touch touch;
+    abut_pose at;
+    assert_fails(ABUT_ERROR_ARGUMENT, "null",
+                 abut_sweep_rigid(NULL, &still, cube, &still, NULL, &touch));
+    assert_fails(ABUT_ERROR_ARGUMENT, "path_a is null",
+                 abut_sweep_rigid(cube, NULL, cube, &still, NULL, &touch));
+    assert_fails(ABUT_ERROR_ARGUMENT, "path_b is null",
+                 abut_sweep_rigid(cube, &still, cube, NULL, NULL, &touch));
+    assert_fails(ABUT_ERROR_ARGUMENT, "touch is null",
+                 abut_sweep_rigid(cube, &still, cube, &still, NULL, NULL));
+    bad.to.translation.y = NAN;
+    assert_fails(ABUT_ERROR_ARGUMENT, "path_a->to",
+                 abut_sweep_rigid(cube, &bad, cube, &still, NULL, &touch));
+    bad.from.translation.y = 1e200;
+    assert_fails(ABUT_ERROR_ARGUMENT, "path_b->from",
+                 abut_sweep_rigid(cube, &still, cube, &bad, NULL, &touch));
+    options.separation = -1;
+    assert_fails(ABUT_ERROR_ARGUMENT, "separation",
+                 abut_sweep_rigid(cube, &still, cube, &still, &options, &touch));
+    options = abut_sweep_rigid_options_default();
+    options.tolerance = INFINITY;
+    assert_fails(ABUT_ERROR_ARGUMENT, "tolerance",
+                 abut_sweep_rigid(cube, &still, cube, &still, &options, &touch));
+    assert_fails(ABUT_ERROR_ARGUMENT, "path is null", abut_path_at(NULL, 0, &at));
+    assert_fails(ABUT_ERROR_ARGUMENT, "time is 2", abut_path_at(&still, 2, &at));
+    abut_bvh_destroy(cube);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cubes_meet_when_they_should), cmocka_unit_test(turning_bars_hit_posts),
+        cmocka_unit_test(no_ball_passes_a_plate),      cmocka_unit_test(dense_samples_agree),
+        cmocka_unit_test(bad_calls_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

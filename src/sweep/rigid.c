@@ -81,11 +81,10 @@ static abut_pose pose_at(const rigid_search *s, int side, double t) {
     return p;
 }
 
+/* No vertex is further from the origin; of the box, since there may be many. */
 static double radius_of(const abut_mesh *mesh) {
-    double most = 0;
-    for (uint32_t v = 0; v < mesh->vertex_count; v++)
-        most = real_max(most, v3_length_sq(abuti_mesh_position(mesh, v)));
-    return sqrt(most) * (1 + 0x1p-50);
+    vec3 most = v3_max(v3_abs(mesh->bounds.lo), v3_abs(mesh->bounds.hi));
+    return v3_length(most) * (1 + 0x1p-50);
 }
 
 /* ---- straight sweeps ---- */
@@ -277,8 +276,13 @@ static abut_status check_path(const char *function, const char *first, const cha
 static abut_status touch_at_start(rigid_search *s) {
     abut_posed posed[2] = {{s->body[0].bvh, pose_at(s, 0, 0)}, {s->body[1].bvh, pose_at(s, 1, 0)}};
     abut_separation separation;
-    abut_status status = abuti_pair_distance(&posed[0], &posed[1], false, NULL, &separation);
-    if (status || separation.relation == ABUT_PAIR_APART)
+    abut_pair_relation relation;
+    unsigned doubt = 0;
+    abut_status status = abuti_pair_overlap(&posed[0], &posed[1], false, NULL, &relation, &doubt);
+    if (status || relation == ABUT_PAIR_APART)
+        return status;
+    status = abuti_pair_distance(&posed[0], &posed[1], false, NULL, &separation);
+    if (status)
         return status;
     s->touch->hit = true;
     s->touch->time = 0;
